@@ -79,7 +79,7 @@ export const modules = {
     reason: "An automation starts tasks; nothing builds on automations.",
   },
   "jobs/drop-folder": {
-    imports: ["jobs/runs", "intake", "events", "fleet", "core"],
+    imports: ["jobs/runs", "intake", "engine", "events", "fleet", "core"],
     reason: "A file becomes a run; nothing builds on the drop folder.",
   },
   "jobs/webhooks": {

@@ -363,10 +363,9 @@ export class App {
   }
 
   async #sync(profile: string, signal: AbortSignal): Promise<WorkResult> {
+    const { syncs, inventory, guard } = this.#stores;
     const context = {
-      syncs: this.#stores.syncs,
-      inventory: this.inventory,
-      clock: this.#clock,
+      ...{ syncs, inventory, guard, clock: this.#clock },
       accountFor: (name: string) => this.#accounts.account(name),
       newSyncId: () => newSyncId(this.#clock.wallMs()),
     };

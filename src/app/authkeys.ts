@@ -16,6 +16,7 @@ import type { AuthKeyDeps } from "#jobs/authkeys/steps/step-context.ts";
 import { CommandRunner } from "#jobs/credentials/command.ts";
 import { handOver, type SinkDeps } from "#jobs/credentials/sinks.ts";
 import { authKeyQueues } from "#jobs/authkeys/queue.ts";
+import type { PoisonGuard } from "#engine/poison-guard.ts";
 import type { Incident, Working } from "#engine/queue/working.ts";
 import type { ProfileJobs, ProfileJobsOptions } from "#engine/queue/profile-queue.ts";
 import { AuthKeyService } from "#jobs/authkeys/service.ts";
@@ -37,6 +38,7 @@ interface AppDeps {
   readonly accounts: Accounts;
   readonly users: AuthKeyUsers;
   readonly freezeDeps: FreezeDeps;
+  readonly guard: Pick<PoisonGuard, "run">;
 }
 
 export class AuthKeys {
@@ -74,7 +76,8 @@ export class AuthKeys {
       onIncident,
       status: async (name) => {
         const record = await this.#rotations.record(name);
-        return record === undefined || isRotationOver(record) ? "none" : "waiting";
+        const isIdle = record === undefined || isRotationOver(record) || record.setAsideAtMs !== undefined;
+        return isIdle ? "none" : "waiting";
       },
       work: async (name, stop) => {
         const frozen = { ...this.#appDeps.freezeDeps, scope: "job", signal: stop } as const;
@@ -88,10 +91,10 @@ export class AuthKeys {
   }
 
   #deps(profile: string): AuthKeyDeps {
-    const { accounts, users, clock } = this.#appDeps;
+    const { accounts, users, clock, guard } = this.#appDeps;
     const { operations, options, keys } = this.#requirements(profile);
     return {
-      ...{ rotations: this.#rotations, users, seal: new Seal(keys), sinks: options.sinks, clock },
+      ...{ rotations: this.#rotations, users, seal: new Seal(keys), sinks: options.sinks, clock, guard },
       account: new AuthKeyAccount(accounts.account(profile).client, operations),
       // How long the last announcement of a process is trusted.
       quietMs: Math.max(options.graceMs, believedMs),

@@ -11,6 +11,7 @@ import type { RotationAccount } from "#jobs/credentials/account-sets.ts";
 import { CommandRunner } from "#jobs/credentials/command.ts";
 import type { RotationContext } from "#jobs/credentials/steps/step-context.ts";
 import { statusOf, workOnRotations } from "#jobs/credentials/work.ts";
+import type { PoisonGuard } from "#engine/poison-guard.ts";
 import type { Incident, Working } from "#engine/queue/working.ts";
 import type { ProfileJobs, ProfileJobsOptions } from "#engine/queue/profile-queue.ts";
 import { rotationQueues } from "#jobs/credentials/queue.ts";
@@ -30,6 +31,7 @@ interface AppDeps {
   readonly userAgent: string;
   readonly clientOf: (profile: string) => PlatformClient;
   readonly freezeDeps: FreezeDeps;
+  readonly guard: Pick<PoisonGuard, "run">;
 }
 
 export class Rotations {
@@ -70,7 +72,7 @@ export class Rotations {
   }
 
   #makeContext(): RotationContext {
-    const { config, clock, lifecycle, env, userAgent } = this.#appDeps;
+    const { config, clock, lifecycle, env, userAgent, guard } = this.#appDeps;
     const { rotations } = config;
     const seal = new Seal(requireSeal(config, feature));
     const webhooks = new WebhookSender({ clock, userAgent });
@@ -79,6 +81,7 @@ export class Rotations {
       log: this.log,
       seal,
       clock,
+      guard,
       sinkDeps: { commands: new CommandRunner({ env, clock }), readSecretFile, webhooks },
       rotationOf: (name) => (Object.hasOwn(rotations, name) ? rotations[name] : undefined),
       rotationsOf: (profile) => Object.values(rotations).filter((rotation) => rotation.profile === profile),

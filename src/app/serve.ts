@@ -1,13 +1,15 @@
 /** The always-on process: works on the queues of every profile, and serves health checks over HTTP. */
 import type { Config } from "#config/config.ts";
 import { SimfleetError, messageOf } from "#core/errors.ts";
-import { systemClock } from "#core/time.ts";
+import { every, minuteMs, systemClock } from "#core/time.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import { App } from "./app.ts";
 import type { AppFeature } from "./app-feature.ts";
 import { standstillMs, watchProgress } from "./progress-watch.ts";
+import { removeTemporaryFiles } from "./temporary-files.ts";
 
 const stopMs = 25_000;
+const tidyEveryMs = 60 * minuteMs;
 
 export interface ServeOptions {
   readonly config: Config;
@@ -50,6 +52,8 @@ export async function serve(options: ServeOptions): Promise<void> {
     if (config.http.port !== 0 && http.port !== config.http.port) {
       logger.warn({ http: http.url }, `port ${config.http.port} is taken, so health is answered on another`);
     }
+    await removeTemporaryFiles(config);
+    const stopTidying = every(tidyEveryMs, () => void removeTemporaryFiles(config));
     logger.info({ http: http.url, profiles, redis: app.redisPlace }, "the worker is ready");
     options.onReady?.(http.url);
     const stuck = new AbortController();
@@ -60,6 +64,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     });
     await aborted(AbortSignal.any([stop, stuck.signal]));
     stopWatching();
+    stopTidying();
     logger.info("the worker is stopping");
     await http.close();
     stuck.signal.throwIfAborted();

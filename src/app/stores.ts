@@ -4,9 +4,11 @@
  */
 import type { Redis } from "ioredis";
 import type { Config } from "#config/config.ts";
+import type { Lifecycle } from "#core/lifecycle.ts";
 import type { Clock } from "#core/time.ts";
 import { Feed } from "#events/feed.ts";
 import { Limiter } from "#limiter/limiter.ts";
+import { PoisonGuard } from "#engine/poison-guard.ts";
 import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import type { RedisConnections } from "#redis/connection.ts";
 import { ensureDataVersion } from "#redis/data-version/data-version.ts";
@@ -35,6 +37,7 @@ export interface Stores {
   readonly syncs: SyncLog;
   readonly users: AuthKeyUsers;
   readonly workerRegistry: WorkerRegistry;
+  readonly guard: PoisonGuard;
 }
 
 /**
@@ -65,17 +68,24 @@ export function buildStores({
   clock,
   connections,
   redisFacts,
+  lifecycle,
+  logger,
 }: {
   redis: Redis;
   config: Config;
   clock: Clock;
   connections: RedisConnections;
   redisFacts: RedisFacts;
+  lifecycle: Lifecycle;
+  logger: Logger;
 }): Stores {
   const replicated = redisFacts.hasReplicas ? new ReplicatedWrites(() => connections.connect("replicated")) : undefined;
   const keys = new Keys();
   const { periodMs, reserve } = config.limits;
   const storeDeps = { redis, keys, bounds: config.events };
+  const workerRegistry = new WorkerRegistry({ redis, keys });
+  const guard = new PoisonGuard({ redis, keys, workerRegistry, onSetAside: (message) => logger.error(message) });
+  lifecycle.onStop("marks of work", () => guard.close());
   return {
     ...{ keys, storeDeps },
     limiter: new Limiter({ redis, keys, periodMs, reserve, clock }),
@@ -86,6 +96,6 @@ export function buildStores({
     freezes: new Freezes({ ...storeDeps, clock, windows: config.freezes }),
     syncs: new SyncLog(storeDeps),
     users: new AuthKeyUsers(storeDeps),
-    workerRegistry: new WorkerRegistry({ redis, keys }),
+    ...{ workerRegistry, guard },
   };
 }

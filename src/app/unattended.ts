@@ -10,6 +10,7 @@ import { type AutomationDeps, actOn } from "#jobs/automations/act.ts";
 import { DropFolderWatch } from "#jobs/drop-folder/watch.ts";
 import { DropFolderWork } from "#jobs/drop-folder/work.ts";
 import { type ScheduleContext, workOnSchedule } from "#jobs/schedules/work.ts";
+import type { PoisonGuard } from "#engine/poison-guard.ts";
 import type { Incident, Working } from "#engine/queue/working.ts";
 import type { ProfileJobsOptions } from "#engine/queue/profile-queue.ts";
 import { type ScheduleQueue, scheduleQueue } from "#jobs/schedules/queue.ts";
@@ -44,6 +45,7 @@ interface AppDeps {
   readonly credentials: CredentialService;
   readonly authKeys: AuthKeyService;
   readonly wordingOf: (profile: string) => Wording;
+  readonly guard: Pick<PoisonGuard, "run">;
 }
 
 export class Unattended {
@@ -55,20 +57,20 @@ export class Unattended {
   readonly #automationDeps: AutomationDeps;
 
   constructor(appDeps: AppDeps) {
-    const { config, clock, storeDeps, queueDeps, lifecycle, freezes } = appDeps;
+    const { config, clock, storeDeps, queueDeps, lifecycle, freezes, guard } = appDeps;
     this.#appDeps = appDeps;
     const tasks = new ServiceTasks(appDeps);
     this.#scheduleQueue = scheduleQueue(queueDeps);
     lifecycle.onStop("schedule queue", () => this.#scheduleQueue.close());
     const log = scheduleLog(storeDeps);
-    this.#scheduleContext = { log, clock, tasks, freezeOf: (profile) => freezes.of(profile) };
+    this.#scheduleContext = { log, clock, tasks, guard, freezeOf: (profile) => freezes.of(profile) };
     const operationOf = (name: string, profile: string) => appDeps.runService.operation(name, profile);
     this.schedules = new ScheduleService({
       ...{ log, queue: this.#scheduleQueue, clock, operationOf },
       schedules: config.schedules,
     });
     this.#automationDeps = {
-      ...{ clock, tasks, inventory: appDeps.inventory, log: automationLog(storeDeps) },
+      ...{ clock, tasks, guard, inventory: appDeps.inventory, log: automationLog(storeDeps) },
       keyColumnOf: (profile) => keyColumnOf(appDeps.wordingOf(profile)),
       operationOf,
     };
@@ -90,12 +92,12 @@ export class Unattended {
 
   /** Turns the files of the drop folder into runs until stopped; undefined if no folder is configured. */
   watchDropFolder(onIncident: (incident: Incident) => void): DropFolderWatch | undefined {
-    const { config, clock, feed, runService } = this.#appDeps;
+    const { config, clock, feed, runService, guard } = this.#appDeps;
     const { dropFolder: folder } = config;
     if (folder === undefined) return undefined;
     const emit = (message: string): void => onIncident({ message });
     const runs = new DroppedFileRuns({ runService, clock, folder });
-    const work = new DropFolderWork({ folder, runs, feed, clock, onIncident: emit });
+    const work = new DropFolderWork({ folder, runs, feed, clock, guard, onIncident: emit });
     return new DropFolderWatch(work, { clock, onIncident: emit });
   }
 

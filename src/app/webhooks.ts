@@ -12,6 +12,7 @@ import type { Feed } from "#events/feed.ts";
 import { WebhookSender } from "#events/webhook/webhook.ts";
 import { beginDeliveries } from "#jobs/webhooks/begin-deliveries.ts";
 import { type DeliveryContext, deliverEvent, type Endpoint } from "#jobs/webhooks/deliver-event.ts";
+import type { PoisonGuard } from "#engine/poison-guard.ts";
 import type { Incident, Working } from "#engine/queue/working.ts";
 import { type DeliveryQueues, deliveryQueues } from "#jobs/webhooks/queue.ts";
 import type { ProfileJobsOptions } from "#engine/queue/profile-queue.ts";
@@ -29,6 +30,7 @@ interface AppDeps {
   readonly lifecycle: Lifecycle;
   readonly feed: Feed;
   readonly userAgent: string;
+  readonly guard: Pick<PoisonGuard, "run">;
 }
 
 export class Webhooks {
@@ -41,7 +43,7 @@ export class Webhooks {
   readonly #reported = new Map<string, readonly string[]>();
 
   constructor(appDeps: AppDeps) {
-    const { config, clock, redis, queueDeps, lifecycle, userAgent } = appDeps;
+    const { config, clock, redis, queueDeps, lifecycle, userAgent, guard } = appDeps;
     this.#appDeps = appDeps;
     this.#log = new DeliveryLog({
       ...{ redis, keys: queueDeps.keys, clock, bounds: config.events },
@@ -52,7 +54,7 @@ export class Webhooks {
     const sender = new WebhookSender({ clock, userAgent });
     lifecycle.onStop("webhooks", () => sender.close());
     const endpointOf = (name: string): Endpoint | undefined => this.#endpointOf(name);
-    this.#context = { log: this.#log, sender, clock, endpointOf };
+    this.#context = { log: this.#log, sender, clock, guard, endpointOf };
     this.service = new WebhookService({
       ...this.#context,
       ...{ queues: this.#queues, names: Object.keys(config.webhooks), profile: config.profile },

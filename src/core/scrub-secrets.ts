@@ -28,12 +28,16 @@ export function scrubSecrets(text: string): string {
   // No encoding is shorter than the secret itself.
   const wanted = ofSecrets.filter(({ leastLength }) => leastLength <= text.length);
   const found: Span[] = [];
-  let layer: View = { text, steps: [] };
-  for (let depth = 0; depth <= mostLayers; depth += 1) {
-    searchLayer(layer, wanted, found);
-    const next = viewOf(layer, unescapeStep);
-    if (next === layer) break;
-    layer = next;
+  const searched = new Set<string>();
+  for (const step of unescapeSteps) {
+    let layer: View = { text, steps: [] };
+    for (let depth = 0; depth <= mostLayers; depth += 1) {
+      if (!searched.has(layer.text)) searchLayer(layer, wanted, found);
+      searched.add(layer.text);
+      const next = viewOf(layer, step);
+      if (next === layer) break;
+      layer = next;
+    }
   }
   return found.length === 0 ? text : withoutSpans(text, found);
 }
@@ -254,25 +258,43 @@ const hexStep: Step = {
   rewrite: (match) => (/^[A-F]/.test(match) ? match.toLowerCase() : ""),
 };
 
-const unescapeStep: Step = {
-  pattern: new RegExp(
-    [
-      // Percent-encoding: one character of UTF-8, a lone byte (Latin-1), or `%uXXXX`
-      "%(?:u[0-9a-f]{4}|[0-7][0-9a-f]|[cd][0-9a-f]%[89ab][0-9a-f]|e[0-9a-f](?:%[89ab][0-9a-f]){2}|f[0-7](?:%[89ab][0-9a-f]){3}|[89a-f][0-9a-f])",
-      "&(?:#[0-9]{1,7}|#x[0-9a-f]{1,6}|[a-z]{2,8}[0-9]{0,2});",
-      String.raw`\\(?:u\{[0-9a-f]{1,6}\}|u[0-9a-f]{4}|x[0-9a-f]{2}|["'\\/bfnrt])`,
-    ].join("|"),
-    "gi",
-  ),
-  rewrite: (match) => {
-    if (match.startsWith("%")) return fromPercent(match);
-    return match.startsWith("&") ? fromEntity(match) : fromBackslash(match);
-  },
-};
+const escapes = {
+  // One character of UTF-8, a lone byte (Latin-1), or `%uXXXX`
+  percent:
+    "%(?:u[0-9a-f]{4}|[0-7][0-9a-f]|[cd][0-9a-f]%[89ab][0-9a-f]|e[0-9a-f](?:%[89ab][0-9a-f]){2}|f[0-7](?:%[89ab][0-9a-f]){3}|[89a-f][0-9a-f])",
+  entity: "&(?:#[0-9]{1,7}|#x[0-9a-f]{1,6}|[a-z]{2,8}[0-9]{0,2});",
+  backslash: String.raw`\\(?:u\{[0-9a-f]{1,6}\}|u[0-9a-f]{4}|x[0-9a-f]{2}|["'\\/bfnrt])`,
+} as const;
+
+function unescapeStep(...kinds: readonly (keyof typeof escapes)[]): Step {
+  return {
+    pattern: new RegExp(kinds.map((kind) => escapes[kind]).join("|"), "gi"),
+    rewrite: (match) => {
+      if (match.startsWith("%")) return fromPercent(match);
+      return match.startsWith("&") ? fromEntity(match) : fromBackslash(match);
+    },
+  };
+}
+
+const unescapeAll = unescapeStep("percent", "entity", "backslash");
+
+/**
+ * Every combination of escapes. A secret that ends with `%` before digits, or begins with digits after a `%`, looks like
+ * percent-encoding when only its quotes were escaped: then the other escapes alone reveal it.
+ */
+const unescapeSteps: readonly Step[] = [
+  unescapeAll,
+  unescapeStep("entity", "backslash"),
+  unescapeStep("percent", "backslash"),
+  unescapeStep("percent", "entity"),
+  unescapeStep("backslash"),
+  unescapeStep("entity"),
+  unescapeStep("percent"),
+];
 
 function unescaped(text: string): string {
   let view: View = { text, steps: [] };
-  for (let depth = 0; depth < mostLayers; depth += 1) view = viewOf(view, unescapeStep);
+  for (let depth = 0; depth < mostLayers; depth += 1) view = viewOf(view, unescapeAll);
   return view.text;
 }
 

@@ -7,6 +7,9 @@ import { setTimeout as timeout } from "node:timers/promises";
 export const secondMs = 1_000;
 export const minuteMs = 60 * secondMs;
 
+/** The wall clocks of two machines may differ by this much; a larger difference means that one of them is wrong. */
+export const clockToleranceMs = 15 * secondMs;
+
 export interface Clock {
   /** Milliseconds since the Unix epoch, UTC. */
   wallMs(): number;

@@ -6,13 +6,17 @@
  */
 import { randomBytes } from "node:crypto";
 import { constants, type Stats } from "node:fs";
-import { type FileHandle, chmod, link, lstat, mkdir, open, rename, unlink } from "node:fs/promises";
+import { type FileHandle, chmod, link, lstat, mkdir, open, readdir, rename, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { FileRefusedError, isOurs, ownId } from "./open-file.ts";
+import { minuteMs, systemClock } from "./time.ts";
 
 type Content = string | AsyncIterable<string | Buffer>;
 
 const chunkLength = 64 * 1024;
+/** A temporary file that nobody has written to for this long belongs to a process that was killed. */
+const abandonedMs = 60 * minuteMs;
+const temporaryName = /^\.simfleet\.[0-9a-f]{24}\.tmp$/;
 
 export interface WriteRules {
   /** Mode of the new file; the process's umask applies unless it is 0o600. */
@@ -27,6 +31,7 @@ export interface WriteRules {
  */
 export async function replaceFile(path: string, content: Content, { mode, draft }: WriteRules): Promise<void> {
   const unfinished = `${draft ?? join(dirname(path), ".simfleet.")}${randomBytes(12).toString("hex")}.tmp`;
+  if (draft === undefined) await removeAbandonedFiles(dirname(path));
   try {
     await writeNew(unfinished, content, mode);
     await rename(unfinished, path);
@@ -54,6 +59,20 @@ export async function createFile(path: string, content: string, { mode }: Pick<W
     await unlink(unfinished).catch(() => undefined);
   }
   await syncFolder(dirname(path));
+}
+
+/**
+ * Removes the temporary files that killed processes have left in a folder an hour ago or earlier. Only regular files of this
+ * user with a name of ours are removed; a link is neither followed nor removed.
+ */
+export async function removeAbandonedFiles(folder: string): Promise<void> {
+  const names = await readdir(folder).catch(() => []);
+  for (const name of names.filter((one) => temporaryName.test(one))) {
+    const path = join(folder, name);
+    const stats = await lstat(path).catch(() => undefined);
+    if (stats?.isFile() !== true || stats.uid !== (ownId() ?? stats.uid)) continue;
+    if (systemClock.wallMs() - stats.mtimeMs > abandonedMs) await unlink(path).catch(() => undefined);
+  }
 }
 
 /** Opens a new file for writing; the caller closes it. @throws EEXIST if the name is taken, even by a link */

@@ -8,6 +8,7 @@ import { scrubSecrets } from "#core/scrub-secrets.ts";
 import type { Clock } from "#core/time.ts";
 import { type FaultRules, actionAfter } from "./fault-policy.ts";
 import type { MoveEvent } from "./move-record.ts";
+import { type PoisonGuard, setAside, setAsideReason } from "./poison-guard.ts";
 import type { WorkResult } from "./queue/job-result.ts";
 
 /** Continue later, and save what the work waits for. */
@@ -68,6 +69,12 @@ export interface StepMachine<Context, Change> {
   readonly save: (context: Context, change: Change, events: readonly MoveEvent[]) => Promise<void>;
   readonly saveWait: (context: Context, wait: Wait<Change>) => Promise<void>;
   readonly saveGivingUp: (context: Context, reason: string) => Promise<void>;
+  /** Finds a step that kills its worker. */
+  readonly guard: Pick<PoisonGuard, "run">;
+  /** What is worked on and at which point, for the guard; undefined if nothing happens there. */
+  readonly pointOf: (context: Context) => string | undefined;
+  /** Called after three deaths: the work must not be continued until a person releases it. */
+  readonly saveSetAside: (context: Context, reason: string) => Promise<void>;
   /** The rules after a fault, and the failed attempts of the step so far. */
   readonly faultRules: (context: Context, fault: unknown) => { rules: FaultRules; tries: number };
   /** Called with faults after which the work waits. */
@@ -93,8 +100,16 @@ export async function runSteps<Context, Change>(
     if (signal.aborted) return { kind: "handed-back" };
     try {
       const run = async (): Promise<StepResult<Change>> => step(context);
-      const result = await run().catch((fault: unknown) => resultAfter(fault, context, { machine, signal }));
-      const end = await save(result, context, machine);
+      const runAndSave = async (): Promise<WorkResult | undefined> => {
+        const result = await run().catch((fault: unknown) => resultAfter(fault, context, { machine, signal }));
+        return save(result, context, machine);
+      };
+      const point = machine.pointOf(context);
+      const end = await (point === undefined ? runAndSave() : machine.guard.run(point, runAndSave));
+      if (end === setAside) {
+        await machine.saveSetAside(context, setAsideReason);
+        return { kind: "ended" };
+      }
       if (end !== undefined) return end;
     } catch (thrown) {
       if (signal.aborted) return { kind: "handed-back" };

@@ -146,7 +146,10 @@ export const eventCatalogue = {
     when: "The timer of a schedule did not fire when it was due; the timer is set again.",
     fields: { schedule: "its name", due: "the time, ISO 8601" },
   },
-  "schedule.paused": { when: "A person paused a schedule.", fields: { schedule: "its name", by: "who" } },
+  "schedule.paused": {
+    when: "A person paused a schedule, or simfleet did because three workers died while they processed it.",
+    fields: { schedule: "its name", by: "who", reason: "why; absent if a person did it" },
+  },
   "schedule.resumed": { when: "A person resumed a schedule.", fields: { schedule: "its name", by: "who" } },
   "automation.started": {
     when: "An automation acted on events.",
@@ -171,7 +174,7 @@ export const eventCatalogue = {
     },
   },
   "automation.stopped": {
-    when: "An automation stopped itself: its own changes trigger it, or it would exceed its limit of events per hour.",
+    when: "An automation stopped itself: its own changes trigger it, it would exceed its limit of events per hour, or three workers died while they processed its events.",
     fields: { automation: "its name", event: "id of the event that it stopped at", reason: "why" },
   },
   "automation.paused": { when: "A person paused an automation.", fields: { automation: "its name", by: "who" } },
@@ -246,6 +249,10 @@ export const eventCatalogue = {
       sinks: "sinks that already have the new value, comma-separated; empty if none has",
     },
   },
+  "credential.set-aside": {
+    when: "Three workers died while they processed the same step of a rotation: it waits until a person continues it with `simfleet credentials rotate`.",
+    fields: { ...ofRotation, reason: "why" },
+  },
   "credential.expiring": {
     when: "The secret of a rotation is older than its `maxAgeDays`.",
     fields: { rotation: "its name", credentialsId: "the set", since: "when it got its secret, ISO 8601" },
@@ -290,12 +297,16 @@ export const eventCatalogue = {
     when: "A rotation failed and was rolled back: the old AuthKey stays in use.",
     fields: { authKeyId: "the AuthKey that stays", cause: "the rotation", reason: "why" },
   },
+  "authkey.set-aside": {
+    when: "Three workers died while they processed the same step of a rotation: it waits until a person continues it with `simfleet authkeys rotate`.",
+    fields: { ...ofAuthKey, authKeyId: "the AuthKey to be replaced", reason: "why" },
+  },
   "storage.low": {
     when: "Redis uses more of its memory than `retention.warnAtPercent`; emitted once a day while it does.",
     fields: { usedBytes: "bytes in use", limitBytes: "bytes that Redis may use", percent: "share in use" },
   },
   "webhook.failed": {
-    when: "A message was retried for about a day and never accepted; or so many wait that the oldest are dropped, which is emitted at most once an hour. Not emitted for messages about a webhook itself.",
+    when: "A message was retried for about a day and never accepted; or three workers died while they sent it; or so many wait that the oldest are dropped, which is emitted at most once an hour. Not emitted for messages about a webhook itself.",
     fields: { ...ofDelivery, reason: "result of the last attempt" },
   },
   "webhook.stopped": {

@@ -43,6 +43,11 @@ export function changesPlatform({ job }: Task): boolean {
   return changes[job];
 }
 
+/** Whether a request comes from a schedule or an automation, instead of a person. */
+export function isUnattended(by: string): boolean {
+  return /^(?:schedule|automation):/.test(by);
+}
+
 /** Identifies what a task has started, to query its status. */
 export interface TaskReference {
   readonly kind: "run" | "sync" | "rotation" | "authkey-rotation" | "report";

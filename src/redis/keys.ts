@@ -162,6 +162,11 @@ export class Keys {
     return `${this.prefix}:authkeys:${profile}:users`;
   }
 
+  /** Sorted set: profile to the time when a worker had it in its configuration last. */
+  profiles(): string {
+    return `${this.prefix}:profiles`;
+  }
+
   /** Hash: a schedule's next time, its task in progress, and its last result. */
   schedule(name: string): string {
     return `${this.prefix}:schedule:${name}`;
@@ -265,6 +270,11 @@ export class Keys {
   /** Sorted set: counts of the fleet, by time. */
   fleetHistory(profile: string): string {
     return `${this.prefix}:sims:${profile}:history`;
+  }
+
+  /** Hash, expires after a day: processes that have begun a piece of work and not ended it, to the time of their start. */
+  workMarks(work: string): string {
+    return `${this.prefix}:work:${work}`;
   }
 
   /** Sorted set, expires after a few seconds: live workers of a queue, by the expiry of their entry. */

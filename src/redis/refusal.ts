@@ -20,7 +20,16 @@ const hints: Readonly<Record<string, string>> = {
 /** @returns a SimfleetError STORE_UNAVAILABLE if Redis refused the command; any other error unchanged */
 export function inWordsOfRedis(thrown: unknown): unknown {
   if (!(thrown instanceof Error) || thrown.name !== "ReplyError") return thrown;
-  const fix = hints[thrown.message.split(" ", 1)[0] ?? ""];
-  if (fix === undefined) return thrown;
-  return new SimfleetError("STORE_UNAVAILABLE", `Redis refuses: ${fix} (${thrown.message})`, { cause: thrown });
+  const reasons = [thrown, ...refusedCommands(thrown)].map(({ message }) => message);
+  for (const reason of reasons) {
+    const fix = hints[reason.split(" ", 1)[0] ?? ""];
+    if (fix === undefined) continue;
+    return new SimfleetError("STORE_UNAVAILABLE", `Redis refuses: ${fix} (${reason})`, { cause: thrown });
+  }
+  return thrown;
+}
+
+/** A transaction fails with EXECABORT, and lists the errors of its commands beside. */
+function refusedCommands(thrown: Error & { readonly previousErrors?: readonly Error[] }): readonly Error[] {
+  return thrown.previousErrors ?? [];
 }

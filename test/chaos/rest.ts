@@ -4,6 +4,8 @@
  */
 import { Keys } from "#redis/keys.ts";
 import type { Redis } from "ioredis";
+import { eventIdAt } from "#jobs/webhooks/delivery-record.ts";
+import { ask } from "./control.ts";
 import type { StartedRun } from "./load.ts";
 import type { Stage } from "./stage/stage.ts";
 import { nowMs, sleep } from "./time.ts";
@@ -13,6 +15,8 @@ const profile = "default";
 const overRuns = new Set(["completed", "aborted", "cancelled"]);
 const overRotations = new Set(["done", "failed"]);
 const pollMs = 200;
+/** Longer than until the second attempt. */
+const lateMessageMs = 20_000;
 
 /**
  * @returns what was under way last
@@ -22,11 +26,21 @@ export async function untilRest(stage: Stage, runs: readonly StartedRun[], deadl
   let last = "";
   const endMs = nowMs() + deadlineMs;
   for (;;) {
+    await sendLateMessages(stage);
     const left = await unrest(stage, runs);
     if (left.length === 0) return last;
     last = left.join("; ");
     if (nowMs() > endMs) throw new Error(`not at rest ${deadlineMs / 1_000} s after the faults: ${last}`);
     await sleep(pollMs);
+  }
+}
+
+/** The third attempt of a message comes after five minutes: an operator who knows that the receiver is back sends it again. */
+async function sendLateMessages({ redis: { direct }, stations }: Stage): Promise<void> {
+  const late = await direct.zrangebyscore(keys.deliveriesPending("ops"), Date.now() + lateMessageMs, "+inf");
+  for (const place of late) {
+    const path = `/deliveries/ops.${eventIdAt(place)}/redeliver`;
+    await ask(stations, { method: "POST", path }).catch(() => undefined);
   }
 }
 

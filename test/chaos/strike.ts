@@ -114,9 +114,10 @@ const acts: Readonly<Record<FaultKind, Act>> = {
     await withMode(station.platform, "cut-reply", fault.lastsMs);
     damage.inHand += station.platform.cutReplies - before;
   },
-  "platform-refuse": (fault, { station, damage }) => {
-    damage.inHand += connections;
-    return withMode(station.platform, "refuse", fault.lastsMs);
+  "platform-refuse": async (fault, { station, damage }) => {
+    const before = station.platform.refused;
+    await withMode(station.platform, "refuse", fault.lastsMs);
+    damage.inHand += connections + station.platform.refused - before;
   },
   "platform-delay": (fault, { station }) => withMode(station.platform, "delay", fault.lastsMs, 20 + 180 * fault.share),
   "platform-stall": (fault, { station }) => withMode(station.platform, "stall", fault.lastsMs),

@@ -57,6 +57,21 @@ describe("storage", () => {
     await harness.redis().config("SET", "maxmemory", "0");
   });
 
+  test("storage names a profile that is no longer configured, and when its data are removed", async () => {
+    const { keys } = harness.app.storeDeps;
+    await harness.redis().zadd(keys.profiles(), Date.parse("2026-11-01T12:00:00Z"), "plant");
+    const json = JSON.parse((await runCommand(harness, ["storage", "--json"], "remote")).stdout) as unknown;
+    expect(json).toMatchObject({
+      retentionDays: { profiles: 90 },
+      formerProfiles: [{ profile: "plant", since: "2026-11-01T12:00:00.000Z", removedAt: "2027-01-30T12:00:00.000Z" }],
+    });
+    const { stdout } = await runCommand(harness, ["storage"], "local");
+    expect(stdout).toContain(
+      "The profile plant is not configured since 2026-11-01; its data are removed on 2027-01-30.",
+    );
+    await harness.redis().zrem(keys.profiles(), "plant");
+  });
+
   test("storage.low is emitted once a day when too little memory is left", async () => {
     const low = async () => (await harness.app.feed.newest({ types: ["storage.low"] }, { limit: 10 })).events;
     await harness.app.storage.warnIfLow();

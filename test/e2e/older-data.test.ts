@@ -6,6 +6,19 @@ import { counted, resultRows, runIdIn } from "./support/results.ts";
 
 const rows = 60;
 
+/** Every command that reads or writes data. */
+const commands = [
+  ...["plan fleet.csv", "apply fleet.csv --yes", "runs list", "runs show r-1", "runs watch r-1", "runs pause r-1"],
+  ...["runs resume r-1", "runs cancel r-1 --yes", "runs retry r-1 --yes", "runs undo r-1 --yes", "runs approve r-1"],
+  ...["runs results r-1", "runs delete r-1 --yes", "sims sync", "sims list", "sims show 8942310000000000001"],
+  ...["sims export", "sims changes", "credentials list", "credentials rotate mqtt --yes", "credentials confirm mqtt"],
+  ...["credentials status", "authkeys list", "authkeys rotate --yes", "schedules list", "schedules trigger nightly"],
+  ...["schedules pause nightly", "schedules resume nightly", "automations list", "automations pause new"],
+  ...["automations resume new", "automations replay new --yes", "freeze on --reason why", "freeze off"],
+  ...["freeze status", "events tail", "webhooks list", "webhooks test ops", "webhooks resume ops", "deliveries list"],
+  ...["deliveries show ops.1-1", "deliveries redeliver ops.1-1", "quota", "storage", "audit list", "worker"],
+];
+
 /** Gives every key the name that the layout before had for it. */
 async function renameToOld(redis: Redis): Promise<number> {
   await redis.del("{simfleet}:data-version");
@@ -48,6 +61,25 @@ describe.concurrent("data of another version", () => {
     expect(await redis.get("simfleet:queues")).toContain("A newer simfleet has moved the data");
     worker.kill("SIGTERM");
     expect(await worker.ended).toMatchObject({ code: 0 });
+  });
+
+  test("every command refuses newer data with one message and exit code 4", { timeout: 180_000 }, async () => {
+    await using harness = await CliHarness.open();
+    await harness.fleet("fleet.csv", 2);
+    const redis = await harness.redis();
+    await redis.set("{simfleet}:data-version", "3");
+    const message =
+      "The data in Redis was written by a newer simfleet (data version 3; this one reads 2): upgrade this simfleet";
+    const keysBefore = await redis.keys("*");
+    for (const command of commands) {
+      const ended = await harness.run(command.split(" "));
+      expect(ended, command).toMatchObject({ code: 4, stdout: "" });
+      expect(ended.stderr, command).toBe(`simfleet: ${message}\n`);
+    }
+    const check = await harness.run(["check"]);
+    expect(check.code).toBe(4);
+    expect(check.stdout + check.stderr).toContain(message);
+    expect(await redis.keys("*")).toEqual(keysBefore);
   });
 
   test("data are refused with exit code 4 if they are newer or an older worker is live", async () => {

@@ -4,10 +4,8 @@
  */
 import type { Queue } from "bullmq";
 import type { Redis } from "ioredis";
-import { secondMs } from "#core/time.ts";
+import { clockToleranceMs } from "#core/time.ts";
 
-/** Clocks of two machines may differ by this much. */
-const toleratedMs = 15 * secondMs;
 /** Of those that wait longest. */
 const lookedAt = 100;
 /** BullMQ keeps a time in the upper bits of a job's score. */
@@ -18,9 +16,9 @@ export async function promoteFarJobs(queue: Queue, redis: Redis, nowMs: number):
   const last = await redis.zrevrange(queue.toKey("delayed"), 0, lookedAt - 1, "WITHSCORES");
   for (let at = 0; at < last.length; at += 2) {
     const leftMs = Math.floor(Number(last[at + 1]) / scorePerMs) - nowMs;
-    if (leftMs <= toleratedMs) return;
+    if (leftMs <= clockToleranceMs) return;
     const job = await queue.getJob(last[at] ?? "");
     // One that has just become due, or was promoted by another process, starts without help.
-    if (job !== undefined && leftMs > job.delay + toleratedMs) await job.promote().catch(() => undefined);
+    if (job !== undefined && leftMs > job.delay + clockToleranceMs) await job.promote().catch(() => undefined);
   }
 }

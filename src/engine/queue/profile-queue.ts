@@ -56,9 +56,10 @@ export function profileJobs(kind: KindOfWork, deps: ProfileJobsOptions) {
 
   /** Processes the work of a profile until stopped. */
   const consume = (profile: string, { work, status, onIncident }: ProfileWork): Promise<Working> => {
-    /** Adds the job if there is work without one, or if the job is delayed although its work is due. */
+    /** Adds the job if there is work without one, or starts it if it is delayed although its work is due. */
     const restore = async (): Promise<void> => {
       try {
+        await queues.promoteFar(profile);
         const found = await status(profile);
         if (found !== "none") await enqueue(profile, found === "due" ? "now" : "leave");
       } catch (thrown) {

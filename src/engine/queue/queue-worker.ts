@@ -16,8 +16,6 @@ import { reportToQueue } from "./report-result.ts";
 /** After a worker is killed, another worker picks up its jobs within 5 to 15 s. */
 const lockMs = 10_000;
 const stalledCheckMs = 5_000;
-/** A job that outlived this many killed workers is quarantined. */
-const mostStalls = 5;
 const stopMs = 15_000;
 
 export interface QueueWorkerOptions<Data, V> {
@@ -28,6 +26,8 @@ export interface QueueWorkerOptions<Data, V> {
   readonly clock: Clock;
   /** Jobs in progress at once. */
   readonly atOnce: number;
+  /** A job that outlived this many killed workers fails. Without it no job does: the work itself counts deaths. */
+  readonly mostStalls?: number;
   /**
    * Processes a job; the signal aborts when this process stops or has lost the job's lock. `deaths`: how many processes have
    * died with it.
@@ -75,7 +75,7 @@ export class QueueWorker<Data, V extends JobResult | WorkResult> {
       concurrency: atOnce,
       lockDuration: lockMs,
       stalledInterval: stalledCheckMs,
-      maxStalledCount: mostStalls,
+      maxStalledCount: this.#options.mostStalls ?? Number.MAX_SAFE_INTEGER,
       maximumRateLimitDelay: 1_000,
       drainDelay: 2,
       settings: {

@@ -7,6 +7,7 @@ import type { Redis } from "ioredis";
 import { type Clock, every } from "#core/time.ts";
 import type { Keys } from "#redis/keys.ts";
 import type { WorkResult } from "./job-result.ts";
+import { promoteFarJobs } from "./far-jobs.ts";
 import { jobOptions } from "./job-options.ts";
 import { openQueue } from "./open-queue.ts";
 import { QueueWorker, type QueueWorkerOptions } from "./queue-worker.ts";
@@ -36,6 +37,8 @@ export interface WorkQueues<Data> {
   readonly queue: (key: string) => Queue<Data>;
   /** Whether a live process handles the work of the key. */
   readonly isServed: (key: string) => Promise<boolean>;
+  /** Starts jobs that a wrong clock has delayed. */
+  readonly promoteFar: (key: string) => Promise<void>;
   /** Processes the work of a key until stopped. */
   readonly consume: (key: string, consumer: Consumer<Data>) => Promise<Working>;
   readonly close: () => Promise<void>;
@@ -61,6 +64,10 @@ export function workQueues<Data>(
   return {
     queue: queueOf,
     isServed: async (key) => (await deps.workerRegistry.workers(kind.nameOf(key))).length > 0,
+    promoteFar: async (key) => {
+      const queue = queueOf(key);
+      if (redis !== undefined) await promoteFarJobs(queue, redis, deps.clock.wallMs());
+    },
     async consume(key, { restore, restoreEveryMs = 5_000, ...consumer }) {
       const worker = await QueueWorker.start<Data, WorkResult>({ ...deps, ...consumer, queue: queueOf(key) });
       await restore();

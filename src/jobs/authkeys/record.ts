@@ -67,6 +67,8 @@ export interface AuthKeyRotation {
   readonly tries: number;
   /** What the rotation currently waits for. */
   readonly waitsFor?: string;
+  /** When it was set aside because its current step killed three workers; absent once a person continues it. */
+  readonly setAsideAtMs?: number;
   /** Set while the current step fails. */
   readonly problem?: Problem | undefined;
   /** Why it is rolled back. */
@@ -108,6 +110,15 @@ export function authKeyRotations(deps: StoreDeps) {
     return store.begin(profile, { profile, rotationId, replaceId, startedBy, ...begun });
   };
 
+  /** Continues a rotation that was set aside. */
+  const release = async (profile: string): Promise<void> => {
+    await store.update({ name: profile, profile }, (present) =>
+      present?.setAsideAtMs === undefined
+        ? undefined
+        : { change: { setAsideAtMs: undefined, waitsFor: undefined, problem: undefined, tries: 0 } },
+    );
+  };
+
   /** The rotation in progress, or the last one; undefined if there never was one. */
   const record = (profile: string): Promise<AuthKeyRotation | undefined> => store.get(profile);
 
@@ -130,5 +141,5 @@ export function authKeyRotations(deps: StoreDeps) {
   /** Redis's clock, ms. */
   const nowMs = (): Promise<number> => redisTimeMs(deps.redis, keys);
 
-  return { begin, record, move, nowMs };
+  return { begin, release, record, move, nowMs };
 }

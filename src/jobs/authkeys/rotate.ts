@@ -5,7 +5,7 @@
  * or another live process uses.
  */
 import { type FaultRules, faultRules, retryRule } from "#engine/fault-policy.ts";
-import { nextProblem } from "#engine/problem.ts";
+import { nextProblem, setAsideProblem } from "#engine/problem.ts";
 import type { WorkResult } from "#engine/queue/job-result.ts";
 import { type Steps, type Wait, runSteps } from "#engine/steps.ts";
 import { awaitTakeUp, handOver } from "./steps/deliver.ts";
@@ -13,6 +13,8 @@ import { begin, create, makeRoom, prove } from "./steps/create.ts";
 import type { AuthKeyChange, AuthKeyPhase, AuthKeyRotation } from "./record.ts";
 import { awaitQuiet, finish, revokeOld, takeBack } from "./steps/revoke.ts";
 import { type AuthKeyDeps, failed, StepContext } from "./steps/step-context.ts";
+
+const releaseHint = "continue with: simfleet authkeys rotate";
 
 const steps: Steps<Exclude<AuthKeyPhase, "done" | "failed">, StepContext, AuthKeyChange> = {
   begun: begin,
@@ -35,7 +37,7 @@ const steps: Steps<Exclude<AuthKeyPhase, "done" | "failed">, StepContext, AuthKe
 export function rotateAuthKey(profile: string, deps: AuthKeyDeps, signal: AbortSignal): Promise<WorkResult> {
   const open = async (): Promise<StepContext | undefined> => {
     const record = await deps.rotations.record(profile);
-    return record && new StepContext(record, deps, signal);
+    return record && record.setAsideAtMs === undefined ? new StepContext(record, deps, signal) : undefined;
   };
   return runSteps(
     {
@@ -46,6 +48,9 @@ export function rotateAuthKey(profile: string, deps: AuthKeyDeps, signal: AbortS
       save: (step, change, events) => step.save(change, events),
       saveWait,
       saveGivingUp,
+      guard: deps.guard,
+      pointOf: ({ record: { rotationId, phase } }) => `AuthKey of ${profile} ${rotationId} ${phase}`,
+      saveSetAside,
       faultRules: ({ record }) => ({ rules: rulesFor(record), tries: record.tries }),
       close: (step) => step.release(),
     },
@@ -62,6 +67,15 @@ async function saveWait(step: StepContext, wait: Wait<AuthKeyChange>): Promise<v
   const failure = { message: reason, nowMs: await deps.rotations.nowMs(), delayMs };
   const problem = isProblem ? nextProblem(record.problem, failure) : undefined;
   await step.save({ waitsFor: reason, tries, problem, ...change });
+}
+
+/** Keeps the rotation where it is until a person continues it. */
+async function saveSetAside(step: StepContext, reason: string): Promise<void> {
+  const { record, deps } = step;
+  const nowMs = await deps.rotations.nowMs();
+  const problem = setAsideProblem(record.problem, { message: `${reason}; ${releaseHint}`, nowMs });
+  const event = { type: "authkey.set-aside", fields: { authKeyId: record.oldId ?? "", reason } } as const;
+  await step.save({ setAsideAtMs: nowMs, waitsFor: problem.message, problem }, [event]);
 }
 
 /** Rolls the rotation back to the old AuthKey. */

@@ -5,6 +5,7 @@ import type { AuthKey } from "./account.ts";
 import type { AuthKeyPlan, AuthKeyReport, AuthKeyRotationReport } from "./contract.ts";
 import { obstacleOf } from "./plan.ts";
 import type { ProfileJobs } from "#engine/queue/profile-queue.ts";
+import { isUnattended } from "#fleet/task.ts";
 import { type AuthKeyRotations, isRotationOver } from "./record.ts";
 import type { AuthKeyUsers } from "./users.ts";
 import { reportOfKey, reportOfRotation } from "./report.ts";
@@ -67,7 +68,8 @@ export class AuthKeyService {
     return { profile, oldAuthKeyId: oldId ?? null, isInProgress: false };
   }
 
-  /** Begins a rotation, or resumes the one in progress. The consumer of the profile's queue, usually a worker, carries it out. */
+  /**
+   * Begins a rotation, or resumes the one in progress, also one that was set aside if a person asks for it. The consumer of the profile's queue, usually a worker, carries it out. */
   async rotate(
     profile: string,
     { by, replaceId }: { by: string; replaceId?: string | undefined },
@@ -75,6 +77,7 @@ export class AuthKeyService {
     const { rotations, queues, requireRotation } = this.#deps;
     requireRotation(profile);
     const rotationId = newRotationId(await rotations.nowMs());
+    if (!isUnattended(by)) await rotations.release(profile);
     const record = await rotations.begin(profile, { rotationId, replaceId, by });
     await queues.enqueue(profile, "now");
     return reportOfRotation(record);

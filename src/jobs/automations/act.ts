@@ -1,11 +1,12 @@
 /**
  * Acts on events for one automation. An event may be delivered more than once (crash, replay): it is claimed for its task
  * before the task begins, under an id with which the task can be begun again without doing it twice. An automation that
- * triggers itself, or exceeds its hourly limit, is stopped and reports this.
+ * triggers itself, exceeds its hourly limit, or has killed three workers is stopped and reports this.
  */
 import { messageOf } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import { type FaultRules, actionAfter } from "#engine/fault-policy.ts";
+import { type PoisonGuard, setAside, setAsideReason } from "#engine/poison-guard.ts";
 import type { Event } from "#events/event.ts";
 import type { Automation } from "#fleet/automation.ts";
 import type { TaskReference } from "#fleet/task.ts";
@@ -14,6 +15,7 @@ import { type Decided, type DecisionDeps, decide } from "./decide.ts";
 
 export interface AutomationDeps extends DecisionDeps {
   readonly clock: Clock;
+  readonly guard: Pick<PoisonGuard, "run">;
   readonly tasks: AutomationTasks;
 }
 
@@ -25,6 +27,14 @@ const faultRules: FaultRules = { hopeless: "give-up" };
  * @throws temporary errors of a task; the events must be delivered again then
  */
 export async function actOn(automation: Automation, events: readonly Event[], deps: AutomationDeps): Promise<void> {
+  const { name, on, profile } = automation;
+  const event = events.find((one) => on.includes(one.type) && one.profile === profile);
+  if (event === undefined) return;
+  const acted = await deps.guard.run(`automation ${name} ${event.id}`, () => act(automation, events, deps));
+  if (acted === setAside) await stop(automation, { reason: setAsideReason, event, deps });
+}
+
+async function act(automation: Automation, events: readonly Event[], deps: AutomationDeps): Promise<void> {
   const { log, clock } = deps;
   const decided = await decide(automation, events, deps);
   if (decided.length === 0 || (await log.record(automation)).state !== "active") return;

@@ -39,7 +39,9 @@ export type RotationWait =
   /** Something still refers to the old set, and simfleet cannot change it. */
   | "reference"
   /** A failure that may be temporary. */
-  | "fault";
+  | "fault"
+  /** A person, because the current step killed three workers. */
+  | "set-aside";
 
 /** Properties that are fixed when a rotation begins. */
 export interface RotationHead {
@@ -151,8 +153,9 @@ export function rotationLog(deps: StoreDeps) {
     return found.filter((one) => one !== undefined).filter((one) => one.profile === profile);
   };
 
+  /** The rotations of a profile to be worked on: not over, and not set aside. */
   const inProgress = async (profile: string): Promise<RotationRecord[]> =>
-    (await records(profile)).filter((one) => !isRotationOver(one));
+    (await records(profile)).filter((one) => !isRotationOver(one) && one.waitsFor !== "set-aside");
 
   /** Removes the record of a rotation. */
   const forget = async ({ name, profile }: Named): Promise<void> => {
@@ -183,6 +186,14 @@ export function rotationLog(deps: StoreDeps) {
         : undefined,
     );
 
+  /** Continues a rotation that was set aside. @returns undefined if it was not */
+  const release = (of: Named): Promise<RotationRecord | undefined> =>
+    store.update(of, (present) =>
+      present?.waitsFor === "set-aside"
+        ? { change: { nextAtMs: 0, waitsFor: undefined, reason: undefined, problem: undefined, tries: 0 } }
+        : undefined,
+    );
+
   const ageCheck = async ({ name, profile }: Named): Promise<AgeCheck> => ({ ...(await ages.get(name)), profile });
 
   /** Saves an age check, and emits the event if one is due. */
@@ -190,5 +201,5 @@ export function rotationLog(deps: StoreDeps) {
     await ages.move(name, of, change, { events });
   };
 
-  return { begin, record, records, inProgress, forget, move, confirm, ageCheck, noteAge };
+  return { begin, record, records, inProgress, forget, move, confirm, release, ageCheck, noteAge };
 }

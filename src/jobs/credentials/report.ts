@@ -101,10 +101,10 @@ function courseOf(
   };
 }
 
-/** The end of the grace period, not the next poll; a confirmation has no time. */
+/** The end of the grace period, not the next poll; a person has no time. */
 function nextInstantOf(record: RotationRecord, rotation: Rotation | undefined): number | undefined {
   const { waitsFor, quietSinceMs, nextAtMs } = record;
-  if (waitsFor === "confirmation") return undefined;
+  if (waitsFor === "confirmation" || waitsFor === "set-aside") return undefined;
   if (waitsFor === "grace" && quietSinceMs !== undefined && rotation !== undefined)
     return quietSinceMs + rotation.graceMs;
   return nextAtMs === 0 ? undefined : nextAtMs;

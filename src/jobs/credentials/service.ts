@@ -9,6 +9,7 @@ import type { RotationReport, SetReport } from "./contract.ts";
 import { currentSet, planRotation } from "./plan.ts";
 import { type Reference, referencesIn } from "./references.ts";
 import type { ProfileJobs } from "#engine/queue/profile-queue.ts";
+import { isUnattended } from "#fleet/task.ts";
 import { isRotationOver, type RotationLog, type RotationRecord } from "./record.ts";
 import { reportOfRotation, type SetFacts } from "./report.ts";
 
@@ -53,7 +54,7 @@ export class CredentialService {
   }
 
   /**
-   * Begins a rotation, or resumes the one in progress. The consumer of the profile's rotations carries it out.
+   * Begins a rotation, or resumes the one in progress, also one that was set aside if a person asks for it. The consumer of the profile's rotations carries it out.
    * @param how `by`: who requests it
    * @throws ConfigError for missing configuration, SimfleetError ROTATION_STATE; nothing is changed then
    */
@@ -65,7 +66,7 @@ export class CredentialService {
     if (record === undefined || isRotationOver(record)) {
       const storeDeps = { account: accountFor(rotation.profile), record, nowMs: clock.wallMs() };
       record = await log.begin({ ...(await planRotation(rotation, storeDeps, signal)), startedBy: by });
-    }
+    } else if (!isUnattended(by)) record = (await log.release(record)) ?? record;
     await queues.enqueue(record.profile, "now");
     return this.#report(rotation, record);
   }

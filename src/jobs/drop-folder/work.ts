@@ -5,12 +5,14 @@
  *   unchanged in the folder     ->  processing/NAME.RUN.csv        renamed; the process that renames it continues at once
  *   no run with this id         ->  submitted with it, or rejected: failed/ with NAME.RUN.problem.txt
  *   the run has ended           ->  done/ or failed/, with NAME.RUN.results.csv
+ *   three workers died with it  ->  failed/ with NAME.RUN.problem.txt
  * Another process continues with a claimed file if nothing has happened to it for the settle time. Repeating a step has no
  * effect: the run's id and the event's mark make both unique.
  */
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { Clock } from "#core/time.ts";
+import { type PoisonGuard, setAside, setAsideReason } from "#engine/poison-guard.ts";
 import type { EventType } from "#events/event.ts";
 import type { Feed } from "#events/feed.ts";
 import type { DropFolder } from "#fleet/drop-folder.ts";
@@ -38,6 +40,8 @@ export type FileRun =
       readonly sha256: string;
     };
 
+type EndedRun = Extract<FileRun, { isOver: true }>;
+
 /** The operations on runs that the drop folder needs. */
 export interface FileRuns {
   newRunId(): string;
@@ -54,6 +58,7 @@ export interface DropFolderDeps {
   readonly runs: FileRuns;
   readonly feed: Pick<Feed, "emitOnce">;
   readonly clock: Clock;
+  readonly guard: Pick<PoisonGuard, "run">;
   readonly onIncident: (message: string) => void;
   /** The folder in the file system; by default that of `folder`. */
   readonly files?: Folder;
@@ -138,7 +143,8 @@ export class DropFolderWork {
     onIncident(`${original} was refused and lies in failed/ as ${taken}: ${fault}`);
   }
 
-  async #goOn({ name, rawName, fingerprint, oddity }: FoundFile): Promise<void> {
+  async #goOn(found: FoundFile): Promise<void> {
+    const { name, rawName, fingerprint } = found;
     const file = readTakenName(name);
     if (file === undefined) return;
     if (nameFault(name) !== undefined) {
@@ -154,6 +160,14 @@ export class DropFolderWork {
     )
       return;
     this.#own.add(file.runId);
+    const done = await this.#deps.guard.run(`file ${name}`, () => this.#advance(file, { run, found }));
+    if (done === setAside) await this.#setAside(file, run);
+  }
+
+  async #advance(
+    file: TakenName,
+    { run, found: { oddity, fingerprint } }: { readonly run: EndedRun | undefined; readonly found: FoundFile },
+  ): Promise<void> {
     if (run === undefined && oddity !== undefined) await this.#refuse(file, { reason: oddityText(oddity), faults: [] });
     else if (run === undefined) await this.#submit(file, fingerprint);
     else await this.#finish(file, run);
@@ -181,7 +195,17 @@ export class DropFolderWork {
     await this.#moveTo("failed", file);
   }
 
-  async #finish(file: TakenName, run: Extract<FileRun, { isOver: true }>): Promise<void> {
+  /** Like a refusal; after the run has ended, its results are missing. */
+  async #setAside(file: TakenName, run: EndedRun | undefined): Promise<void> {
+    if (run === undefined) return this.#refuse(file, { reason: setAsideReason, faults: [] });
+    const { name, runId } = file;
+    const text = `${setAsideReason}. Results: simfleet runs results ${runId}\n`;
+    await this.#folder.put({ place: "failed", name: besideName(name, "problem.txt"), of: runId }, text);
+    await this.#emit("file.failed", file, { state: run.state, reason: setAsideReason });
+    await this.#moveTo("failed", file);
+  }
+
+  async #finish(file: TakenName, run: EndedRun): Promise<void> {
     const { name, runId } = file;
     const isWhole = (await this.#folder.digest("processing", name)) === run.sha256;
     const place = run.isGood && isWhole ? "done" : "failed";

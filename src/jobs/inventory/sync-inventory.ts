@@ -17,6 +17,7 @@ import type { ListedSims } from "./store/page-encoder.ts";
 import type { Account } from "#api/account.ts";
 import { faultRules } from "#engine/fault-policy.ts";
 import type { Problem } from "#engine/problem.ts";
+import type { PoisonGuard } from "#engine/poison-guard.ts";
 import type { WorkResult } from "#engine/queue/job-result.ts";
 import { again, giveUp, runSteps, type StepResult, type Steps } from "#engine/steps.ts";
 
@@ -26,6 +27,7 @@ export interface SyncContext {
   readonly clock: Clock;
   readonly accountFor: (profile: string) => Account;
   readonly newSyncId: () => string;
+  readonly guard: Pick<PoisonGuard, "run">;
 }
 
 /** How long to wait for the next request to be sent before processing the current page. */
@@ -75,6 +77,9 @@ export function syncInventory(profile: string, context: SyncContext, signal: Abo
         if (isProblem === true) await syncs.recordProblem({ ...state, problem }, { message, delayMs });
       },
       saveGivingUp: ({ state }, reason) => syncs.fail(state, reason),
+      guard: context.guard,
+      pointOf: ({ state: { syncId, phase, pages } }) => `sync ${profile} ${syncId} ${phase} ${pages}`,
+      saveSetAside: ({ state }, reason) => syncs.fail(state, reason),
       faultRules: ({ problem }) => ({ rules, tries: problem?.attempts ?? 0 }),
     },
     signal,

@@ -31,6 +31,8 @@ export interface EndedFiring extends Firing {
   readonly reason?: string;
 }
 
+export type Stretch = readonly [fromMs: number, untilMs: number];
+
 export interface ScheduleRecord {
   readonly profile: string;
   readonly revision?: number;
@@ -38,6 +40,10 @@ export interface ScheduleRecord {
   readonly pattern?: string;
   /** The next time; absent while the schedule is paused and before its first poll. */
   readonly dueMs?: number;
+  /** When `dueMs` was set, by the clock of the process that did. */
+  readonly setAtMs?: number;
+  /** Times that were acted on: the first and the last of each stretch without a gap, latest stretches only. */
+  readonly actedOn?: readonly Stretch[];
   readonly paused?: { readonly by: string; readonly atMs: number };
   readonly requested?: { readonly id: string; readonly by: string; readonly atMs: number };
   readonly firing?: Firing;
@@ -48,7 +54,7 @@ export interface ScheduleRecord {
 
 const fields: RecordFields<ScheduleRecord> = {
   subject: "schedule",
-  objects: ["paused", "requested", "firing", "queued", "last"],
+  objects: ["paused", "requested", "firing", "queued", "last", "actedOn"],
 };
 
 /** Fields changed by a move; undefined removes a field. */

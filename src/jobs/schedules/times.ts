@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { minuteMs } from "#core/time.ts";
 import type { Cron } from "#fleet/time/cron.ts";
 import type { Schedule } from "#fleet/schedule.ts";
+import type { Stretch } from "./record.ts";
 
 /** A time noticed later than this was missed: no worker was running. */
 const onTimeMs = minuteMs;
@@ -50,6 +51,21 @@ function latestBefore(cron: Cron, knownMs: number, nowMs: number): number {
     }
   }
   return latestMs;
+}
+
+/** Stretches kept: one more begins whenever a clock jumps ahead, or times were missed. */
+const mostStretches = 10;
+
+/** Whether a time was acted on, maybe by a process whose clock was ahead. */
+export function wasActedOn(stretches: readonly Stretch[], atMs: number): boolean {
+  return stretches.some(([fromMs, untilMs]) => fromMs <= atMs && atMs <= untilMs);
+}
+
+/** The stretches with one more time. */
+export function withTime({ cron }: Pick<Schedule, "cron">, stretches: readonly Stretch[], atMs: number): Stretch[] {
+  const before = stretches.find(([, untilMs]) => untilMs < atMs && cron.next(untilMs) === atMs);
+  const others = stretches.filter((one) => one !== before);
+  return [...others, [before?.[0] ?? atMs, atMs] as const].slice(-mostStretches);
 }
 
 /** `nightly-20261122T030000Z` */

@@ -8,23 +8,26 @@
  *   queued    -> starting            the previous firing has ended
  *   starting  -> running             the id of the started task is known
  *   starting | running -> idle       the task has ended, or cannot be started
+ *   any       -> idle, paused        three workers have died there
  */
-import { type Clock, minuteMs, secondMs } from "#core/time.ts";
+import { type Clock, clockToleranceMs, minuteMs, secondMs } from "#core/time.ts";
 import type { FaultRules } from "#engine/fault-policy.ts";
 import type { MoveEvent } from "#engine/move-record.ts";
+import type { PoisonGuard } from "#engine/poison-guard.ts";
 import { MovedByAnother, type StepResult, type Steps, type Wait, again, move, runSteps, wait } from "#engine/steps.ts";
 import type { Freeze } from "#fleet/freeze.ts";
 import type { FiringResult, Schedule } from "#fleet/schedule.ts";
 import { changesPlatform } from "#fleet/task.ts";
 import type { Tasks } from "#jobs/tasks/task-runner.ts";
 import type { Firing, ScheduleChange, ScheduleLog, ScheduleRecord } from "./record.ts";
-import { firingId, jitterOf, mostCounted, passedTimes } from "./times.ts";
+import { firingId, jitterOf, mostCounted, passedTimes, wasActedOn, withTime } from "./times.ts";
 
 export interface ScheduleContext {
   readonly log: ScheduleLog;
   readonly clock: Clock;
   readonly tasks: Tasks;
   readonly freezeOf: (profile: string) => Promise<Freeze | undefined>;
+  readonly guard: Pick<PoisonGuard, "run">;
 }
 
 /** One poll of a record. */
@@ -40,10 +43,11 @@ type ScheduleResult = StepResult<ScheduleChange>;
 
 /** Poll interval for a task in progress. */
 const pollIntervalMs = 2 * secondMs;
+const startPauses = { baseMs: 5 * secondMs, capMs: 5 * minuteMs };
 /** With this backoff the attempts to start a task take about a quarter of an hour. */
 const startRules: FaultRules = {
   hopeless: "give-up",
-  other: { delay: { baseMs: 5 * secondMs, capMs: 5 * minuteMs }, countsTry: true, mostTries: 8 },
+  other: { delay: startPauses, countsTry: true, mostTries: 8 },
 };
 
 const steps: Steps<ScheduleState, Poll, ScheduleChange> = {
@@ -88,6 +92,18 @@ export async function workOnSchedule(
         const { change, event } = ended(poll, firing, { result: "failed", reason });
         await save(poll, change, [event]);
       },
+      guard: context.guard,
+      pointOf: (poll) => pointOf(poll, stateOf(poll)),
+      saveSetAside: async (poll, reason) => {
+        const { record, nowMs } = poll;
+        const dueMs = record.dueMs ?? nowMs;
+        const firing = record.firing ?? { id: firingId(schedule.name, dueMs), dueMs, startedAtMs: nowMs };
+        const { change, event } = ended(poll, firing, { result: "failed", reason });
+        const paused = { by: "simfleet", atMs: nowMs };
+        const left = { requested: undefined, queued: undefined, dueMs: undefined };
+        const events = [event, { type: "schedule.paused", fields: { by: paused.by, reason } }] as const;
+        await save(poll, { ...change, ...left, paused }, events);
+      },
       faultRules: (poll) => ({
         rules: stateOf(poll) === "starting" ? startRules : {},
         tries: poll.record.firing?.tries ?? 0,
@@ -107,12 +123,26 @@ function stateOf(poll: Poll): ScheduleState {
   return queued === undefined ? "idle" : "queued";
 }
 
-/** When the schedule's time is to be handled: at once if it is unknown, never while the schedule is paused. */
-function dueAtMs({ schedule, record: { dueMs, paused, pattern }, nowMs }: Poll): number {
+function pointOf({ schedule, record }: Poll, state: ScheduleState): string | undefined {
+  if (state === "idle") return undefined;
+  const { firing, queued, requested, dueMs } = record;
+  return `schedule ${schedule.name} ${firing?.id ?? queued?.id ?? requested?.id ?? dueMs ?? ""} ${state}`;
+}
+
+/**
+ * When the schedule's time is to be handled: at once if it is unknown or was set by a clock that was ahead, never while the
+ * schedule is paused.
+ */
+function dueAtMs({ schedule, record: { dueMs, paused, pattern, setAtMs = 0 }, nowMs }: Poll): number {
   if (paused !== undefined) return dueMs === undefined ? Number.POSITIVE_INFINITY : 0;
-  if (dueMs === undefined || pattern !== patternOf(schedule)) return 0;
+  if (dueMs === undefined || pattern !== patternOf(schedule) || isAhead(setAtMs, nowMs)) return 0;
   const latestMs = dueMs > nowMs ? dueMs : passedTimes(schedule, dueMs, nowMs).latestMs;
   return latestMs + jitterOf(schedule, latestMs);
+}
+
+/** Whether a time was noted by a clock that was ahead of this one. */
+function isAhead(notedAtMs: number, nowMs: number): boolean {
+  return notedAtMs > nowMs + clockToleranceMs;
 }
 
 function patternOf({ cron }: Schedule): string {
@@ -130,9 +160,12 @@ function passTime(poll: Poll): ScheduleResult {
   const { dueMs, paused } = record;
   if (paused !== undefined) return move({ dueMs: undefined });
   const pattern = patternOf(schedule);
-  const next = { pattern, dueMs: schedule.cron.next(nowMs) };
-  if (dueMs === undefined || record.pattern !== pattern) return move(next);
+  const known = { pattern, dueMs: schedule.cron.next(nowMs), setAtMs: nowMs };
+  const { actedOn = [], setAtMs = 0 } = record;
+  if (dueMs === undefined || record.pattern !== pattern || isAhead(setAtMs, nowMs)) return move(known);
   const { latestMs, count, isMissed } = passedTimes(schedule, dueMs, nowMs);
+  if (wasActedOn(actedOn, latestMs)) return move(known);
+  const next = { ...known, actedOn: withTime(schedule, actedOn, latestMs) };
   const isMadeUp = isMissed && schedule.missed === "once";
   const left = isMissed || count === mostCounted ? count : count - 1;
   const missed = left > 0 ? [missedEvent(schedule, dueMs, { times: left, madeUp: isMadeUp ? "yes" : "no" })] : [];
@@ -161,7 +194,9 @@ async function start(poll: Poll): Promise<ScheduleResult> {
   const { task, profile, name } = schedule;
   const { firing } = poll.record;
   if (firing === undefined) return again;
-  if (firing.retryAtMs !== undefined && firing.retryAtMs > nowMs) return waitUntil(firing.retryAtMs, poll);
+  // A longer wait was noted by a clock that was ahead.
+  const waitMs = (firing.retryAtMs ?? 0) - nowMs;
+  if (waitMs > 0 && waitMs <= startPauses.capMs) return waitUntil(nowMs + waitMs, poll);
   const freeze = changesPlatform(task) ? await context.freezeOf(profile) : undefined;
   if (freeze !== undefined) {
     const untilMs = Math.min(freeze.untilMs ?? Number.POSITIVE_INFINITY, nowMs + pollIntervalMs);
@@ -219,7 +254,7 @@ const endEvents = {
 } as const;
 
 function ended({ schedule, nowMs }: Poll, firing: Firing, { result, reason }: FiringEnd) {
-  const seconds = result === "done" ? Math.round((nowMs - firing.startedAtMs) / secondMs) : undefined;
+  const seconds = result === "done" ? Math.max(0, Math.round((nowMs - firing.startedAtMs) / secondMs)) : undefined;
   const last = { ...firing, finishedAtMs: nowMs, result, ...(reason === undefined ? {} : { reason }) };
   const change: ScheduleChange = { firing: undefined, last };
   return { change, event: firingEvent(schedule, endEvents[result], { firing, reason, seconds }) };

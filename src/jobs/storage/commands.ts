@@ -13,7 +13,7 @@ export function storageCommand(context: Context): Command {
 }
 
 function storageText(report: StorageReport): string {
-  const { usedBytes, limitBytes, limitFrom, parts, retentionDays, archive } = report;
+  const { usedBytes, limitBytes, limitFrom, parts, retentionDays, formerProfiles, archive } = report;
   const counted = parts.reduce((sum, { bytes }) => sum + bytes, 0);
   const days: Partial<Record<string, number>> = { ...retentionDays, runs: retentionDays.rows };
   const rows = parts.map(({ part, bytes, keys }) => [part, sizeText(bytes), keys, daysText(days[part])]);
@@ -22,8 +22,16 @@ function storageText(report: StorageReport): string {
   return [
     `${sizeText(usedBytes)} of ${sizeText(limitBytes)} used${limit}${leftText(report)}`,
     table(["DATA", "SIZE", "KEYS", "KEPT"], rows),
+    ...formerProfiles.map(
+      ({ profile, since, removedAt }) =>
+        `The profile ${profile} is not configured since ${dateOf(since)}; its data are removed on ${dateOf(removedAt)}.`,
+    ),
     archive === null ? "Rows are removed without an archive." : `Results are archived in ${archive}.`,
   ].join("\n");
+}
+
+function dateOf(instant: string): string {
+  return instant.slice(0, 10);
 }
 
 function leftText({ growthBytesPerDay, daysLeft }: StorageReport): string {

@@ -23,6 +23,11 @@ export const retentionSettings = group({
     "Days to keep the record of a rotation that has ended and is no longer configured.",
     { variable: "SIMFLEET_RETENTION_ROTATION_DAYS" },
   ),
+  profileDays: setting(
+    days.default(90),
+    "Days to keep the inventory, the last sync and the rotations of a profile that no worker has in its configuration any more, also after its last sync.",
+    { variable: "SIMFLEET_RETENTION_PROFILE_DAYS" },
+  ),
   warnAtPercent: setting(
     number(1, 100).default(80),
     "Share of Redis's memory, in percent, above which the event `storage.low` is emitted.",
@@ -47,6 +52,8 @@ export interface Retention {
   readonly goneSimsMs: number;
   readonly deliveriesMs: number;
   readonly rotationsMs: number;
+  /** Of profiles that no worker has in its configuration. */
+  readonly profilesMs: number;
   /** Share of Redis's memory above which a warning is emitted. */
   readonly warnAtShare: number;
   /** Folder of archived results. */
@@ -57,13 +64,14 @@ export function readRetention(
   retention: z.output<typeof retentionSettings>,
   archive: z.output<typeof archiveSettings>,
 ): Retention {
-  const { rowDays, runDays, goneSimDays, deliveryDays, rotationDays, warnAtPercent } = retention;
+  const { rowDays, runDays, goneSimDays, deliveryDays, rotationDays, profileDays, warnAtPercent } = retention;
   return {
     rowsMs: rowDays * dayMs,
     runsMs: runDays * dayMs,
     goneSimsMs: goneSimDays * dayMs,
     deliveriesMs: deliveryDays * dayMs,
     rotationsMs: rotationDays * dayMs,
+    profilesMs: profileDays * dayMs,
     warnAtShare: warnAtPercent / 100,
     archive: archive.path,
   };

@@ -1,6 +1,6 @@
 /** The route of storage. */
 import { z } from "zod";
-import { count, list } from "#contract/fields.ts";
+import { count, instant, list } from "#contract/fields.ts";
 import { route } from "#contract/route.ts";
 
 const storagePart = z.object({
@@ -31,7 +31,11 @@ const storageReport = z.object({
     audit: count,
     goneSims: count,
     rotations: count,
+    profiles: count,
   }),
+  formerProfiles: list(z.object({ profile: z.string(), since: instant, removedAt: instant })).describe(
+    "profiles that are not in this configuration, since when no worker has them, and when their data are removed",
+  ),
   archive: z.string().nullable().describe("folder of archived results; null: rows are removed without"),
 });
 

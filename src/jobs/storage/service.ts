@@ -3,6 +3,7 @@ import { type RedisMemory, redisMemory } from "#redis/memory.ts";
 import type { Feed } from "#events/feed.ts";
 import type { StorageReport } from "./contract.ts";
 import { growthPerDay, recordUsage } from "./history.ts";
+import { formerProfiles, noteProfiles } from "./profiles.ts";
 import { type SweepDeps, type SweepReport, sweep } from "./sweep.ts";
 import { storageParts } from "./usage.ts";
 
@@ -22,15 +23,16 @@ export function storageService(deps: StorageDeps) {
   const { redis, keys, clock, retention } = deps;
 
   // Every hour, or more often where data is kept for less than ten hours.
-  const shortestMs = Math.min(retention.rowsMs, retention.runsMs, retention.goneSimsMs);
+  const shortestMs = Math.min(retention.rowsMs, retention.runsMs, retention.goneSimsMs, retention.profilesMs);
   const sweepEveryMs = Math.max(minuteMs, Math.min(hourMs, Math.round(shortestMs / 10)));
 
   const memory = (): Promise<RedisMemory> => redisMemory(redis, keys);
 
   const report = async (): Promise<StorageReport> => {
-    const [used, parts, growthBytesPerDay] = await Promise.all([
+    const [used, parts, former, growthBytesPerDay] = await Promise.all([
       memory(),
       storageParts(deps),
+      formerProfiles(deps.profiles, deps),
       growthPerDay(deps, clock.wallMs()),
     ]);
     const isGrowing = growthBytesPerDay !== null && growthBytesPerDay > 0;
@@ -47,7 +49,13 @@ export function storageService(deps: StorageDeps) {
         audit: deps.auditKeepMs / dayMs,
         goneSims: retention.goneSimsMs / dayMs,
         rotations: retention.rotationsMs / dayMs,
+        profiles: retention.profilesMs / dayMs,
       },
+      formerProfiles: former.map(({ profile, sinceMs }) => ({
+        profile,
+        since: new Date(sinceMs).toISOString(),
+        removedAt: new Date(sinceMs + retention.profilesMs).toISOString(),
+      })),
       archive: retention.archive ?? null,
     };
   };
@@ -66,10 +74,11 @@ export function storageService(deps: StorageDeps) {
   };
 
   /**
-   * Sweeps if it is time, and no other process has done so.
+   * Notes the profiles of this process, and sweeps if it is time, and no other process has done so.
    * @returns undefined if another process has
    */
   const sweepIfDue = async (signal: AbortSignal): Promise<SweepReport | undefined> => {
+    await noteProfiles(deps.profiles, clock.wallMs(), deps);
     const isDue = await redis.set(keys.swept(), clock.wallMs(), "PX", sweepEveryMs - 5_000, "NX");
     if (isDue === null) return undefined;
     await recordUsage(deps, { atMs: clock.wallMs(), usedBytes: (await memory()).usedBytes });

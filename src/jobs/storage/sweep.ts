@@ -15,6 +15,7 @@ import { type RunRemoval, endedBefore } from "#jobs/runs/removal/removal.ts";
 import type { RunRecord } from "#jobs/runs/ledger/run-record.ts";
 import { archiveRun } from "./archive.ts";
 import type { Retention } from "./config.ts";
+import { formerProfiles, removeProfile } from "./profiles.ts";
 
 export interface SweepDeps extends StoreDeps {
   readonly clock: Clock;
@@ -40,6 +41,8 @@ export interface SweepReport {
   readonly rowsOfRuns: number;
   readonly goneSims: number;
   readonly rotations: number;
+  /** Profiles that are no longer configured. */
+  readonly profiles: number;
   /** What could not be removed, and why. */
   readonly problems: readonly string[];
 }
@@ -49,7 +52,7 @@ export async function sweep(deps: SweepDeps, signal: AbortSignal): Promise<Sweep
   const { clock, retention, profiles, syncs, ledger, runRemoval } = deps;
   const rowsMs = Math.min(retention.rowsMs, retention.runsMs);
   const nowMs = clock.wallMs();
-  const counts = { runs: 0, rowsOfRuns: 0, goneSims: 0, rotations: 0 };
+  const counts = { runs: 0, rowsOfRuns: 0, goneSims: 0, rotations: 0, profiles: 0 };
   const problems: string[] = [];
   for await (const run of ledger.createdBefore(nowMs - rowsMs)) {
     if (signal.aborted) break;
@@ -77,6 +80,10 @@ export async function sweep(deps: SweepDeps, signal: AbortSignal): Promise<Sweep
       await deps.rotations.forget(rotation);
       counts.rotations += 1;
     }
+  }
+  for (const { profile, sinceMs } of await formerProfiles(profiles, deps)) {
+    if (signal.aborted || sinceMs >= nowMs - retention.profilesMs) break;
+    if (await removeProfile(profile, deps)) counts.profiles += 1;
   }
   return { ...counts, problems };
 }

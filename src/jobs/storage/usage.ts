@@ -68,14 +68,22 @@ async function* keysOfRuns({ redis, keys }: UsageDeps): AsyncGenerator<string> {
   }
 }
 
-async function* keysOfInventory({ redis, keys, profiles }: UsageDeps): AsyncGenerator<string> {
-  for (const profile of profiles) {
-    yield* [keys.sims(profile), keys.simsHead(profile), keys.simsCodes(profile), keys.simsColumns(profile)];
-    yield* [keys.simsSeen(profile), keys.simsClaims(profile), keys.sync(profile), keys.fleetHistory(profile)];
-    const next = Number((await redis.hget(keys.simsHead(profile), "next")) ?? 0);
-    for (let chunk = 0; chunk * simsPerChunk < next; chunk += 1) {
-      yield* [keys.simsKeyOrder(profile, chunk), keys.simsSignatures(profile, chunk), keys.simsDigests(profile, chunk)];
-    }
+async function* keysOfInventory(deps: UsageDeps): AsyncGenerator<string> {
+  const noted = await deps.redis.zrange(deps.keys.profiles(), "0", "-1");
+  yield deps.keys.profiles();
+  for (const profile of new Set([...deps.profiles, ...noted])) yield* inventoryKeysOf(profile, deps);
+}
+
+/** The keys of a profile's inventory, its head first. */
+export async function* inventoryKeysOf(
+  profile: string,
+  { redis, keys }: Pick<UsageDeps, "redis" | "keys">,
+): AsyncGenerator<string> {
+  yield* [keys.simsHead(profile), keys.sims(profile), keys.simsCodes(profile), keys.simsColumns(profile)];
+  yield* [keys.simsSeen(profile), keys.simsClaims(profile), keys.sync(profile), keys.fleetHistory(profile)];
+  const next = Number((await redis.hget(keys.simsHead(profile), "next")) ?? 0);
+  for (let chunk = 0; chunk * simsPerChunk < next; chunk += 1) {
+    yield* [keys.simsKeyOrder(profile, chunk), keys.simsSignatures(profile, chunk), keys.simsDigests(profile, chunk)];
   }
 }
 

@@ -6,12 +6,13 @@
 import { about } from "#core/backoff.ts";
 import type { Secret } from "#core/secret.ts";
 import { type Clock, minuteMs, secondMs } from "#core/time.ts";
+import { type PoisonGuard, setAside, setAsideReason } from "#engine/poison-guard.ts";
 import type { NoticeEvent } from "#events/webhook/notice.ts";
 import { contentOf } from "#events/webhook/webhook-message.ts";
 import type { Delivery as Sent, WebhookSender } from "#events/webhook/webhook.ts";
 import type { Webhook } from "#fleet/webhook.ts";
 import type { DeliveryLog, TryEnd } from "./delivery-log.ts";
-import { type Delivery, deliveryIdOf } from "./delivery-record.ts";
+import { type Delivery, deliveryIdOf, earlyMs } from "./delivery-record.ts";
 import type { WorkResult } from "#engine/queue/job-result.ts";
 
 /** A delivery, as a queue carries it: never the message. */
@@ -31,6 +32,7 @@ export interface DeliveryContext {
   readonly log: DeliveryLog;
   readonly sender: Pick<WebhookSender, "send">;
   readonly clock: Clock;
+  readonly guard: Pick<PoisonGuard, "run">;
   /** Undefined if no webhook with this name is configured. */
   readonly endpointOf: (webhook: string) => Endpoint | undefined;
 }
@@ -60,10 +62,17 @@ export async function deliverEvent(
   const endpoint = context.endpointOf(webhook);
   if (delivery?.state !== "pending" || endpoint === undefined) return { kind: "ended" };
   if ((await log.status(webhook)).state === "stopped") return { kind: "ended" };
-  const earlyMs = (delivery.nextAttemptAtMs ?? 0) - clock.wallMs();
-  if (earlyMs > 0) return postponed(earlyMs, delivery);
-  const end = endOf(await sendOnce(delivery.event, endpoint, context), delivery, clock.wallMs());
-  const noted = await log.noteTry(delivery, end);
+  const waitMs = earlyMs(delivery, clock.wallMs());
+  if (waitMs > 0) return postponed(waitMs, delivery);
+  const tried = await context.guard.run(`delivery ${delivery.deliveryId}`, async () => {
+    const end = endOf(await sendOnce(delivery.event, endpoint, context), delivery, clock.wallMs());
+    return { end, noted: await log.noteTry(delivery, end) };
+  });
+  if (tried === setAside) {
+    await log.noteTry(delivery, { kind: "failed", reason: setAsideReason });
+    return { kind: "ended" };
+  }
+  const { end, noted } = tried;
   if (end.kind !== "again" || noted === "over") return { kind: "ended" };
   return postponed((end.nextAttemptAtMs ?? 0) - clock.wallMs(), delivery);
 }

@@ -130,6 +130,7 @@ export class DeliveryLog {
         lastStatus: status,
         lastReason: reason,
         nextAttemptAtMs,
+        scheduledAtMs: kind === "again" ? this.#clock.wallMs() : undefined,
         finishedAtMs: kind === "again" ? undefined : this.#clock.wallMs(),
       },
       events: isReported ? [{ type: "webhook.failed", fields }] : [],
@@ -141,7 +142,8 @@ export class DeliveryLog {
   async redeliver(deliveryId: string): Promise<"pending" | "gone"> {
     if (partsOf(deliveryId) === undefined) return "gone";
     const nextAttemptAtMs = this.#clock.wallMs();
-    const change = { state: "pending", tries: 0, nextAttemptAtMs, finishedAtMs: undefined } as const;
+    const scheduledAtMs = nextAttemptAtMs;
+    const change = { state: "pending", tries: 0, nextAttemptAtMs, scheduledAtMs, finishedAtMs: undefined } as const;
     const sent = await this.#records.update({ name: deliveryId, profile: "" }, (delivery) => {
       if (delivery === undefined) return undefined;
       return { change, condition: this.#pending(delivery, { nextAttemptAtMs, livesMs: this.#keptMs }) };

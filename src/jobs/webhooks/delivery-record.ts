@@ -1,4 +1,5 @@
 /** The stored record of a delivery, including the event, which may outlive its copy in the event stream. */
+import { clockToleranceMs } from "#core/time.ts";
 import type { RecordFields } from "#engine/record.ts";
 import type { Event } from "#events/event.ts";
 
@@ -22,6 +23,13 @@ export interface Delivery {
   readonly finishedAtMs?: number;
   /** Set while it is pending; absent before the first attempt. */
   readonly nextAttemptAtMs?: number;
+  /** When that time was set. */
+  readonly scheduledAtMs?: number;
+}
+
+/** How long until its next attempt, ms. Not at all if the clock has gone back since the time was set. */
+export function earlyMs({ nextAttemptAtMs = 0, scheduledAtMs = 0 }: Delivery, nowMs: number): number {
+  return scheduledAtMs > nowMs + clockToleranceMs ? 0 : Math.max(0, nextAttemptAtMs - nowMs);
 }
 
 export const deliveryFields: RecordFields<Delivery> = {

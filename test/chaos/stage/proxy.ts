@@ -27,6 +27,8 @@ export class Proxy {
   readonly #pairs = new Set<Pair>();
   /** Replies of which only a part arrived. */
   cutReplies = 0;
+  /** Connections that were reset at once. Whoever has opened one cannot know how far its request got. */
+  refused = 0;
   #mode: ProxyMode = "pass";
   #delayMs = 0;
 
@@ -74,7 +76,10 @@ export class Proxy {
 
   #accept(near: Socket): void {
     near.on("error", () => undefined);
-    if (this.#mode === "refuse") return void near.resetAndDestroy();
+    if (this.#mode === "refuse") {
+      this.refused += 1;
+      return void near.resetAndDestroy();
+    }
     const far = connect(this.#targetPort, "127.0.0.1");
     const [up, down]: Way[] = [
       { to: far, waiting: [] },

@@ -36,6 +36,7 @@ import type { StoreDeps } from "#engine/store-deps.ts";
 import { OpenPermits } from "../../unit/api/support.ts";
 import type { Around } from "../engine/crashes.ts";
 import { keptBounds } from "../ledger/run-of.ts";
+import { noGuard } from "../../support/no-guard.ts";
 
 export type Who = "root" | "sub-user";
 
@@ -203,6 +204,7 @@ export class KeyHarness {
       account: around("account", account),
       sinks: this.sinks,
       clock: systemClock,
+      guard: noGuard,
       quietMs: 30,
       inUseHere: inUse,
       handOver: around("sinks", { give }).give,

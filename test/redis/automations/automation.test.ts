@@ -18,6 +18,7 @@ import { seeds } from "../../support/long.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { FleetHarness } from "../inventory/fleet-harness.ts";
 import { keptBounds } from "../ledger/run-of.ts";
+import { noGuard } from "../../support/no-guard.ts";
 
 const place = openTestRedis();
 const { redis, keys } = place;
@@ -85,7 +86,7 @@ class Harness {
     this.log = automationLog(storeDeps);
     this.feed = new Feed({ ...storeDeps, clock: systemClock });
     this.harness = {
-      ...{ clock: systemClock, log: this.log, inventory: fleet.inventory, tasks: this.tasks },
+      ...{ clock: systemClock, guard: noGuard, log: this.log, inventory: fleet.inventory, tasks: this.tasks },
       keyColumnOf: () => "simId",
       operationOf: () => setSpeedClass,
     };

@@ -14,6 +14,7 @@ import { DroppedFileRuns } from "#jobs/drop-folder/file-runs.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { keptBounds, memory, noPolicy, operations, sealInputs } from "../ledger/run-of.ts";
+import { noGuard } from "../../support/no-guard.ts";
 
 const settleMs = 60;
 
@@ -50,6 +51,6 @@ export function dropParts(of: {
     ...{ path, profile, operation: "set-speed-class", set: {}, name: undefined, options, settleMs },
   };
   const runs = new DroppedFileRuns({ runService, clock, folder });
-  const work = new DropFolderWork({ folder, runs, feed: new Feed(storeDeps), clock, onIncident });
+  const work = new DropFolderWork({ folder, runs, feed: new Feed(storeDeps), clock, guard: noGuard, onIncident });
   return { runs, work, ledger };
 }

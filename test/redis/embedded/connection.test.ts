@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from "vi
 import { RedisConnections } from "#redis/connection.ts";
 import { EmbeddedRedis } from "#redis/embedded/embedded.ts";
 import type { RedisTarget } from "#redis/target.ts";
+import { inWordsOfRedis } from "#redis/refusal.ts";
 import { verifyRedis } from "#redis/verify.ts";
 import { until } from "../../support/until.ts";
 
@@ -24,7 +25,7 @@ beforeAll(async () => {
   server = open({ embedded }).connect("test");
 });
 afterEach(async () => {
-  await server.config("SET", "maxmemory-policy", "noeviction", "requirepass", "");
+  await server.config("SET", "maxmemory-policy", "noeviction", "requirepass", "", "maxmemory", "0");
 });
 afterAll(async () => {
   await Promise.all(opened.map((connections) => connections.close()));
@@ -47,6 +48,20 @@ function open(target: RedisTarget): RedisConnections {
   opened.push(connections);
   return connections;
 }
+
+it("a transaction that a full Redis refuses is explained like a single command", async () => {
+  await server.config("SET", "maxmemory", "1");
+  const thrown: unknown = await server
+    .multi()
+    .set("{simfleet}:test", "1")
+    .exec()
+    .catch((error: unknown) => error);
+  expect(thrown).toMatchObject({ message: expect.stringMatching(/^EXECABORT/) as string });
+  expect(inWordsOfRedis(thrown)).toMatchObject({
+    code: "STORE_UNAVAILABLE",
+    message: expect.stringContaining("it is full: raise its maxmemory, or make room (OOM ") as string,
+  });
+});
 
 describe("the check before the first use of Redis", () => {
   it("the Redis check accepts a suitable server with or without a password", async () => {

@@ -15,6 +15,7 @@ import { Keys } from "#redis/keys.ts";
 import type { TestRedis } from "../../support/redis.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 import type { CrashCase, CrashSubject } from "./crashes.ts";
+import { noGuard } from "../../support/no-guard.ts";
 
 const options = { partial: false, skipUnchanged: false };
 const change: AutomationAction = {
@@ -52,6 +53,7 @@ function begun(place: TestRedis, action: AutomationAction, fault?: Error): Crash
       await actOn(automation, events, {
         log: automationLog({ ...storeDeps, redis: around("redis", place.redis) }),
         clock: systemClock,
+        guard: noGuard,
         operationOf: () => setSpeedClass,
         inventory: { lookUp: (_, sims) => Promise.resolve(sims.map(() => known)) },
         keyColumnOf: () => "simId",

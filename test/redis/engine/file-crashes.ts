@@ -14,6 +14,7 @@ import { Keys } from "#redis/keys.ts";
 import type { TestRedis } from "../../support/redis.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 import type { Around, CrashCase, CrashSubject } from "./crashes.ts";
+import { noGuard } from "../../support/no-guard.ts";
 
 const settleMs = 1_000;
 const content = "simId,speedClass\n8942300000000000001,s1.fast\n";
@@ -87,6 +88,7 @@ function begun(place: TestRedis, { name, reason }: Way): CrashSubject {
         runs: fileRuns,
         feed: feedOf(around("redis", place.redis)),
         clock,
+        guard: noGuard,
         onIncident: () => undefined,
       });
       for (let round = 0; round < 4; round += 1) {

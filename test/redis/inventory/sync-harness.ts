@@ -14,6 +14,7 @@ import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { SyncLog } from "#jobs/inventory/store/sync-record.ts";
 import { OpenPermits } from "../../unit/api/support.ts";
 import { keptBounds } from "../ledger/run-of.ts";
+import { noGuard } from "../../support/no-guard.ts";
 
 export interface SyncParts {
   readonly profile: string;
@@ -63,6 +64,6 @@ export function accountOf(client: PlatformClient, wording: Wording, fields: read
 export function workOn(deps: SyncParts, account: Account, signal?: AbortSignal): Promise<WorkResult> {
   const { profile, inventory, syncs } = deps;
   const newSyncId = (): string => `s-again-${randomBytes(3).toString("hex")}`;
-  const context = { syncs, inventory, clock: systemClock, accountFor: () => account, newSyncId };
+  const context = { syncs, inventory, guard: noGuard, clock: systemClock, accountFor: () => account, newSyncId };
   return syncInventory(profile, context, signal ?? new AbortController().signal);
 }

@@ -27,6 +27,7 @@ import { type RotationRecord, rotationLog } from "#jobs/credentials/record.ts";
 import { Seal } from "#engine/seal.ts";
 import { OpenPermits, type Platform, startPlatform } from "../../unit/api/support.ts";
 import { keptBounds } from "../ledger/run-of.ts";
+import { noGuard } from "../../support/no-guard.ts";
 
 /** Stands still until it is moved; who sleeps moves it. */
 class PassingClock implements Clock {
@@ -163,6 +164,7 @@ export class RotationHarness {
       log: rotationLog({ redis: between("redis", place.redis), keys: place.keys, bounds: keptBounds }),
       seal: new Seal({ key: this.key, previousKey: undefined }),
       clock: this.clock,
+      guard: noGuard,
       sinkDeps: {
         commands: between("command", new CommandRunner({ env: { PATH: process.env.PATH }, clock: systemClock })),
         readSecretFile,

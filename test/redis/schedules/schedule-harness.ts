@@ -14,6 +14,7 @@ import { type ScheduleLog, type ScheduleRecord, scheduleLog } from "#jobs/schedu
 import type { StoreDeps } from "#engine/store-deps.ts";
 import type { Around } from "../engine/crashes.ts";
 import { keptBounds } from "../ledger/run-of.ts";
+import { noGuard } from "../../support/no-guard.ts";
 
 const sync: Task = { job: "sync", profile: "default" };
 export const change: Task = {
@@ -95,7 +96,13 @@ export class ScheduleDeps {
       ...rest,
       cron: parseCron(cron, timezone),
     };
-    this.context = { log: this.log, clock, tasks: this.tasks, freezeOf: () => Promise.resolve(this.freeze) };
+    this.context = {
+      log: this.log,
+      clock,
+      tasks: this.tasks,
+      guard: noGuard,
+      freezeOf: () => Promise.resolve(this.freeze),
+    };
   }
 
   /** Polls once. @returns when to poll again */

@@ -45,6 +45,50 @@ describe("scheduled times", () => {
     expect(await harness.reported()).toEqual(["schedule.started"]);
   });
 
+  it("a schedule goes on with its next time when its clock had been ahead, and acts on no time twice", async () => {
+    const harness = new ScheduleDeps(place, "2026-11-22T02:59:00Z", { cron: "* * * * *" });
+    await harness.poll();
+    const act = async (...instants: string[]): Promise<void> => {
+      for (const instant of instants) {
+        await harness.lookAt(`2026-11-22T${instant}Z`);
+        for (const key of harness.begunKeys) harness.tasks.end(key);
+        await harness.poll();
+      }
+    };
+    await act("03:00:00");
+    // Its clock jumps ahead by half an hour, and back again.
+    await act("03:30:10", "03:31:00", "03:32:00");
+    const next = await harness.lookAt("2026-11-22T03:00:30Z");
+    expect(new Date(next).toISOString()).toBe("2026-11-22T03:01:00.000Z");
+    for (let minute = 1; minute < 34; minute += 1) await act(`03:${String(minute).padStart(2, "0")}:00`);
+    const minutes = harness.begunKeys.map((key) => Number(key.slice(-5, -3)));
+    const before = [0, 30, 31, 32];
+    const after = [...Array.from({ length: 29 }, (_, i) => i + 1), 33];
+    expect(minutes).toEqual([...before, ...after]);
+  });
+
+  it("a daily schedule whose clock had been ahead acts on the time that was not reached, once", async () => {
+    const harness = new ScheduleDeps(place, "2026-11-22T01:00:00Z", { cron: "0 3 * * *" });
+    await harness.poll();
+    await harness.lookAt("2026-11-22T03:00:05Z");
+    harness.tasks.end("nightly-20261122T030000Z");
+    await harness.poll();
+    await harness.lookAt("2026-11-22T01:10:00Z");
+    await harness.lookAt("2026-11-22T03:00:05Z");
+    await harness.lookAt("2026-11-23T03:00:05Z");
+    expect(harness.begunKeys).toEqual(["nightly-20261122T030000Z", "nightly-20261123T030000Z"]);
+  });
+
+  it("a task that could not be started while the clock was ahead is retried after minutes", async () => {
+    const harness = new ScheduleDeps(place, "2026-11-22T02:30:00Z", hourly);
+    await harness.poll();
+    harness.tasks.faults.push(new SimfleetError("STORE_UNAVAILABLE", "m"));
+    await harness.lookAt("2026-11-22T09:00:00Z");
+    expect(harness.begunKeys).toEqual([]);
+    await harness.lookAt("2026-11-22T02:31:00Z");
+    expect(harness.begunKeys).toEqual(["nightly-20261122T090000Z"]);
+  });
+
   it("a scheduled task reports that it has nothing to do or that it failed", async () => {
     const harness = new ScheduleDeps(place, "2026-11-22T02:30:00Z", hourly);
     await harness.poll();

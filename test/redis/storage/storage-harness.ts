@@ -23,7 +23,7 @@ const dayMs = 86_400_000;
 
 const kept: Retention = {
   ...{ rowsMs: 30 * dayMs, runsMs: 365 * dayMs, goneSimsMs: 90 * dayMs, deliveriesMs: 30 * dayMs },
-  ...{ rotationsMs: 365 * dayMs, warnAtShare: 0.8, archive: undefined },
+  ...{ rotationsMs: 365 * dayMs, profilesMs: 90 * dayMs, warnAtShare: 0.8, archive: undefined },
 };
 
 /** Each harness has runs of its own. */

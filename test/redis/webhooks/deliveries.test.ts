@@ -129,6 +129,27 @@ describe("webhook deliveries", () => {
     },
   );
 
+  it.each(["an attempt", "a redelivery"])(
+    "a delivery whose next attempt was set by %s with a clock that was ahead is attempted at once",
+    async (what) => {
+      const harness = open();
+      const { id } = eventOf(1);
+      await harness.begin(eventOf(1));
+      harness.answers = [500];
+      await harness.attempt("ops", id);
+      harness.nowMs += 10 * hourMs;
+      if (what === "an attempt") {
+        harness.answers = [500];
+        await harness.attempt("ops", id);
+      } else await harness.log.redeliver(`ops.${id}`);
+      harness.nowMs -= 10 * hourMs;
+      const sent = harness.sent.length;
+      expect((await harness.attempt("ops", id)).kind).toBe("ended");
+      expect(harness.sent).toHaveLength(sent + 1);
+      expect(await harness.delivery("ops", id)).toMatchObject({ state: "delivered" });
+    },
+  );
+
   it("a delivery ends once even if several processes attempt it", async () => {
     const harness = open();
     await harness.begin(eventOf(1));

@@ -12,6 +12,7 @@ import { type Delivery, placeOf } from "#jobs/webhooks/delivery-record.ts";
 import type { TestRedis } from "../../support/redis.ts";
 import type { Around } from "../engine/crashes.ts";
 import { keptBounds } from "../ledger/run-of.ts";
+import { noGuard } from "../../support/no-guard.ts";
 
 export const beganAtMs = 1_790_000_000_000;
 
@@ -43,7 +44,7 @@ export class DeliveryDeps {
     this.feed = new Feed({ ...place, clock, bounds: keptBounds });
     this.log = new DeliveryLog({ ...place, clock, bounds: keptBounds, ...(most !== undefined && { most }) });
     this.#context = {
-      ...{ log: this.log, clock },
+      ...{ log: this.log, clock, guard: noGuard },
       sender: { send: (message) => Promise.resolve(this.#answer(message)) },
       endpointOf: (name) => {
         const webhook = webhooks.find((one) => one.name === name);

@@ -14,6 +14,7 @@ import { Keys } from "#redis/keys.ts";
 import type { Redis } from "ioredis";
 import { Webhooks } from "../../../src/app/webhooks.ts";
 import { keptBounds } from "../ledger/run-of.ts";
+import { noGuard } from "../../support/no-guard.ts";
 import { webhookOf } from "./delivery-harness.ts";
 import { redisTarget } from "../../support/redis-target.ts";
 
@@ -36,7 +37,7 @@ const config = {
 } as unknown as Config;
 const connect = (name: string): Redis => connections.connect(name);
 const webhooks = new Webhooks({
-  ...{ config, clock, redis, lifecycle: new Lifecycle(), userAgent: "simfleet/test" },
+  ...{ config, clock, redis, lifecycle: new Lifecycle(), userAgent: "simfleet/test", guard: noGuard },
   feed: new Feed({ redis, keys, clock, bounds: keptBounds }),
   queueDeps: { connect, keys, clock, workerRegistry: new WorkerRegistry({ redis, keys }) },
 });

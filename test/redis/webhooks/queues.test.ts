@@ -13,6 +13,7 @@ import { Webhooks } from "../../../src/app/webhooks.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { keptBounds } from "../ledger/run-of.ts";
+import { noGuard } from "../../support/no-guard.ts";
 import { webhookOf } from "./delivery-harness.ts";
 import { openReceiver, type Receiver } from "./receiver.ts";
 
@@ -36,7 +37,15 @@ function open(receivers: Readonly<Record<string, Receiver>>) {
   const incidents: string[] = [];
   const feed = new Feed(storeDeps);
   const webhooks = new Webhooks({
-    ...{ config: config as unknown as Config, clock: systemClock, redis, lifecycle, feed, userAgent: "simfleet/test" },
+    ...{
+      config: config as unknown as Config,
+      clock: systemClock,
+      redis,
+      lifecycle,
+      feed,
+      userAgent: "simfleet/test",
+      guard: noGuard,
+    },
     queueDeps: {
       connect: (): Redis => connect(),
       keys: own,

@@ -81,7 +81,8 @@ describe("defaults and precedence", () => {
       audit: { keepMs: 400 * 86_400_000 },
       retention: {
         ...{ rowsMs: 30 * 86_400_000, runsMs: 365 * 86_400_000, goneSimsMs: 90 * 86_400_000 },
-        ...{ deliveriesMs: 30 * 86_400_000, rotationsMs: 365 * 86_400_000, warnAtShare: 0.8, archive: undefined },
+        ...{ deliveriesMs: 30 * 86_400_000, rotationsMs: 365 * 86_400_000, profilesMs: 90 * 86_400_000 },
+        ...{ warnAtShare: 0.8, archive: undefined },
       },
       changes: { mostChanges: undefined, approvalAbove: undefined, approvalFor: [] },
       logLevel: "info",

@@ -6,6 +6,7 @@ import {
   existsSync,
   linkSync,
   lstatSync,
+  lutimesSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -13,6 +14,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -122,6 +124,21 @@ describe("writing files", () => {
     };
     await expect(replaceFile(at("out"), failing(), { mode: 0o644 })).rejects.toThrow("no more");
     expect([readFileSync(at("out"), "utf8"), readdirSync(folder)]).toEqual(["old", ["out"]]);
+  });
+
+  it("writing a file removes what killed processes have left for an hour, and nothing else", async () => {
+    const nameOf = (digit: string): string => `.simfleet.${digit.repeat(24)}.tmp`;
+    const [old, young, linked] = [nameOf("a"), nameOf("b"), nameOf("c")];
+    const others = [".simfleet.notes.tmp", ".other.aaaaaaaaaaaaaaaaaaaaaaaa.tmp"];
+    const agoSeconds = (seconds: number): number => Date.now() / 1_000 - seconds;
+    for (const name of [old, young, "target", ...others]) write(name, "kept");
+    for (const name of [old, "target", ...others]) utimesSync(at(name), agoSeconds(3_700), agoSeconds(3_700));
+    utimesSync(at(young), agoSeconds(3_500), agoSeconds(3_500));
+    symlinkSync(at("target"), at(linked));
+    lutimesSync(at(linked), agoSeconds(3_700), agoSeconds(3_700));
+    await replaceFile(at("out"), "new", { mode: 0o600 });
+    expect(readdirSync(folder).toSorted()).toEqual([young, linked, "target", "out", ...others].toSorted());
+    expect(readFileSync(at("target"), "utf8")).toBe("kept");
   });
 
   it("creating a new file follows no link, not even a dangling one", async () => {

@@ -39,6 +39,8 @@ export function followAuthKey(
   });
 }
 
-function endOf({ state }: AuthKeyRotationReport): number | undefined {
+function endOf({ state, problem }: AuthKeyRotationReport): number | undefined {
+  // It was set aside.
+  if (problem?.nextAttemptAt === null) return 1;
   return state === "done" ? 0 : state === "failed" ? 1 : undefined;
 }

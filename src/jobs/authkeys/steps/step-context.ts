@@ -5,6 +5,7 @@ import type { Secret } from "#core/secret.ts";
 import type { Clock } from "#core/time.ts";
 import { retryRule } from "#engine/fault-policy.ts";
 import type { MoveEvent } from "#engine/move-record.ts";
+import type { PoisonGuard } from "#engine/poison-guard.ts";
 import type { Seal } from "#engine/seal.ts";
 import { MovedByAnother, type StepResult, wait } from "#engine/steps.ts";
 import type { Sink } from "#fleet/rotation.ts";
@@ -19,6 +20,7 @@ export interface AuthKeyDeps {
   readonly account: Pick<AuthKeyAccount, "list" | "create" | "revoke" | "prove">;
   readonly sinks: readonly Sink[];
   readonly clock: Clock;
+  readonly guard: Pick<PoisonGuard, "run">;
   /** How long the old AuthKey must be unused before it is revoked. */
   readonly quietMs: number;
   /** The AuthKey that this process authenticates with, after reloading changed secret files. */

@@ -42,5 +42,6 @@ export function followRotation(
 function endOf({ state, waitsFor }: RotationReport): number | undefined {
   if (state === "done") return 0;
   if (state === "failed") return 1;
+  if (waitsFor === "set-aside") return 1;
   return waitsFor === null || waitsFor === "fault" ? undefined : 0;
 }

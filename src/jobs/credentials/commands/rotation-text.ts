@@ -31,6 +31,8 @@ export function waitText({ name, waitsFor, nextAt, reason }: RotationReport): st
       return `The new secret is active. The old set will be deleted${nextAt === null ? "" : ` after ${nextAt}`} if unused.`;
     case "confirmation":
       return `Action needed: ${reason ?? `simfleet credentials confirm ${name}`}.`;
+    case "set-aside":
+      return `Action needed: ${reason ?? ""}.`;
     case "reference":
       return `The rotation continues by itself once nothing blocks it: ${reason ?? ""}.`;
     default:

@@ -4,6 +4,7 @@
  */
 import type { Clock } from "#core/time.ts";
 import type { MoveEvent } from "#engine/move-record.ts";
+import type { PoisonGuard } from "#engine/poison-guard.ts";
 import type { Seal, SealedFields } from "#engine/seal.ts";
 import { MovedByAnother, type StepResult } from "#engine/steps.ts";
 import type { Rotation } from "#fleet/rotation.ts";
@@ -17,6 +18,7 @@ export interface RotationContext {
   readonly log: RotationLog;
   readonly seal: Seal;
   readonly clock: Clock;
+  readonly guard: Pick<PoisonGuard, "run">;
   readonly sinkDeps: SinkDeps;
   /** Undefined if it is no longer configured. */
   readonly rotationOf: (name: string) => Rotation | undefined;

@@ -15,6 +15,8 @@ import { QueueWorker } from "#engine/queue/queue-worker.ts";
 import type { Queues } from "./queues.ts";
 
 const restoreEveryMs = 5_000;
+/** A segment that outlived this many killed workers is quarantined. */
+const mostStalls = 5;
 
 export interface ConsumerOptions {
   readonly bucket: string;
@@ -52,6 +54,7 @@ export class Consumer implements Working {
       ...this.#options,
       queue: await queues.queue(bucket),
       atOnce: segmentsAtOnce,
+      mostStalls,
       work: (reference, signal, deaths) => this.#work({ ...reference, deaths }, signal),
       beforeReporting: async ({ runId }, result) => {
         if (result.kind === "finished" && result.canaryHeld) await this.#enqueue(runId);

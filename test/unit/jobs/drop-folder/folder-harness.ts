@@ -7,6 +7,7 @@ import { Readable } from "node:stream";
 import { onTestFinished } from "vitest";
 import { DropFolderWork, type FileRun, type FileRuns, type Refusal } from "#jobs/drop-folder/work.ts";
 import { ManualClock } from "../../sandbox/manual-clock.ts";
+import { noGuard } from "../../../support/no-guard.ts";
 
 export const settleMs = 5_000;
 
@@ -90,7 +91,14 @@ export class FolderHarness {
       settleMs,
     };
     const onIncident = (message: string): void => void this.incidents.push(message.replaceAll(this.path, "(folder)"));
-    return new DropFolderWork({ folder, runs: this.runs, feed: this.runs, clock: this.clock, onIncident });
+    return new DropFolderWork({
+      folder,
+      runs: this.runs,
+      feed: this.runs,
+      clock: this.clock,
+      guard: noGuard,
+      onIncident,
+    });
   }
 
   write(name: string, content = "simId,speedClass\n"): void {

@@ -1,0 +1,86 @@
+/**
+ * Finds work that kills its worker. A process marks a piece of work in Redis before it begins, and removes the mark when the
+ * work ends in any way, also with an error or a stop of the process. A mark whose process is gone is a death. After three
+ * deaths the work is not begun again: its feature sets it aside, with a reason, until a person releases it. Work that makes
+ * progress has a new name, such as its next state, so only deaths at the same point count. Rows of runs have their own marks
+ * (jobs/runs/work/suspects.ts), because many of them are worked on at once.
+ */
+import { randomBytes } from "node:crypto";
+import type { Redis } from "ioredis";
+import { minuteMs } from "#core/time.ts";
+import type { Keys } from "#redis/keys.ts";
+import { Script } from "#redis/script.ts";
+import type { WorkerRegistry } from "./queue/worker-registry.ts";
+
+const beginScript = Script.load(new URL("./begin-work.lua", import.meta.url));
+const mostDeaths = 3;
+/** Older deaths are forgotten: a worker that lives for years is killed now and then. */
+const deathCountsMs = 24 * 60 * minuteMs;
+/** Under this name the processes that do work are registered. */
+const processes = "processes";
+
+/** Result of work that must not be done. */
+export const setAside = Symbol("set aside");
+export type SetAside = typeof setAside;
+
+/** Shown for work that was set aside. */
+export const setAsideReason = "set aside: its worker died three times while it processed this";
+
+export class PoisonGuard {
+  readonly #redis: Redis;
+  readonly #keys: Keys;
+  readonly #registry: Pick<WorkerRegistry, "announce">;
+  readonly #onSetAside: (message: string) => void;
+  readonly #process = `${process.pid}-${randomBytes(6).toString("hex")}`;
+  readonly #begun = new Set<string>();
+  #leave: Promise<() => Promise<void>> | undefined;
+
+  /** @param deps `onSetAside`: called for work that this process finds to be deadly */
+  constructor(deps: {
+    redis: Redis;
+    keys: Keys;
+    workerRegistry: Pick<WorkerRegistry, "announce">;
+    onSetAside: (message: string) => void;
+  }) {
+    this.#redis = deps.redis;
+    this.#keys = deps.keys;
+    this.#registry = deps.workerRegistry;
+    this.#onSetAside = deps.onSetAside;
+  }
+
+  /**
+   * Does a piece of work, unless three processes have died with it within a day.
+   * @param name what is worked on and at which point; the next point has another name
+   * @returns what the work returns; `setAside` if it must not be done: the caller sets it aside
+   * @throws errors of the work and of Redis
+   */
+  async run<T>(name: string, work: () => Promise<T>): Promise<T | SetAside> {
+    this.#leave ??= this.#registry.announce(processes, this.#process);
+    await this.#leave;
+    const keys = [this.#keys.workMarks(name), this.#keys.liveWorkers(processes)];
+    if ((await beginScript.run(this.#redis, keys, [this.#process, mostDeaths, deathCountsMs])) === "set-aside") {
+      this.#onSetAside(`${name}: ${setAsideReason}`);
+      return setAside;
+    }
+    this.#begun.add(name);
+    try {
+      return await work();
+    } finally {
+      await this.#end(name);
+    }
+  }
+
+  /** Removes the marks of work that did not end in time. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#begun].map((name) => this.#end(name)));
+    await (
+      await this.#leave
+    )?.();
+  }
+
+  /** A mark that Redis does not remove now is no death as long as this process lives. */
+  async #end(name: string): Promise<void> {
+    const removed = await this.#redis.hdel(this.#keys.workMarks(name), this.#process).catch(() => undefined);
+    if (removed !== undefined) this.#begun.delete(name);
+  }
+}

@@ -1,0 +1,86 @@
+/** What becomes of rotations and syncs that have killed three workers, and how a person continues them. */
+import { afterAll, beforeAll as before, expect, it } from "vitest";
+import { systemClock } from "#core/time.ts";
+import type { PoisonGuard } from "#engine/poison-guard.ts";
+import { setAside } from "#engine/poison-guard.ts";
+import { beforeAll, Feed } from "#events/feed.ts";
+import { reportOfRotation as reportOfKeyRotation } from "#jobs/authkeys/report.ts";
+import { rotationLog } from "#jobs/credentials/record.ts";
+import { reportOfRotation } from "#jobs/credentials/report.ts";
+import { statusOf } from "#jobs/credentials/work.ts";
+import { syncInventory } from "#jobs/inventory/sync-inventory.ts";
+import { reportOfSync } from "#jobs/inventory/sync-report.ts";
+import type { Sandbox } from "#sandbox/server.ts";
+import { openTestRedis } from "../../support/redis.ts";
+import { KeyHarness, sandboxFor } from "../authkeys/key-harness.ts";
+import { FleetHarness } from "../inventory/fleet-harness.ts";
+import { keptBounds } from "../ledger/run-of.ts";
+import { RotationHarness } from "../rotations/rotation-harness.ts";
+
+const place = openTestRedis();
+const reason = "set aside: its worker died three times while it processed this";
+/** Three processes have died with whatever it is asked for. */
+const deadly: Pick<PoisonGuard, "run"> = { run: () => Promise.resolve(setAside) };
+let sandbox: Sandbox;
+before(async () => {
+  sandbox = await sandboxFor();
+});
+afterAll(() => sandbox.close());
+
+async function reported(profile: string): Promise<unknown[]> {
+  const feed = new Feed({ ...place, clock: systemClock, bounds: keptBounds });
+  const { events } = await feed.after(beforeAll, 10_000);
+  return events.filter((event) => event.profile === profile && event.fields.reason === reason).map(({ type }) => type);
+}
+
+it("a rotation of credentials that was set aside waits, shows why, and completes after its release", async () => {
+  const harness = await RotationHarness.open({ place });
+  harness.makeOldSet();
+  await harness.begin();
+  const context = harness.context();
+  expect(await harness.work({ ...context, guard: deadly })).toEqual({ kind: "ended" });
+  const record = await harness.record();
+  const hint = `continue with: simfleet credentials rotate ${record.name}`;
+  const report = reportOfRotation(record, { rotation: harness.rotation, record, nowMs: harness.clock.wallMs() });
+  expect(report).toMatchObject({ state: "planned", waitsFor: "set-aside", reason: `${reason}; ${hint}`, nextAt: null });
+  expect(report.problem).toMatchObject({ message: `${reason}; ${hint}`, nextAttemptAt: null });
+  expect(await reported(harness.profile)).toEqual(["credential.set-aside"]);
+  harness.clock.pass(86_400_000);
+  expect(await statusOf(harness.profile, context)).toBe("none");
+  await harness.work(context);
+  expect((await harness.record()).state).toBe("planned");
+  const log = rotationLog({ ...place, bounds: keptBounds });
+  expect(await log.release(record)).toMatchObject({ state: "planned" });
+  expect(await statusOf(harness.profile, context)).toBe("due");
+  expect((await harness.workToEnd()).state).toBe("done");
+});
+
+it("a rotation of an AuthKey that was set aside waits, shows why, and completes after its release", async () => {
+  const harness = new KeyHarness({ ...place, sandbox, who: "root" });
+  await harness.begin();
+  harness.change = (deps) => ({ ...deps, guard: deadly });
+  const record = await harness.live();
+  const message = `${reason}; continue with: simfleet authkeys rotate`;
+  const report = reportOfKeyRotation(record);
+  expect(report).toMatchObject({ state: "begun", now: message, problem: { message, nextAttemptAt: null } });
+  expect(await reported(harness.profile)).toEqual(["authkey.set-aside"]);
+  harness.change = (deps) => deps;
+  expect((await harness.live()).phase).toBe("begun");
+  await harness.rotations.release(harness.profile);
+  expect(reportOfKeyRotation(await harness.record()).problem).toBeUndefined();
+  expect((await harness.live()).phase).toBe("done");
+});
+
+it("a sync that is set aside fails with the reason, and the next one starts over", async () => {
+  const fleet = await FleetHarness.open(place, { sims: 20 });
+  await fleet.begin();
+  const { syncs, inventory } = fleet;
+  const context = {
+    ...{ syncs, inventory, clock: systemClock, guard: deadly },
+    ...{ accountFor: () => fleet.account, newSyncId: () => "s-again" },
+  };
+  await syncInventory(fleet.profile, context, new AbortController().signal);
+  expect(reportOfSync(fleet.profile, await fleet.state())).toMatchObject({ state: "failed", reason });
+  expect(await reported(fleet.profile)).toEqual(["sync.failed"]);
+  expect((await fleet.sync()).state).toMatchObject({ phase: "finished", sims: 20 });
+});

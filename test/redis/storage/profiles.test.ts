@@ -1,0 +1,82 @@
+/** Data of profiles that are no longer configured. */
+import { expect, it } from "vitest";
+import { rotationLog } from "#jobs/credentials/record.ts";
+import { simsPerChunk } from "#jobs/inventory/store/signature.ts";
+import { formerProfiles, noteProfiles } from "#jobs/storage/profiles.ts";
+import { begunAtMs, keptBounds } from "../ledger/run-of.ts";
+import { openTestRedis } from "../../support/redis.ts";
+import { storageHarness } from "./storage-harness.ts";
+
+const place = openTestRedis();
+const { redis } = place;
+const dayMs = 86_400_000;
+
+/** A profile with SIMs in two chunks, a sync that has ended, and a rotation in a state. */
+async function setup(state: "done" | "planned" = "done") {
+  const harness = storageHarness(place);
+  const { keys } = harness;
+  const profile = "plant";
+  await redis.hset(keys.simsHead(profile), "next", simsPerChunk + 1, "known", simsPerChunk + 1);
+  await redis.hset(keys.sims(profile), "sim-1", "record");
+  for (const chunk of [0, 1]) {
+    await redis.set(keys.simsKeyOrder(profile, chunk), "keys");
+    await redis.set(keys.simsSignatures(profile, chunk), "signatures");
+    await redis.set(keys.simsDigests(profile, chunk), "digests");
+  }
+  await redis.hset(keys.sync(profile), "syncId", "s-1", "phase", "finished", "startedAtMs", begunAtMs);
+  const log = rotationLog({ redis, keys, bounds: keptBounds });
+  const head = { name: "mqtt", profile, rotationId: "c-1", newId: "mqtt-2", startedAtMs: begunAtMs };
+  const record = await log.begin({ ...head, strategy: "successor", type: "psk" });
+  await log.move(record, { state });
+  const note = (): Promise<void> => noteProfiles([profile], begunAtMs, { redis, keys });
+  const keysLeft = async (): Promise<string[]> => {
+    const found = await redis.keys(`${keys.prefix}:*`);
+    return found.filter((key) => /plant|mqtt|profiles/.test(key));
+  };
+  return { harness, keys, profile, note, keysLeft };
+}
+
+it("all that is kept of a profile is removed when no worker has had it for long enough", async () => {
+  const { harness, note, keysLeft, keys } = await setup();
+  await note();
+  harness.pass(89);
+  expect(await harness.sweep()).toMatchObject({ profiles: 0 });
+  expect(await formerProfiles(["default"], { redis, keys })).toEqual([{ profile: "plant", sinceMs: begunAtMs }]);
+  harness.pass(2);
+  expect(await harness.sweep()).toMatchObject({ profiles: 1, problems: [] });
+  expect(await keysLeft()).toEqual([]);
+});
+
+it("a profile that another worker has is kept", async () => {
+  const { harness, keys, note, keysLeft } = await setup();
+  await note();
+  await noteProfiles(["plant"], begunAtMs + 60 * dayMs, { redis, keys });
+  harness.pass(91);
+  expect(await harness.sweep()).toMatchObject({ profiles: 0 });
+  expect(await keysLeft()).not.toEqual([]);
+});
+
+it("a profile that only commands sync is kept", async () => {
+  const { harness, keys, note } = await setup();
+  await note();
+  await redis.hset(keys.sync("plant"), "startedAtMs", begunAtMs + 60 * dayMs);
+  harness.pass(91);
+  expect(await harness.sweep()).toMatchObject({ profiles: 0 });
+});
+
+it("a profile with a rotation in progress is kept", async () => {
+  const { harness, note } = await setup("planned");
+  await note();
+  harness.pass(91);
+  expect(await harness.sweep()).toMatchObject({ profiles: 0 });
+});
+
+it("a profile that was removed before profiles were noted is found by its queue", async () => {
+  const { harness, keys, keysLeft } = await setup();
+  await redis.sadd(keys.queueNames(), "syncs-plant", "syncs-default");
+  await noteProfiles(["default"], begunAtMs, { redis, keys });
+  harness.pass(91);
+  expect(await harness.sweep()).toMatchObject({ profiles: 1 });
+  expect((await keysLeft()).filter((key) => key !== keys.profiles())).toEqual([]);
+  expect(await redis.smembers(keys.queueNames())).toEqual(["syncs-default"]);
+});

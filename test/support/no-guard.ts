@@ -1,0 +1,4 @@
+/** A guard that counts no deaths, for work in a process that the test does not kill. */
+import type { PoisonGuard } from "#engine/poison-guard.ts";
+
+export const noGuard: Pick<PoisonGuard, "run"> = { run: (_, work) => work() };
