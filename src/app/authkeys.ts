@@ -11,7 +11,7 @@ import { WebhookSender } from "#events/webhook/webhook.ts";
 import { requireOperation, requireOperations } from "#fleet/required-operation.ts";
 import { AuthKeyAccount, authKeyOperationIds, listKeys } from "#jobs/authkeys/account.ts";
 import { type FreezeDeps, unlessFrozen } from "#jobs/freezes/freeze-watch.ts";
-import { rotateAuthKey } from "#jobs/authkeys/rotate.ts";
+import { rotateAuthKey } from "#jobs/authkeys/work.ts";
 import type { AuthKeyDeps } from "#jobs/authkeys/steps/step-context.ts";
 import { CommandRunner } from "#jobs/credentials/command.ts";
 import { handOver, type SinkDeps } from "#jobs/credentials/sinks.ts";

@@ -17,7 +17,7 @@ import { inWordsOfRedis } from "#redis/refusal.ts";
 import { ReplicatedWrites } from "#redis/replicated-writes.ts";
 import type { RedisFacts } from "#redis/verify.ts";
 import { AuthKeyUsers } from "#jobs/authkeys/users.ts";
-import { Freezes } from "#jobs/freezes/freezes.ts";
+import { Freezes } from "#jobs/freezes/record.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import type { StoreDeps } from "#engine/store-deps.ts";
 import type { Logger } from "#telemetry/logger.ts";

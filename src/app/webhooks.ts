@@ -11,7 +11,7 @@ import type { Event } from "#events/event.ts";
 import type { Feed } from "#events/feed.ts";
 import { WebhookSender } from "#events/webhook/webhook.ts";
 import { beginDeliveries } from "#jobs/webhooks/begin-deliveries.ts";
-import { type DeliveryContext, deliverEvent, type Endpoint } from "#jobs/webhooks/deliver-event.ts";
+import { type DeliveryContext, deliverEvent, type Endpoint } from "#jobs/webhooks/work.ts";
 import type { PoisonGuard } from "#engine/poison-guard.ts";
 import type { Incident, Working } from "#engine/queue/working.ts";
 import { type DeliveryQueues, deliveryQueues } from "#jobs/webhooks/queue.ts";

@@ -4,7 +4,7 @@
  */
 import { Keys } from "#redis/keys.ts";
 import type { Redis } from "ioredis";
-import { eventIdAt } from "#jobs/webhooks/delivery-record.ts";
+import { eventIdAt } from "#jobs/webhooks/record.ts";
 import { ask } from "./control.ts";
 import type { StartedRun } from "./load.ts";
 import type { Stage } from "./stage/stage.ts";

@@ -8,7 +8,7 @@ import { matches } from "#fleet/filter.ts";
 import { textOf } from "#fleet/sim/sim-fields.ts";
 import { type SimOperation, changesOf, inputsOf } from "#fleet/sim-operation/sim-operation.ts";
 import { type Inventory, fieldInputOf } from "#jobs/inventory/store/inventory.ts";
-import type { KnownSim } from "#jobs/inventory/store/sim-record.ts";
+import type { KnownSim } from "#jobs/inventory/records/sim-record.ts";
 import type { AutomationLog } from "./record.ts";
 
 export type Decision =

@@ -4,7 +4,7 @@ import { SimfleetError } from "#core/errors.ts";
 import type { Event } from "#events/event.ts";
 import type { Feed } from "#events/feed.ts";
 import type { Automation, AutomationState } from "#fleet/automation.ts";
-import { type AutomationDeps, actOn } from "./act.ts";
+import { type AutomationDeps, actOn } from "./work.ts";
 import type { AutomationReport, DecisionReport } from "./contract.ts";
 import { type Decided, decide } from "./decide.ts";
 

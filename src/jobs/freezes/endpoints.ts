@@ -1,7 +1,7 @@
 /** What answers the routes of freezes. */
 import { type Endpoint, endpoint } from "#contract/route.ts";
 import * as routes from "./contract.ts";
-import type { Freezes } from "./freezes.ts";
+import type { Freezes } from "./record.ts";
 import { reportOfFreezes } from "./report.ts";
 
 /** @param profiles names of the configured profiles */

@@ -1,7 +1,7 @@
 /** The report of freezes, for display and JSON: the manual freeze, and what currently freezes each profile. */
 import { isoTime } from "#core/time.ts";
 import type { FreezeReport } from "./contract.ts";
-import type { Freezes } from "./freezes.ts";
+import type { Freezes } from "./record.ts";
 
 /** Number of times shown for a recurring window. */
 const shownTimes = 3;

@@ -14,7 +14,7 @@ import {
 } from "#fleet/sim-operation/sim-operation.ts";
 import { type ValueOf, fillText } from "#fleet/sim-operation/template.ts";
 import { type Inventory, fieldInputOf } from "#jobs/inventory/store/inventory.ts";
-import type { KnownSim } from "#jobs/inventory/store/sim-record.ts";
+import type { KnownSim } from "#jobs/inventory/records/sim-record.ts";
 import { assertEnded } from "./ended-run.ts";
 import { assertNotTaken } from "./ledger/follow-up.ts";
 import type { Ledger } from "./ledger/ledger.ts";

@@ -1,7 +1,7 @@
 /** What uses how much of Redis's memory, by kind of data. Keys are found through their lists, never by scanning. */
 import type { Redis } from "ioredis";
 import type { Keys } from "#redis/keys.ts";
-import { simsPerChunk } from "#jobs/inventory/store/signature.ts";
+import { simsPerChunk } from "#jobs/inventory/records/signature.ts";
 import type { StoragePart } from "./contract.ts";
 
 const keysAtOnce = 500;

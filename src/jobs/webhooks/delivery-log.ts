@@ -23,7 +23,7 @@ import {
   newDelivery,
   partsOf,
   placeOf,
-} from "./delivery-record.ts";
+} from "./record.ts";
 
 const beginScript = Script.load(emitScriptPart, new URL("./begin-delivery.lua", import.meta.url));
 const keepPending = moveScript(new URL("./keep-pending.lua", import.meta.url));

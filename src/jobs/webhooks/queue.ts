@@ -8,7 +8,7 @@ import { jobOptions } from "#engine/queue/job-options.ts";
 import type { WorkResult } from "#engine/queue/job-result.ts";
 import { type QueueDeps, workQueues } from "#engine/queue/work-queues.ts";
 import type { Incident, Working } from "#engine/queue/working.ts";
-import type { DeliveryReference } from "./deliver-event.ts";
+import type { DeliveryReference } from "./work.ts";
 
 const jobName = "deliver-event";
 /** Messages to one receiver in progress at once, per process. */

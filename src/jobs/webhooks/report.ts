@@ -3,7 +3,7 @@ import { isoTime } from "#core/time.ts";
 import type { Webhook } from "#fleet/webhook.ts";
 import type { DeliveryReport, WebhookReport } from "./contract.ts";
 import type { WebhookStatus } from "./delivery-log.ts";
-import type { Delivery } from "./delivery-record.ts";
+import type { Delivery } from "./record.ts";
 
 export function reportOfDelivery(delivery: Delivery): DeliveryReport {
   const { deliveryId, webhook, event, state, attempts, createdAtMs, finishedAtMs, nextAttemptAtMs } = delivery;

@@ -5,10 +5,10 @@ import type { Clock } from "#core/time.ts";
 import { documentOfEvent } from "#events/event-document.ts";
 import type { WebhookSender } from "#events/webhook/webhook.ts";
 import type { DeliveryDocument, DeliveryReport, TestReport, WebhookReport } from "./contract.ts";
-import { type Endpoint, sendOnce, wordsFor } from "./deliver-event.ts";
+import { type Endpoint, sendOnce, wordsFor } from "./work.ts";
 import type { DeliveryQueues } from "./queue.ts";
 import type { DeliveryLog } from "./delivery-log.ts";
-import { type Delivery, type DeliveryState, partsOf, placeOf } from "./delivery-record.ts";
+import { type Delivery, type DeliveryState, partsOf, placeOf } from "./record.ts";
 import { reportOfDelivery, reportOfWebhook } from "./report.ts";
 
 export interface WebhookDeps {

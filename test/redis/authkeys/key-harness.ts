@@ -16,7 +16,7 @@ import { WebhookSender } from "#events/webhook/webhook.ts";
 import { operationOptions } from "#fleet/deployment-operation.ts";
 import type { Sink } from "#fleet/rotation.ts";
 import { AuthKeyAccount } from "#jobs/authkeys/account.ts";
-import { rotateAuthKey } from "#jobs/authkeys/rotate.ts";
+import { rotateAuthKey } from "#jobs/authkeys/work.ts";
 import type { AuthKeyDeps } from "#jobs/authkeys/steps/step-context.ts";
 import { CommandRunner } from "#jobs/credentials/command.ts";
 import { handOver } from "#jobs/credentials/sinks.ts";

@@ -9,7 +9,7 @@ import { beforeAll, Feed } from "#events/feed.ts";
 import type { Automation, AutomationAction } from "#fleet/automation.ts";
 import { everySim, parseFilter } from "#fleet/filter.ts";
 import type { TaskReference } from "#fleet/task.ts";
-import { type AutomationDeps, actOn } from "#jobs/automations/act.ts";
+import { type AutomationDeps, actOn } from "#jobs/automations/work.ts";
 import { AutomationService } from "#jobs/automations/service.ts";
 import { runIdFor } from "#jobs/runs/submit.ts";
 import { seededRandom } from "#sandbox/seeded.ts";

@@ -8,7 +8,7 @@ import type { Event } from "#events/event.ts";
 import { beforeAll, Feed } from "#events/feed.ts";
 import type { Automation, AutomationAction } from "#fleet/automation.ts";
 import { everySim } from "#fleet/filter.ts";
-import { actOn } from "#jobs/automations/act.ts";
+import { actOn } from "#jobs/automations/work.ts";
 import { automationLog } from "#jobs/automations/record.ts";
 import { runIdFor } from "#jobs/runs/submit.ts";
 import { Keys } from "#redis/keys.ts";

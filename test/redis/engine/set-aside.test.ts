@@ -8,7 +8,7 @@ import { reportOfRotation as reportOfKeyRotation } from "#jobs/authkeys/report.t
 import { rotationLog } from "#jobs/credentials/record.ts";
 import { reportOfRotation } from "#jobs/credentials/report.ts";
 import { statusOf } from "#jobs/credentials/work.ts";
-import { syncInventory } from "#jobs/inventory/sync-inventory.ts";
+import { syncInventory } from "#jobs/inventory/work.ts";
 import { reportOfSync } from "#jobs/inventory/sync-report.ts";
 import type { Sandbox } from "#sandbox/server.ts";
 import { openTestRedis } from "../../support/redis.ts";

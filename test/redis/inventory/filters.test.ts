@@ -5,8 +5,8 @@ import { type Condition, type Filter, matches, parseFilter } from "#fleet/filter
 import { pickFields, textOf, visitFields } from "#fleet/sim/sim-fields.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { SyncLog } from "#jobs/inventory/store/sync-record.ts";
-import type { ListedSims } from "#jobs/inventory/store/page-encoder.ts";
-import { type CodeLookup, codesFor, columnsFor } from "#jobs/inventory/store/value-codes.ts";
+import type { ListedSims } from "#jobs/inventory/records/page-encoder.ts";
+import { type CodeLookup, codesFor, columnsFor } from "#jobs/inventory/records/value-codes.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 

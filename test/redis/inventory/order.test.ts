@@ -10,9 +10,9 @@ import { Feed } from "#events/feed.ts";
 import { everySim } from "#fleet/filter.ts";
 import { textOf } from "#fleet/sim/sim-fields.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";
-import { digestOf } from "#jobs/inventory/store/sim-record.ts";
+import { digestOf } from "#jobs/inventory/records/sim-record.ts";
 import { SyncLog, type SyncState } from "#jobs/inventory/store/sync-record.ts";
-import type { ListedSims } from "#jobs/inventory/store/page-encoder.ts";
+import type { ListedSims } from "#jobs/inventory/records/page-encoder.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 

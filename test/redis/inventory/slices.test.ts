@@ -4,9 +4,9 @@ import type { Redis } from "ioredis";
 import { describe, expect, it } from "vitest";
 import { Feed } from "#events/feed.ts";
 import { systemClock } from "#core/time.ts";
-import { digestOf } from "#jobs/inventory/store/sim-record.ts";
+import { digestOf } from "#jobs/inventory/records/sim-record.ts";
 import { SyncLog } from "#jobs/inventory/store/sync-record.ts";
-import type { ListedSims } from "#jobs/inventory/store/page-encoder.ts";
+import type { ListedSims } from "#jobs/inventory/records/page-encoder.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 

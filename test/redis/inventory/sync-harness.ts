@@ -8,7 +8,7 @@ import { keptFields, secretFields, usualFields } from "#fleet/sim/sim-fields.ts"
 import { type Wording, keyColumnOf } from "#fleet/sim/sim.ts";
 import type { Account } from "#api/account.ts";
 import type { WorkResult } from "#engine/queue/job-result.ts";
-import { syncInventory } from "#jobs/inventory/sync-inventory.ts";
+import { syncInventory } from "#jobs/inventory/work.ts";
 import type { Keys } from "#redis/keys.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { SyncLog } from "#jobs/inventory/store/sync-record.ts";

@@ -1,7 +1,7 @@
 /** Data of profiles that are no longer configured. */
 import { expect, it } from "vitest";
 import { rotationLog } from "#jobs/credentials/record.ts";
-import { simsPerChunk } from "#jobs/inventory/store/signature.ts";
+import { simsPerChunk } from "#jobs/inventory/records/signature.ts";
 import { formerProfiles, noteProfiles } from "#jobs/storage/profiles.ts";
 import { begunAtMs, keptBounds } from "../ledger/run-of.ts";
 import { openTestRedis } from "../../support/redis.ts";

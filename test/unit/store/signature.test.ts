@@ -5,8 +5,14 @@ import { type Condition, type Filter, matches, parseFilter } from "#fleet/filter
 import { type SimFields, pickFields, secretFields, textOf, usualFields } from "#fleet/sim/sim-fields.ts";
 import { defaultOptions } from "#sandbox/options.ts";
 import { Sims } from "#sandbox/sims/sims.ts";
-import { Signatures, prefilter, simsPerChunk } from "#jobs/inventory/store/signature.ts";
-import { type CodeBook, type CodeLookup, type Column, codedFields, isWide } from "#jobs/inventory/store/value-codes.ts";
+import { Signatures, prefilter, simsPerChunk } from "#jobs/inventory/records/signature.ts";
+import {
+  type CodeBook,
+  type CodeLookup,
+  type Column,
+  codedFields,
+  isWide,
+} from "#jobs/inventory/records/value-codes.ts";
 
 const signatures = new Signatures();
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type SimFields, pickFields } from "#fleet/sim/sim-fields.ts";
 import { decodeName, decodeValue, encodeName } from "#fleet/sim/field-text.ts";
-import { decodeSim, digestOf, encodeFields } from "#jobs/inventory/store/sim-record.ts";
+import { decodeSim, digestOf, encodeFields } from "#jobs/inventory/records/sim-record.ts";
 
 function recordOf(fields: SimFields, header = "7 sync 1000 2000 -"): string {
   return `${header}\n${encodeFields(fields)}`;

@@ -3,7 +3,7 @@ import type { KeyColumn } from "#fleet/sim/sim.ts";
 import type { StoreDeps } from "#engine/store-deps.ts";
 import type { Inventory } from "./inventory.ts";
 import { inventoryKeys, inventoryScript } from "./inventory-script.ts";
-import { simsPerChunk } from "./signature.ts";
+import { simsPerChunk } from "../records/signature.ts";
 
 const forgetScript = inventoryScript("forget-gone.lua");
 const everySim = { text: "", conditions: [] };

@@ -9,9 +9,9 @@ import { inputTextOf, textOf } from "#fleet/sim/sim-fields.ts";
 import type { KeyColumn } from "#fleet/sim/sim.ts";
 import { Script } from "#redis/script.ts";
 import type { StoreDeps } from "#engine/store-deps.ts";
-import { type KnownSim, decodeSim } from "./sim-record.ts";
-import { objectText, prefilter, simsPerChunk } from "./signature.ts";
-import { codesFor, columnsFor } from "./value-codes.ts";
+import { type KnownSim, decodeSim } from "../records/sim-record.ts";
+import { objectText, prefilter, simsPerChunk } from "../records/signature.ts";
+import { codesFor, columnsFor } from "../records/value-codes.ts";
 
 export interface InventoryFacts {
   /** Number of listed SIMs, and of SIMs that are gone. */

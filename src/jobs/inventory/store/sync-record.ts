@@ -11,8 +11,8 @@ import { Script } from "#redis/script.ts";
 import { redisTimeMs } from "#redis/time.ts";
 import { inventoryKeys, inventoryScript } from "./inventory-script.ts";
 import type { StoreDeps } from "#engine/store-deps.ts";
-import { type ListedSims, LineEncoder, PageEncoder } from "./page-encoder.ts";
-import { ValueCodes } from "./value-codes.ts";
+import { type ListedSims, LineEncoder, PageEncoder } from "../records/page-encoder.ts";
+import { ValueCodes } from "../records/value-codes.ts";
 
 const beginScript = inventoryScript("begin-sync.lua");
 const pageScript = inventoryScript("take-page.lua");

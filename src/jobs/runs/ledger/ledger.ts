@@ -46,8 +46,8 @@ import {
   statusFields,
 } from "./run-record.ts";
 import { failOnAny, fromPairs, mapValues } from "./replies.ts";
-import { Signatures } from "#jobs/inventory/store/signature.ts";
-import { encodeFields } from "#jobs/inventory/store/sim-record.ts";
+import { Signatures } from "#jobs/inventory/records/signature.ts";
+import { encodeFields } from "#jobs/inventory/records/sim-record.ts";
 
 /** Loads a script that changes a run's state and may write the SIM of a response to the inventory. */
 function runScript(name: string): Script {

@@ -2,8 +2,8 @@
 import type { RunState } from "#fleet/run.ts";
 import type { SimFields } from "#fleet/sim/sim-fields.ts";
 import { encodeName } from "#fleet/sim/field-text.ts";
-import type { Signatures } from "#jobs/inventory/store/signature.ts";
-import { encodeFields } from "#jobs/inventory/store/sim-record.ts";
+import type { Signatures } from "#jobs/inventory/records/signature.ts";
+import { encodeFields } from "#jobs/inventory/records/sim-record.ts";
 import { type Settled, type StoredRow, type Tries, answeredLetter, encodeSettled, outcomeLetters } from "./packing.ts";
 
 /** Why a run currently makes no progress. */

@@ -9,7 +9,7 @@ import {
 } from "#fleet/sim-operation/sim-operation.ts";
 import type { ResolvedRow } from "#intake/read-rows.ts";
 import { type Inventory, type InventoryFacts, fieldInputOf, fieldTextOf } from "#jobs/inventory/store/inventory.ts";
-import type { KnownSim } from "#jobs/inventory/store/sim-record.ts";
+import type { KnownSim } from "#jobs/inventory/records/sim-record.ts";
 import { costCheck } from "./costs.ts";
 import type { RowSource } from "./row-source.ts";
 

@@ -2,7 +2,7 @@
 import { matches, parseFilter } from "#fleet/filter.ts";
 import type { SimOperation } from "#fleet/sim-operation/sim-operation.ts";
 import { fieldTextOf } from "#jobs/inventory/store/inventory.ts";
-import type { KnownSim } from "#jobs/inventory/store/sim-record.ts";
+import type { KnownSim } from "#jobs/inventory/records/sim-record.ts";
 
 /** Decides for the SIMs of an operation; a SIM that the inventory does not list may cost money. */
 export function costCheck({

@@ -12,7 +12,7 @@ import { contentOf } from "#events/webhook/webhook-message.ts";
 import type { Delivery as Sent, WebhookSender } from "#events/webhook/webhook.ts";
 import type { Webhook } from "#fleet/webhook.ts";
 import type { DeliveryLog, TryEnd } from "./delivery-log.ts";
-import { type Delivery, deliveryIdOf, earlyMs } from "./delivery-record.ts";
+import { type Delivery, deliveryIdOf, earlyMs } from "./record.ts";
 import type { WorkResult } from "#engine/queue/job-result.ts";
 
 /** A delivery, as a queue carries it: never the message. */
