@@ -14,7 +14,7 @@ export interface ControlRequest {
   readonly deadlineMs?: number;
 }
 
-const answerMs = 5_000;
+const answerMs = 10_000;
 
 /** Answers that called a problem of the environment a bug of simfleet. */
 export const internalAnswers: string[] = [];

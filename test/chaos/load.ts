@@ -1,12 +1,15 @@
 /**
  * What the workers have to do in a round: runs of safe and unsafe operations over thousands of rows, a sync, and a rotation,
- * all requested at once. The schedules and the webhook are in the configuration.
+ * all requested at once, and a file for the drop folder. The schedules, the automation and the webhook are in the
+ * configuration.
  */
+import { renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { seededShare } from "#sandbox/seeded.ts";
 import { Keys } from "#redis/keys.ts";
 import { until } from "../support/until.ts";
 import { ask, askJson } from "./control.ts";
-import type { Stage } from "./stage/stage.ts";
+import { dropFolderOf, droppedSims, type Stage } from "./stage/stage.ts";
 import { sleep } from "./time.ts";
 
 export interface PlannedRun {
@@ -73,7 +76,8 @@ export async function startRun({ stations, sandbox }: Stage, run: PlannedRun, se
 /** Resolves when the runs of the load are known to Redis. */
 export function untilSubmitted({ redis }: Stage): Promise<void> {
   const keys = new Keys();
-  return until("the load is submitted", async () => (await redis.direct.zcard(keys.runs())) >= plannedRuns.length);
+  const isSubmitted = async (): Promise<boolean> => (await redis.direct.zcard(keys.runs())) >= plannedRuns.length;
+  return until("the load is submitted", isSubmitted, 60_000);
 }
 
 async function steer(stage: Stage, seed: number): Promise<StartedRun> {
@@ -88,6 +92,26 @@ async function steer(stage: Stage, seed: number): Promise<StartedRun> {
   return { ...run, isSteered: true };
 }
 
+/** Puts a file into the drop folder, as soon as the disk has room for it. */
+async function dropFile({ disk, sandbox }: Stage): Promise<void> {
+  const [from, to] = droppedSims;
+  const ids = Array.from({ length: to - from }, (_, i) => sandbox.state.sims.simIdAt(from + i));
+  const path = join(dropFolderOf(disk), "fleet.csv");
+  await until(
+    "the disk has room for a file",
+    () => {
+      try {
+        writeFileSync(`${path}.part`, `simId\n${ids.join("\n")}\n`);
+        renameSync(`${path}.part`, path);
+        return true;
+      } catch {
+        return false;
+      }
+    },
+    30_000,
+  );
+}
+
 /** Resolves with the runs once everything has been accepted. */
 export async function startLoad(stage: Stage, seed: number): Promise<StartedRun[]> {
   const { stations } = stage;
@@ -95,6 +119,7 @@ export async function startLoad(stage: Stage, seed: number): Promise<StartedRun[
     Promise.all([...plannedRuns.map((run) => startRun(stage, run, seed)), steer(stage, seed)]),
     askJson(stations, { method: "POST", path: "/syncs", key: `sync-${seed}` }),
     askJson(stations, { method: "POST", path: "/rotations/mqtt/rotate", key: `rotate-${seed}` }),
+    dropFile(stage),
   ]);
   return runs;
 }

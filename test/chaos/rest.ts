@@ -2,12 +2,13 @@
  * Waits until everything has come to rest after the faults: every run, the sync and the rotation are over, every message is
  * delivered, no job is left in a queue, and nothing holds a row, a SIM or a run.
  */
+import { readdirSync } from "node:fs";
 import { Keys } from "#redis/keys.ts";
 import type { Redis } from "ioredis";
 import { eventIdAt } from "#jobs/webhooks/record.ts";
 import { ask } from "./control.ts";
 import type { StartedRun } from "./load.ts";
-import type { Stage } from "./stage/stage.ts";
+import { dropFolderOf, type Stage } from "./stage/stage.ts";
 import { nowMs, sleep } from "./time.ts";
 
 const keys = new Keys();
@@ -45,7 +46,11 @@ async function sendLateMessages({ redis: { direct }, stations }: Stage): Promise
 }
 
 /** What is still under way, in words. */
-async function unrest({ redis: { direct }, stations }: Stage, started: readonly StartedRun[]): Promise<string[]> {
+async function unrest(stage: Stage, started: readonly StartedRun[]): Promise<string[]> {
+  const {
+    redis: { direct },
+    stations,
+  } = stage;
   const left: string[] = [];
   for (const { worker } of stations) if (!worker.isReady) left.push(`worker ${worker.number} is not ready`);
   for (const runId of new Set([...started.map((run) => run.runId), ...(await direct.zrange(keys.runs(), "0", "-1"))])) {
@@ -60,20 +65,31 @@ async function unrest({ redis: { direct }, stations }: Stage, started: readonly 
   if (!overRotations.has(rotation.state ?? "")) left.push(`the rotation is ${JSON.stringify(shortened(rotation))}`);
   const pending = await direct.zrange(keys.deliveriesPending("ops"), "0", "-1", "WITHSCORES");
   if (pending.length > 0) left.push(`deliveries are pending: ${pending.join(" ")}`);
-  const [place, [newest]] = await Promise.all([
-    direct.hget(keys.feedPlaces(), "deliveries"),
-    direct.xrevrange(keys.events(), "+", "-", "COUNT", 1),
-  ]);
-  // Events of schedules come all the time: a little behind is as far as anybody can be.
-  const behindMs = Number(newest?.[0].split("-", 1)[0] ?? 0) - Number(place?.split("-", 1)[0] ?? 0);
-  if (behindMs > 1_000) left.push(`the deliveries are ${behindMs} ms behind the events`);
   const claims = Object.values(await direct.hgetall(keys.simsClaims(profile)));
   for (const runId of new Set(claims.map((claim) => claim.split("\n", 1)[0] ?? ""))) {
     // Those of a cancelled run are released by a later sync.
     const state = await direct.hget(keys.run(runId), "state");
     if (state !== "cancelled") left.push(`claims of run ${runId}, which is ${state}`);
   }
-  return [...left, ...(await jobsLeft(direct))];
+  return [...left, ...(await eventsLeft(direct)), ...filesLeft(stage), ...(await jobsLeft(direct))];
+}
+
+/** Readers of events that are behind. Events of schedules come all the time: a little behind is as far as anybody can be. */
+async function eventsLeft(direct: Redis): Promise<string[]> {
+  const [newest] = await direct.xrevrange(keys.events(), "+", "-", "COUNT", 1);
+  const left: string[] = [];
+  for (const reader of ["deliveries", "automation-after-run"]) {
+    const place = await direct.hget(keys.feedPlaces(), reader);
+    const behindMs = Number(newest?.[0].split("-", 1)[0] ?? 0) - Number(place?.split("-", 1)[0] ?? 0);
+    if (behindMs > 1_000) left.push(`${reader} is ${behindMs} ms behind the events`);
+  }
+  return left;
+}
+
+function filesLeft({ disk }: Stage): string[] {
+  const files = readdirSync(dropFolderOf(disk), { recursive: true, withFileTypes: true });
+  const waiting = files.filter((entry) => entry.isFile() && /in$|processing$/.test(entry.parentPath));
+  return waiting.length === 0 ? [] : [`the drop folder has ${waiting.map(({ name }) => name).join(" ")}`];
 }
 
 /** Jobs in every queue but the next triggers of the schedules. */

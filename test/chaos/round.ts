@@ -66,7 +66,7 @@ async function round(stage: Stage, seed: number, { isCalm, calmMb }: Calm): Prom
   }
   faults.push(...(await checkKeys(stage, restAtMs)), ...checkProcesses(stage, calmMb));
   // A process that is killed cannot remove the file that it is writing.
-  if (damage.kills === 0) faults.push(...checkFiles(stage));
+  if (damage.kills === 0) faults.push(...(await checkFiles(stage)));
   const megabytes = Math.max(...stage.stations.map(({ worker }) => worker.resources()?.megabytes ?? 0));
   const stops = await Promise.all(stage.stations.map(({ worker }) => worker.terminate()));
   for (const tookMs of stops) if (tookMs > 25_000) faults.push(`a worker took ${tookMs} ms to stop`);

@@ -14,6 +14,8 @@ const claimScript = Script.load(new URL("./claim-events.lua", import.meta.url));
 const claimSeconds = 2 * 86_400;
 const chainSeconds = 30 * 86_400;
 const hourMs = 3_600_000;
+/** Events that are delivered again lead to tasks that are no older than so many. */
+const keptTasks = 20;
 
 export interface AutomationRecord {
   readonly profile: string;
@@ -30,12 +32,15 @@ export interface AutomationRecord {
   readonly lastEventAtMs?: number;
   /** The run, sync or rotation that it started last. */
   readonly lastRef?: string;
+  /** The ids under which it started its latest tasks, so that none is counted twice. */
+  readonly lastTasks?: readonly string[];
 }
 
 const initial = { state: "active", done: 0, unchanged: 0, failed: 0 } as const;
 const fields: RecordFields<AutomationRecord> = {
   subject: "automation",
   numbers: ["done", "unchanged", "failed"],
+  lists: ["lastTasks"],
   defaults: () => initial,
 };
 
@@ -73,12 +78,20 @@ export function automationLog(deps: StoreDeps) {
   /** Stores the last started task, counts its events, and emits the event once, even if the task is begun again. */
   const begun = async (
     of: Named,
-    task: { ref: string; counted: "done" | "failed"; events: number; event: MoveEvent },
+    task: { id: string; ref: string; counted: "done" | "failed"; events: number; event: MoveEvent },
   ): Promise<void> => {
-    const { ref, counted, events, event } = task;
+    const { id, ref, counted, events, event } = task;
     await store.update(of, (present) => {
-      if (present?.lastRef === ref) return undefined;
-      return { change: { lastRef: ref, [counted]: (present?.[counted] ?? 0) + events }, events: [event] };
+      const lastTasks = present?.lastTasks ?? [];
+      if (lastTasks.includes(id)) return undefined;
+      return {
+        change: {
+          lastTasks: [...lastTasks, id].slice(-keptTasks),
+          lastRef: ref,
+          [counted]: (present?.[counted] ?? 0) + events,
+        },
+        events: [event],
+      };
     });
   };
 

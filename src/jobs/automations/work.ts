@@ -85,11 +85,11 @@ async function beginOne(
   try {
     const reference = await doTask(automation, { id, chain, those, deps });
     const event = { type: "automation.started", fields: { ...reported, cause: reference.id } } as const;
-    await log.begun(automation, { ref: reference.id, counted: "done", events: those.length, event });
+    await log.begun(automation, { id, ref: reference.id, counted: "done", events: those.length, event });
   } catch (thrown) {
     actionAfter(thrown, 0, faultRules);
     const event = { type: "automation.failed", fields: { ...reported, reason: messageOf(thrown) } } as const;
-    await log.begun(automation, { ref: id, counted: "failed", events: those.length, event });
+    await log.begun(automation, { id, ref: id, counted: "failed", events: those.length, event });
   }
 }
 

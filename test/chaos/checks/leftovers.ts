@@ -6,12 +6,15 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { Keys } from "#redis/keys.ts";
 import { connections, secrets, type Stage } from "../stage/stage.ts";
+import { sleep } from "../time.ts";
 
 const keys = new Keys();
 /** How long a permit counts that was never answered (src/limiter/limiter.ts). */
 const permitMs = 45_000;
 /** Connections to the platform that are kept open, and some for what a worker opens when it first needs it. */
 const moreFds = connections + 12;
+/** A report is written within this time. */
+const writingMs = 5_000;
 /** Memory of a worker in calm, if nobody has measured it. */
 const usualMegabytes = 190;
 
@@ -34,9 +37,16 @@ export async function checkKeys({ redis: { direct } }: Stage, restMs: number): P
 }
 
 /** Files that were being written when a process died: what a sink gets is a secret. */
-export function checkFiles({ disk }: Stage): string[] {
-  const left = readdirSync(join(disk.folder, "out")).filter((name) => !["mqtt", "report.json"].includes(name));
-  return left.map((name) => `${name} is left beside the files`);
+export async function checkFiles({ disk }: Stage): Promise<string[]> {
+  const expected = ["mqtt", "report.json", "after-run.json"];
+  const found = (): string[] => readdirSync(join(disk.folder, "out")).filter((name) => !expected.includes(name));
+  const first = found();
+  if (first.length === 0) return [];
+  // The schedule of reports may be writing one.
+  await sleep(writingMs);
+  return found()
+    .filter((name) => first.includes(name))
+    .map((name) => `${name} is left beside the files`);
 }
 
 /** Permits of processes that were killed count until their lease ends; none may have been granted since. */

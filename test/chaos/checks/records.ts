@@ -1,12 +1,13 @@
 /**
  * Checks of what is not a run: the rotation has one secret in its sink and at the platform, the schedules acted on their
- * times, and every event has reached the receiver of the webhook.
+ * times, the file of the drop folder became one run, the automation acted once on each event, and every event has reached
+ * the receiver of the webhook.
  */
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Keys } from "#redis/keys.ts";
 import { askJson } from "../control.ts";
-import { onceSims, secrets, type Stage } from "../stage/stage.ts";
+import { droppedSims, dropFolderOf, onceSims, secrets, type Stage } from "../stage/stage.ts";
 import { nowMs, sleep } from "../time.ts";
 
 const keys = new Keys();
@@ -23,6 +24,8 @@ export async function checkRecords(
     checkDeliveries(stage),
     checkReport(stage, latestClockMs),
     wasReadyInTime ? checkOnce(stage) : [],
+    checkDropped(stage),
+    checkAutomation(stage),
   ]);
   return parts.flat();
 }
@@ -130,4 +133,34 @@ async function checkOnce({ stations, sandbox, onceDueMs }: Stage): Promise<strin
     if (effects === 0) faults.push(`the scheduled run did not reach the SIM at ${place}`);
   }
   return faults;
+}
+
+/** The file became one run, and lies in `done` with its results. */
+async function checkDropped({ stations, disk, sandbox }: Stage): Promise<string[]> {
+  const { runs } = await askJson<{ runs: { runId: string; state: string; submittedBy?: string }[] }>(stations, {
+    path: "/runs?limit=100",
+  });
+  const own = runs.filter(({ submittedBy }) => submittedBy === "drop-folder");
+  const [only] = own;
+  if (own.length !== 1 || only?.state !== "completed") return [`the drop folder began ${JSON.stringify(own)}`];
+  const found = readdirSync(join(dropFolderOf(disk), "done")).toSorted();
+  const expected = [`fleet.${only.runId}.csv`, `fleet.${only.runId}.results.csv`];
+  const faults = found.join() === expected.join() ? [] : [`done has ${found.join(" ")}`];
+  for (let place = droppedSims[0]; place < droppedSims[1]; place += 1) {
+    const effects = sandbox.state.effectsOn(sandbox.state.sims.simIdAt(place)).putSimTags ?? 0;
+    if (effects === 0) faults.push(`the run of the file did not reach the SIM at ${place}`);
+  }
+  return faults;
+}
+
+/** It acts on each completed run once, whatever happens to its report. */
+async function checkAutomation({ stations, redis }: Stage): Promise<string[]> {
+  const { automations } = await askJson<{ automations: { state: string; done: number; failed: number }[] }>(stations, {
+    path: "/automations",
+  });
+  const [{ state, done, failed } = { state: "unknown", done: 0, failed: 0 }] = automations;
+  const events = await redis.direct.xrange(keys.events(), "-", "+");
+  const completed = events.filter(([, fields]) => fields[fields.indexOf("type") + 1] === "run.completed").length;
+  const isRight = state === "active" && done + failed === completed;
+  return isRight ? [] : [`the automation is ${state} and acted on ${done} + ${failed} of ${completed} completed runs`];
 }

@@ -97,6 +97,13 @@ function prepare({ fleet, state }: Sandbox): void {
 
 /** SIMs of the schedule that runs once. */
 export const onceSims = [2_300, 2_340] as const;
+/** SIMs of the file for the drop folder. */
+export const droppedSims = [2_380, 2_400] as const;
+
+/** The drop folder, on the disk that can be full. */
+export function dropFolderOf(disk: Disk): string {
+  return join(disk.folder, "in");
+}
 
 function writeConfiguration(
   folder: string,
@@ -105,6 +112,7 @@ function writeConfiguration(
   writeFileSync(join(folder, "seal-key"), Buffer.alloc(32, 9), { mode: 0o600 });
   writeFileSync(join(folder, "hook-secret"), secrets.webhook, { mode: 0o600 });
   mkdirSync(join(disk.folder, "out"));
+  mkdirSync(dropFolderOf(disk));
   const ids = Array.from({ length: onceSims[1] - onceSims[0] }, (_, i) => sandbox.state.sims.simIdAt(onceSims[0] + i));
   writeFileSync(join(folder, "once.csv"), `simId\n${ids.join("\n")}\n`);
   const due = new Date(onceDueMs);
@@ -119,6 +127,9 @@ rotations:
 schedules:
   once: { cron: "${cron.join(" ")} *", job: apply, file: ${join(folder, "once.csv")}, operation: put-tag, set: { tagName: once, tagValue: "1" } }
   report: { cron: "*/3 * * * * *", job: report, file: ${join(disk.folder, "out/report.json")} }
+automations:
+  after-run: { on: run.completed, job: report, file: ${join(disk.folder, "out/after-run.json")} }
+dropFolder: { path: ${dropFolderOf(disk)}, operation: put-tag, set: { tagName: dropped, tagValue: "1" }, settleSeconds: 1 }
 webhooks:
   ops: { url: "${receiver.url}", secretFile: ${join(folder, "hook-secret")}, events: ["run.*", "sync.*", "credential.*"] }
 `;

@@ -133,7 +133,7 @@ export class WorkerProcess {
     if (this.#child?.connected) this.#child.send({ clockOffsetMs }, () => undefined);
   }
 
-  untilReady(deadlineMs = 30_000): Promise<void> {
+  untilReady(deadlineMs = 90_000): Promise<void> {
     return until(`worker ${this.number} is ready`, () => this.#isReady, deadlineMs);
   }
 

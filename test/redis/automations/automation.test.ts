@@ -18,6 +18,7 @@ import { seeds } from "../../support/long.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { FleetHarness } from "../inventory/fleet-harness.ts";
 import { keptBounds } from "../ledger/run-of.ts";
+import type { AutomationTasks } from "#jobs/tasks/task-runner.ts";
 import { noGuard } from "../../support/no-guard.ts";
 
 const place = openTestRedis();
@@ -192,6 +193,19 @@ describe("automations", () => {
     expect(harness.tasks.others).toHaveLength(1);
   });
 
+  it("an automation counts and reports each report that it writes, although they have one name", async () => {
+    const action = { job: "report", profile: "", file: "x.json" } as const;
+    const harness = await Harness.open({ on: ["run.completed"], action });
+    const begin = (): Promise<string> => Promise.resolve("written to x.json");
+    const deps = { ...harness.harness, tasks: Object.assign(new Tasks(), { begin }) as unknown as AutomationTasks };
+    for (const run of ["r-1", "r-2", "r-3"]) {
+      await harness.feed.emit({ type: "run.completed", profile: harness.fleet.profile, fields: { run } });
+      await harness.handle(deps);
+    }
+    expect(await harness.log.record(harness.automation)).toMatchObject({ done: 3, lastRef: "written to x.json" });
+    expect((await harness.reported()).map(({ type }) => type)).toEqual(Array(3).fill("automation.started"));
+  });
+
   it("an automation acts once on events that are delivered again, even together with new ones", async () => {
     const harness = await Harness.open();
     const first = await harness.appear(3);
@@ -202,6 +216,8 @@ describe("automations", () => {
     const second = await harness.appear(2);
     const all = (await harness.feed.after(beforeAll, 100_000)).events;
     await actOn(harness.automation, all, harness.harness);
+    await actOn(harness.automation, all, harness.harness);
+    expect((await harness.log.record(harness.automation)).done).toBe(5);
     expect(head).not.toBe(await harness.feed.head());
     expect([...harness.tasks.runs.values()].map(({ sims }) => sims.toSorted())).toEqual([
       ...[first.toSorted(), second.toSorted()],

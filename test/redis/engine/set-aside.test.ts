@@ -3,10 +3,12 @@ import { afterAll, beforeAll as before, expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
 import type { PoisonGuard } from "#engine/poison-guard.ts";
 import { setAside } from "#engine/poison-guard.ts";
+import type { ProfileJobs } from "#engine/queue/profile-queue.ts";
 import { beforeAll, Feed } from "#events/feed.ts";
 import { reportOfRotation as reportOfKeyRotation } from "#jobs/authkeys/report.ts";
 import { rotationLog } from "#jobs/credentials/record.ts";
 import { reportOfRotation } from "#jobs/credentials/report.ts";
+import { CredentialService } from "#jobs/credentials/service.ts";
 import { statusOf } from "#jobs/credentials/work.ts";
 import { syncInventory } from "#jobs/inventory/work.ts";
 import { reportOfSync } from "#jobs/inventory/sync-report.ts";
@@ -53,6 +55,23 @@ it("a rotation of credentials that was set aside waits, shows why, and completes
   expect(await log.release(record)).toMatchObject({ state: "planned" });
   expect(await statusOf(harness.profile, context)).toBe("due");
   expect((await harness.workToEnd()).state).toBe("done");
+});
+
+it("a rotation that was set aside is continued by a request of a person, not by that of a schedule", async () => {
+  const harness = await RotationHarness.open({ place });
+  harness.makeOldSet();
+  await harness.begin();
+  await harness.work({ ...harness.context(), guard: deadly });
+  const { rotation, clock } = harness;
+  const service = new CredentialService({
+    ...{ log: rotationLog({ ...place, bounds: keptBounds }), clock, rotations: { [rotation.name]: rotation } },
+    queues: { enqueue: () => Promise.resolve() } as unknown as ProfileJobs,
+    accountFor: () => harness.account(),
+    requireSeal: () => undefined,
+  });
+  const { signal } = new AbortController();
+  expect((await service.rotate(rotation.name, { by: "schedule:monthly", signal })).waitsFor).toBe("set-aside");
+  expect((await service.rotate(rotation.name, { by: "cli:anna", signal })).waitsFor).toBeNull();
 });
 
 it("a rotation of an AuthKey that was set aside waits, shows why, and completes after its release", async () => {

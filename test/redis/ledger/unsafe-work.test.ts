@@ -138,6 +138,18 @@ it("a pause while the read-back of a row that was sent before waits for the quot
   expect((await work.triesOf(runId)).get(0)).toMatchObject({ sentAtMs });
 });
 
+it("a run of unsafe calls pauses after twenty lost answers in a row of several segments", async () => {
+  const segment = Array.from({ length: 8 }, () => 1);
+  const { runId } = await submit(ledger, [segment, segment, segment, segment, segment], { operations: [sendSms] });
+  const segments = [0, 1, 2, 3, 4];
+  const { result, calls } = await work.execute(runId, (request) => request.socket.destroy(), { segments });
+  expect(result).toMatchObject({ kind: "postponed", scope: "job" });
+  expect(calls).toHaveLength(20);
+  const answering = await work.execute(runId, (_, response) => answer(response, 200, {}), { segments });
+  expect(answering.result).toMatchObject({ kind: "finished" });
+  expect(answering.calls).toHaveLength(20);
+});
+
 it("a run of unsafe calls pauses after twenty lost answers in a row instead of losing the answer of every row", async () => {
   const { runId } = await submit(ledger, [Array.from({ length: 80 }, () => 1)], { operations: [sendSms] });
   const { result, calls } = await work.execute(runId, (request) => request.socket.destroy(), { lanes: 4 });

@@ -28,16 +28,19 @@ export class UnsafeWork {
     this.#clock = clock;
   }
 
-  /** Works on the first segment of a run until its job would end. */
+  /** Works on segments of a run, by default the first, until their jobs would end. @returns the result of the last */
   async execute(
     runId: string,
     handler: Handler,
     {
       lanes = 1,
+      segments = [0],
       signal = new AbortController().signal,
       permits,
     }: {
       readonly lanes?: number;
+      /** Worked on one after the other, by one process. */
+      readonly segments?: readonly number[];
       readonly signal?: AbortSignal;
       readonly permits?: PlatformClientOptions["permits"];
     } = {},
@@ -49,7 +52,9 @@ export class UnsafeWork {
       ...{ ledger: this.ledger, inventory: this.#inventory, clock: this.#clock, backlog: new Backlog(), lanes },
       ...{ watch: new RunWatch({ ledger: this.ledger }), accountFor: () => account, openInputs },
     };
-    const result = await execute({ runId, segment: 0 }, context, signal);
+    const results = [];
+    for (const segment of segments) results.push(await execute({ runId, segment }, context, signal));
+    const result = results.at(-1);
     return { result, calls: platform.seen.filter(({ path }) => path !== "/v1/auth") };
   }
 

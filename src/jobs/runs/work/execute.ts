@@ -30,8 +30,6 @@ const retryBackoff = { baseMs: 400, capMs: 60_000 };
 const outageAfterFailures = 20;
 const sleepInPlaceMs = 2_000;
 const refusalPauseMs = 30_000;
-/** Pause after that many calls in a row that must not be repeated and whose answers were lost. */
-const outagePauseMs = 30_000;
 
 /**
  * @param signal aborts when this process stops or has lost the job; no new call is made then
@@ -184,6 +182,8 @@ class SegmentWork {
 
   async #lane(rows: Iterator<readonly [number, StoredRow]>): Promise<void> {
     while (this.#stop === undefined && !this.#signal.aborted && this.#outcomeWriter.state === "running") {
+      const outageMs = this.#context.watch.outageMs(this.#run.runId);
+      if (outageMs > 0) return this.#stopWith(untilOutageEnds(outageMs));
       const next = rows.next();
       if (next.done) return;
       const [place, row] = next.value;
@@ -250,10 +250,10 @@ class SegmentWork {
     switch (result.kind) {
       case "done":
         this.#doneBefore += 1;
-        this.#incident = 0;
+        this.#noteAnswered();
         return this.#settle(place, row, { outcome: "done", reason: this.#noteOfDone(place), ...result });
       case "already":
-        this.#incident = 0;
+        this.#noteAnswered();
         // An earlier call of this row, whose response was lost, may have made it so.
         return this.#tries.get(place)?.unknownSinceMs === undefined
           ? this.#settle(place, row, { outcome: "skipped", reason: result.reason, isAnswered: true })
@@ -261,11 +261,11 @@ class SegmentWork {
       case "skipped":
         return this.#settle(place, row, { outcome: "skipped", ...result }, "no-call");
       case "lost":
-        if (result.outcome === "done") this.#incident = 0;
+        if (result.outcome === "done") this.#noteAnswered();
         else await this.#noteLost(result.reason);
         return this.#settle(place, row, { outcome: result.outcome, reason: result.reason });
       case "rejected":
-        this.#incident = 0;
+        this.#noteAnswered();
         return this.#settle(place, row, { outcome: "rejected", ...result });
       case "postponed":
         if (result.wasThrottled) this.#outcomeWriter.countCall(result);
@@ -322,12 +322,17 @@ class SegmentWork {
     if (isPlatformDown) this.#stopWith({ kind: "postponed", delayMs, scope: "job", reason: result.reason });
   }
 
-  /** While the platform is down, no further rows are sent that would end as unknown. */
+  /** While the platform is down, no further rows of the run are sent that would end as unknown. */
   async #noteLost(reason: string): Promise<void> {
-    this.#incident += 1;
-    if (this.#incident < outageAfterFailures) return;
-    await this.#recordProblem(reason, outagePauseMs);
-    this.#stopWith({ kind: "postponed", delayMs: outagePauseMs, scope: "job", reason });
+    const delayMs = this.#context.watch.noteLost(this.#run.runId);
+    if (delayMs === 0) return;
+    await this.#recordProblem(reason, delayMs);
+    this.#stopWith(untilOutageEnds(delayMs));
+  }
+
+  #noteAnswered(): void {
+    this.#incident = 0;
+    this.#context.watch.noteAnswered(this.#run.runId);
   }
 
   /** Records for display why the run makes no progress, and until when. */
@@ -386,4 +391,8 @@ class SegmentWork {
     const isLonger = this.#stop?.kind !== "postponed" || this.#stop.delayMs < delayMs;
     if (isLonger) this.#stop = { kind, delayMs, scope, reason, ...(refusal === undefined ? {} : { refusal }) };
   }
+}
+
+function untilOutageEnds(delayMs: number): JobResult & { kind: "postponed" } {
+  return { kind: "postponed", delayMs, scope: "job", reason: "the answers to too many calls in a row were lost" };
 }

@@ -5,11 +5,14 @@
  * response. Until the last of those calls has its outcome, this process holds a lease on the run in the ledger.
  */
 import { randomBytes } from "node:crypto";
-import { every } from "#core/time.ts";
+import { every, secondMs, systemClock } from "#core/time.ts";
 import type { RunState } from "#fleet/run.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 
 const pollIntervalMs = 500;
+/** After this many lost answers in a row to calls that must not be repeated, a run waits: the platform is down. */
+const mostLost = 20;
+const outageMs = 30 * secondMs;
 
 interface Watched {
   readonly halt: AbortController;
@@ -20,6 +23,8 @@ interface Watched {
 export class RunWatch {
   readonly #ledger: Pick<Ledger, "hold" | "release">;
   readonly #watched = new Map<string, Watched>();
+  /** By run: lost answers in a row, and until when it waits because of them, on the monotonic clock. */
+  readonly #lost = new Map<string, { readonly count: number; readonly untilMs: number }>();
 
   constructor(options: { ledger: Pick<Ledger, "hold" | "release"> }) {
     this.#ledger = options.ledger;
@@ -45,6 +50,24 @@ export class RunWatch {
     // Work that begins later has seen the run running again: it gets its own watch.
     this.#watched.delete(runId);
     watched.halt.abort(new Error(`the run is ${state}`));
+  }
+
+  /** Counts a lost answer to a call that must not be repeated. @returns how long the run waits now, ms; 0 if it goes on */
+  noteLost(runId: string): number {
+    const { count = 0 } = this.#lost.get(runId) ?? {};
+    const untilMs = count + 1 < mostLost ? 0 : systemClock.monotonicMs() + outageMs;
+    this.#lost.set(runId, { count: count + 1, untilMs });
+    return untilMs === 0 ? 0 : outageMs;
+  }
+
+  /** The platform has answered a call of the run. */
+  noteAnswered(runId: string): void {
+    this.#lost.delete(runId);
+  }
+
+  /** How long no segment of the run may make a call, ms. After that time the next lost answer lets it wait again. */
+  outageMs(runId: string): number {
+    return Math.max(0, (this.#lost.get(runId)?.untilMs ?? 0) - systemClock.monotonicMs());
   }
 
   #watch(runId: string): Watched {

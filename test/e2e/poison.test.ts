@@ -1,0 +1,59 @@
+/** A rotation that kills its worker, with the built worker: it is set aside, and completes once a person has fixed the cause. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { seeds } from "../support/long.ts";
+import { until } from "../support/until.ts";
+import { CliHarness } from "./support/cli-harness.ts";
+
+interface Report {
+  readonly state: string;
+  readonly waitsFor: string | null;
+  readonly reason: string | null;
+}
+
+// Each death takes the time in which a job's lock ends.
+test.runIf(seeds(0, 1) === 1)(
+  "a rotation whose sink kills the worker is set aside after three deaths and can be continued",
+  { timeout: 240_000 },
+  async () => {
+    await using harness = await CliHarness.open({
+      operations: "all",
+      limits: { Credential: 1_000, Group: 1_000 },
+      env: {
+        ...{ SIMFLEET_BRAND: "Svc", SIMFLEET_COVERAGE: "g" },
+        ...{ SIMFLEET_DEPLOYMENT: "soracom", SIMFLEET_CONFIG: "simfleet.yaml" },
+      },
+    });
+    mkdirSync(harness.path("out"));
+    writeFileSync(harness.path("seal-key"), Buffer.alloc(32, 9), { mode: 0o600 });
+    const sink = `test -e ${harness.path("fixed")} && cat >${harness.path("out/mqtt")} || kill -9 $PPID`;
+    await harness.write(
+      "simfleet.yaml",
+      `seal: { keyFile: ${harness.path("seal-key")} }
+rotations:
+  mqtt:
+    type: psk
+    generate: { field: key, bytes: 32, encoding: base64url }
+    graceSeconds: 0
+    sinks: [ { command: [sh, -c, '${sink}'] } ]
+`,
+    );
+    harness.sandbox.state.credentials.create("mqtt", { type: "psk", credentials: { key: "before" } });
+    const rotate = ["credentials", "rotate", "mqtt", "--yes"];
+    expect((await harness.json<Report>([...rotate, "--detach"])).document.state).toBe("planned");
+    for (let death = 1; death <= 3; death += 1) await harness.start(["worker"]).ended;
+    const worker = await harness.worker();
+    const status = async (): Promise<Report | undefined> =>
+      (await harness.json<{ rotations: Report[] }>(["credentials", "status"])).document.rotations[0];
+    await until("the rotation is set aside", async () => (await status())?.waitsFor === "set-aside", 40_000);
+    const reason = "set aside: its worker died three times while it processed this";
+    expect(await status()).toMatchObject({
+      state: "generated",
+      reason: `${reason}; continue with: simfleet credentials rotate mqtt`,
+    });
+    expect(worker.stderr).toMatch(new RegExp(`"level":"error".*rotation mqtt .*generated: ${reason}`));
+    writeFileSync(harness.path("fixed"), "");
+    expect(await harness.run(rotate)).toMatchObject({ code: 0 });
+    expect((await status())?.state).toBe("done");
+  },
+);
