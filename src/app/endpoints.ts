@@ -18,9 +18,14 @@ export interface EndpointDeps {
 
 /** A feature as far as its routes are concerned. */
 export interface FeatureRoutes {
-  readonly endpoints?: (app: App, deps: EndpointDeps) => readonly Endpoint[];
+  /** Loads them when they are needed: the help of commands needs none. */
+  readonly endpoints?: (app: App, deps: EndpointDeps) => Promise<readonly Endpoint[]>;
 }
 
-export function endpointsOf(features: readonly FeatureRoutes[], app: App, deps: EndpointDeps): readonly Endpoint[] {
-  return features.flatMap(({ endpoints }) => endpoints?.(app, deps) ?? []);
+export async function endpointsOf(
+  features: readonly FeatureRoutes[],
+  app: App,
+  deps: EndpointDeps,
+): Promise<readonly Endpoint[]> {
+  return (await Promise.all(features.map(async ({ endpoints }) => (await endpoints?.(app, deps)) ?? []))).flat();
 }

@@ -5,15 +5,13 @@ import { type Context, asCount, withCommon } from "#cli/context.ts";
 import { table } from "#cli/output.ts";
 
 export function auditCommand(context: Context): Command {
-  return new Command("audit")
-    .description("audit log: who changed what, through the control API or a command")
-    .addCommand(listCommand(context));
+  return new Command("audit").addCommand(listCommand(context));
 }
 
 function listCommand(context: Context): Command {
   const command = new Command("list")
     .description("changes and rejected attempts, newest first")
-    .option("--limit <n>", "maximum number of results", asCount, 50)
+    .option("-n, --limit <n>", "maximum number of results", asCount, 50)
     .option("--cursor <cursor>", "continue after the page that returned this cursor");
   return withCommon(command, "simfleet audit list --limit 200 --json").action(async (options) => {
     const output = context.output(options);

@@ -8,7 +8,6 @@ import { grouped, table } from "#cli/output.ts";
 
 export function automationsCommand(context: Context): Command {
   return new Command("automations")
-    .description("event-triggered tasks")
     .addCommand(listCommand(context))
     .addCommand(stepCommand(context, routes.pauseAutomation, { name: "pause", description: "pause an automation" }))
     .addCommand(
@@ -48,11 +47,11 @@ function replayCommand(context: Context): Command {
     .argument("<automation>", "its name")
     .option("--since <hours>", "how far back, in hours (maximum: 24)", Number, 24)
     .option("--dry-run", "only print what would be done, event by event")
-    .option("--yes", "skip the confirmation; required without a terminal");
+    .option("-y, --yes", "skip the confirmation; required without a terminal");
   return withLocalOptions(command, "simfleet automations replay new-sims-slow --dry-run").action(
     async (name, options) => {
       const output = context.output(options);
-      await context.withApp(context.config(options), async (app) => {
+      await context.withApp(await context.config(options), async (app) => {
         const sinceMs = systemClock.wallMs() - Math.max(0, options.since) * 3_600_000;
         if (options.dryRun !== true) {
           const question = `Act on the events of the last ${options.since} h that ${name} has not acted on?`;

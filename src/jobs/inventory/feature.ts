@@ -1,11 +1,10 @@
 /** The inventory: SIMs as they were last seen, and the syncs that read them. */
 import type { Feature } from "#cli/feature.ts";
-import { inventoryEndpoints } from "./endpoints.ts";
 
 export const inventory: Feature = {
   name: "inventory",
-  endpoints: (app, { process, clock }) =>
-    inventoryEndpoints({
+  endpoints: async (app, { process, clock }) =>
+    (await import("./endpoints.ts")).inventoryEndpoints({
       sims: app.sims,
       fleet: app.control.fleet,
       profiles: Object.keys(app.config.profiles),
@@ -16,7 +15,11 @@ export const inventory: Feature = {
       assertCallable: (profile) => void (process === "worker" && app.client(profile)),
     }),
   commands: {
-    sims: async (context) => (await import("./commands/sims.ts")).simsCommand(context),
+    sims: {
+      group: "See the fleet:",
+      summary: "inventory: SIMs as last seen on the platform",
+      load: async (context) => (await import("./commands/sims.ts")).simsCommand(context),
+    },
   },
   effects: {
     "sims sync": "changes profile",

@@ -5,10 +5,7 @@ import { table } from "#cli/output.ts";
 import { listOperations, type OperationReport, showOperation } from "./contract.ts";
 
 export function operationsCommand(context: Context): Command {
-  return new Command("operations")
-    .description("what runs can do to SIMs, as the deployment describes it")
-    .addCommand(listCommand(context))
-    .addCommand(showCommand(context));
+  return new Command("operations").addCommand(listCommand(context)).addCommand(showCommand(context));
 }
 
 function listCommand(context: Context): Command {

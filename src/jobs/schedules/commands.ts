@@ -10,7 +10,6 @@ const notServed = "No worker is running: schedules need one (simfleet worker).";
 
 export function schedulesCommand(context: Context): Command {
   return new Command("schedules")
-    .description("scheduled tasks: next runs and last results")
     .addCommand(listCommand(context))
     .addCommand(
       stepCommand(context, routes.triggerSchedule, {

@@ -1,12 +1,15 @@
 /** Schedules: tasks at times. */
 import type { Feature } from "#cli/feature.ts";
-import { scheduleEndpoints } from "./endpoints.ts";
 
 export const schedules: Feature = {
   name: "schedules",
-  endpoints: (app) => scheduleEndpoints(app.schedules),
+  endpoints: async (app) => (await import("./endpoints.ts")).scheduleEndpoints(app.schedules),
   commands: {
-    schedules: async (context) => (await import("./commands.ts")).schedulesCommand(context),
+    schedules: {
+      group: "Automate:",
+      summary: "scheduled tasks: next runs and last results",
+      load: async (context) => (await import("./commands.ts")).schedulesCommand(context),
+    },
   },
   effects: {
     "schedules list": "reads",

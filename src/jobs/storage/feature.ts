@@ -1,12 +1,15 @@
 /** Storage: how long data is kept in Redis, and how much room it takes. */
 import type { Feature } from "#cli/feature.ts";
-import { storageEndpoints } from "./endpoints.ts";
 
 export const storage: Feature = {
   name: "storage",
-  endpoints: (app) => storageEndpoints(app.storage),
+  endpoints: async (app) => (await import("./endpoints.ts")).storageEndpoints(app.storage),
   commands: {
-    storage: async (context) => (await import("./commands.ts")).storageCommand(context),
+    storage: {
+      group: "Operate simfleet:",
+      summary: "memory of Redis by kind of data",
+      load: async (context) => (await import("./commands.ts")).storageCommand(context),
+    },
   },
   effects: {
     storage: "reads",

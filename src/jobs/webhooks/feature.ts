@@ -1,13 +1,20 @@
 /** Webhooks and the deliveries of their messages. */
 import type { Feature } from "#cli/feature.ts";
-import { webhookEndpoints } from "./endpoints.ts";
 
 export const webhooks: Feature = {
   name: "webhooks",
-  endpoints: (app) => webhookEndpoints(app.webhooks),
+  endpoints: async (app) => (await import("./endpoints.ts")).webhookEndpoints(app.webhooks),
   commands: {
-    webhooks: async (context) => (await import("./commands/webhooks.ts")).webhooksCommand(context),
-    deliveries: async (context) => (await import("./commands/deliveries.ts")).deliveriesCommand(context),
+    webhooks: {
+      group: "Follow what happens:",
+      summary: "webhook endpoints and their delivery status",
+      load: async (context) => (await import("./commands/webhooks.ts")).webhooksCommand(context),
+    },
+    deliveries: {
+      group: "Follow what happens:",
+      summary: "webhook messages and their delivery status",
+      load: async (context) => (await import("./commands/deliveries.ts")).deliveriesCommand(context),
+    },
   },
   effects: {
     "webhooks list": "reads",

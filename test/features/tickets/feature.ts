@@ -5,7 +5,6 @@ import type { Feature } from "#cli/feature.ts";
 import { sectionOf } from "#config/config.ts";
 import { section, setting } from "#config/setting.ts";
 import { profileName, text } from "#config/value-types.ts";
-import { ticketEndpoints } from "./endpoints.ts";
 import { ticketEvents, ticketStore } from "./record.ts";
 
 const queues = {
@@ -23,9 +22,19 @@ export const tickets: Feature = {
   name: "tickets",
   section: queues,
   events: ticketEvents,
-  endpoints: (app) =>
-    ticketEndpoints({ store: ticketStore(app.storeDeps), queues: sectionOf(app.config, queues), newId: randomUUID }),
-  commands: { tickets: async (context) => (await import("./commands.ts")).ticketsCommand(context) },
+  endpoints: async (app) =>
+    (await import("./endpoints.ts")).ticketEndpoints({
+      store: ticketStore(app.storeDeps),
+      queues: sectionOf(app.config, queues),
+      newId: randomUUID,
+    }),
+  commands: {
+    tickets: {
+      group: "Operate simfleet:",
+      summary: "tickets, one at a time for each queue",
+      load: async (context) => (await import("./commands.ts")).ticketsCommand(context),
+    },
+  },
   effects: {
     "tickets list": "reads",
     "tickets open": "changes",

@@ -6,10 +6,7 @@ import { table } from "#cli/output.ts";
 import { rotateCommand } from "./rotate.ts";
 
 export function authKeysCommand(context: Context): Command {
-  return new Command("authkeys")
-    .description("list and rotate the account's AuthKeys")
-    .addCommand(listCommand(context))
-    .addCommand(rotateCommand(context));
+  return new Command("authkeys").addCommand(listCommand(context)).addCommand(rotateCommand(context));
 }
 
 function listCommand(context: Context): Command {

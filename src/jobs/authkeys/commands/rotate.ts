@@ -10,7 +10,7 @@ export function rotateCommand(context: Context): Command {
   const command = new Command("rotate")
     .description("create an AuthKey, deliver it to its sinks, and revoke the old one once it is unused")
     .option("--replace <id>", "revoke this AuthKey first, if the user already has two")
-    .option("--yes", "skip the confirmation")
+    .option("-y, --yes", "skip the confirmation")
     .option("--detach", "leave it to a worker and return immediately");
   return withCommon(command, "simfleet authkeys rotate --profile plant --yes").action(async (options) => {
     const output = context.output(options);

@@ -10,7 +10,6 @@ import { statusCommand } from "./status.ts";
 
 export function credentialsCommand(context: Context): Command {
   return new Command("credentials")
-    .description("list Credential Sets and rotate their secrets")
     .addCommand(listCommand(context))
     .addCommand(rotateCommand(context))
     .addCommand(confirmCommand(context))

@@ -1,7 +1,7 @@
 /** `simfleet sims changes`: changes of the fleet, by runs or from outside. */
-import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
+import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
 import { type Change, changeTypes, listChanges } from "../contract.ts";
-import { type Context, asCount, withCommon } from "#cli/context.ts";
+import { type Context, asCount, choiceOption, withCommon } from "#cli/context.ts";
 import { asInstant } from "#cli/instant.ts";
 import { table } from "#cli/output.ts";
 
@@ -13,11 +13,9 @@ export function changesCommand(context: Context): Command {
     .option("--since <when>", "only changes since: 90m, 24h, 7d, or a time such as 2026-11-20T08:00Z", asInstant)
     .option("--sim <sim>", "only changes of this SIM")
     .option("--field <field>", "only changes of this field, such as speedClass or tags.site")
-    .addOption(
-      new Option("--by <who>", "only changes by runs, or only changes from outside").choices(["run", "outside"]),
-    )
-    .addOption(new Option("--kind <kind>", "only this kind of change").choices(kinds))
-    .option("--limit <n>", "maximum number of results", asCount, 50)
+    .addOption(choiceOption("--by <who>", "only changes by runs, or only changes from outside", ["run", "outside"]))
+    .addOption(choiceOption("--kind <kind>", "only this kind of change", kinds))
+    .option("-n, --limit <n>", "maximum number of results", asCount, 50)
     .option("--cursor <cursor>", "continue after the page that returned this cursor", asCursor);
   return withCommon(command, "simfleet sims changes --since 24h --by outside --field speedClass").action(
     async (options) => {

@@ -11,7 +11,6 @@ import { syncCommand } from "./sync.ts";
 
 export function simsCommand(context: Context): Command {
   return new Command("sims")
-    .description("inventory: SIMs as last seen on the platform")
     .addCommand(syncCommand(context))
     .addCommand(listCommand(context))
     .addCommand(showCommand(context))
@@ -24,7 +23,7 @@ function listCommand(context: Context): Command {
     .description("list SIMs, most recently discovered first")
     .addOption(whereOption("only SIMs that match a filter; repeatable, all must match"))
     .option("--gone", "only SIMs that the platform no longer lists")
-    .option("--limit <n>", "maximum number of results", asCount, 50)
+    .option("-n, --limit <n>", "maximum number of results", asCount, 50)
     .option("--cursor <cursor>", "continue after the page that returned this cursor");
   return withCommon(
     command,

@@ -22,12 +22,13 @@ export function applyCommand(context: Context): Command {
   const command = new Command("apply")
     .description("change SIMs from a file: plan, run, and write a result for every row")
     .argument("[file]", fileHelp)
+    .optionsGroup("What to change:")
     .addOption(whereOption("select SIMs from the inventory with a filter instead of a file; repeatable"))
     .addOption(operationOption())
     .addOption(setOption())
     .addOption(speedClassOption())
-    .option("--name <name>", "name of the run (default: the file name or the filter)")
-    .option("--yes", "skip the confirmation; required without a terminal")
+    .optionsGroup("Safety:")
+    .option("-y, --yes", "skip the confirmation; required without a terminal")
     .option("--confirm <n>", "number of SIMs of an irreversible operation; --yes is not enough for one", asCount)
     .option("--partial", "process only the valid rows of a file with invalid ones")
     .option("--skip-unchanged", "skip SIMs that the operation would not change, by the inventory")
@@ -38,7 +39,9 @@ export function applyCommand(context: Context): Command {
     )
     .option("--canary <n>", "process the first n rows, and the rest only if all of them succeed", asCount)
     .option("--rate <n>", "maximum number of calls per minute", asCount)
-    .option("--out <file>", "write the results to this file (default: next to the input file)")
+    .optionsGroup("Run:")
+    .option("--name <name>", "name of the run (default: the file name or the filter)")
+    .option("-o, --out <file>", "write the results to this file (default: next to the input file)")
     .option("--detach", "submit the run, print its id and return");
   return withCommon(
     command,

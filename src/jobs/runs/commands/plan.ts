@@ -16,7 +16,7 @@ export function planCommand(context: Context): Command {
     .addOption(operationOption())
     .addOption(setOption())
     .addOption(speedClassOption())
-    .option("--out <file>", "write the verdict of each row to this CSV file");
+    .option("-o, --out <file>", "write the verdict of each row to this CSV file");
   return withCommon(
     command,
     "simfleet plan fleet.csv\nsimfleet plan ids.csv --speed-class s1.slow --out verdicts.csv\nsimfleet plan --where groupId=g-1 --speed-class s1.slow\nsimfleet plan groups.csv --operation set-group",

@@ -12,7 +12,7 @@ export function retryCommand(context: Context): Command {
     .description("retry failed and cancelled rows in a new run")
     .argument("<run>", "id of a finished run")
     .addOption(outcomeOption("retry rows with this outcome instead; repeatable"))
-    .option("--yes", "skip the confirmation; required without a terminal")
+    .option("-y, --yes", "skip the confirmation; required without a terminal")
     .option("--confirm <n>", "number of SIMs of an irreversible operation; --yes is not enough for one", asCount)
     .option("--detach", "submit the run, print its id and return");
   return withCommon(command, "simfleet runs retry r-20261120-103045-x7k2 --yes").action(async (ofRunId, options) => {

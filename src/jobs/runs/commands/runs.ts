@@ -12,7 +12,6 @@ import { undoCommand } from "./undo.ts";
 
 export function runsCommand(context: Context): Command {
   return new Command("runs")
-    .description("list, show and control runs")
     .addCommand(listCommand(context))
     .addCommand(showCommand(context))
     .addCommand(watchCommand(context))
@@ -29,7 +28,7 @@ export function runsCommand(context: Context): Command {
 function listCommand(context: Context): Command {
   const command = new Command("list")
     .description("list runs, newest first")
-    .option("--limit <n>", "maximum number of results", asCount, 20)
+    .option("-n, --limit <n>", "maximum number of results", asCount, 20)
     .option("--cursor <run>", "continue after this run: the nextCursor of the previous page");
   return withCommon(command, "simfleet runs list --limit 50").action(async (options) => {
     const output = context.output(options);
@@ -79,7 +78,7 @@ function cancelCommand(context: Context): Command {
   const command = new Command("cancel")
     .description("cancel a run; rows not yet sent are left unchanged")
     .argument("<run>", "its id")
-    .option("--yes", "skip the confirmation on a terminal");
+    .option("-y, --yes", "skip the confirmation on a terminal");
   return withCommon(command, "simfleet runs cancel r-20261120-103045-x7k2").action(async (runId, options) => {
     const output = context.output(options);
     // It changes no SIM, so that a script needs no --yes; on a terminal it may be a slip, and cannot be taken back.

@@ -12,7 +12,7 @@ export function undoCommand(context: Context): Command {
   const command = new Command("undo")
     .description("restore what a run changed in a new run, except for SIMs changed since")
     .argument("<run>", "id of a finished run")
-    .option("--yes", "skip the confirmation; required without a terminal")
+    .option("-y, --yes", "skip the confirmation; required without a terminal")
     .option("--confirm <n>", "number of SIMs of an irreversible operation; --yes is not enough for one", asCount)
     .option("--no-sync", "use the inventory as it is, without syncing first")
     .option("--detach", "submit the run, print its id and return");

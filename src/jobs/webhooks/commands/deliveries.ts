@@ -1,13 +1,12 @@
 /** `simfleet deliveries …`: messages to webhooks and their delivery status. */
-import { Command, Option } from "@commander-js/extra-typings";
+import { Command } from "@commander-js/extra-typings";
 import * as routes from "../contract.ts";
 import { type DeliveryDocument, type DeliveryReport, deliveryStates } from "../contract.ts";
-import { type Context, asCount, withCommon } from "#cli/context.ts";
+import { type Context, asCount, choiceOption, withCommon } from "#cli/context.ts";
 import { table } from "#cli/output.ts";
 
 export function deliveriesCommand(context: Context): Command {
   return new Command("deliveries")
-    .description("webhook messages and their delivery status")
     .addCommand(listCommand(context))
     .addCommand(showCommand(context))
     .addCommand(redeliverCommand(context));
@@ -17,8 +16,8 @@ function listCommand(context: Context): Command {
   const command = new Command("list")
     .description("list messages, newest event first")
     .option("--webhook <name>", "only messages to this webhook")
-    .addOption(new Option("--state <state>", "only messages in this state").choices(deliveryStates))
-    .option("--limit <n>", "maximum number of results", asCount, 50)
+    .addOption(choiceOption("--state <state>", "only messages in this state", deliveryStates))
+    .option("-n, --limit <n>", "maximum number of results", asCount, 50)
     .option("--cursor <cursor>", "continue after the page that returned this cursor");
   return withCommon(command, "simfleet deliveries list --webhook ops --state failed").action(async (options) => {
     const output = context.output(options);

@@ -7,7 +7,6 @@ import { grouped, table } from "#cli/output.ts";
 
 export function webhooksCommand(context: Context): Command {
   return new Command("webhooks")
-    .description("webhook endpoints and their delivery status")
     .addCommand(listCommand(context))
     .addCommand(testCommand(context))
     .addCommand(resumeCommand(context));
