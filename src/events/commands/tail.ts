@@ -9,6 +9,7 @@ import { knownPatterns, typesMeantBy } from "../event-pattern.ts";
 import { type Context, asCount, withCommon } from "#cli/context.ts";
 import type { EventSource } from "#cli/event-source.ts";
 import { asInstant } from "#cli/instant.ts";
+import { withLocalTimes } from "#cli/local-time.ts";
 import type { Output } from "#cli/output.ts";
 
 /** The greatest number that an event of a millisecond can have. */
@@ -50,7 +51,8 @@ interface Form {
 }
 
 function byLine(output: Output): Form {
-  const lineOf = (event: EventDocument): string => (output.isJson ? JSON.stringify(event) : visible(textOf(event)));
+  const lineOf = (event: EventDocument): string =>
+    output.isJson ? JSON.stringify(event) : withLocalTimes(visible(textOf(event)));
   return {
     add: (events) => output.stream(events.map((event) => `${lineOf(event)}\n`).join("")),
     end: () => Promise.resolve(),

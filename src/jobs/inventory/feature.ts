@@ -24,6 +24,7 @@ export const inventory: Feature = {
   effects: {
     "sims sync": "changes profile",
     "sims list": "reads",
+    "sims count": "reads",
     "sims show": "reads",
     "sims export": "reads",
     "sims changes": "reads",

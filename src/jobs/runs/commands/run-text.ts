@@ -1,9 +1,10 @@
 /** Renders runs as text for a terminal. */
 import { setSpeedClassName } from "#fleet/sim-operation/sim-operation.ts";
-import { duration, grouped, table } from "#cli/output.ts";
+import type { List } from "#cli/list.ts";
+import { duration, grouped } from "#cli/output.ts";
 import { problemText } from "#cli/problem-text.ts";
 import { isRunOver } from "#fleet/run.ts";
-import type { RunReport } from "../contract.ts";
+import { listRuns, type RunReport } from "../contract.ts";
 
 export function runText(report: RunReport): string {
   const { counts } = report;
@@ -52,17 +53,18 @@ function finishedText(report: RunReport): string {
   return `, ended ${report.finishedAt} (${duration(tookMs)})`;
 }
 
-export function runTable(runs: readonly RunReport[]): string {
-  if (runs.length === 0) return "No runs yet. Start one with: simfleet apply FILE";
-  const rows = runs.map((run) => [
-    run.runId,
-    run.name,
-    run.problem === undefined ? run.state : `${run.state} (problem)`,
-    run.counts.total,
-    run.counts.done,
-    run.counts.rejected + run.counts.failed + run.counts.unknown,
-    run.counts.pending,
-    run.startedAt ?? "",
-  ]);
-  return table(["RUN", "NAME", "STATE", "ROWS", "DONE", "NOT DONE", "PENDING", "STARTED"], rows);
-}
+export const runList: List<"runs", RunReport> = {
+  name: "runs",
+  route: listRuns,
+  empty: "No runs yet. Start one with: simfleet apply FILE",
+  columns: [
+    { name: "runId", heading: "run" },
+    { name: "name" },
+    { name: "state", value: ({ state, problem }) => (problem === undefined ? state : `${state} (problem)`) },
+    { name: "counts.total", heading: "rows" },
+    { name: "counts.done", heading: "done" },
+    { name: "notDone", value: ({ counts }) => counts.rejected + counts.failed + counts.unknown },
+    { name: "counts.pending", heading: "pending" },
+    { name: "startedAt", heading: "started" },
+  ],
+};

@@ -1,9 +1,10 @@
 /** `simfleet runs …`: the life of runs. */
 import { Command } from "@commander-js/extra-typings";
 import { approveRun, cancelRun, listRuns, pauseRun, showRun } from "../contract.ts";
-import { type Context, asCount, confirm, withCommon } from "#cli/context.ts";
+import { type Context, confirm, withCommon } from "#cli/context.ts";
 import { follow } from "./follow-run.ts";
-import { runTable, runText } from "./run-text.ts";
+import { answerList, withPageOptions } from "#cli/list.ts";
+import { runList, runText } from "./run-text.ts";
 import { deleteCommand } from "./delete.ts";
 import { resultsCommand } from "./results.ts";
 import { resumeCommand } from "./resume.ts";
@@ -26,15 +27,15 @@ export function runsCommand(context: Context): Command {
 }
 
 function listCommand(context: Context): Command {
-  const command = new Command("list")
-    .description("list runs, newest first")
-    .option("-n, --limit <n>", "maximum number of results", asCount, 20)
-    .option("--cursor <run>", "continue after this run: the nextCursor of the previous page");
-  return withCommon(command, "simfleet runs list --limit 50").action(async (options) => {
+  const command = withPageOptions(new Command("list").description("list runs, newest first"), 20);
+  return withCommon(
+    command,
+    "simfleet runs list -n 50\nsimfleet runs list --columns runId,submittedBy,counts.failed --sort -counts.failed",
+  ).action(async (options) => {
     const output = context.output(options);
     const { limit, cursor } = options;
     const page = await context.connect(options, ({ client }) => client.call(listRuns, { query: { limit, cursor } }));
-    output.answer(page, (shown) => runTable(shown.runs));
+    answerList(output, page, runList, options);
   });
 }
 
