@@ -29,6 +29,8 @@ export interface FollowRequest extends Pick<Caller, "client" | "app"> {
   readonly interrupt: AbortSignal;
   /** `watch` never processes the run itself. */
   readonly mode: "work" | "watch";
+  /** How to resume the run; default: `simfleet runs resume RUN`. */
+  readonly resumeCommand?: string | undefined;
   readonly clock?: Clock;
 }
 
@@ -207,14 +209,14 @@ class Follower {
 
   /** Pauses the run that was processed locally, unless it has ended. */
   async #holdRun(reason: string): Promise<Followed> {
-    const { app, output, runId } = this.#request;
+    const { app, output, runId, resumeCommand = `simfleet runs resume ${runId}` } = this.#request;
     await app?.runs.control.pause(runId, { reason }).catch(() => undefined);
     await this.stopWorking();
     const report = await this.#report();
     if (!isRunOver(report.state)) {
       const { pending } = report.counts;
       output.say(`Paused. ${grouped(pending)} ${pending === 1 ? "row" : "rows"} left; nothing is lost.`);
-      output.say(`Resume with: simfleet runs resume ${runId}`);
+      output.say(`Resume with: ${resumeCommand}`);
     }
     return this.#end(report);
   }

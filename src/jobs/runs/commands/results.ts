@@ -1,9 +1,17 @@
 /** `simfleet runs results`: every input row with its outcome. */
-import { Command } from "@commander-js/extra-typings";
+import { Command, Option } from "@commander-js/extra-typings";
+import { type Outcome, outcomes } from "#fleet/run.ts";
 import { downloadResults, showRun } from "../contract.ts";
 import { writeResults } from "../results/results.ts";
-import { type Context, choiceOption, withCommon } from "#cli/context.ts";
-import { outcomeOption } from "./outcome-option.ts";
+import { type Context, choiceOption, oneOf, withCommon } from "#cli/context.ts";
+
+/** The option by which commands take rows with some outcome. */
+export function outcomeOption(description: string) {
+  return new Option("--outcome <outcome>", description).argParser<Outcome[]>((text, before) => [
+    ...(before ?? []),
+    oneOf(text, outcomes),
+  ]);
+}
 
 export function resultsCommand(context: Context): Command {
   const command = new Command("results")

@@ -3,16 +3,26 @@ import { setSpeedClassName } from "#fleet/sim-operation/sim-operation.ts";
 import type { List } from "#cli/list.ts";
 import { duration, grouped } from "#cli/output.ts";
 import { problemText } from "#cli/problem-text.ts";
+import { visible } from "#core/visible-text.ts";
 import { isRunOver } from "#fleet/run.ts";
 import { listRuns, type RunReport } from "../contract.ts";
 
-export function runText(report: RunReport): string {
+/** How many rows have an outcome for one reason. */
+export interface Reason {
+  readonly outcome: string;
+  readonly reason: string;
+  readonly rows: number;
+}
+
+/** @param reasons the most frequent reasons of rows that are not done */
+export function runText(report: RunReport, reasons: readonly Reason[] = []): string {
   const { counts } = report;
   const lines = [
     `${report.runId}  ${report.name}`,
     ...(report.operation === setSpeedClassName ? [] : [`  ${report.operation}`]),
     `  ${stateText(report)}`,
     `  ${countsText(report)}`,
+    ...reasons.map(({ outcome, reason, rows }) => `    ${grouped(rows)} ${outcome}: ${visible(reason)}`),
     `  ${grouped(report.calls)} calls${report.throttled > 0 ? `, ${grouped(report.throttled)} rate-limited` : ""}`,
   ];
   if (isRunOver(report.state) && counts.pending > 0) {

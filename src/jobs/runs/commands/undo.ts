@@ -5,7 +5,7 @@ import { type FollowUpPlan, planUndo, showRun, undoRun } from "../contract.ts";
 import { type Caller, type Context, asCount, isTerminal, withCommon } from "#cli/context.ts";
 import { followSync } from "#jobs/inventory/commands/follow-sync.ts";
 import { type Output, grouped } from "#cli/output.ts";
-import { showToEnd } from "./apply.ts";
+import { resultsPathOf, showToEnd } from "./end-of-run.ts";
 import { type Confirming, type ConfirmOptions, confirmation, costText } from "./confirmation.ts";
 
 export function undoCommand(context: Context): Command {
@@ -73,7 +73,7 @@ async function undo(
     return 0;
   }
   output.say(`Run ${report.runId} restores ${grouped(report.counts.total)} rows of ${runId}.`);
-  return showToEnd({ caller, output, context, runId: report.runId });
+  return showToEnd({ caller, output, context, run: report, resultsPath: resultsPathOf(report) });
 }
 
 function confirming(plan: FollowUpPlan): Confirming {
