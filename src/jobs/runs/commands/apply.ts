@@ -3,7 +3,7 @@ import { basename, dirname } from "node:path";
 import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
 import type { App } from "#app/app.ts";
 import { visibleIn } from "#core/visible-text.ts";
-import { createPlan, type RunReport, startRun } from "../contract.ts";
+import { createPlan, type PlanReport, type RunReport, startRun } from "../contract.ts";
 import { assertCanWrite } from "../results/results.ts";
 import { assertAllValid } from "../submit.ts";
 import { type Context, asCount, withCommon } from "#cli/context.ts";
@@ -56,7 +56,11 @@ export function applyCommand(context: Context): Command {
       assertAllValid(plan, { partial: options.partial === true });
       // Wrong credentials show now, not after the first thousand rows have been submitted.
       if (options.detach !== true) await app?.client(app.config.profile).whoAmI(context.io.interrupt);
-      const confirmed = await confirmation({ ...plan, question: changesQuestion(plan.calls) }, options, context.io);
+      const confirmed = await confirmation(
+        { ...plan, question: changesQuestion(plan, { skipUnchanged: options.skipUnchanged === true }) },
+        options,
+        context.io,
+      );
       if (confirmed === undefined) {
         output.say("Nothing was started.");
         return 2;
@@ -70,8 +74,17 @@ export function applyCommand(context: Context): Command {
   }) as unknown as Command;
 }
 
-function changesQuestion(calls: number): string {
-  return `Make ${grouped(calls)} ${calls === 1 ? "change" : "changes"}?`;
+/** The changes, and the calls that change nothing apart: SIMs that already are as requested. */
+export function changesQuestion(
+  { calls, verdicts }: Pick<PlanReport, "calls" | "verdicts">,
+  { skipUnchanged }: { skipUnchanged: boolean },
+): string {
+  const same = skipUnchanged ? 0 : verdicts.unchanged;
+  const changes = calls - same;
+  const question = `Make ${grouped(changes)} ${changes === 1 ? "change" : "changes"}?`;
+  if (same === 0) return question;
+  const more = same === 1 ? "1 more call changes" : `${grouped(same)} more calls change`;
+  return `${question} (${more} nothing; --skip-unchanged leaves them out)`;
 }
 
 async function detached(report: RunReport, { app, output }: { app: App | undefined; output: Output }): Promise<number> {

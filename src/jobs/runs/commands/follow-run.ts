@@ -4,7 +4,7 @@
  * work, pauses the run; the message says how to resume.
  */
 import type { Working } from "#app/app.ts";
-import { type PlatformError, SimfleetError } from "#core/errors.ts";
+import { messageOf, type PlatformError, SimfleetError } from "#core/errors.ts";
 import { type Clock, systemClock } from "#core/time.ts";
 import { isRunOver, isRunSettled } from "#fleet/run.ts";
 import type { BucketState } from "#limiter/limiter.ts";
@@ -191,14 +191,14 @@ class Follower {
   }
 
   async #leave(): Promise<Followed> {
-    const { output, runId } = this.#request;
+    const { output, runId, interrupt } = this.#request;
     if (this.#consumer === undefined) {
       output.say(`The run continues in its worker. Follow it with: simfleet runs watch ${runId}`);
       output.say(`Pause it with: simfleet runs pause ${runId}`);
       return this.#end(await this.#report());
     }
     output.say("Stopping: waiting for calls in flight …");
-    return this.#holdRun("stopped with Ctrl-C");
+    return this.#holdRun(stopReason(interrupt));
   }
 
   async #leaveRefused(refusal: PlatformError): Promise<Followed> {
@@ -220,4 +220,9 @@ class Follower {
     }
     return this.#end(report);
   }
+}
+
+/** `stopped with Ctrl-C`, or `stopped by SIGTERM`: the signal as the entry point reports it. */
+export function stopReason({ reason }: AbortSignal): string {
+  return messageOf(reason) === "stopped by SIGTERM" ? "stopped by SIGTERM" : "stopped with Ctrl-C";
 }

@@ -77,9 +77,12 @@ async function undo(
 }
 
 function confirming(plan: FollowUpPlan): Confirming {
-  const { total } = plan;
-  return {
-    ...plan,
-    question: `Restore the previous state of up to ${grouped(total)} ${total === 1 ? "SIM" : "SIMs"}?`,
-  };
+  return { ...plan, question: undoQuestion(plan) };
+}
+
+export function undoQuestion({ calls, total }: Pick<FollowUpPlan, "calls" | "total">): string {
+  const question = `Restore the previous state of ${grouped(calls)} ${calls === 1 ? "SIM" : "SIMs"}?`;
+  const others = total - calls;
+  const left = others === 1 ? "1 other row stays as it is" : `${grouped(others)} other rows stay as they are`;
+  return others > 0 ? `${question} (${left})` : question;
 }
