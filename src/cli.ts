@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** The entry point of the command line: checks the Node.js version, wires signals, and delegates everything else. */
+import { cacheCompiledCode } from "#core/compile-cache.ts";
 import { keepHeapSmall } from "#core/heap-room.ts";
 
 const oldestNode = 24;
@@ -13,6 +14,7 @@ async function main(): Promise<void> {
     process.exit(2);
   }
   keepHeapSmall();
+  cacheCompiledCode(process.env);
   const { runCommandLine } = await import("#command-line.ts");
   const interrupt = new AbortController();
   const stop = (name: NodeJS.Signals): void => {

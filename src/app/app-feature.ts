@@ -25,7 +25,8 @@ export interface WorkDeps {
 }
 
 export interface AppFeature {
-  readonly endpoints?: (app: App, deps: EndpointDeps) => readonly Endpoint[];
+  /** Loads them when they are needed: the help of commands needs none. */
+  readonly endpoints?: (app: App, deps: EndpointDeps) => Promise<readonly Endpoint[]>;
   /**
    * Starts what a worker does for the feature; closing the app stops it.
    * @returns the consumers of queues, which are watched for progress
@@ -34,8 +35,12 @@ export interface AppFeature {
 }
 
 /** The endpoints of all features: the server mounts them, and commands call them in their own process. */
-export function endpointsOf(features: readonly AppFeature[], app: App, deps: EndpointDeps): readonly Endpoint[] {
-  return features.flatMap(({ endpoints }) => endpoints?.(app, deps) ?? []);
+export async function endpointsOf(
+  features: readonly AppFeature[],
+  app: App,
+  deps: EndpointDeps,
+): Promise<readonly Endpoint[]> {
+  return (await Promise.all(features.map(async ({ endpoints }) => (await endpoints?.(app, deps)) ?? []))).flat();
 }
 
 /** Logs what an operator should know about a kind of work. */

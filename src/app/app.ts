@@ -2,7 +2,6 @@
  * The composition root: builds every module from the configuration and knows the order in which they open and close. It
  * makes no decisions; commands and the worker open it, use its modules and close it.
  */
-import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { PlatformClient } from "#api/client.ts";
@@ -57,16 +56,13 @@ import type { StoreDeps } from "#engine/store-deps.ts";
 import { openStorage } from "./storage.ts";
 import { buildStores, openData, type Stores } from "./stores.ts";
 import { Unattended } from "./unattended.ts";
+import { version } from "./version.ts";
 import { ControlParts } from "./control.ts";
 import { Rotations } from "./credentials.ts";
 import { Webhooks } from "./webhooks.ts";
 
 /** Number of segments that one process works on at once; each has several calls in flight. */
 const segmentsAtOnce = 4;
-
-export const version = (
-  JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string }
-).version;
 
 const userAgent = `simfleet/${version}`;
 

@@ -60,6 +60,7 @@ export class AuthKeys {
         const description = requireOperation(config.deployment, "listAuthKeys", "Listing AuthKeys");
         return listKeys(accounts.account(profile).client, description);
       },
+      quietMsOf: (profile) => quietMsOf(config.authKeys[profile]?.graceMs ?? 0),
       requireRotation: (profile) => void this.#requirements(profile),
       inUseHere: (profile) => accounts.checkSecrets(profile),
       configuredIds: (profile) =>
@@ -96,8 +97,7 @@ export class AuthKeys {
     return {
       ...{ rotations: this.#rotations, users, seal: new Seal(keys), sinks: options.sinks, clock, guard },
       account: new AuthKeyAccount(accounts.account(profile).client, operations),
-      // How long the last announcement of a process is trusted.
-      quietMs: Math.max(options.graceMs, believedMs),
+      quietMs: quietMsOf(options.graceMs),
       inUseHere: () => accounts.checkSecrets(profile),
       handOver: (sink, { rotationId, startedAtMs, key }, signal) => {
         const { authKeyId, authKey } = key;
@@ -131,4 +131,9 @@ export class AuthKeys {
     }
     return this.#sinkDeps;
   }
+}
+
+/** How long the old AuthKey has to be unused: at least as long as the last announcement of a process is trusted. */
+function quietMsOf(graceMs: number): number {
+  return Math.max(graceMs, believedMs);
 }

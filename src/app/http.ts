@@ -27,7 +27,8 @@ import { QueueSessions } from "#http/queues/queue-sessions.ts";
 import { type HttpServer, startHttp } from "#http/server.ts";
 import { Spool } from "#http/plans/spool.ts";
 import type { Logger } from "#telemetry/logger.ts";
-import { App, version } from "./app.ts";
+import { App } from "./app.ts";
+import { version } from "./version.ts";
 import { type AppFeature, endpointsOf } from "./app-feature.ts";
 
 /**
@@ -59,7 +60,7 @@ export async function openHttp(deps: {
   const shared = { spool, plans, streams, sessions, authFailures };
   const windowsOf = (bucket: string): readonly BucketWindow[] => windows.of(bucket);
   const endpoints = [
-    ...endpointsOf(features, app, { plans, clock, windowsOf, process: "worker" }),
+    ...(await endpointsOf(features, app, { plans, clock, windowsOf, process: "worker" })),
     planRowsEndpoint({ runs: app.runs, plans }),
   ];
   const control = { app, endpoints, config, access, clock, logger, version, ...shared };

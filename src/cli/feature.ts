@@ -8,10 +8,18 @@ import type { FeatureSection } from "#config/setting.ts";
 import type { CommandEffect } from "./command-effects.ts";
 import type { Context } from "./context.ts";
 
+/** A command as the help lists it. The command itself is loaded when it is given. */
+export interface FeatureCommand {
+  /** The heading in the help: "Change SIMs:" */
+  readonly group: string;
+  readonly summary: string;
+  readonly load: (context: Context) => Promise<Command>;
+}
+
 export interface Feature extends AppFeature, FeatureSection {
   readonly name: string;
-  /** Its commands by their first word, in the order of the help. Each is loaded on demand. */
-  readonly commands?: Readonly<Record<string, (context: Context) => Promise<Command>>>;
+  /** Its commands by their first word, in the order of the help. */
+  readonly commands?: Readonly<Record<string, FeatureCommand>>;
   /** What each command changes, by its words; the audit log needs it. */
   readonly effects?: Readonly<Record<string, CommandEffect>>;
 }

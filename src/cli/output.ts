@@ -1,10 +1,11 @@
 /**
  * The output of a command: one JSON document or text on stdout, everything else on stderr. Only known secrets are removed
  * from it; other text that resembles a secret may be data. External text cannot control the terminal: its control
- * characters are shown as escapes (`core/visible-text`), except in JSON and CSV. A terminal may have one live line at the
+ * characters are shown as escapes (`core/visible-text`), except in JSON and CSV. Text has local times, JSON has UTC. A terminal may have one live line at the
  * bottom; a pipe gets plain lines without escape codes.
  */
 import { scrubSecrets, scrubSecretsInJson } from "#core/scrub-secrets.ts";
+import { withLocalTimes } from "./local-time.ts";
 import { visible, visibleIn, visibleLines } from "#core/visible-text.ts";
 
 /** Where text goes: `process.stdout` and `process.stderr`, or stand-ins of a test. */
@@ -44,7 +45,9 @@ export class Output {
    */
   answer<T>(document: T, text: (shown: T) => string): void {
     this.settleLiveLine();
-    const answer = this.isJson ? jsonOf(document) : visibleLines(scrubSecrets(text(visibleIn(document))));
+    const answer = this.isJson
+      ? jsonOf(document)
+      : visibleLines(scrubSecrets(withLocalTimes(text(visibleIn(document)))));
     if (answer !== "") this.#stdout.write(`${answer}\n`);
   }
 
@@ -67,12 +70,12 @@ export class Output {
   /** As `say`, for text of several lines; what comes from outside has to be made `visible` in it. */
   sayLines(text: string): void {
     this.settleLiveLine();
-    this.#stderr.write(`${visibleLines(scrubSecrets(text))}\n`);
+    this.#stderr.write(`${visibleLines(scrubSecrets(withLocalTimes(text)))}\n`);
   }
 
   /** Writes over the live line; only of use where `isLive`. */
   live(text: string): void {
-    this.#stderr.write(`\r\u001B[2K${visible(scrubSecrets(text)).slice(0, this.width - 1)}`);
+    this.#stderr.write(`\r\u001B[2K${visible(scrubSecrets(withLocalTimes(text))).slice(0, this.width - 1)}`);
     this.#hasLiveLine = true;
   }
 
@@ -96,7 +99,9 @@ function jsonOf(document: unknown): string {
 
 /** Columns of text, each as wide as its widest cell; numbers to the right. */
 export function table(header: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
-  const cells = rows.map((row) => row.map((cell) => (typeof cell === "number" ? grouped(cell) : visible(cell))));
+  const cells = rows.map((row) =>
+    row.map((cell) => (typeof cell === "number" ? grouped(cell) : withLocalTimes(visible(cell)))),
+  );
   const widths = header.map((name, i) => Math.max(name.length, ...cells.map((row) => row[i]?.length ?? 0)));
   const line = (row: readonly string[], isRight: (i: number) => boolean): string =>
     row

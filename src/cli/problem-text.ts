@@ -1,9 +1,10 @@
 /** Renders the current problem of durable work as text for a terminal. */
 import { systemClock } from "#core/time.ts";
 import type { ProblemReport } from "#engine/problem.ts";
+import { localTimeOfDay, withLocalTimes } from "./local-time.ts";
 import { duration, grouped } from "./output.ts";
 
-/** A problem as one line: `The platform answered 500 (12 failed attempts since 12:00:05 UTC, next attempt in 3 s)`. */
+/** A problem as one line: `The platform answered 500 (12 failed attempts since 12:00:05+02:00, next attempt in 3 s)`. */
 export function problemText(problem: ProblemReport, nowMs: number = systemClock.wallMs()): string {
   const { message, since, attempts } = problem;
   const count = attempts === 1 ? "1 failed attempt" : `${grouped(attempts)} failed attempts`;
@@ -21,8 +22,8 @@ export function nextAttemptText(
   return `next attempt ${untilMs > 0 ? `in ${duration(untilMs)}` : "now"}`;
 }
 
-/** `12:00:05 UTC` within a day, else with the date. */
+/** `12:00:05+02:00` within a day, else with the date. */
 function timeOfDay(at: string, nowMs: number): string {
   const isToday = nowMs - Date.parse(at) < 86_400_000;
-  return `${isToday ? at.slice(11, 19) : at.slice(0, 19).replace("T", " ")} UTC`;
+  return isToday ? localTimeOfDay(new Date(at)) : withLocalTimes(at);
 }

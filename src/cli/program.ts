@@ -5,9 +5,10 @@
 import { Command, CommanderError } from "@commander-js/extra-typings";
 import { ConfigError, SimfleetError, messageOf } from "#core/errors.ts";
 import type { RunWorker } from "./commands/worker.ts";
+import { suggestion } from "#core/suggest.ts";
 import { visibleLines } from "#core/visible-text.ts";
 import { type CommandEffect, processEffects } from "./command-effects.ts";
-import type { Feature } from "./feature.ts";
+import type { Feature, FeatureCommand } from "./feature.ts";
 import { Context, type GivenCommand, type ProcessIo } from "./context.ts";
 import { Output } from "./output.ts";
 
@@ -18,7 +19,11 @@ import { Output } from "./output.ts";
 export async function runProgram(argv: readonly string[], deps: Deps): Promise<void> {
   const { io } = deps;
   try {
-    const program = await buildProgram(deps, argv[0]);
+    const program = await buildProgram(
+      deps,
+      argv.find((word) => word !== "help"),
+    );
+    assertKnownWords(program, argv);
     await program.parseAsync([...argv], { from: "user" });
   } catch (thrown) {
     io.setExitCode(emit(thrown, argv, io));
@@ -26,48 +31,89 @@ export async function runProgram(argv: readonly string[], deps: Deps): Promise<v
 }
 
 type Deps = { io: ProcessIo; runWorker: RunWorker; features: readonly Feature[]; version: string };
-type Load = (context: Context) => Promise<Command>;
 
 /** Commands that start a process or look at all of simfleet. They follow those of the features in the help. */
-function processCommands({ runWorker }: Deps): Readonly<Record<string, Load>> {
+function processCommands({ runWorker }: Deps): Readonly<Record<string, FeatureCommand>> {
   return {
-    tokens: async (context) => (await import("./commands/tokens.ts")).tokensCommand(context),
-    check: async (context) => (await import("./commands/check.ts")).checkCommand(context),
-    worker: async (context) => (await import("./commands/worker.ts")).workerCommand(context, runWorker),
-    sandbox: async () => (await import("./commands/sandbox.ts")).sandboxCommand(),
-    demo: async (context) => (await import("./commands/demo.ts")).demoCommand(context, runWorker),
+    worker: {
+      group: "Operate simfleet:",
+      summary: "always-on process with dashboard and HTTP API",
+      load: async (context) => (await import("./commands/worker.ts")).workerCommand(context, runWorker),
+    },
+    check: {
+      group: "Operate simfleet:",
+      summary: "check configuration, Redis, addresses, credentials, clock",
+      load: async (context) => (await import("./commands/check.ts")).checkCommand(context),
+    },
+    tokens: {
+      group: "Operate simfleet:",
+      summary: "bearer tokens of the control API",
+      load: async (context) => (await import("./commands/tokens.ts")).tokensCommand(context),
+    },
+    demo: {
+      group: "Get started:",
+      summary: "a sample run against a simulated platform",
+      load: async (context) => (await import("./commands/demo.ts")).demoCommand(context, runWorker),
+    },
+    sandbox: {
+      group: "Get started:",
+      summary: "simulate the platform",
+      load: async () => (await import("./commands/sandbox.ts")).sandboxCommand(),
+    },
   };
 }
 
 /**
- * All commands, or one.
- * @param asked the command's name where it is the first word; else all are needed, for the help or a suggestion
+ * The program with one command, or with all of them.
+ * @param asked the command to load; the others are in the help only. `all`: loads every command
  */
-export async function buildProgram(deps: Deps, asked?: string): Promise<Command> {
+export async function buildProgram(deps: Deps, asked: string | undefined, loads?: "all"): Promise<Command> {
   const context = new Context(deps.io, deps.features);
   const ofFeatures = <T>(part: (feature: Feature) => Readonly<Record<string, T>> | undefined): Record<string, T> =>
     Object.fromEntries(deps.features.flatMap((feature) => Object.entries(part(feature) ?? {})));
-  const commands = { ...ofFeatures<Load>((feature) => feature.commands), ...processCommands(deps) };
+  const commands = { ...ofFeatures<FeatureCommand>((feature) => feature.commands), ...processCommands(deps) };
   const effects = { ...ofFeatures((feature) => feature.effects), ...processEffects };
   const { stdout, stderr } = deps.io;
   const program = new Command("simfleet")
-    .description("Looks after a fleet of SIMs through a rate-limited connectivity API.")
-    .version(deps.version)
+    .description("Changes fleets of SIMs through a rate-limited connectivity API.")
+    .version(deps.version, "-V, --version", "show the version")
     .addHelpText("after", "\nExample:\n  simfleet plan fleet.csv\n  simfleet apply fleet.csv");
-  const one = asked !== undefined && Object.hasOwn(commands, asked) ? commands[asked] : undefined;
-  const loads = one === undefined ? Object.values(commands) : [one];
-  for (const command of await Promise.all(loads.map((load) => load(context)))) program.addCommand(command);
+  for (const [name, { group, summary, load }] of Object.entries(commands)) {
+    const command = loads === "all" || name === asked ? await load(context) : new Command(name);
+    if (command.description() === "") command.description(summary);
+    program.addCommand(command.summary(summary).helpGroup(group));
+  }
   forEachCommand(program, (command) => {
-    command.exitOverride().showHelpAfterError("(add --help for the options)");
+    command.exitOverride().helpOption("-h, --help", "show this help");
+    if (command.commands.length > 0) {
+      const help = new Command("help").argument("[command]").description("show the help of a command");
+      help.helpOption(false).helpGroup(command === program ? "Get started:" : "Commands:");
+      command.addHelpCommand(help as unknown as Command);
+    }
     command.configureOutput({
       writeOut: (text) => stdout.write(text),
       writeErr: (text) => stderr.write(visibleLines(text)),
+      // `emit` reports errors, all in the same way.
+      outputError: () => undefined,
     });
   });
   program.hook("preAction", (_, command) => {
     context.command = given(command as unknown as Command, effects);
   });
   return program;
+}
+
+/** Rejects a word that is no command also before `--help`, where it would get the help of the word before. */
+function assertKnownWords(program: Command, argv: readonly string[]): void {
+  let command = program;
+  for (const word of argv) {
+    if (word.startsWith("-") || command.commands.length === 0) return;
+    if (word === "help") continue;
+    const names = command.commands.map((sub) => sub.name());
+    const sub = command.commands[names.indexOf(word)];
+    if (sub === undefined) command.error(`unknown command '${word}'.${suggestion(word, names)}`);
+    command = sub as Command;
+  }
 }
 
 /** @throws Error for a command whose feature does not say what it changes */
@@ -107,18 +153,28 @@ function forEachCommand(command: Command, change: (command: Command) => void): v
 
 /** Reports the error; with --json on stdout as well. */
 function emit(thrown: unknown, argv: readonly string[], { stdout, stderr, interrupt }: ProcessIo): number {
-  if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : 2;
+  if (thrown instanceof CommanderError && thrown.exitCode === 0) return 0;
+  // It has shown the help, since a command such as `runs` needs another word.
+  if (thrown instanceof CommanderError && thrown.code === "commander.help") return 2;
   if (interrupt.aborted && !(thrown instanceof SimfleetError)) return 1;
+  const error = thrown instanceof CommanderError ? usageError(thrown) : thrown;
   const output = new Output({ isJson: argv.includes("--json"), stdout, stderr });
-  const code = thrown instanceof SimfleetError ? thrown.code : "INTERNAL";
+  const code = error instanceof SimfleetError ? error.code : "INTERNAL";
   if (output.isJson) {
-    const problems = thrown instanceof ConfigError ? { problems: thrown.problems } : {};
-    output.answer({ error: { code, message: messageOf(thrown), ...problems } }, () => "");
+    const problems = error instanceof ConfigError ? { problems: error.problems } : {};
+    output.answer({ error: { code, message: messageOf(error), ...problems } }, () => "");
   }
   // The faults of a configuration stand on lines of their own; any other message is one line.
-  if (thrown instanceof ConfigError) output.sayLines(`simfleet: ${thrown.message}`);
-  else output.say(`simfleet: ${messageOf(thrown)}`);
-  if (thrown instanceof SimfleetError) return thrown.exitCode;
-  output.sayLines(thrown instanceof Error ? (thrown.stack ?? "") : "");
+  if (error instanceof ConfigError) output.sayLines(`simfleet: ${error.message}`);
+  else output.say(`simfleet: ${messageOf(error)}`);
+  if (error instanceof SimfleetError) return error.exitCode;
+  output.sayLines(error instanceof Error ? (error.stack ?? "") : "");
   return 4;
+}
+
+/** A mistake in the command line in the form of all errors: `Unknown option '--limt'. Did you mean --limit?` */
+function usageError({ message }: CommanderError): SimfleetError {
+  const text = message.replace(/^error: /, "").replace(/\n\((.*)\)$/, ". $1");
+  const sentence = `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+  return new SimfleetError("USAGE", `${sentence.replace(/[^.?]$/, "$&.")} Add --help for the options.`);
 }

@@ -2,13 +2,15 @@
 import { z } from "zod";
 import { entryCursor, instant, ofPage, ofProfile, pageOf, several, since } from "#contract/fields.ts";
 import { route } from "#contract/route.ts";
-import { type EventType, eventTypes } from "./event.ts";
+import { eventTypes } from "./event.ts";
+import { typesMeantBy } from "./event-pattern.ts";
 
 // Strings, not enums: features add types, and an older version may have stored one that no longer exists.
 const type = z.string().meta({ enum: eventTypes });
-const knownType = type.refine((name): name is EventType => eventTypes.some((known) => known === name), {
-  error: "is no type of event (docs/events.md lists them)",
-});
+const knownType = z
+  .string()
+  .refine((pattern) => typesMeantBy(pattern).length > 0, { error: "is no type of event (docs/events.md lists them)" })
+  .describe("a type, or a pattern such as run.*");
 
 /** An event in lists, streams and deliveries. */
 export const eventDocument = z.object({

@@ -3,6 +3,7 @@ import { asList } from "#contract/fields.ts";
 import { type Endpoint, endpoint } from "#contract/route.ts";
 import { listEvents } from "./contract.ts";
 import { documentOfEvent } from "./event-document.ts";
+import { typesMeantBy } from "./event-pattern.ts";
 import type { Feed } from "./feed.ts";
 
 /** @param profileOf checks the name of a profile. @throws SimfleetError NOT_FOUND */
@@ -11,7 +12,10 @@ export function eventEndpoints(feed: Feed, profileOf: (named: string) => string)
     endpoint(listEvents, async ({ query: { profile: named, type, since, limit, cursor } }) => {
       const profile = named === undefined ? undefined : profileOf(named);
       const sinceMs = since === undefined ? undefined : Date.parse(since);
-      const { events, nextCursor } = await feed.newest({ types: asList(type), profile, sinceMs }, { limit, cursor });
+      const { events, nextCursor } = await feed.newest(
+        { types: asList(type)?.flatMap(typesMeantBy), profile, sinceMs },
+        { limit, cursor },
+      );
       return { events: events.map(documentOfEvent), nextCursor };
     }),
   ];

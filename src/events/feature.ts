@@ -2,13 +2,12 @@
 import type { Feature } from "#cli/feature.ts";
 import { messageOf } from "#core/errors.ts";
 import { every, minuteMs } from "#core/time.ts";
-import { eventEndpoints } from "./endpoints.ts";
 
 const trimEveryMs = 60 * minuteMs;
 
 export const events: Feature = {
   name: "events",
-  endpoints: (app) => eventEndpoints(app.feed, (name) => app.profileOf(name)),
+  endpoints: async (app) => (await import("./endpoints.ts")).eventEndpoints(app.feed, (name) => app.profileOf(name)),
   work: (app, { logger }) => {
     const trim = (): Promise<unknown> =>
       app.feed.trim().catch((thrown: unknown) => logger.warn(`old events could not be dropped: ${messageOf(thrown)}`));
@@ -19,7 +18,11 @@ export const events: Feature = {
     return Promise.resolve([]);
   },
   commands: {
-    events: async (context) => (await import("./commands/events.ts")).eventsCommand(context),
+    events: {
+      group: "Follow what happens:",
+      summary: "event history and live feed",
+      load: async (context) => (await import("./commands/events.ts")).eventsCommand(context),
+    },
   },
   effects: {
     "events tail": "reads",

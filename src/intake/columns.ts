@@ -198,8 +198,8 @@ function missingKey(header: readonly string[], { keyColumn: column, inputs }: Si
 
 function missingInput(header: readonly string[], { name }: InputField): IntakeError {
   const lacks = `The header has no column ${name}.`;
-  const short = name === "speedClass" ? "--speed-class" : `--set ${name}=VALUE`;
-  const needs = `Add the column, or give one value for all rows with ${short}.`;
+  const [option, parameter] = name === "speedClass" ? ["--speed-class", name] : [`--set ${name}=VALUE`, `set.${name}`];
+  const needs = `Add the column, or give one value for all rows: ${option} on the command line, ${parameter} in the API.`;
   return new IntakeError(`${lacks} ${found(header)} ${needs}`, {
     column: name,
     withoutContent: `${lacks} ${counted(header)} ${needs}`,

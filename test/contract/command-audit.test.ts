@@ -84,12 +84,16 @@ const examples: Readonly<Record<string, { args: string; target: string | null; e
 
 // Shows S16.
 test("every command declares whether it changes something", async () => {
-  const program = await buildProgram({
-    io: surroundingsOf({ code: 0, stdout: "", stderr: "" }),
-    runWorker,
-    features,
-    version: "0",
-  });
+  const program = await buildProgram(
+    {
+      io: surroundingsOf({ code: 0, stdout: "", stderr: "" }),
+      runWorker,
+      features,
+      version: "0",
+    },
+    undefined,
+    "all",
+  );
   const names = program.commands.flatMap((command) => leaves(command as Command)).map(nameOf);
   expect(names.toSorted()).toEqual(Object.keys(commandEffects).toSorted());
   const changing = Object.keys(commandEffects).filter((name) => commandEffects[name] !== "reads");

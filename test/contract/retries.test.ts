@@ -179,7 +179,10 @@ describe("calls that cannot be undone", () => {
     for (const body of [{}, { confirm: calls + 1 }]) {
       expect(await post(body)).toMatchObject({
         status: 409,
-        body: { code: "NOT_CONFIRMED", detail: expect.stringContaining(`--confirm ${calls}`) as string },
+        body: {
+          code: "NOT_CONFIRMED",
+          detail: expect.stringContaining(`--confirm ${calls} on the command line, confirm in the API`) as string,
+        },
       });
     }
     for (const where of ["local", "remote"] as const) {

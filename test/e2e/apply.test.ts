@@ -80,7 +80,7 @@ describe.concurrent("files of speed classes", () => {
     expect(refused).toMatchObject({ code: 2, stdout: "" });
     expect(refused.stderr).toBe(
       "simfleet: The header has no column speedClass. Columns found: simId. " +
-        "Add the column, or give one value for all rows with --speed-class.\n",
+        "Add the column, or give one value for all rows: --speed-class on the command line, speedClass in the API.\n",
     );
     const applied = await harness.json(["apply", file, "--speed-class", "s1.slow", "--yes"]);
     expect(applied).toMatchObject({ code: 0, document: { counts: { total: 12, done: 12 } } });
@@ -94,7 +94,7 @@ describe.concurrent("files of speed classes", () => {
     expect(refused).toMatchObject({ code: 2, stdout: "" });
     expect(refused.stderr).toContain(
       "simfleet: 8 of 11 rows cannot be sent (the first: line 3: The row has 2 cells where the header has 3. " +
-        "Include empty cells, too.). Nothing was started. Fix them, or use --partial to process only the valid rows.\n",
+        "Include empty cells, too.). Nothing was started. Fix them, or process only the valid rows: --partial on the command line, partial=true in the API.\n",
     );
     expect(harness.sandbox.state.totals.calls).toBe(0);
     expect((await harness.json<{ runs: unknown[] }>(["runs", "list"])).document.runs).toEqual([]);

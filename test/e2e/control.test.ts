@@ -235,7 +235,10 @@ describe.concurrent("control of runs in progress", () => {
     expect(resumed.code).toBe(0);
     expect(resumed.stdout).toContain("100 rows: 100 done\n");
     expect(resumed.stdout).not.toContain("Ctrl-C");
-    expect(resumed.stderr).toContain(`Results: simfleet runs results ${runId} --out FILE\n`);
+    const results = `fleet.${runId}.results.csv`;
+    expect(resumed.stderr).toMatch(/\nResults: .*\nSuccess: all 100 rows are done\.\n$/);
+    expect(resumed.stderr).toContain(`Results: ${results}\n`);
+    expect((await harness.read(results)).split("\n")).toHaveLength(102);
     expect(await outcomesOf(harness, runId)).toEqual({ done: 100 });
     expect(harness.changes).toBe(100);
   });

@@ -87,24 +87,67 @@ describe.concurrent("refused input files", () => {
   });
 });
 
+describe.concurrent("a plan of a file with mistakes", () => {
+  test("names the lines, says that apply refuses the file, and ends with exit code 1", async () => {
+    await using harness = await CliHarness.open({ sims: 10 });
+    await harness.run(["sims", "sync"]);
+    const lines = [
+      `${harness.simId(0)},s1.slow`,
+      `${harness.simId(1)},s1.sloow`,
+      `${harness.simId(2)},s1.sloow`,
+      "8942319999999999999,s1.slow",
+      "8.94E+18,s1.slow",
+    ];
+    await harness.write("fleet.csv", `simId,speedClass\n${lines.join("\n")}\n`);
+    const { code, stdout, stderr } = await harness.run(["plan", "fleet.csv"]);
+    expect(code).toBe(1);
+    expect(stdout).toContain("no SIM has the speed class s1.sloow: 2 rows (lines 3, 4); check its spelling\n");
+    expect(stdout).toContain("not in the inventory: 1 row (line 5)\n");
+    expect(stderr).toBe(
+      "1 of 5 rows cannot be sent. apply refuses the file: fix them, or use --partial to process only the valid rows.\n",
+    );
+  });
+
+  test("results that cannot be written are refused before any change is made", async () => {
+    await using harness = await CliHarness.open();
+    await harness.fleet("fleet.csv", 3);
+    const { code, stderr } = await harness.run(["apply", "fleet.csv", "--yes", "--out", "nowhere/results.csv"]);
+    expect(stderr).toMatch(/^simfleet: The results cannot be written to nowhere\/results\.csv: .*Nothing was started/);
+    expect({ code, changes: harness.changes }).toEqual({ code: 4, changes: 0 });
+  });
+
+  test("a retry of a run with rejected rows alone names the option that retries them", async () => {
+    await using harness = await CliHarness.open();
+    await harness.write("fleet.csv", "simId,speedClass\n8942319999999999999,s1.fast\n");
+    const applied = await harness.run(["apply", "fleet.csv", "--yes"]);
+    expect(applied.stdout).toContain(
+      "    1 rejected: set-speed-class: refused (404 SIM0001: There is no such SIM.).\n",
+    );
+    const runId = /r-\d{8}-\d{6}-\w+/.exec(applied.stdout)?.[0] ?? "";
+    const retry = await harness.run(["runs", "retry", runId, "--yes"]);
+    expect(retry).toMatchObject({ code: 2, stdout: "" });
+    expect(retry.stderr).toContain("To retry its 1 rejected rows, add --outcome rejected\n");
+  });
+});
+
 describe.concurrent("invalid command lines", () => {
   test.each([
-    [["plan"], "error: missing argument 'file', or --where"],
-    [["apply", "fleet.csv", "--where", "a=b"], "error: argument 'file' and --where exclude each other"],
-    [["aply", "fleet.csv"], "error: unknown command 'aply'\n(Did you mean apply?)"],
-    [["plan", "fleet.csv", "--spedclass", "x"], "error: unknown option '--spedclass'\n(Did you mean --speed-class?)"],
+    [["plan"], "Missing argument 'file', or --where."],
+    [["apply", "fleet.csv", "--where", "a=b"], "Argument 'file' and --where exclude each other."],
+    [["aply", "fleet.csv"], "Unknown command 'aply'. Did you mean apply?"],
+    [["plan", "fleet.csv", "--spedclass", "x"], "Unknown option '--spedclass'. Did you mean --speed-class?"],
     [
       ["apply", "fleet.csv", "--canary", "0"],
-      "error: option '--canary <n>' argument '0' is invalid. It must be a whole number of at least 1.",
+      "Option '--canary <n>' argument '0' is invalid. It must be a whole number of at least 1.",
     ],
     [
       ["apply", "fleet.csv", "--max-failures", "101%"],
-      "error: option '--max-failures <n>' argument '101%' is invalid. It must be a number of rows, such as 20, or a " +
+      "Option '--max-failures <n>' argument '101%' is invalid. It must be a number of rows, such as 20, or a " +
         "percentage, such as 5%.",
     ],
     [
       ["runs", "results", "r-1", "--outcome", "fine"],
-      "error: option '--outcome <outcome>' argument 'fine' is invalid. It must be one of done, skipped, rejected, " +
+      "Option '--outcome <outcome>' argument 'fine' is invalid. It must be one of done, skipped, rejected, " +
         "failed, unknown, cancelled, pending.",
     ],
   ])("the invalid command line %j ends with exit code 2 and refers to --help", async (args, message) => {
@@ -112,7 +155,7 @@ describe.concurrent("invalid command lines", () => {
     expect(await harness.run(args)).toEqual({
       code: 2,
       stdout: "",
-      stderr: `${message}\n(add --help for the options)\n`,
+      stderr: `simfleet: ${message} Add --help for the options.\n`,
     });
   });
 

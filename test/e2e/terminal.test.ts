@@ -50,7 +50,7 @@ describe.concurrent("commands on a terminal", () => {
     const before = harness.changes;
     const questions = [
       ["retry", "Send 2 rows of"],
-      ["undo --no-sync", "Restore the previous state of up to 2 SIMs?"],
+      ["undo --no-sync", "Restore the previous state of 2 SIMs?"],
     ] as const;
     for (const [command, question] of questions) {
       const { code, stdout } = await onTerminal(harness, `simfleet runs ${command} ${runId}`, "n\n").ended;

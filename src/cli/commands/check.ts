@@ -48,7 +48,7 @@ export function checkCommand(context: Context): Command {
 async function checkAll(context: Context, options: CommonOptions): Promise<Finding[]> {
   let config: Config;
   try {
-    config = context.config(options);
+    config = await context.config(options);
   } catch (thrown) {
     if (!(thrown instanceof ConfigError)) throw thrown;
     return thrown.problems.map(({ where, message }) => wrong("configuration", `${where}: ${message}`, thrown));

@@ -10,6 +10,7 @@ import { createFile } from "#core/write-file.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
 import { writeResults } from "#jobs/runs/results/results.ts";
 import { createLogger } from "#telemetry/logger.ts";
+import { localCaller } from "../connect.ts";
 import { type Context, asCount, withLocalOptions } from "../context.ts";
 import { follow } from "#jobs/runs/commands/follow-run.ts";
 import { type Output, grouped } from "../output.ts";
@@ -67,7 +68,7 @@ async function runDemo(
   output.sayLines(`Sample file: ${file}\n`);
   return context.withApp(config, async (app) => {
     const runId = await submitSample(app, output, file);
-    const { client } = context.localCaller(app);
+    const { client } = await localCaller(context, app);
     const { report, exitCode } = await follow({ client, app, output, runId, interrupt, mode: "work" });
     const results = join(folder, "results.csv");
     await writeResults(results, app.runs.results(runId, { format: "csv" }), "Make room there");

@@ -1,18 +1,18 @@
 /** `simfleet tokens …`: bearer tokens of the control API. */
 import { createHash, randomBytes } from "node:crypto";
-import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
+import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
 import { roles } from "#fleet/role.ts";
-import type { Context } from "../context.ts";
+import { type Context, choiceOption } from "../context.ts";
 
 export function tokensCommand(context: Context): Command {
-  return new Command("tokens").description("bearer tokens of the control API").addCommand(createCommand(context));
+  return new Command("tokens").addCommand(createCommand(context));
 }
 
 function createCommand(context: Context): Command {
   const command = new Command("create")
     .description("create a token: it is shown once and not stored; put its hash into the configuration")
     .requiredOption("--name <name>", "owner of the token, as shown in the audit log", asName)
-    .addOption(new Option("--role <role>", "what it may do").choices(roles).makeOptionMandatory())
+    .addOption(choiceOption("--role <role>", "what it may do", roles).makeOptionMandatory())
     .option("--json", "print one JSON document on stdout")
     .addHelpText("after", "\nExample:\n  simfleet tokens create --name ci --role operator");
   return command.action(({ name, role, json }) => {

@@ -12,7 +12,7 @@ export function workerCommand(context: Context, runWorker: RunWorker): Command {
   return withLocalOptions(command, "SIMFLEET_REDIS_URL=redis://10.0.0.5:6379 simfleet worker").action(
     async (options) => {
       const { env, stderr, interrupt } = context.io;
-      const config = context.config(options);
+      const config = await context.config(options);
       const format = stderr.isTTY === true ? "lines" : "json";
       const logger = createLogger({ level: config.logLevel, destination: stderr, format });
       await runWorker({ config, env, features: context.features, logger, stop: interrupt });

@@ -4,5 +4,5 @@ import type { Context } from "#cli/context.ts";
 import { tailCommand } from "./tail.ts";
 
 export function eventsCommand(context: Context): Command {
-  return new Command("events").description("event history and live feed").addCommand(tailCommand(context));
+  return new Command("events").addCommand(tailCommand(context));
 }

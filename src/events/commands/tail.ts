@@ -1,5 +1,6 @@
 /** `simfleet events tail`: the feed, oldest first, and with `--follow` what happens from there on. */
-import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
+import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
+import { suggestion } from "#core/suggest.ts";
 import { visible } from "#core/visible-text.ts";
 import { beforeAll } from "../feed.ts";
 import type { EventDocument } from "../contract.ts";
@@ -8,6 +9,7 @@ import { knownPatterns, typesMeantBy } from "../event-pattern.ts";
 import { type Context, asCount, withCommon } from "#cli/context.ts";
 import type { EventSource } from "#cli/event-source.ts";
 import { asInstant } from "#cli/instant.ts";
+import { withLocalTimes } from "#cli/local-time.ts";
 import type { Output } from "#cli/output.ts";
 
 /** The greatest number that an event of a millisecond can have. */
@@ -22,15 +24,16 @@ export function tailCommand(context: Context): Command {
       asPlace,
     )
     .option("--type <type>", "only events of this type, such as run.completed or run.*; repeatable", asTypes)
-    .option("--last <n>", "without --since: number of most recent events", asCount, 20)
-    .option("--follow", "print new events until Ctrl-C; with --json one document per line (NDJSON)");
+    .option("-n, --limit <n>", "without --since: number of most recent events", asCount, 20)
+    .addOption(new Option("--last <n>", "the earlier name of --limit").argParser(asCount).hideHelp())
+    .option("-f, --follow", "print new events until Ctrl-C; with --json one document per line (NDJSON)");
   return withCommon(command, "simfleet events tail --since 1h --type run.* --type sync.failed --follow").action(
     async (options) => {
       const output = context.output(options);
       const selection = { types: options.type, profile: options.profile };
       const isFollowing = options.follow === true;
       const form = output.isJson && !isFollowing ? inOneDocument(output) : byLine(output);
-      const { since, last } = options;
+      const { since, last = options.limit } = options;
       await context.connect(options, async ({ eventSource }) => {
         const source = eventSource(selection, (text) => output.say(text));
         const lastId = since === undefined ? await showLast(source, last, form) : await showAll(source, since, form);
@@ -48,7 +51,8 @@ interface Form {
 }
 
 function byLine(output: Output): Form {
-  const lineOf = (event: EventDocument): string => (output.isJson ? JSON.stringify(event) : visible(textOf(event)));
+  const lineOf = (event: EventDocument): string =>
+    output.isJson ? JSON.stringify(event) : withLocalTimes(visible(textOf(event)));
   return {
     add: (events) => output.stream(events.map((event) => `${lineOf(event)}\n`).join("")),
     end: () => Promise.resolve(),
@@ -102,5 +106,7 @@ function asPlace(text: string): string {
 function asTypes(pattern: string, before: readonly EventType[] | undefined): readonly EventType[] {
   const types = typesMeantBy(pattern);
   if (types.length > 0) return [...(before ?? []), ...types];
-  throw new InvalidArgumentError(`Unknown event type; known: ${knownPatterns().join(", ")}`);
+  throw new InvalidArgumentError(
+    `There is no event ${pattern}.${suggestion(pattern, knownPatterns())} docs/events.md lists them.`,
+  );
 }

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { asList } from "#contract/fields.ts";
 import type { Call } from "#contract/route.ts";
+import { typesMeantBy } from "#events/event-pattern.ts";
 import type { listEvents } from "#events/contract.ts";
 import type { ControlDeps } from "../deps.ts";
 import type { HttpPart } from "../mount.ts";
@@ -22,7 +23,7 @@ export function eventStream({ streams, app }: Pick<ControlDeps, "streams" | "app
       const { profile, type, since } = request.query as Call<typeof listEvents>["query"];
       const afterId = since === undefined ? undefined : idBefore(Date.parse(since));
       await streams.serve(request, reply, {
-        types: asList(type),
+        types: asList(type)?.flatMap(typesMeantBy),
         profile: profile === undefined ? undefined : app.profileOf(profile),
         fromId: typeof lastId === "string" ? lastId : afterId,
       });

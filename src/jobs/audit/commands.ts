@@ -1,37 +1,37 @@
 /** `simfleet audit …`: who changed what. */
 import { Command } from "@commander-js/extra-typings";
 import { type AuditEntry, listAudit } from "./contract.ts";
-import { type Context, asCount, withCommon } from "#cli/context.ts";
-import { table } from "#cli/output.ts";
+import { type Context, withCommon } from "#cli/context.ts";
+import { answerList, type List, withPageOptions } from "#cli/list.ts";
 
 export function auditCommand(context: Context): Command {
-  return new Command("audit")
-    .description("audit log: who changed what, through the control API or a command")
-    .addCommand(listCommand(context));
+  return new Command("audit").addCommand(listCommand(context));
 }
 
 function listCommand(context: Context): Command {
-  const command = new Command("list")
-    .description("changes and rejected attempts, newest first")
-    .option("--limit <n>", "maximum number of results", asCount, 50)
-    .option("--cursor <cursor>", "continue after the page that returned this cursor");
-  return withCommon(command, "simfleet audit list --limit 200 --json").action(async (options) => {
+  const command = new Command("list").description("changes and rejected attempts, newest first");
+  return withCommon(withPageOptions(command), "simfleet audit list --limit 200 --json").action(async (options) => {
     const output = context.output(options);
     const { limit, cursor } = options;
     const page = await context.connect(options, ({ client }) => client.call(listAudit, { query: { limit, cursor } }));
-    output.answer(page, (shown) => auditText(shown.entries));
-    if (page.nextCursor !== null && !output.isJson) output.say(`Older ones: --cursor ${page.nextCursor}`);
+    answerList(output, page, auditList, options);
   });
 }
 
-function auditText(entries: readonly AuditEntry[]): string {
-  if (entries.length === 0) return "Nothing was changed.";
-  const rows = entries.map((entry) => {
-    const { at, who, role, action, target, from } = entry;
-    return [at, who ?? "-", role ?? "-", action, target ?? "-", resultText(entry), from];
-  });
-  return table(["AT", "WHO", "ROLE", "ACTION", "TARGET", "RESULT", "FROM"], rows);
-}
+const auditList: List<"entries", AuditEntry> = {
+  name: "entries",
+  route: listAudit,
+  empty: "Nothing was changed.",
+  columns: [
+    { name: "at" },
+    { name: "who" },
+    { name: "role" },
+    { name: "action" },
+    { name: "target" },
+    { name: "result", value: resultText },
+    { name: "from" },
+  ],
+};
 
 /** `done 202`, `failed exit 1`; nothing is known of a change whose process ended before it could say. */
 function resultText({ result, status, exitCode }: AuditEntry): string {

@@ -39,6 +39,9 @@ export const authKeyRotationReport = z.object({
   oldAuthKeyId: z.string().nullable(),
   newAuthKeyId: z.string().nullable(),
   now: z.string().nullable().describe("what it does or waits for; null when it has ended"),
+  revokesAt: instant
+    .nullable()
+    .describe("when the old AuthKey is revoked if nobody uses it until then; null before and after that wait"),
   startedAt: instant,
   startedBy: z.string().nullable().describe("who requested it; null if not known"),
   finishedAt: instant.nullable(),

@@ -2,11 +2,14 @@
 import { logIncidents } from "#app/app-feature.ts";
 import type { Feature } from "#cli/feature.ts";
 import { messageOf } from "#core/errors.ts";
-import { authKeyEndpoints } from "./endpoints.ts";
 
 export const authKeys: Feature = {
   name: "authkeys",
-  endpoints: (app) => authKeyEndpoints({ authKeys: app.authKeys, profileOf: (name) => app.profileOf(name) }),
+  endpoints: async (app) =>
+    (await import("./endpoints.ts")).authKeyEndpoints({
+      authKeys: app.authKeys,
+      profileOf: (name) => app.profileOf(name),
+    }),
   // A missing setting here does not prevent the rest of the work.
   work: async (app, { profiles, logger }) => {
     const rotated = Object.keys(app.config.authKeys).filter((name) => profiles.includes(name));
@@ -21,7 +24,11 @@ export const authKeys: Feature = {
     return (await Promise.all(started)).flat();
   },
   commands: {
-    authkeys: async (context) => (await import("./commands/authkeys.ts")).authKeysCommand(context),
+    authkeys: {
+      group: "Rotate secrets:",
+      summary: "list and rotate the account's AuthKeys",
+      load: async (context) => (await import("./commands/authkeys.ts")).authKeysCommand(context),
+    },
   },
   effects: {
     "authkeys list": "reads",

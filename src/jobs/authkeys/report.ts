@@ -24,14 +24,15 @@ export function reportOfKey(
   };
 }
 
-export function reportOfRotation(record: AuthKeyRotation): AuthKeyRotationReport {
+export function reportOfRotation(record: AuthKeyRotation, quietMs: number): AuthKeyRotationReport {
   const { rotationId, profile, phase, oldId, newId, startedAtMs, startedBy, finishedAtMs, reason } = record;
-  const { waitsFor, problem } = record;
+  const { waitsFor, problem, quietSinceMs } = record;
   return {
     ...{ rotationId, profile, state: phase },
     oldAuthKeyId: oldId ?? null,
     newAuthKeyId: newId ?? null,
     now: phase === "done" || phase === "failed" ? null : (waitsFor ?? doing[phase]),
+    revokesAt: phase === "taken-up" && quietSinceMs !== undefined ? isoTime(quietSinceMs + quietMs) : null,
     startedAt: new Date(startedAtMs).toISOString(),
     startedBy: startedBy ?? null,
     finishedAt: isoTime(finishedAtMs),

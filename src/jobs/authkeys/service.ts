@@ -19,6 +19,8 @@ interface Deps {
   /** @throws ConfigError listing everything that is missing for a rotation */
   readonly requireRotation: (profile: string) => void;
   readonly inUseHere: (profile: string) => string | undefined;
+  /** How long an AuthKey has to be unused before it is revoked. */
+  readonly quietMsOf: (profile: string) => number;
   /** AuthKeys in the configuration, the preferred one first. */
   readonly configuredIds: (profile: string) => readonly string[];
 }
@@ -55,7 +57,7 @@ export class AuthKeyService {
       if (replaceId !== undefined && replaceId !== present.replaceId) {
         throw new SimfleetError(
           "ROTATION_STATE",
-          `The rotation ${present.rotationId} of ${profile} is in progress and was started without --replace ${replaceId}. Wait until it ends.`,
+          `The rotation ${present.rotationId} of ${profile} is in progress and was started without replacing ${replaceId}. Wait until it ends.`,
         );
       }
       return { profile, oldAuthKeyId: present.oldId ?? inUseHere(profile) ?? null, isInProgress: true };
@@ -74,19 +76,19 @@ export class AuthKeyService {
     profile: string,
     { by, replaceId }: { by: string; replaceId?: string | undefined },
   ): Promise<AuthKeyRotationReport> {
-    const { rotations, queues, requireRotation } = this.#deps;
+    const { rotations, queues, requireRotation, quietMsOf } = this.#deps;
     requireRotation(profile);
     const rotationId = newRotationId(await rotations.nowMs());
     if (!isUnattended(by)) await rotations.release(profile);
     const record = await rotations.begin(profile, { rotationId, replaceId, by });
     await queues.enqueue(profile, "now");
-    return reportOfRotation(record);
+    return reportOfRotation(record, quietMsOf(profile));
   }
 
   /** The rotation in progress, or the last one; undefined if there never was one. */
   async report(profile: string): Promise<AuthKeyRotationReport | undefined> {
     const record = await this.#deps.rotations.record(profile);
-    return record === undefined ? undefined : reportOfRotation(record);
+    return record === undefined ? undefined : reportOfRotation(record, this.#deps.quietMsOf(profile));
   }
 
   /** Whether a live process handles the rotations of the profile's AuthKey. */

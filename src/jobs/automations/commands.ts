@@ -4,11 +4,11 @@ import { systemClock } from "#core/time.ts";
 import * as routes from "./contract.ts";
 import type { AutomationReport, DecisionReport } from "./contract.ts";
 import { type Context, confirm, withCommon, withLocalOptions } from "#cli/context.ts";
+import { answerList, type List, listText, withListOptions } from "#cli/list.ts";
 import { grouped, table } from "#cli/output.ts";
 
 export function automationsCommand(context: Context): Command {
   return new Command("automations")
-    .description("event-triggered tasks")
     .addCommand(listCommand(context))
     .addCommand(stepCommand(context, routes.pauseAutomation, { name: "pause", description: "pause an automation" }))
     .addCommand(
@@ -21,11 +21,11 @@ export function automationsCommand(context: Context): Command {
 }
 
 function listCommand(context: Context): Command {
-  const command = new Command("list").description("list automations: trigger, job, counts and state");
+  const command = withListOptions(new Command("list").description("list automations: trigger, job, counts and state"));
   return withCommon(command, "simfleet automations list").action(async (options) => {
     const output = context.output(options);
     const page = await context.connect(options, ({ client }) => client.call(routes.listAutomations));
-    output.answer(page, (shown) => listText(shown.automations));
+    answerList(output, page, automationList, options);
   });
 }
 
@@ -38,7 +38,7 @@ function stepCommand(
   return withCommon(command, `simfleet automations ${name} new-sims-slow`).action(async (automation, options) => {
     const output = context.output(options);
     const report = await context.connect(options, ({ client }) => client.call(route, { params: { name: automation } }));
-    output.answer(report, (shown) => listText([shown]));
+    output.answer(report, (shown) => listText([shown], automationList));
   }) as unknown as Command;
 }
 
@@ -48,11 +48,11 @@ function replayCommand(context: Context): Command {
     .argument("<automation>", "its name")
     .option("--since <hours>", "how far back, in hours (maximum: 24)", Number, 24)
     .option("--dry-run", "only print what would be done, event by event")
-    .option("--yes", "skip the confirmation; required without a terminal");
+    .option("-y, --yes", "skip the confirmation; required without a terminal");
   return withLocalOptions(command, "simfleet automations replay new-sims-slow --dry-run").action(
     async (name, options) => {
       const output = context.output(options);
-      await context.withApp(context.config(options), async (app) => {
+      await context.withApp(await context.config(options), async (app) => {
         const sinceMs = systemClock.wallMs() - Math.max(0, options.since) * 3_600_000;
         if (options.dryRun !== true) {
           const question = `Act on the events of the last ${options.since} h that ${name} has not acted on?`;
@@ -63,7 +63,7 @@ function replayCommand(context: Context): Command {
           }
           const replayed = await app.automations.replay(name, sinceMs);
           const report = await app.automations.show(name);
-          output.answer({ ...report, replayed: replayed.events }, (shown) => listText([shown]));
+          output.answer({ ...report, replayed: replayed.events }, (shown) => listText([shown], automationList));
           output.say(`${grouped(replayed.events)} events were processed.`);
           return;
         }
@@ -77,23 +77,25 @@ function replayCommand(context: Context): Command {
   ) as unknown as Command;
 }
 
-function listText(automations: readonly AutomationReport[]): string {
-  if (automations.length === 0) {
-    return "No automations. Add them under `automations` in the configuration (docs/automations.md).";
-  }
-  const rows = automations.map((one) => [
-    one.name,
-    one.on.join(" "),
-    one.where === "" ? "-" : one.where,
-    one.operation === null ? one.job : [one.operation, ...Object.values(one.set)].join(" "),
-    one.reason === null ? one.state : `${one.state}: ${one.reason}`,
-    one.done,
-    one.unchanged,
-    one.failed,
-    one.lastRef ?? "-",
-  ]);
-  return table(["AUTOMATION", "ON", "WHERE", "DOES", "STATE", "DONE", "UNCHANGED", "FAILED", "LAST"], rows);
-}
+const automationList: List<"automations", AutomationReport> = {
+  name: "automations",
+  route: routes.listAutomations,
+  empty: "No automations. Add them under `automations` in the configuration (docs/automations.md).",
+  columns: [
+    { name: "name", heading: "automation" },
+    { name: "on", value: ({ on }) => on.join(" ") },
+    { name: "where" },
+    {
+      name: "does",
+      value: ({ job, operation, set }) => (operation === null ? job : [operation, ...Object.values(set)].join(" ")),
+    },
+    { name: "state", value: ({ state, reason }) => (reason === null ? state : `${state}: ${reason}`) },
+    { name: "done" },
+    { name: "unchanged" },
+    { name: "failed" },
+    { name: "lastRef", heading: "last" },
+  ],
+};
 
 const meanings: Readonly<Record<DecisionReport["decision"], string>> = {
   act: "would act",

@@ -1,12 +1,11 @@
 /** Credential Sets and the rotations of their secrets. */
 import { logIncidents } from "#app/app-feature.ts";
 import type { Feature } from "#cli/feature.ts";
-import { credentialEndpoints } from "./endpoints.ts";
 
 export const credentials: Feature = {
   name: "credentials",
-  endpoints: (app) =>
-    credentialEndpoints({
+  endpoints: async (app) =>
+    (await import("./endpoints.ts")).credentialEndpoints({
       credentials: app.credentials,
       profileOf: (name) => app.profileOf(name),
       profiles: Object.keys(app.config.profiles),
@@ -25,7 +24,11 @@ export const credentials: Feature = {
     return [];
   },
   commands: {
-    credentials: async (context) => (await import("./commands/credentials.ts")).credentialsCommand(context),
+    credentials: {
+      group: "Rotate secrets:",
+      summary: "list Credential Sets and rotate their secrets",
+      load: async (context) => (await import("./commands/credentials.ts")).credentialsCommand(context),
+    },
   },
   effects: {
     "credentials list": "reads",

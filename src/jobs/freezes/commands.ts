@@ -7,7 +7,6 @@ import { type CommonOptions, type Context, withCommon } from "#cli/context.ts";
 
 export function freezeCommand(context: Context): Command {
   return new Command("freeze")
-    .description("freeze all changes on the platform: runs and rotations of every profile")
     .addCommand(onCommand(context))
     .addCommand(offCommand(context))
     .addCommand(statusCommand(context));

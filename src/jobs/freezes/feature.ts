@@ -1,12 +1,16 @@
 /** Freezes: times without changes. */
 import type { Feature } from "#cli/feature.ts";
-import { freezeEndpoints } from "./endpoints.ts";
 
 export const freezes: Feature = {
   name: "freezes",
-  endpoints: (app) => freezeEndpoints(app.freezes, Object.keys(app.config.profiles)),
+  endpoints: async (app) =>
+    (await import("./endpoints.ts")).freezeEndpoints(app.freezes, Object.keys(app.config.profiles)),
   commands: {
-    freeze: async (context) => (await import("./commands.ts")).freezeCommand(context),
+    freeze: {
+      group: "Automate:",
+      summary: "freeze all changes on the platform",
+      load: async (context) => (await import("./commands.ts")).freezeCommand(context),
+    },
   },
   effects: {
     "freeze on": "changes",

@@ -138,6 +138,26 @@ export const listSims = route({
   answer: simPage,
 });
 
+const simCounts = z.object({
+  total: count,
+  isComplete: z.boolean().describe("whether the whole fleet has been synced at least once"),
+  values: list(z.object({ value: z.string().nullable().describe("null: no value"), count })).describe(
+    "SIMs by value of the field, the most frequent first; empty without `by`",
+  ),
+});
+
+export type SimCounts = Readonly<z.infer<typeof simCounts>>;
+
+export const countSimsBy = route({
+  method: "GET",
+  path: "/sims/counts",
+  role: "viewer",
+  tag: "sims",
+  summary: "Count SIMs exactly, in all or by the values of a field",
+  query: z.strictObject({ ...selection, by: id.optional().describe("a field, such as `speedClass` or `tags.site`") }),
+  answer: simCounts,
+});
+
 export const exportSims = route({
   method: "GET",
   path: "/sims/export",

@@ -58,6 +58,9 @@ function simEndpoints({ sims, profileOf, accountOf, clock }: InventoryDeps): rea
     endpoint(routes.listSims, ({ query: { profile, where, gone, limit, cursor } }) =>
       sims.list(profileOf(profile), { limit, cursor, filter: filterOf(where), presence: presenceOf(gone) }),
     ),
+    endpoint(routes.countSimsBy, ({ query: { profile, where, gone, by } }) =>
+      sims.countBy(profileOf(profile), { filter: filterOf(where), presence: presenceOf(gone), field: by }),
+    ),
     endpoint(routes.exportSims, async ({ query: { profile: named, where, gone, format, columns } }) => {
       const profile = profileOf(named);
       const lines = await sims.export(profile, {

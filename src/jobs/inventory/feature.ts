@@ -1,12 +1,11 @@
 /** The inventory: SIMs as they were last seen, and the syncs that read them. */
 import { logIncidents } from "#app/app-feature.ts";
 import type { Feature } from "#cli/feature.ts";
-import { inventoryEndpoints } from "./endpoints.ts";
 
 export const inventory: Feature = {
   name: "inventory",
-  endpoints: (app, { process, clock }) =>
-    inventoryEndpoints({
+  endpoints: async (app, { process, clock }) =>
+    (await import("./endpoints.ts")).inventoryEndpoints({
       sims: app.sims,
       fleet: app.control.fleet,
       profiles: Object.keys(app.config.profiles),
@@ -19,11 +18,16 @@ export const inventory: Feature = {
   work: (app, { profiles, logger }) =>
     Promise.all(profiles.map((profile) => app.consumeSyncs(profile, logIncidents(logger, { profile, job: "sync" })))),
   commands: {
-    sims: async (context) => (await import("./commands/sims.ts")).simsCommand(context),
+    sims: {
+      group: "See the fleet:",
+      summary: "inventory: SIMs as last seen on the platform",
+      load: async (context) => (await import("./commands/sims.ts")).simsCommand(context),
+    },
   },
   effects: {
     "sims sync": "changes profile",
     "sims list": "reads",
+    "sims count": "reads",
     "sims show": "reads",
     "sims export": "reads",
     "sims changes": "reads",

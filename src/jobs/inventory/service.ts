@@ -10,8 +10,9 @@ import type { SyncQueues } from "./queue.ts";
 import type { FoundSim, Inventory, InventoryFacts, SimPresence } from "./store/inventory.ts";
 import type { SyncLog } from "./store/sync-record.ts";
 import { type ChangeQuery, changesOf } from "./changes.ts";
-import type { Change, FleetReport, SimDocument, SimPage, SyncReport } from "./contract.ts";
+import type { Change, FleetReport, SimCounts, SimDocument, SimPage, SyncReport } from "./contract.ts";
 import { assertFieldsKnown } from "./filter-fields.ts";
+import { countByValue } from "./count-by-value.ts";
 import { countFleet } from "./fleet-report.ts";
 import { type ExportFormat, exportLines } from "./export.ts";
 import { newSyncId, reportOfSync } from "./sync-report.ts";
@@ -102,6 +103,19 @@ export class SimService {
       nextCursor: sims.length > limit ? String(sims[limit]?.sim.ordinal ?? 0) : null,
       isComplete: facts.isComplete,
     };
+  }
+
+  /** Counts the SIMs that a filter selects. @throws SimfleetError USAGE for a field that no SIM has, or with too many values */
+  async countBy(
+    profile: string,
+    query: { filter: Filter; presence: SimPresence; field?: string | undefined },
+  ): Promise<SimCounts> {
+    const keyColumn = this.#keyColumn(profile);
+    const { filter, field } = query;
+    const conditions = [...filter.conditions, ...(field === undefined ? [] : [{ kind: "exists", field } as const])];
+    await assertFieldsKnown(this.#inventory, { profile, filter: { ...filter, conditions }, keyColumn });
+    const { isComplete } = await this.facts(profile);
+    return { isComplete, ...(await countByValue(this.#inventory, { ...query, profile, keyColumn })) };
   }
 
   /** @throws SimfleetError NOT_FOUND if the SIM is not in the inventory */

@@ -1,37 +1,39 @@
 /** `simfleet operations …`: what runs can do to SIMs. */
 import { Command } from "@commander-js/extra-typings";
 import { type Context, withCommon } from "#cli/context.ts";
-import { table } from "#cli/output.ts";
+import { answerList, type List, withListOptions } from "#cli/list.ts";
 import { listOperations, type OperationReport, showOperation } from "./contract.ts";
 
 export function operationsCommand(context: Context): Command {
-  return new Command("operations")
-    .description("what runs can do to SIMs, as the deployment describes it")
-    .addCommand(listCommand(context))
-    .addCommand(showCommand(context));
+  return new Command("operations").addCommand(listCommand(context)).addCommand(showCommand(context));
 }
 
 function listCommand(context: Context): Command {
-  const command = new Command("list").description("list the operations of the deployment");
+  const command = withListOptions(new Command("list").description("list the operations of the deployment"));
   return withCommon(command, "simfleet operations list").action(async (options) => {
     const output = context.output(options);
     const page = await context.connect(options, ({ client, profile }) =>
       client.call(listOperations, { query: { profile } }),
     );
-    output.answer(page, (shown) => tableOf(shown.operations));
+    answerList(output, page, operationList, options);
   });
 }
 
-function tableOf(operations: readonly OperationReport[]): string {
-  const rows = operations.map(({ name, inputs, danger, undo, summary }) => [
-    name,
-    inputs.map((input) => (input.required ? input.name : `[${input.name}]`)).join(" ") || "-",
-    danger,
-    undo[0] ?? "none",
-    summary,
-  ]);
-  return table(["OPERATION", "INPUTS", "DANGER", "UNDO", "SUMMARY"], rows);
-}
+const operationList: List<"operations", OperationReport> = {
+  name: "operations",
+  route: listOperations,
+  empty: "The deployment has no operations.",
+  columns: [
+    { name: "name", heading: "operation" },
+    {
+      name: "inputs",
+      value: ({ inputs }) => inputs.map(({ name, required }) => (required ? name : `[${name}]`)).join(" "),
+    },
+    { name: "danger" },
+    { name: "undo", value: ({ undo }) => undo[0] ?? "none" },
+    { name: "summary" },
+  ],
+};
 
 function showCommand(context: Context): Command {
   const command = new Command("show")

@@ -1,26 +1,20 @@
 /** SIM operations: what runs can do to SIMs. */
 import type { Feature } from "#cli/feature.ts";
-import { endpoint } from "#contract/route.ts";
-import { listOperations, showOperation } from "./contract.ts";
-import { reportOfOperation } from "./report.ts";
 
 export const operations: Feature = {
   name: "operations",
-  endpoints: (app) => [
-    endpoint(listOperations, ({ query }) => {
-      const profile = app.profileOf(query.profile);
-      const names = [...app.runs.operations.keys()];
-      return {
-        operations: names.map((name) => reportOfOperation(app.runs.operation(name, profile))),
-        nextCursor: null,
-      };
+  endpoints: async (app) =>
+    (await import("./endpoints.ts")).operationEndpoints({
+      names: () => [...app.runs.operations.keys()],
+      operation: (name, profile) => app.runs.operation(name, profile),
+      profileOf: (name) => app.profileOf(name),
     }),
-    endpoint(showOperation, ({ params, query }) =>
-      reportOfOperation(app.runs.operation(params.operation, app.profileOf(query.profile))),
-    ),
-  ],
   commands: {
-    operations: async (context) => (await import("./commands.ts")).operationsCommand(context),
+    operations: {
+      group: "Change SIMs:",
+      summary: "what runs can do to SIMs",
+      load: async (context) => (await import("./commands.ts")).operationsCommand(context),
+    },
   },
   effects: {
     "operations list": "reads",

@@ -2,32 +2,42 @@
 import { Command } from "@commander-js/extra-typings";
 import { type BucketReport, listBuckets } from "./contract.ts";
 import { type Context, withCommon } from "#cli/context.ts";
-import { table } from "#cli/output.ts";
+import { answerList, type List, withListOptions } from "#cli/list.ts";
 
 export function quotaCommand(context: Context): Command {
   const command = new Command("quota").description(
     "list quotas: limit, left, reserve, seconds to refresh, waiting calls",
   );
-  return withCommon(command, "simfleet quota --json").action(async (options) => {
+  return withCommon(withListOptions(command), "simfleet quota --json").action(async (options) => {
     const output = context.output(options);
     const page = await context.connect(options, ({ client }) => client.call(listBuckets));
-    output.answer(page, (shown) => bucketTable(shown.buckets));
+    answerList(output, page, quotaList, options);
   });
 }
 
-function bucketTable(buckets: readonly BucketReport[]): string {
-  if (buckets.length === 0) return "No quota is known yet: it is reported by the first response.";
-  const rows = buckets.map((bucket) => [
-    bucket.bucket,
-    bucket.limit ?? "?",
-    bucket.left ?? "?",
-    bucket.inFlight,
-    bucket.reserve ?? "?",
-    refreshText(bucket),
-    bucket.throttled,
-    bucket.waiters.reduce((sum, { waiting }) => sum + waiting, 0),
-  ]);
-  return table(["BUCKET", "LIMIT", "LEFT", "IN FLIGHT", "RESERVE", "REFRESH", "429S", "WAITING"], rows);
+const quotaList: List<"buckets", BucketReport> = {
+  name: "buckets",
+  route: listBuckets,
+  empty: "No quota is known yet: it is reported by the first response.",
+  columns: [
+    { name: "quota", value: ({ bucket }) => quotaOf(bucket).quota },
+    { name: "of", value: ({ bucket }) => quotaOf(bucket).of },
+    { name: "limit", value: ({ limit }) => limit ?? "?" },
+    { name: "left", value: ({ left }) => left ?? "?" },
+    { name: "inFlight" },
+    { name: "reserve", value: ({ reserve }) => reserve ?? "?" },
+    { name: "secondsToRefresh", heading: "refresh", value: refreshText },
+    { name: "throttled", heading: "429s" },
+    { name: "waiting", value: ({ waiters }) => waiters.reduce((sum, { waiting }) => sum + waiting, 0) },
+  ],
+};
+
+/** Who has the quota: the account of a profile, or this machine's address (`ip.<egress>.<operation>`). */
+function quotaOf(bucket: string): { readonly quota: string; readonly of: string } {
+  const [, egress, perAddress] = /^ip\.([^.]*)\.(.+)$/.exec(bucket) ?? [];
+  if (perAddress !== undefined) return { quota: perAddress, of: `address of ${egress}` };
+  const dot = bucket.indexOf(".");
+  return { quota: bucket.slice(dot + 1), of: `profile ${bucket.slice(0, dot)}` };
 }
 
 function refreshText({ secondsToRefresh, refreshDoubtSeconds }: BucketReport): string {

@@ -1,12 +1,16 @@
 /** Quotas: what is left of each bucket. */
 import type { Feature } from "#cli/feature.ts";
-import { quotaEndpoints } from "./endpoints.ts";
 
 export const quota: Feature = {
   name: "quota",
-  endpoints: (app, { windowsOf }) => quotaEndpoints({ buckets: () => app.runs.buckets(), windowsOf }),
+  endpoints: async (app, { windowsOf }) =>
+    (await import("./endpoints.ts")).quotaEndpoints({ buckets: () => app.runs.buckets(), windowsOf }),
   commands: {
-    quota: async (context) => (await import("./commands.ts")).quotaCommand(context),
+    quota: {
+      group: "See the fleet:",
+      summary: "quotas of the platform: limit, left, waiting calls",
+      load: async (context) => (await import("./commands.ts")).quotaCommand(context),
+    },
   },
   effects: {
     quota: "reads",

@@ -1,12 +1,11 @@
 /** Runs: bulk changes, from a plan to their results. */
 import { logIncidents } from "#app/app-feature.ts";
 import type { Feature } from "#cli/feature.ts";
-import { runEndpoints } from "./endpoints.ts";
 
 export const runs: Feature = {
   name: "runs",
-  endpoints: (app, { plans, clock }) =>
-    runEndpoints({
+  endpoints: async (app, { plans, clock }) =>
+    (await import("./endpoints.ts")).runEndpoints({
       runs: app.runs,
       plans,
       clock,
@@ -22,9 +21,21 @@ export const runs: Feature = {
       ),
     ),
   commands: {
-    plan: async (context) => (await import("./commands/plan.ts")).planCommand(context),
-    apply: async (context) => (await import("./commands/apply.ts")).applyCommand(context),
-    runs: async (context) => (await import("./commands/runs.ts")).runsCommand(context),
+    plan: {
+      group: "Change SIMs:",
+      summary: "preview the run of a file; makes no API calls",
+      load: async (context) => (await import("./commands/plan.ts")).planCommand(context),
+    },
+    apply: {
+      group: "Change SIMs:",
+      summary: "change SIMs from a file and write a result for every row",
+      load: async (context) => (await import("./commands/apply.ts")).applyCommand(context),
+    },
+    runs: {
+      group: "Change SIMs:",
+      summary: "list, show and control runs",
+      load: async (context) => (await import("./commands/runs.ts")).runsCommand(context),
+    },
   },
   effects: {
     plan: "reads",

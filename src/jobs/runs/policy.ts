@@ -35,7 +35,7 @@ export function assertConfirmed(
   const given = confirm === undefined ? "was not confirmed" : `was confirmed for ${confirm}, not ${irreversible}`;
   throw new SimfleetError(
     "NOT_CONFIRMED",
-    `${mostDangerous(operations).name} cannot be undone, and ${given} SIMs: nothing was started. Confirm the number with --confirm ${irreversible}`,
+    `${mostDangerous(operations).name} cannot be undone, and ${given} SIMs: nothing was started. Confirm the number: --confirm ${irreversible} on the command line, confirm in the API`,
   );
 }
 

@@ -33,7 +33,7 @@ export async function retrySubmission(
   if (counts.calls === 0) {
     throw new SimfleetError(
       "RUN_STATE",
-      `Run ${run.runId} has no row that is ${outcomes.join(" or ")}: nothing to retry`,
+      `Run ${run.runId} has no row that is ${outcomes.join(" or ")}: nothing to retry${otherOutcomes(run, outcomes)}`,
     );
   }
   const takes = isRepeatable(run.operations) ? [] : [...found];
@@ -52,6 +52,16 @@ export async function retrySubmission(
     retryOf: run.runId,
     rows: inBatches(rowsOf(unsuccessful(run, ledger, outcomes))),
   };
+}
+
+/** The outcomes that were not asked for and that some rows have: `; 15 rejected are retried only …` */
+function otherOutcomes({ tally }: RunRecord, asked: readonly Outcome[]): string {
+  const others = (["rejected", "failed", "unknown", "cancelled"] as const).filter(
+    (outcome) => !asked.includes(outcome) && tally[outcome] > 0,
+  );
+  if (others.length === 0) return "";
+  const counts = others.map((outcome) => `${tally[outcome]} ${outcome}`).join(", ");
+  return `. Other rows (${counts}) are retried only if the request names their outcome`;
 }
 
 /** @param found takes the outcomes of the rows */

@@ -236,7 +236,7 @@ export function assertAllValid(
   const say = (problem: string): string => {
     const example = first === undefined ? "" : ` (the first: line ${first.line}: ${problem})`;
     if (invalid === rows) return `No row of the file can be sent${example}. Nothing was started.`;
-    return `${invalid} of ${rows} rows cannot be sent${example}. Nothing was started. Fix them, or use --partial to process only the valid rows.`;
+    return `${invalid} of ${rows} rows cannot be sent${example}. Nothing was started. Fix them, or process only the valid rows: --partial on the command line, partial=true in the API.`;
   };
   throw new IntakeError(say(first?.message ?? ""), {
     withoutContent: say(first === undefined ? "" : withoutContent(first)),

@@ -4,13 +4,13 @@ import type { App } from "#app/app.ts";
 import * as routes from "./contract.ts";
 import type { ScheduleReport } from "./contract.ts";
 import { type Context, withCommon } from "#cli/context.ts";
-import { duration, table } from "#cli/output.ts";
+import { answerList, type List, listText, withListOptions } from "#cli/list.ts";
+import { duration } from "#cli/output.ts";
 
 const notServed = "No worker is running: schedules need one (simfleet worker).";
 
 export function schedulesCommand(context: Context): Command {
   return new Command("schedules")
-    .description("scheduled tasks: next runs and last results")
     .addCommand(listCommand(context))
     .addCommand(
       stepCommand(context, routes.triggerSchedule, {
@@ -36,12 +36,14 @@ export function schedulesCommand(context: Context): Command {
 }
 
 function listCommand(context: Context): Command {
-  const command = new Command("list").description("list schedules: next times, last result, task in progress");
+  const command = withListOptions(
+    new Command("list").description("list schedules: next times, last result, task in progress"),
+  );
   return withCommon(command, "simfleet schedules list").action(async (options) => {
     const output = context.output(options);
     await context.connect(options, async ({ client, app }) => {
       const page = await client.call(routes.listSchedules);
-      output.answer(page, (shown) => listText(shown.schedules));
+      answerList(output, page, scheduleList, options);
       if (page.schedules.length > 0 && !(await isServed(app))) output.say(notServed);
     });
   });
@@ -57,7 +59,7 @@ function stepCommand(
     const output = context.output(options);
     await context.connect(options, async ({ client, app }) => {
       const report = await client.call(route, { params: { name: schedule } });
-      output.answer(report, (shown) => listText([shown]));
+      output.answer(report, (shown) => listText([shown], scheduleList));
       output.say((await isServed(app)) ? done : notServed);
     });
   }) as unknown as Command;
@@ -68,22 +70,21 @@ async function isServed(app: App | undefined): Promise<boolean> {
   return app === undefined || app.schedules.isServed();
 }
 
-function listText(schedules: readonly ScheduleReport[]): string {
-  if (schedules.length === 0) {
-    return "No schedules. Add them under `schedules` in the configuration (docs/schedules.md).";
-  }
-  const rows = schedules.map((one) => [
-    one.name,
-    one.job,
-    one.cron,
-    one.state,
-    one.next[0]?.local ?? "-",
-    one.next[0]?.at.replace(".000Z", "Z") ?? "-",
-    nowText(one),
-    lastText(one),
-  ]);
-  return table(["SCHEDULE", "JOB", "CRON", "STATE", "NEXT", "UTC", "NOW", "LAST"], rows);
-}
+const scheduleList: List<"schedules", ScheduleReport> = {
+  name: "schedules",
+  route: routes.listSchedules,
+  empty: "No schedules. Add them under `schedules` in the configuration (docs/schedules.md).",
+  columns: [
+    { name: "name", heading: "schedule" },
+    { name: "job" },
+    { name: "cron" },
+    { name: "state" },
+    { name: "next", value: ({ next }) => next[0]?.at },
+    { name: "inItsZone", value: ({ next }) => next[0]?.local },
+    { name: "now", value: nowText },
+    { name: "last", value: lastText },
+  ],
+};
 
 function nowText({ running, isQueued }: ScheduleReport): string {
   if (running === null) return "-";
@@ -95,5 +96,5 @@ function lastText({ last }: ScheduleReport): string {
   if (last === null) return "-";
   const { result, seconds, reason, finishedAt } = last;
   const took = result === "done" || result === "failed" ? ` in ${duration(seconds * 1_000)}` : "";
-  return `${result}${took} at ${finishedAt.replace(/\.\d+Z/, "Z")}${reason === null ? "" : `: ${reason}`}`;
+  return `${result}${took} at ${finishedAt}${reason === null ? "" : `: ${reason}`}`;
 }

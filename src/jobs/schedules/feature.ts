@@ -1,15 +1,18 @@
 /** Schedules: tasks at times. */
 import { logIncidents } from "#app/app-feature.ts";
 import type { Feature } from "#cli/feature.ts";
-import { scheduleEndpoints } from "./endpoints.ts";
 
 export const schedules: Feature = {
   name: "schedules",
-  endpoints: (app) => scheduleEndpoints(app.schedules),
+  endpoints: async (app) => (await import("./endpoints.ts")).scheduleEndpoints(app.schedules),
   // Also if none are configured: schedules that were removed are deleted from the queue.
   work: async (app, { logger }) => [await app.consumeSchedules(logIncidents(logger, { job: "schedules" }))],
   commands: {
-    schedules: async (context) => (await import("./commands.ts")).schedulesCommand(context),
+    schedules: {
+      group: "Automate:",
+      summary: "scheduled tasks: next runs and last results",
+      load: async (context) => (await import("./commands.ts")).schedulesCommand(context),
+    },
   },
   effects: {
     "schedules list": "reads",

@@ -1,15 +1,22 @@
 /** Webhooks and the deliveries of their messages. */
 import { logIncidents } from "#app/app-feature.ts";
 import type { Feature } from "#cli/feature.ts";
-import { webhookEndpoints } from "./endpoints.ts";
 
 export const webhooks: Feature = {
   name: "webhooks",
-  endpoints: (app) => webhookEndpoints(app.webhooks),
+  endpoints: async (app) => (await import("./endpoints.ts")).webhookEndpoints(app.webhooks),
   work: async (app, { logger }) => [await app.consumeDeliveries(logIncidents(logger, { job: "deliver" }))],
   commands: {
-    webhooks: async (context) => (await import("./commands/webhooks.ts")).webhooksCommand(context),
-    deliveries: async (context) => (await import("./commands/deliveries.ts")).deliveriesCommand(context),
+    webhooks: {
+      group: "Follow what happens:",
+      summary: "webhook endpoints and their delivery status",
+      load: async (context) => (await import("./commands/webhooks.ts")).webhooksCommand(context),
+    },
+    deliveries: {
+      group: "Follow what happens:",
+      summary: "webhook messages and their delivery status",
+      load: async (context) => (await import("./commands/deliveries.ts")).deliveriesCommand(context),
+    },
   },
   effects: {
     "webhooks list": "reads",

@@ -5,7 +5,6 @@ import { type TicketReport, answerTicket, closeTicket, listTickets, openTicket }
 
 export function ticketsCommand(context: Context): Command {
   return new Command("tickets")
-    .description("tickets of each queue")
     .addCommand(listCommand(context))
     .addCommand(openCommand(context))
     .addCommand(moveCommand(context, "answer", answerTicket))

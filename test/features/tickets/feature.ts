@@ -6,7 +6,6 @@ import { sectionOf } from "#config/config.ts";
 import { section, setting } from "#config/setting.ts";
 import { profileName, text } from "#config/value-types.ts";
 import { every } from "#core/time.ts";
-import { ticketEndpoints } from "./endpoints.ts";
 import { closeAnswered, ticketEvents, ticketStore } from "./record.ts";
 
 const queues = {
@@ -25,8 +24,12 @@ export const tickets: Feature = {
   name: "tickets",
   section: queues,
   events: ticketEvents,
-  endpoints: (app) =>
-    ticketEndpoints({ store: ticketStore(app.storeDeps), queues: sectionOf(app.config, queues), newId: randomUUID }),
+  endpoints: async (app) =>
+    (await import("./endpoints.ts")).ticketEndpoints({
+      store: ticketStore(app.storeDeps),
+      queues: sectionOf(app.config, queues),
+      newId: randomUUID,
+    }),
   work: (app) => {
     const closing = [...sectionOf(app.config, queues)].filter(([, { closesAnswered }]) => closesAnswered);
     const store = ticketStore(app.storeDeps);
@@ -34,7 +37,13 @@ export const tickets: Feature = {
     app.onClose("tickets", every(100, close));
     return Promise.resolve([]);
   },
-  commands: { tickets: async (context) => (await import("./commands.ts")).ticketsCommand(context) },
+  commands: {
+    tickets: {
+      group: "Operate simfleet:",
+      summary: "tickets, one at a time for each queue",
+      load: async (context) => (await import("./commands.ts")).ticketsCommand(context),
+    },
+  },
   effects: {
     "tickets list": "reads",
     "tickets open": "changes",

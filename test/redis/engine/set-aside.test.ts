@@ -80,13 +80,13 @@ it("a rotation of an AuthKey that was set aside waits, shows why, and completes 
   harness.change = (deps) => ({ ...deps, guard: deadly });
   const record = await harness.live();
   const message = `${reason}; continue with: simfleet authkeys rotate`;
-  const report = reportOfKeyRotation(record);
+  const report = reportOfKeyRotation(record, 0);
   expect(report).toMatchObject({ state: "begun", now: message, problem: { message, nextAttemptAt: null } });
   expect(await reported(harness.profile)).toEqual(["authkey.set-aside"]);
   harness.change = (deps) => deps;
   expect((await harness.live()).phase).toBe("begun");
   await harness.rotations.release(harness.profile);
-  expect(reportOfKeyRotation(await harness.record()).problem).toBeUndefined();
+  expect(reportOfKeyRotation(await harness.record(), 0).problem).toBeUndefined();
   expect((await harness.live()).phase).toBe("done");
 });
 

@@ -4,7 +4,8 @@ import { afterEach, describe, expect, it } from "vitest";
 import { Output } from "#cli/output.ts";
 import { planText } from "#jobs/runs/commands/plan-text.ts";
 import { runProgram } from "#cli/program.ts";
-import { runTable, runText } from "#jobs/runs/commands/run-text.ts";
+import { listText } from "#cli/list.ts";
+import { runList, runText } from "#jobs/runs/commands/run-text.ts";
 import { tokensCommand } from "#cli/commands/tokens.ts";
 import { Context } from "#cli/context.ts";
 import { SimfleetError } from "#core/errors.ts";
@@ -153,7 +154,7 @@ describe("untrusted text on a terminal", () => {
   };
 
   it.each([
-    ["a table", (output: Output) => output.answer({ runs: [run] }, ({ runs }) => runTable(runs))],
+    ["a table", (output: Output) => output.answer({ runs: [run] }, ({ runs }) => listText(runs, runList))],
     ["a run", (output: Output) => output.answer(run, runText)],
     ["a plan", (output: Output) => output.answer(report, planText)],
   ])("untrusted text cannot control the terminal in %s", (_name, print) => {

@@ -61,7 +61,7 @@ describe("CSV headers", () => {
       "no class column",
       ["simId", "class"],
       sims,
-      "The header has no column speedClass. Columns found: simId, class. Add the column, or give one value for all rows with --speed-class.",
+      "The header has no column speedClass. Columns found: simId, class. Add the column, or give one value for all rows: --speed-class on the command line, speedClass in the API.",
     ],
     [
       "the key column twice",

@@ -2,6 +2,7 @@
 import { type AuthKeyRotationReport, showAuthKeyRotation } from "../contract.ts";
 import type { Caller } from "#cli/context.ts";
 import { followWork } from "#cli/follow/follow-work.ts";
+import { systemClock } from "#core/time.ts";
 import type { Output } from "#cli/output.ts";
 import { problemText } from "#cli/problem-text.ts";
 
@@ -9,12 +10,14 @@ interface Ask {
   readonly profile: string;
   readonly output: Output;
   readonly interrupt: AbortSignal;
+  /** Until the old AuthKey is revoked, which can take a day; else until only that is left. */
+  readonly untilRevoked: boolean;
 }
 
 /** @returns the last report of the rotation, and the exit code */
 export function followAuthKey(
   { client, app }: Pick<Caller, "client" | "app">,
-  { profile, output, interrupt }: Ask,
+  { profile, output, interrupt, untilRevoked }: Ask,
 ): Promise<{ report: AuthKeyRotationReport; exitCode: number }> {
   return followWork<AuthKeyRotationReport>({
     output,
@@ -27,7 +30,7 @@ export function followAuthKey(
             work: (onIncident) => app.consumeAuthKeys(profile, onIncident),
           },
     report: () => client.call(showAuthKeyRotation, { query: { profile } }),
-    endOf,
+    endOf: (report) => endOf(report, untilRevoked),
     line: ({ now, problem }) => ({
       text: `AuthKey of ${profile}: ${problem === undefined ? now : problemText(problem)}`,
       topic: `${now} ${problem?.attempts ?? 0}`,
@@ -39,8 +42,14 @@ export function followAuthKey(
   });
 }
 
-function endOf({ state, problem }: AuthKeyRotationReport): number | undefined {
+/** A command waits this long for a revocation without being asked to. */
+const shortWaitMs = 60_000;
+
+function endOf({ state, problem, revokesAt }: AuthKeyRotationReport, untilRevoked: boolean): number | undefined {
   // It was set aside.
   if (problem?.nextAttemptAt === null) return 1;
-  return state === "done" ? 0 : state === "failed" ? 1 : undefined;
+  if (state === "done") return 0;
+  if (state === "failed") return 1;
+  const isLong = revokesAt !== null && Date.parse(revokesAt) - systemClock.wallMs() > shortWaitMs;
+  return isLong && !untilRevoked ? 0 : undefined;
 }

@@ -10,12 +10,18 @@ export function rotateCommand(context: Context): Command {
   const command = new Command("rotate")
     .description("create an AuthKey, deliver it to its sinks, and revoke the old one once it is unused")
     .option("--replace <id>", "revoke this AuthKey first, if the user already has two")
-    .option("--yes", "skip the confirmation")
+    .option("-y, --yes", "skip the confirmation")
+    .option("--wait", "wait until the old AuthKey is revoked, which can take a day")
     .option("--detach", "leave it to a worker and return immediately");
   return withCommon(command, "simfleet authkeys rotate --profile plant --yes").action(async (options) => {
     const output = context.output(options);
     const { replace } = options;
-    const flags = { replace, isAgreed: options.yes === true, isDetached: options.detach === true };
+    const flags = {
+      replace,
+      isAgreed: options.yes === true,
+      isDetached: options.detach === true,
+      untilRevoked: options.wait === true,
+    };
     const exitCode = await context.connect(options, (caller) => rotate(caller, { context, output, flags }));
     context.io.setExitCode(exitCode);
   });
@@ -26,7 +32,7 @@ async function rotate(
   deps: {
     context: Context;
     output: Output;
-    flags: { replace: string | undefined; isAgreed: boolean; isDetached: boolean };
+    flags: { replace: string | undefined; isAgreed: boolean; isDetached: boolean; untilRevoked: boolean };
   },
 ): Promise<number> {
   const { client, profile: named, app } = caller;
@@ -54,14 +60,28 @@ async function rotate(
     return 0;
   }
   const { interrupt } = context.io;
-  const { report, exitCode } = await followAuthKey(caller, { profile, output, interrupt });
+  const { report, exitCode } = await followAuthKey(caller, {
+    profile,
+    output,
+    interrupt,
+    untilRevoked: flags.untilRevoked,
+  });
   output.answer(report, (shown) => rotationText(shown));
+  const needsWorker = report.state === "taken-up" && !interrupt.aborted && app !== undefined;
+  if (needsWorker && !(await app.authKeys.isServed(profile))) {
+    output.say(
+      "No worker is running: start one (simfleet worker), or revoke later with: simfleet authkeys rotate --wait",
+    );
+  }
   return exitCode;
 }
 
-function rotationText({ state, oldAuthKeyId, newAuthKeyId, reason, now }: AuthKeyRotationReport): string {
+function rotationText({ state, oldAuthKeyId, newAuthKeyId, reason, now, revokesAt }: AuthKeyRotationReport): string {
   if (state === "done") return `${newAuthKeyId} is in use, and ${oldAuthKeyId} is revoked.`;
   if (state === "failed")
     return `The rotation was rolled back, and ${oldAuthKeyId ?? "the old AuthKey"} stays in use: ${reason}`;
+  if (revokesAt !== null) {
+    return `${newAuthKeyId} is in use. ${oldAuthKeyId ?? "The old AuthKey"} is revoked at ${revokesAt} if it stays unused until then.`;
+  }
   return `In progress: ${now}`;
 }

@@ -13,7 +13,7 @@ export function rotateCommand(context: Context): Command {
       "rotate a secret, or resume its rotation; returns when it is done or waits for the grace period or a person",
     )
     .argument("<name>", "name of the rotation in the configuration")
-    .option("--yes", "skip the confirmation")
+    .option("-y, --yes", "skip the confirmation")
     .option("--detach", "leave it to a worker and return immediately");
   return withCommon(command, "simfleet credentials rotate mqtt-psk").action(async (name, options) => {
     const output = context.output(options);

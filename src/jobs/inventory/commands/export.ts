@@ -1,8 +1,8 @@
 /** `simfleet sims export`: the inventory as a file. */
-import { Command, Option } from "@commander-js/extra-typings";
+import { Command } from "@commander-js/extra-typings";
 import { exportSims } from "../contract.ts";
 import { writeResults } from "#jobs/runs/results/results.ts";
-import { type Context, withCommon } from "#cli/context.ts";
+import { type Context, choiceOption, withCommon } from "#cli/context.ts";
 import type { Output } from "#cli/output.ts";
 import { assertFilter, whereOption } from "#cli/where.ts";
 
@@ -11,11 +11,11 @@ type Format = "csv" | "ndjson";
 export function exportCommand(context: Context): Command {
   const command = new Command("export")
     .description("export the inventory as CSV (accepted by plan and apply) or as NDJSON with raw values")
-    .addOption(new Option("--format <format>", "what to write").choices(["csv", "ndjson"]).default("csv"))
+    .addOption(choiceOption("--format <format>", "what to write", ["csv", "ndjson"]).default("csv"))
     .addOption(whereOption("only SIMs that match a filter; repeatable, all must match"))
     .option("--gone", "only SIMs that the platform no longer lists")
     .option("--columns <names>", "comma-separated CSV columns, such as simId,speedClass,tags.site")
-    .option("--out <file>", "write to this file atomically (default: stdout)");
+    .option("-o, --out <file>", "write to this file atomically (default: stdout)");
   return withCommon(
     command,
     "simfleet sims export --where tags.site=berlin --columns simId,speedClass --out berlin.csv",

@@ -2,18 +2,19 @@
 import { Command } from "@commander-js/extra-typings";
 import * as routes from "../contract.ts";
 import type { SimDocument } from "../contract.ts";
-import { type Context, asCount, withCommon } from "#cli/context.ts";
-import { table } from "#cli/output.ts";
+import { type Context, withCommon } from "#cli/context.ts";
+import { answerList, cellText, type List, withPageOptions } from "#cli/list.ts";
 import { assertFilter, whereOption } from "#cli/where.ts";
 import { changesCommand } from "./changes.ts";
+import { countCommand } from "./count.ts";
 import { exportCommand } from "./export.ts";
 import { syncCommand } from "./sync.ts";
 
 export function simsCommand(context: Context): Command {
   return new Command("sims")
-    .description("inventory: SIMs as last seen on the platform")
     .addCommand(syncCommand(context))
     .addCommand(listCommand(context))
+    .addCommand(countCommand(context))
     .addCommand(showCommand(context))
     .addCommand(exportCommand(context))
     .addCommand(changesCommand(context));
@@ -23,11 +24,9 @@ function listCommand(context: Context): Command {
   const command = new Command("list")
     .description("list SIMs, most recently discovered first")
     .addOption(whereOption("only SIMs that match a filter; repeatable, all must match"))
-    .option("--gone", "only SIMs that the platform no longer lists")
-    .option("--limit <n>", "maximum number of results", asCount, 50)
-    .option("--cursor <cursor>", "continue after the page that returned this cursor");
+    .option("--gone", "only SIMs that the platform no longer lists");
   return withCommon(
-    command,
+    withPageOptions(command),
     "simfleet sims list --where speedClass=s1.fast --where tags.site=berlin\nsimfleet sims list --where 'status in (active, ready) and groupId not exists' --json",
   ).action(async (options) => {
     const output = context.output(options);
@@ -37,32 +36,20 @@ function listCommand(context: Context): Command {
     const page = await context.connect(options, ({ client, profile }) =>
       client.call(routes.listSims, { query: { profile, where, gone, limit, cursor } }),
     );
-    output.answer(page, (shown) => listText(shown.sims));
-    if (page.nextCursor !== null && !output.isJson) output.say(`More: --cursor ${page.nextCursor}`);
+    answerList(output, page, simList(page.sims), options);
     if (!page.isComplete) output.say("The inventory has not been synced yet; run: simfleet sims sync");
   });
 }
 
-function listText(sims: readonly SimDocument[]): string {
-  if (sims.length === 0) return "No SIM matches.";
-  const hidden: ReadonlySet<string> = new Set(["addedAt", "updatedAt", "updatedBy", "goneAt"]);
-  const fields = new Set(sims.flatMap((sim) => Object.keys(sim)));
-  fields.delete("seenAt");
-  const names = [...fields, "seenAt"].filter((name) => !hidden.has(name));
-  const header = names.map((name) => name.replace(/([a-z])([A-Z])/g, "$1 $2").toUpperCase());
-  return table(
-    header,
-    sims.map((sim) => names.map((name) => cellText(sim[name]))),
-  );
-}
+const firstFields = ["simId", "imsi", "speedClass", "status", "groupId", "tags"];
+const hiddenFields: ReadonlySet<string> = new Set(["addedAt", "updatedAt", "updatedBy", "goneAt", "seenAt"]);
 
-function cellText(value: unknown): string {
-  if (value === undefined || value === null) return "-";
-  if (typeof value === "string") return value;
-  if (typeof value !== "object" || Array.isArray(value)) return JSON.stringify(value);
-  return Object.entries(value)
-    .map(([name, inner]) => `${name}=${cellText(inner)}`)
-    .join(" ");
+/** The fields that are kept differ by configuration; their order does not depend on the SIMs. */
+function simList(sims: readonly SimDocument[]): List<"sims", SimDocument> {
+  const fields = new Set(sims.flatMap((sim) => Object.keys(sim)));
+  const others = [...fields].filter((name) => !firstFields.includes(name) && !hiddenFields.has(name)).toSorted();
+  const names = [...firstFields.filter((name) => fields.has(name)), ...others, "seenAt"];
+  return { name: "sims", route: routes.listSims, empty: "No SIM matches.", columns: names.map((name) => ({ name })) };
 }
 
 function showCommand(context: Context): Command {

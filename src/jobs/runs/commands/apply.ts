@@ -1,19 +1,16 @@
 /** `simfleet apply FILE`: plans the file, asks, submits the run and shows it until it ends. */
-import { basename, dirname, extname, join } from "node:path";
+import { basename, dirname } from "node:path";
 import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
 import type { App } from "#app/app.ts";
-import type { Client } from "#contract/client.ts";
-import { SimfleetError } from "#core/errors.ts";
 import { visibleIn } from "#core/visible-text.ts";
-import { createPlan, downloadResults, type RunReport, startRun } from "../contract.ts";
-import { writeResults } from "../results/results.ts";
+import { createPlan, type PlanReport, type RunReport, startRun } from "../contract.ts";
+import { assertCanWrite } from "../results/results.ts";
 import { assertAllValid } from "../submit.ts";
-import { type Caller, type Context, asCount, withCommon } from "#cli/context.ts";
-import { follow } from "./follow-run.ts";
+import { type Context, asCount, withCommon } from "#cli/context.ts";
 import { type Output, grouped } from "#cli/output.ts";
 import { confirmation } from "./confirmation.ts";
 import { planText } from "./plan-text.ts";
-import { countsText, runText } from "./run-text.ts";
+import { resultsPathOf, showToEnd } from "./end-of-run.ts";
 import { whereOption } from "#cli/where.ts";
 import { fileHelp, operationOption, operationQuery, setOption, speedClassOption } from "./operation-options.ts";
 import { rowsOf } from "./plan.ts";
@@ -22,12 +19,13 @@ export function applyCommand(context: Context): Command {
   const command = new Command("apply")
     .description("change SIMs from a file: plan, run, and write a result for every row")
     .argument("[file]", fileHelp)
+    .optionsGroup("What to change:")
     .addOption(whereOption("select SIMs from the inventory with a filter instead of a file; repeatable"))
     .addOption(operationOption())
     .addOption(setOption())
     .addOption(speedClassOption())
-    .option("--name <name>", "name of the run (default: the file name or the filter)")
-    .option("--yes", "skip the confirmation; required without a terminal")
+    .optionsGroup("Safety:")
+    .option("-y, --yes", "skip the confirmation; required without a terminal")
     .option("--confirm <n>", "number of SIMs of an irreversible operation; --yes is not enough for one", asCount)
     .option("--partial", "process only the valid rows of a file with invalid ones")
     .option("--skip-unchanged", "skip SIMs that the operation would not change, by the inventory")
@@ -38,7 +36,9 @@ export function applyCommand(context: Context): Command {
     )
     .option("--canary <n>", "process the first n rows, and the rest only if all of them succeed", asCount)
     .option("--rate <n>", "maximum number of calls per minute", asCount)
-    .option("--out <file>", "write the results to this file (default: next to the input file)")
+    .optionsGroup("Run:")
+    .option("--name <name>", "name of the run (default: the file name or the filter)")
+    .option("-o, --out <file>", "write the results to this file (default: next to the input file)")
     .option("--detach", "submit the run, print its id and return");
   return withCommon(
     command,
@@ -46,14 +46,21 @@ export function applyCommand(context: Context): Command {
   ).action(async (file, options, self) => {
     const rows = rowsOf(file, options, self);
     const output = context.output(options);
+    const pathOf = (runId: string): string | undefined =>
+      options.out ?? (file === undefined ? undefined : resultsPathOf({ runId, name: file }, dirname(file)));
     const exitCode = await context.connect(options, async (caller) => {
       const { client, profile, app } = caller;
+      if (options.detach !== true) await assertCanWrite(pathOf("r"));
       const plan = await client.call(createPlan, { query: { profile, ...orderQueryOf(file, options) }, rows });
       output.sayLines(planText(visibleIn(plan)));
       assertAllValid(plan, { partial: options.partial === true });
       // Wrong credentials show now, not after the first thousand rows have been submitted.
       if (options.detach !== true) await app?.client(app.config.profile).whoAmI(context.io.interrupt);
-      const confirmed = await confirmation({ ...plan, question: changesQuestion(plan.calls) }, options, context.io);
+      const confirmed = await confirmation(
+        { ...plan, question: changesQuestion(plan, { skipUnchanged: options.skipUnchanged === true }) },
+        options,
+        context.io,
+      );
       if (confirmed === undefined) {
         output.say("Nothing was started.");
         return 2;
@@ -61,20 +68,23 @@ export function applyCommand(context: Context): Command {
       const report = await client.call(startRun, { query: { planId: plan.planId, ...confirmed } });
       if (options.detach === true) return detached(report, { app, output });
       output.say(`Run ${report.runId} started.`);
-      return showToEnd({
-        caller,
-        output,
-        context,
-        runId: report.runId,
-        resultsPath: options.out ?? (file === undefined ? undefined : besideFile(file, report.runId)),
-      });
+      return showToEnd({ caller, output, context, run: report, resultsPath: pathOf(report.runId) });
     });
     context.io.setExitCode(exitCode);
   }) as unknown as Command;
 }
 
-function changesQuestion(calls: number): string {
-  return `Make ${grouped(calls)} ${calls === 1 ? "change" : "changes"}?`;
+/** The changes, and the calls that change nothing apart: SIMs that already are as requested. */
+export function changesQuestion(
+  { calls, verdicts }: Pick<PlanReport, "calls" | "verdicts">,
+  { skipUnchanged }: { skipUnchanged: boolean },
+): string {
+  const same = skipUnchanged ? 0 : verdicts.unchanged;
+  const changes = calls - same;
+  const question = `Make ${grouped(changes)} ${changes === 1 ? "change" : "changes"}?`;
+  if (same === 0) return question;
+  const more = same === 1 ? "1 more call changes" : `${grouped(same)} more calls change`;
+  return `${question} (${more} nothing; --skip-unchanged leaves them out)`;
 }
 
 async function detached(report: RunReport, { app, output }: { app: App | undefined; output: Output }): Promise<number> {
@@ -85,60 +95,6 @@ async function detached(report: RunReport, { app, output }: { app: App | undefin
     );
   }
   return 0;
-}
-
-/**
- * Shows a run until it ends and prints its report; writes its results if a path is given.
- * @returns the exit code
- */
-export async function showToEnd(options: {
-  caller: Caller;
-  output: Output;
-  context: Context;
-  runId: string;
-  resultsPath?: string | undefined;
-}): Promise<number> {
-  const { caller, output, context, runId } = options;
-  const { report, exitCode } = await follow({
-    ...caller,
-    output,
-    runId,
-    interrupt: context.io.interrupt,
-    mode: "work",
-  });
-  const isOver = report.finishedAt !== null;
-  const command = `simfleet runs results ${runId} --out FILE`;
-  const path = isOver ? options.resultsPath : undefined;
-  // The run is over whatever became of the file: its report comes first.
-  const unwritten = path === undefined ? undefined : await saveResults(path, { runId, command }, caller.client);
-  const isWritten = path !== undefined && unwritten === undefined;
-  output.answer(isWritten ? { ...report, results: path } : report, (shown) =>
-    isOver ? runText(shown) : countsText(shown),
-  );
-  if (unwritten !== undefined) output.say(`simfleet: ${unwritten.message}`);
-  else if (isOver) output.say(`Results: ${path ?? command}`);
-  return unwritten?.exitCode ?? exitCode;
-}
-
-/** @returns why the file could not be written; undefined if it was */
-async function saveResults(
-  path: string,
-  { runId, command }: { runId: string; command: string },
-  client: Client,
-): Promise<SimfleetError | undefined> {
-  try {
-    const lines = await client.call(downloadResults, { params: { runId }, query: { format: "csv" } });
-    await writeResults(path, lines, `No outcome is lost: write them to another path with ${command}`);
-    return undefined;
-  } catch (thrown) {
-    if (thrown instanceof SimfleetError && thrown.code === "RESULTS_NOT_WRITABLE") return thrown;
-    throw thrown;
-  }
-}
-
-/** `fleet.csv` -> `fleet.r-….results.csv`, in the same folder. */
-function besideFile(file: string, runId: string): string {
-  return join(dirname(file), `${basename(file, extname(file))}.${runId}.results.csv`);
 }
 
 /** The options of a run, as the query of its plan. */

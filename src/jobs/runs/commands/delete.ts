@@ -7,7 +7,7 @@ export function deleteCommand(context: Context): Command {
   const command = new Command("delete")
     .description("delete a run that is over, with its rows and results")
     .argument("<run>", "its id")
-    .option("--yes", "skip the confirmation; required without a terminal");
+    .option("-y, --yes", "skip the confirmation; required without a terminal");
   return withCommon(command, "simfleet runs delete r-20261120-103045-x7k2 --yes").action(async (runId, options) => {
     const output = context.output(options);
     await context.connect(options, async ({ client }) => {

@@ -4,7 +4,7 @@
  * work, pauses the run; the message says how to resume.
  */
 import type { Working } from "#app/app.ts";
-import { type PlatformError, SimfleetError } from "#core/errors.ts";
+import { messageOf, type PlatformError, SimfleetError } from "#core/errors.ts";
 import { type Clock, systemClock } from "#core/time.ts";
 import { isRunOver, isRunSettled } from "#fleet/run.ts";
 import type { BucketState } from "#limiter/limiter.ts";
@@ -29,6 +29,8 @@ export interface FollowRequest extends Pick<Caller, "client" | "app"> {
   readonly interrupt: AbortSignal;
   /** `watch` never processes the run itself. */
   readonly mode: "work" | "watch";
+  /** How to resume the run; default: `simfleet runs resume RUN`. */
+  readonly resumeCommand?: string | undefined;
   readonly clock?: Clock;
 }
 
@@ -189,14 +191,14 @@ class Follower {
   }
 
   async #leave(): Promise<Followed> {
-    const { output, runId } = this.#request;
+    const { output, runId, interrupt } = this.#request;
     if (this.#consumer === undefined) {
       output.say(`The run continues in its worker. Follow it with: simfleet runs watch ${runId}`);
       output.say(`Pause it with: simfleet runs pause ${runId}`);
       return this.#end(await this.#report());
     }
     output.say("Stopping: waiting for calls in flight …");
-    return this.#holdRun("stopped with Ctrl-C");
+    return this.#holdRun(stopReason(interrupt));
   }
 
   async #leaveRefused(refusal: PlatformError): Promise<Followed> {
@@ -207,15 +209,20 @@ class Follower {
 
   /** Pauses the run that was processed locally, unless it has ended. */
   async #holdRun(reason: string): Promise<Followed> {
-    const { app, output, runId } = this.#request;
+    const { app, output, runId, resumeCommand = `simfleet runs resume ${runId}` } = this.#request;
     await app?.runs.control.pause(runId, { reason }).catch(() => undefined);
     await this.stopWorking();
     const report = await this.#report();
     if (!isRunOver(report.state)) {
       const { pending } = report.counts;
       output.say(`Paused. ${grouped(pending)} ${pending === 1 ? "row" : "rows"} left; nothing is lost.`);
-      output.say(`Resume with: simfleet runs resume ${runId}`);
+      output.say(`Resume with: ${resumeCommand}`);
     }
     return this.#end(report);
   }
+}
+
+/** `stopped with Ctrl-C`, or `stopped by SIGTERM`: the signal as the entry point reports it. */
+export function stopReason({ reason }: AbortSignal): string {
+  return messageOf(reason) === "stopped by SIGTERM" ? "stopped by SIGTERM" : "stopped with Ctrl-C";
 }

@@ -4,6 +4,7 @@ import type { RowsRequest } from "#contract/route.ts";
 import { createPlan, downloadVerdicts } from "../contract.ts";
 import { writeResults } from "../results/results.ts";
 import { type Context, withCommon } from "#cli/context.ts";
+import { grouped } from "#cli/output.ts";
 import { planText } from "./plan-text.ts";
 import { assertFilter, whereOption } from "#cli/where.ts";
 import { fileHelp, operationOption, operationQuery, setOption, speedClassOption } from "./operation-options.ts";
@@ -16,7 +17,7 @@ export function planCommand(context: Context): Command {
     .addOption(operationOption())
     .addOption(setOption())
     .addOption(speedClassOption())
-    .option("--out <file>", "write the verdict of each row to this CSV file");
+    .option("-o, --out <file>", "write the verdict of each row to this CSV file");
   return withCommon(
     command,
     "simfleet plan fleet.csv\nsimfleet plan ids.csv --speed-class s1.slow --out verdicts.csv\nsimfleet plan --where groupId=g-1 --speed-class s1.slow\nsimfleet plan groups.csv --operation set-group",
@@ -33,7 +34,13 @@ export function planCommand(context: Context): Command {
       const { planId, expiresAt, ...report } = plan;
       // A plan of this process ends with it, and no run can be started from it.
       output.answer(app === undefined ? { planId, expiresAt, ...report } : report, (shown) => planText(shown));
-      context.io.setExitCode(plan.problemsInAll === plan.rows ? 2 : 0);
+      const { rows: all, problemsInAll: wrong } = plan;
+      if (wrong > 0 && wrong < all) {
+        output.say(
+          `${grouped(wrong)} of ${grouped(all)} rows cannot be sent. apply refuses the file: fix them, or use --partial to process only the valid rows.`,
+        );
+      } else if (wrong > 0) output.say("No row of the file can be sent: apply refuses it.");
+      context.io.setExitCode(wrong === 0 ? 0 : wrong === all ? 2 : 1);
     });
   }) as unknown as Command;
 }

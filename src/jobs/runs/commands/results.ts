@@ -1,17 +1,25 @@
 /** `simfleet runs results`: every input row with its outcome. */
 import { Command, Option } from "@commander-js/extra-typings";
+import { type Outcome, outcomes } from "#fleet/run.ts";
 import { downloadResults, showRun } from "../contract.ts";
 import { writeResults } from "../results/results.ts";
-import { type Context, withCommon } from "#cli/context.ts";
-import { outcomeOption } from "./outcome-option.ts";
+import { type Context, choiceOption, oneOf, withCommon } from "#cli/context.ts";
+
+/** The option by which commands take rows with some outcome. */
+export function outcomeOption(description: string) {
+  return new Option("--outcome <outcome>", description).argParser<Outcome[]>((text, before) => [
+    ...(before ?? []),
+    oneOf(text, outcomes),
+  ]);
+}
 
 export function resultsCommand(context: Context): Command {
   const command = new Command("results")
     .description("print the results of a run: every input row with its outcome")
     .argument("<run>", "its id")
     .addOption(outcomeOption("only rows with this outcome; repeatable"))
-    .option("--out <file>", "write to this file atomically (default: stdout)")
-    .addOption(new Option("--format <format>", "ndjson keeps cells raw").choices(["csv", "ndjson"]).default("csv"));
+    .option("-o, --out <file>", "write to this file atomically (default: stdout)")
+    .addOption(choiceOption("--format <format>", "ndjson keeps cells raw", ["csv", "ndjson"]).default("csv"));
   return withCommon(command, "simfleet runs results r-20261120-103045-x7k2 --outcome failed --out failed.csv").action(
     async (runId, options) => {
       const output = context.output(options);

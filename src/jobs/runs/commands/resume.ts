@@ -3,12 +3,14 @@ import { Command } from "@commander-js/extra-typings";
 import { resumeRun, showRun } from "../contract.ts";
 import { type Context, withCommon } from "#cli/context.ts";
 import { runText } from "./run-text.ts";
-import { showToEnd } from "./apply.ts";
+import { assertCanWrite } from "../results/results.ts";
+import { resultsPathOf, showToEnd } from "./end-of-run.ts";
 
 export function resumeCommand(context: Context): Command {
   const command = new Command("resume")
     .description("resume a run and follow it until it ends")
     .argument("<run>", "its id")
+    .option("-o, --out <file>", "write the results to this file (default: in this folder, named like the input file)")
     .option("--detach", "return immediately");
   return withCommon(command, "simfleet runs resume r-20261120-103045-x7k2").action(async (runId, options) => {
     const output = context.output(options);
@@ -18,10 +20,12 @@ export function resumeCommand(context: Context): Command {
         output.answer(await client.call(resumeRun, { params: { runId } }), (shown) => runText(shown));
         return 0;
       }
-      const { profile } = await client.call(showRun, { params: { runId } });
-      await app?.client(profile).whoAmI(context.io.interrupt);
+      const report = await client.call(showRun, { params: { runId } });
+      const resultsPath = options.out ?? resultsPathOf(report);
+      await assertCanWrite(resultsPath);
+      await app?.client(report.profile).whoAmI(context.io.interrupt);
       await client.call(resumeRun, { params: { runId } });
-      return showToEnd({ caller, output, context, runId });
+      return showToEnd({ caller, output, context, run: report, resultsPath });
     });
     context.io.setExitCode(exitCode);
   }) as unknown as Command;

@@ -1,17 +1,28 @@
 /** Renders runs as text for a terminal. */
 import { setSpeedClassName } from "#fleet/sim-operation/sim-operation.ts";
-import { duration, grouped, table } from "#cli/output.ts";
+import type { List } from "#cli/list.ts";
+import { duration, grouped } from "#cli/output.ts";
 import { problemText } from "#cli/problem-text.ts";
+import { visible } from "#core/visible-text.ts";
 import { isRunOver } from "#fleet/run.ts";
-import type { RunReport } from "../contract.ts";
+import { listRuns, type RunReport } from "../contract.ts";
 
-export function runText(report: RunReport): string {
+/** How many rows have an outcome for one reason. */
+export interface Reason {
+  readonly outcome: string;
+  readonly reason: string;
+  readonly rows: number;
+}
+
+/** @param reasons the most frequent reasons of rows that are not done */
+export function runText(report: RunReport, reasons: readonly Reason[] = []): string {
   const { counts } = report;
   const lines = [
     `${report.runId}  ${report.name}`,
     ...(report.operation === setSpeedClassName ? [] : [`  ${report.operation}`]),
     `  ${stateText(report)}`,
     `  ${countsText(report)}`,
+    ...reasons.map(({ outcome, reason, rows }) => `    ${grouped(rows)} ${outcome}: ${visible(reason)}`),
     `  ${grouped(report.calls)} calls${report.throttled > 0 ? `, ${grouped(report.throttled)} rate-limited` : ""}`,
   ];
   if (isRunOver(report.state) && counts.pending > 0) {
@@ -52,17 +63,18 @@ function finishedText(report: RunReport): string {
   return `, ended ${report.finishedAt} (${duration(tookMs)})`;
 }
 
-export function runTable(runs: readonly RunReport[]): string {
-  if (runs.length === 0) return "No runs yet. Start one with: simfleet apply FILE";
-  const rows = runs.map((run) => [
-    run.runId,
-    run.name,
-    run.problem === undefined ? run.state : `${run.state} (problem)`,
-    run.counts.total,
-    run.counts.done,
-    run.counts.rejected + run.counts.failed + run.counts.unknown,
-    run.counts.pending,
-    run.startedAt ?? "",
-  ]);
-  return table(["RUN", "NAME", "STATE", "ROWS", "DONE", "NOT DONE", "PENDING", "STARTED"], rows);
-}
+export const runList: List<"runs", RunReport> = {
+  name: "runs",
+  route: listRuns,
+  empty: "No runs yet. Start one with: simfleet apply FILE",
+  columns: [
+    { name: "runId", heading: "run" },
+    { name: "name" },
+    { name: "state", value: ({ state, problem }) => (problem === undefined ? state : `${state} (problem)`) },
+    { name: "counts.total", heading: "rows" },
+    { name: "counts.done", heading: "done" },
+    { name: "notDone", value: ({ counts }) => counts.rejected + counts.failed + counts.unknown },
+    { name: "counts.pending", heading: "pending" },
+    { name: "startedAt", heading: "started" },
+  ],
+};

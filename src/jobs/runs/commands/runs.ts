@@ -1,9 +1,11 @@
 /** `simfleet runs …`: the life of runs. */
 import { Command } from "@commander-js/extra-typings";
 import { approveRun, cancelRun, listRuns, pauseRun, showRun } from "../contract.ts";
-import { type Context, asCount, confirm, withCommon } from "#cli/context.ts";
+import { type CommonOptions, type Context, confirm, withCommon } from "#cli/context.ts";
+import { topReasons } from "./end-of-run.ts";
 import { follow } from "./follow-run.ts";
-import { runTable, runText } from "./run-text.ts";
+import { answerList, withPageOptions } from "#cli/list.ts";
+import { runList, runText } from "./run-text.ts";
 import { deleteCommand } from "./delete.ts";
 import { resultsCommand } from "./results.ts";
 import { resumeCommand } from "./resume.ts";
@@ -12,7 +14,6 @@ import { undoCommand } from "./undo.ts";
 
 export function runsCommand(context: Context): Command {
   return new Command("runs")
-    .description("list, show and control runs")
     .addCommand(listCommand(context))
     .addCommand(showCommand(context))
     .addCommand(watchCommand(context))
@@ -27,24 +28,31 @@ export function runsCommand(context: Context): Command {
 }
 
 function listCommand(context: Context): Command {
-  const command = new Command("list")
-    .description("list runs, newest first")
-    .option("--limit <n>", "maximum number of results", asCount, 20)
-    .option("--cursor <run>", "continue after this run: the nextCursor of the previous page");
-  return withCommon(command, "simfleet runs list --limit 50").action(async (options) => {
+  const command = withPageOptions(new Command("list").description("list runs, newest first"), 20);
+  return withCommon(
+    command,
+    "simfleet runs list -n 50\nsimfleet runs list --columns runId,submittedBy,counts.failed --sort -counts.failed",
+  ).action(async (options) => {
     const output = context.output(options);
     const { limit, cursor } = options;
     const page = await context.connect(options, ({ client }) => client.call(listRuns, { query: { limit, cursor } }));
-    output.answer(page, (shown) => runTable(shown.runs));
+    answerList(output, page, runList, options);
   });
 }
 
 function showCommand(context: Context): Command {
-  const command = new Command("show").description("show one run").argument("<run>", "the run's id");
+  const command = new Command("show")
+    .description("show one run")
+    .argument("<run>", "the run's id")
+    .option("-w, --watch", "follow the run until it ends, as runs watch does");
   return withCommon(command, "simfleet runs show r-20261120-103045-x7k2").action(async (runId, options) => {
+    if (options.watch === true) return watch(context, runId, options);
     const output = context.output(options);
-    const report = await context.connect(options, ({ client }) => client.call(showRun, { params: { runId } }));
-    output.answer(report, (shown) => runText(shown));
+    const { report, reasons } = await context.connect(options, async ({ client }) => {
+      const shown = await client.call(showRun, { params: { runId } });
+      return { report: shown, reasons: output.isJson ? [] : await topReasons(client, shown) };
+    });
+    output.answer(report, (shown) => runText(shown, reasons));
     if (report.quarantined !== undefined) {
       output.say(`${report.quarantined} segments failed too often and wait: retry them with simfleet runs resume`);
     }
@@ -53,15 +61,20 @@ function showCommand(context: Context): Command {
 
 function watchCommand(context: Context): Command {
   const command = new Command("watch").description("follow a run until it ends").argument("<run>", "the run's id");
-  return withCommon(command, "simfleet runs watch r-20261120-103045-x7k2").action(async (runId, options) => {
-    const output = context.output(options);
-    const { interrupt } = context.io;
-    const { report, exitCode } = await context.connect(options, (caller) =>
-      follow({ ...caller, output, runId, interrupt, mode: "watch" }),
-    );
-    output.answer(report, (shown) => runText(shown));
-    context.io.setExitCode(exitCode);
-  }) as unknown as Command;
+  return withCommon(command, "simfleet runs watch r-20261120-103045-x7k2").action((runId, options) =>
+    watch(context, runId, options),
+  ) as unknown as Command;
+}
+
+async function watch(context: Context, runId: string, options: CommonOptions): Promise<void> {
+  const output = context.output(options);
+  const { interrupt } = context.io;
+  const { report, exitCode, reasons } = await context.connect(options, async (caller) => {
+    const followed = await follow({ ...caller, output, runId, interrupt, mode: "watch" });
+    return { ...followed, reasons: output.isJson ? [] : await topReasons(caller.client, followed.report) };
+  });
+  output.answer(report, (shown) => runText(shown, reasons));
+  context.io.setExitCode(exitCode);
 }
 
 function pauseCommand(context: Context): Command {
@@ -79,7 +92,7 @@ function cancelCommand(context: Context): Command {
   const command = new Command("cancel")
     .description("cancel a run; rows not yet sent are left unchanged")
     .argument("<run>", "its id")
-    .option("--yes", "skip the confirmation on a terminal");
+    .option("-y, --yes", "skip the confirmation on a terminal");
   return withCommon(command, "simfleet runs cancel r-20261120-103045-x7k2").action(async (runId, options) => {
     const output = context.output(options);
     // It changes no SIM, so that a script needs no --yes; on a terminal it may be a slip, and cannot be taken back.

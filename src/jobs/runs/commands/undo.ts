@@ -5,14 +5,14 @@ import { type FollowUpPlan, planUndo, showRun, undoRun } from "../contract.ts";
 import { type Caller, type Context, asCount, isTerminal, withCommon } from "#cli/context.ts";
 import { followSync } from "#jobs/inventory/commands/follow-sync.ts";
 import { type Output, grouped } from "#cli/output.ts";
-import { showToEnd } from "./apply.ts";
+import { resultsPathOf, showToEnd } from "./end-of-run.ts";
 import { type Confirming, type ConfirmOptions, confirmation, costText } from "./confirmation.ts";
 
 export function undoCommand(context: Context): Command {
   const command = new Command("undo")
     .description("restore what a run changed in a new run, except for SIMs changed since")
     .argument("<run>", "id of a finished run")
-    .option("--yes", "skip the confirmation; required without a terminal")
+    .option("-y, --yes", "skip the confirmation; required without a terminal")
     .option("--confirm <n>", "number of SIMs of an irreversible operation; --yes is not enough for one", asCount)
     .option("--no-sync", "use the inventory as it is, without syncing first")
     .option("--detach", "submit the run, print its id and return");
@@ -73,13 +73,16 @@ async function undo(
     return 0;
   }
   output.say(`Run ${report.runId} restores ${grouped(report.counts.total)} rows of ${runId}.`);
-  return showToEnd({ caller, output, context, runId: report.runId });
+  return showToEnd({ caller, output, context, run: report, resultsPath: resultsPathOf(report) });
 }
 
 function confirming(plan: FollowUpPlan): Confirming {
-  const { total } = plan;
-  return {
-    ...plan,
-    question: `Restore the previous state of up to ${grouped(total)} ${total === 1 ? "SIM" : "SIMs"}?`,
-  };
+  return { ...plan, question: undoQuestion(plan) };
+}
+
+export function undoQuestion({ calls, total }: Pick<FollowUpPlan, "calls" | "total">): string {
+  const question = `Restore the previous state of ${grouped(calls)} ${calls === 1 ? "SIM" : "SIMs"}?`;
+  const others = total - calls;
+  const left = others === 1 ? "1 other row stays as it is" : `${grouped(others)} other rows stay as they are`;
+  return others > 0 ? `${question} (${left})` : question;
 }

@@ -45,7 +45,7 @@ export interface Plan {
 
 /** Problems of single rows that a plan lists. */
 const problemLimit = 1_000;
-/** Speed classes that a plan warns of; a file with more has another column under this name. */
+/** Speed classes that a plan looks at; a file with more has another column under this name. */
 const mostUnlisted = 20;
 
 /**
@@ -55,9 +55,11 @@ const mostUnlisted = 20;
 export async function makePlan(request: PlanRequest, limiter: Limiter): Promise<Plan> {
   const { operation, fleet, skipUnchanged } = request;
   const source = await openSource(request);
-  const { verdicts, costly, unlisted, problems } = await classifyAll(source, request);
-  const warnings = unlistedWarnings(unlisted, request.knownSpeedClasses);
-  const { known, gone } = await fleet.inventory.facts(fleet.profile);
+  const { verdicts, costly, classes, unknown, problems } = await classifyAll(source, request);
+  const { known, gone, isComplete } = await fleet.inventory.facts(fleet.profile);
+  const warnings = await classWarnings(classes, request, { isComplete });
+  // Before the first sync no SIM is known.
+  if (isComplete && unknown.rows > 0) warnings.push(`not in the inventory: ${rowsText(unknown)}`);
   if (known + gone === 0) {
     const sync = "simfleet sims sync reads the fleet";
     if (skipUnchanged) warnings.push(`the inventory is empty, so no row is known to be unchanged: ${sync}`);
@@ -79,7 +81,28 @@ async function openSource({ from, fleet, operation, set }: PlanRequest): Promise
   return filterSource(fleet.inventory, { profile: fleet.profile, filter: from.filter, request });
 }
 
-/** Counts rows by verdict, costly calls, and rows by speed classes that the deployment does not list. */
+/** Rows that have something in common. */
+interface SomeRows {
+  rows: number;
+  /** The first of them; none where the rows come from a filter. */
+  readonly lines: number[];
+}
+
+const linesNamed = 5;
+
+function add(some: SomeRows, line: number | undefined): void {
+  some.rows += 1;
+  if (line !== undefined && some.lines.length < linesNamed) some.lines.push(line);
+}
+
+/** `3 rows (lines 4, 9, 12)` */
+function rowsText({ rows, lines }: SomeRows): string {
+  const count = `${rows} ${rows === 1 ? "row" : "rows"}`;
+  if (lines.length === 0) return count;
+  return `${count} (${rows === 1 ? "line" : "lines"} ${lines.join(", ")}${rows > lines.length ? ", …" : ""})`;
+}
+
+/** Counts rows by verdict, costly calls, rows by speed class, and rows whose SIM is not in the inventory. */
 async function classifyAll(source: RowSource, request: PlanRequest) {
   const verdicts: Record<RowVerdict, number> = {
     change: 0,
@@ -90,8 +113,10 @@ async function classifyAll(source: RowSource, request: PlanRequest) {
     "not-allowed": 0,
     invalid: 0,
   };
-  const listed = new Set(request.operation.name === setSpeedClassName ? request.knownSpeedClasses : []);
-  const unlisted = new Map<string, number>();
+  const hasClasses = request.operation.name === setSpeedClassName;
+  const listed = new Set(request.knownSpeedClasses);
+  const classes = new Map<string, SomeRows>();
+  const unknown: SomeRows = { rows: 0, lines: [] };
   const problems: RowFault[] = [];
   let costly = 0;
   for await (const batch of classifyRows(source, request.fleet)) {
@@ -108,20 +133,48 @@ async function classifyAll(source: RowSource, request: PlanRequest) {
       ) {
         costly += 1;
       }
+      const lineOf = "path" in request.from ? line : undefined;
+      if (verdict === "unknown") add(unknown, lineOf);
       const [speedClass = ""] = inputs;
-      if (listed.size === 0 || listed.has(speedClass)) continue;
-      if (unlisted.size >= mostUnlisted && !unlisted.has(speedClass)) continue;
-      unlisted.set(speedClass, (unlisted.get(speedClass) ?? 0) + 1);
+      if (!hasClasses || listed.has(speedClass)) continue;
+      if (classes.size >= mostUnlisted && !classes.has(speedClass)) continue;
+      const some = classes.get(speedClass) ?? { rows: 0, lines: [] };
+      classes.set(speedClass, some);
+      add(some, lineOf);
     }
   }
-  return { verdicts, costly, unlisted, problems };
+  return { verdicts, costly, classes, unknown, problems };
 }
 
-function unlistedWarnings(unlisted: ReadonlyMap<string, number>, listed: readonly string[]): string[] {
-  return [...unlisted].map(
-    ([speedClass, rows]) =>
-      `${speedClass} (${rows} ${rows === 1 ? "row" : "rows"}) is no speed class that this deployment lists: ${listed.join(", ")}`,
-  );
+/**
+ * Warns of speed classes that the deployment does not list. If it lists none, of those that no SIM has: most likely typing
+ * mistakes, which the platform would reject.
+ */
+async function classWarnings(
+  classes: ReadonlyMap<string, SomeRows>,
+  { knownSpeedClasses: listed, fleet }: PlanRequest,
+  { isComplete }: { readonly isComplete: boolean },
+): Promise<string[]> {
+  const warnings: string[] = [];
+  for (const [speedClass, rows] of classes) {
+    if (listed.length > 0) {
+      warnings.push(
+        `the deployment lists no speed class ${speedClass}: ${rowsText(rows)}; it lists ${listed.join(", ")}`,
+      );
+    } else if (isComplete && !(await someSimHas(speedClass, fleet))) {
+      warnings.push(`no SIM has the speed class ${speedClass}: ${rowsText(rows)}; check its spelling`);
+    }
+  }
+  return warnings;
+}
+
+async function someSimHas(speedClass: string, { inventory, profile }: KnownFleet): Promise<boolean> {
+  const filter: Filter = {
+    text: `speedClass=${speedClass}`,
+    conditions: [{ kind: "equals", field: "speedClass", value: speedClass }],
+  };
+  for await (const found of inventory.scan(profile, filter, { keyColumn: "simId" })) if (found.length > 0) return true;
+  return false;
 }
 
 /** Reads the current state of a bucket from the limiter. */

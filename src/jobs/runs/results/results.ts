@@ -2,7 +2,8 @@
  * The results of a run, rendered from the ledger on request: each row of the input, unchanged and in order, followed by its
  * outcome. Uses constant memory: one segment at a time.
  */
-import { lstat, realpath, stat } from "node:fs/promises";
+import { access, constants, lstat, realpath, stat } from "node:fs/promises";
+import { dirname } from "node:path";
 import { SimfleetError, messageOf } from "#core/errors.ts";
 import { FileRefusedError, isOurs } from "#core/open-file.ts";
 import { replaceFile, writeInto } from "#core/write-file.ts";
@@ -138,6 +139,25 @@ export async function writeResults(path: string, lines: AsyncIterable<string>, f
     throw new SimfleetError("RESULTS_NOT_WRITABLE", `${path} could not be written: ${messageOf(thrown)}. ${fix}`, {
       cause: thrown,
     });
+  }
+}
+
+/**
+ * Rejects a path that `writeResults` could not write to, before the work whose results they are.
+ * @throws SimfleetError RESULTS_NOT_WRITABLE
+ */
+export async function assertCanWrite(path: string | undefined): Promise<void> {
+  if (path === undefined) return;
+  try {
+    const present = await stat(path).catch(() => undefined);
+    if (present?.isDirectory() === true) throw new FileRefusedError("special", path, "it is a folder");
+    // A file is replaced by a new one in its folder; a pipe or a device is written in place.
+    if (present === undefined || present.isFile()) await access(dirname(path), constants.W_OK | constants.X_OK);
+    else await access(path, constants.W_OK);
+  } catch (thrown) {
+    if (!isFileProblem(thrown)) throw thrown;
+    const message = `The results cannot be written to ${path}: ${messageOf(thrown)}. Nothing was started; choose another path with --out`;
+    throw new SimfleetError("RESULTS_NOT_WRITABLE", message, { cause: thrown });
   }
 }
 

@@ -1,13 +1,12 @@
 /** `simfleet deliveries …`: messages to webhooks and their delivery status. */
-import { Command, Option } from "@commander-js/extra-typings";
+import { Command } from "@commander-js/extra-typings";
 import * as routes from "../contract.ts";
 import { type DeliveryDocument, type DeliveryReport, deliveryStates } from "../contract.ts";
-import { type Context, asCount, withCommon } from "#cli/context.ts";
-import { table } from "#cli/output.ts";
+import { type Context, choiceOption, withCommon } from "#cli/context.ts";
+import { answerList, type List, withPageOptions } from "#cli/list.ts";
 
 export function deliveriesCommand(context: Context): Command {
   return new Command("deliveries")
-    .description("webhook messages and their delivery status")
     .addCommand(listCommand(context))
     .addCommand(showCommand(context))
     .addCommand(redeliverCommand(context));
@@ -17,17 +16,16 @@ function listCommand(context: Context): Command {
   const command = new Command("list")
     .description("list messages, newest event first")
     .option("--webhook <name>", "only messages to this webhook")
-    .addOption(new Option("--state <state>", "only messages in this state").choices(deliveryStates))
-    .option("--limit <n>", "maximum number of results", asCount, 50)
-    .option("--cursor <cursor>", "continue after the page that returned this cursor");
-  return withCommon(command, "simfleet deliveries list --webhook ops --state failed").action(async (options) => {
-    const output = context.output(options);
-    const { webhook, state, limit, cursor } = options;
-    const query = { webhook, state, limit, cursor };
-    const page = await context.connect(options, ({ client }) => client.call(routes.listDeliveries, { query }));
-    output.answer(page, (shown) => deliveryTable(shown.deliveries));
-    if (page.nextCursor !== null && !output.isJson) output.say(`Older ones: --cursor ${page.nextCursor}`);
-  });
+    .addOption(choiceOption("--state <state>", "only messages in this state", deliveryStates));
+  return withCommon(withPageOptions(command), "simfleet deliveries list --webhook ops --state failed").action(
+    async (options) => {
+      const output = context.output(options);
+      const { webhook, state, limit, cursor } = options;
+      const query = { webhook, state, limit, cursor };
+      const page = await context.connect(options, ({ client }) => client.call(routes.listDeliveries, { query }));
+      answerList(output, page, deliveryList, options);
+    },
+  );
 }
 
 function showCommand(context: Context): Command {
@@ -59,15 +57,20 @@ function redeliverCommand(context: Context): Command {
   ) as unknown as Command;
 }
 
-function deliveryTable(deliveries: readonly DeliveryReport[]): string {
-  if (deliveries.length === 0) return "No messages.";
-  const rows = deliveries.map(({ deliveryId, eventType, state, attempts, lastReason, createdAt, nextAttemptAt }) => [
-    ...[deliveryId, eventType, state],
-    attempts,
-    ...[createdAt, nextAttemptAt ?? "-", lastReason ?? "-"],
-  ]);
-  return table(["DELIVERY", "EVENT", "STATE", "TRIES", "CREATED", "NEXT TRY", "LAST TRY"], rows);
-}
+const deliveryList: List<"deliveries", DeliveryReport> = {
+  name: "deliveries",
+  route: routes.listDeliveries,
+  empty: "No messages.",
+  columns: [
+    { name: "deliveryId", heading: "delivery" },
+    { name: "eventType", heading: "event" },
+    { name: "state" },
+    { name: "attempts", heading: "tries" },
+    { name: "createdAt", heading: "created" },
+    { name: "nextAttemptAt", heading: "next try" },
+    { name: "lastReason", heading: "last try" },
+  ],
+};
 
 function deliveryText({ event, ...delivery }: DeliveryDocument): string {
   const about = { ...delivery, at: event.at, profile: event.profile, ...event.fields };

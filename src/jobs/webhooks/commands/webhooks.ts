@@ -3,22 +3,22 @@ import { Command } from "@commander-js/extra-typings";
 import * as routes from "../contract.ts";
 import type { TestReport, WebhookReport } from "../contract.ts";
 import { type Context, withCommon } from "#cli/context.ts";
-import { grouped, table } from "#cli/output.ts";
+import { answerList, type List, listText, withListOptions } from "#cli/list.ts";
+import { grouped } from "#cli/output.ts";
 
 export function webhooksCommand(context: Context): Command {
   return new Command("webhooks")
-    .description("webhook endpoints and their delivery status")
     .addCommand(listCommand(context))
     .addCommand(testCommand(context))
     .addCommand(resumeCommand(context));
 }
 
 function listCommand(context: Context): Command {
-  const command = new Command("list").description("list the configured webhooks and their status");
+  const command = withListOptions(new Command("list").description("list the configured webhooks and their status"));
   return withCommon(command, "simfleet webhooks list").action(async (options) => {
     const output = context.output(options);
     const page = await context.connect(options, ({ client }) => client.call(routes.listWebhooks));
-    output.answer(page, (shown) => webhookTable(shown.webhooks));
+    answerList(output, page, webhookList, options);
   });
 }
 
@@ -44,7 +44,7 @@ function resumeCommand(context: Context): Command {
     const output = context.output(options);
     await context.connect(options, async ({ client, app }) => {
       const report = await client.call(routes.resumeWebhook, { params: { name } });
-      output.answer(report, (shown) => webhookTable([shown]));
+      output.answer(report, (shown) => listText([shown], webhookList));
       // A remote worker delivers itself.
       const isServed = app === undefined || (await app.webhooks.isServed(name));
       if (!isServed) output.say("No worker is running: the messages are sent by the next one.");
@@ -52,22 +52,35 @@ function resumeCommand(context: Context): Command {
   }) as unknown as Command;
 }
 
-function webhookTable(webhooks: readonly WebhookReport[]): string {
-  if (webhooks.length === 0) return "No webhook is configured (webhooks: in the configuration).";
-  const rows = webhooks.map(({ name, url, events, format, state, pending, lastDelivery }) => [
-    ...[name, url, format, events.join(" "), state],
-    pending,
-    lastDelivery === null ? "-" : `${lastDelivery.eventType} ${lastDelivery.state}`,
-  ]);
-  const stopped = webhooks.filter(({ state }) => state === "stopped");
-  const words = stopped.map(({ name, reason }) => `\n${name} is stopped: ${reason ?? "no reason is known"}`);
-  for (const { name, dropped } of webhooks.filter((one) => one.dropped > 0)) {
-    words.push(
-      `\n${grouped(dropped)} messages to ${name} were dropped to make room for newer ones: it does not accept them in time.`,
-    );
-  }
-  return `${table(["WEBHOOK", "ADDRESS", "FORMAT", "EVENTS", "STATE", "PENDING", "LAST"], rows)}${words.join("")}`;
-}
+const webhookList: List<"webhooks", WebhookReport> = {
+  name: "webhooks",
+  route: routes.listWebhooks,
+  empty: "No webhook is configured (webhooks: in the configuration).",
+  columns: [
+    { name: "name", heading: "webhook" },
+    { name: "url", heading: "address" },
+    { name: "format" },
+    { name: "events", value: ({ events }) => events.join(" ") },
+    { name: "state" },
+    { name: "pending" },
+    {
+      name: "lastDelivery",
+      heading: "last",
+      value: ({ lastDelivery }) => (lastDelivery === null ? "-" : `${lastDelivery.eventType} ${lastDelivery.state}`),
+    },
+  ],
+  below: (webhooks) => [
+    ...webhooks
+      .filter(({ state }) => state === "stopped")
+      .map(({ name, reason }) => `${name} is stopped: ${reason ?? "no reason is known"}`),
+    ...webhooks
+      .filter(({ dropped }) => dropped > 0)
+      .map(
+        ({ name, dropped }) =>
+          `${grouped(dropped)} messages to ${name} were dropped to make room for newer ones: it does not accept them in time.`,
+      ),
+  ],
+};
 
 function testText({ webhook, accepted, status, reason, messageId }: TestReport): string {
   return accepted

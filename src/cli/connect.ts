@@ -1,0 +1,152 @@
+/**
+ * Opens what a command works with: the app in this process, or a remote worker. It also writes the audit entry of a local
+ * command that changes something. Context loads this file when a command connects.
+ */
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { App } from "#app/app.ts";
+import { endpointsOf } from "#app/app-feature.ts";
+import { localClient } from "#contract/client.ts";
+import type { Config } from "#config/config.ts";
+import { readSecretFile } from "#config/secrets/secret-file.ts";
+import { loadConfig } from "#config/load.ts";
+import { messageOf, SimfleetError } from "#core/errors.ts";
+import { isLoopback } from "#core/loopback.ts";
+import { Secret } from "#core/secret.ts";
+import { systemClock } from "#core/time.ts";
+import { onePlan } from "#jobs/runs/plan/one-plan.ts";
+import { createLogger } from "#telemetry/logger.ts";
+import type { Caller, CommandContext, CommonOptions } from "./caller.ts";
+import { localEvents } from "./event-source.ts";
+import { remoteEvents } from "./remote-event-source.ts";
+import { RemoteWorker } from "./remote-worker.ts";
+
+/** For a command that only works locally. @throws ConfigError; SimfleetError USAGE with `--server` */
+export function localConfig(context: CommandContext, options: CommonOptions): Config {
+  const config = configOf(context, options);
+  if (config.server === undefined) return config;
+  throw new SimfleetError(
+    "USAGE",
+    `This command only works locally and cannot be sent to ${config.server.url}: leave out --server and SIMFLEET_SERVER`,
+  );
+}
+
+function configOf({ io: { env }, features }: CommandContext, options: CommonOptions): Config {
+  const profile = options.profile === undefined ? {} : { SIMFLEET_PROFILE: options.profile };
+  const server = options.server === undefined ? {} : { SIMFLEET_SERVER: options.server };
+  return loadConfig({ file: options.config, env: { ...env, ...profile, ...server }, features });
+}
+
+/** Runs a command that calls routes (`Context.connect`). */
+export async function connect<T>(
+  context: CommandContext,
+  options: CommonOptions,
+  use: (caller: Caller) => Promise<T>,
+): Promise<T> {
+  const config = configOf(context, options);
+  const { env, interrupt } = context.io;
+  if (config.server === undefined) {
+    return withApp(context, config, async (app) => use(await localCaller(context, app)));
+  }
+  const { url, token = localToken(url, config.dataDir) } = config.server;
+  const profile = options.profile ?? env.SIMFLEET_PROFILE;
+  return use(remoteCaller(context, new RemoteWorker({ url, token, interrupt, profile })));
+}
+
+/** Sends requests to a worker. */
+function remoteCaller({ io: { interrupt } }: CommandContext, worker: RemoteWorker): Caller {
+  const eventSource: Caller["eventSource"] = (selection, say) => remoteEvents(worker, selection, { interrupt, say });
+  return { client: worker.client, profile: worker.profile, app: undefined, eventSource };
+}
+
+/** Calls routes in this process. */
+export async function localCaller({ features, actor, io: { interrupt } }: CommandContext, app: App): Promise<Caller> {
+  const endpoints = await endpointsOf(features, app, {
+    plans: onePlan(systemClock),
+    clock: systemClock,
+    windowsOf: () => [],
+    process: "command",
+  });
+  return {
+    client: localClient(endpoints, { by: actor, signal: interrupt }),
+    profile: app.config.profile,
+    app,
+    eventSource: (selection) => localEvents(app, selection, interrupt),
+  };
+}
+
+/** Opens the app, calls `use`, and always closes the app again. */
+export async function withApp<T>(context: CommandContext, config: Config, use: (app: App) => Promise<T>): Promise<T> {
+  const { env, stderr } = context.io;
+  const level = env.SIMFLEET_LOG_LEVEL === undefined ? "silent" : config.logLevel;
+  const logger = createLogger({ level, destination: stderr });
+  const app = await App.open(config, { logger, env });
+  let deadlineMs = 20_000;
+  try {
+    return await audited(context, app, () => use(app));
+  } catch (thrown) {
+    const explained = App.explained(thrown);
+    // Without Redis there is nothing to wait for.
+    if (explained instanceof SimfleetError && explained.code === "STORE_UNAVAILABLE") deadlineMs = 1_000;
+    throw explained;
+  } finally {
+    await app.close(deadlineMs);
+  }
+}
+
+/**
+ * Runs a local command. A command that changes something writes an audit entry first, and its exit code afterwards.
+ * @throws SimfleetError AUDIT_UNAVAILABLE, and nothing is done then
+ */
+async function audited<T>(
+  { command, actor, io }: CommandContext,
+  { control: { audit }, config }: App,
+  act: () => Promise<T>,
+): Promise<T> {
+  if (command === undefined || command.effect === "reads") return act();
+  const { name, effect, target } = command;
+  const id = await audit.begin({
+    who: actor,
+    role: "",
+    action: `simfleet ${name}`,
+    target: target === "" && effect === "changes profile" ? config.profile : target.slice(0, 200),
+    requestId: randomUUID(),
+    from: hostname(),
+  });
+  const finish = (exitCode: number): Promise<void> =>
+    audit.finish(id, { exitCode }).catch((thrown: unknown) => {
+      io.stderr.write(`The result could not be recorded in the audit: ${messageOf(thrown)}\n`);
+    });
+  try {
+    const answer = await act();
+    await finish(exitCodeOf(answer));
+    return answer;
+  } catch (thrown) {
+    const interrupted = io.interrupt.aborted ? 1 : 4;
+    await finish(thrown instanceof SimfleetError ? thrown.exitCode : interrupted);
+    throw thrown;
+  }
+}
+
+/** The exit code of a command: its number if it returns one, else 0. */
+function exitCodeOf(answer: unknown): number {
+  return typeof answer === "number" ? answer : 0;
+}
+
+/**
+ * The token of a worker on the same data directory. It has all rights, so it is only sent to this machine.
+ * @throws SimfleetError UNAUTHENTICATED
+ */
+function localToken(url: string, dataDir: string): Secret {
+  const { hostname: host } = new URL(url);
+  if (!isLoopback(host)) {
+    throw new SimfleetError(
+      "UNAUTHENTICATED",
+      `A token for ${host} is required: set SIMFLEET_SERVER_TOKEN_FILE. The token of the data directory is only sent to this machine`,
+    );
+  }
+  const read = readSecretFile(join(dataDir, "admin-token"));
+  if ("secret" in read) return new Secret(read.secret);
+  throw new SimfleetError("UNAUTHENTICATED", "A token for the worker is required: set SIMFLEET_SERVER_TOKEN_FILE");
+}

@@ -1,0 +1,175 @@
+/**
+ * What all lists have in common: how many rows, which columns, and their order. `--columns` and `--sort` take the names
+ * of the fields in the JSON document, and those of columns that are computed. A list with pages sorts the page that it
+ * shows.
+ */
+import type { Command } from "@commander-js/extra-typings";
+import type { Route } from "#contract/route.ts";
+import { SimfleetError } from "#core/errors.ts";
+import { suggestion } from "#core/suggest.ts";
+import { asCount } from "./context.ts";
+import { type Output, table } from "./output.ts";
+
+export interface Column<T> {
+  /** A field of the JSON document, or the name of what `value` computes. */
+  readonly name: string;
+  /** Default: the name. */
+  readonly heading?: string;
+  /** Default: the field. */
+  readonly value?: (item: T) => unknown;
+}
+
+export interface List<Name extends string, T> {
+  /** Where the document has the items. */
+  readonly name: Name;
+  readonly route: Route;
+  /** Those of the table by default. */
+  readonly columns: readonly Column<T>[];
+  /** Shown instead of an empty table. */
+  readonly empty: string;
+  /** Lines below the table. */
+  readonly below?: (items: readonly T[]) => readonly string[];
+}
+
+export interface ListOptions {
+  readonly limit?: number | undefined;
+  readonly columns?: readonly string[] | undefined;
+  readonly sort?: string | undefined;
+}
+
+/** Adds the options of a list that comes whole. */
+export function withListOptions<A extends unknown[], O extends Record<string, unknown>>(
+  command: Command<A, O>,
+): Command<A, O & { limit?: number; columns?: string[]; sort?: string }> {
+  return (command as unknown as Command)
+    .option("-n, --limit <n>", "maximum number of results", asCount)
+    .option("--columns <names>", "columns of the table, separated by commas, named like the fields of --json", asNames)
+    .option("--sort <field>", "sort the listed rows by this field; -FIELD reverses the order") as never;
+}
+
+/** Adds the options of a list with pages. */
+export function withPageOptions<A extends unknown[], O extends Record<string, unknown>>(
+  command: Command<A, O>,
+  limit = 50,
+): Command<A, O & { limit: number; cursor?: string; columns?: string[]; sort?: string }> {
+  return (withListOptions(command) as unknown as Command)
+    .option("--cursor <cursor>", "continue after the page that returned this cursor")
+    .setOptionValueWithSource("limit", limit, "default") as never;
+}
+
+/** Prints a page of a list. @throws SimfleetError USAGE for a column or field that there is not */
+export function answerList<Name extends string, T>(
+  output: Output,
+  page: { readonly [N in Name]: readonly T[] } & { readonly nextCursor?: string | null },
+  list: List<Name, T>,
+  { limit, columns: names, sort }: ListOptions,
+): void {
+  const items = page[list.name];
+  for (const name of [...(names ?? []), ...(sort === undefined ? [] : [sort.replace(/^-/, "")])]) {
+    assertKnown(name, list, items);
+  }
+  const shown = sorted(items, list, sort).slice(0, limit);
+  const columns = names?.map((name) => list.columns.find((column) => column.name === name) ?? { name });
+  output.answer({ ...page, [list.name]: shown }, (document) =>
+    listText((document as typeof page)[list.name], list, columns),
+  );
+  if (page.nextCursor && !output.isJson) output.say(`More: --cursor ${page.nextCursor}`);
+}
+
+/** @param columns default: those of the list */
+export function listText<T>(
+  items: readonly T[],
+  list: Pick<List<string, T>, "columns" | "empty" | "below">,
+  columns: readonly Column<T>[] = list.columns,
+): string {
+  if (items.length === 0) return list.empty;
+  const rows = items.map((item) => columns.map((column) => cellOf(valueOf(item, column))));
+  return [table(columns.map(headingOf), rows), ...(list.below?.(items) ?? [])].join("\n");
+}
+
+/** A value as text: `a=1 b=2` for an object, `-` for nothing. */
+export function cellText(value: unknown): string {
+  if (value === undefined || value === null || value === "") return "-";
+  if (typeof value === "string") return value;
+  if (Array.isArray(value)) return value.length === 0 ? "-" : value.map(cellText).join(", ");
+  if (typeof value !== "object") return JSON.stringify(value);
+  return Object.entries(value)
+    .map(([name, inner]) => `${name}=${cellText(inner)}`)
+    .join(" ");
+}
+
+function cellOf(value: unknown): string | number {
+  return typeof value === "number" ? value : cellText(value);
+}
+
+/** `speedClass` is headed SPEED CLASS, `counts.done` COUNTS DONE. */
+function headingOf({ name, heading }: Pick<Column<never>, "name" | "heading">): string {
+  return (heading ?? name)
+    .replaceAll(/([a-z])([A-Z])/g, "$1 $2")
+    .replaceAll(".", " ")
+    .toUpperCase();
+}
+
+function valueOf<T>(item: T, { name, value }: Column<T>): unknown {
+  return value === undefined ? fieldOf(item, name) : value(item);
+}
+
+/** A field, or with a dot a member of one. */
+function fieldOf(item: unknown, name: string): unknown {
+  if (typeof item !== "object" || item === null) return undefined;
+  if (Object.hasOwn(item, name)) return Reflect.get(item, name);
+  const dot = name.indexOf(".");
+  return dot < 0 ? undefined : fieldOf(Reflect.get(item, name.slice(0, dot)), name.slice(dot + 1));
+}
+
+/** Items without a value are the last ones in both orders. */
+function sorted<T>(items: readonly T[], { columns }: List<string, T>, sort: string | undefined): readonly T[] {
+  if (sort === undefined) return items;
+  const name = sort.replace(/^-/, "");
+  const sign = sort.startsWith("-") ? -1 : 1;
+  const column = columns.find((one) => one.name === name) ?? { name };
+  const keyed = items.map((item) => ({ item, key: valueOf(item, column) ?? undefined }));
+  return keyed
+    .toSorted((a, b) => {
+      if (a.key === undefined || b.key === undefined) return Number(a.key === undefined) - Number(b.key === undefined);
+      return sign * compared(a.key, b.key);
+    })
+    .map(({ item }) => item);
+}
+
+function compared(a: unknown, b: unknown): number {
+  if (typeof a === "number" && typeof b === "number") return a - b;
+  const [left, right] = [cellText(a), cellText(b)];
+  return left === right ? 0 : left < right ? -1 : 1;
+}
+
+/** Fields are known from the route, as members of an item, and as computed columns. @throws SimfleetError USAGE */
+function assertKnown<T>(name: string, list: List<string, T>, items: readonly T[]): void {
+  const fields = fieldsOfRoute(list);
+  const known = new Set([...list.columns.map((column) => column.name), ...fields]);
+  for (const item of items) for (const field of membersOf(item)) known.add(field);
+  // Of an empty list of SIMs, the fields are not known.
+  if (known.has(name) || (items.length === 0 && fields.length === 0)) return;
+  const names = [...known];
+  throw new SimfleetError(
+    "USAGE",
+    `There is no column ${name}.${suggestion(name, names)} Columns: ${names.toSorted().join(", ")}`,
+  );
+}
+
+function fieldsOfRoute({ route, name }: List<string, never>): readonly string[] {
+  const { shape } = route.answer as { shape?: Record<string, { element?: { shape?: object } }> };
+  return Object.keys(shape?.[name]?.element?.shape ?? {});
+}
+
+function membersOf(item: unknown): string[] {
+  if (typeof item !== "object" || item === null || Array.isArray(item)) return [];
+  return Object.entries(item).flatMap(([name, value]) => [
+    name,
+    ...membersOf(value).map((inner) => `${name}.${inner}`),
+  ]);
+}
+
+function asNames(text: string): string[] {
+  return text.split(",").map((name) => name.trim());
+}

@@ -1,0 +1,138 @@
+/**
+ * The end of every command that shows a run until it ends (`apply`, `runs resume`, `retry`, `undo`): the report with the
+ * most frequent reasons, the results file, and a last line that says the same as the exit code.
+ */
+import { basename, extname, join, resolve } from "node:path";
+import type { Client } from "#contract/client.ts";
+import { SimfleetError } from "#core/errors.ts";
+import { visible } from "#core/visible-text.ts";
+import { isRunOver } from "#fleet/run.ts";
+import type { Caller, Context } from "#cli/context.ts";
+import { type Output, grouped } from "#cli/output.ts";
+import { downloadResults, type RunReport } from "../contract.ts";
+import { exitCodeOf } from "../report.ts";
+import { writeResults } from "../results/results.ts";
+import { follow } from "./follow-run.ts";
+import { countsText, type Reason, runText } from "./run-text.ts";
+
+/**
+ * Shows a run until it ends and prints its report; writes its results if a path is given.
+ * @returns the exit code
+ */
+export async function showToEnd(options: {
+  caller: Caller;
+  output: Output;
+  context: Context;
+  run: Pick<RunReport, "runId" | "name">;
+  resultsPath?: string | undefined;
+}): Promise<number> {
+  const { caller, output, context, run, resultsPath } = options;
+  const { runId } = run;
+  const { interrupt } = context.io;
+  const resumeCommand = resumeCommandOf(run, resultsPath);
+  const { report, exitCode } = await follow({ ...caller, output, runId, interrupt, mode: "work", resumeCommand });
+  const isOver = report.finishedAt !== null;
+  const command = `simfleet runs results ${runId} --out FILE`;
+  const path = isOver ? resultsPath : undefined;
+  // The run is over whatever became of the file: its report comes first.
+  const unwritten = path === undefined ? undefined : await saveResults(path, { runId, command }, caller.client);
+  const isWritten = path !== undefined && unwritten === undefined;
+  const reasons = isOver && !output.isJson ? await topReasons(caller.client, report) : [];
+  output.answer(isWritten ? { ...report, results: path } : report, (shown) =>
+    isOver ? runText(shown, reasons) : countsText(shown),
+  );
+  if (!isOver) return exitCode;
+  if (unwritten === undefined) output.say(`Results: ${path ?? command}`);
+  output.say(conclusionOf(report));
+  if (unwritten === undefined) return exitCode;
+  output.say(`simfleet: ${unwritten.message}`);
+  return unwritten.exitCode;
+}
+
+/** The last line of a run that is over; it and the exit code come from the same counts. */
+function conclusionOf(report: RunReport): string {
+  const { done, skipped, total, ...others } = report.counts;
+  if (exitCodeOf(report) === 0) {
+    const what = skipped === 0 ? "done" : done === 0 ? "skipped" : "done or skipped";
+    return total === 1 ? `Success: the row is ${what}.` : `Success: all ${grouped(total)} rows are ${what}.`;
+  }
+  const parts = Object.entries(others).filter(([, count]) => count > 0);
+  const counts = parts.map(([outcome, count]) => `${grouped(count)} ${outcome}`).join(", ");
+  return `Not complete: ${counts}, of ${grouped(total)} ${total === 1 ? "row" : "rows"}.`;
+}
+
+/** @returns why the file could not be written; undefined if it was */
+async function saveResults(
+  path: string,
+  { runId, command }: { runId: string; command: string },
+  client: Client,
+): Promise<SimfleetError | undefined> {
+  try {
+    const lines = await client.call(downloadResults, { params: { runId }, query: { format: "csv" } });
+    await writeResults(path, lines, `No outcome is lost: write them to another path with ${command}`);
+    return undefined;
+  } catch (thrown) {
+    if (thrown instanceof SimfleetError && thrown.code === "RESULTS_NOT_WRITABLE") return thrown;
+    throw thrown;
+  }
+}
+
+/**
+ * `fleet.csv` -> `fleet.r-….results.csv`, in the folder. Undefined if the run has not the name of a file, as one that was
+ * selected by a filter.
+ */
+export function resultsPathOf({ runId, name }: Pick<RunReport, "runId" | "name">, folder = ""): string | undefined {
+  const file = basename(name.replace(/ \((?:retry|undo)\)$/, ""));
+  const isPlain = visible(file) === file && !file.startsWith(".");
+  if (folder === "" && !(isPlain && /.\.csv$/i.test(file))) return undefined;
+  return join(folder, `${basename(file, extname(file))}.${runId}.results.csv`);
+}
+
+/** With --out if the results would not get this path by themselves. */
+function resumeCommandOf(run: Pick<RunReport, "runId" | "name">, path: string | undefined): string {
+  const command = `simfleet runs resume ${run.runId}`;
+  if (path === undefined || resolve(path) === resolve(resultsPathOf(run) ?? "")) return command;
+  return `${command} --out ${/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`}`;
+}
+
+const explained = ["rejected", "failed", "unknown"] as const;
+const reasonsShown = 3;
+/** Reasons are counted in the first rows only, so that the end of a large run does not take long. */
+const mostRows = 20_000;
+
+/** The most frequent reasons of rows that are not done; none while the run is in progress. */
+export async function topReasons(client: Client, { runId, state, counts }: RunReport): Promise<readonly Reason[]> {
+  const outcomes = explained.filter((outcome) => counts[outcome] > 0);
+  if (outcomes.length === 0 || !isRunOver(state)) return [];
+  const found = new Map<string, Reason>();
+  let read = 0;
+  try {
+    const query = { format: "ndjson" as const, outcome: outcomes };
+    for await (const row of documentsOf(await client.call(downloadResults, { params: { runId }, query }))) {
+      const { outcome, reason } = row as Reason;
+      // Values of one row, such as a SIM ID, do not make a reason of their own.
+      const kind = reason.replaceAll(/"[^"]*"|\b\d{6,}\b/g, "…");
+      const key = `${outcome} ${kind}`;
+      const known = found.get(key);
+      found.set(key, { outcome, reason: known === undefined ? reason : kind, rows: (known?.rows ?? 0) + 1 });
+      read += 1;
+      if (read === mostRows) break;
+    }
+  } catch (thrown) {
+    // The report is complete without them, such as when the rows of an old run were removed.
+    if (!(thrown instanceof SimfleetError)) throw thrown;
+    return [];
+  }
+  return [...found.values()].toSorted((a, b) => b.rows - a.rows).slice(0, reasonsShown);
+}
+
+/** The documents of NDJSON that comes in pieces. */
+async function* documentsOf(pieces: AsyncIterable<string>): AsyncGenerator {
+  let rest = "";
+  for await (const piece of pieces) {
+    const lines = (rest + piece).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) if (line !== "") yield JSON.parse(line);
+  }
+  if (rest !== "") yield JSON.parse(rest);
+}

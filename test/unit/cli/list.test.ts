@@ -1,0 +1,80 @@
+/** What all lists have in common: columns, order and number of rows. */
+import { describe, expect, test } from "vitest";
+import { answerList, type List, type ListOptions } from "#cli/list.ts";
+import { Output } from "#cli/output.ts";
+import { listAudit } from "#jobs/audit/contract.ts";
+
+interface Item {
+  readonly at: string;
+  readonly who: string | null;
+  readonly counts: { readonly done: number };
+}
+
+const items: readonly Item[] = [
+  { at: "2026-11-20T08:00:00.000Z", who: "b", counts: { done: 900 } },
+  { at: "2026-11-20T09:00:00.000Z", who: null, counts: { done: 1_000 } },
+  { at: "2026-11-20T10:00:00.000Z", who: "a", counts: { done: 20 } },
+];
+
+const list: List<"entries", Item> = {
+  name: "entries",
+  route: listAudit,
+  empty: "None.",
+  columns: [{ name: "who" }, { name: "counts.done", heading: "done" }, { name: "half", value: halfOf }],
+};
+
+function halfOf({ counts }: Item): number {
+  return counts.done / 2;
+}
+
+function answer(options: ListOptions, { isJson = false, nextCursor = null as string | null } = {}) {
+  const written = { stdout: "", stderr: "" };
+  const output = new Output({
+    isJson,
+    stdout: { write: (text) => (written.stdout += text) },
+    stderr: { write: (text) => (written.stderr += text) },
+  });
+  answerList(output, { entries: items, nextCursor }, list, options);
+  return written;
+}
+
+describe("a list", () => {
+  test("shows its own columns, and the cursor of the next page", () => {
+    expect(answer({}, { nextCursor: "c-1" })).toEqual({
+      stdout: "WHO   DONE  HALF\nb      900   450\n-    1,000   500\na       20    10\n",
+      stderr: "More: --cursor c-1\n",
+    });
+  });
+
+  test("shows the columns of --columns: computed ones, fields, and members of fields", () => {
+    const { stdout } = answer({ columns: ["half", "counts.done", "counts"], limit: 1 });
+    expect(stdout).toBe("HALF  DONE  COUNTS\n 450   900  done=900\n");
+  });
+
+  test.each([
+    ["who", ["a", "b", "-"]],
+    ["-who", ["b", "a", "-"]],
+    ["counts.done", ["a", "b", "-"]],
+    ["-half", ["-", "b", "a"]],
+    ["-at", ["a", "-", "b"]],
+  ])("sorts by --sort %s, with rows without a value last", (sort, order) => {
+    const { stdout } = answer({ columns: ["who"], sort });
+    expect(stdout.trim().split("\n").slice(1)).toEqual(order);
+  });
+
+  test("sorts and limits the JSON document too, and leaves its items whole", () => {
+    const { stdout } = answer({ columns: ["who"], sort: "counts.done", limit: 1 }, { isJson: true });
+    expect(JSON.parse(stdout)).toEqual({ entries: [items[2]], nextCursor: null });
+  });
+
+  test.each([{ columns: ["whoo"] }, { sort: "-whoo" }])(
+    "rejects an unknown name in %o with a suggestion",
+    (options) => {
+      expect(() => answer(options)).toThrow(/^There is no column whoo\. Did you mean who\? Columns: .*counts\.done/);
+    },
+  );
+
+  test("knows a field of the route that none of its items has", () => {
+    expect(answer({ columns: ["exitCode"], limit: 1 }).stdout).toBe("EXIT CODE\n-\n");
+  });
+});

@@ -1,0 +1,35 @@
+/** What the help and the version load. Their time is measured by `npm run bench:startup`; this is what decides it. */
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+/** Prints the address of each module as it is loaded. */
+const hook = `
+  import { registerHooks } from "node:module";
+  import { writeSync } from "node:fs";
+  registerHooks({ load: (url, context, next) => (writeSync(2, url + "\\n"), next(url, context)) });
+`;
+
+function modulesOf(...args: readonly string[]): string[] {
+  const { stderr, status } = spawnSync(
+    process.execPath,
+    [
+      "--conditions=simfleet-source",
+      "--import",
+      `data:text/javascript,${encodeURIComponent(hook)}`,
+      "src/cli.ts",
+      ...args,
+    ],
+    { cwd: root, encoding: "utf8", env: { PATH: process.env.PATH ?? "" } },
+  );
+  expect(status).toBe(0);
+  return stderr.split("\n").filter((line) => line.startsWith("file:"));
+}
+
+test.each(["--help", "--version"])("%s loads no package but the one that parses the command line", (option) => {
+  const loaded = modulesOf(option);
+  const packages = new Set(loaded.flatMap((url) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? []));
+  expect([...packages].toSorted()).toEqual(["@commander-js/extra-typings", "commander"]);
+  expect(loaded.length).toBeLessThan(60);
+});

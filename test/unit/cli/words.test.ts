@@ -1,0 +1,80 @@
+/** Words that no command knows: errors with a suggestion, in one form, with exit code 2. */
+import { describe, expect, test } from "vitest";
+import { features } from "#features.ts";
+import { runProgram } from "#cli/program.ts";
+
+async function run(line: string): Promise<{ code: number; stdout: string; stderr: string }> {
+  const ended = { code: 0, stdout: "", stderr: "" };
+  const io = {
+    env: {},
+    stdout: { write: (text: string) => (ended.stdout += text) },
+    stderr: { write: (text: string) => (ended.stderr += text) },
+    stdin: process.stdin,
+    interrupt: new AbortController().signal,
+    setExitCode: (code: number) => {
+      ended.code = code;
+    },
+  };
+  await runProgram(line.split(" "), { io, features, version: "1.2.3", runWorker: () => Promise.resolve() });
+  return ended;
+}
+
+describe("an unknown word", () => {
+  test.each([
+    ["freezes", "Unknown command 'freezes'. Did you mean freeze?"],
+    ["freezes --help", "Unknown command 'freezes'. Did you mean freeze?"],
+    ["help freezes", "Unknown command 'freezes'. Did you mean freeze?"],
+    ["runs shwo --help", "Unknown command 'shwo'. Did you mean show?"],
+    ["runs help shwo", "Unknown command 'shwo'. Did you mean show?"],
+    ["runs list --limt 3", "Unknown option '--limt'. Did you mean --limit?"],
+    ["runs list extra", "Too many arguments for 'list'. Expected 0 arguments but got 1: extra."],
+    ["runs show", "Missing required argument 'run'."],
+    ["deliveries list --state faild", "Did you mean failed?"],
+    ["runs results r-1 --outcome fialed", "Did you mean failed?"],
+    ["events tail --type run.complted", "Did you mean run.completed?"],
+    ["sims changes --kind chnged", "Did you mean changed?"],
+    ["apply", "Missing argument 'file', or --where."],
+  ])("in `simfleet %s` is a one-line error with exit code 2", async (line, message) => {
+    const { code, stdout, stderr } = await run(line);
+    expect(stderr).toMatch(/^simfleet: .*\n$/);
+    expect(stderr).toContain(message);
+    expect(stderr).toMatch(/Add --help for the options\.\n$/);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  });
+
+  test("is an error document with --json", async () => {
+    const { code, stdout } = await run("runs list --limt 3 --json");
+    expect(JSON.parse(stdout)).toEqual({
+      error: { code: "USAGE", message: "Unknown option '--limt'. Did you mean --limit? Add --help for the options." },
+    });
+    expect(code).toBe(2);
+  });
+});
+
+describe("the help", () => {
+  test("lists every command under a heading and ends with exit code 0", async () => {
+    const { code, stdout, stderr } = await run("--help");
+    expect(stdout).toMatch(/\nChange SIMs:\n {2}plan .*\n {2}apply .*\n {2}runs .*\n/);
+    const names = features.flatMap(({ commands }) => Object.keys(commands ?? {}));
+    for (const name of [...names, "worker", "check", "tokens", "demo", "sandbox"]) {
+      expect(stdout).toContain(`\n  ${name} `);
+    }
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  });
+
+  test("goes to stderr with exit code 2 if a command lacks its second word", async () => {
+    const { code, stdout, stderr } = await run("runs");
+    expect(stderr).toContain("  resume [options] <run>");
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  });
+
+  test("of `apply` groups its options", async () => {
+    const { stdout } = await run("apply --help");
+    const headings = stdout.match(/^[A-Z][\w ]*:$/gm);
+    expect(headings).toEqual(["Arguments:", "What to change:", "Safety:", "Run:", "Common options:", "Example:"]);
+  });
+});
+
+test("--version prints the version", async () => {
+  expect(await run("--version")).toEqual({ code: 0, stdout: "1.2.3\n", stderr: "" });
+});

@@ -1,0 +1,147 @@
+/** The end of a command that follows a run: reasons, results file, and a last line that agrees with the exit code. */
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Client } from "#contract/client.ts";
+import { Context } from "#cli/context.ts";
+import { Output } from "#cli/output.ts";
+import { resultsPathOf, showToEnd, topReasons } from "#jobs/runs/commands/end-of-run.ts";
+import { downloadResults, type RunReport, showRun } from "#jobs/runs/contract.ts";
+import { assertCanWrite } from "#jobs/runs/results/results.ts";
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "end-"));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+const none = { done: 0, skipped: 0, rejected: 0, failed: 0, unknown: 0, cancelled: 0, pending: 0 };
+
+function reportOf(counts: Partial<RunReport["counts"]>, more: Partial<RunReport> = {}): RunReport {
+  const sum = Object.values(counts).reduce((total, count) => total + count, 0);
+  const at = "2026-11-20T08:00:00.000Z";
+  return {
+    runId: "r-1",
+    name: "fleet.csv",
+    state: "completed",
+    profile: "default",
+    operation: "set-speed-class",
+    counts: { ...none, total: sum, ...counts },
+    calls: sum,
+    throttled: 0,
+    startedAt: at,
+    finishedAt: at,
+    etaSeconds: null,
+    ...more,
+  };
+}
+
+/** A worker whose run has ended. */
+function clientOf(report: RunReport, rows: readonly { outcome: string; reason: string }[] = []): Client {
+  const call = (route: unknown, request?: { query?: { format?: string } }): unknown => {
+    if (route === showRun) return Promise.resolve(report);
+    expect(route).toBe(downloadResults);
+    if (request?.query?.format !== "ndjson") return Promise.resolve(pieces(["simId,outcome\n"]));
+    const text = rows.map((row) => `${JSON.stringify(row)}\n`).join("");
+    return Promise.resolve(pieces([text.slice(0, 7), text.slice(7)]));
+  };
+  return { call: call as Client["call"] };
+}
+
+async function* pieces(texts: readonly string[]): AsyncGenerator<string> {
+  for (const text of texts) yield await Promise.resolve(text);
+}
+
+async function shown(report: RunReport, resultsPath: string): Promise<{ code: number; stdout: string; last: string }> {
+  const written = { stdout: "", stderr: "" };
+  const stdout = { write: (text: string) => (written.stdout += text) };
+  const stderr = { write: (text: string) => (written.stderr += text) };
+  const io = {
+    ...{ env: {}, stdout, stderr, stdin: process.stdin, interrupt: new AbortController().signal },
+    setExitCode: () => undefined,
+  };
+  const eventSource = (): never => {
+    throw new Error("not used");
+  };
+  const code = await showToEnd({
+    caller: { client: clientOf(report), app: undefined, profile: undefined, eventSource },
+    output: new Output({ isJson: false, stdout, stderr }),
+    context: new Context(io, []),
+    run: report,
+    resultsPath,
+  });
+  return { code, stdout: written.stdout, last: written.stderr.trimEnd().split("\n").at(-1) ?? "" };
+}
+
+describe("the last line of a command that follows a run", () => {
+  test.each([
+    [{ done: 1 }, 0, "Success: the row is done."],
+    [{ done: 1_200, skipped: 34 }, 0, "Success: all 1,234 rows are done or skipped."],
+    [{ skipped: 3 }, 0, "Success: all 3 rows are skipped."],
+    [{ done: 46, rejected: 15 }, 1, "Not complete: 15 rejected, of 61 rows."],
+    [{ done: 1, failed: 2, cancelled: 3 }, 1, "Not complete: 2 failed, 3 cancelled, of 6 rows."],
+    [{ unknown: 1 }, 1, "Not complete: 1 unknown, of 1 row."],
+  ])("after the counts %o agrees with exit code %d", async (counts, code, last) => {
+    const path = join(folder, "results.csv");
+    expect(await shown(reportOf(counts), path)).toMatchObject({ code, last });
+    expect(await readFile(path, "utf8")).toBe("simId,outcome\n");
+  });
+
+  test("is the error if the results cannot be written", async () => {
+    const { code, last, stdout } = await shown(reportOf({ done: 1 }), join(folder, "nowhere", "results.csv"));
+    expect(code).toBe(4);
+    expect(last).toMatch(/^simfleet: .*results\.csv could not be written: .* simfleet runs results r-1 --out FILE$/);
+    expect(stdout).toContain("1 rows: 1 done");
+  });
+});
+
+describe("the most frequent reasons", () => {
+  test("count rows whose reasons differ by a value only as one", async () => {
+    const rows = [
+      ...["8942310410007115539", "8942310410007115547"].map((sim) => ({
+        outcome: "rejected",
+        reason: `There is no SIM ${sim}.`,
+      })),
+      { outcome: "failed", reason: "No answer within 10 s." },
+      ...Array.from({ length: 3 }, () => ({ outcome: "failed", reason: "Internal error (500)." })),
+      { outcome: "rejected", reason: '"s1 fast!" is not a class' },
+    ];
+    expect(await topReasons(clientOf(reportOf({}), rows), reportOf({ rejected: 3, failed: 4 }))).toEqual([
+      { outcome: "failed", reason: "Internal error (500).", rows: 3 },
+      { outcome: "rejected", reason: "There is no SIM ….", rows: 2 },
+      { outcome: "failed", reason: "No answer within 10 s.", rows: 1 },
+    ]);
+  });
+
+  test("are not read while a run is in progress, or if every row is done", async () => {
+    const client = { call: () => Promise.reject(new Error("not expected")) } as unknown as Client;
+    expect(await topReasons(client, reportOf({ done: 3 }))).toEqual([]);
+    expect(await topReasons(client, reportOf({ failed: 3 }, { state: "running" }))).toEqual([]);
+  });
+});
+
+describe("the path of the results", () => {
+  test.each([
+    ["fleet.csv", "fleet.r-1.results.csv"],
+    ["fleet.csv (retry)", "fleet.r-1.results.csv"],
+    ["../../etc/fleet.csv", "fleet.r-1.results.csv"],
+    ["tags.site=berlin", undefined],
+    [".csv", undefined],
+    ["..", undefined],
+    ["a\u001B[31m.csv", undefined],
+  ])("of a run named %j that is resumed is %s", (name, path) => {
+    expect(resultsPathOf({ runId: "r-1", name })).toBe(path);
+  });
+
+  test("is refused before anything starts if nobody can write to it", async () => {
+    await expect(assertCanWrite(join(folder, "nowhere", "a.csv"))).rejects.toMatchObject({
+      code: "RESULTS_NOT_WRITABLE",
+      message: expect.stringMatching(/nowhere.*Nothing was started; choose another path with --out$/) as string,
+    });
+    await expect(assertCanWrite(folder)).rejects.toThrow("it is a folder");
+    await assertCanWrite(join(folder, "a.csv"));
+    await assertCanWrite("/dev/null");
+    await assertCanWrite(undefined);
+  });
+});

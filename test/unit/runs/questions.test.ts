@@ -1,0 +1,34 @@
+/** What commands ask before a run, and the reason of a run that a signal pauses. */
+import { expect, test } from "vitest";
+import { changesQuestion } from "#jobs/runs/commands/apply.ts";
+import { stopReason } from "#jobs/runs/commands/follow-run.ts";
+import { undoQuestion } from "#jobs/runs/commands/undo.ts";
+
+const verdicts = { change: 13, unchanged: 46, unknown: 2, duplicate: 0, conflict: 0, "not-allowed": 0, invalid: 0 };
+
+test.each([
+  [61, 46, false, "Make 15 changes? (46 more calls change nothing; --skip-unchanged leaves them out)"],
+  [2, 1, false, "Make 1 change? (1 more call changes nothing; --skip-unchanged leaves them out)"],
+  [15, 46, true, "Make 15 changes?"],
+  [1_500, 0, false, "Make 1,500 changes?"],
+])(
+  "a plan of %d calls, %d of them unchanged, asks about the changes alone",
+  (calls, unchanged, skipUnchanged, text) => {
+    expect(changesQuestion({ calls, verdicts: { ...verdicts, unchanged } }, { skipUnchanged })).toBe(text);
+  },
+);
+
+test.each([
+  [735, 893, "Restore the previous state of 735 SIMs? (158 other rows stay as they are)"],
+  [1, 2, "Restore the previous state of 1 SIM? (1 other row stays as it is)"],
+  [51, 51, "Restore the previous state of 51 SIMs?"],
+])("an undo of %d SIMs of %d rows asks about those that it restores", (calls, total, text) => {
+  expect(undoQuestion({ calls, total })).toBe(text);
+});
+
+test.each([
+  [new Error("stopped by SIGTERM"), "stopped by SIGTERM"],
+  [new Error("stopped by SIGINT"), "stopped with Ctrl-C"],
+])("a run that is paused by %s says so", (reason, text) => {
+  expect(stopReason(AbortSignal.abort(reason))).toBe(text);
+});
