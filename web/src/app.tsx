@@ -9,9 +9,11 @@ import { Side } from "./side.tsx";
 import { Audit } from "./views/audit.tsx";
 import { Credentials } from "./views/credentials.tsx";
 import { Events } from "./views/events.tsx";
+import { Explorer } from "./views/explorer/explorer.tsx";
 import { Fleet } from "./views/fleet.tsx";
 import { Freezes } from "./views/freezes.tsx";
 import { FrozenNotice } from "./views/frozen.tsx";
+import { Missing } from "./views/missing.tsx";
 import { NewRun } from "./views/new-run.tsx";
 import { Quota } from "./views/quota.tsx";
 import { RunView } from "./views/run.tsx";
@@ -59,7 +61,7 @@ function Current(): JSX.Element {
     case "fleet":
       return <Fleet />;
     case "sims":
-      return id === undefined ? <Fleet /> : <SimView key={id} sim={id} of={query.profile} />;
+      return id === undefined ? <Explorer /> : <SimView key={id} sim={id} of={query.profile} />;
     case "new":
       return <NewRun key={query.where} where={query.where ?? ""} />;
     case "runs":
@@ -76,5 +78,7 @@ function Current(): JSX.Element {
       return <Events />;
     case "audit":
       return <Audit />;
+    case "missing":
+      return <Missing />;
   }
 }

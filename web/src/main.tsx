@@ -8,6 +8,7 @@ import "./styles/tables.css";
 import "./styles/notices.css";
 import "./styles/forms.css";
 import "./styles/views.css";
+import "./styles/explorer.css";
 import { App } from "./app.tsx";
 import { followAddress } from "./place.ts";
 import { followToken } from "./session.ts";

@@ -56,8 +56,7 @@ const themeWords: Readonly<Record<Theme, string>> = {
 };
 
 function Navigation(): JSX.Element {
-  // A SIM belongs to the fleet.
-  const current = place.value.view === "sims" ? "fleet" : place.value.view;
+  const current = place.value.view;
   return (
     <nav aria-label="Views">
       <ul>

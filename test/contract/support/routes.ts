@@ -93,6 +93,8 @@ export const routes: Readonly<Record<string, Route>> = {
     example: ({ planId }) => ({ path: `/v1/plans/${planId}` }),
   },
   "GET /v1/sims": get("/v1/sims?where=speedClass%20exists&limit=3"),
+  "GET /v1/sims/count": get("/v1/sims/count?where=speedClass%20exists&search=89"),
+  "GET /v1/sims/fields": get("/v1/sims/fields"),
   "GET /v1/sims/export": get("/v1/sims/export?format=csv"),
   "GET /v1/sims/{sim}": {
     role: "viewer",

@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 
 const paths = {
   fleet: "M5 2.5h6.5L15 6v11.5H5zM7.5 9.5h5v5h-5zM7.5 12h5M10 9.5v5",
+  sims: "M3 5h14M3 10h14M3 15h14M7 3v14",
   new: "M10 4v12M4 10h12",
   runs: "M6 4.5v11l9-5.5-9-5.5Z",
   quota: "M3.5 14a7 7 0 1 1 13 0M10 11.5l3.2-4",

@@ -9,7 +9,15 @@ export type { Me } from "#contract/me.ts";
 export type { ProfileReport } from "#jobs/profiles/contract.ts";
 export type { AuditEntry } from "#jobs/audit/contract.ts";
 export type { FreezeReport, FreezeTimeReport } from "#jobs/freezes/contract.ts";
-export type { Change, FleetPoint, FleetReport, SimDocument, SyncReport } from "#jobs/inventory/contract.ts";
+export type {
+  Change,
+  FleetPoint,
+  FleetReport,
+  SimCount,
+  SimDocument,
+  SimField,
+  SyncReport,
+} from "#jobs/inventory/contract.ts";
 export type { OperationReport } from "#jobs/operations/contract.ts";
 export type { BucketReport } from "#jobs/quota/contract.ts";
 export type { ScheduleReport } from "#jobs/schedules/contract.ts";
