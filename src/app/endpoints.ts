@@ -1,7 +1,7 @@
 /** The endpoints of all features: the server mounts them, and commands call them in their own process. */
 import type { Endpoint } from "#contract/route.ts";
 import type { Clock } from "#core/time.ts";
-import type { BucketWindow } from "#jobs/quota/contract.ts";
+import type { SeenCalls } from "#jobs/quota/report.ts";
 import type { PlanStore } from "#jobs/runs/plan/plan-store.ts";
 import type { App } from "./app.ts";
 
@@ -12,8 +12,8 @@ export interface EndpointDeps {
   readonly clock: Clock;
   /** What carries out the calls: a worker, or a command that may leave the work to one. */
   readonly process: "worker" | "command";
-  /** Recent periods of a bucket; only a worker takes samples. */
-  readonly windowsOf: (bucket: string) => readonly BucketWindow[];
+  /** Recent calls of a bucket; only a worker takes samples. */
+  readonly seenCalls: (bucket: string) => SeenCalls;
 }
 
 /** A feature as far as its routes are concerned. */

@@ -162,7 +162,7 @@ export class Context {
     const endpoints = endpointsOf(this.features, app, {
       plans,
       clock: systemClock,
-      windowsOf: () => [],
+      seenCalls: () => ({ windows: [], today: undefined, periodMs: app.config.limits.periodMs }),
       process: "command",
     });
     const eventSource: Caller["eventSource"] = (selection) => localEvents(app, selection, this.io.interrupt);

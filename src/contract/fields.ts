@@ -46,6 +46,13 @@ export const entryCursor = z
 
 export const since = z.iso.datetime({ offset: true }).optional().describe("not older than this instant");
 
+export const until = z.iso.datetime({ offset: true }).optional().describe("older than this instant");
+
+/** The id of an entry of a stream that only older entries than `until` come after. */
+export function cursorBefore(given: string | undefined): string | undefined {
+  return given === undefined ? undefined : `${Date.parse(given)}-0`;
+}
+
 /** `true` or `false`, in a query. */
 export const flag = z.enum(["true", "false"]).optional();
 

@@ -4,7 +4,7 @@ import { quotaEndpoints } from "./endpoints.ts";
 
 export const quota: Feature = {
   name: "quota",
-  endpoints: (app, { windowsOf }) => quotaEndpoints({ buckets: () => app.runs.buckets(), windowsOf }),
+  endpoints: (app, { seenCalls }) => quotaEndpoints({ buckets: () => app.runs.buckets(), seenCalls }),
   commands: {
     quota: async (context) => (await import("./commands.ts")).quotaCommand(context),
   },
