@@ -1,10 +1,12 @@
 /** The layout of the page and its current view. Without a session, every address shows the sign-in form. */
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { Palette } from "./palette.tsx";
 import { QuestionDialog } from "./parts/question.tsx";
 import { Toasts } from "./parts/toasts.tsx";
 import { place } from "./place.ts";
 import { profile, session } from "./session.ts";
+import { ShortcutList } from "./shortcuts.tsx";
 import { Side } from "./side.tsx";
 import { Audit } from "./views/audit.tsx";
 import { Credentials } from "./views/credentials.tsx";
@@ -15,6 +17,7 @@ import { Freezes } from "./views/freezes.tsx";
 import { FrozenNotice } from "./views/frozen.tsx";
 import { Missing } from "./views/missing.tsx";
 import { NewRun } from "./views/new-run.tsx";
+import { Overview } from "./views/overview.tsx";
 import { Quota } from "./views/quota.tsx";
 import { RunView } from "./views/run.tsx";
 import { Runs } from "./views/runs.tsx";
@@ -26,6 +29,8 @@ export function App(): JSX.Element {
   return (
     <>
       {session.value === undefined ? <SignIn /> : <Frame />}
+      {session.value !== undefined && <Palette />}
+      {session.value !== undefined && <ShortcutList />}
       <QuestionDialog />
       <Toasts />
     </>
@@ -58,6 +63,8 @@ function Frame(): JSX.Element {
 function Current(): JSX.Element {
   const { view, id, query } = place.value;
   switch (view) {
+    case "overview":
+      return <Overview />;
     case "fleet":
       return <Fleet />;
     case "sims":

@@ -11,8 +11,8 @@ describe("dashboard URLs", () => {
     expect(routeOf(href)).toEqual({ view: "runs", id: "r-1/ü?#", query: { outcome: "failed", where: "tags.a=b & c" } });
   });
 
-  it("a dashboard URL without a view leads to the fleet, and one of no view to a page that says so", () => {
-    for (const hash of ["", "#", "#/", "#/?where=x"]) expect(routeOf(hash).view).toBe("fleet");
+  it("a dashboard URL without a view leads to the overview, and one of no view to a page that says so", () => {
+    for (const hash of ["", "#", "#/", "#/?where=x"]) expect(routeOf(hash).view).toBe("overview");
     for (const hash of ["#/elsewhere/x", "#nonsense", "#/missing"]) expect(routeOf(hash).view).toBe("missing");
   });
 

@@ -2,7 +2,7 @@
 
 /** Those of the navigation. */
 export const mainViews = [
-  ...(["fleet", "sims", "new", "runs", "quota", "credentials"] as const),
+  ...(["overview", "fleet", "sims", "new", "runs", "quota", "credentials"] as const),
   ...(["schedules", "freezes", "events", "audit"] as const),
 ] as const;
 export type MainView = (typeof mainViews)[number];
@@ -17,6 +17,7 @@ export interface Route {
 }
 
 export const viewTitles: Readonly<Record<View, string>> = {
+  overview: "Overview",
   fleet: "Fleet",
   new: "New run",
   runs: "Runs",
@@ -33,11 +34,11 @@ export const viewTitles: Readonly<Record<View, string>> = {
 /** What one object of a view is called. */
 const nouns: Partial<Record<View, string>> = { runs: "Run", sims: "SIM" };
 
-/** The route of an address; the fleet if it has none. */
+/** The route of an address; the overview if it has none. */
 export function routeOf(hash: string): Route {
   const [path = "", search = ""] = hash.replace(/^#?\/?/, "").split("?", 2);
   const [first = "", second] = path.split("/", 2).map(decoded);
-  const view = first === "" ? "fleet" : (mainViews.find((name) => name === first) ?? "missing");
+  const view = first === "" ? "overview" : (mainViews.find((name) => name === first) ?? "missing");
   const query = Object.fromEntries(new URLSearchParams(search));
   return second === undefined || second === "" ? { view, query } : { view, id: second, query };
 }

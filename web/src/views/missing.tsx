@@ -11,7 +11,7 @@ export function Missing(): JSX.Element {
       <Notice kind="warn">
         <b>{text.missing}</b>
         <span>
-          {text.missingHint} <a href={hrefOf("fleet")}>{viewTitles.fleet}</a>
+          {text.missingHint} <a href={hrefOf("overview")}>{viewTitles.overview}</a>
         </span>
       </Notice>
     </View>

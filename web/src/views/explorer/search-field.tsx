@@ -19,7 +19,7 @@ export function useCount(shown: Shown | undefined): Live<SimCount> {
 }
 
 /** A value once it has not changed for a while. */
-function useSettled<T>(value: T, ms: number): T {
+export function useSettled<T>(value: T, ms: number): T {
   const [settled, settle] = useState(value);
   useEffect(() => {
     const timer = setTimeout(() => settle(value), ms);

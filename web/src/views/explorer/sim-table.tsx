@@ -115,7 +115,7 @@ function Header({ name, sort, sortable, onSort }: SimTableProps & { name: string
     <th scope="col" aria-sort={order ?? "none"}>
       <button type="button" class="sort" title={text.sortBy(name)} onClick={() => onSort(name)}>
         {name}
-        <span aria-hidden="true">{order === "ascending" ? " ↑" : order === "descending" ? " ↓" : ""}</span>
+        <span aria-hidden="true">{order === "ascending" ? " ↑" : order === "descending" ? " ↓" : " ↕"}</span>
       </button>
     </th>
   );
