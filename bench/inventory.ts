@@ -7,8 +7,9 @@
  *   npm run bench:inventory -- --sims 100000 --only a,d --rounds 5
  *
  * a: sync and bare loop   b: memory of sync and export   c: Redis per SIM   d: filters   e: plans
+ * f: pages of the SIM explorer: sorted, searched, counted
  *
- * `--sims` is the size of the fleet in c and d, and the largest in b and e; a reads `--pages-of` SIMs, in pages of
+ * `--sims` is the size of the fleet in c, d and f, and the largest in b and e; a reads `--pages-of` SIMs, in pages of
  * `--limits`, from a platform that responds after `--latency` ms: with 0, only the work of the two is compared.
  */
 import { mkdtemp, open, rm } from "node:fs/promises";
@@ -31,12 +32,13 @@ import { SyncLog } from "#jobs/inventory/store/sync-record.ts";
 import type { ListedSims } from "#jobs/inventory/records/page-encoder.ts";
 import { createLogger } from "#telemetry/logger.ts";
 import { bytesOfKeys, cpuSecondsOf, cpuSecondsOfRedis, runMeasured, usedMemory } from "./memory.ts";
+import { explorerRows } from "./explorer-rows.ts";
 import { startSandboxProcess } from "./simfleet-process.ts";
 
 const { values } = parseArgs({
   options: {
     sims: { type: "string", default: "1000000" },
-    only: { type: "string", default: "a,b,c,d,e" },
+    only: { type: "string", default: "a,b,c,d,e,f" },
     rounds: { type: "string", default: "3" },
     "pages-of": { type: "string", default: "100000" },
     limits: { type: "string", default: "1000,100" },
@@ -181,7 +183,7 @@ async function forget(profile: string): Promise<void> {
 
 /** Syncs a fleet of each size and takes the requested measurements. */
 async function measureSizes(): Promise<void> {
-  const tables: Record<"b" | "c" | "d" | "e", Table> = { b: [], c: [], d: [], e: [] };
+  const tables: Record<"b" | "c" | "d" | "e" | "f", Table> = { b: [], c: [], d: [], e: [], f: [] };
   for (const sims of deps.has("b") || deps.has("e") ? sizes : [most]) {
     await withFleet({ sims, profile: `s-${sims}` }, async (env) => {
       const before = await usedMemory(redis);
@@ -191,6 +193,8 @@ async function measureSizes(): Promise<void> {
         tables.c.push(await bytesRow("a fleet of the sandbox", `s-${sims}`, { before, sims }));
       }
       if (sims === most && deps.has("d")) tables.d.push(...(await filterRows(env, sims)));
+      if (sims === most && deps.has("f"))
+        tables.f.push(...(await explorerRows(env, { fleet: sandboxFleet(sims), sims, rounds: rounds.length })));
       if (sims >= Math.min(100_000, most) && deps.has("e")) tables.e.push(await planRow(env, sims));
     });
     await forget(`s-${sims}`);
@@ -200,6 +204,7 @@ async function measureSizes(): Promise<void> {
   show("c: bytes of Redis per SIM", tables.c);
   show(`d: time of a filter among ${most} SIMs`, tables.d);
   show("e: plan of a file", tables.e);
+  show(`f: answers to the SIM explorer for ${most} SIMs`, tables.f);
 }
 
 function show(title: string, table: Table): void {
@@ -367,7 +372,7 @@ async function planRow(env: Environment, sims: number): Promise<Table[number]> {
 
 try {
   if (deps.has("a")) await compareSpeed();
-  if (["b", "c", "d", "e"].some((part) => deps.has(part))) await measureSizes();
+  if (["b", "c", "d", "e", "f"].some((part) => deps.has(part))) await measureSizes();
 } finally {
   await connections.close();
   await embedded.close();

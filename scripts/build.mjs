@@ -2,9 +2,21 @@
 // to the same locations, and bundles the dashboard of web/ into dist/web. A failed build leaves the previous dist/
 // unchanged, so that a running checkout keeps its commands.
 import { spawnSync } from "node:child_process";
-import { chmodSync, cpSync, existsSync, globSync, mkdirSync, renameSync, rmSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const compiler = join(root, "node_modules", "typescript", "bin", "tsc");
@@ -34,11 +46,21 @@ try {
   // Without its sources, as in a check of the rest alone, the worker reports that there is no dashboard.
   if (existsSync(join(root, "web"))) {
     await build({ ...dashboard, build: { ...dashboard.build, outDir: join(fresh, "web") }, logLevel: "warn" });
+    compressAssets(join(fresh, "web", "assets"));
   }
 } catch (thrown) {
   rmSync(fresh, { recursive: true, force: true });
   throw thrown;
 }
+/** Compressed once here, so that the worker sends a file as it is; it picks one by the request's Accept-Encoding. */
+function compressAssets(folder) {
+  for (const name of readdirSync(folder)) {
+    const content = readFileSync(join(folder, name));
+    writeFileSync(join(folder, `${name}.gz`), gzipSync(content, { level: 9 }));
+    writeFileSync(join(folder, `${name}.br`), brotliCompressSync(content));
+  }
+}
+
 const dist = join(root, "dist");
 rmSync(dist, { recursive: true, force: true });
 renameSync(fresh, dist);

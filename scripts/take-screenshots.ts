@@ -1,17 +1,23 @@
 /**
  * Takes the screenshots of the dashboard for the README and docs/dashboard.md, as docs/pictures/dashboard-*.png: a
  * sandbox, a worker from dist/ and a run in progress, in the browser of the tests. `npm run screenshots`
+ *
+ * `npm run screenshots -- --all FOLDER` takes every page into a folder instead: light and dark, wide and narrow, full,
+ * empty, loading, broken and read-only (every-look.ts).
  */
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
 import type { Page } from "playwright-core";
 import { startSandbox } from "#sandbox/server.ts";
 import { RunningProcess } from "../test/e2e/support/process.ts";
 import { type Look, openBrowser, WatchedPage } from "../test/web/support/browser.ts";
 import { writeFixtures, environmentFixtures, sandboxFixtures, tokens } from "../test/web/support/fixtures.ts";
+
+import { takeEveryLook } from "./every-look.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 const pictures = join(root, "docs", "pictures");
@@ -71,34 +77,49 @@ const sandbox = await startSandbox({
   periodSeconds: quota.periodSeconds,
   latencyMs: [15, 60],
 });
-writeFixtures({ folder, sandbox });
-const worker = new RunningProcess({
-  program: process.execPath,
-  args: [join(root, "dist", "cli.js"), "worker"],
-  cwd: folder,
-  env: {
-    ...{ PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? folder },
-    SIMFLEET_DATA_DIR: join(folder, "data"),
-    SIMFLEET_HTTP_PORT: "0",
-    SIMFLEET_ENDPOINT_GLOBAL: sandbox.url,
-    SIMFLEET_AUTH_KEY_ID: sandbox.options.authKeyId,
-    SIMFLEET_AUTH_KEY: sandbox.options.authKey,
-    SIMFLEET_RATE_PERIOD_SECONDS: String(quota.periodSeconds),
-    SIMFLEET_RESERVE: "0.1",
-    ...environmentFixtures,
-  },
-});
+const { values: options } = parseArgs({ options: { all: { type: "string" } } });
+const fullConfiguration = writeFixtures({ folder, sandbox });
+// A worker that has nothing but its tokens.
+const emptyFolder = mkdtempSync(join(tmpdir(), "simfleet-empty-"));
+const [, tokenLines = ""] = /^(http:\n(?: .*\n)+)/m.exec(fullConfiguration) ?? [];
+writeFileSync(join(emptyFolder, "simfleet.yaml"), tokenLines, { mode: 0o600 });
+const workers = (options.all === undefined ? [folder] : [folder, emptyFolder]).map(startWorker);
 try {
-  const [, origin = ""] = await worker.said(/"http":"(http:[^"]+)"/);
-  await takeAll(origin);
+  const origins: string[] = [];
+  for (const worker of workers) {
+    const [, origin = ""] = await worker.said(/"http":"(http:[^"]+)"/);
+    origins.push(origin);
+  }
+  const [origin = "", emptyOrigin = ""] = origins;
+  await takeAll(origin, emptyOrigin);
 } finally {
-  worker.kill("SIGTERM");
-  await worker.ended;
+  for (const worker of workers) worker.kill("SIGTERM");
+  await Promise.all(workers.map(({ ended }) => ended));
   await sandbox.close();
-  rmSync(folder, { recursive: true, force: true });
+  for (const place of [folder, emptyFolder]) rmSync(place, { recursive: true, force: true });
 }
 
-async function takeAll(origin: string): Promise<void> {
+function startWorker(cwd: string): RunningProcess {
+  return new RunningProcess({
+    program: process.execPath,
+    args: [join(root, "dist", "cli.js"), "worker"],
+    cwd,
+    env: {
+      ...{ PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? cwd },
+      SIMFLEET_DATA_DIR: join(cwd, "data"),
+      SIMFLEET_HTTP_PORT: "0",
+      SIMFLEET_ENDPOINT_GLOBAL: sandbox.url,
+      SIMFLEET_AUTH_KEY_ID: sandbox.options.authKeyId,
+      SIMFLEET_AUTH_KEY: sandbox.options.authKey,
+      SIMFLEET_RATE_PERIOD_SECONDS: String(quota.periodSeconds),
+      SIMFLEET_RESERVE: "0.1",
+      SIMFLEET_HTTP_REQUESTS_PER_MINUTE: "1000000",
+      ...environmentFixtures,
+    },
+  });
+}
+
+async function takeAll(origin: string, emptyOrigin: string): Promise<void> {
   const ask = async (path: string, body?: string): Promise<Record<string, unknown>> => {
     const headers = {
       authorization: `Bearer ${tokens.operator}`,
@@ -118,6 +139,11 @@ async function takeAll(origin: string): Promise<void> {
   mkdirSync(pictures, { recursive: true });
   const browser = await openBrowser();
   try {
+    if (options.all !== undefined) {
+      const [runId, sim] = [String(run.runId), sandbox.state.sims.simIdAt(3)];
+      await takeEveryLook(browser, { folder: options.all, origin, emptyOrigin, runId, sim });
+      return;
+    }
     for (const picture of taken) {
       await using watched = await WatchedPage.open(browser, origin, picture.poll);
       const { page } = watched;

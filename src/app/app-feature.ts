@@ -2,7 +2,7 @@
 import type { Endpoint } from "#contract/route.ts";
 import type { Incident, Working } from "#engine/queue/working.ts";
 import type { Clock } from "#core/time.ts";
-import type { BucketWindow } from "#jobs/quota/contract.ts";
+import type { SeenCalls } from "#jobs/quota/report.ts";
 import type { PlanStore } from "#jobs/runs/plan/plan-store.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import type { App } from "./app.ts";
@@ -14,8 +14,8 @@ export interface EndpointDeps {
   readonly clock: Clock;
   /** What carries out the calls: a worker, or a command that may leave the work to one. */
   readonly process: "worker" | "command";
-  /** Recent periods of a bucket; only a worker takes samples. */
-  readonly windowsOf: (bucket: string) => readonly BucketWindow[];
+  /** What this process has seen of a bucket's calls; only a worker takes samples. */
+  readonly seenCalls: (bucket: string) => SeenCalls;
 }
 
 export interface WorkDeps {

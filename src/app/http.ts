@@ -16,7 +16,7 @@ import { Seal } from "#engine/seal.ts";
 import { Access } from "#http/auth/access.ts";
 import { AuthFailures } from "#http/auth/auth-failures.ts";
 import { BucketWindows } from "#http/monitoring/bucket-windows.ts";
-import type { BucketWindow } from "#jobs/quota/contract.ts";
+import type { SeenCalls } from "#jobs/quota/report.ts";
 import { EventStreams } from "#http/events/event-streams.ts";
 import type { Health } from "#http/monitoring/health.ts";
 import { JwtReader } from "#http/auth/jwt.ts";
@@ -58,9 +58,13 @@ export async function openHttp(deps: {
   const sessions = new QueueSessions({ clock, isPlain: isLoopback(host), access });
   const authFailures = new AuthFailures({ clock, mostPerMinute: config.http.authFailuresPerMinute });
   const shared = { spool, plans, streams, sessions, authFailures };
-  const windowsOf = (bucket: string): readonly BucketWindow[] => windows.of(bucket);
+  const seenCalls = (bucket: string): SeenCalls => ({
+    windows: windows.of(bucket),
+    today: windows.today(bucket),
+    periodMs: config.limits.periodMs,
+  });
   const endpoints = [
-    ...(await endpointsOf(features, app, { plans, clock, windowsOf, process: "worker" })),
+    ...(await endpointsOf(features, app, { plans, clock, seenCalls, process: "worker" })),
     planRowsEndpoint({ runs: app.runs, plans }),
   ];
   const control = { app, endpoints, config, access, clock, logger, version, ...shared };

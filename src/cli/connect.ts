@@ -65,7 +65,7 @@ export async function localCaller({ features, actor, io: { interrupt } }: Comman
   const endpoints = await endpointsOf(features, app, {
     plans: onePlan(systemClock),
     clock: systemClock,
-    windowsOf: () => [],
+    seenCalls: () => ({ windows: [], today: undefined, periodMs: app.config.limits.periodMs }),
     process: "command",
   });
   return {

@@ -57,6 +57,13 @@ export const since = z
   .optional()
   .describe("not older than this: an instant with its offset, or an age such as 90m, 24h or 7d");
 
+export const until = z.iso.datetime({ offset: true }).optional().describe("older than this instant");
+
+/** The id of an entry of a stream that only older entries than `until` come after. */
+export function cursorBefore(given: string | undefined): string | undefined {
+  return given === undefined ? undefined : `${Date.parse(given)}-0`;
+}
+
 /** `true` or `false`, in a query. */
 export const flag = z.enum(["true", "false"]).optional();
 

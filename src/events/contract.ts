@@ -1,6 +1,6 @@
 /** The route of events. */
 import { z } from "zod";
-import { entryCursor, instant, ofPage, ofProfile, pageOf, several, since } from "#contract/fields.ts";
+import { entryCursor, id, instant, ofPage, ofProfile, pageOf, several, since, until } from "#contract/fields.ts";
 import { route } from "#contract/route.ts";
 import { eventTypes } from "./event.ts";
 import { typesMeantBy } from "./event-pattern.ts";
@@ -31,6 +31,15 @@ export const listEvents = route({
   summary: "List events, newest first; of all profiles unless one is given",
   description:
     "With `Accept: text/event-stream` events are streamed as they happen; `Last-Event-ID` continues after an event, `since` after a time. A stream has no pages.",
-  query: z.strictObject({ ...ofProfile, ...ofPage, cursor: entryCursor, since, type: several(knownType) }),
+  query: z.strictObject({
+    ...ofProfile,
+    ...ofPage,
+    cursor: entryCursor,
+    since,
+    until,
+    type: several(knownType),
+    by: id.optional().describe("who did it, as in the events: `token:anna`"),
+    cause: id.optional().describe("the run, sync or rotation that caused it"),
+  }),
   answer: pageOf("events", eventDocument),
 });

@@ -32,6 +32,7 @@ export async function addDashboard(
         immutable: true,
         maxAge: "365d",
         index: false,
+        preCompressed: true,
       });
     });
     await server.register(fastifyStatic, { root: folder, serve: false });

@@ -109,6 +109,26 @@ describe("the audit log", () => {
     expect(pages.map(({ result, status }) => [result, status])).toEqual(Array.from({ length: 5 }, () => ["done", 200]));
     expect(new Set(pages.map(({ requestId }) => requestId)).size).toBe(5);
   });
+
+  test("the audit log is filtered by person and time, and exported as CSV", async () => {
+    await using harness = await ControlHarness.open();
+    await harness.ask("/v1/freeze", { as: "admin", method: "POST" });
+    await harness.ask("/v1/freeze", { as: "operator", method: "POST" });
+    await until("both are recorded", async () => (await entriesOf(harness)).length === 2);
+    const found = async (query: string): Promise<(string | null)[]> => {
+      const answer = await harness.ask(`/v1/audit?${query}`, { as: "admin" });
+      return ((await answer.json()) as { entries: AuditEntry[] }).entries.map(({ who }) => who);
+    };
+    const now = new Date(Date.now() + 60_000).toISOString();
+    expect(await found("who=token:operator")).toEqual(["token:operator"]);
+    expect(await found(`since=${now}`)).toEqual([]);
+    expect(await found(`until=${now}`)).toHaveLength(2);
+    expect(await found("until=2020-01-01T00:00:00Z")).toEqual([]);
+    const csv = await (await harness.ask("/v1/audit/export?who=token:admin", { as: "admin" })).text();
+    const [header, line, ...rest] = csv.trim().split("\n");
+    expect([header, rest]).toEqual(["at,who,role,action,target,result,status,exitCode,from,requestId", []]);
+    expect(line).toContain(",token:admin,admin,POST /v1/freeze,");
+  });
 });
 
 test("the report of a sync names who requested it", async () => {

@@ -128,7 +128,9 @@ describe("a retry of an unsafe run", () => {
     expect(await retry(runId, ["unknown"], "again")).toEqual(lost);
     const { runId: newRunId } = lost.body as RunReport;
     // The process died before it answered: the request is carried out again under the same id.
-    expect(await harness.app.runs.retry(runId, { outcomes: ["unknown"], by: "anna", runId: newRunId })).toMatchObject({
+    expect(
+      await harness.app.runs.retry(runId, { which: { outcomes: ["unknown"] }, by: "anna", runId: newRunId }),
+    ).toMatchObject({
       runId: newRunId,
     });
     await requests.ended(newRunId);

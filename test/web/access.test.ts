@@ -55,7 +55,7 @@ describe.skipIf(withoutBrowser)(
       await page.getByLabel("Token", { exact: true }).fill(tokens.operator);
       await page.getByLabel("Keep me signed in on this device").check();
       await page.getByRole("button", { name: "Sign in" }).click();
-      await page.getByRole("heading", { name: "Fleet", level: 1 }).waitFor();
+      await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
       expect(await page.evaluate<Kept>(kept)).toEqual({ session: tokens.operator, local: tokens.operator });
       await page.getByRole("button", { name: "Menu" }).click();
       await page.getByRole("button", { name: "Sign out" }).click();
@@ -104,6 +104,9 @@ describe.skipIf(withoutBrowser)(
       const opened = page.waitForResponse((answer) => new URL(answer.url()).pathname.startsWith("/queues"));
       await page.getByRole("link", { name: "Queues" }).click();
       expect((await opened).status()).toBe(200);
+      await page.getByRole("link", { name: "Back to simfleet" }).waitFor();
+      const color = "getComputedStyle(document.documentElement).getPropertyValue('--primary').trim()";
+      expect(["#0b6b6f", "#4cc0bb"]).toContain(await page.evaluate<string>(color));
       await page.waitForURL(/\/queues\/[\w-]{43}\/?$/);
       const path = new URL(page.url()).pathname.replace(/\/$/, "");
       const [cookie] = await page.context().cookies(`${harness.origin}${path}`);

@@ -14,6 +14,11 @@ let runId: string;
 
 /** Where each view is, and what has to be seen before it is looked at: something of what it shows. */
 const views: Readonly<Record<string, { place: () => string; seen: (page: Page) => Promise<void> }>> = {
+  Overview: { place: () => "/", seen: (page) => page.getByText("nightly-sync").waitFor() },
+  SIMs: {
+    place: () => "/#/sims?where=speedClass+exists",
+    seen: (page) => page.getByRole("table", { name: "SIMs" }).getByRole("row").nth(3).waitFor(),
+  },
   Fleet: { place: () => "/#/fleet", seen: (page) => page.getByText("s1.fast").first().waitFor() },
   "New run": { place: () => "/#/new", seen: seePlan },
   Runs: { place: () => "/#/runs", seen: (page) => page.getByRole("link", { name: "forty" }).waitFor() },

@@ -34,8 +34,8 @@ describe.skipIf(withoutBrowser)(
       await page.getByRole("button", { name: /^Resume/ }).click();
       await expect.poll(() => events.getByRole("row").count()).toBeGreaterThan(before);
 
-      await page.getByRole("radio", { name: "sync" }).check({ force: true });
-      await page.getByText("No events yet.").waitFor();
+      await page.getByRole("checkbox", { name: "Syncs" }).check();
+      await page.getByText("No event matches.").waitFor();
       expect(page.url()).toContain("type=sync");
       expect(watched.faults).toEqual([]);
     });

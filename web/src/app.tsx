@@ -1,18 +1,23 @@
 /** The layout of the page and its current view. Without a session, every address shows the sign-in form. */
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { Palette } from "./palette.tsx";
 import { QuestionDialog } from "./parts/question.tsx";
 import { Toasts } from "./parts/toasts.tsx";
 import { place } from "./place.ts";
 import { profile, session } from "./session.ts";
+import { ShortcutList } from "./shortcuts.tsx";
 import { Side } from "./side.tsx";
 import { Audit } from "./views/audit.tsx";
 import { Credentials } from "./views/credentials.tsx";
 import { Events } from "./views/events.tsx";
+import { Explorer } from "./views/explorer/explorer.tsx";
 import { Fleet } from "./views/fleet.tsx";
 import { Freezes } from "./views/freezes.tsx";
 import { FrozenNotice } from "./views/frozen.tsx";
+import { Missing } from "./views/missing.tsx";
 import { NewRun } from "./views/new-run.tsx";
+import { Overview } from "./views/overview.tsx";
 import { Quota } from "./views/quota.tsx";
 import { RunView } from "./views/run.tsx";
 import { Runs } from "./views/runs.tsx";
@@ -24,6 +29,8 @@ export function App(): JSX.Element {
   return (
     <>
       {session.value === undefined ? <SignIn /> : <Frame />}
+      {session.value !== undefined && <Palette />}
+      {session.value !== undefined && <ShortcutList />}
       <QuestionDialog />
       <Toasts />
     </>
@@ -56,10 +63,12 @@ function Frame(): JSX.Element {
 function Current(): JSX.Element {
   const { view, id, query } = place.value;
   switch (view) {
+    case "overview":
+      return <Overview />;
     case "fleet":
       return <Fleet />;
     case "sims":
-      return id === undefined ? <Fleet /> : <SimView key={id} sim={id} of={query.profile} />;
+      return id === undefined ? <Explorer /> : <SimView key={id} sim={id} of={query.profile} />;
     case "new":
       return <NewRun key={query.where} where={query.where ?? ""} />;
     case "runs":
@@ -76,5 +85,7 @@ function Current(): JSX.Element {
       return <Events />;
     case "audit":
       return <Audit />;
+    case "missing":
+      return <Missing />;
   }
 }

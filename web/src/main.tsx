@@ -8,9 +8,11 @@ import "./styles/tables.css";
 import "./styles/notices.css";
 import "./styles/forms.css";
 import "./styles/views.css";
+import "./styles/explorer.css";
 import { App } from "./app.tsx";
 import { followAddress } from "./place.ts";
 import { followToken } from "./session.ts";
+import { followKeys } from "./shortcuts.tsx";
 import { followEvents } from "./stream.ts";
 import { followTheme } from "./theme.ts";
 
@@ -18,6 +20,7 @@ followTheme();
 followAddress();
 followToken();
 followEvents();
+followKeys();
 
 const host = document.getElementById("app");
 if (host !== null) render(<App />, host);

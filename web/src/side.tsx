@@ -6,10 +6,13 @@ import { nowMs } from "./clock.ts";
 import { Button, useAction } from "./parts/button.tsx";
 import { Select } from "./parts/field.tsx";
 import { Brand, Icon } from "./parts/icon.tsx";
+import { isPaletteOpen } from "./palette.tsx";
 import { place } from "./place.ts";
 import { type MainView, hrefOf, mainViews, viewTitles } from "./pure/route.ts";
 import { chooseProfile, profile, session } from "./session.ts";
+import { showShortcuts } from "./shortcuts.tsx";
 import { connection } from "./stream.ts";
+import { shellText } from "./strings/shell.ts";
 import { type Theme, chooseTheme, theme, themes } from "./theme.ts";
 import { dropToken } from "./token.ts";
 
@@ -32,6 +35,11 @@ export function Side(): JSX.Element {
         </button>
       </div>
       <div id="side-fold" class={`side-fold ${isOpen ? "is-open" : ""}`}>
+        <Button onPress={() => (isPaletteOpen.value = true)}>
+          <Icon name="search" size={16} />
+          {shellText.search}
+          <kbd>{shellText.searchKeys}</kbd>
+        </Button>
         <ProfileSwitch />
         <Navigation />
         <div class="side-foot">
@@ -56,8 +64,7 @@ const themeWords: Readonly<Record<Theme, string>> = {
 };
 
 function Navigation(): JSX.Element {
-  // A SIM belongs to the fleet.
-  const current = place.value.view === "sims" ? "fleet" : place.value.view;
+  const current = place.value.view;
   return (
     <nav aria-label="Views">
       <ul>
@@ -70,6 +77,12 @@ function Navigation(): JSX.Element {
           </li>
         ))}
         {session.value?.me.role === "admin" && <QueuesLink />}
+        <li>
+          <a href="/docs">
+            <Icon name="docs" />
+            {shellText.apiReference}
+          </a>
+        </li>
       </ul>
     </nav>
   );
@@ -144,6 +157,9 @@ function WhoIsThis(): JSX.Element | null {
       <div class="more">
         <Button isSmall onPress={() => dropToken()}>
           Sign out
+        </Button>
+        <Button isSmall kind="plain" onPress={showShortcuts}>
+          {shellText.shortcuts}
         </Button>
       </div>
     </div>

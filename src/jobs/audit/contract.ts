@@ -1,6 +1,6 @@
 /** The route of the audit log. */
 import { z } from "zod";
-import { count, entryCursor, instant, ofPage, pageOf } from "#contract/fields.ts";
+import { count, entryCursor, id, instant, ofPage, pageOf, since, until } from "#contract/fields.ts";
 import { route } from "#contract/route.ts";
 
 const auditEntry = z.object({
@@ -21,12 +21,24 @@ const auditEntry = z.object({
 
 export type AuditEntry = Readonly<z.infer<typeof auditEntry>>;
 
+const chosen = { since, until, who: id.optional().describe("only what this caller did: `token:anna`") } as const;
+
 export const listAudit = route({
   method: "GET",
   path: "/audit",
   role: "admin",
   tag: "audit",
   summary: "List changes and rejected attempts with their callers, newest first",
-  query: z.strictObject({ ...ofPage, cursor: entryCursor }),
+  query: z.strictObject({ ...ofPage, cursor: entryCursor, ...chosen }),
   answer: pageOf("entries", auditEntry),
+});
+
+export const exportAudit = route({
+  method: "GET",
+  path: "/audit/export",
+  role: "admin",
+  tag: "audit",
+  summary: "Export the audit log as CSV, newest first",
+  query: z.strictObject(chosen),
+  answer: "lines",
 });

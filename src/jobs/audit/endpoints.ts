@@ -1,8 +1,23 @@
 /** What answers the route of the audit log. */
-import { type Endpoint, endpoint } from "#contract/route.ts";
-import { listAudit } from "./contract.ts";
+import { cursorBefore } from "#contract/fields.ts";
+import { type Call, type Endpoint, endpoint } from "#contract/route.ts";
+import { exportAudit, listAudit } from "./contract.ts";
+import type { AuditQuery } from "./record.ts";
 import type { AuditService } from "./service.ts";
 
 export function auditEndpoints(audit: AuditService): readonly Endpoint[] {
-  return [endpoint(listAudit, ({ query }) => audit.list(query))];
+  return [
+    endpoint(listAudit, ({ query: { limit, cursor, ...query } }) =>
+      audit.list({ ...chosenBy(query), limit, ...(cursor === undefined ? {} : { cursor }) }),
+    ),
+    endpoint(exportAudit, ({ query }) => ({
+      format: "csv" as const,
+      fileName: "audit.csv",
+      lines: audit.export(chosenBy(query)),
+    })),
+  ];
+}
+
+function chosenBy({ since, until, who }: Call<typeof exportAudit>["query"]): Omit<AuditQuery, "limit"> {
+  return { who, sinceMs: since === undefined ? undefined : Date.parse(since), cursor: cursorBefore(until) };
 }

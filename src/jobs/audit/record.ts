@@ -38,6 +38,18 @@ export interface AuditRecord extends AuditIntent {
   readonly result: AuditResult | undefined;
 }
 
+export interface AuditQuery {
+  readonly limit: number;
+  /** The id of the last entry of the previous page. */
+  readonly cursor?: string | undefined;
+  readonly sinceMs?: number | undefined;
+  readonly who?: string | undefined;
+}
+
+const readAtOnce = 500;
+/** A page ends after this many entries were scanned, whether they match or not. */
+const mostScanned = 50_000;
+
 /** How long a change waits for its entry before it is refused. */
 const patienceMs = 5 * secondMs;
 
@@ -83,17 +95,27 @@ export class AuditLog {
     await this.#add({ ...intent, result: JSON.stringify(result) });
   }
 
-  /** Newest first. @param query `cursor` is the id of the last entry of the previous page */
-  async newest(query: {
-    limit: number;
-    cursor?: string | undefined;
-  }): Promise<{ records: AuditRecord[]; nextCursor: string | null }> {
-    const before = query.cursor === undefined ? "+" : `(${query.cursor}`;
-    const entries = await this.#redis.xrevrange(this.#keys.audit(), before, "-", "COUNT", query.limit + 1);
-    const shown = entries.slice(0, query.limit);
-    const results = await this.#results(shown.map(([id]) => id));
-    const records = shown.map(([id, pairs]) => recordOf(id, pairs, results.get(id)));
-    return { records, nextCursor: entries.length > query.limit ? (records.at(-1)?.id ?? null) : null };
+  /** Newest first. */
+  async newest(query: AuditQuery): Promise<{ records: AuditRecord[]; nextCursor: string | null }> {
+    const { limit, sinceMs, who } = query;
+    const oldest = sinceMs === undefined ? "-" : String(Math.max(0, Math.floor(sinceMs)));
+    const records: AuditRecord[] = [];
+    let cursor = query.cursor;
+    for (let scanned = 0; scanned < mostScanned; scanned += readAtOnce) {
+      const before = cursor === undefined ? "+" : `(${cursor}`;
+      const entries = await this.#redis.xrevrange(this.#keys.audit(), before, oldest, "COUNT", readAtOnce);
+      const results = await this.#results(entries.map(([id]) => id));
+      for (const [at, [id, pairs]] of entries.entries()) {
+        const record = recordOf(id, pairs, results.get(id));
+        if (who !== undefined && record.who !== who) continue;
+        records.push(record);
+        const isLast = entries.length < readAtOnce && at === entries.length - 1;
+        if (records.length === limit) return { records, nextCursor: isLast ? null : id };
+      }
+      if (entries.length < readAtOnce) return { records, nextCursor: null };
+      cursor = entries.at(-1)?.[0];
+    }
+    return { records, nextCursor: cursor ?? null };
   }
 
   async #add(fields: AuditIntent & { readonly result?: string }): Promise<string> {

@@ -1,8 +1,12 @@
 /** The audit log: who did what, when, and how it ended. */
+import { csvLine } from "#intake/cell.ts";
 import type { AuditEntry } from "./contract.ts";
-import type { AuditIntent, AuditLog, AuditRecord, AuditResult } from "./record.ts";
+import type { AuditIntent, AuditLog, AuditQuery, AuditRecord, AuditResult } from "./record.ts";
 
 export type { AuditIntent, AuditResult } from "./record.ts";
+
+const exportedAtOnce = 500;
+const columns = ["at", "who", "role", "action", "target", "result", "status", "exitCode", "from", "requestId"] as const;
 
 export class AuditService {
   readonly #log: AuditLog;
@@ -27,12 +31,20 @@ export class AuditService {
   }
 
   /** Newest first. */
-  async list(query: {
-    limit: number;
-    cursor?: string | undefined;
-  }): Promise<{ entries: AuditEntry[]; nextCursor: string | null }> {
+  async list(query: AuditQuery): Promise<{ entries: AuditEntry[]; nextCursor: string | null }> {
     const { records, nextCursor } = await this.#log.newest(query);
     return { entries: records.map(entryOf), nextCursor };
+  }
+
+  /** All entries as a CSV file, newest first, in constant memory. */
+  async *export(query: Omit<AuditQuery, "limit">): AsyncGenerator<string> {
+    yield csvLine(columns);
+    let cursor = query.cursor;
+    do {
+      const page = await this.list({ ...query, cursor, limit: exportedAtOnce });
+      yield page.entries.map((entry) => csvLine(columns.map((name) => String(entry[name] ?? "")))).join("");
+      cursor = page.nextCursor ?? undefined;
+    } while (cursor !== undefined);
   }
 }
 

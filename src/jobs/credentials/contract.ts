@@ -52,6 +52,7 @@ export const rotationReport = z.object({
   finishedAt: instant.nullable(),
   rotatedAt: instant.nullable().describe("when the current secret was created, as far as known"),
   ageDays: z.number().nullable(),
+  dueAt: instant.nullable().describe("when the secret reaches `maxAgeDays`; null without that setting"),
   lastUsedAt: instant.nullable(),
   nextStep: z.string().nullable().describe("null if no rotation is in progress"),
   nextAt: instant.nullable(),

@@ -75,14 +75,15 @@ function setOf(of: {
   readonly record: RotationRecord | undefined;
   readonly facts?: SetFacts | undefined;
   readonly nowMs: number;
-}): Part<"credentialsId" | "rotatedAt" | "ageDays"> {
+}): Part<"credentialsId" | "rotatedAt" | "ageDays" | "dueAt"> {
   const { rotation, record, facts, nowMs } = of;
   // Before its first rotation, the set that the configuration names.
   const credentialsId = facts?.credentialsId ?? record?.currentId ?? rotation?.credentialsId ?? null;
   const rotatedAtMs = facts?.sinceMs ?? record?.rotatedAtMs;
-  if (rotatedAtMs === undefined) return { credentialsId, rotatedAt: null, ageDays: null };
+  if (rotatedAtMs === undefined) return { credentialsId, rotatedAt: null, ageDays: null, dueAt: null };
   const ageDays = Math.max(0, Math.round(((nowMs - rotatedAtMs) / dayMs) * 10) / 10);
-  return { credentialsId, rotatedAt: isoTime(rotatedAtMs), ageDays };
+  const dueAt = rotation?.maxAgeMs === undefined ? null : isoTime(rotatedAtMs + rotation.maxAgeMs);
+  return { credentialsId, rotatedAt: isoTime(rotatedAtMs), ageDays, dueAt };
 }
 
 /** The sets before and after a rotation in progress. */

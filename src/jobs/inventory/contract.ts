@@ -128,13 +128,31 @@ const selection = {
   gone: flag.describe("only SIMs that the platform no longer lists"),
 } as const;
 
+const search = z
+  .string()
+  .min(1)
+  .max(100)
+  .optional()
+  .describe("part of a SIM ID, or a whole IMSI; the other way round where SIMs are named by their IMSI");
+
 export const listSims = route({
   method: "GET",
   path: "/sims",
   role: "viewer",
   tag: "sims",
   summary: "List SIMs, most recently discovered first",
-  query: z.strictObject({ ...selection, ...ofPage }),
+  query: z.strictObject({
+    ...selection,
+    ...ofPage,
+    search,
+    sort: z
+      .string()
+      .min(1)
+      .max(200)
+      .optional()
+      .describe("a field that `GET /v1/sims/fields` calls sortable; with `-` before it in reverse"),
+    cursor: z.string().min(1).max(2_000).optional(),
+  }),
   answer: simPage,
 });
 
@@ -156,6 +174,41 @@ export const countSimsBy = route({
   summary: "Count SIMs exactly, in all or by the values of a field",
   query: z.strictObject({ ...selection, by: id.optional().describe("a field, such as `speedClass` or `tags.site`") }),
   answer: simCounts,
+});
+
+const simCount = z.object({
+  count,
+  isExact: z.boolean().describe("false: counting took too long, and there may be more"),
+});
+
+export type SimCount = Readonly<z.infer<typeof simCount>>;
+
+export const countSims = route({
+  method: "GET",
+  path: "/sims/count",
+  role: "viewer",
+  tag: "sims",
+  summary: "Count SIMs, within a second",
+  query: z.strictObject({ ...selection, search }),
+  answer: simCount,
+});
+
+const simField = z.object({
+  name: z.string(),
+  values: list(z.string()).describe("known values; empty if there are too many"),
+  isSortable: z.boolean().describe("whether lists can be sorted by it"),
+});
+
+export type SimField = Readonly<z.infer<typeof simField>>;
+
+export const listSimFields = route({
+  method: "GET",
+  path: "/sims/fields",
+  role: "viewer",
+  tag: "sims",
+  summary: "List the fields of the inventory with their values, for filters",
+  query: z.strictObject(ofProfile),
+  answer: z.object({ fields: list(simField) }),
 });
 
 export const exportSims = route({

@@ -55,12 +55,16 @@ function syncEndpoints({ sims, profiles, profileOf, assertCallable }: InventoryD
 
 function simEndpoints({ sims, profileOf, accountOf, clock }: InventoryDeps): readonly Endpoint[] {
   return [
-    endpoint(routes.listSims, ({ query: { profile, where, gone, limit, cursor } }) =>
-      sims.list(profileOf(profile), { limit, cursor, filter: filterOf(where), presence: presenceOf(gone) }),
+    endpoint(routes.listSims, ({ query: { profile, where, gone, ...page } }) =>
+      sims.list(profileOf(profile), { ...page, filter: filterOf(where), presence: presenceOf(gone) }),
     ),
     endpoint(routes.countSimsBy, ({ query: { profile, where, gone, by } }) =>
       sims.countBy(profileOf(profile), { filter: filterOf(where), presence: presenceOf(gone), field: by }),
     ),
+    endpoint(routes.countSims, ({ query: { profile, where, gone, search } }) =>
+      sims.count(profileOf(profile), { search, filter: filterOf(where), presence: presenceOf(gone) }, clock),
+    ),
+    endpoint(routes.listSimFields, async ({ query }) => ({ fields: await sims.fields(profileOf(query.profile)) })),
     endpoint(routes.exportSims, async ({ query: { profile: named, where, gone, format, columns } }) => {
       const profile = profileOf(named);
       const lines = await sims.export(profile, {

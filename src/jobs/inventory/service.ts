@@ -2,6 +2,7 @@
  * Operations on the inventory, shared by the CLI and the HTTP API.
  */
 import { SimfleetError } from "#core/errors.ts";
+import type { Clock } from "#core/time.ts";
 import type { Feed } from "#events/feed.ts";
 import { type Filter, everySim } from "#fleet/filter.ts";
 import { documentOf } from "#fleet/sim/sim-fields.ts";
@@ -10,12 +11,36 @@ import type { SyncQueues } from "./queue.ts";
 import type { FoundSim, Inventory, InventoryFacts, SimPresence } from "./store/inventory.ts";
 import type { SyncLog } from "./store/sync-record.ts";
 import { type ChangeQuery, changesOf } from "./changes.ts";
-import type { Change, FleetReport, SimCounts, SimDocument, SimPage, SyncReport } from "./contract.ts";
+import type {
+  Change,
+  FleetReport,
+  SimCount,
+  SimCounts,
+  SimDocument,
+  SimField,
+  SimPage,
+  SyncReport,
+} from "./contract.ts";
+import { countSims } from "./explore/count.ts";
+import { fieldsOf } from "./explore/fields.ts";
+import { orderOf, sortedPage } from "./explore/sorted-page.ts";
 import { assertFieldsKnown } from "./filter-fields.ts";
 import { countByValue } from "./count-by-value.ts";
 import { countFleet } from "./fleet-report.ts";
 import { type ExportFormat, exportLines } from "./export.ts";
 import { newSyncId, reportOfSync } from "./sync-report.ts";
+
+const countLimitMs = 1_000;
+
+export interface SimQuery {
+  readonly filter?: Filter | undefined;
+  readonly presence?: SimPresence;
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+  readonly search?: string | undefined;
+  /** A field, with `-` before it for the reverse order; by default the last discovered SIM is first. */
+  readonly sort?: string | undefined;
+}
 
 export class SimService {
   readonly #inventory: Inventory;
@@ -72,14 +97,12 @@ export class SimService {
   }
 
   /**
-   * Lists the SIMs that a filter selects, most recently discovered first.
-   * @throws SimfleetError USAGE for an invalid cursor, or a field that no SIM has
+   * Lists the SIMs that a filter selects, most recently discovered first unless another order is requested.
+   * @throws SimfleetError USAGE for an invalid cursor, a field that no SIM has, or one that cannot be sorted by
    */
-  async list(
-    profile: string,
-    query: { filter?: Filter | undefined; presence?: SimPresence; limit: number; cursor?: string | undefined },
-  ): Promise<SimPage> {
-    const { filter = everySim, presence = "listed", limit, cursor } = query;
+  async list(profile: string, query: SimQuery): Promise<SimPage> {
+    const { filter = everySim, presence = "listed", limit, cursor, search, sort } = query;
+    if (sort !== undefined) return this.#sorted(profile, { ...query, sort });
     if (cursor !== undefined && !/^\d{1,15}$/.test(cursor)) {
       throw new SimfleetError(
         "USAGE",
@@ -92,7 +115,7 @@ export class SimService {
     const facts = await this.facts(profile);
     const sims: FoundSim[] = [];
     for await (const found of this.#inventory.scan(profile, filter, {
-      ...{ order: "newest-first", presence, from, keyColumn },
+      ...{ order: "newest-first", presence, from, keyColumn, search },
     })) {
       sims.push(...found);
       if (sims.length > limit) break;
@@ -116,6 +139,43 @@ export class SimService {
     await assertFieldsKnown(this.#inventory, { profile, filter: { ...filter, conditions }, keyColumn });
     const { isComplete } = await this.facts(profile);
     return { isComplete, ...(await countByValue(this.#inventory, { ...query, profile, keyColumn })) };
+  }
+
+  async #sorted(profile: string, query: SimQuery & { readonly sort: string }): Promise<SimPage> {
+    const { filter = everySim, presence = "listed", sort, ...page } = query;
+    const keyColumn = this.#keyColumn(profile);
+    await assertFieldsKnown(this.#inventory, { profile, filter, keyColumn });
+    const facts = await this.facts(profile);
+    const { limit, cursor, search } = page;
+    const { found, nextCursor } = await sortedPage(
+      { inventory: this.#inventory, profile },
+      { filter, presence, keyColumn, search },
+      { order: orderOf(sort), limit, cursor },
+    );
+    return {
+      sims: found.map((one) => documentOfSim(one, { keyColumn, facts })),
+      nextCursor,
+      isComplete: facts.isComplete,
+    };
+  }
+
+  /** Counts the SIMs that a filter selects, for at most about a second. @throws SimfleetError USAGE for a field that no SIM has */
+  async count(
+    profile: string,
+    query: Pick<SimQuery, "filter" | "presence" | "search">,
+    clock: Clock,
+  ): Promise<SimCount> {
+    const { filter = everySim, presence = "listed", search } = query;
+    const keyColumn = this.#keyColumn(profile);
+    await assertFieldsKnown(this.#inventory, { profile, filter, keyColumn });
+    const selection = { filter, presence, keyColumn, search };
+    return countSims(this.#inventory, profile, selection, { clock, limitMs: countLimitMs });
+  }
+
+  /** The fields of the inventory and their known values. */
+  async fields(profile: string): Promise<SimField[]> {
+    const of = { profile, keyColumn: this.#keyColumn(profile) };
+    return fieldsOf(this.#inventory, of, await this.#inventory.indexedFields(profile));
   }
 
   /** @throws SimfleetError NOT_FOUND if the SIM is not in the inventory */

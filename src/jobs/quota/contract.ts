@@ -7,12 +7,17 @@ const bucketWindow = z.object({ at: instant.describe("its end"), calls: count, t
 
 export type BucketWindow = Readonly<z.infer<typeof bucketWindow>>;
 
+const bucketDay = z.object({ since: instant, calls: count, throttled: count });
+
+export type BucketDay = Readonly<z.infer<typeof bucketDay>>;
+
 const bucketReport = z.object({
   bucket: z.string(),
   limit: count.nullable().describe("null until the first response reports it"),
   left: count.nullable(),
   inFlight: count,
   reserve: count.nullable().describe("calls of each window that are reserved for other callers"),
+  periodSeconds: z.number().describe("length of a window"),
   secondsToRefresh: z.number().nullable(),
   refreshDoubtSeconds: z.number().nullable().describe("uncertainty of the refresh time"),
   frozen: z.boolean(),
@@ -20,6 +25,7 @@ const bucketReport = z.object({
   throttled: count,
   waiters: list(z.object({ process: z.string(), waiting: count })),
   windows: list(bucketWindow).describe("calls of recent periods as this worker has seen them, newest last"),
+  today: bucketDay.nullable().describe("since 00:00 UTC, or since this worker has seen the quota; null if it has not"),
 });
 
 export type BucketReport = Readonly<z.infer<typeof bucketReport>>;

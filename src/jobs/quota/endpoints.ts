@@ -1,19 +1,18 @@
 /** What answers the route of quotas. */
 import { type Endpoint, endpoint } from "#contract/route.ts";
 import type { BucketState } from "#limiter/limiter.ts";
-import { type BucketWindow, listBuckets } from "./contract.ts";
-import { reportOfBucket } from "./report.ts";
+import { listBuckets } from "./contract.ts";
+import { type SeenCalls, reportOfBucket } from "./report.ts";
 
 export interface QuotaDeps {
   readonly buckets: () => Promise<readonly BucketState[]>;
-  /** Recent periods of a bucket; none in a process that takes no samples. */
-  readonly windowsOf: (bucket: string) => readonly BucketWindow[];
+  readonly seenCalls: (bucket: string) => SeenCalls;
 }
 
-export function quotaEndpoints({ buckets, windowsOf }: QuotaDeps): readonly Endpoint[] {
+export function quotaEndpoints({ buckets, seenCalls }: QuotaDeps): readonly Endpoint[] {
   return [
     endpoint(listBuckets, async () => ({
-      buckets: (await buckets()).map((state) => reportOfBucket(state, windowsOf(state.bucket))),
+      buckets: (await buckets()).map((state) => reportOfBucket(state, seenCalls(state.bucket))),
       nextCursor: null,
     })),
   ];

@@ -3,8 +3,8 @@ import type { Feature } from "#cli/feature.ts";
 
 export const quota: Feature = {
   name: "quota",
-  endpoints: async (app, { windowsOf }) =>
-    (await import("./endpoints.ts")).quotaEndpoints({ buckets: () => app.runs.buckets(), windowsOf }),
+  endpoints: async (app, { seenCalls }) =>
+    (await import("./endpoints.ts")).quotaEndpoints({ buckets: () => app.runs.buckets(), seenCalls }),
   commands: {
     quota: {
       group: "See the fleet:",

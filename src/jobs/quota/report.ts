@@ -1,14 +1,23 @@
 /** The JSON form of a quota, shared by `quota --json` and the control API. */
 import type { BucketState } from "#limiter/limiter.ts";
-import type { BucketReport, BucketWindow } from "./contract.ts";
+import type { BucketDay, BucketReport, BucketWindow } from "./contract.ts";
 
-export function reportOfBucket(bucket: BucketState, windows: readonly BucketWindow[]): BucketReport {
+/** Calls of a bucket as this process has seen them; none in a process that takes no samples. */
+export interface SeenCalls {
+  readonly windows: readonly BucketWindow[];
+  readonly today: BucketDay | undefined;
+  /** The period of all quotas. */
+  readonly periodMs: number;
+}
+
+export function reportOfBucket(bucket: BucketState, { windows, today, periodMs }: SeenCalls): BucketReport {
   return {
     bucket: bucket.bucket,
     limit: bucket.limit ?? null,
     left: bucket.left ?? null,
     inFlight: bucket.inFlight,
     reserve: bucket.reserved ?? null,
+    periodSeconds: periodMs / 1_000,
     secondsToRefresh: secondsToRefresh(bucket) ?? null,
     refreshDoubtSeconds: doubtSeconds(bucket) ?? null,
     frozen: bucket.frozenUntilMs !== undefined,
@@ -16,6 +25,7 @@ export function reportOfBucket(bucket: BucketState, windows: readonly BucketWind
     throttled: bucket.throttled,
     waiters: bucket.waiters,
     windows,
+    today: today ?? null,
   };
 }
 

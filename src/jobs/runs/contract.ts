@@ -213,7 +213,12 @@ export const listRunRows = route({
   tag: "runs",
   summary: "List the rows of a run with their outcomes, in file order",
   params: ofRun,
-  query: z.strictObject({ ...ofPage, outcome: several(z.enum(outcomes)) }),
+  query: z.strictObject({
+    ...ofPage,
+    outcome: several(z.enum(outcomes)),
+    search: z.string().min(1).max(100).optional().describe("part of the SIM ID or IMSI"),
+    reason: z.string().min(1).max(2_000).optional().describe("exactly this reason"),
+  }),
   answer: pageOf("rows", rowReport),
 });
 
@@ -307,6 +312,12 @@ export const retryRun = route({
   body: z
     .strictObject({
       outcomes: z.array(z.enum(outcomes)).min(1).optional().describe("retry rows with these outcomes instead"),
+      lines: z
+        .array(count.int().min(1))
+        .min(1)
+        .max(1_000)
+        .optional()
+        .describe("of these rows, only those of these lines"),
       confirm,
     })
     .nullish(),
@@ -332,7 +343,14 @@ export const planRetry = route({
   tag: "runs",
   summary: "Count the rows that a retry of a run would send again",
   params: ofRun,
-  query: z.strictObject({ outcome: several(z.enum(outcomes)) }),
+  query: z.strictObject({
+    outcome: several(z.enum(outcomes)),
+    lines: z
+      .string()
+      .regex(/^\d{1,9}(,\d{1,9}){0,999}$/, "has to be line numbers with commas between")
+      .optional()
+      .describe("of these rows, only those of these lines"),
+  }),
   answer: followUpPlan,
 });
 

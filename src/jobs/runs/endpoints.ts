@@ -13,6 +13,7 @@ import { reportOfPlan } from "./plan/plan-report.ts";
 import type { PlanStore, StoredPlan } from "./plan/plan-store.ts";
 import type { Order, RunService } from "./service.ts";
 import { newRunId } from "./submit.ts";
+import { showRunSummary } from "./summary-contract.ts";
 
 export interface RunEndpointDeps {
   readonly runs: RunService;
@@ -49,9 +50,10 @@ export function runEndpoints(deps: RunEndpointDeps): readonly Endpoint[] {
       const quarantined = report.counts.pending === 0 ? 0 : await runs.quarantined(runId);
       return quarantined === 0 ? report : { ...report, quarantined };
     }),
-    endpoint(routes.listRunRows, ({ params, query: { outcome, limit, cursor } }) =>
-      runs.rows(params.runId, { outcomes: asList(outcome), limit, cursor }),
+    endpoint(routes.listRunRows, ({ params, query: { outcome, ...query } }) =>
+      runs.rows(params.runId, { outcomes: asList(outcome), ...query }),
     ),
+    endpoint(showRunSummary, ({ params }) => runs.summaries.of(params.runId)),
     endpoint(routes.listRunsOfSim, ({ params, query: { profile, limit, cursor } }) =>
       runs.ofSim(params.sim, { profile: profileOf(profile), limit, cursor }),
     ),
@@ -201,9 +203,14 @@ function stepEndpoints(deps: RunEndpointDeps): readonly Endpoint[] {
     }),
     creating(routes.retryRun, ({ params, body, by }) => ({
       ...newRun(deps),
-      create: (runId) => runs.retry(params.runId, { outcomes: body?.outcomes, confirm: body?.confirm, by, runId }),
+      create: (runId) => {
+        const { outcomes, lines, confirm } = body ?? {};
+        return runs.retry(params.runId, { which: { outcomes, lines }, confirm, by, runId });
+      },
     })),
-    endpoint(routes.planRetry, ({ params, query: { outcome } }) => runs.planRetry(params.runId, asList(outcome))),
+    endpoint(routes.planRetry, ({ params, query: { outcome, lines } }) =>
+      runs.planRetry(params.runId, { outcomes: asList(outcome), lines: lines?.split(",").map(Number) }),
+    ),
     endpoint(routes.planUndo, ({ params }) => runs.planUndo(params.runId)),
     creating(routes.undoRun, ({ params, body, by }) => ({
       ...newRun(deps),

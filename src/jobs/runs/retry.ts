@@ -14,7 +14,14 @@ import { inBatches } from "./plan/row-source.ts";
 import type { Submission } from "./submit.ts";
 
 /** Outcomes that are retried by default. A rejected row is not among them: it would be rejected again. */
-export const retriedByDefault: readonly Outcome[] = ["failed", "cancelled"];
+const retriedByDefault: readonly Outcome[] = ["failed", "cancelled"];
+
+/** Which rows to retry. */
+export interface RetriedRows {
+  readonly outcomes?: readonly Outcome[] | undefined;
+  /** Only the rows of these lines; all of them if absent. */
+  readonly lines?: readonly number[] | undefined;
+}
 
 /**
  * @param newRunId the id of the retry, if it was fixed in advance
@@ -24,11 +31,16 @@ export const retriedByDefault: readonly Outcome[] = ["failed", "cancelled"];
 export async function retrySubmission(
   run: RunRecord,
   { ledger, inventory }: { readonly ledger: Ledger; readonly inventory: Inventory },
-  { outcomes, newRunId }: { readonly outcomes: readonly Outcome[]; readonly newRunId?: string | undefined },
+  { outcomes = retriedByDefault, lines, newRunId }: RetriedRows & { readonly newRunId?: string | undefined },
 ): Promise<Submission & RowCounts> {
   assertEnded(run, "redone");
+  if (lines !== undefined && !isRepeatable(run.operations)) {
+    const message = `The calls of run ${run.runId} must not be repeated, so its rows are retried all at once: leave out the lines`;
+    throw new SimfleetError("RUN_STATE", message);
+  }
+  const which = { outcomes, lines: lines === undefined ? undefined : new Set(lines) };
   const found = new Set<Outcome>();
-  const rows = inBatches(rowsOf(unsuccessful(run, ledger, outcomes), found));
+  const rows = inBatches(rowsOf(unsuccessful(run, ledger, which), found));
   const counts = await countRows(rows, { ...run, inventory });
   if (counts.calls === 0) {
     throw new SimfleetError(
@@ -50,7 +62,7 @@ export async function retrySubmission(
     source: run.source,
     sha256: run.sha256,
     retryOf: run.runId,
-    rows: inBatches(rowsOf(unsuccessful(run, ledger, outcomes))),
+    rows: inBatches(rowsOf(unsuccessful(run, ledger, which))),
   };
 }
 
@@ -77,16 +89,16 @@ interface Unsuccessful {
   readonly outcome: Outcome;
 }
 
-/** The rows with these outcomes, numbered anew. */
+/** The rows with these outcomes and lines, numbered from 0. */
 async function* unsuccessful(
   run: RunRecord,
   ledger: Ledger,
-  outcomes: readonly Outcome[],
+  { outcomes, lines }: { readonly outcomes: readonly Outcome[]; readonly lines: ReadonlySet<number> | undefined },
 ): AsyncGenerator<Unsuccessful> {
   const newIndexes = new Map<number, number>();
   let index = 0;
   for await (const { row, outcome } of rowResults(run, ledger)) {
-    if (!outcomes.includes(outcome) || row.problem !== undefined) continue;
+    if (!outcomes.includes(outcome) || row.problem !== undefined || lines?.has(row.line) === false) continue;
     newIndexes.set(row.index, index);
     const { duplicateOf, ...own } = row;
     const first = duplicateOf === undefined ? undefined : newIndexes.get(duplicateOf);

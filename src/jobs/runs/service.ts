@@ -35,10 +35,11 @@ import type { FollowUpPlan, RowReport, PlanRow, RunReport, SimRun } from "./cont
 import { runsOfSim } from "./results/runs-of-sim.ts";
 import { reportOf } from "./report.ts";
 import { type ResultsFormat, resultLines } from "./results/results.ts";
-import { rowPage } from "./results/row-page.ts";
+import { type RowQuery, rowPage } from "./results/row-page.ts";
+import { RunSummaries } from "./results/run-summary.ts";
 import { readSettled } from "./results/sent-rows.ts";
 import { runPage, withValidCursor } from "./results/run-page.ts";
-import { retriedByDefault, retrySubmission } from "./retry.ts";
+import { type RetriedRows, retrySubmission } from "./retry.ts";
 import { undoSubmission } from "./undo.ts";
 import { planLines } from "./plan/plan-lines.ts";
 import { operationBucket } from "./work/row-call.ts";
@@ -64,6 +65,7 @@ type Confirmed = Signature & { readonly confirm?: number | undefined };
 
 export class RunService {
   readonly control: RunControl;
+  readonly summaries: RunSummaries;
   readonly #ledger: Ledger;
   readonly #removal: RunRemoval;
   readonly #inventory: Inventory;
@@ -114,6 +116,7 @@ export class RunService {
     const { ledger, inventory, queues, clock, policy, sealInputs, memory } = deps;
     this.#submitDeps = { ledger, inventory, queues, clock, policy, sealInputs, memory };
     this.control = new RunControl(deps);
+    this.summaries = new RunSummaries(deps);
   }
 
   /** The operations of the deployment, by name. */
@@ -206,19 +209,16 @@ export class RunService {
    * Retries the unsuccessful rows of a run that has ended, in a new run that refers to it.
    * @throws SimfleetError RUN_STATE, NOT_CONFIRMED
    */
-  async retry(
-    runId: string,
-    { outcomes, ...signature }: Confirmed & { outcomes?: readonly Outcome[] | undefined },
-  ): Promise<RunReport> {
-    return this.#submitFollowUp(await this.#retrySubmission(runId, outcomes, signature.runId), signature);
+  async retry(runId: string, { which, ...signature }: Confirmed & { which?: RetriedRows }): Promise<RunReport> {
+    return this.#submitFollowUp(await this.#retrySubmission(runId, which, signature.runId), signature);
   }
 
   /**
    * Counts the rows of a retry of the run.
    * @throws SimfleetError RUN_STATE if there is nothing to retry, or another run has taken the rows
    */
-  async planRetry(runId: string, outcomes?: readonly Outcome[]): Promise<FollowUpPlan> {
-    return followUpPlan(await this.#retrySubmission(runId, outcomes));
+  async planRetry(runId: string, which?: RetriedRows): Promise<FollowUpPlan> {
+    return followUpPlan(await this.#retrySubmission(runId, which));
   }
 
   /**
@@ -244,13 +244,9 @@ export class RunService {
     return this.show((await submitRun({ ...submission, ...signature }, this.#submitDeps)).runId);
   }
 
-  async #retrySubmission(
-    runId: string,
-    outcomes: readonly Outcome[] = retriedByDefault,
-    newRunId?: string,
-  ): Promise<Submission & RowCounts> {
+  async #retrySubmission(runId: string, which: RetriedRows = {}, newRunId?: string): Promise<Submission & RowCounts> {
     const run = await readWhenEnded(runId, this.#submitDeps);
-    return retrySubmission(run, this.#submitDeps, { outcomes, newRunId });
+    return retrySubmission(run, this.#submitDeps, { ...which, newRunId });
   }
 
   async #undoSubmission(runId: string, newRunId?: string): Promise<Submission & RowCounts> {
@@ -305,10 +301,7 @@ export class RunService {
   }
 
   /** Lists the rows of a run with their outcomes. @throws SimfleetError RUN_NOT_FOUND */
-  async rows(
-    runId: string,
-    query: { outcomes?: readonly Outcome[] | undefined; limit: number; cursor?: string | undefined },
-  ): Promise<{ rows: RowReport[]; nextCursor: string | null }> {
+  async rows(runId: string, query: RowQuery): Promise<{ rows: RowReport[]; nextCursor: string | null }> {
     return rowPage(await readSettled(runId, this.#submitDeps), this.#ledger, query);
   }
 

@@ -60,6 +60,10 @@ export const routes: Readonly<Record<string, Route>> = {
     ...{ role: "viewer", status: 200 },
     example: ({ overId }) => ({ path: `/v1/runs/${overId}/results?format=ndjson` }),
   },
+  "GET /v1/runs/{runId}/summary": {
+    ...{ role: "viewer", status: 200 },
+    example: ({ failedId }) => ({ path: `/v1/runs/${failedId}/summary` }),
+  },
   "POST /v1/runs/{runId}/pause": ofRun("pause", "heldId"),
   "POST /v1/runs/{runId}/resume": ofRun("resume", "heldId"),
   "POST /v1/runs/{runId}/cancel": ofRun("cancel", "heldId"),
@@ -94,6 +98,8 @@ export const routes: Readonly<Record<string, Route>> = {
   },
   "GET /v1/sims": get("/v1/sims?where=speedClass%20exists&limit=3"),
   "GET /v1/sims/counts": get("/v1/sims/counts?by=speedClass"),
+  "GET /v1/sims/count": get("/v1/sims/count?where=speedClass%20exists&search=89"),
+  "GET /v1/sims/fields": get("/v1/sims/fields"),
   "GET /v1/sims/export": get("/v1/sims/export?format=csv"),
   "GET /v1/sims/{sim}": {
     role: "viewer",
@@ -168,6 +174,7 @@ export const routes: Readonly<Record<string, Route>> = {
   "GET /v1/deliveries/{deliveryId}": { ...get("/v1/deliveries/ops.1-0"), status: 404 },
   "POST /v1/deliveries/{deliveryId}/redeliver": operators("/v1/deliveries/ops.1-0/redeliver", 404),
   "GET /v1/events": get("/v1/events?type=run.completed&limit=5"),
+  "GET /v1/audit/export": get("/v1/audit/export?who=token%3Ax", "admin"),
   "GET /v1/audit": get("/v1/audit", "admin"),
   "POST /v1/session": { role: "admin", status: 201, example: () => ({ path: "/v1/session" }) },
 };

@@ -1,8 +1,11 @@
 /** A filter selects the same SIMs whether an index answers it or every record is read. */
 import fc from "fast-check";
 import { expect, it, vi } from "vitest";
-import { type Condition, type Filter, matches, parseFilter } from "#fleet/filter.ts";
+import { systemClock } from "#core/time.ts";
+import { type Condition, type Filter, everySim, matches, parseFilter } from "#fleet/filter.ts";
 import { pickFields, textOf, visitFields } from "#fleet/sim/sim-fields.ts";
+import { countSims } from "#jobs/inventory/explore/count.ts";
+import { orderOf, sortedPage } from "#jobs/inventory/explore/sorted-page.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { SyncLog } from "#jobs/inventory/store/sync-record.ts";
 import type { ListedSims } from "#jobs/inventory/records/page-encoder.ts";
@@ -14,7 +17,7 @@ const { redis, keys } = openTestRedis();
 const storeDeps = { redis, keys, bounds: keptBounds };
 const inventory = new Inventory(storeDeps);
 const syncs = new SyncLog(storeDeps);
-const fields = ["speedClass", "status", "groupId", "tags", "online", "deep.er"];
+const fields = ["speedClass", "status", "groupId", "tags", "online", "deep.er", "imsi"];
 const selection = { fields, secrets: new Set<string>(), places: {} };
 
 const value = fc.constantFrom("a", "b", "s1.fast", "true", "7", "{}", "x=y", "a b", "", "é\u2028");
@@ -106,6 +109,11 @@ it("an inventory filter finds the same SIMs as a full comparison for every combi
           });
           meantInAll += meant.length;
           expect(await found(profile, filter)).toEqual(meant);
+          const counted = await countSims(inventory, profile, selected(filter), {
+            clock: systemClock,
+            limitMs: 60_000,
+          });
+          expect(counted).toEqual({ count: meant.length, isExact: true });
         }
       },
     ),
@@ -113,6 +121,71 @@ it("an inventory filter finds the same SIMs as a full comparison for every combi
   );
   expect(meantInAll).toBeGreaterThan(200);
 });
+
+it("a list in the order of a field has every selected SIM once, page by page, those without a value last", async () => {
+  const places = Array.from({ length: 40 }, (_, n) => n);
+  const classes = ["s1.fast", "s1.slow", "s1.standard"];
+  const records = places.map((n) => ({
+    ...(n % 4 === 3 ? {} : { speedClass: classes[n % 3] }),
+    status: n < 30 ? "active" : "ready",
+  }));
+  const sims = await takeIn("sorted", records);
+  const valueOf = (n: number): string => records[n]?.speedClass ?? "~";
+  const filter = parseFilter("status=active");
+  const listed = async (sort: string): Promise<string[]> => {
+    const all: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = { order: orderOf(sort), limit: 7, cursor };
+      const { found: sorted, nextCursor } = await sortedPage({ inventory, profile: "sorted" }, selected(filter), page);
+      all.push(...sorted.map(({ key }) => key));
+      cursor = nextCursor ?? undefined;
+    } while (cursor !== undefined);
+    return all;
+  };
+  const active = places.slice(0, 30);
+  const ascending = active.toSorted((a, b) => (valueOf(a) < valueOf(b) ? -1 : valueOf(a) > valueOf(b) ? 1 : a - b));
+  expect(await listed("speedClass")).toEqual(ascending.map((n) => sims[n]));
+  const none = ascending.filter((n) => valueOf(n) === "~");
+  const descending = classes.toReversed().flatMap((one) => ascending.filter((n) => valueOf(n) === one));
+  expect(await listed("-speedClass")).toEqual([...descending, ...none].map((n) => sims[n]));
+  expect(await listed("-simId")).toEqual(
+    active
+      .map((n) => sims[n] ?? "")
+      .toSorted()
+      .toReversed(),
+  );
+  await expect(listed("imsi")).rejects.toThrow("SIMs cannot be sorted by imsi. Fields to sort by: simId, speedClass");
+});
+
+it("a search finds SIMs by a part of the SIM ID, or by the whole IMSI", async () => {
+  const sims = await takeIn(
+    "searched",
+    Array.from({ length: 30 }, (_, n) => ({
+      status: "active",
+      tags: { n: String(n) },
+      imsi: `44010000000${1_000 + n}`,
+    })),
+  );
+  const search = async (text: string): Promise<string[]> => {
+    const all: string[] = [];
+    const options = { keyColumn: "simId", search: text } as const;
+    for await (const batch of inventory.scan("searched", everySim, options)) all.push(...batch.map(({ key }) => key));
+    const { count } = await countSims(inventory, "searched", selected(everySim, text), {
+      ...{ clock: systemClock, limitMs: 60_000 },
+    });
+    expect(count).toBe(all.length);
+    return all;
+  };
+  expect(await search("000002")).toEqual(sims.filter((_, n) => n === 2 || n >= 20));
+  expect(await search("440100000001007")).toEqual([sims[7]]);
+  expect(await search("44010000000100")).toEqual([]);
+});
+
+/** Listed SIMs. */
+function selected(filter: Filter, search?: string) {
+  return { filter, presence: "listed", keyColumn: "simId", search } as const;
+}
 
 it("an inventory filter on an absent or different value needs only codes, even when its column is full", async () => {
   const profile = "columns";

@@ -1,13 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  compareIds,
-  emptyWindow,
-  fieldsOf,
-  paused,
-  resumed,
-  runOf,
-  withEvents,
-} from "../../../web/src/pure/event-window.ts";
+import { compareIds, emptyWindow, paused, resumed, runOf, withEvents } from "../../../web/src/pure/event-window.ts";
 
 const event = (id: string) => ({ id, type: "sync.completed" as const, at: "", profile: "default", fields: {} });
 const ids = (events: readonly { id: string }[]): string[] => events.map(({ id }) => id);
@@ -47,16 +39,5 @@ describe("the run of an event", () => {
     expect(runOf({ fields: { cause: "r-2", by: "run" } })).toBe("r-2");
     expect(runOf({ fields: { cause: "s-1", by: "outside" } })).toBeUndefined();
     expect(runOf({ fields: {} })).toBeUndefined();
-  });
-});
-
-describe("displayed event fields", () => {
-  it("displayed event fields omit empty values and zero counts of outcomes", () => {
-    const fields = { run: "r-1", done: "2", failed: "0", reason: "" };
-    expect(fieldsOf({ type: "run.completed", fields })).toEqual([
-      ["run", "r-1"],
-      ["done", "2"],
-    ]);
-    expect(fieldsOf({ type: "sync.completed", fields: { gone: "0" } })).toEqual([["gone", "0"]]);
   });
 });

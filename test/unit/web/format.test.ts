@@ -44,9 +44,17 @@ describe("number and time formatting", () => {
     expect(format.localTime("soon")).toBe("soon");
   });
 
+  it.each([
+    [-540, "UTC+9"],
+    [0, "UTC"],
+    [210, "UTC-3:30"],
+  ])("a zone that is %i minutes behind is %s", (minutesBehind, zone) => {
+    expect(format.zoneOf({ getTimezoneOffset: () => minutesBehind } as Date)).toBe(zone);
+  });
+
   it("a time is shown in UTC beside the reader's local time", () => {
     expect(format.utcTime("2026-11-22T08:00:05.123Z")).toBe("2026-11-22 08:00 UTC");
-    expect(format.localTime("2026-11-22T08:00:05Z")).toMatch(/^2026-11-2[123] \d\d:\d\d:05$/);
+    expect(format.localTime("2026-11-22T08:00:05Z")).toMatch(/^2026-11-2[123] \d\d:\d\d:05 UTC([+-]\d+(:\d\d)?)?$/);
     expect(format.clockTime(Date.parse("2026-11-22T08:00:00Z"))).toMatch(/^\d\d:\d\d$/);
   });
 

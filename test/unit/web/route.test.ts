@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { hrefOf, routeOf, titleOf, views } from "../../../web/src/pure/route.ts";
+import { hrefOf, mainViews, routeOf, titleOf } from "../../../web/src/pure/route.ts";
 
 describe("dashboard URLs", () => {
-  it.each(views)("the dashboard URL of the view %s parses back to it", (view) => {
+  it.each(mainViews)("the dashboard URL of the view %s parses back to it", (view) => {
     expect(routeOf(hrefOf(view))).toEqual({ view, query: {} });
   });
 
@@ -11,8 +11,9 @@ describe("dashboard URLs", () => {
     expect(routeOf(href)).toEqual({ view: "runs", id: "r-1/ü?#", query: { outcome: "failed", where: "tags.a=b & c" } });
   });
 
-  it("an unknown dashboard URL leads to the fleet view", () => {
-    for (const hash of ["", "#", "#/", "#/elsewhere/x", "#nonsense"]) expect(routeOf(hash).view).toBe("fleet");
+  it("a dashboard URL without a view leads to the overview, and one of no view to a page that says so", () => {
+    for (const hash of ["", "#", "#/", "#/?where=x"]) expect(routeOf(hash).view).toBe("overview");
+    for (const hash of ["#/elsewhere/x", "#nonsense", "#/missing"]) expect(routeOf(hash).view).toBe("missing");
   });
 
   it("a malformed dashboard URL is handled without an error", () => {

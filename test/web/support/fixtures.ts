@@ -36,8 +36,8 @@ export interface Fixtures {
   readonly sections?: string;
 }
 
-/** Writes the configuration into the folder, and gives the sandbox what it names. */
-export function writeFixtures({ folder, sandbox }: { folder: string; sandbox: Sandbox }, own: Fixtures = {}): void {
+/** Writes the configuration into the folder, and gives the sandbox what it names. @returns the configuration */
+export function writeFixtures({ folder, sandbox }: { folder: string; sandbox: Sandbox }, own: Fixtures = {}): string {
   writeFileSync(join(folder, "seal-key"), Buffer.alloc(32, 9), { mode: 0o600 });
   writeFileSync(join(folder, "webhook-secret"), webhookSecret, { mode: 0o600 });
   const written = configuration(folder, { webhookUrl: `${sandbox.url}/hooks`, ...own });
@@ -47,6 +47,7 @@ export function writeFixtures({ folder, sandbox }: { folder: string; sandbox: Sa
   credentials.create("cloud", { type: "aws-credentials", credentials: { accessKeyId: "a", secretAccessKey: "b" } });
   const [group] = groups.all;
   groups.configure(group?.groupId ?? "", "SoracomFunk", [{ key: "credentialsId", value: "mqtt" }]);
+  return written;
 }
 
 function configuration(folder: string, { webhookUrl, sections = "" }: Fixtures): string {

@@ -12,7 +12,7 @@ interface FieldProps {
 }
 
 interface TextProps extends FieldProps {
-  readonly type?: "text" | "password" | "datetime-local";
+  readonly type?: "text" | "password" | "datetime-local" | "date";
   readonly placeholder?: string;
   /** Suggested values; others can be typed. */
   readonly suggestions?: readonly string[];
@@ -37,7 +37,7 @@ export function TextField(props: TextProps): JSX.Element {
   const kind =
     type === "password"
       ? ({ type } as const)
-      : type === "datetime-local"
+      : type === "datetime-local" || type === "date"
         ? ({ type } as const)
         : suggestions.length > 0
           ? ({ type, list: `${id}-list` } as const)

@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 
 const paths = {
   fleet: "M5 2.5h6.5L15 6v11.5H5zM7.5 9.5h5v5h-5zM7.5 12h5M10 9.5v5",
+  sims: "M3 5h14M3 10h14M3 15h14M7 3v14",
   new: "M10 4v12M4 10h12",
   runs: "M6 4.5v11l9-5.5-9-5.5Z",
   quota: "M3.5 14a7 7 0 1 1 13 0M10 11.5l3.2-4",
@@ -11,6 +12,10 @@ const paths = {
   freezes: "M10 2.5v15M3.5 6.2l13 7.6M16.5 6.2l-13 7.6M8 4l2 2 2-2M8 16l2-2 2 2",
   audit: "M4.5 2.5h11v15h-11zM7.5 7h5M7.5 10h5M7.5 13h3",
   events: "M2.5 10H6l2-5 4 10 2-5h3.5",
+  overview: "M3 3.5h6v6H3zM11 3.5h6v6h-6zM3 11.5h6v5H3zM11 11.5h6v5h-6z",
+  search: "M9 3.5a5.5 5.5 0 1 1 0 11 5.5 5.5 0 0 1 0-11ZM13 13l4 4",
+  copy: "M7 7h9.5v9.5H7zM4 13V3.5h9.5",
+  docs: "M5 2.5h8l2 2v13H5zM8 7h4M8 10h4M8 13h4",
   queues: "M3 4.5h14v4H3zM3 11.5h14v4H3z",
   done: "M4 10.5l4 4 8-9",
   cross: "M5 5l10 10M15 5 5 15",
@@ -39,7 +44,7 @@ export function Icon({ name, size = 18 }: { name: IconName; size?: number }): JS
 
 export function Brand(): JSX.Element {
   return (
-    <a class="brand" href="#/fleet">
+    <a class="brand" href="#/overview">
       <svg viewBox="0 0 32 32" width="24" height="24" aria-hidden="true" focusable="false">
         <path d="M8 3h11l7 7v16a3 3 0 0 1-3 3H8a3 3 0 0 1-3-3V6a3 3 0 0 1 3-3Z" fill="currentColor" />
         <path d="M10 24v-4M16 24v-8M22 24V13" stroke="var(--panel)" stroke-width="3" stroke-linecap="round" />

@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { countMarks, timeMarks } from "../pure/axis.ts";
-import { grouped } from "../pure/format.ts";
+import { grouped, zoneOf } from "../pure/format.ts";
 
 export interface Series {
   readonly name: string;
@@ -41,7 +41,7 @@ export function Plot({ says, times, series, height = 200 }: PlotProps): JSX.Elem
       <div ref={place} role="img" aria-label={says} style={{ height: `${height}px` }}>
         {width > 0 && times.length > 0 && <Drawing {...{ times, series, width, height }} />}
       </div>
-      {series.length > 1 && <Keys series={series} />}
+      <Keys series={series} zone={zoneOf(new Date((times.at(-1) ?? 0) * 1_000))} />
     </figure>
   );
 }
@@ -121,11 +121,11 @@ function barsOf(values: Series["values"], { times, x, y, barWidth }: Scale & { b
     .join("");
 }
 
-function Keys({ series }: Pick<PlotProps, "series">): JSX.Element {
+function Keys({ series, zone }: Pick<PlotProps, "series"> & { zone: string }): JSX.Element {
   return (
     <figcaption>
       <ul class="plot-keys">
-        {series.map(({ name, color, dash, kind }) => (
+        {(series.length > 1 ? series : []).map(({ name, color, dash, kind }) => (
           <li key={name}>
             <svg width="22" height="10" aria-hidden="true">
               {kind === "bars" ? (
@@ -137,6 +137,7 @@ function Keys({ series }: Pick<PlotProps, "series">): JSX.Element {
             {name}
           </li>
         ))}
+        <li class="quiet">{zone}</li>
       </ul>
     </figcaption>
   );

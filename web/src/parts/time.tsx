@@ -1,22 +1,33 @@
-/** Timestamps, relative to now, with local time and UTC in the tooltip. */
+/** Times: relative to now with the instant on hover, or the instant itself; an instant always names its zone. */
 import type { JSX } from "preact";
 import { nowMs } from "../clock.ts";
 import { distance, localTime, utcTime } from "../pure/format.ts";
 
-export function Ago({ at, none = "–" }: { at: string | null | undefined; none?: string }): JSX.Element {
+interface TimeProps {
+  readonly at: string | null | undefined;
+  /** Without a time. */
+  readonly none?: string;
+}
+
+export function Ago({ at, none = "–" }: TimeProps): JSX.Element {
   if (at === null || at === undefined) return <span class="quiet">{none}</span>;
   return (
-    <time dateTime={at} title={`${localTime(at)} (${utcTime(at)})`} class="nowrap">
+    <time dateTime={at} title={both(at)} class="nowrap">
       {distance(at, nowMs.value)}
     </time>
   );
 }
 
-export function At({ at, none = "–" }: { at: string | null | undefined; none?: string }): JSX.Element {
+export function At({ at, none = "–" }: TimeProps): JSX.Element {
   if (at === null || at === undefined) return <span class="quiet">{none}</span>;
   return (
-    <time dateTime={at} title={utcTime(at)} class="nowrap">
+    <time dateTime={at} title={`${distance(at, nowMs.value)}, ${utcTime(at)}`} class="nowrap">
       {localTime(at)}
     </time>
   );
+}
+
+function both(at: string): string {
+  const [local, utc] = [localTime(at), utcTime(at)];
+  return local.endsWith(" UTC") ? local : `${local}, ${utc}`;
 }

@@ -1,5 +1,8 @@
 /** The header of a view: its name, a description, and its actions. */
 import type { ComponentChildren, JSX } from "preact";
+import { place } from "../place.ts";
+import { hrefOf, viewTitles } from "../pure/route.ts";
+import { shellText as text } from "../strings/shell.ts";
 
 interface ViewProps {
   readonly title: ComponentChildren;
@@ -13,6 +16,7 @@ export function View({ title, says, actions, children }: ViewProps): JSX.Element
     <div class="view">
       <div class="view-head">
         <div>
+          <Breadcrumbs />
           <h1 tabIndex={-1}>{title}</h1>
           {says !== undefined && <p>{says}</p>}
         </div>
@@ -20,5 +24,21 @@ export function View({ title, says, actions, children }: ViewProps): JSX.Element
       </div>
       {children}
     </div>
+  );
+}
+
+/** The way back from one object to its list. */
+function Breadcrumbs(): JSX.Element | null {
+  const { view, id } = place.value;
+  if (id === undefined) return null;
+  return (
+    <nav class="path" aria-label={text.path}>
+      <ol>
+        <li>
+          <a href={hrefOf(view)}>{viewTitles[view]}</a>
+        </li>
+        <li aria-current="page">{id}</li>
+      </ol>
+    </nav>
   );
 }

@@ -8,3 +8,9 @@ export function bucketOf(
 ): BucketReport | undefined {
   return buckets.find(({ bucket }) => bucket === `${profile}.${group}`);
 }
+
+/** What people call it: `default.Sim` as it is, `ip.vm.Auth-auth` as the calls of one address. */
+export function bucketTitle(bucket: string): string {
+  const [, address, group] = /^ip\.(.+)\.(\w+)-\w+$/.exec(bucket) ?? [];
+  return address === undefined ? bucket : `${group} from ${address}`;
+}

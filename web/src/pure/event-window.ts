@@ -48,8 +48,3 @@ export function compareIds(a: string, b: string): number {
 export function runOf({ fields: { run, cause } }: Pick<FleetEvent, "fields">): string | undefined {
   return run ?? (cause?.startsWith("r-") === true ? cause : undefined);
 }
-
-/** The fields worth showing: neither empty fields nor outcomes without rows. */
-export function fieldsOf({ type, fields }: Pick<FleetEvent, "type" | "fields">): [name: string, value: string][] {
-  return Object.entries(fields).filter(([, value]) => value !== "" && !(type.startsWith("run.") && value === "0"));
-}

@@ -41,12 +41,20 @@ export function distance(iso: string, nowMs: number): string {
   return seconds < 0 ? `${text} ago` : `in ${text}`;
 }
 
-/** `2026-11-22 08:00:05` in local time. */
+/** `2026-11-22 08:00:05 UTC+9`: local time with its zone. */
 export function localTime(iso: string): string {
   const at = new Date(iso);
   if (Number.isNaN(at.getTime())) return iso;
   const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
-  return `${day} ${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+  return `${day} ${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())} ${zoneOf(at)}`;
+}
+
+/** `UTC+9`, `UTC-3:30`, `UTC`: the local zone at that time. */
+export function zoneOf(at: Date): string {
+  const minutes = -at.getTimezoneOffset();
+  if (minutes === 0) return "UTC";
+  const [hours, rest] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60];
+  return `UTC${minutes < 0 ? "-" : "+"}${hours}${rest === 0 ? "" : `:${two(rest)}`}`;
 }
 
 /** `08:00`, or `08:00:05` if there are seconds, in local time. */

@@ -2,13 +2,12 @@
 
 /** Those of the navigation. */
 export const mainViews = [
-  ...(["fleet", "new", "runs", "quota", "credentials"] as const),
+  ...(["overview", "fleet", "sims", "new", "runs", "quota", "credentials"] as const),
   ...(["schedules", "freezes", "events", "audit"] as const),
 ] as const;
 export type MainView = (typeof mainViews)[number];
-/** `sims` is the page of one SIM. */
-export const views = [...mainViews, "sims"] as const;
-export type View = (typeof views)[number];
+/** `missing` is any page that does not exist. */
+export type View = MainView | "missing";
 
 export interface Route {
   readonly view: View;
@@ -18,6 +17,7 @@ export interface Route {
 }
 
 export const viewTitles: Readonly<Record<View, string>> = {
+  overview: "Overview",
   fleet: "Fleet",
   new: "New run",
   runs: "Runs",
@@ -27,14 +27,18 @@ export const viewTitles: Readonly<Record<View, string>> = {
   freezes: "Freezes",
   events: "Events",
   audit: "Audit",
-  sims: "SIM",
+  sims: "SIMs",
+  missing: "Page not found",
 };
 
-/** The route of an address; the fleet if it has none. */
+/** What one object of a view is called. */
+const nouns: Partial<Record<View, string>> = { runs: "Run", sims: "SIM" };
+
+/** The route of an address; the overview if it has none. */
 export function routeOf(hash: string): Route {
   const [path = "", search = ""] = hash.replace(/^#?\/?/, "").split("?", 2);
   const [first = "", second] = path.split("/", 2).map(decoded);
-  const view = views.find((name) => name === first) ?? "fleet";
+  const view = first === "" ? "overview" : (mainViews.find((name) => name === first) ?? "missing");
   const query = Object.fromEntries(new URLSearchParams(search));
   return second === undefined || second === "" ? { view, query } : { view, id: second, query };
 }
@@ -49,7 +53,7 @@ export function hrefOf(view: View, id?: string, query: Readonly<Record<string, s
 
 /** The window title of a route. */
 export function titleOf({ view, id }: Route): string {
-  const what = id === undefined ? viewTitles[view] : `${view === "runs" ? "Run" : viewTitles[view]} ${id}`;
+  const what = id === undefined ? viewTitles[view] : `${nouns[view] ?? viewTitles[view]} ${id}`;
   return `${what} · simfleet`;
 }
 

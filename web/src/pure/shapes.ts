@@ -9,11 +9,20 @@ export type { Me } from "#contract/me.ts";
 export type { ProfileReport } from "#jobs/profiles/contract.ts";
 export type { AuditEntry } from "#jobs/audit/contract.ts";
 export type { FreezeReport, FreezeTimeReport } from "#jobs/freezes/contract.ts";
-export type { Change, FleetPoint, FleetReport, SimDocument, SyncReport } from "#jobs/inventory/contract.ts";
+export type {
+  Change,
+  FleetPoint,
+  FleetReport,
+  SimCount,
+  SimDocument,
+  SimField,
+  SyncReport,
+} from "#jobs/inventory/contract.ts";
 export type { OperationReport } from "#jobs/operations/contract.ts";
 export type { BucketReport } from "#jobs/quota/contract.ts";
 export type { ScheduleReport } from "#jobs/schedules/contract.ts";
 export type { FollowUpPlan, PlanRow, RunReport, SimRun } from "#jobs/runs/contract.ts";
+export type { RunSummary } from "#jobs/runs/summary-contract.ts";
 export type { AuthKeyReport, AuthKeyRotationReport } from "#jobs/authkeys/contract.ts";
 export type { AutomationReport } from "#jobs/automations/contract.ts";
 export type { RotationReport, SetReport } from "#jobs/credentials/contract.ts";

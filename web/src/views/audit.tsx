@@ -1,26 +1,41 @@
 /** Who changed what, through the control API or by a command on a worker's machine, and who attempted to. */
 import type { JSX } from "preact";
+import { addressOf, download } from "../ask.ts";
 import { Badge } from "../parts/badge.tsx";
+import { Button, useAction } from "../parts/button.tsx";
+import { TextField } from "../parts/field.tsx";
+import { Icon } from "../parts/icon.tsx";
 import { Empty, Notice, ProblemNotice, Waiting } from "../parts/notice.tsx";
 import { More, usePages } from "../parts/pages.tsx";
 import { Ref } from "../parts/ref.tsx";
 import { Table } from "../parts/table.tsx";
-import { At } from "../parts/time.tsx";
+import { Ago } from "../parts/time.tsx";
 import { View } from "../parts/view.tsx";
+import { place, replacePlace } from "../place.ts";
+import { spanOf } from "../pure/event-choice.ts";
+import { hrefOf } from "../pure/route.ts";
 import type { AuditEntry } from "../pure/shapes.ts";
 import { refusal } from "../session.ts";
+import { eventsText as text } from "../strings/events.ts";
+
+type Chosen = Readonly<Record<string, string | undefined>>;
 
 export function Audit(): JSX.Element {
   const off = refusal("admin");
+  const { who = "", day = "" } = place.value.query;
+  const [since, until] = spanOf(day) ?? [];
+  const chosen = { who, since, until };
   const pages = usePages<AuditEntry>(off === undefined ? "/v1/audit" : undefined, "entries", {
-    query: { limit: 50 },
+    query: { ...chosen, limit: 50 },
     every: { ms: 15_000 },
   });
   const { value, problem } = pages.first;
+  const isFiltered = who !== "" || day !== "";
   return (
     <View
       title="Audit"
       says="Who changed what, or tried to, through the control API or the command line. Newest first."
+      actions={off === undefined && <Export chosen={chosen} />}
     >
       {off !== undefined && (
         <Notice kind="warn" icon="person">
@@ -30,11 +45,14 @@ export function Audit(): JSX.Element {
       )}
       <ProblemNotice problem={problem} what="The audit log could not be read" />
       {off === undefined && value === undefined && problem === undefined && <Waiting what="the audit log" />}
+      {off === undefined && <Filters {...{ who, day }} known={pages.rows.flatMap((entry) => entry.who ?? [])} />}
       {value !== undefined && (
         <section class="panel" aria-label="Audit log">
           {pages.rows.length === 0 ? (
             <Empty command="simfleet audit list">
-              No changes yet. Changes made here, by scripts and by commands appear here.
+              {isFiltered
+                ? "No entry matches."
+                : "No changes yet. Changes made here, by scripts and by commands appear here."}
             </Empty>
           ) : (
             <Entries entries={pages.rows} />
@@ -46,6 +64,35 @@ export function Audit(): JSX.Element {
   );
 }
 
+function Export({ chosen }: { chosen: Chosen }): JSX.Element {
+  const { isBusy, act } = useAction();
+  const save = async (): Promise<undefined> => {
+    await download(addressOf("/v1/audit/export"), chosen, "audit.csv");
+  };
+  return (
+    <Button isBusy={isBusy} onPress={() => act(save)}>
+      <Icon name="down" size={16} />
+      {text.exportCsv}
+    </Button>
+  );
+}
+
+function Filters({ who, day, known }: { who: string; day: string; known: readonly string[] }): JSX.Element {
+  const choose = (change: Chosen): void => replacePlace(hrefOf("audit", undefined, { who, day, ...change }));
+  return (
+    <div class="form-row audit-filters">
+      <TextField
+        label={text.by}
+        value={who}
+        placeholder={text.everyone}
+        suggestions={[...new Set(known)]}
+        onValue={(value) => choose({ who: value.trim() })}
+      />
+      <TextField type="date" label={text.day} value={day} onValue={(value) => choose({ day: value })} />
+    </div>
+  );
+}
+
 function Entries({ entries }: { entries: readonly AuditEntry[] }): JSX.Element {
   return (
     <Table
@@ -53,10 +100,8 @@ function Entries({ entries }: { entries: readonly AuditEntry[] }): JSX.Element {
       rows={entries}
       keyOf={({ id }) => id}
       columns={[
-        { label: "At", kind: "tight", cell: ({ at }) => <At at={at} /> },
-        { label: "Who", cell: (entry) => <Who {...entry} /> },
-        { label: "What", cell: ({ action }) => <span class="mono change">{action}</span> },
-        { label: "About", cell: ({ target }) => target !== null && <Ref id={target} /> },
+        { label: "At", kind: "tight", cell: ({ at }) => <Ago at={at} /> },
+        { label: "What", cell: (entry) => <What {...entry} /> },
         { label: "Ended", kind: "tight", cell: (entry) => <Ended {...entry} /> },
         { label: "From", kind: "tight", cell: ({ from }) => <span class="mono">{from}</span> },
       ]}
@@ -64,11 +109,18 @@ function Entries({ entries }: { entries: readonly AuditEntry[] }): JSX.Element {
   );
 }
 
-function Who({ who, role }: AuditEntry): JSX.Element {
+/** A sentence, and below it the exact request or command. */
+function What({ who, role, action, target }: AuditEntry): JSX.Element {
+  const isCommand = action.startsWith("simfleet ");
+  const verb = text.auditActions[action] ?? (isCommand ? text.ranCommand : text.requested);
+  const hasVerb = action in text.auditActions;
   return (
     <>
-      {who ?? "unknown"}
-      {role !== null && <span class="quiet">{role}</span>}
+      <b>{who ?? "Somebody unknown"}</b> {verb} {!hasVerb && <span class="mono">{action}</span>}{" "}
+      {target !== null && <Ref id={target} />}
+      <span class="quiet">
+        {hasVerb && <span class="mono">{action}</span>} {role !== null && `with the role ${role}`}
+      </span>
     </>
   );
 }

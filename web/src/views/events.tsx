@@ -1,113 +1,60 @@
-/** The live event feed. */
+/** The event feed as sentences, filtered by kind, person and day; new events come in live. */
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { ask } from "../ask.ts";
+import { addressOf, ask } from "../ask.ts";
+import { useLive } from "../live.ts";
 import { Button } from "../parts/button.tsx";
-import { Choices, Select } from "../parts/field.tsx";
+import { Select, SelectField, TextField, Tick } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Empty, ProblemNotice, Waiting } from "../parts/notice.tsx";
-import { Ref, SimLink } from "../parts/ref.tsx";
+import { Ref } from "../parts/ref.tsx";
+import { Sentence } from "../parts/sentence.tsx";
 import { Table } from "../parts/table.tsx";
-import { At } from "../parts/time.tsx";
+import { Ago } from "../parts/time.tsx";
 import { View } from "../parts/view.tsx";
 import { place, replacePlace } from "../place.ts";
-import { emptyWindow, fieldsOf, paused, resumed, runOf, withEvents } from "../pure/event-window.ts";
+import { emptyWindow, paused, resumed, runOf, withEvents } from "../pure/event-window.ts";
+import { type EventChoice, choiceOf, eventQuery, hasPlaceIn, kindNames, queryOfChoice } from "../pure/event-choice.ts";
 import { counted } from "../pure/format.ts";
 import { type Problem, problemFrom } from "../pure/problem.ts";
 import { hrefOf } from "../pure/route.ts";
+import { type Entry, groupedEvents } from "../pure/sentences.ts";
 import type { FleetEvent } from "../pure/shapes.ts";
 import { session } from "../session.ts";
 import { connection, onEvents } from "../stream.ts";
+import { eventKinds, eventsText as text } from "../strings/events.ts";
 import { Webhooks } from "./webhooks.tsx";
 
-const kinds = [
-  "all",
-  "run",
-  "sim",
-  "sync",
-  "credential",
-  "authkey",
-  "secret",
-  "schedule",
-  "automation",
-  "webhook",
-  "changes",
-] as const;
-type Kind = (typeof kinds)[number];
+const pageSize = 200;
 
 export function Events(): JSX.Element {
-  const [events, setEvents] = useState(emptyWindow);
-  const [problem, setProblem] = useState<Problem | undefined>();
-  const [isRead, setRead] = useState(false);
-  const [ofProfile, setOfProfile] = useState("");
-  const [most, setMost] = useState(40);
-  const kind = kinds.find((one) => one === place.value.query.type) ?? "all";
-
-  useEffect(() => onEvents((more) => setEvents((before) => withEvents(before, more))), []);
-  const isLive = connection.value.state === "live";
-  useEffect(() => {
-    // Loaded when the stream begins, so that no event is lost between the list and the stream.
-    const readPast = async (): Promise<void> => {
-      try {
-        const page = await ask<{ events: FleetEvent[] }>("/v1/events", { query: { limit: 200 } });
-        setEvents((before) => withEvents(before, page.events));
-        setProblem(undefined);
-      } catch (thrown) {
-        setProblem(problemFrom(thrown));
-      } finally {
-        setRead(true);
-      }
-    };
-    void readPast();
-  }, [isLive]);
-
-  const shown = events.shown
-    .filter(({ type }) => kind === "all" || type.startsWith(`${kind}.`))
-    .filter((event) => ofProfile === "" || event.profile === ofProfile);
-  const profiles = session.value?.profiles ?? [];
+  const choice = choiceOf(place.value.query);
+  const [isPaused, setPaused] = useState(false);
+  const feed = useFeed(choice, isPaused);
+  const entries = groupedEvents(feed.events);
   return (
     <View
       title="Events"
       actions={
-        <Button
-          onPress={() => setEvents(events.isPaused ? resumed(events) : paused(events))}
-          isPressed={events.isPaused}
-        >
-          <Icon name={events.isPaused ? "runs" : "paused"} size={16} />
-          {events.isPaused ? `Resume (${counted(events.aside.length, "new event")})` : "Pause"}
+        <Button onPress={() => setPaused(!isPaused)} isPressed={isPaused}>
+          <Icon name={isPaused ? "runs" : "paused"} size={16} />
+          {isPaused ? `Resume (${counted(feed.waiting, "new event")})` : "Pause"}
         </Button>
       }
     >
-      <div class="actions">
-        <Choices<Kind>
-          label="Filter events by kind"
-          value={kind}
-          options={kinds.map((value) => ({ value, text: value }))}
-          onValue={(type) => replacePlace(hrefOf("events", undefined, { type: type === "all" ? undefined : type }))}
-        />
-        {profiles.length > 1 && (
-          <Select
-            label="Filter events by profile"
-            value={ofProfile}
-            options={[
-              { value: "", text: "All profiles" },
-              ...profiles.map(({ name }) => ({ value: name, text: name })),
-            ]}
-            onValue={setOfProfile}
-          />
-        )}
-      </div>
-      <ProblemNotice problem={problem} what="The events could not be read" />
+      <EventFilters choice={choice} people={feed.people} />
+      <ProblemNotice problem={feed.problem} what="The events could not be read" />
       <section class="panel" aria-label="Event feed">
-        {!isRead && <Waiting what="the events" />}
-        {isRead && shown.length === 0 && (
-          <Empty command="simfleet events tail">No events yet. New events appear here automatically.</Empty>
+        {!feed.isRead && <Waiting what="the events" />}
+        {feed.isRead && entries.length === 0 && (
+          <Empty command="simfleet events tail">{choice.kinds.length === 0 ? text.empty : text.noneMatch}</Empty>
         )}
-        {shown.length > 0 && <EventTable events={shown.slice(0, most)} />}
-        {shown.length > most && (
+        {entries.length > 0 && <EventTable entries={entries} />}
+        {choice.kinds.length === 0 && feed.isRead && <p class="quiet more">{text.noise}</p>}
+        {feed.older !== undefined && (
           <div class="more">
-            <Button isSmall onPress={() => setMost(most + 100)}>
-              Older events
+            <Button isSmall onPress={feed.older}>
+              {text.older}
             </Button>
           </div>
         )}
@@ -117,33 +64,180 @@ export function Events(): JSX.Element {
   );
 }
 
-function EventTable({ events }: { events: readonly FleetEvent[] }): JSX.Element {
+interface EventFeed {
+  readonly events: readonly FleetEvent[];
+  /** How many new ones arrived while the list is paused. */
+  readonly waiting: number;
+  /** Who did something in the events that were read. */
+  readonly people: readonly string[];
+  readonly isRead: boolean;
+  readonly problem: Problem | undefined;
+  /** Undefined if there are no older ones. */
+  readonly older: (() => void) | undefined;
+}
+
+function useFeed(choice: EventChoice, isPaused: boolean): EventFeed {
+  const [events, setEvents] = useState(emptyWindow);
+  const [cursor, setCursor] = useState<string | null>(null);
+  const [problem, setProblem] = useState<Problem | undefined>();
+  const [isRead, setRead] = useState(false);
+  const query = eventQuery(choice);
+  const address = query.toString();
+  const read = async (before?: string): Promise<void> => {
+    try {
+      const page = new URLSearchParams(query);
+      page.set("limit", String(pageSize));
+      if (before !== undefined) page.set("cursor", before);
+      const answer = await ask<{ events: FleetEvent[]; nextCursor: string | null }>(`/v1/events?${page.toString()}`);
+      setEvents((known) => withEvents(known, answer.events));
+      setCursor(answer.nextCursor);
+      setProblem(undefined);
+    } catch (thrown) {
+      setProblem(problemFrom(thrown));
+    } finally {
+      setRead(true);
+    }
+  };
+  useEffect(() => setEvents((known) => (isPaused ? paused(known) : resumed(known))), [isPaused]);
+  useEffect(() => setEvents({ ...emptyWindow, isPaused }), [address]);
+  useEffect(
+    () =>
+      onEvents((more) =>
+        setEvents((known) =>
+          withEvents(
+            known,
+            more.filter((event) => hasPlaceIn(choice, event)),
+          ),
+        ),
+      ),
+    [address],
+  );
+  const isLive = connection.value.state === "live";
+  // Loaded again when the stream begins, so that no event is lost between the list and the stream.
+  useEffect(() => void read(), [isLive, address]);
+  const people = [...new Set(events.shown.flatMap(({ fields: { by } }) => by ?? []))].filter((by) => by.includes(":"));
+  return {
+    ...{ events: events.shown, waiting: events.aside.length, people, isRead, problem },
+    older: cursor === null ? undefined : () => void read(cursor),
+  };
+}
+
+function EventFilters({ choice, people }: { choice: EventChoice; people: readonly string[] }): JSX.Element {
+  const profiles = session.value?.profiles ?? [];
+  const choose = (change: Partial<EventChoice>): void =>
+    replacePlace(hrefOf("events", undefined, queryOfChoice({ ...choice, ...change })));
+  const isOn = (kind: string): boolean => choice.kinds.includes(kind);
+  const everyone = [...new Set([...people, ...(choice.by === "" ? [] : [choice.by])])].toSorted();
+  return (
+    <section class="panel event-filters" aria-label="Filters">
+      <fieldset class="kinds">
+        <legend class="only-heard">{text.kinds}</legend>
+        {kindNames.map((kind) => (
+          <Tick
+            key={kind}
+            label={eventKinds[kind] ?? kind}
+            isOn={isOn(kind)}
+            onChange={(on) => choose({ kinds: kindNames.filter((one) => (one === kind ? on : isOn(one))) })}
+          />
+        ))}
+      </fieldset>
+      <div class="actions">
+        <SelectField
+          label={text.by}
+          value={choice.by}
+          options={[{ value: "", text: text.everyone }, ...everyone.map((by) => ({ value: by, text: by }))]}
+          onValue={(by) => choose({ by })}
+        />
+        <TextField type="date" label={text.day} value={choice.day} onValue={(day) => choose({ day })} />
+        {profiles.length > 1 && (
+          <Select
+            label="Filter events by profile"
+            value={choice.profile}
+            options={[
+              { value: "", text: "All profiles" },
+              ...profiles.map(({ name }) => ({ value: name, text: name })),
+            ]}
+            onValue={(profile) => choose({ profile })}
+          />
+        )}
+      </div>
+    </section>
+  );
+}
+
+function newestOf(entry: Entry): FleetEvent {
+  return "event" in entry ? entry.event : entry.newest;
+}
+
+function EventTable({ entries }: { entries: readonly Entry[] }): JSX.Element {
   const isOneOfSeveral = (session.value?.profiles.length ?? 0) > 1;
   return (
     <Table
       label="Events"
-      rows={events}
-      keyOf={({ id }) => id}
+      rows={entries}
+      keyOf={(entry) => newestOf(entry).id}
       columns={[
-        { label: "At", kind: "tight", cell: ({ at }) => <At at={at} /> },
-        { label: "What", kind: "tight", cell: ({ type }) => <span class="mono">{type}</span> },
-        ...(isOneOfSeveral ? [{ label: "Profile", cell: ({ profile }: FleetEvent) => profile }] : []),
-        { label: "Details", cell: (event) => <Details event={event} /> },
+        { label: "At", kind: "tight", cell: (entry) => <Ago at={newestOf(entry).at} /> },
+        { label: "What", cell: (entry) => <What entry={entry} /> },
+        ...(isOneOfSeveral ? [{ label: "Profile", cell: (entry: Entry) => newestOf(entry).profile }] : []),
+        { label: "Type", kind: "tight", cell: (entry) => <span class="mono quiet">{newestOf(entry).type}</span> },
       ]}
     />
   );
 }
 
-function Details({ event }: { event: FleetEvent }): JSX.Element {
-  const run = runOf(event);
+function What({ entry }: { entry: Entry }): JSX.Element {
+  if ("event" in entry) {
+    const { event } = entry;
+    const run = runOf(event);
+    const hasChanges = run !== undefined && ["run.completed", "run.aborted", "run.cancelled"].includes(event.type);
+    return (
+      <>
+        <Sentence event={event} />
+        {hasChanges && <ChangesOfRun run={run} />}
+      </>
+    );
+  }
+  const { cause, changes } = entry;
+  if (changes.length === 1) return <Sentence event={entry.newest} />;
   return (
-    <span class="details">
-      {fieldsOf(event).map(([name, value]) => (
-        <span key={name}>
-          <span class="quiet">{name} </span>
-          {value === run ? <Ref id={run} /> : name === "sim" ? <SimLink sim={value} of={event.profile} /> : value}
-        </span>
-      ))}
-    </span>
+    <details>
+      <summary>{text.simChanges(changes.length, cause)}</summary>
+      <ChangeList changes={changes} />
+    </details>
+  );
+}
+
+/** Read when a person opens it. */
+function ChangesOfRun({ run }: { run: string }): JSX.Element {
+  const [isOpen, setOpen] = useState(false);
+  const address = addressOf("/v1/events", { cause: run, type: "sim.changed", limit: 50 });
+  const { value } = useLive<{ events: FleetEvent[] }>(isOpen ? address : undefined, { ms: 600_000 });
+  return (
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>{text.changesOfRun}</summary>
+      {value?.events.length === 0 && <p class="quiet">{text.noChanges}</p>}
+      <ChangeList changes={value?.events ?? []} />
+    </details>
+  );
+}
+
+function ChangeList({ changes }: { changes: readonly FleetEvent[] }): JSX.Element {
+  const [first] = changes;
+  return (
+    <>
+      {first !== undefined && (
+        <p>
+          <Ref id={first.fields.cause ?? ""} />
+        </p>
+      )}
+      <ul class="lines is-plain">
+        {changes.map((event) => (
+          <li key={event.id}>
+            <Sentence event={event} />
+          </li>
+        ))}
+      </ul>
+    </>
   );
 }

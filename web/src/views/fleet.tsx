@@ -98,13 +98,13 @@ function Status({ fleet }: { fleet: FleetReport }): JSX.Element {
       </section>
       <div class="columns">
         <Panel title="By speed class">
-          <Shares label="SIMs by speed class" counts={bySpeedClass} whole={total} hrefOf={runFor("speedClass")} />
+          <Shares label="SIMs by speed class" counts={bySpeedClass} whole={total} hrefOf={simsWith("speedClass")} />
         </Panel>
         <Panel title="By status">
-          <Shares label="SIMs by status" counts={byStatus} whole={total} hrefOf={runFor("status")} />
+          <Shares label="SIMs by status" counts={byStatus} whole={total} hrefOf={simsWith("status")} />
         </Panel>
         <Panel title="By group">
-          <Shares label="SIMs by group" counts={byGroup} whole={total} hrefOf={runFor("groupId")} />
+          <Shares label="SIMs by group" counts={byGroup} whole={total} hrefOf={simsWith("groupId")} />
         </Panel>
       </div>
       <History />
@@ -117,10 +117,12 @@ function isInProgress(sync: SyncReport | null | undefined): boolean {
   return sync?.state === "listing" || sync?.state === "sweeping";
 }
 
-/** A link to a new run for the SIMs that have this value. */
-function runFor(field: string): (name: string) => string | undefined {
+/** A link to the SIMs that have this value. */
+function simsWith(field: string): (name: string) => string | undefined {
   return (name) =>
-    name === "none" || name === "other" ? undefined : hrefOf("new", undefined, { where: equals(field, name) });
+    name === "other"
+      ? undefined
+      : hrefOf("sims", undefined, { where: name === "none" ? `${field} not exists` : equals(field, name) });
 }
 
 function SyncProblem({ sync }: { sync: SyncReport | null }): JSX.Element | null {

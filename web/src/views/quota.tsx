@@ -7,6 +7,7 @@ import { Figure, QuotaMeter } from "../parts/bars.tsx";
 import { Empty, Notice, Panel, ProblemNotice, Waiting } from "../parts/notice.tsx";
 import { Plot } from "../parts/plot.tsx";
 import { View } from "../parts/view.tsx";
+import { bucketTitle } from "../pure/bucket.ts";
 import { counted, grouped } from "../pure/format.ts";
 import type { BucketReport } from "../pure/shapes.ts";
 
@@ -35,7 +36,10 @@ function Bucket({ bucket, seenMs }: { bucket: BucketReport; seenMs: number }): J
   const { limit, left, inFlight, reserve, frozen, throttled, calls, waiters, windows } = bucket;
   const waiting = waiters.reduce((sum, one) => sum + one.waiting, 0);
   return (
-    <Panel title={bucket.bucket} actions={frozen ? <Badge state="paused" word="frozen after a 429" /> : undefined}>
+    <Panel
+      title={bucketTitle(bucket.bucket)}
+      actions={frozen ? <Badge state="paused" word="frozen after a 429" /> : undefined}
+    >
       <div class="form">
         <div>
           <div class="quota-head">
@@ -68,7 +72,7 @@ function Bucket({ bucket, seenMs }: { bucket: BucketReport; seenMs: number }): J
           </Figure>
         </dl>
         {windows.length > 1 && (
-          <section aria-label={`Windows of ${bucket.bucket}`}>
+          <section aria-label={`Windows of ${bucketTitle(bucket.bucket)}`}>
             <h3>Calls per window</h3>
             <Plot
               says={`Calls in the last ${windows.length} windows, and how many of them were refused with 429`}

@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 import { nowMs } from "../clock.ts";
 import { useLive } from "../live.ts";
 import { Figure, QuotaMeter } from "../parts/bars.tsx";
-import { duration, grouped, localTime } from "../pure/format.ts";
+import { duration, grouped, localTime, zoneOf } from "../pure/format.ts";
 import { Rate } from "../pure/rate.ts";
 import type { BucketReport, RunReport } from "../pure/shapes.ts";
 import { isOver } from "../pure/tally.ts";
@@ -63,7 +63,8 @@ function QuotaFigure({ bucket }: { bucket: BucketReport }): JSX.Element {
 }
 
 function endText(seconds: number): string {
-  return localTime(new Date(nowMs.peek() + seconds * 1_000).toISOString()).slice(seconds > 72_000 ? 0 : 11, 16);
+  const end = new Date(nowMs.peek() + seconds * 1_000);
+  return `${localTime(end.toISOString()).slice(seconds > 72_000 ? 0 : 11, 16)} ${zoneOf(end)}`;
 }
 
 function takenText({ startedAt, finishedAt }: RunReport): string {

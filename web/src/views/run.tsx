@@ -4,15 +4,16 @@ import { useLive } from "../live.ts";
 import { Badge } from "../parts/badge.tsx";
 import { OutcomeBar, OutcomeLegend } from "../parts/bars.tsx";
 import { CurrentProblemNotice, Notice, ProblemNotice, Waiting } from "../parts/notice.tsx";
+import { Copy, Ref } from "../parts/ref.tsx";
 import { At } from "../parts/time.tsx";
 import { View } from "../parts/view.tsx";
 import { counted, grouped, percent } from "../pure/format.ts";
 import { canUndo } from "../pure/operation.ts";
-import { hrefOf } from "../pure/route.ts";
 import type { OperationReport, RunReport } from "../pure/shapes.ts";
 import { isOver, settledRows } from "../pure/tally.ts";
 import { useOperations } from "./operations.ts";
 import { RunActions } from "./run-actions.tsx";
+import { RunCourse } from "./run-course.tsx";
 import { RunFigures } from "./run-figures.tsx";
 import { RunRows } from "./run-rows.tsx";
 
@@ -36,7 +37,7 @@ export function RunView({ runId }: { runId: string }): JSX.Element {
       says={
         <>
           <b>{report.operation}</b>
-          {summary} · <span class="mono">{runId}</span> · profile {profile}
+          {summary} · <span class="mono">{runId}</span> <Copy id={runId} /> · profile {profile}
           {submittedBy !== undefined && ` · by ${submittedBy}`}
           <Lineage report={report} />
         </>
@@ -62,7 +63,12 @@ export function RunView({ runId }: { runId: string }): JSX.Element {
         <Heard report={report} />
       </section>
       <RunFigures report={report} group={operation?.group} />
-      <RunRows report={report} isLive={!isOver(state) || counts.pending > 0} />
+      <RunCourse report={report} group={operation?.group} />
+      <RunRows
+        report={report}
+        isLive={!isOver(state) || counts.pending > 0}
+        isRepeatable={operation?.repeat === "safe"}
+      />
       <p class="quiet">
         Started <At at={report.startedAt} none="not yet" />
         {report.finishedAt !== null && (
@@ -110,7 +116,7 @@ function Lineage({ report: { retryOf, undoOf } }: { report: RunReport }): JSX.El
   return (
     <>
       {retryOf === undefined ? " · puts back " : " · redoes rows of "}
-      <a href={hrefOf("runs", before)}>{before}</a>
+      <Ref id={before} />
     </>
   );
 }

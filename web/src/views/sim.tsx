@@ -6,6 +6,7 @@ import { useLive } from "../live.ts";
 import { Button } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Notice, ProblemNotice, Waiting } from "../parts/notice.tsx";
+import { Copy } from "../parts/ref.tsx";
 import { Ago } from "../parts/time.tsx";
 import { View } from "../parts/view.tsx";
 import { replacePlace } from "../place.ts";
@@ -35,7 +36,11 @@ export function SimView({ sim, of }: { sim: string; of: string | undefined }): J
   const keyColumn = profileReport.value?.wording === "subscribers" ? "imsi" : "simId";
   return (
     <View
-      title={`SIM ${sim}`}
+      title={
+        <>
+          SIM {sim} <Copy id={sim} />
+        </>
+      }
       says={stored.value === undefined ? `Profile ${profile.value}` : <Facts record={stored.value} />}
       actions={
         <>

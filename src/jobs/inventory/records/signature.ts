@@ -185,6 +185,11 @@ export function prefilter(filter: Filter, chunk: Buffer, codes: CodeLookup): (pl
   };
 }
 
+/** The codes of a column by place in a chunk; `unknownCode` without a column. */
+export function codesIn(chunk: Buffer, column: number): (place: number) => number {
+  return column < 0 ? () => unknownCode : (place) => codeIn(chunk, place * signatureLength, column);
+}
+
 type Test = (chunk: Buffer, start: number) => Prefilter;
 
 /** Test for a field with a column: certain, unless the SIM's code is not known or not specific enough. */

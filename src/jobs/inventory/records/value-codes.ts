@@ -101,6 +101,13 @@ export class ValueCodes implements CodeBook {
     return codes;
   }
 
+  /** All fields with a column. */
+  fields(): IndexedField[] {
+    return [...this.#columns.values()].map(({ field, index, codes, isFull }) => ({
+      ...{ field, index, values: codes, isFull },
+    }));
+  }
+
   get columnsGiven(): number {
     return this.#columns.size - codedFields.length;
   }
@@ -176,6 +183,19 @@ interface Place {
   readonly redis: Redis;
   readonly keys: Keys;
   readonly profile: string;
+}
+
+/** A field with a column, for reading: its place among the columns and the values that have codes. */
+export interface IndexedField extends Column {
+  readonly values: ReadonlyMap<string, number>;
+  /** Whether further values of the field have no codes. */
+  readonly isFull: boolean;
+}
+
+/** Every field with a column. */
+export async function indexedFields({ redis, keys, profile }: Place): Promise<IndexedField[]> {
+  const codes = await ValueCodes.load(redis, keys, profile);
+  return codes.fields();
 }
 
 /** The columns of the fields in the conditions. Read them before the signatures: a column may be assigned at any time. */

@@ -4,14 +4,14 @@
  * sync-record.ts, runs through settle.lua.
  */
 import { decodeName, encodeName } from "#fleet/sim/field-text.ts";
-import { type Filter, matches } from "#fleet/filter.ts";
+import { type Condition, type Filter, matches } from "#fleet/filter.ts";
 import { inputTextOf, textOf } from "#fleet/sim/sim-fields.ts";
 import type { KeyColumn } from "#fleet/sim/sim.ts";
 import { Script } from "#redis/script.ts";
 import type { StoreDeps } from "#engine/store-deps.ts";
 import { type KnownSim, decodeSim } from "../records/sim-record.ts";
-import { objectText, prefilter, simsPerChunk } from "../records/signature.ts";
-import { codesFor, columnsFor } from "../records/value-codes.ts";
+import { type Prefilter, codesIn, objectText, prefilter, simsPerChunk } from "../records/signature.ts";
+import { type IndexedField, codesFor, columnsFor, indexedFields } from "../records/value-codes.ts";
 
 export interface InventoryFacts {
   /** Number of listed SIMs, and of SIMs that are gone. */
@@ -35,6 +35,8 @@ export interface ScanOptions {
   readonly presence?: SimPresence;
   /** First ordinal, inclusive. */
   readonly from?: number | undefined;
+  /** Part of a key, or the whole of the other identifier: an IMSI where keys are SIM IDs. */
+  readonly search?: string | undefined;
   /** The field that identifies a SIM; it is the key itself, and not stored with the other fields. */
   readonly keyColumn: KeyColumn;
 }
@@ -44,7 +46,32 @@ export interface FoundSim {
   readonly sim: KnownSim;
 }
 
+/** What the index knows of the SIMs of a chunk, by their place in it, before any record is read. */
+export interface IndexedChunk {
+  /** Ordinal of the first SIM. */
+  readonly first: number;
+  /** In order of discovery. */
+  readonly keys: readonly string[];
+  /** Whether the SIM matches filter and search. */
+  readonly test: (place: number) => Prefilter;
+  /** Whether the SIM is certainly listed; if not, its record tells. */
+  readonly isListed: (place: number) => boolean;
+  /** Code of the SIM in the requested column (value-codes.ts); `unknownCode` without one. */
+  readonly codeAt: (place: number) => number;
+}
+
+export interface IndexOptions extends Pick<ScanOptions, "keyColumn" | "search"> {
+  readonly column?: number | undefined;
+  /** Whether `isListed` is needed; without it nothing is certain. */
+  readonly withListed: boolean;
+}
+
 const withoutScript = Script.load(new URL("./without.lua", import.meta.url));
+/** In the key order, the place of a removed SIM (take.lua). */
+const forgottenKey = "-";
+const digestLength = 13;
+/** A digest that begins with it says nothing: the SIM is gone, or a run has changed it (take.lua). */
+const unknownDigest = "!".charCodeAt(0);
 const lookUpAtOnce = 1_000;
 const readAtOnce = 500;
 
@@ -107,6 +134,68 @@ export class Inventory {
     }
   }
 
+  /** Reads the index alone, chunk by chunk in order of discovery, one chunk ahead of its consumer. */
+  async *index(profile: string, filter: Filter, options: IndexOptions): AsyncGenerator<IndexedChunk> {
+    const columns = await columnsFor(filter.conditions, { redis: this.#redis, keys: this.#keys, profile });
+    const end = Number((await this.#redis.hget(this.#keys.simsHead(profile), "next")) ?? 0);
+    const read = (chunk: number) => this.#indexedChunk(profile, filter, { chunk, columns }, options);
+    let coming = end > 0 ? read(0) : undefined;
+    for (let chunk = 0; coming !== undefined; chunk += 1) {
+      const indexed = await coming;
+      coming = (chunk + 1) * simsPerChunk < end ? read(chunk + 1) : undefined;
+      // An error of a chunk that nobody waits for any more is not lost work.
+      coming?.catch(() => undefined);
+      yield indexed;
+    }
+  }
+
+  async #indexedChunk(
+    profile: string,
+    filter: Filter,
+    { chunk, columns }: { chunk: number; columns: ReadonlyMap<string, number> },
+    { keyColumn, search, column = -1, withListed }: IndexOptions,
+  ): Promise<IndexedChunk> {
+    const needsSignatures = filter.conditions.length > 0 || isOtherId(search) || column >= 0;
+    const [order, signatures, digests] = await Promise.all([
+      this.#redis.get(this.#keys.simsKeyOrder(profile, chunk)),
+      needsSignatures ? this.#redis.getBuffer(this.#keys.simsSignatures(profile, chunk)) : null,
+      withListed ? this.#redis.getBuffer(this.#keys.simsDigests(profile, chunk)) : null,
+    ]);
+    const keys = (order ?? "").split("\n");
+    keys.pop(); // the empty text after the last line
+    const bytes = signatures ?? Buffer.alloc(0);
+    const at = { redis: this.#redis, keys: this.#keys, profile };
+    const isOfKey = ({ field }: Condition): boolean => field === keyColumn;
+    const conditions = filter.conditions.filter((condition) => !isOfKey(condition));
+    const ofKey = { ...filter, conditions: filter.conditions.filter(isOfKey) };
+    const fits = prefilter({ ...filter, conditions }, bytes, await codesFor(conditions, columns, at));
+    const found = searchOf(search, keyColumn, bytes);
+    return {
+      first: chunk * simsPerChunk,
+      keys,
+      test: (place) => {
+        const key = keys[place] ?? forgottenKey;
+        if (key === forgottenKey || !matches(ofKey, () => key)) return "differs";
+        const searched = found(key, place);
+        if (searched === "differs") return searched;
+        const fitting = fits(place);
+        return fitting === "matches" ? searched : fitting;
+      },
+      isListed: (place) => digests !== null && (digests[place * digestLength] ?? unknownDigest) !== unknownDigest,
+      codeAt: codesIn(bytes, column),
+    };
+  }
+
+  /** The fields with a column of codes, and their values. */
+  indexedFields(profile: string): Promise<IndexedField[]> {
+    return indexedFields({ redis: this.#redis, keys: this.#keys, profile });
+  }
+
+  /** Reads SIMs that may match, in the order of the keys; those that do not match are left out. */
+  read(profile: string, filter: Filter, keys: readonly string[], options: ScanOptions): Promise<FoundSim[]> {
+    return this.#read(profile, filter, keys, options);
+  }
+
   /** SIMs of a chunk that may match according to their signatures, in the scan's order. */
   async #candidates(
     profile: string,
@@ -114,11 +203,14 @@ export class Inventory {
     { chunk, columns }: { chunk: number; columns: ReadonlyMap<string, number> },
     options: ScanOptions,
   ): Promise<string[]> {
-    const conditions = filter.conditions.filter(({ field }) => field !== options.keyColumn);
+    const { search, keyColumn } = options;
+    const conditions = filter.conditions.filter(({ field }) => field !== keyColumn);
+    const needsSignatures = conditions.length > 0 || isOtherId(search);
     const [roll, signs] = await Promise.all([
       this.#redis.get(this.#keys.simsKeyOrder(profile, chunk)),
-      conditions.length === 0 ? undefined : this.#redis.getBuffer(this.#keys.simsSignatures(profile, chunk)),
+      needsSignatures ? this.#redis.getBuffer(this.#keys.simsSignatures(profile, chunk)) : undefined,
     ]);
+    if (search !== undefined && !needsSignatures && !(roll ?? "").includes(search)) return [];
     const keys = (roll ?? "").split("\n");
     keys.pop(); // the empty text after the last line
     const at = { redis: this.#redis, keys: this.#keys, profile };
@@ -126,9 +218,11 @@ export class Inventory {
       ? prefilter({ ...filter, conditions }, signs, await codesFor(conditions, columns, at))
       : undefined;
     const first = chunk * simsPerChunk;
+    const found = searchOf(search, keyColumn, signs ?? Buffer.alloc(0));
     const candidates: string[] = [];
     keys.forEach((key, place) => {
-      if (isInReach(first + place, options) && seen?.(place) !== "differs") candidates.push(key);
+      if (!isInReach(first + place, options) || seen?.(place) === "differs") return;
+      if (found(key, place) !== "differs") candidates.push(key);
     });
     return options.order === "newest-first" ? candidates.toReversed() : candidates;
   }
@@ -147,13 +241,14 @@ export class Inventory {
   }
 
   async #read(profile: string, filter: Filter, keys: readonly string[], options: ScanOptions): Promise<FoundSim[]> {
-    const { presence = "listed", keyColumn } = options;
+    const { presence = "listed", keyColumn, search } = options;
     const known = await this.lookUp(profile, keys);
     return keys.flatMap((key, i): FoundSim[] => {
       const sim = known[i];
       if (sim === undefined || !isInReach(sim.ordinal, options)) return [];
       if (presence !== "all" && (sim.goneAtMs !== undefined) !== (presence === "gone")) return [];
       const valueOf = (field: string): string | undefined => (field === keyColumn ? key : fieldTextOf(sim, field));
+      if (search !== undefined && !key.includes(search) && valueOf(otherIdOf(keyColumn)) !== search) return [];
       return matches(filter, valueOf) ? [{ key, sim }] : [];
     });
   }
@@ -162,6 +257,31 @@ export class Inventory {
 function isInReach(ordinal: number, { order, from }: ScanOptions): boolean {
   if (from === undefined) return true;
   return order === "newest-first" ? ordinal <= from : ordinal >= from;
+}
+
+/** The identifier of a SIM that is not its key. */
+function otherIdOf(keyColumn: KeyColumn): string {
+  return keyColumn === "simId" ? "imsi" : "simId";
+}
+
+/** Whether a text may be a whole identifier: only then is it looked for beyond the keys. */
+function isOtherId(search: string | undefined): boolean {
+  return search !== undefined && /^\d{14,20}$/.test(search);
+}
+
+/** Tests a SIM of a chunk against a search text. */
+function searchOf(
+  search: string | undefined,
+  keyColumn: KeyColumn,
+  signatures: Buffer,
+): (key: string, place: number) => Prefilter {
+  if (search === undefined) return () => "matches";
+  const field = otherIdOf(keyColumn);
+  const condition = { kind: "equals", field, value: search } as const;
+  const other = isOtherId(search)
+    ? prefilter({ text: "", conditions: [condition] }, signatures, { columnOf: () => -1, codeOf: () => 0 })
+    : (): Prefilter => "differs";
+  return (key, place) => (key.includes(search) ? "matches" : other(place));
 }
 
 function inOrder(found: readonly FoundSim[], { order }: ScanOptions): FoundSim[] {

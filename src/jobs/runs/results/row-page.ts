@@ -12,26 +12,42 @@ import { type RowResult, rowResults } from "./results.ts";
 /** A page ends after this many rows were scanned, whether they match or not. */
 const mostScanned = 50_000;
 
+export interface RowQuery {
+  readonly outcomes?: readonly Outcome[] | undefined;
+  /** Part of the row's key. */
+  readonly search?: string | undefined;
+  /** The whole reason. */
+  readonly reason?: string | undefined;
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+}
+
 /**
- * @param query `outcomes` filters; `cursor` comes from the previous page
+ * @param query `cursor` comes from the previous page, the rest filters
  * @throws SimfleetError REQUEST_INVALID for an invalid cursor
  */
 export async function rowPage(
   run: RunRecord,
   ledger: Ledger,
-  query: { outcomes?: readonly Outcome[] | undefined; limit: number; cursor?: string | undefined },
+  query: RowQuery,
 ): Promise<{ rows: RowReport[]; nextCursor: string | null }> {
   const from = firstIndex(query.cursor);
   const rows: RowReport[] = [];
   let scanned = 0;
   for await (const result of rowResults(run, ledger, from)) {
-    const { row, outcome } = result;
+    const { row } = result;
     if (rows.length === query.limit || scanned === mostScanned) return { rows, nextCursor: String(row.index) };
     scanned += 1;
-    if (query.outcomes !== undefined && query.outcomes.length > 0 && !query.outcomes.includes(outcome)) continue;
-    rows.push(rowReport(run, result));
+    if (isWanted(result, query)) rows.push(rowReport(run, result));
   }
   return { rows, nextCursor: null };
+}
+
+function isWanted({ row, outcome, reason }: RowResult, query: RowQuery): boolean {
+  const { outcomes = [], search } = query;
+  if (outcomes.length > 0 && !outcomes.includes(outcome)) return false;
+  if (query.reason !== undefined && query.reason !== reason) return false;
+  return search === undefined || row.key.includes(search);
 }
 
 /** The JSON form of a row and its outcome. */

@@ -1,0 +1,117 @@
+/** The SIM explorer: from a bar of the fleet over filters, search and order to the plan of a run. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type WatchedPage, withoutBrowser } from "./support/browser.ts";
+import { tokens } from "./support/fixtures.ts";
+import { WebHarness } from "./support/harness.ts";
+
+const sims = 3_000;
+let harness: WebHarness;
+
+/** The SIMs of a filter, by the control API. */
+async function countOf(where: string): Promise<number> {
+  const { count } = await harness.ask<{ count: number }>(`/v1/sims/count?where=${encodeURIComponent(where)}`);
+  return count;
+}
+
+function rowsOf({ page }: WatchedPage) {
+  return page.getByRole("table", { name: "SIMs" }).getByRole("row");
+}
+
+describe.skipIf(withoutBrowser)(`the SIM explorer${withoutBrowser === undefined ? "" : ` (${withoutBrowser})`}`, () => {
+  beforeAll(async () => {
+    harness = await WebHarness.open({ sims });
+    await harness.sync();
+  });
+  afterAll(async () => {
+    await harness[Symbol.asyncDispose]();
+  });
+
+  it("a bar of the fleet page opens the explorer, where conditions are added with a live count and removed", async () => {
+    await using watched = await harness.page({ width: 1280, token: tokens.operator });
+    const { page } = watched;
+    await page.goto("/#/fleet");
+    await page.getByRole("list", { name: "SIMs by speed class" }).getByRole("link", { name: "s1.fast" }).click();
+    await page.getByRole("heading", { name: "SIMs", level: 1 }).waitFor();
+    const fast = await countOf("speedClass=s1.fast");
+    await page.getByText(`${fast.toLocaleString("en-US")} SIMs`, { exact: true }).waitFor();
+
+    await page.getByLabel("Field", { exact: true }).fill("status");
+    const suggested = "[...document.querySelectorAll('datalist option')].map(({ value }) => value)";
+    expect(await page.evaluate<string[]>(suggested)).toEqual(expect.arrayContaining(["speedClass", "active"]));
+    await page.getByLabel("Operator", { exact: true }).selectOption({ label: "is not" });
+    await page.getByLabel("Value", { exact: true }).fill("active");
+    const both = await countOf("speedClass=s1.fast and status!=active");
+    expect(both).toBeLessThan(fast);
+    await page.getByText(`${both} with this condition`).waitFor();
+    await page.getByRole("button", { name: "Add", exact: true }).click();
+    await page.getByText(`${both} SIMs`, { exact: true }).waitFor();
+    expect(new URL(page.url()).hash).toContain("status");
+    await page.getByRole("button", { name: "Remove the condition speedClass=s1.fast" }).click();
+    await page
+      .getByText(`${(await countOf("status!=active")).toLocaleString("en-US")} SIMs`, { exact: true })
+      .waitFor();
+    expect(watched.faults).toEqual([]);
+  });
+
+  it("a long list draws only the rows in sight, is sorted by a header, and loads more while it is scrolled", async () => {
+    await using watched = await harness.page({ width: 1280, token: tokens.viewer });
+    const { page } = watched;
+    await page.goto("/#/sims");
+    await page.getByText("100 loaded").or(page.getByText("200 loaded")).waitFor();
+    await page.getByRole("button", { name: "simId" }).click();
+    const first = (await harness.ask<{ sims: { simId: string }[] }>("/v1/sims?sort=simId&limit=1000")).sims;
+    await rowsOf(watched)
+      .filter({ hasText: first[0]?.simId ?? "" })
+      .waitFor();
+    const loadMore = async (): Promise<number> => {
+      await page.evaluate("document.querySelector('.long-list').scrollTo(0, 1e9)");
+      return Number.parseInt(((await page.getByText(/loaded$/).textContent()) ?? "").replace(",", ""), 10);
+    };
+    await expect.poll(loadMore, { timeout: 20_000 }).toBeGreaterThanOrEqual(900);
+    expect(await rowsOf(watched).count()).toBeLessThan(80);
+    const row = rowsOf(watched).filter({ hasText: first[250]?.simId ?? "" });
+    await page.evaluate("document.querySelector('.long-list').scrollTo(0, 250 * 41)");
+    await row.waitFor();
+    expect(await row.getAttribute("aria-rowindex")).toBe("252");
+    expect(watched.faults).toEqual([]);
+  });
+
+  it("a search by SIM ID or IMSI, a saved filter and chosen columns work, and selected SIMs become a plan", async () => {
+    await using watched = await harness.page({ width: 360, token: tokens.operator });
+    const { page } = watched;
+    const [one, two] = [harness.cli.simId(7), harness.cli.simId(8)];
+    const { imsi } = await harness.ask<{ imsi: string }>(`/v1/sims/${one}`);
+    await page.goto(`/#/sims?where=${encodeURIComponent("speedClass exists")}`);
+    const search = page.getByRole("searchbox", { name: "Search by SIM ID or IMSI" });
+    await search.fill(imsi);
+    await page.getByText("1 SIM", { exact: true }).waitFor();
+    await rowsOf(watched).filter({ hasText: one }).waitFor();
+    await page.getByText("Saved filters", { exact: true }).click();
+    await page.getByLabel("Name", { exact: true }).fill("just one");
+    await page.getByRole("button", { name: "Save this filter" }).click();
+    await page.getByRole("link", { name: "just one" }).waitFor();
+    await page.getByText("Saved filters", { exact: true }).click();
+    await search.fill("");
+    await page.getByText("3,000 SIMs", { exact: true }).waitFor();
+    await page.getByText("Saved filters", { exact: true }).click();
+    await page.getByRole("link", { name: "just one" }).click();
+    await page.getByText("1 SIM", { exact: true }).waitFor();
+    await page.locator("summary", { hasText: "Columns" }).click();
+    await page.getByLabel("seenAt", { exact: true }).check();
+    await page.getByRole("columnheader", { name: "seenAt" }).waitFor();
+
+    await page.goto(`/#/sims?where=${encodeURIComponent(`simId in (${one}, ${two})`)}`);
+    await page.getByText("2 SIMs", { exact: true }).waitFor();
+    await page.getByRole("checkbox", { name: "Select all loaded SIMs" }).check();
+    expect(await watched.overflow()).toBe(0);
+    await page.getByRole("button", { name: "New run for 2 selected SIMs" }).click();
+    const filter = page.getByLabel("Filter", { exact: true });
+    await filter.waitFor();
+    expect((await filter.inputValue()).match(/\d{19}/g)?.toSorted()).toEqual([one, two].toSorted());
+    await page.goBack();
+    await page.getByRole("button", { name: "New run for all of them" }).click();
+    await filter.waitFor();
+    expect(await filter.inputValue()).toBe(`simId in (${one}, ${two})`);
+    expect(watched.faults).toEqual([]);
+  });
+});

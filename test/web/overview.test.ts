@@ -1,0 +1,163 @@
+/** The frame around all pages, the overview, and what a person does when rows of a run fail. */
+import { readFile } from "node:fs/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { until } from "../support/until.ts";
+import { withoutBrowser } from "./support/browser.ts";
+import { tokens } from "./support/fixtures.ts";
+import { WebHarness } from "./support/harness.ts";
+
+let harness: WebHarness;
+let runId: string;
+const missing = [7, 8, 9].map((n) => `894231999999999999${n}`);
+
+describe.skipIf(withoutBrowser)(`the overview${withoutBrowser === undefined ? "" : ` (${withoutBrowser})`}`, () => {
+  beforeAll(async () => {
+    harness = await WebHarness.open({ sims: 60, periodSeconds: 1 });
+    await harness.sync();
+    const csv = await harness.cli.read(await harness.cli.fleet("fleet.csv", 5));
+    const rows = missing.map((sim) => `${sim},s1.fast,gone\n`).join("");
+    ({ runId } = await harness.ask<{ runId: string }>("/v1/runs?partial=true&name=night", {
+      ...{ method: "POST", csv: csv + rows, as: "operator" },
+    }));
+    await until("the run is over", async () => {
+      return (await harness.ask<{ finishedAt: string | null }>(`/v1/runs/${runId}`)).finishedAt !== null;
+    });
+  });
+  afterAll(async () => {
+    await harness[Symbol.asyncDispose]();
+  });
+
+  it("the overview names what failed, what comes next, and the quota used today, each with a link", async () => {
+    await using watched = await harness.page({ width: 360, token: tokens.viewer });
+    const { page } = watched;
+    await page.goto("/");
+    await page.getByText("No run is in progress.").waitFor();
+    const failed = page.getByRole("region", { name: "Failed since yesterday" }).getByRole("listitem").first();
+    await failed.getByText("night").waitFor();
+    expect(await failed.textContent()).toMatch(/Run r-.* “night” completed: 5 of 8 rows done, 3 rejected$/);
+    await page.getByRole("region", { name: "Next schedules" }).getByText("nightly-sync").waitFor();
+    await page.getByRole("region", { name: "Quota use today" }).getByText("since 00:00 UTC").first().waitFor();
+    const time = failed.getByRole("time");
+    expect(await time.getAttribute("datetime")).toMatch(/^\d{4}-.*Z$/);
+    expect(await time.getAttribute("title")).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/);
+    await failed.getByRole("link", { name: runId }).click();
+    await page.getByRole("navigation", { name: "Path" }).getByRole("link", { name: "Runs" }).waitFor();
+    expect(await watched.overflow()).toBe(0);
+    expect(watched.faults).toEqual([]);
+  });
+
+  it("a run page groups reasons with a link to their rows, which are searched, selected and retried", async () => {
+    await using watched = await harness.page({ width: 1280, token: tokens.operator });
+    const { page } = watched;
+    await page.goto(`/#/runs/${runId}`);
+    await page
+      .getByRole("img", { name: /^8 calls, at most/ })
+      .or(page.getByRole("img", { name: /calls, at most/ }))
+      .waitFor();
+    const reasons = page.getByRole("table", { name: "Why rows are not done" });
+    await reasons
+      .getByRole("link", { name: /^Show the rows/ })
+      .first()
+      .click();
+    const rows = page.getByRole("table", { name: "Rows of the run" }).getByRole("row");
+    await expect.poll(() => rows.count()).toBe(4);
+    await page.getByRole("searchbox", { name: "Search by SIM ID or IMSI" }).fill("99998");
+    await expect.poll(() => rows.count()).toBe(2);
+    await page.getByRole("checkbox", { name: "Select line 8" }).check();
+    await page.getByRole("button", { name: "Retry 1 selected row" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Retry 1 row" }).click();
+    await page.waitForURL((url) => url.hash.includes("/r-") && !url.hash.includes(runId));
+    await page
+      .getByText(missing[1] ?? "")
+      .first()
+      .waitFor();
+    expect(watched.faults).toEqual([]);
+  });
+
+  it("Ctrl-K finds pages, SIMs and runs, keys lead to pages, and an id is copied", async () => {
+    await using watched = await harness.page({ width: 1280, token: tokens.viewer });
+    const { page } = watched;
+    await page.goto("/#/fleet");
+    await page.getByRole("heading", { name: "Fleet", level: 1 }).waitFor();
+    const input = page.getByRole("combobox", { name: "Search and commands" });
+    await page.keyboard.press("Control+k");
+    await input.fill("night");
+    await page.getByRole("option", { name: /^night r-.*Run$/ }).waitFor();
+    await page.getByRole("option", { name: /nightly-sync/ }).waitFor();
+    const sim = harness.cli.simId(3);
+    await input.fill(sim);
+    await page.getByRole("option", { name: sim }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: `SIM ${sim}`, level: 1 }).waitFor();
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await page
+      .getByRole("button", { name: `Copy ${sim}` })
+      .first()
+      .click();
+    expect(await page.evaluate<string>("navigator.clipboard.readText()")).toBe(sim);
+
+    await page.keyboard.press("g");
+    await page.keyboard.press("q");
+    await page.getByRole("heading", { name: "Quota", level: 1 }).waitFor();
+    await page.keyboard.press("?");
+    await page.getByRole("dialog", { name: "Shortcuts" }).getByLabel("Shortcuts of a single key").uncheck();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("g");
+    await page.keyboard.press("o");
+    await page.goto("/#/no-such-page");
+    await page.getByText("There is no page at this address").waitFor();
+    expect(watched.faults).toEqual([]);
+  });
+
+  it("events are sentences without changes of single SIMs, filtered by kind, person and day", async () => {
+    await using watched = await harness.page({ width: 1280, token: tokens.viewer });
+    const { page } = watched;
+    await page.goto("/#/events");
+    const rows = page.getByRole("table", { name: "Events", exact: true }).getByRole("row");
+    await rows.filter({ hasText: "“night” with 8 rows was submitted by token:the-operator" }).waitFor();
+    expect(await rows.filter({ hasText: "sim.changed" }).count()).toBe(0);
+    await rows.filter({ hasText: "5 of 8 rows" }).getByText("Show the SIM changes").first().click();
+    await rows
+      .getByText(/^speedClass$/)
+      .first()
+      .waitFor();
+    await page.getByRole("checkbox", { name: "SIM changes" }).check();
+    await page.getByText(`SIM changes of ${runId}`).waitFor();
+    await page.getByRole("checkbox", { name: "SIM changes" }).uncheck();
+    await page.getByLabel("Person").selectOption("token:the-operator");
+    await expect.poll(() => rows.filter({ hasText: "A sync read" }).count()).toBe(0);
+    await page.getByLabel("Day").fill("2020-01-01");
+    await page.getByText("No event matches.").or(page.getByText("No events yet.")).waitFor();
+    expect(watched.faults).toEqual([]);
+  });
+
+  it("the audit log reads as sentences and is exported as CSV", async () => {
+    await using watched = await harness.page({ width: 1280, token: tokens.admin });
+    const { page } = watched;
+    await page.goto("/#/audit");
+    const entry = page.getByRole("table", { name: "Changes" }).getByRole("row").filter({ hasText: runId }).last();
+    expect(await entry.textContent()).toContain("token:the-operator started a run");
+    const coming = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Export as CSV" }).click();
+    const file = await readFile(await (await coming).path(), "utf8");
+    expect(file.split("\n")[0]).toBe("at,who,role,action,target,result,status,exitCode,from,requestId");
+    expect(file).toContain(`,token:the-operator,operator,POST /v1/runs,${runId},done,202,`);
+    expect(watched.faults).toEqual([]);
+  });
+
+  it("scripts come compressed and may be kept forever", async () => {
+    const page = await (await fetch(harness.origin)).text();
+    const [script = ""] = /\/assets\/[\w.-]+\.js/.exec(page) ?? [];
+    for (const [accepted, sent] of [
+      ["br", "br"],
+      ["gzip", "gzip"],
+      ["identity", null],
+    ] as const) {
+      const answer = await fetch(harness.origin + script, { headers: { "accept-encoding": accepted } });
+      expect(answer.headers.get("content-encoding")).toBe(sent);
+      expect(answer.headers.get("content-type")).toContain("javascript");
+      expect(answer.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
+      expect(await answer.text()).toContain("simfleet");
+    }
+  });
+});

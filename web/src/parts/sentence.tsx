@@ -1,0 +1,22 @@
+/** An event as a sentence, in which what it names is a link. */
+import type { JSX } from "preact";
+import { sentenceOf } from "../pure/sentences.ts";
+import type { FleetEvent } from "../pure/shapes.ts";
+import { Ref, SimLink } from "./ref.tsx";
+import { At } from "./time.tsx";
+
+export function Sentence({ event }: { event: FleetEvent }): JSX.Element {
+  return (
+    <span class="sentence">
+      {sentenceOf(event).map((part) => (typeof part === "string" ? part : <Field {...part} of={event} />))}
+    </span>
+  );
+}
+
+function Field({ field, value, of }: { field: string; value: string; of: FleetEvent }): JSX.Element {
+  if (field === "sim") return <SimLink sim={value} of={of.profile} />;
+  if (field === "run" || field === "cause") return <Ref id={value} />;
+  if (field === "until" || field === "since") return <At at={value} />;
+  if (/^\d+$/.test(value)) return <>{Number(value).toLocaleString("en-US")}</>;
+  return <b>{value}</b>;
+}

@@ -1,0 +1,81 @@
+/** What the overview makes of the reports: who has to act, what failed, and what comes next. */
+import { overviewText as text } from "../strings/overview.ts";
+import { hrefOf } from "./route.ts";
+import type {
+  AutomationReport,
+  FleetEvent,
+  RotationReport,
+  RunReport,
+  ScheduleReport,
+  WebhookReport,
+} from "./shapes.ts";
+
+/** Something that continues only when a person acts. */
+interface WaitingThing {
+  readonly href: string;
+  readonly name: string;
+  readonly what: string;
+  /** Of the badge. */
+  readonly state: string;
+}
+
+export function waitingThings(all: {
+  readonly runs: readonly RunReport[];
+  readonly rotations: readonly RotationReport[];
+  readonly automations: readonly AutomationReport[];
+  readonly webhooks: readonly WebhookReport[];
+}): WaitingThing[] {
+  return [
+    ...all.runs.map(({ runId, name, state }) => ({
+      ...{ href: hrefOf("runs", runId), name: name === "" ? runId : name, state },
+      what: state === "paused" ? text.paused : text.needsApproval,
+    })),
+    ...all.rotations
+      .filter(({ waitsFor }) => waitsFor === "confirmation")
+      .map(({ name }) => ({ href: hrefOf("credentials"), name, what: text.confirm, state: "awaiting-approval" })),
+    ...all.automations
+      .filter(({ state }) => state === "stopped")
+      .map(({ name, state }) => ({ href: hrefOf("schedules"), name, what: text.stopped, state })),
+    ...all.webhooks
+      .filter(({ state }) => state === "stopped")
+      .map(({ name, state }) => ({ href: hrefOf("events"), name, what: text.stopped, state })),
+  ];
+}
+
+/** A completed run is a failure if rows of it failed. */
+export function failuresOf(events: readonly FleetEvent[]): FleetEvent[] {
+  return events.filter(({ type, fields: { failed, rejected, unknown } }) => {
+    return type !== "run.completed" || ![failed, rejected, unknown].every(isZero);
+  });
+}
+
+function isZero(count: string | undefined): boolean {
+  return count === undefined || count === "" || count === "0";
+}
+
+const mostTimes = 6;
+
+export function nextTimes(
+  schedules: readonly ScheduleReport[],
+): { readonly name: string; readonly job: string; readonly at: string }[] {
+  return schedules
+    .flatMap(({ name, job, next }) => next.slice(0, 1).map(({ at }) => ({ name, job, at })))
+    .toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at))
+    .slice(0, mostTimes);
+}
+
+export interface Due {
+  readonly name: string;
+  readonly dueAt: string;
+  readonly isOverdue: boolean;
+}
+
+const soonMs = 30 * 86_400_000;
+
+/** Secrets that reach their greatest age within a month, the first first. */
+export function dueSecrets(rotations: readonly RotationReport[], nowMs: number): Due[] {
+  return rotations
+    .flatMap(({ name, dueAt }) => (dueAt === null ? [] : [{ name, dueAt, isOverdue: Date.parse(dueAt) <= nowMs }]))
+    .filter(({ dueAt }) => Date.parse(dueAt) - nowMs < soonMs)
+    .toSorted((a, b) => Date.parse(a.dueAt) - Date.parse(b.dueAt));
+}

@@ -1,0 +1,21 @@
+/** What the command palette offers for a search text, the best first. */
+
+export interface Choice {
+  readonly kind: "page" | "action" | "sim" | "run" | "schedule" | "automation" | "credential";
+  readonly label: string;
+  /** Shown after it, such as an id, and searched too. */
+  readonly hint?: string;
+  readonly href?: string;
+  readonly act?: () => void;
+}
+
+const mostShown = 12;
+
+/** Choices whose label or hint has all words of the text; those whose label begins with it first. */
+export function foundIn(choices: readonly Choice[], search: string): Choice[] {
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  const textOf = ({ label, hint = "" }: Choice): string => `${label} ${hint}`.toLowerCase();
+  const found = choices.filter((choice) => words.every((word) => textOf(choice).includes(word)));
+  const rank = ({ label }: Choice): number => (label.toLowerCase().startsWith(words[0] ?? "") ? 0 : 1);
+  return found.toSorted((a, b) => rank(a) - rank(b)).slice(0, mostShown);
+}

@@ -1,0 +1,34 @@
+/** The texts of the run page that are about its course and its rows. */
+import { counted, grouped } from "../pure/format.ts";
+
+export const runText = {
+  timeline: "Course",
+  timelineHint: (window: string) => `Outcomes and calls per ${window}`,
+  noWindows: "No row has an outcome yet.",
+  outcomesSay: (windows: number, window: string, done: number, failed: number) =>
+    `Rows per ${window} in ${counted(windows, "window")}: ${grouped(done)} done, ${grouped(failed)} not done`,
+  callsSay: (calls: number, window: string, most: number, quota: number | null) =>
+    `${counted(calls, "call")}, at most ${grouped(most)} per ${window}${quota === null ? "" : ` of a quota of ${grouped(quota)}`}`,
+  outcomes: "Rows",
+  calls: "Calls",
+  quota: "quota",
+  rate: (perMinute: number) => `${grouped(perMinute)} calls per minute on average`,
+  quotaUse: (percent: string) => `${percent} of the quota used in the fullest window`,
+  reasons: "Why rows are not done",
+  reasonsHint: (shown: number, all: number) =>
+    shown === all
+      ? "Grouped by reason, the most frequent first"
+      : `The ${shown} most frequent of ${grouped(all)} reasons`,
+  showRows: "Show the rows",
+  rowsOf: (reason: string) => `Show the rows with the reason: ${reason}`,
+  searchRows: "Search by SIM ID or IMSI",
+  anyReason: "All reasons",
+  selectRow: (line: number) => `Select line ${grouped(line)}`,
+  select: "Select",
+  retrySelected: (rows: number) => `Retry ${counted(rows, "selected row")}`,
+  retryTitle: (rows: number) => `Retry ${counted(rows, "row")}?`,
+  retryWhat: (calls: string) => `A new run sends the selected rows again, in ${calls}.`,
+  retryYes: (rows: number) => `Retry ${counted(rows, "row")}`,
+  started: (runId: string) => `Run ${runId} started.`,
+  nothing: "No row matches.",
+} as const;

@@ -1,0 +1,122 @@
+/** The filter of the explorer: its conditions, a form for another one with known fields and values, and its text. */
+import type { JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { Button } from "../../parts/button.tsx";
+import { SelectField, TextField } from "../../parts/field.tsx";
+import { Icon } from "../../parts/icon.tsx";
+import { type Operator, conditionFrom, conditionsOf, operators, textOf } from "../../pure/filter.ts";
+import type { SimField } from "../../pure/shapes.ts";
+import { simsText as text } from "../../strings/sims.ts";
+
+interface BuilderProps {
+  readonly where: string;
+  readonly fields: readonly SimField[];
+  readonly onWhere: (where: string) => void;
+  /** The filter with the condition that is being written; undefined while it is not complete. */
+  readonly onDraft: (where: string | undefined) => void;
+  /** How many SIMs the draft selects. */
+  readonly draftCount: string | undefined;
+}
+
+const emptyDraft: { field: string; operator: Operator; value: string } = { field: "", operator: "=", value: "" };
+
+export function FilterBuilder({ where, fields, onWhere, onDraft, draftCount }: BuilderProps): JSX.Element {
+  const [draft, setDraft] = useState(emptyDraft);
+  const conditions = conditionsOf(where);
+  const added = conditionFrom(draft);
+  const whole = added === undefined ? undefined : joined(where, textOf([added]));
+  useEffect(() => onDraft(whole), [whole]);
+  const needsValue = draft.operator !== "exists" && draft.operator !== "not exists";
+  return (
+    <div class="builder">
+      <ul class="chips" aria-label={text.conditions}>
+        {conditions === undefined && (
+          <li class="chip">
+            <code>{where}</code>
+          </li>
+        )}
+        {conditions?.map((one, i) => (
+          <li key={textOf([one])} class="chip">
+            <code>{textOf([one])}</code>
+            <button
+              type="button"
+              aria-label={text.remove(textOf([one]))}
+              onClick={() => onWhere(textOf(conditions.toSpliced(i, 1)))}
+            >
+              <Icon name="cross" size={12} />
+            </button>
+          </li>
+        ))}
+      </ul>
+      <form
+        class="form-row"
+        aria-label={text.addCondition}
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (whole === undefined) return;
+          setDraft(emptyDraft);
+          onWhere(whole);
+        }}
+      >
+        <TextField
+          label={text.field}
+          value={draft.field}
+          suggestions={fields.map(({ name }) => name)}
+          onValue={(field) => setDraft({ ...draft, field })}
+        />
+        <SelectField
+          label={text.operator}
+          value={draft.operator}
+          options={operators.map((value) => ({ value, text: text.operators[value] }))}
+          onValue={(operator) => setDraft({ ...draft, operator: operator as Operator })}
+        />
+        {needsValue && (
+          <TextField
+            label={draft.operator === "in" ? text.values : text.value}
+            value={draft.value}
+            suggestions={fields.find(({ name }) => name === draft.field.trim())?.values ?? []}
+            onValue={(value) => setDraft({ ...draft, value })}
+          />
+        )}
+        <div class="builder-add">
+          <Button type="submit" refusal={whole === undefined ? text.incomplete : undefined}>
+            {text.add}
+          </Button>
+          <span class="hint" role="status">
+            {draftCount}
+          </span>
+        </div>
+      </form>
+      <FilterText where={where} onWhere={onWhere} />
+    </div>
+  );
+}
+
+function joined(where: string, condition: string): string {
+  return where === "" ? condition : `${where} and ${condition}`;
+}
+
+function FilterText({ where, onWhere }: Pick<BuilderProps, "where" | "onWhere">): JSX.Element {
+  const [written, setWritten] = useState(where);
+  useEffect(() => setWritten(where), [where]);
+  return (
+    <details class="more">
+      <summary>{text.asText}</summary>
+      <form
+        class="with-button"
+        onSubmit={(event) => {
+          event.preventDefault();
+          onWhere(written.trim());
+        }}
+      >
+        <TextField
+          label={text.asText}
+          value={written}
+          onValue={setWritten}
+          placeholder="tags.site=berlin and speedClass!=s1.slow"
+        />
+        <Button type="submit">{text.apply}</Button>
+      </form>
+    </details>
+  );
+}

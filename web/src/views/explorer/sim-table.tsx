@@ -1,0 +1,138 @@
+/**
+ * The SIMs of the explorer: only the rows in sight are drawn, and the next page is requested before its end comes into
+ * sight. So a million SIMs need no more elements than fifty.
+ */
+import type { JSX } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { SimLink } from "../../parts/ref.tsx";
+import { Ago } from "../../parts/time.tsx";
+import { fieldOf, recordFields } from "../../pure/explorer.ts";
+import type { SimDocument } from "../../pure/shapes.ts";
+import { drawnRows, isNearEnd } from "../../pure/virtual.ts";
+import { simsText as text } from "../../strings/sims.ts";
+import { Value } from "../sim-fields.tsx";
+
+interface SimTableProps {
+  readonly sims: readonly SimDocument[];
+  readonly keyColumn: string;
+  readonly columns: readonly string[];
+  /** Number of SIMs in all, if it is known. */
+  readonly total: number | undefined;
+  readonly sort: string;
+  readonly sortable: ReadonlySet<string>;
+  readonly onSort: (field: string) => void;
+  readonly selected: ReadonlySet<string>;
+  readonly onSelect: (selected: ReadonlySet<string>) => void;
+  readonly onNearEnd: () => void;
+}
+
+/** As in explorer.css. */
+const rowHeight = 41;
+
+export function SimTable(props: SimTableProps): JSX.Element {
+  const { sims, keyColumn, columns, total, selected, onSelect, onNearEnd } = props;
+  const region = useRef<HTMLDivElement>(null);
+  const [sight, setSight] = useState({ scrollTop: 0, height: 600, rowHeight });
+  const drawn = drawnRows(sims.length, sight);
+  useEffect(() => {
+    const host = region.current;
+    if (host === null) return undefined;
+    const look = (): void => setSight({ scrollTop: host.scrollTop, height: host.clientHeight, rowHeight });
+    const watch = new ResizeObserver(look);
+    watch.observe(host);
+    host.addEventListener("scroll", look, { passive: true });
+    return () => {
+      watch.disconnect();
+      host.removeEventListener("scroll", look);
+    };
+  }, []);
+  useEffect(() => {
+    if (isNearEnd(sims.length, drawn)) onNearEnd();
+  }, [drawn.to, sims.length, onNearEnd]);
+
+  const keyOf = (sim: SimDocument): string => String(sim[keyColumn]);
+  const toggle = (key: string): void => {
+    const next = new Set(selected);
+    if (!next.delete(key)) next.add(key);
+    onSelect(next);
+  };
+  const isAll = sims.length > 0 && sims.every((sim) => selected.has(keyOf(sim)));
+  return (
+    <div ref={region} class="long-list" role="region" aria-label={text.table} tabIndex={0}>
+      <table aria-label={text.table} aria-rowcount={total === undefined ? -1 : total + 1}>
+        <thead>
+          <tr aria-rowindex={1}>
+            <th scope="col" class="is-select">
+              <input
+                type="checkbox"
+                aria-label={text.selectLoaded}
+                checked={isAll}
+                onChange={() => onSelect(isAll ? new Set() : new Set(sims.map(keyOf)))}
+              />
+            </th>
+            {columns.map((name) => (
+              <Header key={name} name={name} {...props} />
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          <Spacer rows={drawn.from} columns={columns.length + 1} />
+          {sims.slice(drawn.from, drawn.to).map((sim, i) => {
+            const key = keyOf(sim);
+            return (
+              <tr key={key} aria-rowindex={drawn.from + i + 2}>
+                <td class="is-select">
+                  <input
+                    type="checkbox"
+                    aria-label={text.selectSim(key)}
+                    checked={selected.has(key)}
+                    onChange={() => toggle(key)}
+                  />
+                </td>
+                {columns.map((name) => (
+                  <td key={name}>{name === keyColumn ? <SimLink sim={key} /> : <Cell name={name} sim={sim} />}</td>
+                ))}
+              </tr>
+            );
+          })}
+          <Spacer rows={sims.length - drawn.to} columns={columns.length + 1} />
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Header({ name, sort, sortable, onSort }: SimTableProps & { name: string }): JSX.Element {
+  if (!sortable.has(name)) {
+    return (
+      <th scope="col" title={text.notSortable}>
+        {name}
+      </th>
+    );
+  }
+  const order = sort === name ? "ascending" : sort === `-${name}` ? "descending" : undefined;
+  return (
+    <th scope="col" aria-sort={order ?? "none"}>
+      <button type="button" class="sort" title={text.sortBy(name)} onClick={() => onSort(name)}>
+        {name}
+        <span aria-hidden="true">{order === "ascending" ? " ↑" : order === "descending" ? " ↓" : " ↕"}</span>
+      </button>
+    </th>
+  );
+}
+
+function Cell({ name, sim }: { name: string; sim: SimDocument }): JSX.Element {
+  const value = fieldOf(sim, name);
+  const isInstant = recordFields.some((field) => field === name && field !== "updatedBy");
+  return isInstant ? <Ago at={typeof value === "string" ? value : undefined} /> : <Value of={value} />;
+}
+
+/** Takes the place of rows that are not drawn. */
+function Spacer({ rows, columns }: { rows: number; columns: number }): JSX.Element | null {
+  if (rows <= 0) return null;
+  return (
+    <tr aria-hidden="true" style={{ height: `${rows * rowHeight}px` }}>
+      <td colSpan={columns} />
+    </tr>
+  );
+}

@@ -1,0 +1,207 @@
+/** The start page: what runs, what waits for a person, what failed since yesterday, and what comes next. */
+import type { ComponentChildren, JSX } from "preact";
+import { addressOf } from "../ask.ts";
+import { nowMs } from "../clock.ts";
+import { useLive } from "../live.ts";
+import { Badge } from "../parts/badge.tsx";
+import { OutcomeBar } from "../parts/bars.tsx";
+import { Empty, Notice, Panel, ProblemNotice, Waiting } from "../parts/notice.tsx";
+import { Sentence } from "../parts/sentence.tsx";
+import { Ago } from "../parts/time.tsx";
+import { View } from "../parts/view.tsx";
+import { bucketTitle } from "../pure/bucket.ts";
+import { counted, duration, grouped } from "../pure/format.ts";
+import { type Due, dueSecrets, failuresOf, nextTimes, waitingThings } from "../pure/overview.ts";
+import { hrefOf, viewTitles } from "../pure/route.ts";
+import type {
+  AutomationReport,
+  BucketReport,
+  FleetEvent,
+  RotationReport,
+  RunReport,
+  ScheduleReport,
+  WebhookReport,
+} from "../pure/shapes.ts";
+import { settledRows } from "../pure/tally.ts";
+import { profile } from "../session.ts";
+import { failureTypes } from "../strings/events.ts";
+import { overviewText as text } from "../strings/overview.ts";
+
+const ofRuns = { ms: 5_000, andOn: ["run."] };
+const minute = { ms: 60_000, andOn: ["credential.", "schedule.", "automation.", "webhook."] };
+
+export function Overview(): JSX.Element {
+  const running = useLive<{ runs: RunReport[] }>(addressOf("/v1/runs", { state: "running", limit: 50 }), ofRuns);
+  const schedules = useLive<{ schedules: ScheduleReport[] }>("/v1/schedules", minute);
+  const rotations = useLive<{ rotations: RotationReport[] }>(
+    addressOf("/v1/rotations", { profile: profile.value }),
+    minute,
+  );
+  return (
+    <View title={viewTitles.overview}>
+      <ProblemNotice problem={running.problem} what={text.failed} />
+      {running.value === undefined && running.problem === undefined && <Waiting what={text.reading} />}
+      <Panel title={text.running} actions={<a href={hrefOf("runs")}>{text.allRuns}</a>}>
+        {running.value?.runs.length === 0 && <Empty>{text.nothingRuns}</Empty>}
+        <ul class="stack">
+          {running.value?.runs.map((run) => (
+            <Running key={run.runId} run={run} />
+          ))}
+        </ul>
+      </Panel>
+      <div class="columns">
+        <WaitingPanel rotations={rotations.value?.rotations ?? []} />
+        <Secrets due={dueSecrets(rotations.value?.rotations ?? [], nowMs.value)} />
+      </div>
+      <Failures />
+      <div class="columns">
+        <QuotaToday />
+        <Panel title={text.next} actions={<a href={hrefOf("schedules")}>{text.allSchedules}</a>}>
+          {schedules.value !== undefined && schedules.value.schedules.length === 0 && (
+            <p class="quiet">{text.noSchedules}</p>
+          )}
+          <List>
+            {nextTimes(schedules.value?.schedules ?? []).map(({ name, job, at }) => (
+              <li key={`${name} ${at}`}>
+                <Ago at={at} />
+                <span>
+                  <b>{name}</b> <span class="quiet">{job}</span>
+                </span>
+              </li>
+            ))}
+          </List>
+        </Panel>
+      </div>
+    </View>
+  );
+}
+
+function WaitingPanel({ rotations }: { rotations: readonly RotationReport[] }): JSX.Element {
+  const paused = useLive<{ runs: RunReport[] }>(addressOf("/v1/runs", { state: "paused", limit: 50 }), ofRuns);
+  const unapproved = useLive<{ runs: RunReport[] }>(
+    addressOf("/v1/runs", { state: "awaiting-approval", limit: 50 }),
+    ofRuns,
+  );
+  const automations = useLive<{ automations: AutomationReport[] }>("/v1/automations", minute);
+  const webhooks = useLive<{ webhooks: WebhookReport[] }>("/v1/webhooks", minute);
+  const waiting = waitingThings({
+    runs: [...(unapproved.value?.runs ?? []), ...(paused.value?.runs ?? [])],
+    rotations,
+    automations: automations.value?.automations ?? [],
+    webhooks: webhooks.value?.webhooks ?? [],
+  });
+  return (
+    <Panel title={text.waits}>
+      {waiting.length === 0 && <p class="quiet">{text.nothingWaits}</p>}
+      <List>
+        {waiting.map(({ href, name, what, state }) => (
+          <li key={`${href} ${name}`}>
+            <Badge state={state} word={what} />
+            <a href={href}>{name}</a>
+          </li>
+        ))}
+      </List>
+    </Panel>
+  );
+}
+
+function List({ children }: { children: ComponentChildren }): JSX.Element {
+  return <ul class="lines">{children}</ul>;
+}
+
+function Running({ run }: { run: RunReport }): JSX.Element {
+  const { runId, name, counts, etaSeconds, problem } = run;
+  return (
+    <li>
+      <div class="line-head">
+        <a href={hrefOf("runs", runId)}>{name === "" ? runId : name}</a>
+        <span class="quiet">
+          {text.progress(grouped(settledRows(counts)), counted(counts.total, "row"))}
+          {etaSeconds !== null && ` · ${text.left(duration(etaSeconds))}`}
+        </span>
+      </div>
+      <OutcomeBar counts={counts} isSlim />
+      {problem !== undefined && (
+        <Notice kind="warn">
+          <span>
+            {problem.message} {problem.nextAttemptAt !== null && text.nextAttempt}{" "}
+            <Ago at={problem.nextAttemptAt} none="" />
+          </span>
+        </Notice>
+      )}
+    </li>
+  );
+}
+
+/** Events after which somebody should look, of the last day. */
+function Failures(): JSX.Element {
+  const sinceMs = Math.floor(nowMs.value / 600_000) * 600_000 - 86_400_000;
+  const types = [...failureTypes, "run.completed"].map((type) => ["type", type] as const);
+  const query = new URLSearchParams([
+    ["since", new Date(sinceMs).toISOString()],
+    ["limit", "200"],
+    ...types.map((one) => [...one]),
+  ]);
+  const { value, problem } = useLive<{ events: FleetEvent[] }>(`/v1/events?${query.toString()}`, {
+    ms: 60_000,
+    andOn: failureTypes,
+  });
+  const failures = failuresOf(value?.events ?? []);
+  return (
+    <Panel title={text.failures} actions={<a href={hrefOf("events")}>{text.allEvents}</a>}>
+      <ProblemNotice problem={problem} />
+      {value !== undefined && failures.length === 0 && <p class="quiet">{text.noFailures}</p>}
+      <List>
+        {failures.slice(0, 12).map((event) => (
+          <li key={event.id}>
+            <Ago at={event.at} />
+            <Sentence event={event} />
+          </li>
+        ))}
+      </List>
+      {failures.length > 12 && <p class="quiet">{text.moreFailures(failures.length - 12)}</p>}
+    </Panel>
+  );
+}
+
+function QuotaToday(): JSX.Element {
+  const { value } = useLive<{ buckets: BucketReport[] }>("/v1/buckets", { ms: 10_000 });
+  const buckets = (value?.buckets ?? []).filter(({ limit }) => limit !== null);
+  return (
+    <Panel title={text.quota} actions={<a href={hrefOf("quota")}>{viewTitles.quota}</a>}>
+      {value !== undefined && buckets.length === 0 && <p class="quiet">{text.noQuota}</p>}
+      <List>
+        {buckets.map(({ bucket, limit, left, today }) => (
+          <li key={bucket}>
+            <b>{bucketTitle(bucket)}</b>
+            <span>
+              {text.callsToday(counted(today?.calls ?? 0, "call"))}
+              {(today?.throttled ?? 0) > 0 && text.throttled(grouped(today?.throttled ?? 0))}
+              <span class="quiet">
+                {text.leftNow(left === null ? grouped(limit ?? 0) : grouped(left), grouped(limit ?? 0))}
+              </span>
+            </span>
+          </li>
+        ))}
+      </List>
+    </Panel>
+  );
+}
+
+function Secrets({ due }: { due: readonly Due[] }): JSX.Element {
+  return (
+    <Panel title={text.secrets} actions={<a href={hrefOf("credentials")}>{viewTitles.credentials}</a>}>
+      {due.length === 0 && <p class="quiet">{text.noSecrets}</p>}
+      <List>
+        {due.map(({ name, dueAt, isOverdue }) => (
+          <li key={name}>
+            <Badge state={isOverdue ? "failed" : "pending"} word={isOverdue ? text.overdue : text.due} />
+            <span>
+              <a href={hrefOf("credentials")}>{name}</a> <Ago at={dueAt} />
+            </span>
+          </li>
+        ))}
+      </List>
+    </Panel>
+  );
+}
