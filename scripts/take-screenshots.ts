@@ -42,6 +42,13 @@ const taken: readonly Picture[] = [
   { name: "run-phone", poll: phone, place: (runId) => `/#/runs/${runId}`, ready: () => sleep(4_000), height: 844 },
   { name: "new-run", poll: wide, place: () => "/#/new", ready: seePlan, height: 1_000 },
   {
+    name: "sims",
+    poll: wide,
+    place: () => "/#/sims?where=speedClass%3Ds1.fast%20and%20status!%3Dactive",
+    ready: (page) => page.getByText(/loaded$/).waitFor(),
+    height: 900,
+  },
+  {
     name: "fleet-dark",
     poll: { ...wide, scheme: "dark" },
     place: () => "/#/fleet",

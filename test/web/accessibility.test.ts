@@ -57,7 +57,7 @@ async function seeSim(page: Page): Promise<void> {
   await row(page, "Fields of the platform's record");
   await page.getByRole("button", { name: "Read the status history" }).click();
   await row(page, "Status history");
-  await row(page, "Runs of the SIM");
+  await row(page, "Timeline");
 }
 
 const looks = [1280, 360].flatMap((width) => (["light", "dark"] as const).map((scheme) => ({ width, scheme })));

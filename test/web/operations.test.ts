@@ -143,7 +143,7 @@ describe.skipIf(withoutBrowser)(`an operation${withoutBrowser === undefined ? ""
     await page.goto(`/#/runs/${runId}`);
     await page.getByRole("link", { name: sim }).click();
     await page.getByRole("heading", { name: `SIM ${sim}`, level: 1 }).waitFor();
-    await page.getByRole("table", { name: "Runs of the SIM" }).getByRole("link", { name: "faster" }).waitFor();
+    await page.getByRole("table", { name: "Timeline" }).getByRole("link", { name: "faster" }).waitFor();
 
     harness.cli.sandbox.fleet.edit(sim, { tags: { site: "osaka" } });
     await page.getByRole("button", { name: "Read from the platform now" }).click();

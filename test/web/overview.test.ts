@@ -46,14 +46,26 @@ describe.skipIf(withoutBrowser)(`the overview${withoutBrowser === undefined ? ""
     expect(watched.faults).toEqual([]);
   });
 
+  it("the overview does not say that nothing waits while that is not known", async () => {
+    await using watched = await harness.page({ width: 1280, token: tokens.viewer });
+    const { page } = watched;
+    await page.route(/\/v1\/rotations/, () => undefined);
+    await page.goto("/");
+    await page.getByRole("region", { name: "Waits for a person" }).getByText("Not known yet.").waitFor();
+    await page.getByRole("region", { name: "Secrets due" }).getByText("Not known yet.").waitFor();
+    await page.unroute(/\/v1\/rotations/);
+    await page.reload();
+    await page.getByRole("region", { name: "Waits for a person" }).getByText("Nothing.").waitFor();
+    expect(watched.faults).toEqual([]);
+  });
+
   it("a run page groups reasons with a link to their rows, which are searched, selected and retried", async () => {
     await using watched = await harness.page({ width: 1280, token: tokens.operator });
     const { page } = watched;
     await page.goto(`/#/runs/${runId}`);
-    await page
-      .getByRole("img", { name: /^8 calls, at most/ })
-      .or(page.getByRole("img", { name: /calls, at most/ }))
-      .waitFor();
+    // A screen reader hears the numbers that the chart shows.
+    await page.getByRole("img", { name: /^Calls per .*; calls: 8 in all, \d at most/ }).waitFor();
+    await page.getByRole("img", { name: /^Rows per .*: 5 in all, \d at most; not done: 3 in all/ }).waitFor();
     const reasons = page.getByRole("table", { name: "Why rows are not done" });
     await reasons
       .getByRole("link", { name: /^Show the rows/ })

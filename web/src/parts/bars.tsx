@@ -83,6 +83,7 @@ export function QuotaMeter({ left, limit, reserve }: { left: number; limit: numb
       aria-valuemin={0}
       aria-valuemax={limit}
       aria-valuenow={Math.min(left, limit)}
+      aria-valuetext={`${grouped(left)} of ${grouped(limit)} calls left${reserve > 0 ? `, ${grouped(reserve)} reserved` : ""}`}
     >
       <span style={{ width: share(left) }} />
       {reserve > 0 && <span class="meter-reserve" style={{ width: share(Math.min(reserve, left)) }} />}

@@ -38,12 +38,28 @@ export function Plot({ says, times, series, height = 200 }: PlotProps): JSX.Elem
   }, []);
   return (
     <figure class="plot">
-      <div ref={place} role="img" aria-label={says} style={{ height: `${height}px` }}>
+      <div
+        ref={place}
+        role="img"
+        aria-label={[says, ...series.map(heard)].join("; ")}
+        style={{ height: `${height}px` }}
+      >
         {width > 0 && times.length > 0 && <Drawing {...{ times, series, width, height }} />}
       </div>
       <Keys series={series} zone={zoneOf(new Date((times.at(-1) ?? 0) * 1_000))} />
     </figure>
   );
+}
+
+/** The numbers that the eye takes from a series: where a line ends and its range, or the largest of its bars. */
+function heard({ name, values, kind }: Series): string {
+  const known = values.filter((value) => value !== null);
+  if (known.length === 0) return `${name}: no value`;
+  const [least, most] = [Math.min(...known), Math.max(...known)];
+  if (kind === "bars")
+    return `${name}: ${grouped(known.reduce((sum, one) => sum + one, 0))} in all, ${grouped(most)} at most`;
+  const last = grouped(known.at(-1) ?? 0);
+  return least === most ? `${name}: ${last}` : `${name}: ${last} now, between ${grouped(least)} and ${grouped(most)}`;
 }
 
 interface Drawn extends Pick<PlotProps, "times" | "series"> {

@@ -64,7 +64,7 @@ export function nextTimes(
     .slice(0, mostTimes);
 }
 
-export interface Due {
+interface Due {
   readonly name: string;
   readonly dueAt: string;
   readonly isOverdue: boolean;

@@ -10,6 +10,7 @@ export const overviewText = {
   nextAttempt: "Next attempt",
   waits: "Waits for a person",
   nothingWaits: "Nothing.",
+  notRead: "Not known yet.",
   needsApproval: "needs approval",
   paused: "paused",
   confirm: "confirm",

@@ -5,10 +5,8 @@ export const runText = {
   timeline: "Course",
   timelineHint: (window: string) => `Outcomes and calls per ${window}`,
   noWindows: "No row has an outcome yet.",
-  outcomesSay: (windows: number, window: string, done: number, failed: number) =>
-    `Rows per ${window} in ${counted(windows, "window")}: ${grouped(done)} done, ${grouped(failed)} not done`,
-  callsSay: (calls: number, window: string, most: number, quota: number | null) =>
-    `${counted(calls, "call")}, at most ${grouped(most)} per ${window}${quota === null ? "" : ` of a quota of ${grouped(quota)}`}`,
+  outcomesSay: (window: string) => `Rows per ${window}`,
+  callsSay: (window: string) => `Calls per ${window}`,
   outcomes: "Rows",
   calls: "Calls",
   quota: "quota",

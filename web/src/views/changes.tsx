@@ -1,16 +1,16 @@
-/** Changes of SIMs, newest first: those that syncs found, or all changes of one SIM. */
+/** Changes of SIMs that syncs found, newest first. */
 import type { JSX } from "preact";
 import { Icon } from "../parts/icon.tsx";
 import { Empty, Panel, ProblemNotice } from "../parts/notice.tsx";
 import { More, usePages } from "../parts/pages.tsx";
-import { Ref, SimLink } from "../parts/ref.tsx";
+import { SimLink } from "../parts/ref.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Ago } from "../parts/time.tsx";
 import { valueText } from "../pure/format.ts";
 import type { Change } from "../pure/shapes.ts";
 import { profile } from "../session.ts";
 
-const words: Readonly<Record<string, string>> = {
+export const changeWords: Readonly<Record<string, string>> = {
   "sim.added": "is new",
   "sim.gone": "is no longer listed",
   "sim.returned": "is listed again",
@@ -24,18 +24,6 @@ export function OutsideChanges(): JSX.Element {
       query={{ by: "outside" }}
       column={{ label: "SIM", cell: ({ sim }) => <SimLink sim={sim} /> }}
       empty={<Empty command="simfleet sims changes --by outside">No external changes.</Empty>}
-    />
-  );
-}
-
-export function ChangesOfSim({ sim }: { sim: string }): JSX.Element {
-  return (
-    <ChangesPanel
-      title="Changes"
-      hint="Made by runs, or found by syncs, newest first"
-      query={{ sim }}
-      column={{ label: "By", cell: ({ by, cause }) => (by === "run" ? <Ref id={cause} /> : "outside simfleet") }}
-      empty={<Empty>No change is recorded.</Empty>}
     />
   );
 }
@@ -65,7 +53,7 @@ function ChangesPanel({ title, hint, query, column, empty }: PanelProps): JSX.El
           columns={[
             { label: "Seen", kind: "tight", cell: ({ at }) => <Ago at={at} /> },
             column,
-            { label: "What", cell: ({ field, type }) => field ?? words[type] ?? type },
+            { label: "What", cell: ({ field, type }) => field ?? changeWords[type] ?? type },
             { label: "Before and after", cell: (change) => change.field !== undefined && <BeforeAfter {...change} /> },
           ]}
         />

@@ -11,7 +11,7 @@ import { Ago } from "../parts/time.tsx";
 import { View } from "../parts/view.tsx";
 import { bucketTitle } from "../pure/bucket.ts";
 import { counted, duration, grouped } from "../pure/format.ts";
-import { type Due, dueSecrets, failuresOf, nextTimes, waitingThings } from "../pure/overview.ts";
+import { dueSecrets, failuresOf, nextTimes, waitingThings } from "../pure/overview.ts";
 import { hrefOf, viewTitles } from "../pure/route.ts";
 import type {
   AutomationReport,
@@ -50,8 +50,8 @@ export function Overview(): JSX.Element {
         </ul>
       </Panel>
       <div class="columns">
-        <WaitingPanel rotations={rotations.value?.rotations ?? []} />
-        <Secrets due={dueSecrets(rotations.value?.rotations ?? [], nowMs.value)} />
+        <WaitingPanel rotations={rotations.value?.rotations} />
+        <Secrets rotations={rotations.value?.rotations} />
       </div>
       <Failures />
       <div class="columns">
@@ -76,7 +76,8 @@ export function Overview(): JSX.Element {
   );
 }
 
-function WaitingPanel({ rotations }: { rotations: readonly RotationReport[] }): JSX.Element {
+/** Says that nothing waits only when everything was read. */
+function WaitingPanel({ rotations }: { rotations: readonly RotationReport[] | undefined }): JSX.Element {
   const paused = useLive<{ runs: RunReport[] }>(addressOf("/v1/runs", { state: "paused", limit: 50 }), ofRuns);
   const unapproved = useLive<{ runs: RunReport[] }>(
     addressOf("/v1/runs", { state: "awaiting-approval", limit: 50 }),
@@ -86,13 +87,15 @@ function WaitingPanel({ rotations }: { rotations: readonly RotationReport[] }): 
   const webhooks = useLive<{ webhooks: WebhookReport[] }>("/v1/webhooks", minute);
   const waiting = waitingThings({
     runs: [...(unapproved.value?.runs ?? []), ...(paused.value?.runs ?? [])],
-    rotations,
+    rotations: rotations ?? [],
     automations: automations.value?.automations ?? [],
     webhooks: webhooks.value?.webhooks ?? [],
   });
+  const all = [paused, unapproved, automations, webhooks];
+  const isRead = rotations !== undefined && all.every(({ value }) => value !== undefined);
   return (
     <Panel title={text.waits}>
-      {waiting.length === 0 && <p class="quiet">{text.nothingWaits}</p>}
+      {waiting.length === 0 && <p class="quiet">{isRead ? text.nothingWaits : text.notRead}</p>}
       <List>
         {waiting.map(({ href, name, what, state }) => (
           <li key={`${href} ${name}`}>
@@ -188,10 +191,11 @@ function QuotaToday(): JSX.Element {
   );
 }
 
-function Secrets({ due }: { due: readonly Due[] }): JSX.Element {
+function Secrets({ rotations }: { rotations: readonly RotationReport[] | undefined }): JSX.Element {
+  const due = dueSecrets(rotations ?? [], nowMs.value);
   return (
     <Panel title={text.secrets} actions={<a href={hrefOf("credentials")}>{viewTitles.credentials}</a>}>
-      {due.length === 0 && <p class="quiet">{text.noSecrets}</p>}
+      {due.length === 0 && <p class="quiet">{rotations === undefined ? text.notRead : text.noSecrets}</p>}
       <List>
         {due.map(({ name, dueAt, isOverdue }) => (
           <li key={name}>

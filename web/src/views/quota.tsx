@@ -118,7 +118,7 @@ function Countdown({ bucket, seenMs }: { bucket: BucketReport; seenMs: number })
   const doubt = refreshDoubtSeconds === null ? "" : ` ± ${(refreshDoubtSeconds / 2).toFixed(2)} s`;
   return (
     <span class="quiet" title={`Known to ${doubt.trim() || "the second"}`}>
-      {left === 0 ? "a new window opens with the next call" : `refreshes in ${left.toFixed(0)} s`}
+      {left === 0 ? "a new window opens with the next call" : `resets in ${left.toFixed(0)} s`}
     </span>
   );
 }

@@ -35,7 +35,6 @@ function Timeline({ summary, bucket }: { summary: RunSummary; bucket: BucketRepo
   const windows = filledWindows(summary);
   const window = duration(summary.windowSeconds);
   const quota = quotaPerWindow(summary, bucket);
-  const sum = (of: (one: (typeof windows)[number]) => number): number => windows.reduce((all, one) => all + of(one), 0);
   const most = Math.max(0, ...windows.map(({ calls }) => calls));
   const times = windows.map(({ at }) => Date.parse(at) / 1_000);
   const notDone = (one: (typeof windows)[number]): number => one.rejected + one.failed + one.unknown;
@@ -56,12 +55,7 @@ function Timeline({ summary, bucket }: { summary: RunSummary; bucket: BucketRepo
         <section>
           <h3>{text.outcomes}</h3>
           <Plot
-            says={text.outcomesSay(
-              windows.length,
-              window,
-              sum(({ done }) => done),
-              sum(notDone),
-            )}
+            says={text.outcomesSay(window)}
             height={150}
             times={times}
             series={[
@@ -76,12 +70,7 @@ function Timeline({ summary, bucket }: { summary: RunSummary; bucket: BucketRepo
         <section>
           <h3>{text.calls}</h3>
           <Plot
-            says={text.callsSay(
-              sum(({ calls }) => calls),
-              window,
-              most,
-              quota,
-            )}
+            says={text.callsSay(window)}
             height={150}
             times={times}
             series={[

@@ -53,7 +53,7 @@ function sinceStart({ calls, startedAt }: RunReport): number {
 function QuotaFigure({ bucket }: { bucket: BucketReport }): JSX.Element {
   const { limit, left, reserve, secondsToRefresh } = bucket;
   if (limit === null || left === null) return <Figure name="Quota left">–</Figure>;
-  const refresh = secondsToRefresh === null ? "" : `, resets in ${duration(secondsToRefresh)}`;
+  const refresh = secondsToRefresh === null ? "" : ` · resets in ${duration(secondsToRefresh)}`;
   return (
     <Figure name="Quota left" note={`of ${grouped(limit)}${refresh}`}>
       {grouped(left)}

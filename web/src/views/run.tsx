@@ -1,5 +1,6 @@
 /** One run: its status, its speed, its actions, and the outcome of each row. */
 import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
 import { useLive } from "../live.ts";
 import { Badge } from "../parts/badge.tsx";
 import { OutcomeBar, OutcomeLegend } from "../parts/bars.tsx";
@@ -140,12 +141,17 @@ function Stop({ report: { state, reason } }: { report: RunReport }): JSX.Element
   );
 }
 
-/** Announces the progress to screen readers at every tenth and at every change of state, not in between. */
+/** Announces the numbers of the screen to screen readers at every tenth and at every change of state, not in between. */
 function Heard({ report: { state, counts } }: { report: RunReport }): JSX.Element {
-  const tenths = counts.total === 0 ? 10 : Math.floor((10 * settledRows(counts)) / counts.total);
+  const settled = settledRows(counts);
+  const tenths = counts.total === 0 ? 10 : Math.floor((10 * settled) / counts.total);
+  const said = useMemo(() => {
+    const rows = `${grouped(settled)} of ${grouped(counts.total)} rows finished`;
+    return `The run is ${state.replaceAll("-", " ")}: ${percent(settled, counts.total)}, ${rows}.`;
+  }, [state, tenths]);
   return (
     <span class="only-heard" role="status" aria-live="polite">
-      {`The run is ${state.replaceAll("-", " ")}, ${tenths * 10} % of its rows have an outcome.`}
+      {said}
     </span>
   );
 }

@@ -15,11 +15,10 @@ import { hrefOf } from "../pure/route.ts";
 import type { SimDocument } from "../pure/shapes.ts";
 import { leavesOf } from "../pure/sim.ts";
 import { chooseProfile, profile, profileReport, refusal, session } from "../session.ts";
-import { ChangesOfSim } from "./changes.tsx";
 import { useReading } from "./reading.ts";
 import { SimFields } from "./sim-fields.tsx";
-import { SimRuns } from "./sim-runs.tsx";
 import { SimStatuses } from "./sim-statuses.tsx";
+import { SimTimeline } from "./sim-timeline.tsx";
 
 /** @param of its profile, from a link to a SIM of another profile than the selected one */
 export function SimView({ sim, of }: { sim: string; of: string | undefined }): JSX.Element {
@@ -76,8 +75,7 @@ export function SimView({ sim, of }: { sim: string; of: string | undefined }): J
       {(stored.value !== undefined || fresh.value !== undefined) && (
         <SimFields stored={leavesOf(stored.value ?? {})} fresh={fresh.value} />
       )}
-      <SimRuns route={route} />
-      <ChangesOfSim sim={sim} />
+      <SimTimeline route={route} sim={sim} />
       <SimStatuses address={addressOf(`${route}/statuses`, query)} />
     </View>
   );

@@ -41,7 +41,9 @@ export function Explorer(): JSX.Element {
       title={text.title}
       says={
         <span role="status">
-          {count.value === undefined ? text.counting : text.count(count.value.count, count.value.isExact)}
+          {count.value === undefined
+            ? count.problem === undefined && text.counting
+            : text.count(count.value.count, count.value.isExact)}
         </span>
       }
       actions={
