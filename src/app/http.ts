@@ -27,7 +27,7 @@ import { type HttpServer, startHttp } from "#http/server.ts";
 import { Spool } from "#http/plans/spool.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import { App } from "./app.ts";
-import { version } from "./version.ts";
+import { version } from "#core/version.ts";
 import { endpointsOf, type FeatureRoutes } from "./endpoints.ts";
 
 /**

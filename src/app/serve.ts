@@ -5,12 +5,15 @@ import { every, minuteMs, systemClock } from "#core/time.ts";
 import type { Incident } from "#engine/queue/working.ts";
 import { watchStorage } from "#jobs/storage/watch.ts";
 import type { Logger } from "#telemetry/logger.ts";
+import { logActivity } from "./activity-log.ts";
 import { App, type Working } from "./app.ts";
 import type { FeatureRoutes } from "./endpoints.ts";
 import { standstillMs, watchProgress } from "./progress-watch.ts";
 
 const stopMs = 25_000;
 const trimEveryMs = 60 * minuteMs;
+/** Older ones are most likely over. */
+const runsLogged = 20;
 
 export interface ServeOptions {
   readonly config: Config;
@@ -62,6 +65,14 @@ export async function serve(options: ServeOptions): Promise<void> {
     });
     logger.info({ http: http.url, profiles, redis: app.redisPlace }, "the worker is ready");
     options.onReady?.(http.url);
+    const stopActivity = logActivity({
+      runs: async () => (await app.runs.list({ limit: runsLogged })).runs,
+      syncs: async () =>
+        (await Promise.all(profiles.map((profile) => app.sims.syncReport(profile)))).filter(
+          (sync) => sync !== undefined,
+        ),
+      logger,
+    });
     const stuck = new AbortController();
     const stopWatching = watchProgress(consumers, {
       clock: systemClock,
@@ -70,6 +81,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     });
     await aborted(AbortSignal.any([stop, stuck.signal]));
     stopWatching();
+    stopActivity();
     stopTrimming();
     await stopStorage();
     logger.info("the worker is stopping");
