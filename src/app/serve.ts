@@ -5,7 +5,7 @@ import { every, minuteMs, systemClock } from "#core/time.ts";
 import type { Incident } from "#engine/queue/working.ts";
 import { watchStorage } from "#jobs/storage/watch.ts";
 import type { Logger } from "#telemetry/logger.ts";
-import { logActivity } from "./activity-log.ts";
+import { type ActivityDeps, logActivity } from "./activity-log.ts";
 import { App, type Working } from "./app.ts";
 import type { FeatureRoutes } from "./endpoints.ts";
 import { standstillMs, watchProgress } from "./progress-watch.ts";
@@ -65,14 +65,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     });
     logger.info({ http: http.url, profiles, redis: app.redisPlace }, "the worker is ready");
     options.onReady?.(http.url);
-    const stopActivity = logActivity({
-      runs: async () => (await app.runs.list({ limit: runsLogged })).runs,
-      syncs: async () =>
-        (await Promise.all(profiles.map((profile) => app.sims.syncReport(profile)))).filter(
-          (sync) => sync !== undefined,
-        ),
-      logger,
-    });
+    const stopActivity = logActivity(activityOf(app, profiles, logger));
     const stuck = new AbortController();
     const stopWatching = watchProgress(consumers, {
       clock: systemClock,
@@ -93,6 +86,17 @@ export async function serve(options: ServeOptions): Promise<void> {
     for (const problem of await app.close(stopMs)) logger.warn(problem);
   }
   logger.info("the worker has stopped");
+}
+
+function activityOf({ runs, sims }: App, profiles: readonly string[], logger: Logger): ActivityDeps {
+  return {
+    runs: async () => (await runs.list({ limit: runsLogged })).runs,
+    syncs: async () => {
+      const reports = await Promise.all(profiles.map((profile) => sims.syncReport(profile)));
+      return reports.filter((report) => report !== undefined);
+    },
+    logger,
+  };
 }
 
 /** Starts everything that this process works on. */
