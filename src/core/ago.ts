@@ -8,3 +8,8 @@ export function agoMs(text: string): number | undefined {
   const [, count, unit = ""] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
   return count === undefined ? undefined : systemClock.wallMs() - Number(count) * (unitMs[unit] ?? 0);
 }
+
+/** Milliseconds since the epoch of the parameter `since`: an age, or an instant. */
+export function sinceMsOf(text: string): number {
+  return agoMs(text) ?? Date.parse(text);
+}
