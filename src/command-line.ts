@@ -1,5 +1,5 @@
 /** The command line with everything it needs: the program, all features and the worker. `cli.ts` gives it a process. */
-import { version } from "#app/version.ts";
+import { version } from "#core/version.ts";
 import type { ServeOptions } from "#app/serve.ts";
 import type { ProcessIo } from "#cli/context.ts";
 import { runProgram } from "#cli/program.ts";

@@ -56,7 +56,7 @@ import type { StoreDeps } from "#engine/store-deps.ts";
 import { openStorage } from "./storage.ts";
 import { buildStores, openData, type Stores } from "./stores.ts";
 import { Unattended } from "./unattended.ts";
-import { version } from "./version.ts";
+import { version } from "#core/version.ts";
 import { ControlParts } from "./control.ts";
 import { Rotations } from "./credentials.ts";
 import { Webhooks } from "./webhooks.ts";

@@ -28,7 +28,7 @@ import { type HttpServer, startHttp } from "#http/server.ts";
 import { Spool } from "#http/plans/spool.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import { App } from "./app.ts";
-import { version } from "./version.ts";
+import { version } from "#core/version.ts";
 import { type AppFeature, endpointsOf } from "./app-feature.ts";
 
 /**

@@ -3,6 +3,7 @@ import type { Config } from "#config/config.ts";
 import { SimfleetError, messageOf } from "#core/errors.ts";
 import { every, minuteMs, systemClock } from "#core/time.ts";
 import type { Logger } from "#telemetry/logger.ts";
+import { type ActivityDeps, logActivity } from "./activity-log.ts";
 import { App } from "./app.ts";
 import type { AppFeature } from "./app-feature.ts";
 import { standstillMs, watchProgress } from "./progress-watch.ts";
@@ -10,6 +11,8 @@ import { removeTemporaryFiles } from "./temporary-files.ts";
 
 const stopMs = 25_000;
 const tidyEveryMs = 60 * minuteMs;
+/** Older ones are most likely over. */
+const runsLogged = 20;
 
 export interface ServeOptions {
   readonly config: Config;
@@ -56,6 +59,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     const stopTidying = every(tidyEveryMs, () => void removeTemporaryFiles(config));
     logger.info({ http: http.url, profiles, redis: app.redisPlace }, "the worker is ready");
     options.onReady?.(http.url);
+    const stopActivity = logActivity(activityOf(app, profiles, logger));
     const stuck = new AbortController();
     const stopWatching = watchProgress(consumers, {
       clock: systemClock,
@@ -65,6 +69,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     await aborted(AbortSignal.any([stop, stuck.signal]));
     stopWatching();
     stopTidying();
+    stopActivity();
     logger.info("the worker is stopping");
     await http.close();
     stuck.signal.throwIfAborted();
@@ -74,6 +79,17 @@ export async function serve(options: ServeOptions): Promise<void> {
     for (const problem of await app.close(stopMs)) logger.warn(problem);
   }
   logger.info("the worker has stopped");
+}
+
+function activityOf({ runs, sims }: App, profiles: readonly string[], logger: Logger): ActivityDeps {
+  return {
+    runs: async () => (await runs.list({ limit: runsLogged })).runs,
+    syncs: async () => {
+      const reports = await Promise.all(profiles.map((profile) => sims.syncReport(profile)));
+      return reports.filter((report) => report !== undefined);
+    },
+    logger,
+  };
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

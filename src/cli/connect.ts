@@ -12,6 +12,7 @@ import type { Config } from "#config/config.ts";
 import { readSecretFile } from "#config/secrets/secret-file.ts";
 import { loadConfig } from "#config/load.ts";
 import { messageOf, SimfleetError } from "#core/errors.ts";
+import { keepHeapSmall } from "#core/heap-room.ts";
 import { isLoopback } from "#core/loopback.ts";
 import { Secret } from "#core/secret.ts";
 import { systemClock } from "#core/time.ts";
@@ -51,6 +52,7 @@ export async function connect<T>(
   }
   const { url, token = localToken(url, config.dataDir) } = config.server;
   const profile = options.profile ?? env.SIMFLEET_PROFILE;
+  keepHeapSmall();
   return use(remoteCaller(context, new RemoteWorker({ url, token, interrupt, profile })));
 }
 
@@ -82,6 +84,7 @@ export async function withApp<T>(context: CommandContext, config: Config, use: (
   const level = env.SIMFLEET_LOG_LEVEL === undefined ? "silent" : config.logLevel;
   const logger = createLogger({ level, destination: stderr });
   const app = await App.open(config, { logger, env });
+  keepHeapSmall();
   let deadlineMs = 20_000;
   try {
     return await audited(context, app, () => use(app));

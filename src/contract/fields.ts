@@ -1,6 +1,5 @@
 /** Zod schemas that the routes of all features share: pages, times, flags, and the problem of durable work. */
 import { z } from "zod";
-import { agoMs } from "#core/ago.ts";
 
 /** A list that is only read. */
 export function list<T>(item: z.ZodType<T>): z.ZodType<readonly T[]> {
@@ -45,14 +44,11 @@ export const entryCursor = z
   .regex(/^\d{1,15}-\d{1,10}$/, "is not a valid cursor: use the nextCursor of the previous page")
   .optional();
 
-/** An instant or an age, as an instant. */
+/** An instant or an age; `sinceMsOf` reads it. */
 export const since = z
   .string()
-  .transform((text, context) => {
-    const ms = agoMs(text) ?? (z.iso.datetime({ offset: true }).safeParse(text).success ? Date.parse(text) : undefined);
-    if (ms !== undefined) return new Date(ms).toISOString();
-    context.addIssue("has to be like 90m, 24h, 7d or 2026-11-20T08:00:00Z");
-    return z.NEVER;
+  .refine((text) => /^\d{1,6}[mhd]$/.test(text) || z.iso.datetime({ offset: true }).safeParse(text).success, {
+    error: "has to be like 90m, 24h, 7d or 2026-11-20T08:00:00Z",
   })
   .optional()
   .describe("not older than this: an instant with its offset, or an age such as 90m, 24h or 7d");

@@ -7,7 +7,7 @@ import { lstatSync, mkdirSync } from "node:fs";
 import { enableCompileCache } from "node:module";
 import { join } from "node:path";
 
-/** Call it after V8's flags are set: code is only reused with the same flags. Without a usable folder it does nothing. */
+/** Without a usable folder it does nothing. */
 export function cacheCompiledCode({ XDG_CACHE_HOME, HOME, NODE_COMPILE_CACHE }: NodeJS.ProcessEnv): void {
   if (NODE_COMPILE_CACHE) return;
   const base = XDG_CACHE_HOME || (HOME && join(HOME, ".cache"));

@@ -15,7 +15,7 @@ const checkEveryMs = 50;
 
 let isGrowing = false;
 
-/** From now on garbage is collected early, and the space for new objects keeps its current size. Call it first. */
+/** From now on garbage is collected early, and the space for new objects keeps its current size. Call it early. */
 export function keepHeapSmall(): void {
   setFlagsFromString(`--heap-growing-percent=${growthPercent}`);
   setFlagsFromString("--semi-space-growth-factor=1");

@@ -70,7 +70,7 @@ export function readSet({ operation, set }: RowRequest): ReadonlyMap<string, str
     const field = operation.inputs.find((input) => input.name === name);
     if (field === undefined) {
       const names = operation.inputs.map((input) => input.name);
-      const known = names.length === 0 ? "it has none" : `it has ${names.join(", ")}`;
+      const known = names.length === 0 ? "none" : names.join(", ");
       throw new IntakeError(`${operation.name} has no input ${name}.${suggestion(name, names)} Inputs: ${known}.`, {
         column: name,
       });

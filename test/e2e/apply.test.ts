@@ -304,7 +304,7 @@ test.concurrent("every command prints exactly one JSON document of the documente
   expect(unknown).toMatchObject({
     code: 2,
     document: {
-      error: { code: "RUN_NOT_FOUND", message: "There is no run r-0: simfleet runs list shows those there are" },
+      error: { code: "RUN_NOT_FOUND", message: "There is no run r-0; list the runs with: simfleet runs list" },
     },
   });
 });

@@ -1,5 +1,6 @@
 /** `simfleet sandbox`: runs the platform simulator until it is interrupted. */
 import { Command, Option } from "@commander-js/extra-typings";
+import { keepHeapSmall } from "#core/heap-room.ts";
 import type { Coverage } from "#fleet/profile.ts";
 import { keyAccesses } from "#sandbox/accounts/accounts.ts";
 import { faultKinds } from "#sandbox/faults.ts";
@@ -91,6 +92,7 @@ export function sandboxCommand(): Command {
     .option("--latency <ms>", "added to every answer: `20`, or `10-50` for a seeded one", asLatency)
     .option("--json", "print {url, port, environment, …} on stdout once it listens", false)
     .action(async ({ idsFrom, groupsFrom, coverage, coverageTypes, japanPort, maxBody, ...rest }) => {
+      keepHeapSmall();
       const isTwofold = japanPort !== undefined;
       const options = {
         ...rest,

@@ -1,4 +1,5 @@
 /** What answers the route of the audit log. */
+import { sinceMsOf } from "#core/ago.ts";
 import { cursorBefore } from "#contract/fields.ts";
 import { type Call, type Endpoint, endpoint } from "#contract/route.ts";
 import { exportAudit, listAudit } from "./contract.ts";
@@ -19,5 +20,5 @@ export function auditEndpoints(audit: AuditService): readonly Endpoint[] {
 }
 
 function chosenBy({ since, until, who }: Call<typeof exportAudit>["query"]): Omit<AuditQuery, "limit"> {
-  return { who, sinceMs: since === undefined ? undefined : Date.parse(since), cursor: cursorBefore(until) };
+  return { who, sinceMs: since === undefined ? undefined : sinceMsOf(since), cursor: cursorBefore(until) };
 }

@@ -92,7 +92,7 @@ describe("the last line of a command that follows a run", () => {
     const { code, last, stdout } = await shown(reportOf({ done: 1 }), join(folder, "nowhere", "results.csv"));
     expect(code).toBe(4);
     expect(last).toMatch(/^simfleet: .*results\.csv could not be written: .* simfleet runs results r-1 --out FILE$/);
-    expect(stdout).toContain("1 rows: 1 done");
+    expect(stdout).toContain("1 row: 1 done");
   });
 });
 

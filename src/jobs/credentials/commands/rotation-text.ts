@@ -12,7 +12,7 @@ export function rotationStatusText(report: RotationReport): string {
       return `${name} is rotated: ${credentialsId ?? "the set"} has the new secret.${reason === null ? "" : ` ${reason}.`}`;
     case "failed": {
       const sinks = handedTo.length === 0 ? "" : ` These already have the new value: ${handedTo.join(", ")}.`;
-      return `${name} failed, and the old secret stays in use: ${reason ?? "no reason is known"}.${sinks}`;
+      return `${name} failed, and the old secret stays in use: ${reason ?? "unknown reason"}.${sinks}`;
     }
     default: {
       const when = nextAt === null ? "" : `, at ${nextAt}`;

@@ -46,7 +46,7 @@ async function showDetached(
 
 function syncText(report: SyncReport): string {
   const { added, changed, returned, gone, seconds, reason } = report;
-  if (report.state === "failed") return `The sync failed: ${reason ?? "no reason is known"}`;
+  if (report.state === "failed") return `The sync failed: ${reason ?? "unknown reason"}`;
   const news = Object.entries({ added, changed, returned, gone }).filter(([, count]) => count > 0);
   const differences = news.map(([name, count]) => `${grouped(count)} ${name}`).join(", ") || "nothing has changed";
   const time = seconds === null ? "so far" : `in ${duration(seconds * 1_000)}`;

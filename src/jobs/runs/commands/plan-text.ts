@@ -10,7 +10,9 @@ export function planText(plan: PlanReport): string {
   const { file, where, rows, verdicts, calls, estimateSeconds, problems, problemsInAll, warnings } = plan;
   const isSpeedClass = plan.operation === setSpeedClassName;
   const lines = [
-    file === undefined ? `${where ?? ""}: ${grouped(rows)} SIMs` : `${file}: ${grouped(rows)} rows`,
+    file === undefined
+      ? `${where ?? ""}: ${grouped(rows)} SIMs`
+      : `${file}: ${grouped(rows)} ${rows === 1 ? "row" : "rows"}`,
     ...(isSpeedClass ? [] : [`  ${plan.operation}`]),
     `  ${grouped(verdicts.change)} to change`,
     ...(verdicts.unchanged > 0

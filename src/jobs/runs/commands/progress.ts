@@ -6,6 +6,8 @@ import { PlainLines } from "#cli/follow/plain-lines.ts";
 import { nextAttemptText, problemText } from "#cli/problem-text.ts";
 
 const barCells = 24;
+/** Terminals with fewer columns get a short bar. */
+const narrow = 80;
 const lineEveryMs = 5_000;
 /** The rate is measured over this many milliseconds. */
 const rateOverMs = 10_000;
@@ -40,15 +42,16 @@ export class Progress {
   #liveLine(report: RunReport, bucket: BucketState | undefined): string {
     const { counts, problem } = report;
     const share = counts.total === 0 ? 1 : settledRows(report) / counts.total;
-    const full = Math.round(share * barCells);
-    const bar = `${"█".repeat(full)}${"░".repeat(barCells - full)}`;
+    const { width } = this.#output;
+    const cells = width < narrow ? 10 : barCells;
+    const full = Math.round(share * cells);
+    const bar = `${"█".repeat(full)}${"░".repeat(cells - full)}`;
     const rows = `${bar} ${grouped(settledRows(report))}/${grouped(counts.total)}`;
     const state = report.state === "running" ? `${this.#rate()}/s` : report.state;
-    const deps =
-      problem === undefined
-        ? [rows, state, windowText(bucket), etaText(report, "ETA "), failureText(report)]
-        : [rows, nextAttemptText(problem), problem.message];
-    return deps.filter((part) => part !== "").join(" · ");
+    // A problem is shown as far as it fits.
+    if (problem !== undefined) return [rows, nextAttemptText(problem), problem.message].filter(Boolean).join(" · ");
+    const parts = [rows, state, failureText(report), windowText(bucket), etaText(report, "ETA ")];
+    return fitting(parts.filter(Boolean), width);
   }
 
   #rate(): string {
@@ -57,6 +60,11 @@ export class Progress {
     if (first === undefined || last === undefined || last.atMs - first.atMs < 200) return "–";
     return ((1_000 * (last.settled - first.settled)) / (last.atMs - first.atMs)).toFixed(0);
   }
+}
+
+/** The parts that fit whole. */
+function fitting(parts: readonly string[], width: number): string {
+  return parts.reduce((line, part) => (line.length + part.length + 3 < width ? `${line} · ${part}` : line));
 }
 
 function plainLine(report: RunReport, bucket: BucketState | undefined): string {

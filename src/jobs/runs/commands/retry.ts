@@ -63,6 +63,6 @@ function assertSomeRetried({ runId, finishedAt, counts }: RunReport, outcomes: r
   if (other === undefined) return;
   throw new SimfleetError(
     "RUN_STATE",
-    `Run ${runId} has no failed or cancelled rows. To retry its ${grouped(counts[other])} ${other} rows, add --outcome ${other}`,
+    `Run ${runId} has no failed or cancelled rows. To retry its ${grouped(counts[other])} ${other} ${counts[other] === 1 ? "row" : "rows"}, add --outcome ${other}`,
   );
 }

@@ -54,7 +54,7 @@ export function countsText({ counts }: RunReport): string {
   const deps = Object.entries(outcomes)
     .filter(([name, count]) => count > 0 || name === "done")
     .map(([name, count]) => `${grouped(count)} ${name}`);
-  return `${grouped(total)} rows: ${deps.join(", ")}`;
+  return `${grouped(total)} ${total === 1 ? "row" : "rows"}: ${deps.join(", ")}`;
 }
 
 function finishedText(report: RunReport): string {

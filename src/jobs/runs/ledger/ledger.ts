@@ -152,7 +152,7 @@ export class Ledger {
   async run(runId: string): Promise<RunRecord> {
     const [run] = await this.#read([runId]);
     if (run !== undefined) return run;
-    throw new SimfleetError("RUN_NOT_FOUND", `There is no run ${runId}: simfleet runs list shows those there are`);
+    throw new SimfleetError("RUN_NOT_FOUND", `There is no run ${runId}; list the runs with: simfleet runs list`);
   }
 
   /** Reads runs in the order of the ids, a hundred at a time; ids without a run are left out. */

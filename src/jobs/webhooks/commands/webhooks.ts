@@ -72,7 +72,7 @@ const webhookList: List<"webhooks", WebhookReport> = {
   below: (webhooks) => [
     ...webhooks
       .filter(({ state }) => state === "stopped")
-      .map(({ name, reason }) => `${name} is stopped: ${reason ?? "no reason is known"}`),
+      .map(({ name, reason }) => `${name} is stopped: ${reason ?? "unknown reason"}`),
     ...webhooks
       .filter(({ dropped }) => dropped > 0)
       .map(
