@@ -35,8 +35,15 @@ const connections = 32;
 /** How long events are emitted before the run starts. */
 const leadMs = 10_000;
 const conditions = [
-  ...["tags.site=nowhere", "speedClass=s1.none", "status=lost", "groupId=g-none", "tags.name=nobody"],
-  ...["event.field=status", "event.after=nothing", "event.by=run", "event.field=imsi"],
+  "tags.site=nowhere",
+  "speedClass=s1.none",
+  "status=lost",
+  "groupId=g-none",
+  "tags.name=nobody",
+  "event.field=status",
+  "event.after=nothing",
+  "event.by=run",
+  "event.field=imsi",
 ];
 
 interface Receiver {
@@ -130,8 +137,15 @@ async function measure(load: "quiet" | "busy"): Promise<Record<string, string | 
   await writeFile(join(folder, "simfleet.yaml"), configuration);
   const dataDir = join(folder, "data");
   const sandbox = await startSandbox({
-    ...{ port: 0, simIds, limits: { Sim: quota.limit, Credential: 60, Auth: 1_000 } },
-    ...{ periodSeconds: quota.periodMs / 1_000, latencyMs: [...latencyMs] },
+    port: 0,
+    simIds,
+    limits: {
+      Sim: quota.limit,
+      Credential: 60,
+      Auth: 1e3,
+    },
+    periodSeconds: quota.periodMs / 1e3,
+    latencyMs: [...latencyMs],
   });
   const startedMs = systemClock.monotonicMs();
   const env = {

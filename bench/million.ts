@@ -37,12 +37,27 @@ await writeFile(
 const groups = join(folder, "groups.json");
 await writeFile(groups, JSON.stringify([{ groupId: group }]));
 const sandbox = await startSandboxProcess([
-  ...["--ids-from", file, "--limit", "Sim=1000000000", "--operations", "all", "--groups-from", groups],
+  "--ids-from",
+  file,
+  "--limit",
+  "Sim=1000000000",
+  "--operations",
+  "all",
+  "--groups-from",
+  groups,
 ]);
 const dataDir = join(folder, "d");
 const env = {
-  ...{ ...sandbox.environment, SIMFLEET_DATA_DIR: dataDir, SIMFLEET_HTTP_PORT: "0" },
-  ...(operation === undefined ? {} : { SIMFLEET_DEPLOYMENT: "soracom", SIMFLEET_BRAND: "Svc", SIMFLEET_COVERAGE: "g" }),
+  ...sandbox.environment,
+  SIMFLEET_DATA_DIR: dataDir,
+  SIMFLEET_HTTP_PORT: "0",
+  ...(operation === undefined
+    ? {}
+    : {
+        SIMFLEET_DEPLOYMENT: "soracom",
+        SIMFLEET_BRAND: "Svc",
+        SIMFLEET_COVERAGE: "g",
+      }),
 };
 
 /** Peak memory of a process. */

@@ -46,7 +46,7 @@ const socketPath = join(folder, "redis.sock");
 const libraries = server.libraries === undefined ? {} : { LD_LIBRARY_PATH: server.libraries };
 const redisProcess = spawn(
   server.binary,
-  [...["--port", "0", "--unixsocket", socketPath, "--save", ""], ...["--maxmemory-policy", "noeviction"]],
+  ["--port", "0", "--unixsocket", socketPath, "--save", "", "--maxmemory-policy", "noeviction"],
   { cwd: folder, env: { ...process.env, ...libraries }, stdio: ["ignore", "pipe", "inherit"] },
 );
 await new Promise<void>((resolve) => {
@@ -63,16 +63,26 @@ const keys = new Keys();
 const storeDeps = { redis, keys, clock, bounds: { keepMs: 30 * dayMs, most: 1_000_000 } };
 const ledger = new Ledger(storeDeps);
 const sweepDeps = {
-  ...{ ...storeDeps, ledger, runRemoval: runRemoval(storeDeps) },
-  ...{ inventory: new Inventory(storeDeps), syncs: new SyncLog(storeDeps), rotations: rotationLog(storeDeps) },
-  ...{ profiles: ["default"], configuredRotations: [], keyColumnOf: () => "simId" as const },
+  ...storeDeps,
+  ledger,
+  runRemoval: runRemoval(storeDeps),
+  inventory: new Inventory(storeDeps),
+  syncs: new SyncLog(storeDeps),
+  rotations: rotationLog(storeDeps),
+  profiles: ["default"],
+  configuredRotations: [],
+  keyColumnOf: () => "simId" as const,
   retention: loadConfig({ env: {} }).retention,
   archiveOf: () => Promise.reject(new Error("there is no archive")),
 };
 
 const rows = Array.from({ length: rowsPerSegment }, (_, index): StoredRow => ({
-  ...{ index, line: index + 2, key: `89423${String(index).padStart(14, "0")}`, inputs: ["s1.fast"] },
-  ...{ cells: [`89423${String(index).padStart(14, "0")}`, "s1.fast"], weight: 1 },
+  index,
+  line: index + 2,
+  key: `89423${String(index).padStart(14, "0")}`,
+  inputs: ["s1.fast"],
+  cells: [`89423${String(index).padStart(14, "0")}`, "s1.fast"],
+  weight: 1,
 }));
 const packedRows = packRows(rows);
 const packedOutcomes = packOutcomes(
@@ -96,9 +106,22 @@ async function runOfNight(night: number): Promise<void> {
   const runId = `r-night-${night}`;
   const total = segmentCount * rowsPerSegment;
   const head: RunHead = {
-    ...{ runId, name: "nightly", profile: "default", bucket: "default.Sim", operations: [setSpeedClass] },
-    ...{ options: { partial: false, skipUnchanged: false }, header: ["simId", "speedClass"], source: "fleet.csv" },
-    ...{ sha256: "0".repeat(64), total, rejectedAtIntake: 0, skippedAtIntake: 0, canarySegments: 0 },
+    runId,
+    name: "nightly",
+    profile: "default",
+    bucket: "default.Sim",
+    operations: [setSpeedClass],
+    options: {
+      partial: false,
+      skipUnchanged: false,
+    },
+    header: ["simId", "speedClass"],
+    source: "fleet.csv",
+    sha256: "0".repeat(64),
+    total,
+    rejectedAtIntake: 0,
+    skippedAtIntake: 0,
+    canarySegments: 0,
     segments: Array.from({ length: segmentCount }, (_, i) => ({
       firstRow: i * rowsPerSegment,
       callable: rowsPerSegment,

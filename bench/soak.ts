@@ -39,7 +39,12 @@ const folder = await mkdtemp(join(tmpdir(), "simfleet-soak-"));
 const { csv, simIds } = sampleRows(sims);
 await writeFile(join(folder, "fleet.csv"), csv);
 const sandbox = await startSandboxProcess([
-  ...["--ids-from", join(folder, "fleet.csv"), "--limit", "Sim=3000", "--period", "10"],
+  "--ids-from",
+  join(folder, "fleet.csv"),
+  "--limit",
+  "Sim=3000",
+  "--period",
+  "10",
 ]);
 const port = await freePort();
 const url = `http://127.0.0.1:${port}`;

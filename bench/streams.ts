@@ -176,8 +176,17 @@ function mega(bytes: number): string {
 async function openStream(): Promise<void> {
   const headers = { authorization: `Bearer ${token}`, accept: "text/event-stream" };
   const stream: Stream = {
-    request: request({ host: "127.0.0.1", port, path: "/v1/events", headers, agent: false }),
-    ...{ events: 0, runs: 0, digest: 0, rest: "" },
+    request: request({
+      host: "127.0.0.1",
+      port,
+      path: "/v1/events",
+      headers,
+      agent: false,
+    }),
+    events: 0,
+    runs: 0,
+    digest: 0,
+    rest: "",
   };
   stream.request.on("error", () => undefined).end();
   const [answer] = (await once(stream.request, "response")) as [NodeJS.ReadableStream];

@@ -31,9 +31,7 @@ const folder = await mkdtemp(join(tmpdir(), "simfleet-bench-"));
 const file = join(folder, "fleet.csv");
 const { csv, simIds } = sampleRows(rows);
 await writeFile(file, csv);
-const sandbox = await startSandboxProcess([
-  ...["--ids-from", file, "--limit", "Sim=1000000000", "--limit", "Auth=1000000"],
-]);
+const sandbox = await startSandboxProcess(["--ids-from", file, "--limit", "Sim=1000000000", "--limit", "Auth=1000000"]);
 const dataDir = join(folder, "d");
 const env = { ...sandbox.environment, SIMFLEET_CONNECTIONS: String(connections), SIMFLEET_DATA_DIR: dataDir };
 const cacheDir = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "simfleet");

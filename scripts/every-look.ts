@@ -27,10 +27,21 @@ const ofSession = /\/v1\/(?:me|profiles)$/;
 export async function takeEveryLook(browser: Browser, looks: Looks): Promise<void> {
   mkdirSync(looks.folder, { recursive: true });
   const pages: Readonly<Record<string, string>> = {
-    ...{ overview: "overview", fleet: "fleet", sims: "sims", "sims-filter": "sims?where=speedClass%3Ds1.fast" },
-    ...{ sim: `sims/${looks.sim}`, new: "new", runs: "runs", run: `runs/${looks.runId}`, quota: "quota" },
-    ...{ credentials: "credentials", schedules: "schedules", freezes: "freezes", events: "events", audit: "audit" },
-    ...{ missing: "no-such-page" },
+    overview: "overview",
+    fleet: "fleet",
+    sims: "sims",
+    "sims-filter": "sims?where=speedClass%3Ds1.fast",
+    sim: `sims/${looks.sim}`,
+    new: "new",
+    runs: "runs",
+    run: `runs/${looks.runId}`,
+    quota: "quota",
+    credentials: "credentials",
+    schedules: "schedules",
+    freezes: "freezes",
+    events: "events",
+    audit: "audit",
+    missing: "no-such-page",
   };
   for (const state of states) {
     for (const [name, place] of Object.entries(pages)) {

@@ -112,7 +112,8 @@ function startWorker(cwd: string): RunningProcess {
     args: [join(root, "dist", "cli.js"), "worker"],
     cwd,
     env: {
-      ...{ PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? cwd },
+      PATH: process.env.PATH ?? "",
+      HOME: process.env.HOME ?? cwd,
       SIMFLEET_DATA_DIR: join(cwd, "data"),
       SIMFLEET_HTTP_PORT: "0",
       SIMFLEET_ENDPOINT_GLOBAL: sandbox.url,

@@ -76,7 +76,9 @@ export class PlatformClient {
       around,
     });
     const source = pairSource(options, {
-      ...{ credentials: this.#credentials, tokens: this.#tokenReader(options), emit },
+      credentials: this.#credentials,
+      tokens: this.#tokenReader(options),
+      emit,
       authenticate: (input) => this.#authenticate(input),
       callWith: (pair, operation, input) => this.#callWith(pair, operation, input),
     });

@@ -123,8 +123,13 @@ class OpenAccount {
     const { secrets: origin } = config.profiles[profile] ?? {};
     if (origin === undefined) throw new Error(`profile ${profile} vanished`);
     this.watch = new WatchedCredentials({
-      ...{ initial: access.credentials, origin, clock },
-      listener: { reloaded: () => this.#reloaded(), kept: (reason) => this.#kept(reason) },
+      initial: access.credentials,
+      origin,
+      clock,
+      listener: {
+        reloaded: () => this.#reloaded(),
+        kept: (reason) => this.#kept(reason),
+      },
     });
     this.account = this.#makeAccount();
     this.watch.start();

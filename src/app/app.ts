@@ -31,14 +31,13 @@ import { Queues } from "#jobs/runs/work/queues.ts";
 import { type SyncQueues, syncQueues } from "#jobs/inventory/queue.ts";
 import type { RedisConnections } from "#redis/connection.ts";
 import { inWordsOfRedis } from "#redis/refusal.ts";
-import { redisMemory } from "#redis/memory.ts";
 import { openRedis } from "#redis/open.ts";
 import { type RedisFacts, verifyRedis } from "#redis/verify.ts";
 import { respondsInTime } from "#redis/time.ts";
 import type { CredentialService } from "#jobs/credentials/service.ts";
 import type { AutomationService } from "#jobs/automations/service.ts";
 import type { AuthKeyService } from "#jobs/authkeys/service.ts";
-import { RunService } from "#jobs/runs/service.ts";
+import type { RunService } from "#jobs/runs/service.ts";
 import type { ScheduleService } from "#jobs/schedules/service.ts";
 import { SimService } from "#jobs/inventory/service.ts";
 import type { StorageService } from "#jobs/storage/service.ts";
@@ -54,6 +53,7 @@ import { AuthKeys } from "./authkeys.ts";
 import { redisTargetOf } from "./redis-target.ts";
 import type { StoreDeps } from "#engine/store-deps.ts";
 import { openStorage } from "./storage.ts";
+import { openRuns } from "./runs.ts";
 import { buildStores, openData, type Stores } from "./stores.ts";
 import { Unattended } from "./unattended.ts";
 import { version } from "#core/version.ts";
@@ -122,23 +122,18 @@ export class App {
     this.#redis = redis;
     const stores = buildStores({ ...deps, redis });
     this.#stores = stores;
-    const { ledger, runRemoval, inventory, limiter, feed, workerRegistry, syncs, keys } = stores;
+    const { ledger, inventory, feed, workerRegistry, syncs, keys } = stores;
     this.#watch = new RunWatch({ ledger });
     this.#accounts = new Accounts({ ...deps, ...stores, userAgent });
     const connect = (name: string): Redis => deps.connections.connect(name);
     this.#queues = new Queues({ connect, keys, ledger, clock: deps.clock });
     deps.lifecycle.onStop("queues", () => this.#queues.close());
     const wordingOf = (profile: string): Wording => this.wordingOf(profile);
-    const { periodMs } = deps.config.limits;
-    const policy = deps.config.changes;
-    const { seal, deployment } = deps.config;
+    const { seal } = deps.config;
     this.#inputSeal = inputSeal(seal === undefined ? undefined : new Seal(seal));
-    this.runs = new RunService({
-      ...{ ledger, runRemoval, inventory, limiter, workerRegistry, queues: this.#queues },
-      ...{ clock: deps.clock, periodMs, policy, wordingOf, speedClasses: deployment.speedClasses },
-      ...{ operations: deployment.simOperations, sealInputs: this.#inputSeal },
-      memory: () => redisMemory(redis, keys),
-    });
+    const { clock } = deps;
+    const sealInputs = this.#inputSeal;
+    this.runs = openRuns({ config: deps.config, clock, redis, stores, queues: this.#queues, sealInputs, wordingOf });
     const queueDeps = { connect, keys, workerRegistry, clock: deps.clock };
     this.#syncQueues = syncQueues(queueDeps);
     deps.lifecycle.onStop("sync queues", () => this.#syncQueues.close());
@@ -150,9 +145,7 @@ export class App {
     this.#authKeys = new AuthKeys(appDeps);
     this.authKeys = this.#authKeys.service;
     const { runs, sims, credentials, authKeys } = this;
-    this.#unattended = new Unattended({
-      ...{ ...appDeps, runService: runs, sims, credentials, authKeys, wordingOf },
-    });
+    this.#unattended = new Unattended({ ...appDeps, runService: runs, sims, credentials, authKeys, wordingOf });
     this.schedules = this.#unattended.schedules;
     this.automations = this.#unattended.automations;
     this.#webhooks = new Webhooks(appDeps);
@@ -160,7 +153,7 @@ export class App {
     this.storage = openStorage({ ...appDeps, runs, rotationLog: this.#rotations.log, wordingOf });
     this.tail = new FeedTail({ feed, connect: () => connect("tail"), clock: deps.clock });
     deps.lifecycle.onStop("followers of the feed", () => this.tail.close());
-    this.control = new ControlParts({ ...{ ...appDeps, sims, connect }, auditKeepMs: deps.config.audit.keepMs });
+    this.control = new ControlParts({ ...appDeps, sims, connect, auditKeepMs: deps.config.audit.keepMs });
   }
 
   /** What the store of a feature needs. */
@@ -201,7 +194,8 @@ export class App {
     const lifecycle = new Lifecycle(clock);
     try {
       const connections = await openRedis(redisTargetOf(config), {
-        ...{ clock, lifecycle },
+        clock,
+        lifecycle,
         cacheDir: join(deps.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "simfleet"),
         path: deps.env.PATH ?? "/usr/bin:/bin",
         env: deps.env,
@@ -361,7 +355,10 @@ export class App {
   async #sync(profile: string, signal: AbortSignal): Promise<WorkResult> {
     const { syncs, inventory, guard } = this.#stores;
     const context = {
-      ...{ syncs, inventory, guard, clock: this.#clock },
+      syncs,
+      inventory,
+      guard,
+      clock: this.#clock,
       accountFor: (name: string) => this.#accounts.account(name),
       newSyncId: () => newSyncId(this.#clock.wallMs()),
     };

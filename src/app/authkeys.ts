@@ -55,7 +55,9 @@ export class AuthKeys {
     this.#queues = authKeyQueues(queueDeps);
     lifecycle.onStop("AuthKey queues", () => this.#queues.close());
     this.service = new AuthKeyService({
-      ...{ rotations: this.#rotations, users, queues: this.#queues },
+      rotations: this.#rotations,
+      users,
+      queues: this.#queues,
       list: (profile) => {
         const description = requireOperation(config.deployment, "listAuthKeys", "Listing AuthKeys");
         return listKeys(accounts.account(profile).client, description);
@@ -95,15 +97,26 @@ export class AuthKeys {
     const { accounts, users, clock, guard } = this.#appDeps;
     const { operations, options, keys } = this.#requirements(profile);
     return {
-      ...{ rotations: this.#rotations, users, seal: new Seal(keys), sinks: options.sinks, clock, guard },
+      rotations: this.#rotations,
+      users,
+      seal: new Seal(keys),
+      sinks: options.sinks,
+      clock,
+      guard,
       account: new AuthKeyAccount(accounts.account(profile).client, operations),
       quietMs: quietMsOf(options.graceMs),
       inUseHere: () => accounts.checkSecrets(profile),
       handOver: (sink, { rotationId, startedAtMs, key }, signal) => {
         const { authKeyId, authKey } = key;
         const handover = {
-          ...{ rotation: `authkey-${profile}`, rotationId, profile, startedAtMs },
-          ...{ credentialsId: authKeyId, type: "auth-key", secrets: { authKey }, constants: { authKeyId } },
+          rotation: `authkey-${profile}`,
+          rotationId,
+          profile,
+          startedAtMs,
+          credentialsId: authKeyId,
+          type: "auth-key",
+          secrets: { authKey },
+          constants: { authKeyId },
           field: undefined,
         };
         return handOver(sink, handover, this.#sinks(), signal);

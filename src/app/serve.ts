@@ -46,7 +46,10 @@ export async function serve(options: ServeOptions): Promise<void> {
     // Loaded only here, so that the other commands start without the server's dependencies.
     const { openHttp } = await import("./http.ts");
     const http = await openHttp({
-      ...{ app, config, features, logger },
+      app,
+      config,
+      features,
+      logger,
       health: {
         isMoving: async () => (await Promise.all(consumers.map((c) => c.isMoving(standstillMs)))).every(Boolean),
         isReady: async () => (await app.ping()) && !stop.aborted,

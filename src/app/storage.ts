@@ -19,7 +19,13 @@ export function openStorage(appDeps: AppDeps): StorageService {
   const { config, storeDeps, ledger, runRemoval, inventory, syncs, feed, clock, runs, rotationLog, wordingOf } =
     appDeps;
   return storageService({
-    ...{ ...storeDeps, ledger, runRemoval, inventory, syncs, feed, clock },
+    ...storeDeps,
+    ledger,
+    runRemoval,
+    inventory,
+    syncs,
+    feed,
+    clock,
     retention: config.retention,
     auditKeepMs: config.audit.keepMs,
     profiles: Object.keys(config.profiles),

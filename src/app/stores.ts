@@ -52,7 +52,10 @@ export async function openData(
   const mayBeOld = redisFacts.topology !== "cluster";
   try {
     await ensureDataVersion({
-      ...{ redis, keys: new Keys(), mayBeOld, clock },
+      redis,
+      keys: new Keys(),
+      mayBeOld,
+      clock,
       onMoved: (moved) => logger.info(moved, "the data of an older simfleet have been moved to new keys"),
     });
   } catch (thrown) {
@@ -87,15 +90,37 @@ export function buildStores({
   const guard = new PoisonGuard({ redis, keys, workerRegistry, onSetAside: (message) => logger.error(message) });
   lifecycle.onStop("marks of work", () => guard.close());
   return {
-    ...{ keys, storeDeps },
-    limiter: new Limiter({ redis, keys, periodMs, reserve, clock }),
-    feed: new Feed({ ...storeDeps, clock }),
-    ledger: new Ledger({ ...storeDeps, clock, replicated }),
-    runRemoval: runRemoval({ ...storeDeps, clock }),
+    keys,
+    storeDeps,
+    limiter: new Limiter({
+      redis,
+      keys,
+      periodMs,
+      reserve,
+      clock,
+    }),
+    feed: new Feed({
+      ...storeDeps,
+      clock,
+    }),
+    ledger: new Ledger({
+      ...storeDeps,
+      clock,
+      replicated,
+    }),
+    runRemoval: runRemoval({
+      ...storeDeps,
+      clock,
+    }),
     inventory: new Inventory(storeDeps),
-    freezes: new Freezes({ ...storeDeps, clock, windows: config.freezes }),
+    freezes: new Freezes({
+      ...storeDeps,
+      clock,
+      windows: config.freezes,
+    }),
     syncs: new SyncLog(storeDeps),
     users: new AuthKeyUsers(storeDeps),
-    ...{ workerRegistry, guard },
+    workerRegistry,
+    guard,
   };
 }

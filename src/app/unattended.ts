@@ -66,11 +66,18 @@ export class Unattended {
     this.#scheduleContext = { log, clock, tasks, guard, freezeOf: (profile) => freezes.of(profile) };
     const operationOf = (name: string, profile: string) => appDeps.runService.operation(name, profile);
     this.schedules = new ScheduleService({
-      ...{ log, queue: this.#scheduleQueue, clock, operationOf },
+      log,
+      queue: this.#scheduleQueue,
+      clock,
+      operationOf,
       schedules: config.schedules,
     });
     this.#automationDeps = {
-      ...{ clock, tasks, guard, inventory: appDeps.inventory, log: automationLog(storeDeps) },
+      clock,
+      tasks,
+      guard,
+      inventory: appDeps.inventory,
+      log: automationLog(storeDeps),
       keyColumnOf: (profile) => keyColumnOf(appDeps.wordingOf(profile)),
       operationOf,
     };
@@ -82,7 +89,11 @@ export class Unattended {
   consumeAutomation(automation: Automation, onIncident: (incident: Incident) => void): Promise<FeedConsumer> {
     const { storeDeps, feed, clock, queueDeps } = this.#appDeps;
     return FeedConsumer.start({
-      ...{ redis: storeDeps.redis, keys: storeDeps.keys, connect: queueDeps.connect, feed, clock },
+      redis: storeDeps.redis,
+      keys: storeDeps.keys,
+      connect: queueDeps.connect,
+      feed,
+      clock,
       name: `automation-${automation.name}`,
       atOnce: eventsAtOnce,
       handle: (events) => actOn(automation, events, this.#automationDeps),

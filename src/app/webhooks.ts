@@ -46,7 +46,10 @@ export class Webhooks {
     const { config, clock, redis, queueDeps, lifecycle, userAgent, guard } = appDeps;
     this.#appDeps = appDeps;
     this.#log = new DeliveryLog({
-      ...{ redis, keys: queueDeps.keys, clock, bounds: config.events },
+      redis,
+      keys: queueDeps.keys,
+      clock,
+      bounds: config.events,
       keepMs: config.retention.deliveriesMs,
     });
     this.#queues = deliveryQueues(queueDeps);
@@ -57,7 +60,9 @@ export class Webhooks {
     this.#context = { log: this.#log, sender, clock, guard, endpointOf };
     this.service = new WebhookService({
       ...this.#context,
-      ...{ queues: this.#queues, names: Object.keys(config.webhooks), profile: config.profile },
+      queues: this.#queues,
+      names: Object.keys(config.webhooks),
+      profile: config.profile,
     });
   }
 
@@ -71,7 +76,12 @@ export class Webhooks {
     );
     const { clock, redis, feed, queueDeps } = this.#appDeps;
     const reader = await FeedConsumer.start({
-      ...{ name: consumerName, feed, redis, clock, keys: queueDeps.keys, connect: queueDeps.connect },
+      name: consumerName,
+      feed,
+      redis,
+      clock,
+      keys: queueDeps.keys,
+      connect: queueDeps.connect,
       handle: (events) => this.#begin(events),
       onIncident: (message) => onIncident({ message }),
     });

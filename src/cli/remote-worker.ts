@@ -70,7 +70,11 @@ export class RemoteWorker {
     if (method === "POST") headers["idempotency-key"] = randomUUID();
     if (body !== undefined) headers["content-type"] = isFile ? "text/csv" : "application/json";
     const init: RequestInit = {
-      ...{ method, headers, redirect: "error", signal: this.#interrupt, duplex: "half" },
+      method,
+      headers,
+      redirect: "error",
+      signal: this.#interrupt,
+      duplex: "half",
       body: isFile ? body : body === undefined ? null : JSON.stringify(body),
     };
     const answer = await fetch(`${this.#url}${path}${textOf(query)}`, init).catch((thrown: unknown) => {

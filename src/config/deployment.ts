@@ -77,8 +77,14 @@ export function loadDeployment(nameOrPath: string, problems: Problem[]): Deploym
 
 function emptyDeployment(name: string): Deployment {
   return {
-    ...{ name, brand: "Svc", endpoints: {}, ttlField: undefined, speedClasses: [] },
-    ...{ recordPaths: {}, credentialTypes: {}, operations: {} },
+    name,
+    brand: "Svc",
+    endpoints: {},
+    ttlField: undefined,
+    speedClasses: [],
+    recordPaths: {},
+    credentialTypes: {},
+    operations: {},
     simOperations: new Map([[setSpeedClass.name, setSpeedClass]]),
   };
 }

@@ -83,7 +83,8 @@ export class Idempotency {
       await hold(what, value);
     };
     return {
-      ...{ ref, isResumed },
+      ref,
+      isResumed,
       answer: (answer) => end("answer", JSON.stringify(answer)),
       forget: () => end("forget"),
       release: () => end("release"),

@@ -62,8 +62,12 @@ export class FeedTail {
    */
   follow(fromId: string | undefined, signal: AbortSignal): AsyncIterableIterator<readonly Event[]> {
     const follower: Follower = {
-      ...{ waiting: undefined, isBehind: true, readingsBefore: 0 },
-      ...{ lastId: fromId, signal, wake: () => undefined },
+      waiting: undefined,
+      isBehind: true,
+      readingsBefore: 0,
+      lastId: fromId,
+      signal,
+      wake: () => undefined,
     };
     const leave = (): void => {
       this.#followers.delete(follower);

@@ -62,11 +62,11 @@ export function optionsOf(route: Route) {
 function schemaOf({ method, tag, summary, description, params, query, body, rows, answer, status = 200 }: Route) {
   const isReading = method === "GET";
   return {
-    ...{ summary, tags: [tag] },
+    summary,
+    tags: [tag],
     ...(description === undefined ? {} : { description }),
     ...(params === undefined ? {} : { params }),
     querystring: query ?? nothing,
-    // Rows are streamed: their body is read by withRows.
     ...(rows === undefined ? {} : { consumes: ["text/csv", "multipart/form-data", "application/json"] }),
     ...(isReading || rows !== undefined ? {} : { body: body ?? noBody }),
     response: { [status]: answer === "lines" ? fileOfLines : answer },

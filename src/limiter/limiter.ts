@@ -165,8 +165,11 @@ export class Limiter {
   async #run(bucket: string, request: ExchangeRequest): Promise<(string | number)[]> {
     const keys = this.#keys;
     const storeDeps = {
-      ...{ bucket, processId: this.#processId },
-      ...{ periodMs: this.#periodMs, reserve: this.#reserve, leaseMs: this.#leaseMs },
+      bucket,
+      processId: this.#processId,
+      periodMs: this.#periodMs,
+      reserve: this.#reserve,
+      leaseMs: this.#leaseMs,
     };
     const reply = await bucketScript.run(
       this.#redis,

@@ -95,9 +95,19 @@ function serverOptions(target: RedisServerTarget): Options {
   const { host, port, database = 0, tls } = target;
   const servername = isIP(host) === 0 ? { servername: host } : {};
   return {
-    ...{ host, port, db: database, socketTimeout: silentMs, ...loginOf(target) },
-    ...(tls === undefined ? {} : { tls: { ...tls, ...servername } }),
-    // The server has become a replica, and its name may lead to the new primary by now.
+    host,
+    port,
+    db: database,
+    socketTimeout: silentMs,
+    ...loginOf(target),
+    ...(tls === undefined
+      ? {}
+      : {
+          tls: {
+            ...tls,
+            ...servername,
+          },
+        }),
     reconnectOnError: (error) => isReplica(error),
   };
 }
@@ -105,10 +115,20 @@ function serverOptions(target: RedisServerTarget): Options {
 function sentinelOptions(target: RedisSentinelTarget): Options {
   const { sentinels, primary, database = 0, tls, sentinelUsername, sentinelPassword } = target;
   return {
-    ...{ sentinels: [...sentinels], name: primary, db: database, socketTimeout: silentMs, ...loginOf(target) },
+    sentinels: [...sentinels],
+    name: primary,
+    db: database,
+    socketTimeout: silentMs,
+    ...loginOf(target),
     ...(sentinelUsername === undefined ? {} : { sentinelUsername }),
     ...(sentinelPassword === undefined ? {} : { sentinelPassword }),
-    ...(tls === undefined ? {} : { tls, sentinelTLS: tls, enableTLSForSentinelMode: true }),
+    ...(tls === undefined
+      ? {}
+      : {
+          tls,
+          sentinelTLS: tls,
+          enableTLSForSentinelMode: true,
+        }),
     sentinelCommandTimeout: firstAnswerMs,
     ...whenRefused(),
   };

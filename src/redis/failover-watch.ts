@@ -21,9 +21,13 @@ export function watchFailovers(
   };
   const watchers = sentinels.map(({ host, port }) => {
     const redis = new Redis({
-      ...{ host, port, ...login, connectionName: "simfleet-failovers" },
-      ...{ enableReadyCheck: false, maxRetriesPerRequest: null },
-      retryStrategy: (attempt) => Math.min(100 * attempt, 5_000),
+      host,
+      port,
+      ...login,
+      connectionName: "simfleet-failovers",
+      enableReadyCheck: false,
+      maxRetriesPerRequest: null,
+      retryStrategy: (attempt) => Math.min(100 * attempt, 5e3),
     });
     redis.on("error", onError);
     redis.on("message", (_: string, message: string) => {

@@ -30,33 +30,60 @@ export interface StartedRun extends PlannedRun {
 
 const plannedRuns: readonly PlannedRun[] = [
   {
-    ...{ operation: "set-speed-class", effect: "updateSimSpeedClass", isSafe: true, sims: [0, 700] },
+    operation: "set-speed-class",
+    effect: "updateSimSpeedClass",
+    isSafe: true,
+    sims: [0, 700],
     set: { speedClass: "s1.fast" },
   },
   {
-    ...{ operation: "set-group", effect: "setSimGroup", isSafe: true, sims: [700, 1_200] },
+    operation: "set-group",
+    effect: "setSimGroup",
+    isSafe: true,
+    sims: [700, 1200],
     set: { groupId: "6f1f0d52-stadium" },
   },
-  { ...{ operation: "send-sms", effect: "sendSimSms", isSafe: false, sims: [0, 500] }, set: { payload: "hello" } },
   {
-    ...{ operation: "put-tag", effect: "putSimTags", isSafe: true, sims: [1_200, 1_600] },
-    set: { tagName: "chaos", tagValue: "1" },
+    operation: "send-sms",
+    effect: "sendSimSms",
+    isSafe: false,
+    sims: [0, 500],
+    set: { payload: "hello" },
   },
   {
-    ...{ operation: "report-local-info", effect: "reportSimLocalInfo", isSafe: false, sims: [1_600, 1_800] },
+    operation: "put-tag",
+    effect: "putSimTags",
+    isSafe: true,
+    sims: [1200, 1600],
+    set: {
+      tagName: "chaos",
+      tagValue: "1",
+    },
+  },
+  {
+    operation: "report-local-info",
+    effect: "reportSimLocalInfo",
+    isSafe: false,
+    sims: [1600, 1800],
     set: {},
   },
 ];
 
 /** A run that an operator pauses, resumes and cancels while things break. */
 const steeredRun: PlannedRun = {
-  ...{ operation: "set-group", effect: "setSimGroup", isSafe: true, sims: [1_800, 2_300] },
+  operation: "set-group",
+  effect: "setSimGroup",
+  isSafe: true,
+  sims: [1800, 2300],
   set: { groupId: "c3d2a481-trucks" },
 };
 
 /** A run that starts when everything is over, to see that nothing is shut. */
 export const lastRun: PlannedRun = {
-  ...{ operation: "set-speed-class", effect: "updateSimSpeedClass", isSafe: true, sims: [2_350, 2_380] },
+  operation: "set-speed-class",
+  effect: "updateSimSpeedClass",
+  isSafe: true,
+  sims: [2350, 2380],
   set: { speedClass: "s1.slow" },
 };
 
@@ -67,7 +94,9 @@ export async function startRun({ stations, sandbox }: Stage, run: PlannedRun, se
   const query = new URLSearchParams({ operation: run.operation, name: run.operation });
   for (const [name, value] of Object.entries(run.set)) query.set(`set.${name}`, value);
   const { runId } = await askJson<{ runId: string }>(stations, {
-    ...{ method: "POST", path: `/runs?${query.toString()}`, key: `run-${seed}-${run.operation}-${from}` },
+    method: "POST",
+    path: `/runs?${query.toString()}`,
+    key: `run-${seed}-${run.operation}-${from}`,
     csv: `simId\n${ids.join("\n")}\n`,
   });
   return { ...run, runId };

@@ -72,10 +72,18 @@ async function round(stage: Stage, seed: number, { isCalm, calmMb }: Calm): Prom
   for (const tookMs of stops) if (tookMs > 25_000) faults.push(`a worker took ${tookMs} ms to stop`);
   faults.push(...internalAnswers, ...checkLogs(stage));
   return {
-    ...{ seed, workers: plan.workers, seconds: (nowMs() - beganMs) / 1_000, restSeconds },
-    ...{ blows: damage.blows.toSorted((a, b) => a.atMs - b.atMs), kills: damage.kills },
-    ...{ platformFaults: stage.sandbox.faults.counts, throttled: stage.sandbox.state.totals.throttled },
-    ...{ counts: rows.counts, megabytes, faults, lastUnrest },
+    seed,
+    workers: plan.workers,
+    seconds: (nowMs() - beganMs) / 1e3,
+    restSeconds,
+    blows: damage.blows.toSorted((a, b) => a.atMs - b.atMs),
+    kills: damage.kills,
+    platformFaults: stage.sandbox.faults.counts,
+    throttled: stage.sandbox.state.totals.throttled,
+    counts: rows.counts,
+    megabytes,
+    faults,
+    lastUnrest,
   };
 }
 

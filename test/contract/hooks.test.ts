@@ -40,8 +40,10 @@ function send(
     .update(`${id}.${timestamp}.${body}`)
     .digest("base64");
   const headers = {
-    ...{ "content-type": "application/json", "webhook-id": id },
-    ...{ "webhook-timestamp": timestamp, "webhook-signature": `v1,${digest}` },
+    "content-type": "application/json",
+    "webhook-id": id,
+    "webhook-timestamp": timestamp,
+    "webhook-signature": `v1,${digest}`,
   };
   return fetch(`${harness.url}/v1/hooks/${schedule}`, { method: "POST", headers, body: how.sent ?? body });
 }

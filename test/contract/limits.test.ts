@@ -54,7 +54,9 @@ test.concurrent("an authenticated request may take longer than ten seconds to se
     }
   };
   const answer = await harness.ask("/v1/plans", {
-    ...{ as: "operator", method: "POST", headers: { "content-type": "text/csv" } },
+    as: "operator",
+    method: "POST",
+    headers: { "content-type": "text/csv" },
     body: Readable.toWeb(Readable.from(rows())) as ReadableStream,
     duplex: "half",
   });
@@ -162,7 +164,9 @@ describe.concurrent("endless request bodies", () => {
       for (let sent = 0; sent < megabytes * 1_000_000; sent += line.length) yield line;
     };
     const answer = await harness.ask("/v1/plans?partial=true", {
-      ...{ as: "operator", method: "POST", headers: { "content-type": "text/csv" } },
+      as: "operator",
+      method: "POST",
+      headers: { "content-type": "text/csv" },
       body: Readable.toWeb(Readable.from(rows())) as ReadableStream,
       duplex: "half",
     });

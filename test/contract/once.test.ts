@@ -10,8 +10,13 @@ const { redis, keys } = openTestRedis();
 describe("requests with an Idempotency-Key", () => {
   const start = (harness: ControlHarness, key: string, body: string, query = ""): Promise<Response> =>
     harness.ask(`/v1/runs${query}`, {
-      ...{ as: "operator", method: "POST", body },
-      headers: { "content-type": "text/csv", "idempotency-key": key },
+      as: "operator",
+      method: "POST",
+      body,
+      headers: {
+        "content-type": "text/csv",
+        "idempotency-key": key,
+      },
     });
 
   test("a repeated request with an Idempotency-Key is executed once and gets the first response again", async () => {

@@ -28,8 +28,14 @@ const prepared: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   "unset-imei-lock": { imeiLock: { imei: "350000000000002" } },
 };
 const usual = {
-  ...{ status: "active", groupId: null, tags: {}, terminationEnabled: false, speedClass: "s1.slow" },
-  ...{ expiryTime: null, expiryAction: null, imeiLock: null },
+  status: "active",
+  groupId: null,
+  tags: {},
+  terminationEnabled: false,
+  speedClass: "s1.slow",
+  expiryTime: null,
+  expiryAction: null,
+  imeiLock: null,
 };
 
 let harness: ControlHarness;
@@ -37,9 +43,16 @@ beforeAll(async () => {
   harness = await ControlHarness.open({
     works: true,
     sandbox: {
-      ...{ operations: "all", records: "soracom", simIds, sims: simIds.length, periodSeconds: 1 },
+      operations: "all",
+      records: "soracom",
+      simIds,
+      sims: simIds.length,
+      periodSeconds: 1,
       groups: [{ groupId }],
-      limits: { Sim: 10_000, Subscriber: 1_000 },
+      limits: {
+        Sim: 1e4,
+        Subscriber: 1e3,
+      },
     },
     env: { SIMFLEET_BRAND: "Svc", SIMFLEET_COVERAGE: "g", SIMFLEET_DEPLOYMENT: "soracom" },
   });

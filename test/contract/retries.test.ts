@@ -207,7 +207,11 @@ describe("calls that cannot be undone", () => {
     await until("one is terminated", async () => (await harness.app.runs.show(runId)).counts.done === 1);
     await requests.ask(`/v1/runs/${runId}/cancel`, { method: "POST" });
     expect(await requests.ask(`/v1/runs/${runId}/retry/plan`)).toEqual({
-      ...{ operation: "terminate", total: 3, calls: 2, costly: 0, irreversible: 2 },
+      operation: "terminate",
+      total: 3,
+      calls: 2,
+      costly: 0,
+      irreversible: 2,
     });
     await needsNumber(`/v1/runs/${runId}/retry`, ["runs", "retry", runId], 2);
   });
@@ -217,7 +221,9 @@ describe("calls that cannot be undone", () => {
     const { runId } = await requests.start("operation=rename", file("name", 18, 20, "new"));
     await requests.ended(runId);
     expect(await requests.ask(`/v1/runs/${runId}/undo/plan`)).toMatchObject({
-      ...{ operation: "rename-for-good", calls: 2, irreversible: 2 },
+      operation: "rename-for-good",
+      calls: 2,
+      irreversible: 2,
     });
     await needsNumber(`/v1/runs/${runId}/undo`, ["runs", "undo", runId, "--no-sync"], 2);
   });
@@ -234,7 +240,11 @@ test("the plan of an undo and of a retry counts calls that cost money", async ()
   expect(await requests.ask(`/v1/runs/${runId}/undo/plan`)).toEqual({ ...undo, calls: 1, costly: 1 });
   const lost = await cancelledAfterLoss(22);
   expect(await requests.ask(`/v1/runs/${lost}/retry/plan?outcome=unknown&outcome=cancelled`)).toEqual({
-    ...{ operation: "send-sms", total: 3, calls: 3, costly: 3, irreversible: 0 },
+    operation: "send-sms",
+    total: 3,
+    calls: 3,
+    costly: 3,
+    irreversible: 0,
   });
 });
 
@@ -253,7 +263,9 @@ test("a value with a line break counts as unchanged, and is restored by an undo"
     { outcome: "done", changes: [{ field: "tags.note", before: "old\nnote", after: "new\nnote" }] },
   ]);
   const plan = await requests.ask<PlanReport>("/v1/plans?operation=put-tag&set.tagName=note", {
-    ...{ method: "POST", body: file("tagValue", 25, 26, '"new\nnote"'), headers: csv },
+    method: "POST",
+    body: file("tagValue", 25, 26, '"new\nnote"'),
+    headers: csv,
   });
   expect(plan.verdicts).toMatchObject({ unchanged: 1, change: 0 });
   const undo = await requests.ask<RunReport>(`/v1/runs/${runId}/undo`, { method: "POST" });

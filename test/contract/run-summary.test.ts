@@ -21,7 +21,9 @@ beforeAll(async () => {
   harness = await ControlHarness.open({ works: true });
   const unknown = [7, 8, 9].map((n) => `894231999999999999${n},s1.fast\n`).join("");
   const answer = await harness.ask("/v1/runs?partial=true", {
-    ...{ as: "operator", method: "POST", body: `${harness.csv(4)}${unknown}` },
+    as: "operator",
+    method: "POST",
+    body: `${harness.csv(4)}${unknown}`,
     headers: { "content-type": "text/csv" },
   });
   ({ runId } = (await answer.json()) as RunReport);

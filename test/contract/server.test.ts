@@ -305,8 +305,11 @@ describe("the queues page", () => {
     const { path, cookie } = await session(harness);
     const pause = (origin?: string): Promise<Response> =>
       harness.ask(`${path}/api/queues/syncs-default/pause`, {
-        ...{ method: "PUT" },
-        headers: { cookie, ...(origin === undefined ? {} : { origin }) },
+        method: "PUT",
+        headers: {
+          cookie,
+          ...(origin === undefined ? {} : { origin }),
+        },
       });
     for (const origin of [undefined, "https://evil.example.com", "null"]) {
       const refused = await pause(origin);

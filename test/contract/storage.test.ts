@@ -151,7 +151,12 @@ describe("a run that is deleted", () => {
       expect([step, answer.status]).toEqual([step, 410]);
     }
     expect(await (await harness.ask(`/v1/runs/${runId}`, { as: "viewer" })).json()).toMatchObject({
-      ...{ counts: { total: 4, done: 4 }, rowsRemovedAt: "2026-10-01T00:00:00.000Z", archive: "/archive/r.csv.gz" },
+      counts: {
+        total: 4,
+        done: 4,
+      },
+      rowsRemovedAt: "2026-10-01T00:00:00.000Z",
+      archive: "/archive/r.csv.gz",
     });
   });
 });

@@ -87,12 +87,19 @@ test("an automation changes the SIMs that are allowed, and reports the others as
   await until("the automation has started a run", async () => (await runs()).length > 0);
   const [{ runId } = { runId: "" }] = await runs();
   expect(await requests.ended(runId)).toMatchObject({
-    ...{ submittedBy: "automation:greet", operation: "greet-active", counts: { total: 2, done: 1, rejected: 1 } },
+    submittedBy: "automation:greet",
+    operation: "greet-active",
+    counts: {
+      total: 2,
+      done: 1,
+      rejected: 1,
+    },
   });
   const rows = await requests.rowsOf(runId);
   expect(rows.find(({ key }) => key === harness.simId(0))).toMatchObject({ outcome: "done" });
   expect(rows.find(({ key }) => key === harness.simId(1))).toMatchObject({
-    ...{ outcome: "rejected", attempts: 0 },
+    outcome: "rejected",
+    attempts: 0,
     reason: "The SIM has status=inactive; the operation requires status=active. Do activate first.",
   });
 });

@@ -30,7 +30,9 @@ test("a plan is the same for a file as a body, as a form, or as a filter", async
 
   const filter = JSON.stringify({ where: [`simId=${harness.simId(0)}`], speedClass: "s1.fast" });
   const none = await harness.ask("/v1/plans", {
-    ...{ as: "operator", method: "POST", body: filter },
+    as: "operator",
+    method: "POST",
+    body: filter,
     headers: { "content-type": "application/json" },
   });
   expect([none.status, await none.json()]).toMatchObject([400, { code: "USAGE" }]); // no sync has read the fleet yet

@@ -31,7 +31,8 @@ const cases: [what: string, headers: Record<string, string>, content: string, is
 function headersOf(secrets: readonly string[], timestampSeconds = nowSeconds): Record<string, string> {
   const deps = { id: "msg_1-1", timestampSeconds, body };
   return {
-    ...{ "webhook-id": deps.id, "webhook-timestamp": String(timestampSeconds) },
+    "webhook-id": deps.id,
+    "webhook-timestamp": String(timestampSeconds),
     "webhook-signature": signaturesOf(
       deps,
       secrets.map((one) => new Secret(one)),

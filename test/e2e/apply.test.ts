@@ -235,21 +235,19 @@ test.concurrent("every command prints exactly one JSON document of the documente
   await harness.fleet("fleet.csv", 6);
   const plan = await harness.json<object>(["plan", "fleet.csv"]);
   expect(Object.keys(plan.document)).toEqual([
-    ...[
-      "file",
-      "sha256",
-      "operation",
-      "rows",
-      "verdicts",
-      "calls",
-      "costly",
-      "irreversible",
-      "hasUndo",
-      "estimateSeconds",
-      "problems",
-      "problemsInAll",
-      "warnings",
-    ],
+    "file",
+    "sha256",
+    "operation",
+    "rows",
+    "verdicts",
+    "calls",
+    "costly",
+    "irreversible",
+    "hasUndo",
+    "estimateSeconds",
+    "problems",
+    "problemsInAll",
+    "warnings",
   ]);
   const applied = await harness.json(["apply", "fleet.csv", "--yes", "--name", "first"]);
   expect(Object.keys(applied.document)).toEqual([...runKeys, "results"]);

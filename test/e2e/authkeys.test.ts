@@ -214,7 +214,13 @@ describe.concurrent("AuthKey rotations by the command line", () => {
 
 test.concurrent("a pair is renewed with its token when the deployment has the operation", async () => {
   await using harness = await CliHarness.open({
-    ...{ operations: "all", pairTtlSeconds: 16, sims: 110, limits: { Sim: 20, Operator: 600 } },
+    operations: "all",
+    pairTtlSeconds: 16,
+    sims: 110,
+    limits: {
+      Sim: 20,
+      Operator: 600,
+    },
     env: deployed,
   });
   await harness.fleet("fleet.csv", 110);

@@ -52,7 +52,10 @@ describe.concurrent("429 responses during a run", () => {
   test("a run beside another caller gets at most one 429 per window or one burst of calls in flight", async () => {
     const lanes = 8;
     await using harness = await CliHarness.open({
-      ...{ sims: 300, limits: { Sim: 100 }, competitor: { Sim: 8 }, latencyMs: [5, 20] },
+      sims: 300,
+      limits: { Sim: 100 },
+      competitor: { Sim: 8 },
+      latencyMs: [5, 20],
       env: { SIMFLEET_CONNECTIONS: String(lanes) },
     });
     const { throttled } = await applyAll(harness, 300);

@@ -20,8 +20,10 @@ test.runIf(seeds(0, 1) === 1)(
       operations: "all",
       limits: { Credential: 1_000, Group: 1_000 },
       env: {
-        ...{ SIMFLEET_BRAND: "Svc", SIMFLEET_COVERAGE: "g" },
-        ...{ SIMFLEET_DEPLOYMENT: "soracom", SIMFLEET_CONFIG: "simfleet.yaml" },
+        SIMFLEET_BRAND: "Svc",
+        SIMFLEET_COVERAGE: "g",
+        SIMFLEET_DEPLOYMENT: "soracom",
+        SIMFLEET_CONFIG: "simfleet.yaml",
       },
     });
     mkdirSync(harness.path("out"));

@@ -9,8 +9,17 @@ test("two profiles share a worker but nothing else", async () => {
     env: { SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "", SIMFLEET_CONFIG: "two.yaml" },
   });
   const plant = await startSandbox({
-    ...{ operatorId: "OP0000000002", coverageTypes: ["jp"], serves: ["jp"], periodSeconds: 2, seed: 7 },
-    ...{ authKeyId: "keyId-plant", authKey: "secret-plant", limits: { Sim: 2_000, Auth: 1_000 } },
+    operatorId: "OP0000000002",
+    coverageTypes: ["jp"],
+    serves: ["jp"],
+    periodSeconds: 2,
+    seed: 7,
+    authKeyId: "keyId-plant",
+    authKey: "secret-plant",
+    limits: {
+      Sim: 2e3,
+      Auth: 1e3,
+    },
   });
   try {
     await harness.write(

@@ -27,8 +27,10 @@ async function serverWithUsers(harness: CliHarness) {
   await writeFile(aclFile, `user default off\n${admin}\n${await documentedUser()}\n`);
   const server = await redisWithUsers(harness, aclFile);
   const connections = new RedisConnections({
-    ...{ host: "127.0.0.1", port: server.port },
-    ...{ username: "admin", password: "admin-word" },
+    host: "127.0.0.1",
+    port: server.port,
+    username: "admin",
+    password: "admin-word",
   });
   const redis = connections.connect("admin");
   return {

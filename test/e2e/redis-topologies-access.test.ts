@@ -125,7 +125,9 @@ describe.concurrent("a Redis of several servers over TLS", () => {
     await using harness = await CliHarness.open({ sims: 20 });
     const { lines, connection, env } = await certificates(harness);
     await using set = await redisWithSentinels(harness, {
-      ...{ args: [...argsOf(lines), "--tls-replication", "yes"], connection, scheme: "rediss+sentinel" },
+      args: [...argsOf(lines), "--tls-replication", "yes"],
+      connection,
+      scheme: "rediss+sentinel",
       sentinelLines: [...lines, "tls-replication yes"],
     });
     await expectWork(harness, { ...env, SIMFLEET_REDIS_URL: set.url });

@@ -16,10 +16,18 @@ interface Asked {
 
 async function withWorker(yaml: (folder: string) => string): Promise<Asked> {
   const harness = await CliHarness.open({
-    ...{ sims: 30, operations: "all", limits: { Operator: 600, Credential: 600, Group: 600 } },
+    sims: 30,
+    operations: "all",
+    limits: {
+      Operator: 600,
+      Credential: 600,
+      Group: 600,
+    },
     env: {
-      ...{ SIMFLEET_DEPLOYMENT: "soracom", SIMFLEET_BRAND: "Svc", SIMFLEET_COVERAGE: "g" },
-      ...{ SIMFLEET_CONFIG: "simfleet.yaml" },
+      SIMFLEET_DEPLOYMENT: "soracom",
+      SIMFLEET_BRAND: "Svc",
+      SIMFLEET_COVERAGE: "g",
+      SIMFLEET_CONFIG: "simfleet.yaml",
     },
   });
   await harness.write("simfleet.yaml", yaml(harness.folder));
@@ -33,7 +41,9 @@ async function withWorker(yaml: (folder: string) => string): Promise<Asked> {
     SIMFLEET_DATA_DIR: harness.path("remote/data"),
     SIMFLEET_SERVER: url,
     SIMFLEET_SERVER_TOKEN_FILE: harness.path("remote/token"),
-    ...{ SIMFLEET_ENDPOINT_GLOBAL: "", SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "" },
+    SIMFLEET_ENDPOINT_GLOBAL: "",
+    SIMFLEET_AUTH_KEY_ID: "",
+    SIMFLEET_AUTH_KEY: "",
   };
   const same = async (...args: string[]): Promise<never> => {
     const [here, there] = await Promise.all([harness.json<object>(args), harness.json<object>(args, remote)]);
@@ -123,7 +133,14 @@ rotations:
     .split("\n")
     .map((line) => (JSON.parse(line) as { id: string }).id);
   const since = await same<{ events: { id: string }[] }>(
-    ...["events", "tail", "--since", "1h", "--type", "schedule.*", "--type", "credential.*"],
+    "events",
+    "tail",
+    "--since",
+    "1h",
+    "--type",
+    "schedule.*",
+    "--type",
+    "credential.*",
   );
   expect(since.events.map(({ id }) => id)).toEqual(expect.arrayContaining(followed));
   await same("events", "tail", "--last", "3", "--type", "changes.*");

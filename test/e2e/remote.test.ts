@@ -22,7 +22,9 @@ async function withWorker(): Promise<{
     SIMFLEET_DATA_DIR: harness.path("remote/data"),
     SIMFLEET_SERVER: url,
     SIMFLEET_SERVER_TOKEN_FILE: harness.path("remote/token"),
-    ...{ SIMFLEET_ENDPOINT_GLOBAL: "", SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "" },
+    SIMFLEET_ENDPOINT_GLOBAL: "",
+    SIMFLEET_AUTH_KEY_ID: "",
+    SIMFLEET_AUTH_KEY: "",
   };
   return { harness, worker, remote, url };
 }

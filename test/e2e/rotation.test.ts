@@ -95,8 +95,15 @@ describe.concurrent("rotations", () => {
     const { document: listed } = await harness.json<{ credentials: unknown[] }>(["credentials", "list"]);
     expect(listed.credentials).toEqual([
       expect.objectContaining({
-        ...{ credentialsId: document.credentialsId, type: "psk", rotation: "mqtt" },
-        references: [expect.objectContaining({ namespace: "SoracomFunk", how: "id" })],
+        credentialsId: document.credentialsId,
+        type: "psk",
+        rotation: "mqtt",
+        references: [
+          expect.objectContaining({
+            namespace: "SoracomFunk",
+            how: "id",
+          }),
+        ],
       }),
     ]);
     const { document: status } = await harness.json<{ rotations: Report[] }>(["credentials", "status"]);

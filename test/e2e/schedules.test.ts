@@ -113,9 +113,7 @@ describe.concurrent("schedules", () => {
     second.kill("SIGTERM");
     await second.ended;
     const { runs } = (
-      await harness.json<{ runs: { startedAt: string; finishedAt: string | null; counts: Counts }[] }>([
-        ...["runs", "list"],
-      ])
+      await harness.json<{ runs: { startedAt: string; finishedAt: string | null; counts: Counts }[] }>(["runs", "list"])
     ).document;
     expect(runs.length).toBe((await started()).length);
     for (const [i, run] of runs.slice(0, -1).entries()) {
@@ -157,7 +155,7 @@ describe.concurrent("schedules", () => {
       state: string;
       etaSeconds: number | null;
       problem?: { message: string };
-    }>([...["runs", "show", run.runId]]);
+    }>(["runs", "show", run.runId]);
     expect(held).toMatchObject({ state: "running", etaSeconds: null });
     expect(held.problem?.message).toContain("incident 12");
     await harness.run(["schedules", "resume", "often"]);

@@ -78,8 +78,14 @@ if (isRoot) {
     const before = await stateOf(tree);
     const changes = { SIMFLEET_DATA_DIR: data, XDG_CACHE_HOME: cache, HOME: "/nonexistent", NODE_ENV: "production" };
     const worker = new RunningProcess({
-      ...{ program: node, args: [entry], cwd: tree, user },
-      env: { ...harness.env, ...changes },
+      program: node,
+      args: [entry],
+      cwd: tree,
+      user,
+      env: {
+        ...harness.env,
+        ...changes,
+      },
     });
     try {
       await worker.said(/the worker is ready/);

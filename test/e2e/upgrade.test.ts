@@ -38,7 +38,9 @@ describe.skipIf(seeds(0, 1) === 0 || !hasPrevious)("upgrades and downgrades duri
     "no row is lost when workers of two versions take turns (%s)",
     async (how) => {
       await using harness = await CliHarness.open({
-        ...{ sims: rows, latencyMs: [20, 60], limits: { Sim: 200 } },
+        sims: rows,
+        latencyMs: [20, 60],
+        limits: { Sim: 200 },
         env: { SIMFLEET_CONNECTIONS: "8" },
       });
       await harness.redis();

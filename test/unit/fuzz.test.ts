@@ -167,8 +167,20 @@ test("any description of operations is read, or refused with problems that name 
   })).any;
   const operation = fc.record(
     {
-      ...{ summary: value, method: value, path: value, group: value, input: value, body: value, statuses: value },
-      ...{ answer: value, alreadyDone: value, sets: value, requires: value, repeat: value, undo: value, danger: value },
+      summary: value,
+      method: value,
+      path: value,
+      group: value,
+      input: value,
+      body: value,
+      statuses: value,
+      answer: value,
+      alreadyDone: value,
+      sets: value,
+      requires: value,
+      repeat: value,
+      undo: value,
+      danger: value,
     },
     { requiredKeys: [] },
   );

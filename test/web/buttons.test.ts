@@ -45,19 +45,28 @@ describe.skipIf(withoutBrowser)(
     beforeAll(async () => {
       receiver = await openReceiver(webhookSecret);
       plant = await startSandbox({
-        ...{ operatorId: "OP0000000002", coverageTypes: ["jp"], serves: ["jp"], periodSeconds: 2, seed: 7, sims: 30 },
-        ...{
-          authKeyId: "keyId-plant",
-          authKey: "secret-plant",
-          limits: { Sim: 2_000, Auth: 1_000 },
-          operations: "all",
+        operatorId: "OP0000000002",
+        coverageTypes: ["jp"],
+        serves: ["jp"],
+        periodSeconds: 2,
+        seed: 7,
+        sims: 30,
+        authKeyId: "keyId-plant",
+        authKey: "secret-plant",
+        limits: {
+          Sim: 2e3,
+          Auth: 1e3,
         },
+        operations: "all",
       });
       harness = await WebHarness.open({
         sims: 200,
         env: {
-          ...{ SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "", SIMFLEET_COVERAGE: "" },
-          ...{ SIMFLEET_DEPLOYMENT: "own.yaml", SIMFLEET_ENDPOINT_JAPAN: plant.url },
+          SIMFLEET_AUTH_KEY_ID: "",
+          SIMFLEET_AUTH_KEY: "",
+          SIMFLEET_COVERAGE: "",
+          SIMFLEET_DEPLOYMENT: "own.yaml",
+          SIMFLEET_ENDPOINT_JAPAN: plant.url,
         },
         writeFixtures: ({ folder, sandbox }) => {
           const { authKeyId, authKey } = sandbox.options;

@@ -107,7 +107,8 @@ describe.skipIf(withoutBrowser)(`an operation${withoutBrowser === undefined ? ""
   it("an irreversible run is retried with the number of its calls, not of its rows", async () => {
     const rows = [24, 25, 25].map((place) => `${harness.cli.simId(place)}\n`).join("");
     const started = await harness.ask<{ runId: string }>("/v1/runs?operation=terminate&confirm=2&rate=1", {
-      ...{ method: "POST", csv: `simId\n${rows}` },
+      method: "POST",
+      csv: `simId\n${rows}`,
     });
     const counts = async () => (await harness.ask<{ counts: { done: number } }>(`/v1/runs/${started.runId}`)).counts;
     await until("the first SIM is terminated", async () => (await counts()).done === 1);

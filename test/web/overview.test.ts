@@ -17,7 +17,9 @@ describe.skipIf(withoutBrowser)(`the overview${withoutBrowser === undefined ? ""
     const csv = await harness.cli.read(await harness.cli.fleet("fleet.csv", 5));
     const rows = missing.map((sim) => `${sim},s1.fast,gone\n`).join("");
     ({ runId } = await harness.ask<{ runId: string }>("/v1/runs?partial=true&name=night", {
-      ...{ method: "POST", csv: csv + rows, as: "operator" },
+      method: "POST",
+      csv: csv + rows,
+      as: "operator",
     }));
     await until("the run is over", async () => {
       return (await harness.ask<{ finishedAt: string | null }>(`/v1/runs/${runId}`)).finishedAt !== null;

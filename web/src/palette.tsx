@@ -106,13 +106,17 @@ function useChoices(): readonly Choice[] {
     { kind: "action", label: text.darkColors, act: () => chooseTheme("dark") },
     { kind: "action", label: text.lightColors, act: () => chooseTheme("light") },
     ...runs.map(({ runId, name }): Choice => ({
-      ...{ kind: "run", label: name === "" ? runId : name, href: hrefOf("runs", runId) },
+      kind: "run",
+      label: name === "" ? runId : name,
+      href: hrefOf("runs", runId),
       ...(name === "" ? {} : { hint: runId }),
     })),
     ...schedules.map(({ name }): Choice => ({ kind: "schedule", label: name, href: hrefOf("schedules") })),
     ...automations.map(({ name }): Choice => ({ kind: "automation", label: name, href: hrefOf("schedules") })),
     ...rotations.map(({ name, credentialsId }): Choice => ({
-      ...{ kind: "credential", label: name, href: hrefOf("credentials") },
+      kind: "credential",
+      label: name,
+      href: hrefOf("credentials"),
       ...(credentialsId === null ? {} : { hint: credentialsId }),
     })),
   ];

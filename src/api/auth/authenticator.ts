@@ -77,7 +77,10 @@ export class Authenticator {
     const askedAtMs = this.#clock.monotonicMs();
     const grant = await this.#send(this.#inputOf(form));
     return pairOf(grant, {
-      ...{ madeWith: form, clock: this.#clock, tokens: this.#tokens, askedAtMs },
+      madeWith: form,
+      clock: this.#clock,
+      tokens: this.#tokens,
+      askedAtMs,
       lifetimeMs: lifetimeMs(this.#ttl),
     });
   }

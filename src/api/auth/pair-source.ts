@@ -35,7 +35,12 @@ export function pairSource(
   if (options.renewToken === undefined) return { authenticate, authenticateWith };
   const operation = renewToken(options.renewToken);
   const renewal = new TokenRenewal({
-    ...{ clock, tokens, ttl: { field: options.renewToken.ttlField, seconds } },
+    clock,
+    tokens,
+    ttl: {
+      field: options.renewToken.ttlField,
+      seconds,
+    },
     send: (pair, input) => deps.callWith(pair, operation, input),
   });
   // Changed credentials take effect through an authentication.

@@ -64,8 +64,13 @@ function partsOf<I>(deps: {
     return { name, isAllowed: isAllowedAs[name], of };
   });
   return {
-    ...{ id, method: description.method, path, parameters, quota: { group } },
-    ...{ authenticated: true, successStatuses: description.statuses },
+    id,
+    method: description.method,
+    path,
+    parameters,
+    quota: { group },
+    authenticated: true,
+    successStatuses: description.statuses,
   };
 }
 

@@ -60,7 +60,10 @@ export function parseRedisUrl(written: string): RedisUrl | Faults {
   const { primary, database } = placeOf({ topology, path, query }, faults);
   if (faults.length > 0) return { faults };
   return {
-    ...{ topology, primary, database, isTls: scheme[1] === "s" },
+    topology,
+    primary,
+    database,
+    isTls: scheme[1] === "s",
     addresses: addresses.filter((address) => address !== undefined),
     username: login?.username,
     password: login?.password,

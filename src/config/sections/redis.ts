@@ -108,7 +108,11 @@ export function readRedis(written: Written, report: Report): RedisConfig | undef
   const { topology, addresses, primary, database } = url;
   const username = url.username ?? written.username;
   return {
-    ...{ topology, addresses, primary, database, username },
+    topology,
+    addresses,
+    primary,
+    database,
+    username,
     password: secretOf(url.password ?? written.password),
     sentinelUsername: written.sentinelUsername,
     sentinelPassword: secretOf(written.sentinelPassword),

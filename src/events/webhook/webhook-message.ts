@@ -51,8 +51,19 @@ function inMarkup(text: string): string {
 function cardWith(text: string): unknown {
   const content = {
     $schema: "http://adaptivecards.io/schemas/adaptive-card.json",
-    ...{ type: "AdaptiveCard", version: "1.4" },
-    body: [{ type: "RichTextBlock", inlines: [{ type: "TextRun", text }] }],
+    type: "AdaptiveCard",
+    version: "1.4",
+    body: [
+      {
+        type: "RichTextBlock",
+        inlines: [
+          {
+            type: "TextRun",
+            text,
+          },
+        ],
+      },
+    ],
   };
   const attachment = { contentType: "application/vnd.microsoft.card.adaptive", contentUrl: null, content };
   return { type: "message", attachments: [attachment] };

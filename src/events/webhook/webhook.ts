@@ -82,7 +82,11 @@ export class WebhookSender {
         headers: answered,
         body,
       } = await this.#agents[reach].request({
-        ...{ origin: url.origin, path: url.pathname + url.search, method: "POST", headers, body: message.body },
+        origin: url.origin,
+        path: url.pathname + url.search,
+        method: "POST",
+        headers,
+        body: message.body,
         signal: late.signal,
       });
       // Only the status is used; the body is discarded, since it is untrusted.
@@ -148,8 +152,8 @@ function addressOf(written: string): URL {
 function deliveryOf(status: number, retryAfterMs: number | undefined): Delivery {
   if (status >= 200 && status < 300) return { kind: "accepted", status };
   return {
-    ...{ kind: "refused", status },
-    // A redirect counts as a rejection: following it would send the message to an address that is not configured.
+    kind: "refused",
+    status,
     isFinal: status < 500 && !passing.has(status),
     retryAfterMs,
   };

@@ -46,7 +46,10 @@ export class JwtReader {
   async #verified(token: string): Promise<JWTPayload> {
     const { issuer, audience, algorithms } = this.#storeDeps;
     const options: JWTVerifyOptions = {
-      ...{ issuer, audience, algorithms: [...algorithms], clockTolerance: toleranceSeconds },
+      issuer,
+      audience,
+      algorithms: [...algorithms],
+      clockTolerance: toleranceSeconds,
       requiredClaims: ["exp", "nbf"],
       currentDate: new Date(this.#clock.wallMs()),
     };

@@ -103,7 +103,10 @@ export class EventStreams {
       stream.resume();
     };
     const stream: Stream = {
-      ...{ raw, query, left: left.signal, authorization: asked.authorization },
+      raw,
+      query,
+      left: left.signal,
+      authorization: asked.authorization,
       expire: leave,
       isLate: false,
       resume: () => undefined,

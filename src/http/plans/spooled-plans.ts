@@ -88,7 +88,10 @@ export class SpooledPlans implements PlanStore {
     let storedBytes = 0;
     const reservations = this.#reservations;
     const reservation = {
-      ...{ id: this.newPlanId(), by, bytes: 0, isStored: false },
+      id: this.newPlanId(),
+      by,
+      bytes: 0,
+      isStored: false,
       grow(bytes: number): void {
         reservation.bytes = bytes;
         let handedOver = 0;

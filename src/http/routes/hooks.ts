@@ -32,15 +32,17 @@ function addHook(api: Api, { app, config, clock, authFailures }: ControlDeps): v
     {
       config: { role: "open", takesAnyBody: true },
       schema: {
-        ...{ summary: "Trigger a schedule with a signed message", tags: ["schedules"] },
+        summary: "Trigger a schedule with a signed message",
+        tags: ["schedules"],
         description:
           "Signed by the Standard Webhooks specification; a repeated message is ignored for a day. If several schedules have the same secret, the body is JSON with the field `schedule`.",
         headers: z.object({
           "webhook-id": z.string().min(1).max(200).optional(),
           "webhook-timestamp": z.string().max(20).optional(),
-          "webhook-signature": z.string().max(2_000).optional(),
+          "webhook-signature": z.string().max(2e3).optional(),
         }),
-        ...{ params: z.strictObject({ schedule: id }), querystring: nothing },
+        params: z.strictObject({ schedule: id }),
+        querystring: nothing,
         response: { 202: z.object({ schedule: z.string() }) },
       },
       // Before the handler, whose audit entry names the sender.

@@ -9,8 +9,11 @@ export function sessionRoutes(api: Api, { sessions }: ControlDeps): void {
     {
       config: { role: "admin" },
       schema: {
-        ...{ summary: "Get a cookie and an address for the queue dashboard, valid for 15 minutes", tags: ["session"] },
-        ...{ querystring: nothing, body: noBody, response: { 201: z.object({ path: z.string() }) } },
+        summary: "Get a cookie and an address for the queue dashboard, valid for 15 minutes",
+        tags: ["session"],
+        querystring: nothing,
+        body: noBody,
+        response: { 201: z.object({ path: z.string() }) },
       },
     },
     async ({ headers }, reply) => {

@@ -28,7 +28,9 @@ export function reportOfRotation(record: AuthKeyRotation, quietMs: number): Auth
   const { rotationId, profile, phase, oldId, newId, startedAtMs, startedBy, finishedAtMs, reason } = record;
   const { waitsFor, problem, quietSinceMs } = record;
   return {
-    ...{ rotationId, profile, state: phase },
+    rotationId,
+    profile,
+    state: phase,
     oldAuthKeyId: oldId ?? null,
     newAuthKeyId: newId ?? null,
     now: phase === "done" || phase === "failed" ? null : (waitsFor ?? doing[phase]),

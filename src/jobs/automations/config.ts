@@ -85,8 +85,8 @@ function changeOf(
   if (other !== undefined) fault("job", `cannot be apply: ${other} is about no SIM.`);
   const { profile, rate } = written;
   const options = {
-    // One SIM that is not allowed must not hold up the others.
-    ...{ partial: true, skipUnchanged: false },
+    partial: true,
+    skipUnchanged: false,
     ...(rate === undefined ? {} : { callsPerMinute: rate }),
   };
   const { operations, wordingOf } = known;

@@ -105,8 +105,13 @@ export class AutomationService {
   ): Promise<AutomationReport> {
     const automation = this.#automation(name);
     await this.#deps.log.move(automation, {
-      ...{ from: move.from, to: move.to, atMs: this.#deps.clock.wallMs() },
-      event: { type: move.type, fields: { by: move.by } },
+      from: move.from,
+      to: move.to,
+      atMs: this.#deps.clock.wallMs(),
+      event: {
+        type: move.type,
+        fields: { by: move.by },
+      },
     });
     return this.show(name);
   }
@@ -123,11 +128,20 @@ export class AutomationService {
     const record = await this.#deps.log.record({ name, profile });
     const { state, reason, done, unchanged, failed, lastEventAtMs, lastRef } = record;
     return {
-      ...{ name, profile, on, where: condition.text, job: action.job },
+      name,
+      profile,
+      on,
+      where: condition.text,
+      job: action.job,
       ...this.#operationOf(profile, action),
-      ...{ state, reason: reason ?? null, done, unchanged, failed },
+      state,
+      reason: reason ?? null,
+      done,
+      unchanged,
+      failed,
       lastEventAt: lastEventAtMs === undefined ? null : new Date(lastEventAtMs).toISOString(),
-      ...{ lastRef: lastRef ?? null, mostPerHour },
+      lastRef: lastRef ?? null,
+      mostPerHour,
     };
   }
 

@@ -118,7 +118,16 @@ async function stop(
 ): Promise<void> {
   const { log, clock } = deps;
   await log.move(automation, {
-    ...{ from: ["active"], to: "stopped", reason, atMs: clock.wallMs() },
-    event: { type: "automation.stopped", fields: { reason, event: event.id } },
+    from: ["active"],
+    to: "stopped",
+    reason,
+    atMs: clock.wallMs(),
+    event: {
+      type: "automation.stopped",
+      fields: {
+        reason,
+        event: event.id,
+      },
+    },
   });
 }

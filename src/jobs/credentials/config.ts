@@ -142,11 +142,15 @@ type Written = z.output<typeof structure>;
 function rotationOf(name: string, written: Written): Rotation {
   const { profile, type, description, strategy, graceSeconds, maxAgeDays } = written;
   return {
-    ...{ name, profile, type, description, strategy },
+    name,
+    profile,
+    type,
+    description,
+    strategy,
     credentialsId: written.credentialsId ?? name,
     source: sourceOf(written),
     constants: written.with ?? {},
-    graceMs: graceSeconds * 1_000,
+    graceMs: graceSeconds * 1e3,
     maxAgeMs: maxAgeDays === undefined ? undefined : maxAgeDays * dayMs,
     sinks: written.sinks.map(sinkOf),
   };

@@ -41,7 +41,9 @@ export function reportOfRotation(
 ): RotationReport {
   const { rotation, record, facts } = deps;
   return {
-    ...{ name, profile, state: record?.state ?? "never" },
+    name,
+    profile,
+    state: record?.state ?? "never",
     strategy: rotation?.strategy ?? record?.strategy ?? "",
     type: rotation?.type ?? record?.type ?? "",
     ...turnOf(record),

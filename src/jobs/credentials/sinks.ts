@@ -77,7 +77,9 @@ export async function handOver(sink: Sink, handover: Handover, deps: SinkDeps, s
         SIMFLEET_CREDENTIALS_ID: handover.credentialsId,
       };
       const { fault } = await deps.commands.run(sink.command, {
-        ...{ input: contentOf(handover), env, signal },
+        input: contentOf(handover),
+        env,
+        signal,
         complaint: "included",
       });
       if (fault !== undefined) throw new SinkError(sink, fault, { isFinal: false });

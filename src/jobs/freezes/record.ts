@@ -63,10 +63,20 @@ export class Freezes {
     const set = ["by", by, "reason", reason, "sinceMs", clock.wallMs()];
     await makeMove(this.#storeDeps, {
       key: keys.freeze(),
-      ...{ profile: "", guard: [] },
+      profile: "",
+      guard: [],
       set: untilMs === undefined ? set : [...set, "untilMs", untilMs],
       remove: untilMs === undefined ? ["untilMs"] : [],
-      events: [{ type: "changes.frozen", fields: { by, reason, until } }],
+      events: [
+        {
+          type: "changes.frozen",
+          fields: {
+            by,
+            reason,
+            until,
+          },
+        },
+      ],
     });
   }
 
@@ -75,8 +85,16 @@ export class Freezes {
     const { keys } = this.#storeDeps;
     await makeMove(this.#storeDeps, {
       key: keys.freeze(),
-      ...{ profile: "", guard: [], set: [], remove: ["by", "reason", "sinceMs", "untilMs"] },
-      events: [{ type: "freeze.ended", fields: { by } }],
+      profile: "",
+      guard: [],
+      set: [],
+      remove: ["by", "reason", "sinceMs", "untilMs"],
+      events: [
+        {
+          type: "freeze.ended",
+          fields: { by },
+        },
+      ],
     });
   }
 }

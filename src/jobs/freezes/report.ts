@@ -26,8 +26,10 @@ export async function reportOfFreezes(freezes: Freezes, profiles: readonly strin
           },
     profiles: Object.fromEntries(held),
     windows: freezes.times(shownTimes).map(({ name, profile, fromMs, toMs }) => ({
-      ...{ name, profile: profile ?? null },
-      ...{ from: new Date(fromMs).toISOString(), to: new Date(toMs).toISOString() },
+      name,
+      profile: profile ?? null,
+      from: new Date(fromMs).toISOString(),
+      to: new Date(toMs).toISOString(),
     })),
   };
 }

@@ -19,8 +19,14 @@ export async function changesOf(
 ): Promise<{ changes: Change[]; nextCursor: string | null }> {
   const { profile, types = changeTypes, sim, field, by, sinceMs } = query;
   const asked: EventQuery = {
-    ...{ profile, types, sinceMs },
-    fields: { sim, by, field },
+    profile,
+    types,
+    sinceMs,
+    fields: {
+      sim,
+      by,
+      field,
+    },
   };
   const { events, nextCursor } = await feed.newest(asked, page);
   return { changes: events.map(changeOf), nextCursor };

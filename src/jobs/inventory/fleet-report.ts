@@ -33,7 +33,11 @@ export async function countFleet(
   }
   const { gone, isComplete } = await inventory.facts(profile);
   return {
-    ...{ profile, at: new Date(atMs).toISOString(), total, gone, isComplete },
+    profile,
+    at: new Date(atMs).toISOString(),
+    total,
+    gone,
+    isComplete,
     lastSync: lastSync ?? null,
     bySpeedClass: countsOf(tallies.speedClass, Number.POSITIVE_INFINITY),
     byStatus: countsOf(tallies.status, Number.POSITIVE_INFINITY),

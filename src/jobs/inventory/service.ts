@@ -115,7 +115,11 @@ export class SimService {
     const facts = await this.facts(profile);
     const sims: FoundSim[] = [];
     for await (const found of this.#inventory.scan(profile, filter, {
-      ...{ order: "newest-first", presence, from, keyColumn, search },
+      order: "newest-first",
+      presence,
+      from,
+      keyColumn,
+      search,
     })) {
       sims.push(...found);
       if (sims.length > limit) break;

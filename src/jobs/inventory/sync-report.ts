@@ -8,11 +8,19 @@ export function reportOfSync(profile: string, state: SyncState): SyncReport {
   const { syncId, phase, sims, pages, added, changed, returned, gone, startedAtMs, finishedAtMs } = state;
   const { reason, problem } = state;
   return {
-    ...{ syncId, profile, state: phase, sims, pages, added, changed, returned, gone },
+    syncId,
+    profile,
+    state: phase,
+    sims,
+    pages,
+    added,
+    changed,
+    returned,
+    gone,
     startedAt: new Date(startedAtMs).toISOString(),
     startedBy: state.startedBy ?? null,
     finishedAt: finishedAtMs === undefined ? null : new Date(finishedAtMs).toISOString(),
-    seconds: finishedAtMs === undefined ? null : (finishedAtMs - startedAtMs) / 1_000,
+    seconds: finishedAtMs === undefined ? null : (finishedAtMs - startedAtMs) / 1e3,
     ...(reason === undefined ? {} : { reason }),
     ...(problem === undefined ? {} : { problem: reportOfProblem(problem) }),
   };

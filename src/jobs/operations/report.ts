@@ -12,7 +12,12 @@ const exampleSims = {
 export function reportOfOperation(operation: SimOperation): OperationReport {
   const { name, summary, group, keyColumn, inputs, sets, requires, repeat, undo, danger, costlyWhen } = operation;
   return {
-    ...{ name, summary, group, keyColumn, repeat, danger },
+    name,
+    summary,
+    group,
+    keyColumn,
+    repeat,
+    danger,
     inputs: inputs.map((field) => ({
       name: field.name,
       type: field.type,

@@ -121,7 +121,10 @@ function undoRow(
   const step = previous === undefined ? undefined : stepFor(plan, { operation, row, previous });
   const present = given.map(([field]) => fieldInputOf(sim, field) ?? null);
   const undo = {
-    ...{ index, line: index + 2, key, weight: 1 },
+    index,
+    line: index + 2,
+    key,
+    weight: 1,
     inputs: step?.inputs ?? [],
     cells: [key, ...(step?.at === 0 ? step.inputs : plan.operations[0].inputs.map(() => ""))],
     ...(step === undefined || step.at === 0 ? {} : { operation: step.at }),

@@ -106,7 +106,11 @@ export class ScheduleService {
     return {
       operation: operation?.name ?? null,
       set: operation === undefined ? {} : shownInputs(operation, inputsOf(operation, set)),
-      ...{ name, job: task.job, profile, cron: cron.text, timezone: cron.timezone },
+      name,
+      job: task.job,
+      profile,
+      cron: cron.text,
+      timezone: cron.timezone,
       state: paused === undefined ? "active" : "paused",
       next: paused === undefined ? nextTimes(schedule, this.#clock.wallMs()) : [],
       running:
@@ -120,7 +124,10 @@ export class ScheduleService {
             },
       isQueued: queued !== undefined || (record.requested !== undefined && firing !== undefined),
       last: last === undefined ? null : reportOfLast(last),
-      ...{ overlap, missed, frozen, jitterSeconds: jitterMs / 1_000 },
+      overlap,
+      missed,
+      frozen,
+      jitterSeconds: jitterMs / 1e3,
     };
   }
 }
@@ -143,8 +150,10 @@ function reportOfLast(last: EndedFiring): NonNullable<ScheduleReport["last"]> {
     dueAt: instant(dueMs),
     startedAt: instant(startedAtMs),
     finishedAt: instant(finishedAtMs),
-    seconds: (finishedAtMs - startedAtMs) / 1_000,
-    ...{ result, reason: reason ?? null, ref: ref?.id ?? null },
+    seconds: (finishedAtMs - startedAtMs) / 1e3,
+    result,
+    reason: reason ?? null,
+    ref: ref?.id ?? null,
   };
 }
 

@@ -8,7 +8,12 @@ import type { Delivery } from "./record.ts";
 export function reportOfDelivery(delivery: Delivery): DeliveryReport {
   const { deliveryId, webhook, event, state, attempts, createdAtMs, finishedAtMs, nextAttemptAtMs } = delivery;
   return {
-    ...{ deliveryId, webhook, eventId: event.id, eventType: event.type, state, attempts },
+    deliveryId,
+    webhook,
+    eventId: event.id,
+    eventType: event.type,
+    state,
+    attempts,
     lastStatus: delivery.lastStatus ?? null,
     lastReason: delivery.lastReason ?? null,
     createdAt: new Date(createdAtMs).toISOString(),
@@ -23,8 +28,14 @@ export function reportOfWebhook(
 ): WebhookReport {
   const { name, events, profile, format } = webhook;
   return {
-    ...{ name, url: new URL(now.url).origin, events, profile: profile ?? null, format },
-    ...{ state: now.status.state, reason: now.status.reason ?? null, pending: now.pending },
+    name,
+    url: new URL(now.url).origin,
+    events,
+    profile: profile ?? null,
+    format,
+    state: now.status.state,
+    reason: now.status.reason ?? null,
+    pending: now.pending,
     dropped: now.status.dropped,
     lastDelivery: now.last === undefined ? null : reportOfDelivery(now.last),
   };

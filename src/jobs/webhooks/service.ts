@@ -63,7 +63,9 @@ export class WebhookService {
     const about = { profile: endpoint.webhook.profile ?? profile, fields: { webhook: name } };
     const sent = await sendOnce({ id, type: "webhook.test", atMs: clock.wallMs(), ...about }, endpoint, this.#deps);
     return {
-      ...{ webhook: name, messageId: `msg_${id}`, accepted: sent.kind === "accepted" },
+      webhook: name,
+      messageId: `msg_${id}`,
+      accepted: sent.kind === "accepted",
       status: sent.kind === "unanswered" ? null : sent.status,
       reason: sent.kind === "accepted" ? null : wordsFor(sent),
     };

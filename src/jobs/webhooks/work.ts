@@ -39,10 +39,7 @@ export interface DeliveryContext {
 
 const hourMs = 60 * minuteMs;
 /** Delays between attempts, as the specification recommends: about 28 hours in all. */
-const delaysMs = [
-  ...[5 * secondMs, 5 * minuteMs, 30 * minuteMs],
-  ...[2 * hourMs, 5 * hourMs, 10 * hourMs, 10 * hourMs],
-] as const;
+const delaysMs = [5 * secondMs, 5 * minuteMs, 30 * minuteMs, 2 * hourMs, 5 * hourMs, 10 * hourMs, 10 * hourMs] as const;
 /** Upper limit for a wait that the receiver requests. */
 const longestWaitMs = 12 * hourMs;
 const gone = 410;
@@ -85,7 +82,10 @@ export function sendOnce(
 ): Promise<Sent> {
   return sender.send({
     ...contentOf(event, webhook.format),
-    ...{ url, secrets, id: `msg_${event.id}`, deadlineMs: webhook.timeoutMs },
+    url,
+    secrets,
+    id: `msg_${event.id}`,
+    deadlineMs: webhook.timeoutMs,
     reach: webhook.allowPrivate ? "anywhere" : "public",
   });
 }

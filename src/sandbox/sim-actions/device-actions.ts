@@ -17,18 +17,26 @@ const accepted: Result = { status: 202, text: "" };
 
 export const deviceActions: readonly SimAction[] = [
   {
-    ...{ name: "deleteSimSession", method: "POST", path: "delete_session", statuses: [200, 400, 404] },
+    name: "deleteSimSession",
+    method: "POST",
+    path: "delete_session",
+    statuses: [200, 400, 404],
     act: (sim) => {
       if (!sim.facts.sessionStatus.online) throw new Refusal("simOffline");
       sim.endSession();
       const { text } = sim;
-      // The device connects again at once, so that a second call disconnects it a second time.
       sim.beginSession();
-      return { status: 200, text };
+      return {
+        status: 200,
+        text,
+      };
     },
   },
   {
-    ...{ name: "sendSimSms", method: "POST", path: "send_sms", statuses: [202, 400, 404] },
+    name: "sendSimSms",
+    method: "POST",
+    path: "send_sms",
+    statuses: [202, 400, 404],
     act: (_, { body }) => {
       const { payload, encodingType } = body();
       const most = longestMessage[Number(encodingType)] ?? 0;
@@ -38,21 +46,43 @@ export const deviceActions: readonly SimAction[] = [
     },
   },
   {
-    ...{ name: "reportSimLocalInfo", method: "POST", path: "report_local_info", statuses: [202, 400, 404] },
+    name: "reportSimLocalInfo",
+    method: "POST",
+    path: "report_local_info",
+    statuses: [202, 400, 404],
     act: (sim) => {
       const { sims } = sim.state;
-      const cell = { mcc: "440", mnc: "10", cellId: String(100_000 + (seededBits(7, sim.place) % 100_000)) };
-      sims.editLater(sim.place, { localInfo: { imei: sim.deviceImei, ...cell } }, localInfoDelayMs);
+      const cell = {
+        mcc: "440",
+        mnc: "10",
+        cellId: String(1e5 + (seededBits(7, sim.place) % 1e5)),
+      };
+      sims.editLater(
+        sim.place,
+        {
+          localInfo: {
+            imei: sim.deviceImei,
+            ...cell,
+          },
+        },
+        localInfoDelayMs,
+      );
       return accepted;
     },
   },
   {
-    ...{ name: "sendSimDownlinkPing", method: "POST", path: "downlink/ping", statuses: [200, 400, 404] },
+    name: "sendSimDownlinkPing",
+    method: "POST",
+    path: "downlink/ping",
+    statuses: [200, 400, 404],
     act: (sim, call) => {
       const { numberOfPingRequests = 1, timeoutSeconds = 1 } = bodyOf(call);
       if (!isCountOf(numberOfPingRequests) || !isCountOf(timeoutSeconds)) throw new Refusal("pingInvalid");
       if (!sim.facts.sessionStatus.online) return answer(200, { success: false });
-      return answer(200, { success: true, rtt: 40 + (seededBits(11, sim.place) % 400) });
+      return answer(200, {
+        success: true,
+        rtt: 40 + (seededBits(11, sim.place) % 400),
+      });
     },
   },
 ];

@@ -7,7 +7,10 @@ const expiryActions: readonly unknown[] = ["doNothing", "deleteSession", "deacti
 
 export const recordActions: readonly SimAction[] = [
   {
-    ...{ name: "setSimGroup", method: "POST", path: "set_group", statuses: [200, 400, 404] },
+    name: "setSimGroup",
+    method: "POST",
+    path: "set_group",
+    statuses: [200, 400, 404],
     act: (sim, { state, body }) => {
       const { groupId } = body();
       if (typeof groupId !== "string" || groupId === "") throw new Refusal("groupIdMissing");
@@ -15,20 +18,34 @@ export const recordActions: readonly SimAction[] = [
     },
   },
   {
-    ...{ name: "unsetSimGroup", method: "POST", path: "unset_group", statuses: [200, 404] },
+    name: "unsetSimGroup",
+    method: "POST",
+    path: "unset_group",
+    statuses: [200, 404],
     act: (sim) => sim.set({ groupId: null }),
   },
   {
-    ...{ name: "putSimTags", method: "PUT", path: "tags", statuses: [200, 400, 404] },
+    name: "putSimTags",
+    method: "PUT",
+    path: "tags",
+    statuses: [200, 400, 404],
     act: (sim, { json }) => {
       const tags = json();
       if (!Array.isArray(tags) || !tags.every(isTag)) throw new Refusal("tagsInvalid");
       const changed = Object.fromEntries(tags.map(({ tagName, tagValue }) => [tagName, tagValue]));
-      sim.set({ tags: { ...sim.facts.tags, ...changed } });
+      sim.set({
+        tags: {
+          ...sim.facts.tags,
+          ...changed,
+        },
+      });
     },
   },
   {
-    ...{ name: "deleteSimTag", method: "DELETE", path: "tags/*", statuses: [204, 404] },
+    name: "deleteSimTag",
+    method: "DELETE",
+    path: "tags/*",
+    statuses: [204, 404],
     act: (sim, { ids: [, tagName = ""] }) => {
       const { tags } = sim.facts;
       if (!Object.hasOwn(tags, tagName)) throw new Refusal("tagUnknown");
@@ -37,22 +54,37 @@ export const recordActions: readonly SimAction[] = [
     },
   },
   {
-    ...{ name: "setSimExpiryTime", method: "POST", path: "set_expiry_time", statuses: [200, 400, 404] },
+    name: "setSimExpiryTime",
+    method: "POST",
+    path: "set_expiry_time",
+    statuses: [200, 400, 404],
     act: (sim, { body }) => {
       const { expiryTime, expiryAction = null } = body();
       if (!isCountOf(expiryTime) || !expiryActions.includes(expiryAction)) throw new Refusal("expiryInvalid");
-      sim.set({ expiryTime, expiryAction });
+      sim.set({
+        expiryTime,
+        expiryAction,
+      });
     },
   },
   {
-    ...{ name: "unsetSimExpiryTime", method: "POST", path: "unset_expiry_time", statuses: [200, 404] },
+    name: "unsetSimExpiryTime",
+    method: "POST",
+    path: "unset_expiry_time",
+    statuses: [200, 404],
     act: (sim) => {
       if (sim.facts.expiryTime === undefined) throw new Refusal("expiryMissing");
-      sim.set({ expiryTime: null, expiryAction: null });
+      sim.set({
+        expiryTime: null,
+        expiryAction: null,
+      });
     },
   },
   {
-    ...{ name: "setSimImeiLock", method: "POST", path: "set_imei_lock", statuses: [200, 400, 404] },
+    name: "setSimImeiLock",
+    method: "POST",
+    path: "set_imei_lock",
+    statuses: [200, 400, 404],
     act: (sim, call) => {
       const { imei } = bodyOf(call);
       if (imei === undefined && !sim.facts.sessionStatus.online) throw new Refusal("imeiUnknown");
@@ -62,18 +94,27 @@ export const recordActions: readonly SimAction[] = [
     },
   },
   {
-    ...{ name: "unsetSimImeiLock", method: "POST", path: "unset_imei_lock", statuses: [200, 404] },
+    name: "unsetSimImeiLock",
+    method: "POST",
+    path: "unset_imei_lock",
+    statuses: [200, 404],
     act: (sim) => sim.set({ imeiLock: null }),
   },
   {
-    ...{ name: "putBundles", method: "PUT", path: "v1/subscribers/*/bundles", statuses: [200, 400, 404] },
+    name: "putBundles",
+    method: "PUT",
+    path: "v1/subscribers/*/bundles",
+    statuses: [200, 400, 404],
     act: (sim, { json }) => {
       const bundles = json();
       if (!Array.isArray(bundles) || !bundles.every(isName) || new Set(bundles).size < bundles.length) {
         throw new Refusal("bundlesInvalid");
       }
       sim.set({ bundles });
-      return { status: 200, text: sim.state.sims.subscriberTextAt(sim.place) };
+      return {
+        status: 200,
+        text: sim.state.sims.subscriberTextAt(sim.place),
+      };
     },
   },
 ];

@@ -30,22 +30,34 @@ const missingStatuses: Readonly<Record<string, readonly SimStatus[]>> = {
 
 export const statusActions: readonly SimAction[] = [
   ...moves.map(({ name, path, to, from }): SimAction => ({
-    ...{ name, path, method: "POST", statuses: [200, 400, 404] },
+    name,
+    path,
+    method: "POST",
+    statuses: [200, 400, 404],
     act: (sim) => move(sim, to, from),
   })),
   {
-    ...{ name: "terminateSim", method: "POST", path: "terminate", statuses: [200, 400, 404] },
+    name: "terminateSim",
+    method: "POST",
+    path: "terminate",
+    statuses: [200, 400, 404],
     act: (sim) => {
       if (!sim.facts.terminationEnabled) throw new Refusal("terminationProtected");
       sim.moveTo("terminated");
     },
   },
   {
-    ...{ name: "enableSimTermination", method: "POST", path: "enable_termination", statuses: [200, 404] },
+    name: "enableSimTermination",
+    method: "POST",
+    path: "enable_termination",
+    statuses: [200, 404],
     act: (sim) => sim.set({ terminationEnabled: true }),
   },
   {
-    ...{ name: "disableSimTermination", method: "POST", path: "disable_termination", statuses: [200, 404] },
+    name: "disableSimTermination",
+    method: "POST",
+    path: "disable_termination",
+    statuses: [200, 404],
     act: (sim) => sim.set({ terminationEnabled: false }),
   },
 ];

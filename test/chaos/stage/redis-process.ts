@@ -28,8 +28,22 @@ export class RedisProcess {
     const dir = join(folder, "redis");
     mkdirSync(dir);
     const args = [
-      ...["--port", String(port), "--bind", "127.0.0.1", "--dir", dir, "--logfile", "redis.log"],
-      ...["--appendonly", "yes", "--appendfsync", "everysec", "--save", "", "--maxmemory-policy", "noeviction"],
+      "--port",
+      String(port),
+      "--bind",
+      "127.0.0.1",
+      "--dir",
+      dir,
+      "--logfile",
+      "redis.log",
+      "--appendonly",
+      "yes",
+      "--appendfsync",
+      "everysec",
+      "--save",
+      "",
+      "--maxmemory-policy",
+      "noeviction",
     ];
     const env = libraries === undefined ? process.env : { ...process.env, LD_LIBRARY_PATH: libraries };
     const redis = new RedisProcess(port, () => spawn(binary, args, { env, stdio: "ignore" }));

@@ -56,9 +56,22 @@ const onceAfterMs = 7_000;
 export async function openStage({ seed, workers }: Plan): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), `simfleet-chaos-${seed}-`));
   const sandbox = await startSandbox({
-    ...{ sims, operations: "all", records: "soracom", seed, periodSeconds, latencyMs: [2, 12], slowMs: 1_500 },
-    ...{ authKey: secrets.authKey, faultsOnAuth: true },
-    limits: { Sim: callsPerPeriod, Credential: 1_000, Group: 1_000, Operator: 1_000, Auth: 10_000 },
+    sims,
+    operations: "all",
+    records: "soracom",
+    seed,
+    periodSeconds,
+    latencyMs: [2, 12],
+    slowMs: 1500,
+    authKey: secrets.authKey,
+    faultsOnAuth: true,
+    limits: {
+      Sim: callsPerPeriod,
+      Credential: 1e3,
+      Group: 1e3,
+      Operator: 1e3,
+      Auth: 1e4,
+    },
   });
   prepare(sandbox);
   const disk = openDisk(join(folder, "disk"));

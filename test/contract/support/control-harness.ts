@@ -71,9 +71,15 @@ export class ControlHarness implements AsyncDisposable {
     more = [],
   }: HarnessOptions = {}): Promise<ControlHarness> {
     const sandbox = await startSandbox({
-      ...{ periodSeconds: 2, sims: 50 },
+      periodSeconds: 2,
+      sims: 50,
       ...given,
-      limits: { Sim: 2_000, Credential: 60, Auth: 1_000, ...given.limits },
+      limits: {
+        Sim: 2e3,
+        Credential: 60,
+        Auth: 1e3,
+        ...given.limits,
+      },
     });
     const folder = await mkdtemp(join(tmpdir(), "contract-"));
     const file = join(folder, "simfleet.yaml");
@@ -110,8 +116,15 @@ export class ControlHarness implements AsyncDisposable {
     const health = { isMoving: () => Promise.resolve(true), isReady: () => app.ping() };
     const server = await openHttp({ app, config, features: all, logger, health });
     return new ControlHarness({
-      ...{ app, sandbox, folder, log, http: server },
-      env: { ...io, SIMFLEET_CONFIG: file },
+      app,
+      sandbox,
+      folder,
+      log,
+      http: server,
+      env: {
+        ...io,
+        SIMFLEET_CONFIG: file,
+      },
     });
   }
 

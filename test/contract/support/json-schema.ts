@@ -4,8 +4,23 @@ type Schema = Readonly<Record<string, unknown>>;
 
 const reported = new Set(["description", "format", "default", "$schema", "title", "examples"]);
 const known = new Set([
-  ...["type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf", "propertyNames"],
-  ...["minLength", "maxLength", "minimum", "maximum", "pattern", "minItems", "maxItems", "not"],
+  "type",
+  "properties",
+  "required",
+  "additionalProperties",
+  "items",
+  "enum",
+  "const",
+  "anyOf",
+  "propertyNames",
+  "minLength",
+  "maxLength",
+  "minimum",
+  "maximum",
+  "pattern",
+  "minItems",
+  "maxItems",
+  "not",
 ]);
 
 /** The problems of a value, each with its location; empty if it is valid. */

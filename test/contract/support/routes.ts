@@ -30,12 +30,18 @@ interface Route {
 
 const get = (path: string, role: Role = "viewer"): Route => ({ role, status: 200, example: () => ({ path }) });
 const ofRun = (name: string, which: "overId" | "failedId" | "heldId" | "waitingId", status = 200): Route => ({
-  ...{ role: "operator", status },
+  role: "operator",
+  status,
   example: (prepared) => ({ path: `/v1/runs/${prepared[which]}/${name}` }),
 });
 const csv = (path: string, status: number): Route => ({
-  ...{ role: "operator", status },
-  example: ({ harness }) => ({ path, body: harness.csv(3), type: "text/csv" }),
+  role: "operator",
+  status,
+  example: ({ harness }) => ({
+    path,
+    body: harness.csv(3),
+    type: "text/csv",
+  }),
 });
 
 const operators = (path: string, status = 200): Route => ({ role: "operator", status, example: () => ({ path }) });
@@ -46,22 +52,26 @@ export const routes: Readonly<Record<string, Route>> = {
   "POST /v1/plans": csv("/v1/plans?skipUnchanged=true", 201),
   "GET /v1/plans/{planId}": { role: "viewer", status: 200, example: ({ planId }) => ({ path: `/v1/plans/${planId}` }) },
   "GET /v1/plans/{planId}/rows": {
-    ...{ role: "viewer", status: 200 },
+    role: "viewer",
+    status: 200,
     example: ({ planId }) => ({ path: `/v1/plans/${planId}/rows?limit=2` }),
   },
   "POST /v1/runs": csv("/v1/runs?name=example&rate=60&maxFailures=5%25", 202),
   "GET /v1/runs": get("/v1/runs?state=completed&profile=default"),
   "GET /v1/runs/{runId}": { role: "viewer", status: 200, example: ({ overId }) => ({ path: `/v1/runs/${overId}` }) },
   "GET /v1/runs/{runId}/rows": {
-    ...{ role: "viewer", status: 200 },
+    role: "viewer",
+    status: 200,
     example: ({ failedId }) => ({ path: `/v1/runs/${failedId}/rows?outcome=done&outcome=rejected` }),
   },
   "GET /v1/runs/{runId}/results": {
-    ...{ role: "viewer", status: 200 },
+    role: "viewer",
+    status: 200,
     example: ({ overId }) => ({ path: `/v1/runs/${overId}/results?format=ndjson` }),
   },
   "GET /v1/runs/{runId}/summary": {
-    ...{ role: "viewer", status: 200 },
+    role: "viewer",
+    status: 200,
     example: ({ failedId }) => ({ path: `/v1/runs/${failedId}/summary` }),
   },
   "POST /v1/runs/{runId}/pause": ofRun("pause", "heldId"),
@@ -69,31 +79,38 @@ export const routes: Readonly<Record<string, Route>> = {
   "POST /v1/runs/{runId}/cancel": ofRun("cancel", "heldId"),
   "POST /v1/runs/{runId}/approve": ofRun("approve", "waitingId"),
   "POST /v1/runs/{runId}/retry": {
-    ...{ role: "operator", status: 202 },
+    role: "operator",
+    status: 202,
     example: ({ failedId }) => ({
-      ...{ path: `/v1/runs/${failedId}/retry`, type: "application/json" },
+      path: `/v1/runs/${failedId}/retry`,
+      type: "application/json",
       body: JSON.stringify({ outcomes: ["rejected"] }),
     }),
   },
   "POST /v1/runs/{runId}/undo": ofRun("undo", "overId", 202),
   "GET /v1/runs/{runId}/retry/plan": {
-    ...{ role: "viewer", status: 200 },
+    role: "viewer",
+    status: 200,
     example: ({ failedId }) => ({ path: `/v1/runs/${failedId}/retry/plan?outcome=rejected` }),
   },
   "GET /v1/runs/{runId}/undo/plan": {
-    ...{ role: "viewer", status: 200 },
+    role: "viewer",
+    status: 200,
     example: ({ overId }) => ({ path: `/v1/runs/${overId}/undo/plan` }),
   },
   "DELETE /v1/runs/{runId}": {
-    ...{ role: "admin", status: 204 },
+    role: "admin",
+    status: 204,
     example: ({ failedId }) => ({ path: `/v1/runs/${failedId}` }),
   },
   "GET /v1/plans/{planId}/verdicts": {
-    ...{ role: "viewer", status: 200 },
+    role: "viewer",
+    status: 200,
     example: ({ planId }) => ({ path: `/v1/plans/${planId}/verdicts` }),
   },
   "DELETE /v1/plans/{planId}": {
-    ...{ role: "operator", status: 204 },
+    role: "operator",
+    status: 204,
     example: ({ planId }) => ({ path: `/v1/plans/${planId}` }),
   },
   "GET /v1/sims": get("/v1/sims?where=speedClass%20exists&limit=3"),
@@ -133,10 +150,15 @@ export const routes: Readonly<Record<string, Route>> = {
   "GET /v1/fleet/history": get("/v1/fleet/history?hours=1"),
   "GET /v1/freeze": get("/v1/freeze"),
   "POST /v1/freeze": {
-    ...{ role: "admin", status: 200 },
+    role: "admin",
+    status: 200,
     example: () => ({
-      ...{ path: "/v1/freeze", type: "application/json" },
-      body: JSON.stringify({ reason: "incident 12", until: "2099-12-27T09:00:00+09:00" }),
+      path: "/v1/freeze",
+      type: "application/json",
+      body: JSON.stringify({
+        reason: "incident 12",
+        until: "2099-12-27T09:00:00+09:00",
+      }),
     }),
   },
   "DELETE /v1/freeze": { role: "admin", status: 200, example: () => ({ path: "/v1/freeze" }) },
@@ -144,12 +166,14 @@ export const routes: Readonly<Record<string, Route>> = {
   "GET /v1/rotations": get("/v1/rotations"),
   "GET /v1/rotations/{name}": get("/v1/rotations/mqtt"),
   "POST /v1/rotations/{name}/rotate": {
-    ...{ role: "admin", status: 202 },
+    role: "admin",
+    status: 202,
     example: () => ({ path: "/v1/rotations/mqtt/rotate" }),
   },
   // Nothing waits for approval here, which is reported as a conflict.
   "POST /v1/rotations/{name}/confirm": {
-    ...{ role: "admin", status: 409 },
+    role: "admin",
+    status: 409,
     example: () => ({ path: "/v1/rotations/mqtt/confirm" }),
   },
   "GET /v1/authkeys": get("/v1/authkeys"),

@@ -27,8 +27,18 @@ export async function redisWithTls(
 ): Promise<RedisOnPort> {
   const at = await freePort();
   return startRedis(harness, at, [
-    ...["--port", "0", "--tls-port", String(at), "--tls-auth-clients", "yes"],
-    ...["--tls-ca-cert-file", files.ca, "--tls-cert-file", files.cert, "--tls-key-file", files.key],
+    "--port",
+    "0",
+    "--tls-port",
+    String(at),
+    "--tls-auth-clients",
+    "yes",
+    "--tls-ca-cert-file",
+    files.ca,
+    "--tls-cert-file",
+    files.cert,
+    "--tls-key-file",
+    files.key,
   ]);
 }
 

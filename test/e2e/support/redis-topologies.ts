@@ -52,7 +52,9 @@ async function startMemberAt(
     await server.process.ended;
   };
   return {
-    ...{ ...server, redis, kill },
+    ...server,
+    redis,
+    kill,
     restart: () => startMemberAt(harness, name, options),
     [Symbol.asyncDispose]: kill,
   };
@@ -99,8 +101,12 @@ export async function redisWithSentinels(harness: Harness, options: SentinelOpti
     await writeFile(join(folder, "sentinel.conf"), `${lines.join("\n")}\n`);
     sentinels.push(await startServerProgram(harness, [join(folder, "sentinel.conf"), "--sentinel"]));
     const redis = new Redis({
-      ...{ host: "127.0.0.1", port, maxRetriesPerRequest: null, enableReadyCheck: false },
-      ...{ ...connection, ...options.sentinelConnection },
+      host: "127.0.0.1",
+      port,
+      maxRetriesPerRequest: null,
+      enableReadyCheck: false,
+      ...connection,
+      ...options.sentinelConnection,
     });
     redis.on("error", () => undefined);
     asked.push(redis);
@@ -116,14 +122,16 @@ export async function redisWithSentinels(harness: Harness, options: SentinelOpti
     return named.size === 1 ? ([...named][0] ?? 0) : 0;
   };
   return {
-    ...{ primary, replica, asked },
+    primary,
+    replica,
+    asked,
     url: `${scheme}://${ports.map((port) => `127.0.0.1:${port}`).join(",")}/${primaryName}`,
     untilPromoted: async (before) => {
       let port = 0;
       await until(
         "the Sentinels have promoted the replica",
         async () => ![0, before].includes((port = await primaryPort())),
-        30_000,
+        3e4,
       );
       return port;
     },
@@ -200,7 +208,8 @@ export async function redisCluster(harness: Harness, options: ClusterSetOptions 
     await until("all know the replica", async () => (await Promise.all(nodes.map(known))).every(Boolean));
   }
   return {
-    ...{ nodes, holder },
+    nodes,
+    holder,
     url: `${scheme}://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(",")}`,
     [Symbol.asyncDispose]: async () => {
       await Promise.all(nodes.map((node) => node.kill()));

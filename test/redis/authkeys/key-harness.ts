@@ -141,14 +141,28 @@ export class KeyHarness {
     const { credentials = [], secrets } = profiles.default ?? {};
     if (secrets === undefined) throw new Error("no default profile");
     const watch: WatchedCredentials = new WatchedCredentials({
-      ...{ initial: credentials, origin: secrets, clock: systemClock },
-      listener: { reloaded: () => void client.renewNow().catch(() => undefined), kept: () => undefined },
+      initial: credentials,
+      origin: secrets,
+      clock: systemClock,
+      listener: {
+        reloaded: () => void client.renewNow().catch(() => undefined),
+        kept: () => undefined,
+      },
     });
     const client = new PlatformClient({
-      profile: { name: this.profile, coverage: "g", wording: "sims" },
-      ...{ brand: "Svc", language: "en", endpoints: { global: this.sandbox.url }, connections: 4 },
+      profile: {
+        name: this.profile,
+        coverage: "g",
+        wording: "sims",
+      },
+      brand: "Svc",
+      language: "en",
+      endpoints: { global: this.sandbox.url },
+      connections: 4,
       credentials: () => watch.forms(),
-      ...{ clock: systemClock, permits: new OpenPermits(), userAgent: "simfleet/test" },
+      clock: systemClock,
+      permits: new OpenPermits(),
+      userAgent: "simfleet/test",
       onEvent: ({ type }) => {
         if (type === "renewed" && client.inUse !== undefined) watch.proven(client.inUse as Credentials);
       },

@@ -156,7 +156,8 @@ it("an AuthKey rotation stores nothing of a secret that the platform echoes", as
   harness.change = (deps) => ({
     ...deps,
     account: {
-      ...{ list: (signal) => deps.account.list(signal), create: (signal) => deps.account.create(signal) },
+      list: (signal) => deps.account.list(signal),
+      create: (signal) => deps.account.create(signal),
       revoke: (id, signal) => deps.account.revoke(id, signal),
       prove: ({ authKey }) => {
         secrets.push(authKey.reveal());
@@ -187,10 +188,14 @@ describe("AuthKey rotations that cannot continue", () => {
     harness.change = (deps) => ({
       ...deps,
       account: {
-        ...{ list: (signal) => deps.account.list(signal), create: (signal) => deps.account.create(signal) },
+        list: (signal) => deps.account.list(signal),
+        create: (signal) => deps.account.create(signal),
         revoke: (id, signal) => deps.account.revoke(id, signal),
         prove: () => {
-          const facts = { operation: "auth", status: 401 };
+          const facts = {
+            operation: "auth",
+            status: 401,
+          };
           return Promise.reject(new PlatformError("PLATFORM_UNAUTHORIZED", "auth: not authorized", facts));
         },
       },
@@ -238,7 +243,8 @@ describe("AuthKey rotations that cannot continue", () => {
     harness.change = (deps) => ({
       ...deps,
       account: {
-        ...{ list: (signal) => deps.account.list(signal), prove: (key) => deps.account.prove(key) },
+        list: (signal) => deps.account.list(signal),
+        prove: (key) => deps.account.prove(key),
         revoke: (id, signal) => deps.account.revoke(id, signal),
         create: () => {
           other = sandbox.accounts.authKeys.create(undefined).authKeyId;

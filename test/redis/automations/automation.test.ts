@@ -24,8 +24,13 @@ import { noGuard } from "../../support/no-guard.ts";
 const place = openTestRedis();
 const { redis, keys } = place;
 const change: AutomationAction = {
-  ...{ job: "apply", operation: "set-speed-class", set: { speedClass: "s1.minimum" } },
-  options: { partial: false, skipUnchanged: false },
+  job: "apply",
+  operation: "set-speed-class",
+  set: { speedClass: "s1.minimum" },
+  options: {
+    partial: false,
+    skipUnchanged: false,
+  },
 };
 
 interface BegunRun {
@@ -87,13 +92,21 @@ class Harness {
     this.log = automationLog(storeDeps);
     this.feed = new Feed({ ...storeDeps, clock: systemClock });
     this.harness = {
-      ...{ clock: systemClock, guard: noGuard, log: this.log, inventory: fleet.inventory, tasks: this.tasks },
+      clock: systemClock,
+      guard: noGuard,
+      log: this.log,
+      inventory: fleet.inventory,
+      tasks: this.tasks,
       keyColumnOf: () => "simId",
       operationOf: () => setSpeedClass,
     };
     this.automation = {
-      ...{ name: `a-${randomBytes(4).toString("hex")}`, profile: fleet.profile, on: ["sim.added"], action: change },
-      ...{ condition: everySim, mostPerHour: 1_000 },
+      name: `a-${randomBytes(4).toString("hex")}`,
+      profile: fleet.profile,
+      on: ["sim.added"],
+      action: change,
+      condition: everySim,
+      mostPerHour: 1e3,
       ...written,
     };
   }
@@ -220,7 +233,8 @@ describe("automations", () => {
     expect((await harness.log.record(harness.automation)).done).toBe(5);
     expect(head).not.toBe(await harness.feed.head());
     expect([...harness.tasks.runs.values()].map(({ sims }) => sims.toSorted())).toEqual([
-      ...[first.toSorted(), second.toSorted()],
+      first.toSorted(),
+      second.toSorted(),
     ]);
   });
 

@@ -39,16 +39,46 @@ export function dropParts(of: {
   const [ledger, inventory] = [new Ledger(storeDeps), new Inventory(storeDeps)];
   const queues = new Queues({ connect, keys, ledger, clock: systemClock });
   const runService = new RunService({
-    ...{ ledger, inventory, queues, clock, periodMs: 60_000, workerRegistry: new WorkerRegistry({ redis, keys }) },
-    limiter: new Limiter({ redis, keys, clock, periodMs: 60_000, reserve: 0 }),
+    ledger,
+    inventory,
+    queues,
+    clock,
+    periodMs: 6e4,
+    workerRegistry: new WorkerRegistry({
+      redis,
+      keys,
+    }),
+    limiter: new Limiter({
+      redis,
+      keys,
+      clock,
+      periodMs: 6e4,
+      reserve: 0,
+    }),
     wordingOf: () => "sims",
     speedClasses: [],
-    policy: { ...noPolicy, mostChanges: of.mostChanges },
-    ...{ operations, sealInputs, memory, runRemoval: runRemoval({ redis, keys, clock }) },
+    policy: {
+      ...noPolicy,
+      mostChanges: of.mostChanges,
+    },
+    operations,
+    sealInputs,
+    memory,
+    runRemoval: runRemoval({
+      redis,
+      keys,
+      clock,
+    }),
   });
   const options = { partial: false, skipUnchanged: false };
   const folder: DropFolder = {
-    ...{ path, profile, operation: "set-speed-class", set: {}, name: undefined, options, settleMs },
+    path,
+    profile,
+    operation: "set-speed-class",
+    set: {},
+    name: undefined,
+    options,
+    settleMs,
   };
   const runs = new DroppedFileRuns({ runService, clock, folder });
   const work = new DropFolderWork({ folder, runs, feed: new Feed(storeDeps), clock, guard: noGuard, onIncident });

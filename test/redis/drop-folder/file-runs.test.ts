@@ -12,7 +12,13 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const onIncident = (): void => undefined;
 const { runs, ledger } = dropParts({
-  ...{ redis, connect, keys, path: folder, profile: "default", onIncident, mostChanges: 3 },
+  redis,
+  connect,
+  keys,
+  path: folder,
+  profile: "default",
+  onIncident,
+  mostChanges: 3,
 });
 
 function fileOf(rows: readonly string[]): string {
@@ -35,7 +41,10 @@ describe("runs of drop folder files", () => {
     expect(await runs.status(runId)).toEqual({ isOver: false });
     await ledger.move(runId, "cancelled", ["running"], { reason: "not today" });
     expect(await runs.status(runId)).toMatchObject({
-      ...{ isOver: true, isGood: false, state: "cancelled", reason: "not today" },
+      isOver: true,
+      isGood: false,
+      state: "cancelled",
+      reason: "not today",
     });
   });
 
@@ -51,7 +60,8 @@ describe("runs of drop folder files", () => {
 
   it("a file is refused when it exceeds the size limit of a run", async () => {
     const refusal = await runs.submit(fileOf([1, 2, 3, 4].map((n) => row(n))), {
-      ...{ runId: runs.newRunId(), name: "fleet.csv" },
+      runId: runs.newRunId(),
+      name: "fleet.csv",
     });
     expect(refusal).toMatchObject({ reason: expect.stringContaining("The run has 4 changes"), faults: [] });
   });

@@ -19,7 +19,9 @@ import { noGuard } from "../../support/no-guard.ts";
 
 const options = { partial: false, skipUnchanged: false };
 const change: AutomationAction = {
-  ...{ job: "apply", operation: "set-speed-class", set: { speedClass: "s1.slow" } },
+  job: "apply",
+  operation: "set-speed-class",
+  set: { speedClass: "s1.slow" },
   options,
 };
 const events = [1, 2, 3].map((n): Event => {
@@ -34,7 +36,12 @@ function begun(place: TestRedis, action: AutomationAction, fault?: Error): Crash
   const log = automationLog(storeDeps);
   const feed = new Feed({ ...storeDeps, clock: systemClock });
   const automation: Automation = {
-    ...{ name: "new-sims", profile: "default", on: ["sim.added"], action, condition: everySim, mostPerHour: 10 },
+    name: "new-sims",
+    profile: "default",
+    on: ["sim.added"],
+    action,
+    condition: everySim,
+    mostPerHour: 10,
   };
   /** What was begun, by its key: beginning twice under one key is beginning once. */
   const tasks = new Set<string>();

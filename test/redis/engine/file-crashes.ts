@@ -79,9 +79,13 @@ function begun(place: TestRedis, { name, reason }: Way): CrashSubject {
         folder: {
           path,
           profile: "default",
-          ...{ operation: "set-speed-class", set: {} },
+          operation: "set-speed-class",
+          set: {},
           name: undefined,
-          options: { partial: false, skipUnchanged: false },
+          options: {
+            partial: false,
+            skipUnchanged: false,
+          },
           settleMs,
         },
         files: crashing(path, around),

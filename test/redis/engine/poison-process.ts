@@ -53,7 +53,13 @@ const works: Readonly<Record<string, () => Promise<unknown>>> = {
   schedule: () =>
     workOnSchedule(
       {
-        ...{ name: "nightly", profile: "default", task, jitterMs: 0, overlap: "skip", missed: "once", frozen: "skip" },
+        name: "nightly",
+        profile: "default",
+        task,
+        jitterMs: 0,
+        overlap: "skip",
+        missed: "once",
+        frozen: "skip",
         cron: parseCron("0 3 * * *", "UTC"),
       },
       { log: scheduleLog(storeDeps), clock, guard, tasks, freezeOf: () => Promise.resolve(undefined) },
@@ -68,26 +74,39 @@ const works: Readonly<Record<string, () => Promise<unknown>>> = {
   },
   automation: () => {
     const event: Event = {
-      ...{ id: "1790000000000-1", type: "sync.completed", atMs: 1_790_000_000_000, profile: "default", fields: {} },
+      id: "1790000000000-1",
+      type: "sync.completed",
+      atMs: 179e10,
+      profile: "default",
+      fields: {},
     };
     return actOn(
       { name: "syncs", profile: "default", on: ["sync.completed"], action: task, condition: everySim, mostPerHour: 9 },
       [event],
       {
-        ...{ log: automationLog(storeDeps), clock, guard, tasks },
-        ...{
-          inventory: { lookUp: () => Promise.resolve([]) },
-          keyColumnOf: () => "simId",
-          operationOf: () => setSpeedClass,
-        },
+        log: automationLog(storeDeps),
+        clock,
+        guard,
+        tasks,
+        inventory: { lookUp: () => Promise.resolve([]) },
+        keyColumnOf: () => "simId",
+        operationOf: () => setSpeedClass,
       },
     );
   },
   file: async () => {
     const work = new DropFolderWork({
       folder: {
-        ...{ path, profile: "default", operation: "set-speed-class", set: {}, name: undefined },
-        ...{ options: { partial: false, skipUnchanged: false }, settleMs: 1 },
+        path,
+        profile: "default",
+        operation: "set-speed-class",
+        set: {},
+        name: undefined,
+        options: {
+          partial: false,
+          skipUnchanged: false,
+        },
+        settleMs: 1,
       },
       runs: {
         newRunId: () => "r-20261122-030000-abcd1234",
@@ -95,7 +114,10 @@ const works: Readonly<Record<string, () => Promise<unknown>>> = {
         status: () => Promise.resolve(undefined),
         results: die,
       },
-      ...{ feed, clock, guard, onIncident: (message: string) => console.error(message) },
+      feed,
+      clock,
+      guard,
+      onIncident: (message: string) => console.error(message),
     });
     for (let round = 0; round < 4; round += 1) {
       await work.round(signal);

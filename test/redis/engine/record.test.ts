@@ -80,16 +80,40 @@ describe("durable records", () => {
 
   it("a durable record stored by an earlier version is readable", async () => {
     await redis.hset(keys.authKeyRotation("earlier"), {
-      ...{ rotationId: "k-1", phase: "taken-up", startedAtMs: "1790000000000", movedAtMs: "1790000000001", tries: "0" },
-      ...{ oldId: "keyId-1", newId: "keyId-2", knownIds: '["keyId-1"]', handedTo: '["sink"]', startedBy: "cli:anna" },
-      ...{ problem: "m", problemSinceMs: "1", problemAttempts: "2", problemNextMs: "3" },
+      rotationId: "k-1",
+      phase: "taken-up",
+      startedAtMs: "1790000000000",
+      movedAtMs: "1790000000001",
+      tries: "0",
+      oldId: "keyId-1",
+      newId: "keyId-2",
+      knownIds: '["keyId-1"]',
+      handedTo: '["sink"]',
+      startedBy: "cli:anna",
+      problem: "m",
+      problemSinceMs: "1",
+      problemAttempts: "2",
+      problemNextMs: "3",
     });
     const record = await rotations.record("earlier");
     expect(record).toEqual({
-      ...{ profile: "earlier", rotationId: "k-1", phase: "taken-up", startedBy: "cli:anna", tries: 0 },
-      ...{ startedAtMs: 1_790_000_000_000, movedAtMs: 1_790_000_000_001 },
-      ...{ oldId: "keyId-1", newId: "keyId-2", knownIds: ["keyId-1"], handedTo: ["sink"] },
-      problem: { message: "m", sinceMs: 1, attempts: 2, nextAttemptMs: 3 },
+      profile: "earlier",
+      rotationId: "k-1",
+      phase: "taken-up",
+      startedBy: "cli:anna",
+      tries: 0,
+      startedAtMs: 179e10,
+      movedAtMs: 1790000000001,
+      oldId: "keyId-1",
+      newId: "keyId-2",
+      knownIds: ["keyId-1"],
+      handedTo: ["sink"],
+      problem: {
+        message: "m",
+        sinceMs: 1,
+        attempts: 2,
+        nextAttemptMs: 3,
+      },
     });
   });
 });

@@ -64,7 +64,12 @@ it("a rotation that was set aside is continued by a request of a person, not by 
   await harness.work({ ...harness.context(), guard: deadly });
   const { rotation, clock } = harness;
   const service = new CredentialService({
-    ...{ log: rotationLog({ ...place, bounds: keptBounds }), clock, rotations: { [rotation.name]: rotation } },
+    log: rotationLog({
+      ...place,
+      bounds: keptBounds,
+    }),
+    clock,
+    rotations: { [rotation.name]: rotation },
     queues: { enqueue: () => Promise.resolve() } as unknown as ProfileJobs,
     accountFor: () => harness.account(),
     requireSeal: () => undefined,
@@ -95,8 +100,12 @@ it("a sync that is set aside fails with the reason, and the next one starts over
   await fleet.begin();
   const { syncs, inventory } = fleet;
   const context = {
-    ...{ syncs, inventory, clock: systemClock, guard: deadly },
-    ...{ accountFor: () => fleet.account, newSyncId: () => "s-again" },
+    syncs,
+    inventory,
+    clock: systemClock,
+    guard: deadly,
+    accountFor: () => fleet.account,
+    newSyncId: () => "s-again",
   };
   await syncInventory(fleet.profile, context, new AbortController().signal);
   expect(reportOfSync(fleet.profile, await fleet.state())).toMatchObject({ state: "failed", reason });

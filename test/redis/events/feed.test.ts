@@ -126,7 +126,12 @@ describe("consumers of the feed", () => {
     incidents: string[] = [],
   ): Promise<FeedConsumer> =>
     FeedConsumer.start({
-      ...{ name: "test", feed: harness.feed, redis, keys: harness.own, clock: systemClock, connect },
+      name: "test",
+      feed: harness.feed,
+      redis,
+      keys: harness.own,
+      clock: systemClock,
+      connect,
       handle: (events) => Promise.resolve().then(() => handle(events)),
       onIncident: (message) => incidents.push(message),
     });
@@ -169,7 +174,11 @@ describe("consumers of the feed", () => {
     const harness = openFeed();
     let reader: Redis | undefined;
     const consumer = await FeedConsumer.start({
-      ...{ name: "test", feed: harness.feed, redis, keys: harness.own, clock: systemClock },
+      name: "test",
+      feed: harness.feed,
+      redis,
+      keys: harness.own,
+      clock: systemClock,
       connect: () => (reader = connect()),
       handle: () => Promise.resolve(),
       onIncident: () => undefined,

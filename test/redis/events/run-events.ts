@@ -71,7 +71,10 @@ export class RunEvents {
     await this.#ledger.commit(head, "running", head.runId);
     const answered = { shown: pickFields({ speedClass: classBefore }, selection), set: ["speedClass"] };
     const settlements = allSims.map((key, place) => ({
-      ...{ place, key, weight: 1, settled: settledAs("done") },
+      place,
+      key,
+      weight: 1,
+      settled: settledAs("done"),
       ...answered,
     }));
     await this.#ledger.settle(head, 0, settlements, { calls: 0, throttled: 0 });
@@ -139,8 +142,12 @@ export class RunEvents {
     expect(changed).toEqual(allSims.filter((key) => done.has(key)));
     const reported = events.filter(({ type }) => type === "sim.changed").map(({ fields }) => fields);
     const wanted = changed.map((sim) => ({
-      ...{ sim, field: "speedClass", before: classBefore, after: classAfter },
-      ...{ by: "run", cause: done.get(sim) },
+      sim,
+      field: "speedClass",
+      before: classBefore,
+      after: classAfter,
+      by: "run",
+      cause: done.get(sim),
     }));
     const bySim = (a: { sim?: string }, b: { sim?: string }): number => ((a.sim ?? "") < (b.sim ?? "") ? -1 : 1);
     expect(reported.toSorted(bySim)).toEqual(wanted.toSorted(bySim));

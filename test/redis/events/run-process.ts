@@ -57,8 +57,14 @@ async function workOn(number: number, course: Course): Promise<void> {
   const hands = leasesOn(head.runId, course);
   const account = { client: platformOf(course), wording: "sims", selection } as const;
   const context = {
-    ...{ ledger, inventory: new Inventory(storeDeps), clock: systemClock, backlog: new Backlog(), lanes: 2 },
-    ...{ watch: new RunWatch({ ledger }), accountFor: () => account, openInputs },
+    ledger,
+    inventory: new Inventory(storeDeps),
+    clock: systemClock,
+    backlog: new Backlog(),
+    lanes: 2,
+    watch: new RunWatch({ ledger }),
+    accountFor: () => account,
+    openInputs,
   };
   while (!isRunOver((await ledger.run(head.runId)).state)) {
     await Promise.all(segments.map((_, segment) => execute({ runId: head.runId, segment }, context, never)));

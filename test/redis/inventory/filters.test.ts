@@ -172,7 +172,8 @@ it("a search finds SIMs by a part of the SIM ID, or by the whole IMSI", async ()
     const options = { keyColumn: "simId", search: text } as const;
     for await (const batch of inventory.scan("searched", everySim, options)) all.push(...batch.map(({ key }) => key));
     const { count } = await countSims(inventory, "searched", selected(everySim, text), {
-      ...{ clock: systemClock, limitMs: 60_000 },
+      clock: systemClock,
+      limitMs: 6e4,
     });
     expect(count).toBe(all.length);
     return all;

@@ -10,8 +10,12 @@ import { redisTarget } from "../../support/redis-target.ts";
 const [redisUrl = "", prefix = "", url = "", profile = ""] = process.argv.slice(2);
 const connections = new RedisConnections(redisTarget(redisUrl));
 const deps = syncParts({
-  ...{ redis: connections.connect("killed"), keys: new Keys(prefix), url, profile },
-  ...{ wording: "sims", coverage: "g" },
+  redis: connections.connect("killed"),
+  keys: new Keys(prefix),
+  url,
+  profile,
+  wording: "sims",
+  coverage: "g",
 });
 const { kind } = await workOn(deps, accountOf(deps.client, "sims"));
 await deps.client.close();

@@ -66,8 +66,14 @@ it("a segment whose process died after its last row was settled is packed by the
   expect(await ledger.state(head.runId)).toBe("completed");
   expect(await redis.exists(keys.segmentOutcomes(head.runId, 0))).toBe(1);
   const context = {
-    ...{ ledger, inventory: new Inventory(storeDeps), clock: systemClock, backlog: new Backlog(), lanes: 3 },
-    ...{ watch: new RunWatch({ ledger }), accountFor: () => Promise.reject(new Error("no call")) as never, openInputs },
+    ledger,
+    inventory: new Inventory(storeDeps),
+    clock: systemClock,
+    backlog: new Backlog(),
+    lanes: 3,
+    watch: new RunWatch({ ledger }),
+    accountFor: () => Promise.reject(new Error("no call")) as never,
+    openInputs,
   };
   const result = await execute({ runId: head.runId, segment: 0 }, context, new AbortController().signal);
   expect(result).toEqual({ kind: "parked" });
@@ -81,8 +87,14 @@ it("a run reports rows as pending until its calls in flight have ended", async (
   const platform = new SlowPlatform();
   const account = { client: platform.client, wording: "sims", selection } as const;
   const context = {
-    ...{ ledger, inventory: new Inventory(storeDeps), clock: systemClock, backlog: new Backlog(), lanes: 3 },
-    ...{ watch: new RunWatch({ ledger }), accountFor: () => account, openInputs },
+    ledger,
+    inventory: new Inventory(storeDeps),
+    clock: systemClock,
+    backlog: new Backlog(),
+    lanes: 3,
+    watch: new RunWatch({ ledger }),
+    accountFor: () => account,
+    openInputs,
   };
   const work = execute({ runId: head.runId, segment: 0 }, context, new AbortController().signal);
   await until("the run is aborted", async () => (await ledger.state(head.runId)) === "aborted", 5_000);

@@ -98,8 +98,15 @@ describe("runs in progress", () => {
     const reply = await ledger.settle(head, 0, [doneAt(0), doneAt(1), doneAt(2)], { calls: 3, throttled: 1 });
     expect(reply).toEqual({ state: "cancelled", pending: 0, canaryHeld: false });
     expect(await ledger.run(head.runId)).toMatchObject({
-      ...{ state: "cancelled", calls: 3, throttled: 1 },
-      tally: { total: 3, done: 3, cancelled: 0, pending: 0 },
+      state: "cancelled",
+      calls: 3,
+      throttled: 1,
+      tally: {
+        total: 3,
+        done: 3,
+        cancelled: 0,
+        pending: 0,
+      },
     });
   });
 

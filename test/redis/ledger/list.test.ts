@@ -22,17 +22,34 @@ it("listing 515 runs takes one script call per hundred runs and one per quota", 
     await submit(ledger, [[1]], { bucket: n % 2 === 0 ? "default.Sim" : "other.Sim", createdAtMs: n });
   }
   const runs = new RunService({
-    ...{
+    ledger,
+    inventory: new Inventory(storeDeps),
+    queues: new Queues({
+      connect,
+      keys,
       ledger,
-      inventory: new Inventory(storeDeps),
-      queues: new Queues({ connect, keys, ledger, clock: systemClock }),
       clock: systemClock,
-    },
-    ...{ limiter: new Limiter({ redis, keys }), workerRegistry: new WorkerRegistry({ redis, keys }), periodMs: 60_000 },
+    }),
+    clock: systemClock,
+    limiter: new Limiter({
+      redis,
+      keys,
+    }),
+    workerRegistry: new WorkerRegistry({
+      redis,
+      keys,
+    }),
+    periodMs: 6e4,
     wordingOf: () => "sims",
     speedClasses: [],
     policy: noPolicy,
-    ...{ operations, sealInputs, memory, runRemoval: runRemoval({ ...storeDeps, clock: systemClock }) },
+    operations,
+    sealInputs,
+    memory,
+    runRemoval: runRemoval({
+      ...storeDeps,
+      clock: systemClock,
+    }),
   });
   await runs.list({ limit: 1 }); // loads the scripts, whose first use takes two commands
   const commands = commandsOf(redis);

@@ -19,8 +19,12 @@ export function runOf(
     inSegment.map((weight): StoredRow => {
       index += 1;
       return {
-        ...{ index: index - 1, line: index + 1, key: `89423${String(index).padStart(14, "0")}`, inputs: ["s1.fast"] },
-        ...{ cells: ["a", "ü"], weight },
+        index: index - 1,
+        line: index + 1,
+        key: `89423${String(index).padStart(14, "0")}`,
+        inputs: ["s1.fast"],
+        cells: ["a", "ü"],
+        weight,
       };
     }),
   );
@@ -30,11 +34,24 @@ export function runOf(
     return { firstRow: firstRow - rows.length, callable: rows.length };
   });
   const head: RunHead = {
-    ...{ runId: `r-${randomBytes(6).toString("hex")}`, name: "Tōkyō", profile: "default", bucket: "default.Sim" },
-    ...{ options: { partial: false, skipUnchanged: false }, header: ["simId", "speedClass"], source: "sims.csv" },
+    runId: `r-${randomBytes(6).toString("hex")}`,
+    name: "Tōkyō",
+    profile: "default",
+    bucket: "default.Sim",
+    options: {
+      partial: false,
+      skipUnchanged: false,
+    },
+    header: ["simId", "speedClass"],
+    source: "sims.csv",
     operations: [setSpeedClass],
-    ...{ sha256: "0".repeat(64), total: weights.flat().reduce((sum, weight) => sum + weight, 0) },
-    ...{ rejectedAtIntake: 0, skippedAtIntake: 0, segments: spans, canarySegments: 0, createdAtMs: begunAtMs },
+    sha256: "0".repeat(64),
+    total: weights.flat().reduce((sum, weight) => sum + weight, 0),
+    rejectedAtIntake: 0,
+    skippedAtIntake: 0,
+    segments: spans,
+    canarySegments: 0,
+    createdAtMs: begunAtMs,
     ...more,
   };
   return { head, segments };

@@ -216,7 +216,9 @@ describe("row settlement", () => {
           }
         })();
         const rest: Step[] = weights.map((inSegment, segment) => ({
-          ...{ do: "settle", by: segment % 3, segment },
+          do: "settle",
+          by: segment % 3,
+          segment,
           rows: inSegment.map((_, place) => [place, "done"]),
         }));
         try {

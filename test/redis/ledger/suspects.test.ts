@@ -36,8 +36,14 @@ it("a row is set aside after three deaths of its worker, and the other rows of i
     const client = clientFor(platform.url);
     clients.push(client);
     const context = {
-      ...{ ledger, inventory: new Inventory(storeDeps), clock: systemClock, backlog: new Backlog(), lanes: 3 },
-      ...{ watch: new RunWatch({ ledger }), accountFor: () => accountOf(client, "sims"), openInputs },
+      ledger,
+      inventory: new Inventory(storeDeps),
+      clock: systemClock,
+      backlog: new Backlog(),
+      lanes: 3,
+      watch: new RunWatch({ ledger }),
+      accountFor: () => accountOf(client, "sims"),
+      openInputs,
     };
     const working = execute({ runId, segment: 0, deaths }, context, stop.signal);
     ended.push(working.catch(() => undefined));
@@ -79,8 +85,14 @@ it("marks of a segment whose process did not die are taken back", async () => {
   await using platform = await startOpenPlatform((_, response) => answer(response, 500, ""));
   const client = clientFor(platform.url);
   const context = {
-    ...{ ledger, inventory: new Inventory(storeDeps), clock: systemClock, backlog: new Backlog(), lanes: 2 },
-    ...{ watch: new RunWatch({ ledger }), accountFor: () => accountOf(client, "sims"), openInputs },
+    ledger,
+    inventory: new Inventory(storeDeps),
+    clock: systemClock,
+    backlog: new Backlog(),
+    lanes: 2,
+    watch: new RunWatch({ ledger }),
+    accountFor: () => accountOf(client, "sims"),
+    openInputs,
   };
   const stop = new AbortController();
   const working = execute({ runId, segment: 0, deaths: 1 }, context, stop.signal);

@@ -30,8 +30,14 @@ const { client } = syncParts({ redis, keys, url, profile, wording: "sims", cover
 const readSim = getSim({ method: "GET", path: "/v1/sims/{simId}", statuses: [200], group: "Sim" });
 const account = { ...accountOf(client, "sims"), readSim };
 const context = {
-  ...{ ledger, inventory: new Inventory(storeDeps), clock, backlog: new Backlog(), lanes },
-  ...{ watch: new RunWatch({ ledger }), accountFor: () => account, openInputs },
+  ledger,
+  inventory: new Inventory(storeDeps),
+  clock,
+  backlog: new Backlog(),
+  lanes,
+  watch: new RunWatch({ ledger }),
+  accountFor: () => account,
+  openInputs,
 };
 const never = new AbortController().signal;
 

@@ -49,8 +49,14 @@ export class UnsafeWork {
     await using client = clientFor(platform.url, permits === undefined ? {} : { permits });
     const account = { ...accountOf(client, "sims"), readSim };
     const context = {
-      ...{ ledger: this.ledger, inventory: this.#inventory, clock: this.#clock, backlog: new Backlog(), lanes },
-      ...{ watch: new RunWatch({ ledger: this.ledger }), accountFor: () => account, openInputs },
+      ledger: this.ledger,
+      inventory: this.#inventory,
+      clock: this.#clock,
+      backlog: new Backlog(),
+      lanes,
+      watch: new RunWatch({ ledger: this.ledger }),
+      accountFor: () => account,
+      openInputs,
     };
     const results = [];
     for (const segment of segments) results.push(await execute({ runId, segment }, context, signal));

@@ -39,7 +39,9 @@ async function begin(
     segments,
     { runId: `r-${operation.name}-${randomBytes(4).toString("hex")}`, operations: [operation] },
     (row) => ({
-      ...{ ...row, ...before, key: sandbox.state.sims.simIdAt(from + row.index) },
+      ...row,
+      ...before,
+      key: sandbox.state.sims.simIdAt(from + row.index),
       inputs: operation === sendSms ? [`hello ${row.index}`] : [],
     }),
   );
@@ -89,8 +91,15 @@ it(`a run with unsafe calls sends none twice in ${kills} kills with lost respons
 async function killAndCheck(killsHere: number, seed: number): Promise<void> {
   const rows = killsHere * rowsPerSegment;
   const sandbox = await startSandbox({
-    ...{ sims: 2 * rows, operations: "all", records: "soracom", latencyMs: [0, 8], seed },
-    limits: { Sim: 10_000_000, Auth: 1_000_000 },
+    sims: 2 * rows,
+    operations: "all",
+    records: "soracom",
+    latencyMs: [0, 8],
+    seed,
+    limits: {
+      Sim: 1e7,
+      Auth: 1e6,
+    },
   });
   onTestFinished(() => sandbox.close());
   for (let i = 0; i < rows; i += 1) {

@@ -62,14 +62,18 @@ function heard(
   nth = 0,
 ): Observation {
   return {
-    ...{ permitNumber: grant.ids[nth] ?? -1, kind: said.kind ?? "answered", window: grant.window },
-    ...{
-      serial: grant.firstSerial + nth,
-      grantedAtMs: grant.nowMs,
-      sentAfterMs: 0,
-      receivedAtMonotonicMs: atS * 1_000,
+    permitNumber: grant.ids[nth] ?? -1,
+    kind: said.kind ?? "answered",
+    window: grant.window,
+    serial: grant.firstSerial + nth,
+    grantedAtMs: grant.nowMs,
+    sentAfterMs: 0,
+    receivedAtMonotonicMs: atS * 1e3,
+    reading: {
+      limit: said.limit,
+      remaining: said.remaining,
+      secondsBeforeRefresh: said.seconds,
     },
-    reading: { limit: said.limit, remaining: said.remaining, secondsBeforeRefresh: said.seconds },
     retryAfterMs: 0,
   };
 }

@@ -28,8 +28,12 @@ describe("two processes on one bucket", () => {
     const periodMs = 2_000;
     const { one, other } = openPair({ periodMs });
     const platform = new ModelPlatform({
-      ...{ periodMs, windowBeginsMs: performance.now() - 700, limit: 15 },
-      ...{ rounding: "up", windows: "periodic", driftPpm: 0 },
+      periodMs,
+      windowBeginsMs: performance.now() - 700,
+      limit: 15,
+      rounding: "up",
+      windows: "periodic",
+      driftPpm: 0,
     });
     let left = 40;
     let inFlight = 0;

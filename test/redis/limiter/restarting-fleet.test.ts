@@ -17,8 +17,12 @@ const periodMs = 2_000;
 /** A platform that takes five authentications a window from one address, and tells so only where it is said to. */
 async function openPlatform(says: "its quota" | "nothing") {
   const model = new ModelPlatform({
-    ...{ periodMs, windowBeginsMs: performance.now() - 300, limit: 5 },
-    ...{ rounding: "up", windows: "periodic", driftPpm: 0 },
+    periodMs,
+    windowBeginsMs: performance.now() - 300,
+    limit: 5,
+    rounding: "up",
+    windows: "periodic",
+    driftPpm: 0,
   });
   const reply = (response: ServerResponse): void => {
     const { isThrottled, reading } = model.receive(performance.now(), "normal");
@@ -63,10 +67,27 @@ it.each(["its quota", "nothing"] as const)(
       { length: 12 },
       () =>
         new PlatformClient({
-          profile: { name: "default", coverage: "g", wording: "sims" },
-          ...{ brand: "Svc", language: "en", endpoints: { global: platform.url }, connections: 4, periodMs },
-          credentials: { kind: "auth-key", authKeyId: "keyId-fleet", authKey: new Secret("secret-fleet-key") },
-          ...{ clock: systemClock, permits: new Limiter({ redis: connect(), keys: own, periodMs }) },
+          profile: {
+            name: "default",
+            coverage: "g",
+            wording: "sims",
+          },
+          brand: "Svc",
+          language: "en",
+          endpoints: { global: platform.url },
+          connections: 4,
+          periodMs,
+          credentials: {
+            kind: "auth-key",
+            authKeyId: "keyId-fleet",
+            authKey: new Secret("secret-fleet-key"),
+          },
+          clock: systemClock,
+          permits: new Limiter({
+            redis: connect(),
+            keys: own,
+            periodMs,
+          }),
           userAgent: "simfleet/test",
         }),
     );

@@ -70,9 +70,22 @@ export class SimulatedBucket {
     const known = (at: number): number | undefined => (reply[at] === "" ? undefined : Number(reply[at]));
     const [earliestMs, latestMs] = [known(9), known(10)];
     return {
-      ...{ nowMs: number(0), window: number(1), firstSerial: number(2), granted: number(3), waitMs: number(4) },
-      ...{ limit: known(5), left: known(6), inFlight: number(7), frozenUntilMs: known(11) },
-      refresh: earliestMs === undefined || latestMs === undefined ? undefined : { earliestMs, latestMs },
+      nowMs: number(0),
+      window: number(1),
+      firstSerial: number(2),
+      granted: number(3),
+      waitMs: number(4),
+      limit: known(5),
+      left: known(6),
+      inFlight: number(7),
+      frozenUntilMs: known(11),
+      refresh:
+        earliestMs === undefined || latestMs === undefined
+          ? undefined
+          : {
+              earliestMs,
+              latestMs,
+            },
     };
   }
 }

@@ -92,10 +92,31 @@ export class RotationHarness {
     const hook = { kind: "webhook", url: `${receiver?.url}/hook`, secretFile: webhookSecret } as const;
     const name = `psk-${this.profile}`;
     this.rotation = {
-      ...{ name, profile: this.profile, type: "psk", credentialsId: name, description: "of a test" },
-      source: { kind: "generate", field: "key", recipe: { kind: "bytes", bytes: 32, encoding: "base64url" } },
-      ...{ constants: {}, strategy: "successor", graceMs: 3_600_000, maxAgeMs: undefined },
-      sinks: [{ kind: "file", path: this.sinkFile }, ...(receiver === undefined ? [] : [hook])],
+      name,
+      profile: this.profile,
+      type: "psk",
+      credentialsId: name,
+      description: "of a test",
+      source: {
+        kind: "generate",
+        field: "key",
+        recipe: {
+          kind: "bytes",
+          bytes: 32,
+          encoding: "base64url",
+        },
+      },
+      constants: {},
+      strategy: "successor",
+      graceMs: 36e5,
+      maxAgeMs: undefined,
+      sinks: [
+        {
+          kind: "file",
+          path: this.sinkFile,
+        },
+        ...(receiver === undefined ? [] : [hook]),
+      ],
       ...options.rotation,
     };
     this.feed = new Feed({ ...options.place, bounds: keptBounds, clock: this.clock });
@@ -110,7 +131,14 @@ export class RotationHarness {
     };
     const folder = mkdtempSync(join(tmpdir(), "simfleet-rotation-"));
     const sandbox = await startSandbox({
-      ...{ operations: "all", clock: later, sims: 1, limits: { Credential: 1e9, Group: 1e9, Auth: 1e9 } },
+      operations: "all",
+      clock: later,
+      sims: 1,
+      limits: {
+        Credential: 1e9,
+        Group: 1e9,
+        Auth: 1e9,
+      },
       ...options.sandbox,
     });
     const heard: ((body: string) => number)[] = [];

@@ -15,8 +15,17 @@ afterAll(() => seen.close());
 
 function schedule(name: string, cron: string, timezone = "UTC"): Schedule {
   return {
-    ...{ name, profile: "default", cron: parseCron(cron, timezone), task: { job: "sync", profile: "default" } },
-    ...{ jitterMs: 0, overlap: "skip", missed: "once", frozen: "skip" },
+    name,
+    profile: "default",
+    cron: parseCron(cron, timezone),
+    task: {
+      job: "sync",
+      profile: "default",
+    },
+    jitterMs: 0,
+    overlap: "skip",
+    missed: "once",
+    frozen: "skip",
   };
 }
 

@@ -18,8 +18,15 @@ import { noGuard } from "../../support/no-guard.ts";
 
 const sync: Task = { job: "sync", profile: "default" };
 export const change: Task = {
-  ...{ job: "apply", profile: "default", from: { file: "sims.csv" }, operation: "set-speed-class", set: {} },
-  options: { partial: false, skipUnchanged: false },
+  job: "apply",
+  profile: "default",
+  from: { file: "sims.csv" },
+  operation: "set-speed-class",
+  set: {},
+  options: {
+    partial: false,
+    skipUnchanged: false,
+  },
 };
 
 /** What was begun, by its key: beginning twice under one key is beginning once. */
@@ -92,7 +99,13 @@ export class ScheduleDeps {
     this.log = scheduleLog(storeDeps);
     this.feed = new Feed({ ...storeDeps, clock });
     this.schedule = {
-      ...{ name, profile: "default", task: sync, jitterMs: 0, overlap: "skip", missed: "once", frozen: "skip" },
+      name,
+      profile: "default",
+      task: sync,
+      jitterMs: 0,
+      overlap: "skip",
+      missed: "once",
+      frozen: "skip",
       ...rest,
       cron: parseCron(cron, timezone),
     };

@@ -22,8 +22,14 @@ import { begunAtMs, keptBounds, settledAs, submit } from "../ledger/run-of.ts";
 const dayMs = 86_400_000;
 
 const kept: Retention = {
-  ...{ rowsMs: 30 * dayMs, runsMs: 365 * dayMs, goneSimsMs: 90 * dayMs, deliveriesMs: 30 * dayMs },
-  ...{ rotationsMs: 365 * dayMs, profilesMs: 90 * dayMs, warnAtShare: 0.8, archive: undefined },
+  rowsMs: 30 * dayMs,
+  runsMs: 365 * dayMs,
+  goneSimsMs: 90 * dayMs,
+  deliveriesMs: 30 * dayMs,
+  rotationsMs: 365 * dayMs,
+  profilesMs: 90 * dayMs,
+  warnAtShare: 0.8,
+  archive: undefined,
 };
 
 /** Each harness has runs of its own. */
@@ -43,7 +49,9 @@ export function storageHarness({ redis, keys: { prefix } }: Pick<TestRedis, "red
     const head = await submit(ledger, rows, { createdAtMs: nowMs, ...more });
     for (const [segment, places] of settled.entries()) {
       const settlements = places.map((place) => ({
-        ...{ place, weight: 1, settled: settledAs("done") },
+        place,
+        weight: 1,
+        settled: settledAs("done"),
         key: `89423${String((head.segments[segment]?.firstRow ?? 0) + place + 1).padStart(14, "0")}`,
       }));
       await ledger.settle(head, segment, settlements, { calls: places.length, throttled: 0 });

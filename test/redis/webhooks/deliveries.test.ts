@@ -55,18 +55,29 @@ describe("webhook deliveries", () => {
     harness.nowMs += minuteMs;
     await harness.attempt("ops", eventOf(1).id);
     const message = {
-      ...{ url: "https://ops.example/", id: `msg_${eventOf(1).id}`, contentType: "application/json" },
+      url: "https://ops.example/",
+      id: `msg_${eventOf(1).id}`,
+      contentType: "application/json",
       body: JSON.stringify({
-        ...{ type: "run.completed", timestamp: new Date(beganAtMs).toISOString() },
-        data: { profile: "default", run: "r-1" },
+        type: "run.completed",
+        timestamp: new Date(beganAtMs).toISOString(),
+        data: {
+          profile: "default",
+          run: "r-1",
+        },
       }),
-      ...{ secrets: [], reach: "public", deadlineMs: 15_000 },
+      secrets: [],
+      reach: "public",
+      deadlineMs: 15e3,
     };
     expect(harness.sent).toEqual([message, message]);
     const delivered = await harness.delivery("ops", eventOf(1).id);
     expect(delivered).toMatchObject({
-      ...{ state: "delivered", attempts: 2, lastStatus: 204 },
-      ...{ createdAtMs: beganAtMs, finishedAtMs: beganAtMs + minuteMs },
+      state: "delivered",
+      attempts: 2,
+      lastStatus: 204,
+      createdAtMs: beganAtMs,
+      finishedAtMs: beganAtMs + minuteMs,
     });
     expect([delivered.lastReason, delivered.nextAttemptAtMs]).toEqual([undefined, undefined]);
   });
@@ -95,7 +106,10 @@ describe("webhook deliveries", () => {
     expect(await harness.delivery("ops", id)).toMatchObject({ state: "failed", attempts: 8, lastStatus: 500 });
     expect(await harness.reported()).toEqual([
       {
-        ...{ type: "webhook.failed", webhook: "ops", delivery: `ops.${id}`, event: "run.completed" },
+        type: "webhook.failed",
+        webhook: "ops",
+        delivery: `ops.${id}`,
+        event: "run.completed",
         reason: "it answered 500",
       },
     ]);
@@ -198,11 +212,17 @@ describe("stopped webhooks", () => {
     await harness.attempt("ops", eventOf(1).id);
     expect(await harness.delivery("ops", eventOf(1).id)).toMatchObject({ state: "failed", lastStatus: 410 });
     expect(await harness.log.status("ops")).toEqual({
-      ...{ state: "stopped", reason: "it answered 410 Gone", stoppedAtMs: beganAtMs, dropped: 0 },
+      state: "stopped",
+      reason: "it answered 410 Gone",
+      stoppedAtMs: beganAtMs,
+      dropped: 0,
     });
     expect(await harness.reported()).toEqual([
       {
-        ...{ type: "webhook.stopped", webhook: "ops", delivery: `ops.${eventOf(1).id}`, event: "run.completed" },
+        type: "webhook.stopped",
+        webhook: "ops",
+        delivery: `ops.${eventOf(1).id}`,
+        event: "run.completed",
         reason: "it answered 410 Gone",
       },
     ]);

@@ -44,11 +44,19 @@ export class DeliveryDeps {
     this.feed = new Feed({ ...place, clock, bounds: keptBounds });
     this.log = new DeliveryLog({ ...place, clock, bounds: keptBounds, ...(most !== undefined && { most }) });
     this.#context = {
-      ...{ log: this.log, clock, guard: noGuard },
+      log: this.log,
+      clock,
+      guard: noGuard,
       sender: { send: (message) => Promise.resolve(this.#answer(message)) },
       endpointOf: (name) => {
         const webhook = webhooks.find((one) => one.name === name);
-        return webhook && { webhook, url: `https://${name}.example/`, secrets: [] };
+        return (
+          webhook && {
+            webhook,
+            url: `https://${name}.example/`,
+            secrets: [],
+          }
+        );
       },
     };
   }

@@ -37,9 +37,27 @@ const config = {
 } as unknown as Config;
 const connect = (name: string): Redis => connections.connect(name);
 const webhooks = new Webhooks({
-  ...{ config, clock, redis, lifecycle: new Lifecycle(), userAgent: "simfleet/test", guard: noGuard },
-  feed: new Feed({ redis, keys, clock, bounds: keptBounds }),
-  queueDeps: { connect, keys, clock, workerRegistry: new WorkerRegistry({ redis, keys }) },
+  config,
+  clock,
+  redis,
+  lifecycle: new Lifecycle(),
+  userAgent: "simfleet/test",
+  guard: noGuard,
+  feed: new Feed({
+    redis,
+    keys,
+    clock,
+    bounds: keptBounds,
+  }),
+  queueDeps: {
+    connect,
+    keys,
+    clock,
+    workerRegistry: new WorkerRegistry({
+      redis,
+      keys,
+    }),
+  },
 });
 await webhooks.consume(({ message }) => console.error(message));
 console.log("ready");

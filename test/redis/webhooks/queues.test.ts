@@ -37,15 +37,13 @@ function open(receivers: Readonly<Record<string, Receiver>>) {
   const incidents: string[] = [];
   const feed = new Feed(storeDeps);
   const webhooks = new Webhooks({
-    ...{
-      config: config as unknown as Config,
-      clock: systemClock,
-      redis,
-      lifecycle,
-      feed,
-      userAgent: "simfleet/test",
-      guard: noGuard,
-    },
+    config: config as unknown as Config,
+    clock: systemClock,
+    redis,
+    lifecycle,
+    feed,
+    userAgent: "simfleet/test",
+    guard: noGuard,
     queueDeps: {
       connect: (): Redis => connect(),
       keys: own,

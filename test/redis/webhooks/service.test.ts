@@ -27,7 +27,11 @@ function open() {
   const sent: WebhookMessage[] = [];
   let answer: Sent = { kind: "accepted", status: 200 };
   const runs = new WebhookService({
-    ...{ log: harness.log, queues, clock: systemClock, names: ["ops", "chat", "plant"], profile: "default" },
+    log: harness.log,
+    queues,
+    clock: systemClock,
+    names: ["ops", "chat", "plant"],
+    profile: "default",
     sender: {
       send: (message) => {
         sent.push(message);
@@ -36,7 +40,13 @@ function open() {
     },
     endpointOf: (name) => {
       const webhook = webhooks.find((one) => one.name === name);
-      return webhook && { webhook, url: `https://${name}.example/hooks/secret-${name}?token=1`, secrets: [] };
+      return (
+        webhook && {
+          webhook,
+          url: `https://${name}.example/hooks/secret-${name}?token=1`,
+          secrets: [],
+        }
+      );
     },
   });
   return { harness, runs, sent, queues, answerWith: (next: Sent) => (answer = next) };
@@ -63,9 +73,16 @@ describe("the list of webhooks", () => {
       ["plant", "https://plant.example", "active", 0, null],
     ]);
     expect(list[0]?.lastDelivery).toEqual({
-      ...{ deliveryId: `chat.${eventOf(2).id}`, webhook: "chat", eventId: eventOf(2).id, eventType: "run.completed" },
-      ...{ state: "failed", attempts: 1, lastStatus: 410, lastReason: "it answered 410 Gone" },
-      ...{ createdAt: new Date(beganAtMs).toISOString(), finishedAt: new Date(beganAtMs).toISOString() },
+      deliveryId: `chat.${eventOf(2).id}`,
+      webhook: "chat",
+      eventId: eventOf(2).id,
+      eventType: "run.completed",
+      state: "failed",
+      attempts: 1,
+      lastStatus: 410,
+      lastReason: "it answered 410 Gone",
+      createdAt: new Date(beganAtMs).toISOString(),
+      finishedAt: new Date(beganAtMs).toISOString(),
       nextAttemptAt: null,
     });
     expect(list[2]?.lastDelivery).toBeNull();
@@ -115,9 +132,17 @@ describe("the list of deliveries", () => {
     const { harness, runs } = open();
     await harness.begin(eventOf(1));
     expect(await runs.delivery(`ops.${eventOf(1).id}`)).toMatchObject({
-      ...{ state: "pending", attempts: 0, lastStatus: null, lastReason: null, finishedAt: null, nextAttemptAt: null },
+      state: "pending",
+      attempts: 0,
+      lastStatus: null,
+      lastReason: null,
+      finishedAt: null,
+      nextAttemptAt: null,
       event: {
-        ...{ id: eventOf(1).id, type: "run.completed", at: new Date(beganAtMs).toISOString(), profile: "default" },
+        id: eventOf(1).id,
+        type: "run.completed",
+        at: new Date(beganAtMs).toISOString(),
+        profile: "default",
         fields: { run: "r-1" },
       },
     });
@@ -131,8 +156,11 @@ describe("webhook test messages", () => {
     const { runs, sent, answerWith, harness } = open();
     const first = await runs.test("ops");
     expect(first).toEqual({
-      ...{ webhook: "ops", messageId: expect.stringMatching(/^msg_test-[0-9a-f]{18}$/) },
-      ...{ accepted: true, status: 200, reason: null },
+      webhook: "ops",
+      messageId: expect.stringMatching(/^msg_test-[0-9a-f]{18}$/),
+      accepted: true,
+      status: 200,
+      reason: null,
     });
     expect([sent[0]?.id, JSON.parse(sent[0]?.body ?? "")]).toEqual([
       first.messageId,

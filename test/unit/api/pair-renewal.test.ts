@@ -26,10 +26,18 @@ function keeperFor(chance = 0) {
       const name = `${how}-${asked.length + 1}`;
       const endsAtMs = clock.monotonicMs() + hourMs;
       const pair: Pair = {
-        ...{ operatorId: "OP1", userName: undefined, coverageTypes: undefined },
-        madeWith: { kind: "root", email: "root@example.com", password: new Secret("renewal-password") },
-        ...{ apiKey: new Secret("renewal-key"), token: new Secret(`renewal-token-${name}`) },
-        ...{ endsAtMs, expiresAtMs: clock.epochMs + endsAtMs },
+        operatorId: "OP1",
+        userName: undefined,
+        coverageTypes: undefined,
+        madeWith: {
+          kind: "root",
+          email: "root@example.com",
+          password: new Secret("renewal-password"),
+        },
+        apiKey: new Secret("renewal-key"),
+        token: new Secret(`renewal-token-${name}`),
+        endsAtMs,
+        expiresAtMs: clock.epochMs + endsAtMs,
       };
       asked.push({ how, fail: reject, give: (answer) => resolve(answer === "nothing" ? nothing : pair) });
     });

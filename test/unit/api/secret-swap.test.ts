@@ -28,14 +28,28 @@ it.each([false, true])(
     const { credentials = [], secrets } = profiles.default ?? {};
     if (secrets === undefined) throw new Error("no default profile");
     const watch: WatchedCredentials = new WatchedCredentials({
-      ...{ initial: credentials, origin: secrets, clock: systemClock },
-      listener: { reloaded: () => void client.renewNow(), kept: (reason) => expect.unreachable(reason) },
+      initial: credentials,
+      origin: secrets,
+      clock: systemClock,
+      listener: {
+        reloaded: () => void client.renewNow(),
+        kept: (reason) => expect.unreachable(reason),
+      },
     });
     const client: PlatformClient = new PlatformClient({
-      profile: { name: "default", coverage: "g", wording: "sims" },
-      ...{ brand: "Svc", language: "en", endpoints: { global: sandbox.url }, connections: 8 },
+      profile: {
+        name: "default",
+        coverage: "g",
+        wording: "sims",
+      },
+      brand: "Svc",
+      language: "en",
+      endpoints: { global: sandbox.url },
+      connections: 8,
       credentials: () => watch.forms(),
-      ...{ clock: systemClock, permits: new OpenPermits(), userAgent: "simfleet/test" },
+      clock: systemClock,
+      permits: new OpenPermits(),
+      userAgent: "simfleet/test",
       onEvent: ({ type }) => {
         if (type === "renewed" && client.inUse !== undefined) watch.proven(client.inUse as Credentials);
       },

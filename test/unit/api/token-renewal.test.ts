@@ -30,7 +30,12 @@ async function open(onToken: Handler, changes: Partial<PlatformClientOptions> = 
   const permits = new OpenPermits();
   const events: ClientEvent[] = [];
   const client = clientFor(platform.url, {
-    ...{ clock, permits, renewToken, ttlField: "tokenTimeoutSeconds", ttlSeconds: 180, chance: () => 0 },
+    clock,
+    permits,
+    renewToken,
+    ttlField: "tokenTimeoutSeconds",
+    ttlSeconds: 180,
+    chance: () => 0,
     onEvent: (event) => events.push(event),
     ...changes,
   });

@@ -25,15 +25,16 @@ function faultsOf(yaml: string, env: Record<string, string> = {}): string[] {
 describe("drop folder settings", () => {
   it("the drop folder settings require only a path", () => {
     expect(load("dropFolder: { path: /data/in }")).toEqual({
-      ...{
-        path: "/data/in",
-        profile: "default",
-        name: undefined,
-        settleMs: 5_000,
-        operation: "set-speed-class",
-        set: {},
+      path: "/data/in",
+      profile: "default",
+      name: undefined,
+      settleMs: 5e3,
+      operation: "set-speed-class",
+      set: {},
+      options: {
+        partial: false,
+        skipUnchanged: false,
       },
-      options: { partial: false, skipUnchanged: false },
     });
     expect(load("dropFolder:")).toBeUndefined();
   });
@@ -43,18 +44,33 @@ describe("drop folder settings", () => {
       "dropFolder: { path: in, name: nightly, speedClass: s1.slow, partial: true, canary: 5, rate: 60, settleSeconds: 1 }";
     const env = { SIMFLEET_DROP_FOLDER_MAX_FAILURES: "5%", SIMFLEET_DROP_FOLDER_SKIP_UNCHANGED: "true" };
     expect(load(written, env)).toMatchObject({
-      ...{ path: "in", name: "nightly", operation: "set-speed-class", set: { speedClass: "s1.slow" }, settleMs: 1_000 },
-      options: { partial: true, skipUnchanged: true, canary: 5, callsPerMinute: 60, maxFailures: { percent: 5 } },
+      path: "in",
+      name: "nightly",
+      operation: "set-speed-class",
+      set: { speedClass: "s1.slow" },
+      settleMs: 1e3,
+      options: {
+        partial: true,
+        skipUnchanged: true,
+        canary: 5,
+        callsPerMinute: 60,
+        maxFailures: { percent: 5 },
+      },
     });
   });
 
   it("the drop folder takes the values of an operation from the environment", () => {
     const env = {
-      ...{ SIMFLEET_DEPLOYMENT: "soracom", SIMFLEET_DROP_FOLDER_OPERATION: "put-tag" },
+      SIMFLEET_DEPLOYMENT: "soracom",
+      SIMFLEET_DROP_FOLDER_OPERATION: "put-tag",
       SIMFLEET_DROP_FOLDER_SET: "tagName=site, tagValue=a=12",
     };
     expect(load("dropFolder: { path: in }", env)).toMatchObject({
-      ...{ operation: "put-tag", set: { tagName: "site", tagValue: "a=12" } },
+      operation: "put-tag",
+      set: {
+        tagName: "site",
+        tagValue: "a=12",
+      },
     });
     expect(faultsOf("dropFolder: { path: in }", { ...env, SIMFLEET_DROP_FOLDER_SET: "tag=site" })).toEqual([
       expect.stringMatching(/^dropFolder\.set\.tag .*put-tag/),

@@ -36,8 +36,18 @@ function problemsOf(env: Environment): string[] {
 }
 
 const plain = {
-  ...{ topology: "server", addresses: [{ host: "host", port: 6379 }], primary: undefined },
-  ...{ username: undefined, password: undefined, database: 0, isTls: false },
+  topology: "server",
+  addresses: [
+    {
+      host: "host",
+      port: 6379,
+    },
+  ],
+  primary: undefined,
+  username: undefined,
+  password: undefined,
+  database: 0,
+  isTls: false,
 };
 const sentinel = { topology: "sentinel", primary: "fleet-1" };
 

@@ -32,16 +32,28 @@ schedules:
 `);
     expect(schedules.map(({ name }) => name)).toEqual(["nightly-sync", "stadium-up", "stadium-down", "weekly"]);
     expect(schedules[0]).toMatchObject({
-      ...{ profile: "default", jitterMs: 0, overlap: "skip", missed: "once", frozen: "skip" },
-      ...{ task: { job: "sync", profile: "default" }, cron: { text: "0 3 * * *", timezone: "Asia/Tokyo" } },
+      profile: "default",
+      jitterMs: 0,
+      overlap: "skip",
+      missed: "once",
+      frozen: "skip",
+      task: {
+        job: "sync",
+        profile: "default",
+      },
+      cron: {
+        text: "0 3 * * *",
+        timezone: "Asia/Tokyo",
+      },
     });
     expect(schedules[1]?.task).toMatchObject({
       job: "apply",
       from: { filter: { text: "tags.site=stadium" } },
-      ...{
-        operation: "set-speed-class",
-        set: { speedClass: "s1.fast" },
-        options: { partial: false, skipUnchanged: true },
+      operation: "set-speed-class",
+      set: { speedClass: "s1.fast" },
+      options: {
+        partial: false,
+        skipUnchanged: true,
       },
     });
     expect(schedules[2]).toMatchObject({ overlap: "cancel", jitterMs: 2_500 });

@@ -43,8 +43,12 @@ describe("webhook settings", () => {
       `webhooks: { ops: { url: "https://x.example/h", secretFile: ${fileOf(secret)}, events: ["run.*"] } }`,
     );
     expect(ops?.webhook).toEqual({
-      ...{ name: "ops", events: ["run.*"], profile: undefined, format: "standard" },
-      ...{ allowPrivate: false, timeoutMs: 15_000 },
+      name: "ops",
+      events: ["run.*"],
+      profile: undefined,
+      format: "standard",
+      allowPrivate: false,
+      timeoutMs: 15e3,
     });
     expect([ops?.url(), ops?.secrets().map((one) => one.reveal())]).toEqual(["https://x.example/h", [secret]]);
   });

@@ -123,10 +123,22 @@ describe("webhook messages", () => {
       type: "message",
       attachments: [
         {
-          ...{ contentType: "application/vnd.microsoft.card.adaptive", contentUrl: null },
+          contentType: "application/vnd.microsoft.card.adaptive",
+          contentUrl: null,
           content: expect.objectContaining({
-            ...{ type: "AdaptiveCard", version: "1.4" },
-            body: [{ type: "RichTextBlock", inlines: [{ type: "TextRun", text: noticeOf(event) }] }],
+            type: "AdaptiveCard",
+            version: "1.4",
+            body: [
+              {
+                type: "RichTextBlock",
+                inlines: [
+                  {
+                    type: "TextRun",
+                    text: noticeOf(event),
+                  },
+                ],
+              },
+            ],
           }),
         },
       ],

@@ -5,8 +5,14 @@ import type { FeedPage } from "#events/feed.ts";
 import { SharedPages, eventsAfter } from "#events/shared-pages.ts";
 
 const eventOf = (n: number): Event => ({
-  ...{ id: `1-${n}`, type: "sync.failed", atMs: 1, profile: "default" },
-  fields: { cause: String(n), reason: "why" },
+  id: `1-${n}`,
+  type: "sync.failed",
+  atMs: 1,
+  profile: "default",
+  fields: {
+    cause: String(n),
+    reason: "why",
+  },
 });
 const upTo = (last: number, from: number): Event[] =>
   Array.from({ length: last - from + 1 }, (_, i) => eventOf(from + i));

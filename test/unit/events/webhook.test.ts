@@ -46,7 +46,9 @@ describe("received webhook messages", () => {
   const other = new Secret(`whsec_${Buffer.alloc(32, 5).toString("base64")}`);
   const nowMs = deps.timestampSeconds * 1_000;
   const received = {
-    ...{ id: deps.id, timestamp: String(deps.timestampSeconds), body: deps.body },
+    id: deps.id,
+    timestamp: String(deps.timestampSeconds),
+    body: deps.body,
     signature: signaturesOf(deps, [secret]),
   };
 

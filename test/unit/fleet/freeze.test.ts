@@ -4,12 +4,20 @@ import { type FreezeWindow, freezeAt, freezeTimes } from "#fleet/freeze.ts";
 
 const at = (text: string): number => Date.parse(text);
 const yearEnd: FreezeWindow = {
-  ...{ name: "year-end", profile: undefined },
-  when: { fromMs: at("2026-12-24T00:00:00Z"), toMs: at("2027-01-04T00:00:00Z") },
+  name: "year-end",
+  profile: undefined,
+  when: {
+    fromMs: at("2026-12-24T00:00:00Z"),
+    toMs: at("2027-01-04T00:00:00Z"),
+  },
 };
 const office: FreezeWindow = {
-  ...{ name: "office", profile: "berlin" },
-  when: { opens: parseCron("0 8 * * 1-5", "Europe/Berlin"), lengthMs: 600 * 60_000 },
+  name: "office",
+  profile: "berlin",
+  when: {
+    opens: parseCron("0 8 * * 1-5", "Europe/Berlin"),
+    lengthMs: 600 * 6e4,
+  },
 };
 
 describe("freezes", () => {
@@ -33,8 +41,12 @@ describe("freezes", () => {
 
   it("overlapping freezes extend each other, and the longest one counts", () => {
     const often: FreezeWindow = {
-      ...{ name: "often", profile: undefined },
-      when: { opens: parseCron("0 * * * *", "UTC"), lengthMs: 90 * 60_000 },
+      name: "often",
+      profile: undefined,
+      when: {
+        opens: parseCron("0 * * * *", "UTC"),
+        lengthMs: 90 * 6e4,
+      },
     };
     expect(freezeAt([often], "any", at("2026-11-23T12:10:00Z"))?.untilMs).toBe(at("2026-11-23T13:30:00Z"));
     const both = freezeAt([often, yearEnd], "any", at("2026-12-25T12:10:00Z"));

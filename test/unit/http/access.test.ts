@@ -11,7 +11,9 @@ const storeDeps = (name: string, expiresAtMs?: number): TokenOptions => {
 };
 
 const access = new Access({
-  ...{ clock, jwt: undefined, adminToken: "the-admin" },
+  clock,
+  jwt: undefined,
+  adminToken: "the-admin",
   tokens: [storeDeps("ci"), storeDeps("past", nowMs), storeDeps("soon", nowMs + 1)],
 });
 

@@ -4,7 +4,10 @@ import type { Event, EventType } from "#events/event.ts";
 import { type EventSelection, EventFrames } from "#http/events/event-frames.ts";
 
 const eventOf = (n: number, type: EventType, profile: string): Event => ({
-  ...{ id: `1-${n}`, type, atMs: 1, profile },
+  id: `1-${n}`,
+  type,
+  atMs: 1,
+  profile,
   fields: { cause: `größer-${n}` },
 });
 const events = [

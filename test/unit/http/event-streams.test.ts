@@ -17,8 +17,14 @@ import { ManualClock } from "../sandbox/manual-clock.ts";
 const muchText = "x".repeat(64 * 1_024 * 1_024);
 
 const eventOf = (n: number, reason: string): Event => ({
-  ...{ id: `1-${n}`, type: "sync.failed", atMs: 1, profile: "default" },
-  fields: { cause: String(n), reason },
+  id: `1-${n}`,
+  type: "sync.failed",
+  atMs: 1,
+  profile: "default",
+  fields: {
+    cause: String(n),
+    reason,
+  },
 });
 
 async function* twoEvents(_fromId: string | undefined, signal: AbortSignal): AsyncGenerator<readonly Event[]> {

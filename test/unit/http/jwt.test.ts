@@ -14,15 +14,24 @@ const nowSeconds = 1_800_000_000;
 const clock = { ...systemClock, wallMs: () => nowSeconds * 1_000 };
 
 const storeDeps: JwtOptions = {
-  ...{ issuer: "https://login.example.com/", audience: "simfleet", keys: { publicKeyPem } },
+  issuer: "https://login.example.com/",
+  audience: "simfleet",
+  keys: { publicKeyPem },
   algorithms: ["ES256", "RS256", "EdDSA"],
   roleClaim: ["realm", "roles"],
-  roles: { ops: "operator", bosses: "admin" },
+  roles: {
+    ops: "operator",
+    bosses: "admin",
+  },
 };
 
 const good = {
-  ...{ iss: storeDeps.issuer, aud: "simfleet", sub: "anna" },
-  ...{ nbf: nowSeconds - 60, exp: nowSeconds + 60, realm: { roles: ["ops", "everyone"] } },
+  iss: storeDeps.issuer,
+  aud: "simfleet",
+  sub: "anna",
+  nbf: nowSeconds - 60,
+  exp: nowSeconds + 60,
+  realm: { roles: ["ops", "everyone"] },
 };
 
 function signed(claims: object, key: KeyObject = keys.privateKey): Promise<string> {
@@ -38,8 +47,10 @@ beforeAll(() => {
 
 test("a valid JWT yields the name of its bearer and the highest role in its claim", async () => {
   expect(await reader.principalOf(await signed(good))).toEqual({
-    ...{ name: "anna", role: "operator", kind: "jwt" },
-    expiresAtMs: (good.exp + 30) * 1_000,
+    name: "anna",
+    role: "operator",
+    kind: "jwt",
+    expiresAtMs: (good.exp + 30) * 1e3,
   });
   const boss = await signed({ ...good, aud: ["other", "simfleet"], realm: { roles: ["ops", "bosses"] } });
   expect(await reader.principalOf(boss)).toMatchObject({ role: "admin" });

@@ -33,8 +33,18 @@ const commands = new CommandRunner({ env, clock: systemClock, timeoutMs: 400 });
 const harness = { commands, readSecretFile, webhooks: { send: () => Promise.reject(new Error("no webhook here")) } };
 
 const rotationOf = (source: SecretSource, more: Partial<Rotation> = {}): Rotation => ({
-  ...{ name: "a", profile: "default", type: "psk", credentialsId: "a", description: undefined, source },
-  ...{ constants: {}, strategy: "successor", graceMs: 0, maxAgeMs: undefined, sinks: [], ...more },
+  name: "a",
+  profile: "default",
+  type: "psk",
+  credentialsId: "a",
+  description: undefined,
+  source,
+  constants: {},
+  strategy: "successor",
+  graceMs: 0,
+  maxAgeMs: undefined,
+  sinks: [],
+  ...more,
 });
 
 describe("generated values", () => {
@@ -177,8 +187,15 @@ describe("commands", () => {
 
 describe("file sinks", () => {
   const what = {
-    ...{ rotation: "a", rotationId: "t-1", profile: "default", credentialsId: "a", type: "psk", startedAtMs: 0 },
-    ...{ secrets: { key: new Secret("the value") }, constants: { user: "me" }, field: "key" },
+    rotation: "a",
+    rotationId: "t-1",
+    profile: "default",
+    credentialsId: "a",
+    type: "psk",
+    startedAtMs: 0,
+    secrets: { key: new Secret("the value") },
+    constants: { user: "me" },
+    field: "key",
   };
 
   it("a file sink replaces its file with owner-only access and leaves no temporary files", async () => {

@@ -58,7 +58,11 @@ async function shown(report: RunReport, resultsPath: string): Promise<{ code: nu
   const stdout = { write: (text: string) => (written.stdout += text) };
   const stderr = { write: (text: string) => (written.stderr += text) };
   const io = {
-    ...{ env: {}, stdout, stderr, stdin: process.stdin, interrupt: new AbortController().signal },
+    env: {},
+    stdout,
+    stderr,
+    stdin: process.stdin,
+    interrupt: new AbortController().signal,
     setExitCode: () => undefined,
   };
   const eventSource = (): never => {

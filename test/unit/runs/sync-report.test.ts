@@ -7,8 +7,14 @@ describe("sync reports", () => {
   it("a sync report has no end and no duration while the sync is in progress", () => {
     const state = { profile: "p", syncId: "s-1", phase: "listing", startedAtMs: 0, cursor: "k", ...counts } as const;
     expect(reportOfSync("p", state)).toEqual({
-      ...{ syncId: "s-1", profile: "p", state: "listing", ...counts },
-      ...{ startedAt: "1970-01-01T00:00:00.000Z", startedBy: null, finishedAt: null, seconds: null },
+      syncId: "s-1",
+      profile: "p",
+      state: "listing",
+      ...counts,
+      startedAt: "1970-01-01T00:00:00.000Z",
+      startedBy: null,
+      finishedAt: null,
+      seconds: null,
     });
   });
 

@@ -15,7 +15,9 @@ describe("the SIM explorer", () => {
 
   it("a click on a header of the explorer sorts upwards, then downwards, then not", () => {
     expect([nextSort("", "status"), nextSort("status", "status"), nextSort("-status", "status")]).toEqual([
-      ...["status", "-status", ""],
+      "status",
+      "-status",
+      "",
     ]);
     expect(nextSort("-status", "groupId")).toBe("groupId");
   });

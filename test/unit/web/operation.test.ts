@@ -31,7 +31,9 @@ describe("the operation form", () => {
     expect(pin).toBe("1234");
     expect(operation.setOf(report, "file", texts)).toEqual(others);
     expect(orderQuery.parse({ profile: "default", ...operationQuery("configure", others) })).toMatchObject({
-      ...{ operation: "configure", "set.at": set.at, "set.tries": "3" },
+      operation: "configure",
+      "set.at": set.at,
+      "set.tries": "3",
     });
   });
 

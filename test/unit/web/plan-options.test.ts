@@ -3,8 +3,14 @@ import { emptyForm, faultsOf, queryOf } from "../../../web/src/pure/plan-options
 import { orderQuery } from "#jobs/runs/order-query.ts";
 
 const full = {
-  ...{ name: " monthly ", operation: "set-group", texts: { groupId: "g-1" }, partial: true, skipUnchanged: true },
-  ...{ maxFailures: "2.5 %", canary: "100", rate: "60" },
+  name: " monthly ",
+  operation: "set-group",
+  texts: { groupId: "g-1" },
+  partial: true,
+  skipUnchanged: true,
+  maxFailures: "2.5 %",
+  canary: "100",
+  rate: "60",
 };
 
 describe("the form of a new run", () => {
@@ -15,8 +21,13 @@ describe("the form of a new run", () => {
   it("the form of a new run produces the query that the plan route accepts", () => {
     expect(faultsOf(full)).toEqual({});
     expect(orderQuery.parse(queryOf(full, "default"))).toEqual({
-      ...{ profile: "default", name: "monthly", partial: "true", skipUnchanged: "true" },
-      ...{ maxFailures: "2.5%", canary: 100, rate: 60 },
+      profile: "default",
+      name: "monthly",
+      partial: "true",
+      skipUnchanged: "true",
+      maxFailures: "2.5%",
+      canary: 100,
+      rate: 60,
     });
   });
 

@@ -35,7 +35,10 @@ describe("events as sentences", () => {
 
   it("changes of SIMs are grouped under the run or sync that caused them, in the place of the newest", () => {
     const event = (id: string, type: string, cause?: string) => ({
-      ...{ id, type, at: "2026-11-22T00:00:00Z", profile: "default" },
+      id,
+      type,
+      at: "2026-11-22T00:00:00Z",
+      profile: "default",
       fields: cause === undefined ? {} : { cause },
     });
     const entries = groupedEvents([
@@ -45,7 +48,9 @@ describe("events as sentences", () => {
       event("2", "sim.added", "r-1"),
     ]);
     expect(entries.map((entry) => ("event" in entry ? entry.event.id : [entry.cause, entry.changes.length]))).toEqual([
-      ...[["r-1", 2], "4", ["s-1", 1]],
+      ["r-1", 2],
+      "4",
+      ["s-1", 1],
     ]);
   });
 });

@@ -11,6 +11,8 @@ it("a timeline of a SIM has runs and changes in order, and a change of a run onl
     change("1", "r-0", "2026-11-22T08:00:00Z"),
   ] as Change[]);
   expect(rows.map((row) => ("run" in row ? [row.run.runId, row.changes.length] : row.change.id))).toEqual([
-    ...["3", ["r-1", 1], "1"],
+    "3",
+    ["r-1", 1],
+    "1",
   ]);
 });

@@ -2,8 +2,15 @@ import { describe, expect, it } from "vitest";
 import { comparedFields, instantOf, leavesOf, otherFields } from "../../../web/src/pure/sim.ts";
 
 const stored = leavesOf({
-  ...{ simId: "a", imsi: "440", status: "active", groupId: "g-1", tags: { site: "berlin" }, speedClass: "s1.fast" },
-  ...{ addedAt: "2026-11-20T00:00:00Z", seenAt: "2026-11-20T00:00:00Z", goneAt: null },
+  simId: "a",
+  imsi: "440",
+  status: "active",
+  groupId: "g-1",
+  tags: { site: "berlin" },
+  speedClass: "s1.fast",
+  addedAt: "2026-11-20T00:00:00Z",
+  seenAt: "2026-11-20T00:00:00Z",
+  goneAt: null,
 });
 
 describe("the fields of a SIM", () => {
@@ -15,7 +22,14 @@ describe("the fields of a SIM", () => {
 
 describe("the comparison of two SIM readings", () => {
   const fresh = leavesOf({
-    ...{ simId: "a", status: "inactive", tags: { site: "berlin", floor: "2" }, speedClass: "s1.fast", serial: "x" },
+    simId: "a",
+    status: "inactive",
+    tags: {
+      site: "berlin",
+      floor: "2",
+    },
+    speedClass: "s1.fast",
+    serial: "x",
     profiles: { a: { primaryImsi: "440" } },
   });
 

@@ -20,10 +20,7 @@ export function countMarks(most: number, room: number): number[] {
 
 const minute = 60;
 const day = 86_400;
-const steps = [
-  ...[1, 5, 10, 30, minute, 5 * minute, 10 * minute, 30 * minute],
-  ...[day / 24, day / 8, day / 4, day / 2, day],
-];
+const steps = [1, 5, 10, 30, minute, 5 * minute, 10 * minute, 30 * minute, day / 24, day / 8, day / 4, day / 2, day];
 
 /**
  * Round local times, with the date where a step is a day or longer.

@@ -27,7 +27,9 @@ export function waitingThings(all: {
 }): WaitingThing[] {
   return [
     ...all.runs.map(({ runId, name, state }) => ({
-      ...{ href: hrefOf("runs", runId), name: name === "" ? runId : name, state },
+      href: hrefOf("runs", runId),
+      name: name === "" ? runId : name,
+      state,
       what: state === "paused" ? text.paused : text.needsApproval,
     })),
     ...all.rotations

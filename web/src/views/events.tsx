@@ -117,7 +117,11 @@ function useFeed(choice: EventChoice, isPaused: boolean): EventFeed {
   useEffect(() => void read(), [isLive, address]);
   const people = [...new Set(events.shown.flatMap(({ fields: { by } }) => by ?? []))].filter((by) => by.includes(":"));
   return {
-    ...{ events: events.shown, waiting: events.aside.length, people, isRead, problem },
+    events: events.shown,
+    waiting: events.aside.length,
+    people,
+    isRead,
+    problem,
     older: cursor === null ? undefined : () => void read(cursor),
   };
 }

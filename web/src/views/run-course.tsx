@@ -60,7 +60,9 @@ function Timeline({ summary, bucket }: { summary: RunSummary; bucket: BucketRepo
             times={times}
             series={[
               {
-                ...{ name: "done or skipped", kind: "bars", color: "--series-1" },
+                name: "done or skipped",
+                kind: "bars",
+                color: "--series-1",
                 values: windows.map(({ done, skipped }) => done + skipped),
               },
               { name: "not done", kind: "bars", color: "--bad", values: windows.map(notDone) },

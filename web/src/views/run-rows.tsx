@@ -89,7 +89,8 @@ export function RunRows({ report, isLive, isRepeatable }: RowsProps): JSX.Elemen
             ...(canRetry
               ? [
                   {
-                    ...{ label: text.select, kind: "tight" as const },
+                    label: text.select,
+                    kind: "tight" as const,
                     cell: (row: RunRow) =>
                       retryable.has(row.outcome) && (
                         <input

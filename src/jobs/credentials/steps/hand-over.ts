@@ -26,8 +26,15 @@ export async function handOverToAll(step: StepContext): Promise<RotationResult> 
     const key = sinkKey(sink);
     if (handedTo.includes(key)) continue;
     const handover = {
-      ...{ rotation: name, rotationId, profile, credentialsId: newId, type, secrets, constants },
-      ...{ field: source.field, startedAtMs },
+      rotation: name,
+      rotationId,
+      profile,
+      credentialsId: newId,
+      type,
+      secrets,
+      constants,
+      field: source.field,
+      startedAtMs,
     };
     await handOver(sink, handover, context.sinkDeps, signal);
     const done = { handedTo: [...handedTo, key], handedToNames: [...handedToNames, sinkName(sink)] };

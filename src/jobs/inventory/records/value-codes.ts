@@ -104,7 +104,10 @@ export class ValueCodes implements CodeBook {
   /** All fields with a column. */
   fields(): IndexedField[] {
     return [...this.#columns.values()].map(({ field, index, codes, isFull }) => ({
-      ...{ field, index, values: codes, isFull },
+      field,
+      index,
+      values: codes,
+      isFull,
     }));
   }
 

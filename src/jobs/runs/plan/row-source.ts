@@ -98,7 +98,11 @@ export async function filterSource(
   }
   if (rows === 0) await failForNoSim(inventory, options);
   return {
-    ...{ request, header, read, weightOf, lineOf },
+    request,
+    header,
+    read,
+    weightOf,
+    lineOf,
     origin: { where: filter.text },
     counts: countsOf(rows),
     problems: [],
@@ -115,7 +119,10 @@ export function simsSource(sims: readonly string[], request: RowRequest): RowSou
   const rows = sims.map(rowOf);
   const sha256 = createHash("sha256").update(rows.map(({ row }) => `${row.cells.join(",")}\n`).join(""));
   return {
-    ...{ request, header, weightOf, lineOf },
+    request,
+    header,
+    weightOf,
+    lineOf,
     origin: { where: `${sims.length} SIMs` },
     counts: countsOf(rows.length),
     problems: [],

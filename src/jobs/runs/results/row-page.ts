@@ -58,7 +58,11 @@ export function rowReport(run: RunRecord, result: RowResult): RowReport {
   // A row that an undo leaves alone has no inputs.
   const isRead = problem === undefined && inputs.length === operation.inputs.length;
   return {
-    ...{ line, key, outcome, reason, attempts },
+    line,
+    key,
+    outcome,
+    reason,
+    attempts,
     inputs: shownInputs(operation, inputs),
     changes: reportChanges(isRead ? changesOf(operation, key, inputs) : [], previous),
     finishedAt: finishedAt === "" ? null : finishedAt,

@@ -39,11 +39,16 @@ async function settleSegment(
     if (sentAtMs === undefined || row === undefined || settled.has(place)) continue;
     const reason = `sent at ${new Date(sentAtMs).toISOString()}${doubtOf({ ...others, sentAtMs })}`;
     sent.push({
-      ...{ place, key: row.key, weight: row.weight },
+      place,
+      key: row.key,
+      weight: row.weight,
       set: changesOf(operationOf(run, row), row.key, row.inputs).map(([field]) => field),
       settled: {
-        ...{ outcome: "unknown", reason, previous: row.before },
-        ...{ attempts: attempts + 1, finishedAtMs: clock.wallMs() },
+        outcome: "unknown",
+        reason,
+        previous: row.before,
+        attempts: attempts + 1,
+        finishedAtMs: clock.wallMs(),
       },
     });
   }
