@@ -52,7 +52,15 @@ export function exchangeArguments(
   const { bucket, periodMs, reserve, leaseMs, processId } = storeDeps;
   const { want, firstPermitNumber, urgency, backlog, observations } = request;
   return [
-    ...[bucket, periodMs, reserve, leaseMs, processId, want, firstPermitNumber, urgency, backlog],
+    bucket,
+    periodMs,
+    reserve,
+    leaseMs,
+    processId,
+    want,
+    firstPermitNumber,
+    urgency,
+    backlog,
     ...observations.map((seen) => written(seen, nowMs)),
   ];
 }

@@ -184,7 +184,8 @@ describe.concurrent("rotations", () => {
     expect(handed).toMatch(/^[0-9a-f]{64}$/);
     const resumed = await harness.json<Report>(["credentials", "rotate", "mqtt"]);
     expect([resumed.code, resumed.document.state, resumed.stderr]).toEqual([
-      ...[0, "done"],
+      0,
+      "done",
       expect.stringContaining("Resuming the rotation of "),
     ]);
     expect(setsOf(harness)).toEqual([[resumed.document.credentialsId, handed]]);

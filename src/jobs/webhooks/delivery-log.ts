@@ -100,7 +100,12 @@ export class DeliveryLog {
       this.#keys.events(),
     ];
     return (await beginScript.run(this.#redis, keys, [
-      ...[this.#bounds.most, placeOf(event.id), oldest, this.#most, this.#keptMs, nowMs],
+      this.#bounds.most,
+      placeOf(event.id),
+      oldest,
+      this.#most,
+      this.#keptMs,
+      nowMs,
       ...storedRecord(newDelivery(webhook, event, nowMs)),
     ])) as "pending" | "over" | "stopped";
   }

@@ -60,8 +60,16 @@ export async function startRedis(
 ): Promise<RedisOnPort> {
   const running = await startServerProgram(harness, [
     ...args,
-    ...["--bind", "127.0.0.1", "--dir", folder],
-    ...["--appendonly", "yes", "--save", "", "--maxmemory-policy", "noeviction"],
+    "--bind",
+    "127.0.0.1",
+    "--dir",
+    folder,
+    "--appendonly",
+    "yes",
+    "--save",
+    "",
+    "--maxmemory-policy",
+    "noeviction",
   ]);
   await running.said(/Ready to accept connections/, "stdout");
   return {

@@ -93,7 +93,9 @@ export async function redisWithSentinels(harness: Harness, options: SentinelOpti
     await mkdir(folder);
     const lines = [
       connection.tls === undefined ? `port ${port}` : `port 0\ntls-port ${port}`,
-      ...["bind 127.0.0.1", `dir ${folder}`, ...sentinelLines],
+      "bind 127.0.0.1",
+      `dir ${folder}`,
+      ...sentinelLines,
       `sentinel monitor ${primaryName} 127.0.0.1 ${primary.port} 2`,
       `sentinel down-after-milliseconds ${primaryName} ${downAfterMs}`,
       `sentinel failover-timeout ${primaryName} 5000`,

@@ -97,7 +97,7 @@ describe("the list of deliveries", () => {
     await harness.begin(...events);
     const wanted = events
       .toReversed()
-      .flatMap(({ id, profile }) => [...(profile === "plant" ? [`plant.${id}`] : []), ...[`ops.${id}`, `chat.${id}`]]);
+      .flatMap(({ id, profile }) => [...(profile === "plant" ? [`plant.${id}`] : []), `ops.${id}`, `chat.${id}`]);
     for (const limit of [1, 2, 7, 100]) {
       const seen: string[] = [];
       let cursor: string | undefined;
