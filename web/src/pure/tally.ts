@@ -2,13 +2,13 @@
 import { type Outcome, type RunReport, type RunState, type Tally, outcomes } from "./shapes.ts";
 
 export const outcomeWords: Readonly<Record<Outcome, string>> = {
-  done: "done",
+  done: "accepted by the platform",
   skipped: "already as requested",
-  rejected: "will never work as they are",
-  failed: "given up after every try",
+  rejected: "refused: fix them before a retry",
+  failed: "no usable response after all attempts",
   unknown: "sent once, response lost; may be done",
-  cancelled: "not done, the run was stopped",
-  pending: "still to do",
+  cancelled: "not sent: the run was stopped",
+  pending: "not processed yet",
 };
 
 export function settledRows(counts: Tally): number {

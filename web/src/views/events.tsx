@@ -32,6 +32,7 @@ export function Events(): JSX.Element {
   const [isPaused, setPaused] = useState(false);
   const feed = useFeed(choice, isPaused);
   const entries = groupedEvents(feed.events);
+  const isKnown = feed.isRead && feed.problem === undefined;
   return (
     <View
       title="Events"
@@ -44,13 +45,13 @@ export function Events(): JSX.Element {
     >
       <EventFilters choice={choice} people={feed.people} />
       <ProblemNotice problem={feed.problem} what="The events could not be read" />
-      <section class="panel" aria-label="Event feed">
+      <section class="panel" aria-label="Event feed" hidden={feed.problem !== undefined && entries.length === 0}>
         {!feed.isRead && <Waiting what="the events" />}
-        {feed.isRead && entries.length === 0 && (
+        {isKnown && entries.length === 0 && (
           <Empty command="simfleet events tail">{choice.kinds.length === 0 ? text.empty : text.noneMatch}</Empty>
         )}
         {entries.length > 0 && <EventTable entries={entries} />}
-        {choice.kinds.length === 0 && feed.isRead && <p class="quiet more">{text.noise}</p>}
+        {choice.kinds.length === 0 && isKnown && <p class="quiet more">{text.noise}</p>}
         {feed.older !== undefined && (
           <div class="more">
             <Button isSmall onPress={feed.older}>
