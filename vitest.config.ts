@@ -37,7 +37,7 @@ const shared = {
 /** Tests without processes or Redis. They share workers, since starting one takes longer than most of these files. */
 const unit = ["test/unit/**/*.test.ts", "test/docs/**/*.test.ts"];
 /** They look for live secrets, of which other files may leave some in memory. */
-const alone = ["test/unit/**/scrub*.test.ts", "test/unit/cli/output.test.ts"];
+const alone = ["test/unit/**/scrub*.test.ts", "test/unit/cli/output.test.ts", "test/unit/runs/end-of-run.test.ts"];
 
 export default defineConfig({
   test: {

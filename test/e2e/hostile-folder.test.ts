@@ -10,7 +10,7 @@ import { dumpOf } from "./support/canary.ts";
 import { CliHarness } from "./support/cli-harness.ts";
 
 const marker = "MARKER-0815";
-const attackMs = seeds(2_000, 10_000);
+const attackMs = seeds(4_000, 10_000);
 const attacker = fileURLToPath(new URL("./support/exchange-files.ts", import.meta.url));
 
 test(`files swapped with links for ${attackMs / 1_000} seconds reveal nothing of the link targets`, async () => {

@@ -50,7 +50,7 @@ describe.concurrent("commands on a terminal", () => {
     const before = harness.changes;
     const questions = [
       ["retry", "Send 2 rows of"],
-      ["undo --no-sync", "Restore the previous state of 2 SIMs?"],
+      ["undo --no-sync", "No SIM would be restored: 2 rows stay as they are. Start the run to see why?"],
     ] as const;
     for (const [command, question] of questions) {
       const { code, stdout } = await onTerminal(harness, `simfleet runs ${command} ${runId}`, "n\n").ended;

@@ -81,6 +81,10 @@ function confirming(plan: FollowUpPlan): Confirming {
 }
 
 export function undoQuestion({ calls, total }: Pick<FollowUpPlan, "calls" | "total">): string {
+  if (calls === 0) {
+    const rows = total === 1 ? "1 row stays as it is" : `${grouped(total)} rows stay as they are`;
+    return `No SIM would be restored: ${rows}. Start the run to see why?`;
+  }
   const question = `Restore the previous state of ${grouped(calls)} ${calls === 1 ? "SIM" : "SIMs"}?`;
   const others = total - calls;
   const left = others === 1 ? "1 other row stays as it is" : `${grouped(others)} other rows stay as they are`;
