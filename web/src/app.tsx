@@ -9,20 +9,20 @@ import { profile, session } from "./session.ts";
 import { ShortcutList } from "./shortcuts.tsx";
 import { Side } from "./side.tsx";
 import { Audit } from "./views/audit.tsx";
-import { Credentials } from "./views/credentials.tsx";
+import { Credentials } from "./views/credentials/credentials.tsx";
 import { Events } from "./views/events.tsx";
 import { Explorer } from "./views/explorer/explorer.tsx";
 import { Fleet } from "./views/fleet.tsx";
-import { Freezes } from "./views/freezes.tsx";
-import { FrozenNotice } from "./views/frozen.tsx";
+import { Freezes } from "./views/unattended/freezes.tsx";
+import { FrozenNotice } from "./views/unattended/frozen.tsx";
 import { Missing } from "./views/missing.tsx";
-import { NewRun } from "./views/new-run.tsx";
+import { NewRun } from "./views/new-run/new-run.tsx";
 import { Overview } from "./views/overview.tsx";
 import { Quota } from "./views/quota.tsx";
-import { RunView } from "./views/run.tsx";
-import { Runs } from "./views/runs.tsx";
-import { Schedules } from "./views/schedules.tsx";
-import { SimView } from "./views/sim.tsx";
+import { RunView } from "./views/runs/run.tsx";
+import { Runs } from "./views/runs/runs.tsx";
+import { Schedules } from "./views/unattended/schedules.tsx";
+import { SimView } from "./views/sims/sim.tsx";
 import { SignIn } from "./views/sign-in.tsx";
 
 export function App(): JSX.Element {

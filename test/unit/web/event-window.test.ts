@@ -1,5 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { compareIds, emptyWindow, paused, resumed, runOf, withEvents } from "../../../web/src/pure/event-window.ts";
+import {
+  compareIds,
+  emptyWindow,
+  paused,
+  resumed,
+  runOf,
+  withEvents,
+} from "../../../web/src/pure/events/event-window.ts";
 
 const event = (id: string) => ({ id, type: "sync.completed" as const, at: "", profile: "default", fields: {} });
 const ids = (events: readonly { id: string }[]): string[] => events.map(({ id }) => id);

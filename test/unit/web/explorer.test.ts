@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { fieldOf, filterOfShown, filterOfSims, nextSort, shownOf } from "../../../web/src/pure/explorer.ts";
-import { drawnRows, isNearEnd } from "../../../web/src/pure/virtual.ts";
+import { fieldOf, filterOfShown, filterOfSims, nextSort, shownOf } from "../../../web/src/pure/sims/explorer.ts";
+import { drawnRows, isNearEnd } from "../../../web/src/pure/sims/virtual.ts";
 
 describe("the SIM explorer", () => {
   it("the explorer takes the whole filter into a run, or the selected SIMs as long as a filter has room for them", () => {

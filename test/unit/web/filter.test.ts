@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseFilter } from "#fleet/filter.ts";
-import { type Condition, conditionFrom, conditionsOf, equals, textOf } from "../../../web/src/pure/filter.ts";
+import { type Condition, conditionFrom, conditionsOf, equals, textOf } from "../../../web/src/pure/sims/filter.ts";
 
 describe("filters written by the dashboard", () => {
   it.each([

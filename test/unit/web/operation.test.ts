@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { setSpeedClass, type SimOperation } from "#fleet/sim-operation/sim-operation.ts";
 import { orderQuery } from "#jobs/runs/order-query.ts";
 import { reportOfOperation } from "#jobs/operations/report.ts";
-import * as operation from "../../../web/src/pure/operation.ts";
-import { operationQuery } from "../../../web/src/pure/plan-options.ts";
+import * as operation from "../../../web/src/pure/runs/operation.ts";
+import { operationQuery } from "../../../web/src/pure/runs/plan-options.ts";
 
 const described: SimOperation = {
   ...setSpeedClass,

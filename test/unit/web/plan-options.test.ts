@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { emptyForm, faultsOf, queryOf } from "../../../web/src/pure/plan-options.ts";
+import { emptyForm, faultsOf, queryOf } from "../../../web/src/pure/runs/plan-options.ts";
 import { orderQuery } from "#jobs/runs/order-query.ts";
 
 const full = {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { bucketOf } from "../../../web/src/pure/bucket.ts";
-import { Rate } from "../../../web/src/pure/rate.ts";
+import { Rate } from "../../../web/src/pure/runs/rate.ts";
 import { isInProgress, stepsOf } from "../../../web/src/pure/rotation-steps.ts";
 import type { RotationReport } from "../../../web/src/pure/shapes.ts";
-import { actionsFor, segmentsOf, settledRows } from "../../../web/src/pure/tally.ts";
+import { actionsFor, segmentsOf, settledRows } from "../../../web/src/pure/runs/tally.ts";
 import { runStates } from "../../../src/fleet/run.ts";
 import { rotationStates } from "../../../src/jobs/credentials/record.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { comparedFields, instantOf, leavesOf, otherFields } from "../../../web/src/pure/sim.ts";
+import { comparedFields, instantOf, leavesOf, otherFields } from "../../../web/src/pure/sims/sim.ts";
 
 const stored = leavesOf({
   simId: "a",

@@ -2,7 +2,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { grouped, percent } from "../pure/format.ts";
 import type { Tally } from "../pure/shapes.ts";
-import { outcomeWords, segmentsOf, settledRows } from "../pure/tally.ts";
+import { outcomeWords, segmentsOf, settledRows } from "../pure/runs/tally.ts";
 
 export function OutcomeBar({ counts, isSlim = false }: { counts: Tally; isSlim?: boolean }): JSX.Element {
   const settled = settledRows(counts);

@@ -5,7 +5,7 @@ import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { grouped } from "../pure/format.ts";
-import { isSameCount } from "../pure/operation.ts";
+import { isSameCount } from "../pure/runs/operation.ts";
 import { Button } from "./button.tsx";
 import { TextField } from "./field.tsx";
 

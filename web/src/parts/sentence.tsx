@@ -1,6 +1,6 @@
 /** An event as a sentence, in which what it names is a link. */
 import type { JSX } from "preact";
-import { sentenceOf } from "../pure/sentences.ts";
+import { sentenceOf } from "../pure/events/sentences.ts";
 import type { FleetEvent } from "../pure/shapes.ts";
 import { Ref, SimLink } from "./ref.tsx";
 import { At } from "./time.tsx";

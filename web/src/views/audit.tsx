@@ -12,7 +12,7 @@ import { Table } from "../parts/table.tsx";
 import { Ago } from "../parts/time.tsx";
 import { View } from "../parts/view.tsx";
 import { place, replacePlace } from "../place.ts";
-import { spanOf } from "../pure/event-choice.ts";
+import { spanOf } from "../pure/events/event-choice.ts";
 import { hrefOf } from "../pure/route.ts";
 import type { AuditEntry } from "../pure/shapes.ts";
 import { refusal } from "../session.ts";

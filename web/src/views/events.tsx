@@ -13,17 +13,24 @@ import { Table } from "../parts/table.tsx";
 import { Ago } from "../parts/time.tsx";
 import { View } from "../parts/view.tsx";
 import { place, replacePlace } from "../place.ts";
-import { emptyWindow, paused, resumed, runOf, withEvents } from "../pure/event-window.ts";
-import { type EventChoice, choiceOf, eventQuery, hasPlaceIn, kindNames, queryOfChoice } from "../pure/event-choice.ts";
+import { emptyWindow, paused, resumed, runOf, withEvents } from "../pure/events/event-window.ts";
+import {
+  type EventChoice,
+  choiceOf,
+  eventQuery,
+  hasPlaceIn,
+  kindNames,
+  queryOfChoice,
+} from "../pure/events/event-choice.ts";
 import { counted } from "../pure/format.ts";
 import { type Problem, problemFrom } from "../pure/problem.ts";
 import { hrefOf } from "../pure/route.ts";
-import { type Entry, groupedEvents } from "../pure/sentences.ts";
+import { type Entry, groupedEvents } from "../pure/events/sentences.ts";
 import type { FleetEvent } from "../pure/shapes.ts";
 import { session } from "../session.ts";
 import { connection, onEvents } from "../stream.ts";
 import { eventKinds, eventsText as text } from "../strings/events.ts";
-import { Webhooks } from "./webhooks.tsx";
+import { Webhooks } from "./unattended/webhooks.tsx";
 
 const pageSize = 200;
 

@@ -13,11 +13,11 @@ import { Ago } from "../parts/time.tsx";
 import { View } from "../parts/view.tsx";
 import { goTo } from "../place.ts";
 import { counted, duration, grouped } from "../pure/format.ts";
-import { equals } from "../pure/filter.ts";
+import { equals } from "../pure/sims/filter.ts";
 import { hrefOf } from "../pure/route.ts";
 import type { FleetPoint, FleetReport, SyncReport } from "../pure/shapes.ts";
 import { profile, profileReport, refusal, session } from "../session.ts";
-import { OutsideChanges } from "./changes.tsx";
+import { OutsideChanges } from "./sims/changes.tsx";
 
 export function Fleet(): JSX.Element {
   const fleet = useLive<FleetReport>(addressOf("/v1/fleet", { profile: profile.value }), {

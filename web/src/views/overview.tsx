@@ -22,7 +22,7 @@ import type {
   ScheduleReport,
   WebhookReport,
 } from "../pure/shapes.ts";
-import { settledRows } from "../pure/tally.ts";
+import { settledRows } from "../pure/runs/tally.ts";
 import { profile } from "../session.ts";
 import { failureTypes } from "../strings/events.ts";
 import { overviewText as text } from "../strings/overview.ts";

@@ -8,7 +8,7 @@ import { Empty, ProblemNotice, Waiting } from "../../parts/notice.tsx";
 import { usePages } from "../../parts/pages.tsx";
 import { View } from "../../parts/view.tsx";
 import { place, replacePlace } from "../../place.ts";
-import * as explorer from "../../pure/explorer.ts";
+import * as explorer from "../../pure/sims/explorer.ts";
 import { hrefOf } from "../../pure/route.ts";
 import type { SimDocument, SimField } from "../../pure/shapes.ts";
 import { profile, profileReport } from "../../session.ts";

@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { Button } from "../../parts/button.tsx";
 import { SelectField, TextField } from "../../parts/field.tsx";
 import { Icon } from "../../parts/icon.tsx";
-import { type Operator, conditionFrom, conditionsOf, operators, textOf } from "../../pure/filter.ts";
+import { type Operator, conditionFrom, conditionsOf, operators, textOf } from "../../pure/sims/filter.ts";
 import type { SimField } from "../../pure/shapes.ts";
 import { simsText as text } from "../../strings/sims.ts";
 

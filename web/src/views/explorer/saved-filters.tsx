@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { Button } from "../../parts/button.tsx";
 import { DropDown } from "../../parts/drop-down.tsx";
 import { TextField, Tick } from "../../parts/field.tsx";
-import { type Shown, queryOfShown } from "../../pure/explorer.ts";
+import { type Shown, queryOfShown } from "../../pure/sims/explorer.ts";
 import { hrefOf } from "../../pure/route.ts";
 import { useStored } from "../../stored.ts";
 import { simsText as text } from "../../strings/sims.ts";

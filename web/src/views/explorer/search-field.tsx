@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { addressOf } from "../../ask.ts";
 import { type Live, useLive } from "../../live.ts";
-import { type Shown, queryOfShown } from "../../pure/explorer.ts";
+import { type Shown, queryOfShown } from "../../pure/sims/explorer.ts";
 import type { SimCount } from "../../pure/shapes.ts";
 import { profile } from "../../session.ts";
 import { simsText as text } from "../../strings/sims.ts";

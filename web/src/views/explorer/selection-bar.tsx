@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { Button } from "../../parts/button.tsx";
 import { say } from "../../parts/toasts.tsx";
 import { goTo } from "../../place.ts";
-import * as explorer from "../../pure/explorer.ts";
+import * as explorer from "../../pure/sims/explorer.ts";
 import { hrefOf } from "../../pure/route.ts";
 import { simsText as text } from "../../strings/sims.ts";
 

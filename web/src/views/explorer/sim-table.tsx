@@ -6,11 +6,11 @@ import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { SimLink } from "../../parts/ref.tsx";
 import { Ago } from "../../parts/time.tsx";
-import { fieldOf, recordFields } from "../../pure/explorer.ts";
+import { fieldOf, recordFields } from "../../pure/sims/explorer.ts";
 import type { SimDocument } from "../../pure/shapes.ts";
-import { drawnRows, isNearEnd } from "../../pure/virtual.ts";
+import { drawnRows, isNearEnd } from "../../pure/sims/virtual.ts";
 import { simsText as text } from "../../strings/sims.ts";
-import { Value } from "../sim-fields.tsx";
+import { Value } from "../sims/sim-fields.tsx";
 
 interface SimTableProps {
   readonly sims: readonly SimDocument[];

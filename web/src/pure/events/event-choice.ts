@@ -1,0 +1,64 @@
+/** Which events the page shows: kinds, a person, a day, a profile; as part of the address, and as a request. */
+import { eventKinds } from "../../strings/events.ts";
+import { kindOf, typesOf } from "./sentences.ts";
+import type { FleetEvent } from "../shapes.ts";
+
+export interface EventChoice {
+  /** None: every kind but the changes of single SIMs. */
+  readonly kinds: readonly string[];
+  /** `token:anna`; empty for everyone. */
+  readonly by: string;
+  /** A local day, `2026-11-22`; empty for any. */
+  readonly day: string;
+  readonly profile: string;
+}
+
+/** Two kinds have the same name: a freeze, and its end. */
+export const kindNames = Object.keys(eventKinds).filter((kind) => kind !== "changes");
+
+export function choiceOf({
+  type = "",
+  by = "",
+  day = "",
+  profile = "",
+}: Readonly<Record<string, string>>): EventChoice {
+  const kinds = type.split(",").filter((kind) => kindNames.includes(kind));
+  return { kinds, by, day: /^\d{4}-\d\d-\d\d$/.test(day) ? day : "", profile };
+}
+
+export function queryOfChoice({ kinds, by, day, profile }: EventChoice): Record<string, string> {
+  return { type: kinds.join(","), by, day, profile };
+}
+
+/** With the kind that shares its name. */
+function shownKinds({ kinds }: EventChoice): readonly string[] {
+  const all = kinds.length === 0 ? kindNames.filter((kind) => kind !== "sim") : kinds;
+  return all.includes("freeze") ? [...all, "changes"] : all;
+}
+
+/** The query of `GET /v1/events`. */
+export function eventQuery(choice: EventChoice): URLSearchParams {
+  const query = new URLSearchParams(typesOf(shownKinds(choice)).map((type) => ["type", type]));
+  const [since, until] = spanOf(choice.day) ?? [];
+  const given = { by: choice.by, profile: choice.profile, since, until };
+  for (const [name, value] of Object.entries(given)) if (value !== undefined && value !== "") query.set(name, value);
+  return query;
+}
+
+/** Whether a new event belongs into the list. */
+export function hasPlaceIn(choice: EventChoice, { type, at, profile, fields }: FleetEvent): boolean {
+  const [since, until] = spanOf(choice.day) ?? [];
+  if (!shownKinds(choice).includes(kindOf(type)) || (choice.by !== "" && fields.by !== choice.by)) return false;
+  if (choice.profile !== "" && profile !== "" && profile !== choice.profile) return false;
+  return (since === undefined || at >= since) && (until === undefined || at < until);
+}
+
+/** First instant of a local day and of the next one. */
+export function spanOf(day: string): [since: string, until: string] | undefined {
+  if (day === "") return undefined;
+  const first = new Date(`${day}T00:00:00`);
+  if (Number.isNaN(first.getTime())) return undefined;
+  const next = new Date(first);
+  next.setDate(first.getDate() + 1);
+  return [first.toISOString(), next.toISOString()];
+}

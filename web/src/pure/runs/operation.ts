@@ -1,0 +1,103 @@
+/** SIM operations as a form shows them: which inputs need a value, what is wrong with one, and what to know beforehand. */
+import { counted } from "../format.ts";
+import type { OperationReport, PlanReport } from "../shapes.ts";
+
+export const setSpeedClass = "set-speed-class";
+
+/** Values for all rows, by input, as they were typed. */
+export type InputTexts = Readonly<Record<string, string>>;
+
+export type SourceKind = "file" | "filter";
+
+type Input = OperationReport["inputs"][number];
+
+/**
+ * The inputs that get a field of the form. With a file, a secret comes from a column alone: values for all rows are sent
+ * in the address, which a secret must not be.
+ */
+export function fieldsFor({ inputs }: OperationReport, kind: SourceKind): readonly Input[] {
+  return inputs.filter(({ secret }) => kind === "filter" || !secret);
+}
+
+/** What the request sends: the values of this operation's fields, without empty ones. */
+export function setOf(operation: OperationReport, kind: SourceKind, texts: InputTexts): Record<string, string> {
+  const given = fieldsFor(operation, kind)
+    .map(({ name, type }) => [name, canonical(type, (texts[name] ?? "").trim())] as const)
+    .filter(([, text]) => text !== "");
+  return Object.fromEntries(given);
+}
+
+/** Validation errors by input. The server knows the rest of the rules. */
+export function inputFaults(operation: OperationReport, kind: SourceKind, texts: InputTexts): Record<string, string> {
+  const set = setOf(operation, kind, texts);
+  const found = fieldsFor(operation, kind)
+    .map(({ name, type, maxLength }) => [name, faultOf({ type, maxLength }, set[name])] as const)
+    .filter((pair): pair is readonly [string, string] => pair[1] !== undefined);
+  return Object.fromEntries(found);
+}
+
+function faultOf({ type, maxLength }: Pick<Input, "type" | "maxLength">, text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  if (type === "integer" && !/^-?\d+$/.test(text)) return "A whole number, such as 10.";
+  if (maxLength !== undefined && text.length > maxLength) return `At most ${maxLength} characters; now ${text.length}.`;
+  return undefined;
+}
+
+/** The time of a datetime field has no zone: it is local. */
+function canonical(type: Input["type"], text: string): string {
+  if (type !== "time" || text === "") return text;
+  const ms = Date.parse(text);
+  return Number.isNaN(ms) ? text : new Date(ms).toISOString();
+}
+
+/** Required inputs without a value, which the inventory does not supply. */
+export function missingInputs(operation: OperationReport, texts: InputTexts): string[] {
+  return operation.inputs
+    .filter(({ name, required, fromInventory }) => required && !fromInventory && (texts[name] ?? "").trim() === "")
+    .map(({ name }) => name);
+}
+
+/** The columns that a file needs beside the values that are given for all of its rows. */
+export function columnsFor(operation: OperationReport, texts: InputTexts): string[] {
+  return [operation.keyColumn, ...missingInputs(operation, texts)];
+}
+
+/** What to know before a run with this operation is started, the most serious first. */
+export function cautionsOf({ danger, costlyWhen, undo, repeat }: OperationReport): string[] {
+  return [
+    danger === "irreversible" ? "Irreversible: you confirm it with the number of SIMs." : "",
+    danger === "costly"
+      ? costlyWhen === null
+        ? "Every call costs money."
+        : `Calls cost money for SIMs with ${costlyWhen}.`
+      : "",
+    undo.length === 0 ? "It has no undo." : "",
+    repeat === "unsafe" ? "A call whose response is lost is not sent again; its outcome may stay unknown." : "",
+  ].filter((text) => text !== "");
+}
+
+/** What to know before a plan is started. */
+export function cautionsOfPlan(plan: Pick<PlanReport, "costly" | "irreversible" | "hasUndo">): string[] {
+  const { costly, irreversible, hasUndo } = plan;
+  return [
+    irreversible > 0 ? `The change of ${counted(irreversible, "SIM")} is irreversible.` : "",
+    costly > 0 ? `${counted(costly, "call costs", "calls cost")} money.` : "",
+    hasUndo ? "" : "This run cannot be undone.",
+  ].filter((text) => text !== "");
+}
+
+/** Whether the typed number is the count; separators do not matter. */
+export function isSameCount(typed: string, count: number): boolean {
+  return typed.replaceAll(/[\s,]/g, "") === String(count);
+}
+
+/**
+ * Whether a run with this operation can be undone. An undo that has two ways to restore a SIM cannot be undone itself.
+ * @param undone the operation of the run that this run undoes, if it is an undo
+ */
+export function canUndo(
+  operation: Pick<OperationReport, "undo"> | undefined,
+  undone?: Pick<OperationReport, "undo">,
+): boolean {
+  return operation !== undefined && operation.undo.length > 0 && (undone?.undo.length ?? 1) === 1;
+}

@@ -1,0 +1,36 @@
+/** The windows of a run as a chart shows them. */
+import type { BucketReport, RunSummary } from "../shapes.ts";
+
+type Window = RunSummary["windows"][number];
+
+/** With the empty windows in between, so that a pause is a gap. */
+export function filledWindows({ windows, windowSeconds }: RunSummary): Window[] {
+  const [first, last] = [windows[0], windows.at(-1)];
+  if (first === undefined || last === undefined) return [];
+  const byStart = new Map(windows.map((one) => [Date.parse(one.at), one]));
+  const [startMs, stepMs] = [Date.parse(first.at), windowSeconds * 1_000];
+  // A paused run may stand for days: beyond this, gaps are left out.
+  const count = Math.min(240, Math.round((Date.parse(last.at) - startMs) / stepMs) + 1);
+  if (count === 240) return [...windows];
+  return Array.from({ length: count }, (_, i) => {
+    const at = startMs + i * stepMs;
+    const none = { calls: 0, done: 0, skipped: 0, rejected: 0, failed: 0, unknown: 0 };
+    return byStart.get(at) ?? { at: new Date(at).toISOString(), ...none };
+  });
+}
+
+/** Calls per minute over the windows that had some. */
+export function callsPerMinute({ windows, windowSeconds }: RunSummary): number {
+  const busy = windows.filter(({ calls }) => calls > 0);
+  const calls = busy.reduce((sum, one) => sum + one.calls, 0);
+  return busy.length === 0 ? 0 : (calls * 60) / (busy.length * windowSeconds);
+}
+
+/** Calls that the quota allows in a window, which is a multiple of the quota's period; null if it is not known. */
+export function quotaPerWindow(
+  { windowSeconds }: Pick<RunSummary, "windowSeconds">,
+  bucket: Pick<BucketReport, "limit" | "periodSeconds"> | undefined,
+): number | null {
+  if (bucket === undefined || bucket.limit === null) return null;
+  return Math.round((bucket.limit * windowSeconds) / bucket.periodSeconds);
+}

@@ -1,0 +1,68 @@
+/** What the SIM explorer shows, as part of the address: filter, search, order, and which SIMs. */
+import { equals, textOf } from "./filter.ts";
+import type { SimDocument, SimField } from "../shapes.ts";
+
+export interface Shown {
+  readonly where: string;
+  readonly search: string;
+  /** A field, with `-` before it for the reverse order; empty: the last discovered SIM first. */
+  readonly sort: string;
+  readonly gone: boolean;
+}
+
+export function shownOf(query: Readonly<Record<string, string>>): Shown {
+  const { where = "", search = "", sort = "", gone } = query;
+  return { where, search, sort, gone: gone === "true" };
+}
+
+/** The same as the query of an address and of a request; empty parts are left out there. */
+export function queryOfShown({ where, search, sort, gone }: Shown): Record<string, string | undefined> {
+  return { where, search: search.trim(), sort, gone: gone ? "true" : undefined };
+}
+
+/** A filter for everything that is shown; a search has none. */
+export function filterOfShown({ where }: Shown, keyColumn: string): string {
+  return where === "" ? `${keyColumn} exists` : where;
+}
+
+/** A filter has at most so many characters. */
+const longestFilter = 4_000;
+
+/** A filter for these SIMs; undefined if they are too many for one. */
+export function filterOfSims(keys: readonly string[], keyColumn: string): string | undefined {
+  const [first = ""] = keys;
+  const text =
+    keys.length === 1 ? equals(keyColumn, first) : textOf([{ field: keyColumn, operator: "in", values: keys }]);
+  return text.length > longestFilter ? undefined : text;
+}
+
+/** What follows on a click on the header of a column. */
+export function nextSort(sort: string, field: string): string {
+  if (sort === field) return `-${field}`;
+  return sort === `-${field}` ? "" : field;
+}
+
+/** Facts about the record that are columns too. */
+export const recordFields = ["addedAt", "updatedAt", "updatedBy", "seenAt", "goneAt"] as const;
+
+export function columnsOf(fields: readonly SimField[]): string[] {
+  return [...fields.map(({ name }) => name), ...recordFields];
+}
+
+const usual = ["simId", "imsi", "speedClass", "status", "groupId", "updatedAt"];
+
+/** The columns to begin with: the usual ones that the fleet has, and its first tag. */
+export function firstColumns(fields: readonly SimField[]): string[] {
+  const all = columnsOf(fields);
+  const tag = fields.find(({ name, isSortable }) => isSortable && name.startsWith("tags."))?.name;
+  return all.filter((name) => usual.includes(name) || name === tag);
+}
+
+/** A field of a SIM, `tags.site` for a member. */
+export function fieldOf(sim: SimDocument, name: string): unknown {
+  if (name in sim) return sim[name];
+  const at = name.indexOf(".");
+  if (at < 0) return undefined;
+  const object = sim[name.slice(0, at)];
+  return typeof object === "object" && object !== null ? fieldOf(object as SimDocument, name.slice(at + 1)) : undefined;
+}

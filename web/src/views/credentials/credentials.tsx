@@ -1,0 +1,19 @@
+/**
+ * The credentials of an account: AuthKeys, Credential Sets, and the status of each rotation. Secret values are never
+ * shown.
+ */
+import type { JSX } from "preact";
+import { View } from "../../parts/view.tsx";
+import { AuthKeys } from "./auth-keys.tsx";
+import { CredentialSets } from "./credential-sets.tsx";
+import { Rotations } from "./rotations.tsx";
+
+export function Credentials(): JSX.Element {
+  return (
+    <View title="Credentials" says="Credential Sets and AuthKeys, their age and use. Secrets are never shown.">
+      <Rotations />
+      <AuthKeys />
+      <CredentialSets />
+    </View>
+  );
+}

@@ -1,0 +1,152 @@
+/** A new run: an operation, a file or a filter, options, the plan, and the start. Nothing changes before the start. */
+import type { JSX } from "preact";
+import { useRef, useState } from "preact/hooks";
+import { ask } from "../../ask.ts";
+import { Button } from "../../parts/button.tsx";
+import { Panel, ProblemNotice, Waiting } from "../../parts/notice.tsx";
+import { View } from "../../parts/view.tsx";
+import { inputFaults, missingInputs, setOf } from "../../pure/runs/operation.ts";
+import { type PlanForm, emptyForm, faultsOf, operationQuery, queryOf } from "../../pure/runs/plan-options.ts";
+import { type Problem, problemFrom } from "../../pure/problem.ts";
+import type { OperationReport, PlanReport } from "../../pure/shapes.ts";
+import { profile, refusal } from "../../session.ts";
+import { ExampleFile, InputFields, OperationChoice, columnsText } from "./operation-fields.tsx";
+import { useOperations } from "./operations.ts";
+import { PlanResult } from "./plan-result.tsx";
+import { RunSource, type Source } from "./run-source.tsx";
+import { RunOptions } from "./run-options.tsx";
+
+/** @param where initial filter, from a link on another view */
+export function NewRun({ where }: { where: string }): JSX.Element {
+  const { value, problem } = useOperations(profile.value);
+  return (
+    <View title="New run" says="Preview the changes first. Nothing is sent to the platform until you start the run.">
+      <ProblemNotice problem={problem} what="The operations could not be read" />
+      {value === undefined && problem === undefined && <Waiting what="the operations" />}
+      {value !== undefined && <Order where={where} operations={value.operations} />}
+    </View>
+  );
+}
+
+interface Made {
+  readonly plan: PlanReport;
+  /** What the plan was made from; if that has changed since, the plan is stale. */
+  readonly of: string;
+}
+
+interface OrderProps {
+  readonly where: string;
+  readonly operations: readonly OperationReport[];
+}
+
+function Order({ where: whereAtFirst, operations }: OrderProps): JSX.Element | null {
+  const kindAtFirst = whereAtFirst === "" ? "file" : "filter";
+  const [source, setSource] = useState<Source>({ kind: kindAtFirst, file: undefined, where: whereAtFirst });
+  const [form, setForm] = useState<PlanForm>(emptyForm);
+  const { made, problem, isBusy, make } = usePlanning();
+  const result = useRef<HTMLDivElement>(null);
+  const operation = operations.find(({ name }) => name === form.operation) ?? operations[0];
+  if (operation === undefined) return null;
+
+  const { kind, file, where } = source;
+  const asked = JSON.stringify([kind, kind === "file" ? [file?.name, file?.size, file?.lastModified] : where, form]);
+  const off = refusal("operator") ?? lackOf(source, operation, form);
+
+  const makePlan = async (): Promise<void> => {
+    if (off !== undefined || isBusy) return;
+    await make({ operation, form, source: kind === "file" ? file : where.trim() }, asked);
+    result.current?.focus();
+  };
+
+  return (
+    <>
+      <form
+        class="panel form"
+        aria-label="Run settings"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void makePlan();
+        }}
+      >
+        <OperationChoice {...{ operations, operation }} onOperation={(name) => setForm({ ...form, operation: name })} />
+        <RunSource {...{ source, onSource: setSource }} columns={columnsText(operation, form.texts)} />
+        {source.kind === "file" && <ExampleFile operation={operation} />}
+        <InputFields {...{ operation, kind }} texts={form.texts} onTexts={(texts) => setForm({ ...form, texts })} />
+        <RunOptions form={form} faults={faultsOf(form)} onForm={setForm} />
+        <div class="actions">
+          <Button kind={made?.of === asked ? undefined : "main"} type="submit" isBusy={isBusy} refusal={off}>
+            {isBusy ? "Reading …" : made === undefined ? "Preview" : "Update plan"}
+          </Button>
+          {off !== undefined && <span class="hint">{off}</span>}
+        </div>
+      </form>
+      <div ref={result} tabIndex={-1} class="plan-place" aria-live="polite">
+        <ProblemNotice problem={problem} what="The plan failed" />
+        {made !== undefined && (
+          <Panel title="Plan" hint={`${made.plan.operation} · ${made.plan.file ?? made.plan.where ?? ""}`}>
+            <PlanResult key={made.plan.planId} plan={made.plan} form={form} isStale={made.of !== asked} />
+          </Panel>
+        )}
+      </div>
+    </>
+  );
+}
+
+interface Planning {
+  readonly made: Made | undefined;
+  /** Why the last plan failed. */
+  readonly problem: Problem | undefined;
+  readonly isBusy: boolean;
+  /** @param of what it is made from, as text */
+  readonly make: (order: PlanOrder, of: string) => Promise<void>;
+}
+
+function usePlanning(): Planning {
+  const [made, setMade] = useState<Made | undefined>();
+  const [problem, setProblem] = useState<Problem | undefined>();
+  const [isBusy, setBusy] = useState(false);
+  const make: Planning["make"] = async (order, of) => {
+    setBusy(true);
+    setProblem(undefined);
+    try {
+      setMade({ plan: await planOf(order), of });
+    } catch (thrown) {
+      setMade(undefined);
+      setProblem(problemFrom(thrown));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return { made, problem, isBusy, make };
+}
+
+interface PlanOrder {
+  readonly operation: OperationReport;
+  readonly form: PlanForm;
+  /** A file, or a filter. */
+  readonly source: File | string | undefined;
+}
+
+/** @throws Problem */
+function planOf({ operation, form, source }: PlanOrder): Promise<PlanReport> {
+  const query = queryOf(form, profile.value);
+  if (source instanceof File) {
+    // As a form, so that the file name is sent: it is the run's default name.
+    const body = new FormData();
+    body.append("file", source);
+    const more = operationQuery(operation.name, setOf(operation, "file", form.texts));
+    return ask("/v1/plans", { method: "POST", query: { ...query, ...more }, body });
+  }
+  const body = { where: source, operation: operation.name, set: setOf(operation, "filter", form.texts) };
+  return ask("/v1/plans", { method: "POST", query, body });
+}
+
+/** What keeps a plan from being made. */
+function lackOf({ kind, file, where }: Source, operation: OperationReport, form: PlanForm): string | undefined {
+  if (kind === "file" && file === undefined) return "Choose a file first.";
+  if (kind === "filter" && where.trim() === "") return "Enter a filter first.";
+  const missing = kind === "file" ? [] : missingInputs(operation, form.texts);
+  if (missing.length > 0) return `Enter a value for ${missing.join(", ")}.`;
+  const faults = { ...faultsOf(form), ...inputFaults(operation, kind, form.texts) };
+  return Object.keys(faults).length > 0 ? "Fix the highlighted fields." : undefined;
+}

@@ -1,0 +1,142 @@
+/** The operation of a run: its choice, what to know about it, and a field for each of its inputs. */
+import type { JSX } from "preact";
+import { saveFile } from "../../ask.ts";
+import { Button } from "../../parts/button.tsx";
+import { SelectField, TextField } from "../../parts/field.tsx";
+import { Icon } from "../../parts/icon.tsx";
+import { Notice } from "../../parts/notice.tsx";
+import {
+  type InputTexts,
+  type SourceKind,
+  cautionsOf,
+  columnsFor,
+  fieldsFor,
+  inputFaults,
+  setSpeedClass,
+} from "../../pure/runs/operation.ts";
+import type { OperationReport } from "../../pure/shapes.ts";
+import { profileReport } from "../../session.ts";
+
+interface ChoiceProps {
+  readonly operations: readonly OperationReport[];
+  readonly operation: OperationReport;
+  readonly onOperation: (name: string) => void;
+}
+
+export function OperationChoice({ operations, operation, onOperation }: ChoiceProps): JSX.Element {
+  const cautions = cautionsOf(operation);
+  const { summary, requires, danger } = operation;
+  return (
+    <>
+      <div class="operation">
+        <SelectField
+          label="Operation"
+          value={operation.name}
+          options={operations.map(({ name }) => ({ value: name, text: name }))}
+          onValue={onOperation}
+          hint={`${summary}.${requires === null ? "" : ` Only SIMs with ${requires}.`}`}
+        />
+      </div>
+      {cautions.length > 0 && (
+        <Notice kind={danger === "normal" ? "plain" : danger === "costly" ? "warn" : "bad"}>
+          {cautions.map((text) => (
+            <span key={text}>{text}</span>
+          ))}
+        </Notice>
+      )}
+    </>
+  );
+}
+
+interface FieldsProps {
+  readonly operation: OperationReport;
+  readonly kind: SourceKind;
+  readonly texts: InputTexts;
+  readonly onTexts: (texts: InputTexts) => void;
+}
+
+export function InputFields({ operation, kind, texts, onTexts }: FieldsProps): JSX.Element | null {
+  const fields = fieldsFor(operation, kind);
+  const faults = inputFaults(operation, kind, texts);
+  if (fields.length === 0) return null;
+  return (
+    <fieldset class="form-row">
+      <legend class="only-heard">Values for all rows</legend>
+      {fields.map((field) => (
+        <InputField
+          key={field.name}
+          {...{ operation, field, kind }}
+          value={texts[field.name] ?? ""}
+          fault={faults[field.name]}
+          onValue={(value) => onTexts({ ...texts, [field.name]: value })}
+        />
+      ))}
+    </fieldset>
+  );
+}
+
+interface FieldProps extends Pick<FieldsProps, "operation" | "kind"> {
+  readonly field: OperationReport["inputs"][number];
+  readonly value: string;
+  readonly fault: string | undefined;
+  readonly onValue: (value: string) => void;
+}
+
+function InputField({ operation, field, kind, value, fault, onValue }: FieldProps): JSX.Element {
+  const { name, type, values, secret, fromInventory } = field;
+  const isRequired = kind === "filter" && field.required && !fromInventory;
+  const shared = { label: name, value, onValue, fault, isRequired, hint: hintOf(field, kind) };
+  const fixed = values ?? (type === "boolean" ? ["true", "false"] : undefined);
+  if (fixed !== undefined && type !== "list") {
+    const none = kind === "file" ? "from the file" : isRequired ? "choose one" : "none";
+    const options = [{ value: "", text: none }, ...fixed.map((one) => ({ value: one, text: one }))];
+    return <SelectField {...shared} options={options} />;
+  }
+  const suggestions =
+    operation.name === setSpeedClass && name === "speedClass" ? (profileReport.value?.speedClasses ?? []) : values;
+  return (
+    <TextField
+      {...shared}
+      type={secret ? "password" : type === "time" ? "datetime-local" : "text"}
+      autocomplete={secret ? "new-password" : "off"}
+      {...(suggestions === undefined ? {} : { suggestions })}
+    />
+  );
+}
+
+function hintOf({ type, rule, values, required, fromInventory }: FieldProps["field"], kind: SourceKind): string {
+  const from =
+    kind === "file"
+      ? "Instead of a column"
+      : fromInventory
+        ? "If not in the inventory"
+        : required
+          ? "Required"
+          : "Optional";
+  if (values !== undefined && type !== "list") return from;
+  return `${from}: ${type === "time" ? "local time" : rule}`;
+}
+
+/** The columns that a file needs: `the columns simId and groupId`. */
+export function columnsText(operation: OperationReport, texts: InputTexts): string {
+  const columns = columnsFor(operation, texts);
+  return `the ${columns.length === 1 ? "column" : "columns"} ${listed(columns)}`;
+}
+
+/** `a`, `a and b`, `a, b and c` */
+function listed(names: readonly string[]): string {
+  return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+}
+
+export function ExampleFile({ operation: { name, example, inputs } }: { operation: OperationReport }): JSX.Element {
+  const secrets = inputs.filter(({ secret }) => secret).map((field) => field.name);
+  return (
+    <div class="actions">
+      <Button isSmall onPress={() => saveFile(new Blob([example.join("\n")], { type: "text/csv" }), `${name}.csv`)}>
+        <Icon name="down" size={14} />
+        Example file
+      </Button>
+      {secrets.length > 0 && <span class="hint">Secret, so only as a column of the file: {listed(secrets)}</span>}
+    </div>
+  );
+}

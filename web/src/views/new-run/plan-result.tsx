@@ -1,0 +1,151 @@
+/**
+ * The result of a plan: verdicts, calls, duration, warnings, problems by line, rows; and the button that starts the
+ * run.
+ */
+import type { JSX } from "preact";
+import { ask } from "../../ask.ts";
+import { Figure } from "../../parts/bars.tsx";
+import { Button, useAction } from "../../parts/button.tsx";
+import { Notice } from "../../parts/notice.tsx";
+import { confirmed } from "../../parts/question.tsx";
+import { Table } from "../../parts/table.tsx";
+import { goTo } from "../../place.ts";
+import { counted, duration, grouped } from "../../pure/format.ts";
+import type { PlanForm } from "../../pure/runs/plan-options.ts";
+import { cautionsOfPlan } from "../../pure/runs/operation.ts";
+import { hrefOf } from "../../pure/route.ts";
+import type { PlanReport, RunReport } from "../../pure/shapes.ts";
+import { profile, refusal } from "../../session.ts";
+import { PlanRows } from "./plan-rows.tsx";
+
+interface ResultProps {
+  readonly plan: PlanReport;
+  readonly form: PlanForm;
+  /** Something was changed after the plan was made. */
+  readonly isStale: boolean;
+}
+
+export function PlanResult({ plan, form, isStale }: ResultProps): JSX.Element {
+  const { warnings, problems } = plan;
+  return (
+    <div class="form">
+      <Figures plan={plan} form={form} />
+      <Cautions plan={plan} />
+      {warnings.map((warning) => (
+        <Notice key={warning} kind="warn">
+          {warning}
+        </Notice>
+      ))}
+      {problems.length > 0 && (
+        <section aria-label="Problems">
+          <h3>{problemsTitle(plan)}</h3>
+          <Table
+            label="Problems in the file"
+            rows={problems}
+            keyOf={({ line, column }) => `${line} ${column}`}
+            columns={[
+              { label: "Line", kind: "number", cell: ({ line }) => grouped(line) },
+              { label: "Column", cell: ({ column }) => column },
+              { label: "Problem", cell: ({ message }) => message },
+            ]}
+          />
+        </section>
+      )}
+      <PlanRows plan={plan} />
+      <Start plan={plan} form={form} isStale={isStale} />
+    </div>
+  );
+}
+
+function Figures({ plan, form }: Omit<ResultProps, "isStale">): JSX.Element {
+  const { rows, verdicts, calls, estimateSeconds, problemsInAll } = plan;
+  return (
+    <dl class="figures">
+      <Figure name="Rows">{grouped(rows)}</Figure>
+      <Figure
+        name="To change"
+        note={verdicts.unknown > 0 ? `and ${grouped(verdicts.unknown)} not in the inventory` : undefined}
+      >
+        {grouped(verdicts.change)}
+      </Figure>
+      <Figure name="Unchanged" note={form.skipUnchanged ? "skipped, no call" : "will be sent anyway"}>
+        {grouped(verdicts.unchanged)}
+      </Figure>
+      <Figure name="Cannot be sent" note={refusedText(plan)}>
+        {grouped(problemsInAll)}
+      </Figure>
+      <Figure name="Calls">{grouped(calls)}</Figure>
+      <Figure name="Time" note={estimateSeconds === null ? "quota not known yet" : "at the current quota"}>
+        {estimateSeconds === null ? "unknown" : duration(estimateSeconds)}
+      </Figure>
+    </dl>
+  );
+}
+
+function refusedText({ verdicts }: PlanReport): string | undefined {
+  const parts = [
+    verdicts["not-allowed"] > 0 ? `${grouped(verdicts["not-allowed"])} not allowed` : "",
+    verdicts.conflict > 0 ? `${grouped(verdicts.conflict)} in conflict` : "",
+  ].filter((part) => part !== "");
+  return parts.length === 0 ? undefined : parts.join(", ");
+}
+
+/** What starting it costs, and what cannot be taken back. */
+function Cautions({ plan }: { plan: PlanReport }): JSX.Element | null {
+  const texts = cautionsOfPlan(plan);
+  if (texts.length === 0) return null;
+  return (
+    <Notice kind={plan.irreversible > 0 ? "bad" : "warn"}>
+      {texts.map((text) => (
+        <span key={text}>{text}</span>
+      ))}
+    </Notice>
+  );
+}
+
+function problemsTitle({ problems, problemsInAll }: PlanReport): string {
+  const all = `${counted(problemsInAll, "row")} cannot be sent`;
+  return problemsInAll > problems.length ? `${all}; the first ${grouped(problems.length)}` : all;
+}
+
+function Start({ plan, form, isStale }: ResultProps): JSX.Element {
+  const { isBusy, act } = useAction();
+  const { planId, rows, problemsInAll, irreversible } = plan;
+  const off =
+    refusal("operator") ??
+    (isStale ? "The settings changed: update the plan first." : undefined) ??
+    (problemsInAll > 0 && !form.partial
+      ? 'Fix the rows, or select "Skip invalid rows" and update the plan.'
+      : undefined) ??
+    (rows === problemsInAll ? "No row can be sent." : undefined);
+  const start = async (): Promise<string | undefined> => {
+    if (!(await isMeant(plan))) return undefined;
+    // A plan becomes one run, however often it is submitted.
+    const query = { planId, ...(irreversible > 0 ? { confirm: irreversible } : {}) };
+    const headers = { "idempotency-key": `dashboard-${planId}` };
+    const run = await ask<RunReport>("/v1/runs", { method: "POST", query, headers });
+    goTo(hrefOf("runs", run.runId));
+    return `Run ${run.runId} started.`;
+  };
+  return (
+    <div class="actions">
+      <Button kind="main" refusal={off} isBusy={isBusy} onPress={() => act(start)}>
+        {isBusy ? "Starting …" : "Start the run"}
+      </Button>
+      {off !== undefined && <span class="hint">{off}</span>}
+    </div>
+  );
+}
+
+function isMeant(plan: PlanReport): Promise<boolean> {
+  const { operation, calls, rows, problemsInAll, estimateSeconds, hasUndo, irreversible } = plan;
+  const time = estimateSeconds === null || estimateSeconds === 0 ? "" : `, about ${duration(estimateSeconds)}`;
+  const after = `You can pause it${hasUndo ? ", and undo it afterwards" : ""}.`;
+  return confirmed({
+    title: `Start ${operation} with ${counted(calls, "call")}?`,
+    text: `${counted(rows - problemsInAll, "row")} of the profile ${profile.value}${time}. ${[...cautionsOfPlan(plan), after].join(" ")}`,
+    yes: "Start the run",
+    isDangerous: irreversible > 0,
+    typed: irreversible > 0 ? irreversible : undefined,
+  });
+}

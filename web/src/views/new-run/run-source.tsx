@@ -1,0 +1,98 @@
+/** The SIMs of a run: those of a file that is dropped or chosen, or those that a filter selects. */
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { Choices, TextField } from "../../parts/field.tsx";
+import { Icon } from "../../parts/icon.tsx";
+import { fileSize } from "../../pure/format.ts";
+import type { SourceKind } from "../../pure/runs/operation.ts";
+
+/** Both are kept while the person changes between them. */
+export interface Source {
+  readonly kind: SourceKind;
+  readonly file: File | undefined;
+  readonly where: string;
+}
+
+interface SourceProps {
+  readonly source: Source;
+  readonly onSource: (source: Source) => void;
+  /** The columns that a file needs, such as `the columns simId and speedClass`. */
+  readonly columns: string;
+}
+
+export function RunSource({ source, onSource, columns }: SourceProps): JSX.Element {
+  return (
+    <>
+      <div>
+        <Choices<SourceKind>
+          label="Source of SIMs"
+          value={source.kind}
+          options={[
+            { value: "file", text: "A CSV file" },
+            { value: "filter", text: "A filter" },
+          ]}
+          onValue={(kind) => onSource({ ...source, kind })}
+        />
+      </div>
+      {source.kind === "file" ? (
+        <FileSource file={source.file} onFile={(file) => onSource({ ...source, file })} columns={columns} />
+      ) : (
+        <TextField
+          label="Filter"
+          value={source.where}
+          onValue={(where) => onSource({ ...source, where })}
+          placeholder="tags.site=berlin and speedClass!=s1.slow"
+          hint="Same syntax as simfleet sims list --where"
+        />
+      )}
+    </>
+  );
+}
+
+interface FileProps {
+  readonly file: File | undefined;
+  readonly onFile: (file: File) => void;
+  readonly columns: string;
+}
+
+function FileSource({ file, onFile, columns }: FileProps): JSX.Element {
+  const [isOver, setOver] = useState(false);
+  const take = (files: FileList | null | undefined): void => {
+    const [first] = files ?? [];
+    if (first !== undefined) onFile(first);
+  };
+  return (
+    <label
+      class={`drop ${isOver ? "is-over" : ""}`}
+      onDragOver={(event) => {
+        event.preventDefault();
+        setOver(true);
+      }}
+      onDragLeave={() => setOver(false)}
+      onDrop={(event) => {
+        event.preventDefault();
+        setOver(false);
+        take(event.dataTransfer?.files);
+      }}
+    >
+      <input
+        type="file"
+        accept=".csv,.tsv,.txt,text/csv"
+        aria-label="CSV file"
+        onChange={(event) => take(event.currentTarget.files)}
+      />
+      <Icon name="file" size={26} />
+      {file === undefined ? (
+        <>
+          <b>Drop a CSV file here, or choose one</b>
+          <span class="hint">With a header line and {columns}</span>
+        </>
+      ) : (
+        <>
+          <b>{file.name}</b>
+          <span class="hint">{fileSize(file.size)} · drop or choose another to replace it</span>
+        </>
+      )}
+    </label>
+  );
+}

@@ -1,0 +1,124 @@
+/** The course of a run: outcomes and calls per window against the quota, and the reasons of rows that are not done. */
+import type { JSX } from "preact";
+import { useLive } from "../../live.ts";
+import { Badge } from "../../parts/badge.tsx";
+import { Panel, ProblemNotice } from "../../parts/notice.tsx";
+import { Plot } from "../../parts/plot.tsx";
+import { Table } from "../../parts/table.tsx";
+import { replacePlace } from "../../place.ts";
+import { bucketOf } from "../../pure/bucket.ts";
+import { duration, grouped, percent } from "../../pure/format.ts";
+import { hrefOf } from "../../pure/route.ts";
+import { callsPerMinute, filledWindows, quotaPerWindow } from "../../pure/runs/run-course.ts";
+import type { BucketReport, RunReport, RunSummary } from "../../pure/shapes.ts";
+import { isOver } from "../../pure/runs/tally.ts";
+import { runText as text } from "../../strings/run.ts";
+
+/** @param group of the API whose quota its calls spend */
+export function RunCourse({ report, group }: { report: RunReport; group: string | undefined }): JSX.Element | null {
+  const { runId, state, profile, rowsRemovedAt } = report;
+  const address = rowsRemovedAt === undefined ? `/v1/runs/${encodeURIComponent(runId)}/summary` : undefined;
+  const { value, problem } = useLive<RunSummary>(address, { ms: isOver(state) ? 60_000 : 5_000, andOn: ["run."] });
+  const buckets = useLive<{ buckets: BucketReport[] }>("/v1/buckets", { ms: 60_000 });
+  if (rowsRemovedAt !== undefined) return null;
+  if (value === undefined) return <ProblemNotice problem={problem} />;
+  const bucket = bucketOf(buckets.value?.buckets ?? [], { profile, group });
+  return (
+    <>
+      <Timeline summary={value} bucket={bucket} />
+      {value.reasons.length > 0 && <Reasons summary={value} runId={runId} />}
+    </>
+  );
+}
+
+function Timeline({ summary, bucket }: { summary: RunSummary; bucket: BucketReport | undefined }): JSX.Element {
+  const windows = filledWindows(summary);
+  const window = duration(summary.windowSeconds);
+  const quota = quotaPerWindow(summary, bucket);
+  const most = Math.max(0, ...windows.map(({ calls }) => calls));
+  const times = windows.map(({ at }) => Date.parse(at) / 1_000);
+  const notDone = (one: (typeof windows)[number]): number => one.rejected + one.failed + one.unknown;
+  if (windows.length === 0) {
+    return (
+      <Panel title={text.timeline}>
+        <p class="quiet">{text.noWindows}</p>
+      </Panel>
+    );
+  }
+  const says = [
+    text.rate(Math.round(callsPerMinute(summary))),
+    ...(quota === null ? [] : [text.quotaUse(percent(Math.min(most, quota), quota))]),
+  ];
+  return (
+    <Panel title={text.timeline} hint={`${text.timelineHint(window)} · ${says.join(" · ")}`}>
+      <div class="columns">
+        <section>
+          <h3>{text.outcomes}</h3>
+          <Plot
+            says={text.outcomesSay(window)}
+            height={150}
+            times={times}
+            series={[
+              {
+                name: "done or skipped",
+                kind: "bars",
+                color: "--series-1",
+                values: windows.map(({ done, skipped }) => done + skipped),
+              },
+              { name: "not done", kind: "bars", color: "--bad", values: windows.map(notDone) },
+            ]}
+          />
+        </section>
+        <section>
+          <h3>{text.calls}</h3>
+          <Plot
+            says={text.callsSay(window)}
+            height={150}
+            times={times}
+            series={[
+              { name: "calls", kind: "bars", color: "--series-3", values: windows.map(({ calls }) => calls) },
+              ...(quota === null
+                ? []
+                : [{ name: text.quota, color: "--series-2", dash: [7, 4], values: windows.map(() => quota) }]),
+            ]}
+          />
+        </section>
+      </div>
+    </Panel>
+  );
+}
+
+function Reasons({ summary, runId }: { summary: RunSummary; runId: string }): JSX.Element {
+  const { reasons, reasonsInAll } = summary;
+  return (
+    <Panel title={text.reasons} hint={text.reasonsHint(reasons.length, reasonsInAll)}>
+      <Table
+        label={text.reasons}
+        rows={reasons}
+        keyOf={({ outcome, reason }) => `${outcome} ${reason}`}
+        columns={[
+          { label: "Rows", kind: "number", cell: ({ rows }) => <b>{grouped(rows)}</b> },
+          { label: "Outcome", kind: "tight", cell: ({ outcome }) => <Badge state={outcome} /> },
+          { label: "Reason", cell: ({ reason }) => reason },
+          {
+            label: text.showRows,
+            kind: "act",
+            cell: ({ outcome, reason }) => (
+              <a
+                href={hrefOf("runs", runId, { outcome, reason })}
+                aria-label={text.rowsOf(reason)}
+                onClick={(event) => {
+                  event.preventDefault();
+                  replacePlace(hrefOf("runs", runId, { outcome, reason }));
+                  document.getElementById("rows")?.scrollIntoView();
+                }}
+              >
+                {text.showRows}
+              </a>
+            ),
+          },
+        ]}
+      />
+    </Panel>
+  );
+}

@@ -1,0 +1,73 @@
+/** The speed of a run, compared with its quota. */
+import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
+import { nowMs } from "../../clock.ts";
+import { useLive } from "../../live.ts";
+import { Figure, QuotaMeter } from "../../parts/bars.tsx";
+import { duration, grouped, localTime, zoneOf } from "../../pure/format.ts";
+import { Rate } from "../../pure/runs/rate.ts";
+import type { BucketReport, RunReport } from "../../pure/shapes.ts";
+import { isOver } from "../../pure/runs/tally.ts";
+import { bucketOf } from "../../pure/bucket.ts";
+
+/** @param group of the API whose quota its calls spend */
+export function RunFigures({ report, group }: { report: RunReport; group: string | undefined }): JSX.Element {
+  const { state, calls, throttled, counts, etaSeconds } = report;
+  const isGoing = !isOver(state);
+  const rate = useMemo(() => new Rate(), [report.runId]);
+  useMemo(() => rate.add(calls, performance.now()), [report]);
+  const watched = rate.perMinute();
+  const buckets = useLive<{ buckets: BucketReport[] }>(isGoing ? "/v1/buckets" : undefined, { ms: 2_000 });
+  const bucket = bucketOf(buckets.value?.buckets ?? [], { profile: report.profile, group });
+  return (
+    <section class="panel" aria-label="Summary">
+      <dl class="figures">
+        {isGoing && (
+          <Figure name="Time left" note={etaSeconds === null ? undefined : `about ${endText(etaSeconds)}`}>
+            {etaSeconds === null ? "–" : duration(etaSeconds)}
+          </Figure>
+        )}
+        {isGoing && (
+          <Figure name="Calls per minute" note={watched === undefined ? "since the start" : "over the last 2 minutes"}>
+            {state === "running" ? grouped(Math.round(watched ?? sinceStart(report))) : "–"}
+          </Figure>
+        )}
+        {!isGoing && <Figure name="Duration">{takenText(report)}</Figure>}
+        <Figure name="Calls" note={counts.skipped > 0 ? "skipped rows cost none" : undefined}>
+          {grouped(calls)}
+        </Figure>
+        <Figure name="Rate-limited (429)" note={throttled === 0 ? undefined : "another client used the quota"}>
+          {grouped(throttled)}
+        </Figure>
+        {isGoing && bucket !== undefined && <QuotaFigure bucket={bucket} />}
+      </dl>
+    </section>
+  );
+}
+
+function sinceStart({ calls, startedAt }: RunReport): number {
+  const elapsedMs = nowMs.value - Date.parse(startedAt ?? "");
+  return elapsedMs > 1_000 ? (calls * 60_000) / elapsedMs : 0;
+}
+
+function QuotaFigure({ bucket }: { bucket: BucketReport }): JSX.Element {
+  const { limit, left, reserve, secondsToRefresh } = bucket;
+  if (limit === null || left === null) return <Figure name="Quota left">–</Figure>;
+  const refresh = secondsToRefresh === null ? "" : ` · resets in ${duration(secondsToRefresh)}`;
+  return (
+    <Figure name="Quota left" note={`of ${grouped(limit)}${refresh}`}>
+      {grouped(left)}
+      <QuotaMeter left={left} limit={limit} reserve={reserve ?? 0} />
+    </Figure>
+  );
+}
+
+function endText(seconds: number): string {
+  const end = new Date(nowMs.peek() + seconds * 1_000);
+  return `${localTime(end.toISOString()).slice(seconds > 72_000 ? 0 : 11, 16)} ${zoneOf(end)}`;
+}
+
+function takenText({ startedAt, finishedAt }: RunReport): string {
+  if (startedAt === null || finishedAt === null) return "–";
+  return duration((Date.parse(finishedAt) - Date.parse(startedAt)) / 1_000);
+}

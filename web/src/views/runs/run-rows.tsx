@@ -1,0 +1,161 @@
+/** The rows of a run with their outcomes: filtered by outcome and reason, searched, and retried row by row. */
+import type { JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { ask } from "../../ask.ts";
+import { Badge } from "../../parts/badge.tsx";
+import { Button, useAction } from "../../parts/button.tsx";
+import { Choices } from "../../parts/field.tsx";
+import { Empty, Panel, ProblemNotice } from "../../parts/notice.tsx";
+import { More, usePages } from "../../parts/pages.tsx";
+import { confirmed } from "../../parts/question.tsx";
+import { SimLink } from "../../parts/ref.tsx";
+import { Table } from "../../parts/table.tsx";
+import { Ago } from "../../parts/time.tsx";
+import { goTo, place, replacePlace } from "../../place.ts";
+import { counted, grouped } from "../../pure/format.ts";
+import { hrefOf } from "../../pure/route.ts";
+import { type FollowUpPlan, type Outcome, type RunReport, type RunRow, outcomes } from "../../pure/shapes.ts";
+import { isOver } from "../../pure/runs/tally.ts";
+import { refusal } from "../../session.ts";
+import { runText as text } from "../../strings/run.ts";
+import { useSettled } from "../explorer/search-field.tsx";
+import { RowChanges } from "./row-changes.tsx";
+
+type Shown = Outcome | "all";
+
+const retryable: ReadonlySet<Outcome> = new Set(["failed", "cancelled", "rejected"]);
+
+interface RowsProps {
+  readonly report: RunReport;
+  readonly isLive: boolean;
+  /** Whether the calls of a row may be repeated, so that single rows can be retried. */
+  readonly isRepeatable: boolean;
+}
+
+export function RunRows({ report, isLive, isRepeatable }: RowsProps): JSX.Element {
+  const { runId, counts, profile, state } = report;
+  const { reason = "", outcome: asked } = place.value.query;
+  const outcome: Shown = outcomes.find((one) => one === asked) ?? "all";
+  const [search, setSearch] = useState("");
+  const [selected, setSelected] = useState<ReadonlyMap<number, Outcome>>(new Map());
+  const settled = useSettled(search.trim(), 250);
+  const pages = usePages<RunRow>(`/v1/runs/${encodeURIComponent(runId)}/rows`, "rows", {
+    query: { outcome: outcome === "all" ? undefined : outcome, reason, search: settled, limit: 50 },
+    every: { ms: isLive ? 4_000 : 60_000, andOn: ["run."] },
+  });
+  useEffect(() => setSelected(new Map()), [runId, outcome, reason, settled]);
+  const choose = (change: Readonly<Record<string, string | undefined>>): void =>
+    replacePlace(hrefOf("runs", runId, { outcome: asked, reason, ...change }));
+  const options = (["all", ...outcomes] as const)
+    .filter((one) => one === "all" || one === outcome || counts[one] > 0)
+    .map((value) => ({ value, text: value === "all" ? "all" : `${value} ${grouped(counts[value])}` }));
+  const canRetry = isOver(state) && isRepeatable;
+  const toggle = ({ line, outcome: of }: RunRow): void => {
+    const next = new Map(selected);
+    if (!next.delete(line)) next.set(line, of);
+    setSelected(next);
+  };
+  return (
+    <Panel
+      title="Rows"
+      actions={
+        <Choices<Shown>
+          label="Filter rows by outcome"
+          {...{ value: outcome, options }}
+          onValue={(value) => choose({ outcome: value === "all" ? undefined : value, reason: undefined })}
+        />
+      }
+    >
+      <div id="rows" class="explorer-find">
+        <RowSearch {...{ search, setSearch }} />
+        {reason !== "" && (
+          <span class="chip">
+            <span>{reason}</span>
+            <Button isSmall kind="plain" onPress={() => choose({ reason: undefined })}>
+              {text.anyReason}
+            </Button>
+          </span>
+        )}
+        {selected.size > 0 && <RetryButton report={report} selected={selected} />}
+      </div>
+      <ProblemNotice problem={pages.first.problem} />
+      {pages.first.value !== undefined && pages.rows.length === 0 && <Empty>{text.nothing}</Empty>}
+      {pages.rows.length > 0 && (
+        <Table<RunRow>
+          label="Rows of the run"
+          rows={pages.rows}
+          keyOf={({ line }) => line}
+          columns={[
+            ...(canRetry
+              ? [
+                  {
+                    label: text.select,
+                    kind: "tight" as const,
+                    cell: (row: RunRow) =>
+                      retryable.has(row.outcome) && (
+                        <input
+                          type="checkbox"
+                          aria-label={text.selectRow(row.line)}
+                          checked={selected.has(row.line)}
+                          onChange={() => toggle(row)}
+                        />
+                      ),
+                  },
+                ]
+              : []),
+            { label: "Line", kind: "number", cell: ({ line }) => grouped(line) },
+            { label: "SIM", cell: ({ key }) => <SimLink sim={key} of={profile} /> },
+            { label: "Change", cell: (row) => <RowChanges {...row} /> },
+            { label: "Outcome", kind: "tight", cell: (row) => <Badge state={row.outcome} /> },
+            { label: "Reason", cell: (row) => row.reason },
+            { label: "At", kind: "tight", cell: ({ finishedAt }) => finishedAt !== null && <Ago at={finishedAt} /> },
+          ]}
+        />
+      )}
+      <More pages={pages} what="More rows" />
+    </Panel>
+  );
+}
+
+function RowSearch({ search, setSearch }: { search: string; setSearch: (search: string) => void }): JSX.Element {
+  return (
+    <form role="search" onSubmit={(event) => event.preventDefault()}>
+      <input
+        class="input"
+        type="search"
+        aria-label={text.searchRows}
+        placeholder={text.searchRows}
+        maxLength={100}
+        value={search}
+        onInput={(event) => setSearch(event.currentTarget.value)}
+      />
+    </form>
+  );
+}
+
+function RetryButton({ report, selected }: { report: RunReport; selected: ReadonlyMap<number, Outcome> }): JSX.Element {
+  const { isBusy, act } = useAction();
+  const route = `/v1/runs/${encodeURIComponent(report.runId)}/retry`;
+  const lines = [...selected.keys()];
+  const of = [...new Set(selected.values())];
+  const retry = async (): Promise<string | undefined> => {
+    const query = new URLSearchParams([["lines", lines.join(",")], ...of.map((one) => ["outcome", one])]);
+    const plan = await ask<FollowUpPlan>(`${route}/plan?${query.toString()}`);
+    const isMeant = await confirmed({
+      title: text.retryTitle(plan.total),
+      text: text.retryWhat(counted(plan.calls, "call")),
+      yes: text.retryYes(plan.total),
+      ...(plan.irreversible > 0 ? { isDangerous: true, typed: plan.irreversible } : {}),
+    });
+    if (!isMeant) return undefined;
+    const confirm = plan.irreversible > 0 ? { confirm: plan.irreversible } : {};
+    const { runId } = await ask<RunReport>(route, { method: "POST", body: { outcomes: of, lines, ...confirm } });
+    goTo(hrefOf("runs", runId));
+    return text.started(runId);
+  };
+  return (
+    <Button kind="main" isBusy={isBusy} refusal={refusal("operator")} onPress={() => act(retry)}>
+      {text.retrySelected(selected.size)}
+    </Button>
+  );
+}

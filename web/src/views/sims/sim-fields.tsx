@@ -1,0 +1,82 @@
+/** The fields of a SIM as stored, and beside them what the platform shows now. */
+import type { JSX } from "preact";
+import { Badge } from "../../parts/badge.tsx";
+import { Panel } from "../../parts/notice.tsx";
+import { Table } from "../../parts/table.tsx";
+import { At } from "../../parts/time.tsx";
+import { counted, valueText } from "../../pure/format.ts";
+import type { SimDocument } from "../../pure/shapes.ts";
+import { type FieldLine, type Leaves, comparedFields, instantOf, leavesOf, otherFields } from "../../pure/sims/sim.ts";
+
+export function SimFields({ stored, fresh }: { stored: Leaves; fresh: SimDocument | undefined }): JSX.Element {
+  if (fresh === undefined) {
+    return (
+      <Panel title="Fields" hint="From the inventory">
+        <FieldTable label="Fields" rows={[...stored]} />
+      </Panel>
+    );
+  }
+  const now = leavesOf(fresh);
+  const lines = comparedFields(stored, now);
+  const others = otherFields(stored, now);
+  const different = lines.filter(({ isDifferent }) => isDifferent).length;
+  const hint = (
+    <span role="status">
+      Read from the platform <At at={String(fresh.seenAt)} />:{" "}
+      {different === 0 ? "no difference" : counted(different, "field differs", "fields differ")}
+    </span>
+  );
+  return (
+    <Panel title="Fields" hint={hint}>
+      {lines.length > 0 && <Compared lines={lines} />}
+      {others.length > 0 && (
+        <details class={lines.length > 0 ? "more" : ""} open={lines.length === 0}>
+          <summary>{counted(others.length, "more field", "more fields")} of the platform’s record</summary>
+          <FieldTable label="Fields of the platform's record" rows={others} />
+        </details>
+      )}
+    </Panel>
+  );
+}
+
+function Compared({ lines }: { lines: readonly FieldLine[] }): JSX.Element {
+  return (
+    <Table
+      label="Fields"
+      rows={lines}
+      keyOf={({ field }) => field}
+      columns={[
+        { label: "Field", kind: "tight", cell: ({ field }) => field },
+        { label: "Inventory", cell: ({ stored }) => <Value of={stored} /> },
+        { label: "Platform", cell: ({ fresh }) => <Value of={fresh} /> },
+        {
+          label: "Compared",
+          kind: "tight",
+          cell: ({ isDifferent }) => isDifferent && <Badge state="stalled" word="differs" />,
+        },
+      ]}
+    />
+  );
+}
+
+type Row = readonly [field: string, value: unknown];
+
+function FieldTable({ label, rows }: { label: string; rows: readonly Row[] }): JSX.Element {
+  return (
+    <Table<Row>
+      label={label}
+      rows={rows}
+      keyOf={([field]) => field}
+      columns={[
+        { label: "Field", kind: "tight", cell: ([field]) => field },
+        { label: "Value", cell: ([, value]) => <Value of={value} /> },
+      ]}
+    />
+  );
+}
+
+/** Times as such, everything else as it is written. */
+export function Value({ of }: { of: unknown }): JSX.Element {
+  const at = instantOf(of);
+  return at === undefined ? <span class="value">{valueText(of)}</span> : <At at={at} />;
+}

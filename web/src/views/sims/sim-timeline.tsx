@@ -1,0 +1,80 @@
+/** What happened to a SIM: runs and changes in one list, newest first. */
+import type { JSX } from "preact";
+import { Badge } from "../../parts/badge.tsx";
+import { Empty, Panel, ProblemNotice, Waiting } from "../../parts/notice.tsx";
+import { More, usePages } from "../../parts/pages.tsx";
+import { Table } from "../../parts/table.tsx";
+import { Ago } from "../../parts/time.tsx";
+import { hrefOf } from "../../pure/route.ts";
+import type { Change, SimRun } from "../../pure/shapes.ts";
+import { type Happening, timelineOf } from "../../pure/sims/sim-timeline.ts";
+import { profile } from "../../session.ts";
+import { simsText as text } from "../../strings/sims.ts";
+import { BeforeAfter, changeWords } from "./changes.tsx";
+import { RowChanges } from "../runs/row-changes.tsx";
+
+/** @param route of the SIM */
+export function SimTimeline({ route, sim }: { route: string; sim: string }): JSX.Element {
+  // The worker scans the rows of all runs for this, so that it is not asked often.
+  const runs = usePages<SimRun>(`${route}/runs`, "runs", {
+    query: { profile: profile.value, limit: 20 },
+    every: { ms: 60_000 },
+  });
+  const changes = usePages<Change>("/v1/changes", "changes", {
+    query: { profile: profile.value, limit: 50, sim },
+    every: { ms: 60_000, andOn: ["sync.completed", "sim."] },
+  });
+  const { value, problem } = runs.first;
+  const rows = timelineOf(runs.rows, changes.rows);
+  return (
+    <Panel title={text.timeline} hint={text.timelineHint}>
+      <ProblemNotice problem={problem ?? changes.first.problem} what={text.timelineFailed} />
+      {value === undefined && problem === undefined && <Waiting what={text.timelineReading} />}
+      {value !== undefined && rows.length === 0 && <Empty>{runs.hasMore ? text.noneNew : text.noneAtAll}</Empty>}
+      {rows.length > 0 && (
+        <Table<Happening>
+          label={text.timeline}
+          rows={rows}
+          keyOf={(row) => ("run" in row ? `${row.run.runId} ${row.run.line}` : row.change.id)}
+          columns={[
+            { label: "At", kind: "tight", cell: ({ at }) => <Ago at={at} /> },
+            { label: "What", cell: (row) => <What row={row} /> },
+            { label: "Before and after", cell: (row) => <Difference row={row} /> },
+            {
+              label: "Outcome",
+              kind: "tight",
+              cell: (row) => "run" in row && <Badge state={row.run.outcome} />,
+            },
+            { label: "Reason", cell: (row) => "run" in row && row.run.reason },
+          ]}
+        />
+      )}
+      <More pages={runs} what={text.olderRuns} />
+      <More pages={changes} what={text.olderChanges} />
+    </Panel>
+  );
+}
+
+function What({ row }: { row: Happening }): JSX.Element {
+  if ("run" in row) {
+    const { runId, name, operation } = row.run;
+    return (
+      <>
+        <a href={hrefOf("runs", runId)}>{name === "" ? runId : name}</a> <span class="quiet">{operation}</span>
+      </>
+    );
+  }
+  const { type, field, by, cause } = row.change;
+  const isOfRun = by === "run";
+  return (
+    <>
+      {field === undefined ? (changeWords[type] ?? type) : text.fieldChanged(field)}{" "}
+      <span class="quiet">{isOfRun ? <a href={hrefOf("runs", cause)}>{cause}</a> : text.outside}</span>
+    </>
+  );
+}
+
+function Difference({ row }: { row: Happening }): JSX.Element | null {
+  if (!("run" in row)) return row.change.field === undefined ? null : <BeforeAfter {...row.change} />;
+  return <RowChanges {...row.run} />;
+}
