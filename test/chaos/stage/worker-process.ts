@@ -40,6 +40,7 @@ export class WorkerProcess {
   /** How the process is about to end by our hand. */
   #expected: "kill" | "stop" | undefined;
   #base: Resources | undefined;
+  #thawedAtMs = 0;
   readonly #env: NodeJS.ProcessEnv;
   readonly #file: WriteStream;
 
@@ -97,6 +98,7 @@ export class WorkerProcess {
   }
 
   signal(signal: "SIGSTOP" | "SIGCONT"): void {
+    if (signal === "SIGCONT") this.#thawedAtMs = nowMs();
     this.#child?.kill(signal);
   }
 
@@ -118,10 +120,16 @@ export class WorkerProcess {
     // A process that has not installed its handlers yet dies of SIGTERM, which is as good.
     this.#expected = this.#isReady ? how : "kill";
     const gone = once(child, "close");
+    const beganMs = nowMs();
     child.kill(signal);
-    const late = new AbortController();
-    const isGone = await Promise.race([gone.then(() => true), sleep(mostStopMs, late.signal).then(() => false)]);
-    late.abort();
+    // A frozen process cannot stop: its time begins when it is thawed.
+    const leftMs = (): number => Math.max(beganMs, this.#thawedAtMs) + mostStopMs - nowMs();
+    let isGone = false;
+    while (!isGone && leftMs() > 0) {
+      const late = new AbortController();
+      isGone = await Promise.race([gone.then(() => true), sleep(leftMs(), late.signal).then(() => false)]);
+      late.abort();
+    }
     if (isGone) return;
     // It is reported as an end that nobody asked for.
     this.#expected = undefined;
