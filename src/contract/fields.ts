@@ -57,7 +57,7 @@ export const until = z.iso.datetime({ offset: true }).optional().describe("older
 
 /** The id of an entry of a stream that only older entries than `until` come after. */
 export function cursorBefore(given: string | undefined): string | undefined {
-  return given === undefined ? undefined : `${Date.parse(given)}-0`;
+  return given === undefined ? undefined : `${Math.max(0, Date.parse(given))}-0`;
 }
 
 /** `true` or `false`, in a query. */

@@ -8,6 +8,7 @@ import { decodeName, decodeValue } from "#fleet/sim/field-text.ts";
 import { textOf } from "#fleet/sim/sim-fields.ts";
 import type { Keys } from "#redis/keys.ts";
 import { Script } from "#redis/script.ts";
+import { olderThan } from "#redis/stream-range.ts";
 import { type Event, type EventType, eventTypes } from "./event.ts";
 
 /** Lua part that precedes a script that emits events. */
@@ -74,9 +75,9 @@ export class Feed {
   ): Promise<{ events: Event[]; nextCursor: string | null }> {
     const events: Event[] = [];
     const oldest = query.sinceMs === undefined ? "-" : String(Math.max(0, Math.floor(query.sinceMs)));
-    let before = page.cursor === undefined ? "+" : `(${page.cursor}`;
+    let end = page.cursor === undefined ? "+" : olderThan(page.cursor);
     for (let scanned = 0; scanned < mostScanned; scanned += readAtOnce) {
-      const entries = await this.#redis.xrevrange(this.key, before, oldest, "COUNT", readAtOnce);
+      const entries = await this.#redis.xrevrange(this.key, end, oldest, "COUNT", readAtOnce);
       for (const entry of entries) {
         const event = decode(entry);
         if (event === undefined || !isMeant(query, event)) continue;
@@ -85,9 +86,9 @@ export class Feed {
       }
       const last = entries.at(-1)?.[0];
       if (last === undefined || entries.length < readAtOnce) return { events, nextCursor: null };
-      before = `(${last}`;
+      end = olderThan(last);
     }
-    return { events, nextCursor: before.slice(1) };
+    return { events, nextCursor: end.slice(1) };
   }
 
   /**

@@ -44,6 +44,15 @@ test("any cursor of any list gives a page or an error that says so", async () =>
   );
 });
 
+test.each(["/changes", "/audit", "/events"])("%s has no entry before the first possible one", async (list) => {
+  await using harness = await ControlHarness.open();
+  const ends = ["cursor=0-0", "cursor=00-000", ...(list === "/changes" ? [] : ["until=1960-01-01T00:00:00Z"])];
+  for (const end of ends) {
+    const answer = await harness.ask(`/v1${list}?${end}`, { as: "admin" });
+    expect([end, answer.status, await answer.json()]).toMatchObject([end, 200, { nextCursor: null }]);
+  }
+});
+
 function isExpected(status: number): boolean {
   return [200, 400, 404].includes(status);
 }

@@ -4,6 +4,7 @@
  * entry's time. Neither is ever overwritten. An entry without a result means that the process ended in between, or that the
  * change is still in progress.
  */
+import { olderThan } from "#redis/stream-range.ts";
 import type { Redis } from "ioredis";
 import { SimfleetError, messageOf } from "#core/errors.ts";
 import { type Clock, secondMs } from "#core/time.ts";
@@ -102,8 +103,8 @@ export class AuditLog {
     const records: AuditRecord[] = [];
     let cursor = query.cursor;
     for (let scanned = 0; scanned < mostScanned; scanned += readAtOnce) {
-      const before = cursor === undefined ? "+" : `(${cursor}`;
-      const entries = await this.#redis.xrevrange(this.#keys.audit(), before, oldest, "COUNT", readAtOnce);
+      const end = cursor === undefined ? "+" : olderThan(cursor);
+      const entries = await this.#redis.xrevrange(this.#keys.audit(), end, oldest, "COUNT", readAtOnce);
       const results = await this.#results(entries.map(([id]) => id));
       for (const [at, [id, pairs]] of entries.entries()) {
         const record = recordOf(id, pairs, results.get(id));
