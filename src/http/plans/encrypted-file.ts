@@ -4,6 +4,7 @@
  */
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
+import { SimfleetError } from "#core/errors.ts";
 import { openFile } from "#core/open-file.ts";
 import { Secret } from "#core/secret.ts";
 import type { Seal } from "#engine/seal.ts";
@@ -20,8 +21,11 @@ const mostKeyBytes = 1_024;
 export async function* encrypted(source: AsyncIterable<Buffer>, seal: Seal): AsyncGenerator<Buffer> {
   const key = randomBytes(32);
   const secret = new Secret(key.toString("base64url"));
-  yield Buffer.from(`${await seal.seal(purpose, { key: secret })}\n`);
-  secret.forget();
+  try {
+    yield Buffer.from(`${await seal.seal(purpose, { key: secret })}\n`);
+  } finally {
+    secret.forget();
+  }
   const cipher = createCipheriv(algorithm, key, nonce);
   for await (const chunk of source) yield cipher.update(chunk);
   yield cipher.final();
@@ -30,7 +34,7 @@ export async function* encrypted(source: AsyncIterable<Buffer>, seal: Seal): Asy
 
 /**
  * Yields what an encrypted file contains.
- * @throws SimfleetError SEAL_DECRYPTION_FAILED; an error at the end if the content was altered
+ * @throws SimfleetError SEAL_DECRYPTION_FAILED; at the end if the content was altered
  */
 export async function* decrypted(path: string, seal: Seal): AsyncGenerator<Buffer> {
   const file = await openFile(path, { links: "refuse" });
@@ -40,17 +44,27 @@ export async function* decrypted(path: string, seal: Seal): AsyncGenerator<Buffe
     const start = head.indexOf(10) + 1;
     const key = await keyIn(head.toString("latin1", 0, Math.max(0, start - 1)), seal);
     const end = Math.max(start, size - tagBytes);
-    const decipher = createDecipheriv(algorithm, key, nonce);
-    decipher.setAuthTag(await readAt(file, end, tagBytes));
+    const decipher = createDecipheriv(algorithm, key, nonce, { authTagLength: tagBytes });
+    const tag = await readAt(file, end, tagBytes);
+    if (tag.length < tagBytes) throw altered();
+    decipher.setAuthTag(tag);
     if (end > start) {
       for await (const chunk of file.createReadStream({ start, end: end - 1, autoClose: false })) {
         yield decipher.update(chunk as Buffer);
       }
     }
-    decipher.final();
+    try {
+      decipher.final();
+    } catch {
+      throw altered();
+    }
   } finally {
     await file.close();
   }
+}
+
+function altered(): SimfleetError {
+  return new SimfleetError("SEAL_DECRYPTION_FAILED", "The uploaded file was altered on disk: send it again");
 }
 
 async function keyIn(sealed: string, seal: Seal): Promise<Buffer> {

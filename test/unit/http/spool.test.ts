@@ -104,8 +104,8 @@ test("an encrypted upload that was altered or cut off is refused", async () => {
   await altered.write("!", 2_000);
   await altered.close();
   await truncate(harness.path("cut"), (await stat(harness.path("cut"))).size - 1);
-  await expect(contentOf(harness, "altered")).rejects.toThrow("unable to authenticate data");
-  await expect(contentOf(harness, "cut")).rejects.toThrow("unable to authenticate data");
+  await expect(contentOf(harness, "altered")).rejects.toThrow("was altered on disk: send it again");
+  await expect(contentOf(harness, "cut")).rejects.toThrow("was altered on disk: send it again");
 
   await writeFile(harness.path("clear"), "simId\n");
   await expect(contentOf(harness, "clear")).rejects.toMatchObject({ code: "SEAL_DECRYPTION_FAILED" });

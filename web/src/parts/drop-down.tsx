@@ -1,4 +1,4 @@
-/** A button that opens a small panel below it; Escape and a press elsewhere close it. */
+/** A button that opens a small panel below it; Escape and a press outside it close it. */
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 

@@ -54,7 +54,7 @@ export interface IndexedChunk {
   readonly keys: readonly string[];
   /** Whether the SIM matches filter and search. */
   readonly test: (place: number) => Prefilter;
-  /** Whether the SIM is certainly listed; if not, its record tells. */
+  /** Whether the SIM is certainly listed; if not, its record has to be read. */
   readonly isListed: (place: number) => boolean;
   /** Code of the SIM in the requested column (value-codes.ts); `unknownCode` without one. */
   readonly codeAt: (place: number) => number;
