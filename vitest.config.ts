@@ -5,18 +5,21 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 const all = "test/**/*.test.ts";
 
 /** Files that import test/support/long.ts: those with tests that have a long form. */
-function withLongForm(): string[] {
-  return globSync(all, { cwd: import.meta.dirname }).filter((file) =>
+function withLongForm(among: string | string[] = all): string[] {
+  return globSync(among, { cwd: import.meta.dirname }).filter((file) =>
     readFileSync(`${import.meta.dirname}/${file}`, "utf8").includes("/support/long.ts"),
   );
 }
 
-/** Files that take long come first, so that none of them is alone at the end: they wait, or crash work at each step. */
+/**
+ * Files that take long come first, so that none of them is alone at the end: they wait, or crash work at each step.
+ * Isolated files come last: a worker that follows one of them starts anew.
+ */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const folders = ["unit", "docs", "redis", "contract", "web", "e2e", "redis/engine"];
-    const rank = ({ moduleId }: TestSpecification): number =>
-      folders.findLastIndex((folder) => moduleId.includes(`/test/${folder}/`));
+    const rank = ({ moduleId, project }: TestSpecification): number =>
+      project.name === "isolated" ? -1 : folders.findLastIndex((folder) => moduleId.includes(`/test/${folder}/`));
     return (await super.sort(files)).toSorted((a, b) => rank(b) - rank(a));
   }
 }
@@ -34,10 +37,11 @@ const shared = {
   pool: "forks" as const,
   execArgv: ["--conditions=simfleet-source"],
 };
-/** Tests without processes or Redis. They share workers, since starting one takes longer than most of these files. */
+/** Tests without processes or Redis. */
 const unit = ["test/unit/**/*.test.ts", "test/docs/**/*.test.ts"];
 /** They look for live secrets, of which other files may leave some in memory. */
-const alone = ["test/unit/**/scrub*.test.ts", "test/unit/cli/output.test.ts", "test/unit/runs/end-of-run.test.ts"];
+const isolated = ["test/unit/**/scrub*.test.ts", "test/unit/cli/output.test.ts", "test/unit/runs/end-of-run.test.ts"];
+const globalSetup = ["test/support/redis-global-setup.ts", "test/support/built-cli-setup.ts"];
 
 export default defineConfig({
   test: {
@@ -46,20 +50,28 @@ export default defineConfig({
     maxWorkers: isLong ? 2 : 4,
     maxConcurrency: 3,
     sequence: { sequencer: LongestFirst },
+    // Files share workers: importing the program anew for each takes a third of the whole time.
     projects: [
       {
         resolve,
         ssr,
         test: {
           ...shared,
-          name: "isolated",
-          include: isLong ? withLongForm() : ["test/!(unit|docs)/**/*.test.ts", ...alone],
-          globalSetup: ["test/support/redis-global-setup.ts", "test/support/built-cli-setup.ts"],
+          name: "integration",
+          include: isLong ? withLongForm() : ["test/!(unit|docs)/**/*.test.ts"],
+          exclude: isolated,
+          isolate: false,
+          globalSetup,
         },
+      },
+      {
+        resolve,
+        ssr,
+        test: { ...shared, name: "isolated", include: isLong ? withLongForm(isolated) : isolated },
       },
       ...(isLong
         ? []
-        : [{ resolve, ssr, test: { ...shared, name: "unit", include: unit, exclude: alone, isolate: false } }]),
+        : [{ resolve, ssr, test: { ...shared, name: "unit", include: unit, exclude: isolated, isolate: false } }]),
     ],
   },
 });

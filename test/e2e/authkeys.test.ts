@@ -106,7 +106,7 @@ describe.concurrent("AuthKey rotations during a run", () => {
       await until("the rotation has a process", async () => (await titleOf(rotate)).includes("authkeys"));
       const titles = [await titleOf(rotate), await titleOf(worker)];
       const sealed = (): Promise<string | null> => redis.hget("{simfleet}:authkeys:default:rotation", "sealed");
-      await until("the new secret lies sealed", async () => (await sealed()) !== null, 60_000);
+      await until("the new secret lies sealed", async () => (await sealed()) !== null);
       const dumps = [await dumpOf(redis)];
       const rotated = await rotate.ended;
       expect(rotated.code).toBe(0);
@@ -183,7 +183,7 @@ describe.concurrent("AuthKey rotations by the command line", () => {
     const redis = await harness.redis();
     const killed = harness.start(["authkeys", "rotate", "--yes"]);
     const sealed = (): Promise<string | null> => redis.hget("{simfleet}:authkeys:default:rotation", "sealed");
-    await until("the new secret lies sealed", async () => (await sealed()) !== null, 60_000);
+    await until("the new secret lies sealed", async () => (await sealed()) !== null);
     killed.kill("SIGKILL");
     await killed.ended;
     expect(harness.sandbox.accounts.authKeys.list(undefined)).toHaveLength(2);

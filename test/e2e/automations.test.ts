@@ -60,7 +60,7 @@ async function runs(harness: CliHarness): Promise<RunDocument[]> {
 async function untilPast(harness: CliHarness, id: string): Promise<void> {
   const redis = await harness.redis();
   const place = (): Promise<string | null> => redis.hget(placesKey, "automation-new-sims-slow");
-  await until(`it is past ${id}`, async () => !isAfter(id, (await place()) ?? "0-0"), 20_000);
+  await until(`it is past ${id}`, async () => !isAfter(id, (await place()) ?? "0-0"));
 }
 
 test.concurrent("an automation sets the class of a new SIM, and a webhook message reports it", async () => {
@@ -74,7 +74,7 @@ test.concurrent("an automation sets the class of a new SIM, and a webhook messag
   await harness.worker();
   const [fast = "", slow = "", right = ""] = appear(harness, ["s1.fast", "s1.slow", "s1.minimum"]);
   expect(await harness.run(["sims", "sync"])).toMatchObject({ code: 0 });
-  await until("both messages have come", () => receiver.received.length === 2, 30_000);
+  await until("both messages have come", () => receiver.received.length === 2);
   const bodies = Object.fromEntries(receiver.received.map(({ body }) => [body.type, body.data]));
   const run = bodies["run.completed"]?.["run"] ?? "";
   expect([receiver.forged, bodies["automation.started"]]).toMatchObject([
@@ -101,7 +101,7 @@ test.concurrent("an operator can see, preview, pause, and replay an automation",
   await harness.worker();
   appear(harness, ["s1.fast", "s1.minimum"]);
   await harness.run(["sims", "sync"]);
-  await until("it has acted", async () => (await shown(harness))?.done === 1, 30_000);
+  await until("it has acted", async () => (await shown(harness))?.done === 1);
   const listed = await harness.run(["automations", "list"]);
   expect(listed.stdout).toMatch(
     /^AUTOMATION +ON +WHERE +DOES +STATE .*\nnew-sims-slow +sim\.added +speedClass!=s1\.minimum +set-speed-class s1\.minimum +active +1 +0 +0 +r-\d{8}-/,
@@ -123,7 +123,7 @@ test.concurrent("an operator can see, preview, pause, and replay an automation",
   for (let time = 0; time < 2; time += 1) {
     const replayed = await harness.run(["automations", "replay", "new-sims-slow", "--yes"]);
     expect(replayed.code).toBe(0);
-    await until("it is changed", () => harness.sandbox.state.speedClassOf(missed) === "s1.minimum", 20_000);
+    await until("it is changed", () => harness.sandbox.state.speedClassOf(missed) === "s1.minimum");
   }
   expect([(await runs(harness)).length, harness.sandbox.state.acceptedChanges(missed)]).toEqual([2, 1]);
   expect((await reported(harness, "automation.*")).map(({ type }) => type)).toEqual([

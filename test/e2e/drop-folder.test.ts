@@ -66,7 +66,7 @@ test.concurrent("a drop folder continues after its worker was killed midway, eve
   renameSync(harness.path("fleet.csv"), harness.path("in/fleet.csv"));
   await harness.untilChanges(10);
   await harness.write("in/fleet.csv", `simId,speedClass\n${harness.simId(200)},s1.fast\n`);
-  await until("the second is taken as well", () => filesIn(harness, "processing").length === 2, 20_000);
+  await until("the second is taken as well", () => filesIn(harness, "processing").length === 2);
   first.kill("SIGKILL");
   await first.ended;
   await harness.worker();

@@ -33,7 +33,7 @@ test(`files swapped with links for ${attackMs / 1_000} seconds reveal nothing of
   }
   const { stdout: exchanges } = await attack.ended;
   const left = (): string[] => readdirSync(join(folder, "processing"));
-  await until("nothing is left in processing/", () => left().length === 0, 60_000);
+  await until("nothing is left in processing/", () => left().length === 0);
   const events = (await harness.run(["events", "tail", "--since", "1h", "--json"])).stdout;
   worker.kill("SIGTERM");
   const { stdout, stderr } = await worker.ended;
@@ -61,7 +61,7 @@ test("a malformed file in the drop folder reveals none of its content in reports
   await harness.write("in/rounded.csv", "simId,speedClass\n8.94231E+18,s1.slow\n");
   const failed = (): string[] =>
     readdirSync(harness.path("in")).includes("failed") ? readdirSync(harness.path("in/failed")) : [];
-  await until("all are refused", () => failed().length === 6, 60_000);
+  await until("all are refused", () => failed().length === 6);
   const problems = failed().filter((name) => name.endsWith(".problem.txt"));
   const texts = await Promise.all(problems.map((name) => harness.read(`in/failed/${name}`)));
   const text = texts.join("\n");

@@ -77,7 +77,7 @@ test("a run is started once when its worker is killed at any moment", async () =
     await Promise.all(first);
     // As after the half minute in which a claim that nobody renews comes to an end.
     for (const key of await redis.keys("{simfleet}:idempotency:*")) await redis.hset(key, "leaseUntilMs", 0);
-    for (const seed of requests) await until(`${seed} is answered`, () => isAnswered(`seed-${seed}`), 30_000);
+    for (const seed of requests) await until(`${seed} is answered`, () => isAnswered(`seed-${seed}`));
   }
   const total = 1 + rounds.flat().length;
   let found: readonly RunDocument[] = [];

@@ -47,7 +47,7 @@ rotations:
     const worker = await harness.worker();
     const status = async (): Promise<Report | undefined> =>
       (await harness.json<{ rotations: Report[] }>(["credentials", "status"])).document.rotations[0];
-    await until("the rotation is set aside", async () => (await status())?.waitsFor === "set-aside", 40_000);
+    await until("the rotation is set aside", async () => (await status())?.waitsFor === "set-aside");
     const reason = "set aside: its worker died three times while it processed this";
     expect(await status()).toMatchObject({
       state: "generated",

@@ -39,10 +39,10 @@ async function expectSurvival(harness: CliHarness, env: Record<string, string>, 
   expect(await worker.ended).toMatchObject({ code: 0 });
 }
 
-describe.concurrent("a run goes on by itself", () => {
-  /** Each takes a minute on a busy machine. */
-  const inLongForm = test.skipIf(seeds(0, 1) === 0);
+/** Each takes a minute on a busy machine. */
+const inLongForm = test.skipIf(seeds(0, 1) === 0);
 
+describe.concurrent("a run goes on by itself", () => {
   test("a run continues when the primary of Sentinels is killed and its replica takes over", async () => {
     await using harness = await CliHarness.open(io);
     await using set = await redisWithSentinels(harness);
@@ -74,13 +74,16 @@ describe.concurrent("a run goes on by itself", () => {
     },
   );
 
-  test("a run continues when the node of a cluster that has the keys is killed and its replica takes over", async () => {
-    await using harness = await CliHarness.open(io);
-    await using cluster = await redisCluster(harness, { withReplica: true });
-    const before = await cluster.holder();
-    await expectSurvival(harness, { SIMFLEET_REDIS_URL: cluster.url }, () => before.kill());
-    expect((await cluster.holder()).port).not.toBe(before.port);
-  });
+  inLongForm(
+    "a run continues when the node of a cluster that has the keys is killed and its replica takes over",
+    async () => {
+      await using harness = await CliHarness.open(io);
+      await using cluster = await redisCluster(harness, { withReplica: true });
+      const before = await cluster.holder();
+      await expectSurvival(harness, { SIMFLEET_REDIS_URL: cluster.url }, () => before.kill());
+      expect((await cluster.holder()).port).not.toBe(before.port);
+    },
+  );
 
   inLongForm("a run continues when an operator makes a replica of a cluster the primary", async () => {
     await using harness = await CliHarness.open(io);
@@ -149,27 +152,30 @@ describe.concurrent("a call that must not be repeated", () => {
     expect(sent).toEqual(sent.map(() => 1));
   });
 
-  test("an unsafe call is not made twice over a failover, and a row whose outcome was lost is unknown at worst", async () => {
-    await using harness = await CliHarness.open(soracom);
-    await using cluster = await redisCluster(harness, { withReplica: true });
-    const before = await cluster.holder();
-    let restarted: AsyncDisposable | undefined;
-    const { sent, outcomes } = await sendAll(harness, { SIMFLEET_REDIS_URL: cluster.url }, async () => {
-      await before.kill();
-      await until("the replica has taken over", async () =>
-        cluster.holder().then(
-          ({ port }) => port !== before.port,
-          () => false,
-        ),
-      );
-      // The new primary has no replica until then.
-      restarted = await before.restart();
-    });
-    await restarted?.[Symbol.asyncDispose]();
-    const { done = 0, unknown = 0, ...others } = outcomes;
-    expect({ rows: done + unknown, others }).toEqual({ rows: 60, others: {} });
-    expect(unknown).toBeLessThanOrEqual(16);
-    expect(sent.filter((times) => times > 1)).toEqual([]);
-    expect(sent.filter((times) => times === 0).length).toBeLessThanOrEqual(unknown);
-  });
+  inLongForm(
+    "an unsafe call is not made twice over a failover, and a row whose outcome was lost is unknown at worst",
+    async () => {
+      await using harness = await CliHarness.open(soracom);
+      await using cluster = await redisCluster(harness, { withReplica: true });
+      const before = await cluster.holder();
+      let restarted: AsyncDisposable | undefined;
+      const { sent, outcomes } = await sendAll(harness, { SIMFLEET_REDIS_URL: cluster.url }, async () => {
+        await before.kill();
+        await until("the replica has taken over", async () =>
+          cluster.holder().then(
+            ({ port }) => port !== before.port,
+            () => false,
+          ),
+        );
+        // The new primary has no replica until then.
+        restarted = await before.restart();
+      });
+      await restarted?.[Symbol.asyncDispose]();
+      const { done = 0, unknown = 0, ...others } = outcomes;
+      expect({ rows: done + unknown, others }).toEqual({ rows: 60, others: {} });
+      expect(unknown).toBeLessThanOrEqual(16);
+      expect(sent.filter((times) => times > 1)).toEqual([]);
+      expect(sent.filter((times) => times === 0).length).toBeLessThanOrEqual(unknown);
+    },
+  );
 });

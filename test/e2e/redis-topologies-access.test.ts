@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createAuthority } from "../support/certificates.ts";
 import { root } from "./support/built-cli.ts";
+import { seeds } from "../support/long.ts";
 import { CliHarness } from "./support/cli-harness.ts";
 import { redisOnPort } from "./support/redis-server.ts";
 import { primaryName, redisCluster, redisWithSentinels } from "./support/redis-topologies.ts";
@@ -58,7 +59,10 @@ function argsOf(lines: readonly string[]): string[] {
   return lines.flatMap((line) => [`--${line.split(" ")[0]}`, line.slice(line.indexOf(" ") + 1)]);
 }
 
-describe.concurrent("a Redis of several servers with ACL users as the documentation gives them", () => {
+/** They start six servers each. */
+const inLongForm = describe.skipIf(seeds(0, 1) === 0);
+
+inLongForm.concurrent("a Redis of several servers with ACL users as the documentation gives them", () => {
   // Shows S13.
   test("the documented ACL lets the user of a cluster do its work and denies no command", async () => {
     await using harness = await CliHarness.open({ sims: 20 });
@@ -108,7 +112,7 @@ describe.concurrent("a Redis of several servers with ACL users as the documentat
   });
 });
 
-describe.concurrent("a Redis of several servers over TLS", () => {
+inLongForm.concurrent("a Redis of several servers over TLS", () => {
   // Shows S13.
   test("a cluster with TLS is used with rediss+cluster://", async () => {
     await using harness = await CliHarness.open({ sims: 20 });

@@ -102,12 +102,12 @@ describe.concurrent("schedules", () => {
       return entries.filter(([, pairs]) => pairs[1] === "schedule.started").map(([, pairs]) => pairs.join(" "));
     };
     const first = await harness.worker();
-    await until("it has begun twice", async () => (await started()).length >= 2, 60_000);
+    await until("it has begun twice", async () => (await started()).length >= 2);
     first.kill("SIGKILL");
     await first.ended;
     const before = (await started()).length;
     const second = await harness.worker();
-    await until("it has begun again", async () => (await started()).length >= before + 2, 60_000);
+    await until("it has begun again", async () => (await started()).length >= before + 2);
     second.kill("SIGTERM");
     await second.ended;
     const { runs } = (

@@ -72,7 +72,7 @@ test.concurrent("a completed run is reported by webhook messages that the receiv
   await using harness = await open(opsAt(receiver.url));
   await harness.worker();
   const runId = await runSome(harness);
-  await until("both messages have come", () => receiver.received.length === 2, 30_000);
+  await until("both messages have come", () => receiver.received.length === 2);
   expect([typesAt(receiver), receiver.forged]).toEqual([["run.completed", "run.submitted"], 0]);
   const completed = receiver.received.find(({ body }) => body.type === "run.completed");
   expect(completed?.body.data).toMatchObject({ profile: "default", run: runId, total: "5", done: "5", failed: "0" });
@@ -106,7 +106,7 @@ test.concurrent("a receiver that was down gets its messages later, or at once wh
   // The second try comes after five seconds, the third after minutes.
   const twice = async (): Promise<boolean> =>
     (await deliveries(harness)).filter(({ attempts }) => attempts >= 2).length === 2;
-  await until("both were tried twice", twice, 30_000);
+  await until("both were tried twice", twice);
   await using receiver = await openReceiver(secret, Number(port));
   const waiting = await deliveries(harness, "--state", "pending");
   for (const { deliveryId, nextAttemptAt } of waiting) {
@@ -114,7 +114,7 @@ test.concurrent("a receiver that was down gets its messages later, or at once wh
     const again = await harness.run(["deliveries", "redeliver", deliveryId]);
     expect([again.code, again.stdout, again.stderr]).toEqual([0, `Resending ${deliveryId}.\n`, ""]);
   }
-  await until("both have come", () => receiver.received.length === 2, 20_000);
+  await until("both have come", () => receiver.received.length === 2);
   expect([waiting.length, typesAt(receiver)]).toEqual([2, ["run.completed", "run.submitted"]]);
 });
 
@@ -124,7 +124,7 @@ test.concurrent("a receiver that answers 410 gets nothing more until a user resu
   await using harness = await open(opsAt(receiver.url));
   const worker = await harness.worker();
   await runSome(harness);
-  await until("it is stopped", async () => (await webhook(harness))?.state === "stopped", 20_000);
+  await until("it is stopped", async () => (await webhook(harness))?.state === "stopped");
   worker.kill("SIGTERM");
   expect((await worker.ended).code).toBe(0);
   const before = receiver.received.length;
@@ -151,7 +151,7 @@ test.concurrent("a receiver that answers 410 gets nothing more until a user resu
   const count = receiver.received.length;
   const runId = await runSome(harness);
   const isReported = (): boolean => receiver.received.slice(count).some(({ body }) => body.data["run"] === runId);
-  await until("it is told again", isReported, 20_000);
+  await until("it is told again", isReported);
 });
 
 /** Every file that was written, but those that hold the address on purpose: Redis's own among them. */
@@ -171,7 +171,7 @@ test.concurrent("a chat receives sentences, and its address is never revealed", 
   writeFileSync(join(harness.folder, "chat-url"), `${chat.url}/services/${token}\n`, { mode: 0o600 });
   const worker = await harness.worker();
   const runId = await runSome(harness);
-  await until("the sentence has come", () => chat.seen.length > 0, 20_000);
+  await until("the sentence has come", () => chat.seen.length > 0);
   expect(chat.seen[0]?.path).toBe(`/services/${token}`);
   expect(JSON.parse(chat.seen[0]?.body ?? "")).toEqual({
     text: expect.stringMatching(new RegExp(`^Run .*\\(${runId}\\) is completed: 5 done of 5 rows\\.$`)),
@@ -200,7 +200,7 @@ test.concurrent("the event feed can be listed and followed without missing an ev
   const follower = harness.start(["events", "tail", "--since", "1h", "--type", "run.*", "--follow", "--json"]);
   await follower.said(/run\.completed/, "stdout");
   const after = await runSome(harness);
-  await until("the end of the second run is told", () => follower.stdout.split("\n").length > 4, 20_000);
+  await until("the end of the second run is told", () => follower.stdout.split("\n").length > 4);
   follower.kill("SIGINT");
   const ended = await follower.ended;
   const lines = ended.stdout

@@ -32,7 +32,7 @@ interface Syncs {
 /** Resolves when what the worker tells of a thing matches. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- what is told is what its reader says it is
 function untilReported<T>(what: string, path: string, holds: (reported: T) => boolean): Promise<void> {
-  return until(what, async () => holds(await harness.ask<T>(path)), 20_000);
+  return until(what, async () => holds(await harness.ask<T>(path)));
 }
 
 async function yes(page: Page, button: string): Promise<void> {

@@ -18,7 +18,7 @@ function shown(runId: string): Promise<Run> {
 }
 
 function untilState(runId: string, state: string): Promise<void> {
-  return until(`${runId} is ${state}`, async () => (await shown(runId)).state === state, 20_000);
+  return until(`${runId} is ${state}`, async () => (await shown(runId)).state === state);
 }
 
 /** Hands a run in as the operator, and opens it. */

@@ -206,7 +206,7 @@ export class CliHarness implements AsyncDisposable {
 
   /** Resolves when the platform has carried out this many changes. */
   async untilChanges(count: number): Promise<void> {
-    await until(`${count} changes were made`, () => this.changes >= count, 60_000);
+    await until(`${count} changes were made`, () => this.changes >= count);
   }
 
   /** Resolves when a run is in this state. */
@@ -248,7 +248,7 @@ export class CliHarness implements AsyncDisposable {
     await redis?.connections.close();
     await redis?.embedded.close();
     await this.sandbox.close();
-    await until("the embedded Redis is gone", () => isGone(join(this.folder, "data", "redis", "redis.sock")), 20_000);
+    await until("the embedded Redis is gone", () => isGone(join(this.folder, "data", "redis", "redis.sock")));
     await rm(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
   }
 }

@@ -117,7 +117,7 @@ export async function redisWithSentinels(harness: Harness, options: SentinelOpti
     const info = await redis.info();
     return info.includes("status=ok") && info.includes("slaves=1,sentinels=3");
   };
-  await until("the Sentinels know each other", async () => (await Promise.all(asked.map(know))).every(Boolean), 20_000);
+  await until("the Sentinels know each other", async () => (await Promise.all(asked.map(know))).every(Boolean));
   const primaryPort = async (): Promise<number> => {
     const answers = asked.map((redis) => redis.call("SENTINEL", "GET-MASTER-ADDR-BY-NAME", primaryName));
     const named = new Set((await Promise.all(answers)).map((answer) => Number((answer as string[])[1])));

@@ -91,14 +91,14 @@ describe("the embedded Redis", () => {
     expect(await connections.connect("test").ping()).toBe("PONG");
     await connections.close();
     await embedded.close();
-    await until("the server stopped", () => isGone(pid), 2_000);
+    await until("the server stopped", () => isGone(pid));
   });
 
   it("the embedded Redis stops when its last process was killed", async () => {
     const child = await attachInProcess();
     const pid = await serverPid();
     child.kill("SIGKILL");
-    await until("the server stopped", () => isGone(pid), 2_000);
+    await until("the server stopped", () => isGone(pid));
   });
 
   it("the embedded Redis stops if its last process exited before the supervisor could check", async () => {
@@ -111,7 +111,7 @@ describe("the embedded Redis", () => {
       stdio: "ignore",
     });
     leave.push(() => Promise.resolve(void late.kill("SIGTERM")));
-    await until("the supervisor is gone", () => late.exitCode !== null, 2_000);
+    await until("the supervisor is gone", () => late.exitCode !== null);
     expect(serversOf(dataDir)).toEqual([]);
   });
 
@@ -146,7 +146,7 @@ describe("the embedded Redis", () => {
     expect(serversOf(dataDir)).toEqual([second]);
     await connections.close();
     for (const one of leave.toReversed()) await one();
-    await until("the server stopped", () => isGone(second), 3_000);
+    await until("the server stopped", () => isGone(second));
   });
 
   it("the embedded Redis stops even without its supervisor", async () => {
@@ -154,7 +154,7 @@ describe("the embedded Redis", () => {
     const pid = await serverPid();
     process.kill(parentOf(pid), "SIGKILL");
     child.kill("SIGKILL");
-    await until("the server stopped", () => isGone(pid), 2_000);
+    await until("the server stopped", () => isGone(pid));
   });
 
   it("the embedded Redis starts once for concurrent requests", async () => {

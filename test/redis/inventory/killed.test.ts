@@ -55,7 +55,7 @@ it(`a sync produces the same result after each of ${kills} kills by seed as with
       const atPage = killed.listCalls + 1 + Math.floor(random() * 40);
       const first = startProcess(killed);
       const isOver = (): boolean => first.exitCode !== null;
-      await until("the page is asked for", () => killed.listCalls >= atPage || isOver(), 20_000);
+      await until("the page is asked for", () => killed.listCalls >= atPage || isOver());
       await new Promise((resolve) => setTimeout(resolve, random() * 8));
       const gone = once(first, "exit");
       if (!isOver()) {

@@ -261,5 +261,5 @@ describe("syncs during a run", () => {
 async function untilAsked(fleet: FleetHarness): Promise<void> {
   const before = fleet.listCalls;
   const { until } = await import("../../support/until.ts");
-  await until("a page is asked for", () => fleet.listCalls > before, 5_000);
+  await until("a page is asked for", () => fleet.listCalls > before);
 }

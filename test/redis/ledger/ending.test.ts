@@ -97,7 +97,7 @@ it("a run reports rows as pending until its calls in flight have ended", async (
     openInputs,
   };
   const work = execute({ runId: head.runId, segment: 0 }, context, new AbortController().signal);
-  await until("the run is aborted", async () => (await ledger.state(head.runId)) === "aborted", 5_000);
+  await until("the run is aborted", async () => (await ledger.state(head.runId)) === "aborted");
   expect(platform.callsOut).toBe(2);
   const ending = await ledger.run(head.runId);
   expect(ending).toMatchObject({ isEnding: true, tally: { done: 0, rejected: 1, cancelled: 0, pending: 4 } });

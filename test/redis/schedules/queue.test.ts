@@ -73,7 +73,7 @@ it("the schedule queue contains exactly the current schedules of the configurati
 it("the schedule queue wakes a process at each scheduled time", async () => {
   await consuming([schedule("often", "* * * * * *")], async ({ looked }) => {
     // Its own polls are ten seconds apart: these come from the queue.
-    await until("it was woken three times", () => looked.filter((name) => name === "often").length >= 4, 9_000);
+    await until("it was woken three times", () => looked.filter((name) => name === "often").length >= 4);
   });
 });
 

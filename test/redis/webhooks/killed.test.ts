@@ -58,7 +58,7 @@ async function survive(seed: number): Promise<Left> {
   const [feed, log] = [new Feed(storeDeps), new DeliveryLog(storeDeps)];
   await using receiver = await openReceiver(secret);
   const first = startProcess(own, receiver);
-  await until("the first process reads the feed", first.isReady, 30_000);
+  await until("the first process reads the feed", first.isReady);
   // It dies somewhere between the first message and the last, or before any, while events still come.
   const atMessage = Math.floor(random() * events);
   const lineEncoder = (async () => {
@@ -67,7 +67,7 @@ async function survive(seed: number): Promise<Left> {
       if (random() < 0.1) await new Promise((resolve) => setTimeout(resolve, random() * 4));
     }
   })();
-  await until("the message has come", () => receiver.received.length >= atMessage, 20_000);
+  await until("the message has come", () => receiver.received.length >= atMessage);
   await new Promise((resolve) => setTimeout(resolve, random() * 8));
   await kill(first.process);
   await lineEncoder;
@@ -84,7 +84,7 @@ async function survive(seed: number): Promise<Left> {
       const added = await log.newest("added", { limit: events * 2, state: "delivered" });
       return all.length === events && added.length === events / 2;
     };
-    await until(`all of seed ${seed} is delivered`, isOver, 60_000);
+    await until(`all of seed ${seed} is delivered`, isOver);
   } finally {
     await kill(second.process);
   }

@@ -69,11 +69,11 @@ it("a receiver that never responds does not delay other receivers", async () => 
   const { consume, emit, log, incidents } = open({ slow, quick });
   await consume();
   for (let n = 0; n < 40; n += 1) await emit(n);
-  await until("the quick one has all", () => quick.received.length === 40, 20_000);
+  await until("the quick one has all", () => quick.received.length === 40);
   expect(slow.received.length).toBeLessThanOrEqual(4);
   expect(await log.pendingCount("slow")).toBe(40);
   release();
-  await until("the slow one has all", () => slow.received.length === 40, 20_000);
+  await until("the slow one has all", () => slow.received.length === 40);
   expect(incidents).toEqual([]);
 });
 
@@ -86,7 +86,7 @@ it("a delivery job lost by the queue is enqueued again", async () => {
   for (const event of events) await log.begin("ops", event);
   await redis.hset(own.feedPlaces(), "deliveries", await feed.head());
   await consume();
-  await until("all have come", () => ops.received.length === 3, 20_000);
+  await until("all have come", () => ops.received.length === 3);
   expect(new Set(ops.received.map(({ id }) => id)).size).toBe(3);
   await until("all are noted", async () => (await log.pendingCount("ops")) === 0);
 });
@@ -107,7 +107,7 @@ it("the backlog of a stopped webhook is sent when it is resumed", async () => {
   await consume();
   expect(ops.received).toEqual([]);
   await webhooks.service.resume("ops");
-  await until("it has come", () => ops.received.length > 0, 20_000);
+  await until("it has come", () => ops.received.length > 0);
   expect(ops.received.map(({ id }) => id)).toContain(`msg_${first.id}`);
 });
 
@@ -117,7 +117,7 @@ it("a secret file that becomes unusable is reported once while deliveries contin
   await consume();
   faults.push("There is no file /run/secrets/ops-webhook.");
   for (let n = 0; n < 3; n += 1) await emit(n);
-  await until("all have come", () => ops.received.length === 3, 20_000);
+  await until("all have come", () => ops.received.length === 3);
   await until("it was told", () => incidents.length > 0);
   expect(incidents).toEqual([
     "messages to ops continue with the previous content of a file: There is no file /run/secrets/ops-webhook.",

@@ -39,7 +39,7 @@ export class WatchedPage implements AsyncDisposable {
   private constructor(page: Page, context: BrowserContext, origin: string) {
     this.page = page;
     this.#context = context;
-    page.setDefaultTimeout(20_000);
+    page.setDefaultTimeout(60_000);
     page.on("console", (message) => {
       // A refused request is on the console too; whether it should be refused is for the test to say.
       const isRequest = message.text().startsWith("Failed to load resource");
