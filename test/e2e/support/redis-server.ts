@@ -1,5 +1,6 @@
 /** A redis-server on its own port: for tests that take it away during a run, or that use a user name or TLS. */
-import { type AddressInfo, createServer } from "node:net";
+import { randomInt } from "node:crypto";
+import { createServer } from "node:net";
 import { inject } from "vitest";
 import { findRedisServer } from "#redis/embedded/find-server.ts";
 import type { RunningProcess } from "./process.ts";
@@ -93,13 +94,21 @@ export async function startServerProgram(
   return harness.startProgram(server.binary, args, env);
 }
 
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
+/**
+ * A port below those that the system gives to connections and to servers without one of their own, so that none of them
+ * takes it before the server is up. The port 10,000 above, the bus of a cluster's node, is below them as well.
+ */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(10_000, 22_000);
+    if (await isFree(port)) return port;
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
     const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
+    server.once("error", () => resolve(false));
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
   });
 }

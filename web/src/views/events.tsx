@@ -1,6 +1,6 @@
 /** The event feed as sentences, filtered by kind, person and day; new events come in live. */
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { addressOf, ask } from "../ask.ts";
 import { useLive } from "../live.ts";
 import { Button } from "../parts/button.tsx";
@@ -91,17 +91,21 @@ function useFeed(choice: EventChoice, isPaused: boolean): EventFeed {
   const [isRead, setRead] = useState(false);
   const query = eventQuery(choice);
   const address = query.toString();
+  const shown = useRef(address);
+  shown.current = address;
   const read = async (before?: string): Promise<void> => {
     try {
       const page = new URLSearchParams(query);
       page.set("limit", String(pageSize));
       if (before !== undefined) page.set("cursor", before);
       const answer = await ask<{ events: FleetEvent[]; nextCursor: string | null }>(`/v1/events?${page.toString()}`);
+      // Other events are shown meanwhile.
+      if (shown.current !== address) return;
       setEvents((known) => withEvents(known, answer.events));
       setCursor(answer.nextCursor);
       setProblem(undefined);
     } catch (thrown) {
-      setProblem(problemFrom(thrown));
+      if (shown.current === address) setProblem(problemFrom(thrown));
     } finally {
       setRead(true);
     }
