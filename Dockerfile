@@ -9,24 +9,26 @@ ARG NODE_IMAGE=node:24.21.0-slim
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
+COPY tools tools
 RUN ["npm", "ci", "--ignore-scripts"]
 COPY tsconfig.json tsconfig.build.json ./
-COPY scripts/build.mjs scripts/dashboard.mjs scripts/program.mjs scripts/
+COPY scripts/build.mjs scripts/dashboard.mjs scripts/program.mjs scripts/third-party.mjs scripts/
 COPY web web
 COPY src src
 RUN ["node", "scripts/build.mjs"]
 
-# No development packages, no install scripts, and not the optional packages: they bring a second Node.
-FROM ${NODE_IMAGE} AS packages
-WORKDIR /app
-COPY package.json package-lock.json .npmrc ./
-RUN ["npm", "ci", "--omit=dev", "--omit=optional", "--ignore-scripts"]
-
 FROM ${NODE_IMAGE}
+# The version of package.json, the commit, and the time of the build (RFC 3339): docs/operations.md#container.
+ARG VERSION=""
+ARG REVISION=""
+ARG CREATED=""
 LABEL org.opencontainers.image.title="simfleet" \
       org.opencontainers.image.description="Looks after a fleet of SIMs through a rate-limited connectivity API" \
-      org.opencontainers.image.licenses="Apache-2.0"
-# Nothing installs packages at run time, so the tools that could are gone. /data belongs to the user of the process.
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.created="${CREATED}"
+# The program needs no packages, so the tools that install them are gone. /data belongs to the user of the process.
 RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack \
       /usr/local/bin/yarn /usr/local/bin/yarnpkg /opt/yarn-v* \
     && install -d -o 10001 -g 10001 -m 0700 /data
@@ -34,7 +36,6 @@ RUN ["ln", "-s", "/app/dist/cli.js", "/usr/local/bin/simfleet"]
 WORKDIR /app
 COPY package.json LICENSE ./
 COPY config config
-COPY --from=packages /app/node_modules node_modules
 COPY --from=build /app/dist dist
 ENV NODE_ENV=production \
     SIMFLEET_DATA_DIR=/data

@@ -27,15 +27,31 @@ if (!existsSync(compiler)) {
 }
 const fresh = join(root, "dist.new");
 rmSync(fresh, { recursive: true, force: true });
-const checked = spawnSync(process.execPath, [compiler, "-p", "tsconfig.build.json"], { cwd: root, stdio: "inherit" });
-if (checked.status !== 0) process.exit(checked.status ?? 1);
+const types = join(root, "dist.types");
+const emit = ["--noEmit", "false", "--declaration", "--emitDeclarationOnly", "--outDir", types];
+const checked = spawnSync(process.execPath, [compiler, "-p", "tsconfig.build.json", ...emit], {
+  cwd: root,
+  stdio: "inherit",
+});
+if (checked.status !== 0) {
+  rmSync(types, { recursive: true, force: true });
+  process.exit(checked.status ?? 1);
+}
 // Vite depends on it, and a test runner sets it to another value: the output must not depend on the caller.
 process.env.NODE_ENV = "production";
-const [{ build }, { dashboard }, { program }] = await Promise.all([
+const [{ build }, { dashboard }, { entryPoints, program }, { writeThirdParty }] = await Promise.all([
   import("vite"),
   import("./dashboard.mjs"),
   import("./program.mjs"),
+  import("./third-party.mjs"),
 ]);
+const packages = join(root, "node_modules");
+/** Pages that bundled packages bring. */
+const pages = [
+  { of: "@fastify/swagger-ui", from: "@fastify/swagger-ui/static", to: "api-page/static" },
+  { of: "@bull-board/ui", from: "@bull-board/ui/dist", to: "queue-pages/dist" },
+];
+const bundles = [fresh];
 try {
   await build({ ...program, build: { ...program.build, outDir: fresh }, logLevel: "warn" });
   for (const file of globSync("src/**/*.{lua,sh}", { cwd: root })) {
@@ -43,11 +59,17 @@ try {
     mkdirSync(dirname(target), { recursive: true });
     cpSync(join(root, file), target);
   }
+  // The library's entry points declare all types that they export.
+  for (const entry of entryPoints) cpSync(join(types, "library", `${entry}.d.ts`), join(fresh, `${entry}.d.ts`));
+  rmSync(types, { recursive: true, force: true });
+  for (const { from, to } of pages) cpSync(join(packages, from), join(fresh, to), { recursive: true });
   // Without its sources, as in a check of the rest alone, the worker reports that there is no dashboard.
   if (existsSync(join(root, "web"))) {
     await build({ ...dashboard, build: { ...dashboard.build, outDir: join(fresh, "web") }, logLevel: "warn" });
     compressAssets(join(fresh, "web", "assets"));
+    bundles.push(join(fresh, "web"));
   }
+  writeThirdParty(fresh, { bundles, copied: pages.map((page) => page.of), packages });
 } catch (thrown) {
   rmSync(fresh, { recursive: true, force: true });
   throw thrown;

@@ -2,6 +2,7 @@
 //   SIMFLEET_SERVER=http://127.0.0.1:8080 npm run web:dev serves web/ with hot reload, and proxies data requests to that worker.
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { licensesFile } from "./program.mjs";
 
 /**
  * Everything is a separate file of the same origin, as the content security policy requires: nothing inline, no eval.
@@ -17,6 +18,7 @@ export const dashboard = {
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     emptyOutDir: true,
+    license: { fileName: licensesFile },
     reportCompressedSize: false,
   },
 };

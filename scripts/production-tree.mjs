@@ -1,65 +1,105 @@
-// Verifies that the files the Dockerfile puts into the image work: builds the same tree in a temporary folder, with the
-// install command from the Dockerfile, and runs it as the image would. Needs no container engine. `npm run
-// container:check`.
-import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+// Verifies that the image would work, without a container engine: builds the program with the files that the Dockerfile
+// copies, puts together the same folder, makes it read-only, and starts the worker in it, as the image's user if root runs
+// this. `npm run container:check`.
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { chownSync, cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
 const project = join(dirname(fileURLToPath(import.meta.url)), "..");
-const manifest = JSON.parse(readFileSync(join(project, "package.json"), "utf8"));
-const installLine = /^RUN (\["npm", "ci", .*"--omit=dev".*\])$/m.exec(
-  readFileSync(join(project, "Dockerfile"), "utf8"),
-);
-if (installLine === null) throw new Error('The Dockerfile has no line RUN ["npm", "ci", … "--omit=dev" …].');
+const stages = readFileSync(join(project, "Dockerfile"), "utf8")
+  .split(/^FROM /m)
+  .slice(1);
+const user = Number(/^USER (\d+):/m.exec(stages.at(-1))?.[1]);
+const isRoot = process.getuid() === 0;
 
 const folder = mkdtempSync(join(tmpdir(), "simfleet-production-"));
 try {
   const build = join(folder, "build");
-  const sources = [
-    "package.json",
-    "tsconfig.json",
-    "tsconfig.build.json",
-    "scripts/build.mjs",
-    "scripts/dashboard.mjs",
-    "scripts/program.mjs",
-  ];
-  copy([...sources, "web", "src"], build);
+  copySources(stages[0], build);
   symlinkSync(join(project, "node_modules"), join(build, "node_modules"));
   run("the build", [process.execPath, "scripts/build.mjs"], { cwd: build });
 
   const tree = join(folder, "app");
-  copy(["package.json", "package-lock.json", ".npmrc", "config"], tree);
-  run("the install", JSON.parse(installLine[1]), { cwd: tree });
+  copySources(stages.at(-1), tree);
   cpSync(join(build, "dist"), join(tree, "dist"), { recursive: true });
-  examine(tree);
+  const assets = globSync("**/*.*", { cwd: join(project, "src") }).filter((path) => !path.endsWith(".ts"));
+  const missing = [...assets, "web/index.html"].filter((path) => !globSync(path, { cwd: join(tree, "dist") }).length);
+  if (missing.length > 0) throw new Error(`The build left out ${missing.join(", ")}.`);
 
-  const bare = { cwd: tree, env: { NODE_ENV: "production" } };
-  const version = run("simfleet --version", [process.execPath, "dist/cli.js", "--version"], bare).trim();
-  if (version !== manifest.version) throw new Error(`--version says ${version}, package.json ${manifest.version}.`);
-  run("simfleet worker --help", [process.execPath, "dist/cli.js", "worker", "--help"], bare);
-  const packages = globSync("node_modules/{@*/*,[!@.]*}", { cwd: tree }).length;
-  console.log(`The production tree works: simfleet ${version}, ${packages} packages.`);
+  const node = join(folder, "node");
+  cpSync(process.execPath, node);
+  run("chmod", ["chmod", "-R", "a+rX,a-w", tree, node]);
+  run("chmod", ["chmod", "755", folder]);
+  const version = run("simfleet --version", [node, "dist/cli.js", "--version"], { cwd: tree, env: {} }).trim();
+  const expected = JSON.parse(readFileSync(join(project, "package.json"), "utf8")).version;
+  if (version !== expected) throw new Error(`--version says ${version}, package.json ${expected}.`);
+  await startWorker(node, tree);
+  console.log(`The production tree works: simfleet ${version}${isRoot ? `, user ${user}` : ""}, read-only folder.`);
 } finally {
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
 }
 
-function copy(paths, target) {
-  for (const path of paths) {
-    mkdirSync(dirname(join(target, path)), { recursive: true });
-    cpSync(join(project, path), join(target, path), { recursive: true });
+/** What a stage of the Dockerfile copies from the project. */
+function copySources(stage, target) {
+  for (const [, words] of stage.matchAll(/^COPY (?!--)(.+)$/gm)) {
+    const [to, ...from] = words.split(" ").toReversed();
+    for (const path of from) {
+      const place = join(target, to === "./" || to.endsWith("/") ? path : to);
+      mkdirSync(dirname(place), { recursive: true });
+      cpSync(join(project, path), place, { recursive: true });
+    }
   }
 }
 
-/** Files that must and must not exist. */
-function examine(tree) {
-  const unwanted = [...Object.keys(manifest.devDependencies), ...Object.keys(manifest.optionalDependencies ?? {})];
-  const stray = unwanted.filter((name) => existsSync(join(tree, "node_modules", name)));
-  if (stray.length > 0) throw new Error(`Not for production, and there: ${stray.join(", ")}.`);
-  const assets = globSync("**/*.*", { cwd: join(project, "src") }).filter((path) => !path.endsWith(".ts"));
-  const missing = [...assets, "web/index.html"].filter((path) => !existsSync(join(tree, "dist", path)));
-  if (missing.length > 0) throw new Error(`The build left out ${missing.join(", ")}.`);
+/** Starts the worker with the command of the image and waits until it is ready. */
+async function startWorker(node, tree) {
+  const data = join(folder, "data");
+  mkdirSync(data, { mode: 0o700 });
+  if (isRoot) chownSync(data, user, user);
+  const port = await freePort();
+  const worker = spawn(node, ["dist/worker.js"], {
+    cwd: tree,
+    ...(isRoot ? { uid: user, gid: user } : {}),
+    env: {
+      NODE_ENV: "production",
+      PATH: process.env.PATH,
+      SIMFLEET_DATA_DIR: data,
+      SIMFLEET_HTTP_PORT: String(port),
+      SIMFLEET_REDIS_URL: process.env.SIMFLEET_REDIS_URL ?? "",
+      SIMFLEET_ENDPOINT_GLOBAL: "http://127.0.0.1:9",
+      SIMFLEET_AUTH_KEY_ID: "keyId-none",
+      SIMFLEET_AUTH_KEY: "secret-none",
+    },
+  });
+  let log = "";
+  worker.stdout.on("data", (chunk) => (log += chunk));
+  worker.stderr.on("data", (chunk) => (log += chunk));
+  const ended = once(worker, "close");
+  try {
+    for (let attempt = 0; ; attempt += 1) {
+      const answer = await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => undefined);
+      if (answer?.ok) break;
+      if (attempt === 300 || worker.exitCode !== null) throw new Error(`The worker did not start:\n${log}`);
+      await sleep(100);
+    }
+  } finally {
+    worker.kill("SIGTERM");
+    await ended;
+  }
+}
+
+async function freePort() {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address();
+  server.close();
+  await once(server, "close");
+  return port;
 }
 
 function run(what, [command, ...args], options) {

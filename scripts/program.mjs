@@ -5,8 +5,11 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("../", import.meta.url));
 const src = `${root}src/`;
 
-/** Packages that read files of their own at run time. */
-const withFiles = [/^@bull-board\//, "@fastify/swagger-ui"];
+/** What other programs can import: `simfleet/limiter` and so on. */
+export const entryPoints = ["limiter", "api", "sandbox"];
+
+/** Where Vite lists the bundled packages with their licenses. */
+export const licensesFile = "licenses.json";
 
 /** A module finds the files beside it, such as its Lua scripts, although its code moves to the top of dist/. */
 const locations = {
@@ -19,11 +22,21 @@ const locations = {
   },
 };
 
+/** Swagger UI finds its pages beside its code; build.mjs copies them to dist/api-page. */
+const apiPage = {
+  name: "api-page",
+  transform(code, id) {
+    const file = /\/node_modules\/@fastify\/swagger-ui\/(.*\/)?[^/]+\.js$/.exec(id);
+    if (file === null || !code.includes("__dirname")) return null;
+    return { code: code.replaceAll("__dirname", `(import.meta.dirname + "/api-page/${file[1] ?? ""}")`), map: null };
+  },
+};
+
 export const program = {
   configFile: false,
   root,
   publicDir: false,
-  plugins: [locations],
+  plugins: [locations, apiPage],
   ssr: {
     target: "node",
     noExternal: true,
@@ -35,9 +48,16 @@ export const program = {
     target: "node24",
     minify: false,
     emptyOutDir: true,
+    license: { fileName: licensesFile },
     rolldownOptions: {
-      input: { cli: `${src}cli.ts`, worker: `${src}worker.ts`, "command-line": `${src}command-line.ts` },
-      external: withFiles,
+      input: {
+        cli: `${src}cli.ts`,
+        worker: `${src}worker.ts`,
+        "command-line": `${src}command-line.ts`,
+        ...Object.fromEntries(entryPoints.map((name) => [name, `${src}library/${name}.ts`])),
+      },
+      // bull-board looks for its pages with eval, unless it is told where they are, as it is here.
+      checks: { eval: false },
       output: { entryFileNames: "[name].js", chunkFileNames: "[name]-[hash].js" },
     },
   },

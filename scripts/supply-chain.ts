@@ -1,11 +1,10 @@
 /**
- * Checks third-party code: writes the bill of materials of the production dependencies (CycloneDX, by npm's own
- * command) and checks it, their licenses, their install scripts, and the advisories known to the registry. `npm run
+ * Checks third-party code: writes the bill of materials of what the built program contains (CycloneDX, by npm's own
+ * command) and checks it, the licenses, the install scripts, and the advisories known to the registry. `npm run
  * supply-chain [FILE]`; the bill is written to FILE, by default sbom.cdx.json. Exit code 1 if there are findings.
  */
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -36,13 +35,17 @@ export interface LockedPackage {
   readonly resolved?: string;
   readonly integrity?: string;
   readonly link?: boolean;
-  readonly dev?: boolean;
-  readonly devOptional?: boolean;
   readonly hasInstallScript?: boolean;
 }
 
 export interface Lock {
   readonly packages: Readonly<Record<string, LockedPackage>>;
+}
+
+/** A package that the built program contains, as in dist/third-party.json. */
+export interface Shipped {
+  readonly name: string;
+  readonly version: string;
 }
 
 export interface Policy {
@@ -57,8 +60,8 @@ function nameOf(path: string): string {
   return path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length);
 }
 
-/** Problems of the bill itself: its form, its references, and packages of the lock file that it omits. */
-export function faultsOfBill(bill: Bill, lock: Lock): string[] {
+/** Problems of the bill itself: its form, its references, and packages of the program that it omits. */
+export function faultsOfBill(bill: Bill, shipped: readonly Shipped[]): string[] {
   const faults: string[] = [];
   if (bill.bomFormat !== "CycloneDX") faults.push(`bomFormat is ${bill.bomFormat}`);
   if (!/^1\.[4-9]$/.test(bill.specVersion)) faults.push(`specVersion is ${bill.specVersion}`);
@@ -78,19 +81,16 @@ export function faultsOfBill(bill: Bill, lock: Lock): string[] {
   for (const { ref, dependsOn = [] } of bill.dependencies) {
     for (const one of [ref, ...dependsOn]) if (!refs.has(one)) faults.push(`${one} is referred to and not listed`);
   }
-  return [...faults, ...missingFrom(bill, lock)];
+  return [...faults, ...missingFrom(bill, shipped)];
 }
 
-function missingFrom(bill: Bill, lock: Lock): string[] {
+function missingFrom(bill: Bill, shipped: readonly Shipped[]): string[] {
   const listed = new Set(bill.components.map(({ name, version }) => `${name}@${version}`));
-  return Object.entries(lock.packages).flatMap(([path, { version, dev, devOptional, link }]) => {
-    if (path === "" || dev === true || devOptional === true || link === true) return [];
-    const id = `${nameOf(path)}@${version}`;
-    return listed.has(id) ? [] : [`${id} is missing from the bill`];
-  });
+  const ids = shipped.map(({ name, version }) => `${name}@${version}`);
+  return ids.filter((id) => !listed.has(id)).map((id) => `${id} is missing from the bill`);
 }
 
-/** Licenses of the production dependencies that are not allowed, and unused exceptions. */
+/** Licenses of the packages that are not allowed, and unused exceptions. */
 export function faultsOfLicenses(bill: Bill, policy: Policy): string[] {
   const faults: string[] = [];
   const unused = new Set(Object.keys(policy.exceptions));
@@ -118,7 +118,8 @@ function isAllowed(expression: string, { allowedLicenses }: Policy): boolean {
 export function faultsOfLock(lock: Lock, allowScripts: Readonly<Record<string, boolean>>): string[] {
   const faults: string[] = [];
   for (const [path, { resolved, integrity, link, hasInstallScript }] of Object.entries(lock.packages)) {
-    if (path === "" || link === true) continue;
+    // What is not below node_modules belongs to this repository.
+    if (!path.includes("node_modules/") || link === true) continue;
     const name = nameOf(path);
     // Without a URL it comes from the registry that npm is set to; the digest pins the content.
     if (resolved !== undefined && !resolved.startsWith("https://registry.npmjs.org/")) {
@@ -135,15 +136,17 @@ export function faultsOfLock(lock: Lock, allowScripts: Readonly<Record<string, b
 const severities = ["low", "moderate", "high", "critical"];
 
 /**
- * The findings of `npm audit --json` that are high or critical.
+ * The findings of `npm audit --json` about what the program contains that are high or critical.
  * @returns undefined if the registry did not respond
  */
-export function faultsOfAudit(printed: string): string[] | undefined {
+export function faultsOfAudit(printed: string, shipped: readonly Shipped[]): string[] | undefined {
   const report = parse(printed) as
     | { vulnerabilities?: Record<string, { severity?: string; range?: string; via?: readonly unknown[] }> }
     | undefined;
   if (report?.vulnerabilities === undefined) return undefined;
+  const names = new Set(shipped.map(({ name }) => name));
   return Object.entries(report.vulnerabilities).flatMap(([name, { severity = "", range = "", via = [] }]) => {
+    if (!names.has(name)) return [];
     // An unknown severity counts as severe.
     if (severities.indexOf(severity) >= 0 && severities.indexOf(severity) < 2) return [];
     const titles = via.flatMap((one) => (one as { title?: string }).title ?? []);
@@ -162,47 +165,59 @@ function parse(text: string): unknown {
 }
 
 function npm(project: string, args: readonly string[]): { stdout: string; said: string } {
-  const { stdout, stderr, error } = spawnSync("npm", args, { cwd: project, encoding: "utf8", timeout: 120_000 });
+  const { stdout, stderr, error } = spawnSync("npm", args, {
+    cwd: project,
+    encoding: "utf8",
+    timeout: 120_000,
+    maxBuffer: 64 * 1_024 * 1_024,
+  });
   return { stdout: stdout ?? "", said: error?.message ?? stderr.trim() };
 }
 
-/**
- * The bill by npm's own command, in a folder with only the production dependencies: with `--omit dev` in a project, npm
- * omits packages that a development package needs as well.
- */
-function billOf(manifest: Readonly<Record<string, unknown>>, lock: Lock): string {
-  const { devDependencies: _, ...production } = manifest;
-  const { devDependencies: __, ...root } = lock.packages[""] as Readonly<Record<string, unknown>>;
-  const packages = Object.entries(lock.packages).filter(([path, { dev }]) => path !== "" && dev !== true);
-  const folder = mkdtempSync(join(tmpdir(), "simfleet-sbom-"));
-  try {
-    const write = (name: string, document: unknown): void => {
-      writeFileSync(join(folder, name), JSON.stringify(document));
-    };
-    write("package.json", production);
-    write("package-lock.json", { ...lock, packages: { "": root, ...Object.fromEntries(packages) } });
-    const { stdout, said } = npm(folder, ["sbom", "--sbom-format", "cyclonedx", "--package-lock-only"]);
-    if (parse(stdout) === undefined) throw new Error(`npm sbom printed no bill of materials: ${said}`);
-    return stdout;
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+/** The bill of all locked packages by npm's own command, reduced to those that the program contains. */
+export function billOf(printed: string, shipped: readonly Shipped[]): Bill {
+  const { metadata, components, dependencies, ...head } = JSON.parse(printed) as Bill;
+  const ids = new Set(shipped.map(({ name, version }) => `${name}@${version}`));
+  const contained = new Map(
+    components
+      .filter(({ name, version }) => ids.has(`${name}@${version}`))
+      .map((component) => [component["bom-ref"], withoutProperties(component)]),
+  );
+  const root = metadata.component["bom-ref"];
+  const between = dependencies
+    .filter(({ ref }) => contained.has(ref))
+    .map(({ ref, dependsOn = [] }) => ({ ref, dependsOn: dependsOn.filter((one) => contained.has(one)) }));
+  // The program is one file with all of them: none comes from another at an installation.
+  return {
+    ...head,
+    metadata,
+    components: [...contained.values()],
+    dependencies: [{ ref: root, dependsOn: [...contained.keys()] }, ...between],
+  };
+}
+
+/** npm marks packages as needed for development only, which is how bundled ones are installed, and where it found them. */
+function withoutProperties(component: Component & { readonly properties?: unknown }): Component {
+  const { properties: _, ...rest } = component;
+  return rest;
 }
 
 function main(file: string): void {
   const project = fileURLToPath(new URL("..", import.meta.url));
   const read = (path: string): unknown => JSON.parse(readFileSync(join(project, path), "utf8"));
   const lock = read("package-lock.json") as Lock;
-  const manifest = read("package.json") as Record<string, unknown> & { allowScripts: Record<string, boolean> };
+  const shipped = read("dist/third-party.json") as Shipped[];
+  const manifest = read("package.json") as { allowScripts: Record<string, boolean> };
   const policy = read("scripts/supply-chain.json") as Policy;
-  const written = billOf(manifest, lock);
-  writeFileSync(file, written);
-  const bill = JSON.parse(written) as Bill;
-  const audit = npm(project, ["audit", "--omit=dev", "--json"]);
-  const advisories = faultsOfAudit(audit.stdout);
+  const { stdout, said } = npm(project, ["sbom", "--sbom-format", "cyclonedx", "--package-lock-only"]);
+  if (parse(stdout) === undefined) throw new Error(`npm sbom printed no bill of materials: ${said}`);
+  const bill = billOf(stdout, shipped);
+  writeFileSync(file, `${JSON.stringify(bill, undefined, 2)}\n`);
+  const audit = npm(project, ["audit", "--json"]);
+  const advisories = faultsOfAudit(audit.stdout, shipped);
   const packages = `${bill.components.length} packages`;
   const checks: readonly [string, readonly string[] | undefined, string][] = [
-    ["bill of materials", faultsOfBill(bill, lock), `${packages}, in ${file}`],
+    ["bill of materials", faultsOfBill(bill, shipped), `${packages}, in ${file}`],
     ["licenses", faultsOfLicenses(bill, policy), `those of ${packages} are allowed`],
     [
       "lock file",

@@ -1,53 +1,16 @@
 #!/usr/bin/env node
-/** The entry point of the command line: checks the Node.js version, wires signals, and delegates everything else. */
-import { cacheCompiledCode } from "#core/compile-cache.ts";
-import { keepHeapSmall } from "#core/heap-room.ts";
-
+/**
+ * The entry point of the command line: checks the version of Node.js and loads the rest. An older Node.js must be able to
+ * read this file, so it has no import at its top and no recent syntax.
+ */
 const oldestNode = 24;
 
-async function main(): Promise<void> {
-  if (Number(process.versions.node.split(".", 1)[0]) < oldestNode) {
-    console.error(
-      `simfleet needs Node ${oldestNode} or newer and was started with ${process.version}. ` +
-        "In a clone, npm ci brings one: start it with npx --no-install simfleet",
-    );
-    process.exit(2);
-  }
-  // Other commands call it once their modules are loaded, which takes a third less time without it.
-  if (process.argv[2] === "worker") keepHeapSmall();
-  cacheCompiledCode(process.env);
-  const { runCommandLine } = await import("#command-line.ts");
-  const interrupt = new AbortController();
-  const stop = (name: NodeJS.Signals): void => {
-    // A second signal does not wait any longer.
-    if (interrupt.signal.aborted) process.exit(130);
-    interrupt.abort(new Error(`stopped by ${name}`));
-  };
-  process.on("SIGINT", stop).on("SIGTERM", stop);
-  // A reader that has exited, such as `head`, is no error.
-  process.stderr.on("error", () => undefined);
-  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code === "EPIPE") process.exit(0);
-    console.error(`simfleet: the answer could not be written: ${error.message}`);
-    process.exit(4);
-  });
-  await runCommandLine(process.argv.slice(2), {
-    env: process.env,
-    stdout: process.stdout,
-    stderr: process.stderr,
-    stdin: process.stdin,
-    interrupt: interrupt.signal,
-    setExitCode: (code) => {
-      process.exitCode = code;
-    },
-  });
-  await Promise.all([drained(process.stdout), drained(process.stderr)]);
-  process.exit();
+if (Number(process.versions.node.split(".", 1)[0]) < oldestNode) {
+  console.error(
+    `simfleet needs Node ${oldestNode} or newer and was started with ${process.version}. ` +
+      "Install one from https://nodejs.org; in a clone, npm ci brings one: start it with npx --no-install simfleet",
+  );
+  process.exitCode = 2;
+} else {
+  void import("#start.ts").then(({ start }) => start());
 }
-
-/** Resolves once written output has left the process. */
-function drained(stream: NodeJS.WriteStream): Promise<void> {
-  return new Promise((resolve) => stream.write("", () => resolve()));
-}
-
-await main();

@@ -196,7 +196,7 @@ export class App {
       const connections = await openRedis(redisTargetOf(config), {
         clock,
         lifecycle,
-        cacheDir: join(deps.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "simfleet"),
+        cacheDir: join(deps.env.XDG_CACHE_HOME || cacheHome(config.dataDir), "simfleet"),
         path: deps.env.PATH ?? "/usr/bin:/bin",
         env: deps.env,
         onError: (error) => deps.logger.debug({ error }, "Redis"),
@@ -383,5 +383,14 @@ export class App {
    */
   close(deadlineMs?: number): Promise<string[]> {
     return this.#lifecycle.stop(deadlineMs);
+  }
+}
+
+/** A user of a container may have no home folder, for which Node.js throws. */
+function cacheHome(dataDir: string): string {
+  try {
+    return join(homedir(), ".cache");
+  } catch {
+    return join(dataDir, "cache");
   }
 }

@@ -9,7 +9,7 @@ import { type Problem, problemFieldNames, problemFields, problemIn } from "./pro
 import type { StoreDeps } from "./store-deps.ts";
 
 /** Fields that every record has, besides its id and state. */
-interface CommonFields {
+export interface CommonFields {
   readonly profile: string;
   /** Counts the moves; absent before the first. */
   readonly revision?: number | undefined;

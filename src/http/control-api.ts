@@ -6,7 +6,6 @@
 import multipart from "@fastify/multipart";
 import rateLimit from "@fastify/rate-limit";
 import swagger from "@fastify/swagger";
-import underPressure from "@fastify/under-pressure";
 import type { FastifyInstance } from "fastify";
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from "fastify-type-provider-zod";
 import { SimfleetError } from "#core/errors.ts";
@@ -17,6 +16,7 @@ import type { Api, ControlDeps } from "./deps.ts";
 import { eventStream } from "./events/event-stream-route.ts";
 import { mount } from "./mount.ts";
 import { addDescription, describedBy } from "./openapi.ts";
+import { watchEventLoop } from "./event-loop.ts";
 import { hookRoutes } from "./routes/hooks.ts";
 import { meRoutes } from "./routes/me.ts";
 import { sessionRoutes } from "./routes/session.ts";
@@ -30,11 +30,14 @@ export async function controlApi(server: FastifyInstance, deps: ControlDeps): Pr
   server.setValidatorCompiler(validatorCompiler);
   server.setSerializerCompiler(serializerCompiler);
   await server.register(swagger, describedBy(deps.version));
-  await server.register(underPressure, {
-    maxEventLoopDelay: mostEventLoopDelayMs,
-    pressureHandler: () => {
-      throw new SimfleetError("OVERLOADED", "The worker is overloaded: retry later");
-    },
+  const delay = watchEventLoop(deps.clock);
+  server.addHook("onClose", (_server, done) => {
+    delay.stop();
+    done();
+  });
+  server.addHook("onRequest", (_request, _reply, done) => {
+    const isLate = delay.lastMs > mostEventLoopDelayMs;
+    done(isLate ? new SimfleetError("OVERLOADED", "The worker is overloaded: retry later") : undefined);
   });
   await server.register(rateLimit, {
     max: deps.config.http.requestsPerMinute,

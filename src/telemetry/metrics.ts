@@ -107,6 +107,9 @@ export interface Reading {
   readonly value: number;
 }
 
+/** A tenth of the default, which alone takes a quarter of what an idle worker takes. */
+const eventLoopSampleMs = 100;
+
 export class Metrics {
   readonly contentType: string;
   readonly #registry = new Registry();
@@ -116,7 +119,7 @@ export class Metrics {
   constructor() {
     this.contentType = this.#registry.contentType;
     const registers = [this.#registry];
-    collectDefaultMetrics({ register: this.#registry });
+    collectDefaultMetrics({ register: this.#registry, eventLoopMonitoringPrecision: eventLoopSampleMs });
     for (const [id, { kind, name, labels, help }] of Object.entries(metricCatalogue)) {
       const options = { name, help, labelNames: [...labels], registers };
       this.#read.set(id as MetricId, kind === "gauge" ? new Gauge(options) : new Counter(options));

@@ -1,13 +1,12 @@
 /**
- * The worker as the container runs it, without an engine: the program and its production packages in a folder of root's,
- * and a process of another user who may write to the data folder alone.
+ * The worker as the container runs it, without an engine: the program in a folder of root's, and a process of another user who may write to the data folder alone.
  */
 import { spawnSync } from "node:child_process";
 import { chmod, chown, cp, lstat, mkdir, mkdtemp, readFile, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, inject, onTestFinished, test } from "vitest";
-import { builtCli, root } from "./support/built-cli.ts";
+import { builtCli } from "./support/built-cli.ts";
 import { RunningProcess } from "./support/process.ts";
 import { CliHarness } from "./support/cli-harness.ts";
 
@@ -15,7 +14,7 @@ import { CliHarness } from "./support/cli-harness.ts";
 const user = 10_001;
 const isRoot = process.getuid?.() === 0;
 
-/** The program with the packages that the lock file has for production, and a Node that everybody may start. */
+/** The program without packages, as in the image, and a Node that everybody may start. */
 async function productionTree(): Promise<Record<"node" | "cli" | "worker" | "tree" | "data" | "folder", string>> {
   const folder = await mkdtemp(join(tmpdir(), "simfleet-image-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -24,18 +23,6 @@ async function productionTree(): Promise<Record<"node" | "cli" | "worker" | "tre
   const built = dirname(dirname((await builtCli()).path));
   for (const part of ["dist", "config", "package.json"])
     await cp(join(built, part), join(tree, part), { recursive: true });
-  const lock = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8")) as {
-    packages: Record<string, { dev?: boolean; devOptional?: boolean; optional?: boolean }>;
-  };
-  const copied: string[] = [];
-  for (const [path, { dev, devOptional, optional }] of Object.entries(lock.packages)) {
-    if (path === "" || dev === true || devOptional === true || optional === true) continue;
-    // What lies inside a package came with it.
-    if (copied.some((outer) => path.startsWith(`${outer}/`))) continue;
-    copied.push(path);
-    await mkdir(dirname(join(tree, path)), { recursive: true });
-    expect(spawnSync("cp", ["-R", join(root, path), join(tree, path)]).status).toBe(0);
-  }
   await cp(process.execPath, node);
   await mkdir(data, { mode: 0o700 });
   await chown(data, user, user);

@@ -4,9 +4,16 @@
  */
 import { createBullBoard } from "@bull-board/api";
 import { FastifyAdapter } from "@bull-board/fastify";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import fastify, { type FastifyInstance } from "fastify";
 import type { ControlDeps } from "../deps.ts";
 import { queuesPath } from "./queue-sessions.ts";
+
+/** The folder of its pages: next to the compiled src/, or in the package when src/ runs uncompiled. */
+const pagesFolder = ["../../queue-pages", "../../../node_modules/@bull-board/ui"]
+  .map((place) => fileURLToPath(new URL(place, import.meta.url)))
+  .find((place) => existsSync(`${place}/dist`));
 
 const colorsFile = "simfleet.css";
 
@@ -33,6 +40,7 @@ export async function openQueuePages({ app, config }: ControlDeps): Promise<Fast
     queues: [],
     serverAdapter,
     options: {
+      uiBasePath: pagesFolder ?? "",
       uiConfig: {
         boardTitle: "simfleet queues",
         hideDocsLink: true,

@@ -22,7 +22,7 @@ function valuesOf(name: string, within = lastStage): string[] {
   return within.filter((instruction) => instruction.name === name).map(({ value }) => value);
 }
 
-const manifest = JSON.parse(read("package.json")) as { optionalDependencies: Record<string, string> };
+const manifest = JSON.parse(read("tools/node/package.json")) as { optionalDependencies: Record<string, string> };
 
 // Shows S14.
 describe("the container image", () => {
@@ -61,13 +61,19 @@ describe("the container image", () => {
     expect(valuesOf("ENV").join(" ")).toContain("SIMFLEET_DATA_DIR=/data");
   });
 
-  it("the container image installs the locked packages without scripts or development packages", () => {
-    const installs = valuesOf("RUN", dockerfile).filter((run) => run.includes("npm"));
-    for (const install of installs.filter((run) => run.startsWith("["))) {
-      expect(JSON.parse(install)).toEqual(expect.arrayContaining(["npm", "ci", "--ignore-scripts"]));
+  it("the container image is built from the locked packages without their scripts and contains none of them", () => {
+    const installs = valuesOf("RUN", dockerfile).filter((run) => run.includes('"npm"'));
+    expect(installs).toEqual(['["npm", "ci", "--ignore-scripts"]']);
+    expect(valuesOf("COPY").filter((copy) => copy.includes("node_modules"))).toEqual([]);
+    expect(valuesOf("COPY")).toContain("--from=build /app/dist dist");
+  });
+
+  it("the container image has labels for version, revision and time of the build", () => {
+    const [labels = ""] = valuesOf("LABEL");
+    for (const name of ["version", "revision", "created"]) {
+      expect(labels).toContain(`org.opencontainers.image.${name}="\${${name.toUpperCase()}}"`);
+      expect(valuesOf("ARG")).toContain(`${name.toUpperCase()}=""`);
     }
-    expect(installs.filter((run) => run.includes("--omit=dev"))).toHaveLength(1);
-    expect(valuesOf("COPY")).toContain("--from=packages /app/node_modules node_modules");
   });
 
   it("the container image includes only what .dockerignore allows and no local settings", () => {
@@ -85,7 +91,7 @@ describe("the container image", () => {
 
 interface Service {
   readonly image?: string;
-  readonly build?: string;
+  readonly build?: unknown;
   readonly command?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
   readonly ports?: readonly string[];
@@ -134,7 +140,8 @@ describe("compose.yaml", () => {
     "compose.yaml starts %s once Redis is healthy and gives its calls time to finish",
     (name) => {
       expect(services[name]).toMatchObject({
-        build: ".",
+        image: "simfleet",
+        build: { context: "." },
         stop_grace_period: "30s",
         depends_on: { redis: { condition: "service_healthy" } },
       });
@@ -167,7 +174,9 @@ describe("compose.yaml", () => {
 
   it("compose.yaml uses only variables that simfleet knows", () => {
     const known = new Set(settingsOf(configSchema).map(({ facts }) => facts.variable));
-    const named = Object.values(services).flatMap(({ environment = {} }) => Object.keys(environment));
+    const ours = Object.values(services).filter(({ image }) => image === "simfleet");
+    const named = ours.flatMap(({ environment = {} }) => Object.keys(environment));
+    expect(named).toContain("SIMFLEET_HTTP_METRICS");
     expect(named.filter((name) => !known.has(name))).toEqual([]);
   });
 
@@ -181,5 +190,30 @@ describe("compose.yaml", () => {
     expect(worker?.environment?.["SIMFLEET_REDIS_URL"]).not.toBe(
       services["worker"]?.environment?.["SIMFLEET_REDIS_URL"],
     );
+  });
+
+  it("compose.yaml monitors the worker with the alerts and the dashboard of deploy/", () => {
+    const { prometheus, grafana } = services;
+    expect([prometheus?.profiles, grafana?.profiles]).toEqual([["monitoring"], ["monitoring"]]);
+    const mounted = [...(prometheus?.volumes ?? []), ...(grafana?.volumes ?? [])].filter((one) => one.startsWith("./"));
+    expect(mounted).toHaveLength(5);
+    for (const mount of mounted) {
+      expect(mount).toMatch(/:ro$/);
+      expect(read(mount.split(":", 1)[0] ?? "")).not.toBe("");
+    }
+    const scrape = parse(read("deploy/compose/prometheus.yaml")) as {
+      rule_files: string[];
+      scrape_configs: { static_configs: { targets: string[] }[] }[];
+    };
+    expect(scrape.scrape_configs[0]?.static_configs).toEqual([{ targets: ["worker:8080"] }]);
+    expect(mounted).toContain("./deploy/prometheus/alerts.yaml:/etc/prometheus/alerts.yaml:ro");
+    expect(scrape.rule_files).toEqual(["alerts.yaml"]);
+    expect(grafana?.environment).toMatchObject({
+      GF_SECURITY_DISABLE_INITIAL_ADMIN_CREATION: "true",
+      GF_AUTH_ANONYMOUS_ORG_ROLE: "Viewer",
+      GF_AUTH_BASIC_ENABLED: "false",
+    });
+    const sources = parse(read("deploy/compose/datasource.yaml")) as { datasources: { url: string }[] };
+    expect(sources.datasources.map(({ url }) => url)).toEqual(["http://prometheus:9090"]);
   });
 });

@@ -1,11 +1,13 @@
-/** A Redis address as tests write it, a socket path or a URL, as connection options. */
+/** Turns the address of Redis, a URL or the path of a socket, into connection options. */
 import { parseRedisUrl } from "#config/sections/redis-url.ts";
+import { ConfigError } from "#core/errors.ts";
 import type { RedisTarget } from "#redis/target.ts";
 
+/** @throws ConfigError if the address is not valid */
 export function redisTarget(place: string): RedisTarget {
   if (place.startsWith("/")) return { socketPath: place };
   const url = parseRedisUrl(place);
-  if ("faults" in url) throw new Error(`${place} ${url.faults.join(" ")}`);
+  if ("faults" in url) throw new ConfigError(url.faults.map((message) => ({ where: "redis", message })));
   const { topology, addresses, primary = "", isTls, database, ...user } = url;
   const login = isTls ? { ...user, tls: {} } : user;
   const [server] = addresses;

@@ -1,0 +1,153 @@
+/** The npm package as a user gets it: packed, installed into empty folders, started, and imported by a program. */
+import { spawnSync } from "node:child_process";
+import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { homedir, tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
+import { startSandbox } from "#sandbox/server.ts";
+import { testKeys } from "../support/redis.ts";
+import { builtCli, root } from "./support/built-cli.ts";
+import { type Ended, RunningProcess } from "./support/process.ts";
+
+interface Packed {
+  readonly filename: string;
+  readonly version: string;
+  readonly files: readonly { readonly path: string }[];
+}
+
+const cacheHome = process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
+let folder: string;
+let tarball: string;
+let packed: Packed;
+const installed = (): string => join(folder, "global", "lib", "node_modules", "simfleet");
+
+beforeAll(async () => {
+  await builtCli(); // builds dist/ if the sources are newer
+  folder = await mkdtemp(join(tmpdir(), "simfleet-package-"));
+  const report = npm(["pack", "--ignore-scripts", "--json", "--pack-destination", folder], root);
+  packed = (JSON.parse(report) as [Packed])[0];
+  tarball = join(folder, packed.filename);
+  npm(["install", "--global", "--prefix", join(folder, "global"), "--offline", tarball], folder);
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+function npm(args: readonly string[], cwd: string): string {
+  return run("npm", [...args, "--no-audit", "--no-fund"], { cwd, env: process.env });
+}
+
+function run(command: string, args: readonly string[], options: { cwd: string; env: NodeJS.ProcessEnv }): string {
+  const { status, stdout, stderr, error } = spawnSync(command, args, { encoding: "utf8", ...options });
+  if (status !== 0) throw new Error(`${command} ${args[0]}: ${error?.message ?? stdout + stderr}`);
+  return stdout;
+}
+
+/** Runs the installed command, with nothing of this repository in its environment. */
+async function simfleet(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
+  const command = new RunningProcess({
+    program: process.execPath,
+    args: [join(folder, "global", "bin", "simfleet"), ...args],
+    cwd: folder,
+    env: { PATH: process.env.PATH ?? "", HOME: folder, XDG_CACHE_HOME: cacheHome, ...env },
+  });
+  return command.ended;
+}
+
+test("the installed command prints its version and its help", async () => {
+  expect(await simfleet(["--version"])).toMatchObject({ code: 0, stdout: `${packed.version}\n` });
+  expect((await simfleet(["--help"])).stdout).toMatch(/^Usage: simfleet /m);
+});
+
+test("the installed command applies a file", async () => {
+  const sandbox = await startSandbox({ sims: 3 });
+  onTestFinished(() => sandbox.close());
+  const rows = [0, 1, 2].map((place) => `${sandbox.state.sims.simIdAt(place)},s1.fast\n`);
+  await writeFile(join(folder, "fleet.csv"), `simId,speedClass\n${rows.join("")}`);
+  const { stdout } = await simfleet(["apply", "fleet.csv", "--yes", "--json"], {
+    SIMFLEET_DATA_DIR: join(folder, "data"),
+    SIMFLEET_ENDPOINT_GLOBAL: sandbox.url,
+    SIMFLEET_AUTH_KEY_ID: sandbox.options.authKeyId,
+    SIMFLEET_AUTH_KEY: sandbox.options.authKey,
+  });
+  expect(JSON.parse(stdout)).toMatchObject({ state: "completed", counts: { total: 3, done: 3 } });
+  expect(sandbox.state.sims.speedClassAt(0)).toBe("s1.fast");
+});
+
+test("the installed command names the version that it needs when an older Node.js starts it", async () => {
+  const older = join(folder, "older.cjs");
+  await writeFile(older, 'Object.defineProperty(process.versions, "node", { value: "12.22.12" });');
+  const ended = await simfleet(["--version"], { NODE_OPTIONS: `--require=${older}` });
+  expect(ended).toMatchObject({ code: 2, stdout: "" });
+  expect(ended.stderr).toMatch(/^simfleet needs Node 24 or newer and was started with v\d.*\n$/);
+});
+
+test("an older Node.js can read the file that checks its version", async () => {
+  const entry = await readFile(join(installed(), "dist", "cli.js"), "utf8");
+  const code = entry.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, "");
+  expect(code).not.toMatch(/^\s*import\s*[{*"a-z]|^\s*await\b|\?\.|\?\?|#[a-z]+\b.*=/m);
+  expect(code).toMatch(/\bimport\("\.\/start-/);
+});
+
+test("the package contains the program with its notices, and neither sources nor local settings", async () => {
+  const paths = packed.files.map(({ path }) => path);
+  for (const path of ["README.md", "LICENSE", "CHANGELOG.md", "dist/THIRD-PARTY-NOTICES.txt", "dist/web/index.html"]) {
+    expect(paths).toContain(path);
+  }
+  expect(paths.filter((path) => /^(src|test|scripts|docs|tools)\/|simfleet\.yaml$|\.map$/.test(path))).toEqual([]);
+  expect(await readdir(dirname(installed()))).toEqual(["simfleet"]);
+});
+
+test("the notices name every package in the program with its license", async () => {
+  const dist = join(installed(), "dist");
+  const notices = await readFile(join(dist, "THIRD-PARTY-NOTICES.txt"), "utf8");
+  const list = JSON.parse(await readFile(join(dist, "third-party.json"), "utf8")) as Record<string, string>[];
+  expect(list.length).toBeGreaterThan(50);
+  for (const { name, version, license } of list) expect(notices).toContain(`${name} ${version}\nLicense: ${license}\n`);
+});
+
+/** Uses each entry point as a program of a user would. */
+const consumer = `
+import { openClient, type Sim } from "simfleet/api";
+import { openLimiter, type Permit } from "simfleet/limiter";
+import { startSandbox } from "simfleet/sandbox";
+
+const [redis = "", keyPrefix = ""] = process.argv.slice(2);
+const sandbox = await startSandbox({ sims: 7 });
+const { url: endpoint, authKeyId, authKey } = sandbox;
+const client = openClient({ endpoint, authKeyId, authKey, redis, keyPrefix });
+const sims: Sim[] = [];
+for await (const sim of client.sims()) sims.push(sim);
+const limiter = openLimiter({ redis, keyPrefix });
+const permit: Permit = await limiter.acquire("default.Sim");
+permit.giveBack();
+const { limit } = await limiter.state("default.Sim");
+console.log(sims.length, limit);
+await Promise.all([client.close(), limiter.close(), sandbox.close()]);
+`;
+
+/** The one name that the consumer uses of Node.js, whose types it does not have. */
+const globals = "declare const process: { argv: string[] };\n";
+
+test("a program that installs the package can import each entry point, with types and without other packages", async () => {
+  const redis = inject("redis");
+  if ("failure" in redis) throw new Error(redis.failure);
+  const project = join(folder, "consumer");
+  await mkdir(project);
+  await writeFile(join(project, "package.json"), '{ "type": "module" }');
+  npm(["install", "--offline", tarball], project);
+  await writeFile(join(project, "globals.d.ts"), globals);
+  await writeFile(join(project, "main.ts"), consumer);
+  await writeFile(join(project, "wrong.ts"), 'import { openLimiter } from "simfleet/limiter";\nopenLimiter({});\n');
+  const compile = (file: string): string => {
+    const options = ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2024", "--lib", "es2024,dom"];
+    const compiler = join(root, "node_modules", "typescript", "bin", "tsc");
+    const { stdout } = spawnSync(process.execPath, [compiler, ...options, "--types", "", "globals.d.ts", file], {
+      cwd: project,
+      encoding: "utf8",
+    });
+    return stdout;
+  };
+  expect(compile("main.ts")).toBe("");
+  expect(compile("wrong.ts")).toMatch(/^wrong\.ts\(2,\d+\): error TS2741: Property .redis. is missing/);
+  const args = ["main.ts", redis.url, testKeys().prefix];
+  expect(run(process.execPath, args, { cwd: project, env: { PATH: process.env.PATH } })).toBe("7 600\n");
+});
