@@ -63,7 +63,8 @@ try {
     SIMFLEET_AUTH_KEY: sandbox.options.authKey,
   };
   console.log("command            best wall  median wall   best cpu  median cpu  (seconds)");
-  for (const args of [["--version"], ["--help"], ["apply", "--help"], ["quota"], ["plan", file]]) {
+  const completion = ["completion", "words", "--current", "", "--", "runs", "show"];
+  for (const args of [["--version"], ["--help"], completion, ["apply", "--help"], ["quota"], ["plan", file]]) {
     await measure(args, env, hookFile); // fills the compile cache
     const measured: Round[] = [];
     for (let n = 0; n < rounds; n += 1) measured.push(await measure(args, env, hookFile));
@@ -71,7 +72,7 @@ try {
       const sorted = measured.map((round) => round[name]).toSorted((a, b) => a - b);
       return `${(sorted[0] ?? 0).toFixed(2).padStart(9)}  ${(sorted[rounds >> 1] ?? 0).toFixed(2).padStart(11)}`;
     };
-    const name = args[0] === "plan" ? "plan (1,000 rows)" : args.join(" ");
+    const name = { plan: "plan (1,000 rows)", completion: "a completion" }[args[0] ?? ""] ?? args.join(" ");
     console.log(`${name.padEnd(18)} ${of("wall")}  ${of("cpu")}`);
   }
 } finally {

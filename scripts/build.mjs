@@ -63,6 +63,7 @@ try {
   for (const entry of entryPoints) cpSync(join(types, "library", `${entry}.d.ts`), join(fresh, `${entry}.d.ts`));
   rmSync(types, { recursive: true, force: true });
   for (const { from, to } of pages) cpSync(join(packages, from), join(fresh, to), { recursive: true });
+  writeCompletionTree();
   // Without its sources, as in a check of the rest alone, the worker reports that there is no dashboard.
   if (existsSync(join(root, "web"))) {
     await build({ ...dashboard, build: { ...dashboard.build, outDir: join(fresh, "web") }, logLevel: "warn" });
@@ -74,6 +75,16 @@ try {
   rmSync(fresh, { recursive: true, force: true });
   throw thrown;
 }
+/** The words of the command line, so that a completion in a shell loads no command. */
+function writeCompletionTree() {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(fresh, "cli.js"), "completion", "tree"], {
+    encoding: "utf8",
+    env: { ...process.env, NODE_DISABLE_COMPILE_CACHE: "1" },
+  });
+  if (status !== 0) throw new Error(`simfleet completion tree failed:\n${stderr}`);
+  writeFileSync(join(fresh, "completion.json"), stdout);
+}
+
 /** Compressed once here, so that the worker sends a file as it is; it picks one by the request's Accept-Encoding. */
 function compressAssets(folder) {
   for (const name of readdirSync(folder)) {

@@ -1,6 +1,10 @@
-/** Writes docs/configuration.md from the schema of the configuration: `node --conditions=simfleet-source scripts/document-configuration.ts`. */
+/**
+ * Writes docs/configuration.md and config/simfleet.schema.json from the schema of the configuration:
+ * `node --conditions=simfleet-source scripts/document-configuration.ts`.
+ */
 import { writeFileSync } from "node:fs";
 import { z } from "zod";
+import { jsonSchemaOf, refinementsOf } from "#config/json-schema.ts";
 import { innerOf, type Setting, settingsOf } from "#config/setting.ts";
 import { configSchema, fileVariable } from "#config/schema.ts";
 
@@ -49,8 +53,25 @@ export function renderConfiguration(): string {
     return `## \`${path}\`\n\n${wrap(aboutOf(path))}\n\n${source}\n\n${entries.join("\n")}`;
   });
   const titles = [...single.keys(), ...[...named.keys()].map((path) => `\`${path}\``)];
-  const contents = titles.map((title) => `- [${title}](#${anchorOf(title)})`).join("\n");
-  return `${head}${contents}\n\n${[...parts, ...structures].join("\n")}`;
+  const contents = [...titles, lastTitle].map((title) => `- [${title}](#${anchorOf(title)})`).join("\n");
+  return `${head}${contents}\n\n${[...parts, ...structures].join("\n")}\n${rulesBeyondJsonSchema()}`;
+}
+
+const lastTitle = "What the JSON Schema leaves out";
+
+/** The refinements, each rule once. */
+function rulesBeyondJsonSchema(): string {
+  const pathsOf = Map.groupBy(refinementsOf(configSchema), ({ rule }) => rule);
+  const lines = [...pathsOf].map(([rule, refinements]) => {
+    const paths = refinements.map(({ path }) => `\`${path}\``).join(", ");
+    return wrap(`- ${paths}: ${rule}`, "  ");
+  });
+  return `## ${lastTitle}\n\n${beyondJsonSchema}\n\n${lines.join("\n")}\n`;
+}
+
+/** The content of config/simfleet.schema.json. */
+export function renderJsonSchema(): string {
+  return `${JSON.stringify(jsonSchemaOf(configSchema), undefined, 2)}\n`;
 }
 
 /** The path of the section that a setting of a named entry belongs to. */
@@ -140,8 +161,19 @@ The last two accept \`mfaSecret\`. An AuthKey's secret can be a JSON object \`{"
 parts. Changed credential files are reloaded without a restart ([authkeys.md](authkeys.md)). The file of the Redis password
 is read at start only.
 
+**Editors.** \`simfleet schema\` prints the JSON Schema of this file, and \`config/simfleet.schema.json\` holds it. Editors
+with a YAML language server complete and check a file that begins with
+\`# yaml-language-server: $schema=simfleet.schema.json\`, the path of the schema from there.
+
 **Deployment files** are described in [deployments.md](deployments.md).
 
 `;
 
-if (import.meta.main) writeFileSync(new URL("../docs/configuration.md", import.meta.url), renderConfiguration());
+const beyondJsonSchema = `\`simfleet check\` also checks rules that JSON Schema cannot state. Some span several settings: a secret is given once, a
+name that is referred to exists, a filter can be read. Others are about one value:`;
+
+if (import.meta.main) {
+  const root = new URL("../", import.meta.url);
+  writeFileSync(new URL("docs/configuration.md", root), renderConfiguration());
+  writeFileSync(new URL("config/simfleet.schema.json", root), renderJsonSchema());
+}

@@ -16,4 +16,12 @@ export const processEffects: Readonly<Record<string, CommandEffect>> = {
   sandbox: "reads",
   // It uses its own platform and data.
   demo: "reads",
+  // It changes no fleet, and there may be no Redis yet.
+  init: "reads",
+  schema: "reads",
+  "completion bash": "reads",
+  "completion zsh": "reads",
+  "completion fish": "reads",
+  "completion words": "reads",
+  "completion tree": "reads",
 };

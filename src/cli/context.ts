@@ -13,6 +13,7 @@ import { SimfleetError } from "#core/errors.ts";
 import { suggestion } from "#core/suggest.ts";
 import { visible } from "#core/visible-text.ts";
 import type { Caller, CommandContext, CommonOptions, GivenCommand, ProcessIo } from "./caller.ts";
+import type { KnownNames } from "./completion/known-names.ts";
 import { Output } from "./output.ts";
 
 export type { Caller, CommonOptions, GivenCommand, ProcessIo } from "./caller.ts";
@@ -75,6 +76,11 @@ export class Context implements CommandContext {
   output(options: CommonOptions): Output {
     const { stdout, stderr } = this.io;
     return new Output({ isJson: options.json === true, stdout, stderr });
+  }
+
+  async rememberNames({ config, server }: CommonOptions, names: Partial<KnownNames>): Promise<void> {
+    const { rememberNames } = await import("./completion/known-names.ts");
+    await rememberNames({ env: this.io.env, config, server }, names);
   }
 
   /** For a command that only works locally. @throws ConfigError; SimfleetError USAGE with `--server` */

@@ -33,8 +33,14 @@ export async function runProgram(argv: readonly string[], deps: Deps): Promise<v
 type Deps = { io: ProcessIo; runWorker: RunWorker; features: readonly Feature[]; version: string };
 
 /** Commands that start a process or look at all of simfleet. They follow those of the features in the help. */
-function processCommands({ runWorker }: Deps): Readonly<Record<string, FeatureCommand>> {
+function processCommands(deps: Deps): Readonly<Record<string, FeatureCommand>> {
+  const { runWorker } = deps;
   return {
+    init: {
+      group: "Get started:",
+      summary: "write a configuration file",
+      load: async (context) => (await import("./commands/init.ts")).initCommand(context),
+    },
     worker: {
       group: "Operate simfleet:",
       summary: "always-on process with dashboard and HTTP API",
@@ -49,6 +55,19 @@ function processCommands({ runWorker }: Deps): Readonly<Record<string, FeatureCo
       group: "Operate simfleet:",
       summary: "bearer tokens of the control API",
       load: async (context) => (await import("./commands/tokens.ts")).tokensCommand(context),
+    },
+    schema: {
+      group: "Operate simfleet:",
+      summary: "the JSON Schema of the configuration",
+      load: async (context) => (await import("./commands/schema.ts")).schemaCommand(context),
+    },
+    completion: {
+      group: "Operate simfleet:",
+      summary: "completion for bash, zsh and fish",
+      load: async (context) => {
+        const { completionCommand } = await import("./commands/completion.ts");
+        return completionCommand(context, () => buildProgram(deps, undefined, "all"));
+      },
     },
     demo: {
       group: "Get started:",
@@ -128,7 +147,7 @@ function given(command: Command, effects: Readonly<Record<string, CommandEffect>
 }
 
 /** Options that count as not given if they are empty, as in the environment. */
-const mayBeEmpty: ReadonlySet<string> = new Set(["config", "profile", "server", "reason"]);
+const mayBeEmpty: ReadonlySet<string> = new Set(["config", "profile", "server", "reason", "current"]);
 
 /** An empty text is a mistake of a script, such as a variable that is not set. @throws SimfleetError USAGE */
 function refuseEmptyValues(command: Command): void {

@@ -4,7 +4,7 @@
  */
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { addEvents } from "#events/event.ts";
 import { keptFields, secretFields } from "#fleet/sim/sim-fields.ts";
 import { fieldsOfOperations } from "#fleet/sim-operation/sim-operation.ts";
@@ -24,7 +24,7 @@ import { readRedis } from "./sections/redis.ts";
 import { readRotations } from "#jobs/credentials/config.ts";
 import { type Environment, readSettings, type SettingSource } from "./read-settings.ts";
 import { Report } from "./report.ts";
-import { configSchema, fileVariable, type Settings } from "./schema.ts";
+import { configSchema, fileVariable, schemaWith, type Settings } from "./schema.ts";
 import { readSchedules } from "#jobs/schedules/config.ts";
 import { readRetention } from "#jobs/storage/config.ts";
 import { factsOf, type FeatureSection, group, type Section, settingsOf } from "./setting.ts";
@@ -69,12 +69,6 @@ export interface ConfigSource {
   readonly features?: readonly FeatureSection[];
 }
 
-function schemaWith(sections: readonly Section[]): typeof configSchema {
-  if (sections.length === 0) return configSchema;
-  const more = Object.fromEntries(sections.map(({ key, schema }) => [key, schema]));
-  return configSchema.extend(more) as unknown as typeof configSchema;
-}
-
 function entriesOf(sections: readonly Section[], settings: object): Config["sections"] {
   return Object.fromEntries(
     sections.map(({ key }) => [key, new Map(Object.entries(settings[key as never] as Record<string, unknown>))]),
@@ -110,7 +104,8 @@ function assemble(settings: Settings, source: SettingSource, report: Report): Om
   const known = { profiles: names, rotations, authKeys: Object.keys(authKeys), fieldsOf, operations, wordingOf };
   return {
     redis: readRedis(settings.redis, report),
-    dataDir: settings.dataDir ?? usualDataDir(source.env),
+    // The embedded Redis runs in a folder of its own.
+    dataDir: resolve(settings.dataDir ?? usualDataDir(source.env)),
     deployment,
     profile: source.profile,
     profiles,

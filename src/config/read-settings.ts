@@ -55,7 +55,7 @@ export function pathsIn(tree: Tree, path: string): string[] {
 }
 
 /** A copy of the file's tree; an empty value (`key:`) counts as not given. */
-function copyOf(value: unknown): unknown {
+export function copyOf(value: unknown): unknown {
   if (value === null) return undefined;
   if (Array.isArray(value)) return value.map(copyOf);
   if (!isTree(value)) return value;

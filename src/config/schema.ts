@@ -17,7 +17,7 @@ import { httpSection } from "./sections/http.ts";
 import { languageSetting, profilesSection } from "./sections/profiles.ts";
 import { redisSection } from "./sections/redis.ts";
 import { sealSection } from "./sections/seal-key.ts";
-import { group, secret, setting } from "./setting.ts";
+import { group, type Section, secret, setting } from "./setting.ts";
 import { brand, integer, names, number, oneOf, path, plainName, someOf, text, webAddress } from "./value-types.ts";
 import { dangers } from "#fleet/sim-operation/danger.ts";
 
@@ -171,6 +171,13 @@ export const configSchema = z.strictObject({
   freezes: freezesSection,
   webhooks: webhooksSection,
 });
+
+/** The schema with the sections that features declare themselves. */
+export function schemaWith(sections: readonly Section[]): typeof configSchema {
+  if (sections.length === 0) return configSchema;
+  const more = Object.fromEntries(sections.map(({ key, schema }) => [key, schema]));
+  return configSchema.extend(more) as unknown as typeof configSchema;
+}
 
 /** The settings as they are written, with defaults. */
 export type Settings = z.output<typeof configSchema>;

@@ -34,6 +34,16 @@ describe.concurrent("commands on a terminal", () => {
     expect(harness.changes).toBe(90);
   });
 
+  test("init asks for what its options leave open", async () => {
+    await using harness = await CliHarness.open();
+    const given = "--deployment svc --auth-key-id keyId-1 --auth-key-file key --data-dir data --config new.yaml";
+    const { code, stdout } = await onTerminal(harness, `simfleet init ${given}`, "https://api.example.com\n").ended;
+    expect(stdout).toContain("Base address, without /v1: ");
+    expect(stdout).toMatch(/Wrote new\.yaml\.\r\n\r\nNext:\r\n/);
+    expect(code).toBe(0);
+    expect(await harness.read("new.yaml")).toContain("\n  global: https://api.example.com\n");
+  });
+
   test("apply starts nothing without confirmation", async () => {
     await using harness = await CliHarness.open();
     await harness.fleet("fleet.csv", 1);

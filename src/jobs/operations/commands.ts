@@ -15,6 +15,7 @@ function listCommand(context: Context): Command {
     const page = await context.connect(options, ({ client, profile }) =>
       client.call(listOperations, { query: { profile } }),
     );
+    await context.rememberNames(options, { operations: page.operations.map(({ name }) => name) });
     answerList(output, page, operationList, options);
   });
 }

@@ -32,6 +32,10 @@ function problemsOf(yaml: string, env: Environment = {}): string[] {
 }
 
 describe("defaults and precedence", () => {
+  it("a relative dataDir is below the working folder", () => {
+    expect(loadConfig({ env: { SIMFLEET_DATA_DIR: "data" } }).dataDir).toBe(join(process.cwd(), "data"));
+  });
+
   it("an empty configuration is valid", () => {
     expect(loadConfig({ env: { HOME: "/home/op" } })).toEqual({
       file: undefined,

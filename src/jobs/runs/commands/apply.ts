@@ -66,6 +66,7 @@ export function applyCommand(context: Context): Command {
         return 2;
       }
       const report = await client.call(startRun, { query: { planId: plan.planId, ...confirmed } });
+      await context.rememberNames(options, { runs: [report.runId] });
       if (options.detach === true) return detached(report, { app, output });
       output.say(`Run ${report.runId} started.`);
       return showToEnd({ caller, output, context, run: report, resultsPath: pathOf(report.runId) });

@@ -1,0 +1,114 @@
+/** Completion in real shells: the words that a person types, with a Tab, and what the line becomes. */
+import { spawnSync } from "node:child_process";
+import { chmod, mkdir, writeFile } from "node:fs/promises";
+import { existsSync, statSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { builtCli } from "./support/built-cli.ts";
+import { CliHarness } from "./support/cli-harness.ts";
+
+const has = (program: string): boolean =>
+  (process.env.PATH ?? "").split(delimiter).some((folder) => existsSync(join(folder, program)));
+
+/** For the name of a test that is skipped. */
+const reason = (shell: string): string => (has(shell) ? "" : ` (skipped: no ${shell} here)`);
+
+/** A harness with a folder of its own for what completion keeps, and `simfleet` on the PATH. */
+async function open(): Promise<CliHarness> {
+  const harness = await CliHarness.open({ env: { SIMFLEET_PROFILE: "default" } });
+  await mkdir(harness.path("bin"));
+  await writeFile(harness.path("bin/simfleet"), `#!/bin/sh\nexec ${harness.commandLine([])} "$@"\n`);
+  await chmod(harness.path("bin/simfleet"), 0o755);
+  return harness;
+}
+
+function environmentOf(harness: CliHarness): Record<string, string> {
+  const PATH = `${harness.path("bin")}${delimiter}${harness.env["PATH"] ?? ""}`;
+  return { PATH, HOME: harness.folder, XDG_CACHE_HOME: harness.path("cache"), TERM: "dumb" };
+}
+
+/** What each line becomes after a Tab at its end, in a shell on a terminal. */
+async function afterTab(harness: CliHarness, shell: string, lines: readonly string[]): Promise<string[]> {
+  const [, ...starts] = shell.split("; ");
+  // Ctrl-A goes to the start of the completed line, Ctrl-E to its end: it is written to a file instead of run.
+  const typed = [...starts, ...lines.map((line) => `${line}\t\u0001echo \u0005 >> lines`), "exit", ""].join("\n");
+  const program = `script -qec '${shell.split("; ")[0]}' /dev/null`;
+  await harness.write("typed", typed);
+  await harness.startProgram("/bin/bash", ["-c", `${program} < typed`], environmentOf(harness)).ended;
+  return (await harness.read("lines")).trimEnd().split("\n");
+}
+
+/** Lines as typed, and as completed. */
+const lines = {
+  "simfleet runs sho": "simfleet runs show",
+  "simfleet apply --skip": "simfleet apply --skip-unchanged",
+  "simfleet apply oth": "simfleet apply other.csv",
+  "simfleet tokens create --role=oper": "simfleet tokens create --role=operator",
+  "simfleet apply fleet-one.csv --operation set-sp": "simfleet apply fleet-one.csv --operation set-speed-class",
+  "simfleet quota --profile def": "simfleet quota --profile default",
+};
+
+describe.concurrent("a Tab", () => {
+  test.each([
+    ["bash", "bash --norc --noprofile -i; source <(simfleet completion bash)"],
+    ["zsh", "zsh -f -i; autoload -U compinit; compinit -u; source <(simfleet completion zsh)"],
+  ])("completes commands, options, files, names and runs in %s", async (name, shell) => {
+    if (!has(name)) return console.log(`skipped: no ${name} here`);
+    await using harness = await open();
+    await harness.fleet("fleet-one.csv", 1);
+    await harness.fleet("other.csv", 1);
+    const env = environmentOf(harness);
+    const { stdout } = await harness.run(["apply", "fleet-one.csv", "--yes", "--json"], env);
+    const { runId } = JSON.parse(stdout) as { runId: string };
+    const typed = [...Object.keys(lines), "simfleet runs show r-2"];
+    const expected = [...Object.values(lines), `simfleet runs show ${runId}`];
+    expect(await afterTab(harness, shell, typed)).toEqual(expected);
+  });
+
+  test.skipIf(!has("fish"))(`completes commands, options, files, names and runs in fish${reason("fish")}`, async () => {
+    await using harness = await open();
+    await harness.fleet("fleet-one.csv", 1);
+    await harness.fleet("other.csv", 1);
+    const env = environmentOf(harness);
+    const { stdout } = await harness.run(["apply", "fleet-one.csv", "--yes", "--json"], env);
+    const { runId } = JSON.parse(stdout) as { runId: string };
+    const typed = [...Object.keys(lines), "simfleet runs show r-2"];
+    const asked = typed.map((line) => `complete -C "${line}"`).join("; ");
+    const fish = harness.startProgram(
+      "fish",
+      ["--no-config", "-c", `simfleet completion fish | source; ${asked}`],
+      env,
+    );
+    const words = (await fish.ended).stdout.trimEnd().split("\n");
+    const expected = [...Object.values(lines), runId].map((line) => line.split(" ").at(-1));
+    expect(words.map((word) => word.split("\t")[0])).toEqual(expected);
+  });
+});
+
+describe("a completion by the built program", () => {
+  const hook = `
+    import { registerHooks } from "node:module";
+    import { writeSync } from "node:fs";
+    registerHooks({ load: (url, context, next) => (writeSync(2, url + "\\n"), next(url, context)) });
+  `;
+
+  async function loadedBy(...args: readonly string[]): Promise<string[]> {
+    const { path } = await builtCli();
+    const { stderr, status } = spawnSync(
+      process.execPath,
+      ["--import", `data:text/javascript,${encodeURIComponent(hook)}`, path, ...args],
+      { encoding: "utf8", env: { PATH: process.env.PATH ?? "" } },
+    );
+    expect(status).toBe(0);
+    return stderr.split("\n").filter((line) => line.startsWith("file:"));
+  }
+
+  test("loads little more than --version, whatever it completes", async () => {
+    const usual = await loadedBy("--version");
+    const loaded = await loadedBy("completion", "words", "--current", "", "--", "runs", "show");
+    const more = loaded.filter((url) => !usual.includes(url));
+    const { path } = await builtCli();
+    const bytes = more.map((url) => statSync(join(dirname(path), url.split("/").at(-1) ?? "")).size);
+    expect(bytes.reduce((sum, size) => sum + size, 0)).toBeLessThan(40_000);
+  });
+});

@@ -1,0 +1,111 @@
+/** `simfleet init`: what it writes is a valid configuration without a secret. */
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import { runProgram } from "#cli/program.ts";
+import { configText } from "#cli/init/config-text.ts";
+import { requirePlatform } from "#config/config.ts";
+import { loadConfig } from "#config/load.ts";
+import { copyOf } from "#config/read-settings.ts";
+import { configSchema } from "#config/schema.ts";
+import { features } from "#features.ts";
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "init-"));
+  await writeFile(join(folder, "auth-key"), "the-secret-itself\n", { mode: 0o600 });
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+async function init(...words: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  const ended = { code: 0, stdout: "", stderr: "" };
+  const io = {
+    env: {},
+    stdout: { write: (text: string) => (ended.stdout += text) },
+    stderr: { write: (text: string) => (ended.stderr += text) },
+    stdin: process.stdin,
+    interrupt: new AbortController().signal,
+    setExitCode: (code: number) => {
+      ended.code = code;
+    },
+  };
+  await runProgram(["init", ...words], { io, features, version: "1.2.3", runWorker: () => Promise.resolve() });
+  return ended;
+}
+
+const endpoint = "https://api.example.com";
+const given = ["--endpoint", endpoint, "--auth-key-id", "keyId-1"];
+
+describe("simfleet init", () => {
+  test("writes a file that the configuration accepts, and says the next step", async () => {
+    const file = join(folder, "sub", "simfleet.yaml");
+    const keyFile = join(folder, "auth-key");
+    const { code, stdout, stderr } = await init(...given, "--auth-key-file", keyFile, "--config", file);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toContain(`Wrote ${file}.`);
+    expect(stdout.trimEnd().split("\n").at(-1)).toMatch(/^ {2}simfleet check --config /);
+    const config = loadConfig({ file, env: {}, features });
+    expect(requirePlatform(config)).toMatchObject({ authEndpoint: endpoint, coverage: "g" });
+    expect(config.warnings).toEqual([]);
+    expect(await readFile(file, "utf8")).not.toContain("the-secret-itself");
+  });
+
+  test("says how to make the file of the secret where it is not there", async () => {
+    const file = join(folder, "a.yaml");
+    const { stdout } = await init(...given, "--auth-key-file", join(folder, "none", "key"), "--config", file);
+    expect(stdout).toContain(`(umask 077; cat > ${folder}/none/key)`);
+  });
+
+  test("takes the addresses and the coverage of a deployment that has them", async () => {
+    const file = join(folder, "soracom.yaml");
+    const keyFile = join(folder, "auth-key");
+    const words = ["--deployment", "soracom", "--coverage", "jp", "--auth-key-id", "keyId-1"];
+    expect((await init(...words, "--auth-key-file", keyFile, "--config", file)).code).toBe(0);
+    const config = loadConfig({ file, env: {}, features });
+    expect(requirePlatform(config)).toMatchObject({ authEndpoint: "https://api.soracom.io", coverage: "jp" });
+  });
+
+  test("leaves an existing file as it is without --force", async () => {
+    const file = join(folder, "existing.yaml");
+    await writeFile(file, "deployment: svc\n");
+    const refused = await init(...given, "--config", file);
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("Add --force") });
+    expect(await readFile(file, "utf8")).toBe("deployment: svc\n");
+    expect((await init(...given, "--config", file, "--force")).code).toBe(0);
+    expect(parse(await readFile(file, "utf8"))).toMatchObject({ endpoints: { global: endpoint } });
+  });
+
+  test.each([
+    ["a secret for an ID", ["--endpoint", endpoint, "--auth-key-id", "secret-abc"], "A secret belongs in a file"],
+    ["a secret for a file", [...given, "--auth-key-file", "secret-abc"], "A secret belongs in a file"],
+    ["a password in an address", [...given, "--redis-url", "redis://u:pw@127.0.0.1"], "no user or password"],
+    ["a missing address", ["--auth-key-id", "keyId-1"], "--endpoint is required"],
+    ["a missing ID", ["--endpoint", endpoint], "--auth-key-id is required"],
+    ["an address without https", ["--endpoint", "http://api.example.com", "--auth-key-id", "k"], "endpoints.global"],
+    ["an unknown deployment", ["--deployment", "svx", "--auth-key-id", "k"], "There is no deployment svx"],
+    ["a shell's ~", [...given, "--auth-key-file", "~/key"], "authKeyFile"],
+  ])("refuses %s and writes nothing", async (_, words, message) => {
+    const file = join(folder, "refused.yaml");
+    const { code, stdout, stderr } = await init(...words, "--config", file);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toContain(message);
+    await expect(readFile(file)).rejects.toThrow("ENOENT");
+  });
+});
+
+test("every key of the file, also those in comments, is one of the configuration", () => {
+  const answers = { deployment: "svc", authKeyId: "keyId-1", authKeyFile: "key" };
+  const more = { endpoint, coverage: "g", redisUrl: "redis://127.0.0.1:6379", dataDir: "data" };
+  for (const one of [answers, { ...answers, ...more }]) {
+    const text = configText(one);
+    const uncommented = text.replaceAll(/^( *)# ( *[A-Za-z][\w-]*:)(?= |$)/gm, "$1$2");
+    expect(uncommented.match(/^#.*:$/gm)).toBeNull();
+    const tree = copyOf(parse(uncommented)) as Record<string, unknown>;
+    expect(Object.keys(tree)).toEqual(
+      expect.arrayContaining(["schedules", "automations", "webhooks", "changes", "redis"]),
+    );
+    expect(configSchema.safeParse(tree).error?.issues).toBeUndefined();
+  }
+});

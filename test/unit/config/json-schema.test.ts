@@ -1,0 +1,144 @@
+/** The JSON Schema of the configuration accepts and refuses the same structures as the validator. */
+import { readFileSync } from "node:fs";
+import { Ajv } from "ajv";
+import fc from "fast-check";
+import { parse } from "yaml";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { jsonSchemaOf, refinementsOf } from "#config/json-schema.ts";
+import { copyOf } from "#config/read-settings.ts";
+import { configSchema } from "#config/schema.ts";
+import { bare } from "#config/setting.ts";
+import { seeds } from "../../support/long.ts";
+
+const ajv = new Ajv({ allowUnionTypes: true, validateFormats: false, logger: false });
+const isValid = ajv.compile(jsonSchemaOf(configSchema));
+
+/** Paths of the schema with a refinement, which JSON Schema cannot state. */
+const refined = new Set(refinementsOf(configSchema).map(({ path }) => path));
+
+function issuesOf(tree: unknown): readonly z.core.$ZodIssue[] {
+  return configSchema.safeParse(copyOf(tree)).error?.issues ?? [];
+}
+
+/** Whether every issue is one of a refinement that the documentation lists. */
+function areRefinements(issues: readonly z.core.$ZodIssue[]): boolean {
+  return issues.every(({ code, path }) => {
+    if (code !== "custom") return false;
+    const generic = genericPath(path);
+    return refined.has(generic) || refined.has(generic.replace(/\.[^.]*$/, ""));
+  });
+}
+
+/** `profiles.default.language` is `profiles.<name>.language`. */
+function genericPath(path: readonly PropertyKey[]): string {
+  let at: z.ZodType = configSchema;
+  let generic = "";
+  for (const key of path) {
+    const outer = bare(at);
+    if (outer instanceof z.ZodRecord) {
+      at = outer.valueType as z.ZodType;
+      generic += ".<name>";
+    } else if (outer instanceof z.ZodObject) {
+      at = (outer.shape as Record<string, z.ZodType>)[String(key)] ?? z.never();
+      generic += `.${String(key)}`;
+    } else if (outer instanceof z.ZodArray) {
+      at = outer.element as z.ZodType;
+      generic += "[]";
+    }
+  }
+  return generic.slice(1);
+}
+
+const anything = fc.oneof(
+  fc.constantFrom(null, true, "", "text", "~/x", "a\nb", 0, -1, 1.5, 20, 1e9, [], ["a"], {}, { a: 1 }),
+  fc.jsonValue({ maxDepth: 2 }),
+);
+const names = fc.constantFrom("default", "ops", "a-b", "-", "", "with space", "x".repeat(65));
+
+/** Values of a type, often right and sometimes not. */
+function valueOf(schema: z.ZodType): fc.Arbitrary<unknown> {
+  return fc.oneof({ weight: 12, arbitrary: rightValueOf(schema) }, { weight: 1, arbitrary: anything });
+}
+
+function rightValueOf(schema: z.ZodType): fc.Arbitrary<unknown> {
+  const type = bare(schema);
+  if (type instanceof z.ZodObject) return objectOf(type);
+  if (type instanceof z.ZodRecord) {
+    return fc.dictionary(names, valueOf(type.valueType as z.ZodType), { maxKeys: 2 });
+  }
+  if (type instanceof z.ZodArray) return fc.array(valueOf(type.element as z.ZodType), { maxLength: 3 });
+  if (type instanceof z.ZodTuple) return fc.array(fc.constantFrom("/bin/store", "x", "", "a\0b"), { maxLength: 3 });
+  if (type instanceof z.ZodUnion) return fc.oneof(...(type.options as z.ZodType[]).map(rightValueOf));
+  if (type instanceof z.ZodEnum) return fc.constantFrom(...type.options);
+  if (type instanceof z.ZodBoolean) return fc.boolean();
+  if (type instanceof z.ZodNumber) {
+    const { minValue, maxValue } = type;
+    const bounds = [minValue, maxValue, (minValue ?? 0) - 1, (maxValue ?? 0) + 1].filter((one) => one !== null);
+    return fc.oneof(fc.constantFrom(...bounds), fc.integer({ min: 0, max: 100 }), fc.double({ noNaN: true }));
+  }
+  const { pattern } = z.toJSONSchema(type);
+  const texts = fc.constantFrom("https://example.com", "http://example.com", "Asia/Tokyo", "no zone", "text", "5%");
+  return pattern === undefined ? texts : fc.oneof(fc.stringMatching(new RegExp(pattern)), texts);
+}
+
+function objectOf(type: z.ZodObject): fc.Arbitrary<unknown> {
+  const shape = type.shape as Record<string, z.ZodType>;
+  const optional = Object.keys(shape).filter((key) => !isRequired(shape[key]));
+  const required = Object.keys(shape).filter((key) => isRequired(shape[key]));
+  const chosen = fc.tuple(
+    fc.subarray(optional, { maxLength: Math.min(4, optional.length) }),
+    // One that is missing, sometimes.
+    fc.oneof({ weight: 15, arbitrary: fc.constant(required) }, { weight: 1, arbitrary: fc.subarray(required) }),
+    fc.oneof({ weight: 15, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: fc.constantFrom(["unknown"]) }),
+  );
+  return chosen.chain((keys) =>
+    fc.record(
+      Object.fromEntries(keys.flat().map((key) => [key, fc.option(valueOf(shape[key] ?? z.string()), { freq: 15 })])),
+    ),
+  );
+}
+
+function isRequired(schema: z.ZodType | undefined): boolean {
+  return schema?.safeParse(undefined).success === false;
+}
+
+const whole = fc.constant(configSchema).chain(rightValueOf);
+
+describe("the JSON Schema of the configuration", () => {
+  test("accepts a structure exactly if the validator finds no fault but in a documented refinement", () => {
+    const seen = { accepted: 0, refused: 0, refined: 0 };
+    fc.assert(
+      fc.property(whole, (tree) => {
+        // zod takes a fraction below a millionth for a whole number.
+        fc.pre(!/\de-/.test(JSON.stringify(tree)));
+        const issues = issuesOf(tree);
+        const expected = areRefinements(issues);
+        seen[issues.length === 0 ? "accepted" : expected ? "refined" : "refused"] += 1;
+        const accepted = isValid(tree);
+        expect({ accepted, tree, errors: isValid.errors }).toMatchObject({ accepted: expected });
+      }),
+      { numRuns: seeds(300, 10_000), seed: 20_261_123 },
+    );
+    // The structures are of every kind.
+    expect(Math.min(...Object.values(seen))).toBeGreaterThan(5);
+  });
+
+  test("accepts the example configuration", () => {
+    expect(isValid(parse(readFileSync("config/simfleet.example.yaml", "utf8"))) || isValid.errors).toBe(true);
+  });
+
+  test.each([
+    ["an unknown key", { profile: "default", profil: "x" }],
+    ["an unknown key of an entry", { schedules: { nightly: { cron: "@daily", job: "sync", every: 1 } } }],
+    ["an entry without a required key", { schedules: { nightly: { job: "sync" } } }],
+    ["a number out of range", { http: { port: 70_000 } }],
+    ["a name with a space", { webhooks: { "my hook": { url: "https://example.com", events: ["*"] } } }],
+  ])("refuses %s", (_, tree) => {
+    expect(isValid(tree)).toBe(false);
+  });
+
+  test("accepts an empty value wherever a setting may be left out", () => {
+    expect(isValid({ endpoints: null, profiles: { default: null }, http: { port: null } })).toBe(true);
+  });
+});
