@@ -25,7 +25,8 @@ try {
 
   const container = buildah("from", "scratch");
   buildah("copy", container, files, "/");
-  buildah("copy", "--chown", user, "--chmod", "0700", container, join(files, "data"), "/data");
+  const own = `fs.chmodSync("/data", 0o700); fs.chownSync("/data", ${user.replace(":", ", ")}); fs.chmodSync("/tmp", 0o1777)`;
+  buildah("run", "--isolation", "chroot", container, "--", "node", "-e", own);
   buildah("config", "--user", user, "--workingdir", "/app", "--port", "8080", "--volume", "/data", container);
   buildah("config", "--env", "PATH=/usr/local/bin:/usr/bin", "--env", "NODE_ENV=production", container);
   buildah("config", "--env", "SIMFLEET_DATA_DIR=/data", "--env", "HOME=/data", container);
@@ -33,7 +34,7 @@ try {
   buildah("config", "--label", `org.opencontainers.image.version=${version}`, container);
   const said = buildah("run", "--isolation", "chroot", container, "--", "simfleet", "--version");
   if (said !== version) throw new Error(`The image says that its version is ${said}, package.json ${version}.`);
-  const id = "console.log(process.getuid())";
+  const id = 'fs.writeFileSync("/data/test", ""); fs.rmSync("/data/test"); console.log(process.getuid())';
   const uid = buildah("run", "--isolation", "chroot", container, "--", "node", "-e", id);
   if (uid !== user.split(":")[0]) throw new Error(`The image runs as user ${uid}.`);
   const image = buildah("commit", "--quiet", container, `simfleet:${version}`);

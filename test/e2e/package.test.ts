@@ -28,7 +28,7 @@ beforeAll(async () => {
   packed = (JSON.parse(report) as [Packed])[0];
   tarball = join(folder, packed.filename);
   npm(["install", "--global", "--prefix", join(folder, "global"), "--offline", tarball], folder);
-});
+}, 180_000);
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 function npm(args: readonly string[], cwd: string): string {

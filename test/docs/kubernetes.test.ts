@@ -1,0 +1,203 @@
+/** The manifests of deploy/kubernetes: valid for Kubernetes, and about settings, ports and paths that simfleet has. */
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { parse, parseAllDocuments } from "yaml";
+import { configSchema } from "#config/schema.ts";
+import { settingsOf } from "#config/setting.ts";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const folder = `${root}deploy/kubernetes`;
+const read = (path: string): string => readFileSync(`${folder}/${path}`, "utf8");
+
+type Models<Kind extends string> = Record<Kind, new (manifest: object) => { validate(): void }>;
+
+// The types of this package do not pass the checks of this project's compiler.
+const require = createRequire(import.meta.url);
+const kinds = {
+  ...(require("kubernetes-models/apps/v1/Deployment") as Models<"Deployment">),
+  ...(require("kubernetes-models/apps/v1/StatefulSet") as Models<"StatefulSet">),
+  ...(require("kubernetes-models/networking.k8s.io/v1/NetworkPolicy") as Models<"NetworkPolicy">),
+  ...(require("kubernetes-models/policy/v1/PodDisruptionBudget") as Models<"PodDisruptionBudget">),
+  ...(require("kubernetes-models/v1/ConfigMap") as Models<"ConfigMap">),
+  ...(require("kubernetes-models/v1/Service") as Models<"Service">),
+};
+
+interface Container {
+  readonly name: string;
+  readonly image: string;
+  readonly command?: string[];
+  readonly args?: string[];
+  readonly ports?: { name: string; containerPort: number }[];
+  readonly securityContext?: object;
+  readonly resources?: { requests: object; limits: object };
+  readonly volumeMounts?: { name: string; mountPath: string }[];
+  readonly [probe: string]: unknown;
+}
+
+interface Manifest {
+  readonly kind: keyof typeof kinds;
+  readonly metadata: { readonly name: string };
+  readonly data?: Readonly<Record<string, string>>;
+  readonly spec: {
+    readonly replicas?: number;
+    readonly selector: Readonly<Record<string, unknown>>;
+    readonly ports?: { targetPort: string }[];
+    readonly template: {
+      readonly metadata: { readonly labels: Record<string, string> };
+      readonly spec: {
+        readonly initContainers?: Container[];
+        readonly containers: Container[];
+        readonly volumes: { name: string; secret?: { secretName: string } }[];
+        readonly [key: string]: unknown;
+      };
+    };
+  };
+}
+
+function documents(text: string): Manifest[] {
+  return parseAllDocuments(text, { merge: true }).map((document) => document.toJS() as Manifest);
+}
+
+const base = ["worker", "redis", "network"].flatMap((name) => documents(read(`base/${name}.yaml`)));
+const overlays = ["one-worker", "several-workers", "sandbox"];
+const workloads = base.filter(({ kind }) => kind === "Deployment" || kind === "StatefulSet");
+const containers = workloads.flatMap(({ spec: { template } }) => [
+  ...(template.spec.initContainers ?? []),
+  ...template.spec.containers,
+]);
+const worker = workloads.find(({ kind }) => kind === "Deployment");
+const pod = worker?.spec.template.spec;
+
+function settingsIn(path: string): Record<string, string> {
+  const lines = read(path)
+    .split("\n")
+    .filter((line) => /^[A-Z]/.test(line));
+  return Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2) as [string, string]));
+}
+
+describe("the Kubernetes manifests", () => {
+  test.each(base.map((manifest) => [manifest.kind, manifest.metadata.name, manifest] as const))(
+    "%s %s is valid for Kubernetes",
+    (kind, _, manifest) => {
+      expect(() => new kinds[kind](manifest).validate()).not.toThrow();
+      const broken = { ...manifest, spec: { ...manifest.spec, selector: 7, podSelector: 7 } };
+      expect(() => new kinds[kind](broken).validate()).toThrow();
+    },
+  );
+
+  test.each(containers.map((container) => [container.name, container] as const))(
+    "the container %s has a read-only root, no privileges, and resources",
+    (_, { securityContext, resources }) => {
+      expect(securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ["ALL"] },
+      });
+      expect(resources?.requests).toMatchObject({ cpu: expect.any(String) as unknown });
+      expect(resources?.limits).toHaveProperty("memory");
+    },
+  );
+
+  test("every pod runs as a numeric user other than root and without a token of the cluster", () => {
+    for (const { spec } of workloads) {
+      expect(spec.template.spec).toMatchObject({
+        automountServiceAccountToken: false,
+        securityContext: { runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } },
+      });
+    }
+    const dockerfile = readFileSync(`${root}Dockerfile`, "utf8");
+    expect(dockerfile).toContain("\nUSER 10001:10001\n");
+    expect(pod?.["securityContext"]).toMatchObject({ runAsUser: 10_001, runAsGroup: 10_001, fsGroup: 10_001 });
+    expect(pod?.["terminationGracePeriodSeconds"]).toBe(30);
+  });
+
+  test("the worker's probes ask the health checks at its port", () => {
+    const container = pod?.containers[0];
+    expect(container?.ports).toEqual([{ name: "http", containerPort: 8080 }]);
+    const probe = (path: string): object => ({ httpGet: { path, port: "http" } });
+    expect(container).toMatchObject({
+      startupProbe: probe("/readyz"),
+      readinessProbe: probe("/readyz"),
+      livenessProbe: probe("/healthz"),
+    });
+    const service = base.find(({ kind, metadata }) => kind === "Service" && metadata.name === "simfleet");
+    expect(service?.spec.ports?.map(({ targetPort }) => targetPort)).toEqual(["http"]);
+    expect(service?.spec.selector).toEqual(worker?.spec.template.metadata.labels);
+  });
+
+  test("the settings are ones that simfleet knows, and its secrets are files that are mounted", () => {
+    const facts = settingsOf(configSchema).map((setting) => setting.facts);
+    const known = new Set(facts.map(({ variable }) => variable));
+    const secrets = new Set(facts.filter(({ secret }) => secret === true).map(({ variable }) => variable));
+    const settings = { ...settingsIn("base/settings.env"), ...settingsIn("overlays/sandbox/settings.env") };
+    for (const [name, value] of Object.entries(settings)) {
+      const isFile = name.endsWith("_FILE") && secrets.has(name.slice(0, -"_FILE".length));
+      expect([name, isFile || known.has(name)]).toEqual([name, true]);
+      expect([name, secrets.has(name) && name !== "SIMFLEET_REDIS_URL"]).toEqual([name, false]);
+      if (isFile) expect(value).toMatch(/^\/run\/secrets\/simfleet\/[a-z-]+$/);
+    }
+    const mounts = pod?.containers[0]?.volumeMounts?.map(({ mountPath }) => mountPath);
+    expect(mounts).toEqual(["/run/secrets/simfleet", "/data", "/tmp"]);
+    expect(settings["SIMFLEET_REDIS_URL"]).toBe("redis://simfleet-redis:6379");
+  });
+
+  test("every volume that a container mounts exists", () => {
+    const volumes = pod?.volumes.map(({ name }) => name);
+    for (const { volumeMounts = [] } of [...(pod?.initContainers ?? []), ...(pod?.containers ?? [])]) {
+      for (const { name } of volumeMounts) expect(volumes).toContain(name);
+    }
+  });
+
+  test("the secrets that the worker gets belong to its user and can be read by nobody else", () => {
+    const [copy] = pod?.initContainers ?? [];
+    const work = mkdtempSync(join(tmpdir(), "simfleet-secrets-"));
+    onTestFinished(() => rmSync(work, { recursive: true, force: true }));
+    const [from, to] = [join(work, "mounted"), join(work, "secrets")];
+    for (const place of [from, to, join(from, "..data")]) mkdirSync(place);
+    writeFileSync(join(from, "auth-key"), "secret-example", { mode: 0o440 });
+    const args = copy?.command?.slice(1, -2) ?? [];
+    expect(copy?.command?.slice(-2)).toEqual(["/mounted", "/run/secrets/simfleet"]);
+    const { status, stderr } = spawnSync(process.execPath, [...args, from, to], { encoding: "utf8" });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    expect(readFileSync(join(to, "auth-key"), "utf8")).toBe("secret-example");
+    expect(statSync(join(to, "auth-key")).mode & 0o777).toBe(0o400);
+  });
+
+  test("every overlay builds on the base and names the image of this version", () => {
+    const { version } = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as { version: string };
+    for (const overlay of overlays) {
+      const { resources, images } = parse(read(`overlays/${overlay}/kustomization.yaml`)) as {
+        resources: string[];
+        images: { name: string; newTag: string }[];
+      };
+      expect(resources).toEqual(["../../base"]);
+      expect(images).toMatchObject([{ name: "simfleet", newTag: version }]);
+    }
+    expect(containers.filter(({ image }) => image === "simfleet")).toHaveLength(2);
+  });
+});
+
+/** The command that builds an overlay; undefined where none is installed. */
+const kustomize = [
+  ["kustomize", "build"],
+  ["kubectl", "kustomize"],
+].find(([command = "", ...args]) => spawnSync(command, [...args, "--help"]).status === 0);
+
+test.skipIf(kustomize === undefined).each(overlays)("the overlay %s builds to valid manifests", (overlay) => {
+  const [command = "", ...args] = kustomize ?? [];
+  const built = spawnSync(command, [...args, `${folder}/overlays/${overlay}`], { encoding: "utf8" });
+  expect({ status: built.status, stderr: built.stderr }).toEqual({ status: 0, stderr: "" });
+  const manifests = documents(built.stdout);
+  for (const manifest of manifests) expect(() => new kinds[manifest.kind](manifest).validate()).not.toThrow();
+  const deployment = manifests.find(({ kind }) => kind === "Deployment");
+  const names = deployment?.spec.template.spec.containers.map(({ name }) => name);
+  expect(names).toEqual(overlay === "sandbox" ? ["worker", "sandbox"] : ["worker"]);
+  expect(deployment?.spec.replicas).toBe(overlay === "several-workers" ? 3 : 1);
+  const settings = manifests.find(({ kind }) => kind === "ConfigMap")?.data;
+  expect(settings?.["SIMFLEET_ENDPOINT_GLOBAL"]).toMatch(overlay === "sandbox" ? /127\.0\.0\.1:8787/ : /^https:/);
+});
