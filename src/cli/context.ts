@@ -42,18 +42,32 @@ export function withLocalOptions<A extends unknown[], O extends Record<string, u
   return withOptions(command, example, serverOption().hideHelp());
 }
 
+const examples = new WeakMap<object, string>();
+
+/** Adds an example to the help of a command; that of its group has the first line. */
+export function addExample(command: Pick<Command, "addHelpText">, example: string): void {
+  examples.set(command, example.split("\n", 1)[0] ?? "");
+  command.addHelpText("after", `\nExample:\n${example.replace(/^/gm, "  ")}`);
+}
+
+/** The first line of a command's example; undefined if it has none. */
+export function exampleOf(command: object): string | undefined {
+  return examples.get(command);
+}
+
 function withOptions<A extends unknown[], O extends Record<string, unknown>>(
   command: Command<A, O>,
   example: string,
   ofServer: Option,
 ): WithCommon<A, O> {
-  return command
+  command
     .optionsGroup("Common options:")
     .option("--config <file>", "the YAML configuration (default: SIMFLEET_CONFIG, else config/simfleet.yaml)")
     .option("--profile <name>", "profile (account) to use (default: SIMFLEET_PROFILE, else default)")
     .addOption(ofServer)
-    .option("--json", "print one JSON document on stdout")
-    .addHelpText("after", `\nExample:\n${example.replace(/^/gm, "  ")}`) as never;
+    .option("--json", "print one JSON document on stdout");
+  addExample(command as unknown as Command, example);
+  return command;
 }
 
 export class Context implements CommandContext {

@@ -1,7 +1,7 @@
 /**
  * What all lists have in common: how many rows, which columns, and their order. `--columns` and `--sort` take the names
- * of the fields in the JSON document, and those of columns that are computed. A list with pages sorts the page that it
- * shows.
+ * of the fields in the JSON document, and those of columns that are computed. Sorting needs all rows: a list with pages
+ * refuses `--sort` if there are more rows than it shows, unless its route sorts them.
  */
 import type { Command } from "@commander-js/extra-typings";
 import type { Route } from "#contract/route.ts";
@@ -35,6 +35,7 @@ export interface ListOptions {
   readonly limit?: number | undefined;
   readonly columns?: readonly string[] | undefined;
   readonly sort?: string | undefined;
+  readonly cursor?: string | undefined;
 }
 
 /** Adds the options of a list that comes whole. */
@@ -44,7 +45,7 @@ export function withListOptions<A extends unknown[], O extends Record<string, un
   return (command as unknown as Command)
     .option("-n, --limit <n>", "maximum number of results", asCount)
     .option("--columns <names>", "columns of the table, separated by commas, named like the fields of --json", asNames)
-    .option("--sort <field>", "sort the listed rows by this field; -FIELD reverses the order") as never;
+    .option("--sort <field>", "sort the list by this field; -FIELD reverses the order") as never;
 }
 
 /** Adds the options of a list with pages. */
@@ -57,14 +58,15 @@ export function withPageOptions<A extends unknown[], O extends Record<string, un
     .setOptionValueWithSource("limit", limit, "default") as never;
 }
 
-/** Prints a page of a list. @throws SimfleetError USAGE for a column or field that there is not */
+/** Prints a page of a list. @throws SimfleetError USAGE for an unknown column, or `sort` if there are more pages */
 export function answerList<Name extends string, T>(
   output: Output,
   page: { readonly [N in Name]: readonly T[] } & { readonly nextCursor?: string | null },
   list: List<Name, T>,
-  { limit, columns: names, sort }: ListOptions,
+  { limit, columns: names, sort, cursor }: ListOptions,
 ): void {
   const items = page[list.name];
+  if (sort !== undefined) assertWhole(page.nextCursor, cursor);
   for (const name of [...(names ?? []), ...(sort === undefined ? [] : [sort.replace(/^-/, "")])]) {
     assertKnown(name, list, items);
   }
@@ -74,6 +76,17 @@ export function answerList<Name extends string, T>(
     listText((document as typeof page)[list.name], list, columns),
   );
   if (page.nextCursor && !output.isJson) output.say(`More: --cursor ${page.nextCursor}`);
+}
+
+/** The rows of one page in order would look like the first rows of the whole list. @throws SimfleetError USAGE */
+function assertWhole(nextCursor: string | null | undefined, cursor: string | undefined): void {
+  if (cursor !== undefined)
+    throw new SimfleetError("USAGE", "--sort needs the whole list: leave out --cursor or --sort");
+  if (!nextCursor) return;
+  throw new SimfleetError(
+    "USAGE",
+    "--sort needs the whole list, and there are more rows than --limit: raise it (up to 1000), or leave out --sort",
+  );
 }
 
 /** @param columns default: those of the list */

@@ -9,7 +9,7 @@ import { suggestion } from "#core/suggest.ts";
 import { visibleLines } from "#core/visible-text.ts";
 import { type CommandEffect, processEffects } from "./command-effects.ts";
 import type { Feature, FeatureCommand } from "./feature.ts";
-import { Context, type GivenCommand, type ProcessIo } from "./context.ts";
+import { Context, exampleOf, type GivenCommand, type ProcessIo } from "./context.ts";
 import { Output } from "./output.ts";
 
 /**
@@ -108,6 +108,7 @@ export async function buildProgram(deps: Deps, asked: string | undefined, loads?
       const help = new Command("help").argument("[command]").description("show the help of a command");
       help.helpOption(false).helpGroup(command === program ? "Get started:" : "Commands:");
       command.addHelpCommand(help as unknown as Command);
+      if (command !== program) command.addHelpText("after", groupExample(command));
     }
     command.configureOutput({
       writeOut: (text) => stdout.write(text),
@@ -120,6 +121,12 @@ export async function buildProgram(deps: Deps, asked: string | undefined, loads?
     context.command = given(command as unknown as Command, effects);
   });
   return program;
+}
+
+/** The example of a group: those of its first commands. */
+function groupExample({ commands }: Command): string {
+  const examples = commands.flatMap((sub) => exampleOf(sub) ?? []).slice(0, 3);
+  return ["\nExample:", ...examples.map((line) => `  ${line}`)].join("\n");
 }
 
 /** Rejects a word that is no command also before `--help`, where it would get the help of the word before. */

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { AuditEntry } from "#jobs/audit/contract.ts";
 import { until } from "../support/until.ts";
 import { ControlHarness, tokens } from "./support/control-harness.ts";
+import { runCommand } from "./support/run-command.ts";
 
 async function entriesOf(harness: ControlHarness): Promise<AuditEntry[]> {
   const answer = await harness.ask("/v1/audit?limit=1000", { as: "admin" });
@@ -110,7 +111,7 @@ describe("the audit log", () => {
     expect(new Set(pages.map(({ requestId }) => requestId)).size).toBe(5);
   });
 
-  test("the audit log is filtered by person and time, and exported as CSV", async () => {
+  test("the audit log is filtered by person, kind and time, and exported as CSV", async () => {
     await using harness = await ControlHarness.open();
     await harness.ask("/v1/freeze", { as: "admin", method: "POST" });
     await harness.ask("/v1/freeze", { as: "operator", method: "POST" });
@@ -121,8 +122,18 @@ describe("the audit log", () => {
     };
     const now = new Date(Date.now() + 60_000).toISOString();
     expect(await found("who=token:operator")).toEqual(["token:operator"]);
+    await harness.ask("/v1/syncs", { as: "operator", method: "POST" });
+    await until("the sync is recorded", async () => (await entriesOf(harness)).length === 3);
+    expect(await found("kind=syncs")).toEqual(["token:operator"]);
+    expect(await found("kind=syncs&kind=freezes&who=token:admin")).toEqual(["token:admin"]);
+    expect(await found("kind=runs")).toEqual([]);
+    const words = ["audit", "list", "--kind", "syncs", "--kind", "runs", "--since", "1h", "--json"];
+    const { stdout } = await runCommand(harness, words, "remote");
+    expect((JSON.parse(stdout) as { entries: AuditEntry[] }).entries.map(({ action }) => action)).toEqual([
+      "POST /v1/syncs",
+    ]);
     expect(await found(`since=${now}`)).toEqual([]);
-    expect(await found(`until=${now}`)).toHaveLength(2);
+    expect(await found(`until=${now}`)).toHaveLength(3);
     expect(await found("until=2020-01-01T00:00:00Z")).toEqual([]);
     const csv = await (await harness.ask("/v1/audit/export?who=token:admin", { as: "admin" })).text();
     const [header, line, ...rest] = csv.trim().split("\n");

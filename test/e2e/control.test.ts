@@ -39,7 +39,7 @@ describe.concurrent("runs", () => {
     await harness.fleet("many.csv", 6);
     const before = harness.changes;
     const submitted = await harness.json(["apply", "many.csv", "--yes"]);
-    expect(submitted).toMatchObject({ code: 0, document: { state: "awaiting-approval", startedAt: null } });
+    expect(submitted).toMatchObject({ code: 1, document: { state: "awaiting-approval", startedAt: null } });
     const { runId } = submitted.document;
     expect(submitted.stderr).toContain(`waits for approval by someone else: simfleet runs approve ${runId}`);
     const own = await harness.run(["runs", "approve", runId]);

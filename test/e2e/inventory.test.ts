@@ -53,8 +53,19 @@ describe.concurrent("the inventory", () => {
     });
     expect((await harness.run(["sims", "show", "8942310000000000000"])).code).toBe(2);
 
-    const exported = await harness.run(["sims", "export", "--out", "fleet.csv"]);
+    const sorted = await harness.json<SimsPage>(["sims", "list", "--sort", "-simId", "-n", "3"]);
+    const ids = listed.toSorted().toReversed();
+    expect(sorted.document.sims.map(({ simId }) => simId)).toEqual(ids.slice(0, 3));
+    const unsortable = await harness.run(["sims", "list", "--sort", "seenAt"]);
+    expect(unsortable.code).toBe(2);
+
+    const exported = await harness.run(["sims", "export", "-o", "fleet.csv"]);
     expect(exported.code).toBe(0);
+    const mistyped = await harness.run(["sims", "export", "--columns", "simId,speedClas"]);
+    expect(mistyped).toMatchObject({ code: 2, stdout: "" });
+    expect(mistyped.stderr).toContain("has the field speedClas. Did you mean speedClass?");
+    const times = await harness.run(["sims", "export", "--columns", "simId,seenAt,tags.site"]);
+    expect(times.stdout).toMatch(/^simId,seenAt,tags\.site\n/);
     const rows = resultRows(await harness.read("fleet.csv"));
     expect(rows.map(({ simId }) => simId)).toEqual(Array.from({ length: 350 }, (_, n) => harness.simId(n)));
     const plan = await harness.json<{ verdicts: Record<string, number> }>(["plan", "fleet.csv"]);

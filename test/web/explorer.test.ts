@@ -114,4 +114,27 @@ describe.skipIf(withoutBrowser)(`the SIM explorer${withoutBrowser === undefined 
     expect(await filter.inputValue()).toBe(`simId in (${one}, ${two})`);
     expect(watched.faults).toEqual([]);
   });
+
+  it("a selection of more SIMs than a filter holds becomes the plan of a file", async () => {
+    await using watched = await harness.page({ width: 1280, token: tokens.operator });
+    const { page } = watched;
+    await page.goto("/#/sims");
+    const loaded = async (): Promise<number> => {
+      await page.evaluate("document.querySelector('.long-list')?.scrollTo(0, 1e9)");
+      return Number.parseInt(((await page.getByText(/loaded$/).textContent()) ?? "").replace(",", ""), 10);
+    };
+    await expect.poll(loaded, { timeout: 20_000 }).toBeGreaterThanOrEqual(600);
+    await page.getByRole("checkbox", { name: "Select all loaded SIMs" }).check();
+    const start = page.getByRole("button", { name: /^New run for [\d,]+ selected SIMs/ });
+    const count = /[\d,]+/.exec((await start.textContent()) ?? "")?.[0] ?? "";
+    await start.click();
+    await page.getByText("selected-sims.csv").waitFor();
+    await page.getByText("Enter a value for speedClass.").first().waitFor();
+    await page.getByLabel("speedClass", { exact: true }).fill("s1.slow");
+    await page.getByRole("button", { name: "Preview" }).click();
+    const plan = page.getByRole("region", { name: "Plan", exact: true });
+    await plan.getByText("set-speed-class · selected-sims.csv").waitFor();
+    expect(await plan.textContent()).toContain(count);
+    expect(watched.faults).toEqual([]);
+  });
 });

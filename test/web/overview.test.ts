@@ -151,6 +151,11 @@ describe.skipIf(withoutBrowser)(`the overview${withoutBrowser === undefined ? ""
     await page.goto("/#/audit");
     const entry = page.getByRole("table", { name: "Changes" }).getByRole("row").filter({ hasText: runId }).last();
     expect(await entry.textContent()).toContain("token:the-operator started a run");
+    await page.getByRole("checkbox", { name: "Freezes" }).check();
+    await page.getByText("No entry matches.").waitFor();
+    await page.getByRole("checkbox", { name: "Runs" }).check();
+    await entry.waitFor();
+    expect(page.url()).toContain("kind=runs");
     const coming = page.waitForEvent("download");
     await page.getByRole("button", { name: "Export as CSV" }).click();
     const file = await readFile(await (await coming).path(), "utf8");

@@ -2,9 +2,12 @@
 import { problemFrom, problemOf } from "./pure/problem.ts";
 import { dropToken, token } from "./token.ts";
 
+export type Query = Readonly<Record<string, string | number | readonly string[] | undefined>>;
+
 export interface Asking {
   readonly method?: "GET" | "POST" | "DELETE";
-  readonly query?: Readonly<Record<string, string | number | undefined>>;
+  /** A list is sent as a parameter for each of its values. */
+  readonly query?: Query;
   /** A form is sent as is, with the file in it; anything else as JSON. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
@@ -45,14 +48,15 @@ export async function send(path: string, { method = "GET", query, body, headers,
   throw problem;
 }
 
-export function addressOf(path: string, query: Asking["query"] = {}): string {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== "");
-  const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+export function addressOf(path: string, query: Query = {}): string {
+  const given = Object.entries(query).flatMap(([name, value]) => [value].flat().map((one) => [name, one] as const));
+  const filled = given.filter(([, value]) => value !== undefined && value !== "");
+  const search = new URLSearchParams(filled.map(([name, value]) => [name, String(value)])).toString();
   return search === "" ? path : `${path}?${search}`;
 }
 
 /** Downloads a response as a file; the token is sent as a header, which a plain link could not do. */
-export async function download(path: string, query: Asking["query"], fallbackName: string): Promise<void> {
+export async function download(path: string, query: Query | undefined, fallbackName: string): Promise<void> {
   const response = await send(path, { ...(query === undefined ? {} : { query }), headers: { accept: "*/*" } });
   const named = /filename="?([^";]+)"?/.exec(response.headers.get("content-disposition") ?? "")?.[1];
   saveFile(await response.blob(), named ?? fallbackName);

@@ -2,7 +2,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
 import { roles } from "#fleet/role.ts";
-import { type Context, choiceOption } from "../context.ts";
+import { type Context, addExample, choiceOption } from "../context.ts";
 
 export function tokensCommand(context: Context): Command {
   return new Command("tokens").addCommand(createCommand(context));
@@ -13,8 +13,8 @@ function createCommand(context: Context): Command {
     .description("create a token: it is shown once and not stored; put its hash into the configuration")
     .requiredOption("--name <name>", "owner of the token, as shown in the audit log", asName)
     .addOption(choiceOption("--role <role>", "what it may do", roles).makeOptionMandatory())
-    .option("--json", "print one JSON document on stdout")
-    .addHelpText("after", "\nExample:\n  simfleet tokens create --name ci --role operator");
+    .option("--json", "print one JSON document on stdout");
+  addExample(command, "simfleet tokens create --name ci --role operator");
   return command.action(({ name, role, json }) => {
     const output = context.output({ json });
     const token = `sf_${randomBytes(32).toString("base64url")}`;

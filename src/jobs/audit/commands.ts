@@ -1,21 +1,35 @@
 /** `simfleet audit …`: who changed what. */
 import { Command } from "@commander-js/extra-typings";
 import { type AuditEntry, listAudit } from "./contract.ts";
-import { type Context, withCommon } from "#cli/context.ts";
+import { type Context, oneOf, withCommon } from "#cli/context.ts";
+import { asInstant } from "#cli/instant.ts";
 import { answerList, type List, withPageOptions } from "#cli/list.ts";
+import { type AuditKind, auditKinds } from "./kind.ts";
 
 export function auditCommand(context: Context): Command {
   return new Command("audit").addCommand(listCommand(context));
 }
 
 function listCommand(context: Context): Command {
-  const command = new Command("list").description("changes and rejected attempts, newest first");
-  return withCommon(withPageOptions(command), "simfleet audit list --limit 200 --json").action(async (options) => {
-    const output = context.output(options);
-    const { limit, cursor } = options;
-    const page = await context.connect(options, ({ client }) => client.call(listAudit, { query: { limit, cursor } }));
-    answerList(output, page, auditList, options);
-  });
+  const command = new Command("list")
+    .description("changes and rejected attempts, newest first")
+    .option("--since <when>", "only entries since: 90m, 24h, 7d, or a time such as 2026-11-20T08:00Z", asInstant)
+    .option("--who <caller>", "only what this caller did, such as token:anna")
+    .option("--kind <kind>", `only this kind: ${auditKinds.join(", ")}; repeatable`, asKinds);
+  return withCommon(withPageOptions(command), "simfleet audit list --kind runs --kind freezes --since 24h").action(
+    async (options) => {
+      const output = context.output(options);
+      const { who, kind, limit, cursor } = options;
+      const since = options.since === undefined ? undefined : new Date(options.since).toISOString();
+      const query = { since, who, kind, limit, cursor };
+      const page = await context.connect(options, ({ client }) => client.call(listAudit, { query }));
+      answerList(output, page, auditList, options);
+    },
+  );
+}
+
+function asKinds(text: string, before: AuditKind[] = []): AuditKind[] {
+  return [...before, oneOf(text, auditKinds)];
 }
 
 const auditList: List<"entries", AuditEntry> = {

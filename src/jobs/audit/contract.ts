@@ -1,7 +1,8 @@
 /** The route of the audit log. */
 import { z } from "zod";
-import { count, entryCursor, id, instant, ofPage, pageOf, since, until } from "#contract/fields.ts";
+import { count, entryCursor, id, instant, ofPage, pageOf, several, since, until } from "#contract/fields.ts";
 import { route } from "#contract/route.ts";
+import { auditKinds } from "./kind.ts";
 
 const auditEntry = z.object({
   id: z.string(),
@@ -19,9 +20,16 @@ const auditEntry = z.object({
   from: z.string().describe("address of the client, or name of the machine on which the command was run"),
 });
 
+export type { AuditKind } from "./kind.ts";
+
 export type AuditEntry = Readonly<z.infer<typeof auditEntry>>;
 
-const chosen = { since, until, who: id.optional().describe("only what this caller did: `token:anna`") } as const;
+const chosen = {
+  since,
+  until,
+  who: id.optional().describe("only what this caller did: `token:anna`"),
+  kind: several(z.enum(auditKinds)).describe("only actions of these kinds"),
+} as const;
 
 export const listAudit = route({
   method: "GET",

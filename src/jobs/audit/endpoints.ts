@@ -1,6 +1,6 @@
 /** What answers the route of the audit log. */
 import { sinceMsOf } from "#core/ago.ts";
-import { cursorBefore } from "#contract/fields.ts";
+import { asList, cursorBefore } from "#contract/fields.ts";
 import { type Call, type Endpoint, endpoint } from "#contract/route.ts";
 import { exportAudit, listAudit } from "./contract.ts";
 import type { AuditQuery } from "./record.ts";
@@ -19,6 +19,7 @@ export function auditEndpoints(audit: AuditService): readonly Endpoint[] {
   ];
 }
 
-function chosenBy({ since, until, who }: Call<typeof exportAudit>["query"]): Omit<AuditQuery, "limit"> {
-  return { who, sinceMs: since === undefined ? undefined : sinceMsOf(since), cursor: cursorBefore(until) };
+function chosenBy({ since, until, who, kind }: Call<typeof exportAudit>["query"]): Omit<AuditQuery, "limit"> {
+  const sinceMs = since === undefined ? undefined : sinceMsOf(since);
+  return { who, kinds: asList(kind), sinceMs, cursor: cursorBefore(until) };
 }

@@ -10,6 +10,7 @@ import { SimfleetError, messageOf } from "#core/errors.ts";
 import { type Clock, secondMs } from "#core/time.ts";
 import type { Keys } from "#redis/keys.ts";
 import { inWordsOfRedis } from "#redis/refusal.ts";
+import { type AuditKind, auditKindOf } from "./kind.ts";
 
 /** Who is about to change what, without secrets and without the request's content. */
 export interface AuditIntent {
@@ -45,6 +46,8 @@ export interface AuditQuery {
   readonly cursor?: string | undefined;
   readonly sinceMs?: number | undefined;
   readonly who?: string | undefined;
+  /** Default: all. */
+  readonly kinds?: readonly AuditKind[] | undefined;
 }
 
 const readAtOnce = 500;
@@ -98,7 +101,7 @@ export class AuditLog {
 
   /** Newest first. */
   async newest(query: AuditQuery): Promise<{ records: AuditRecord[]; nextCursor: string | null }> {
-    const { limit, sinceMs, who } = query;
+    const { limit, sinceMs, who, kinds } = query;
     const oldest = sinceMs === undefined ? "-" : String(Math.max(0, Math.floor(sinceMs)));
     const records: AuditRecord[] = [];
     let cursor = query.cursor;
@@ -109,6 +112,7 @@ export class AuditLog {
       for (const [at, [id, pairs]] of entries.entries()) {
         const record = recordOf(id, pairs, results.get(id));
         if (who !== undefined && record.who !== who) continue;
+        if (kinds !== undefined && !kinds.includes(auditKindOf(record.action))) continue;
         records.push(record);
         const isLast = entries.length < readAtOnce && at === entries.length - 1;
         if (records.length === limit) return { records, nextCursor: isLast ? null : id };

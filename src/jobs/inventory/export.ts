@@ -5,7 +5,8 @@ import type { FoundSim } from "./store/inventory.ts";
 
 export type ExportFormat = "csv" | "ndjson";
 
-const instants = ["addedAt", "updatedAt", "updatedBy", "seenAt", "goneAt"] as const;
+/** When each SIM was seen, and what changed it last. */
+export const timeColumns: readonly string[] = ["addedAt", "updatedAt", "updatedBy", "seenAt", "goneAt"];
 
 /**
  * @param options `columns` of the CSV; by default the key, the stored fields (an object as JSON) and the times
@@ -24,7 +25,7 @@ export async function* exportLines(
     for await (const batch of sims) yield batch.map((found) => `${JSON.stringify(show(found))}\n`).join("");
     return;
   }
-  const columns = options.columns ?? [options.keyColumn, ...options.fields, ...instants];
+  const columns = options.columns ?? [options.keyColumn, ...options.fields, ...timeColumns];
   yield csvLine(columns);
   for await (const batch of sims) {
     yield batch

@@ -1,6 +1,6 @@
 /**
- * Rejects a filter on a field that no SIM has. `speedclass!=s1.fast` (wrong case) would otherwise select every SIM, since
- * a SIM without the field matches `!=` and `not exists`.
+ * Rejects the name of a field that no SIM has. `speedclass!=s1.fast` (wrong case) would otherwise select every SIM, since
+ * a SIM without the field matches `!=` and `not exists`; and an exported column of that name would be empty.
  */
 import { SimfleetError } from "#core/errors.ts";
 import { suggestion } from "#core/suggest.ts";
@@ -9,20 +9,29 @@ import type { KeyColumn } from "#fleet/sim/sim.ts";
 import type { Inventory, InventoryFacts } from "./store/inventory.ts";
 
 /** @throws SimfleetError USAGE with the field, a suggestion, and the existing fields */
-export async function assertFieldsKnown(
+export function assertFieldsKnown(
   inventory: Pick<Inventory, "facts" | "scan">,
   { profile, filter, keyColumn }: { profile: string; filter: Filter; keyColumn: KeyColumn },
 ): Promise<void> {
-  const fields = new Set(filter.conditions.map(({ field }) => field).filter((field) => field !== keyColumn));
+  const fields = filter.conditions.map(({ field }) => field);
+  return assertNamesKnown(inventory, { profile, fields, keyColumn });
+}
+
+/** As `assertFieldsKnown`, for the names of fields. */
+export async function assertNamesKnown(
+  inventory: Pick<Inventory, "facts" | "scan">,
+  { profile, fields: names, keyColumn }: { profile: string; fields: readonly string[]; keyColumn: KeyColumn },
+): Promise<void> {
+  const fields = new Set(names.filter((field) => field !== keyColumn));
   if (fields.size === 0) return;
   const facts = await inventory.facts(profile);
   if (facts.known + facts.gone === 0) return;
   for (const field of fields) {
     if (isKept(field, facts) || (await someSimHas(field, inventory, { profile, keyColumn }))) continue;
-    const names = await namesOfFields(inventory, facts, { profile, keyColumn });
+    const known = await namesOfFields(inventory, facts, { profile, keyColumn });
     throw new SimfleetError(
       "USAGE",
-      `No SIM in the inventory has the field ${field}.${suggestion(field, names)} Known fields: ${names.join(", ")}`,
+      `No SIM in the inventory has the field ${field}.${suggestion(field, known)} Known fields: ${known.join(", ")}`,
     );
   }
 }

@@ -24,10 +24,10 @@ import type {
 import { countSims } from "./explore/count.ts";
 import { fieldsOf } from "./explore/fields.ts";
 import { orderOf, sortedPage } from "./explore/sorted-page.ts";
-import { assertFieldsKnown } from "./filter-fields.ts";
+import { assertFieldsKnown, assertNamesKnown } from "./filter-fields.ts";
 import { countByValue } from "./count-by-value.ts";
 import { countFleet } from "./fleet-report.ts";
-import { type ExportFormat, exportLines } from "./export.ts";
+import { type ExportFormat, exportLines, timeColumns } from "./export.ts";
 import { newSyncId, reportOfSync } from "./sync-report.ts";
 
 const countLimitMs = 1_000;
@@ -201,9 +201,11 @@ export class SimService {
       columns?: readonly string[] | undefined;
     },
   ): Promise<AsyncGenerator<string>> {
-    const { filter = everySim, presence = "listed" } = options;
+    const { filter = everySim, presence = "listed", columns = [] } = options;
     const keyColumn = this.#keyColumn(profile);
     await assertFieldsKnown(this.#inventory, { profile, filter, keyColumn });
+    const fields = columns.filter((column) => !timeColumns.includes(column));
+    await assertNamesKnown(this.#inventory, { profile, fields, keyColumn });
     const facts = await this.facts(profile);
     const scanned = this.#inventory.scan(profile, filter, { presence, keyColumn });
     return exportLines(scanned, { ...options, keyColumn, fields: facts.fields }, (found) =>

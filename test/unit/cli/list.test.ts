@@ -67,6 +67,13 @@ describe("a list", () => {
     expect(JSON.parse(stdout)).toEqual({ entries: [items[2]], nextCursor: null });
   });
 
+  test.each([
+    [{ sort: "who" }, "c-1", /there are more rows than --limit/],
+    [{ sort: "who", cursor: "c-1" }, null, /leave out --cursor or --sort/],
+  ])("refuses to sort a part of itself: %o with the next page %s", (options, nextCursor, message) => {
+    expect(() => answer(options, { nextCursor })).toThrow(message);
+  });
+
   test.each([{ columns: ["whoo"] }, { sort: "-whoo" }])(
     "rejects an unknown name in %o with a suggestion",
     (options) => {

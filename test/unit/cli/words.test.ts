@@ -1,7 +1,7 @@
 /** Words that no command knows: errors with a suggestion, in one form, with exit code 2. */
 import { describe, expect, test } from "vitest";
 import { features } from "#features.ts";
-import { runProgram } from "#cli/program.ts";
+import { buildProgram, runProgram } from "#cli/program.ts";
 
 async function run(line: string): Promise<{ code: number; stdout: string; stderr: string }> {
   const ended = { code: 0, stdout: "", stderr: "" };
@@ -72,6 +72,41 @@ describe("the help", () => {
     const { stdout } = await run("apply --help");
     const headings = stdout.match(/^[A-Z][\w ]*:$/gm);
     expect(headings).toEqual(["Arguments:", "What to change:", "Safety:", "Run:", "Common options:", "Example:"]);
+  });
+});
+
+describe("the commands", () => {
+  const io = {
+    env: {},
+    stdout: { write: () => true },
+    stderr: { write: () => true },
+    stdin: process.stdin,
+    interrupt: new AbortController().signal,
+    setExitCode: () => undefined,
+  };
+  const deps = { io, features, version: "1.2.3", runWorker: () => Promise.resolve() };
+
+  test("that are groups show an example in their help", async () => {
+    const { commands } = await buildProgram(deps, undefined, "all");
+    const groups = commands.filter((command) => command.commands.length > 0).map((command) => command.name());
+    expect(groups).toContain("tokens");
+    for (const name of groups) {
+      expect((await run(`${name} --help`)).stdout, name).toMatch(new RegExp(`\nExample:\n {2}simfleet ${name} \\w+`));
+    }
+  });
+
+  test.each([
+    ["--yes", "-y"],
+    ["--out", "-o"],
+    ["--limit", "-n"],
+    ["--follow", "-f"],
+  ])("have the same short form of %s everywhere", async (long, short) => {
+    const { commands } = await buildProgram(deps, undefined, "all");
+    // The --limit of the sandbox is a quota.
+    const all = commands.filter((command) => command.name() !== "sandbox").flatMap((one) => [one, ...one.commands]);
+    const options = all.flatMap((command) => command.options).filter((option) => option.long === long);
+    expect(options.length).toBeGreaterThan(0);
+    expect(new Set(options.map((option) => option.short))).toEqual(new Set([short]));
   });
 });
 

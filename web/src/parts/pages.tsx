@@ -1,7 +1,7 @@
 /** Paginated lists: the first page is kept up to date, older pages are loaded on demand. */
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { addressOf, ask } from "../ask.ts";
+import { addressOf, ask, type Query } from "../ask.ts";
 import { type Every, type Live, useLive } from "../live.ts";
 import { problemFrom } from "../pure/problem.ts";
 import { Button } from "./button.tsx";
@@ -14,8 +14,6 @@ interface Pages<T> {
   readonly isBusy: boolean;
   readonly more: () => void;
 }
-
-type Query = Readonly<Record<string, string | number | undefined>>;
 
 /** @param plural name of the list in the response, such as `runs` */
 export function usePages<T>(

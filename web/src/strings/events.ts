@@ -2,6 +2,8 @@
  * The texts of the pages Events and Audit. Events as sentences: `{field}` is a field of the event; a part in brackets is
  * left out if its field is empty, or zero where `+` follows the name.
  */
+import type { AuditKind } from "../pure/shapes.ts";
+
 export const eventSentences: Readonly<Record<string, string>> = {
   "run.submitted": "Run {run}[ “{name}”] with {total} rows was submitted[ by {by}]",
   "run.awaiting-approval": "Run {run}[ “{name}”] with {total} rows waits for an approval[: {reason}]",
@@ -107,7 +109,21 @@ export const failureTypes: readonly string[] = [
   "webhook.stopped",
 ];
 
+/** The kinds of audited actions. */
+export const auditKinds: Readonly<Record<AuditKind, string>> = {
+  runs: "Runs",
+  syncs: "Syncs",
+  schedules: "Schedules",
+  automations: "Automations",
+  credentials: "Credentials",
+  authkeys: "AuthKeys",
+  freezes: "Freezes",
+  webhooks: "Webhooks",
+  other: "Other",
+};
+
 export const eventsText = {
+  filters: "Filters",
   kinds: "Kinds",
   by: "Person",
   everyone: "Everyone",

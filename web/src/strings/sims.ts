@@ -47,7 +47,6 @@ export const simsText = {
   runForSelected: (count: number) => `New run for ${counted(count, "selected SIM")}`,
   runForAll: "New run for all of them",
   clearSelection: "Clear the selection",
-  tooMany: "Too many SIMs for one selection: use a filter, or select fewer than 150.",
   notWithSearch: "A run takes a filter, not a search: select rows, or add a condition.",
   notGone: "A run cannot change SIMs that the platform no longer lists.",
   none: "No SIM matches.",

@@ -1,9 +1,9 @@
 /** Who changed what, through the control API or by a command on a worker's machine, and who attempted to. */
 import type { JSX } from "preact";
-import { addressOf, download } from "../ask.ts";
+import { addressOf, download, type Query } from "../ask.ts";
 import { Badge } from "../parts/badge.tsx";
 import { Button, useAction } from "../parts/button.tsx";
-import { TextField } from "../parts/field.tsx";
+import { TextField, Tick } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Empty, Notice, ProblemNotice, Waiting } from "../parts/notice.tsx";
 import { More, usePages } from "../parts/pages.tsx";
@@ -16,21 +16,22 @@ import { spanOf } from "../pure/events/event-choice.ts";
 import { hrefOf } from "../pure/route.ts";
 import type { AuditEntry } from "../pure/shapes.ts";
 import { refusal } from "../session.ts";
-import { eventsText as text } from "../strings/events.ts";
+import { auditKinds, eventsText as text } from "../strings/events.ts";
 
-type Chosen = Readonly<Record<string, string | undefined>>;
+const kindNames = Object.keys(auditKinds) as (keyof typeof auditKinds)[];
 
 export function Audit(): JSX.Element {
   const off = refusal("admin");
-  const { who = "", day = "" } = place.value.query;
+  const { who = "", day = "", kind = "" } = place.value.query;
+  const kinds = kindNames.filter((name) => kind.split(",").includes(name));
   const [since, until] = spanOf(day) ?? [];
-  const chosen = { who, since, until };
+  const chosen = { who, since, until, kind: kinds };
   const pages = usePages<AuditEntry>(off === undefined ? "/v1/audit" : undefined, "entries", {
     query: { ...chosen, limit: 50 },
     every: { ms: 15_000 },
   });
   const { value, problem } = pages.first;
-  const isFiltered = who !== "" || day !== "";
+  const isFiltered = who !== "" || day !== "" || kinds.length > 0;
   return (
     <View
       title="Audit"
@@ -45,7 +46,7 @@ export function Audit(): JSX.Element {
       )}
       <ProblemNotice problem={problem} what="The audit log could not be read" />
       {off === undefined && value === undefined && problem === undefined && <Waiting what="the audit log" />}
-      {off === undefined && <Filters {...{ who, day }} known={pages.rows.flatMap((entry) => entry.who ?? [])} />}
+      {off === undefined && <Filters {...{ who, day, kinds }} known={pages.rows.flatMap((entry) => entry.who ?? [])} />}
       {value !== undefined && (
         <section class="panel" aria-label="Audit log">
           {pages.rows.length === 0 ? (
@@ -64,7 +65,7 @@ export function Audit(): JSX.Element {
   );
 }
 
-function Export({ chosen }: { chosen: Chosen }): JSX.Element {
+function Export({ chosen }: { chosen: Query }): JSX.Element {
   const { isBusy, act } = useAction();
   const save = async (): Promise<undefined> => {
     await download(addressOf("/v1/audit/export"), chosen, "audit.csv");
@@ -77,19 +78,42 @@ function Export({ chosen }: { chosen: Chosen }): JSX.Element {
   );
 }
 
-function Filters({ who, day, known }: { who: string; day: string; known: readonly string[] }): JSX.Element {
-  const choose = (change: Chosen): void => replacePlace(hrefOf("audit", undefined, { who, day, ...change }));
+interface FilterProps {
+  readonly who: string;
+  readonly day: string;
+  readonly kinds: readonly string[];
+  readonly known: readonly string[];
+}
+
+function Filters({ who, day, kinds, known }: FilterProps): JSX.Element {
+  const choose = (change: Readonly<Record<string, string>>): void =>
+    replacePlace(hrefOf("audit", undefined, { who, day, kind: kinds.join(","), ...change }));
+  const chooseKind = (name: string, isOn: boolean): void =>
+    choose({ kind: kindNames.filter((one) => (one === name ? isOn : kinds.includes(one))).join(",") });
   return (
-    <div class="form-row audit-filters">
-      <TextField
-        label={text.by}
-        value={who}
-        placeholder={text.everyone}
-        suggestions={[...new Set(known)]}
-        onValue={(value) => choose({ who: value.trim() })}
-      />
-      <TextField type="date" label={text.day} value={day} onValue={(value) => choose({ day: value })} />
-    </div>
+    <section class="panel event-filters" aria-label={text.filters}>
+      <fieldset class="kinds">
+        <legend class="only-heard">{text.kinds}</legend>
+        {kindNames.map((name) => (
+          <Tick
+            key={name}
+            label={auditKinds[name]}
+            isOn={kinds.includes(name)}
+            onChange={(isOn) => chooseKind(name, isOn)}
+          />
+        ))}
+      </fieldset>
+      <div class="form-row audit-filters">
+        <TextField
+          label={text.by}
+          value={who}
+          placeholder={text.everyone}
+          suggestions={[...new Set(known)]}
+          onValue={(value) => choose({ who: value.trim() })}
+        />
+        <TextField type="date" label={text.day} value={day} onValue={(value) => choose({ day: value })} />
+      </div>
+    </section>
   );
 }
 

@@ -145,7 +145,7 @@ function EventFilters({ choice, people }: { choice: EventChoice; people: readonl
   const isOn = (kind: string): boolean => choice.kinds.includes(kind);
   const everyone = [...new Set([...people, ...(choice.by === "" ? [] : [choice.by])])].toSorted();
   return (
-    <section class="panel event-filters" aria-label="Filters">
+    <section class="panel event-filters" aria-label={text.filters}>
       <fieldset class="kinds">
         <legend class="only-heard">{text.kinds}</legend>
         {kindNames.map((kind) => (

@@ -27,16 +27,17 @@ function listCommand(context: Context): Command {
     .option("--gone", "only SIMs that the platform no longer lists");
   return withCommon(
     withPageOptions(command),
-    "simfleet sims list --where speedClass=s1.fast --where tags.site=berlin\nsimfleet sims list --where 'status in (active, ready) and groupId not exists' --json",
+    "simfleet sims list --where speedClass=s1.fast --where tags.site=berlin --sort -groupId\nsimfleet sims list --where 'status in (active, ready) and groupId not exists' --json",
   ).action(async (options) => {
     const output = context.output(options);
-    const { where, limit, cursor } = options;
+    const { where, limit, cursor, columns, sort } = options;
     assertFilter(where);
     const gone = options.gone === true ? "true" : undefined;
     const page = await context.connect(options, ({ client, profile }) =>
-      client.call(routes.listSims, { query: { profile, where, gone, limit, cursor } }),
+      client.call(routes.listSims, { query: { profile, where, gone, limit, cursor, sort } }),
     );
-    answerList(output, page, simList(page.sims), options);
+    // The route sorts all SIMs, not only those of the page.
+    answerList(output, page, simList(page.sims), { limit, columns });
     if (!page.isComplete) output.say("The inventory has not been synced yet; run: simfleet sims sync");
   });
 }

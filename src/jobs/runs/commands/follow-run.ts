@@ -157,7 +157,7 @@ class Follower {
   #leftForApproval(report: RunReport): Followed {
     const { output, runId } = this.#request;
     output.say(`The run waits for approval by someone else: simfleet runs approve ${runId}`);
-    return { report, exitCode: 0 };
+    return this.#end(report);
   }
 
   /** Starts to process the run locally if no worker does, also after a worker has stopped. */

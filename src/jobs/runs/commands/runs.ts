@@ -31,7 +31,7 @@ function listCommand(context: Context): Command {
   const command = withPageOptions(new Command("list").description("list runs, newest first"), 20);
   return withCommon(
     command,
-    "simfleet runs list -n 50\nsimfleet runs list --columns runId,submittedBy,counts.failed --sort -counts.failed",
+    "simfleet runs list -n 50\nsimfleet runs list -n 1000 --columns runId,submittedBy,counts.failed --sort -counts.failed",
   ).action(async (options) => {
     const output = context.output(options);
     const { limit, cursor } = options;

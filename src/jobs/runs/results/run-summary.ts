@@ -1,14 +1,16 @@
 /**
- * The rows of a run over time and by reason: what a person looks at first when rows fail. One pass over the results
- * counts both. A large run takes seconds, so an answer is kept for ten times as long as it took, and concurrent callers
- * share it; that of a run that is over does not change.
+ * The rows of a run over time and by reason: what a person looks at first when rows fail. Every row is read once: the
+ * counts of a segment whose rows all have their outcome are kept, since these do not change, and only the other segments
+ * are read again. The first answer for a large run takes seconds, so an answer is kept for ten times as long as it took,
+ * and concurrent callers share it.
  */
 import type { Clock } from "#core/time.ts";
-import { type Outcome, isRunOver } from "#fleet/run.ts";
+import { isRunOver } from "#fleet/run.ts";
 import type { RunSummary } from "../summary-contract.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { RunRecord } from "../ledger/run-record.ts";
-import { rowResults } from "./results.ts";
+import { segmentResults } from "./results.ts";
+import { RowTally } from "./row-tally.ts";
 
 const mostWindows = 60;
 const mostReasons = 50;
@@ -17,7 +19,14 @@ const mostKept = 100;
 
 interface Kept {
   readonly summary: Promise<RunSummary>;
+  readonly settled: Settled;
   untilMs: number;
+}
+
+/** The segments of a run whose rows all have their outcome, and their counts. */
+interface Settled {
+  readonly segments: Set<number>;
+  readonly tally: RowTally;
 }
 
 export class RunSummaries {
@@ -38,7 +47,8 @@ export class RunSummaries {
     const known = this.#kept.get(runId);
     const startMs = this.#clock.monotonicMs();
     if (known !== undefined && startMs < known.untilMs) return known.summary;
-    const kept: Kept = { summary: this.#count(runId), untilMs: Infinity };
+    const settled = known?.settled.tally.isSmall === true ? known.settled : this.#nothingSettled();
+    const kept: Kept = { summary: this.#count(runId, settled), settled, untilMs: Infinity };
     this.#kept.delete(runId);
     this.#kept.set(runId, kept);
     const [oldest] = this.#kept.keys();
@@ -51,34 +61,27 @@ export class RunSummaries {
     return kept.summary;
   }
 
-  async #count(runId: string): Promise<RunSummary> {
+  #nothingSettled(): Settled {
+    return { segments: new Set(), tally: new RowTally(this.#periodMs) };
+  }
+
+  async #count(runId: string, settled: Settled): Promise<RunSummary> {
     const run = await this.#ledger.run(runId);
-    const windowMs = this.#windowMs(run);
-    const windows = new Map<number, Record<CountedOutcome | "calls", number>>();
-    const reasons = new Map<string, { readonly outcome: Outcome; readonly reason: string; rows: number }>();
-    for await (const { outcome, reason, attempts, finishedAt } of rowResults(run, this.#ledger)) {
-      if (outcome === "pending") continue;
-      if (reason !== "" && outcome !== "done" && outcome !== "skipped") {
-        const key = `${outcome} ${reason}`;
-        const known = reasons.get(key);
-        if (known === undefined) reasons.set(key, { outcome, reason, rows: 1 });
-        else known.rows += 1;
-      }
-      if (finishedAt === "" || outcome === "cancelled") continue;
-      const at = Math.floor(Date.parse(finishedAt) / windowMs) * windowMs;
-      const counts = windows.get(at) ?? { calls: 0, done: 0, skipped: 0, rejected: 0, failed: 0, unknown: 0 };
-      counts[outcome] += 1;
-      counts.calls += attempts;
-      windows.set(at, counts);
+    const open = new RowTally(this.#periodMs);
+    const unread = [...run.segments.keys()].filter((segment) => !settled.segments.has(segment));
+    for await (const { segment, rows } of segmentResults(run, this.#ledger, unread)) {
+      // A row without an outcome of its own is pending, or cancelled once its run is over.
+      const isSettled = rows.every(({ outcome }) => outcome !== "pending" && outcome !== "cancelled");
+      (isSettled ? settled.tally : open).add(rows);
+      if (isSettled) settled.segments.add(segment);
     }
-    const byCount = [...reasons.values()].toSorted((a, b) => b.rows - a.rows);
+    const windowMs = this.#windowMs(run);
+    const { windows, reasons } = settled.tally.with(open, windowMs);
     return {
       windowSeconds: windowMs / 1_000,
-      windows: [...windows]
-        .toSorted(([a], [b]) => a - b)
-        .map(([at, counts]) => ({ at: new Date(at).toISOString(), ...counts })),
-      reasons: byCount.slice(0, mostReasons),
-      reasonsInAll: byCount.length,
+      windows,
+      reasons: reasons.slice(0, mostReasons),
+      reasonsInAll: reasons.length,
     };
   }
 
@@ -89,6 +92,3 @@ export class RunSummaries {
     return this.#periodMs * Math.max(1, Math.ceil(spanMs / this.#periodMs / mostWindows));
   }
 }
-
-/** Outcomes that belong to a time. */
-type CountedOutcome = Exclude<Outcome, "pending" | "cancelled">;

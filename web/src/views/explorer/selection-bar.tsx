@@ -1,10 +1,10 @@
 /** What can be done with the SIMs of the explorer: the selected ones, or all of the filter, become the plan of a run. */
 import type { JSX } from "preact";
 import { Button } from "../../parts/button.tsx";
-import { say } from "../../parts/toasts.tsx";
 import { goTo } from "../../place.ts";
 import * as explorer from "../../pure/sims/explorer.ts";
 import { hrefOf } from "../../pure/route.ts";
+import { putSelectedSims } from "../../selected-sims.ts";
 import { simsText as text } from "../../strings/sims.ts";
 
 interface SelectionProps {
@@ -23,7 +23,7 @@ export function SelectionBar({ shown, keyColumn, selected, onClear }: SelectionP
           <Button
             kind="main"
             refusal={shown.gone ? text.notGone : undefined}
-            onPress={() => plan(explorer.filterOfSims([...selected], keyColumn))}
+            onPress={() => planSelected([...selected], keyColumn)}
           >
             {text.runForSelected(selected.size)}
           </Button>
@@ -32,14 +32,19 @@ export function SelectionBar({ shown, keyColumn, selected, onClear }: SelectionP
           </Button>
         </>
       )}
-      <Button refusal={offAll} onPress={() => plan(explorer.filterOfShown(shown, keyColumn))}>
+      <Button
+        refusal={offAll}
+        onPress={() => goTo(hrefOf("new", undefined, { where: explorer.filterOfShown(shown, keyColumn) }))}
+      >
         {text.runForAll}
       </Button>
     </div>
   );
 }
 
-function plan(where: string | undefined): void {
-  if (where === undefined) say(text.tooMany);
-  else goTo(hrefOf("new", undefined, { where }));
+/** By a filter as long as it has room for the SIMs, since that can be changed and kept; else by a file. */
+function planSelected(keys: readonly string[], keyColumn: string): void {
+  const where = explorer.filterOfSims(keys, keyColumn);
+  if (where === undefined) putSelectedSims(keys, keyColumn);
+  goTo(hrefOf("new", undefined, { where }));
 }

@@ -9,6 +9,7 @@ import { inputFaults, missingInputs, setOf } from "../../pure/runs/operation.ts"
 import { type PlanForm, emptyForm, faultsOf, operationQuery, queryOf } from "../../pure/runs/plan-options.ts";
 import { type Problem, problemFrom } from "../../pure/problem.ts";
 import type { OperationReport, PlanReport } from "../../pure/shapes.ts";
+import { takeSelectedSims } from "../../selected-sims.ts";
 import { profile, refusal } from "../../session.ts";
 import { ExampleFile, InputFields, OperationChoice, columnsText } from "./operation-fields.tsx";
 import { useOperations } from "./operations.ts";
@@ -40,8 +41,7 @@ interface OrderProps {
 }
 
 function Order({ where: whereAtFirst, operations }: OrderProps): JSX.Element | null {
-  const kindAtFirst = whereAtFirst === "" ? "file" : "filter";
-  const [source, setSource] = useState<Source>({ kind: kindAtFirst, file: undefined, where: whereAtFirst });
+  const [source, setSource] = useState<Source>(() => firstSource(whereAtFirst));
   const [form, setForm] = useState<PlanForm>(emptyForm);
   const { made, problem, isBusy, make } = usePlanning();
   const result = useRef<HTMLDivElement>(null);
@@ -90,6 +90,11 @@ function Order({ where: whereAtFirst, operations }: OrderProps): JSX.Element | n
       </div>
     </>
   );
+}
+
+function firstSource(where: string): Source {
+  const file = takeSelectedSims();
+  return { kind: where === "" ? "file" : "filter", file, hasOnlyKeys: file !== undefined, where };
 }
 
 interface Planning {
@@ -142,10 +147,14 @@ function planOf({ operation, form, source }: PlanOrder): Promise<PlanReport> {
 }
 
 /** What keeps a plan from being made. */
-function lackOf({ kind, file, where }: Source, operation: OperationReport, form: PlanForm): string | undefined {
+function lackOf(
+  { kind, file, hasOnlyKeys, where }: Source,
+  operation: OperationReport,
+  form: PlanForm,
+): string | undefined {
   if (kind === "file" && file === undefined) return "Choose a file first.";
   if (kind === "filter" && where.trim() === "") return "Enter a filter first.";
-  const missing = kind === "file" ? [] : missingInputs(operation, form.texts);
+  const missing = kind === "file" && !hasOnlyKeys ? [] : missingInputs(operation, form.texts);
   if (missing.length > 0) return `Enter a value for ${missing.join(", ")}.`;
   const faults = { ...faultsOf(form), ...inputFaults(operation, kind, form.texts) };
   return Object.keys(faults).length > 0 ? "Fix the highlighted fields." : undefined;

@@ -10,6 +10,8 @@ import type { SourceKind } from "../../pure/runs/operation.ts";
 export interface Source {
   readonly kind: SourceKind;
   readonly file: File | undefined;
+  /** The file has no values: it was made from selected SIMs. */
+  readonly hasOnlyKeys: boolean;
   readonly where: string;
 }
 
@@ -35,7 +37,11 @@ export function RunSource({ source, onSource, columns }: SourceProps): JSX.Eleme
         />
       </div>
       {source.kind === "file" ? (
-        <FileSource file={source.file} onFile={(file) => onSource({ ...source, file })} columns={columns} />
+        <FileSource
+          file={source.file}
+          onFile={(file) => onSource({ ...source, file, hasOnlyKeys: false })}
+          columns={columns}
+        />
       ) : (
         <TextField
           label="Filter"
