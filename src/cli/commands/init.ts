@@ -91,8 +91,5 @@ function nextSteps(file: string, { authKeyFile }: InitAnswers): string[] {
   if ("secret" in read) return [`  ${check}`];
   const folder = dirname(authKeyFile);
   const making = folder === "." ? "" : `mkdir -p ${folder} && `;
-  return [
-    `  ${making}(umask 077; cat > ${authKeyFile})    # paste the secret, then Enter and Ctrl-D`,
-    `  ${check}`,
-  ];
+  return [`  ${making}(umask 077; cat > ${authKeyFile})    # paste the secret, then Enter and Ctrl-D`, `  ${check}`];
 }
