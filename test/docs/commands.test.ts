@@ -1,0 +1,92 @@
+/** The command lines in the README and the docs name commands and options that exist, and links lead somewhere. */
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import { type CommandTree, treeOf } from "#cli/completion/command-tree.ts";
+import { buildProgram } from "#cli/program.ts";
+import { features } from "#features.ts";
+
+const pages = ["README.md", "CONTRIBUTING.md", "SECURITY.md", ...globSync("docs/*.md")].filter(existsSync);
+let tree: CommandTree;
+
+beforeAll(async () => {
+  const io = {
+    env: {},
+    stdout: process.stdout,
+    stderr: process.stderr,
+    stdin: process.stdin,
+    interrupt: new AbortController().signal,
+    setExitCode: () => undefined,
+  };
+  const deps = { io, features, version: "1.2.3", runWorker: () => Promise.resolve() };
+  tree = treeOf(await buildProgram(deps, undefined, "all"));
+});
+
+/** The words after `simfleet` of each command in the blocks for a shell. */
+function commandsOf(page: string): string[] {
+  const blocks = [...page.matchAll(/^ *```sh\n([\s\S]*?)^ *```$/gm)].map(([, block = ""]) => block);
+  return blocks.flatMap((block) => {
+    const lines = block
+      .replaceAll("\\\n", " ")
+      .matchAll(/(?:^ *|npx --no-install |&& |until )simfleet ([^|&;#>\n]*)/gm);
+    return [...lines].map(([, words = ""]) => words.trim());
+  });
+}
+
+/** What is wrong with a command line; undefined where nothing is. */
+function faultOf(line: string): string | undefined {
+  let command = tree;
+  for (const word of line.split(/\s+/)) {
+    const sub = command.commands.find(({ name }) => name === word);
+    if (sub !== undefined) command = sub;
+    else if (command.commands.length > 0 && !word.startsWith("-")) return `${line}: no command ${word}`;
+    else if (/^--?[a-z]/.test(word)) {
+      const flag = word.split("=")[0] ?? "";
+      if (!command.options.some(({ flags }) => flags.includes(flag))) return `${line}: no option ${flag}`;
+    }
+  }
+  return undefined;
+}
+
+describe.each(pages)("%s", (name) => {
+  const page = readFileSync(name, "utf8");
+
+  test("names only commands and options that exist", () => {
+    expect(
+      commandsOf(page)
+        .map(faultOf)
+        .filter((fault) => fault !== undefined),
+    ).toEqual([]);
+  });
+
+  test("links only files that exist, and headings that their pages have", () => {
+    const prose = page.replaceAll(/^ *```[\s\S]*?^ *```$/gm, "").replaceAll(/`[^`\n]*`/g, "");
+    const links = [...prose.matchAll(/\]\((?!https?:|mailto:)([^)\s]+)\)/g)].map(([, link = ""]) => link);
+    const broken = links.filter((link) => {
+      const [file = "", anchor] = link.split("#");
+      const target = file === "" ? name : join(dirname(name), file);
+      if (!existsSync(target)) return true;
+      return anchor !== undefined && !anchorsOf(readFileSync(target, "utf8")).includes(anchor);
+    });
+    expect(broken).toEqual([]);
+  });
+});
+
+/** Anchors of the headings, as code hosts make them. */
+function anchorsOf(page: string): string[] {
+  const prose = page.replaceAll(/^ *```[\s\S]*?^ *```$/gm, "");
+  return [...prose.matchAll(/^#+ (.*)$/gm)].map(([, title = ""]) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+}
+
+test("the README has at most 600 words", () => {
+  const words = readFileSync("README.md", "utf8")
+    .replaceAll(/\||^[| -]+$/gm, " ")
+    .split(/\s+/)
+    .filter((word) => word !== "");
+  expect(words.length).toBeLessThanOrEqual(600);
+});
