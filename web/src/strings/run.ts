@@ -10,7 +10,10 @@ export const runText = {
   outcomes: "Rows",
   calls: "Calls",
   quota: "quota",
-  rate: (perMinute: number) => `${grouped(perMinute)} calls per minute on average`,
+  perMinute: "Calls per minute",
+  perMinuteWhat: "Calls of the last two minutes, or since the start until this page has seen one minute of the run",
+  sinceStart: "since the start",
+  lastMinutes: "over the last 2 minutes",
   quotaUse: (percent: string) => `${percent} of the quota used in the fullest window`,
   reasons: "Why rows are not done",
   reasonsHint: (shown: number, all: number) =>

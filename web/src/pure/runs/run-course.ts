@@ -19,13 +19,6 @@ export function filledWindows({ windows, windowSeconds }: RunSummary): Window[] 
   });
 }
 
-/** Calls per minute over the windows that had some. */
-export function callsPerMinute({ windows, windowSeconds }: RunSummary): number {
-  const busy = windows.filter(({ calls }) => calls > 0);
-  const calls = busy.reduce((sum, one) => sum + one.calls, 0);
-  return busy.length === 0 ? 0 : (calls * 60) / (busy.length * windowSeconds);
-}
-
 /** Calls that the quota allows in a window, which is a multiple of the quota's period; null if it is not known. */
 export function quotaPerWindow(
   { windowSeconds }: Pick<RunSummary, "windowSeconds">,

@@ -9,7 +9,7 @@ import { replacePlace } from "../../place.ts";
 import { bucketOf } from "../../pure/bucket.ts";
 import { duration, grouped, percent } from "../../pure/format.ts";
 import { hrefOf } from "../../pure/route.ts";
-import { callsPerMinute, filledWindows, quotaPerWindow } from "../../pure/runs/run-course.ts";
+import { filledWindows, quotaPerWindow } from "../../pure/runs/run-course.ts";
 import type { BucketReport, RunReport, RunSummary } from "../../pure/shapes.ts";
 import { isOver } from "../../pure/runs/tally.ts";
 import { runText as text } from "../../strings/run.ts";
@@ -45,12 +45,9 @@ function Timeline({ summary, bucket }: { summary: RunSummary; bucket: BucketRepo
       </Panel>
     );
   }
-  const says = [
-    text.rate(Math.round(callsPerMinute(summary))),
-    ...(quota === null ? [] : [text.quotaUse(percent(Math.min(most, quota), quota))]),
-  ];
+  const use = quota === null ? "" : ` · ${text.quotaUse(percent(Math.min(most, quota), quota))}`;
   return (
-    <Panel title={text.timeline} hint={`${text.timelineHint(window)} · ${says.join(" · ")}`}>
+    <Panel title={text.timeline} hint={`${text.timelineHint(window)}${use}`}>
       <div class="columns">
         <section>
           <h3>{text.outcomes}</h3>

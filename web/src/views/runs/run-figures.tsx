@@ -9,6 +9,7 @@ import { Rate } from "../../pure/runs/rate.ts";
 import type { BucketReport, RunReport } from "../../pure/shapes.ts";
 import { isOver } from "../../pure/runs/tally.ts";
 import { bucketOf } from "../../pure/bucket.ts";
+import { runText as text } from "../../strings/run.ts";
 
 /** @param group of the API whose quota its calls spend */
 export function RunFigures({ report, group }: { report: RunReport; group: string | undefined }): JSX.Element {
@@ -28,8 +29,10 @@ export function RunFigures({ report, group }: { report: RunReport; group: string
           </Figure>
         )}
         {isGoing && (
-          <Figure name="Calls per minute" note={watched === undefined ? "since the start" : "over the last 2 minutes"}>
-            {state === "running" ? grouped(Math.round(watched ?? sinceStart(report))) : "–"}
+          <Figure name={text.perMinute} note={watched === undefined ? text.sinceStart : text.lastMinutes}>
+            <span title={text.perMinuteWhat}>
+              {state === "running" ? grouped(Math.round(watched ?? sinceStart(report))) : "–"}
+            </span>
           </Figure>
         )}
         {!isGoing && <Figure name="Duration">{takenText(report)}</Figure>}
