@@ -1,9 +1,9 @@
 /**
  * What the tests of a run share to start the built program: the place of its copy, which the first test that needs it
- * makes, and the server that runs commands. Both are removed after the last test.
+ * makes, and the server that runs commands, and a cache folder. All are removed after the last test.
  */
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
+import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { TestProject } from "vitest/node";
@@ -13,6 +13,8 @@ declare module "vitest" {
   export interface ProvidedContext {
     /** Folder of the copy. */
     builtCopy: string;
+    /** XDG_CACHE_HOME of commands: with the downloaded Redis of the person, but not the names for completion. */
+    cacheHome: string;
     /** Socket of the server. */
     commandServer: string;
   }
@@ -24,6 +26,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const folder = await mkdtemp(join(tmpdir(), "simfleet-commands-"));
   const socket = join(folder, "server.sock");
   const close = await openCommandServer(socket);
+  const cacheHome = join(folder, "cache");
+  await mkdir(join(cacheHome, "simfleet"), { recursive: true });
+  const ownCache = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "simfleet");
+  await symlink(join(ownCache, "redis-server"), join(cacheHome, "simfleet", "redis-server"));
+  project.provide("cacheHome", cacheHome);
   project.provide("builtCopy", copy);
   project.provide("commandServer", socket);
   return async () => {

@@ -9,7 +9,7 @@ import { readFileOnce } from "#core/open-file.ts";
 import { candidates, readLine } from "../completion/candidates.ts";
 import { builtTree, type CommandTree, treeOf } from "../completion/command-tree.ts";
 import { knownNames } from "../completion/known-names.ts";
-import type { Context } from "../context.ts";
+import { addExample, type Context } from "../context.ts";
 
 const shells = ["bash", "zsh", "fish"] as const;
 
@@ -17,9 +17,8 @@ const shells = ["bash", "zsh", "fish"] as const;
 export function completionCommand({ io }: Context, program: () => Promise<Command>): Command {
   const command = new Command("completion").description("print the completion script of a shell");
   for (const shell of shells) {
-    const sub = new Command(shell)
-      .description(`print the completion script of ${shell}`)
-      .addHelpText("after", `\nExample:\n  ${examples[shell]}`);
+    const sub = new Command(shell).description(`print the completion script of ${shell}`);
+    addExample(sub, examples[shell]);
     command.addCommand(sub.action(() => void io.stdout.write(scriptOf(shell))));
   }
   const tree = async (): Promise<CommandTree> => treeOf(await program());

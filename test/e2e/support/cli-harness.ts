@@ -3,9 +3,10 @@
  * and real processes of the built command line. `await using` cleans everything up, whatever happened.
  */
 import { copyFile, mkdtemp, readFile, readdir, rm, stat, writeFile } from "node:fs/promises";
-import { homedir, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Redis } from "ioredis";
+import { inject } from "vitest";
 import { RedisConnections } from "#redis/connection.ts";
 import { EmbeddedRedis } from "#redis/embedded/embedded.ts";
 import type { SandboxOptions } from "#sandbox/options.ts";
@@ -49,8 +50,6 @@ interface AttachedRedis {
   readonly connection: Redis;
 }
 
-const cacheHome = process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
-
 export class CliHarness implements AsyncDisposable {
   readonly folder: string;
   readonly sandbox: Sandbox;
@@ -92,7 +91,7 @@ export class CliHarness implements AsyncDisposable {
     const settings = {
       PATH: process.env.PATH ?? "",
       HOME: folder,
-      XDG_CACHE_HOME: cacheHome,
+      XDG_CACHE_HOME: inject("cacheHome"),
       SIMFLEET_DATA_DIR: join(folder, "data"),
       SIMFLEET_HTTP_PORT: "0",
       SIMFLEET_ENDPOINT_GLOBAL: sandbox.url,
@@ -227,8 +226,7 @@ export class CliHarness implements AsyncDisposable {
 
   async #attach(): Promise<AttachedRedis> {
     const dataDir = this.env.SIMFLEET_DATA_DIR ?? "";
-    const cacheDir = join(cacheHome, "simfleet");
-    const embedded = await EmbeddedRedis.attach({ dataDir, cacheDir, path: process.env.PATH ?? "" });
+    const embedded = await EmbeddedRedis.attach({ dataDir, cacheDir: inject("cacheDir"), path: process.env.PATH ?? "" });
     const connections = new RedisConnections({ embedded });
     return { embedded, connections, connection: connections.connect("harness") };
   }
