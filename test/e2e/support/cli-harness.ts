@@ -226,7 +226,11 @@ export class CliHarness implements AsyncDisposable {
 
   async #attach(): Promise<AttachedRedis> {
     const dataDir = this.env.SIMFLEET_DATA_DIR ?? "";
-    const embedded = await EmbeddedRedis.attach({ dataDir, cacheDir: inject("cacheDir"), path: process.env.PATH ?? "" });
+    const embedded = await EmbeddedRedis.attach({
+      dataDir,
+      cacheDir: inject("cacheDir"),
+      path: process.env.PATH ?? "",
+    });
     const connections = new RedisConnections({ embedded });
     return { embedded, connections, connection: connections.connect("harness") };
   }
