@@ -164,6 +164,11 @@ export const packages = {
     types: ["limiter", "engine", "jobs", "events", "app"],
     reason: "Connections are made in one place, with one set of options; others receive one.",
   },
+  "@opentelemetry": {
+    files: "telemetry/tracing[.]ts$",
+    types: [],
+    reason: "Only a process that sends traces loads it; the rest makes spans through core/traced.ts.",
+  },
   undici: {
     files: "(api/http/transport[^/]*|events/webhook/[^/]*)[.]ts$",
     types: [],

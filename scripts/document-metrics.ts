@@ -1,6 +1,6 @@
 /** Rewrites the table of metrics in docs/operations.md: node --conditions=simfleet-source scripts/document-metrics.ts */
 import { readFileSync, writeFileSync } from "node:fs";
-import { metricCatalogue, requestMetric } from "#telemetry/metrics.ts";
+import { histogramCatalogue, metricCatalogue } from "#telemetry/metrics.ts";
 
 const page = new URL("../docs/operations.md", import.meta.url);
 const begin = "<!-- the table is made by scripts/document-metrics.ts -->";
@@ -8,7 +8,10 @@ const end = "<!-- end of the table -->";
 
 /** The page as it should be: its own text, with the table in its place. */
 export function operationsPage(present: string): string {
-  const metrics = [...Object.values(metricCatalogue), { kind: "histogram", ...requestMetric }];
+  const metrics = [
+    ...Object.values(metricCatalogue),
+    ...Object.values(histogramCatalogue).map((histogram) => ({ kind: "histogram", ...histogram })),
+  ];
   const rows = metrics.map(({ name, kind, labels, help }) => {
     const named = labels.map((label) => `\`${label}\``).join(", ");
     return `| \`${name}\` | ${kind} | ${named} | ${help} |`;

@@ -26,6 +26,7 @@ import type { Account } from "#api/account.ts";
 import type { Limiter } from "#limiter/limiter.ts";
 import type { AuthKeyUsers } from "#jobs/authkeys/users.ts";
 import type { Logger } from "#telemetry/logger.ts";
+import { callTime, type Timing } from "#core/timings.ts";
 
 const reloadBackoff = { baseMs: 500, capMs: 30_000 };
 const leaveMs = 500;
@@ -206,6 +207,9 @@ class OpenAccount {
 
   #heard(event: ClientEvent): void {
     switch (event.type) {
+      case "answered":
+        if (callTime.hasSubscribers) publishCallTime(event);
+        break;
       case "throttled":
         this.#log.warn(event, "the platform responded with 429");
         break;
@@ -279,6 +283,10 @@ class OpenAccount {
       this.#log.warn({ type, reason: messageOf(thrown) }, "an event could not be written");
     });
   }
+}
+
+function publishCallTime({ operation, status, durationMs }: Extract<ClientEvent, { type: "answered" }>): void {
+  callTime.publish({ seconds: durationMs / 1_000, labels: { operation, status: String(status) } } satisfies Timing);
 }
 
 /** A read of one SIM, if the deployment describes it by the id that the profile's files use. */

@@ -59,6 +59,7 @@ import { Unattended } from "./unattended.ts";
 import { version } from "#core/version.ts";
 import { ControlParts } from "./control.ts";
 import { Rotations } from "./credentials.ts";
+import { startTracing } from "./tracing.ts";
 import { Webhooks } from "./webhooks.ts";
 
 /** Number of segments that one process works on at once; each has several calls in flight. */
@@ -193,6 +194,7 @@ export class App {
     const clock = deps.clock ?? systemClock;
     const lifecycle = new Lifecycle(clock);
     try {
+      await startTracing(config, lifecycle);
       const connections = await openRedis(redisTargetOf(config), {
         clock,
         lifecycle,

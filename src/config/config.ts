@@ -103,6 +103,8 @@ export interface Config {
   /** How long the audit log is kept. */
   readonly audit: { readonly keepMs: number };
   readonly retention: Retention;
+  /** Absent: nothing is traced. */
+  readonly tracing: { readonly endpoint: string; readonly ratio: number } | undefined;
   readonly logLevel: Settings["logLevel"];
   /** The sections of features that the loader does not know by name: entries by name, by the key of the section. */
   readonly sections: Readonly<Record<string, ReadonlyMap<string, unknown>>>;

@@ -83,7 +83,7 @@ function selectedProfile(tree: SettingSource["tree"], env: Environment): string 
 }
 
 function assemble(settings: Settings, source: SettingSource, report: Report): Omit<Config, "file" | "sections"> {
-  const { limits, events, changes, tokenTtlSeconds } = settings;
+  const { limits, events, changes, tokenTtlSeconds, tracing } = settings;
   const deployment = readDeployment(settings, report);
   if (tokenTtlSeconds !== undefined && deployment.ttlField === undefined) {
     const message = `cannot be asked for: the deployment ${deployment.name} names no field for it (auth.ttlField).`;
@@ -137,6 +137,7 @@ function assemble(settings: Settings, source: SettingSource, report: Report): Om
     server: readServer(settings.server),
     audit: { keepMs: settings.audit.keepDays * dayMs },
     retention: readRetention(settings.retention, settings.archive),
+    tracing: tracing.endpoint === undefined ? undefined : { endpoint: tracing.endpoint, ratio: tracing.ratio },
     logLevel: settings.logLevel,
     warnings: report.warnings,
   };

@@ -159,6 +159,18 @@ export const configSchema = z.strictObject({
   }),
   retention: retentionSettings,
   archive: archiveSettings,
+  tracing: group({
+    endpoint: setting(
+      webAddress.optional(),
+      "Address of an OpenTelemetry collector that takes OTLP over HTTP, without `/v1/traces`; without it, nothing is traced.",
+      { variable: "SIMFLEET_TRACING_ENDPOINT" },
+    ),
+    ratio: setting(
+      number(0, 1).default(1),
+      "Share of traces that are sent, from 0 to 1. A run is one trace with a span for each of its calls.",
+      { variable: "SIMFLEET_TRACING_RATIO" },
+    ),
+  }),
   logLevel: setting(
     oneOf(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info"),
     "Minimum severity to log.",

@@ -16,6 +16,7 @@ import { type Health, addHealth } from "./monitoring/health.ts";
 import { hostCheck } from "./auth/hosts.ts";
 import type { ControlDeps } from "./deps.ts";
 import { addMetrics } from "./monitoring/metrics.ts";
+import { addTracing } from "./monitoring/tracing.ts";
 import { problemOf, sendProblem } from "./problem.ts";
 import { addQueueBoard } from "./queues/queue-board.ts";
 import { securityHeaders } from "./security-headers.ts";
@@ -100,6 +101,7 @@ async function buildServer(options: HttpOptions): Promise<FastifyInstance> {
     done();
   });
   await server.register(helmet, securityHeaders);
+  if (control !== undefined) addTracing(server);
   addGuard(server, { ...control, limits, isOurHost });
   if (control !== undefined) {
     addAudit(server, control);

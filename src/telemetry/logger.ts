@@ -7,6 +7,7 @@ import { PlatformError, SimfleetError } from "#core/errors.ts";
 import { type Clock, systemClock } from "#core/time.ts";
 import { prettyLine } from "./pretty.ts";
 import { scrub } from "./scrub.ts";
+import { tracing } from "#core/traced.ts";
 
 export type { Logger } from "pino";
 
@@ -45,6 +46,7 @@ export function createLogger(options: LoggerOptions = {}): Logger {
       base: options.fields ? { ...options.fields } : null,
       timestamp: () => `,"time":"${new Date(clock.wallMs()).toISOString()}"`,
       formatters: { level: (level) => ({ level }) },
+      mixin: () => tracing()?.ids() ?? {},
       messageKey: "message",
       errorKey: "error",
       serializers: { error: describeError, err: describeError },

@@ -3,6 +3,7 @@
  * workers is read on request; what this process counts is counted as it happens.
  */
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
+import { callTime, queueTime, quotaWait, type Timing } from "#core/timings.ts";
 
 export const metricCatalogue = {
   runs: { kind: "gauge", name: "simfleet_runs", labels: ["state"], help: "Runs by state, of the last thousand" },
@@ -91,12 +92,37 @@ export const metricCatalogue = {
   { kind: "gauge" | "counter"; name: string; labels: readonly string[]; help: string }
 >;
 
-/** Of the HTTP server of this process. */
-export const requestMetric = {
-  name: "simfleet_http_request_seconds",
-  labels: ["method", "route", "status"],
-  help: "Duration of requests to this worker, by route and status",
+/** Durations of this process, as histograms. */
+export const histogramCatalogue = {
+  requests: {
+    name: "simfleet_http_request_seconds",
+    labels: ["method", "route", "status"],
+    help: "Duration of requests to this worker, by route and status",
+    buckets: [0.005, 0.02, 0.1, 0.5, 2, 10],
+  },
+  queueTime: {
+    name: "simfleet_job_queue_seconds",
+    labels: ["queue"],
+    help: "Time from adding a job to its first start by this worker, without a delay that was asked for",
+    buckets: [0.01, 0.1, 1, 10, 60, 600, 3_600, 21_600],
+  },
+  quotaWait: {
+    name: "simfleet_quota_wait_seconds",
+    labels: ["bucket"],
+    help: "Time that calls of this worker wait for quota; a postponed call counts with the time until the refresh",
+    buckets: [0.001, 0.01, 0.1, 0.5, 2, 10, 60],
+  },
+  callTime: {
+    name: "simfleet_call_seconds",
+    labels: ["operation", "status"],
+    help: "Time from sending a call to the platform to the headers of its response, by operation and status",
+    buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
+  },
 } as const;
+
+type HistogramId = keyof typeof histogramCatalogue;
+
+const channels = { queueTime, quotaWait, callTime };
 
 export type MetricId = keyof typeof metricCatalogue;
 
@@ -113,7 +139,7 @@ const eventLoopSampleMs = 100;
 export class Metrics {
   readonly contentType: string;
   readonly #registry = new Registry();
-  readonly #requests: Histogram;
+  readonly #histograms = new Map<HistogramId, Histogram>();
   readonly #read = new Map<MetricId, Gauge | Counter>();
 
   constructor() {
@@ -124,13 +150,27 @@ export class Metrics {
       const options = { name, help, labelNames: [...labels], registers };
       this.#read.set(id as MetricId, kind === "gauge" ? new Gauge(options) : new Counter(options));
     }
-    const { name, help, labels } = requestMetric;
-    const buckets = [0.005, 0.02, 0.1, 0.5, 2, 10];
-    this.#requests = new Histogram({ name, help, labelNames: [...labels], buckets, registers });
+    for (const [id, { name, help, labels, buckets }] of Object.entries(histogramCatalogue)) {
+      const options = { name, help, labelNames: [...labels], buckets: [...buckets], registers };
+      this.#histograms.set(id as HistogramId, new Histogram(options));
+    }
+  }
+
+  /** Counts what this process measures from now on. @returns what ends it */
+  watchTimings(): () => void {
+    const stops = Object.entries(channels).map(([id, channel]) => {
+      const observe = (timing: unknown): void => {
+        const { labels, seconds } = timing as Timing;
+        this.#histograms.get(id as HistogramId)?.observe(labels, seconds);
+      };
+      channel.subscribe(observe);
+      return () => channel.unsubscribe(observe);
+    });
+    return () => stops.forEach((stop) => stop());
   }
 
   countRequest(labels: { method: string; route: string; status: string }, seconds: number): void {
-    this.#requests.observe(labels, seconds);
+    this.#histograms.get("requests")?.observe(labels, seconds);
   }
 
   /** All metrics as text, those that are read with these values. */

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { metricCatalogue, requestMetric } from "#telemetry/metrics.ts";
+import { histogramCatalogue, metricCatalogue } from "#telemetry/metrics.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const read = (path: string): string => readFileSync(`${root}${path}`, "utf8");
@@ -24,7 +24,7 @@ const rules = groups.flatMap((group) => group.rules);
 
 const known = new Set<string>([
   ...Object.values(metricCatalogue).map(({ name }) => name),
-  ...["_bucket", "_count", "_sum"].map((suffix) => `${requestMetric.name}${suffix}`),
+  ...Object.values(histogramCatalogue).flatMap(({ name }) => [`${name}_bucket`, `${name}_count`, `${name}_sum`]),
 ]);
 const metricsIn = (text: string): string[] => text.match(/simfleet_[a-z_]+/g) ?? [];
 

@@ -2,7 +2,8 @@
  * What the tests of a run share to start the built program: the place of its copy, which the first test that needs it
  * makes, and the server that runs commands, and a cache folder. All are removed after the last test.
  */
-import { mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { cp, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -28,8 +29,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const close = await openCommandServer(socket);
   const cacheHome = join(folder, "cache");
   await mkdir(join(cacheHome, "simfleet"), { recursive: true });
-  const ownCache = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "simfleet");
-  await symlink(join(ownCache, "redis-server"), join(cacheHome, "simfleet", "redis-server"));
+  const fetched = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "simfleet", "redis-server");
+  // A link is refused. Without the folder, Redis is on the PATH (redis-global-setup.ts).
+  if (existsSync(fetched)) await cp(fetched, join(cacheHome, "simfleet", "redis-server"), { recursive: true });
   project.provide("cacheHome", cacheHome);
   project.provide("builtCopy", copy);
   project.provide("commandServer", socket);

@@ -2,12 +2,17 @@
  * Sends one call once: permit, exchange, parsing of the response. It knows nothing of pairs beyond the headers it is
  * given.
  */
+import { PlatformError } from "#core/errors.ts";
+import type { Permit } from "#limiter/permit.ts";
+import { quotaWait, type Timing } from "#core/timings.ts";
+import { traced } from "#core/traced.ts";
 import type { Address } from "./address.ts";
 import { Attempt, type AttemptDeps } from "./attempt.ts";
 import type { CallOptions, Permits } from "../client-options.ts";
 import { bucketOf, type Operation, type Target } from "../operations/operation.ts";
 import type { AnswerHeaders } from "./quota-headers.ts";
-import { readAnswer } from "./response.ts";
+import type { Exchange } from "./exchange.ts";
+import { type Answer, readAnswer } from "./response.ts";
 import type { Transport } from "./transport.ts";
 
 /** Address of a call and the headers it carries: name, value, name, value… */
@@ -59,7 +64,7 @@ export class Sender {
     const { signal, urgency = "normal", pace, backlog, onSending, beforeSending } = call.options;
     const headers = body === undefined ? call.route.headers : call.route.bodyHeaders;
     const bucket = this.#bucketOf(operation);
-    const permit = await this.#permits.acquire({ bucket, urgency, pace, backlog, signal });
+    const permit = await this.#permit({ bucket, urgency, pace, backlog, signal });
     const watcher = new Attempt({ permit, around: this.#around, operation: operation.id, bucket });
     const { id, method } = operation;
     let answer;
@@ -67,7 +72,7 @@ export class Sender {
     try {
       if (beforeSending !== undefined) await beforeSending();
       // Without the signal: a slot guarantees a connection, so the request is sent immediately.
-      answer = await this.#transport.exchange({ operation: id, address, method, path, headers, body, watcher });
+      answer = await this.#exchange({ operation: id, address, method, path, headers, body, watcher });
     } catch (thrown) {
       watcher.failed();
       throw thrown;
@@ -84,6 +89,47 @@ export class Sender {
       retryAfterMs,
     };
     return { value: readAnswer(operation, placed), headers: answer.headers };
+  }
+
+  #exchange(exchange: Exchange): Promise<Answer> {
+    const { operation, method, address } = exchange;
+    return traced(
+      () => {
+        const { hostname, port, protocol } = new URL(address.origin);
+        const attributes = {
+          "http.request.method": method,
+          "server.address": hostname,
+          "server.port": Number(port) || (protocol === "https:" ? 443 : 80),
+          "simfleet.operation": operation,
+        };
+        return { name: `${method} ${operation}`, kind: "client", attributes };
+      },
+      async (span) => {
+        const answer = await this.#transport.exchange(exchange);
+        span?.set({ "http.response.status_code": answer.status });
+        if (answer.status >= 400) span?.fail(String(answer.status));
+        return answer;
+      },
+    );
+  }
+
+  async #permit(request: Parameters<Permits["acquire"]>[0]): Promise<Permit> {
+    if (!quotaWait.hasSubscribers) return this.#permits.acquire(request);
+    const { bucket } = request;
+    const { clock } = this.#around;
+    const beganMs = clock.monotonicMs();
+    const publish = (moreMs = 0): void => {
+      const seconds = (clock.monotonicMs() - beganMs + moreMs) / 1_000;
+      quotaWait.publish({ seconds, labels: { bucket } } satisfies Timing);
+    };
+    try {
+      const permit = await this.#permits.acquire(request);
+      publish();
+      return permit;
+    } catch (thrown) {
+      if (thrown instanceof PlatformError && thrown.bucket !== undefined) publish(thrown.retryAfterMs);
+      throw thrown;
+    }
   }
 
   #bucketOf(operation: Operation<never, unknown>): string {

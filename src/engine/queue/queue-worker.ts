@@ -9,6 +9,8 @@ import { messageOf } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import type { WorkResult, JobResult } from "./job-result.ts";
 import type { Keys } from "#redis/keys.ts";
+import { queueTime, type Timing } from "#core/timings.ts";
+import { traced } from "#core/traced.ts";
 import type { WorkerRegistry } from "./worker-registry.ts";
 import { faultBackoffMs } from "./job-options.ts";
 import { reportToQueue } from "./report-result.ts";
@@ -38,6 +40,8 @@ export interface QueueWorkerOptions<Data, V> {
   readonly afterReporting?: (data: Data, kind: string) => void;
   /** Next time of a repeating job after `afterMs`, ms since the epoch. */
   readonly repeatStrategy?: (afterMs: number, repeat: { pattern?: string; tz?: string }) => number | undefined;
+  /** The span that a job's span continues, as a W3C `traceparent`. */
+  readonly traceParentOf?: (data: Data) => Promise<string | undefined>;
   readonly onIncident: (incident: { readonly message: string; readonly data?: Data }) => void;
 }
 
@@ -119,7 +123,27 @@ export class QueueWorker<Data, V extends JobResult | WorkResult> {
     await this.#open();
   }
 
-  async #work(job: Job<Data>, token: string | undefined, lost: AbortSignal | undefined): Promise<string> {
+  #work(job: Job<Data>, token: string | undefined, lost: AbortSignal | undefined): Promise<string> {
+    const { queue, traceParentOf } = this.#options;
+    publishQueueTime(queue.name, job);
+    return traced(
+      async () => ({
+        name: `process ${queue.name}`,
+        kind: "consumer",
+        attributes: {
+          "messaging.system": "bullmq",
+          "messaging.operation.name": "process",
+          "messaging.operation.type": "process",
+          "messaging.destination.name": queue.name,
+          "messaging.message.id": job.id ?? "",
+        },
+        parent: await traceParentOf?.(job.data),
+      }),
+      () => this.#processJob(job, token, lost),
+    );
+  }
+
+  async #processJob(job: Job<Data>, token: string | undefined, lost: AbortSignal | undefined): Promise<string> {
     const { queue, clock, work, beforeReporting } = this.#options;
     this.#lastStartMs = clock.monotonicMs();
     const signal = lost === undefined ? this.#stopping.signal : AbortSignal.any([this.#stopping.signal, lost]);
@@ -148,4 +172,11 @@ export class QueueWorker<Data, V extends JobResult | WorkResult> {
     late.abort();
     if (!isClosed) await worker.close(true).catch(() => undefined);
   }
+}
+
+/** A job that was postponed has waited as it should: only its first start counts. */
+function publishQueueTime(queue: string, { attemptsStarted, processedOn, timestamp, delay }: Job): void {
+  if (!queueTime.hasSubscribers || attemptsStarted > 1 || processedOn === undefined) return;
+  const seconds = Math.max(0, processedOn - timestamp - delay) / 1_000;
+  queueTime.publish({ seconds, labels: { queue } } satisfies Timing);
 }

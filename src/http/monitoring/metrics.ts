@@ -12,6 +12,11 @@ const standsMs = 2 * secondMs;
 
 export function addMetrics(server: FastifyInstance, deps: ControlDeps): void {
   const metrics = new Metrics();
+  const stopWatching = metrics.watchTimings();
+  server.addHook("onClose", (_server, done) => {
+    stopWatching();
+    done();
+  });
   let last: { readings: Promise<Reading[]>; atMs: number } | undefined;
   const readings = (): Promise<Reading[]> => {
     const nowMs = deps.clock.monotonicMs();

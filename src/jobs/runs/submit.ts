@@ -2,6 +2,7 @@
  * Turns a plan into a run: writes the rows to the ledger in segments, commits the run, then enqueues its jobs. A crash
  * before the commit leaves nothing; after a crash past it, any worker enqueues the run's jobs.
  */
+import { traced, tracing } from "#core/traced.ts";
 import { createHash, randomInt } from "node:crypto";
 import { IntakeError, SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
@@ -104,7 +105,27 @@ interface SubmitDeps {
  *   has more changes than the policy allows, STORE_FULL if Redis has no room for it, RUN_STATE if another run has taken its
  *   rows. Nothing of the run is kept then.
  */
-export async function submitRun(submission: SignedSubmission, deps: SubmitDeps): Promise<RunHead> {
+export function submitRun(submission: SignedSubmission, deps: SubmitDeps): Promise<RunHead> {
+  return traced(
+    () => ({
+      name: `send ${submission.bucket}`,
+      kind: "producer",
+      attributes: {
+        "messaging.system": "bullmq",
+        "messaging.operation.name": "send",
+        "messaging.operation.type": "send",
+        "messaging.destination.name": submission.bucket,
+      },
+    }),
+    async (span) => {
+      const head = await submit(submission, deps);
+      span?.set({ "simfleet.run.id": head.runId, "messaging.batch.message_count": head.segments.length });
+      return head;
+    },
+  );
+}
+
+async function submit(submission: SignedSubmission, deps: SubmitDeps): Promise<RunHead> {
   const { ledger, queues, clock, policy } = deps;
   // Refuse a large file before it is read a second time; the check of the written rows is the decisive one.
   assertWithinPolicy(policy, submission);
@@ -113,6 +134,7 @@ export async function submitRun(submission: SignedSubmission, deps: SubmitDeps):
   const writer = await writeRows(submission, draftId, deps);
   const { name, profile, bucket, options, operations, header, source, sha256, retryOf, undoOf } = submission;
   const maxFailures = failureLimit(options, writer.calls);
+  const traceParent = tracing()?.parent();
   const head: RunHead = {
     runId,
     name,
@@ -130,6 +152,7 @@ export async function submitRun(submission: SignedSubmission, deps: SubmitDeps):
     canarySegments: writer.canarySegments,
     createdAtMs: clock.wallMs(),
     submittedBy: submission.by,
+    ...(traceParent === undefined ? {} : { traceParent }),
     ...(maxFailures === undefined ? {} : { maxFailures }),
     ...(retryOf === undefined ? {} : { retryOf }),
     ...(undoOf === undefined ? {} : { undoOf }),

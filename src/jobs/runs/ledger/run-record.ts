@@ -46,6 +46,8 @@ export interface RunHead {
   readonly undoOf?: string;
   /** Who submitted it: `cli:anna`, `schedule:nightly`; absent if not known. */
   readonly submittedBy?: string;
+  /** The span of its submission as a W3C `traceparent`, which the spans of its segments continue. */
+  readonly traceParent?: string;
   readonly createdAtMs: number;
 }
 
@@ -105,6 +107,7 @@ export function encodeHead(head: RunHead): Record<string, string | number> {
     ...(head.retryOf === undefined ? {} : { retryOf: head.retryOf }),
     ...(head.undoOf === undefined ? {} : { undoOf: head.undoOf }),
     ...(head.submittedBy === undefined ? {} : { submittedBy: head.submittedBy }),
+    ...(head.traceParent === undefined ? {} : { traceParent: head.traceParent }),
   };
 }
 
@@ -143,6 +146,7 @@ export function decodeRecord(runId: string, hash: Readonly<Record<string, string
     ...(hash.retryOf === undefined ? {} : { retryOf: hash.retryOf }),
     ...(hash.undoOf === undefined ? {} : { undoOf: hash.undoOf }),
     ...(hash.submittedBy === undefined ? {} : { submittedBy: hash.submittedBy }),
+    ...(hash.traceParent === undefined ? {} : { traceParent: hash.traceParent }),
     createdAtMs: number("createdAtMs"),
     state,
     tally: decodeTally({ isCut: isCutShort(state) && !isEnding }, number),

@@ -56,6 +56,7 @@ export class Consumer implements Working {
       atOnce: segmentsAtOnce,
       mostStalls,
       work: (reference, signal, deaths) => this.#work({ ...reference, deaths }, signal),
+      traceParentOf: async ({ runId }) => (await this.#options.ledger.run(runId)).traceParent,
       beforeReporting: async ({ runId }, result) => {
         if (result.kind === "finished" && result.canaryHeld) await this.#enqueue(runId);
       },

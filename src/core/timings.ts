@@ -1,0 +1,18 @@
+/**
+ * Durations that are measured where they occur and published on channels of Node, so that the code that measures knows
+ * nothing of metrics. Without a subscriber, as in commands, nothing is measured.
+ */
+import { channel } from "node:diagnostics_channel";
+
+/** One duration, with the labels of its metric. */
+export interface Timing {
+  readonly seconds: number;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** From adding a job to the start of its work, without a delay that was asked for; only the first start of a job. */
+export const queueTime = channel("simfleet:queue-time");
+/** A call's wait for a permit; a call that is postponed counts with the time until the refresh. */
+export const quotaWait = channel("simfleet:quota-wait");
+/** From sending a call to the headers of its response. */
+export const callTime = channel("simfleet:call-time");
