@@ -3,6 +3,7 @@
  * (`--server`). It loads what opens the app or calls a worker (connect.ts) only when a command asks for it, so that a
  * help text comes at once. It holds no command of its own.
  */
+import { on } from "node:events";
 import { userInfo } from "node:os";
 import { type Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import type { App } from "#app/app.ts";
@@ -164,13 +165,25 @@ export function isTerminal({ stdin, stderr }: ProcessIo): boolean {
 
 /** Asks a question on the terminal; undefined after Ctrl-C. */
 export async function ask(io: ProcessIo, question: string): Promise<string | undefined> {
-  const { createInterface } = await import("node:readline/promises");
-  const line = createInterface({ input: io.stdin, output: process.stderr });
+  return asking(io, (put) => put(question));
+}
+
+/** Asks several questions in turn. Lines that are typed or pasted ahead answer the next ones. */
+export async function asking<T>(
+  io: ProcessIo,
+  use: (ask: (question: string) => Promise<string | undefined>) => Promise<T>,
+): Promise<T> {
+  const { createInterface } = await import("node:readline");
+  const terminal = createInterface({ input: io.stdin, output: process.stderr });
+  const lines = on(terminal, "line", { close: ["close"], signal: io.interrupt });
   try {
-    return (await line.question(visible(question), { signal: io.interrupt })).trim();
-  } catch {
-    return undefined;
+    return await use(async (question) => {
+      terminal.setPrompt(visible(question));
+      terminal.prompt();
+      const line = (await lines.next().catch(() => undefined))?.value as [string] | undefined;
+      return line?.[0].trim();
+    });
   } finally {
-    line.close();
+    terminal.close();
   }
 }

@@ -1,8 +1,11 @@
 /** What a person at a terminal sees, and what a pipe gets instead. */
 import { spawnSync } from "node:child_process";
+import { chmod, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { until } from "../support/until.ts";
 import type { RunningProcess } from "./support/process.ts";
+import { root } from "./support/built-cli.ts";
 import { runIdIn } from "./support/results.ts";
 import { CliHarness } from "./support/cli-harness.ts";
 
@@ -42,6 +45,33 @@ describe.concurrent("commands on a terminal", () => {
     expect(stdout).toMatch(/Wrote new\.yaml\.\r\n\r\nNext:\r\n/);
     expect(code).toBe(0);
     expect(await harness.read("new.yaml")).toContain("\n  global: https://api.example.com\n");
+  });
+
+  test("the commands of the README work in their order, from init to the second operation", async () => {
+    const settings = { SIMFLEET_ENDPOINT_GLOBAL: "", SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "" };
+    await using harness = await CliHarness.open({ sims: 5, operations: "all", env: settings });
+    const { url, options } = harness.sandbox;
+    await harness.fleet("fleet.csv", 5);
+    const groupId = harness.sandbox.state.groups.all[0]?.groupId ?? "";
+    await harness.write("groups.csv", `simId,groupId\n${harness.simId(0)},${groupId}\n`);
+    await harness.write("auth-key", options.authKey);
+    await chmod(harness.path("auth-key"), 0o600);
+    const answers: Readonly<Record<string, string>> = {
+      init: `svc\n${url}\n${options.authKeyId}\nauth-key\n\n`,
+      apply: "y\n",
+    };
+    // The operations of soracom, against the sandbox.
+    const soracom = `SIMFLEET_DEPLOYMENT=soracom SIMFLEET_BRAND=Svc SIMFLEET_COVERAGE=g SIMFLEET_ENDPOINT_GLOBAL=${url}`;
+    const readme = await readFile(join(root, "README.md"), "utf8");
+    const lines = [...readme.matchAll(/^npx --no-install (simfleet (\w+)[^#\n]*)/gm)];
+    expect(lines.map(([, , command]) => command)).toEqual(["init", "check", "plan", "apply", "apply"]);
+    for (const [, line = "", command = ""] of lines) {
+      const env = line.includes("--operation") ? `export ${soracom}; ` : "";
+      const ended = await onTerminal(harness, `${env}${line.trim()}`, answers[command]).ended;
+      expect(ended.code, `${line}\n${ended.stdout}`).toBe(0);
+    }
+    expect(harness.changes).toBe(5);
+    expect(harness.sandbox.state.recordOf(harness.simId(0))).toMatchObject({ groupId });
   });
 
   test("apply starts nothing without confirmation", async () => {

@@ -10,7 +10,7 @@ import { loadDeployment } from "#config/deployment.ts";
 import { readSecretFile } from "#config/secrets/secret-file.ts";
 import { type Problem, ConfigError, SimfleetError } from "#core/errors.ts";
 import { createFile, replaceFile } from "#core/write-file.ts";
-import { type Context, ask, isTerminal } from "../context.ts";
+import { type Context, asking, isTerminal } from "../context.ts";
 import { type InitAnswers, checkAnswers, configText } from "../init/config-text.ts";
 
 const usualFile = "config/simfleet.yaml";
@@ -44,12 +44,19 @@ export function initCommand(context: Context): Command {
 
 /** Asks for what was not given. @throws SimfleetError USAGE without a terminal */
 async function completed(given: Partial<InitAnswers>, { io }: Context): Promise<InitAnswers> {
-  const answer = async (question: string, usual?: string): Promise<string | undefined> => {
-    if (!isTerminal(io)) return usual;
-    const text = await ask(io, usual === undefined ? `${question}: ` : `${question} [${usual}]: `);
-    if (text === undefined) throw new SimfleetError("USAGE", "Interrupted. Nothing was written");
-    return text === "" ? usual : text;
-  };
+  if (!isTerminal(io)) return answersOf(given, (_question, usual) => Promise.resolve(usual));
+  return asking(io, (ask) =>
+    answersOf(given, async (question, usual) => {
+      const text = await ask(usual === undefined ? `${question}: ` : `${question} [${usual}]: `);
+      if (text === undefined) throw new SimfleetError("USAGE", "Interrupted. Nothing was written");
+      return text === "" ? usual : text;
+    }),
+  );
+}
+
+type Answer = (question: string, usual?: string) => Promise<string | undefined>;
+
+async function answersOf(given: Partial<InitAnswers>, answer: Answer): Promise<InitAnswers> {
   const deployment = given.deployment ?? (await answer("Deployment (svc, soracom, or a file)", "svc")) ?? "svc";
   const problems: Problem[] = [];
   const { global, japan } = loadDeployment(deployment, problems).endpoints;
