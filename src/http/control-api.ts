@@ -36,7 +36,7 @@ export async function controlApi(server: FastifyInstance, deps: ControlDeps): Pr
     done();
   });
   server.addHook("onRequest", (_request, _reply, done) => {
-    const isLate = delay.lastMs > mostEventLoopDelayMs;
+    const isLate = delay.lateMs > mostEventLoopDelayMs;
     done(isLate ? new SimfleetError("OVERLOADED", "The worker is overloaded: retry later") : undefined);
   });
   await server.register(rateLimit, {

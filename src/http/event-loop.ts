@@ -8,22 +8,23 @@ import { every, secondMs, type Clock } from "#core/time.ts";
 const measureEveryMs = secondMs;
 
 export interface EventLoopDelay {
-  /** By how much the last timer was late. */
-  readonly lastMs: number;
+  /** By how much both of the last two timers were late: a single pause, as of the whole machine, is no overload. */
+  readonly lateMs: number;
   stop(): void;
 }
 
 export function watchEventLoop(clock: Clock): EventLoopDelay {
   let measuredMs = clock.monotonicMs();
-  let lastMs = 0;
+  let [lastMs, lateMs] = [0, 0];
   const stop = every(measureEveryMs, () => {
     const nowMs = clock.monotonicMs();
-    lastMs = Math.max(0, nowMs - measuredMs - measureEveryMs);
+    const delayMs = Math.max(0, nowMs - measuredMs - measureEveryMs);
+    [lastMs, lateMs] = [delayMs, Math.min(delayMs, lastMs)];
     measuredMs = nowMs;
   });
   return {
-    get lastMs() {
-      return lastMs;
+    get lateMs() {
+      return lateMs;
     },
     stop,
   };
