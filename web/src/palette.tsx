@@ -27,6 +27,7 @@ function OpenPalette(): JSX.Element {
   const sims = useSims(search.trim());
   const found = [...foundIn(known, search), ...sims];
   const chosen = Math.min(at, found.length - 1);
+  useEffect(() => document.querySelector(`#palette-${chosen}`)?.scrollIntoView({ block: "nearest" }), [chosen]);
   const close = (): void => {
     dialog.current?.close();
     isPaletteOpen.value = false;
