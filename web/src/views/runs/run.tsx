@@ -68,7 +68,7 @@ export function RunView({ runId }: { runId: string }): JSX.Element {
       <RunRows
         report={report}
         isLive={!isOver(state) || counts.pending > 0}
-        isRepeatable={operation?.repeat === "safe"}
+        isRepeatable={operation && operation.repeat === "safe"}
       />
       <p class="quiet">
         Started <At at={report.startedAt} none="not yet" />
