@@ -1,13 +1,10 @@
 /** Every view, wide and narrow, light and dark: looked at by axe, held against the window, and used by keyboard alone. */
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Page } from "playwright-core";
-import { type WatchedPage, withoutBrowser } from "./support/browser.ts";
+import { findings, findingsInAllLooks } from "./support/axe.ts";
+import { withoutBrowser } from "./support/browser.ts";
 import { tokens } from "./support/fixtures.ts";
 import { WebHarness } from "./support/harness.ts";
-
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 let harness: WebHarness;
 let runId: string;
@@ -60,20 +57,13 @@ async function seeSim(page: Page): Promise<void> {
   await row(page, "Timeline");
 }
 
-const options = { resultTypes: ["violations"] };
-
-const looks = [1280, 360].flatMap((width) => (["light", "dark"] as const).map((scheme) => ({ width, scheme })));
-
-/** What axe finds to be serious or critical, one line each; of dark pages by the one rule that depends on colors. */
-async function findings({ page }: WatchedPage, scheme: "light" | "dark" = "light"): Promise<string[]> {
-  if (!(await page.evaluate<boolean>("'axe' in globalThis"))) await page.evaluate(axe);
-  const found = await page.evaluate<{ id: string; impact: string; nodes: { html: string }[] }[]>(
-    `axe.run(document, ${JSON.stringify(scheme === "dark" ? { ...options, runOnly: ["color-contrast"] } : options)}).then(({ violations }) => violations)`,
-  );
-  return found
-    .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
-}
+/** In the page: whether the chosen option of the palette is within its list and within the window. */
+const isChosenInSight = `(() => {
+  const option = document.querySelector("[role=option][aria-selected=true]");
+  const { top, bottom } = option.getBoundingClientRect();
+  const list = option.parentElement.getBoundingClientRect();
+  return top >= Math.max(0, list.top) - 1 && bottom <= Math.min(innerHeight, list.bottom) + 1;
+})()`;
 
 describe.skipIf(withoutBrowser)(
   `accessibility of the dashboard${withoutBrowser === undefined ? "" : ` (${withoutBrowser})`}`,
@@ -105,16 +95,7 @@ describe.skipIf(withoutBrowser)(
             .getByText(/^Reading /)
             .first()
             .waitFor({ state: "detached" });
-          for (const { width, scheme } of looks) {
-            await page.setViewportSize({ width, height: 860 });
-            await page.emulateMedia({ colorScheme: scheme });
-            await page.waitForFunction(
-              `innerWidth === ${width} && document.documentElement.dataset.theme === "${scheme}"`,
-            );
-            const poll = `${name}, ${width} px, ${scheme}`;
-            found.push(...(await findings(watched, scheme)).map((finding) => `${poll}: ${finding}`));
-            if ((await watched.overflow()) > 0) found.push(`${poll}: wider than its window`);
-          }
+          found.push(...(await findingsInAllLooks(watched, name)));
         }
         await harness.ask("/v1/freeze", { method: "DELETE" });
         expect(found).toEqual([]);
@@ -148,6 +129,74 @@ describe.skipIf(withoutBrowser)(
       await page.getByRole("button", { name: "Start the run" }).click();
       await page.getByLabel("Number of SIMs").waitFor();
       expect(await findings(signedIn)).toEqual([]);
+    });
+
+    it("the command palette passes axe in all variants and works by keyboard alone", async () => {
+      await using watched = await harness.page({ width: 1280, isExamined: true, token: tokens.operator });
+      const { page } = watched;
+      await page.goto("/#/quota");
+      await page.getByRole("heading", { name: "Quota", level: 1 }).waitFor();
+      await page.keyboard.press("Control+k");
+      const palette = page.getByRole("dialog", { name: "Search and commands" });
+      await palette.getByRole("option").nth(5).waitFor();
+      expect(await findingsInAllLooks(watched, "palette")).toEqual([]);
+      await page.keyboard.type("no such thing");
+      await palette.getByText("Nothing found.").waitFor();
+      expect(await findings(watched)).toEqual([]);
+
+      await page.keyboard.press("Control+a");
+      await page.keyboard.type("e");
+      const chosen = palette.getByRole("option", { selected: true });
+      const options = await palette.getByRole("option").allTextContents();
+      await page.setViewportSize({ width: 1280, height: 300 });
+      for (const option of options) {
+        expect(await chosen.textContent()).toBe(option);
+        expect(await chosen.getAttribute("id")).toBe(
+          await palette.getByRole("combobox").getAttribute("aria-activedescendant"),
+        );
+        await expect
+          .poll(() => page.evaluate<boolean>(isChosenInSight), { message: `${option} is in sight` })
+          .toBe(true);
+        await page.keyboard.press("ArrowDown");
+      }
+      expect(await chosen.textContent()).toBe(options[0]);
+
+      await page.keyboard.press("Control+a");
+      await page.keyboard.type("forty");
+      await palette.getByRole("option", { name: "forty" }).waitFor();
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { name: "forty", level: 1 }).waitFor();
+      expect(await page.evaluate<string>("document.activeElement.tagName")).toBe("MAIN");
+      expect(watched.faults).toEqual([]);
+    });
+
+    it("the list of shortcuts passes axe in all variants and works by keyboard alone", async () => {
+      await using watched = await harness.page({ width: 1280, isExamined: true, token: tokens.operator });
+      const { page } = watched;
+      await page.goto("/#/quota");
+      await page.getByRole("heading", { name: "Quota", level: 1 }).waitFor();
+      const focused = (): Promise<string> => page.evaluate("document.activeElement.textContent");
+      await page.getByRole("link", { name: "Runs", exact: true }).focus();
+      await page.keyboard.press("?");
+      const list = page.getByRole("dialog", { name: "Shortcuts" });
+      await list.waitFor();
+      expect(await findingsInAllLooks(watched, "shortcuts")).toEqual([]);
+      await page.setViewportSize({ width: 1280, height: 860 });
+      expect(await page.evaluate<string>("document.activeElement.type")).toBe("checkbox");
+      await page.keyboard.press("Space");
+      await page.keyboard.press("Escape");
+      await list.waitFor({ state: "detached" });
+      expect(await focused()).toContain("Runs");
+
+      await page.keyboard.press("n");
+      await page.keyboard.press("?");
+      await page.keyboard.press("Control+k");
+      await page.getByRole("dialog", { name: "Search and commands" }).waitFor();
+      expect(await list.count()).toBe(0);
+      expect(new URL(page.url()).hash).toBe("#/quota");
+      await page.keyboard.press("Escape");
+      expect(await focused()).toContain("Runs");
+      expect(watched.faults).toEqual([]);
     });
 
     it("a run can be planned and started by keyboard only", async () => {

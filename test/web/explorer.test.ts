@@ -130,6 +130,11 @@ describe.skipIf(withoutBrowser)(`the SIM explorer${withoutBrowser === undefined 
     await start.click();
     await page.getByText("selected-sims.csv").waitFor();
     await page.getByText("Enter a value for speedClass.").first().waitFor();
+    const operation = page.getByLabel("Operation", { exact: true });
+    await operation.selectOption("set-expiry");
+    const actions = page.getByLabel("expiryAction", { exact: true }).getByRole("option");
+    expect((await actions.allTextContents())[0]).toBe("choose one");
+    await operation.selectOption("set-speed-class");
     await page.getByLabel("speedClass", { exact: true }).fill("s1.slow");
     await page.getByRole("button", { name: "Preview" }).click();
     const plan = page.getByRole("region", { name: "Plan", exact: true });

@@ -116,6 +116,8 @@ describe.skipIf(withoutBrowser)(`an operation${withoutBrowser === undefined ? ""
     await using watched = await harness.page({ width: 1280, token: tokens.operator });
     const { page } = watched;
     await page.goto(`/#/runs/${started.runId}`);
+    await page.getByText("Rows cannot be selected for a retry").waitFor();
+    expect(await page.getByRole("checkbox").count()).toBe(0);
     await page.getByRole("button", { name: "Retry the rest" }).click();
     await page.getByText("again: 2 rows, in 1 call.").waitFor();
     const retry = page.getByRole("dialog").getByRole("button", { name: "Retry 2 rows" });

@@ -1,9 +1,10 @@
 /**
  * The connections to the platform, and nothing else: no retries, no redirects, no quota, no interpretation. It uses
  * undici's dispatcher directly, since the request API's stream per response costs more than the rest of a call.
- * HTTP/1.1 with one request per connection at a time, so that a broken connection costs exactly one response.
+ * HTTP/1.1 with one request per connection at a time, so that a broken connection costs exactly one response. undici is
+ * loaded on first use: most commands make no call.
  */
-import { Agent, type Dispatcher } from "undici";
+import type { Dispatcher } from "undici";
 import type { Clock } from "#core/time.ts";
 import { type Exchange, type ExchangeLimits, Receiver } from "./exchange.ts";
 import type { Answer } from "./response.ts";
@@ -23,9 +24,10 @@ export interface TransportOptions {
 }
 
 export class Transport {
-  readonly #dispatcher: Dispatcher;
-  readonly #isOwn: boolean;
+  readonly #options: TransportOptions;
   readonly #limits: ExchangeLimits;
+  #dispatcher: Dispatcher | undefined;
+  #opening: Promise<Dispatcher> | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(options: TransportOptions) {
@@ -35,15 +37,8 @@ export class Transport {
       maxBodyBytes: options.maxBodyBytes ?? 4 * 1_024 * 1_024,
       clock: options.clock,
     };
-    this.#isOwn = options.dispatcher === undefined;
-    this.#dispatcher =
-      options.dispatcher ??
-      new Agent({
-        connections: options.connections,
-        pipelining: 1,
-        allowH2: false,
-        connect: { timeout: this.#limits.connectTimeoutMs },
-      });
+    this.#options = options;
+    this.#dispatcher = options.dispatcher;
   }
 
   /**
@@ -51,11 +46,12 @@ export class Transport {
    * @throws PlatformError PLATFORM_UNAVAILABLE; `mayHaveApplied` says whether the request was sent
    * @throws the signal's reason if it aborts before the request is sent
    */
-  exchange(exchange: Exchange): Promise<Answer> {
+  async exchange(exchange: Exchange): Promise<Answer> {
+    const dispatcher = this.#dispatcher ?? (await (this.#opening ??= this.#open()));
     const { signal, address } = exchange;
-    if (signal?.aborted) return Promise.reject(signal.reason);
+    signal?.throwIfAborted();
     return new Promise((resolve, reject) => {
-      this.#dispatcher.dispatch(
+      dispatcher.dispatch(
         {
           origin: address.origin,
           path: address.prefix + exchange.path,
@@ -72,7 +68,24 @@ export class Transport {
 
   /** Waits for exchanges in progress, then closes the connections; a later exchange fails unsent. */
   close(): Promise<void> {
-    this.#closing ??= this.#isOwn ? this.#dispatcher.close() : Promise.resolve();
+    this.#closing ??= this.#close();
     return this.#closing;
+  }
+
+  async #open(): Promise<Dispatcher> {
+    const { Agent } = await import("undici");
+    this.#dispatcher = new Agent({
+      connections: this.#options.connections,
+      pipelining: 1,
+      allowH2: false,
+      connect: { timeout: this.#limits.connectTimeoutMs },
+    });
+    return this.#dispatcher;
+  }
+
+  async #close(): Promise<void> {
+    if (this.#options.dispatcher !== undefined) return;
+    // Opened even if nothing was sent, so that a later exchange fails.
+    await (await (this.#opening ??= this.#open())).close();
   }
 }

@@ -45,7 +45,7 @@ export function profileJobs(kind: KindOfWork, deps: ProfileJobsOptions) {
    * @param others `now` also runs work at once that waits for a retry or has failed too often, because a user asked for it
    */
   const enqueue = async (profile: string, others: "leave" | "now" = "leave"): Promise<void> => {
-    const queue = queues.queue(profile);
+    const queue = await queues.queue(profile);
     if (others === "now") {
       const present: Job<ProfileReference> | undefined = await queue.getJob(jobId);
       if (await present?.isFailed()) await present?.remove();

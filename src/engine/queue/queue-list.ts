@@ -25,7 +25,7 @@ interface OpenQueue {
 export class QueueBoard {
   readonly #connect: (name: string) => Redis;
   readonly #keys: Keys;
-  readonly #open = new Map<string, OpenQueue>();
+  readonly #open = new Map<string, Promise<OpenQueue>>();
   #redis: Redis | undefined;
 
   constructor(deps: { connect: (name: string) => Redis; keys: Keys }) {
@@ -51,20 +51,19 @@ export class QueueBoard {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#open.values()].map(({ queue }) => queue.close()));
+    await Promise.all([...this.#open.values()].map(async (open) => (await open).queue.close()));
   }
 
   async #queues(): Promise<OpenQueue[]> {
     const redis = (this.#redis ??= this.#connect("board"));
     const names = await redis.smembers(this.#keys.queueNames());
-    return names.toSorted().map((name) => this.#queue(name, redis));
+    return Promise.all(names.toSorted().map((name) => this.#queue(name, redis)));
   }
 
-  #queue(name: string, redis: Redis): OpenQueue {
+  #queue(name: string, redis: Redis): Promise<OpenQueue> {
     let open = this.#open.get(name);
     if (open === undefined) {
-      const queue: Queue = openQueue(name, { redis, keys: this.#keys });
-      open = { queue, adapter: undefined };
+      open = openQueue(name, { redis, keys: this.#keys }).then((queue) => ({ queue, adapter: undefined }));
       this.#open.set(name, open);
     }
     return open;

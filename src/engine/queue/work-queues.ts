@@ -10,7 +10,7 @@ import type { WorkResult } from "./job-result.ts";
 import { promoteFarJobs } from "./far-jobs.ts";
 import { jobOptions } from "./job-options.ts";
 import { openQueue } from "./open-queue.ts";
-import { QueueWorker, type QueueWorkerOptions } from "./queue-worker.ts";
+import type { QueueWorkerOptions } from "./queue-worker.ts";
 import type { WorkerRegistry } from "./worker-registry.ts";
 import type { Working } from "./working.ts";
 
@@ -34,7 +34,7 @@ export interface Consumer<Data> extends Pick<
 
 export interface WorkQueues<Data> {
   /** The queue of a key; opened when it is used first. */
-  readonly queue: (key: string) => Queue<Data>;
+  readonly queue: (key: string) => Promise<Queue<Data>>;
   /** Whether a live process handles the work of the key. */
   readonly isServed: (key: string) => Promise<boolean>;
   /** Starts jobs that a wrong clock has delayed. */
@@ -49,9 +49,9 @@ export function workQueues<Data>(
   kind: { connection: string; nameOf: (key: string) => string; queueOptions?: Partial<QueueOptions> },
   deps: QueueDeps,
 ): WorkQueues<Data> {
-  const open = new Map<string, Queue<Data>>();
+  const open = new Map<string, Promise<Queue<Data>>>();
   let redis: Redis | undefined;
-  const queueOf = (key: string): Queue<Data> => {
+  const queueOf = (key: string): Promise<Queue<Data>> => {
     let queue = open.get(key);
     if (queue === undefined) {
       redis ??= deps.connect(kind.connection);
@@ -65,11 +65,12 @@ export function workQueues<Data>(
     queue: queueOf,
     isServed: async (key) => (await deps.workerRegistry.workers(kind.nameOf(key))).length > 0,
     promoteFar: async (key) => {
-      const queue = queueOf(key);
+      const queue = await queueOf(key);
       if (redis !== undefined) await promoteFarJobs(queue, redis, deps.clock.wallMs());
     },
     async consume(key, { restore, restoreEveryMs = 5_000, ...consumer }) {
-      const worker = await QueueWorker.start<Data, WorkResult>({ ...deps, ...consumer, queue: queueOf(key) });
+      const { QueueWorker } = await import("./queue-worker.ts");
+      const worker = await QueueWorker.start<Data, WorkResult>({ ...deps, ...consumer, queue: await queueOf(key) });
       await restore();
       const stopRestoring = every(restoreEveryMs, () => void restore());
       return {
@@ -82,7 +83,7 @@ export function workQueues<Data>(
       };
     },
     close: async () => {
-      await Promise.all([...open.values()].map((queue) => queue.close()));
+      await Promise.all([...open.values()].map(async (queue) => (await queue).close()));
     },
   };
 }

@@ -4,7 +4,7 @@
  * address is checked while the connection is made (webhook-address.ts).
  */
 import type { LookupFunction } from "node:net";
-import { Agent, buildConnector } from "undici";
+import type { Agent } from "undici";
 import type { Secret } from "#core/secret.ts";
 import { type Clock, secondMs } from "#core/time.ts";
 import { AddressRefused, guardedLookup, isLoopbackName, literalFault, type Reach } from "./webhook-address.ts";
@@ -52,14 +52,14 @@ export class WebhookSender {
   readonly #clock: Clock;
   readonly #userAgent: string;
   /** Separate agents, so that no message reuses a connection that it would not be allowed to open. */
-  readonly #agents: Readonly<Record<Reach, Agent>>;
+  readonly #agents = new Map<Reach, Promise<Agent>>();
+  readonly #lookup: LookupFunction | undefined;
 
   /** @param options `lookup` resolves host names; the system's lookup by default */
   constructor(options: { clock: Clock; userAgent: string; lookup?: LookupFunction }) {
     this.#clock = options.clock;
     this.#userAgent = options.userAgent;
-    const { lookup } = options;
-    this.#agents = { public: agentFor("public", lookup), anywhere: agentFor("anywhere", lookup) };
+    this.#lookup = options.lookup;
   }
 
   /**
@@ -70,6 +70,7 @@ export class WebhookSender {
     const { reach = "public", deadlineMs: withinMs = usualDeadlineMs } = message;
     const url = addressOf(message.url);
     const headers = this.#headersOf(message);
+    const agent = await this.#agent(reach);
     const late = new AbortController();
     const done = new AbortController();
     const timer = this.#clock.sleep(withinMs, done.signal).then(
@@ -81,7 +82,7 @@ export class WebhookSender {
         statusCode,
         headers: answered,
         body,
-      } = await this.#agents[reach].request({
+      } = await agent.request({
         origin: url.origin,
         path: url.pathname + url.search,
         method: "POST",
@@ -120,13 +121,27 @@ export class WebhookSender {
     return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), longestRetryAfterMs);
   }
 
+  /** Created on first use. */
+  #agent(reach: Reach): Promise<Agent> {
+    let agent = this.#agents.get(reach);
+    if (agent === undefined) {
+      agent = agentFor(reach, this.#lookup);
+      this.#agents.set(reach, agent);
+    }
+    return agent;
+  }
+
   async close(): Promise<void> {
-    await Promise.all(Object.values(this.#agents).map((agent) => agent.close()));
+    await Promise.all([...this.#agents.values()].map(async (agent) => (await agent).close()));
   }
 }
 
-/** An agent that connects only where `reach` allows it: a name's addresses are checked during the lookup, a literal address directly. */
-function agentFor(reach: Reach, resolve: LookupFunction | undefined): Agent {
+/**
+ * An agent that connects only where `reach` allows it: a name's addresses are checked during the lookup, a literal address
+ * directly. Loads undici: most commands send no message.
+ */
+async function agentFor(reach: Reach, resolve: LookupFunction | undefined): Promise<Agent> {
+  const { Agent, buildConnector } = await import("undici");
   const lookup = guardedLookup(reach, resolve);
   const connectTo = buildConnector({ timeout: connectMs, allowH2: false, lookup });
   return new Agent({

@@ -53,7 +53,7 @@ export function scheduleQueue(deps: QueueDeps) {
 
   /** Makes some process poll a schedule at once. */
   const wake = async (schedule: string): Promise<void> => {
-    await queues.queue(queueName).add(jobs.poll, { schedule });
+    await (await queues.queue(queueName)).add(jobs.poll, { schedule });
   };
 
   /** Whether a live process handles schedules. */
@@ -61,7 +61,7 @@ export function scheduleQueue(deps: QueueDeps) {
 
   /** Processes the schedules until stopped; removes the BullMQ schedulers of schedules that are no longer configured. */
   const consume = async (work: ScheduleDeps): Promise<Working> => {
-    const clock = new ScheduleClock(queues.queue(queueName), work, deps.clock);
+    const clock = new ScheduleClock(await queues.queue(queueName), work, deps.clock);
     await clock.set();
     const byName = new Map(work.schedules.map((schedule) => [schedule.name, schedule]));
     const working = await queues.consume(queueName, {

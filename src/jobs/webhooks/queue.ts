@@ -43,12 +43,13 @@ export function deliveryQueues(deps: QueueDeps) {
       data: { webhook, eventId },
       opts: { jobId: jobIdOf(webhook, eventId) },
     }));
-    if (jobs.length > 0) await queues.queue(webhook).addBulk(jobs);
+    if (jobs.length > 0) await (await queues.queue(webhook)).addBulk(jobs);
   };
 
   /** Delivers one event now, even if its next attempt is far off. */
   const enqueueNow = async (webhook: string, eventId: string): Promise<void> => {
-    const present = await queues.queue(webhook).getJob(jobIdOf(webhook, eventId));
+    const queue = await queues.queue(webhook);
+    const present = await queue.getJob(jobIdOf(webhook, eventId));
     if (await present?.isDelayed()) await present?.promote().catch(() => undefined);
     await enqueue(webhook, [eventId]);
   };

@@ -51,7 +51,7 @@ it("work of a profile that a process with a fast clock has delayed starts soon",
     workerRegistry: new WorkerRegistry({ redis, keys }),
   });
   onTestFinished(() => jobs.close());
-  const queue = openQueue("far-default", { redis, keys });
+  const queue = await openQueue("far-default", { redis, keys });
   onTestFinished(() => queue.close());
   const { now } = Date;
   Date.now = () => now() + 60 * minuteMs;

@@ -26,7 +26,7 @@ it("a killed worker no longer counts once its entry expires", async () => {
 it("workers and queues are found without scanning Redis", async () => {
   const own = connect();
   const commands = commandsOf(own);
-  const queue = openQueue("calls-d", { redis: own, keys });
+  const queue = await openQueue("calls-d", { redis: own, keys });
   await queue.add("job", {});
   const board = new QueueBoard({ connect: () => own, keys });
   expect(await new WorkerRegistry({ redis: own, keys }).workers("calls-d")).toEqual([]);

@@ -32,13 +32,13 @@ it("a consumer whose connection no longer takes jobs starts waiting work after a
     onIncident: () => undefined,
   });
   onTestFinished(() => working.stop());
-  await queues.queue("a").add("job", { n: 1 });
+  await (await queues.queue("a")).add("job", { n: 1 });
   await until("the first job is done", () => done.length === 1);
   // Its commands are never sent, and nothing is closed, as after a network that swallows packets.
   const [worker] = connections;
   if (worker === undefined) throw new Error("the consumer has no connection");
   const swallowing = vi.spyOn(worker, "sendCommand").mockReturnValue(new Promise(() => undefined));
-  await queues.queue("a").add("job", { n: 2 });
+  await (await queues.queue("a")).add("job", { n: 2 });
   await working.restart();
   await until("the second job is done", () => done.includes(2));
   expect(await working.isMoving(60_000)).toBe(true);

@@ -26,6 +26,7 @@ export const runText = {
   anyReason: "All reasons",
   selectRow: (line: number) => `Select line ${grouped(line)}`,
   select: "Select",
+  noSelection: "Rows cannot be selected for a retry, because calls of this operation must not be repeated.",
   retrySelected: (rows: number) => `Retry ${counted(rows, "selected row")}`,
   retryTitle: (rows: number) => `Retry ${counted(rows, "row")}?`,
   retryWhat: (calls: string) => `A new run sends the selected rows again, in ${calls}.`,

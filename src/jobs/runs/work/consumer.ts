@@ -11,7 +11,7 @@ import type { SegmentReference } from "./row-attempt.ts";
 import type { Keys } from "#redis/keys.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { WorkerRegistry } from "#engine/queue/worker-registry.ts";
-import { QueueWorker } from "#engine/queue/queue-worker.ts";
+import type { QueueWorker } from "#engine/queue/queue-worker.ts";
 import type { Queues } from "./queues.ts";
 
 const restoreEveryMs = 5_000;
@@ -50,6 +50,7 @@ export class Consumer implements Working {
 
   async #start(): Promise<void> {
     const { bucket, queues, segmentsAtOnce, onIncident } = this.#options;
+    const { QueueWorker } = await import("#engine/queue/queue-worker.ts");
     this.#worker = await QueueWorker.start<SegmentReference, JobResult>({
       ...this.#options,
       queue: await queues.queue(bucket),

@@ -47,7 +47,7 @@ export class Queues {
 
   async #openQueue(bucket: string): Promise<Queue<SegmentReference>> {
     this.#redis ??= this.#connect("queues");
-    const queue = openQueue<SegmentReference>(queueName(bucket), {
+    const queue = await openQueue<SegmentReference>(queueName(bucket), {
       redis: this.#redis,
       keys: this.#keys,
       defaultJobOptions: jobOptions,

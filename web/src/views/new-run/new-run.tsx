@@ -71,7 +71,12 @@ function Order({ where: whereAtFirst, operations }: OrderProps): JSX.Element | n
         <OperationChoice {...{ operations, operation }} onOperation={(name) => setForm({ ...form, operation: name })} />
         <RunSource {...{ source, onSource: setSource }} columns={columnsText(operation, form.texts)} />
         {source.kind === "file" && <ExampleFile operation={operation} />}
-        <InputFields {...{ operation, kind }} texts={form.texts} onTexts={(texts) => setForm({ ...form, texts })} />
+        <InputFields
+          {...{ operation, kind }}
+          hasColumns={kind === "file" && !source.hasOnlyKeys}
+          texts={form.texts}
+          onTexts={(texts) => setForm({ ...form, texts })}
+        />
         <RunOptions form={form} faults={faultsOf(form)} onForm={setForm} />
         <div class="actions">
           <Button kind={made?.of === asked ? undefined : "main"} type="submit" isBusy={isBusy} refusal={off}>

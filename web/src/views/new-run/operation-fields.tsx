@@ -51,11 +51,13 @@ export function OperationChoice({ operations, operation, onOperation }: ChoicePr
 interface FieldsProps {
   readonly operation: OperationReport;
   readonly kind: SourceKind;
+  /** Whether the rows may bring values of their own: those of a file, unless it was made from selected SIMs. */
+  readonly hasColumns: boolean;
   readonly texts: InputTexts;
   readonly onTexts: (texts: InputTexts) => void;
 }
 
-export function InputFields({ operation, kind, texts, onTexts }: FieldsProps): JSX.Element | null {
+export function InputFields({ operation, kind, hasColumns, texts, onTexts }: FieldsProps): JSX.Element | null {
   const fields = fieldsFor(operation, kind);
   const faults = inputFaults(operation, kind, texts);
   if (fields.length === 0) return null;
@@ -65,7 +67,7 @@ export function InputFields({ operation, kind, texts, onTexts }: FieldsProps): J
       {fields.map((field) => (
         <InputField
           key={field.name}
-          {...{ operation, field, kind }}
+          {...{ operation, field, hasColumns }}
           value={texts[field.name] ?? ""}
           fault={faults[field.name]}
           onValue={(value) => onTexts({ ...texts, [field.name]: value })}
@@ -75,20 +77,20 @@ export function InputFields({ operation, kind, texts, onTexts }: FieldsProps): J
   );
 }
 
-interface FieldProps extends Pick<FieldsProps, "operation" | "kind"> {
+interface FieldProps extends Pick<FieldsProps, "operation" | "hasColumns"> {
   readonly field: OperationReport["inputs"][number];
   readonly value: string;
   readonly fault: string | undefined;
   readonly onValue: (value: string) => void;
 }
 
-function InputField({ operation, field, kind, value, fault, onValue }: FieldProps): JSX.Element {
+function InputField({ operation, field, hasColumns, value, fault, onValue }: FieldProps): JSX.Element {
   const { name, type, values, secret, fromInventory } = field;
-  const isRequired = kind === "filter" && field.required && !fromInventory;
-  const shared = { label: name, value, onValue, fault, isRequired, hint: hintOf(field, kind) };
+  const isRequired = !hasColumns && field.required && !fromInventory;
+  const shared = { label: name, value, onValue, fault, isRequired, hint: hintOf(field, hasColumns) };
   const fixed = values ?? (type === "boolean" ? ["true", "false"] : undefined);
   if (fixed !== undefined && type !== "list") {
-    const none = kind === "file" ? "from the file" : isRequired ? "choose one" : "none";
+    const none = hasColumns ? "from the file" : isRequired ? "choose one" : "none";
     const options = [{ value: "", text: none }, ...fixed.map((one) => ({ value: one, text: one }))];
     return <SelectField {...shared} options={options} />;
   }
@@ -104,15 +106,14 @@ function InputField({ operation, field, kind, value, fault, onValue }: FieldProp
   );
 }
 
-function hintOf({ type, rule, values, required, fromInventory }: FieldProps["field"], kind: SourceKind): string {
-  const from =
-    kind === "file"
-      ? "Instead of a column"
-      : fromInventory
-        ? "If not in the inventory"
-        : required
-          ? "Required"
-          : "Optional";
+function hintOf({ type, rule, values, required, fromInventory }: FieldProps["field"], hasColumns: boolean): string {
+  const from = hasColumns
+    ? "Instead of a column"
+    : fromInventory
+      ? "If not in the inventory"
+      : required
+        ? "Required"
+        : "Optional";
   if (values !== undefined && type !== "list") return from;
   return `${from}: ${type === "time" ? "local time" : rule}`;
 }

@@ -28,8 +28,8 @@ const retryable: ReadonlySet<Outcome> = new Set(["failed", "cancelled", "rejecte
 interface RowsProps {
   readonly report: RunReport;
   readonly isLive: boolean;
-  /** Whether the calls of a row may be repeated, so that single rows can be retried. */
-  readonly isRepeatable: boolean;
+  /** Whether the calls of a row may be repeated, so that single rows can be retried; undefined until it is known. */
+  readonly isRepeatable: boolean | undefined;
 }
 
 export function RunRows({ report, isLive, isRepeatable }: RowsProps): JSX.Element {
@@ -49,7 +49,8 @@ export function RunRows({ report, isLive, isRepeatable }: RowsProps): JSX.Elemen
   const options = (["all", ...outcomes] as const)
     .filter((one) => one === "all" || one === outcome || counts[one] > 0)
     .map((value) => ({ value, text: value === "all" ? "all" : `${value} ${grouped(counts[value])}` }));
-  const canRetry = isOver(state) && isRepeatable;
+  const canRetry = isOver(state) && isRepeatable === true;
+  const hasRetryable = [...retryable].some((one) => counts[one] > 0);
   const toggle = ({ line, outcome: of }: RunRow): void => {
     const next = new Map(selected);
     if (!next.delete(line)) next.set(line, of);
@@ -78,6 +79,7 @@ export function RunRows({ report, isLive, isRepeatable }: RowsProps): JSX.Elemen
         )}
         {selected.size > 0 && <RetryButton report={report} selected={selected} />}
       </div>
+      {isOver(state) && isRepeatable === false && hasRetryable && <p class="quiet">{text.noSelection}</p>}
       <ProblemNotice problem={pages.first.problem} />
       {pages.first.value !== undefined && pages.rows.length === 0 && <Empty>{text.nothing}</Empty>}
       {pages.rows.length > 0 && (

@@ -1,0 +1,34 @@
+/** What axe finds on a page of the dashboard. */
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { WatchedPage } from "./browser.ts";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const options = { resultTypes: ["violations"] };
+const looks = [1280, 360].flatMap((width) => (["light", "dark"] as const).map((scheme) => ({ width, scheme })));
+
+/** What axe finds to be serious or critical, one line each; of dark pages by the one rule that depends on colors. */
+export async function findings({ page }: WatchedPage, scheme: "light" | "dark" = "light"): Promise<string[]> {
+  if (!(await page.evaluate<boolean>("'axe' in globalThis"))) await page.evaluate(axe);
+  const found = await page.evaluate<{ id: string; impact: string; nodes: { html: string }[] }[]>(
+    `axe.run(document, ${JSON.stringify(scheme === "dark" ? { ...options, runOnly: ["color-contrast"] } : options)}).then(({ violations }) => violations)`,
+  );
+  return found
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
+}
+
+/** The same wide and narrow, light and dark, and whether the page is wider than its window. */
+export async function findingsInAllLooks(watched: WatchedPage, name: string): Promise<string[]> {
+  const { page } = watched;
+  const found: string[] = [];
+  for (const { width, scheme } of looks) {
+    await page.setViewportSize({ width, height: 860 });
+    await page.emulateMedia({ colorScheme: scheme });
+    await page.waitForFunction(`innerWidth === ${width} && document.documentElement.dataset.theme === "${scheme}"`);
+    const look = `${name}, ${width} px, ${scheme}`;
+    found.push(...(await findings(watched, scheme)).map((finding) => `${look}: ${finding}`));
+    if ((await watched.overflow()) > 0) found.push(`${look}: wider than its window`);
+  }
+  return found;
+}
