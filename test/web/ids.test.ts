@@ -120,7 +120,7 @@ describe.skipIf(withoutBrowser)(
       }
       const { rotations } = await harness.ask<Credentials>("/v1/rotations");
       const expected = [sim, groupId, runId, syncId, "mqtt", "cloud", rotations[0]?.rotationId];
-      expect(expected.filter((id) => id === undefined || !seen.has(id))).toEqual([]);
+      expect(expected.filter((id) => !id || !seen.has(id))).toEqual([]);
       expect(watched.faults).toEqual([]);
     });
 
