@@ -6,7 +6,7 @@ import { addressOf, ask } from "./ask.ts";
 import { useLive } from "./live.ts";
 import { goTo } from "./place.ts";
 import { type Choice, foundIn } from "./pure/palette.ts";
-import { hrefOf, mainViews, viewTitles } from "./pure/route.ts";
+import { hrefOf, hrefOfCredential, mainViews, viewTitles } from "./pure/route.ts";
 import type { AutomationReport, RotationReport, RunReport, ScheduleReport, SimDocument } from "./pure/shapes.ts";
 import { profile, profileReport, session } from "./session.ts";
 import { shellText as text } from "./strings/shell.ts";
@@ -117,7 +117,7 @@ function useChoices(): readonly Choice[] {
     ...rotations.map(({ name, credentialsId }): Choice => ({
       kind: "credential",
       label: name,
-      href: hrefOf("credentials"),
+      href: hrefOfCredential("rotation", name),
       ...(credentialsId === null ? {} : { hint: credentialsId }),
     })),
   ];

@@ -3,6 +3,7 @@ import type { ComponentChildren, JSX } from "preact";
 import { grouped, percent } from "../pure/format.ts";
 import type { Tally } from "../pure/shapes.ts";
 import { outcomeWords, segmentsOf, settledRows } from "../pure/runs/tally.ts";
+import { IdLink } from "./ref.tsx";
 
 export function OutcomeBar({ counts, isSlim = false }: { counts: Tally; isSlim?: boolean }): JSX.Element {
   const settled = settledRows(counts);
@@ -45,16 +46,19 @@ interface SharesProps {
   readonly whole: number;
   /** Link target of a name, if any. */
   readonly hrefOf?: (name: string) => string | undefined;
+  /** Names are ids, which get a button that copies them. */
+  readonly hasIds?: boolean;
 }
 
 /** Largest first; the sum `other` last. */
-export function Shares({ label, counts, whole, hrefOf }: SharesProps): JSX.Element {
+export function Shares({ label, counts, whole, hrefOf, hasIds = false }: SharesProps): JSX.Element {
   const rows = Object.entries(counts).toSorted(
     ([a, m], [b, n]) => Number(a === "other") - Number(b === "other") || n - m,
   );
   const nameOf = (name: string): ComponentChildren => {
     const href = hrefOf?.(name);
-    return href === undefined ? name : <a href={href}>{name}</a>;
+    if (href === undefined) return name;
+    return hasIds && name !== "none" ? <IdLink id={name} href={href} /> : <a href={href}>{name}</a>;
   };
   return (
     <ul class="shares" aria-label={label}>

@@ -1,34 +1,58 @@
 /** Ids as links, each with a button that copies it. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { hrefOf } from "../pure/route.ts";
-import { profile } from "../session.ts";
+import { type CredentialKind, hrefOf, hrefOfCredential, hrefOfId } from "../pure/route.ts";
+import { equals } from "../pure/sims/filter.ts";
+import { profile, profileReport } from "../session.ts";
 import { shellText as text } from "../strings/shell.ts";
 import { Icon } from "./icon.tsx";
 
-/** The id of a run, a sync, or a rotation. */
-export function Ref({ id }: { id: string }): JSX.Element {
-  const href = id.startsWith("r-") ? hrefOf("runs", id) : id.startsWith("s-") ? hrefOf("fleet") : hrefOf("credentials");
+/** @param href of the object; without one, the id is plain text */
+export function IdLink({ id, href }: { id: string; href: string | undefined }): JSX.Element {
   return (
     <span class="id">
-      {/^[a-z]-/.test(id) ? <a href={href}>{id}</a> : <span class="mono">{id}</span>}
+      {href === undefined ? (
+        <span class="mono">{id}</span>
+      ) : (
+        <a class="mono" href={href}>
+          {id}
+        </a>
+      )}
       <Copy id={id} />
     </span>
   );
+}
+
+/** The id of a run, a sync, or a rotation. */
+export function Ref({ id }: { id: string }): JSX.Element {
+  return <IdLink id={id} href={hrefOfId(id)} />;
+}
+
+/** The name of a rotation, or the id of a Credential Set or an AuthKey. */
+export function CredentialLink({ kind, id }: { kind: CredentialKind; id: string }): JSX.Element {
+  return <IdLink id={id} href={hrefOfCredential(kind, id)} />;
+}
+
+/** A group leads to its SIMs. */
+export function GroupLink({ group }: { group: string }): JSX.Element {
+  return <IdLink id={group} href={hrefOf("sims", undefined, { where: equals("groupId", group) })} />;
 }
 
 /** @param of the SIM's profile; the selected one if absent */
 export function SimLink({ sim, of = profile.value }: { sim: string; of?: string | null | undefined }): JSX.Element {
   if (sim === "") return <></>;
   const other = of === null || of === profile.value ? undefined : of;
-  return (
-    <span class="id">
-      <a class="mono" href={hrefOf("sims", sim, { profile: other })}>
-        {sim}
-      </a>
-      <Copy id={sim} />
-    </span>
-  );
+  return <IdLink id={sim} href={hrefOf("sims", sim, { profile: other })} />;
+}
+
+/** The link of a field that holds an id; undefined for any other field. A SIM is found by its second id too. */
+export function fieldLink(field: string, value: unknown): JSX.Element | undefined {
+  if (typeof value !== "string" || value === "") return undefined;
+  if (field === "groupId") return <GroupLink group={value} />;
+  if (field !== "simId" && field !== "imsi") return undefined;
+  const keyColumn = profileReport.value?.wording === "subscribers" ? "imsi" : "simId";
+  if (field === keyColumn) return <SimLink sim={value} />;
+  return <IdLink id={value} href={hrefOf("sims", undefined, { search: value })} />;
 }
 
 const saidMs = 2_000;

@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { sentenceOf } from "../pure/events/sentences.ts";
 import type { FleetEvent } from "../pure/shapes.ts";
-import { Ref, SimLink } from "./ref.tsx";
+import { CredentialLink, fieldLink, Ref, SimLink } from "./ref.tsx";
 import { At } from "./time.tsx";
 
 export function Sentence({ event }: { event: FleetEvent }): JSX.Element {
@@ -16,6 +16,11 @@ export function Sentence({ event }: { event: FleetEvent }): JSX.Element {
 function Field({ field, value, of }: { field: string; value: string; of: FleetEvent }): JSX.Element {
   if (field === "sim") return <SimLink sim={value} of={of.profile} />;
   if (field === "run" || field === "cause") return <Ref id={value} />;
+  if (field === "rotation") return <CredentialLink kind="rotation" id={value} />;
+  if (field === "credentialsId") return <CredentialLink kind="set" id={value} />;
+  if (field === "authKeyId" || field === "oldId") return <CredentialLink kind="authKey" id={value} />;
+  const link = field === "before" || field === "after" ? fieldLink(of.fields.field ?? "", value) : undefined;
+  if (link !== undefined) return link;
   if (field === "until" || field === "since") return <At at={value} />;
   if (/^\d+$/.test(value)) return <>{Number(value).toLocaleString("en-US")}</>;
   return <b>{value}</b>;

@@ -13,10 +13,17 @@ interface TableProps<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string | number;
+  /** The key of the row that the address names. */
+  readonly current?: string | undefined;
+}
+
+/** Called once the element is there, and without it when it goes. */
+export function intoView(element: HTMLElement | null): void {
+  element?.scrollIntoView({ block: "center" });
 }
 
 /** Roles are explicit, since the card layout removes the table semantics. */
-export function Table<Row>({ label, columns, rows, keyOf }: TableProps<Row>): JSX.Element {
+export function Table<Row>({ label, columns, rows, keyOf, current }: TableProps<Row>): JSX.Element {
   return (
     <div class="table-region" role="region" aria-label={label} tabIndex={0}>
       <table class="cards" role="table" aria-label={label}>
@@ -31,7 +38,11 @@ export function Table<Row>({ label, columns, rows, keyOf }: TableProps<Row>): JS
         </thead>
         <tbody role="rowgroup">
           {rows.map((row) => (
-            <tr key={keyOf(row)} role="row">
+            <tr
+              key={keyOf(row)}
+              role="row"
+              {...(keyOf(row) === current ? { "aria-current": "true", ref: intoView } : {})}
+            >
               {columns.map((column) => {
                 const content = column.cell(row);
                 const isBlank = content === null || content === undefined || content === false || content === "";

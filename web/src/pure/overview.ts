@@ -1,6 +1,6 @@
 /** What the overview makes of the reports: who has to act, what failed, and what comes next. */
 import { overviewText as text } from "../strings/overview.ts";
-import { hrefOf } from "./route.ts";
+import { hrefOf, hrefOfCredential } from "./route.ts";
 import type {
   AutomationReport,
   FleetEvent,
@@ -34,7 +34,12 @@ export function waitingThings(all: {
     })),
     ...all.rotations
       .filter(({ waitsFor }) => waitsFor === "confirmation")
-      .map(({ name }) => ({ href: hrefOf("credentials"), name, what: text.confirm, state: "awaiting-approval" })),
+      .map(({ name }) => ({
+        href: hrefOfCredential("rotation", name),
+        name,
+        what: text.confirm,
+        state: "awaiting-approval",
+      })),
     ...all.automations
       .filter(({ state }) => state === "stopped")
       .map(({ name, state }) => ({ href: hrefOf("schedules"), name, what: text.stopped, state })),

@@ -51,6 +51,34 @@ export function hrefOf(view: View, id?: string, query: Readonly<Record<string, s
   return `#/${view}${id === undefined ? "" : `/${encodeURIComponent(id)}`}${search === "" ? "" : `?${search}`}`;
 }
 
+/** The page of a run; of a sync, a rotation or another cause, the events that it caused. */
+export function hrefOfId(id: string): string {
+  if (id.startsWith("r-")) return hrefOf("runs", id);
+  return id.startsWith("p-") ? hrefOf("new") : hrefOf("events", undefined, { cause: id });
+}
+
+/** What the page Credentials lists; the address selects one of them. */
+export type CredentialKind = "rotation" | "set" | "authKey";
+
+export function hrefOfCredential(kind: CredentialKind, name: string): string {
+  return hrefOf("credentials", undefined, { [kind]: name });
+}
+
+const pagesOfTargets: readonly (readonly [words: RegExp, hrefOf: (name: string) => string])[] = [
+  [/rotations|credentials/, (name) => hrefOfCredential("rotation", name)],
+  [/schedules|automations/, () => hrefOf("schedules")],
+  [/webhooks|deliveries/, () => hrefOf("events")],
+  [/freeze/, () => hrefOf("freezes")],
+  [/syncs|sims/, () => hrefOf("fleet")],
+  [/authkeys/, () => hrefOf("credentials")],
+];
+
+/** The page of what an audited action was about; undefined if it has none. */
+export function hrefOfTarget(action: string, target: string): string | undefined {
+  if (/^[a-z]-\d/.test(target)) return hrefOfId(target);
+  return pagesOfTargets.find(([words]) => words.test(action))?.[1](target);
+}
+
 /** The window title of a route. */
 export function titleOf({ view, id }: Route): string {
   const what = id === undefined ? viewTitles[view] : `${nouns[view] ?? viewTitles[view]} ${id}`;

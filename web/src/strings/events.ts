@@ -130,7 +130,10 @@ export const eventsText = {
   day: "Day",
   anyDay: "Any day",
   noise: "Changes of single SIMs are left out. Select the kind SIM changes to see them.",
-  simChanges: (count: number, of: string) => `${count.toLocaleString("en-US")} SIM changes of ${of}`,
+  simChanges: (count: number, of: string) =>
+    `${count.toLocaleString("en-US")} SIM changes of ${of.startsWith("r-") ? "a run" : "a sync"}`,
+  causedBy: "Caused by",
+  anyCause: "All causes",
   changesOfRun: "Show the SIM changes",
   noChanges: "No SIM changed.",
   older: "Older events",

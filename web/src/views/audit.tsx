@@ -7,13 +7,13 @@ import { TextField, Tick } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Empty, Notice, ProblemNotice, Waiting } from "../parts/notice.tsx";
 import { More, usePages } from "../parts/pages.tsx";
-import { Ref } from "../parts/ref.tsx";
+import { IdLink } from "../parts/ref.tsx";
 import { Table } from "../parts/table.tsx";
 import { Ago } from "../parts/time.tsx";
 import { View } from "../parts/view.tsx";
 import { place, replacePlace } from "../place.ts";
 import { spanOf } from "../pure/events/event-choice.ts";
-import { hrefOf } from "../pure/route.ts";
+import { hrefOf, hrefOfTarget } from "../pure/route.ts";
 import type { AuditEntry } from "../pure/shapes.ts";
 import { refusal } from "../session.ts";
 import { auditKinds, eventsText as text } from "../strings/events.ts";
@@ -141,7 +141,7 @@ function What({ who, role, action, target }: AuditEntry): JSX.Element {
   return (
     <>
       <b>{who ?? "Somebody unknown"}</b> {verb} {!hasVerb && <span class="mono">{action}</span>}{" "}
-      {target !== null && <Ref id={target} />}
+      {target !== null && <IdLink id={target} href={hrefOfTarget(action, target)} />}
       <span class="quiet">
         {hasVerb && <span class="mono">{action}</span>} {role !== null && `with the role ${role}`}
       </span>

@@ -58,7 +58,7 @@ export function Events(): JSX.Element {
           <Empty command="simfleet events tail">{choice.kinds.length === 0 ? text.empty : text.noneMatch}</Empty>
         )}
         {entries.length > 0 && <EventTable entries={entries} />}
-        {choice.kinds.length === 0 && isKnown && <p class="quiet more">{text.noise}</p>}
+        {choice.kinds.length === 0 && choice.cause === "" && isKnown && <p class="quiet more">{text.noise}</p>}
         {feed.older !== undefined && (
           <div class="more">
             <Button isSmall onPress={feed.older}>
@@ -165,6 +165,16 @@ function EventFilters({ choice, people }: { choice: EventChoice; people: readonl
           onValue={(by) => choose({ by })}
         />
         <TextField type="date" label={text.day} value={choice.day} onValue={(day) => choose({ day })} />
+        {choice.cause !== "" && (
+          <span class="chip">
+            <span>
+              {text.causedBy} <Ref id={choice.cause} />
+            </span>
+            <Button isSmall kind="plain" onPress={() => choose({ cause: "" })}>
+              {text.anyCause}
+            </Button>
+          </span>
+        )}
         {profiles.length > 1 && (
           <Select
             label="Filter events by profile"

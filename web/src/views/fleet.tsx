@@ -104,7 +104,7 @@ function Status({ fleet }: { fleet: FleetReport }): JSX.Element {
           <Shares label="SIMs by status" counts={byStatus} whole={total} hrefOf={simsWith("status")} />
         </Panel>
         <Panel title="By group">
-          <Shares label="SIMs by group" counts={byGroup} whole={total} hrefOf={simsWith("groupId")} />
+          <Shares label="SIMs by group" counts={byGroup} whole={total} hrefOf={simsWith("groupId")} hasIds />
         </Panel>
       </div>
       <History />

@@ -6,6 +6,7 @@ import { useLive } from "../live.ts";
 import { Badge } from "../parts/badge.tsx";
 import { OutcomeBar } from "../parts/bars.tsx";
 import { Empty, Notice, Panel, ProblemNotice, Waiting } from "../parts/notice.tsx";
+import { CredentialLink, IdLink, Ref } from "../parts/ref.tsx";
 import { Sentence } from "../parts/sentence.tsx";
 import { Ago } from "../parts/time.tsx";
 import { View } from "../parts/view.tsx";
@@ -100,7 +101,7 @@ function WaitingPanel({ rotations }: { rotations: readonly RotationReport[] | un
         {waiting.map(({ href, name, what, state }) => (
           <li key={`${href} ${name}`}>
             <Badge state={state} word={what} />
-            <a href={href}>{name}</a>
+            <IdLink id={name} href={href} />
           </li>
         ))}
       </List>
@@ -117,7 +118,7 @@ function Running({ run }: { run: RunReport }): JSX.Element {
   return (
     <li>
       <div class="line-head">
-        <a href={hrefOf("runs", runId)}>{name === "" ? runId : name}</a>
+        {name === "" ? <Ref id={runId} /> : <a href={hrefOf("runs", runId)}>{name}</a>}
         <span class="quiet">
           {text.progress(grouped(settledRows(counts)), counted(counts.total, "row"))}
           {etaSeconds !== null && ` · ${text.left(duration(etaSeconds))}`}
@@ -201,7 +202,7 @@ function Secrets({ rotations }: { rotations: readonly RotationReport[] | undefin
           <li key={name}>
             <Badge state={isOverdue ? "failed" : "pending"} word={isOverdue ? text.overdue : text.due} />
             <span>
-              <a href={hrefOf("credentials")}>{name}</a> <Ago at={dueAt} />
+              <CredentialLink kind="rotation" id={name} /> <Ago at={dueAt} />
             </span>
           </li>
         ))}

@@ -1,4 +1,4 @@
-/** Which events the page shows: kinds, a person, a day, a profile; as part of the address, and as a request. */
+/** Which events the page shows: kinds, a person, a day, a profile, a cause; as part of the address, and as a request. */
 import { eventKinds } from "../../strings/events.ts";
 import { kindOf, typesOf } from "./sentences.ts";
 import type { FleetEvent } from "../shapes.ts";
@@ -11,6 +11,8 @@ export interface EventChoice {
   /** A local day, `2026-11-22`; empty for any. */
   readonly day: string;
   readonly profile: string;
+  /** A run, a sync or a rotation; empty for any. */
+  readonly cause: string;
 }
 
 /** Two kinds have the same name: a freeze, and its end. */
@@ -21,18 +23,19 @@ export function choiceOf({
   by = "",
   day = "",
   profile = "",
+  cause = "",
 }: Readonly<Record<string, string>>): EventChoice {
   const kinds = type.split(",").filter((kind) => kindNames.includes(kind));
-  return { kinds, by, day: /^\d{4}-\d\d-\d\d$/.test(day) ? day : "", profile };
+  return { kinds, by, day: /^\d{4}-\d\d-\d\d$/.test(day) ? day : "", profile, cause };
 }
 
-export function queryOfChoice({ kinds, by, day, profile }: EventChoice): Record<string, string> {
-  return { type: kinds.join(","), by, day, profile };
+export function queryOfChoice({ kinds, by, day, profile, cause }: EventChoice): Record<string, string> {
+  return { type: kinds.join(","), by, day, profile, cause };
 }
 
-/** With the kind that shares its name. */
-function shownKinds({ kinds }: EventChoice): readonly string[] {
-  const all = kinds.length === 0 ? kindNames.filter((kind) => kind !== "sim") : kinds;
+/** With the kind that shares its name. The changes of single SIMs are shown if a cause is chosen. */
+function shownKinds({ kinds, cause }: EventChoice): readonly string[] {
+  const all = kinds.length === 0 ? kindNames.filter((kind) => kind !== "sim" || cause !== "") : kinds;
   return all.includes("freeze") ? [...all, "changes"] : all;
 }
 
@@ -40,7 +43,7 @@ function shownKinds({ kinds }: EventChoice): readonly string[] {
 export function eventQuery(choice: EventChoice): URLSearchParams {
   const query = new URLSearchParams(typesOf(shownKinds(choice)).map((type) => ["type", type]));
   const [since, until] = spanOf(choice.day) ?? [];
-  const given = { by: choice.by, profile: choice.profile, since, until };
+  const given = { by: choice.by, profile: choice.profile, cause: choice.cause, since, until };
   for (const [name, value] of Object.entries(given)) if (value !== undefined && value !== "") query.set(name, value);
   return query;
 }
@@ -49,6 +52,7 @@ export function eventQuery(choice: EventChoice): URLSearchParams {
 export function hasPlaceIn(choice: EventChoice, { type, at, profile, fields }: FleetEvent): boolean {
   const [since, until] = spanOf(choice.day) ?? [];
   if (!shownKinds(choice).includes(kindOf(type)) || (choice.by !== "" && fields.by !== choice.by)) return false;
+  if (choice.cause !== "" && fields.cause !== choice.cause) return false;
   if (choice.profile !== "" && profile !== "" && profile !== choice.profile) return false;
   return (since === undefined || at >= since) && (until === undefined || at < until);
 }

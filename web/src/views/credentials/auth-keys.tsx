@@ -6,8 +6,10 @@ import { Badge } from "../../parts/badge.tsx";
 import { Button, useAction } from "../../parts/button.tsx";
 import { CurrentProblemNotice, Empty, Notice, Panel, ProblemNotice, Waiting } from "../../parts/notice.tsx";
 import { confirmed } from "../../parts/question.tsx";
+import { CredentialLink, Ref } from "../../parts/ref.tsx";
 import { Table } from "../../parts/table.tsx";
 import { Ago } from "../../parts/time.tsx";
+import { place } from "../../place.ts";
 import type { AuthKeyReport, AuthKeyRotationReport } from "../../pure/shapes.ts";
 import { profile, refusal } from "../../session.ts";
 
@@ -34,8 +36,9 @@ export function AuthKeys(): JSX.Element {
           label="AuthKeys"
           rows={value.authKeys}
           keyOf={({ authKeyId }) => authKeyId}
+          current={place.value.query.authKey}
           columns={[
-            { label: "AuthKey", cell: ({ authKeyId }) => <span class="mono">{authKeyId}</span> },
+            { label: "AuthKey", cell: ({ authKeyId }) => <CredentialLink kind="authKey" id={authKeyId} /> },
             { label: "Created", kind: "tight", cell: ({ createdAt }) => <Ago at={createdAt} none="unknown" /> },
             {
               label: "Last used",
@@ -58,7 +61,7 @@ function Turn({ rotation }: { rotation: AuthKeyRotationReport }): JSX.Element | 
   return (
     <Notice kind={state === "failed" ? "bad" : "plain"} icon={state === "failed" ? "warn" : "busy"}>
       <b>
-        Rotation {rotationId} <Badge state={state} />
+        Rotation <Ref id={rotationId} /> <Badge state={state} />
       </b>
       <span>{now ?? reason}</span>
       {finishedAt !== null && (

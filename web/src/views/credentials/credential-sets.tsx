@@ -3,11 +3,13 @@ import type { JSX } from "preact";
 import { addressOf } from "../../ask.ts";
 import { useLive } from "../../live.ts";
 import { Empty, Panel, ProblemNotice, Waiting } from "../../parts/notice.tsx";
+import { CredentialLink } from "../../parts/ref.tsx";
 import { Table } from "../../parts/table.tsx";
 import { Ago } from "../../parts/time.tsx";
+import { place } from "../../place.ts";
 import type { SetReport } from "../../pure/shapes.ts";
 import { profile } from "../../session.ts";
-import { referencesText } from "./rotations.tsx";
+import { References } from "./rotations.tsx";
 
 export function CredentialSets(): JSX.Element {
   const address = addressOf("/v1/credentials", { profile: profile.value });
@@ -24,6 +26,7 @@ export function CredentialSets(): JSX.Element {
           label="Credential Sets"
           rows={value.credentials}
           keyOf={({ credentialsId }) => credentialsId}
+          current={place.value.query.set}
           columns={[
             { label: "Set", cell: (set) => <SetName {...set} /> },
             { label: "Type", cell: ({ type }) => type },
@@ -37,8 +40,11 @@ export function CredentialSets(): JSX.Element {
               kind: "tight",
               cell: ({ lastUsedAt }) => <Ago at={lastUsedAt} none="never, or unknown" />,
             },
-            { label: "Rotation", cell: ({ rotation }) => rotation },
-            { label: "Referenced by", cell: ({ references }) => referencesText(references) },
+            {
+              label: "Rotation",
+              cell: ({ rotation }) => rotation !== null && <CredentialLink kind="rotation" id={rotation} />,
+            },
+            { label: "Referenced by", cell: ({ references }) => <References references={references} /> },
           ]}
         />
       )}
@@ -49,8 +55,8 @@ export function CredentialSets(): JSX.Element {
 function SetName({ credentialsId, description }: SetReport): JSX.Element {
   return (
     <>
-      <span class="mono">{credentialsId}</span>
-      {description !== null && description !== "" && <span class="quiet">{description}</span>}
+      <CredentialLink kind="set" id={credentialsId} />
+      {description !== null && description !== "" && <span class="quiet prose">{description}</span>}
     </>
   );
 }

@@ -6,7 +6,10 @@ import { Badge } from "../../parts/badge.tsx";
 import { Button, useAction } from "../../parts/button.tsx";
 import { CurrentProblemNotice, Empty, Notice, Panel, ProblemNotice, Waiting } from "../../parts/notice.tsx";
 import { confirmed } from "../../parts/question.tsx";
+import { CredentialLink, GroupLink, Ref } from "../../parts/ref.tsx";
+import { intoView } from "../../parts/table.tsx";
 import { Ago } from "../../parts/time.tsx";
+import { place } from "../../place.ts";
 import { counted } from "../../pure/format.ts";
 import { isInProgress, stepsOf } from "../../pure/rotation-steps.ts";
 import type { Reference, RotationReport } from "../../pure/shapes.ts";
@@ -54,6 +57,7 @@ function Rotation({ rotation, onChanged }: { rotation: RotationReport; onChanged
     strategy,
     type,
     credentialsId,
+    rotationId,
     rotatedAt,
     lastUsedAt,
     references,
@@ -63,10 +67,14 @@ function Rotation({ rotation, onChanged }: { rotation: RotationReport; onChanged
     problem,
   } = rotation;
   return (
-    <article aria-label={`Rotation ${name}`}>
+    <article
+      aria-label={`Rotation ${name}`}
+      {...(place.value.query.rotation === name ? { "aria-current": "true", ref: intoView } : {})}
+    >
       <div class="panel-head">
         <h3>
-          {name} <Badge state={state} word={state === "never" ? "not rotated yet" : state} />
+          <CredentialLink kind="rotation" id={name} />{" "}
+          <Badge state={state} word={state === "never" ? "not rotated yet" : state} />
         </h3>
         <div class="actions">
           <RotationButtons rotation={rotation} onChanged={onChanged} />
@@ -78,23 +86,26 @@ function Rotation({ rotation, onChanged }: { rotation: RotationReport; onChanged
       <dl class="facts">
         <dt>Set</dt>
         <dd>
-          <span class="mono">{credentialsId ?? "none yet"}</span> <span class="quiet">{`${type}, ${strategy}`}</span>
+          {credentialsId === null ? "none yet" : <CredentialLink kind="set" id={credentialsId} />}{" "}
+          <span class="quiet">{`${type}, ${strategy}`}</span>
         </dd>
         <dt>Rotated</dt>
         <dd>
-          <Ago at={rotatedAt} none="unknown" />
+          <Ago at={rotatedAt} none="unknown" /> {rotationId !== null && <Ref id={rotationId} />}
         </dd>
         <dt>Last used</dt>
         <dd>
           <Ago at={lastUsedAt} none="never, or unknown" />
         </dd>
         <dt>Referenced by</dt>
-        <dd>{referencesText(references)}</dd>
+        <dd>
+          <References references={references} />
+        </dd>
         {nextStep !== null && nextStep !== "" && (
           <>
             <dt>Next</dt>
             <dd>
-              {nextStep} {nextAt !== null && <Ago at={nextAt} />}
+              <span class="prose">{nextStep}</span> {nextAt !== null && <Ago at={nextAt} />}
             </dd>
           </>
         )}
@@ -167,10 +178,20 @@ function RotationButtons({ rotation, onChanged }: { rotation: RotationReport; on
   );
 }
 
-export function referencesText(references: readonly Reference[] | null): string {
-  if (references === null) return "not reported by this deployment";
-  if (references.length === 0) return "nothing";
-  const shown = references.slice(0, 4).map(({ groupId, namespace }) => `${groupId} (${namespace})`);
+export function References({ references }: { references: readonly Reference[] | null }): JSX.Element {
+  if (references === null) return <>not reported by this deployment</>;
+  if (references.length === 0) return <>nothing</>;
+  const shown = references.slice(0, 4);
   const more = references.length - shown.length;
-  return more > 0 ? `${shown.join(", ")} and ${counted(more, "other")}` : shown.join(", ");
+  return (
+    <>
+      {shown.map(({ groupId, namespace }, i) => (
+        <span key={`${groupId} ${namespace}`}>
+          {i > 0 && ", "}
+          <GroupLink group={groupId} /> ({namespace})
+        </span>
+      ))}
+      {more > 0 && ` and ${counted(more, "other")}`}
+    </>
+  );
 }

@@ -124,7 +124,7 @@ function Header({ name, sort, sortable, onSort }: SimTableProps & { name: string
 function Cell({ name, sim }: { name: string; sim: SimDocument }): JSX.Element {
   const value = fieldOf(sim, name);
   const isInstant = recordFields.some((field) => field === name && field !== "updatedBy");
-  return isInstant ? <Ago at={typeof value === "string" ? value : undefined} /> : <Value of={value} />;
+  return isInstant ? <Ago at={typeof value === "string" ? value : undefined} /> : <Value field={name} of={value} />;
 }
 
 /** Takes the place of rows that are not drawn. */

@@ -5,7 +5,7 @@ import { useLive } from "../../live.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { OutcomeBar, OutcomeLegend } from "../../parts/bars.tsx";
 import { CurrentProblemNotice, Notice, ProblemNotice, Waiting } from "../../parts/notice.tsx";
-import { Copy, Ref } from "../../parts/ref.tsx";
+import { Ref } from "../../parts/ref.tsx";
 import { At } from "../../parts/time.tsx";
 import { View } from "../../parts/view.tsx";
 import { counted, grouped, percent } from "../../pure/format.ts";
@@ -38,7 +38,7 @@ export function RunView({ runId }: { runId: string }): JSX.Element {
       says={
         <>
           <b>{report.operation}</b>
-          {summary} · <span class="mono">{runId}</span> <Copy id={runId} /> · profile {profile}
+          {summary} · <Ref id={runId} /> · profile {profile}
           {submittedBy !== undefined && ` · by ${submittedBy}`}
           <Lineage report={report} />
         </>

@@ -5,7 +5,7 @@ import { OutcomeBar } from "../../parts/bars.tsx";
 import { Choices } from "../../parts/field.tsx";
 import { Empty, ProblemNotice, Waiting } from "../../parts/notice.tsx";
 import { More, usePages } from "../../parts/pages.tsx";
-import { Copy } from "../../parts/ref.tsx";
+import { Ref } from "../../parts/ref.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { Ago } from "../../parts/time.tsx";
 import { View } from "../../parts/view.tsx";
@@ -99,9 +99,9 @@ function RunName({ runId, name, profile }: RunReport): JSX.Element {
   const isOneOfSeveral = (session.value?.profiles.length ?? 0) > 1;
   return (
     <>
-      <a href={hrefOf("runs", runId)}>{name === "" ? runId : name}</a>
-      <span class="quiet id">
-        {name === "" ? "" : runId} <Copy id={runId} />
+      {name !== "" && <a href={hrefOf("runs", runId)}>{name}</a>}
+      <span class="quiet">
+        <Ref id={runId} />
         {isOneOfSeveral && ` · ${profile}`}
       </span>
     </>

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { Icon } from "../../parts/icon.tsx";
 import { Empty, Panel, ProblemNotice } from "../../parts/notice.tsx";
 import { More, usePages } from "../../parts/pages.tsx";
-import { SimLink } from "../../parts/ref.tsx";
+import { fieldLink, SimLink } from "../../parts/ref.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { Ago } from "../../parts/time.tsx";
 import { valueText } from "../../pure/format.ts";
@@ -63,13 +63,19 @@ function ChangesPanel({ title, hint, query, column, empty }: PanelProps): JSX.El
   );
 }
 
-export function BeforeAfter({ before, after }: { before?: unknown; after?: unknown }): JSX.Element {
+interface BeforeAfterProps {
+  readonly field?: string | undefined;
+  readonly before?: unknown;
+  readonly after?: unknown;
+}
+
+export function BeforeAfter({ field = "", before, after }: BeforeAfterProps): JSX.Element {
   return (
     <span class="change">
-      {valueText(before)}
+      {fieldLink(field, before) ?? valueText(before)}
       <Icon name="arrow" size={14} />
       <span class="only-heard"> becomes </span>
-      {valueText(after)}
+      {fieldLink(field, after) ?? valueText(after)}
     </span>
   );
 }

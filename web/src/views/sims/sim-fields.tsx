@@ -2,6 +2,7 @@
 import type { JSX } from "preact";
 import { Badge } from "../../parts/badge.tsx";
 import { Panel } from "../../parts/notice.tsx";
+import { fieldLink } from "../../parts/ref.tsx";
 import { Table } from "../../parts/table.tsx";
 import { At } from "../../parts/time.tsx";
 import { counted, valueText } from "../../pure/format.ts";
@@ -47,8 +48,8 @@ function Compared({ lines }: { lines: readonly FieldLine[] }): JSX.Element {
       keyOf={({ field }) => field}
       columns={[
         { label: "Field", kind: "tight", cell: ({ field }) => field },
-        { label: "Inventory", cell: ({ stored }) => <Value of={stored} /> },
-        { label: "Platform", cell: ({ fresh }) => <Value of={fresh} /> },
+        { label: "Inventory", cell: ({ field, stored }) => <Value field={field} of={stored} /> },
+        { label: "Platform", cell: ({ field, fresh }) => <Value field={field} of={fresh} /> },
         {
           label: "Compared",
           kind: "tight",
@@ -69,14 +70,16 @@ function FieldTable({ label, rows }: { label: string; rows: readonly Row[] }): J
       keyOf={([field]) => field}
       columns={[
         { label: "Field", kind: "tight", cell: ([field]) => field },
-        { label: "Value", cell: ([, value]) => <Value of={value} /> },
+        { label: "Value", cell: ([field, value]) => <Value field={field} of={value} /> },
       ]}
     />
   );
 }
 
-/** Times as such, everything else as it is written. */
-export function Value({ of }: { of: unknown }): JSX.Element {
+/** Times as such, ids as links, everything else as it is written. */
+export function Value({ field, of }: { field: string; of: unknown }): JSX.Element {
+  const link = fieldLink(field, of);
+  if (link !== undefined) return link;
   const at = instantOf(of);
   return at === undefined ? <span class="value">{valueText(of)}</span> : <At at={at} />;
 }

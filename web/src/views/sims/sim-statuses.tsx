@@ -35,7 +35,7 @@ export function SimStatuses({ address }: { address: string }): JSX.Element {
           label="Status history"
           rows={rows}
           keyOf={({ place }) => place}
-          columns={names.map((label) => ({ label, cell: ({ leaves }) => <Value of={leaves.get(label)} /> }))}
+          columns={names.map((label) => ({ label, cell: ({ leaves }) => <Value field="" of={leaves.get(label)} /> }))}
         />
       )}
     </Panel>

@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { Badge } from "../../parts/badge.tsx";
 import { Empty, Panel, ProblemNotice, Waiting } from "../../parts/notice.tsx";
 import { More, usePages } from "../../parts/pages.tsx";
+import { Ref } from "../../parts/ref.tsx";
 import { Table } from "../../parts/table.tsx";
 import { Ago } from "../../parts/time.tsx";
 import { hrefOf } from "../../pure/route.ts";
@@ -60,7 +61,8 @@ function What({ row }: { row: Happening }): JSX.Element {
     const { runId, name, operation } = row.run;
     return (
       <>
-        <a href={hrefOf("runs", runId)}>{name === "" ? runId : name}</a> <span class="quiet">{operation}</span>
+        {name === "" ? <Ref id={runId} /> : <a href={hrefOf("runs", runId)}>{name}</a>}{" "}
+        <span class="quiet">{operation}</span>
       </>
     );
   }
@@ -69,7 +71,7 @@ function What({ row }: { row: Happening }): JSX.Element {
   return (
     <>
       {field === undefined ? (changeWords[type] ?? type) : text.fieldChanged(field)}{" "}
-      <span class="quiet">{isOfRun ? <a href={hrefOf("runs", cause)}>{cause}</a> : text.outside}</span>
+      <span class="quiet">{isOfRun ? <Ref id={cause} /> : text.outside}</span>
     </>
   );
 }
