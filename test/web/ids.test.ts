@@ -119,8 +119,8 @@ describe.skipIf(withoutBrowser)(
         for (const id of found.seen) seen.add(id);
       }
       const { rotations } = await harness.ask<Credentials>("/v1/rotations");
-      const expected = [sim, groupId, runId, syncId, "mqtt", "cloud", rotations[0]?.rotationId];
-      expect(expected.filter((id) => !id || !seen.has(id))).toEqual([]);
+      const expected = [sim, groupId, runId, syncId, "mqtt", "cloud", rotations[0]?.rotationId ?? ""];
+      expect(expected.filter((id) => !seen.has(id))).toEqual([]);
       expect(watched.faults).toEqual([]);
     });
 

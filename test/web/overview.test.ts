@@ -136,7 +136,9 @@ describe.skipIf(withoutBrowser)(`the overview${withoutBrowser === undefined ? ""
       .first()
       .waitFor();
     await page.getByRole("checkbox", { name: "SIM changes" }).check();
-    await page.getByText(`SIM changes of ${runId}`).waitFor();
+    const changes = page.locator("details", { hasText: "SIM changes of a run" }).first();
+    await changes.locator("summary").click();
+    await changes.getByRole("link", { name: runId }).first().waitFor();
     await page.getByRole("checkbox", { name: "SIM changes" }).uncheck();
     await page.getByLabel("Person").selectOption("token:the-operator");
     await expect.poll(() => rows.filter({ hasText: "A sync read" }).count()).toBe(0);
