@@ -48,19 +48,19 @@ import type { Inventory } from "#jobs/inventory/store/inventory.ts";
 import type { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { isSyncOver } from "#jobs/inventory/store/sync-record.ts";
 import type { Logger } from "#telemetry/logger.ts";
-import { Accounts } from "./accounts.ts";
-import { AuthKeys } from "./authkeys.ts";
+import { Accounts } from "./modules/accounts.ts";
+import { AuthKeys } from "./modules/authkeys.ts";
 import { redisTargetOf } from "./redis-target.ts";
 import type { StoreDeps } from "#engine/store-deps.ts";
-import { openStorage } from "./storage.ts";
-import { openRuns } from "./runs.ts";
+import { openStorage } from "./modules/storage.ts";
+import { openRuns } from "./modules/runs.ts";
 import { buildStores, openData, type Stores } from "./stores.ts";
-import { Unattended } from "./unattended.ts";
+import { Unattended } from "./modules/unattended.ts";
 import { version } from "#core/version.ts";
-import { ControlParts } from "./control.ts";
-import { Rotations } from "./credentials.ts";
+import { ControlParts } from "./modules/control.ts";
+import { Rotations } from "./modules/credentials.ts";
 import { startTracing } from "./tracing.ts";
-import { Webhooks } from "./webhooks.ts";
+import { Webhooks } from "./modules/webhooks.ts";
 
 /** Number of segments that one process works on at once; each has several calls in flight. */
 const segmentsAtOnce = 4;

@@ -11,7 +11,7 @@ import { readSecretFile } from "#config/secrets/secret-file.ts";
 import { ConfigError, messageOf } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import { every, minuteMs, systemClock } from "#core/time.ts";
-import { createFile } from "#core/write-file.ts";
+import { createFile } from "#core/files/write-file.ts";
 import { Seal } from "#engine/seal.ts";
 import { Access } from "#http/auth/access.ts";
 import { AuthFailures } from "#http/auth/auth-failures.ts";

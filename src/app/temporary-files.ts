@@ -2,7 +2,7 @@
 import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Config } from "#config/config.ts";
-import { removeAbandonedFiles } from "#core/write-file.ts";
+import { removeAbandonedFiles } from "#core/files/write-file.ts";
 
 /** Removes temporary files of killed processes beside the sinks and reports, and from the archive. */
 export async function removeTemporaryFiles(

@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { Readable } from "node:stream";
 import { errorCatalogue, type ErrorCode, IntakeError, messageOf, SimfleetError } from "#core/errors.ts";
-import { openFile } from "#core/open-file.ts";
+import { openFile } from "#core/files/open-file.ts";
 import type { Secret } from "#core/secret.ts";
 import { type Client, clientOf, type Send } from "#contract/client.ts";
 

@@ -7,7 +7,7 @@ import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import { IntakeError, SimfleetError, messageOf } from "#core/errors.ts";
-import { FileRefusedError, type InputFile, openFile } from "#core/open-file.ts";
+import { FileRefusedError, type InputFile, openFile } from "#core/files/open-file.ts";
 
 /** Identifies the content of a file. */
 export interface Fingerprint {

@@ -6,7 +6,7 @@
 import type { Readable } from "node:stream";
 import { type CsvError, parse, type Parser } from "csv-parse";
 import { IntakeError, messageOf } from "#core/errors.ts";
-import type { InputFile } from "#core/open-file.ts";
+import type { InputFile } from "#core/files/open-file.ts";
 import { type Fingerprint, InputBytes } from "./bytes.ts";
 import { type Delimiter, findDelimiter } from "./delimiter.ts";
 

@@ -4,7 +4,7 @@
  * throws if the file no longer matches the survey. Neither pass holds the rows in memory.
  */
 import { IntakeError } from "#core/errors.ts";
-import type { InputFile } from "#core/open-file.ts";
+import type { InputFile } from "#core/files/open-file.ts";
 import type { Row, RowProblem, RowProblemCode } from "#fleet/run.ts";
 import { subjectOf } from "#fleet/sim-operation/sim-operation.ts";
 import type { Fingerprint } from "./bytes.ts";

@@ -9,7 +9,7 @@ import type { Config } from "#config/config.ts";
 import { requirePlatform } from "#config/config.ts";
 import { ConfigError, SimfleetError, messageOf } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";
-import { checkFolder } from "#core/write-file.ts";
+import { checkFolder } from "#core/files/write-file.ts";
 import type { Schedule } from "#fleet/schedule.ts";
 import { nextTimes } from "#jobs/schedules/service.ts";
 import { type CommonOptions, type Context, withLocalOptions } from "../context.ts";

@@ -5,7 +5,7 @@
  */
 import { fileURLToPath } from "node:url";
 import { Command } from "@commander-js/extra-typings";
-import { readFileOnce } from "#core/open-file.ts";
+import { readFileOnce } from "#core/files/open-file.ts";
 import { candidates, readLine } from "../completion/candidates.ts";
 import { builtTree, type CommandTree, treeOf } from "../completion/command-tree.ts";
 import { knownNames } from "../completion/known-names.ts";

@@ -6,7 +6,7 @@ import { Command } from "@commander-js/extra-typings";
 import type { App } from "#app/app.ts";
 import { loadConfig } from "#config/load.ts";
 import { visibleIn } from "#core/visible-text.ts";
-import { createFile } from "#core/write-file.ts";
+import { createFile } from "#core/files/write-file.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
 import { writeResults } from "#jobs/runs/results/results.ts";
 import { createLogger } from "#telemetry/logger.ts";

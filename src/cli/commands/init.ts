@@ -9,7 +9,7 @@ import { Command } from "@commander-js/extra-typings";
 import { loadDeployment } from "#config/deployment.ts";
 import { readSecretFile } from "#config/secrets/secret-file.ts";
 import { type Problem, ConfigError, SimfleetError } from "#core/errors.ts";
-import { createFile, replaceFile } from "#core/write-file.ts";
+import { createFile, replaceFile } from "#core/files/write-file.ts";
 import { type Context, asking, isTerminal } from "../context.ts";
 import { type InitAnswers, checkAnswers, configText } from "../init/config-text.ts";
 

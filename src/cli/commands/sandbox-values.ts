@@ -4,7 +4,7 @@ import { parse } from "csv-parse/sync";
 import { parse as parseYaml } from "yaml";
 import { z } from "zod";
 import { IntakeError, messageOf } from "#core/errors.ts";
-import { readFileOnce } from "#core/open-file.ts";
+import { readFileOnce } from "#core/files/open-file.ts";
 import { isSimId } from "#fleet/sim/sim.ts";
 import { type FaultKind, faultKinds, type FaultRates } from "#sandbox/faults.ts";
 import type { GroupSeed } from "#sandbox/credentials/groups.ts";

@@ -4,7 +4,7 @@
  */
 import { fileURLToPath } from "node:url";
 import type { Command, Option } from "@commander-js/extra-typings";
-import { readFileOnce } from "#core/open-file.ts";
+import { readFileOnce } from "#core/files/open-file.ts";
 
 /** The value of an option or argument. */
 export interface Slot {

@@ -7,8 +7,8 @@
 import { createHash } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { readFileOnce } from "#core/open-file.ts";
-import { replaceFile } from "#core/write-file.ts";
+import { readFileOnce } from "#core/files/open-file.ts";
+import { replaceFile } from "#core/files/write-file.ts";
 
 export interface KnownNames {
   /** The newest first. */

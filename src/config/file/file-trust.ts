@@ -3,7 +3,7 @@
  * files. A file that was found in the working directory, not named by the user, may not send secrets of the environment
  * to an address that it sets: whoever created the directory could otherwise collect them.
  */
-import { isOurs, ownId } from "#core/open-file.ts";
+import { isOurs, ownId } from "#core/files/open-file.ts";
 import { parseRedisUrl } from "../sections/redis-url.ts";
 import { type Environment, pathsIn } from "../read-settings.ts";
 import type { Report } from "../report.ts";

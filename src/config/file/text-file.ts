@@ -1,5 +1,5 @@
 import { messageOf } from "#core/errors.ts";
-import { readFileOnce } from "#core/open-file.ts";
+import { readFileOnce } from "#core/files/open-file.ts";
 
 const mostBytes = 1_048_576;
 

@@ -1,7 +1,7 @@
 /** Parses a YAML file into a tree of plain values. The schema is not its concern (read-settings.ts). */
 import { LineCounter, parseDocument } from "yaml";
 import { messageOf, type Problem } from "#core/errors.ts";
-import { readFileOnce } from "#core/open-file.ts";
+import { readFileOnce } from "#core/files/open-file.ts";
 
 const mostBytes = 4 * 1_048_576;
 

@@ -1,5 +1,5 @@
 import { messageOf } from "#core/errors.ts";
-import { FileRefusedError, readFileOnce } from "#core/open-file.ts";
+import { FileRefusedError, readFileOnce } from "#core/files/open-file.ts";
 
 const mostBytes = 64 * 1024;
 

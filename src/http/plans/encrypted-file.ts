@@ -5,7 +5,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 import { SimfleetError } from "#core/errors.ts";
-import { openFile } from "#core/open-file.ts";
+import { openFile } from "#core/files/open-file.ts";
 import { Secret } from "#core/secret.ts";
 import type { Seal } from "#engine/seal.ts";
 

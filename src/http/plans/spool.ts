@@ -9,9 +9,9 @@ import { dirname, join } from "node:path";
 import { Transform, type TransformCallback } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { SimfleetError } from "#core/errors.ts";
-import type { InputFile } from "#core/open-file.ts";
+import type { InputFile } from "#core/files/open-file.ts";
 import { type Clock, minuteMs } from "#core/time.ts";
-import { ensurePrivateFolder, openNewFile } from "#core/write-file.ts";
+import { ensurePrivateFolder, openNewFile } from "#core/files/write-file.ts";
 import type { Seal } from "#engine/seal.ts";
 import { decrypted, encrypted } from "./encrypted-file.ts";
 

@@ -7,9 +7,9 @@
 import { randomInt } from "node:crypto";
 import { readdir, rename, stat } from "node:fs/promises";
 import { SimfleetError } from "#core/errors.ts";
-import { openFile } from "#core/open-file.ts";
+import { openFile } from "#core/files/open-file.ts";
 import { type Clock, minuteMs } from "#core/time.ts";
-import { replaceFile } from "#core/write-file.ts";
+import { replaceFile } from "#core/files/write-file.ts";
 import { type Filter, parseFilter } from "#fleet/filter.ts";
 import type { PlanRow } from "#jobs/runs/contract.ts";
 import type { PlanStore, StoredPlan } from "#jobs/runs/plan/plan-store.ts";

@@ -8,7 +8,7 @@ import { unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { SimfleetError, messageOf } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
-import { createFile, replaceFile } from "#core/write-file.ts";
+import { createFile, replaceFile } from "#core/files/write-file.ts";
 import type { Delivery, WebhookSender } from "#events/webhook/webhook.ts";
 import type { Sink } from "#fleet/rotation.ts";
 import type { SealedFields } from "#engine/seal.ts";

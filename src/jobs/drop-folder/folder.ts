@@ -9,8 +9,8 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { type FileHandle, lstat, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { type FileRules, FileRefusedError, openFile } from "#core/open-file.ts";
-import { checkFolder, holdFolder, replaceFile } from "#core/write-file.ts";
+import { type FileRules, FileRefusedError, openFile } from "#core/files/open-file.ts";
+import { checkFolder, holdFolder, replaceFile } from "#core/files/write-file.ts";
 import { asText } from "./names.ts";
 
 export type Place = "incoming" | "processing" | "done" | "failed";

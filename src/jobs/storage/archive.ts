@@ -12,8 +12,8 @@ import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
 import { SimfleetError } from "#core/errors.ts";
-import { openFile } from "#core/open-file.ts";
-import { checkFolder, replaceFile } from "#core/write-file.ts";
+import { openFile } from "#core/files/open-file.ts";
+import { checkFolder, replaceFile } from "#core/files/write-file.ts";
 
 export interface ArchivedRun {
   readonly runId: string;

@@ -12,9 +12,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { SimfleetError } from "#core/errors.ts";
-import { FileRefusedError } from "#core/open-file.ts";
+import { FileRefusedError } from "#core/files/open-file.ts";
 import { type Clock, systemClock } from "#core/time.ts";
-import { ensurePrivateFolder, holdFolder } from "#core/write-file.ts";
+import { ensurePrivateFolder, holdFolder } from "#core/files/write-file.ts";
 import { findRedisServer } from "./find-server.ts";
 
 const supervisor = fileURLToPath(new URL("./supervise.sh", import.meta.url));

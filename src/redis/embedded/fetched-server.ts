@@ -6,8 +6,8 @@ import { createHash } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { SimfleetError } from "#core/errors.ts";
-import { isOurs, readFileOnce } from "#core/open-file.ts";
-import { checkFolder, replaceFile } from "#core/write-file.ts";
+import { isOurs, readFileOnce } from "#core/files/open-file.ts";
+import { checkFolder, replaceFile } from "#core/files/write-file.ts";
 
 const recordName = "fetched.json";
 const mostBytes = 256 * 1_048_576;

@@ -12,7 +12,7 @@ import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { RedisConnections } from "#redis/connection.ts";
 import { Keys } from "#redis/keys.ts";
 import type { Redis } from "ioredis";
-import { Webhooks } from "../../../src/app/webhooks.ts";
+import { Webhooks } from "#app/modules/webhooks.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 import { noGuard } from "../../support/no-guard.ts";
 import { webhookOf } from "./delivery-harness.ts";

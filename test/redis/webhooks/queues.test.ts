@@ -9,7 +9,7 @@ import { Feed } from "#events/feed.ts";
 import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { Keys } from "#redis/keys.ts";
 import { DeliveryLog } from "#jobs/webhooks/delivery-log.ts";
-import { Webhooks } from "../../../src/app/webhooks.ts";
+import { Webhooks } from "#app/modules/webhooks.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { keptBounds } from "../ledger/run-of.ts";

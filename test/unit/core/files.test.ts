@@ -21,8 +21,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { readSecretFile } from "#config/secrets/secret-file.ts";
-import { openFile, readFileOnce } from "#core/open-file.ts";
-import { checkFolder, createFile, ensurePrivateFolder, replaceFile, writeInto } from "#core/write-file.ts";
+import { openFile, readFileOnce } from "#core/files/open-file.ts";
+import { checkFolder, createFile, ensurePrivateFolder, replaceFile, writeInto } from "#core/files/write-file.ts";
 
 const root = mkdtempSync(join(tmpdir(), "simfleet-files-"));
 afterAll(() => rmSync(root, { recursive: true }));

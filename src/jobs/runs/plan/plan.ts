@@ -4,7 +4,7 @@
  */
 import type { RunOptions } from "#fleet/run.ts";
 import type { Filter } from "#fleet/filter.ts";
-import type { InputFile } from "#core/open-file.ts";
+import type { InputFile } from "#core/files/open-file.ts";
 import { setSpeedClassName } from "#fleet/sim-operation/sim-operation.ts";
 import type { RowRequest } from "#intake/columns.ts";
 import { type RowFault, surveyFile } from "#intake/read-rows.ts";

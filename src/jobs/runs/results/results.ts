@@ -5,8 +5,8 @@
 import { access, constants, lstat, realpath, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { SimfleetError, messageOf } from "#core/errors.ts";
-import { FileRefusedError, isOurs } from "#core/open-file.ts";
-import { replaceFile, writeInto } from "#core/write-file.ts";
+import { FileRefusedError, isOurs } from "#core/files/open-file.ts";
+import { replaceFile, writeInto } from "#core/files/write-file.ts";
 import { type Outcome, isRunOver } from "#fleet/run.ts";
 import { previousColumns } from "#fleet/sim-operation/sim-operation.ts";
 import { csvLine } from "#intake/cell.ts";

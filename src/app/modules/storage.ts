@@ -5,7 +5,7 @@ import { type Wording, keyColumnOf } from "#fleet/sim/sim.ts";
 import type { RotationLog } from "#jobs/credentials/record.ts";
 import type { RunService } from "#jobs/runs/service.ts";
 import { type StorageService, storageService } from "#jobs/storage/service.ts";
-import type { Stores } from "./stores.ts";
+import type { Stores } from "../stores.ts";
 
 interface AppDeps extends Pick<Stores, "storeDeps" | "ledger" | "runRemoval" | "inventory" | "syncs" | "feed"> {
   readonly config: Config;

@@ -9,7 +9,7 @@ import { constants, type Stats } from "node:fs";
 import { type FileHandle, chmod, link, lstat, mkdir, open, readdir, rename, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { FileRefusedError, isOurs, ownId } from "./open-file.ts";
-import { minuteMs, systemClock } from "./time.ts";
+import { minuteMs, systemClock } from "../time.ts";
 
 type Content = string | AsyncIterable<string | Buffer>;
 

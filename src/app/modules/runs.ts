@@ -7,7 +7,7 @@ import type { SealInputs } from "#jobs/runs/sealed-inputs.ts";
 import { RunService } from "#jobs/runs/service.ts";
 import type { Queues } from "#jobs/runs/work/queues.ts";
 import { redisMemory } from "#redis/memory.ts";
-import type { Stores } from "./stores.ts";
+import type { Stores } from "../stores.ts";
 
 export function openRuns(deps: {
   readonly config: Config;
