@@ -43,7 +43,7 @@ async function expectSurvival(harness: CliHarness, env: Record<string, string>, 
 const inLongForm = test.skipIf(seeds(0, 1) === 0);
 
 describe.concurrent("a run goes on by itself", () => {
-  test("a run continues when the primary of Sentinels is killed and its replica takes over", async () => {
+  inLongForm("a run continues when the primary of Sentinels is killed and its replica takes over", async () => {
     await using harness = await CliHarness.open(io);
     await using set = await redisWithSentinels(harness);
     await expectSurvival(harness, { SIMFLEET_REDIS_URL: set.url }, async () => {

@@ -131,7 +131,7 @@ describe.skipIf(withoutBrowser)(
       const row = page.getByRole("table", { name: "Credential Sets", exact: true }).getByRole("row", { name: "cloud" });
       await row.getByRole("link", { name: "cloud" }).click();
       await page.waitForURL(/#\/credentials\?set=cloud$/);
-      expect(await row.getAttribute("aria-current")).toBe("true");
+      await expect.poll(() => row.getAttribute("aria-current"), { timeout: 60_000 }).toBe("true");
       expect(watched.faults).toEqual([]);
     });
   },

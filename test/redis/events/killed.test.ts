@@ -95,7 +95,8 @@ it(`each change is stored together with its event after ${redisKills} kills by s
         return { tallies, child };
       });
       await kill(before.child);
-      lose(folder, 8_000 + Math.ceil(random() * 8_000));
+      // Enough to hold outcomes, also where a slow machine writes more of other things between them.
+      lose(folder, 20_000 + Math.ceil(random() * 20_000));
       await withRedis({ folder, startProgram }, async (reported) => {
         await reported.expectNeitherAlone();
         if ((await reported.settledRows()) < before.tallies) cutShort += 1;
