@@ -10,7 +10,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { seeds } from "../support/long.ts";
 
 const script = fileURLToPath(new URL("../chaos/main.ts", import.meta.url));
-const rounds = 12;
+const rounds = 8;
 /** What a worker takes in calm; the round that measures it is left out here. */
 const calmMegabytes = 190;
 
