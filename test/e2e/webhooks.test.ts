@@ -151,7 +151,7 @@ test.concurrent("a receiver that answers 410 gets nothing more until a user resu
   const count = receiver.received.length;
   const runId = await runSome(harness);
   const isReported = (): boolean => receiver.received.slice(count).some(({ body }) => body.data["run"] === runId);
-  await until("it is told again", isReported);
+  await until("it is reported again", isReported);
 });
 
 /** Every file that was written, but those that hold the address on purpose: Redis's own among them. */
@@ -200,7 +200,7 @@ test.concurrent("the event feed can be listed and followed without missing an ev
   const follower = harness.start(["events", "tail", "--since", "1h", "--type", "run.*", "--follow", "--json"]);
   await follower.said(/run\.completed/, "stdout");
   const after = await runSome(harness);
-  await until("the end of the second run is told", () => follower.stdout.split("\n").length > 4);
+  await until("the end of the second run is reported", () => follower.stdout.split("\n").length > 4);
   follower.kill("SIGINT");
   const ended = await follower.ended;
   const lines = ended.stdout

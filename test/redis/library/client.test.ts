@@ -1,4 +1,4 @@
-/** The client of the library where its quota is spent, its credentials are wrong, or it is told to stop. */
+/** The client of the library where its quota is spent, its credentials are wrong, or it is aborted. */
 import { expect, inject, onTestFinished, test } from "vitest";
 import { type Client, type ClientOptions, openClient } from "#library/api.ts";
 import { openLimiter } from "#library/limiter.ts";
