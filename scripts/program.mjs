@@ -58,7 +58,14 @@ export const program = {
       },
       // bull-board looks for its pages with eval, unless it is told where they are, as it is here.
       checks: { eval: false },
-      output: { entryFileNames: "[name].js", chunkFileNames: "[name]-[hash].js" },
+      // Without comments and with ASCII alone: Node.js keeps the text of every module in memory, and a text with any other
+      // character takes two bytes for each.
+      output: {
+        entryFileNames: "[name].js",
+        chunkFileNames: "[name]-[hash].js",
+        comments: false,
+        charset: "ascii",
+      },
     },
   },
 };
