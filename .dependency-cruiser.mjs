@@ -109,6 +109,11 @@ export const modules = {
     imports: ["config", "sandbox", "api", "limiter", "redis", "fleet", "core"],
     reason: "What other programs import: it offers a small part of the modules, and nothing of simfleet builds on it.",
   },
+  gateway: {
+    imports: ["http", "api", "limiter", "telemetry", "fleet", "core"],
+    reason:
+      "It makes calls of other programs with the client's pair and permits. Of the control API it has the checks of host and token, and the form of errors.",
+  },
   http: {
     imports: ["contract", "app", "jobs", "engine", "events", "telemetry", "config", "limiter", "fleet", "core"],
     reason: "A route calls a feature's service; it does not reach into queues, stores or the platform.",
@@ -133,6 +138,7 @@ export const modules = {
   app: {
     imports: [
       "contract",
+      "gateway",
       "http",
       "jobs",
       "engine",
@@ -170,9 +176,9 @@ export const packages = {
     reason: "Only a process that sends traces loads it; the rest makes spans through core/traced.ts.",
   },
   undici: {
-    files: "(api/http/transport[^/]*|events/webhook/[^/]*)[.]ts$",
+    files: "(api/http/transport[^/]*|events/webhook/[^/]*|gateway/platform-connections)[.]ts$",
     types: [],
-    reason: "Requests leave in two places, which decide on timeouts, size limits and redirects.",
+    reason: "Requests leave in three places, which decide on timeouts, size limits and redirects.",
   },
 };
 

@@ -1,6 +1,6 @@
 /** Rewrites the table of metrics in docs/operations.md: node --conditions=simfleet-source scripts/document-metrics.ts */
 import { readFileSync, writeFileSync } from "node:fs";
-import { histogramCatalogue, metricCatalogue } from "#telemetry/metrics.ts";
+import { counterCatalogue, histogramCatalogue, metricCatalogue } from "#telemetry/metrics.ts";
 
 const page = new URL("../docs/operations.md", import.meta.url);
 const begin = "<!-- the table is made by scripts/document-metrics.ts -->";
@@ -10,6 +10,7 @@ const end = "<!-- end of the table -->";
 export function operationsPage(present: string): string {
   const metrics = [
     ...Object.values(metricCatalogue),
+    ...Object.values(counterCatalogue),
     ...Object.values(histogramCatalogue).map((histogram) => ({ kind: "histogram", ...histogram })),
   ];
   const rows = metrics.map(({ name, kind, labels, help }) => {

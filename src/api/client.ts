@@ -7,6 +7,8 @@ import { PlatformError } from "#core/errors.ts";
 import type { Profile } from "#fleet/profile.ts";
 import { type HeaderNames, headerNames } from "./http/brand.ts";
 import type { ClientEvent } from "./client-event.ts";
+import type { Attempt } from "./http/attempt.ts";
+import type { Loan } from "./loan.ts";
 import type { CallOptions, PlatformClientOptions } from "./client-options.ts";
 import { addressFor, authAddress, type Routes, routesOf } from "./auth/coverage.ts";
 import type { CredentialForm } from "./auth/credential-form.ts";
@@ -111,6 +113,35 @@ export class PlatformClient {
       nextKeyHeader: this.#names.nextKey,
       fetchPage: (lastEvaluatedKey) => this.#reply(operation, { ...input, lastEvaluatedKey }, options),
     });
+  }
+
+  /**
+   * Acquires the permit of a call that another program makes through this process.
+   * @param operation with an `id` of its own for each quota
+   * @throws as `call`
+   */
+  attempt(operation: Pick<Operation<never, unknown>, "id" | "quota">, options: CallOptions): Promise<Attempt> {
+    return this.#sender.attempt(operation, options);
+  }
+
+  /**
+   * Lends address and pair to one such call.
+   * @param operation without authentication, it gets the address alone
+   * @throws as `call`
+   */
+  async lend({ authenticated }: Pick<Operation<never, unknown>, "authenticated">, signal?: AbortSignal): Promise<Loan> {
+    if (!authenticated) return { address: this.#openRoute.address, headers: [], end: () => false };
+    const pair = this.#keeper.ready() ?? (await this.#keeper.obtain(signal));
+    const { apiKey, token } = this.#names;
+    return {
+      address: this.#routeOf(pair).address,
+      headers: [apiKey, pair.apiKey.reveal(), token, pair.token.reveal()],
+      end: (status) => {
+        if (status === 401) return this.#keeper.invalidate(pair);
+        if (status < 500 && status !== 429) this.#keeper.accepted(pair);
+        return false;
+      },
+    };
   }
 
   /** Who the credentials belong to; authenticates if there is no pair. */

@@ -58,6 +58,10 @@ export async function serve(options: ServeOptions): Promise<void> {
     if (config.http.port !== 0 && http.port !== config.http.port) {
       logger.warn({ http: http.url }, `port ${config.http.port} is taken, so health is answered on another`);
     }
+    if (config.gateway.port !== undefined) {
+      const { openGateway } = await import("./modules/gateway.ts");
+      await openGateway(app, { profile: config.gateway.profile, logger });
+    }
     await removeTemporaryFiles(config);
     const stopTidying = every(tidyEveryMs, () => void removeTemporaryFiles(config));
     logger.info({ http: http.url, profiles, redis: app.redisPlace }, "the worker is ready");

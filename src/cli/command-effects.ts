@@ -13,6 +13,8 @@ export const processEffects: Readonly<Record<string, CommandEffect>> = {
   check: "reads",
   // The worker audits its requests.
   worker: "reads",
+  // It changes nothing itself; the log names its callers.
+  gateway: "reads",
   sandbox: "reads",
   // It uses its own platform and data.
   demo: "reads",

@@ -46,6 +46,11 @@ function processCommands(deps: Deps): Readonly<Record<string, FeatureCommand>> {
       summary: "always-on process with dashboard and HTTP API",
       load: async (context) => (await import("./commands/worker.ts")).workerCommand(context, runWorker),
     },
+    gateway: {
+      group: "Operate simfleet:",
+      summary: "proxy with which other tools share the quota",
+      load: async (context) => (await import("./commands/gateway.ts")).gatewayCommand(context),
+    },
     check: {
       group: "Operate simfleet:",
       summary: "check configuration, Redis, addresses, credentials, clock",

@@ -15,6 +15,7 @@ import type { Rotation } from "#fleet/rotation.ts";
 import type { AuthKeyOptions } from "#jobs/authkeys/config.ts";
 import { type Credentials, credentialForms } from "./secrets/credentials.ts";
 import type { Deployment } from "./deployment.ts";
+import type { GatewayConfig } from "./sections/gateway.ts";
 import type { HttpConfig } from "./sections/http.ts";
 import type { RedisConfig } from "./sections/redis.ts";
 import type { Settings } from "./schema.ts";
@@ -98,6 +99,7 @@ export interface Config {
     readonly approvalFor: readonly Danger[];
   };
   readonly http: HttpConfig;
+  readonly gateway: GatewayConfig;
   /** The remote worker that commands call; absent: they work in this process. */
   readonly server: { readonly url: string; readonly token: Secret | undefined } | undefined;
   /** How long the audit log is kept. */

@@ -81,6 +81,17 @@ export const deploymentSchema = z.strictObject({
     )
     .optional(),
   operations: z.strictObject(operations).optional(),
+  apiGroups: z
+    .record(
+      z
+        .string()
+        .regex(
+          /^(?=\/)(?:\/(?:[A-Za-z0-9_~-][A-Za-z0-9._~-]*|\*))*(?:\/\*\*)?$/,
+          "must be a path such as /v1/sims/*/events, with * for a segment and ** for the rest",
+        ),
+      group.nullable(),
+    )
+    .optional(),
   simOperations: simOperations.optional(),
 });
 

@@ -35,6 +35,8 @@ export interface Deployment {
   readonly credentialTypes: Readonly<Record<string, readonly string[]>>;
   /** What the interface names but does not show; `requireOperation` asks for one. */
   readonly operations: DeploymentOperations;
+  /** API groups by pattern of a path, for calls of the gateway that no operation describes. */
+  readonly apiGroups: Readonly<Record<string, string>>;
   /** What runs can do to SIMs, by name. */
   readonly simOperations: SimOperations;
 }
@@ -85,6 +87,7 @@ function emptyDeployment(name: string): Deployment {
     recordPaths: {},
     credentialTypes: {},
     operations: {},
+    apiGroups: {},
     simOperations: new Map([[setSpeedClass.name, setSpeedClass]]),
   };
 }
@@ -100,6 +103,7 @@ function extended(base: Deployment, own: DeploymentFile, name: string): Omit<Dep
     recordPaths: over(base.recordPaths, own.records),
     credentialTypes: over(base.credentialTypes, own.credentialTypes),
     operations: extendedOperations(base.operations, own.operations),
+    apiGroups: over(base.apiGroups, own.apiGroups),
   };
 }
 

@@ -19,6 +19,7 @@ import { readDropFolder } from "#jobs/drop-folder/config.ts";
 import { checkDestinations, checkOwner } from "./file/file-trust.ts";
 import { readFreezes } from "#jobs/freezes/config.ts";
 import { profileSection, type ProfileSettings, profilesSection } from "./sections/profiles.ts";
+import { readGateway } from "./sections/gateway.ts";
 import { readHttp } from "./sections/http.ts";
 import { readRedis } from "./sections/redis.ts";
 import { readRotations } from "#jobs/credentials/config.ts";
@@ -134,6 +135,7 @@ function assemble(settings: Settings, source: SettingSource, report: Report): Om
       approvalFor: changes.approvalFor,
     },
     http: readHttp(settings.http, report),
+    gateway: readGateway(settings.gateway, { profiles: names, selected: source.profile }, report),
     server: readServer(settings.server),
     audit: { keepMs: settings.audit.keepDays * dayMs },
     retention: readRetention(settings.retention, settings.archive),

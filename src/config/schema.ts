@@ -13,6 +13,7 @@ import { schedulesSection } from "#jobs/schedules/config.ts";
 import { archiveSettings, retentionSettings } from "#jobs/storage/config.ts";
 import { webhooksSection } from "#jobs/webhooks/config.ts";
 import { usualFields } from "#fleet/sim/sim-fields.ts";
+import { gatewaySection } from "./sections/gateway.ts";
 import { httpSection } from "./sections/http.ts";
 import { languageSetting, profilesSection } from "./sections/profiles.ts";
 import { redisSection } from "./sections/redis.ts";
@@ -142,6 +143,7 @@ export const configSchema = z.strictObject({
   seal: sealSection,
   dropFolder: dropFolderSection,
   http: httpSection,
+  gateway: gatewaySection,
   server: group({
     url: setting(webAddress.optional(), "Address of a worker that commands are sent to, as with `--server`.", {
       variable: "SIMFLEET_SERVER",

@@ -132,7 +132,7 @@ export const errorCatalogue = {
   REQUEST_INVALID: {
     disposition: "never",
     exitCode: 2,
-    meaning: "A request to the control API is invalid: an unknown parameter or field, or a wrong value.",
+    meaning: "A request to the control API or the gateway is invalid: an unknown parameter or field, or a wrong value.",
   },
   NOT_FOUND: {
     disposition: "never",
@@ -142,7 +142,7 @@ export const errorCatalogue = {
   UNAUTHENTICATED: {
     disposition: "never",
     exitCode: 3,
-    meaning: "The request to the control API has no token, or an invalid or expired one.",
+    meaning: "The request to the control API or the gateway has no token, or an invalid or expired one.",
   },
   FORBIDDEN: {
     disposition: "never",

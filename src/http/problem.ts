@@ -93,8 +93,7 @@ export async function sendProblem(
   const problem = problemOf(thrown, request.id);
   const { code, status } = problem;
   if (status === 401) reply.header("www-authenticate", "Bearer");
-  const waitMs = thrown instanceof SimfleetError ? thrown.retryAfterMs : undefined;
-  const seconds = waitMs === undefined ? retrySeconds[code] : Math.ceil(waitMs / 1_000);
+  const seconds = retryAfterSeconds(thrown, code);
   if (seconds !== undefined && !reply.hasHeader("retry-after")) reply.header("retry-after", seconds);
   return reply
     .code(status)
@@ -102,6 +101,12 @@ export async function sendProblem(
     .header("cache-control", "no-store")
     .serializer((document: unknown) => JSON.stringify(document))
     .send(problem);
+}
+
+/** The value of `Retry-After`; undefined if a new try is not worth it. */
+export function retryAfterSeconds(thrown: unknown, code: ErrorCode): number | undefined {
+  const waitMs = thrown instanceof SimfleetError ? thrown.retryAfterMs : undefined;
+  return waitMs === undefined ? retrySeconds[code] : Math.ceil(waitMs / 1_000);
 }
 
 export function problemOf(thrown: unknown, requestId: string): ProblemDocument {

@@ -3,7 +3,7 @@
  * workers is read on request; what this process counts is counted as it happens.
  */
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
-import { callTime, queueTime, quotaWait, type Timing } from "#core/timings.ts";
+import { callTime, gatewayCall, gatewayWait, queueTime, quotaWait, type Timing } from "#core/timings.ts";
 
 export const metricCatalogue = {
   runs: { kind: "gauge", name: "simfleet_runs", labels: ["state"], help: "Runs by state, of the last thousand" },
@@ -92,6 +92,16 @@ export const metricCatalogue = {
   { kind: "gauge" | "counter"; name: string; labels: readonly string[]; help: string }
 >;
 
+/** What this process counts. */
+export const counterCatalogue = {
+  gatewayCalls: {
+    kind: "counter",
+    name: "simfleet_gateway_calls_total",
+    labels: ["caller", "status"],
+    help: "Calls through the gateway of this worker, by caller and status; `gone`: the caller disconnected before the answer",
+  },
+} as const;
+
 /** Durations of this process, as histograms. */
 export const histogramCatalogue = {
   requests: {
@@ -118,11 +128,17 @@ export const histogramCatalogue = {
     help: "Time from sending a call to the platform to the headers of its response, by operation and status",
     buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
   },
+  gatewayWait: {
+    name: "simfleet_gateway_wait_seconds",
+    labels: ["caller"],
+    help: "Time that the gateway of this worker adds to a call before it is sent, with the wait for quota",
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.1, 0.5, 2, 10, 30],
+  },
 } as const;
 
 type HistogramId = keyof typeof histogramCatalogue;
 
-const channels = { queueTime, quotaWait, callTime };
+const channels = { queueTime, quotaWait, callTime, gatewayWait };
 
 export type MetricId = keyof typeof metricCatalogue;
 
@@ -141,6 +157,7 @@ export class Metrics {
   readonly #registry = new Registry();
   readonly #histograms = new Map<HistogramId, Histogram>();
   readonly #read = new Map<MetricId, Gauge | Counter>();
+  readonly #gatewayCalls: Counter;
 
   constructor() {
     this.contentType = this.#registry.contentType;
@@ -150,6 +167,8 @@ export class Metrics {
       const options = { name, help, labelNames: [...labels], registers };
       this.#read.set(id as MetricId, kind === "gauge" ? new Gauge(options) : new Counter(options));
     }
+    const { labels: counted, ...gatewayCalls } = counterCatalogue.gatewayCalls;
+    this.#gatewayCalls = new Counter({ ...gatewayCalls, labelNames: [...counted], registers });
     for (const [id, { name, help, labels, buckets }] of Object.entries(histogramCatalogue)) {
       const options = { name, help, labelNames: [...labels], buckets: [...buckets], registers };
       this.#histograms.set(id as HistogramId, new Histogram(options));
@@ -166,6 +185,9 @@ export class Metrics {
       channel.subscribe(observe);
       return () => channel.unsubscribe(observe);
     });
+    const count = (labels: unknown): void => this.#gatewayCalls.inc(labels as Record<string, string>);
+    gatewayCall.subscribe(count);
+    stops.push(() => gatewayCall.unsubscribe(count));
     return () => stops.forEach((stop) => stop());
   }
 

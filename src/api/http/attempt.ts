@@ -21,7 +21,7 @@ export class Attempt implements ExchangeWatcher {
   readonly #permit: Permit;
   readonly #around: AttemptDeps;
   readonly #operation: string;
-  readonly #bucket: string;
+  readonly bucket: string;
   #state: "granted" | "sent" | "over" = "granted";
   #sentAtMs = 0;
   /** Delay requested by the Retry-After header of the response. */
@@ -33,7 +33,7 @@ export class Attempt implements ExchangeWatcher {
     this.#permit = deps.permit;
     this.#around = deps.around;
     this.#operation = deps.operation;
-    this.#bucket = deps.bucket;
+    this.bucket = deps.bucket;
   }
 
   sending(): void {
@@ -50,7 +50,7 @@ export class Attempt implements ExchangeWatcher {
     const throttled = status === 429;
     if (headers["retry-after"] !== undefined) this.retryAfterMs = readRetryAfterMs(headers, clock.wallMs());
     this.#permit.answered({ reading, throttled, retryAfterMs: this.retryAfterMs });
-    const call = { operation: this.#operation, bucket: this.#bucket };
+    const call = { operation: this.#operation, bucket: this.bucket };
     emit({ type: "answered", ...call, status, durationMs: clock.monotonicMs() - this.#sentAtMs });
     if (!throttled) return;
     const refreshMs = reading === undefined ? periodMs : Math.max(1, reading.secondsBeforeRefresh) * 1_000;
@@ -68,7 +68,7 @@ export class Attempt implements ExchangeWatcher {
     this.#around.emit({
       type: "unanswered",
       operation: this.#operation,
-      bucket: this.#bucket,
+      bucket: this.bucket,
       wasSent,
     });
   }

@@ -63,10 +63,9 @@ export class Sender {
     const { path, body } = call.target;
     const { signal, urgency = "normal", pace, backlog, onSending, beforeSending } = call.options;
     const headers = body === undefined ? call.route.headers : call.route.bodyHeaders;
-    const bucket = this.#bucketOf(operation);
-    const permit = await this.#permit({ bucket, urgency, pace, backlog, signal });
-    const watcher = new Attempt({ permit, around: this.#around, operation: operation.id, bucket });
+    const watcher = await this.attempt(operation, { urgency, pace, backlog, signal });
     const { id, method } = operation;
+    const { bucket } = watcher;
     let answer;
     onSending?.();
     try {
@@ -89,6 +88,16 @@ export class Sender {
       retryAfterMs,
     };
     return { value: readAnswer(operation, placed), headers: answer.headers };
+  }
+
+  /** Acquires the permit of one call. @throws whatever `acquire` throws */
+  async attempt(
+    operation: Pick<Operation<never, unknown>, "id" | "quota">,
+    { urgency = "normal", pace, backlog, signal }: CallOptions,
+  ): Promise<Attempt> {
+    const bucket = this.#bucketOf(operation);
+    const permit = await this.#permit({ bucket, urgency, pace, backlog, signal });
+    return new Attempt({ permit, around: this.#around, operation: operation.id, bucket });
   }
 
   #exchange(exchange: Exchange): Promise<Answer> {
@@ -132,7 +141,7 @@ export class Sender {
     }
   }
 
-  #bucketOf(operation: Operation<never, unknown>): string {
+  #bucketOf(operation: Pick<Operation<never, unknown>, "id" | "quota">): string {
     let bucket = this.#buckets.get(operation.id);
     if (bucket === undefined) {
       bucket = bucketOf(operation, this.#profileName, this.#egress);

@@ -33,6 +33,7 @@ it("the deployment svc contains exactly what the interface documents", () => {
       recordPaths: { imsi: ["imsi"] },
       credentialTypes: { psk: ["key"] },
       operations: {},
+      apiGroups: {},
       simOperations: new Map([["set-speed-class", setSpeedClass]]),
     },
     problems: [],
@@ -48,6 +49,21 @@ it("the deployment soracom has addresses, the lifetime field, and the speed clas
     ttlField: "tokenTimeoutSeconds",
   });
   expect(deployment.speedClasses).toHaveLength(8);
+});
+
+it("a custom deployment file adds and removes patterns of API groups", () => {
+  const text = 'extends: soracom\napiGroups: { "/v1/sims/*/events": Event, "/v1/groups/**": null, "/**": Other }\n';
+  const { deployment, problems } = load("groups.yaml", text);
+  expect(problems).toEqual([]);
+  expect(deployment.apiGroups).toMatchObject({ "/v1/sims/**": "Sim", "/v1/sims/*/events": "Event", "/**": "Other" });
+  expect(Object.keys(deployment.apiGroups)).not.toContain("/v1/groups/**");
+});
+
+it("a pattern of an API group must be a path", () => {
+  for (const pattern of ["v1/sims", "/v1/../x", "/v1/**/x", "/v1/s*s", ""]) {
+    const { problems } = load("groups.yaml", `apiGroups: { "${pattern}": Sim }\n`);
+    expect(problems, pattern).toHaveLength(1);
+  }
 });
 
 it("a custom deployment file can extend a built-in deployment", () => {

@@ -31,6 +31,19 @@ function problemsOf(yaml: string, env: Environment = {}): string[] {
   return [];
 }
 
+describe("the gateway's settings", () => {
+  // Shows S10.
+  it("an address of the gateway that others can reach needs a token", () => {
+    const open = "gateway: { host: 0.0.0.0 }\n";
+    expect(problemsOf(open)).toEqual([expect.stringMatching(/^gateway.host: 0.0.0.0 can be reached/)]);
+    expect(problemsOf(open, { SIMFLEET_GATEWAY_TOKEN: "t".repeat(32) })).toEqual([]);
+  });
+
+  it("the gateway's profile must exist", () => {
+    expect(problemsOf("gateway: { profile: acme }\n")).toEqual([expect.stringContaining("There is no profile acme")]);
+  });
+});
+
 describe("defaults and precedence", () => {
   it("a relative dataDir is below the working folder", () => {
     expect(loadConfig({ env: { SIMFLEET_DATA_DIR: "data" } }).dataDir).toBe(join(process.cwd(), "data"));
@@ -91,6 +104,7 @@ describe("defaults and precedence", () => {
         connections: 6e3,
         queues: "read-only",
       },
+      gateway: { port: undefined, host: "127.0.0.1", token: undefined, maxWaitMs: 30_000, profile: "default" },
       server: undefined,
       audit: { keepMs: 400 * 86_400_000 },
       retention: {

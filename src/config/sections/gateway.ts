@@ -1,0 +1,73 @@
+/** The section `gateway`: where the proxy for other tools listens, who may use it, and how long its calls wait. */
+import { isLoopback } from "#core/loopback.ts";
+import { Secret } from "#core/secret.ts";
+import type { z } from "zod";
+import type { Report } from "../report.ts";
+import { group, secret, setting } from "../setting.ts";
+import { integer, number, plainName, text } from "../value-types.ts";
+
+export const gatewaySection = group({
+  port: setting(
+    integer(0, 65_535).optional(),
+    "Port of the gateway; 0 takes any free one. With it, a worker serves the gateway (docs/gateway.md).",
+    { variable: "SIMFLEET_GATEWAY_PORT", fallback: "a worker serves no gateway; `simfleet gateway` takes 8081" },
+  ),
+  host: setting(
+    text("a host name or IP address", /^[A-Za-z0-9.:_-]+$/).default("127.0.0.1"),
+    "Address on which the gateway listens; one that other machines can reach needs `gateway.token`.",
+    { variable: "SIMFLEET_GATEWAY_HOST" },
+  ),
+  ...secret(
+    "token",
+    text(
+      "at least 32 letters, digits and `._~+/=-` (make one with: openssl rand -hex 32)",
+      /^[A-Za-z0-9._~+/=-]{32,1024}$/,
+    ),
+    {
+      variable: "SIMFLEET_GATEWAY_TOKEN",
+      description: "Bearer token that every call through the gateway needs.",
+      fallback: "none: every program on this machine can use it",
+    },
+  ),
+  maxWaitSeconds: setting(
+    number(0, 3_600).default(30),
+    "Longest wait of a call for its quota in seconds; then it is answered with 503 and `Retry-After`.",
+    { variable: "SIMFLEET_GATEWAY_MAX_WAIT_SECONDS" },
+  ),
+  profile: setting(plainName.optional(), "Profile whose account a worker's gateway calls.", {
+    variable: "SIMFLEET_GATEWAY_PROFILE",
+    fallback: "the selected one (`profile`)",
+  }),
+});
+
+type Written = z.output<typeof gatewaySection>;
+
+export interface GatewayConfig {
+  /** Absent: a worker serves no gateway. */
+  readonly port: number | undefined;
+  readonly host: string;
+  /** Absent: none is needed, and `host` is this machine only. */
+  readonly token: Secret | undefined;
+  readonly maxWaitMs: number;
+  readonly profile: string;
+}
+
+/** @param known `selected` is the profile where the section names none */
+export function readGateway(
+  { port, host, token, maxWaitSeconds, profile }: Written,
+  known: { readonly profiles: readonly string[]; readonly selected: string },
+  report: Report,
+): GatewayConfig {
+  if (!isLoopback(host) && token === undefined) {
+    const message = `${host} can be reached from other machines: set gateway.tokenFile, or leave it at 127.0.0.1.`;
+    report.fault("gateway.host", message);
+  }
+  if (profile !== undefined) report.checkProfile("gateway.profile", profile, known.profiles);
+  return {
+    port,
+    host,
+    token: token === undefined ? undefined : new Secret(token),
+    maxWaitMs: maxWaitSeconds * 1_000,
+    profile: profile ?? known.selected,
+  };
+}

@@ -1,0 +1,102 @@
+/**
+ * Finds the quota that a call spends by its method and path. The rules are the operations that simfleet knows, those that
+ * the deployment describes, and the patterns of its `apiGroups`. The most specific rule counts: segment by segment, a name
+ * comes before `*`, and `*` before `**`; among equals, an operation comes before a pattern.
+ */
+import { catalogue } from "#api/operations/catalogue.ts";
+import type { Operation, Quota } from "#api/operations/operation.ts";
+import type { DeploymentOperation, DeploymentOperations } from "#fleet/deployment-operation.ts";
+import type { SimOperation } from "#fleet/sim-operation/sim-operation.ts";
+
+/** What the gateway has to know of a call. */
+export interface GatewayOperation {
+  /** For the metrics and as the key of its bucket: one name for each quota. */
+  readonly id: string;
+  readonly quota: Quota;
+  /** Whether the call gets the pair. */
+  readonly authenticated: boolean;
+  /** Its answer holds a pair, which stays in this process. */
+  readonly answersPair?: true;
+}
+
+interface Rule extends GatewayOperation {
+  /** Absent: every method. */
+  readonly method?: string;
+  /** `*` is any segment, and `**` at the end any number of them. */
+  readonly segments: readonly string[];
+}
+
+export interface Grouping {
+  readonly operations: DeploymentOperations;
+  readonly simOperations: ReadonlyMap<string, Pick<SimOperation, "method" | "path" | "group">>;
+  /** API groups by pattern. */
+  readonly apiGroups: Readonly<Record<string, string>>;
+}
+
+export class ApiGroups {
+  /** The most specific ones first. */
+  readonly #rules: readonly Rule[];
+
+  constructor({ operations, simOperations, apiGroups }: Grouping) {
+    const rules = [
+      ...catalogue.map(ofOperation),
+      ...Object.entries(operations).flatMap(([id, described]) =>
+        described === undefined ? [] : ofDescription(id, described),
+      ),
+      ...[...simOperations.values()].map(({ method, path, group }) => ofGroup(group, path, method)),
+      ...Object.entries(apiGroups).map(([pattern, group]) => ofGroup(group, pattern)),
+    ];
+    this.#rules = rules.toSorted(bySpecificity);
+  }
+
+  /** @param segments decoded; undefined if no rule knows the path */
+  find(method: string, segments: readonly string[]): GatewayOperation | undefined {
+    const wanted = method === "HEAD" ? "GET" : method;
+    return this.#rules.find((rule) => (rule.method ?? wanted) === wanted && matches(rule.segments, segments));
+  }
+}
+
+function ofOperation({ id, method, path, quota, authenticated }: Operation<never, unknown>): Rule {
+  return { id, method, quota, authenticated, segments: segmentsOf(path) };
+}
+
+function ofDescription(id: string, { method, path, group, userPath, userGroup = group }: DeploymentOperation): Rule[] {
+  const rules = [
+    ofGroup(group, path, method),
+    ...(userPath === undefined ? [] : [ofGroup(userGroup, userPath, method)]),
+  ];
+  return id === "renewToken" ? rules.map((rule) => ({ ...rule, answersPair: true })) : rules;
+}
+
+function ofGroup(group: string, path: string, method?: string): Rule {
+  const rule = { id: `gateway.${group}`, quota: { group }, authenticated: true, segments: segmentsOf(path) };
+  return method === undefined ? rule : { ...rule, method };
+}
+
+function segmentsOf(path: string): string[] {
+  return path
+    .slice(1)
+    .split("/")
+    .map((segment) => (segment.startsWith("{") ? "*" : segment));
+}
+
+function matches(pattern: readonly string[], segments: readonly string[]): boolean {
+  const isOpen = pattern.at(-1) === "**";
+  const named = isOpen ? pattern.slice(0, -1) : pattern;
+  if (isOpen ? segments.length < named.length : segments.length !== named.length) return false;
+  return named.every((name, i) => name === "*" || name === segments[i]);
+}
+
+function bySpecificity(one: Rule, other: Rule): number {
+  for (let i = 0; i < Math.max(one.segments.length, other.segments.length); i += 1) {
+    const difference = rankOf(other.segments[i]) - rankOf(one.segments[i]);
+    if (difference !== 0) return difference;
+  }
+  return Number(one.method === undefined) - Number(other.method === undefined);
+}
+
+/** A path that ends is more specific than one that may go on. */
+function rankOf(segment: string | undefined): number {
+  if (segment === "**") return 0;
+  return segment === "*" ? 1 : 2;
+}

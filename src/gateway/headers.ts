@@ -1,0 +1,65 @@
+/** Which headers pass the gateway: all but those of one connection, and those that carry credentials. */
+import type { IncomingHttpHeaders } from "node:http";
+
+/** They belong to one connection (RFC 9110, section 7.6.1), or are set anew for the next one. */
+const ofConnection = new Set([
+  "connection",
+  "expect",
+  "host",
+  "http2-settings",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+/** For the gateway itself, or for a pair: the gateway adds its own. */
+const ofCredentials = /^(?:authorization|cookie|x-simfleet-.*|x-(?:.*-)?(?:api-key|token))$/;
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+/**
+ * The headers of a request to the platform: name, value, name, value.
+ * @param rawHeaders as node:http has them, in the same form
+ * @param body `whole` if its length is known to what sends it
+ */
+export function requestHeaders(rawHeaders: readonly string[], body: "whole" | "streamed"): string[] {
+  const pairs = pairsOf(rawHeaders);
+  const named = namedByConnection(pairs.flatMap(([name, value]) => (name === "connection" ? value : [])));
+  return pairs.flatMap(([name, value]) => {
+    if (ofConnection.has(name) || named.has(name) || ofCredentials.test(name)) return [];
+    return name === "content-length" && body === "whole" ? [] : [name, value];
+  });
+}
+
+/** The headers of the platform's answer for the caller. */
+export function answerHeaders(headers: Headers): Record<string, string | string[]> {
+  const named = namedByConnection([headers["connection"] ?? []].flat());
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]): [string, string | string[]][] =>
+      value === undefined || ofConnection.has(name) || named.has(name) || ofCredentials.test(name)
+        ? []
+        : [[name, value]],
+    ),
+  );
+}
+
+/** A browser says where a page's request comes from. @returns whether it comes from another site */
+export function isCrossSite({ origin, host, ...headers }: IncomingHttpHeaders): boolean {
+  const site = headers["sec-fetch-site"];
+  if (site !== undefined && site !== "none" && site !== "same-origin") return true;
+  return origin !== undefined && URL.parse(origin)?.host !== host?.toLowerCase();
+}
+
+function pairsOf(rawHeaders: readonly string[]): (readonly [string, string])[] {
+  return rawHeaders.flatMap((name, i) => (i % 2 === 0 ? [[name.toLowerCase(), rawHeaders[i + 1] ?? ""] as const] : []));
+}
+
+/** A Connection header names further headers that end with the connection. */
+function namedByConnection(values: readonly string[]): ReadonlySet<string> {
+  return new Set(values.flatMap((value) => value.split(",").map((name) => name.trim().toLowerCase())));
+}

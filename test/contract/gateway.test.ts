@@ -1,0 +1,94 @@
+/** The gateway with real quotas: a sandbox as the platform, and the same limiter as the runs of the process. */
+import { describe, expect, test } from "vitest";
+import { openGateway } from "#app/modules/gateway.ts";
+import { createLogger } from "#telemetry/logger.ts";
+import { seeds } from "../support/long.ts";
+import { until } from "../support/until.ts";
+import { ControlHarness, type HarnessOptions } from "./support/control-harness.ts";
+
+async function open(options: HarnessOptions): Promise<{ harness: ControlHarness; url: string }> {
+  const env = { SIMFLEET_GATEWAY_PORT: "0", ...options.env };
+  const harness = await ControlHarness.open({ ...options, env });
+  const destination = { write: (line: string) => harness.log.push(line) };
+  const logger = createLogger({ level: "debug", destination });
+  return { harness, url: await openGateway(harness.app, { profile: "default", logger }) };
+}
+
+const list = (url: string, headers: Record<string, string> = {}): Promise<Response> =>
+  fetch(`${url}/v1/sims?limit=1`, { headers });
+
+describe("the gateway beside the runs of the account", () => {
+  test("a run beside four clients that loop meets no 429 and uses the quota", async () => {
+    const rows = seeds(2_000, 6_000);
+    const perWindow = 300;
+    const sandbox = { sims: rows, periodSeconds: 2, limits: { Sim: perWindow } };
+    const { harness, url } = await open({ works: true, sandbox });
+    await using _ = harness;
+    const headers = { "content-type": "text/csv" };
+    const begun = await harness.ask("/v1/runs", { as: "operator", method: "POST", body: harness.csv(rows), headers });
+    const { runId } = (await begun.json()) as { runId: string };
+    const statuses: number[] = [];
+    const over = new AbortController();
+    const client = async (name: string): Promise<void> => {
+      while (!over.signal.aborted) {
+        const answered = await list(url, { "x-simfleet-caller": name });
+        await answered.text();
+        statuses.push(answered.status);
+      }
+    };
+    const clients = ["a", "b", "c", "d"].map(client);
+    await until("the run has ended", async () => (await harness.app.runs.show(runId)).state === "completed");
+    over.abort();
+    await Promise.all(clients);
+    const { counts, throttled } = await harness.app.runs.show(runId);
+    expect([counts.done, throttled]).toEqual([rows, 0]);
+    expect(statuses.length).toBeGreaterThan(20);
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    const windows = harness.sandbox.throttle.windows("Sim");
+    expect(windows.map(({ throttled: count }) => count).filter((count) => count > 0)).toEqual([]);
+    // The first and the last window are not used from their beginning to their end.
+    const whole = windows.slice(1, -1);
+    const used = whole.reduce((sum, { accepted }) => sum + accepted, 0);
+    expect(used / (whole.length * perWindow)).toBeGreaterThanOrEqual(0.95);
+  });
+
+  test("a caller waits for the refresh and never sees a 429 that others cause", async () => {
+    const { harness, url } = await open({ sandbox: { periodSeconds: 1, limits: { Sim: 50 } } });
+    await using _ = harness;
+    expect((await list(url)).status).toBe(200);
+    const { throttle } = harness.sandbox;
+    throttle.changeLimit({ group: "Sim", limit: 3, afterMs: 0 });
+    const answers = await Promise.all(Array.from({ length: 12 }, () => list(url)));
+    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 12 }, () => 200));
+    expect(throttle.windows("Sim").some(({ throttled }) => throttled > 0)).toBe(true);
+  });
+
+  test("a call of high priority uses the reserve when others wait in vain", async () => {
+    const env = { SIMFLEET_RESERVE: "0.5", SIMFLEET_GATEWAY_MAX_WAIT_SECONDS: "0.5" };
+    const { harness, url } = await open({ env, sandbox: { periodSeconds: 60, limits: { Sim: 8 } } });
+    await using _ = harness;
+    let calls = 0;
+    for (let refusals = 0; refusals < 2;) {
+      const { status } = await list(url);
+      expect([200, 503]).toContain(status);
+      calls += Number(status === 200);
+      refusals = status === 503 ? refusals + 1 : 0;
+    }
+    expect(calls).toBeLessThanOrEqual(4);
+    const refused = await list(url);
+    const seconds = Number(refused.headers.get("retry-after"));
+    expect(seconds).toBeGreaterThan(0);
+    expect(seconds).toBeLessThanOrEqual(61);
+    expect((await list(url, { "x-simfleet-priority": "high" })).status).toBe(200);
+  });
+
+  test("the metrics of a worker count the calls of each caller", async () => {
+    const { harness, url } = await open({});
+    await using _ = harness;
+    await (await list(url, { "x-simfleet-caller": "terraform" })).text();
+    const metric = /simfleet_gateway_calls_total\{caller="terraform",status="200"\} 1/;
+    const text = async (): Promise<string> => (await harness.ask("/metrics", { as: "viewer" })).text();
+    await until("the call is counted", async () => metric.test(await text()));
+    expect(await text()).toMatch(/simfleet_gateway_wait_seconds_count\{caller="terraform"\} 1/);
+  });
+});

@@ -1,0 +1,119 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { loadDeployment } from "#config/deployment.ts";
+import type { Problem } from "#core/errors.ts";
+import { ApiGroups, type Grouping } from "#gateway/api-groups.ts";
+import { readTarget } from "#gateway/target.ts";
+
+const nothing: Grouping = { operations: {}, simOperations: new Map(), apiGroups: {} };
+
+function quotaOf(grouping: Partial<Grouping>, method: string, path: string): unknown {
+  return new ApiGroups({ ...nothing, ...grouping }).find(method, readTarget(path).segments)?.quota;
+}
+
+describe("the API group of a path", () => {
+  it("the operations of the interface are known without a deployment file", () => {
+    expect(quotaOf({}, "GET", "/v1/sims?limit=10")).toEqual({ group: "Sim" });
+    expect(quotaOf({}, "HEAD", "/v1/sims")).toEqual({ group: "Sim" });
+    expect(quotaOf({}, "POST", "/v1/sims/8942310022000012345/update_speed_class")).toEqual({ group: "Sim" });
+    expect(quotaOf({}, "POST", "/v1/auth")).toEqual({ perIp: expect.any(String) });
+  });
+
+  it("a path or a method that no rule knows has no group", () => {
+    expect(quotaOf({}, "GET", "/v1/sims/1/events")).toBeUndefined();
+    expect(quotaOf({}, "DELETE", "/v1/sims")).toBeUndefined();
+    expect(quotaOf({ apiGroups: { "/v1/sims/*/events": "Sim" } }, "GET", "/v1/sims/1/events/2")).toBeUndefined();
+  });
+
+  it("the most specific pattern counts, whatever the order of the file", () => {
+    const patterns = {
+      "/**": "Other",
+      "/v1/sims/**": "Sim",
+      "/v1/sims/*/events": "Event",
+      "/v1/sims/all/events": "All",
+    };
+    for (const entries of [Object.entries(patterns), Object.entries(patterns).toReversed()]) {
+      const apiGroups = Object.fromEntries(entries);
+      const groups = ["/v1/x", "/v1/sims/1/x/y", "/v1/sims/1/events", "/v1/sims/all/events"].map((path) =>
+        quotaOf({ apiGroups }, "GET", path),
+      );
+      expect(groups).toEqual(["Other", "Sim", "Event", "All"].map((group) => ({ group })));
+    }
+  });
+
+  it("a known operation keeps its group beside a pattern for the same path", () => {
+    const apiGroups = { "/v1/sims/*/update_speed_class": "Other", "/v1/sims": "Other" };
+    expect(quotaOf({ apiGroups }, "POST", "/v1/sims/1/update_speed_class")).toEqual({ group: "Sim" });
+    expect(quotaOf({ apiGroups }, "PUT", "/v1/sims/1/update_speed_class")).toEqual({ group: "Other" });
+  });
+
+  it("the operations of a deployment have the groups that it gives them, also those of a sub-user", () => {
+    const problems: Problem[] = [];
+    const soracom = loadDeployment("soracom", problems);
+    expect(problems).toEqual([]);
+    expect(quotaOf(soracom, "GET", "/v1/operators/OP1/auth_keys")).toEqual({ group: "Operator" });
+    expect(quotaOf(soracom, "GET", "/v1/operators/OP1/users/me/auth_keys")).toEqual({ group: "User" });
+    expect(quotaOf(soracom, "POST", "/v1/sims/1/set_group")).toEqual({ group: "Sim" });
+    expect(quotaOf(soracom, "GET", "/v1/sims/1/anything")).toEqual({ group: "Sim" });
+  });
+
+  it("a call whose answer holds a pair is marked", () => {
+    const { operations } = loadDeployment("soracom", []);
+    const groups = new ApiGroups({ ...nothing, operations });
+    expect(groups.find("POST", ["v1", "operators", "OP1", "token"])?.answersPair).toBe(true);
+    expect(groups.find("GET", ["v1", "credentials"])?.answersPair).toBeUndefined();
+  });
+});
+
+describe("the target of a request", () => {
+  // Shows S5.
+  it("a path that could mean another place is refused", () => {
+    const bad = [
+      "http://other.example.com/v1/sims",
+      "*",
+      "//other.example.com/v1/sims",
+      "/v1/../v2",
+      "/v1/sims/..",
+      "/v1/%2e%2e/x",
+      "/v1/sims%2f1",
+      "/v1/sims%5c1",
+      "/v1/sims\\1",
+      "/v1//sims",
+      "/v1/sims;x=1/y",
+      "/v1/%252e%252e/x",
+      "/v1/%ff",
+      "/v1/sims#x",
+      "/v1/s ims",
+      `/${"x".repeat(9_000)}`,
+    ];
+    for (const target of bad) expect(() => readTarget(target), target).toThrow(/The path of the request/);
+  });
+
+  it("an encoded letter does not change the group of a path", () => {
+    expect(quotaOf({ apiGroups: { "/**": "Other" } }, "GET", "/v1/s%69ms")).toEqual({ group: "Sim" });
+  });
+
+  // Shows S5.
+  it("whatever path is accepted stays below the prefix as it is", () => {
+    const characters = fc.constantFrom(..."/.%25eEfFcC;\\a?#@:*~".split(""), "%2e", "%2F", "..", "/v1/sims");
+    let accepted = 0;
+    fc.assert(
+      fc.property(fc.array(characters, { maxLength: 12 }), (parts) => {
+        const target = `/${parts.join("")}`;
+        let path: string;
+        try {
+          ({ path } = readTarget(target));
+        } catch {
+          return;
+        }
+        accepted += 1;
+        expect(path).toBe(target);
+        const url = new URL(`https://platform.example.com/prefix${path}`);
+        expect(url.origin).toBe("https://platform.example.com");
+        expect(url.pathname).toBe(`/prefix${path.split("?", 1)[0]}`);
+      }),
+      { numRuns: 5_000 },
+    );
+    expect(accepted).toBeGreaterThan(100);
+  });
+});

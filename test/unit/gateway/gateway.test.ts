@@ -1,0 +1,282 @@
+import { describe, expect, it } from "vitest";
+import { PlatformError } from "#core/errors.ts";
+import { Secret } from "#core/secret.ts";
+import { systemClock } from "#core/time.ts";
+import type { GatewayOptions } from "#gateway/gateway.ts";
+import { until } from "../../support/until.ts";
+import { answer, clientFor, OpenPermits, quotaHeaders, startOpenPlatform } from "../api/support.ts";
+import { beginCall, call, headOf, openGateway } from "./support.ts";
+
+const fine = (status = 200) =>
+  startOpenPlatform((_request, response) => answer(response, status, { ok: true }, quotaHeaders));
+
+describe("a call through the gateway", () => {
+  it("a call gets the pair, spends a permit, and its answer comes back as it is", async () => {
+    await using platform = await fine(201);
+    await using gateway = await openGateway(platform.url);
+    const headers = { "x-svc-token": "mine", authorization: "Bearer mine", accept: "text/x", "content-type": "a/b" };
+    const answered = await call(gateway.url, "/v1/files/a%20b?x=1&x=2", { method: "PUT", headers, body: "body" });
+    expect([answered.status, answered.text]).toEqual([201, '{"ok":true}']);
+    expect(answered.headers).toMatchObject(quotaHeaders);
+    const seen = platform.seen.at(-1);
+    expect(seen).toMatchObject({ method: "PUT", path: "/v1/files/a%20b?x=1&x=2", body: "body" });
+    expect(seen?.headers).toMatchObject({
+      "x-svc-api-key": "api-key-1",
+      "x-svc-token": "token-1",
+      accept: "text/x",
+      "content-type": "a/b",
+      "content-length": "4",
+    });
+    expect(seen?.headers.authorization).toBeUndefined();
+    expect(gateway.permits.diary.slice(-2)).toEqual(["default.File sending", "default.File answered"]);
+    expect(gateway.permits.answers.at(-1)).toEqual({
+      reading: { limit: 60, remaining: 42, secondsBeforeRefresh: 17 },
+      throttled: false,
+    });
+  });
+
+  // Shows S1.
+  it("the pair is in no answer and in no line of the log", async () => {
+    await using platform = await startOpenPlatform((_request, response) =>
+      answer(response, 403, { ok: false }, { "x-svc-token": "token-1", "x-svc-api-key": "api-key-1" }),
+    );
+    await using gateway = await openGateway(platform.url);
+    const answered = await call(gateway.url, "/v1/files/1?token=abc", { headers: { "x-simfleet-caller": "ci" } });
+    expect(answered.status).toBe(403);
+    const said = JSON.stringify([answered, gateway.log]);
+    expect(said).toContain('\\"caller\\":\\"ci\\"');
+    for (const secret of ["token-1", "api-key-1", "token=abc"]) expect(said).not.toContain(secret);
+  });
+
+  it("the caller's own authentication passes without the pair", async () => {
+    await using platform = await fine();
+    await using gateway = await openGateway(platform.url);
+    const answered = await call(gateway.url, "/v1/auth", { method: "POST", body: '{"authKeyId":"k"}' });
+    expect(JSON.parse(answered.text)).toMatchObject({ token: "token-1" });
+    expect(platform.seen).toHaveLength(1);
+    expect(platform.seen[0]).toMatchObject({ body: '{"authKeyId":"k"}' });
+    expect(platform.seen[0]?.headers["x-svc-token"]).toBeUndefined();
+    expect(gateway.permits.requests.at(-1)?.bucket).toMatch(/^ip\./);
+  });
+
+  // Shows S6.
+  it("a redirect is handed on and not followed", async () => {
+    await using platform = await startOpenPlatform((_request, response) =>
+      answer(response, 302, "", { location: "https://elsewhere.example.com/x" }),
+    );
+    await using gateway = await openGateway(platform.url);
+    const answered = await call(gateway.url, "/v1/files/1");
+    expect([answered.status, answered.headers.location]).toEqual([302, "https://elsewhere.example.com/x"]);
+    expect(platform.seen.filter(({ path }) => path === "/v1/files/1")).toHaveLength(1);
+  });
+
+  it("a path without a rule is refused with a problem that names apiGroups", async () => {
+    await using platform = await fine();
+    await using gateway = await openGateway(platform.url);
+    const answered = await call(gateway.url, "/v1/unknown");
+    expect([answered.status, answered.headers["content-type"]]).toEqual([404, "application/problem+json"]);
+    expect(JSON.parse(answered.text)).toMatchObject({
+      code: "NOT_FOUND",
+      detail: expect.stringContaining("apiGroups"),
+    });
+    expect(platform.seen).toEqual([]);
+  });
+
+  it("a platform that refuses connections is a problem with status 502, and the permit is given back", async () => {
+    await using platform = await fine();
+    await using working = clientFor(platform.url, { clock: systemClock });
+    const permits = new OpenPermits();
+    await using accounting = clientFor(platform.url, { clock: systemClock, permits });
+    const address = { origin: "http://127.0.0.1:1", prefix: "", host: "127.0.0.1:1", setting: "endpoints.global" };
+    const client: GatewayOptions["client"] = {
+      lend: async (operation, signal) => ({ ...(await working.lend(operation, signal)), address }),
+      attempt: (operation, options) => accounting.attempt(operation, options),
+    };
+    await using gateway = await openGateway(platform.url, { client });
+    const answered = await call(gateway.url, "/v1/files/1");
+    expect(answered.status).toBe(502);
+    expect(JSON.parse(answered.text)).toMatchObject({ code: "PLATFORM_UNAVAILABLE" });
+    expect(permits.diary).toEqual(["default.File giveBack"]);
+  });
+});
+
+describe("an answer of the platform that means that nothing was done", () => {
+  it("a call is sent again with a new pair after a 401, and with no third one", async () => {
+    await using platform = await startOpenPlatform((request, response) =>
+      answer(response, request.headers["x-svc-token"] === "token-1" ? 401 : 200, "{}"),
+    );
+    await using gateway = await openGateway(platform.url);
+    expect((await call(gateway.url, "/v1/files/1", { method: "POST", body: "x" })).status).toBe(200);
+    expect(platform.seen.filter(({ path }) => path === "/v1/files/1").map(({ body }) => body)).toEqual(["x", "x"]);
+    expect(platform.auths()).toBe(2);
+
+    await using deaf = await startOpenPlatform((_request, response) => answer(response, 401, "{}"));
+    await using refused = await openGateway(deaf.url);
+    const answered = await call(refused.url, "/v1/files/1");
+    expect([answered.status, JSON.parse(answered.text)]).toEqual([
+      502,
+      expect.objectContaining({ code: "PLATFORM_UNAUTHORIZED" }),
+    ]);
+    expect(deaf.seen.filter(({ path }) => path === "/v1/files/1")).toHaveLength(2);
+  });
+
+  it("a 429 reaches no caller: the call is sent again", async () => {
+    let calls = 0;
+    await using platform = await startOpenPlatform((_request, response) => {
+      calls += 1;
+      answer(response, calls < 3 ? 429 : 200, "{}");
+    });
+    await using gateway = await openGateway(platform.url);
+    expect((await call(gateway.url, "/v1/files/1", { method: "POST", body: "x" })).status).toBe(200);
+    expect(calls).toBe(3);
+    expect(gateway.permits.answers.map((said) => (said as { throttled: boolean }).throttled)).toEqual([
+      false,
+      true,
+      true,
+      false,
+    ]);
+  });
+
+  it("after a 429 or a 401, a call with a large body is refused with 503 and Retry-After", async () => {
+    const body = Buffer.alloc(200_000, "x");
+    for (const status of [429, 401]) {
+      await using platform = await startOpenPlatform((_request, response) =>
+        answer(response, status, "{}", { "retry-after": "7" }),
+      );
+      await using gateway = await openGateway(platform.url);
+      const answered = await call(gateway.url, "/v1/files/1", { method: "POST", body });
+      expect(answered.status).toBe(503);
+      expect(Number(answered.headers["retry-after"])).toBeGreaterThanOrEqual(1);
+      expect(platform.seen.filter(({ path }) => path === "/v1/files/1")).toHaveLength(1);
+    }
+  });
+});
+
+describe("waiting for the quota", () => {
+  it("a call that waits too long is answered with 503 and the time until the refresh", async () => {
+    const spent = (): never => {
+      throw new PlatformError("PLATFORM_THROTTLED", "spent", { operation: "x", bucket: "b", retryAfterMs: 20_000 });
+    };
+    const permits = new OpenPermits();
+    const acquire = permits.acquire.bind(permits);
+    permits.acquire = async (request) => (request.bucket.startsWith("ip.") ? acquire(request) : spent());
+    await using platform = await fine();
+    await using gateway = await openGateway(platform.url, { permits, maxWaitMs: 200 });
+    const answered = await call(gateway.url, "/v1/files/1");
+    expect([answered.status, JSON.parse(answered.text)]).toEqual([
+      503,
+      expect.objectContaining({ code: "PLATFORM_THROTTLED" }),
+    ]);
+    expect(Number(answered.headers["retry-after"])).toBe(20);
+    expect(platform.seen.filter(({ path }) => path === "/v1/files/1")).toEqual([]);
+  });
+
+  it("a caller that disconnects while it waits leaves the queue", async () => {
+    const permits = new OpenPermits();
+    const acquire = permits.acquire.bind(permits);
+    let waiting: AbortSignal | undefined;
+    permits.acquire = (request) => {
+      if (request.bucket.startsWith("ip.")) return acquire(request);
+      waiting = request.signal;
+      return new Promise((_resolve, reject) => {
+        request.signal?.addEventListener("abort", () => reject(request.signal?.reason), { once: true });
+      });
+    };
+    await using platform = await fine();
+    await using gateway = await openGateway(platform.url, { permits, maxWaitMs: 60_000 });
+    const begun = beginCall(gateway.url, "/v1/files/1");
+    begun.end();
+    await until("the call waits", () => waiting !== undefined);
+    begun.destroy();
+    await until("the call is gone", () => gateway.log.some((line) => line.includes('"status":"gone"')));
+    expect(waiting?.aborted).toBe(true);
+  });
+
+  it("a call of high priority asks for a permit with priority", async () => {
+    await using platform = await fine();
+    await using gateway = await openGateway(platform.url);
+    await call(gateway.url, "/v1/files/1", { headers: { "x-simfleet-priority": "high" } });
+    await call(gateway.url, "/v1/files/1", { headers: { "x-simfleet-priority": "low" } });
+    const urgencies = gateway.permits.requests
+      .filter(({ bucket }) => bucket === "default.File")
+      .map((one) => one.urgency);
+    expect(urgencies).toEqual(["priority", "normal"]);
+  });
+});
+
+describe("who may use the gateway", () => {
+  // Shows S10.
+  it("foreign hosts, pages and proxied targets are refused, and nothing is sent", async () => {
+    await using platform = await fine();
+    await using gateway = await openGateway(platform.url);
+    const statusOf = async (path: string, headers: Record<string, string>) =>
+      (await call(gateway.url, path, { headers })).status;
+    expect(await statusOf("/v1/files/1", { host: "evil.example.com" })).toBe(403);
+    expect(await statusOf("/v1/files/1", { origin: "https://evil.example.com" })).toBe(403);
+    expect(await statusOf("/v1/files/1", { "sec-fetch-site": "cross-site" })).toBe(403);
+    expect(await statusOf("http://127.0.0.1:9/v1/files/1", {})).toBe(400);
+    expect(await statusOf("/v1/files/%2e%2e/sims", {})).toBe(400);
+    const tunnel = beginCall(gateway.url, "127.0.0.1:9", { method: "CONNECT" });
+    const refused = new Promise<number | undefined>((resolve) =>
+      tunnel.once("connect", ({ statusCode }) => resolve(statusCode)),
+    );
+    tunnel.end();
+    expect(await refused).toBe(405);
+    expect(platform.seen).toEqual([]);
+  });
+
+  // Shows S10.
+  it("with a token, a call without it is refused with 401", async () => {
+    await using platform = await fine();
+    const token = "t".repeat(32);
+    await using gateway = await openGateway(platform.url, { token: new Secret(token) });
+    expect((await call(gateway.url, "/v1/files/1")).status).toBe(401);
+    const wrong = { authorization: `Bearer ${"u".repeat(32)}` };
+    expect((await call(gateway.url, "/v1/files/1", { headers: wrong })).status).toBe(401);
+    const right = { authorization: `Bearer ${token}` };
+    expect((await call(gateway.url, "/v1/files/1", { headers: right })).status).toBe(200);
+    expect(platform.seen.filter(({ path }) => path === "/v1/files/1")).toHaveLength(1);
+  });
+
+  it("a request with more headers or longer ones than allowed is refused", async () => {
+    await using platform = await fine();
+    await using gateway = await openGateway(platform.url);
+    const many = Object.fromEntries(Array.from({ length: 120 }, (_, n) => [`x-${n}`, "1"]));
+    expect((await call(gateway.url, "/v1/files/1", { headers: many })).status).toBe(431);
+    expect((await call(gateway.url, "/v1/files/1", { headers: { "x-long": "x".repeat(40_000) } })).status).toBe(431);
+  });
+});
+
+describe("stopping the gateway", () => {
+  it("a call that was sent gets its answer, and one that waits is refused with 503", async () => {
+    let release = (): void => undefined;
+    await using platform = await startOpenPlatform((_request, response) => {
+      release = () => answer(response, 200, "{}");
+    });
+    const permits = new OpenPermits();
+    const acquire = permits.acquire.bind(permits);
+    let granted = 0;
+    permits.acquire = (request) => {
+      if (request.bucket.startsWith("ip.")) return acquire(request);
+      granted += 1;
+      if (granted === 1) return acquire(request);
+      return new Promise((_resolve, reject) => {
+        request.signal?.addEventListener("abort", () => reject(request.signal?.reason), { once: true });
+      });
+    };
+    await using gateway = await openGateway(platform.url, { permits, maxWaitMs: 60_000 });
+    const sent = beginCall(gateway.url, "/v1/files/1");
+    const sentHead = headOf(sent);
+    sent.end();
+    await until("the first call is sent", () => platform.seen.some(({ path }) => path === "/v1/files/1"));
+    const waiting = call(gateway.url, "/v1/files/2");
+    await until("the second call waits", () => granted === 2);
+    const closed = gateway.gateway.close();
+    expect((await waiting).status).toBe(503);
+    release();
+    const head = await sentHead;
+    head.resume();
+    expect(head.statusCode).toBe(200);
+    await closed;
+  });
+});

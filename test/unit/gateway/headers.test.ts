@@ -1,0 +1,75 @@
+import { describe, expect, it } from "vitest";
+import { Callers } from "#gateway/callers.ts";
+import { answerHeaders, isCrossSite, requestHeaders } from "#gateway/headers.ts";
+
+describe("the headers of a call through the gateway", () => {
+  // Shows S6.
+  it("credentials and headers of the connection do not pass", () => {
+    const raw = [
+      ["Host", "127.0.0.1:8081"],
+      ["Authorization", "Bearer x"],
+      ["Cookie", "a=b"],
+      ["X-Svc-API-Key", "k"],
+      ["X-Svc-Token", "t"],
+      ["x-other-token", "t"],
+      ["X-Simfleet-Caller", "ci"],
+      ["Connection", "keep-alive, X-Hop"],
+      ["X-Hop", "1"],
+      ["TE", "trailers"],
+      ["Transfer-Encoding", "chunked"],
+      ["Expect", "100-continue"],
+      ["Proxy-Authorization", "Basic x"],
+      ["Accept", "application/json"],
+      ["X-Svc-Lang", "ja"],
+      ["Content-Length", "7"],
+    ].flat();
+    expect(requestHeaders(raw, "whole")).toEqual(["accept", "application/json", "x-svc-lang", "ja"]);
+    expect(requestHeaders(raw, "streamed").slice(-2)).toEqual(["content-length", "7"]);
+  });
+
+  it("an answer keeps its headers except for those of the connection and of a pair", () => {
+    const headers = {
+      connection: "close, x-hop",
+      "x-hop": "1",
+      "transfer-encoding": "chunked",
+      "x-svc-token": "t",
+      "x-svc-next-key": "k",
+      location: "https://elsewhere.example.com/",
+      "set-cookie": ["a", "b"],
+    };
+    expect(answerHeaders(headers)).toEqual({
+      "x-svc-next-key": "k",
+      location: "https://elsewhere.example.com/",
+      "set-cookie": ["a", "b"],
+    });
+  });
+
+  it("a request of a foreign page is cross-site, one of a tool is not", () => {
+    const host = "127.0.0.1:8081";
+    expect(isCrossSite({ host })).toBe(false);
+    expect(isCrossSite({ host, origin: "http://127.0.0.1:8081", "sec-fetch-site": "same-origin" })).toBe(false);
+    expect(isCrossSite({ host, origin: "https://evil.example.com" })).toBe(true);
+    expect(isCrossSite({ host, origin: "null" })).toBe(true);
+    expect(isCrossSite({ host, origin: "http://127.0.0.1:3000" })).toBe(true);
+    expect(isCrossSite({ host, "sec-fetch-site": "cross-site" })).toBe(true);
+  });
+});
+
+describe("the names of callers", () => {
+  it("a caller is named by its header, or else by the product of its user agent", () => {
+    const callers = new Callers();
+    expect(callers.nameOf({ "x-simfleet-caller": "nightly job\n1", "user-agent": "curl/8.5.0" })).toBe("nightly-job-1");
+    expect(callers.nameOf({ "user-agent": "soracom-cli/1.2 (linux)" })).toBe("soracom-cli");
+    expect(callers.nameOf({ "user-agent": "(none)" })).toBe("unknown");
+    expect(callers.nameOf({})).toBe("unknown");
+    expect(callers.nameOf({ "x-simfleet-caller": "x".repeat(100) })).toBe("x".repeat(40));
+  });
+
+  it("the 51st name and all later ones are counted as other", () => {
+    const callers = new Callers();
+    const nameOf = (n: number): string => callers.nameOf({ "x-simfleet-caller": `c${n}` });
+    const names = Array.from({ length: 60 }, (_, n) => nameOf(n));
+    expect(names.slice(49, 52)).toEqual(["c49", "other", "other"]);
+    expect(nameOf(7)).toBe("c7");
+  });
+});
