@@ -59,7 +59,7 @@ end
 local function forget_future()
   if b.run_at and now < b.run_at - SET_BACK_MS then
     b.floor, b.ceiling, b.after, b.before, b.frozen = nil, nil, nil, nil, nil
-    b.asked_at, b.limit_at, b.backlog_at = nil, nil, nil
+    b.asked_at, b.limit_at, b.backlog, b.backlog_at, b.backlog_since = nil, nil, nil, nil, nil
     open_window()
   end
   b.run_at = now

@@ -1,6 +1,8 @@
 /** Redis's clock is set back by an hour: times stored before must not stay valid for that hour. */
 import { readFileSync } from "node:fs";
 import { beforeEach, describe, expect, it } from "vitest";
+import { bucketScriptParts } from "#limiter/limiter.ts";
+import { readLua } from "#redis/script.ts";
 import { openTestRedis } from "../../support/redis.ts";
 
 const { redis, keys } = openTestRedis();
@@ -53,6 +55,17 @@ describe("a rate limit after the clock is set back by an hour", () => {
   it("a rate limit that was raised does not wait for its previous longer interval", async () => {
     await ask(beginMs, 600_000);
     expect(await ask(beginMs + 1, 1_000)).toEqual({ granted: 0, waitMs: 1_000 });
+  });
+});
+
+describe("a bucket after the clock is set back by an hour", () => {
+  it("a bucket takes a larger demand than before the clock was set back", async () => {
+    const script = bucketScriptParts.map(readLua).join("\n");
+    const own = ["", ":permits", ":buckets", ":waiters"].map((end) => `${key}${end}`);
+    const ask = async (nowMs: number, backlog: number): Promise<number> =>
+      (await runAt<number[]>(nowMs, script, own, ["b", 60_000, 0, 45_000, "p", 1, backlog, "normal", backlog]))[3] ?? 0;
+    expect(await ask(beginMs, 5)).toBe(1);
+    expect(await ask(beginMs - hourMs, 9)).toBe(1);
   });
 });
 
