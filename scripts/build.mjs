@@ -59,6 +59,7 @@ try {
     mkdirSync(dirname(target), { recursive: true });
     cpSync(join(root, file), target);
   }
+  cpSync(join(packages, "wasmoon", "dist", "glue.wasm"), join(fresh, "limiter", "memory", "glue.wasm"));
   // The library's entry points declare all types that they export.
   for (const entry of entryPoints) cpSync(join(types, "library", `${entry}.d.ts`), join(fresh, `${entry}.d.ts`));
   rmSync(types, { recursive: true, force: true });

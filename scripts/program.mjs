@@ -32,11 +32,20 @@ const apiPage = {
   },
 };
 
+/** Lua in WebAssembly is a script of CommonJS that looks for itself; memory-store.ts says where its .wasm file is. */
+const lua = {
+  name: "lua",
+  transform(code, id) {
+    if (!id.includes("/node_modules/wasmoon/")) return null;
+    return { code: code.replaceAll("__filename", "import.meta.filename"), map: null };
+  },
+};
+
 export const program = {
   configFile: false,
   root,
   publicDir: false,
-  plugins: [locations, apiPage],
+  plugins: [locations, apiPage, lua],
   ssr: {
     target: "node",
     noExternal: true,

@@ -4,22 +4,27 @@
  * responses. State and rules are in bucket.lua and refresh-instant.lua.
  */
 import { randomBytes } from "node:crypto";
-import type { Redis } from "ioredis";
 import { PlatformError } from "#core/errors.ts";
 import { type Clock, minuteMs, systemClock } from "#core/time.ts";
 import type { Keys } from "#redis/keys.ts";
 import { Script } from "#redis/script.ts";
 import { type Exchange, type ExchangeRequest, exchangeArguments } from "./exchange.ts";
 import { PermitQueue, patienceMs } from "./permit-queue.ts";
-import type { Permit, Urgency } from "./permit.ts";
+import type { CallTimes, QuotaReading, TimedPermit, Urgency } from "./permit.ts";
+import type { LimiterStore } from "./store.ts";
 
 export interface LimiterOptions {
-  readonly redis: Redis;
+  readonly redis: LimiterStore;
   readonly keys: Keys;
   /** Length of the platform's windows; the interface says one minute. */
   readonly periodMs?: number;
   /** Share of each quota, 0 to 1, that is reserved for other callers; `priority` calls may use it. */
   readonly reserve?: number;
+  /**
+   * Calls allowed in any `periodMs`, if the API documents the limit but does not send it: then no header is needed, and
+   * fixed-limit.lua decides instead of bucket.lua.
+   */
+  readonly fixedLimit?: number | undefined;
   /** How long a permit counts if its process never ends it: must exceed the longest call. */
   readonly leaseMs?: number;
   readonly clock?: Clock;
@@ -65,13 +70,15 @@ export const bucketScriptParts: readonly URL[] = [
   "bucket",
 ].map((part) => new URL(`./${part}.lua`, import.meta.url));
 const bucketScript = Script.load(...bucketScriptParts);
+const fixedLimitScript = Script.load(new URL("./fixed-limit.lua", import.meta.url));
 const paceScript = Script.load(new URL("./pace.lua", import.meta.url));
 
 export class Limiter {
-  readonly #redis: Redis;
+  readonly #redis: LimiterStore;
   readonly #keys: Keys;
   readonly #periodMs: number;
   readonly #reserve: number;
+  readonly #fixedLimit: number | undefined;
   readonly #leaseMs: number;
   readonly #clock: Clock;
   readonly #gates = new Map<string, PermitQueue>();
@@ -82,6 +89,7 @@ export class Limiter {
     this.#keys = options.keys;
     this.#periodMs = options.periodMs ?? minuteMs;
     this.#reserve = options.reserve ?? 0;
+    this.#fixedLimit = options.fixedLimit;
     this.#leaseMs = options.leaseMs ?? 45_000;
     this.#clock = options.clock ?? systemClock;
   }
@@ -92,7 +100,7 @@ export class Limiter {
    *   wait is due to the caller's own rate limit, not the quota
    * @throws SimfleetError STORE_UNAVAILABLE if Redis refuses; the signal's reason if it aborts
    */
-  async acquire(request: PermitRequest): Promise<Permit> {
+  async acquire(request: PermitRequest): Promise<TimedPermit> {
     if (request.pace !== undefined) await this.#keepPace(request.pace, request.signal);
     return this.#gate(request.bucket).acquire({
       urgency: request.urgency,
@@ -138,6 +146,21 @@ export class Limiter {
     };
   }
 
+  /** Reports a response that was not awaited with a permit of this bucket: it shows the quota, and its call counts in it. */
+  async observe(
+    bucket: string,
+    observation: CallTimes & { readonly reading: QuotaReading | undefined },
+  ): Promise<void> {
+    const seen = { permitNumber: 0, kind: "answered", window: 0, serial: 0, retryAfterMs: 0, ...observation } as const;
+    await this.#run(bucket, {
+      want: 0,
+      firstPermitNumber: 0,
+      urgency: "normal",
+      backlog: -1,
+      observations: [seen],
+    });
+  }
+
   #gate(bucket: string): PermitQueue {
     let gate = this.#gates.get(bucket);
     if (gate === undefined) {
@@ -171,11 +194,12 @@ export class Limiter {
       reserve: this.#reserve,
       leaseMs: this.#leaseMs,
     };
-    const reply = await bucketScript.run(
-      this.#redis,
-      [keys.bucket(bucket), keys.permits(bucket), keys.buckets(), keys.waiters(bucket)],
-      exchangeArguments(storeDeps, request, this.#clock.monotonicMs()),
-    );
+    const args = exchangeArguments(storeDeps, request, this.#clock.monotonicMs());
+    const own = [keys.bucket(bucket), keys.permits(bucket)];
+    const reply =
+      this.#fixedLimit === undefined
+        ? await bucketScript.run(this.#redis, [...own, keys.buckets(), keys.waiters(bucket)], args)
+        : await fixedLimitScript.run(this.#redis, own, [this.#fixedLimit, ...args]);
     return reply as (string | number)[];
   }
 

@@ -6,7 +6,7 @@
 import { PlatformError, SimfleetError, messageOf } from "#core/errors.ts";
 import { type Clock, yieldToEventLoop } from "#core/time.ts";
 import type { Exchange, ExchangeRequest, Observation } from "./exchange.ts";
-import type { Permit, QuotaReading, Urgency } from "./permit.ts";
+import type { QuotaReading, TimedPermit, Urgency } from "./permit.ts";
 
 /** Longest wait for a permit inside this process; the caller must handle a longer one. */
 export const patienceMs = 2_000;
@@ -19,7 +19,7 @@ interface Waiter {
   readonly urgency: Urgency;
   readonly backlog: () => number;
   readonly signal?: AbortSignal | undefined;
-  readonly resolve: (permit: Permit) => void;
+  readonly resolve: (permit: TimedPermit) => void;
   readonly reject: (reason: unknown) => void;
 }
 
@@ -46,7 +46,11 @@ export class PermitQueue {
     return this.#waiters.length;
   }
 
-  acquire(request: { urgency: Urgency; backlog: () => number; signal?: AbortSignal | undefined }): Promise<Permit> {
+  acquire(request: {
+    urgency: Urgency;
+    backlog: () => number;
+    signal?: AbortSignal | undefined;
+  }): Promise<TimedPermit> {
     return new Promise((resolve, reject) => {
       if (request.signal?.aborted) return reject(request.signal.reason);
       this.#waiters.push({ ...request, resolve, reject });
@@ -159,7 +163,7 @@ export class PermitQueue {
   #permit(
     facts: { permitNumber: number; window: number; serial: number; grantedAtMs: number },
     receivedAtMs: number,
-  ): Permit {
+  ): TimedPermit {
     let sentAfterMs = 0;
     let isOver = false;
     const end = (kind: Observation["kind"], reading?: QuotaReading, retryAfterMs = 0): void => {
@@ -176,6 +180,11 @@ export class PermitQueue {
         end(throttled ? "throttled" : "answered", reading, retryAfterMs ?? 0),
       lost: () => end("lost"),
       giveBack: () => end("back"),
+      times: () => ({
+        grantedAtMs: facts.grantedAtMs,
+        sentAfterMs,
+        receivedAtMonotonicMs: this.#clock.monotonicMs(),
+      }),
     };
   }
 }

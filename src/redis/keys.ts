@@ -42,6 +42,11 @@ export class Keys {
     return `${this.prefix}:buckets`;
   }
 
+  /** Hash, expires after a day: the policies that responses have shown for a bucket, name to JSON. */
+  policies(bucket: string): string {
+    return `${this.prefix}:bucket:${bucket}:policies`;
+  }
+
   /** String: the pace of one run that asked for a rate of its own. */
   pace(id: string): string {
     return `${this.prefix}:pace:${id}`;

@@ -1,7 +1,18 @@
 /** A Lua script loaded from files. It is run by digest, and sent in full only if Redis does not have it cached. */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import type { ChainableCommander, Redis } from "ioredis";
+import type { ChainableCommander } from "ioredis";
+
+/** What runs a script: Redis, or a store in this process. */
+export interface ScriptRunner {
+  evalsha(digest: string, keys: number, ...keysAndArgs: (string | number | Buffer)[]): Promise<unknown>;
+  eval(source: string, keys: number, ...keysAndArgs: (string | number | Buffer)[]): Promise<unknown>;
+}
+
+/** A file of Lua that lies beside the program's code. */
+export function readLua(file: URL): string {
+  return readFileSync(file, "utf8");
+}
 
 export class Script {
   readonly #source: string;
@@ -14,7 +25,7 @@ export class Script {
 
   /** Reads the parts of one script, ordered by dependency. */
   static load(...deps: readonly URL[]): Script {
-    return new Script(deps.map((part) => readFileSync(part, "utf8")).join("\n"));
+    return new Script(deps.map(readLua).join("\n"));
   }
 
   /** Adds the script to a pipeline, in full: a pipeline cannot be sent again with what Redis did not have cached. */
@@ -23,7 +34,11 @@ export class Script {
   }
 
   /** Runs the script; the caller knows the type of its result. */
-  async run(redis: Redis, keys: readonly string[], args: readonly (string | number | Buffer)[]): Promise<unknown> {
+  async run(
+    redis: ScriptRunner,
+    keys: readonly string[],
+    args: readonly (string | number | Buffer)[],
+  ): Promise<unknown> {
     try {
       return await redis.evalsha(this.#digest, keys.length, ...keys, ...args);
     } catch (thrown) {

@@ -107,7 +107,15 @@ test("the notices name every package in the program with its license", async () 
 /** Uses each entry point as a program of a user would. */
 const consumer = `
 import { openClient, type Sim } from "simfleet/api";
-import { openLimiter, type Permit } from "simfleet/limiter";
+import {
+  openLimiter,
+  readPlatformHeaders,
+  readRateLimitHeaders,
+  readRetryAfter,
+  type FixedLimit,
+  type Permit,
+  type PolicyReading,
+} from "simfleet/limiter";
 import { startSandbox } from "simfleet/sandbox";
 
 const [redis = "", keyPrefix = ""] = process.argv.slice(2);
@@ -120,8 +128,18 @@ const limiter = openLimiter({ redis, keyPrefix });
 const permit: Permit = await limiter.acquire("default.Sim");
 permit.giveBack();
 const { limit } = await limiter.state("default.Sim");
-console.log(sims.length, limit);
-await Promise.all([client.close(), limiter.close(), sandbox.close()]);
+const documented: FixedLimit[] = [{ limit: 5, periodMs: 1_000 }];
+const alone = openLimiter({ store: "memory", limits: { documented } });
+const headers = new Headers({ "RateLimit-Policy": '"burst";q=9;w=60', RateLimit: '"burst";r=8;t=60' });
+const policies: PolicyReading[] = readRateLimitHeaders(headers);
+const first = await alone.acquire("api");
+first.sending();
+first.answered({ policies, throttled: false, retryAfterMs: readRetryAfter(headers) });
+await (await alone.acquire("documented")).giveBack();
+const second = await alone.acquire("api", { partition: "", urgency: "priority" });
+second.answered({ reading: readPlatformHeaders(headers, { brand: "Svc" }), throttled: false });
+console.log(sims.length, limit, (await alone.state("api")).limit);
+await Promise.all([client.close(), limiter.close(), alone.close(), sandbox.close()]);
 `;
 
 /** The one name that the consumer uses of Node.js, whose types it does not have. */
@@ -147,7 +165,9 @@ test("a program that installs the package can import each entry point, with type
     return stdout;
   };
   expect(compile("main.ts")).toBe("");
-  expect(compile("wrong.ts")).toMatch(/^wrong\.ts\(2,\d+\): error TS2741: Property .redis. is missing/);
+  expect(compile("wrong.ts")).toMatch(
+    /^wrong\.ts\(2,\d+\): error TS2345: Argument of type '{}' is not assignable to parameter of type 'LimiterOptions'/,
+  );
   const args = ["main.ts", redis.url, testKeys().prefix];
-  expect(run(process.execPath, args, { cwd: project, env: { PATH: process.env.PATH } })).toBe("7 600\n");
+  expect(run(process.execPath, args, { cwd: project, env: { PATH: process.env.PATH } })).toBe("7 600 9\n");
 });

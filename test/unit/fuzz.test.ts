@@ -5,7 +5,8 @@
 import { Readable } from "node:stream";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { readQuota, readRetryAfterMs } from "#api/http/quota-headers.ts";
+import { readQuota } from "#limiter/headers/platform-headers.ts";
+import { readRetryAfterMs } from "#limiter/headers/retry-after.ts";
 import { simOperations, simOperationsOf } from "#config/sim-operations.ts";
 import { IntakeError, type Problem, type SimfleetError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";

@@ -2,6 +2,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFile, readdir } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { startSandbox, type Sandbox } from "#sandbox/server.ts";
@@ -14,10 +16,10 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.close());
 
-async function runExample(name: string): Promise<string> {
+async function runExample(name: string, args: readonly string[] = []): Promise<string> {
   const redis = inject("redis");
   if ("failure" in redis) throw new Error(redis.failure);
-  const child = spawn(process.execPath, ["--conditions=simfleet-source", `${folder}/${name}`], {
+  const child = spawn(process.execPath, ["--conditions=simfleet-source", `${folder}/${name}`, ...args], {
     env: {
       SIMFLEET_REDIS_URL: redis.url,
       SIMFLEET_ENDPOINT_GLOBAL: sandbox.url,
@@ -36,6 +38,24 @@ test("the example of the limiter spends one call of a quota", async () => {
   expect(await runExample("limiter.ts")).toBe("599 of 600 calls are left.\n");
 });
 
+test("the example of fetch makes every call of an API with a small quota, without a 429", async () => {
+  let [calls, refused, beginMs] = [0, 0, performance.now()];
+  const api = createServer((request, response) => {
+    if (performance.now() >= beginMs + 2_000) [calls, beginMs] = [0, beginMs + 2_000];
+    calls += 1;
+    if (calls > 8) refused += 1;
+    const left = `"default";r=${Math.max(0, 8 - calls)};t=${Math.ceil((beginMs + 2_000 - performance.now()) / 1_000)}`;
+    response.writeHead(calls > 8 ? 429 : 200, { "ratelimit-policy": '"default";q=8;w=2', ratelimit: left });
+    response.end(`page ${request.url}`);
+  });
+  await new Promise<void>((resolve) => api.listen(0, "127.0.0.1", resolve));
+  const { port } = api.address() as AddressInfo;
+  const output = await runExample("fetch.ts", [`http://127.0.0.1:${port}`]);
+  await new Promise((resolve) => api.close(resolve));
+  expect(output).toBe("20 pages were read.\n");
+  expect(refused).toBe(0);
+});
+
 test("the example of the client gives every SIM the slowest speed class", async () => {
   const { sims } = sandbox.state;
   const classes = (): string[] => Array.from({ length: sims.places }, (_, place) => sims.speedClassAt(place));
@@ -51,7 +71,7 @@ test("the example of the sandbox reads a page of its SIMs", async () => {
 
 test("every example of the library has at most 40 lines", async () => {
   const names = await readdir(folder);
-  expect(names.toSorted()).toEqual(["api.ts", "limiter.ts", "sandbox.ts"]);
+  expect(names.toSorted()).toEqual(["api.ts", "fetch.ts", "limiter.ts", "sandbox.ts"]);
   for (const name of names) {
     const lines = (await readFile(`${folder}/${name}`, "utf8")).trimEnd().split("\n");
     expect([name, lines.length <= 40]).toEqual([name, true]);

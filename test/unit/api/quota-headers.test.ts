@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { headerNames } from "#api/http/brand.ts";
-import { readQuota, readRetryAfterMs } from "#api/http/quota-headers.ts";
+import { readQuota } from "#limiter/headers/platform-headers.ts";
+import { readRetryAfterMs } from "#limiter/headers/retry-after.ts";
 
 const names = headerNames("Svc");
 
