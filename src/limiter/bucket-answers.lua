@@ -33,7 +33,9 @@ local function window_of(answer)
     return may_be_former and 'unclear' or 'this'
   end
   if from > latest then return 'next' end
-  return answer.window < b.window and 'former' or 'early'
+  -- A call that was sent before one that is known to be of this window was overtaken.
+  local is_overtaken = b.after and answer.sent < b.after
+  return (answer.window < b.window or is_overtaken) and 'former' or 'early'
 end
 
 local function hear(answer)

@@ -16,6 +16,13 @@ local function company_margin()
   return math.min(1 + math.ceil(rate * 250), math.max(1, math.ceil(b.limit * 0.03)))
 end
 
+-- The call of a process that died may have been made, and counts in this window like one without a response.
+local function lose_ended_leases()
+  local before = in_flight
+  forget_ended_leases()
+  if in_flight < before then b.lost, b.lost_serial = b.lost + before - in_flight, b.serial end
+end
+
 -- Whether the reported demand is complete.
 local function is_quiet()
   return backlog < 0 or (in_flight == 0 and now - (b.backlog_since or 0) > QUIET_MS)
@@ -65,7 +72,7 @@ local function grants()
   if not b.limit or not b.left then
     -- Nothing is known about this window: one call is sent alone as a probe.
     if b.lone_at and now - b.lone_at < LONE_CALL_MS then return 0, POLL_MS end
-    if b.limit and in_flight >= b.limit then forget_ended_leases() end
+    if b.limit and in_flight >= b.limit then lose_ended_leases() end
     if b.limit and in_flight >= b.limit then return 0, 100 end
     -- If responses keep getting lost, probes must not exceed the limit.
     if b.limit and latest and in_flight + b.lost >= b.limit then return 0, until_refresh end
@@ -76,7 +83,7 @@ local function grants()
   local kept = (urgent and 0 or math.max(0, reserved - b.others)) + company_margin()
   local free = b.left - kept - in_flight - b.lost
   if free <= 0 and in_flight > 0 then
-    forget_ended_leases()
+    lose_ended_leases()
     free = b.left - kept - in_flight - b.lost
   end
   if free <= 0 then

@@ -15,8 +15,11 @@ local NUMBERS = { 'limit', 'left', 'left_at', 'window', 'serial', 'granted', 'lo
   'throttled', 'alone_until', 'misses', 'backlog', 'backlog_at', 'backlog_since', 'round_trip',
   'limit_at', 'run_at' }
 local stored = redis.call('HMGET', KEYS[1], 'ways', unpack(NUMBERS))
-local b = { ways = stored[1] or 'und' }
-for i, name in ipairs(NUMBERS) do b[name] = tonumber(stored[i + 1] or '') end
+local b, before = { ways = stored[1] or 'und' }, { ways = stored[1] }
+for i, name in ipairs(NUMBERS) do
+  b[name] = tonumber(stored[i + 1] or '')
+  before[name] = b[name]
+end
 b.window, b.serial, b.granted, b.lost = b.window or 0, b.serial or 0, b.granted or 0, b.lost or 0
 b.calls, b.throttled, b.others = b.calls or 0, b.throttled or 0, b.others or 0
 b.alone_until, b.misses = b.alone_until or 0, b.misses or 0

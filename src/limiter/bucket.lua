@@ -33,16 +33,18 @@ if want > granted then
   redis.call('PEXPIRE', KEYS[4], 60000)
 end
 
-local write, gone = { 'ways', b.ways }, {}
+-- Only what has changed: writing all numbers again would take most of the script's time.
+local write, gone = {}, {}
+if b.ways ~= before.ways then write = { 'ways', b.ways } end
 for _, name in ipairs(NUMBERS) do
-  if b[name] then
+  if b[name] == nil and before[name] then
+    gone[#gone + 1] = name
+  elseif b[name] ~= before[name] then
     write[#write + 1] = name
     write[#write + 1] = string.format('%.3f', b[name])
-  else
-    gone[#gone + 1] = name
   end
 end
-redis.call('HSET', KEYS[1], unpack(write))
+if #write > 0 then redis.call('HSET', KEYS[1], unpack(write)) end
 if #gone > 0 then redis.call('HDEL', KEYS[1], unpack(gone)) end
 redis.call('PEXPIRE', KEYS[1], UNUSED_MS)
 redis.call('SADD', KEYS[3], ARGV[1])

@@ -64,8 +64,8 @@ function commands.HSET(key, ...)
 end
 
 function commands.HMGET(key, ...)
-  local hash, found = live(key), {}
-  for i = 1, select('#', ...) do found[i] = hash and hash.fields[(select(i, ...))] or false end
+  local hash, found = live(key), { ... }
+  for i = 1, #found do found[i] = hash and hash.fields[found[i]] or false end
   return found
 end
 
@@ -111,6 +111,9 @@ local store = {}
 
 -- At `ms`, milliseconds since 1970: all that follows happens then.
 function store.at(ms) now_ms = ms end
+
+-- Deletes a key; `DEL` is no command that a script uses.
+function store.delete(key) values[key], expiries[key] = nil, nil end
 
 function store.call(name, ...)
   local command = commands[name]
