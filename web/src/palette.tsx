@@ -6,10 +6,10 @@ import { addressOf, ask } from "./ask.ts";
 import { useLive } from "./live.ts";
 import { goTo } from "./place.ts";
 import { type Choice, foundIn } from "./pure/palette.ts";
-import { hrefOf, hrefOfCredential, mainViews, viewTitles } from "./pure/route.ts";
+import { hrefOf, hrefOfCredential, mainViews } from "./pure/route.ts";
 import type { AutomationReport, RotationReport, RunReport, ScheduleReport, SimDocument } from "./pure/shapes.ts";
 import { profile, profileReport, session } from "./session.ts";
-import { shellText as text } from "./strings/shell.ts";
+import { shellText as text, themesText, viewTitles } from "./strings/shell.ts";
 import { chooseTheme } from "./theme.ts";
 
 export const isPaletteOpen = signal(false);
@@ -104,8 +104,8 @@ function useChoices(): readonly Choice[] {
   return [
     ...pages.map((view): Choice => ({ kind: "page", label: viewTitles[view], href: hrefOf(view) })),
     { kind: "page", label: text.apiReference, href: "/docs" },
-    { kind: "action", label: text.darkColors, act: () => chooseTheme("dark") },
-    { kind: "action", label: text.lightColors, act: () => chooseTheme("light") },
+    { kind: "action", label: themesText.dark, act: () => chooseTheme("dark") },
+    { kind: "action", label: themesText.light, act: () => chooseTheme("light") },
     ...runs.map(({ runId, name }): Choice => ({
       kind: "run",
       label: name === "" ? runId : name,

@@ -8,6 +8,7 @@ import { isPaletteOpen } from "./palette.tsx";
 import { goTo } from "./place.ts";
 import { type View, hrefOf } from "./pure/route.ts";
 import { session } from "./session.ts";
+import { partsText } from "./strings/parts.ts";
 import { shellText as text } from "./strings/shell.ts";
 
 const kept = "simfleet.keys";
@@ -89,7 +90,7 @@ function OpenList(): JSX.Element {
         }}
       />
       <div class="actions">
-        <Button onPress={close}>{text.close}</Button>
+        <Button onPress={close}>{partsText.close}</Button>
       </div>
     </dialog>
   );

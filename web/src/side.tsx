@@ -8,12 +8,12 @@ import { Select } from "./parts/field.tsx";
 import { Brand, Icon } from "./parts/icon.tsx";
 import { isPaletteOpen } from "./palette.tsx";
 import { place } from "./place.ts";
-import { type MainView, hrefOf, mainViews, viewTitles } from "./pure/route.ts";
+import { type MainView, hrefOf, mainViews } from "./pure/route.ts";
 import { chooseProfile, profile, session } from "./session.ts";
 import { showShortcuts } from "./shortcuts.tsx";
 import { connection } from "./stream.ts";
-import { shellText } from "./strings/shell.ts";
-import { type Theme, chooseTheme, theme, themes } from "./theme.ts";
+import { shellText as text, themesText, viewTitles } from "./strings/shell.ts";
+import { chooseTheme, theme, themes } from "./theme.ts";
 import { dropToken } from "./token.ts";
 
 export function Side(): JSX.Element {
@@ -31,23 +31,23 @@ export function Side(): JSX.Element {
           aria-controls="side-fold"
           onClick={() => setOpen(!isOpen)}
         >
-          <Icon name="menu" /> Menu
+          <Icon name="menu" /> {text.menu}
         </button>
       </div>
       <div id="side-fold" class={`side-fold ${isOpen ? "is-open" : ""}`}>
         <Button onPress={() => (isPaletteOpen.value = true)}>
           <Icon name="search" size={16} />
-          {shellText.search}
-          <kbd>{shellText.searchKeys}</kbd>
+          {text.search}
+          <kbd>{text.searchKeys}</kbd>
         </Button>
         <ProfileSwitch />
         <Navigation />
         <div class="side-foot">
           <ConnectionState />
           <Select
-            label="Colors"
+            label={text.colors}
             value={theme.value}
-            options={themes.map((value) => ({ value, text: themeWords[value] }))}
+            options={themes.map((value) => ({ value, text: themesText[value] }))}
             onValue={chooseTheme}
           />
           <WhoIsThis />
@@ -57,16 +57,10 @@ export function Side(): JSX.Element {
   );
 }
 
-const themeWords: Readonly<Record<Theme, string>> = {
-  system: "System colors",
-  light: "Light colors",
-  dark: "Dark colors",
-};
-
 function Navigation(): JSX.Element {
   const current = place.value.view;
   return (
-    <nav aria-label="Views">
+    <nav aria-label={text.views}>
       <ul>
         {mainViews.filter(isForRole).map((view) => (
           <li key={view}>
@@ -80,7 +74,7 @@ function Navigation(): JSX.Element {
         <li>
           <a href="/docs">
             <Icon name="docs" />
-            {shellText.apiReference}
+            {text.apiReference}
           </a>
         </li>
       </ul>
@@ -110,7 +104,7 @@ function QueuesLink(): JSX.Element {
         }}
       >
         <Icon name="queues" />
-        Queues
+        {text.queues}
       </a>
     </li>
   );
@@ -121,9 +115,9 @@ function ProfileSwitch(): JSX.Element | null {
   if (profiles.length < 2) return null;
   return (
     <Select
-      label="Profile"
+      label={text.profile}
       value={profile.value}
-      options={profiles.map(({ name }) => ({ value: name, text: `Profile ${name}` }))}
+      options={profiles.map(({ name }) => ({ value: name, text: text.profileNamed(name) }))}
       onValue={chooseProfile}
     />
   );
@@ -132,15 +126,14 @@ function ProfileSwitch(): JSX.Element | null {
 function ConnectionState(): JSX.Element {
   const now = connection.value;
   const isLost = now.state === "lost";
-  const text = { opening: "Connecting …", live: "Live", lost: "Connection lost, trying again" }[now.state];
   const seconds = isLost ? Math.max(0, Math.ceil((now.retryAtMs - nowMs.value) / 1_000)) : 0;
   return (
     <div>
       <span class={`badge ${isLost ? "is-bad" : now.state === "live" ? "is-good" : ""}`} role="status">
         <Icon name={isLost ? "warn" : "events"} size={13} />
-        {text}
+        {text.connection[now.state]}
       </span>
-      {seconds > 0 && <div class="hint">in {seconds} s</div>}
+      {seconds > 0 && <div class="hint">{text.tryingIn(seconds)}</div>}
     </div>
   );
 }
@@ -151,15 +144,16 @@ function WhoIsThis(): JSX.Element | null {
   return (
     <div>
       <div>
-        <b>{me.name}</b>, {me.role}
+        <b>{me.name}</b>
+        {text.signedInAs(me.role)}
       </div>
-      <div class="hint">simfleet {me.version}</div>
+      <div class="hint">{text.version(me.version)}</div>
       <div class="more">
         <Button isSmall onPress={() => dropToken()}>
-          Sign out
+          {text.signOut}
         </Button>
         <Button isSmall kind="plain" onPress={showShortcuts}>
-          {shellText.shortcuts}
+          {text.shortcuts}
         </Button>
       </div>
     </div>

@@ -2,7 +2,8 @@
 import type { ComponentChildren, JSX } from "preact";
 import { grouped, percent } from "../pure/format.ts";
 import type { Tally } from "../pure/shapes.ts";
-import { outcomeWords, segmentsOf, settledRows } from "../pure/runs/tally.ts";
+import { segmentsOf, settledRows } from "../pure/runs/tally.ts";
+import { outcomesText, partsText as text } from "../strings/parts.ts";
 import { IdLink } from "./ref.tsx";
 
 export function OutcomeBar({ counts, isSlim = false }: { counts: Tally; isSlim?: boolean }): JSX.Element {
@@ -11,11 +12,11 @@ export function OutcomeBar({ counts, isSlim = false }: { counts: Tally; isSlim?:
     <div
       class={`outcomes ${isSlim ? "is-slim" : ""}`}
       role="progressbar"
-      aria-label="Rows with an outcome"
+      aria-label={text.outcomeBar}
       aria-valuemin={0}
       aria-valuemax={counts.total}
       aria-valuenow={settled}
-      aria-valuetext={`${grouped(settled)} of ${grouped(counts.total)} rows, ${percent(settled, counts.total)}`}
+      aria-valuetext={text.outcomeBarValue(settled, counts.total, percent(settled, counts.total))}
     >
       {segmentsOf(counts).map(({ outcome, share }) => (
         <span key={outcome} class={`of-${outcome}`} style={{ flex: `${share} 1 0` }} />
@@ -26,14 +27,14 @@ export function OutcomeBar({ counts, isSlim = false }: { counts: Tally; isSlim?:
 
 export function OutcomeLegend({ counts }: { counts: Tally }): JSX.Element {
   return (
-    <ul class="legend" aria-label="Rows by outcome">
+    <ul class="legend" aria-label={text.outcomeLegend}>
       {segmentsOf(counts).map(({ outcome, rows }) => (
         <li key={outcome}>
           <span class={`swatch of-${outcome}`} />
           <span>
             <b>{grouped(rows)}</b> {outcome}
           </span>
-          <small>{outcomeWords[outcome]}</small>
+          <small>{outcomesText[outcome]}</small>
         </li>
       ))}
     </ul>
@@ -83,11 +84,11 @@ export function QuotaMeter({ left, limit, reserve }: { left: number; limit: numb
     <div
       class="meter"
       role="meter"
-      aria-label="Calls left in this window"
+      aria-label={text.quotaMeter}
       aria-valuemin={0}
       aria-valuemax={limit}
       aria-valuenow={Math.min(left, limit)}
-      aria-valuetext={`${grouped(left)} of ${grouped(limit)} calls left${reserve > 0 ? `, ${grouped(reserve)} reserved` : ""}`}
+      aria-valuetext={text.quotaMeterValue(left, limit, reserve)}
     >
       <span style={{ width: share(left) }} />
       {reserve > 0 && <span class="meter-reserve" style={{ width: share(Math.min(reserve, left)) }} />}
@@ -96,17 +97,17 @@ export function QuotaMeter({ left, limit, reserve }: { left: number; limit: numb
 }
 
 export function Figure({
-  name,
+  label,
   children,
   note,
 }: {
-  name: string;
+  label: string;
   children: ComponentChildren;
   note?: ComponentChildren;
 }): JSX.Element {
   return (
     <div class="figure">
-      <dt>{name}</dt>
+      <dt>{label}</dt>
       <dd>
         {children}
         {note !== undefined && <small>{note}</small>}

@@ -3,8 +3,10 @@ import type { ComponentChildren, JSX } from "preact";
 import { useId } from "preact/hooks";
 import { type Problem, adviceOf } from "../pure/problem.ts";
 import { nowMs } from "../clock.ts";
-import { counted, duration } from "../pure/format.ts";
+import { duration } from "../pure/format.ts";
 import type { CurrentProblem } from "../pure/shapes.ts";
+import { partsText as text } from "../strings/parts.ts";
+import { timesText } from "../strings/times.ts";
 import { Icon, type IconName } from "./icon.tsx";
 import { At } from "./time.tsx";
 
@@ -93,8 +95,8 @@ export function CurrentProblemNotice({ problem }: { problem: CurrentProblem | un
     <Notice kind="warn">
       <b>{message}</b>
       <span>
-        {counted(attempts, "failed attempt")} since <At at={since} />
-        {nextAttemptAt !== null && `, next attempt ${untilText(nextAttemptAt)}`}
+        {text.failedAttempts(attempts)} <At at={since} />
+        {nextAttemptAt !== null && text.nextAttempt(untilText(nextAttemptAt))}
       </span>
     </Notice>
   );
@@ -102,9 +104,9 @@ export function CurrentProblemNotice({ problem }: { problem: CurrentProblem | un
 
 function untilText(at: string): string {
   const seconds = (Date.parse(at) - nowMs.value) / 1_000;
-  return seconds < 1 ? "now" : `in ${duration(seconds)}`;
+  return seconds < 1 ? timesText.now : timesText.in(duration(seconds));
 }
 
 export function Waiting({ what }: { what: string }): JSX.Element {
-  return <p class="quiet">Reading {what} …</p>;
+  return <p class="quiet">{text.reading(what)}</p>;
 }

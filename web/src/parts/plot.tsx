@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { countMarks, timeMarks } from "../pure/axis.ts";
 import { grouped, zoneOf } from "../pure/format.ts";
+import { partsText as text } from "../strings/parts.ts";
 
 export interface Series {
   readonly name: string;
@@ -54,12 +55,15 @@ export function Plot({ says, times, series, height = 200 }: PlotProps): JSX.Elem
 /** The numbers that the eye takes from a series: where a line ends and its range, or the largest of its bars. */
 function heard({ name, values, kind }: Series): string {
   const known = values.filter((value) => value !== null);
-  if (known.length === 0) return `${name}: no value`;
+  if (known.length === 0) return text.seriesNoValue(name);
   const [least, most] = [Math.min(...known), Math.max(...known)];
-  if (kind === "bars")
-    return `${name}: ${grouped(known.reduce((sum, one) => sum + one, 0))} in all, ${grouped(most)} at most`;
-  const last = grouped(known.at(-1) ?? 0);
-  return least === most ? `${name}: ${last}` : `${name}: ${last} now, between ${grouped(least)} and ${grouped(most)}`;
+  if (kind === "bars") return text.seriesOfBars(name, sumOf(known), most);
+  const last = known.at(-1) ?? 0;
+  return least === most ? text.seriesConstant(name, last) : text.seriesRange(name, last, [least, most]);
+}
+
+function sumOf(counts: readonly number[]): number {
+  return counts.reduce((sum, one) => sum + one, 0);
 }
 
 interface Drawn extends Pick<PlotProps, "times" | "series"> {
@@ -88,9 +92,9 @@ function Drawing({ times, series, width, height }: Drawn): JSX.Element {
           </text>
         </g>
       ))}
-      {timeMarks([first, last], room.width / 80).map(({ at, text }) => (
-        <text key={at} x={x(at)} y={height - 6} text-anchor="middle">
-          {text}
+      {timeMarks([first, last], room.width / 80).map((mark) => (
+        <text key={mark.at} x={x(mark.at)} y={height - 6} text-anchor="middle">
+          {mark.text}
         </text>
       ))}
       {series.map(({ name, values, kind, color, dash }) =>

@@ -4,8 +4,8 @@
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { grouped } from "../pure/format.ts";
 import { isSameCount } from "../pure/runs/operation.ts";
+import { partsText as text } from "../strings/parts.ts";
 import { Button } from "./button.tsx";
 import { TextField } from "./field.tsx";
 
@@ -30,10 +30,10 @@ export function confirmed(question: Question): Promise<boolean> {
 
 export function QuestionDialog(): JSX.Element | null {
   const dialog = useRef<HTMLDialogElement>(null);
-  const [text, setText] = useState("");
+  const [written, setWritten] = useState("");
   const now = asked.value;
   useEffect(() => {
-    setText("");
+    setWritten("");
     if (now !== undefined) dialog.current?.showModal();
   }, [now]);
   if (now === undefined) return null;
@@ -45,7 +45,7 @@ export function QuestionDialog(): JSX.Element | null {
     answer(yes);
   };
   const { typed, yes, isDangerous = false } = question;
-  const off = typed === undefined || isSameCount(text, typed) ? undefined : `Type ${grouped(typed)} first.`;
+  const off = typed === undefined || isSameCount(written, typed) ? undefined : text.typeFirst(typed);
   return (
     <dialog
       ref={dialog}
@@ -66,15 +66,15 @@ export function QuestionDialog(): JSX.Element | null {
       >
         {typed !== undefined && (
           <TextField
-            label="Number of SIMs"
-            value={text}
-            onValue={setText}
-            hint={`Type ${grouped(typed)} to confirm.`}
+            label={text.numberOfSims}
+            value={written}
+            onValue={setWritten}
+            hint={text.typeToConfirm(typed)}
             isRequired
           />
         )}
         <div class="actions">
-          <Button onPress={() => close(false)}>Close</Button>
+          <Button onPress={() => close(false)}>{text.close}</Button>
           <Button kind={isDangerous ? "danger" : "main"} refusal={off} type="submit">
             {yes}
           </Button>

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { type CredentialKind, hrefOf, hrefOfCredential, hrefOfId } from "../pure/route.ts";
 import { equals } from "../pure/sims/filter.ts";
 import { profile, profileReport } from "../session.ts";
-import { shellText as text } from "../strings/shell.ts";
+import { partsText as text } from "../strings/parts.ts";
 import { Icon } from "./icon.tsx";
 
 /** @param href of the object; without one, the id is plain text */

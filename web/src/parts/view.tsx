@@ -1,8 +1,9 @@
 /** The header of a view: its name, a description, and its actions. */
 import type { ComponentChildren, JSX } from "preact";
 import { place } from "../place.ts";
-import { hrefOf, viewTitles } from "../pure/route.ts";
-import { shellText as text } from "../strings/shell.ts";
+import { hrefOf } from "../pure/route.ts";
+import { partsText as text } from "../strings/parts.ts";
+import { viewTitles } from "../strings/shell.ts";
 
 interface ViewProps {
   readonly title: ComponentChildren;

@@ -1,4 +1,5 @@
 /** Numbers, times and durations as text, formatted as on the command line. */
+import { timesText as times } from "../strings/times.ts";
 
 /** 12,345 */
 export function grouped(count: number): string {
@@ -29,7 +30,7 @@ export function distance(iso: string, nowMs: number): string {
   const seconds = (Date.parse(iso) - nowMs) / 1_000;
   const far = Math.abs(seconds);
   if (Number.isNaN(seconds)) return iso;
-  if (far < 5) return "just now";
+  if (far < 5) return times.justNow;
   const text =
     far < 60
       ? `${Math.round(far)} s`
@@ -38,7 +39,7 @@ export function distance(iso: string, nowMs: number): string {
         : far < 172_800
           ? `${Math.round(far / 3_600)} h`
           : `${grouped(Math.round(far / 86_400))} d`;
-  return seconds < 0 ? `${text} ago` : `in ${text}`;
+  return seconds < 0 ? times.ago(text) : times.in(text);
 }
 
 /** `2026-11-22 08:00:05 UTC+9`: local time with its zone. */

@@ -1,4 +1,5 @@
 /** A failed request in words: what happened, and what to do. */
+import { problemsText as text } from "../strings/problems.ts";
 
 /** A location in a file or a configuration, and its problem. */
 export interface Fault {
@@ -33,27 +34,26 @@ export function problemOf(status: number, body: string): Problem {
 export function problemFrom(thrown: unknown): Problem {
   if (thrown instanceof Problem) return thrown;
   const isNetwork = thrown instanceof TypeError;
-  return new Problem(0, isNetwork ? "The worker does not answer." : String(thrown));
+  return new Problem(0, isNetwork ? text.noAnswer : String(thrown));
 }
 
 /** What the user can do about it; undefined if the message says so. */
 export function adviceOf({ status, code }: Pick<Problem, "status" | "code">): string | undefined {
-  if (status === 0) return "Is the worker running? Run simfleet check on its machine. This page retries automatically.";
-  if (status === 403) return "Ask for a token with a larger role: simfleet tokens create --role operator";
-  if (status === 429) return "Too many requests. This page retries automatically.";
-  if (code === "STORE_UNAVAILABLE")
-    return "The worker cannot reach Redis. Nothing is lost; work resumes when Redis is back.";
-  if (status === 502 || status === 504) return "A proxy in between got no answer from the worker.";
-  if (status >= 500) return "The worker's log has the cause.";
+  if (status === 0) return text.noAnswerAdvice;
+  if (status === 403) return text.roleAdvice;
+  if (status === 429) return text.tooManyRequests;
+  if (code === "STORE_UNAVAILABLE") return text.noRedis;
+  if (status === 502 || status === 504) return text.proxy;
+  if (status >= 500) return text.seeLog;
   return undefined;
 }
 
 function textOf(status: number): string {
-  if (status === 401) return "The token is missing, wrong or no longer valid.";
-  if (status === 403) return "The role of this token does not allow it.";
-  if (status === 404) return "Not found.";
-  if (status === 413) return "The file is larger than the server accepts.";
-  return `The server answered with status ${status}.`;
+  if (status === 401) return text.badToken;
+  if (status === 403) return text.notAllowed;
+  if (status === 404) return text.notFound;
+  if (status === 413) return text.tooLarge;
+  return text.status(status);
 }
 
 function recordOf(body: string): Record<string, unknown> {

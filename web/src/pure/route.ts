@@ -1,4 +1,5 @@
 /** Routes of the dashboard, in the address after the `#`: `#/runs/r-20261120-1?outcome=failed`. */
+import { shellText, viewNouns, viewTitles } from "../strings/shell.ts";
 
 /** Those of the navigation. */
 export const mainViews = [
@@ -15,24 +16,6 @@ export interface Route {
   readonly id?: string;
   readonly query: Readonly<Record<string, string>>;
 }
-
-export const viewTitles: Readonly<Record<View, string>> = {
-  overview: "Overview",
-  fleet: "Fleet",
-  new: "New run",
-  runs: "Runs",
-  quota: "Quota",
-  credentials: "Credentials",
-  schedules: "Schedules",
-  freezes: "Freezes",
-  events: "Events",
-  audit: "Audit",
-  sims: "SIMs",
-  missing: "Page not found",
-};
-
-/** What one object of a view is called. */
-const nouns: Partial<Record<View, string>> = { runs: "Run", sims: "SIM" };
 
 /** The route of an address; the overview if it has none. */
 export function routeOf(hash: string): Route {
@@ -81,8 +64,8 @@ export function hrefOfTarget(action: string, target: string): string | undefined
 
 /** The window title of a route. */
 export function titleOf({ view, id }: Route): string {
-  const what = id === undefined ? viewTitles[view] : `${nouns[view] ?? viewTitles[view]} ${id}`;
-  return `${what} · simfleet`;
+  const what = id === undefined ? viewTitles[view] : `${viewNouns[view] ?? viewTitles[view]} ${id}`;
+  return shellText.windowTitle(what);
 }
 
 function decoded(part: string): string {

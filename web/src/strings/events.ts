@@ -1,8 +1,8 @@
 /**
- * The texts of the pages Events and Audit. Events as sentences: `{field}` is a field of the event; a part in brackets is
+ * The texts of the page Events. Events as sentences: `{field}` is a field of the event; a part in brackets is
  * left out if its field is empty, or zero where `+` follows the name.
  */
-import type { AuditKind } from "../pure/shapes.ts";
+import { counted } from "../pure/format.ts";
 
 export const eventSentences: Readonly<Record<string, string>> = {
   "run.submitted": "Run {run}[ “{name}”] with {total} rows was submitted[ by {by}]",
@@ -109,20 +109,15 @@ export const failureTypes: readonly string[] = [
   "webhook.stopped",
 ];
 
-/** The kinds of audited actions. */
-export const auditKinds: Readonly<Record<AuditKind, string>> = {
-  runs: "Runs",
-  syncs: "Syncs",
-  schedules: "Schedules",
-  automations: "Automations",
-  credentials: "Credentials",
-  authkeys: "AuthKeys",
-  freezes: "Freezes",
-  webhooks: "Webhooks",
-  other: "Other",
-};
-
 export const eventsText = {
+  failed: "The events could not be read",
+  reading: "the events",
+  feed: "Event feed",
+  command: "simfleet events tail",
+  pause: "Pause",
+  resume: (waiting: number) => `Resume (${counted(waiting, "new event")})`,
+  profileFilter: "Filter events by profile",
+  allProfiles: "All profiles",
   filters: "Filters",
   kinds: "Kinds",
   by: "Person",
@@ -139,33 +134,4 @@ export const eventsText = {
   older: "Older events",
   empty: "No events yet. New events appear here automatically.",
   noneMatch: "No event matches.",
-  exportCsv: "Export as CSV",
-  auditActions: {
-    "POST /v1/runs": "started a run",
-    "POST /v1/runs/:runId/pause": "paused the run",
-    "POST /v1/runs/:runId/resume": "resumed the run",
-    "POST /v1/runs/:runId/cancel": "cancelled the run",
-    "POST /v1/runs/:runId/approve": "approved the run",
-    "POST /v1/runs/:runId/retry": "retried the run",
-    "POST /v1/runs/:runId/undo": "undid the run",
-    "DELETE /v1/runs/:runId": "deleted the run",
-    "POST /v1/plans": "created a plan",
-    "DELETE /v1/plans/:planId": "deleted a plan",
-    "POST /v1/syncs": "started a sync",
-    "POST /v1/freeze": "froze all changes",
-    "DELETE /v1/freeze": "ended the freeze",
-    "POST /v1/schedules/:name/trigger": "triggered the schedule",
-    "POST /v1/schedules/:name/pause": "paused the schedule",
-    "POST /v1/schedules/:name/resume": "resumed the schedule",
-    "POST /v1/automations/:name/pause": "paused the automation",
-    "POST /v1/automations/:name/resume": "resumed the automation",
-    "POST /v1/rotations/:name/rotate": "rotated the secret",
-    "POST /v1/rotations/:name/confirm": "confirmed the rotation",
-    "POST /v1/authkeys/rotate": "rotated the AuthKey",
-    "POST /v1/webhooks/:name/test": "tested the webhook",
-    "POST /v1/webhooks/:name/resume": "resumed the webhook",
-    "POST /v1/session": "opened the queues",
-  } as Readonly<Record<string, string>>,
-  ranCommand: "ran",
-  requested: "requested",
 } as const;

@@ -1,10 +1,58 @@
-/** The texts of the frame around all pages: navigation, palette, shortcuts, ids. */
+/** The texts of the frame around all pages: navigation, sign-in, palette, shortcuts. */
+
+export const viewTitles = {
+  overview: "Overview",
+  fleet: "Fleet",
+  new: "New run",
+  runs: "Runs",
+  quota: "Quota",
+  credentials: "Credentials",
+  schedules: "Schedules",
+  freezes: "Freezes",
+  events: "Events",
+  audit: "Audit",
+  sims: "SIMs",
+  missing: "Page not found",
+} as const;
+
+/** What one object of a view is called. */
+export const viewNouns: Readonly<Partial<Record<string, string>>> = { runs: "Run", sims: "SIM" };
+
+export const themesText = {
+  system: "System colors",
+  light: "Light colors",
+  dark: "Dark colors",
+} as const;
+
+export const signInText = {
+  title: "Sign in",
+  busy: "Signing in …",
+  otherToken: "Use another token",
+  notAToken: "Paste the token as it was printed: one word, without spaces.",
+  token: "Token",
+  tokenHint: "The worker logs the path of its admin token file at startup.",
+  keep: "Keep me signed in on this device",
+  others: "An admin creates others:",
+  othersCommand: "simfleet tokens create --name me --role operator",
+} as const;
+
 export const shellText = {
   missing: "There is no page at this address",
   missingHint: "Check the address, or continue here:",
-  path: "Path",
-  copy: (id: string) => `Copy ${id}`,
-  copied: "Copied",
+  product: "simfleet",
+  windowTitle: (what: string) => `${what} · simfleet`,
+  toContent: "Skip to the content",
+  menu: "Menu",
+  colors: "Colors",
+  views: "Views",
+  queues: "Queues",
+  profile: "Profile",
+  profileNamed: (name: string) => `Profile ${name}`,
+  connection: { opening: "Connecting …", live: "Live", lost: "Connection lost, trying again" },
+  tryingIn: (seconds: number) => `in ${seconds} s`,
+  signedInAs: (role: string) => `, ${role}`,
+  version: (version: string) => `simfleet ${version}`,
+  signOut: "Sign out",
   search: "Search",
   searchKeys: "Ctrl K",
   palette: "Search and commands",
@@ -22,8 +70,6 @@ export const shellText = {
   },
   findSims: (search: string) => `Search “${search}” in all SIMs`,
   newRun: "New run",
-  darkColors: "Dark colors",
-  lightColors: "Light colors",
   apiReference: "API reference",
   shortcuts: "Shortcuts",
   keys: [
@@ -42,5 +88,4 @@ export const shellText = {
   ],
   keysOn: "Shortcuts of a single key",
   keysHint: "Ctrl K works in any case.",
-  close: "Close",
 } as const;

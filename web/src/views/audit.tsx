@@ -16,7 +16,10 @@ import { spanOf } from "../pure/events/event-choice.ts";
 import { hrefOf, hrefOfTarget } from "../pure/route.ts";
 import type { AuditEntry } from "../pure/shapes.ts";
 import { refusal } from "../session.ts";
-import { auditKinds, eventsText as text } from "../strings/events.ts";
+import { auditKinds, auditText as text } from "../strings/audit.ts";
+import { eventsText } from "../strings/events.ts";
+import { columnsText } from "../strings/parts.ts";
+import { viewTitles } from "../strings/shell.ts";
 
 const kindNames = Object.keys(auditKinds) as (keyof typeof auditKinds)[];
 
@@ -33,32 +36,24 @@ export function Audit(): JSX.Element {
   const { value, problem } = pages.first;
   const isFiltered = who !== "" || day !== "" || kinds.length > 0;
   return (
-    <View
-      title="Audit"
-      says="Who changed what, or tried to, through the control API or the command line. Newest first."
-      actions={off === undefined && <Export chosen={chosen} />}
-    >
+    <View title={viewTitles.audit} says={text.hint} actions={off === undefined && <Export chosen={chosen} />}>
       {off !== undefined && (
         <Notice kind="warn" icon="person">
-          <b>Not allowed for this token</b>
+          <b>{text.notAllowed}</b>
           <span>{off}</span>
         </Notice>
       )}
-      <ProblemNotice problem={problem} what="The audit log could not be read" />
-      {off === undefined && value === undefined && problem === undefined && <Waiting what="the audit log" />}
+      <ProblemNotice problem={problem} what={text.failed} />
+      {off === undefined && value === undefined && problem === undefined && <Waiting what={text.reading} />}
       {off === undefined && <Filters {...{ who, day, kinds }} known={pages.rows.flatMap((entry) => entry.who ?? [])} />}
       {value !== undefined && (
-        <section class="panel" aria-label="Audit log">
+        <section class="panel" aria-label={text.log}>
           {pages.rows.length === 0 ? (
-            <Empty command="simfleet audit list">
-              {isFiltered
-                ? "No entry matches."
-                : "No changes yet. Changes made here, by scripts and by commands appear here."}
-            </Empty>
+            <Empty command={text.command}>{isFiltered ? text.noneMatch : text.none}</Empty>
           ) : (
             <Entries entries={pages.rows} />
           )}
-          <More pages={pages} what="Older entries" />
+          <More pages={pages} what={text.older} />
         </section>
       )}
     </View>
@@ -91,9 +86,9 @@ function Filters({ who, day, kinds, known }: FilterProps): JSX.Element {
   const chooseKind = (name: string, isOn: boolean): void =>
     choose({ kind: kindNames.filter((one) => (one === name ? isOn : kinds.includes(one))).join(",") });
   return (
-    <section class="panel event-filters" aria-label={text.filters}>
+    <section class="panel event-filters" aria-label={eventsText.filters}>
       <fieldset class="kinds">
-        <legend class="only-heard">{text.kinds}</legend>
+        <legend class="only-heard">{eventsText.kinds}</legend>
         {kindNames.map((name) => (
           <Tick
             key={name}
@@ -105,13 +100,13 @@ function Filters({ who, day, kinds, known }: FilterProps): JSX.Element {
       </fieldset>
       <div class="form-row audit-filters">
         <TextField
-          label={text.by}
+          label={eventsText.by}
           value={who}
-          placeholder={text.everyone}
+          placeholder={eventsText.everyone}
           suggestions={[...new Set(known)]}
           onValue={(value) => choose({ who: value.trim() })}
         />
-        <TextField type="date" label={text.day} value={day} onValue={(value) => choose({ day: value })} />
+        <TextField type="date" label={eventsText.day} value={day} onValue={(value) => choose({ day: value })} />
       </div>
     </section>
   );
@@ -120,14 +115,14 @@ function Filters({ who, day, kinds, known }: FilterProps): JSX.Element {
 function Entries({ entries }: { entries: readonly AuditEntry[] }): JSX.Element {
   return (
     <Table
-      label="Changes"
+      label={text.changes}
       rows={entries}
       keyOf={({ id }) => id}
       columns={[
-        { label: "At", kind: "tight", cell: ({ at }) => <Ago at={at} /> },
-        { label: "What", cell: (entry) => <What {...entry} /> },
-        { label: "Ended", kind: "tight", cell: (entry) => <Ended {...entry} /> },
-        { label: "From", kind: "tight", cell: ({ from }) => <span class="mono">{from}</span> },
+        { label: columnsText.at, kind: "tight", cell: ({ at }) => <Ago at={at} /> },
+        { label: columnsText.what, cell: (entry) => <What {...entry} /> },
+        { label: text.ended, kind: "tight", cell: (entry) => <Ended {...entry} /> },
+        { label: text.from, kind: "tight", cell: ({ from }) => <span class="mono">{from}</span> },
       ]}
     />
   );
@@ -136,14 +131,14 @@ function Entries({ entries }: { entries: readonly AuditEntry[] }): JSX.Element {
 /** A sentence, and below it the exact request or command. */
 function What({ who, role, action, target }: AuditEntry): JSX.Element {
   const isCommand = action.startsWith("simfleet ");
-  const verb = text.auditActions[action] ?? (isCommand ? text.ranCommand : text.requested);
-  const hasVerb = action in text.auditActions;
+  const verb = text.actions[action] ?? (isCommand ? text.ranCommand : text.requested);
+  const hasVerb = action in text.actions;
   return (
     <>
-      <b>{who ?? "Somebody unknown"}</b> {verb} {!hasVerb && <span class="mono">{action}</span>}{" "}
+      <b>{who ?? text.somebody}</b> {verb} {!hasVerb && <span class="mono">{action}</span>}{" "}
       {target !== null && <IdLink id={target} href={hrefOfTarget(action, target)} />}
       <span class="quiet">
-        {hasVerb && <span class="mono">{action}</span>} {role !== null && `with the role ${role}`}
+        {hasVerb && <span class="mono">{action}</span>} {role !== null && text.withRole(role)}
       </span>
     </>
   );
@@ -152,6 +147,6 @@ function What({ who, role, action, target }: AuditEntry): JSX.Element {
 const badges = { done: "done", refused: "rejected", failed: "failed", "not recorded": "unknown" } as const;
 
 function Ended({ result, status, exitCode }: AuditEntry): JSX.Element {
-  if (result === "not recorded") return <Badge state={badges[result]} word="no result recorded" />;
-  return <Badge state={badges[result]} word={`${result} ${status ?? `exit ${exitCode}`}`} />;
+  if (result === "not recorded") return <Badge state={badges[result]} word={text.noResult} />;
+  return <Badge state={badges[result]} word={`${result} ${status ?? text.exit(exitCode)}`} />;
 }

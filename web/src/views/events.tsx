@@ -22,7 +22,6 @@ import {
   kindNames,
   queryOfChoice,
 } from "../pure/events/event-choice.ts";
-import { counted } from "../pure/format.ts";
 import { type Problem, problemFrom } from "../pure/problem.ts";
 import { hrefOf } from "../pure/route.ts";
 import { type Entry, groupedEvents } from "../pure/events/sentences.ts";
@@ -30,6 +29,8 @@ import type { FleetEvent } from "../pure/shapes.ts";
 import { session } from "../session.ts";
 import { connection, onEvents } from "../stream.ts";
 import { eventKinds, eventsText as text } from "../strings/events.ts";
+import { columnsText } from "../strings/parts.ts";
+import { viewTitles } from "../strings/shell.ts";
 import { Webhooks } from "./unattended/webhooks.tsx";
 
 const pageSize = 200;
@@ -42,20 +43,20 @@ export function Events(): JSX.Element {
   const isKnown = feed.isRead && feed.problem === undefined;
   return (
     <View
-      title="Events"
+      title={viewTitles.events}
       actions={
         <Button onPress={() => setPaused(!isPaused)} isPressed={isPaused}>
           <Icon name={isPaused ? "runs" : "paused"} size={16} />
-          {isPaused ? `Resume (${counted(feed.waiting, "new event")})` : "Pause"}
+          {isPaused ? text.resume(feed.waiting) : text.pause}
         </Button>
       }
     >
       <EventFilters choice={choice} people={feed.people} />
-      <ProblemNotice problem={feed.problem} what="The events could not be read" />
-      <section class="panel" aria-label="Event feed" hidden={feed.problem !== undefined && entries.length === 0}>
-        {!feed.isRead && <Waiting what="the events" />}
+      <ProblemNotice problem={feed.problem} what={text.failed} />
+      <section class="panel" aria-label={text.feed} hidden={feed.problem !== undefined && entries.length === 0}>
+        {!feed.isRead && <Waiting what={text.reading} />}
         {isKnown && entries.length === 0 && (
-          <Empty command="simfleet events tail">{choice.kinds.length === 0 ? text.empty : text.noneMatch}</Empty>
+          <Empty command={text.command}>{choice.kinds.length === 0 ? text.empty : text.noneMatch}</Empty>
         )}
         {entries.length > 0 && <EventTable entries={entries} />}
         {choice.kinds.length === 0 && choice.cause === "" && isKnown && <p class="quiet more">{text.noise}</p>}
@@ -177,10 +178,10 @@ function EventFilters({ choice, people }: { choice: EventChoice; people: readonl
         )}
         {profiles.length > 1 && (
           <Select
-            label="Filter events by profile"
+            label={text.profileFilter}
             value={choice.profile}
             options={[
-              { value: "", text: "All profiles" },
+              { value: "", text: text.allProfiles },
               ...profiles.map(({ name }) => ({ value: name, text: name })),
             ]}
             onValue={(profile) => choose({ profile })}
@@ -199,14 +200,18 @@ function EventTable({ entries }: { entries: readonly Entry[] }): JSX.Element {
   const isOneOfSeveral = (session.value?.profiles.length ?? 0) > 1;
   return (
     <Table
-      label="Events"
+      label={viewTitles.events}
       rows={entries}
       keyOf={(entry) => newestOf(entry).id}
       columns={[
-        { label: "At", kind: "tight", cell: (entry) => <Ago at={newestOf(entry).at} /> },
-        { label: "What", cell: (entry) => <What entry={entry} /> },
-        ...(isOneOfSeveral ? [{ label: "Profile", cell: (entry: Entry) => newestOf(entry).profile }] : []),
-        { label: "Type", kind: "tight", cell: (entry) => <span class="mono quiet">{newestOf(entry).type}</span> },
+        { label: columnsText.at, kind: "tight", cell: (entry) => <Ago at={newestOf(entry).at} /> },
+        { label: columnsText.what, cell: (entry) => <What entry={entry} /> },
+        ...(isOneOfSeveral ? [{ label: columnsText.profile, cell: (entry: Entry) => newestOf(entry).profile }] : []),
+        {
+          label: columnsText.type,
+          kind: "tight",
+          cell: (entry) => <span class="mono quiet">{newestOf(entry).type}</span>,
+        },
       ]}
     />
   );

@@ -12,11 +12,13 @@ import { Plot, type Series } from "../parts/plot.tsx";
 import { Ago } from "../parts/time.tsx";
 import { View } from "../parts/view.tsx";
 import { goTo } from "../place.ts";
-import { counted, duration, grouped } from "../pure/format.ts";
+import { duration, grouped } from "../pure/format.ts";
 import { equals } from "../pure/sims/filter.ts";
 import { hrefOf } from "../pure/route.ts";
 import type { FleetPoint, FleetReport, SyncReport } from "../pure/shapes.ts";
 import { profile, profileReport, refusal, session } from "../session.ts";
+import { fleetText as text } from "../strings/fleet.ts";
+import { viewTitles } from "../strings/shell.ts";
 import { OutsideChanges } from "./sims/changes.tsx";
 
 export function Fleet(): JSX.Element {
@@ -27,8 +29,8 @@ export function Fleet(): JSX.Element {
   const { value } = fleet;
   return (
     <View
-      title="Fleet"
-      says={(session.value?.profiles.length ?? 0) > 1 ? `Profile: ${profile.value}` : undefined}
+      title={viewTitles.fleet}
+      says={(session.value?.profiles.length ?? 0) > 1 ? text.ofProfile(profile.value) : undefined}
       actions={
         <>
           <FindSim />
@@ -36,15 +38,15 @@ export function Fleet(): JSX.Element {
         </>
       }
     >
-      <ProblemNotice problem={fleet.problem} what="The fleet could not be read" />
-      {value === undefined ? fleet.problem === undefined && <Waiting what="the inventory" /> : <Status fleet={value} />}
+      <ProblemNotice problem={fleet.problem} what={text.failed} />
+      {value === undefined ? fleet.problem === undefined && <Waiting what={text.reading} /> : <Status fleet={value} />}
     </View>
   );
 }
 
 function FindSim(): JSX.Element {
   const [sim, setSim] = useState("");
-  const isImsi = profileReport.value?.wording === "subscribers";
+  const label = profileReport.value?.wording === "subscribers" ? text.imsi : text.simId;
   return (
     <form
       class="find"
@@ -57,12 +59,12 @@ function FindSim(): JSX.Element {
       <input
         class="input"
         type="search"
-        aria-label={isImsi ? "IMSI" : "SIM ID"}
-        placeholder={isImsi ? "IMSI" : "SIM ID"}
+        aria-label={label}
+        placeholder={label}
         value={sim}
         onInput={(event) => setSim(event.currentTarget.value)}
       />
-      <Button type="submit">Open</Button>
+      <Button type="submit">{text.open}</Button>
     </form>
   );
 }
@@ -73,11 +75,8 @@ function Status({ fleet }: { fleet: FleetReport }): JSX.Element {
     return (
       <>
         <SyncProblem sync={lastSync} />
-        <Panel title="The inventory is empty">
-          <Empty command="simfleet sims sync">
-            Sync the fleet with the button above or with the command. A sync fills this page, makes plans exact, and
-            shows external changes.
-          </Empty>
+        <Panel title={text.empty}>
+          <Empty command={text.syncCommand}>{text.emptyHint}</Empty>
         </Panel>
       </>
     );
@@ -85,26 +84,26 @@ function Status({ fleet }: { fleet: FleetReport }): JSX.Element {
   return (
     <>
       <SyncProblem sync={lastSync} />
-      <section class="panel" aria-label="Summary">
+      <section class="panel" aria-label={text.summary}>
         <dl class="figures">
-          <Figure name="SIMs" note={fleet.isComplete ? undefined : "first sync not finished"}>
+          <Figure label={text.sims} note={fleet.isComplete ? undefined : text.incomplete}>
             {grouped(total)}
           </Figure>
-          <Figure name="No longer listed">{grouped(gone)}</Figure>
-          <Figure name="Last sync" note={<SyncNote sync={lastSync} />}>
-            {isInProgress(lastSync) ? "in progress" : <Ago at={lastSync?.finishedAt} none="never" />}
+          <Figure label={text.gone}>{grouped(gone)}</Figure>
+          <Figure label={text.lastSync} note={<SyncNote sync={lastSync} />}>
+            {isInProgress(lastSync) ? text.inProgress : <Ago at={lastSync?.finishedAt} none={text.never} />}
           </Figure>
         </dl>
       </section>
       <div class="columns">
-        <Panel title="By speed class">
-          <Shares label="SIMs by speed class" counts={bySpeedClass} whole={total} hrefOf={simsWith("speedClass")} />
+        <Panel title={text.bySpeedClass}>
+          <Shares label={text.simsBySpeedClass} counts={bySpeedClass} whole={total} hrefOf={simsWith("speedClass")} />
         </Panel>
-        <Panel title="By status">
-          <Shares label="SIMs by status" counts={byStatus} whole={total} hrefOf={simsWith("status")} />
+        <Panel title={text.byStatus}>
+          <Shares label={text.simsByStatus} counts={byStatus} whole={total} hrefOf={simsWith("status")} />
         </Panel>
-        <Panel title="By group">
-          <Shares label="SIMs by group" counts={byGroup} whole={total} hrefOf={simsWith("groupId")} hasIds />
+        <Panel title={text.byGroup}>
+          <Shares label={text.simsByGroup} counts={byGroup} whole={total} hrefOf={simsWith("groupId")} hasIds />
         </Panel>
       </div>
       <History />
@@ -130,9 +129,9 @@ function SyncProblem({ sync }: { sync: SyncReport | null }): JSX.Element | null 
   if (sync?.state !== "failed") return null;
   return (
     <Notice kind="bad">
-      <b>The last sync failed</b>
+      <b>{text.syncFailed}</b>
       <span>
-        {sync.reason ?? "The list was not read to the end."} The numbers are from before it. The next sync starts over.
+        {sync.reason ?? text.syncFailedReason} {text.syncFailedHint}
       </span>
     </Notice>
   );
@@ -140,12 +139,12 @@ function SyncProblem({ sync }: { sync: SyncReport | null }): JSX.Element | null 
 
 function SyncNote({ sync }: { sync: SyncReport | null }): JSX.Element | null {
   if (sync === null) return null;
-  if (isInProgress(sync)) return <>{`${counted(sync.sims, "SIM")} on ${counted(sync.pages, "page")} so far`}</>;
+  if (isInProgress(sync)) return <>{text.syncSoFar(sync.sims, sync.pages)}</>;
   const { added, changed, gone, seconds } = sync;
   return (
     <>
-      {`${grouped(added)} new, ${grouped(changed)} changed, ${grouped(gone)} gone`}
-      {seconds !== null && `, in ${duration(seconds)}`}
+      {text.syncFound(added, changed, gone)}
+      {seconds !== null && text.syncTook(duration(seconds))}
     </>
   );
 }
@@ -155,40 +154,36 @@ function SyncButton({ isRunning, onStarted }: { isRunning: boolean; onStarted: (
   const start = async (): Promise<string> => {
     await ask<SyncReport>("/v1/syncs", { method: "POST", query: { profile: profile.value } });
     onStarted();
-    return "Sync started.";
+    return text.syncStarted;
   };
   return (
     <Button refusal={refusal("operator")} isBusy={isBusy || isRunning} onPress={() => act(start)}>
       <Icon name="sync" size={16} />
-      {isRunning ? "Syncing …" : "Sync now"}
+      {isRunning ? text.syncing : text.sync}
     </Button>
   );
 }
 
-const spans = [
-  { value: "1", text: "Last hour" },
-  { value: "24", text: "Last 24 hours" },
-  { value: "168", text: "Last 7 days" },
-] as const;
 const mostSeries = 5;
 const dashes = [undefined, [7, 4], [2, 3], [10, 3, 2, 3], [5, 2]] as const;
 
 function History(): JSX.Element {
-  const [hours, setHours] = useState<(typeof spans)[number]["value"]>("24");
+  const [hours, setHours] = useState<(typeof text.historyRanges)[number]["value"]>("24");
   const address = addressOf("/v1/fleet/history", { profile: profile.value, hours });
   const { value, problem } = useLive<{ points: FleetPoint[] }>(address, { ms: 60_000, andOn: ["sync.completed"] });
   const points = value?.points ?? [];
+  const range = text.historyRanges.find((one) => one.value === hours);
   return (
     <Panel
-      title="Speed classes over time"
-      actions={<Select label="Time range" value={hours} options={spans} onValue={setHours} />}
+      title={text.history}
+      actions={<Select label={text.historyRange} value={hours} options={text.historyRanges} onValue={setHours} />}
     >
       <ProblemNotice problem={problem} />
       {points.length < 2 ? (
-        <Empty>Collecting data: the chart appears after about 10 minutes.</Empty>
+        <Empty>{text.historyEmpty}</Empty>
       ) : (
         <Plot
-          says={`SIMs by speed class over the ${spans.find(({ value: one }) => one === hours)?.text.toLowerCase()}`}
+          says={text.historyOver(range?.text.toLowerCase() ?? "")}
           times={points.map(({ at }) => Date.parse(at) / 1_000)}
           series={seriesOf(points)}
         />

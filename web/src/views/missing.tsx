@@ -2,8 +2,8 @@
 import type { JSX } from "preact";
 import { Notice } from "../parts/notice.tsx";
 import { View } from "../parts/view.tsx";
-import { hrefOf, viewTitles } from "../pure/route.ts";
-import { shellText as text } from "../strings/shell.ts";
+import { hrefOf } from "../pure/route.ts";
+import { shellText as text, viewTitles } from "../strings/shell.ts";
 
 export function Missing(): JSX.Element {
   return (

@@ -13,7 +13,7 @@ import { View } from "../parts/view.tsx";
 import { bucketTitle } from "../pure/bucket.ts";
 import { counted, duration, grouped } from "../pure/format.ts";
 import { dueSecrets, failuresOf, nextTimes, waitingThings } from "../pure/overview.ts";
-import { hrefOf, viewTitles } from "../pure/route.ts";
+import { hrefOf } from "../pure/route.ts";
 import type {
   AutomationReport,
   BucketReport,
@@ -27,6 +27,7 @@ import { settledRows } from "../pure/runs/tally.ts";
 import { profile } from "../session.ts";
 import { failureTypes } from "../strings/events.ts";
 import { overviewText as text } from "../strings/overview.ts";
+import { viewTitles } from "../strings/shell.ts";
 
 const ofRuns = { ms: 5_000, andOn: ["run."] };
 const minute = { ms: 60_000, andOn: ["credential.", "schedule.", "automation.", "webhook."] };

@@ -8,21 +8,21 @@ import { Empty, Notice, Panel, ProblemNotice, Waiting } from "../parts/notice.ts
 import { Plot } from "../parts/plot.tsx";
 import { View } from "../parts/view.tsx";
 import { bucketTitle } from "../pure/bucket.ts";
-import { counted, grouped } from "../pure/format.ts";
+import { grouped } from "../pure/format.ts";
 import type { BucketReport } from "../pure/shapes.ts";
+import { quotaText as text } from "../strings/quota.ts";
+import { viewTitles } from "../strings/shell.ts";
 
 export function Quota(): JSX.Element {
   const { value, problem } = useLive<{ buckets: BucketReport[] }>("/v1/buckets", { ms: 1_500 });
   const seenMs = nowMs.peek();
   return (
-    <View title="Quota" says="Calls left in each API group's current window.">
-      <ProblemNotice problem={problem} what="The quotas could not be read" />
-      {value === undefined && problem === undefined && <Waiting what="the quotas" />}
+    <View title={viewTitles.quota} says={text.hint}>
+      <ProblemNotice problem={problem} what={text.failed} />
+      {value === undefined && problem === undefined && <Waiting what={text.reading} />}
       {value?.buckets.length === 0 && (
-        <Panel title="No quotas yet">
-          <Empty command="simfleet quota">
-            The platform reports a quota with its first response. Run a sync to get one.
-          </Empty>
+        <Panel title={text.none}>
+          <Empty command={text.command}>{text.noneHint}</Empty>
         </Panel>
       )}
       {value?.buckets.map((bucket) => (
@@ -38,7 +38,7 @@ function Bucket({ bucket, seenMs }: { bucket: BucketReport; seenMs: number }): J
   return (
     <Panel
       title={bucketTitle(bucket.bucket)}
-      actions={frozen ? <Badge state="paused" word="frozen after a 429" /> : undefined}
+      actions={frozen ? <Badge state="paused" word={text.frozen} /> : undefined}
     >
       <div class="form">
         <div>
@@ -52,36 +52,33 @@ function Bucket({ bucket, seenMs }: { bucket: BucketReport; seenMs: number }): J
         </div>
         {frozen && (
           <Notice kind="warn" icon="paused">
-            The platform answered 429. Every process waits for the reset; no row loses an attempt.
+            {text.frozenHint}
           </Notice>
         )}
         <dl class="figures">
-          <Figure name="Reserved" note={reserve === null || reserve === 0 ? undefined : "hatched"}>
+          <Figure label={text.reserved} note={reserve === null || reserve === 0 ? undefined : text.reservedHint}>
             {reserve === null ? "–" : grouped(reserve)}
           </Figure>
-          <Figure name="In flight">{grouped(inFlight)}</Figure>
-          <Figure
-            name="Waiting"
-            note={waiters.length > 0 ? `in ${counted(waiters.length, "process", "processes")}` : undefined}
-          >
+          <Figure label={text.inFlight}>{grouped(inFlight)}</Figure>
+          <Figure label={text.waiting} note={waiters.length > 0 ? text.waitingHint(waiters.length) : undefined}>
             {grouped(waiting)}
           </Figure>
-          <Figure name="Total calls">{grouped(calls)}</Figure>
-          <Figure name="Rate-limited (429)" note={throttled > 0 ? "another client used the quota" : undefined}>
+          <Figure label={text.calls}>{grouped(calls)}</Figure>
+          <Figure label={text.throttled} note={throttled > 0 ? text.throttledHint : undefined}>
             {grouped(throttled)}
           </Figure>
         </dl>
         {windows.length > 1 && (
-          <section aria-label={`Windows of ${bucketTitle(bucket.bucket)}`}>
-            <h3>Calls per window</h3>
+          <section aria-label={text.windows(bucketTitle(bucket.bucket))}>
+            <h3>{text.perWindow}</h3>
             <Plot
-              says={`Calls in the last ${windows.length} windows, and how many of them were refused with 429`}
+              says={text.chart(windows.length)}
               height={150}
               times={windows.map(({ at }) => Date.parse(at) / 1_000)}
               series={[
-                { name: "calls", values: windows.map((one) => one.calls), kind: "bars", color: "--series-1" },
+                { name: text.chartCalls, values: windows.map((one) => one.calls), kind: "bars", color: "--series-1" },
                 {
-                  name: "refused with 429",
+                  name: text.chartThrottled,
                   values: windows.map((one) => one.throttled),
                   kind: "bars",
                   color: "--bad",
@@ -96,16 +93,16 @@ function Bucket({ bucket, seenMs }: { bucket: BucketReport; seenMs: number }): J
 }
 
 function Left({ left, limit }: BucketReport): JSX.Element {
-  if (limit === null) return <small>Limit not known yet</small>;
+  if (limit === null) return <small>{text.noLimit}</small>;
   return left === null ? (
     <>
       {grouped(limit)}
-      <small> in every window</small>
+      <small>{text.perEveryWindow}</small>
     </>
   ) : (
     <>
       {grouped(left)}
-      <small> of {grouped(limit)} left</small>
+      <small>{text.leftOf(limit)}</small>
     </>
   );
 }
@@ -113,12 +110,12 @@ function Left({ left, limit }: BucketReport): JSX.Element {
 /** Counts down between two responses. */
 function Countdown({ bucket, seenMs }: { bucket: BucketReport; seenMs: number }): JSX.Element {
   const { secondsToRefresh, refreshDoubtSeconds } = bucket;
-  if (secondsToRefresh === null) return <span class="quiet">Reset time not known</span>;
+  if (secondsToRefresh === null) return <span class="quiet">{text.noReset}</span>;
   const left = Math.max(0, secondsToRefresh - Math.max(0, nowMs.value - seenMs) / 1_000);
-  const doubt = refreshDoubtSeconds === null ? "" : ` ± ${(refreshDoubtSeconds / 2).toFixed(2)} s`;
+  const doubt = refreshDoubtSeconds === null ? text.second : `± ${(refreshDoubtSeconds / 2).toFixed(2)} s`;
   return (
-    <span class="quiet" title={`Known to ${doubt.trim() || "the second"}`}>
-      {left === 0 ? "a new window opens with the next call" : `resets in ${left.toFixed(0)} s`}
+    <span class="quiet" title={text.resetKnownTo(doubt)}>
+      {left === 0 ? text.nextCallOpens : text.resetsIn(left.toFixed(0))}
     </span>
   );
 }

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { ask } from "../ask.ts";
 import { useAction } from "../parts/button.tsx";
 import { problemFrom } from "../pure/problem.ts";
+import { problemsText } from "../strings/problems.ts";
 
 interface Reading<T> {
   readonly value: T | undefined;
@@ -23,11 +24,7 @@ export function useReading<T>(address: string): Reading<T> {
       const problem = problemFrom(thrown);
       if (problem.code !== "CONFIG_INVALID") throw problem;
       const undescribed = problem.faults.find(({ where }) => where.startsWith("operations."));
-      setRefused(
-        undescribed === undefined
-          ? problem.message
-          : `The deployment of this installation does not describe how to read it (${undescribed.where}).`,
-      );
+      setRefused(undescribed === undefined ? problem.message : problemsText.notDescribed(undescribed.where));
     }
   };
   return { value, refused, isBusy, read: () => act(read) };

@@ -7,6 +7,7 @@ import { Brand } from "../parts/icon.tsx";
 import { Notice, ProblemNotice } from "../parts/notice.tsx";
 import { Problem, problemFrom } from "../pure/problem.ts";
 import { openSession, session, sessionProblem } from "../session.ts";
+import { signInText as text } from "../strings/shell.ts";
 import { dropToken, keepToken, signedOutBecause, token } from "../token.ts";
 
 export function SignIn(): JSX.Element {
@@ -24,9 +25,9 @@ export function SignIn(): JSX.Element {
 function Resuming(): JSX.Element {
   return (
     <div class="form">
-      <h1>Signing in …</h1>
+      <h1>{text.busy}</h1>
       <ProblemNotice problem={sessionProblem.value} />
-      {sessionProblem.value !== undefined && <Button onPress={() => dropToken()}>Use another token</Button>}
+      {sessionProblem.value !== undefined && <Button onPress={() => dropToken()}>{text.otherToken}</Button>}
     </div>
   );
 }
@@ -40,7 +41,7 @@ function Form(): JSX.Element {
     const given = value.trim();
     if (isBusy) return;
     if (!/^[\x21-\x7E]+$/.test(given)) {
-      setProblem(new Problem(401, "Paste the token as it was printed: one word, without spaces."));
+      setProblem(new Problem(401, text.notAToken));
       return;
     }
     setBusy(true);
@@ -62,25 +63,25 @@ function Form(): JSX.Element {
         void signIn();
       }}
     >
-      <h1>Sign in</h1>
+      <h1>{text.title}</h1>
       {because !== undefined && problem === undefined && <Notice kind="warn">{because}</Notice>}
       <ProblemNotice problem={problem} />
       <TextField
-        label="Token"
+        label={text.token}
         type="password"
         value={value}
         onValue={setValue}
         autocomplete="current-password"
-        hint="The worker logs the path of its admin token file at startup."
+        hint={text.tokenHint}
       />
-      <Tick label="Keep me signed in on this device" isOn={isKept} onChange={setKept} />
+      <Tick label={text.keep} isOn={isKept} onChange={setKept} />
       <div class="actions">
         <Button kind="main" type="submit" isBusy={isBusy}>
-          {isBusy ? "Signing in …" : "Sign in"}
+          {isBusy ? text.busy : text.title}
         </Button>
       </div>
       <p class="hint">
-        An admin creates others: <code>simfleet tokens create --name me --role operator</code>
+        {text.others} <code>{text.othersCommand}</code>
       </p>
     </form>
   );

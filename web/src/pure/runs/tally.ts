@@ -1,16 +1,6 @@
 /** The rows of a run by outcome, as shares of a bar, and the actions that its state allows. */
 import { type Outcome, type RunReport, type RunState, type Tally, outcomes } from "../shapes.ts";
 
-export const outcomeWords: Readonly<Record<Outcome, string>> = {
-  done: "accepted by the platform",
-  skipped: "already as requested",
-  rejected: "refused: fix them before a retry",
-  failed: "no usable response after all attempts",
-  unknown: "sent once, response lost; may be done",
-  cancelled: "not sent: the run was stopped",
-  pending: "not processed yet",
-};
-
 export function settledRows(counts: Tally): number {
   return counts.total - counts.pending;
 }

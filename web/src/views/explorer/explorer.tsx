@@ -145,5 +145,5 @@ function unique(sims: readonly SimDocument[], keyColumn: string): SimDocument[] 
 }
 
 function Nothing({ isFiltered }: { isFiltered: boolean }): JSX.Element {
-  return isFiltered ? <Empty>{text.none}</Empty> : <Empty command="simfleet sims sync">{text.emptyInventory}</Empty>;
+  return isFiltered ? <Empty>{text.none}</Empty> : <Empty command={text.syncCommand}>{text.emptyInventory}</Empty>;
 }

@@ -109,12 +109,7 @@ function FilterText({ where, onWhere }: Pick<BuilderProps, "where" | "onWhere">)
           onWhere(written.trim());
         }}
       >
-        <TextField
-          label={text.asText}
-          value={written}
-          onValue={setWritten}
-          placeholder="tags.site=berlin and speedClass!=s1.slow"
-        />
+        <TextField label={text.asText} value={written} onValue={setWritten} placeholder={text.asTextExample} />
         <Button type="submit">{text.apply}</Button>
       </form>
     </details>

@@ -61,21 +61,21 @@ function Figures({ plan, form }: Omit<ResultProps, "isStale">): JSX.Element {
   const { rows, verdicts, calls, estimateSeconds, problemsInAll } = plan;
   return (
     <dl class="figures">
-      <Figure name="Rows">{grouped(rows)}</Figure>
+      <Figure label="Rows">{grouped(rows)}</Figure>
       <Figure
-        name="To change"
+        label="To change"
         note={verdicts.unknown > 0 ? `and ${grouped(verdicts.unknown)} not in the inventory` : undefined}
       >
         {grouped(verdicts.change)}
       </Figure>
-      <Figure name="Unchanged" note={form.skipUnchanged ? "skipped, no call" : "will be sent anyway"}>
+      <Figure label="Unchanged" note={form.skipUnchanged ? "skipped, no call" : "will be sent anyway"}>
         {grouped(verdicts.unchanged)}
       </Figure>
-      <Figure name="Cannot be sent" note={refusedText(plan)}>
+      <Figure label="Cannot be sent" note={refusedText(plan)}>
         {grouped(problemsInAll)}
       </Figure>
-      <Figure name="Calls">{grouped(calls)}</Figure>
-      <Figure name="Time" note={estimateSeconds === null ? "quota not known yet" : "at the current quota"}>
+      <Figure label="Calls">{grouped(calls)}</Figure>
+      <Figure label="Time" note={estimateSeconds === null ? "quota not known yet" : "at the current quota"}>
         {estimateSeconds === null ? "unknown" : duration(estimateSeconds)}
       </Figure>
     </dl>

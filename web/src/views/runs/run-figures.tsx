@@ -24,22 +24,22 @@ export function RunFigures({ report, group }: { report: RunReport; group: string
     <section class="panel" aria-label="Summary">
       <dl class="figures">
         {isGoing && (
-          <Figure name="Time left" note={etaSeconds === null ? undefined : `about ${endText(etaSeconds)}`}>
+          <Figure label="Time left" note={etaSeconds === null ? undefined : `about ${endText(etaSeconds)}`}>
             {etaSeconds === null ? "–" : duration(etaSeconds)}
           </Figure>
         )}
         {isGoing && (
-          <Figure name={text.perMinute} note={watched === undefined ? text.sinceStart : text.lastMinutes}>
+          <Figure label={text.perMinute} note={watched === undefined ? text.sinceStart : text.lastMinutes}>
             <span title={text.perMinuteWhat}>
               {state === "running" ? grouped(Math.round(watched ?? sinceStart(report))) : "–"}
             </span>
           </Figure>
         )}
-        {!isGoing && <Figure name="Duration">{takenText(report)}</Figure>}
-        <Figure name="Calls" note={counts.skipped > 0 ? "skipped rows cost none" : undefined}>
+        {!isGoing && <Figure label="Duration">{takenText(report)}</Figure>}
+        <Figure label="Calls" note={counts.skipped > 0 ? "skipped rows cost none" : undefined}>
           {grouped(calls)}
         </Figure>
-        <Figure name="Rate-limited (429)" note={throttled === 0 ? undefined : "another client used the quota"}>
+        <Figure label="Rate-limited (429)" note={throttled === 0 ? undefined : "another client used the quota"}>
           {grouped(throttled)}
         </Figure>
         {isGoing && bucket !== undefined && <QuotaFigure bucket={bucket} />}
@@ -55,10 +55,10 @@ function sinceStart({ calls, startedAt }: RunReport): number {
 
 function QuotaFigure({ bucket }: { bucket: BucketReport }): JSX.Element {
   const { limit, left, reserve, secondsToRefresh } = bucket;
-  if (limit === null || left === null) return <Figure name="Quota left">–</Figure>;
+  if (limit === null || left === null) return <Figure label="Quota left">–</Figure>;
   const refresh = secondsToRefresh === null ? "" : ` · resets in ${duration(secondsToRefresh)}`;
   return (
-    <Figure name="Quota left" note={`of ${grouped(limit)}${refresh}`}>
+    <Figure label="Quota left" note={`of ${grouped(limit)}${refresh}`}>
       {grouped(left)}
       <QuotaMeter left={left} limit={limit} reserve={reserve ?? 0} />
     </Figure>

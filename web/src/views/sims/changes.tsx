@@ -9,21 +9,17 @@ import { Ago } from "../../parts/time.tsx";
 import { valueText } from "../../pure/format.ts";
 import type { Change } from "../../pure/shapes.ts";
 import { profile } from "../../session.ts";
-
-export const changeWords: Readonly<Record<string, string>> = {
-  "sim.added": "is new",
-  "sim.gone": "is no longer listed",
-  "sim.returned": "is listed again",
-};
+import { columnsText } from "../../strings/parts.ts";
+import { changeWords, changesText as text } from "../../strings/sim.ts";
 
 export function OutsideChanges(): JSX.Element {
   return (
     <ChangesPanel
-      title="External changes"
-      hint="Changes that syncs found, newest first"
+      title={text.outside}
+      hint={text.outsideHint}
       query={{ by: "outside" }}
-      column={{ label: "SIM", cell: ({ sim }) => <SimLink sim={sim} /> }}
-      empty={<Empty command="simfleet sims changes --by outside">No external changes.</Empty>}
+      column={{ label: columnsText.sim, cell: ({ sim }) => <SimLink sim={sim} /> }}
+      empty={<Empty command={text.outsideCommand}>{text.noneOutside}</Empty>}
     />
   );
 }
@@ -51,14 +47,14 @@ function ChangesPanel({ title, hint, query, column, empty }: PanelProps): JSX.El
           rows={pages.rows}
           keyOf={({ id }) => id}
           columns={[
-            { label: "Seen", kind: "tight", cell: ({ at }) => <Ago at={at} /> },
+            { label: text.seen, kind: "tight", cell: ({ at }) => <Ago at={at} /> },
             column,
-            { label: "What", cell: ({ field, type }) => field ?? changeWords[type] ?? type },
-            { label: "Before and after", cell: (change) => change.field !== undefined && <BeforeAfter {...change} /> },
+            { label: columnsText.what, cell: ({ field, type }) => field ?? changeWords[type] ?? type },
+            { label: columnsText.change, cell: (change) => change.field !== undefined && <BeforeAfter {...change} /> },
           ]}
         />
       )}
-      <More pages={pages} what="Older changes" />
+      <More pages={pages} what={text.older} />
     </Panel>
   );
 }
@@ -74,7 +70,7 @@ export function BeforeAfter({ field = "", before, after }: BeforeAfterProps): JS
     <span class="change">
       {fieldLink(field, before) ?? valueText(before)}
       <Icon name="arrow" size={14} />
-      <span class="only-heard"> becomes </span>
+      <span class="only-heard">{text.becomes}</span>
       {fieldLink(field, after) ?? valueText(after)}
     </span>
   );

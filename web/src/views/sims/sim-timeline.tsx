@@ -10,8 +10,9 @@ import { hrefOf } from "../../pure/route.ts";
 import type { Change, SimRun } from "../../pure/shapes.ts";
 import { type Happening, timelineOf } from "../../pure/sims/sim-timeline.ts";
 import { profile } from "../../session.ts";
-import { simsText as text } from "../../strings/sims.ts";
-import { BeforeAfter, changeWords } from "./changes.tsx";
+import { columnsText } from "../../strings/parts.ts";
+import { changeWords, simText as text } from "../../strings/sim.ts";
+import { BeforeAfter } from "./changes.tsx";
 import { RowChanges } from "../runs/row-changes.tsx";
 
 /** @param route of the SIM */
@@ -38,15 +39,15 @@ export function SimTimeline({ route, sim }: { route: string; sim: string }): JSX
           rows={rows}
           keyOf={(row) => ("run" in row ? `${row.run.runId} ${row.run.line}` : row.change.id)}
           columns={[
-            { label: "At", kind: "tight", cell: ({ at }) => <Ago at={at} /> },
-            { label: "What", cell: (row) => <What row={row} /> },
-            { label: "Before and after", cell: (row) => <Difference row={row} /> },
+            { label: columnsText.at, kind: "tight", cell: ({ at }) => <Ago at={at} /> },
+            { label: columnsText.what, cell: (row) => <What row={row} /> },
+            { label: columnsText.change, cell: (row) => <Difference row={row} /> },
             {
-              label: "Outcome",
+              label: columnsText.outcome,
               kind: "tight",
               cell: (row) => "run" in row && <Badge state={row.run.outcome} />,
             },
-            { label: "Reason", cell: (row) => "run" in row && row.run.reason },
+            { label: columnsText.reason, cell: (row) => "run" in row && row.run.reason },
           ]}
         />
       )}

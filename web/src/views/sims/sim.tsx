@@ -15,6 +15,7 @@ import { hrefOf } from "../../pure/route.ts";
 import type { SimDocument } from "../../pure/shapes.ts";
 import { leavesOf } from "../../pure/sims/sim.ts";
 import { chooseProfile, profile, profileReport, refusal, session } from "../../session.ts";
+import { simText as text } from "../../strings/sim.ts";
 import { useReading } from "../reading.ts";
 import { SimFields } from "./sim-fields.tsx";
 import { SimStatuses } from "./sim-statuses.tsx";
@@ -37,37 +38,37 @@ export function SimView({ sim, of }: { sim: string; of: string | undefined }): J
     <View
       title={
         <>
-          SIM {sim} <Copy id={sim} />
+          {text.title(sim)} <Copy id={sim} />
         </>
       }
-      says={stored.value === undefined ? `Profile ${profile.value}` : <Facts record={stored.value} />}
+      says={stored.value === undefined ? text.profile(profile.value) : <Facts record={stored.value} />}
       actions={
         <>
           {fresh.refused === undefined && (
             <Button isBusy={fresh.isBusy} refusal={refusal("operator")} onPress={fresh.read}>
               <Icon name="sync" size={16} />
-              {fresh.isBusy ? "Reading …" : "Read from the platform now"}
+              {fresh.isBusy ? text.busy : text.readFresh}
             </Button>
           )}
           <a class="button is-main" href={hrefOf("new", undefined, { where: equals(keyColumn, sim) })}>
-            New run for this SIM
+            {text.newRun}
           </a>
         </>
       }
     >
-      {stored.value === undefined && stored.problem === undefined && <Waiting what="the SIM" />}
+      {stored.value === undefined && stored.problem === undefined && <Waiting what={text.reading} />}
       {isUnknown ? (
         <Notice kind="warn">
-          <b>This SIM is not in the inventory of the profile {profile.value}</b>
-          <span>Check the ID, or sync the fleet. If the platform has the SIM, it can be read from there.</span>
+          <b>{text.unknown(profile.value)}</b>
+          <span>{text.unknownHint}</span>
         </Notice>
       ) : (
-        <ProblemNotice problem={stored.problem} what="The SIM could not be read" />
+        <ProblemNotice problem={stored.problem} what={text.failed} />
       )}
       {typeof stored.value?.goneAt === "string" && (
         <Notice kind="warn">
           <span>
-            The platform no longer lists this SIM, since <Ago at={stored.value.goneAt} />.
+            {text.goneSince} <Ago at={stored.value.goneAt} />.
           </span>
         </Notice>
       )}
@@ -84,9 +85,13 @@ export function SimView({ sim, of }: { sim: string; of: string | undefined }): J
 function Facts({ record: { addedAt, updatedAt, updatedBy, seenAt } }: { record: SimDocument }): JSX.Element {
   return (
     <>
-      Profile {profile.value} · discovered <Ago at={textOf(addedAt)} /> · changed <Ago at={textOf(updatedAt)} />
-      {typeof updatedBy === "string" && ` by a ${updatedBy}`}
-      {" · seen "}
+      {text.profile(profile.value)}
+      {text.discovered}
+      <Ago at={textOf(addedAt)} />
+      {text.changed}
+      <Ago at={textOf(updatedAt)} />
+      {typeof updatedBy === "string" && text.changedBy(updatedBy)}
+      {text.seen}
       <Ago at={textOf(seenAt)} />
     </>
   );

@@ -1,0 +1,47 @@
+/** The texts of the page Fleet. */
+import { counted, grouped } from "../pure/format.ts";
+
+export const fleetText = {
+  failed: "The fleet could not be read",
+  reading: "the inventory",
+  ofProfile: (profile: string) => `Profile: ${profile}`,
+  simId: "SIM ID",
+  imsi: "IMSI",
+  open: "Open",
+  empty: "The inventory is empty",
+  emptyHint:
+    "Sync the fleet with the button above or with the command. A sync fills this page, makes plans exact, and shows external changes.",
+  syncCommand: "simfleet sims sync",
+  summary: "Summary",
+  sims: "SIMs",
+  incomplete: "first sync not finished",
+  gone: "No longer listed",
+  lastSync: "Last sync",
+  inProgress: "in progress",
+  never: "never",
+  bySpeedClass: "By speed class",
+  byStatus: "By status",
+  byGroup: "By group",
+  simsBySpeedClass: "SIMs by speed class",
+  simsByStatus: "SIMs by status",
+  simsByGroup: "SIMs by group",
+  syncFailed: "The last sync failed",
+  syncFailedReason: "The list was not read to the end.",
+  syncFailedHint: "The numbers are from before it. The next sync starts over.",
+  syncSoFar: (sims: number, pages: number) => `${counted(sims, "SIM")} on ${counted(pages, "page")} so far`,
+  syncFound: (added: number, changed: number, gone: number) =>
+    `${grouped(added)} new, ${grouped(changed)} changed, ${grouped(gone)} gone`,
+  syncTook: (time: string) => `, in ${time}`,
+  syncStarted: "Sync started.",
+  syncing: "Syncing …",
+  sync: "Sync now",
+  history: "Speed classes over time",
+  historyRange: "Time range",
+  historyRanges: [
+    { value: "1", text: "Last hour" },
+    { value: "24", text: "Last 24 hours" },
+    { value: "168", text: "Last 7 days" },
+  ],
+  historyEmpty: "Collecting data: the chart appears after about 10 minutes.",
+  historyOver: (range: string) => `SIMs by speed class over the ${range}`,
+} as const;
