@@ -1,4 +1,5 @@
 /** The options of a plan or run, as form fields and as the query of a request. */
+import { faultsText } from "../../strings/new-run.ts";
 import { type InputTexts, setSpeedClass } from "./operation.ts";
 
 export interface PlanForm {
@@ -31,11 +32,11 @@ export const emptyForm: PlanForm = {
 export function faultsOf(form: PlanForm): Partial<Record<keyof PlanForm, string>> {
   const { maxFailures, canary, rate } = form;
   return {
-    ...(isCount(canary) ? {} : { canary: "A whole number of rows, such as 100." }),
-    ...(isCount(rate) ? {} : { rate: "A whole number of calls per minute, such as 60." }),
+    ...(isCount(canary) ? {} : { canary: faultsText.canary }),
+    ...(isCount(rate) ? {} : { rate: faultsText.rate }),
     ...(maxFailures.trim() === "" || /^\s*(\d+|\d+(\.\d+)?\s*%)\s*$/.test(maxFailures)
       ? {}
-      : { maxFailures: "A number of rows such as 50, or a percentage such as 5%." }),
+      : { maxFailures: faultsText.maxFailures }),
   };
 }
 

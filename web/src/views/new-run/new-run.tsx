@@ -5,13 +5,15 @@ import { ask } from "../../ask.ts";
 import { Button } from "../../parts/button.tsx";
 import { Panel, ProblemNotice, Waiting } from "../../parts/notice.tsx";
 import { View } from "../../parts/view.tsx";
-import { inputFaults, missingInputs, setOf } from "../../pure/runs/operation.ts";
+import { columnsFor, inputFaults, missingInputs, setOf } from "../../pure/runs/operation.ts";
 import { type PlanForm, emptyForm, faultsOf, operationQuery, queryOf } from "../../pure/runs/plan-options.ts";
 import { type Problem, problemFrom } from "../../pure/problem.ts";
 import type { OperationReport, PlanReport } from "../../pure/shapes.ts";
 import { takeSelectedSims } from "../../selected-sims.ts";
 import { profile, refusal } from "../../session.ts";
-import { ExampleFile, InputFields, OperationChoice, columnsText } from "./operation-fields.tsx";
+import { newRunText as text } from "../../strings/new-run.ts";
+import { viewTitles } from "../../strings/shell.ts";
+import { ExampleFile, InputFields, OperationChoice } from "./operation-fields.tsx";
 import { useOperations } from "./operations.ts";
 import { PlanResult } from "./plan-result.tsx";
 import { RunSource, type Source } from "./run-source.tsx";
@@ -21,9 +23,9 @@ import { RunOptions } from "./run-options.tsx";
 export function NewRun({ where }: { where: string }): JSX.Element {
   const { value, problem } = useOperations(profile.value);
   return (
-    <View title="New run" says="Preview the changes first. Nothing is sent to the platform until you start the run.">
-      <ProblemNotice problem={problem} what="The operations could not be read" />
-      {value === undefined && problem === undefined && <Waiting what="the operations" />}
+    <View title={viewTitles.new} says={text.hint}>
+      <ProblemNotice problem={problem} what={text.failed} />
+      {value === undefined && problem === undefined && <Waiting what={text.reading} />}
       {value !== undefined && <Order where={where} operations={value.operations} />}
     </View>
   );
@@ -62,14 +64,14 @@ function Order({ where: whereAtFirst, operations }: OrderProps): JSX.Element | n
     <>
       <form
         class="panel form"
-        aria-label="Run settings"
+        aria-label={text.settings}
         onSubmit={(event) => {
           event.preventDefault();
           void makePlan();
         }}
       >
         <OperationChoice {...{ operations, operation }} onOperation={(name) => setForm({ ...form, operation: name })} />
-        <RunSource {...{ source, onSource: setSource }} columns={columnsText(operation, form.texts)} />
+        <RunSource {...{ source, onSource: setSource }} columns={columnsFor(operation, form.texts)} />
         {source.kind === "file" && <ExampleFile operation={operation} />}
         <InputFields
           {...{ operation, kind }}
@@ -80,15 +82,15 @@ function Order({ where: whereAtFirst, operations }: OrderProps): JSX.Element | n
         <RunOptions form={form} faults={faultsOf(form)} onForm={setForm} />
         <div class="actions">
           <Button kind={made?.of === asked ? undefined : "main"} type="submit" isBusy={isBusy} refusal={off}>
-            {isBusy ? "Reading …" : made === undefined ? "Preview" : "Update plan"}
+            {isBusy ? text.busy : made === undefined ? text.preview : text.updatePlan}
           </Button>
           {off !== undefined && <span class="hint">{off}</span>}
         </div>
       </form>
       <div ref={result} tabIndex={-1} class="plan-place" aria-live="polite">
-        <ProblemNotice problem={problem} what="The plan failed" />
+        <ProblemNotice problem={problem} what={text.planFailed} />
         {made !== undefined && (
-          <Panel title="Plan" hint={`${made.plan.operation} · ${made.plan.file ?? made.plan.where ?? ""}`}>
+          <Panel title={text.plan} hint={`${made.plan.operation} · ${made.plan.file ?? made.plan.where ?? ""}`}>
             <PlanResult key={made.plan.planId} plan={made.plan} form={form} isStale={made.of !== asked} />
           </Panel>
         )}
@@ -157,10 +159,10 @@ function lackOf(
   operation: OperationReport,
   form: PlanForm,
 ): string | undefined {
-  if (kind === "file" && file === undefined) return "Choose a file first.";
-  if (kind === "filter" && where.trim() === "") return "Enter a filter first.";
+  if (kind === "file" && file === undefined) return text.noFile;
+  if (kind === "filter" && where.trim() === "") return text.noFilter;
   const missing = kind === "file" && !hasOnlyKeys ? [] : missingInputs(operation, form.texts);
-  if (missing.length > 0) return `Enter a value for ${missing.join(", ")}.`;
+  if (missing.length > 0) return text.noValue(missing.join(", "));
   const faults = { ...faultsOf(form), ...inputFaults(operation, kind, form.texts) };
-  return Object.keys(faults).length > 0 ? "Fix the highlighted fields." : undefined;
+  return Object.keys(faults).length > 0 ? text.fixFields : undefined;
 }

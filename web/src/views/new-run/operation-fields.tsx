@@ -9,13 +9,13 @@ import {
   type InputTexts,
   type SourceKind,
   cautionsOf,
-  columnsFor,
   fieldsFor,
   inputFaults,
   setSpeedClass,
 } from "../../pure/runs/operation.ts";
 import type { OperationReport } from "../../pure/shapes.ts";
 import { profileReport } from "../../session.ts";
+import { newRunText as text } from "../../strings/new-run.ts";
 
 interface ChoiceProps {
   readonly operations: readonly OperationReport[];
@@ -30,17 +30,17 @@ export function OperationChoice({ operations, operation, onOperation }: ChoicePr
     <>
       <div class="operation">
         <SelectField
-          label="Operation"
+          label={text.operation}
           value={operation.name}
           options={operations.map(({ name }) => ({ value: name, text: name }))}
           onValue={onOperation}
-          hint={`${summary}.${requires === null ? "" : ` Only SIMs with ${requires}.`}`}
+          hint={text.operationHint(summary, requires)}
         />
       </div>
       {cautions.length > 0 && (
         <Notice kind={danger === "normal" ? "plain" : danger === "costly" ? "warn" : "bad"}>
-          {cautions.map((text) => (
-            <span key={text}>{text}</span>
+          {cautions.map((caution) => (
+            <span key={caution}>{caution}</span>
           ))}
         </Notice>
       )}
@@ -63,7 +63,7 @@ export function InputFields({ operation, kind, hasColumns, texts, onTexts }: Fie
   if (fields.length === 0) return null;
   return (
     <fieldset class="form-row">
-      <legend class="only-heard">Values for all rows</legend>
+      <legend class="only-heard">{text.values}</legend>
       {fields.map((field) => (
         <InputField
           key={field.name}
@@ -90,7 +90,7 @@ function InputField({ operation, field, hasColumns, value, fault, onValue }: Fie
   const shared = { label: name, value, onValue, fault, isRequired, hint: hintOf(field, hasColumns) };
   const fixed = values ?? (type === "boolean" ? ["true", "false"] : undefined);
   if (fixed !== undefined && type !== "list") {
-    const none = hasColumns ? "from the file" : isRequired ? "choose one" : "none";
+    const none = hasColumns ? text.valueFromFile : isRequired ? text.chooseValue : text.noneChosen;
     const options = [{ value: "", text: none }, ...fixed.map((one) => ({ value: one, text: one }))];
     return <SelectField {...shared} options={options} />;
   }
@@ -108,25 +108,14 @@ function InputField({ operation, field, hasColumns, value, fault, onValue }: Fie
 
 function hintOf({ type, rule, values, required, fromInventory }: FieldProps["field"], hasColumns: boolean): string {
   const from = hasColumns
-    ? "Instead of a column"
+    ? text.insteadOfColumn
     : fromInventory
-      ? "If not in the inventory"
+      ? text.notInInventory
       : required
-        ? "Required"
-        : "Optional";
+        ? text.required
+        : text.optional;
   if (values !== undefined && type !== "list") return from;
-  return `${from}: ${type === "time" ? "local time" : rule}`;
-}
-
-/** The columns that a file needs: `the columns simId and groupId`. */
-export function columnsText(operation: OperationReport, texts: InputTexts): string {
-  const columns = columnsFor(operation, texts);
-  return `the ${columns.length === 1 ? "column" : "columns"} ${listed(columns)}`;
-}
-
-/** `a`, `a and b`, `a, b and c` */
-function listed(names: readonly string[]): string {
-  return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+  return text.inputHint(from, type === "time" ? text.localTime : rule);
 }
 
 export function ExampleFile({ operation: { name, example, inputs } }: { operation: OperationReport }): JSX.Element {
@@ -135,9 +124,9 @@ export function ExampleFile({ operation: { name, example, inputs } }: { operatio
     <div class="actions">
       <Button isSmall onPress={() => saveFile(new Blob([example.join("\n")], { type: "text/csv" }), `${name}.csv`)}>
         <Icon name="down" size={14} />
-        Example file
+        {text.exampleFile}
       </Button>
-      {secrets.length > 0 && <span class="hint">Secret, so only as a column of the file: {listed(secrets)}</span>}
+      {secrets.length > 0 && <span class="hint">{text.secrets(secrets)}</span>}
     </div>
   );
 }

@@ -10,12 +10,15 @@ import { Notice } from "../../parts/notice.tsx";
 import { confirmed } from "../../parts/question.tsx";
 import { Table } from "../../parts/table.tsx";
 import { goTo } from "../../place.ts";
-import { counted, duration, grouped } from "../../pure/format.ts";
+import { duration, grouped } from "../../pure/format.ts";
 import type { PlanForm } from "../../pure/runs/plan-options.ts";
 import { cautionsOfPlan } from "../../pure/runs/operation.ts";
 import { hrefOf } from "../../pure/route.ts";
 import type { PlanReport, RunReport } from "../../pure/shapes.ts";
 import { profile, refusal } from "../../session.ts";
+import { planText as text } from "../../strings/new-run.ts";
+import { columnsText } from "../../strings/parts.ts";
+import { runText } from "../../strings/run.ts";
 import { PlanRows } from "./plan-rows.tsx";
 
 interface ResultProps {
@@ -37,16 +40,16 @@ export function PlanResult({ plan, form, isStale }: ResultProps): JSX.Element {
         </Notice>
       ))}
       {problems.length > 0 && (
-        <section aria-label="Problems">
-          <h3>{problemsTitle(plan)}</h3>
+        <section aria-label={text.problems}>
+          <h3>{text.problemsTitle(plan.problemsInAll, problems.length)}</h3>
           <Table
-            label="Problems in the file"
+            label={text.problemsInFile}
             rows={problems}
             keyOf={({ line, column }) => `${line} ${column}`}
             columns={[
-              { label: "Line", kind: "number", cell: ({ line }) => grouped(line) },
-              { label: "Column", cell: ({ column }) => column },
-              { label: "Problem", cell: ({ message }) => message },
+              { label: columnsText.line, kind: "number", cell: ({ line }) => grouped(line) },
+              { label: text.column, cell: ({ column }) => column },
+              { label: columnsText.problem, cell: ({ message }) => message },
             ]}
           />
         </section>
@@ -61,22 +64,19 @@ function Figures({ plan, form }: Omit<ResultProps, "isStale">): JSX.Element {
   const { rows, verdicts, calls, estimateSeconds, problemsInAll } = plan;
   return (
     <dl class="figures">
-      <Figure label="Rows">{grouped(rows)}</Figure>
-      <Figure
-        label="To change"
-        note={verdicts.unknown > 0 ? `and ${grouped(verdicts.unknown)} not in the inventory` : undefined}
-      >
+      <Figure label={text.rows}>{grouped(rows)}</Figure>
+      <Figure label={text.change} note={verdicts.unknown > 0 ? text.alsoUnknown(verdicts.unknown) : undefined}>
         {grouped(verdicts.change)}
       </Figure>
-      <Figure label="Unchanged" note={form.skipUnchanged ? "skipped, no call" : "will be sent anyway"}>
+      <Figure label={text.unchanged} note={form.skipUnchanged ? text.unchangedSkipped : text.unchangedSent}>
         {grouped(verdicts.unchanged)}
       </Figure>
-      <Figure label="Cannot be sent" note={refusedText(plan)}>
+      <Figure label={text.refused} note={refusedText(plan)}>
         {grouped(problemsInAll)}
       </Figure>
-      <Figure label="Calls">{grouped(calls)}</Figure>
-      <Figure label="Time" note={estimateSeconds === null ? "quota not known yet" : "at the current quota"}>
-        {estimateSeconds === null ? "unknown" : duration(estimateSeconds)}
+      <Figure label={text.calls}>{grouped(calls)}</Figure>
+      <Figure label={text.time} note={estimateSeconds === null ? text.noQuota : text.atQuota}>
+        {estimateSeconds === null ? text.timeUnknown : duration(estimateSeconds)}
       </Figure>
     </dl>
   );
@@ -84,28 +84,23 @@ function Figures({ plan, form }: Omit<ResultProps, "isStale">): JSX.Element {
 
 function refusedText({ verdicts }: PlanReport): string | undefined {
   const parts = [
-    verdicts["not-allowed"] > 0 ? `${grouped(verdicts["not-allowed"])} not allowed` : "",
-    verdicts.conflict > 0 ? `${grouped(verdicts.conflict)} in conflict` : "",
+    verdicts["not-allowed"] > 0 ? text.notAllowed(verdicts["not-allowed"]) : "",
+    verdicts.conflict > 0 ? text.conflicts(verdicts.conflict) : "",
   ].filter((part) => part !== "");
   return parts.length === 0 ? undefined : parts.join(", ");
 }
 
 /** What starting it costs, and what cannot be taken back. */
 function Cautions({ plan }: { plan: PlanReport }): JSX.Element | null {
-  const texts = cautionsOfPlan(plan);
-  if (texts.length === 0) return null;
+  const cautions = cautionsOfPlan(plan);
+  if (cautions.length === 0) return null;
   return (
     <Notice kind={plan.irreversible > 0 ? "bad" : "warn"}>
-      {texts.map((text) => (
-        <span key={text}>{text}</span>
+      {cautions.map((caution) => (
+        <span key={caution}>{caution}</span>
       ))}
     </Notice>
   );
-}
-
-function problemsTitle({ problems, problemsInAll }: PlanReport): string {
-  const all = `${counted(problemsInAll, "row")} cannot be sent`;
-  return problemsInAll > problems.length ? `${all}; the first ${grouped(problems.length)}` : all;
 }
 
 function Start({ plan, form, isStale }: ResultProps): JSX.Element {
@@ -113,11 +108,9 @@ function Start({ plan, form, isStale }: ResultProps): JSX.Element {
   const { planId, rows, problemsInAll, irreversible } = plan;
   const off =
     refusal("operator") ??
-    (isStale ? "The settings changed: update the plan first." : undefined) ??
-    (problemsInAll > 0 && !form.partial
-      ? 'Fix the rows, or select "Skip invalid rows" and update the plan.'
-      : undefined) ??
-    (rows === problemsInAll ? "No row can be sent." : undefined);
+    (isStale ? text.stale : undefined) ??
+    (problemsInAll > 0 && !form.partial ? text.hasProblems : undefined) ??
+    (rows === problemsInAll ? text.noRow : undefined);
   const start = async (): Promise<string | undefined> => {
     if (!(await isMeant(plan))) return undefined;
     // A plan becomes one run, however often it is submitted.
@@ -125,12 +118,12 @@ function Start({ plan, form, isStale }: ResultProps): JSX.Element {
     const headers = { "idempotency-key": `dashboard-${planId}` };
     const run = await ask<RunReport>("/v1/runs", { method: "POST", query, headers });
     goTo(hrefOf("runs", run.runId));
-    return `Run ${run.runId} started.`;
+    return runText.started(run.runId);
   };
   return (
     <div class="actions">
       <Button kind="main" refusal={off} isBusy={isBusy} onPress={() => act(start)}>
-        {isBusy ? "Starting …" : "Start the run"}
+        {isBusy ? text.starting : text.start}
       </Button>
       {off !== undefined && <span class="hint">{off}</span>}
     </div>
@@ -139,12 +132,12 @@ function Start({ plan, form, isStale }: ResultProps): JSX.Element {
 
 function isMeant(plan: PlanReport): Promise<boolean> {
   const { operation, calls, rows, problemsInAll, estimateSeconds, hasUndo, irreversible } = plan;
-  const time = estimateSeconds === null || estimateSeconds === 0 ? "" : `, about ${duration(estimateSeconds)}`;
-  const after = `You can pause it${hasUndo ? ", and undo it afterwards" : ""}.`;
+  const time = estimateSeconds === null || estimateSeconds === 0 ? undefined : duration(estimateSeconds);
+  const what = text.startWhat(rows - problemsInAll, profile.value, time);
   return confirmed({
-    title: `Start ${operation} with ${counted(calls, "call")}?`,
-    text: `${counted(rows - problemsInAll, "row")} of the profile ${profile.value}${time}. ${[...cautionsOfPlan(plan), after].join(" ")}`,
-    yes: "Start the run",
+    title: text.startTitle(operation, calls),
+    text: [what, ...cautionsOfPlan(plan), text.startAfter(hasUndo)].join(" "),
+    yes: text.start,
     isDangerous: irreversible > 0,
     typed: irreversible > 0 ? irreversible : undefined,
   });

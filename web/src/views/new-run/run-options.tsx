@@ -2,6 +2,7 @@
 import type { JSX } from "preact";
 import { TextField, Tick } from "../../parts/field.tsx";
 import type { PlanForm } from "../../pure/runs/plan-options.ts";
+import { newRunText as text } from "../../strings/new-run.ts";
 
 interface OptionsProps {
   readonly form: PlanForm;
@@ -10,30 +11,30 @@ interface OptionsProps {
 }
 
 export function RunOptions({ form, faults, onForm }: OptionsProps): JSX.Element {
-  const text = (name: "name" | "maxFailures" | "canary" | "rate"): Pick<TextProps, "value" | "onValue" | "fault"> => ({
+  const field = (name: "name" | "maxFailures" | "canary" | "rate"): Pick<TextProps, "value" | "onValue" | "fault"> => ({
     value: form[name],
     onValue: (value) => onForm({ ...form, [name]: value }),
     fault: faults[name],
   });
   return (
     <fieldset class="form">
-      <legend class="only-heard">Options</legend>
+      <legend class="only-heard">{text.options}</legend>
       <div class="form-row">
-        <TextField label="Name" {...text("name")} hint="Shown in lists" />
-        <TextField label="Canary" {...text("canary")} hint="Rows to try first; the rest follow only if all succeed" />
-        <TextField label="Max failures" {...text("maxFailures")} hint="Stop after N rows or 5%" />
-        <TextField label="Rate" {...text("rate")} hint="Maximum calls per minute, below the quota" />
+        <TextField label={text.name} {...field("name")} hint={text.nameHint} />
+        <TextField label={text.canary} {...field("canary")} hint={text.canaryHint} />
+        <TextField label={text.maxFailures} {...field("maxFailures")} hint={text.maxFailuresHint} />
+        <TextField label={text.rate} {...field("rate")} hint={text.rateHint} />
       </div>
       <div class="form-row">
         <Tick
-          label="Skip invalid rows"
-          hint="Otherwise one row that cannot be sent prevents the start"
+          label={text.partial}
+          hint={text.partialHint}
           isOn={form.partial}
           onChange={(partial) => onForm({ ...form, partial })}
         />
         <Tick
-          label="Skip unchanged SIMs"
-          hint="No call for SIMs that already are as requested, by the inventory"
+          label={text.skipUnchanged}
+          hint={text.skipUnchangedHint}
           isOn={form.skipUnchanged}
           onChange={(skipUnchanged) => onForm({ ...form, skipUnchanged })}
         />

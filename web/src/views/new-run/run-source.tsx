@@ -5,6 +5,7 @@ import { Choices, TextField } from "../../parts/field.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { fileSize } from "../../pure/format.ts";
 import type { SourceKind } from "../../pure/runs/operation.ts";
+import { newRunText as text } from "../../strings/new-run.ts";
 
 /** Both are kept while the person changes between them. */
 export interface Source {
@@ -18,8 +19,8 @@ export interface Source {
 interface SourceProps {
   readonly source: Source;
   readonly onSource: (source: Source) => void;
-  /** The columns that a file needs, such as `the columns simId and speedClass`. */
-  readonly columns: string;
+  /** The columns that a file needs. */
+  readonly columns: readonly string[];
 }
 
 export function RunSource({ source, onSource, columns }: SourceProps): JSX.Element {
@@ -27,11 +28,11 @@ export function RunSource({ source, onSource, columns }: SourceProps): JSX.Eleme
     <>
       <div>
         <Choices<SourceKind>
-          label="Source of SIMs"
+          label={text.source}
           value={source.kind}
           options={[
-            { value: "file", text: "A CSV file" },
-            { value: "filter", text: "A filter" },
+            { value: "file", text: text.fromFile },
+            { value: "filter", text: text.fromFilter },
           ]}
           onValue={(kind) => onSource({ ...source, kind })}
         />
@@ -44,11 +45,11 @@ export function RunSource({ source, onSource, columns }: SourceProps): JSX.Eleme
         />
       ) : (
         <TextField
-          label="Filter"
+          label={text.filter}
           value={source.where}
           onValue={(where) => onSource({ ...source, where })}
-          placeholder="tags.site=berlin and speedClass!=s1.slow"
-          hint="Same syntax as simfleet sims list --where"
+          placeholder={text.filterExample}
+          hint={text.filterHint}
         />
       )}
     </>
@@ -58,7 +59,7 @@ export function RunSource({ source, onSource, columns }: SourceProps): JSX.Eleme
 interface FileProps {
   readonly file: File | undefined;
   readonly onFile: (file: File) => void;
-  readonly columns: string;
+  readonly columns: readonly string[];
 }
 
 function FileSource({ file, onFile, columns }: FileProps): JSX.Element {
@@ -84,19 +85,19 @@ function FileSource({ file, onFile, columns }: FileProps): JSX.Element {
       <input
         type="file"
         accept=".csv,.tsv,.txt,text/csv"
-        aria-label="CSV file"
+        aria-label={text.file}
         onChange={(event) => take(event.currentTarget.files)}
       />
       <Icon name="file" size={26} />
       {file === undefined ? (
         <>
-          <b>Drop a CSV file here, or choose one</b>
-          <span class="hint">With a header line and {columns}</span>
+          <b>{text.dropFile}</b>
+          <span class="hint">{text.columns(columns)}</span>
         </>
       ) : (
         <>
           <b>{file.name}</b>
-          <span class="hint">{fileSize(file.size)} · drop or choose another to replace it</span>
+          <span class="hint">{text.replaceFile(fileSize(file.size))}</span>
         </>
       )}
     </label>

@@ -5,20 +5,11 @@ import { Button, useAction } from "../../parts/button.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { confirmed } from "../../parts/question.tsx";
 import { goTo } from "../../place.ts";
-import { counted, grouped } from "../../pure/format.ts";
 import { hrefOf } from "../../pure/route.ts";
 import type { FollowUpPlan, OperationReport, RunReport } from "../../pure/shapes.ts";
 import { type RunAction, actionsFor } from "../../pure/runs/tally.ts";
 import { refusal } from "../../session.ts";
-
-const verbs: Readonly<Record<RunAction, string>> = {
-  approve: "Approve",
-  pause: "Pause",
-  resume: "Resume",
-  cancel: "Cancel",
-  retry: "Retry the rest",
-  undo: "Undo",
-};
+import { runActionsText as text, runText } from "../../strings/run.ts";
 
 const kinds: Partial<Record<RunAction, "main" | "danger">> = {
   approve: "main",
@@ -50,10 +41,10 @@ export function RunActions({ report, operation, hasUndo, onChanged }: ActionsPro
     });
     if (answer.runId === runId) {
       onChanged(answer);
-      return `${answer.name || runId} is ${answer.state.replaceAll("-", " ")}.`;
+      return text.stateNow(answer.name || runId, answer.state.replaceAll("-", " "));
     }
     goTo(hrefOf("runs", answer.runId));
-    return `Run ${answer.runId} started.`;
+    return runText.started(answer.runId);
   };
   return (
     <>
@@ -66,7 +57,7 @@ export function RunActions({ report, operation, hasUndo, onChanged }: ActionsPro
         }
       >
         <Icon name="down" size={16} />
-        Results
+        {text.results}
       </Button>
       {actionsFor({ ...report, hasUndo }).map((action) => (
         <Button
@@ -76,7 +67,7 @@ export function RunActions({ report, operation, hasUndo, onChanged }: ActionsPro
           refusal={refusal("operator")}
           onPress={() => act(() => work(action))}
         >
-          {verbs[action]}
+          {text.verbs[action]}
         </Button>
       ))}
     </>
@@ -96,38 +87,35 @@ function isMeant({
   plan: FollowUpPlan | undefined;
 }): Promise<boolean> | true {
   const run = name === "" ? runId : `${name} (${runId})`;
-  const costs =
-    plan.costly === 0 ? "" : ` Calls that cost money, as far as the inventory knows: ${grouped(plan.costly)}.`;
+  const costs = plan.costly === 0 ? "" : text.costs(plan.costly);
   switch (action) {
     case "cancel":
       return confirmed({
-        title: `Cancel ${run}?`,
-        text: `${counted(counts.pending, "row")} will not be sent. Completed rows stay changed. You can retry the rest later.`,
-        yes: `Cancel the other ${counted(counts.pending, "row")}`,
+        title: text.cancel(run),
+        text: text.cancelWhat(counts.pending),
+        yes: text.cancelYes(counts.pending),
         isDangerous: true,
       });
     case "undo":
       return confirmed({
-        title: `Undo ${run}?`,
-        text: `A new run restores what this one changed on up to ${counted(plan.calls, "SIM")} of the profile ${profile}, except where it was changed since.${costs}`,
-        yes: `Restore ${counted(plan.calls, "SIM")}`,
+        title: text.undo(run),
+        text: text.undoWhat(plan.calls, profile) + costs,
+        yes: text.undoYes(plan.calls),
         isDangerous: true,
         ...typed(plan.irreversible),
       });
-    case "retry": {
-      const rows = counted(plan.total, "row");
+    case "retry":
       return confirmed({
-        title: `Retry ${run}?`,
-        text: `A new run sends the failed and cancelled rows again: ${rows}, in ${counted(plan.calls, "call")}.${costs}${leftOutText(counts)}`,
-        yes: `Retry ${rows}`,
+        title: text.retry(run),
+        text: text.retryWhat(plan.total, plan.calls) + costs + leftOutText(counts),
+        yes: runText.retryYes(plan.total),
         ...typed(plan.irreversible),
       });
-    }
     case "approve":
       return confirmed({
-        title: `Approve ${run}?`,
-        text: `It changes up to ${counted(counts.pending, "SIM")} of the profile ${profile}, and starts immediately.`,
-        yes: "Approve and start",
+        title: text.approve(run),
+        text: text.approveWhat(counts.pending, profile),
+        yes: text.approveYes,
         ...typed(operation?.danger === "irreversible" ? counts.pending : 0),
       });
     case "pause":
@@ -143,12 +131,5 @@ function typed(calls: number): { isDangerous?: boolean; typed?: number } {
 
 /** The rows that a retry leaves out, and why. */
 function leftOutText({ rejected, unknown }: RunReport["counts"]): string {
-  return [
-    rejected > 0 ? `${left(rejected, "rejected")}, and would be rejected again. Fix the file and start a new run.` : "",
-    unknown > 0 ? `${left(unknown, "unknown")}: the calls may have taken effect. Check these SIMs first.` : "",
-  ].join("");
-}
-
-function left(rows: number, outcome: string): string {
-  return rows === 1 ? ` The ${outcome} row is left out` : ` The ${counted(rows, `${outcome} row`)} are left out`;
+  return (rejected > 0 ? text.rejectedLeftOut(rejected) : "") + (unknown > 0 ? text.unknownLeftOut(unknown) : "");
 }

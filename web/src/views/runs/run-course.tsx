@@ -12,6 +12,7 @@ import { hrefOf } from "../../pure/route.ts";
 import { filledWindows, quotaPerWindow } from "../../pure/runs/run-course.ts";
 import type { BucketReport, RunReport, RunSummary } from "../../pure/shapes.ts";
 import { isOver } from "../../pure/runs/tally.ts";
+import { columnsText } from "../../strings/parts.ts";
 import { runText as text } from "../../strings/run.ts";
 
 /** @param group of the API whose quota its calls spend */
@@ -57,12 +58,12 @@ function Timeline({ summary, bucket }: { summary: RunSummary; bucket: BucketRepo
             times={times}
             series={[
               {
-                name: "done or skipped",
+                name: text.chartDone,
                 kind: "bars",
                 color: "--series-1",
                 values: windows.map(({ done, skipped }) => done + skipped),
               },
-              { name: "not done", kind: "bars", color: "--bad", values: windows.map(notDone) },
+              { name: text.chartNotDone, kind: "bars", color: "--bad", values: windows.map(notDone) },
             ]}
           />
         </section>
@@ -73,7 +74,7 @@ function Timeline({ summary, bucket }: { summary: RunSummary; bucket: BucketRepo
             height={150}
             times={times}
             series={[
-              { name: "calls", kind: "bars", color: "--series-3", values: windows.map(({ calls }) => calls) },
+              { name: text.chartCalls, kind: "bars", color: "--series-3", values: windows.map(({ calls }) => calls) },
               ...(quota === null
                 ? []
                 : [{ name: text.quota, color: "--series-2", dash: [7, 4], values: windows.map(() => quota) }]),
@@ -94,9 +95,9 @@ function Reasons({ summary, runId }: { summary: RunSummary; runId: string }): JS
         rows={reasons}
         keyOf={({ outcome, reason }) => `${outcome} ${reason}`}
         columns={[
-          { label: "Rows", kind: "number", cell: ({ rows }) => <b>{grouped(rows)}</b> },
-          { label: "Outcome", kind: "tight", cell: ({ outcome }) => <Badge state={outcome} /> },
-          { label: "Reason", cell: ({ reason }) => reason },
+          { label: text.outcomes, kind: "number", cell: ({ rows }) => <b>{grouped(rows)}</b> },
+          { label: columnsText.outcome, kind: "tight", cell: ({ outcome }) => <Badge state={outcome} /> },
+          { label: columnsText.reason, cell: ({ reason }) => reason },
           {
             label: text.showRows,
             kind: "act",

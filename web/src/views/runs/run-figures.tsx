@@ -21,10 +21,10 @@ export function RunFigures({ report, group }: { report: RunReport; group: string
   const buckets = useLive<{ buckets: BucketReport[] }>(isGoing ? "/v1/buckets" : undefined, { ms: 2_000 });
   const bucket = bucketOf(buckets.value?.buckets ?? [], { profile: report.profile, group });
   return (
-    <section class="panel" aria-label="Summary">
+    <section class="panel" aria-label={text.summary}>
       <dl class="figures">
         {isGoing && (
-          <Figure label="Time left" note={etaSeconds === null ? undefined : `about ${endText(etaSeconds)}`}>
+          <Figure label={text.timeLeft} note={etaSeconds === null ? undefined : text.endsAt(endText(etaSeconds))}>
             {etaSeconds === null ? "–" : duration(etaSeconds)}
           </Figure>
         )}
@@ -35,11 +35,11 @@ export function RunFigures({ report, group }: { report: RunReport; group: string
             </span>
           </Figure>
         )}
-        {!isGoing && <Figure label="Duration">{takenText(report)}</Figure>}
-        <Figure label="Calls" note={counts.skipped > 0 ? "skipped rows cost none" : undefined}>
+        {!isGoing && <Figure label={text.duration}>{takenText(report)}</Figure>}
+        <Figure label={text.calls} note={counts.skipped > 0 ? text.callsHint : undefined}>
           {grouped(calls)}
         </Figure>
-        <Figure label="Rate-limited (429)" note={throttled === 0 ? undefined : "another client used the quota"}>
+        <Figure label={text.throttled} note={throttled === 0 ? undefined : text.throttledHint}>
           {grouped(throttled)}
         </Figure>
         {isGoing && bucket !== undefined && <QuotaFigure bucket={bucket} />}
@@ -55,10 +55,10 @@ function sinceStart({ calls, startedAt }: RunReport): number {
 
 function QuotaFigure({ bucket }: { bucket: BucketReport }): JSX.Element {
   const { limit, left, reserve, secondsToRefresh } = bucket;
-  if (limit === null || left === null) return <Figure label="Quota left">–</Figure>;
-  const refresh = secondsToRefresh === null ? "" : ` · resets in ${duration(secondsToRefresh)}`;
+  if (limit === null || left === null) return <Figure label={text.quotaLeft}>–</Figure>;
+  const resetsIn = secondsToRefresh === null ? undefined : duration(secondsToRefresh);
   return (
-    <Figure label="Quota left" note={`of ${grouped(limit)}${refresh}`}>
+    <Figure label={text.quotaLeft} note={text.quotaHint(limit, resetsIn)}>
       {grouped(left)}
       <QuotaMeter left={left} limit={limit} reserve={reserve ?? 0} />
     </Figure>

@@ -17,6 +17,7 @@ import { hrefOf } from "../../pure/route.ts";
 import { type FollowUpPlan, type Outcome, type RunReport, type RunRow, outcomes } from "../../pure/shapes.ts";
 import { isOver } from "../../pure/runs/tally.ts";
 import { refusal } from "../../session.ts";
+import { columnsText } from "../../strings/parts.ts";
 import { runText as text } from "../../strings/run.ts";
 import { useSettled } from "../explorer/search-field.tsx";
 import { RowChanges } from "./row-changes.tsx";
@@ -48,7 +49,7 @@ export function RunRows({ report, isLive, isRepeatable }: RowsProps): JSX.Elemen
     replacePlace(hrefOf("runs", runId, { outcome: asked, reason, ...change }));
   const options = (["all", ...outcomes] as const)
     .filter((one) => one === "all" || one === outcome || counts[one] > 0)
-    .map((value) => ({ value, text: value === "all" ? "all" : `${value} ${grouped(counts[value])}` }));
+    .map((value) => ({ value, text: value === "all" ? text.all : `${value} ${grouped(counts[value])}` }));
   const canRetry = isOver(state) && isRepeatable === true;
   const hasRetryable = [...retryable].some((one) => counts[one] > 0);
   const toggle = ({ line, outcome: of }: RunRow): void => {
@@ -58,10 +59,10 @@ export function RunRows({ report, isLive, isRepeatable }: RowsProps): JSX.Elemen
   };
   return (
     <Panel
-      title="Rows"
+      title={text.outcomes}
       actions={
         <Choices<Shown>
-          label="Filter rows by outcome"
+          label={text.outcomeFilter}
           {...{ value: outcome, options }}
           onValue={(value) => choose({ outcome: value === "all" ? undefined : value, reason: undefined })}
         />
@@ -84,7 +85,7 @@ export function RunRows({ report, isLive, isRepeatable }: RowsProps): JSX.Elemen
       {pages.first.value !== undefined && pages.rows.length === 0 && <Empty>{text.nothing}</Empty>}
       {pages.rows.length > 0 && (
         <Table<RunRow>
-          label="Rows of the run"
+          label={text.table}
           rows={pages.rows}
           keyOf={({ line }) => line}
           columns={[
@@ -105,16 +106,20 @@ export function RunRows({ report, isLive, isRepeatable }: RowsProps): JSX.Elemen
                   },
                 ]
               : []),
-            { label: "Line", kind: "number", cell: ({ line }) => grouped(line) },
-            { label: "SIM", cell: ({ key }) => <SimLink sim={key} of={profile} /> },
-            { label: "Change", cell: (row) => <RowChanges {...row} /> },
-            { label: "Outcome", kind: "tight", cell: (row) => <Badge state={row.outcome} /> },
-            { label: "Reason", cell: (row) => row.reason },
-            { label: "At", kind: "tight", cell: ({ finishedAt }) => finishedAt !== null && <Ago at={finishedAt} /> },
+            { label: columnsText.line, kind: "number", cell: ({ line }) => grouped(line) },
+            { label: columnsText.sim, cell: ({ key }) => <SimLink sim={key} of={profile} /> },
+            { label: text.change, cell: (row) => <RowChanges {...row} /> },
+            { label: columnsText.outcome, kind: "tight", cell: (row) => <Badge state={row.outcome} /> },
+            { label: columnsText.reason, cell: (row) => row.reason },
+            {
+              label: columnsText.at,
+              kind: "tight",
+              cell: ({ finishedAt }) => finishedAt !== null && <Ago at={finishedAt} />,
+            },
           ]}
         />
       )}
-      <More pages={pages} what="More rows" />
+      <More pages={pages} what={text.more} />
     </Panel>
   );
 }

@@ -8,10 +8,11 @@ import { CurrentProblemNotice, Notice, ProblemNotice, Waiting } from "../../part
 import { Ref } from "../../parts/ref.tsx";
 import { At } from "../../parts/time.tsx";
 import { View } from "../../parts/view.tsx";
-import { counted, grouped, percent } from "../../pure/format.ts";
+import { percent } from "../../pure/format.ts";
 import { canUndo } from "../../pure/runs/operation.ts";
 import type { OperationReport, RunReport } from "../../pure/shapes.ts";
 import { isOver, settledRows } from "../../pure/runs/tally.ts";
+import { runText as text } from "../../strings/run.ts";
 import { useOperations } from "../new-run/operations.ts";
 import { RunActions } from "./run-actions.tsx";
 import { RunCourse } from "./run-course.tsx";
@@ -24,9 +25,9 @@ export function RunView({ runId }: { runId: string }): JSX.Element {
   const { operation, hasUndo } = useOperationOf(report);
   if (report === undefined) {
     return (
-      <View title={`Run ${runId}`}>
-        {run.problem === undefined && <Waiting what="the run" />}
-        <ProblemNotice problem={run.problem} what="The run could not be read" />
+      <View title={text.title(runId)}>
+        {run.problem === undefined && <Waiting what={text.reading} />}
+        <ProblemNotice problem={run.problem} what={text.failed} />
       </View>
     );
   }
@@ -38,26 +39,25 @@ export function RunView({ runId }: { runId: string }): JSX.Element {
       says={
         <>
           <b>{report.operation}</b>
-          {summary} · <Ref id={runId} /> · profile {profile}
-          {submittedBy !== undefined && ` · by ${submittedBy}`}
+          {summary} · <Ref id={runId} />
+          {text.ofProfile(profile)}
+          {submittedBy !== undefined && text.by(submittedBy)}
           <Lineage report={report} />
         </>
       }
       actions={<RunActions {...{ report, operation, hasUndo }} onChanged={run.put} />}
     >
-      <ProblemNotice problem={run.problem} what="Data may be out of date" />
+      <ProblemNotice problem={run.problem} what={text.outOfDate} />
       <Stop report={report} />
       <UnknownRows counts={counts} />
       <CurrentProblemNotice problem={report.problem} />
-      <section class="panel" aria-label="Progress">
+      <section class="panel" aria-label={text.progress}>
         <div class="progress-head">
           <div class="progress-number">
             {percent(settledRows(counts), counts.total)}
             <Badge state={state} />
           </div>
-          <p class="quiet">
-            {grouped(settledRows(counts))} of {grouped(counts.total)} rows finished
-          </p>
+          <p class="quiet">{text.rowsFinished(settledRows(counts), counts.total)}</p>
         </div>
         <OutcomeBar counts={counts} />
         <OutcomeLegend counts={counts} />
@@ -71,10 +71,10 @@ export function RunView({ runId }: { runId: string }): JSX.Element {
         isRepeatable={operation && operation.repeat === "safe"}
       />
       <p class="quiet">
-        Started <At at={report.startedAt} none="not yet" />
+        {text.startedAt} <At at={report.startedAt} none={text.notStarted} />
         {report.finishedAt !== null && (
           <>
-            , finished <At at={report.finishedAt} />
+            {text.finishedAt} <At at={report.finishedAt} />
           </>
         )}
       </p>
@@ -102,11 +102,8 @@ function UnknownRows({ counts: { unknown } }: Pick<RunReport, "counts">): JSX.El
   if (unknown === 0) return null;
   return (
     <Notice kind="warn">
-      <b>{counted(unknown, "row has", "rows have")} an unknown outcome</b>
-      <span>
-        The call was sent once and its response was lost, so it may have taken effect. It is not sent again, because a
-        second call could do harm. Open the SIM below and read it from the platform.
-      </span>
+      <b>{text.unknownRows(unknown)}</b>
+      <span>{text.unknownRowsHint}</span>
     </Notice>
   );
 }
@@ -116,21 +113,15 @@ function Lineage({ report: { retryOf, undoOf } }: { report: RunReport }): JSX.El
   if (before === undefined) return null;
   return (
     <>
-      {retryOf === undefined ? " · puts back " : " · redoes rows of "}
+      {retryOf === undefined ? text.undoOf : text.retryOf}
       <Ref id={before} />
     </>
   );
 }
 
-const hints: Partial<Record<RunReport["state"], string>> = {
-  paused: "Nothing is lost. Fix the cause, then resume.",
-  aborted: "Completed rows stay changed. Check the rejected and failed rows below, then retry.",
-  "awaiting-approval": "It starts when someone other than the submitter approves it.",
-};
-
 /** Why it is paused, the first thing that an operator on call looks for. */
 function Stop({ report: { state, reason } }: { report: RunReport }): JSX.Element | null {
-  const fix = hints[state];
+  const fix = text.stateHints[state];
   if (reason === undefined && (fix === undefined || state === "paused")) return null;
   const said = reason === undefined ? undefined : reason.charAt(0).toUpperCase() + reason.slice(1);
   return (
@@ -146,8 +137,8 @@ function Heard({ report: { state, counts } }: { report: RunReport }): JSX.Elemen
   const settled = settledRows(counts);
   const tenths = counts.total === 0 ? 10 : Math.floor((10 * settled) / counts.total);
   const said = useMemo(() => {
-    const rows = `${grouped(settled)} of ${grouped(counts.total)} rows finished`;
-    return `The run is ${state.replaceAll("-", " ")}: ${percent(settled, counts.total)}, ${rows}.`;
+    const rows = text.rowsFinished(settled, counts.total);
+    return text.heard(state.replaceAll("-", " "), percent(settled, counts.total), rows);
   }, [state, tenths]);
   return (
     <span class="only-heard" role="status" aria-live="polite">

@@ -10,25 +10,18 @@ import { type Column, Table } from "../../parts/table.tsx";
 import { Ago } from "../../parts/time.tsx";
 import { View } from "../../parts/view.tsx";
 import { place, replacePlace } from "../../place.ts";
-import { counted, duration, grouped } from "../../pure/format.ts";
+import { duration, grouped } from "../../pure/format.ts";
 import { setSpeedClass } from "../../pure/runs/operation.ts";
 import { hrefOf } from "../../pure/route.ts";
-import type { RunReport, RunState } from "../../pure/shapes.ts";
+import type { RunReport } from "../../pure/shapes.ts";
 import { isOver, settledRows } from "../../pure/runs/tally.ts";
 import { session } from "../../session.ts";
-
-const states: readonly { readonly value: RunState | "all"; readonly text: string }[] = [
-  { value: "all", text: "All" },
-  { value: "running", text: "Running" },
-  { value: "paused", text: "Paused" },
-  { value: "awaiting-approval", text: "Needs approval" },
-  { value: "completed", text: "Completed" },
-  { value: "aborted", text: "Aborted" },
-  { value: "cancelled", text: "Cancelled" },
-];
+import { columnsText } from "../../strings/parts.ts";
+import { runsText as text } from "../../strings/run.ts";
+import { viewTitles } from "../../strings/shell.ts";
 
 export function Runs(): JSX.Element {
-  const state = states.find(({ value }) => value === place.value.query.state)?.value ?? "all";
+  const state = text.states.find(({ value }) => value === place.value.query.state)?.value ?? "all";
   const pages = usePages<RunReport>("/v1/runs", "runs", {
     query: { state: state === "all" ? undefined : state, limit: 25 },
     every: { ms: 5_000, andOn: ["run."] },
@@ -36,34 +29,32 @@ export function Runs(): JSX.Element {
   const isEmpty = pages.first.value !== undefined && pages.rows.length === 0;
   return (
     <View
-      title="Runs"
+      title={viewTitles.runs}
       actions={
         <a class="button is-main" href={hrefOf("new")}>
-          New run
+          {viewTitles.new}
         </a>
       }
     >
       <div>
         <Choices
-          label="Filter runs by state"
+          label={text.stateFilter}
           value={state}
-          options={states}
+          options={text.states}
           onValue={(value) => replacePlace(hrefOf("runs", undefined, { state: value === "all" ? undefined : value }))}
         />
       </div>
-      <ProblemNotice problem={pages.first.problem} what="The runs could not be read" />
-      {pages.first.value === undefined && pages.first.problem === undefined && <Waiting what="the runs" />}
+      <ProblemNotice problem={pages.first.problem} what={text.failed} />
+      {pages.first.value === undefined && pages.first.problem === undefined && <Waiting what={text.reading} />}
       {(isEmpty || pages.rows.length > 0) && (
-        <section class="panel" aria-label="List of runs">
+        <section class="panel" aria-label={text.list}>
           {isEmpty && (
-            <Empty command="simfleet apply fleet.csv">
-              {state === "all"
-                ? "No run yet. Start one with New run, or on the command line."
-                : `No run is ${state.replaceAll("-", " ")}.`}
+            <Empty command={text.applyCommand}>
+              {state === "all" ? text.none : text.noneInState(state.replaceAll("-", " "))}
             </Empty>
           )}
           {pages.rows.length > 0 && <RunTable runs={pages.rows} />}
-          <More pages={pages} what="Older runs" />
+          <More pages={pages} what={text.older} />
         </section>
       )}
     </View>
@@ -72,24 +63,28 @@ export function Runs(): JSX.Element {
 
 function RunTable({ runs }: { runs: readonly RunReport[] }): JSX.Element {
   const isMixed = runs.some(({ operation }) => operation !== setSpeedClass);
-  const operationColumn: Column<RunReport> = { label: "Operation", kind: "tight", cell: ({ operation }) => operation };
+  const operationColumn: Column<RunReport> = {
+    label: text.operation,
+    kind: "tight",
+    cell: ({ operation }) => operation,
+  };
   return (
     <Table
-      label="Runs"
+      label={viewTitles.runs}
       rows={runs}
       keyOf={({ runId }) => runId}
       columns={[
-        { label: "Run", cell: (run) => <RunName {...run} /> },
+        { label: text.run, cell: (run) => <RunName {...run} /> },
         ...(isMixed ? [operationColumn] : []),
         {
-          label: "State",
+          label: columnsText.state,
           kind: "tight",
           cell: ({ state, problem }) => <Badge state={problem === undefined ? state : "stalled"} />,
         },
-        { label: "Rows", cell: (run) => <Rows {...run} /> },
-        { label: "Failed", kind: "number", cell: ({ counts }) => <Failed {...counts} /> },
-        { label: "Started", kind: "tight", cell: ({ startedAt }) => <Ago at={startedAt} none="not yet" /> },
-        { label: "Time", kind: "tight", cell: timeText },
+        { label: text.rows, cell: (run) => <Rows {...run} /> },
+        { label: text.rowsFailed, kind: "number", cell: ({ counts }) => <Failed {...counts} /> },
+        { label: text.started, kind: "tight", cell: ({ startedAt }) => <Ago at={startedAt} none={text.notStarted} /> },
+        { label: text.time, kind: "tight", cell: timeText },
       ]}
     />
   );
@@ -112,9 +107,7 @@ function Rows({ counts }: RunReport): JSX.Element {
   return (
     <div class="run-rows">
       <OutcomeBar counts={counts} isSlim />
-      <span class="quiet">
-        {grouped(settledRows(counts))} of {counted(counts.total, "row")}
-      </span>
+      <span class="quiet">{text.rowsOf(settledRows(counts), counts.total)}</span>
     </div>
   );
 }
@@ -124,13 +117,13 @@ function Failed({ rejected, failed, unknown }: RunReport["counts"]): JSX.Element
   return (
     <>
       {grouped(rejected + failed)}
-      {unknown > 0 && <span class="quiet nowrap">{grouped(unknown)} unknown</span>}
+      {unknown > 0 && <span class="quiet nowrap">{text.unknown(unknown)}</span>}
     </>
   );
 }
 
 function timeText({ state, startedAt, finishedAt, etaSeconds }: RunReport): string {
-  if (etaSeconds !== null) return `${duration(etaSeconds)} left`;
+  if (etaSeconds !== null) return text.left(duration(etaSeconds));
   if (!isOver(state) || startedAt === null || finishedAt === null) return "";
-  return `took ${duration((Date.parse(finishedAt) - Date.parse(startedAt)) / 1_000)}`;
+  return text.took(duration((Date.parse(finishedAt) - Date.parse(startedAt)) / 1_000));
 }
