@@ -1,15 +1,6 @@
 /** The progress of a rotation, as a sequence of steps. */
+import { rotationsText as text } from "../strings/credentials.ts";
 import type { RotationReport } from "./shapes.ts";
-
-const words: Readonly<Record<string, string>> = {
-  planned: "planned",
-  generated: "new secret made",
-  "handed-over": "handed to its sinks",
-  created: "given to the platform",
-  updated: "given to the platform",
-  repointed: "groups name the new set",
-  done: "old secret gone",
-};
 
 const courses: Readonly<Record<string, readonly string[]>> = {
   successor: ["planned", "generated", "handed-over", "created", "repointed", "done"],
@@ -25,7 +16,7 @@ export interface Step {
 export function stepsOf({ state, strategy }: Pick<RotationReport, "state" | "strategy">): Step[] {
   const course = courses[strategy] ?? [];
   const at = course.indexOf(state);
-  return at < 0 ? [] : course.map((name, i) => ({ word: words[name] ?? name, isPast: i <= at }));
+  return at < 0 ? [] : course.map((name, i) => ({ word: text.steps[name] ?? name, isPast: i <= at }));
 }
 
 export function isInProgress({ state }: Pick<RotationReport, "state">): boolean {

@@ -123,7 +123,6 @@ export const eventsText = {
   by: "Person",
   everyone: "Everyone",
   day: "Day",
-  anyDay: "Any day",
   noise: "Changes of single SIMs are left out. Select the kind SIM changes to see them.",
   simChanges: (count: number, of: string) =>
     `${count.toLocaleString("en-US")} SIM changes of ${of.startsWith("r-") ? "a run" : "a sync"}`,

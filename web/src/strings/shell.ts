@@ -18,11 +18,11 @@ export const viewTitles = {
 /** What one object of a view is called. */
 export const viewNouns: Readonly<Partial<Record<string, string>>> = { runs: "Run", sims: "SIM" };
 
-export const themesText = {
+export const themesText: Readonly<Record<"system" | "light" | "dark", string>> = {
   system: "System colors",
   light: "Light colors",
   dark: "Dark colors",
-} as const;
+};
 
 export const signInText = {
   title: "Sign in",

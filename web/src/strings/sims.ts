@@ -4,7 +4,6 @@ import { counted, grouped } from "../pure/format.ts";
 export const simsText = {
   title: "SIMs",
   searchLabel: (keyColumn: string) => (keyColumn === "imsi" ? "Search by IMSI or SIM ID" : "Search by SIM ID or IMSI"),
-  searchHint: "part of an ID",
   counting: "Counting …",
   count: (count: number, isExact: boolean) => `${counted(count, "SIM")}${isExact ? "" : " or more"}`,
   draftCount: (count: number, isExact: boolean) => `${grouped(count)}${isExact ? "" : " or more"} with this condition`,
@@ -27,7 +26,6 @@ export const simsText = {
   asText: "Filter as text",
   asTextExample: "tags.site=berlin and speedClass!=s1.slow",
   apply: "Apply",
-  clear: "Clear the filter",
   presence: "Which SIMs",
   listed: "Listed",
   gone: "No longer listed",

@@ -12,6 +12,7 @@ import { Ago } from "../../parts/time.tsx";
 import { place } from "../../place.ts";
 import type { AuthKeyReport, AuthKeyRotationReport } from "../../pure/shapes.ts";
 import { profile, refusal } from "../../session.ts";
+import { authKeysText as text, credentialsText } from "../../strings/credentials.ts";
 
 interface Answer {
   readonly authKeys: readonly AuthKeyReport[];
@@ -24,29 +25,33 @@ export function AuthKeys(): JSX.Element {
   const isInProgress = value?.rotation?.now !== null && value?.rotation?.now !== undefined;
   return (
     <Panel
-      title="AuthKeys"
+      title={text.title}
       actions={value !== undefined && !isInProgress && <Rotate keys={value.authKeys} onStarted={refresh} />}
     >
-      <ProblemNotice problem={problem} what="The AuthKeys could not be read" />
-      {value === undefined && problem === undefined && <Waiting what="the AuthKeys from the platform" />}
+      <ProblemNotice problem={problem} what={text.failed} />
+      {value === undefined && problem === undefined && <Waiting what={text.reading} />}
       {value?.rotation !== null && value?.rotation !== undefined && <Turn rotation={value.rotation} />}
-      {value?.authKeys.length === 0 && <Empty command="simfleet authkeys list">The user has no AuthKey.</Empty>}
+      {value?.authKeys.length === 0 && <Empty command={text.command}>{text.none}</Empty>}
       {value !== undefined && value.authKeys.length > 0 && (
         <Table
-          label="AuthKeys"
+          label={text.title}
           rows={value.authKeys}
           keyOf={({ authKeyId }) => authKeyId}
           current={place.value.query.authKey}
           columns={[
-            { label: "AuthKey", cell: ({ authKeyId }) => <CredentialLink kind="authKey" id={authKeyId} /> },
-            { label: "Created", kind: "tight", cell: ({ createdAt }) => <Ago at={createdAt} none="unknown" /> },
+            { label: text.authKey, cell: ({ authKeyId }) => <CredentialLink kind="authKey" id={authKeyId} /> },
             {
-              label: "Last used",
+              label: text.created,
               kind: "tight",
-              cell: ({ lastUsedAt }) => <Ago at={lastUsedAt} none="never, or unknown" />,
+              cell: ({ createdAt }) => <Ago at={createdAt} none={credentialsText.unknown} />,
             },
-            { label: "Configured", cell: ({ configured }) => configured ?? "no" },
-            { label: "Used by", cell: ({ usedBy }) => (usedBy.length === 0 ? "no worker" : usedBy.join(", ")) },
+            {
+              label: credentialsText.lastUsed,
+              kind: "tight",
+              cell: ({ lastUsedAt }) => <Ago at={lastUsedAt} none={credentialsText.neverUsed} />,
+            },
+            { label: text.configured, cell: ({ configured }) => configured ?? text.notConfigured },
+            { label: text.usedBy, cell: ({ usedBy }) => (usedBy.length === 0 ? text.noWorker : usedBy.join(", ")) },
           ]}
         />
       )}
@@ -61,12 +66,12 @@ function Turn({ rotation }: { rotation: AuthKeyRotationReport }): JSX.Element | 
   return (
     <Notice kind={state === "failed" ? "bad" : "plain"} icon={state === "failed" ? "warn" : "busy"}>
       <b>
-        Rotation <Ref id={rotationId} /> <Badge state={state} />
+        {text.rotation} <Ref id={rotationId} /> <Badge state={state} />
       </b>
       <span>{now ?? reason}</span>
       {finishedAt !== null && (
         <span class="hint">
-          ended <Ago at={finishedAt} />
+          {text.ended} <Ago at={finishedAt} />
         </span>
       )}
     </Notice>
@@ -75,22 +80,22 @@ function Turn({ rotation }: { rotation: AuthKeyRotationReport }): JSX.Element | 
 
 function Rotate({ keys, onStarted }: { keys: readonly AuthKeyReport[]; onStarted: () => void }): JSX.Element {
   const { isBusy, act } = useAction();
-  const inUse = keys.find(({ configured }) => configured === "first")?.authKeyId ?? "the AuthKey in use";
+  const inUse = keys.find(({ configured }) => configured === "first")?.authKeyId ?? text.inUse;
   const start = async (): Promise<string | undefined> => {
     const isMeant = await confirmed({
-      title: `Rotate ${inUse}?`,
-      text: `A new AuthKey replaces it for the profile ${profile.value} while runs continue. ${inUse} is revoked once no process uses it.`,
-      yes: "Rotate the AuthKey",
+      title: text.rotateTitle(inUse),
+      text: text.rotateWhat(inUse, profile.value),
+      yes: text.rotateYes,
       isDangerous: true,
     });
     if (!isMeant) return undefined;
     await ask("/v1/authkeys/rotate", { method: "POST", query: { profile: profile.value } });
     onStarted();
-    return "The AuthKey is rotating.";
+    return text.rotating;
   };
   return (
     <Button isSmall isBusy={isBusy} refusal={refusal("admin")} onPress={() => act(start)}>
-      Rotate
+      {credentialsText.rotate}
     </Button>
   );
 }

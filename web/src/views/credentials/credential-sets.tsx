@@ -9,42 +9,42 @@ import { Ago } from "../../parts/time.tsx";
 import { place } from "../../place.ts";
 import type { SetReport } from "../../pure/shapes.ts";
 import { profile } from "../../session.ts";
+import { credentialsText, setsText as text } from "../../strings/credentials.ts";
+import { columnsText } from "../../strings/parts.ts";
 import { References } from "./rotations.tsx";
 
 export function CredentialSets(): JSX.Element {
   const address = addressOf("/v1/credentials", { profile: profile.value });
   const { value, problem } = useLive<{ credentials: SetReport[] }>(address, { ms: 120_000, andOn: ["credential."] });
   return (
-    <Panel title="Credential Sets">
-      <ProblemNotice problem={problem} what="The Credential Sets could not be read" />
-      {value === undefined && problem === undefined && <Waiting what="the sets from the platform" />}
-      {value?.credentials.length === 0 && (
-        <Empty command="simfleet credentials list">The account has no Credential Set.</Empty>
-      )}
+    <Panel title={text.title}>
+      <ProblemNotice problem={problem} what={text.failed} />
+      {value === undefined && problem === undefined && <Waiting what={text.reading} />}
+      {value?.credentials.length === 0 && <Empty command={text.command}>{text.none}</Empty>}
       {value !== undefined && value.credentials.length > 0 && (
         <Table
-          label="Credential Sets"
+          label={text.title}
           rows={value.credentials}
           keyOf={({ credentialsId }) => credentialsId}
           current={place.value.query.set}
           columns={[
-            { label: "Set", cell: (set) => <SetName {...set} /> },
-            { label: "Type", cell: ({ type }) => type },
+            { label: text.set, cell: (set) => <SetName {...set} /> },
+            { label: columnsText.type, cell: ({ type }) => type },
             {
-              label: "Secret since",
+              label: text.secretSince,
               kind: "tight",
               cell: ({ updatedAt, createdAt }) => <Ago at={updatedAt ?? createdAt} />,
             },
             {
-              label: "Last used",
+              label: credentialsText.lastUsed,
               kind: "tight",
-              cell: ({ lastUsedAt }) => <Ago at={lastUsedAt} none="never, or unknown" />,
+              cell: ({ lastUsedAt }) => <Ago at={lastUsedAt} none={credentialsText.neverUsed} />,
             },
             {
-              label: "Rotation",
+              label: text.rotation,
               cell: ({ rotation }) => rotation !== null && <CredentialLink kind="rotation" id={rotation} />,
             },
-            { label: "Referenced by", cell: ({ references }) => <References references={references} /> },
+            { label: credentialsText.referencedBy, cell: ({ references }) => <References references={references} /> },
           ]}
         />
       )}

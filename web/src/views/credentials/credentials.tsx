@@ -4,13 +4,15 @@
  */
 import type { JSX } from "preact";
 import { View } from "../../parts/view.tsx";
+import { credentialsText as text } from "../../strings/credentials.ts";
+import { viewTitles } from "../../strings/shell.ts";
 import { AuthKeys } from "./auth-keys.tsx";
 import { CredentialSets } from "./credential-sets.tsx";
 import { Rotations } from "./rotations.tsx";
 
 export function Credentials(): JSX.Element {
   return (
-    <View title="Credentials" says="Credential Sets and AuthKeys, their age and use. Secrets are never shown.">
+    <View title={viewTitles.credentials} says={text.hint}>
       <Rotations />
       <AuthKeys />
       <CredentialSets />

@@ -10,10 +10,10 @@ import { CredentialLink, GroupLink, Ref } from "../../parts/ref.tsx";
 import { intoView } from "../../parts/table.tsx";
 import { Ago } from "../../parts/time.tsx";
 import { place } from "../../place.ts";
-import { counted } from "../../pure/format.ts";
 import { isInProgress, stepsOf } from "../../pure/rotation-steps.ts";
 import type { Reference, RotationReport } from "../../pure/shapes.ts";
 import { profile, refusal } from "../../session.ts";
+import { credentialsText, rotationsText as text } from "../../strings/credentials.ts";
 
 interface Answer {
   readonly rotations: readonly RotationReport[];
@@ -26,19 +26,15 @@ export function Rotations(): JSX.Element {
   const { value, problem, refresh } = useLive<Answer>(address, { ms: 60_000, andOn: ["credential."] });
   const unknown = Object.entries(value?.unknown ?? {});
   return (
-    <Panel title="Rotations">
-      <ProblemNotice problem={problem} what="The rotations could not be read" />
-      {value === undefined && problem === undefined && <Waiting what="the rotations" />}
+    <Panel title={text.title}>
+      <ProblemNotice problem={problem} what={text.failed} />
+      {value === undefined && problem === undefined && <Waiting what={text.reading} />}
       {unknown.map(([name, reason]) => (
         <Notice key={name} kind="warn">
-          What the platform knows of {name} is missing: {reason}
+          {text.platformUnknown(name, reason)}
         </Notice>
       ))}
-      {value?.rotations.length === 0 && (
-        <Empty command="simfleet credentials rotate NAME">
-          No rotation is configured. Add one under `rotations` in the configuration: see docs/credentials.md.
-        </Empty>
-      )}
+      {value?.rotations.length === 0 && <Empty command={text.command}>{text.none}</Empty>}
       <ul class="stack">
         {value?.rotations.map((rotation) => (
           <li key={rotation.name}>
@@ -68,13 +64,13 @@ function Rotation({ rotation, onChanged }: { rotation: RotationReport; onChanged
   } = rotation;
   return (
     <article
-      aria-label={`Rotation ${name}`}
+      aria-label={text.rotation(name)}
       {...(place.value.query.rotation === name ? { "aria-current": "true", ref: intoView } : {})}
     >
       <div class="panel-head">
         <h3>
           <CredentialLink kind="rotation" id={name} />{" "}
-          <Badge state={state} word={state === "never" ? "not rotated yet" : state} />
+          <Badge state={state} word={state === "never" ? text.never : state} />
         </h3>
         <div class="actions">
           <RotationButtons rotation={rotation} onChanged={onChanged} />
@@ -84,26 +80,26 @@ function Rotation({ rotation, onChanged }: { rotation: RotationReport; onChanged
       <CurrentProblemNotice problem={problem} />
       {problem === undefined && reason !== null && <Notice kind={state === "failed" ? "bad" : "warn"}>{reason}</Notice>}
       <dl class="facts">
-        <dt>Set</dt>
+        <dt>{text.set}</dt>
         <dd>
-          {credentialsId === null ? "none yet" : <CredentialLink kind="set" id={credentialsId} />}{" "}
+          {credentialsId === null ? text.noSet : <CredentialLink kind="set" id={credentialsId} />}{" "}
           <span class="quiet">{`${type}, ${strategy}`}</span>
         </dd>
-        <dt>Rotated</dt>
+        <dt>{text.rotated}</dt>
         <dd>
-          <Ago at={rotatedAt} none="unknown" /> {rotationId !== null && <Ref id={rotationId} />}
+          <Ago at={rotatedAt} none={credentialsText.unknown} /> {rotationId !== null && <Ref id={rotationId} />}
         </dd>
-        <dt>Last used</dt>
+        <dt>{credentialsText.lastUsed}</dt>
         <dd>
-          <Ago at={lastUsedAt} none="never, or unknown" />
+          <Ago at={lastUsedAt} none={credentialsText.neverUsed} />
         </dd>
-        <dt>Referenced by</dt>
+        <dt>{credentialsText.referencedBy}</dt>
         <dd>
           <References references={references} />
         </dd>
         {nextStep !== null && nextStep !== "" && (
           <>
-            <dt>Next</dt>
+            <dt>{text.next}</dt>
             <dd>
               <span class="prose">{nextStep}</span> {nextAt !== null && <Ago at={nextAt} />}
             </dd>
@@ -120,9 +116,7 @@ function Steps({ rotation }: { rotation: RotationReport }): JSX.Element | null {
   const past = steps.filter(({ isPast }) => isPast);
   return (
     <>
-      <p class="quiet">
-        Step {past.length} of {steps.length}: {past.at(-1)?.word}
-      </p>
+      <p class="quiet">{text.step(past.length, steps.length, past.at(-1)?.word)}</p>
       <ol class="steps" aria-hidden="true">
         {steps.map(({ word, isPast }) => (
           <li key={word} class={isPast ? "is-past" : ""} title={word} />
@@ -139,22 +133,22 @@ function RotationButtons({ rotation, onChanged }: { rotation: RotationReport; on
     const isMeant = await confirmed(
       action === "rotate"
         ? {
-            title: `Rotate ${name}?`,
-            text: `A new secret replaces the one in ${credentialsId ?? "a new Credential Set"} of the profile ${of}. It is delivered to its sinks first, then to the platform.`,
-            yes: "Rotate",
+            title: text.rotateTitle(name),
+            text: text.rotateWhat(credentialsId ?? text.newSet, of),
+            yes: credentialsText.rotate,
             isDangerous: true,
           }
         : {
-            title: `Is ${before ?? "the old set"} unused?`,
-            text: `If you confirm, ${before ?? "the old Credential Set"} is deleted after it was unused for its grace period. Anything that still uses it stops working.`,
-            yes: "Not referenced",
+            title: text.confirmTitle(before),
+            text: text.confirmWhat(before),
+            yes: text.confirmYes,
             isDangerous: true,
           },
     );
     if (!isMeant) return undefined;
     await ask(`/v1/rotations/${encodeURIComponent(name)}/${action}`, { method: "POST" });
     onChanged();
-    return action === "rotate" ? `${name} is rotating.` : `${name} goes on.`;
+    return action === "rotate" ? text.rotating(name) : text.confirmed(name);
   };
   return (
     <>
@@ -166,12 +160,12 @@ function RotationButtons({ rotation, onChanged }: { rotation: RotationReport; on
           refusal={refusal("admin")}
           onPress={() => act(() => post("confirm"))}
         >
-          Confirm
+          {text.confirm}
         </Button>
       )}
       {!isInProgress(rotation) && (
         <Button isSmall isBusy={isBusy} refusal={refusal("admin")} onPress={() => act(() => post("rotate"))}>
-          Rotate
+          {credentialsText.rotate}
         </Button>
       )}
     </>
@@ -179,8 +173,8 @@ function RotationButtons({ rotation, onChanged }: { rotation: RotationReport; on
 }
 
 export function References({ references }: { references: readonly Reference[] | null }): JSX.Element {
-  if (references === null) return <>not reported by this deployment</>;
-  if (references.length === 0) return <>nothing</>;
+  if (references === null) return <>{credentialsText.notReported}</>;
+  if (references.length === 0) return <>{credentialsText.noReferences}</>;
   const shown = references.slice(0, 4);
   const more = references.length - shown.length;
   return (
@@ -191,7 +185,7 @@ export function References({ references }: { references: readonly Reference[] | 
           <GroupLink group={groupId} /> ({namespace})
         </span>
       ))}
-      {more > 0 && ` and ${counted(more, "other")}`}
+      {more > 0 && credentialsText.moreReferences(more)}
     </>
   );
 }

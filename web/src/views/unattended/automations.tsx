@@ -11,6 +11,8 @@ import { Ago } from "../../parts/time.tsx";
 import { grouped } from "../../pure/format.ts";
 import type { AutomationReport } from "../../pure/shapes.ts";
 import { refusal } from "../../session.ts";
+import { columnsText } from "../../strings/parts.ts";
+import { automationsText as text, toggleText } from "../../strings/schedules.ts";
 
 export function Automations(): JSX.Element {
   const { value, problem, refresh } = useLive<{ automations: AutomationReport[] }>("/v1/automations", {
@@ -18,28 +20,24 @@ export function Automations(): JSX.Element {
     andOn: ["automation."],
   });
   return (
-    <Panel title="Automations" hint="Event-triggered tasks">
-      <ProblemNotice problem={problem} what="The automations could not be read" />
-      {value?.automations.length === 0 && (
-        <Empty command="automations: { new-sims-slow: { on: sim.added, job: apply, speedClass: s1.minimum } }">
-          None is configured. A line such as this one gives every new SIM the slowest class:
-        </Empty>
-      )}
+    <Panel title={text.title} hint={text.hint}>
+      <ProblemNotice problem={problem} what={text.failed} />
+      {value?.automations.length === 0 && <Empty command={text.example}>{text.none}</Empty>}
       {value !== undefined && value.automations.length > 0 && (
         <Table
-          label="Automations"
+          label={text.title}
           rows={value.automations}
           keyOf={({ name }) => name}
           columns={[
-            { label: "Name", cell: ({ name }) => <b class="nowrap">{name}</b> },
-            { label: "When", cell: whenText },
-            { label: "Does", cell: (one) => <Does {...one} /> },
-            { label: "State", cell: (one) => <State {...one} /> },
-            { label: "Last event", cell: (one) => <Last {...one} /> },
-            { label: "Done", kind: "number", cell: ({ done }) => grouped(done) },
-            { label: "Unchanged", kind: "number", cell: ({ unchanged }) => grouped(unchanged) },
-            { label: "Failed", kind: "number", cell: ({ failed }) => grouped(failed) },
-            { label: "Act", kind: "act", cell: (one) => <Toggle automation={one} onChanged={refresh} /> },
+            { label: columnsText.name, cell: ({ name }) => <b class="nowrap">{name}</b> },
+            { label: text.when, cell: whenText },
+            { label: text.does, cell: (one) => <Does {...one} /> },
+            { label: columnsText.state, cell: (one) => <State {...one} /> },
+            { label: text.lastEvent, cell: (one) => <Last {...one} /> },
+            { label: text.done, kind: "number", cell: ({ done }) => grouped(done) },
+            { label: text.unchanged, kind: "number", cell: ({ unchanged }) => grouped(unchanged) },
+            { label: text.failures, kind: "number", cell: ({ failed }) => grouped(failed) },
+            { label: columnsText.act, kind: "act", cell: (one) => <Toggle automation={one} onChanged={refresh} /> },
           ]}
         />
       )}
@@ -48,7 +46,7 @@ export function Automations(): JSX.Element {
 }
 
 function whenText({ on, where }: AutomationReport): string {
-  return where === "" ? on.join(", ") : `${on.join(", ")} where ${where}`;
+  return where === "" ? on.join(", ") : text.whenWhere(on.join(", "), where);
 }
 
 function Does({ job, operation, set }: AutomationReport): JSX.Element {
@@ -68,7 +66,7 @@ function Does({ job, operation, set }: AutomationReport): JSX.Element {
 function Last({ lastEventAt, lastRef }: AutomationReport): JSX.Element {
   return (
     <>
-      <Ago at={lastEventAt} none="none yet" />
+      <Ago at={lastEventAt} none={text.noEvent} />
       {lastRef !== null && (
         <span class="quiet">
           <Ref id={lastRef} />
@@ -90,15 +88,21 @@ function State({ state, reason }: AutomationReport): JSX.Element {
 function Toggle({ automation, onChanged }: { automation: AutomationReport; onChanged: () => void }): JSX.Element {
   const { isBusy, act } = useAction();
   const { name, state } = automation;
-  const [action, verb] = state === "active" ? (["pause", "Pause"] as const) : (["resume", "Resume"] as const);
+  const action = state === "active" ? "pause" : "resume";
   const post = async (): Promise<string> => {
     await ask(`/v1/automations/${encodeURIComponent(name)}/${action}`, { method: "POST" });
     onChanged();
-    return `${name} is ${action === "pause" ? "paused" : "active again"}.`;
+    return toggleText[action].done(name);
   };
   return (
-    <Button isSmall isBusy={isBusy} refusal={refusal("operator")} label={`${verb} ${name}`} onPress={() => act(post)}>
-      {verb}
+    <Button
+      isSmall
+      isBusy={isBusy}
+      refusal={refusal("operator")}
+      label={toggleText[action].named(name)}
+      onPress={() => act(post)}
+    >
+      {toggleText[action].verb}
     </Button>
   );
 }

@@ -15,17 +15,17 @@ import { untilOf } from "../../pure/freeze.ts";
 import { localTime } from "../../pure/format.ts";
 import type { FreezeReport, FreezeTimeReport } from "../../pure/shapes.ts";
 import { refusal } from "../../session.ts";
+import { columnsText } from "../../strings/parts.ts";
+import { freezesText as text } from "../../strings/schedules.ts";
+import { viewTitles } from "../../strings/shell.ts";
 import { HeldText, useFreezes } from "./frozen.tsx";
 
 export function Freezes(): JSX.Element {
   const { value, problem, put } = useFreezes();
   return (
-    <View
-      title="Freezes"
-      says="Periods without changes. Runs and rotations wait and resume by themselves; syncs continue."
-    >
-      <ProblemNotice problem={problem} what="The freezes could not be read" />
-      {value === undefined && problem === undefined && <Waiting what="the freezes" />}
+    <View title={viewTitles.freezes} says={text.hint}>
+      <ProblemNotice problem={problem} what={text.failed} />
+      {value === undefined && problem === undefined && <Waiting what={text.reading} />}
       {value !== undefined && (
         <>
           <Now report={value} />
@@ -39,19 +39,20 @@ export function Freezes(): JSX.Element {
 
 function Now({ report: { profiles } }: { report: FreezeReport }): JSX.Element {
   return (
-    <Panel title="Now">
+    <Panel title={text.now}>
       <Table
-        label="Profiles now"
+        label={text.profilesNow}
         rows={Object.entries(profiles)}
         keyOf={([name]) => name}
         columns={[
-          { label: "Profile", cell: ([name]) => <b>{name}</b> },
+          { label: columnsText.profile, cell: ([name]) => <b>{name}</b> },
           {
-            label: "State",
+            label: columnsText.state,
             kind: "tight",
-            cell: ([, held]) => (held === null ? <Badge state="active" word="not frozen" /> : <Badge state="frozen" />),
+            cell: ([, held]) =>
+              held === null ? <Badge state="active" word={text.notFrozen} /> : <Badge state="frozen" />,
           },
-          { label: "Why", cell: ([, held]) => held !== null && <HeldText held={held} /> },
+          { label: text.why, cell: ([, held]) => held !== null && <HeldText held={held} /> },
         ]}
       />
     </Panel>
@@ -69,38 +70,35 @@ function Order({ onChanged }: Changing): JSX.Element {
   const { until, fault } = untilOf(written, nowMs.value);
   const order = async (): Promise<string | undefined> => {
     const isMeant = await confirmed({
-      title: "Freeze all changes?",
-      text: `Runs and rotations of every profile stop sending calls within two seconds, until ${until === undefined ? "someone unfreezes" : localTime(until)}. Calls that are out end with their answer.`,
-      yes: "Freeze all changes",
+      title: text.freezeTitle,
+      text: text.freezeWhat(until === undefined ? undefined : localTime(until)),
+      yes: text.freeze,
       isDangerous: true,
     });
     if (!isMeant) return undefined;
     const body = { reason: reason.trim(), ...(until === undefined ? {} : { until }) };
     onChanged(await ask<FreezeReport>("/v1/freeze", { method: "POST", body }));
-    return "All changes are frozen.";
+    return text.frozen;
   };
   return (
-    <Panel
-      title="Freeze everything"
-      hint="Immediately and for every profile, until a time you set or until someone unfreezes"
-    >
+    <Panel title={text.everything} hint={text.everythingHint}>
       <form
         class="form"
-        aria-label="Freeze everything"
+        aria-label={text.everything}
         onSubmit={(event) => {
           event.preventDefault();
           act(order);
         }}
       >
         <div class="form-row">
-          <TextField label="Reason" value={reason} onValue={setReason} hint="Shown wherever work is waiting" />
+          <TextField label={text.reason} value={reason} onValue={setReason} hint={text.reasonHint} />
           <TextField
-            label="Until"
+            label={text.until}
             type="datetime-local"
             value={written}
             onValue={setWritten}
             fault={fault}
-            hint="Local time; leave empty to freeze until someone unfreezes"
+            hint={text.untilHint}
           />
         </div>
         <div class="actions">
@@ -108,9 +106,9 @@ function Order({ onChanged }: Changing): JSX.Element {
             kind="danger"
             type="submit"
             isBusy={isBusy}
-            refusal={refusal("admin") ?? (fault === undefined ? undefined : "Fix the highlighted field.")}
+            refusal={refusal("admin") ?? (fault === undefined ? undefined : text.fixField)}
           >
-            Freeze all changes
+            {text.freeze}
           </Button>
           <RoleHint />
         </div>
@@ -125,27 +123,27 @@ function Ordered({ report: { ordered }, onChanged }: Changing & { report: Freeze
   const { by, reason, since, until } = ordered;
   const lift = async (): Promise<string | undefined> => {
     const isMeant = await confirmed({
-      title: "Unfreeze?",
-      text: `What ${by} has frozen resumes within ten seconds: runs and rotations of every profile. Freezes from the configuration stay in force.`,
-      yes: "Unfreeze",
+      title: text.unfreezeTitle,
+      text: text.unfreezeWhat(by),
+      yes: text.unfreeze,
     });
     if (!isMeant) return undefined;
     onChanged(await ask<FreezeReport>("/v1/freeze", { method: "DELETE" }));
-    return "Unfrozen.";
+    return text.unfrozen;
   };
   return (
-    <Panel title="Everything is frozen">
+    <Panel title={text.everythingFrozen}>
       <Notice kind="warn" icon="freezes">
-        <b>{reason === "" ? "No reason was given" : reason}</b>
+        <b>{reason === "" ? text.noReason : reason}</b>
         <span>
-          Frozen by {by} <Ago at={since} />
-          {until === null ? ", until someone unfreezes." : ", until "}
+          {text.frozenBy(by)} <Ago at={since} />
+          {until === null ? text.endless : text.endsAt}
           {until !== null && <At at={until} />}
         </span>
       </Notice>
       <div class="actions more">
         <Button kind="main" isBusy={isBusy} refusal={refusal("admin")} onPress={() => act(lift)}>
-          Unfreeze
+          {text.unfreeze}
         </Button>
         <RoleHint />
       </div>
@@ -160,22 +158,20 @@ function RoleHint(): JSX.Element | null {
 
 function Windows({ windows }: { windows: readonly FreezeTimeReport[] }): JSX.Element {
   return (
-    <Panel title="From the configuration" hint="Active now, and the next three of each">
+    <Panel title={text.windows} hint={text.windowsHint}>
       {windows.length === 0 ? (
-        <Empty command='freezes: { year-end: { from: "2026-12-24T00:00:00+09:00", to: "2027-01-04T09:00:00+09:00" } }'>
-          None is to come. A line such as this one in the configuration holds everything at the turn of the year:
-        </Empty>
+        <Empty command={text.windowExample}>{text.noWindows}</Empty>
       ) : (
         <Table
-          label="Freezes of the configuration"
+          label={text.windowsTable}
           rows={windows}
           keyOf={({ name, from }) => `${name} ${from}`}
           columns={[
-            { label: "Name", cell: ({ name }) => <b class="nowrap">{name}</b> },
-            { label: "Profile", cell: ({ profile }) => profile ?? "all" },
-            { label: "State", kind: "tight", cell: ({ from }) => <WindowState from={from} /> },
-            { label: "From", kind: "tight", cell: ({ from }) => <At at={from} /> },
-            { label: "To", kind: "tight", cell: ({ to }) => <At at={to} /> },
+            { label: columnsText.name, cell: ({ name }) => <b class="nowrap">{name}</b> },
+            { label: columnsText.profile, cell: ({ profile }) => profile ?? text.allProfiles },
+            { label: columnsText.state, kind: "tight", cell: ({ from }) => <WindowState from={from} /> },
+            { label: text.from, kind: "tight", cell: ({ from }) => <At at={from} /> },
+            { label: text.to, kind: "tight", cell: ({ to }) => <At at={to} /> },
           ]}
         />
       )}

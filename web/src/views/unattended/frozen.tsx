@@ -6,6 +6,8 @@ import { At } from "../../parts/time.tsx";
 import { hrefOf } from "../../pure/route.ts";
 import type { FreezeReport, Held } from "../../pure/shapes.ts";
 import { profile } from "../../session.ts";
+import { freezesText as text } from "../../strings/schedules.ts";
+import { viewTitles } from "../../strings/shell.ts";
 
 /** Configured windows open and close without an event. */
 export function useFreezes(): Live<FreezeReport> {
@@ -25,9 +27,9 @@ export function FrozenNotice(): JSX.Element {
 function Frozen({ held }: { held: Held }): JSX.Element {
   return (
     <Notice kind="warn" icon="freezes">
-      <b>Nothing may change now</b>
+      <b>{text.frozenNow}</b>
       <span>
-        <HeldText held={held} /> <a href={hrefOf("freezes")}>Freezes</a>
+        <HeldText held={held} /> <a href={hrefOf("freezes")}>{viewTitles.freezes}</a>
       </span>
     </Notice>
   );
@@ -37,12 +39,12 @@ function Frozen({ held }: { held: Held }): JSX.Element {
 export function HeldText({ held: { reason, until } }: { held: Held }): JSX.Element {
   return (
     <>
-      {reason.replace(/^the /, "The ")},{" "}
+      {reason.replace(/^t(?=he )/, "T")},{" "}
       {until === null ? (
-        "until someone unfreezes."
+        text.heldEndless
       ) : (
         <>
-          until <At at={until} />.
+          {text.heldUntil} <At at={until} />.
         </>
       )}
     </>

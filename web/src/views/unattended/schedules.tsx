@@ -12,6 +12,8 @@ import { View } from "../../parts/view.tsx";
 import { duration, utcTime } from "../../pure/format.ts";
 import type { FiringReport, ScheduleReport, UnderWay } from "../../pure/shapes.ts";
 import { refusal } from "../../session.ts";
+import { schedulesText as text, toggleText } from "../../strings/schedules.ts";
+import { viewTitles } from "../../strings/shell.ts";
 import { Automations } from "./automations.tsx";
 
 export function Schedules(): JSX.Element {
@@ -20,14 +22,12 @@ export function Schedules(): JSX.Element {
     andOn: ["schedule."],
   });
   return (
-    <View title="Schedules" says="Scheduled tasks and automations.">
-      <ProblemNotice problem={problem} what="The schedules could not be read" />
-      {value === undefined && problem === undefined && <Waiting what="the schedules" />}
+    <View title={viewTitles.schedules} says={text.hint}>
+      <ProblemNotice problem={problem} what={text.failed} />
+      {value === undefined && problem === undefined && <Waiting what={text.reading} />}
       {value?.schedules.length === 0 && (
-        <Panel title="No schedule">
-          <Empty command='schedules: { nightly-sync: { cron: "0 3 * * *", timezone: Asia/Tokyo, job: sync } }'>
-            None is configured. A line such as this one in the configuration reads the fleet every night:
-          </Empty>
+        <Panel title={text.none}>
+          <Empty command={text.example}>{text.noneHint}</Empty>
         </Panel>
       )}
       {value?.schedules.map((schedule) => (
@@ -44,7 +44,7 @@ function Schedule({ schedule, onChanged }: { schedule: ScheduleReport; onChanged
   return (
     <Panel
       title={name}
-      hint={`${what} of the profile ${profile} · ${cron} · ${timezone}`}
+      hint={text.facts(what, profile, [cron, timezone])}
       actions={
         <>
           <Badge state={running === null ? state : "running"} />
@@ -54,8 +54,8 @@ function Schedule({ schedule, onChanged }: { schedule: ScheduleReport; onChanged
     >
       <div class="columns is-uneven">
         <div>
-          <h3>Next</h3>
-          {next.length === 0 && <p class="quiet">{state === "paused" ? "Paused." : "No further times."}</p>}
+          <h3>{text.next}</h3>
+          {next.length === 0 && <p class="quiet">{state === "paused" ? text.paused : text.noTimes}</p>}
           <ul class="times">
             {next.map(({ at, local }) => (
               <li key={at}>
@@ -66,8 +66,8 @@ function Schedule({ schedule, onChanged }: { schedule: ScheduleReport; onChanged
         </div>
         <div>
           {running !== null && <Running inProgress={running} />}
-          <h3>Last</h3>
-          {last === null ? <p class="quiet">Not run yet.</p> : <Firing firing={last} />}
+          <h3>{text.last}</h3>
+          {last === null ? <p class="quiet">{text.neverRan}</p> : <Firing firing={last} />}
         </div>
       </div>
     </Panel>
@@ -77,7 +77,7 @@ function Schedule({ schedule, onChanged }: { schedule: ScheduleReport; onChanged
 function Running({ inProgress: { startedAt, ref, fault } }: { inProgress: UnderWay }): JSX.Element {
   return (
     <p class="under-way">
-      Running since <Ago at={startedAt} /> {ref !== null && <Ref id={ref} />}
+      {text.runningSince} <Ago at={startedAt} /> {ref !== null && <Ref id={ref} />}
       {fault !== null && <span class="fault"> {fault}</span>}
     </p>
   );
@@ -87,18 +87,18 @@ function Firing({ firing }: { firing: FiringReport }): JSX.Element {
   const { dueAt, seconds, result, reason, ref } = firing;
   return (
     <dl class="facts">
-      <dt>Result</dt>
+      <dt>{text.result}</dt>
       <dd>
         <Badge state={result} /> {reason !== null && <span class="quiet">{reason}</span>}
       </dd>
-      <dt>Due</dt>
+      <dt>{text.due}</dt>
       <dd>
         <Ago at={dueAt} />
-        <span class="quiet"> took {duration(seconds)}</span>
+        <span class="quiet">{text.took(duration(seconds))}</span>
       </dd>
       {ref !== null && (
         <>
-          <dt>Made</dt>
+          <dt>{text.made}</dt>
           <dd>
             <Ref id={ref} />
           </dd>
@@ -118,33 +118,32 @@ function ScheduleButtons({ schedule, onChanged }: { schedule: ScheduleReport; on
   };
   const trigger = async (): Promise<string | undefined> => {
     const isMeant = await confirmed({
-      title: `Trigger ${name} now?`,
-      text: `Its job ${job} starts immediately for the profile ${profile}, in addition to the schedule.`,
-      yes: "Trigger now",
+      title: text.triggerTitle(name),
+      text: text.triggerWhat(job, profile),
+      yes: text.triggerYes,
     });
-    return isMeant ? post("trigger", `${name} was triggered.`) : undefined;
+    return isMeant ? post("trigger", text.triggered(name)) : undefined;
   };
-  const [toggle, said] =
-    state === "active" ? (["pause", `${name} is paused.`] as const) : (["resume", `${name} is active again.`] as const);
+  const toggle = state === "active" ? "pause" : "resume";
   return (
     <>
       <Button
         isSmall
         {...{ isBusy }}
         refusal={refusal("operator")}
-        label={`Trigger ${name}`}
+        label={text.triggerNamed(name)}
         onPress={() => act(trigger)}
       >
-        Trigger
+        {text.trigger}
       </Button>
       <Button
         isSmall
         {...{ isBusy }}
         refusal={refusal("operator")}
-        label={`${state === "active" ? "Pause" : "Resume"} ${name}`}
-        onPress={() => act(() => post(toggle, said))}
+        label={toggleText[toggle].named(name)}
+        onPress={() => act(() => post(toggle, toggleText[toggle].done(name)))}
       >
-        {state === "active" ? "Pause" : "Resume"}
+        {toggleText[toggle].verb}
       </Button>
     </>
   );

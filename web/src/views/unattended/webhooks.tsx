@@ -12,6 +12,8 @@ import { grouped } from "../../pure/format.ts";
 import { Problem } from "../../pure/problem.ts";
 import type { DeliveryReport, TestReport, WebhookReport } from "../../pure/shapes.ts";
 import { refusal } from "../../session.ts";
+import { columnsText } from "../../strings/parts.ts";
+import { webhooksText as text } from "../../strings/webhooks.ts";
 
 export function Webhooks(): JSX.Element {
   const { value, problem, refresh } = useLive<{ webhooks: WebhookReport[] }>("/v1/webhooks", {
@@ -20,31 +22,27 @@ export function Webhooks(): JSX.Element {
   });
   return (
     <>
-      <Panel title="Webhooks" hint="Endpoints that receive signed event messages">
-        <ProblemNotice problem={problem} what="The webhooks could not be read" />
-        {value?.webhooks.length === 0 && (
-          <Empty command='webhooks: { ops: { url: "https://…", secretFile: /run/secrets/ops, events: ["run.*"] } }'>
-            No webhooks configured. Add a line such as this one to be notified when a run ends:
-          </Empty>
-        )}
+      <Panel title={text.title} hint={text.hint}>
+        <ProblemNotice problem={problem} what={text.failed} />
+        {value?.webhooks.length === 0 && <Empty command={text.example}>{text.none}</Empty>}
         {value !== undefined && value.webhooks.length > 0 && (
           <Table
-            label="Webhooks"
+            label={text.title}
             rows={value.webhooks}
             keyOf={({ name }) => name}
             columns={[
-              { label: "Name", cell: ({ name }) => <b class="nowrap">{name}</b> },
-              { label: "Address", cell: ({ url }) => <span class="mono change">{url}</span> },
-              { label: "Events", cell: ({ events }) => events.join(", ") },
-              { label: "State", cell: (webhook) => <State {...webhook} /> },
-              { label: "Queued", kind: "number", cell: ({ pending }) => grouped(pending) },
+              { label: columnsText.name, cell: ({ name }) => <b class="nowrap">{name}</b> },
+              { label: text.address, cell: ({ url }) => <span class="mono change">{url}</span> },
+              { label: text.events, cell: ({ events }) => events.join(", ") },
+              { label: columnsText.state, cell: (webhook) => <State {...webhook} /> },
+              { label: text.queued, kind: "number", cell: ({ pending }) => grouped(pending) },
               {
-                label: "Last",
+                label: text.last,
                 kind: "tight",
                 cell: ({ lastDelivery }) => lastDelivery && <Ago at={lastDelivery.createdAt} />,
               },
               {
-                label: "Act",
+                label: columnsText.act,
                 kind: "act",
                 cell: (webhook) => <WebhookButtons webhook={webhook} onChanged={refresh} />,
               },
@@ -73,14 +71,13 @@ function WebhookButtons({ webhook, onChanged }: { webhook: WebhookReport; onChan
   const resume = async (): Promise<string> => {
     await ask(`${route}/resume`, { method: "POST" });
     onChanged();
-    return `${name} resumed.`;
+    return text.resumed(name);
   };
   const send = async (): Promise<string> => {
     const test = await ask<TestReport>(`${route}/test`, { method: "POST" });
     onChanged();
-    if (!test.accepted)
-      throw new Problem(200, `${name} did not accept the test message: ${test.reason ?? test.status}`);
-    return `${name} has accepted the test message.`;
+    if (!test.accepted) throw new Problem(200, text.testRefused(name, test.reason ?? test.status));
+    return text.testAccepted(name);
   };
   return (
     <div class="actions">
@@ -89,14 +86,20 @@ function WebhookButtons({ webhook, onChanged }: { webhook: WebhookReport; onChan
           isSmall
           {...{ isBusy }}
           refusal={refusal("operator")}
-          label={`Resume ${name}`}
+          label={text.resumeNamed(name)}
           onPress={() => act(resume)}
         >
-          Resume
+          {text.resume}
         </Button>
       )}
-      <Button isSmall {...{ isBusy }} refusal={refusal("operator")} label={`Test ${name}`} onPress={() => act(send)}>
-        Test
+      <Button
+        isSmall
+        {...{ isBusy }}
+        refusal={refusal("operator")}
+        label={text.testNamed(name)}
+        onPress={() => act(send)}
+      >
+        {text.test}
       </Button>
     </div>
   );
@@ -111,26 +114,26 @@ function Deliveries(): JSX.Element {
   const again = async (deliveryId: string): Promise<string> => {
     await ask(`/v1/deliveries/${encodeURIComponent(deliveryId)}/redeliver`, { method: "POST" });
     pages.first.refresh();
-    return "Message queued.";
+    return text.sentAgain;
   };
   return (
-    <Panel title="Deliveries">
+    <Panel title={text.deliveries}>
       <ProblemNotice problem={pages.first.problem} />
-      {pages.first.value !== undefined && pages.rows.length === 0 && <Empty>No messages yet.</Empty>}
+      {pages.first.value !== undefined && pages.rows.length === 0 && <Empty>{text.noDeliveries}</Empty>}
       {pages.rows.length > 0 && (
         <Table
-          label="Deliveries"
+          label={text.deliveries}
           rows={pages.rows}
           keyOf={({ deliveryId }) => deliveryId}
           columns={[
-            { label: "At", kind: "tight", cell: ({ createdAt }) => <Ago at={createdAt} /> },
-            { label: "Webhook", cell: ({ webhook }) => webhook },
-            { label: "Event", cell: ({ eventType }) => <span class="mono">{eventType}</span> },
-            { label: "State", kind: "tight", cell: ({ state }) => <Badge state={state} /> },
-            { label: "Attempts", kind: "number", cell: ({ attempts }) => grouped(attempts) },
-            { label: "Last response", cell: ({ lastStatus, lastReason }) => lastReason ?? lastStatus },
+            { label: columnsText.at, kind: "tight", cell: ({ createdAt }) => <Ago at={createdAt} /> },
+            { label: text.webhook, cell: ({ webhook }) => webhook },
+            { label: text.event, cell: ({ eventType }) => <span class="mono">{eventType}</span> },
+            { label: columnsText.state, kind: "tight", cell: ({ state }) => <Badge state={state} /> },
+            { label: text.attempts, kind: "number", cell: ({ attempts }) => grouped(attempts) },
+            { label: text.lastResponse, cell: ({ lastStatus, lastReason }) => lastReason ?? lastStatus },
             {
-              label: "Act",
+              label: columnsText.act,
               kind: "act",
               cell: ({ deliveryId, state }) =>
                 state === "failed" && (
@@ -140,14 +143,14 @@ function Deliveries(): JSX.Element {
                     refusal={refusal("operator")}
                     onPress={() => act(() => again(deliveryId))}
                   >
-                    Send again
+                    {text.sendAgain}
                   </Button>
                 ),
             },
           ]}
         />
       )}
-      <More pages={pages} what="Older deliveries" />
+      <More pages={pages} what={text.older} />
     </Panel>
   );
 }

@@ -1,0 +1,83 @@
+/** The texts of the page Credentials. */
+import { counted } from "../pure/format.ts";
+
+export const credentialsText = {
+  hint: "Credential Sets and AuthKeys, their age and use. Secrets are never shown.",
+  lastUsed: "Last used",
+  neverUsed: "never, or unknown",
+  unknown: "unknown",
+  rotate: "Rotate",
+  referencedBy: "Referenced by",
+  notReported: "not reported by this deployment",
+  noReferences: "nothing",
+  moreReferences: (count: number) => ` and ${counted(count, "other")}`,
+} as const;
+
+export const rotationsText = {
+  title: "Rotations",
+  failed: "The rotations could not be read",
+  reading: "the rotations",
+  platformUnknown: (profile: string, reason: string) => `What the platform knows of ${profile} is missing: ${reason}`,
+  none: "No rotation is configured. Add one under `rotations` in the configuration: see docs/credentials.md.",
+  command: "simfleet credentials rotate NAME",
+  rotation: (name: string) => `Rotation ${name}`,
+  never: "not rotated yet",
+  set: "Set",
+  noSet: "none yet",
+  rotated: "Rotated",
+  next: "Next",
+  step: (step: number, steps: number, word: string | undefined) => `Step ${step} of ${steps}: ${word}`,
+  steps: {
+    planned: "planned",
+    generated: "new secret made",
+    "handed-over": "handed to its sinks",
+    created: "given to the platform",
+    updated: "given to the platform",
+    repointed: "groups name the new set",
+    done: "old secret gone",
+  } as Readonly<Record<string, string>>,
+  rotateTitle: (name: string) => `Rotate ${name}?`,
+  rotateWhat: (set: string, profile: string) =>
+    `A new secret replaces the one in ${set} of the profile ${profile}. It is delivered to its sinks first, then to the platform.`,
+  newSet: "a new Credential Set",
+  rotating: (name: string) => `${name} is rotating.`,
+  confirm: "Confirm",
+  confirmTitle: (set: string | null) => `Is ${set ?? "the old set"} unused?`,
+  confirmWhat: (set: string | null) =>
+    `If you confirm, ${set ?? "the old Credential Set"} is deleted after it was unused for its grace period. Anything that still uses it stops working.`,
+  confirmYes: "Not referenced",
+  confirmed: (name: string) => `${name} goes on.`,
+} as const;
+
+export const authKeysText = {
+  title: "AuthKeys",
+  failed: "The AuthKeys could not be read",
+  reading: "the AuthKeys from the platform",
+  none: "The user has no AuthKey.",
+  command: "simfleet authkeys list",
+  authKey: "AuthKey",
+  created: "Created",
+  configured: "Configured",
+  notConfigured: "no",
+  usedBy: "Used by",
+  noWorker: "no worker",
+  rotation: "Rotation",
+  ended: "ended",
+  inUse: "the AuthKey in use",
+  rotateTitle: (key: string) => `Rotate ${key}?`,
+  rotateWhat: (key: string, profile: string) =>
+    `A new AuthKey replaces it for the profile ${profile} while runs continue. ${key} is revoked once no process uses it.`,
+  rotateYes: "Rotate the AuthKey",
+  rotating: "The AuthKey is rotating.",
+} as const;
+
+export const setsText = {
+  title: "Credential Sets",
+  failed: "The Credential Sets could not be read",
+  reading: "the sets from the platform",
+  none: "The account has no Credential Set.",
+  command: "simfleet credentials list",
+  set: "Set",
+  secretSince: "Secret since",
+  rotation: "Rotation",
+} as const;
