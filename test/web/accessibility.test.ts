@@ -36,7 +36,7 @@ async function row(page: Page, table: string): Promise<void> {
 /** What every view says at its top while a freeze holds. */
 async function seeFrozen(page: Page): Promise<void> {
   await harness.ask("/v1/freeze", { method: "POST" });
-  await page.getByText("Nothing may change now").waitFor();
+  await page.getByText("Changes are frozen").waitFor();
   await row(page, "Changes");
 }
 
@@ -50,7 +50,7 @@ async function seePlan(page: Page): Promise<void> {
 
 async function seeSim(page: Page): Promise<void> {
   await page.getByRole("button", { name: "Read from the platform now" }).click();
-  await page.getByText("fields of the platform’s record").click();
+  await page.getByText("fields of the platform's record").click();
   await row(page, "Fields of the platform's record");
   await page.getByRole("button", { name: "Read the status history" }).click();
   await row(page, "Status history");

@@ -232,7 +232,7 @@ describe.skipIf(withoutBrowser)(
       await watched.putMessageAway();
 
       await page.goto("/#/runs");
-      await page.getByText("Nothing may change now").waitFor();
+      await page.getByText("Changes are frozen").waitFor();
       await page.getByText(`${by} has frozen all changes: incident 12`, { exact: false }).first().waitFor();
       await page.getByRole("link", { name: "Freezes", exact: true }).last().click();
       await page.getByRole("button", { name: "Unfreeze", exact: true }).click();
@@ -241,7 +241,7 @@ describe.skipIf(withoutBrowser)(
       await page.getByRole("button", { name: "Freeze all changes" }).waitFor();
       await page.goto("/#/runs");
       await page.getByRole("heading", { name: "Runs", level: 1 }).waitFor();
-      await page.getByText("Nothing may change now").waitFor({ state: "detached" });
+      await page.getByText("Changes are frozen").waitFor({ state: "detached" });
 
       await page.goto("/#/audit");
       for (const method of ["POST", "DELETE"]) {

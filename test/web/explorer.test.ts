@@ -109,7 +109,7 @@ describe.skipIf(withoutBrowser)(`the SIM explorer${withoutBrowser === undefined 
     await filter.waitFor();
     expect((await filter.inputValue()).match(/\d{19}/g)?.toSorted()).toEqual([one, two].toSorted());
     await page.goBack();
-    await page.getByRole("button", { name: "New run for all of them" }).click();
+    await page.getByRole("button", { name: "New run for all matching SIMs" }).click();
     await filter.waitFor();
     expect(await filter.inputValue()).toBe(`simId in (${one}, ${two})`);
     expect(watched.faults).toEqual([]);

@@ -61,7 +61,7 @@ describe.skipIf(withoutBrowser)(`an operation${withoutBrowser === undefined ? ""
     await page.getByLabel("groupId", { exact: true }).fill(groupId);
     await previewed(page);
     await page.getByRole("button", { name: "Start the run" }).click();
-    await page.getByText("and undo it afterwards").waitFor();
+    await page.getByText("and undo it later").waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Start the run" }).click();
     const runId = await untilCompleted(page);
     expect((await onPlatform(1)).groupId).toBe(groupId);
@@ -81,7 +81,7 @@ describe.skipIf(withoutBrowser)(`an operation${withoutBrowser === undefined ? ""
     await using watched = await harness.page({ width: 1280, token: tokens.operator });
     const { page } = watched;
     await chosen(page, "terminate", simsAt(20, 21, 22));
-    await page.getByText("Irreversible: you confirm it with the number of SIMs.").waitFor();
+    await page.getByText("Irreversible: to confirm, type the number of SIMs.").waitFor();
     await page.getByLabel("Skip invalid rows").check();
     await previewed(page);
     await page.getByText("The change of 2 SIMs is irreversible.").waitFor();
@@ -159,7 +159,7 @@ describe.skipIf(withoutBrowser)(`an operation${withoutBrowser === undefined ? ""
       return route.fulfill({ status: 409, json: { code: "CONFIG_INVALID", detail: "no", problems } });
     });
     await page.getByRole("button", { name: "Read the status history" }).click();
-    await page.getByText("does not describe how to read it (operations.getSimStatusHistory)").waitFor();
+    await page.getByText("does not describe the operation that reads this (operations.getSimStatusHistory)").waitFor();
     expect(await page.getByRole("button", { name: "Read the status history" }).count()).toBe(0);
     expect(watched.faults.splice(0)).toEqual([expect.stringContaining("statuses?profile=default answered 409")]);
 

@@ -43,7 +43,7 @@ describe.skipIf(withoutBrowser)(`the overview${withoutBrowser === undefined ? ""
     expect(await time.getAttribute("datetime")).toMatch(/^\d{4}-.*Z$/);
     expect(await time.getAttribute("title")).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/);
     await failed.getByRole("link", { name: runId }).click();
-    await page.getByRole("navigation", { name: "Path" }).getByRole("link", { name: "Runs" }).waitFor();
+    await page.getByRole("navigation", { name: "Breadcrumbs" }).getByRole("link", { name: "Runs" }).waitFor();
     expect(await watched.overflow()).toBe(0);
     expect(watched.faults).toEqual([]);
   });
@@ -53,11 +53,11 @@ describe.skipIf(withoutBrowser)(`the overview${withoutBrowser === undefined ? ""
     const { page } = watched;
     await page.route(/\/v1\/rotations/, () => undefined);
     await page.goto("/");
-    await page.getByRole("region", { name: "Waits for a person" }).getByText("Not known yet.").waitFor();
+    await page.getByRole("region", { name: "Needs action" }).getByText("Not known yet.").waitFor();
     await page.getByRole("region", { name: "Secrets due" }).getByText("Not known yet.").waitFor();
     await page.unroute(/\/v1\/rotations/);
     await page.reload();
-    await page.getByRole("region", { name: "Waits for a person" }).getByText("Nothing.").waitFor();
+    await page.getByRole("region", { name: "Needs action" }).getByText("Nothing needs action.").waitFor();
     expect(watched.faults).toEqual([]);
   });
 
@@ -66,8 +66,8 @@ describe.skipIf(withoutBrowser)(`the overview${withoutBrowser === undefined ? ""
     const { page } = watched;
     await page.goto(`/#/runs/${runId}`);
     // A screen reader hears the numbers that the chart shows.
-    await page.getByRole("img", { name: /^Calls per .*; calls: 8 in all, \d at most/ }).waitFor();
-    await page.getByRole("img", { name: /^Rows per .*: 5 in all, \d at most; not done: 3 in all/ }).waitFor();
+    await page.getByRole("img", { name: /^Calls per .*; calls: 8 in total, \d at most/ }).waitFor();
+    await page.getByRole("img", { name: /^Rows per .*: 5 in total, \d at most; not done: 3 in total/ }).waitFor();
     const reasons = page.getByRole("table", { name: "Why rows are not done" });
     await reasons
       .getByRole("link", { name: /^Show the rows/ })
@@ -114,7 +114,7 @@ describe.skipIf(withoutBrowser)(`the overview${withoutBrowser === undefined ? ""
     await page.keyboard.press("q");
     await page.getByRole("heading", { name: "Quota", level: 1 }).waitFor();
     await page.keyboard.press("?");
-    await page.getByRole("dialog", { name: "Shortcuts" }).getByLabel("Shortcuts of a single key").uncheck();
+    await page.getByRole("dialog", { name: "Shortcuts" }).getByLabel("Single-key shortcuts").uncheck();
     await page.keyboard.press("Escape");
     await page.keyboard.press("g");
     await page.keyboard.press("o");
@@ -140,7 +140,7 @@ describe.skipIf(withoutBrowser)(`the overview${withoutBrowser === undefined ? ""
     await changes.locator("summary").click();
     await changes.getByRole("link", { name: runId }).first().waitFor();
     await page.getByRole("checkbox", { name: "SIM changes" }).uncheck();
-    await page.getByLabel("Person").selectOption("token:the-operator");
+    await page.getByLabel("Who").selectOption("token:the-operator");
     await expect.poll(() => rows.filter({ hasText: "A sync read" }).count()).toBe(0);
     await page.getByLabel("Day").fill("2020-01-01");
     await page.getByText("No event matches.").or(page.getByText("No events yet.")).waitFor();

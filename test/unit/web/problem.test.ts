@@ -19,8 +19,8 @@ describe("dashboard problems", () => {
   });
 
   it.each([
-    [401, "The token is missing, wrong or no longer valid."],
-    [403, "The role of this token does not allow it."],
+    [401, "The token is missing, invalid or expired."],
+    [403, "The role of this token does not allow this."],
     [404, "Not found."],
     [413, "The file is larger than the server accepts."],
     [502, "The server answered with status 502."],

@@ -17,7 +17,8 @@ export const rotationsText = {
   title: "Rotations",
   failed: "The rotations could not be read",
   reading: "the rotations",
-  platformUnknown: (profile: string, reason: string) => `What the platform knows of ${profile} is missing: ${reason}`,
+  platformUnknown: (profile: string, reason: string) =>
+    `The Credential Sets of ${profile} could not be read: ${reason}`,
   none: "No rotation is configured. Add one under `rotations` in the configuration: see docs/credentials.md.",
   command: "simfleet credentials rotate NAME",
   rotation: (name: string) => `Rotation ${name}`,
@@ -29,12 +30,12 @@ export const rotationsText = {
   step: (step: number, steps: number, word: string | undefined) => `Step ${step} of ${steps}: ${word}`,
   steps: {
     planned: "planned",
-    generated: "new secret made",
-    "handed-over": "handed to its sinks",
-    created: "given to the platform",
-    updated: "given to the platform",
-    repointed: "groups name the new set",
-    done: "old secret gone",
+    generated: "new secret generated",
+    "handed-over": "delivered to its sinks",
+    created: "sent to the platform",
+    updated: "sent to the platform",
+    repointed: "groups use the new set",
+    done: "old secret removed",
   } as Readonly<Record<string, string>>,
   rotateTitle: (name: string) => `Rotate ${name}?`,
   rotateWhat: (set: string, profile: string) =>
@@ -42,11 +43,11 @@ export const rotationsText = {
   newSet: "a new Credential Set",
   rotating: (name: string) => `${name} is rotating.`,
   confirm: "Confirm",
-  confirmTitle: (set: string | null) => `Is ${set ?? "the old set"} unused?`,
+  confirmTitle: (set: string | null) => `Is ${set ?? "the old set"} no longer referenced?`,
   confirmWhat: (set: string | null) =>
-    `If you confirm, ${set ?? "the old Credential Set"} is deleted after it was unused for its grace period. Anything that still uses it stops working.`,
+    `After a grace period without use, ${set ?? "the old Credential Set"} is deleted. Anything that still uses it then stops working.`,
   confirmYes: "Not referenced",
-  confirmed: (name: string) => `${name} goes on.`,
+  confirmed: (name: string) => `${name} continues.`,
 } as const;
 
 export const authKeysText = {
@@ -66,7 +67,7 @@ export const authKeysText = {
   inUse: "the AuthKey in use",
   rotateTitle: (key: string) => `Rotate ${key}?`,
   rotateWhat: (key: string, profile: string) =>
-    `A new AuthKey replaces it for the profile ${profile} while runs continue. ${key} is revoked once no process uses it.`,
+    `A new AuthKey replaces it for the profile ${profile}. Runs continue meanwhile. ${key} is revoked once no process uses it.`,
   rotateYes: "Rotate the AuthKey",
   rotating: "The AuthKey is rotating.",
 } as const;

@@ -6,7 +6,7 @@ import { counted } from "../pure/format.ts";
 
 export const eventSentences: Readonly<Record<string, string>> = {
   "run.submitted": "Run {run}[ “{name}”] with {total} rows was submitted[ by {by}]",
-  "run.awaiting-approval": "Run {run}[ “{name}”] with {total} rows waits for an approval[: {reason}]",
+  "run.awaiting-approval": "Run {run}[ “{name}”] with {total} rows waits for approval[: {reason}]",
   "run.approved": "Run {run}[ “{name}”] was approved[ by {by}]",
   "run.paused": "Run {run}[ “{name}”] was paused[ by {by}][: {reason}]",
   "run.resumed": "Run {run}[ “{name}”] was resumed[ by {by}]",
@@ -14,7 +14,7 @@ export const eventSentences: Readonly<Record<string, string>> = {
   "run.recovered": "Run {run}[ “{name}”] makes progress again",
   "run.completed":
     "Run {run}[ “{name}”] completed: {done} of {total} rows done[, {failed+} failed][, {rejected+} rejected][, {unknown+} unknown]",
-  "run.aborted": "Run {run}[ “{name}”] stopped itself[: {reason}]",
+  "run.aborted": "Run {run}[ “{name}”] was aborted[: {reason}]",
   "run.cancelled": "Run {run}[ “{name}”] was cancelled[ by {by}][: {reason}]",
   "sim.added": "{sim} is new",
   "sim.changed": "{field} of {sim} changed[ from {before}][ to {after}]",
@@ -26,9 +26,9 @@ export const eventSentences: Readonly<Record<string, string>> = {
   "schedule.completed": "The schedule {schedule} succeeded[ with {cause}][: {reason}]",
   "schedule.failed": "The schedule {schedule} failed[ with {cause}][: {reason}]",
   "schedule.cancelled": "The task of the schedule {schedule} was cancelled[: {reason}]",
-  "schedule.skipped": "The schedule {schedule} skipped a time[: {reason}]",
-  "schedule.missed": "The schedule {schedule} missed {times} times while no worker was running",
-  "schedule.late": "The schedule {schedule} was late",
+  "schedule.skipped": "The schedule {schedule} skipped its time[: {reason}]",
+  "schedule.missed": "The schedule {schedule} was missed {times} times, because no worker was running",
+  "schedule.late": "The schedule {schedule} started late",
   "schedule.paused": "The schedule {schedule} was paused[ by {by}]",
   "schedule.resumed": "The schedule {schedule} was resumed[ by {by}]",
   "automation.started": "The automation {automation} acted on {events} events[ with {cause}]",
@@ -44,15 +44,15 @@ export const eventSentences: Readonly<Record<string, string>> = {
   "freeze.ended": "{by} ended the freeze",
   "credential.handed-over": "The new secret of {rotation} is in {sink}",
   "credential.created": "The platform has the new secret of {rotation}",
-  "credential.repointed": "Nothing refers to the old secret of {rotation} any more",
-  "credential.unconfirmed": "The rotation {rotation} waits for a person[: {reason}]",
+  "credential.repointed": "Nothing references the old secret of {rotation} any longer",
+  "credential.unconfirmed": "The rotation {rotation} waits for confirmation[: {reason}]",
   "credential.in-use": "The old secret of {rotation} is still in use",
-  "credential.unused": "The old secret of {rotation} is out of use",
+  "credential.unused": "The old secret of {rotation} is unused",
   "credential.orphaned": "The Credential Set {credentialsId} could not be deleted[: {reason}]",
   "credential.rotated": "The secret of {rotation} was rotated[ by {by}]",
   "credential.failed": "The rotation {rotation} failed[: {reason}]",
   "credential.set-aside": "The rotation {rotation} was set aside[: {reason}]",
-  "credential.expiring": "The secret of {rotation} is due, since {since}",
+  "credential.expiring": "The secret of {rotation} has been due for rotation since {since}",
   "secret.reloaded": "{worker} reloaded its credentials",
   "secret.kept": "{worker} keeps its previous credentials[: {reason}]",
   "authkey.refused": "The platform rejected the AuthKey {authKeyId}[: {reason}]",
@@ -64,8 +64,8 @@ export const eventSentences: Readonly<Record<string, string>> = {
   "authkey.failed": "A rotation of AuthKeys failed[: {reason}]",
   "authkey.set-aside": "The rotation of the AuthKey {authKeyId} was set aside[: {reason}]",
   "storage.low": "Redis uses {percent} % of its memory",
-  "webhook.failed": "A message to the webhook {webhook} was not accepted[: {reason}]",
-  "webhook.stopped": "The webhook {webhook} stopped[: {reason}]",
+  "webhook.failed": "The webhook {webhook} did not accept a message[: {reason}]",
+  "webhook.stopped": "The webhook {webhook} was stopped[: {reason}]",
 };
 
 /** The kinds of events, by the first word of their type. */
@@ -85,7 +85,7 @@ export const eventKinds: Readonly<Record<string, string>> = {
   webhook: "Webhooks",
 };
 
-/** Of an event after which somebody should look. */
+/** Types of events after which somebody should look. */
 export const failureTypes: readonly string[] = [
   "run.aborted",
   "run.stalled",
@@ -120,10 +120,10 @@ export const eventsText = {
   allProfiles: "All profiles",
   filters: "Filters",
   kinds: "Kinds",
-  by: "Person",
+  by: "Who",
   everyone: "Everyone",
   day: "Day",
-  noise: "Changes of single SIMs are left out. Select the kind SIM changes to see them.",
+  noise: "Changes of single SIMs are hidden. Select SIM changes to see them.",
   simChanges: (count: number, of: string) =>
     `${count.toLocaleString("en-US")} SIM changes of ${of.startsWith("r-") ? "a run" : "a sync"}`,
   causedBy: "Caused by",

@@ -10,7 +10,7 @@ export const fleetText = {
   open: "Open",
   empty: "The inventory is empty",
   emptyHint:
-    "Sync the fleet with the button above or with the command. A sync fills this page, makes plans exact, and shows external changes.",
+    "Sync the fleet with the button above or with this command. A sync fills this page, makes plans exact, and shows external changes.",
   syncCommand: "simfleet sims sync",
   summary: "Summary",
   sims: "SIMs",
@@ -27,7 +27,7 @@ export const fleetText = {
   simsByGroup: "SIMs by group",
   syncFailed: "The last sync failed",
   syncFailedReason: "The list was not read to the end.",
-  syncFailedHint: "The numbers are from before it. The next sync starts over.",
+  syncFailedHint: "The numbers are older than this sync. The next sync starts over.",
   syncSoFar: (sims: number, pages: number) => `${counted(sims, "SIM")} on ${counted(pages, "page")} so far`,
   syncFound: (added: number, changed: number, gone: number) =>
     `${grouped(added)} new, ${grouped(changed)} changed, ${grouped(gone)} gone`,

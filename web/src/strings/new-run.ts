@@ -6,7 +6,7 @@ export const newRunText = {
   failed: "The operations could not be read",
   reading: "the operations",
   settings: "Run settings",
-  busy: "Reading …",
+  busy: "Planning …",
   preview: "Preview",
   updatePlan: "Update plan",
   planFailed: "The plan failed",
@@ -42,7 +42,7 @@ export const newRunText = {
   inputHint: (from: string, rule: string) => `${from}: ${rule}`,
   localTime: "local time",
   exampleFile: "Example file",
-  secrets: (inputs: readonly string[]) => `Secret, so only as a column of the file: ${listed(inputs)}`,
+  secrets: (inputs: readonly string[]) => `Secret inputs must be columns of the file: ${listed(inputs)}`,
 
   options: "Options",
   name: "Name",
@@ -54,26 +54,26 @@ export const newRunText = {
   rate: "Rate",
   rateHint: "Maximum calls per minute, below the quota",
   partial: "Skip invalid rows",
-  partialHint: "Otherwise one row that cannot be sent prevents the start",
+  partialHint: "Without it, one invalid row prevents the start",
   skipUnchanged: "Skip unchanged SIMs",
-  skipUnchangedHint: "No call for SIMs that already are as requested, by the inventory",
+  skipUnchangedHint: "Skip SIMs that already have the requested values in the inventory",
 } as const;
 
 /** What is wrong with a field of the form. */
 export const faultsText = {
-  integer: "A whole number, such as 10.",
-  tooLong: (most: number, now: number) => `At most ${most} characters; now ${now}.`,
-  canary: "A whole number of rows, such as 100.",
-  rate: "A whole number of calls per minute, such as 60.",
-  maxFailures: "A number of rows such as 50, or a percentage such as 5%.",
+  integer: "Enter a whole number, such as 10.",
+  tooLong: (most: number, now: number) => `Enter at most ${most} characters; there are ${now}.`,
+  canary: "Enter a whole number of rows, such as 100.",
+  rate: "Enter a whole number of calls per minute, such as 60.",
+  maxFailures: "Enter a number of rows, such as 50, or a percentage, such as 5%.",
 } as const;
 
 /** What to know about an operation, or a plan, before it is started. */
 export const cautionsText = {
-  irreversible: "Irreversible: you confirm it with the number of SIMs.",
+  irreversible: "Irreversible: to confirm, type the number of SIMs.",
   costly: "Every call costs money.",
   costlyWhen: (filter: string) => `Calls cost money for SIMs with ${filter}.`,
-  noUndo: "It has no undo.",
+  noUndo: "This operation has no undo.",
   unsafe: "A call whose response is lost is not sent again; its outcome may stay unknown.",
   irreversibleSims: (sims: number) => `The change of ${counted(sims, "SIM")} is irreversible.`,
   costlyCalls: (calls: number) => `${counted(calls, "call costs", "calls cost")} money.`,
@@ -108,7 +108,7 @@ export const planText = {
   startTitle: (operation: string, calls: number) => `Start ${operation} with ${counted(calls, "call")}?`,
   startWhat: (rows: number, profile: string, time: string | undefined) =>
     `${counted(rows, "row")} of the profile ${profile}${time === undefined ? "" : `, about ${time}`}.`,
-  startAfter: (hasUndo: boolean) => `You can pause it${hasUndo ? ", and undo it afterwards" : ""}.`,
+  startAfter: (hasUndo: boolean) => `You can pause it${hasUndo ? " and undo it later" : ""}.`,
   planRows: "Rows of the plan",
   verdictFilter: "Filter rows by verdict",
   all: "all",

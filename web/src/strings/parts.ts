@@ -16,16 +16,16 @@ export const columnsText = {
   reason: "Reason",
   problem: "Problem",
   change: "Before and after",
-  act: "Act",
+  act: "Actions",
 } as const;
 
 export const outcomesText: Readonly<Record<Outcome, string>> = {
   done: "accepted by the platform",
   skipped: "already as requested",
-  rejected: "refused: fix them before a retry",
+  rejected: "invalid, or rejected by the platform",
   failed: "no usable response after all attempts",
   unknown: "sent once, response lost; may be done",
-  cancelled: "not sent: the run was stopped",
+  cancelled: "not sent: the run was cancelled or aborted",
   pending: "not processed yet",
 };
 
@@ -42,7 +42,7 @@ export const partsText = {
   reading: (what: string) => `Reading ${what} …`,
   seriesNoValue: (name: string) => `${name}: no value`,
   seriesOfBars: (name: string, sum: number, most: number) =>
-    `${name}: ${grouped(sum)} in all, ${grouped(most)} at most`,
+    `${name}: ${grouped(sum)} in total, ${grouped(most)} at most`,
   seriesConstant: (name: string, last: number) => `${name}: ${grouped(last)}`,
   seriesRange: (name: string, last: number, [least, most]: readonly [number, number]) =>
     `${name}: ${grouped(last)} now, between ${grouped(least)} and ${grouped(most)}`,
@@ -53,5 +53,5 @@ export const partsText = {
   dismiss: "Dismiss",
   copy: (id: string) => `Copy ${id}`,
   copied: "Copied",
-  path: "Path",
+  path: "Breadcrumbs",
 } as const;

@@ -41,8 +41,8 @@ export const runText = {
   outOfDate: "Data may be out of date",
   ofProfile: (profile: string) => ` · profile ${profile}`,
   by: (who: string) => ` · by ${who}`,
-  undoOf: " · puts back ",
-  retryOf: " · redoes rows of ",
+  undoOf: " · undoes ",
+  retryOf: " · retries rows of ",
   progress: "Progress",
   rowsFinished: (settled: number, total: number) => `${grouped(settled)} of ${grouped(total)} rows finished`,
   heard: (state: string, percent: string, rows: string) => `The run is ${state}: ${percent}, ${rows}.`,
@@ -51,7 +51,7 @@ export const runText = {
   finishedAt: ", finished",
   unknownRows: (rows: number) => `${counted(rows, "row has", "rows have")} an unknown outcome`,
   unknownRowsHint:
-    "The call was sent once and its response was lost, so it may have taken effect. It is not sent again, because a second call could do harm. Open the SIM below and read it from the platform.",
+    "The call was sent once and its response was lost, so it may have taken effect. It is not sent again, because a second call could do harm. Open the SIM below and read it from the platform to see the outcome.",
   stateHints: {
     paused: "Nothing is lost. Fix the cause, then resume.",
     aborted: "Completed rows stay changed. Check the rejected and failed rows below, then retry.",
@@ -61,7 +61,7 @@ export const runText = {
   timeLeft: "Time left",
   endsAt: (time: string) => `about ${time}`,
   duration: "Duration",
-  callsHint: "skipped rows cost none",
+  callsHint: "skipped rows need none",
   throttled: "Rate-limited (429)",
   throttledHint: "another client used the quota",
   quotaLeft: "Quota left",
@@ -75,7 +75,7 @@ export const runText = {
   all: "all",
   change: "Change",
   more: "More rows",
-  timeline: "Course",
+  timeline: "Timeline",
   timelineHint: (window: string) => `Outcomes and calls per ${window}`,
   noWindows: "No row has an outcome yet.",
   outcomesSay: (window: string) => `Rows per ${window}`,
@@ -84,10 +84,10 @@ export const runText = {
   calls: "Calls",
   quota: "quota",
   perMinute: "Calls per minute",
-  perMinuteWhat: "Calls of the last two minutes, or since the start until this page has seen one minute of the run",
+  perMinuteWhat: "Average of the last 2 minutes; in the first minute on this page, the average since the start",
   sinceStart: "since the start",
   lastMinutes: "over the last 2 minutes",
-  quotaUse: (percent: string) => `${percent} of the quota used in the fullest window`,
+  quotaUse: (percent: string) => `${percent} of the quota used in the busiest window`,
   reasons: "Why rows are not done",
   reasonsHint: (shown: number, all: number) =>
     shown === all
@@ -120,14 +120,14 @@ export const runActionsText = {
     undo: "Undo",
   } satisfies Record<RunAction, string>,
   stateNow: (run: string, state: string) => `${run} is ${state}.`,
-  costs: (calls: number) => ` Calls that cost money, as far as the inventory knows: ${grouped(calls)}.`,
+  costs: (calls: number) => ` According to the inventory, ${counted(calls, "call costs", "calls cost")} money.`,
   cancel: (run: string) => `Cancel ${run}?`,
   cancelWhat: (pending: number) =>
     `${counted(pending, "row")} will not be sent. Completed rows stay changed. You can retry the rest later.`,
-  cancelYes: (pending: number) => `Cancel the other ${counted(pending, "row")}`,
+  cancelYes: (pending: number) => `Cancel ${counted(pending, "row")}`,
   undo: (run: string) => `Undo ${run}?`,
   undoWhat: (sims: number, profile: string) =>
-    `A new run restores what this one changed on up to ${counted(sims, "SIM")} of the profile ${profile}, except where it was changed since.`,
+    `A new run restores what this one changed, on up to ${counted(sims, "SIM")} of the profile ${profile}, except for SIMs changed since.`,
   undoYes: (sims: number) => `Restore ${counted(sims, "SIM")}`,
   retry: (run: string) => `Retry ${run}?`,
   retryWhat: (rows: number, calls: number) =>

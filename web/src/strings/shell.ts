@@ -32,8 +32,8 @@ export const signInText = {
   token: "Token",
   tokenHint: "The worker logs the path of its admin token file at startup.",
   keep: "Keep me signed in on this device",
-  others: "An admin creates others:",
-  othersCommand: "simfleet tokens create --name me --role operator",
+  others: "An admin creates more tokens with:",
+  othersCommand: "simfleet tokens create --name anna --role operator",
 } as const;
 
 export const shellText = {
@@ -41,7 +41,7 @@ export const shellText = {
   missingHint: "Check the address, or continue here:",
   product: "simfleet",
   windowTitle: (what: string) => `${what} · simfleet`,
-  toContent: "Skip to the content",
+  toContent: "Skip to content",
   menu: "Menu",
   colors: "Colors",
   views: "Views",
@@ -86,6 +86,6 @@ export const shellText = {
     ["g e", "events"],
     ["Esc", "close a dialog or a menu"],
   ],
-  keysOn: "Shortcuts of a single key",
-  keysHint: "Ctrl K works in any case.",
+  keysOn: "Single-key shortcuts",
+  keysHint: "Ctrl K always works.",
 } as const;
