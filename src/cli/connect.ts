@@ -121,7 +121,7 @@ async function audited<T>(
   });
   const finish = (exitCode: number): Promise<void> =>
     audit.finish(id, { exitCode }).catch((thrown: unknown) => {
-      io.stderr.write(`The result could not be recorded in the audit: ${messageOf(thrown)}\n`);
+      io.stderr.write(`The result could not be recorded in the audit log: ${messageOf(thrown)}\n`);
     });
   try {
     const answer = await act();

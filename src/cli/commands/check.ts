@@ -77,7 +77,7 @@ async function checkAll(context: Context, options: CommonOptions): Promise<Findi
 
 function redisFindings({ redisFacts, redisPlace }: App): Finding[] {
   const { topology, version, maxmemoryPolicy, warnings } = redisFacts;
-  const kind = { server: "", sentinel: "primary of Sentinels, ", cluster: "cluster, " }[topology];
+  const kind = { server: "", sentinel: "primary named by Sentinel, ", cluster: "cluster, " }[topology];
   return [
     ok("redis", `${redisPlace}, ${kind}version ${version}, maxmemory-policy ${maxmemoryPolicy}`),
     ...warnings.map((detail): Finding => ({ what: "redis", status: "warning", detail })),
@@ -102,7 +102,10 @@ async function checkProfile(app: App, config: Config, name: string): Promise<Fin
       ok(what("credentials"), `${who}${coverage}, token valid until ${new Date(me.expiresAtMs).toISOString()}`),
       ...(await checkAuthKeys(app, name, what)),
       config.tokenKey === undefined
-        ? ok(what("token"), "claims are not used: no SIMFLEET_JWKS_URL or SIMFLEET_TOKEN_PUBLIC_KEY_FILE")
+        ? ok(
+            what("token"),
+            "signature not verified: set SIMFLEET_JWKS_URL or SIMFLEET_TOKEN_PUBLIC_KEY_FILE to verify it",
+          )
         : ok(what("token"), "signature verified"),
     ];
   } catch (thrown) {

@@ -71,11 +71,11 @@ async function runDemo(
     const { client } = await localCaller(context, app);
     const { report, exitCode } = await follow({ client, app, output, runId, interrupt, mode: "work" });
     const results = join(folder, "results.csv");
-    await writeResults(results, app.runs.results(runId, { format: "csv" }), "Make room there");
+    await writeResults(results, app.runs.results(runId, { format: "csv" }), "Free some space there");
     const throttled = sandbox.state.totals.throttled;
     output.answer({ ...report, results }, (shown) => runText(shown));
     output.say(
-      `The platform took ${grouped(sandbox.state.totals.byOperation.updateSimSpeedClass ?? 0)} changes and refused ${throttled} with 429.`,
+      `The platform accepted ${grouped(sandbox.state.totals.byOperation.updateSimSpeedClass ?? 0)} changes and rejected ${throttled} with 429.`,
     );
     output.say(`Results: ${results}`);
     // While this one is open its Redis stays up for the next.
@@ -113,7 +113,7 @@ async function keepUp(demo: {
   const settings = Object.entries(environment).map(([name, value]) => `  export ${name}=${value}`);
   const onReady = (url: string): void => {
     output.sayLines(`\nDashboard: ${url}\n  Sign in with the token in ${join(config.dataDir, "admin-token")}`);
-    output.sayLines(`\nSandbox and worker stay up until Ctrl-C. From another terminal:\n${settings.join("\n")}`);
+    output.sayLines(`\nSandbox and worker keep running until Ctrl-C. From another terminal:\n${settings.join("\n")}`);
     output.sayLines("  npx --no-install simfleet runs list\n  npx --no-install simfleet quota");
   };
   await runWorker({ config, env, features: context.features, logger, stop: interrupt, onReady });

@@ -17,13 +17,16 @@ const usualFile = "config/simfleet.yaml";
 
 export function initCommand(context: Context): Command {
   const command = new Command("init")
-    .description("write a configuration file; asks on a terminal for what the options leave open")
+    .description("write a configuration file; on a terminal, asks for options that are missing")
     .option("--deployment <name>", "installation of the platform: svc, soracom or the path of a deployment file")
-    .option("--endpoint <url>", "base address of the platform, without /v1, where the deployment has none")
-    .option("--coverage <type>", "coverage of the account: g or jp, where the deployment has an address for both")
+    .option("--endpoint <url>", "base address of the platform, without /v1; needed if the deployment has none")
+    .option("--coverage <type>", "coverage of the account, g or jp; needed if the deployment has an address for both")
     .option("--auth-key-id <id>", "ID of the AuthKey")
     .option("--auth-key-file <path>", "file that holds the AuthKey's secret")
-    .option("--redis-url <url>", "Redis that several machines share (default: an embedded one)")
+    .option(
+      "--redis-url <url>",
+      "address of a Redis server, which several machines can share (default: an embedded Redis)",
+    )
     .option("--data-dir <path>", "folder of the embedded Redis (default: ~/.local/share/simfleet)")
     .option("--config <file>", "file to write", usualFile)
     .option("--force", "overwrite the file")

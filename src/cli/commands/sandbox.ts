@@ -26,70 +26,76 @@ Example:
 
 export function sandboxCommand(): Command {
   const command = new Command("sandbox")
-    .description("run a simulator of the platform, to try an automation without a platform")
+    .description("simulate the platform, to try simfleet without an account")
     .addHelpText("after", example)
     .option("--port <port>", "port to listen on; 0: any free one", asNumber, 8787)
     .option("--host <address>", "address to listen on", defaultOptions.host)
-    .option("--brand <word>", "the word in the header names", defaultOptions.brand)
-    .option("--seed <number>", "fixes records, faults, latencies and page lengths", asNumber, defaultOptions.seed)
+    .option("--brand <word>", "word in the header names", defaultOptions.brand)
+    .option("--seed <number>", "seed of records, faults, latencies and page lengths", asNumber, defaultOptions.seed)
     .option("--sims <count>", "number of simulated SIMs", asNumber, 2_000)
-    .option("--ids-from <file>", "take the SIM ids from the column simId of this CSV file")
-    .option("--speed-classes <list>", "the classes that a SIM can have", asList, [...defaultOptions.speedClasses])
+    .option("--ids-from <file>", "take the SIM IDs from the column simId of this CSV file")
+    .option("--speed-classes <list>", "speed classes that a SIM can have", asList, [...defaultOptions.speedClasses])
     .addOption(new Option("--records <shape>", "shape of SIM records").choices(recordShapes).default("svc" as const))
-    .addOption(
-      new Option("--coverage <which>", "what this address serves").choices(["g", "jp", "both"]).default("both"),
-    )
+    .addOption(new Option("--coverage <which>", "coverage to serve").choices(["g", "jp", "both"]).default("both"))
     .addOption(
       new Option("--coverage-types <which>", "coverage claims of tokens (default: g)").choices(["g", "jp", "both"]),
     )
     .option("--japan-port <port>", "serve Japan coverage at a second address, with SIMs of its own", asNumber)
-    .addOption(new Option("--language <language>", "of messages by default").choices(["en", "ja"]).default("en"))
-    .option("--operator-id <id>", "the account", defaultOptions.operatorId)
-    .option("--root-email <email>", "e-mail address of the Root user", defaultOptions.rootEmail)
+    .addOption(new Option("--language <language>", "default language of messages").choices(["en", "ja"]).default("en"))
+    .option("--operator-id <id>", "ID of the account", defaultOptions.operatorId)
+    .option("--root-email <email>", "email address of the Root user", defaultOptions.rootEmail)
     .option("--root-password <password>", "password of the Root user", defaultOptions.rootPassword)
     .option("--user-name <name>", "name of the sub-user", defaultOptions.userName)
     .option("--user-password <password>", "password of the sub-user", defaultOptions.userPassword)
-    .option("--auth-key-id <id>", "id of the AuthKey", defaultOptions.authKeyId)
+    .option("--auth-key-id <id>", "ID of the AuthKey", defaultOptions.authKeyId)
     .option("--auth-key <secret>", "secret of the AuthKey", defaultOptions.authKey)
-    .option("--user-auth-key-id <id>", "id of an AuthKey of the sub-user")
-    .option("--user-auth-key <secret>", "its secret")
+    .option("--user-auth-key-id <id>", "ID of an AuthKey of the sub-user")
+    .option("--user-auth-key <secret>", "secret of that AuthKey")
     .addOption(
       new Option("--user-key-access <which>", "AuthKeys that the sub-user may manage")
         .choices(keyAccesses)
         .default("own" as const),
     )
-    .option("--revoke-kills-pairs", "revoking an AuthKey ends the pairs that were made with it", false)
+    .option("--revoke-kills-pairs", "revoking an AuthKey invalidates its pairs of API key and token", false)
     .option("--mfa-secret <base32>", "require one-time codes of this secret from the Root user and the sub-user")
     .option("--ttl-field <name>", "field of /v1/auth that asks for a lifetime", defaultOptions.ttlField)
-    .option("--pair-ttl <seconds>", "lifetime of every pair, whatever the request asks for", asNumber)
-    .addOption(new Option("--token-algorithm <name>", "signs tokens").choices(["ES256", "RS256"]).default("ES256"))
-    .option("--page-size <count>", "records per page where a call names no limit", asNumber, defaultOptions.pageSize)
-    .option("--max-page-size <count>", "records per page at most", asNumber, defaultOptions.maxPageSize)
+    .option("--pair-ttl <seconds>", "lifetime of every pair of API key and token, in any case", asNumber)
     .addOption(
-      new Option("--paging <headers>", "what names the next page").choices(["both", "link", "key"]).default("both"),
+      new Option("--token-algorithm <name>", "algorithm of token signatures")
+        .choices(["ES256", "RS256"])
+        .default("ES256"),
     )
-    .option("--hostile-cursors", "cursors with characters that need percent-encoding", false)
-    .option("--short-pages <share>", "share of pages shorter than asked", asNumber, defaultOptions.shortPages)
-    .option("--empty-pages <share>", "share of empty pages in between", asNumber, defaultOptions.emptyPages)
-    .addOption(new Option("--operations <which>", "served").choices(operationSets).default("interface" as const))
-    .option("--groups-from <file>", "groups and their configuration, from this YAML or JSON file")
+    .option("--page-size <count>", "records per page if the call has no limit", asNumber, defaultOptions.pageSize)
+    .option("--max-page-size <count>", "maximum number of records per page", asNumber, defaultOptions.maxPageSize)
+    .addOption(
+      new Option("--paging <headers>", "headers with the next page").choices(["both", "link", "key"]).default("both"),
+    )
+    .option("--hostile-cursors", "return cursors with characters that need percent-encoding", false)
+    .option("--short-pages <share>", "share of pages shorter than requested", asNumber, defaultOptions.shortPages)
+    .option("--empty-pages <share>", "share of pages that are empty", asNumber, defaultOptions.emptyPages)
+    .addOption(
+      new Option("--operations <which>", "operations to serve").choices(operationSets).default("interface" as const),
+    )
+    .option("--groups-from <file>", "read groups and their configuration from this YAML or JSON file")
     .option("--created-status <status>", "status of a created Credential Set", asNumber, defaultOptions.createdStatus)
-    .option("--max-body <bytes>", "largest request body", asNumber, defaultOptions.maxBodyBytes)
+    .option("--max-body <bytes>", "maximum size of a request body", asNumber, defaultOptions.maxBodyBytes)
     .option("--limit <group=calls>", "calls per period, `Sim=300` or `300` for Sim; repeatable", addPerGroup)
     .option("--period <seconds>", "length of a quota window", asNumber, defaultOptions.periodSeconds)
     .addOption(
-      new Option("--rounding <how>", "of seconds-before-refresh").choices(["up", "down", "nearest"]).default("up"),
+      new Option("--rounding <how>", "rounding of seconds-before-refresh")
+        .choices(["up", "down", "nearest"])
+        .default("up"),
     )
     .addOption(
       new Option("--anchored <where>", "what opens a window").choices(["start", "first-call"]).default("start"),
     )
-    .option("--window-offset <ms>", "how far into a window to start", asNumber, defaultOptions.windowOffsetMs)
+    .option("--window-offset <ms>", "elapsed part of the first window", asNumber, defaultOptions.windowOffsetMs)
     .option("--competitor <group=rate>", "calls per second that another caller spends; repeatable", addPerGroup)
     .option("--limit-change <change>", "`Sim=100@30`: another limit after 30 s; repeatable", addLimitChange)
     .option("--fault <kind=share>", `probability per call; repeatable; ${faultKinds.join(", ")}`, addFault)
-    .option("--faults-on-auth", "also inject faults into authentication", false)
+    .option("--faults-on-auth", "inject faults into authentication as well", false)
     .option("--slow <ms>", "delay of the fault slow", asNumber, defaultOptions.slowMs)
-    .option("--latency <ms>", "added to every answer: `20`, or `10-50` for a seeded one", asLatency)
+    .option("--latency <ms>", "delay of every response: `20`, or `10-50` for a random one", asLatency)
     .option("--json", "print {url, port, environment, …} on stdout once it listens", false)
     .action(async ({ idsFrom, groupsFrom, coverage, coverageTypes, japanPort, maxBody, ...rest }) => {
       keepHeapSmall();
@@ -113,13 +119,20 @@ export function sandboxCommand(): Command {
         slowMs: rest.slow,
         latencyMs: rest.latency ?? 0,
       };
-      const sandbox = await startSandbox(options);
-      const japan = isTwofold ? await startBeside(sandbox, japanPort) : undefined;
-      announce({ sandbox, japan }, { isJson: rest.json });
-      await interruption();
-      await Promise.all([sandbox.close(), japan?.close()]);
+      await runUntilInterrupted(options, { japanPort, isJson: rest.json });
     });
   return command;
+}
+
+async function runUntilInterrupted(
+  options: Parameters<typeof startSandbox>[0],
+  { japanPort, isJson }: { japanPort: number | undefined; isJson: boolean },
+): Promise<void> {
+  const sandbox = await startSandbox(options);
+  const japan = japanPort === undefined ? undefined : await startBeside(sandbox, japanPort);
+  announce({ sandbox, japan }, { isJson });
+  await interruption();
+  await Promise.all([sandbox.close(), japan?.close()]);
 }
 
 /** A second address for the same account, with Japan coverage and made-up SIMs of its own. */
@@ -156,7 +169,7 @@ function announce({ sandbox, japan }: Addresses, { isJson }: { isJson: boolean }
   const beside = japan === undefined ? "" : ` and, for Japan coverage, on ${japan.url} with ${japan.state.sims.count}`;
   process.stderr.write(
     `The sandbox listens on ${url} with ${state.sims.count} SIMs${beside}, ${options.limits.Sim} calls of the group ` +
-      `Sim per ${options.periodSeconds} s. A worker reaches it with\n${lines.join("\n")}\nCtrl-C ends it.\n`,
+      `Sim per ${options.periodSeconds} s. To use it, set\n${lines.join("\n")}\nStop it with Ctrl-C.\n`,
   );
   if (isJson) {
     const facts = {

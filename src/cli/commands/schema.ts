@@ -7,7 +7,7 @@ import type { Context } from "../context.ts";
 export function schemaCommand(context: Context): Command {
   const command = new Command("schema")
     .description("print the JSON Schema of the configuration, for editors and other tools")
-    .option("--json", "the same: the schema is JSON")
+    .option("--json", "no effect: the schema is always JSON")
     .addHelpText("after", "\nExample:\n  simfleet schema > config/simfleet.schema.json");
   return command.action(() => {
     const schema = schemaWith(context.features.flatMap(({ section }) => section ?? []));

@@ -13,7 +13,11 @@ export function auditCommand(context: Context): Command {
 function listCommand(context: Context): Command {
   const command = new Command("list")
     .description("changes and rejected attempts, newest first")
-    .option("--since <when>", "only entries since: 90m, 24h, 7d, or a time such as 2026-11-20T08:00Z", asInstant)
+    .option(
+      "--since <when>",
+      "only entries since an age such as 90m, 24h or 7d, or a time such as 2026-11-20T08:00Z",
+      asInstant,
+    )
     .option("--who <caller>", "only what this caller did, such as token:anna")
     .option("--kind <kind>", `only this kind: ${auditKinds.join(", ")}; repeatable`, asKinds);
   return withCommon(withPageOptions(command), "simfleet audit list --kind runs --kind freezes --since 24h").action(
@@ -35,7 +39,7 @@ function asKinds(text: string, before: AuditKind[] = []): AuditKind[] {
 const auditList: List<"entries", AuditEntry> = {
   name: "entries",
   route: listAudit,
-  empty: "Nothing was changed.",
+  empty: "No entries.",
   columns: [
     { name: "at" },
     { name: "who" },

@@ -34,7 +34,7 @@ function stepCommand(
   route: typeof routes.pauseAutomation | typeof routes.resumeAutomation,
   { name, description }: { name: string; description: string },
 ): Command {
-  const command = new Command(name).description(description).argument("<automation>", "its name");
+  const command = new Command(name).description(description).argument("<automation>", "name of the automation");
   return withCommon(command, `simfleet automations ${name} new-sims-slow`).action(async (automation, options) => {
     const output = context.output(options);
     const report = await context.connect(options, ({ client }) => client.call(route, { params: { name: automation } }));
@@ -45,7 +45,7 @@ function stepCommand(
 function replayCommand(context: Context): Command {
   const command = new Command("replay")
     .description("process the last day's missed events, once each")
-    .argument("<automation>", "its name")
+    .argument("<automation>", "name of the automation")
     .option("--since <hours>", "how far back, in hours (maximum: 24)", Number, 24)
     .option("--dry-run", "only print what would be done, event by event")
     .option("-y, --yes", "skip the confirmation; required without a terminal");
@@ -55,7 +55,7 @@ function replayCommand(context: Context): Command {
       await context.withApp(await context.config(options), async (app) => {
         const sinceMs = systemClock.wallMs() - Math.max(0, options.since) * 3_600_000;
         if (options.dryRun !== true) {
-          const question = `Act on the events of the last ${options.since} h that ${name} has not acted on?`;
+          const question = `Process the events of the last ${options.since} h that ${name} missed?`;
           if (options.yes !== true && !(await confirm(context.io, question))) {
             output.say("Nothing was started.");
             context.io.setExitCode(2);
@@ -99,9 +99,9 @@ const automationList: List<"automations", AutomationReport> = {
 
 const meanings: Readonly<Record<DecisionReport["decision"], string>> = {
   act: "would act",
-  done: "has acted on it",
-  condition: "the condition does not hold",
-  unchanged: "has the class already",
+  done: "already processed",
+  condition: "does not match the filter",
+  unchanged: "already has the class",
   gone: "no longer in the inventory",
   loop: "would stop: the event was caused by its own change",
 };
@@ -109,5 +109,5 @@ const meanings: Readonly<Record<DecisionReport["decision"], string>> = {
 function decisionsText(decisions: readonly DecisionReport[]): string {
   if (decisions.length === 0) return "No matching events.";
   const rows = decisions.map(({ at, type, sim, decision }) => [at, type, sim ?? "-", meanings[decision]]);
-  return table(["AT", "EVENT", "SIM", "IT"], rows);
+  return table(["AT", "EVENT", "SIM", "DECISION"], rows);
 }

@@ -16,7 +16,7 @@ function onCommand(context: Context): Command {
   const command = new Command("on")
     .description("freeze all changes; calls in flight are completed")
     .option("--reason <text>", "reason, shown with the freeze", "")
-    .option("--until <instant>", "when the freeze ends automatically: 2026-12-27T09:00:00+09:00", asInstant);
+    .option("--until <instant>", "time at which the freeze ends, such as 2026-12-27T09:00:00+09:00", asInstant);
   return withCommon(command, "simfleet freeze on --reason 'incident 12'").action(async (options) => {
     const { reason, until: untilMs } = options;
     const until = untilMs === undefined ? undefined : new Date(untilMs).toISOString();

@@ -53,9 +53,9 @@ function textOf(operation: OperationReport): string {
   const { name, summary, group, inputs, sets, requires, repeat, undo, danger, costlyWhen, example } = operation;
   const facts: [string, string][] = [
     ["quota", group],
-    ["sets", sets.join(", ") || "nothing that the inventory keeps"],
+    ["sets", sets.join(", ") || "no field of the inventory"],
     ["requires", requires ?? "nothing"],
-    ["lost answer", repeat === "safe" ? "the call is sent again" : "the call is never sent again"],
+    ["no response", repeat === "safe" ? "the call is sent again" : "the call is never sent again"],
     ["undo", undo.join(", or ") || "none"],
     ["danger", costlyWhen === null ? danger : `${danger} when ${costlyWhen}`],
   ];

@@ -6,7 +6,7 @@ import { answerList, type List, withListOptions } from "#cli/list.ts";
 
 export function quotaCommand(context: Context): Command {
   const command = new Command("quota").description(
-    "list quotas: limit, left, reserve, seconds to refresh, waiting calls",
+    "list quotas: limit, calls left, reserve, time to the reset, waiting calls",
   );
   return withCommon(withListOptions(command), "simfleet quota --json").action(async (options) => {
     const output = context.output(options);
@@ -18,7 +18,7 @@ export function quotaCommand(context: Context): Command {
 const quotaList: List<"buckets", BucketReport> = {
   name: "buckets",
   route: listBuckets,
-  empty: "No quota is known yet: it is reported by the first response.",
+  empty: "No quota is known yet: the platform reports it with its first response.",
   columns: [
     { name: "quota", value: ({ bucket }) => quotaOf(bucket).quota },
     { name: "of", value: ({ bucket }) => quotaOf(bucket).of },
@@ -26,7 +26,7 @@ const quotaList: List<"buckets", BucketReport> = {
     { name: "left", value: ({ left }) => left ?? "?" },
     { name: "inFlight" },
     { name: "reserve", value: ({ reserve }) => reserve ?? "?" },
-    { name: "secondsToRefresh", heading: "refresh", value: refreshText },
+    { name: "secondsToRefresh", heading: "resetsIn", value: resetText },
     { name: "throttled", heading: "429s" },
     { name: "waiting", value: ({ waiters }) => waiters.reduce((sum, { waiting }) => sum + waiting, 0) },
   ],
@@ -40,7 +40,7 @@ function quotaOf(bucket: string): { readonly quota: string; readonly of: string 
   return { quota: bucket.slice(dot + 1), of: `profile ${bucket.slice(0, dot)}` };
 }
 
-function refreshText({ secondsToRefresh, refreshDoubtSeconds }: BucketReport): string {
+function resetText({ secondsToRefresh, refreshDoubtSeconds }: BucketReport): string {
   if (secondsToRefresh === null) return "?";
   return `${secondsToRefresh.toFixed(1)} s ± ${((refreshDoubtSeconds ?? 0) / 2).toFixed(2)}`;
 }

@@ -8,7 +8,7 @@ export const quota: Feature = {
   commands: {
     quota: {
       group: "See the fleet:",
-      summary: "quotas of the platform: limit, left, waiting calls",
+      summary: "quotas of the platform: limit, calls left, waiting calls",
       load: async (context) => (await import("./commands.ts")).quotaCommand(context),
     },
   },

@@ -29,7 +29,7 @@ export function schedulesCommand(context: Context): Command {
     .addCommand(
       stepCommand(context, routes.resumeSchedule, {
         name: "resume",
-        description: "resume a schedule from its next time on",
+        description: "resume a schedule; it starts at its next time",
         done: "Resumed.",
       }),
     );
@@ -54,7 +54,7 @@ function stepCommand(
   route: typeof routes.triggerSchedule | typeof routes.pauseSchedule | typeof routes.resumeSchedule,
   { name, description, done }: { name: string; description: string; done: string },
 ): Command {
-  const command = new Command(name).description(description).argument("<schedule>", "its name");
+  const command = new Command(name).description(description).argument("<schedule>", "name of the schedule");
   return withCommon(command, `simfleet schedules ${name} nightly-sync`).action(async (schedule, options) => {
     const output = context.output(options);
     await context.connect(options, async ({ client, app }) => {
@@ -89,7 +89,7 @@ const scheduleList: List<"schedules", ScheduleReport> = {
 function nowText({ running, isQueued }: ScheduleReport): string {
   if (running === null) return "-";
   if (running.fault !== null) return `retrying: ${running.fault}`;
-  return `${running.ref ?? "begins"}${isQueued ? ", one more waits" : ""}`;
+  return `${running.ref ?? "starting"}${isQueued ? ", one more queued" : ""}`;
 }
 
 function lastText({ last }: ScheduleReport): string {

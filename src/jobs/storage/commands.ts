@@ -5,7 +5,7 @@ import { table } from "#cli/output.ts";
 import { type StorageReport, showStorage } from "./contract.ts";
 
 export function storageCommand(context: Context): Command {
-  const command = new Command("storage").description("Redis memory by kind of data, and how long the rest lasts");
+  const command = new Command("storage").description("memory of Redis by kind of data, and when it will be full");
   return withCommon(command, "simfleet storage --json").action(async (options) => {
     const report = await context.connect(options, ({ client }) => client.call(showStorage));
     context.output(options).answer(report, storageText);

@@ -18,7 +18,7 @@ function lineAt(columns: number, problem?: RunReport["problem"]): string {
 }
 
 test.each([
-  [100, "██████████████░░░░░░░░░░ 1,200/2,000 · –/s · 15 rejected · quota 0/600, refresh in 5 s · ETA 14 s"],
+  [100, "██████████████░░░░░░░░░░ 1,200/2,000 · –/s · 15 rejected · quota 0/600, resets in 5 s · ETA 14 s"],
   [80, "██████████████░░░░░░░░░░ 1,200/2,000 · –/s · 15 rejected · ETA 14 s"],
   [70, "██████░░░░ 1,200/2,000 · –/s · 15 rejected · ETA 14 s"],
   [40, "██████░░░░ 1,200/2,000 · –/s · ETA 14 s"],

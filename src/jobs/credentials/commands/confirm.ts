@@ -6,7 +6,7 @@ import { rotationStatusText } from "./rotation-text.ts";
 
 export function confirmCommand(context: Context): Command {
   const command = new Command("confirm")
-    .description("confirm that nothing references the old set any more; its grace period then starts")
+    .description("confirm that the old set is no longer referenced; its grace period then starts")
     .argument("<name>", "name of the rotation in the configuration");
   return withCommon(command, "simfleet credentials confirm mqtt-psk").action(async (name, options) => {
     const output = context.output(options);

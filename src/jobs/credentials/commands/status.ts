@@ -26,7 +26,7 @@ export function statusCommand(context: Context): Command {
 const rotationList: List<"rotations", RotationReport> = {
   name: "rotations",
   route: listRotations,
-  empty: "No rotation is configured (rotations: in the configuration).",
+  empty: "No rotations. Add them under `rotations` in the configuration (docs/credentials.md).",
   columns: [
     { name: "name", heading: "rotation" },
     { name: "state" },

@@ -10,7 +10,11 @@ const kinds = changeTypes.map((type) => type.slice("sim.".length));
 export function changesCommand(context: Context): Command {
   const command = new Command("changes")
     .description("list changes of the fleet, newest first")
-    .option("--since <when>", "only changes since: 90m, 24h, 7d, or a time such as 2026-11-20T08:00Z", asInstant)
+    .option(
+      "--since <when>",
+      "only changes since an age such as 90m, 24h or 7d, or a time such as 2026-11-20T08:00Z",
+      asInstant,
+    )
     .option("--sim <sim>", "only changes of this SIM")
     .option("--field <field>", "only changes of this field, such as speedClass or tags.site")
     .addOption(choiceOption("--by <who>", "only changes by runs, or only changes from outside", ["run", "outside"]))

@@ -11,7 +11,7 @@ type Format = "csv" | "ndjson";
 export function exportCommand(context: Context): Command {
   const command = new Command("export")
     .description("export the inventory as CSV (accepted by plan and apply) or as NDJSON with raw values")
-    .addOption(choiceOption("--format <format>", "what to write", ["csv", "ndjson"]).default("csv"))
+    .addOption(choiceOption("--format <format>", "format of the output", ["csv", "ndjson"]).default("csv"))
     .addOption(whereOption("only SIMs that match a filter; repeatable, all must match"))
     .option("--gone", "only SIMs that the platform no longer lists")
     .option("--columns <names>", "comma-separated CSV columns, such as simId,speedClass,tags.site")

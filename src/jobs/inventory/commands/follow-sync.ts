@@ -54,7 +54,7 @@ async function lineOf(
   app: App | undefined,
   profile: string,
 ): Promise<StatusLine> {
-  if (state === "sweeping") return { text: "marking what is gone", topic: state };
+  if (state === "sweeping") return { text: "marking SIMs that are gone", topic: state };
   const progress = `${grouped(sims)} SIMs, ${grouped(pages)} pages`;
   if (problem === undefined) {
     return { text: `${progress}${app === undefined ? "" : await quotaText(app, profile)}`, topic: state };
@@ -70,5 +70,5 @@ async function quotaText(app: App, profile: string): Promise<string> {
   const bucket = await app.runs.bucket(bucketOf(listSims, profile));
   const toRefreshMs = (bucket.refreshLatestMs ?? bucket.nowMs) - bucket.nowMs;
   const isWaiting = bucket.left === 0 && toRefreshMs > 0;
-  return isWaiting ? `, the quota refreshes in ${Math.ceil(toRefreshMs / 1_000)} s` : "";
+  return isWaiting ? `, the quota resets in ${Math.ceil(toRefreshMs / 1_000)} s` : "";
 }

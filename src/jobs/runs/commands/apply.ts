@@ -26,9 +26,9 @@ export function applyCommand(context: Context): Command {
     .addOption(speedClassOption())
     .optionsGroup("Safety:")
     .option("-y, --yes", "skip the confirmation; required without a terminal")
-    .option("--confirm <n>", "number of SIMs of an irreversible operation; --yes is not enough for one", asCount)
+    .option("--confirm <n>", "number of SIMs, which confirms an irreversible operation; --yes does not", asCount)
     .option("--partial", "process only the valid rows of a file with invalid ones")
-    .option("--skip-unchanged", "skip SIMs that the operation would not change, by the inventory")
+    .option("--skip-unchanged", "skip SIMs that already have the requested values in the inventory")
     .option(
       "--max-failures <n>",
       "abort when more rows than this fail: a number or a percentage such as 5%",

@@ -43,5 +43,5 @@ export async function confirmation(
 
 /** A line about calls that cost money; empty if there are none. */
 export function costText({ costly }: { readonly costly: number }): string {
-  return costly === 0 ? "" : `${grouped(costly)} of the calls cost money, as far as the inventory knows`;
+  return costly === 0 ? "" : `${grouped(costly)} of the calls cost money, according to the inventory`;
 }

@@ -5,8 +5,8 @@ import { deleteRun, showRun } from "../contract.ts";
 
 export function deleteCommand(context: Context): Command {
   const command = new Command("delete")
-    .description("delete a run that is over, with its rows and results")
-    .argument("<run>", "its id")
+    .description("delete a finished run with its rows and results")
+    .argument("<run>", "id of the run")
     .option("-y, --yes", "skip the confirmation; required without a terminal");
   return withCommon(command, "simfleet runs delete r-20261120-103045-x7k2 --yes").action(async (runId, options) => {
     const output = context.output(options);

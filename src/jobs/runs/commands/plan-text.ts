@@ -17,7 +17,7 @@ export function planText(plan: PlanReport): string {
     `  ${grouped(verdicts.change)} to change`,
     ...(verdicts.unchanged > 0
       ? [
-          `  ${grouped(verdicts.unchanged)} already ${isSpeedClass ? "have the class" : "as requested"}, by the inventory`,
+          `  ${grouped(verdicts.unchanged)} already ${isSpeedClass ? "have the class" : "as requested"}, according to the inventory`,
         ]
       : []),
     ...(verdicts.unknown > 0 ? [`  ${grouped(verdicts.unknown)} not in the inventory`] : []),

@@ -88,8 +88,8 @@ function windowText(bucket: BucketState | undefined): string {
   if (bucket.limit === undefined) return "waiting for the first response";
   const left = bucket.left === undefined ? "" : `quota ${grouped(bucket.left)}/${grouped(bucket.limit)}`;
   const untilMs = (bucket.refreshLatestMs ?? bucket.nowMs) - bucket.nowMs;
-  const refresh = untilMs > 0 ? `refresh in ${duration(untilMs)}` : "";
-  return [left, refresh].filter((part) => part !== "").join(", ");
+  const reset = untilMs > 0 ? `resets in ${duration(untilMs)}` : "";
+  return [left, reset].filter((part) => part !== "").join(", ");
 }
 
 function failureText({ counts }: RunReport): string {

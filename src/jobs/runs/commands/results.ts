@@ -16,10 +16,15 @@ export function outcomeOption(description: string) {
 export function resultsCommand(context: Context): Command {
   const command = new Command("results")
     .description("print the results of a run: every input row with its outcome")
-    .argument("<run>", "its id")
+    .argument("<run>", "id of the run")
     .addOption(outcomeOption("only rows with this outcome; repeatable"))
     .option("-o, --out <file>", "write to this file atomically (default: stdout)")
-    .addOption(choiceOption("--format <format>", "ndjson keeps cells raw", ["csv", "ndjson"]).default("csv"));
+    .addOption(
+      choiceOption("--format <format>", "csv marks cells that a spreadsheet would run as formulas; ndjson does not", [
+        "csv",
+        "ndjson",
+      ]).default("csv"),
+    );
   return withCommon(command, "simfleet runs results r-20261120-103045-x7k2 --outcome failed --out failed.csv").action(
     async (runId, options) => {
       const output = context.output(options);

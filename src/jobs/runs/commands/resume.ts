@@ -9,7 +9,7 @@ import { resultsPathOf, showToEnd } from "./end-of-run.ts";
 export function resumeCommand(context: Context): Command {
   const command = new Command("resume")
     .description("resume a run and follow it until it ends")
-    .argument("<run>", "its id")
+    .argument("<run>", "id of the run")
     .option("-o, --out <file>", "write the results to this file (default: in this folder, named like the input file)")
     .option("--detach", "return immediately");
   return withCommon(command, "simfleet runs resume r-20261120-103045-x7k2").action(async (runId, options) => {

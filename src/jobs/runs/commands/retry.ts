@@ -13,10 +13,10 @@ import { outcomeOption } from "./results.ts";
 export function retryCommand(context: Context): Command {
   const command = new Command("retry")
     .description("retry failed and cancelled rows in a new run")
-    .argument("<run>", "id of a finished run")
+    .argument("<run>", "id of the finished run")
     .addOption(outcomeOption("retry rows with this outcome instead; repeatable"))
     .option("-y, --yes", "skip the confirmation; required without a terminal")
-    .option("--confirm <n>", "number of SIMs of an irreversible operation; --yes is not enough for one", asCount)
+    .option("--confirm <n>", "number of SIMs, which confirms an irreversible operation; --yes does not", asCount)
     .option("-o, --out <file>", "write the results to this file (default: in this folder, named like the input file)")
     .option("--detach", "submit the run, print its id and return");
   return withCommon(command, "simfleet runs retry r-20261120-103045-x7k2 --yes").action(async (ofRunId, options) => {

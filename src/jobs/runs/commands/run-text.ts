@@ -37,7 +37,7 @@ export function runText(report: RunReport, reasons: readonly Reason[] = []): str
   }
   if (counts.unknown > 0) {
     lines.push(
-      `  the answers of ${grouped(counts.unknown)} rows were lost, and they are not sent again: simfleet runs results ${report.runId} --outcome unknown`,
+      `  the responses of ${grouped(counts.unknown)} rows were lost, and these rows are not sent again: simfleet runs results ${report.runId} --outcome unknown`,
     );
   }
   return lines.join("\n");

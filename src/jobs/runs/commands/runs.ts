@@ -44,7 +44,7 @@ function listCommand(context: Context): Command {
 function showCommand(context: Context): Command {
   const command = new Command("show")
     .description("show one run")
-    .argument("<run>", "the run's id")
+    .argument("<run>", "id of the run")
     .option("-w, --watch", "follow the run until it ends, as runs watch does");
   return withCommon(command, "simfleet runs show r-20261120-103045-x7k2").action(async (runId, options) => {
     if (options.watch === true) return watch(context, runId, options);
@@ -55,13 +55,15 @@ function showCommand(context: Context): Command {
     });
     output.answer(report, (shown) => runText(shown, reasons));
     if (report.quarantined !== undefined) {
-      output.say(`${report.quarantined} segments failed too often and wait: retry them with simfleet runs resume`);
+      output.say(
+        `${report.quarantined} segments failed too often and wait. Retry them with: simfleet runs resume ${runId}`,
+      );
     }
   }) as unknown as Command;
 }
 
 function watchCommand(context: Context): Command {
-  const command = new Command("watch").description("follow a run until it ends").argument("<run>", "the run's id");
+  const command = new Command("watch").description("follow a run until it ends").argument("<run>", "id of the run");
   return withCommon(command, "simfleet runs watch r-20261120-103045-x7k2").action((runId, options) =>
     watch(context, runId, options),
   ) as unknown as Command;
@@ -81,7 +83,7 @@ async function watch(context: Context, runId: string, options: CommonOptions): P
 function pauseCommand(context: Context): Command {
   const command = new Command("pause")
     .description("pause a run; calls in flight are completed")
-    .argument("<run>", "its id");
+    .argument("<run>", "id of the run");
   return withCommon(command, "simfleet runs pause r-20261120-103045-x7k2").action(async (runId, options) => {
     const output = context.output(options);
     const report = await context.connect(options, ({ client }) => client.call(pauseRun, { params: { runId } }));
@@ -92,7 +94,7 @@ function pauseCommand(context: Context): Command {
 function cancelCommand(context: Context): Command {
   const command = new Command("cancel")
     .description("cancel a run; rows not yet sent are left unchanged")
-    .argument("<run>", "its id")
+    .argument("<run>", "id of the run")
     .option("-y, --yes", "skip the confirmation on a terminal");
   return withCommon(command, "simfleet runs cancel r-20261120-103045-x7k2").action(async (runId, options) => {
     const output = context.output(options);
@@ -111,7 +113,7 @@ function cancelCommand(context: Context): Command {
 function approveCommand(context: Context): Command {
   const command = new Command("approve")
     .description("approve a large run submitted by someone else")
-    .argument("<run>", "its id");
+    .argument("<run>", "id of the run");
   return withCommon(command, "simfleet runs approve r-20261120-103045-x7k2").action(async (runId, options) => {
     const output = context.output(options);
     const report = await context.connect(options, ({ client }) => client.call(approveRun, { params: { runId } }));

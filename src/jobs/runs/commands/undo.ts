@@ -11,9 +11,9 @@ import { type Confirming, type ConfirmOptions, confirmation, costText } from "./
 export function undoCommand(context: Context): Command {
   const command = new Command("undo")
     .description("restore what a run changed in a new run, except for SIMs changed since")
-    .argument("<run>", "id of a finished run")
+    .argument("<run>", "id of the finished run")
     .option("-y, --yes", "skip the confirmation; required without a terminal")
-    .option("--confirm <n>", "number of SIMs of an irreversible operation; --yes is not enough for one", asCount)
+    .option("--confirm <n>", "number of SIMs, which confirms an irreversible operation; --yes does not", asCount)
     .option("--no-sync", "use the inventory as it is, without syncing first")
     .option("--detach", "submit the run, print its id and return");
   return withCommon(command, "simfleet runs undo r-20261120-103045-x7k2 --yes").action(async (runId, options) => {

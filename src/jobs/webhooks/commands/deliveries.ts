@@ -29,7 +29,9 @@ function listCommand(context: Context): Command {
 }
 
 function showCommand(context: Context): Command {
-  const command = new Command("show").description("show one message and its event").argument("<delivery>", "its id");
+  const command = new Command("show")
+    .description("show one message and its event")
+    .argument("<delivery>", "id of the message");
   return withCommon(command, "simfleet deliveries show ops.1790000000000-0").action(async (deliveryId, options) => {
     const output = context.output(options);
     const shown = await context.connect(options, ({ client }) =>
@@ -42,7 +44,7 @@ function showCommand(context: Context): Command {
 function redeliverCommand(context: Context): Command {
   const command = new Command("redeliver")
     .description("resend a message with the same id, through a worker")
-    .argument("<delivery>", "its id");
+    .argument("<delivery>", "id of the message");
   return withCommon(command, "simfleet deliveries redeliver ops.1790000000000-0").action(
     async (deliveryId, options) => {
       const output = context.output(options);

@@ -25,7 +25,7 @@ function listCommand(context: Context): Command {
 function testCommand(context: Context): Command {
   const command = new Command("test")
     .description("send a test message now and print the result")
-    .argument("<name>", "the webhook");
+    .argument("<name>", "name of the webhook");
   return withCommon(command, "simfleet webhooks test ops").action(async (name, options) => {
     const output = context.output(options);
     const report = await context.connect(options, ({ client }) =>
@@ -39,7 +39,7 @@ function testCommand(context: Context): Command {
 function resumeCommand(context: Context): Command {
   const command = new Command("resume")
     .description("resume a webhook stopped by 410 Gone and send the backlog")
-    .argument("<name>", "the webhook");
+    .argument("<name>", "name of the webhook");
   return withCommon(command, "simfleet webhooks resume ops").action(async (name, options) => {
     const output = context.output(options);
     await context.connect(options, async ({ client, app }) => {
@@ -55,7 +55,7 @@ function resumeCommand(context: Context): Command {
 const webhookList: List<"webhooks", WebhookReport> = {
   name: "webhooks",
   route: routes.listWebhooks,
-  empty: "No webhook is configured (webhooks: in the configuration).",
+  empty: "No webhooks. Add them under `webhooks` in the configuration (docs/webhooks.md).",
   columns: [
     { name: "name", heading: "webhook" },
     { name: "url", heading: "address" },
