@@ -260,7 +260,7 @@ export class PlatformClient {
 /** Pairs were valid until now, so something keeps revoking them: a transient problem, not bad credentials. */
 function refusedTwice(refusal: PlatformError): PlatformError {
   const { operation, status, platformCode } = refusal;
-  const message = `${operation}: two pairs in a row were refused, the second one fresh. Nothing was changed; try again.`;
+  const message = `${operation}: the platform rejected two pairs of API key and token in a row, the second one new. Nothing was changed; try again.`;
   return new PlatformError("PLATFORM_UNAVAILABLE", message, { operation, status, platformCode });
 }
 

@@ -84,7 +84,7 @@ export class RecordList<T> {
     try {
       record = JSON.parse(text);
     } catch {
-      throw this.#fault("PLATFORM_UNAVAILABLE", `record ${place} of a page is no JSON`);
+      throw this.#fault("PLATFORM_UNAVAILABLE", `record ${place} of a page is not JSON`);
     }
     const fault = this.#options.faultIn(record);
     if (fault === undefined) return record as T;

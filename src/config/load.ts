@@ -208,7 +208,7 @@ function readAgain(source: SettingSource): readonly Credentials[] {
 function readTokenKey({ jwksUrl, tokenPublicKeyFile: file }: Settings, report: Report): Config["tokenKey"] {
   const at = "tokenPublicKeyFile";
   if (jwksUrl !== undefined && file !== undefined) {
-    report.fault(at, `is given beside ${report.whereOf("jwksUrl")}. Keep one of them.`);
+    report.fault(at, `is set together with ${report.whereOf("jwksUrl")}. Keep one of them.`);
   }
   if (jwksUrl !== undefined) return { jwksUrl };
   if (file === undefined) return undefined;

@@ -82,7 +82,7 @@ function checkValues(
     const input = inputs.find((one) => one.name === field);
     if (input === undefined) {
       const names = inputs.map((one) => one.name);
-      fault(field, `is no input of ${name}.${suggestion(field, names)} Inputs: ${names.join(", ") || "none"}.`);
+      fault(field, `is not an input of ${name}.${suggestion(field, names)} Inputs: ${names.join(", ") || "none"}.`);
     } else if (input.isSecret) fault(field, "is secret: it can only be a column of a file.");
     else if ("problem" in readInput(input, value.trim())) fault(field, `must be ${ruleOf(input)}.`);
   }

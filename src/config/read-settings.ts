@@ -80,7 +80,7 @@ function place(
   const { where, value, isFile } = found;
   report.found(path, { where, file: isFile && typeof value === "string" ? value : undefined });
   for (const key of facts.secret ? [path, `${path}File`] : [path]) remove(input, key.split("."));
-  if (other !== undefined) report.fault(path, `is given beside ${other.where}. Keep one of them.`);
+  if (other !== undefined) report.fault(path, `is set together with ${other.where}. Keep one of them.`);
   else if (!isFile) put(input, path, { value, report });
   else {
     const read = typeof value === "string" ? readSecretFile(value) : { fault: "must be the path of a file." };

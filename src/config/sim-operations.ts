@@ -16,7 +16,7 @@ import {
 } from "#fleet/sim-operation/sim-operation.ts";
 import { type Json, placeholdersIn } from "#fleet/sim-operation/template.ts";
 
-const operationName = z.string().regex(/^[a-z][a-z0-9-]{0,63}$/, "must be a name of small letters, digits and -");
+const operationName = z.string().regex(/^[a-z][a-z0-9-]{0,63}$/, "must be a name of lowercase letters, digits and -");
 const inputName = z.string().regex(/^[A-Za-z][A-Za-z0-9_]{0,63}$/, "must be a name of letters, digits and _");
 const json: z.ZodType<Json> = z.json();
 
@@ -157,7 +157,7 @@ function* placeholderFaults({ path, body = null, sets, inputs }: SimOperation): 
     for (const one of placeholdersIn(template)) {
       if (known.includes(one)) continue;
       const names = known.map((other) => `{${other}}`).join(", ");
-      yield [key, `has {${one}}, which is no input.${suggestion(one, known)} Known: ${names}.`];
+      yield [key, `has {${one}}, which is not an input.${suggestion(one, known)} Known: ${names}.`];
     }
   };
   if (!inPath.has("simId") && !inPath.has("imsi")) {
@@ -188,10 +188,10 @@ function* inputFaults(
   if (inPath.has(name) && !isRequired) yield [`${at}.required`, "must be true: the path needs it."];
   if (inPath.has(name) && isSecret) yield [`${at}.secret`, "must not be true for a part of the path."];
   if (values !== undefined && type !== "text" && type !== "list") {
-    yield [`${at}.values`, `means nothing to an input of type ${type}.`];
+    yield [`${at}.values`, `does not apply to an input of type ${type}.`];
   }
   if (expression !== undefined && (type === "boolean" || type === "time")) {
-    yield [`${at}.pattern`, `means nothing to an input of type ${type}.`];
+    yield [`${at}.pattern`, `does not apply to an input of type ${type}.`];
   }
 }
 
@@ -214,7 +214,7 @@ function* stepFaults(
   const names = undo.inputs.map((field) => field.name);
   for (const given of Object.keys(step.set)) {
     if (!names.includes(given))
-      yield [`${key}.set.${given}`, `is no input of ${undo.name}.${suggestion(given, names)}`];
+      yield [`${key}.set.${given}`, `is not an input of ${undo.name}.${suggestion(given, names)}`];
   }
   for (const field of undo.inputs) {
     if (field.isRequired && step.set[field.name] === undefined)
@@ -224,7 +224,7 @@ function* stepFaults(
   for (const [given, template] of Object.entries(step.set)) {
     for (const [, name = ""] of template.replaceAll(/\{before\.(?:[^{}]|\{\w+\})+\}/g, "").matchAll(/\{(\w+)\}/g)) {
       if (!operation.inputs.some((field) => field.name === name)) {
-        yield [`${key}.set.${given}`, `has {${name}}, which is no input of ${operation.name}.`];
+        yield [`${key}.set.${given}`, `has {${name}}, which is not an input of ${operation.name}.`];
       }
     }
     for (const [, field] of template.matchAll(/\{before\.((?:[^{}]|\{\w+\})+)\}/g)) {

@@ -186,7 +186,7 @@ function unreadable(thrown: unknown, path: string | undefined): IntakeError {
   const name = path ?? "the file";
   const reasons: Record<string, string> = {
     ENOENT: `There is no file ${name}.`,
-    EACCES: `${name} may not be read by this user.`,
+    EACCES: `${name} cannot be read by this user.`,
     EISDIR: `${path ?? "The input"} is a folder, not a file.`,
   };
   return new IntakeError(reasons[code ?? ""] ?? `The input could not be read: ${messageOf(thrown)}`, { cause: thrown });

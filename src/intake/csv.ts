@@ -59,7 +59,7 @@ export async function openCsv(source: string | InputFile | Readable, caps: Parti
     const records = parseRecords(start, pieces, delimiter, limits);
     const first = await records.next();
     const header = first.done ? undefined : first.value.shift();
-    if (first.done || !header) throw new IntakeError("The file holds nothing but blank lines.");
+    if (first.done || !header) throw new IntakeError("The file has only blank lines.");
     if (header.cells.length > limits.columns) {
       throw new IntakeError(`The header has ${header.cells.length} columns; at most ${limits.columns} are allowed.`, {
         line: header.line,

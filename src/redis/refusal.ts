@@ -6,14 +6,14 @@ import { SimfleetError } from "#core/errors.ts";
 
 /** The prefix of an error, and its fix. */
 const hints: Readonly<Record<string, string>> = {
-  OOM: "it is full: raise its maxmemory, or make room",
+  OOM: "it is full: raise its maxmemory, or delete data",
   MISCONF: "it cannot write its file: look at its log and its disk",
   READONLY: "it is a replica: SIMFLEET_REDIS_URL has to name the primary",
   NOPERM: "its user may not do this: docs/redis.md has the ACL that simfleet needs",
   NOAUTH: "it asks for a password: set SIMFLEET_REDIS_PASSWORD_FILE",
-  WRONGPASS: "it does not take the password: check SIMFLEET_REDIS_PASSWORD_FILE",
+  WRONGPASS: "it does not accept the password: check SIMFLEET_REDIS_PASSWORD_FILE",
   LOADING: "it is still reading its file: try again when it is done",
-  MASTERDOWN: "its primary is away",
+  MASTERDOWN: "its primary is unavailable",
   NOREPLICAS: "too few of its replicas are there",
 };
 

@@ -103,7 +103,7 @@ function checkNode({ where, info, state }: Node, topology: Topology): void {
   if (policy !== "noeviction") {
     throw unavailable(
       where,
-      `has maxmemory-policy ${policy} and would throw rows away when it is full: ` +
+      `has maxmemory-policy ${policy} and would lose rows when it is full: ` +
         "set it with CONFIG SET maxmemory-policy noeviction, and in redis.conf",
     );
   }

@@ -129,7 +129,7 @@ describe("a run that is deleted", () => {
   test("must be over, and needs --yes without a terminal", async () => {
     const { runId } = (await (await startRun(5, "?rate=1")).json()) as { runId: string };
     const refused = await runCommand(harness, ["runs", "delete", runId, "--yes"], "remote");
-    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("only a run that is over can")]);
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("only a finished run can")]);
     const unasked = await runCommand(harness, ["runs", "delete", runId], "local");
     expect([unasked.code, unasked.stderr]).toEqual([2, expect.stringContaining("add --yes to confirm")]);
     await harness.app.runs.control.cancel(runId, { by: "cli:test", reason: "the test is over" });

@@ -115,7 +115,7 @@ test.concurrent("an operator can see, preview, pause, and replay an automation",
   const dry = await harness.run(["automations", "replay", "new-sims-slow", "--dry-run"]);
   expect(dry.stdout).toMatch(new RegExp(`\\S+ \\S+ +sim\\.added +${missed} +would act\n`));
   expect(dry.stdout).toMatch(/ already processed\n/);
-  expect(dry.stdout.match(/the condition does not hold/g)).toHaveLength(1);
+  expect(dry.stdout.match(/does not match the filter/g)).toHaveLength(1);
   expect(dry.stderr).toContain("3 matching events; it would act on 1. Nothing was done.");
   expect([harness.sandbox.state.speedClassOf(missed), (await runs(harness)).length]).toEqual(["s1.8xfast", 1]);
   const resumed = await harness.run(["automations", "resume", "new-sims-slow"]);

@@ -83,7 +83,7 @@ describe.concurrent("unsuitable Redis servers", () => {
     const failed = await harness.run(["runs", "list"]);
     expect(failed).toMatchObject({ code: 4, stdout: "" });
     expect(failed.stderr).toMatch(
-      /^simfleet: Redis at \S+redis\.sock has maxmemory-policy allkeys-lru and would throw rows away when it is full: set it with CONFIG SET maxmemory-policy noeviction, and in redis\.conf\n$/,
+      /^simfleet: Redis at \S+redis\.sock has maxmemory-policy allkeys-lru and would lose rows when it is full: set it with CONFIG SET maxmemory-policy noeviction, and in redis\.conf\n$/,
     );
   });
 
@@ -100,7 +100,7 @@ describe.concurrent("unsuitable Redis servers", () => {
     const failed = await harness.run(["apply", "fleet.csv", "--yes"]);
     expect(failed).toMatchObject({ code: 4, stdout: "" });
     expect(failed.stderr).toMatch(
-      /so nothing was changed: Redis refuses: it is full: raise its maxmemory, or make room \(OOM .*\)\n$/,
+      /so nothing was changed: Redis refuses: it is full: raise its maxmemory, or delete data \(OOM .*\)\n$/,
     );
     expect(failed.stderr).not.toContain("    at ");
     expect(harness.changes).toBe(0);
@@ -112,7 +112,7 @@ test.concurrent("a worker that starts while Redis is full ends with the reason i
   await (await harness.redis()).config("SET", "maxmemory", "1");
   const { code, stderr } = await harness.start(["worker"]).ended;
   expect(code).toBe(4);
-  expect(stderr).toMatch(/Redis refuses: it is full: raise its maxmemory, or make room \(OOM /);
+  expect(stderr).toMatch(/Redis refuses: it is full: raise its maxmemory, or delete data \(OOM /);
   expect(stderr).not.toContain("    at ");
 });
 

@@ -13,7 +13,7 @@ async function planOf(harness: CliHarness, content: string | Buffer): Promise<st
 
 const spoiled: [string, string | Buffer, string][] = [
   ["empty", "", "The file is empty."],
-  ["nothing but blank lines", "\n\r\n\n", "The file holds nothing but blank lines."],
+  ["nothing but blank lines", "\n\r\n\n", "The file has only blank lines."],
   ["a header alone", "simId,speedClass\n", "The file has a header but no rows."],
   [
     "other columns",

@@ -34,7 +34,7 @@ describe.concurrent("runs on an unreliable platform", () => {
     expect(harness.changes).toBe(1_000 + lost);
     const tries = column(results, "attempts").map(Number);
     expect(Math.max(...tries)).toBeGreaterThan(1);
-    expect(counted(column(results, "reason"))).toHaveProperty("an answer was lost; the change was sent again");
+    expect(counted(column(results, "reason"))).toHaveProperty("a response was lost; the change was sent again");
   });
 
   test.each<[string, CliHarnessOptions]>([

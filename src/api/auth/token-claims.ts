@@ -83,7 +83,7 @@ function codeOf(thrown: unknown): string {
 function untrusted(why: string): PlatformError {
   return new PlatformError(
     "PLATFORM_CONTRACT",
-    `auth: the signature of the platform's token does not hold (${why}): the token is forged or the keys are another ` +
+    `auth: the signature of the platform's token is not valid (${why}): the token is forged or the keys are another ` +
       `deployment's, and nothing in it is used. Check SIMFLEET_JWKS_URL or SIMFLEET_TOKEN_PUBLIC_KEY_FILE.`,
     { operation: "auth" },
   );

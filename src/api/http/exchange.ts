@@ -99,7 +99,7 @@ export class Receiver {
       this.#failOversize();
     } else if (this.#limits.clock.monotonicMs() > this.#bodyEndsMs) {
       // The connection's own timeout detects only silence; this one detects a response that trickles in.
-      this.#fail(new AnswerLimit(`the answer was not whole after ${this.#limits.answerTimeoutMs / 1_000} s`));
+      this.#fail(new AnswerLimit(`the response was not complete after ${this.#limits.answerTimeoutMs / 1_000} s`));
     } else {
       this.#chunks.push(chunk);
     }

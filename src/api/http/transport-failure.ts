@@ -63,11 +63,11 @@ function lostWords(thrown: unknown, code: string, { address, answerTimeoutMs }: 
   switch (code) {
     case "UND_ERR_HEADERS_TIMEOUT":
     case "UND_ERR_BODY_TIMEOUT":
-      return `no whole answer from ${host} within ${answerTimeoutMs / 1_000} s, so the outcome is unknown.`;
+      return `no complete response from ${host} within ${answerTimeoutMs / 1_000} s, so the outcome is unknown.`;
     case "ABORT_ERR":
       return `given up while waiting for ${host}, so the outcome is unknown.`;
     default:
-      return `the connection to ${host} broke before the whole answer came (${code}), so the outcome is unknown.`;
+      return `the connection to ${host} broke before the complete response arrived (${code}), so the outcome is unknown.`;
   }
 }
 

@@ -59,7 +59,7 @@ export function sandboxCommand(): Command {
     .option("--revoke-kills-pairs", "revoking an AuthKey invalidates its pairs of API key and token", false)
     .option("--mfa-secret <base32>", "require one-time codes of this secret from the Root user and the sub-user")
     .option("--ttl-field <name>", "field of /v1/auth that asks for a lifetime", defaultOptions.ttlField)
-    .option("--pair-ttl <seconds>", "lifetime of every pair of API key and token, in any case", asNumber)
+    .option("--pair-ttl <seconds>", "lifetime of every pair of API key and token, ignoring requests", asNumber)
     .addOption(
       new Option("--token-algorithm <name>", "algorithm of token signatures")
         .choices(["ES256", "RS256"])

@@ -93,7 +93,7 @@ function readFirst(written: Written, where: string, report: Report): Credentials
   if (kind === undefined || kind === "auth-key") {
     const message =
       kind === undefined
-        ? "belongs to an e-mail address, or to an operator ID and a user name."
+        ? "belongs to an email address, or to an operator ID and a user name."
         : "cannot be combined with an AuthKey. Remove one of them.";
     for (const stray of strays) report.fault(`${where}.${stray}`, message);
     return kind === undefined ? undefined : readAuthKey(written, where, report);

@@ -25,7 +25,7 @@ export function readSecretBytes(path: string): { readonly bytes: Buffer } | { re
     }
     const { code } = thrown as NodeJS.ErrnoException;
     if (code === "ENOENT") return { fault: `There is no file ${path}.` };
-    if (code === "EACCES") return { fault: `${path} may not be read by this user.` };
+    if (code === "EACCES") return { fault: `${path} cannot be read by this user.` };
     return { fault: messageOf(thrown) };
   }
 }

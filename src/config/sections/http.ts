@@ -190,7 +190,7 @@ function readJwt(written: Written["jwt"], report: Report): JwtOptions | undefine
 function readKeys({ jwksUrl, publicKeyFile: file }: Written["jwt"], report: Report): Keys | undefined {
   const at = "http.jwt.publicKeyFile";
   if (jwksUrl !== undefined && file !== undefined) {
-    report.fault(at, `is given beside ${report.whereOf("http.jwt.jwksUrl")}. Keep one of them.`);
+    report.fault(at, `is set together with ${report.whereOf("http.jwt.jwksUrl")}. Keep one of them.`);
   }
   if (jwksUrl !== undefined) return { jwksUrl };
   if (file === undefined) return undefined;

@@ -41,7 +41,7 @@ export const profileSection = group({
         description: "Secret of the second AuthKey, or id and secret together.",
       }),
     }),
-    email: setting(text("an e-mail address", /^[^\s@]+@[^\s@]+$/).optional(), "E-mail address of the Root user.", {
+    email: setting(text("an email address", /^[^\s@]+@[^\s@]+$/).optional(), "Email address of the Root user.", {
       variable: "SIMFLEET_EMAIL",
     }),
     operatorId: setting(text().optional(), "Operator ID of a sub-user.", { variable: "SIMFLEET_OPERATOR_ID" }),

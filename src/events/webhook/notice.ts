@@ -34,7 +34,7 @@ const words: Readonly<Record<string, Words>> = {
   "credential.rotated": (f) => `The secret of ${f["rotation"]} was replaced: ${f["credentialsId"]} is in use.`,
   "credential.failed": (f) =>
     `The secret of ${f["rotation"]} could not be replaced${because(f)}. The old one stays in use.${leftover(f)}`,
-  "credential.unconfirmed": (f) => `The rotation of ${f["rotation"]} waits for a person: ${f["reason"]}`,
+  "credential.unconfirmed": (f) => `The rotation of ${f["rotation"]} waits for confirmation: ${f["reason"]}`,
   "credential.orphaned": (f) =>
     `The Credential Set ${f["credentialsId"]} is obsolete and has to be deleted manually${because(f)}.`,
   "credential.expiring": (f) =>

@@ -22,7 +22,7 @@ const example = "An example: 0 8 * * 1-5 is 08:00 from Monday to Friday (minute,
 /** @throws SimfleetError USAGE that says what is wrong, with an example */
 export function parseCron(text: string, timezone: string): Cron {
   if (!isTimezone(timezone)) {
-    throw new SimfleetError("USAGE", `${timezone} is no time zone: an example is Asia/Tokyo`);
+    throw new SimfleetError("USAGE", `${timezone} is not a time zone: an example is Asia/Tokyo`);
   }
   const fields = text.trim().split(/\s+/);
   const isName = fields.length === 1 && names.includes(text.trim());
@@ -59,7 +59,7 @@ export function parseCron(text: string, timezone: string): Cron {
 }
 
 function fault(text: string, what: string): SimfleetError {
-  return new SimfleetError("USAGE", `${JSON.stringify(text)} is no cron expression: ${what}. ${example}`);
+  return new SimfleetError("USAGE", `${JSON.stringify(text)} is not a cron expression: ${what}. ${example}`);
 }
 
 function isTimezone(name: string): boolean {

@@ -76,7 +76,7 @@ export class Spool {
   }
 
   #outOfRoom(cause: unknown): SimfleetError {
-    const message = `The disk of ${this.#folder} is full: make room, then send the file again`;
+    const message = `The disk of ${this.#folder} is full: free some space, then send the file again`;
     return new SimfleetError("STORE_FULL", message, { cause });
   }
 

@@ -41,7 +41,7 @@ async function act(automation: Automation, events: readonly Event[], deps: Autom
   const unchanged = decided.filter(({ decision }) => decision === "unchanged").length;
   const loop = decided.find(({ decision }) => decision === "loop");
   if (loop !== undefined) {
-    const reason = `it would set itself off again: ${loop.event.type} ${loop.event.id} came from what it did`;
+    const reason = `it would trigger itself: ${loop.event.type} ${loop.event.id} was caused by its own change`;
     return stop(automation, { reason, event: loop.event, deps });
   }
   const wanted = decided.filter(({ decision }) => decision === "act");

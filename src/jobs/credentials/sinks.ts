@@ -39,7 +39,7 @@ export class SinkError extends SimfleetError {
   readonly isFinal: boolean;
 
   constructor(sink: Sink, words: string, storeDeps: { isFinal: boolean; retryAfterMs?: number | undefined }) {
-    super("SINK_FAILED", `the sink ${sinkName(sink)} did not take the new secret: ${words}`, storeDeps);
+    super("SINK_FAILED", `the sink ${sinkName(sink)} did not accept the new secret: ${words}`, storeDeps);
     this.name = "SinkError";
     this.isFinal = storeDeps.isFinal;
   }

@@ -140,7 +140,7 @@ export class DropFolderWork {
     const mark = createHash("sha256").update(rawName).update(fingerprint).digest("hex");
     await feed.emitOnce({ type: "file.refused", profile: folder.profile, fields }, `file.refused:${mark}`);
     await this.#folder.move(rawName, "incoming", { place: "failed", name: taken });
-    onIncident(`${original} was refused and lies in failed/ as ${taken}: ${fault}`);
+    onIncident(`${original} was rejected and is in failed/ as ${taken}: ${fault}`);
   }
 
   async #goOn(found: FoundFile): Promise<void> {
@@ -236,7 +236,7 @@ export class DropFolderWork {
 }
 
 function oddityText(oddity: NonNullable<FoundFile["oddity"]>): string {
-  return `It is ${oddity}, put in the place of the file after that was taken. Nothing of it was read.`;
+  return `It is ${oddity}, which replaced the file after it was picked up. Nothing of it was read.`;
 }
 
 /** Distinguishes a claimed file from one with the same name in the folder itself. */
@@ -245,4 +245,4 @@ function inProcessing(name: string): string {
 }
 
 const writtenLater =
-  "The file was written to after it had been taken: the run did what it held before. Write under another name and rename the file when it is whole, or raise dropFolder.settleSeconds.";
+  "The file was changed after it was picked up: the run processed its previous content. Write to another name and rename the complete file, or raise dropFolder.settleSeconds.";

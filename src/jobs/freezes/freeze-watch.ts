@@ -33,14 +33,14 @@ export async function unlessFrozen<V>(
   if (freeze !== undefined) {
     const leftMs = (freeze.untilMs ?? Number.POSITIVE_INFINITY) - clock.wallMs();
     const delayMs = Math.max(1, Math.min(leftMs, askAgainMs));
-    const reason = `nothing may change: ${freeze.reason}`;
+    const reason = `changes are frozen: ${freeze.reason}`;
     await onFrozen?.(reason, delayMs);
     return { kind: "postponed", delayMs, scope, reason };
   }
   const halt = new AbortController();
   const poll = async (): Promise<void> => {
     const begun = await freezeOf(profile);
-    if (begun !== undefined) halt.abort(new Error(`nothing may change: ${begun.reason}`));
+    if (begun !== undefined) halt.abort(new Error(`changes are frozen: ${begun.reason}`));
   };
   const stopPolling = every(pollIntervalMs, () => void poll().catch(() => undefined));
   try {

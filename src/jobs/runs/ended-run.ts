@@ -31,13 +31,13 @@ export function assertEnded({ runId, state, isEnding }: RunRecord, what: "redone
   if (!isRunOver(state)) {
     throw new SimfleetError(
       "RUN_STATE",
-      `Run ${runId} is ${state}; only a run that is over can be ${what}: let it end, or end it with simfleet runs cancel ${runId}`,
+      `Run ${runId} is ${state}; only a finished run can be ${what}: wait until it ends, or cancel it with simfleet runs cancel ${runId}`,
     );
   }
   if (isEnding) {
     throw new SimfleetError(
       "RUN_STATE",
-      `Run ${runId} is ${state}, but calls of it are still out: it can be ${what} when they have ended, within a minute`,
+      `Run ${runId} is ${state}, but calls of it are still in flight: it can be ${what} when they are completed, within a minute`,
     );
   }
 }

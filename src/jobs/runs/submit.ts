@@ -61,7 +61,7 @@ export interface Signature {
 /** A submission and its submitter. */
 export type SignedSubmission = Submission & Signature;
 
-const unchangedReason = "the SIM is already as requested, by the inventory";
+const unchangedReason = "the SIM is already as requested, according to the inventory";
 
 /** The rows of a source, in the ledger's format. */
 export async function* storedRows(

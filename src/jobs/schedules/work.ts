@@ -201,7 +201,7 @@ async function start(poll: Poll): Promise<ScheduleResult> {
   if (freeze !== undefined) {
     const untilMs = Math.min(freeze.untilMs ?? Number.POSITIVE_INFINITY, nowMs + pollIntervalMs);
     if (schedule.frozen === "wait") return waitUntil(untilMs, poll);
-    return end(poll, firing, { result: "skipped", reason: `nothing may change: ${freeze.reason}` });
+    return end(poll, firing, { result: "skipped", reason: `changes are frozen: ${freeze.reason}` });
   }
   const begun = await context.tasks.begin(task, {
     key: firing.id,

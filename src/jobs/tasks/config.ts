@@ -101,7 +101,7 @@ export function taskOf(
   const { job, profile } = written;
   for (const key of Object.values(keysOf).flat()) {
     if (written[key] === undefined || keysOf[job].includes(key)) continue;
-    if (problems.every(({ where }) => where !== `${at}.${key}`)) fault(key, `means nothing to the job ${job}.`);
+    if (problems.every(({ where }) => where !== `${at}.${key}`)) fault(key, `does not apply to the job ${job}.`);
   }
   report.checkProfile(`${at}.profile`, profile, known.profiles);
   const task = makeTask(written, { fault, known });

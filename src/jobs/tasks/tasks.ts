@@ -170,7 +170,7 @@ export class ServiceTasks implements AutomationTasks {
     const fleet: FleetReport = await sims.fleet(profile);
     const { runs } = await runService.list({ limit: 50 });
     const report = { ...fleet, runs: runs.filter((run) => run.profile === profile) };
-    const fix = "The folder has to be there, and simfleet be allowed to write to it";
+    const fix = "Create the folder, and allow simfleet to write to it";
     await writeResults(file, linesOf(`${JSON.stringify(report, undefined, 2)}\n`), fix);
     return { kind: "report", id: file };
   }
@@ -185,7 +185,7 @@ function over(result: "done" | "failed" | "cancelled", reason?: string): TaskSta
 }
 
 /** The result of a sync or rotation is stored only until the next one begins. */
-const followed: TaskStatus = over("done", "another one has followed it, so that how it ended is not known any more");
+const followed: TaskStatus = over("done", "another one followed it, so its result is unknown");
 
 function statusOfRun(report: RunReport): TaskStatus {
   if (!isRunSettled(report)) return { isOver: false };

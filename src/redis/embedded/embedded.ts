@@ -126,7 +126,7 @@ export class EmbeddedRedis {
     }
     throw new SimfleetError(
       "STORE_UNAVAILABLE",
-      `The embedded Redis in ${this.#folder} did not come up within ${startDeadlineMs / 1_000} s: ${await this.#lastWords()}`,
+      `The embedded Redis in ${this.#folder} did not start within ${startDeadlineMs / 1_000} s: ${await this.#lastWords()}`,
     );
   }
 

@@ -219,7 +219,7 @@ describe("AuthKey rotations that cannot continue", () => {
     chmodSync(locked, 0o700);
     await harness.begin();
     const record = await harness.live();
-    expect(record).toMatchObject({ phase: "failed", reason: expect.stringContaining("did not take the new secret") });
+    expect(record).toMatchObject({ phase: "failed", reason: expect.stringContaining("did not accept the new secret") });
     expect(harness.ids()).toEqual([harness.old]);
   });
 

@@ -256,7 +256,7 @@ describe("automations", () => {
     await harness.handle();
     expect(await harness.log.record(harness.automation)).toMatchObject({
       state: "stopped",
-      reason: expect.stringContaining("would set itself off again"),
+      reason: expect.stringContaining("would trigger itself"),
     });
     expect((await harness.reported()).map(({ type }) => type)).toEqual(["automation.started", "automation.stopped"]);
     await harness.feed.emit(changed(other, "somebody"));

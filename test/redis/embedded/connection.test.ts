@@ -59,7 +59,7 @@ it("a transaction that a full Redis refuses is explained like a single command",
   expect(thrown).toMatchObject({ message: expect.stringMatching(/^EXECABORT/) as string });
   expect(inWordsOfRedis(thrown)).toMatchObject({
     code: "STORE_UNAVAILABLE",
-    message: expect.stringContaining("it is full: raise its maxmemory, or make room (OOM ") as string,
+    message: expect.stringContaining("it is full: raise its maxmemory, or delete data (OOM ") as string,
   });
 });
 
@@ -82,7 +82,7 @@ describe("the check before the first use of Redis", () => {
     await server.config("SET", "maxmemory-policy", "allkeys-lru");
     await expect(verifyRedis(open({ socketPath: embedded.socketPath }))).rejects.toMatchObject({
       code: "STORE_UNAVAILABLE",
-      message: `Redis at ${embedded.socketPath} has maxmemory-policy allkeys-lru and would throw rows away when it is full: set it with CONFIG SET maxmemory-policy noeviction, and in redis.conf`,
+      message: `Redis at ${embedded.socketPath} has maxmemory-policy allkeys-lru and would lose rows when it is full: set it with CONFIG SET maxmemory-policy noeviction, and in redis.conf`,
     });
   });
 

@@ -103,7 +103,7 @@ it("a run reports rows as pending until its calls in flight have ended", async (
   expect(ending).toMatchObject({ isEnding: true, tally: { done: 0, rejected: 1, cancelled: 0, pending: 4 } });
   expect(await outcomes(head.runId)).toEqual(["pending", "pending", "rejected", "pending", "pending"]);
   await expect(retrySubmission(ending, context, { outcomes: ["cancelled"] })).rejects.toThrow(
-    /calls of it are still out/,
+    /calls of it are still in flight/,
   );
 
   // Longer than the watch looks away: it goes on to tell of its calls although the run is over.
@@ -131,7 +131,7 @@ it("a cancelled row notes that a response to its call was lost", async () => {
   await ledger.recordTries(head.runId, 0, new Map([[0, tries]]));
   await ledger.move(head.runId, "cancelled", ["running"], { reason: "cancelled by a user" });
   expect((await resultsOf(head.runId)).map(({ outcome, reason }) => [outcome, reason])).toEqual([
-    ["cancelled", "cancelled by a user; an answer was lost, so the change may have been made"],
+    ["cancelled", "cancelled by a user; a response was lost, so the change may have been made"],
     ["cancelled", "cancelled by a user"],
   ]);
 });

@@ -27,7 +27,7 @@ it("sent rows end as unknown when their run is cancelled and are not retried", a
   for await (const { outcome, reason } of rowResults(run, ledger)) results.push([outcome, reason]);
   expect(results).toEqual([
     ["cancelled", ""],
-    ["unknown", "sent at 2026-09-21T14:13:20.000Z; an answer was lost, so the change may have been made"],
+    ["unknown", "sent at 2026-09-21T14:13:20.000Z; a response was lost, so the change may have been made"],
     ["cancelled", ""],
   ]);
   expect(await retrySubmission(run, { ...deps, inventory }, { outcomes: ["failed", "cancelled"] })).toMatchObject({

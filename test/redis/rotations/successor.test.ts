@@ -194,7 +194,7 @@ describe("deployments with missing operations", () => {
     const harness = await open({ without: ["deleteCredential"] });
     harness.makeOldSet();
     await harness.begin();
-    expect((await harness.workToEnd()).reason).toMatch(/has to be deleted by a person: .* deleteCredential$/);
+    expect((await harness.workToEnd()).reason).toMatch(/must be deleted manually: .* deleteCredential$/);
     const left = (await harness.events()).find(({ type }) => type === "credential.orphaned");
     expect(left?.fields.credentialsId).toBe(harness.rotation.credentialsId);
     // The next one begins with the set that holds, not with what was left.
@@ -243,7 +243,7 @@ describe("rotations that cannot continue", () => {
     const failed = (await harness.events()).find(({ type }) => type === "credential.failed");
     expect(failed?.fields).toMatchObject({ sinks: `file ${harness.sinkFile}` });
     expect(failed?.fields.reason).toMatch(
-      /the sink webhook 127.0.0.1:\d+ did not take the new secret: it answered 410/,
+      /the sink webhook 127.0.0.1:\d+ did not accept the new secret: it answered 410/,
     );
     // It can be begun again.
     await harness.begin();
@@ -311,7 +311,7 @@ describe("rotations that cannot continue", () => {
     harness.makeOldSet();
     await harness.begin();
     expect((await harness.workToEnd()).reason).toBe(
-      "the new secret was not made: the command of `from`: sh ended with exit code 3",
+      "the new secret could not be generated: the command of `from`: sh ended with exit code 3",
     );
     expect(harness.handed).toBeUndefined();
     expect(harness.sets).toEqual({ [harness.rotation.credentialsId]: oldSecret });

@@ -240,7 +240,7 @@ describe("scheduled times during a freeze", () => {
     }
     expect((await skipping.record()).last).toMatchObject({
       result: "skipped",
-      reason: "nothing may change: the freeze year-end",
+      reason: "changes are frozen: the freeze year-end",
     });
     expect(waiting.begunKeys).toEqual([]);
     expect(reading.begunKeys).toHaveLength(1);

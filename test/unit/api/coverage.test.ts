@@ -190,7 +190,7 @@ describe("token claims", () => {
         });
         const error = await refusalOf(client.call(listSims, {}));
         expect(error.code).toBe("PLATFORM_CONTRACT");
-        expect(error.message).toMatch(/signature of the platform's token does not hold.*SIMFLEET_JWKS_URL/);
+        expect(error.message).toMatch(/signature of the platform's token is not valid.*SIMFLEET_JWKS_URL/);
         if (token.length > 5) expect(error.message).not.toContain(token);
         expect(platform.seen.some((call) => call.path.startsWith("/v1/sims"))).toBe(false);
       }

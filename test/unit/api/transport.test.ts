@@ -173,7 +173,7 @@ describe("HTTP exchanges", () => {
         await until(() => diary.length === 2);
         clock.pass(31_000);
         drip();
-        expect((await refusal).message).toContain("not whole after 30 s");
+        expect((await refusal).message).toContain("not complete after 30 s");
       },
       { clock },
     );

@@ -54,7 +54,7 @@ describe("credential forms", () => {
     [
       "a password of nobody",
       { SIMFLEET_PASSWORD: "pass-1" },
-      ["SIMFLEET_PASSWORD: belongs to an e-mail address, or to an operator ID and a user name."],
+      ["SIMFLEET_PASSWORD: belongs to an email address, or to an operator ID and a user name."],
     ],
     [
       "one-time codes with an AuthKey",

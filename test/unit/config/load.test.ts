@@ -312,7 +312,7 @@ describe("configuration problems", () => {
       "two keys for tokens",
       "",
       { SIMFLEET_JWKS_URL: "https://a.b/c", SIMFLEET_TOKEN_PUBLIC_KEY_FILE: "package.json" },
-      ["SIMFLEET_TOKEN_PUBLIC_KEY_FILE: is given beside SIMFLEET_JWKS_URL. Keep one of them."],
+      ["SIMFLEET_TOKEN_PUBLIC_KEY_FILE: is set together with SIMFLEET_JWKS_URL. Keep one of them."],
     ],
   ])("the configuration reports %s", (_name, yaml, env, wanted) => {
     const problems = problemsOf(yaml, env);
@@ -367,7 +367,7 @@ describe("secret settings", () => {
   it("a secret is given as a value or a file but not both, and the environment overrides the file", () => {
     const path = fileOf("from-file");
     expect(problemsOf("", { SIMFLEET_AUTH_KEY_ID: "k", SIMFLEET_AUTH_KEY: "a", SIMFLEET_AUTH_KEY_FILE: path })).toEqual(
-      ["SIMFLEET_AUTH_KEY: is given beside SIMFLEET_AUTH_KEY_FILE. Keep one of them."],
+      ["SIMFLEET_AUTH_KEY: is set together with SIMFLEET_AUTH_KEY_FILE. Keep one of them."],
     );
     const file = fileOf("profiles: { default: { credentials: { authKeyId: k, authKey: written } } }");
     expect(loadConfig({ file, env: {} }).profiles["default"]?.credentials).toMatchObject([{ kind: "auth-key" }]);

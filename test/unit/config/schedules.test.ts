@@ -82,13 +82,13 @@ schedules:
   m: { job: sync, crown: x }
 `);
     expect(faults).toMatchObject({
-      "schedules.a.cron": expect.stringMatching(/is no cron expression: got value 25 .* An example: 0 8/),
+      "schedules.a.cron": expect.stringMatching(/is not a cron expression: got value 25 .* An example: 0 8/),
       "schedules.b.timezone": expect.stringContaining("Asia/Tokyo"),
       "schedules.c.job": expect.stringContaining("`apply`"),
       "schedules.d.where": expect.stringContaining("cannot be read"),
       "schedules.e.where": expect.stringContaining("exactly one"),
       "schedules.f.speedClass": "is missing; set-speed-class needs it.",
-      "schedules.g.speedClass": "means nothing to the job sync.",
+      "schedules.g.speedClass": "does not apply to the job sync.",
       "schedules.h.rotation": expect.stringContaining("has to name an entry of rotations"),
       "schedules.i.overlap": expect.stringContaining("only a run can be"),
       "schedules.j.profile": expect.stringContaining("There is no profile berlin"),

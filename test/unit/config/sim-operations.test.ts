@@ -45,17 +45,17 @@ test.each<[string, string, string]>([
   [
     "an unknown placeholder in the path",
     valid.replace("{name}\n", "{nane}\n"),
-    "path has {nane}, which is no input. Did you mean name?",
+    "path has {nane}, which is not an input. Did you mean name?",
   ],
   [
     "an unknown placeholder in the body",
     valid.replace('name: "{name}" }', 'name: "{nothing}" }'),
-    "body has {nothing}, which is no input.",
+    "body has {nothing}, which is not an input.",
   ],
   [
     "an unknown placeholder in sets",
     valid.replace('"tags.name": "{name}"', '"tags.{other}": "{name}"'),
-    "sets.tags.{other} has {other}, which is no input.",
+    "sets.tags.{other} has {other}, which is not an input.",
   ],
   ["a path that is no SIM's", valid.replace("/sims/{simId}", "/sims"), "path must have {simId} or {imsi}"],
   ["a path with a part of a segment", valid.replace("{name}\n", "x{name}\n"), "path must begin with /v1/"],
@@ -74,12 +74,12 @@ test.each<[string, string, string]>([
   [
     "a pattern of a time",
     valid.replace("required: true", 'required: true, type: time, pattern: "[0-9]+"'),
-    "input.name.pattern means nothing to an input of type time.",
+    "input.name.pattern does not apply to an input of type time.",
   ],
   [
     "a pattern of a boolean",
     valid.replace("required: true", 'required: true, type: boolean, pattern: "true"'),
-    "input.name.pattern means nothing to an input of type boolean.",
+    "input.name.pattern does not apply to an input of type boolean.",
   ],
   [
     "a pattern that is none",

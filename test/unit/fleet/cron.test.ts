@@ -23,7 +23,7 @@ describe("cron expressions", () => {
   });
 
   it("a cron expression with an unknown time zone is refused", () => {
-    expect(() => parseCron("0 8 * * *", "Asia/Tokio")).toThrow("Asia/Tokio is no time zone");
+    expect(() => parseCron("0 8 * * *", "Asia/Tokio")).toThrow("Asia/Tokio is not a time zone");
   });
 
   it.each([

@@ -64,7 +64,7 @@ test("an upload that does not fit on the disk is refused with the folder to make
   source.destroy(full);
   await expect(taking).rejects.toMatchObject({
     code: "STORE_FULL",
-    message: expect.stringMatching(/^The disk of .*spool is full: make room/),
+    message: expect.stringMatching(/^The disk of .*spool is full: free some space/),
   });
   expect(await names()).toEqual([]);
 });

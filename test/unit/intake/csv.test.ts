@@ -99,7 +99,7 @@ describe("refused CSV files", () => {
   it.each<[string, string | Buffer, string, number?]>([
     ["an empty file", "", "The file is empty."],
     ["a file of a byte order mark alone", "\uFEFF", "The file is empty."],
-    ["a file of blank lines", "\n\r\n,,\n", "The file holds nothing but blank lines."],
+    ["a file of blank lines", "\n\r\n,,\n", "The file has only blank lines."],
     [
       "Latin-1",
       Buffer.from("simId,site\n1,ok\n2,K\xf6ln\n", "latin1"),

@@ -92,7 +92,7 @@ function objectIn(source: SecretSource, text: string): Readonly<Record<string, s
 
 function unmade(source: SecretSource, words: string): SimfleetError {
   const what = { generate: "generate", command: "the command of `from`", file: "the file of `from`" }[source.kind];
-  return new SimfleetError("SECRET_GENERATION_FAILED", `the new secret was not made: ${what}: ${words}`);
+  return new SimfleetError("SECRET_GENERATION_FAILED", `the new secret could not be generated: ${what}: ${words}`);
 }
 
 /** Draws a value; every outcome is equally likely. */

@@ -23,7 +23,7 @@ export async function repoint(step: StepContext): Promise<RotationResult> {
     if (step.sets.can("putGroupConfiguration")) continue;
     return askToRepoint(step, oldId, named);
   }
-  const reason = `groups keep being made to name ${oldId} while they are re-pointed`;
+  const reason = `groups start to reference ${oldId} again while their references are updated`;
   return wait({ isProblem: true, reason, delayMs: pollAgainMs });
 }
 
@@ -64,14 +64,14 @@ function repointed(step: StepContext, quietSinceMs: number, left: readonly Refer
 
 function askPerson(step: StepContext, oldId: string): RotationResult {
   const { name, newId } = step.record;
-  const reason = `point everything that names ${oldId} to ${newId}, then say so: simfleet credentials confirm ${name}`;
+  const reason = `replace ${oldId} with ${newId} wherever it is referenced, then run: simfleet credentials confirm ${name}`;
   const events = [unconfirmed({ oldId, newId }, reason)];
   return wait({ change: { waitsFor: "confirmation" }, reason, delayMs: dayMs, events });
 }
 
 function askToRepoint(step: StepContext, oldId: string, named: readonly Reference[]): RotationResult {
   const { newId } = step.record;
-  const reason = `point ${placesOf(named)} from ${oldId} to ${newId}: the deployment does not describe putGroupConfiguration`;
+  const reason = `replace ${oldId} with ${newId} in ${placesOf(named)}: the deployment does not describe putGroupConfiguration`;
   const events = [unconfirmed({ oldId, newId }, reason)];
   return wait({ change: { waitsFor: "reference" }, reason, delayMs: pollAgainMs, events });
 }

@@ -46,7 +46,7 @@ async function graceOf(step: StepContext, oldId: string, lastUsedAtMs = 0): Prom
   const endsAtMs = Math.max(since, lastUsedAtMs) + step.rotation.graceMs;
   const leftMs = endsAtMs - step.nowMs;
   if (leftMs <= 0) return undefined;
-  const reason = `${oldId} is deleted when it was out of use until ${new Date(endsAtMs).toISOString()}`;
+  const reason = `${oldId} is deleted if it stays unused until ${new Date(endsAtMs).toISOString()}`;
   return wait({ change: { waitsFor: "grace" }, reason, delayMs: Math.min(leftMs, watchEveryMs) });
 }
 
@@ -82,7 +82,7 @@ function unused(oldId: string): MoveEvent {
 function finish(step: StepContext, events: readonly MoveEvent[]): RotationResult {
   const { oldId, newId } = step.record;
   const left = events.find(({ type }) => type === "credential.orphaned")?.fields.reason;
-  const reason = left === undefined ? undefined : `${oldId} has to be deleted by a person: ${left}`;
+  const reason = left === undefined ? undefined : `${oldId} must be deleted manually: ${left}`;
   const rotated = { type: "credential.rotated", fields: { credentialsId: newId, oldId } } as const;
   return move({ state: "done", finishedAtMs: step.nowMs, sealed: undefined, reason }, ...events, rotated);
 }

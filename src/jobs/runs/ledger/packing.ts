@@ -59,7 +59,7 @@ export interface Tries {
 /** A note for a row that ends while the effect of a call is unknown; empty if there is no such call. */
 export function doubtOf(tries: Pick<Tries, "unknownSinceMs" | "sentAtMs"> | undefined): string {
   const isInDoubt = tries?.unknownSinceMs !== undefined || tries?.sentAtMs !== undefined;
-  return isInDoubt ? "; an answer was lost, so the change may have been made" : "";
+  return isInDoubt ? "; a response was lost, so the change may have been made" : "";
 }
 
 /** A single value is stored as it is; '' stands for values that are not known. */

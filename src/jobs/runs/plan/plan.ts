@@ -61,7 +61,7 @@ export async function makePlan(request: PlanRequest, limiter: Limiter): Promise<
   // Before the first sync no SIM is known.
   if (isComplete && unknown.rows > 0) warnings.push(`not in the inventory: ${rowsText(unknown)}`);
   if (known + gone === 0) {
-    const sync = "simfleet sims sync reads the fleet";
+    const sync = "run simfleet sims sync";
     if (skipUnchanged) warnings.push(`the inventory is empty, so no row is known to be unchanged: ${sync}`);
     if (operation.requires !== undefined) {
       warnings.push(`the inventory is empty, so it is not known which SIMs match ${operation.requires}: ${sync}`);

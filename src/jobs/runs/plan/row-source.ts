@@ -149,11 +149,11 @@ async function failForNoSim(
 ): Promise<never> {
   const { known, isComplete } = await inventory.facts(profile);
   if (!isComplete) {
-    throw new SimfleetError("USAGE", "The inventory has not been read yet: simfleet sims sync reads the fleet");
+    throw new SimfleetError("USAGE", "The inventory has not been synced yet; run: simfleet sims sync");
   }
   throw new SimfleetError(
     "NO_SIM_MATCHES",
-    `None of the ${known} SIMs in the inventory matches ${filter.text}: simfleet sims list --where … shows what a filter means`,
+    `None of the ${known} SIMs in the inventory matches ${filter.text}: simfleet sims list --where … shows what a filter selects`,
   );
 }
 

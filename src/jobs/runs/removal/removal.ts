@@ -31,7 +31,7 @@ export function runRemoval({ redis, keys, clock }: Pick<StoreDeps, "redis" | "ke
     const reply = await markScript.run(redis, runKeys, [clock.wallMs(), leaseMs, archive]);
     if (reply !== "marked" && reply !== "gone") {
       const why = reply === "leased" ? "calls of it are still in flight" : `it is ${String(reply)}`;
-      throw new SimfleetError("RUN_STATE", `Run ${runId} cannot be deleted: ${why}; only a run that is over can`);
+      throw new SimfleetError("RUN_STATE", `Run ${runId} cannot be deleted: ${why}; only a finished run can`);
     }
     const finished = new Set(await redis.hkeys(keys.runFinished(runId)));
     // A segment that is not finished has keys of its own.

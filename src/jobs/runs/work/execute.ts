@@ -66,7 +66,7 @@ async function workOff(work: SegmentWork, clock: Clock, signal: AbortSignal): Pr
     if (result !== undefined) return result;
     const delayMs = work.backoffMs();
     if (delayMs > sleepInPlaceMs) {
-      return { kind: "postponed", delayMs, scope: "job", reason: "rows without a usable answer are tried again" };
+      return { kind: "postponed", delayMs, scope: "job", reason: "rows without a usable response are tried again" };
     }
     await clock.sleep(delayMs, signal).catch(() => undefined);
   }
@@ -168,7 +168,7 @@ class SegmentWork {
       kind: "postponed",
       delayMs,
       scope: "job",
-      reason: "waiting to read what calls did whose answers were lost",
+      reason: "waiting to read the result of calls whose responses were lost",
     };
   }
 
@@ -341,7 +341,7 @@ class SegmentWork {
   }
 
   #noteOfDone(place: number): string {
-    return this.#tries.get(place)?.unknownSinceMs === undefined ? "" : "an answer was lost; the change was sent again";
+    return this.#tries.get(place)?.unknownSinceMs === undefined ? "" : "a response was lost; the change was sent again";
   }
 
   async #settle(
@@ -394,5 +394,5 @@ class SegmentWork {
 }
 
 function untilOutageEnds(delayMs: number): JobResult & { kind: "postponed" } {
-  return { kind: "postponed", delayMs, scope: "job", reason: "the answers to too many calls in a row were lost" };
+  return { kind: "postponed", delayMs, scope: "job", reason: "the responses to too many calls in a row were lost" };
 }

@@ -145,8 +145,8 @@ describe("the end of a file's processing", () => {
     harness.runs.end();
     await harness.fingerprint();
     expect(harness.files("failed")).toEqual(["fleet.RUN.csv", "fleet.RUN.problem.txt", "fleet.RUN.results.csv"]);
-    expect(harness.read(`failed/fleet.${runId}.problem.txt`)).toContain("written to after it had been taken");
-    expect(harness.runs.reported.at(-1)).toContain("file.failed fleet.csv The file was written to");
+    expect(harness.read(`failed/fleet.${runId}.problem.txt`)).toContain("changed after it was picked up");
+    expect(harness.runs.reported.at(-1)).toContain("file.failed fleet.csv The file was changed");
   });
 
   it("a refused file is in failed/ with the reasons", async () => {
@@ -274,7 +274,7 @@ describe("unprintable file names", () => {
     ["a line break at its end", Buffer.from("fleet.csv\n"), "fleet.csv_.RUN"],
     ["a change of direction", Buffer.from("fleet\u202Evsc.csv"), "fleet_vsc.RUN"],
     ["bytes that are not UTF-8", Buffer.from([0x66, 0xe4, 0x2e, 0x63, 0x73, 0x76]), "f_.RUN"],
-  ])("a file name with %s is refused and shown under a printable name", async (_, rawName, shown) => {
+  ])("a file name with %s is rejected and shown under a printable name", async (_, rawName, shown) => {
     const harness = new FolderHarness();
     writeFileSync(Buffer.concat([Buffer.from(`${harness.path}/`), rawName]), "simId\n");
     await harness.fingerprint();
@@ -286,7 +286,7 @@ describe("unprintable file names", () => {
     expect(harness.runs.reported).toEqual([
       expect.stringMatching(/^file\.refused [^\n]+ Its name (has control|is not valid)/),
     ]);
-    expect(harness.incidents).toEqual([expect.stringMatching(/ was refused and lies in failed\/ as /)]);
+    expect(harness.incidents).toEqual([expect.stringMatching(/ was rejected and is in failed\/ as /)]);
   });
 
   it("a file with an unprintable name that an earlier version picked up gets a printable one", async () => {
@@ -326,8 +326,8 @@ describe("a drop folder that others can write to", () => {
     );
     expect(namesOf(harness)).toEqual([]);
     expect(harness.runs.reported).toEqual([
-      expect.stringMatching(/^file\.refused link\.csv It is a symbolic link, put in the place/),
-      expect.stringMatching(/^file\.refused pipe\.csv It is not a regular file, put in the place/),
+      expect.stringMatching(/^file\.refused link\.csv It is a symbolic link, which replaced the file/),
+      expect.stringMatching(/^file\.refused pipe\.csv It is not a regular file, which replaced the file/),
     ]);
   });
 
