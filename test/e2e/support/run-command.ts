@@ -8,7 +8,8 @@ import type { Ended } from "./process.ts";
 
 /** @param signal kills the process that runs the command */
 export async function runCommand(command: CommandRequest, signal: AbortSignal): Promise<Ended> {
-  const asked = ask({ socketPath: inject("commandServer"), method: "POST", signal });
+  // A new connection each time: the server may be closing one that was idle for some seconds.
+  const asked = ask({ socketPath: inject("commandServer"), method: "POST", agent: false, signal });
   asked.end(JSON.stringify(command));
   const [response] = (await once(asked, "response")) as [IncomingMessage];
   const answer = await text(response);
