@@ -102,6 +102,11 @@ export const errorCatalogue = {
     exitCode: 4,
     meaning: "The quota of the API group is used up; calls continue after the refresh.",
   },
+  CHANGES_FROZEN: {
+    disposition: "later",
+    exitCode: 4,
+    meaning: "Changes are frozen, and the gateway does not send calls that may change something.",
+  },
   PLATFORM_UNAVAILABLE: {
     disposition: "retry",
     exitCode: 4,

@@ -5,7 +5,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { PlatformClient } from "#api/client.ts";
 import { PlatformError, SimfleetError } from "#core/errors.ts";
-import { type Clock, secondMs } from "#core/time.ts";
+import { type Clock, minuteMs, secondMs } from "#core/time.ts";
+import type { Freeze } from "#fleet/freeze.ts";
 import type { Urgency } from "#limiter/permit.ts";
 import { AnswerStream } from "./answer-stream.ts";
 import type { GatewayOperation } from "./api-groups.ts";
@@ -19,6 +20,8 @@ export interface CallDeps {
   readonly connections: PlatformConnections;
   readonly clock: Clock;
   readonly maxWaitMs: number;
+  /** The current freeze of changes, if there is one. */
+  readonly freezeOf: () => Promise<Freeze | undefined>;
   /** Aborts when the gateway closes. */
   readonly closing: AbortSignal;
   readonly times: { readonly aheadIdleMs: number; readonly restIdleMs: number; readonly readerIdleMs: number };
@@ -43,6 +46,7 @@ export class CallerGone extends Error {}
  * @throws CallerGone; SimfleetError and PlatformError while nothing of an answer was sent to the caller
  */
 export async function makeCall(call: Call, deps: CallDeps): Promise<void> {
+  await refuseDuringFreeze(call, deps);
   const gone = goneSignal(call.response);
   const body = await readAhead(call.request, { clock: deps.clock, ...deps.times }).catch((thrown: unknown) => {
     throw thrown instanceof SimfleetError ? thrown : new CallerGone("the caller disconnected while it sent the body");
@@ -94,6 +98,12 @@ async function send(call: Sending, deps: SendDeps): Promise<Sent> {
   const { request, response, operation, path, urgency, onSent } = call;
   const loan = await turn.wait((signal) => client.lend(operation, signal));
   const attempt = await turn.wait((signal) => client.attempt(operation, { urgency, signal }));
+  try {
+    await refuseDuringFreeze(call, deps); // it may have begun while the call waited
+  } catch (thrown) {
+    attempt.failed();
+    throw thrown;
+  }
   const headers = [...requestHeaders(request.rawHeaders, body.isWhole ? "whole" : "streamed"), ...loan.headers];
   const { address } = loan;
   // Without authentication, a 401 is about what the caller sent.
@@ -112,6 +122,20 @@ async function send(call: Sending, deps: SendDeps): Promise<Sent> {
   connections.send({ address, method: request.method ?? "GET", path, headers, body: body.send() }, answer);
   const status = await answer.ended;
   return { status, mayRenew: loan.end(status), retryAfterMs: attempt.throttledMs };
+}
+
+/** @throws SimfleetError CHANGES_FROZEN for a call that may change something: whatever does not only read */
+async function refuseDuringFreeze(
+  { request, operation }: Pick<Call, "request" | "operation">,
+  { clock, freezeOf }: Pick<CallDeps, "clock" | "freezeOf">,
+): Promise<void> {
+  if (!operation.authenticated || ["GET", "HEAD", "OPTIONS"].includes(request.method ?? "")) return;
+  const freeze = await freezeOf();
+  if (freeze === undefined) return;
+  const { reason, untilMs } = freeze;
+  const leftMs = untilMs === undefined ? minuteMs : Math.max(secondMs, untilMs - clock.wallMs());
+  const message = `Changes are frozen: ${reason}. The call was not sent; try again after the freeze.`;
+  throw new SimfleetError("CHANGES_FROZEN", message, { retryAfterMs: leftMs });
 }
 
 function goneSignal(response: ServerResponse): AbortSignal {

@@ -27,7 +27,7 @@ const headersMs = 10 * secondMs;
 const drainMs = 10 * secondMs;
 const usualTimes = { aheadIdleMs: 30 * secondMs, restIdleMs: 5 * secondMs, readerIdleMs: 30 * secondMs };
 
-export interface GatewayOptions extends Pick<CallDeps, "client" | "maxWaitMs"> {
+export interface GatewayOptions extends Pick<CallDeps, "client" | "freezeOf" | "maxWaitMs"> {
   readonly host: string;
   readonly port: number;
   readonly token: Secret | undefined;
@@ -120,9 +120,9 @@ export class Gateway {
       const urgency = headers["x-simfleet-priority"] === "high" ? "priority" : "normal";
       const onSent = (waitedMs: number): void => this.#log.sent(caller, waitedMs);
       const call = { request, response, operation, path: target.path, urgency, onSent } as const;
-      const { times, client, maxWaitMs } = this.#options;
+      const { times, client, freezeOf, maxWaitMs } = this.#options;
       const closing = this.#closing.signal;
-      const deps = { client, clock, maxWaitMs, closing, connections: this.#connections };
+      const deps = { client, clock, freezeOf, maxWaitMs, closing, connections: this.#connections };
       await makeCall(call, { ...deps, times: { ...usualTimes, ...times } });
     } catch (thrown) {
       if (!(thrown instanceof CallerGone)) this.#refuse(thrown, request, response);

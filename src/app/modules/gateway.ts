@@ -19,6 +19,7 @@ export async function openGateway(app: App, options: { profile: string; logger: 
     ...settings,
     port: settings.port ?? usualPort,
     client: app.client(profile),
+    freezeOf: () => app.freezes.of(profile),
     grouping: deployment,
     clock: systemClock,
     logger: logger.child({ profile }),

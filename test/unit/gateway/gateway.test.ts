@@ -152,6 +152,35 @@ describe("an answer of the platform that means that nothing was done", () => {
   });
 });
 
+describe("a freeze", () => {
+  const freeze = { reason: "the freeze year-end", untilMs: undefined };
+
+  it("holds calls that may change something, and none that only read", async () => {
+    await using platform = await fine();
+    await using gateway = await openGateway(platform.url, { freezeOf: () => Promise.resolve(freeze) });
+    for (const method of ["POST", "PUT", "PATCH", "DELETE"]) {
+      const refused = await call(gateway.url, "/v1/files/1", { method });
+      expect([refused.status, refused.headers["retry-after"]]).toEqual([503, "60"]);
+      expect(JSON.parse(refused.text)).toMatchObject({
+        code: "CHANGES_FROZEN",
+        detail: expect.stringContaining("the freeze year-end") as unknown,
+      });
+    }
+    expect((await call(gateway.url, "/v1/files/1")).status).toBe(200);
+    expect(platform.seen.filter(({ path }) => path === "/v1/files/1").map(({ method }) => method)).toEqual(["GET"]);
+  });
+
+  it("that begins while a call waits for its permit holds it, and the permit is given back", async () => {
+    let asked = 0;
+    const freezeOf = (): Promise<typeof freeze | undefined> => Promise.resolve((asked += 1) === 1 ? undefined : freeze);
+    await using platform = await fine();
+    await using gateway = await openGateway(platform.url, { freezeOf });
+    expect((await call(gateway.url, "/v1/files/1", { method: "POST" })).status).toBe(503);
+    expect(platform.seen.filter(({ path }) => path === "/v1/files/1")).toEqual([]);
+    expect(gateway.permits.diary).toContain("default.File giveBack");
+  });
+});
+
 describe("waiting for the quota", () => {
   it("a call that waits too long is answered with 503 and the time until the refresh", async () => {
     const spent = (): never => {

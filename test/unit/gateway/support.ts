@@ -28,6 +28,7 @@ export async function openGateway(
     token: undefined,
     maxWaitMs: 1_000,
     client,
+    freezeOf: () => Promise.resolve(undefined),
     grouping: { operations: {}, simOperations: new Map(), apiGroups: { "/v1/files/**": "File" } },
     clock: systemClock,
     logger: createLogger({ level: "debug", destination }),
