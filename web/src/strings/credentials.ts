@@ -25,7 +25,7 @@ export const rotationsText = {
   never: "not rotated yet",
   set: "Set",
   noSet: "none yet",
-  rotated: "Rotated",
+  secretSince: "Secret since",
   next: "Next",
   step: (step: number, steps: number, word: string | undefined) => `Step ${step} of ${steps}: ${word}`,
   steps: {

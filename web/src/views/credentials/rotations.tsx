@@ -85,7 +85,7 @@ function Rotation({ rotation, onChanged }: { rotation: RotationReport; onChanged
           {credentialsId === null ? text.noSet : <CredentialLink kind="set" id={credentialsId} />}{" "}
           <span class="quiet">{`${type}, ${strategy}`}</span>
         </dd>
-        <dt>{text.rotated}</dt>
+        <dt>{text.secretSince}</dt>
         <dd>
           <Ago at={rotatedAt} none={credentialsText.unknown} /> {rotationId !== null && <Ref id={rotationId} />}
         </dd>
