@@ -53,11 +53,13 @@ describe("the gateway beside the runs of the account", () => {
   });
 
   test("a caller waits for the refresh and never sees a 429 that others cause", async () => {
-    const { harness, url } = await open({ sandbox: { periodSeconds: 1, limits: { Sim: 50 } } });
+    // The window opens at the first call: the rest of the test has all of it, however busy the machine is.
+    const sandbox = { periodSeconds: 4, anchored: "first-call", limits: { Sim: 50 } } as const;
+    const { harness, url } = await open({ sandbox });
     await using _ = harness;
     expect((await list(url)).status).toBe(200);
     const { throttle } = harness.sandbox;
-    throttle.changeLimit({ group: "Sim", limit: 3, afterMs: 0 });
+    while (!throttle.isSpent("Sim", "")) throttle.accept("Sim", "");
     const answers = await Promise.all(Array.from({ length: 12 }, () => list(url)));
     expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 12 }, () => 200));
     expect(throttle.windows("Sim").some(({ throttled }) => throttled > 0)).toBe(true);
