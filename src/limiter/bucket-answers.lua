@@ -18,19 +18,28 @@ local function count_others()
   if not b.others_first then b.others_first, b.others_from = b.others, now end
 end
 
--- The window of a response: 'this', 'former', 'unclear' (one of these two), 'next', or 'early' (we assumed a refresh that
--- had not happened).
+-- Whether a call was sent after the response that reported the number of calls left; otherwise it was overtaken.
+local function is_later(answer)
+  return not b.left_at or answer.sent >= b.left_at
+end
+
+-- The window of a response: 'this', 'former', 'unclear' (one of these two), 'next', 'either' (this or the next), or 'early' (we
+-- assumed a refresh that had not happened).
 local function window_of(answer)
   local earliest, latest = refresh_bounds(b)
   if not earliest then return 'this' end
-  local jumped = b.left and answer.limit == b.limit and answer.remaining > b.left and b.left_at
-    and answer.sent > b.left_at and answer.window == b.window
+  -- Each call counts: in the same window, less would remain.
+  local jumped = b.left and is_later(answer) and answer.limit == b.limit and answer.remaining >= b.left
+    and answer.window == b.window and not answer.is_refused
   local from = answer.sent + (answer.seconds - 1) * 1000 - SLACK
   local to = answer.received + (answer.seconds + 1) * 1000 + SLACK
   if jumped then return 'next' end
   if to >= earliest and from <= latest then
     local may_be_former = answer.window < b.window and to - period >= earliest - 2 * period and from <= latest - period
-    return may_be_former and 'unclear' or 'this'
+    if may_be_former then return 'unclear' end
+    -- A slow response of an overtaken call: neither the time nor the count shows whether the refresh came before it.
+    local may_be_next = answer.received > earliest and to >= earliest + period and from <= latest + period
+    return not is_later(answer) and may_be_next and 'either' or 'this'
   end
   if from > latest then return 'next' end
   -- A call that was sent before one that is known to be of this window was overtaken.
@@ -54,7 +63,7 @@ local function hear(answer)
     if holds and is_periodic() then
       shift(b, period)
       open_window()
-      if not b.floor then adopt(b, answer, period) else tighten(b, answer, period) end
+      if not (b.floor and tighten(b, answer, period)) then adopt(b, answer, period) end
     else
       open_window()
       adopt(b, answer, period)
@@ -66,10 +75,12 @@ local function hear(answer)
     b.misses = math.min(b.misses + 1, 10)
     b.alone_until, b.ways, b.left = b.window + 5 * 2 ^ b.misses, 'und', nil
     adopt(b, answer, period)
-  elseif b.floor then
-    tighten(b, answer, period)
+  elseif which == 'either' then
+    b.either = (b.either or 0) + 1
   else
-    adopt(b, answer, period)
+    -- Of an overtaken call, a response that contradicts the later ones is outdated.
+    local fits = b.floor and tighten(b, answer, period)
+    if not fits and is_later(answer) then adopt(b, answer, period) end
   end
   if not b.left or answer.remaining < b.left then
     b.left, b.left_at = answer.remaining, answer.received
@@ -104,7 +115,7 @@ local function take_in(observation)
   local answer = {
     window = tonumber(window), serial = tonumber(serial), retry = tonumber(retry),
     sent = tonumber(granted_at) + tonumber(sent_after), received = now - tonumber(received_ago),
-    limit = tonumber(limit), remaining = tonumber(remaining), seconds = tonumber(seconds),
+    limit = tonumber(limit), remaining = tonumber(remaining), seconds = tonumber(seconds), is_refused = kind == 'throttled',
   }
   if kind == 'back' then
     if answer.window == b.window then b.granted = b.granted - held end

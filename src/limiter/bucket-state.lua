@@ -13,7 +13,7 @@ local SET_BACK_MS = 1000   -- a step back of Redis's clock that an exchange must
 local NUMBERS = { 'limit', 'left', 'left_at', 'window', 'serial', 'granted', 'lone_at', 'lost', 'lost_serial',
   'floor', 'ceiling', 'after', 'before', 'frozen', 'others', 'others_first', 'others_from', 'asked_at', 'calls',
   'throttled', 'alone_until', 'misses', 'backlog', 'backlog_at', 'backlog_since', 'round_trip',
-  'limit_at', 'run_at' }
+  'limit_at', 'run_at', 'either' }
 local stored = redis.call('HMGET', KEYS[1], 'ways', unpack(NUMBERS))
 local b, before = { ways = stored[1] or 'und' }, { ways = stored[1] }
 for i, name in ipairs(NUMBERS) do
@@ -44,10 +44,11 @@ local function forget_ended_leases()
   end
 end
 
--- A new window: calls in flight may count in it, calls lost before it do not.
+-- A new window: calls in flight may count in it, and so may those whose window is unknown; calls lost before it do not.
 local function open_window()
   b.window = b.window + 1
-  b.left, b.left_at, b.lone_at, b.lost = nil, nil, nil, 0
+  b.left, b.left_at, b.lone_at = nil, nil, nil
+  b.lost, b.lost_serial, b.either = b.either or 0, b.serial, nil
   forget_ended_leases()
   b.granted = in_flight
   b.others, b.others_first, b.others_from = 0, nil, nil

@@ -62,7 +62,7 @@ local function adopt(e, answer, period)
   if not rule_out(e) then e.ways = 'und'; rule_out(e) end
 end
 
--- Adds a response of the window that ends at R; one that contradicts all before it replaces them.
+-- Adds a response of the window that ends at R. Returns false if it contradicts those before it, and then leaves `e` unchanged.
 local function tighten(e, answer, period)
   local old = { e.floor, e.ceiling, e.after, e.before }
   e.floor = math.max(e.floor, answer.sent + answer.seconds * 1000 - SLACK)
@@ -71,7 +71,6 @@ local function tighten(e, answer, period)
   e.before = math.min(e.before or math.huge, answer.received + period + SLACK)
   if rule_out(e) then return true end
   e.floor, e.ceiling, e.after, e.before = old[1], old[2], old[3], old[4]
-  adopt(e, answer, period)
   return false
 end
 

@@ -18,7 +18,10 @@ it("no schedule exceeds a quota, loses a permit, misses a refresh or starves a p
   expect(calls).toBeGreaterThan(2 * count);
 });
 
-it.each([642, 722, 22_042])("schedule %i, in which a quota was exceeded once, does not exceed it", async (seed) => {
+const failedOnce = [
+  642, 722, 22_042, 284_765, 445_569, 562_026, 664_239, 691_874, 781_755, 939_725, 948_967, 2_026_913, 2_035_474,
+];
+it.each(failedOnce)("schedule %i, in which a property did not hold once, keeps all of them", async (seed) => {
   expect(sumsOf(await engine.schedules(seed, seed)).failures).toEqual([]);
 });
 
