@@ -2,17 +2,22 @@
 
 /**
  * From the start of the run to the opening of the last window it needs, plus that window's calls at full speed, in ms.
- * @param windows `beginAfterStartMs`: start of the run, counted from the beginning of some window
+ * @param windows `perWindow`: the calls that each window leaves for the run, or that the window with this index does;
+ *   `beginAfterStartMs`: start of the run, counted from the beginning of window 0
  */
 export function leastTimeMs(
   rows: number,
-  windows: { periodMs: number; perWindow: number; beginAfterStartMs: number },
+  windows: { periodMs: number; perWindow: number | ((index: number) => number); beginAfterStartMs: number },
   call: { meanLatencyMs: number; connections: number },
 ): number {
   const { periodMs, perWindow, beginAfterStartMs } = windows;
-  const untilRefreshMs = periodMs - (beginAfterStartMs % periodMs);
-  const needed = Math.ceil(rows / perWindow);
-  const inLast = rows - (needed - 1) * perWindow;
-  const tailMs = (inLast / call.connections) * call.meanLatencyMs;
-  return needed === 1 ? tailMs : untilRefreshMs + (needed - 2) * periodMs + tailMs;
+  let index = Math.floor(beginAfterStartMs / periodMs);
+  let [left, openedMs] = [rows, beginAfterStartMs];
+  for (;;) {
+    const free = Math.max(1, typeof perWindow === "number" ? perWindow : perWindow(index));
+    if (left <= free) return openedMs - beginAfterStartMs + (left / call.connections) * call.meanLatencyMs;
+    left -= free;
+    index += 1;
+    openedMs = index * periodMs;
+  }
 }

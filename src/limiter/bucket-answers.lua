@@ -12,10 +12,16 @@ local function believe_limit(answer)
   b.limit, b.limit_at = answer.limit, answer.received
 end
 
--- Minimum number of calls of others in this window: spent calls that were not granted by this bucket.
+-- Minimum number of calls of others in this window: spent calls that were not granted by this bucket. `burst` is the most
+-- that came between two responses.
 local function count_others()
-  b.others = math.max(b.others, b.limit - b.left - b.granted)
-  if not b.others_first then b.others_first, b.others_from = b.others, now end
+  local count = math.max(b.others, b.limit - b.left - b.granted)
+  if not b.others_first then
+    b.others_first, b.others_from = count, now
+  else
+    b.burst = math.max(b.burst or 0, count - b.others)
+  end
+  b.others = count
 end
 
 -- Whether a call was sent after the response that reported the number of calls left; otherwise it was overtaken.

@@ -7,6 +7,7 @@ local LOOK_MS = 50         -- when to look again whether a call must be kept bac
 local QUIET_MS = 120       -- when what is known of the demand has caught up with the answers
 local POLL_MS = 15         -- when to look again for what another process may have heard
 local STALE_MS = 1000      -- after this long without an answer, one call asks before others follow
+local STALE_BESIDE_OTHERS_MS = 250
 
 -- Margin kept free if other callers use the quota: one of their calls in between would cause a 429 for us.
 local function company_margin()
@@ -14,6 +15,13 @@ local function company_margin()
   if growth <= 0 then return 0 end
   local rate = growth / math.max(500, now - b.others_from)
   return math.min(1 + math.ceil(rate * 250), math.max(1, math.ceil(b.limit * 0.03)))
+end
+
+-- How many of the last free calls are sent one at a time, because others have called in bursts: one that comes between two of
+-- our calls then causes one 429, not one per call in flight. No more than fit into half of the time that is left.
+local function sent_alone(until_refresh)
+  if not b.burst or b.burst < 2 then return 0 end
+  return math.min(math.ceil(b.burst), math.floor(until_refresh / 2 / math.max(1, b.round_trip or 1)))
 end
 
 -- The call of a process that died may have been made, and counts in this window like one without a response.
@@ -93,7 +101,7 @@ local function grants()
   end
   local ticks, crossing = held_back(free, reserved)
   local open = free - ticks - crossing
-  if open > 0 and now - b.left_at > STALE_MS then
+  if open > 0 and now - b.left_at > (b.others > 0 and STALE_BESIDE_OTHERS_MS or STALE_MS) then
     -- Others may have spent the rest since the last response: one call is sent alone as a probe.
     if in_flight == 0 then
       b.lone_at = now
@@ -101,7 +109,14 @@ local function grants()
     end
     if in_flight == 1 and b.lone_at and now - b.lone_at < LONE_CALL_MS then return 0, POLL_MS end
   end
-  if open > 0 then return math.min(want, open), 0 end
+  local alone = sent_alone(until_refresh)
+  if open > alone then return math.min(want, open - alone), 0 end
+  if open > 0 then
+    local is_stuck = now - math.max(b.left_at, b.lone_at or 0) > LONE_CALL_MS
+    if in_flight > 0 and not is_stuck then return 0, math.min(POLL_MS, until_refresh) end
+    b.lone_at = now
+    return 1, 0
+  end
   local question = next_question(ticks, crossing)
   if b.asked_at and now - b.asked_at < PROBE_MS and in_flight > 0 then return 0, POLL_MS end
   -- The rest may turn out to satisfy the demand: then nothing is held back for probes, so check again soon.

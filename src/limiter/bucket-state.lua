@@ -8,12 +8,13 @@ local process, want, first_id = ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])
 local urgent, backlog = ARGV[8] == 'priority', tonumber(ARGV[9])
 
 local BACKLOG_MS = 2500    -- how long one process's word on the demand counts for the others
+local BURST_DECAY = 0.9    -- how much of the largest burst of others the next window expects
 local SET_BACK_MS = 1000   -- a step back of Redis's clock that an exchange must notice
 
 local NUMBERS = { 'limit', 'left', 'left_at', 'window', 'serial', 'granted', 'lone_at', 'lost', 'lost_serial',
   'floor', 'ceiling', 'after', 'before', 'frozen', 'others', 'others_first', 'others_from', 'asked_at', 'calls',
   'throttled', 'alone_until', 'misses', 'backlog', 'backlog_at', 'backlog_since', 'round_trip',
-  'limit_at', 'run_at', 'either' }
+  'limit_at', 'run_at', 'either', 'burst' }
 local stored = redis.call('HMGET', KEYS[1], 'ways', unpack(NUMBERS))
 local b, before = { ways = stored[1] or 'und' }, { ways = stored[1] }
 for i, name in ipairs(NUMBERS) do
@@ -52,6 +53,7 @@ local function open_window()
   forget_ended_leases()
   b.granted = in_flight
   b.others, b.others_first, b.others_from = 0, nil, nil
+  b.burst = b.burst and b.burst >= 1 and b.burst * BURST_DECAY or nil
 end
 
 -- Whether windows are assumed to be consecutive, so that one refresh determines the next.

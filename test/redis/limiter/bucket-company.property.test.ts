@@ -35,6 +35,27 @@ describe("a bucket with other callers", () => {
   );
 
   it(
+    "a bucket gets several answers of 429 in one window at most beside bursts of others, and uses its windows",
+    async () => {
+      const others = fc.record({
+        how: fc.constant("steady" as const),
+        perSecond: fc.integer({ min: 25, max: 80 }).map((n) => n / 100),
+        burst: fc.integer({ min: 2, max: 12 }),
+      });
+      const scenarios = scenariosOf({ ...company, others, lengthInWindows: fc.constant(5.5) });
+      const learns: Check = (seen, scenario) => onePerWindow(seen, scenario).slice(1);
+      const isUsed: Check = ({ windows }) =>
+        windows
+          .slice(1, -1)
+          .filter((w) => ours(w.counted) + w.counted.other < w.limit * 0.95)
+          .map((w) => `${nameOf(w)} was used for ${ours(w.counted)} of ${w.limit - w.counted.other} calls`);
+      const check = allOf(learns, isUsed, staysShut);
+      await expectOfAll(redis, "bursts", { scenarios, check, runs: seeds(4, 60) });
+    },
+    propertyTimeoutMs,
+  );
+
+  it(
     "a bucket stays closed after a 429 for any behavior of other callers",
     async () => {
       const others = fc.record({

@@ -37,7 +37,12 @@ export interface Scenario {
   readonly giveBackShare: number;
   readonly reserve: number;
   readonly priorityShare: number;
-  readonly others: { readonly how: "none" | "steady" | "random"; readonly perSecond: number };
+  /** `perSecond` bursts of `burst` calls each, of one call by default. */
+  readonly others: {
+    readonly how: "none" | "steady" | "random";
+    readonly perSecond: number;
+    readonly burst?: number | undefined;
+  };
   readonly limitChanges: readonly { readonly at: number; readonly limit: number }[];
   readonly crashes: readonly { readonly at: number; readonly process: number; readonly restartMs: number }[];
   /** All processes at once, for good; one fresh process comes then. */
@@ -180,15 +185,17 @@ class Simulation {
   }
 
   #startOthers(): void {
-    const { how, perSecond } = this.scenario.others;
+    const { how, perSecond, burst = 1 } = this.scenario.others;
     if (how === "none" || perSecond <= 0) return;
     const next = (): void => {
       const everyMs = 1_000 / perSecond;
       const waitMs =
         how === "steady" ? everyMs * this.world.between(0.95, 1.05) : -Math.log(1 - this.world.random()) * everyMs;
       this.world.after(waitMs, () => {
-        const { isThrottled, reading } = this.platform.receive(this.world.nowMs, "other");
-        this.world.emit(() => `another caller ${isThrottled ? "is refused" : `leaves ${reading.remaining}`}`);
+        for (let call = 0; call < burst; call += 1) {
+          const { isThrottled, reading } = this.platform.receive(this.world.nowMs, "other");
+          this.world.emit(() => `another caller ${isThrottled ? "is refused" : `leaves ${reading.remaining}`}`);
+        }
         next();
       });
     };
