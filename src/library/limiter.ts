@@ -107,7 +107,8 @@ export interface Limiter {
    * @param bucket name of what the calls spend, such as `api.example.com`; for quotas of simfleet's workers
    *   `<profile>.<API group>`, such as `default.Sim`
    * @param options `partition`: what the API divides its quotas by, such as a user; `urgency`: `priority` calls come first and
-   *   may use the reserve
+   *   may use the reserve; `backlog`: calls that all callers still want to make, those in flight included, if known. Then the
+   *   last window is used to its end
    * @throws an error with the code PLATFORM_THROTTLED and `retryAfterMs` if the wait would be longer, or with the code
    *   STORE_UNAVAILABLE if Redis cannot be used
    */
@@ -116,6 +117,7 @@ export interface Limiter {
     options?: {
       readonly partition?: string;
       readonly urgency?: "normal" | "priority";
+      readonly backlog?: () => number;
       readonly signal?: AbortSignal;
     },
   ): Promise<Permit>;
@@ -135,8 +137,8 @@ export function openLimiter(options: LimiterOptions): Limiter {
   const limiter = store.ready.then((ready) => policyLimiter(ready, options));
   limiter.catch(() => undefined); // reported by the first call
   return {
-    acquire: async (bucket, { partition = "", urgency = "normal", signal } = {}) =>
-      (await limiter).acquire({ bucket, partition, urgency, signal }),
+    acquire: async (bucket, { partition = "", urgency = "normal", backlog, signal } = {}) =>
+      (await limiter).acquire({ bucket, partition, urgency, backlog, signal }),
     state: async (bucket, { partition = "" } = {}) => {
       const { limit, left, inFlight } = await (await limiter).state(bucket, partition);
       return { limit, left, inFlight };

@@ -39,8 +39,16 @@ end
 -- Calls held back from an almost spent window, to probe for the refresh later without risking a 429: `ticks` at times that
 -- halve the uncertainty about the second, `crossing` after the earliest possible refresh.
 local function held_back(free, reserved)
-  if not b.floor or (backlog >= 0 and backlog - in_flight <= free) then return 0, 0 end
-  local earliest, latest = refresh_bounds(b)
+  if not b.floor then return 0, 0 end
+  local is_short
+  if backlog >= 0 then
+    is_short = backlog - in_flight > free
+    if not is_short then return 0, 0 end
+  else
+    -- Unreported demand: calls in flight are expected to be followed by others, and each window to be like the one before it.
+    is_short = want + in_flight > free or b.short_window == b.window - 1
+  end
+  local earliest, latest, first_hi = refresh_bounds(b)
   if latest - earliest <= SURE_MS then return 0, 0 end
   local doubt = b.ceiling - b.floor + 1000
   local sure = math.max(SURE_MS, 1.3 * (b.round_trip or 0))
@@ -49,11 +57,11 @@ local function held_back(free, reserved)
     ticks = math.min(math.ceil(math.log(doubt / (sure * 0.7)) / math.log(2)), math.max(1, math.floor(b.limit / 10)))
   end
   -- A probe after the refresh leaves its call of the old window unused: it is free only if no window is needed for it.
-  -- The reported demand lags behind while calls are in flight; the last call is not spent on such a number.
+  -- The reported demand lags behind while calls are in flight; the last call is not spent on such a number. An unreported
+  -- demand rarely ends with a window.
   local per_window = math.max(1, b.limit - reserved)
-  -- If no demand was reported, there may be no caller to probe with, and a caller would wait for nothing.
-  local is_free = backlog >= 0 and (not is_quiet() or (backlog - in_flight - free) % per_window ~= 0)
-  local crossing = (is_free and #b.ways > 1) and 1 or 0
+  local is_free = backlog < 0 or not is_quiet() or (backlog - in_flight - free) % per_window ~= 0
+  local crossing = (is_short and is_free and latest - first_hi > sure) and 1 or 0
   -- A crossing removes a second of uncertainty, a tick only milliseconds: the last call is not spent on a tick.
   return math.min(ticks, math.max(0, free - crossing)), crossing
 end
@@ -67,7 +75,7 @@ local function next_question(ticks, crossing)
   end
   if crossing > 0 then
     local _, _, first_hi = refresh_bounds(b)
-    return math.max(0, first_hi + 2 - now)
+    return math.max(0, first_hi + 2 * SLACK + 1 - now) -- late enough to rule out the way that `first_hi` comes from
   end
   return nil
 end
@@ -97,6 +105,7 @@ local function grants()
   if free <= 0 then
     -- Pending responses may show that more is left.
     if b.left - kept > 0 and in_flight > 0 then return 0, math.min(POLL_MS, until_refresh) end
+    b.short_window = b.window
     return 0, until_refresh
   end
   local ticks, crossing = held_back(free, reserved)

@@ -55,6 +55,7 @@ export interface PolicyRequest {
   readonly bucket: string;
   readonly partition: string;
   readonly urgency: Urgency;
+  readonly backlog: (() => number) | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -179,11 +180,11 @@ function isComplete(parts: readonly Part[]): boolean {
 }
 
 /** Takes a permit from each part, or none. */
-async function acquireAll(parts: readonly Part[], { urgency, signal }: PolicyRequest): Promise<Held[]> {
+async function acquireAll(parts: readonly Part[], { urgency, backlog, signal }: PolicyRequest): Promise<Held[]> {
   const held: Held[] = [];
   try {
     for (const part of parts) {
-      held.push({ part, permit: await part.limiter.acquire({ bucket: part.bucket, urgency, signal }) });
+      held.push({ part, permit: await part.limiter.acquire({ bucket: part.bucket, urgency, backlog, signal }) });
     }
     return held;
   } catch (thrown) {

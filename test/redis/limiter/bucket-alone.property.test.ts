@@ -44,6 +44,31 @@ describe("a bucket without other callers", () => {
     },
     propertyTimeoutMs,
   );
+
+  it(
+    "a bucket whose demand is unknown learns the rounding, and begins each window within 400 ms from the fourth on",
+    async () => {
+      const scenarios = scenariosOf({
+        ...quiet,
+        rounding: fc.constantFrom("up", "nearest"),
+        backlog: fc.constant("unknown"),
+        lengthInWindows: fc.constant(5.6),
+        periodMs: fc.constant(10_000),
+        limit: fc.integer({ min: 60, max: 80 }),
+        callersEach: fc.integer({ min: 6, max: 12 }),
+        requestMs: fc.constant([1, 25] as const),
+        answerMs: fc.constant([1, 25] as const),
+        redisMs: fc.constantFrom(0.2, 1, 5),
+      });
+      const check: Check = ({ windows }) =>
+        windows
+          .slice(3, -1)
+          .filter((w) => (w.firstCallMs ?? w.endMs) - w.beginMs > 400)
+          .map((w) => `${nameOf(w)} began after ${((w.firstCallMs ?? w.endMs) - w.beginMs).toFixed(0)} ms`);
+      await expectOfAll(redis, "rounding", { scenarios, check: allOf(noRefusal, check), runs: seeds(4, 60) });
+    },
+    propertyTimeoutMs,
+  );
 });
 
 describe("a bucket after a crash of all processes", () => {

@@ -22,6 +22,8 @@ export interface Window {
   /** The highest limit that held in it. */
   limit: number;
   readonly counted: Record<Who, number>;
+  /** When the first call of the bucket arrived. */
+  firstCallMs: number | undefined;
   readonly refused: Record<Who, number>;
   /** Counted calls whose answers got lost on the way. */
   unheard: number;
@@ -55,6 +57,7 @@ export class ModelPlatform {
     const spent = window.counted.normal + window.counted.priority + window.counted.other;
     const isThrottled = spent >= this.#limit;
     (isThrottled ? window.refused : window.counted)[who] += 1;
+    if (who !== "other") window.firstCallMs ??= nowMs;
     const seconds = (window.endMs - nowMs) / this.#stretch / 1_000;
     const rounded = { up: Math.ceil, down: Math.floor, nearest: Math.round }[this.#options.rounding](seconds);
     const remaining = Math.max(0, this.#limit - spent - (isThrottled ? 0 : 1));
@@ -89,6 +92,7 @@ export class ModelPlatform {
       endMs: beginMs + this.periodMs,
       limit: this.#limit,
       counted: { normal: 0, priority: 0, other: 0 },
+      firstCallMs: undefined,
       refused: { normal: 0, priority: 0, other: 0 },
       unheard: 0,
     };
