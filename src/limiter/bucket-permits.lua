@@ -80,6 +80,17 @@ local function next_question(ticks, crossing)
   return nil
 end
 
+-- Permits the next probe if it is due.
+local function ask(ticks, crossing, until_refresh)
+  local question = next_question(ticks, crossing)
+  if b.asked_at and now - b.asked_at < PROBE_MS and in_flight > 0 then return 0, POLL_MS end
+  -- The rest may turn out to satisfy the demand: then nothing is held back for probes, so check again soon.
+  local is_certain = question >= 1000 and is_quiet()
+  if question > 0 then return 0, math.min(question, until_refresh, is_certain and question or LOOK_MS) end
+  b.asked_at = now
+  return 1, 0
+end
+
 local function grants()
   if want <= 0 then return 0, 0 end
   if b.frozen then return 0, b.frozen - now end
@@ -96,7 +107,8 @@ local function grants()
     return 1, 0
   end
   local reserved = math.ceil(b.limit * share)
-  local kept = (urgent and 0 or math.max(0, reserved - b.others)) + company_margin()
+  local margin = company_margin()
+  local kept = (urgent and 0 or math.max(0, reserved - b.others)) + margin
   local free = b.left - kept - in_flight - b.lost
   if free <= 0 and in_flight > 0 then
     lose_ended_leases()
@@ -106,6 +118,11 @@ local function grants()
     -- Pending responses may show that more is left.
     if b.left - kept > 0 and in_flight > 0 then return 0, math.min(POLL_MS, until_refresh) end
     b.short_window = b.window
+    -- The margin for others is there to ask across the refresh, too: at worst, that brings the one 429 of a window.
+    if free + margin > 0 then
+      local _, crossing = held_back(free + margin, reserved)
+      if crossing > 0 then return ask(0, crossing, until_refresh) end
+    end
     return 0, until_refresh
   end
   local ticks, crossing = held_back(free, reserved)
@@ -126,11 +143,5 @@ local function grants()
     b.lone_at = now
     return 1, 0
   end
-  local question = next_question(ticks, crossing)
-  if b.asked_at and now - b.asked_at < PROBE_MS and in_flight > 0 then return 0, POLL_MS end
-  -- The rest may turn out to satisfy the demand: then nothing is held back for probes, so check again soon.
-  local is_certain = question >= 1000 and is_quiet()
-  if question > 0 then return 0, math.min(question, until_refresh, is_certain and question or LOOK_MS) end
-  b.asked_at = now
-  return 1, 0
+  return ask(ticks, crossing, until_refresh)
 end
