@@ -1,0 +1,22 @@
+/** The comparison with other limiters is what `npm run bench:peers` has written last. */
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { cells } from "../../bench/peers/cells.ts";
+import { limiters } from "../../bench/peers/limiters.ts";
+import { type Results, plot, withTables } from "../../bench/peers/report.ts";
+
+const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
+const results = JSON.parse(read("bench/peers/results.json")) as Results;
+
+describe("docs/performance.md", () => {
+  test("the comparison has each situation and each limiter", () => {
+    expect(Object.keys(results)).toEqual(cells.map(({ name }) => name));
+    for (const cell of Object.values(results)) expect(Object.keys(cell)).toEqual(Object.keys(limiters));
+  });
+
+  test("the tables and the picture show the results", () => {
+    const page = read("docs/performance.md");
+    expect(withTables(page, results)).toBe(page);
+    expect(plot(results)).toBe(read("docs/pictures/peers.svg"));
+  });
+});
