@@ -80,6 +80,30 @@ function settingsIn(path: string): Record<string, string> {
   return Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2) as [string, string]));
 }
 
+/** Paths of the fields that Kubernetes does not have: the generated validators ignore them, so they never read them. */
+function unknownFields(manifest: Manifest): string[] {
+  const unread = new Set<string>();
+  const watch = (value: unknown, path: string): unknown => {
+    if (typeof value !== "object" || value === null) return value;
+    const fields = Object.entries(value).map(([key, field]) => [key, watch(field, `${path}/${key}`)] as const);
+    for (const [key] of fields) unread.add(`${path}/${key}`);
+    const copy = Array.isArray(value) ? fields.map(([, field]) => field) : Object.fromEntries(fields);
+    return new Proxy(copy, {
+      get: (target, key) => {
+        unread.delete(`${path}/${String(key)}`);
+        return Reflect.get(target, key) as unknown;
+      },
+    });
+  };
+  const model = new kinds[manifest.kind]({});
+  const watched = watch(manifest, "") as Manifest;
+  for (const key of Object.keys(manifest) as (keyof Manifest)[]) {
+    Object.defineProperty(model, key, { enumerable: true, get: () => watched[key] });
+  }
+  model.validate();
+  return [...unread];
+}
+
 describe("the Kubernetes manifests", () => {
   test.each(base.map((manifest) => [manifest.kind, manifest.metadata.name, manifest] as const))(
     "%s %s is valid for Kubernetes",
@@ -87,8 +111,19 @@ describe("the Kubernetes manifests", () => {
       expect(() => new kinds[kind](manifest).validate()).not.toThrow();
       const broken = { ...manifest, spec: { ...manifest.spec, selector: 7, podSelector: 7 } };
       expect(() => new kinds[kind](broken).validate()).toThrow();
+      expect(unknownFields(manifest)).toEqual([]);
     },
   );
+
+  test("a field that Kubernetes does not have is found at any depth", () => {
+    const text = read("base/worker.yaml")
+      .replace("readinessProbe:", "readinesProbe:")
+      .replace(/^kind: /gm, "sort: 1\nkind: ");
+    const [deployment] = documents(text).filter(({ kind }) => kind === "Deployment");
+    expect(deployment && unknownFields(deployment)).toEqual(
+      expect.arrayContaining(["/sort", "/spec/template/spec/containers/0/readinesProbe"]),
+    );
+  });
 
   test.each(containers.map((container) => [container.name, container] as const))(
     "the container %s has a read-only root, no privileges, and resources",
