@@ -8,7 +8,7 @@ export const runsText = {
     { value: "all", text: "All" },
     { value: "running", text: "Running" },
     { value: "paused", text: "Paused" },
-    { value: "awaiting-approval", text: "Needs approval" },
+    { value: "awaiting-approval", text: "Awaiting approval" },
     { value: "completed", text: "Completed" },
     { value: "aborted", text: "Aborted" },
     { value: "cancelled", text: "Cancelled" },
