@@ -51,7 +51,9 @@ describe("the gateway beside the runs of the account", () => {
     const used = whole.reduce((sum, { accepted }) => sum + accepted, 0);
     expect(used / (whole.length * perWindow)).toBeGreaterThanOrEqual(0.95);
   });
+});
 
+describe.concurrent("callers of the gateway", () => {
   test("a caller waits for the refresh and never sees a 429 that others cause", async () => {
     // The window opens at the first call: the rest of the test has all of it, however busy the machine is.
     const sandbox = { periodSeconds: 4, anchored: "first-call", limits: { Sim: 50 } } as const;

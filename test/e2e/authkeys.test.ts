@@ -2,7 +2,7 @@
 import { rename } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
-import { seeds } from "../support/long.ts";
+import { isLong } from "../support/long.ts";
 import { until } from "../support/until.ts";
 import { dumpOf, found, textsIn, titleOf } from "./support/canary.ts";
 import { CliHarness, type CliHarnessOptions } from "./support/cli-harness.ts";
@@ -77,68 +77,65 @@ const users: readonly [string, CliHarnessOptions][] = [
   ["a sub-user", { userAuthKeyId: "keyId-robot", userAuthKey: "secret-robot-canary" }],
 ];
 
-describe.concurrent("AuthKey rotations during a run", () => {
-  test.each(users.slice(0, seeds(1, users.length)))(
-    "a run completes every row while the AuthKey of %s is rotated",
-    async (_, options) => {
-      await using keyed = await withKeyFile({
-        authKey: "secret-canary-of-the-old-key",
-        ...options,
-        isProcessPerCommand: true, // so that no command knows, and hides, what another one has as a secret
-        limits: { Sim: 20 },
-        sims: rows,
-        env: { SIMFLEET_LOG_LEVEL: "trace" },
-      });
-      const { harness, secrets } = keyed;
-      let changesAtRevocation = rows;
-      const revoke = harness.sandbox.accounts.revoke.bind(harness.sandbox.accounts);
-      harness.sandbox.accounts.revoke = (userName, authKeyId) => {
-        changesAtRevocation = harness.changes;
-        revoke(userName, authKeyId);
-      };
-      const redis = await harness.redis();
-      await harness.fleet("fleet.csv", rows);
-      const worker = await harness.worker();
-      const applied = await harness.run(["apply", "fleet.csv", "--yes", "--detach"]);
-      const runId = applied.stdout.trim();
-      await harness.untilChanges(40);
-      const rotate = harness.start(["authkeys", "rotate", "--yes", "--json"]);
-      await until("the rotation has a process", async () => (await titleOf(rotate)).includes("authkeys"));
-      const titles = [await titleOf(rotate), await titleOf(worker)];
-      const sealed = (): Promise<string | null> => redis.hget("{simfleet}:authkeys:default:rotation", "sealed");
-      await until("the new secret lies sealed", async () => (await sealed()) !== null);
-      const dumps = [await dumpOf(redis)];
-      const rotated = await rotate.ended;
-      expect(rotated.code).toBe(0);
-      const document = JSON.parse(rotated.stdout) as RotationDocument;
-      expect(document.state).toBe("done");
-      // Under the run, not after it.
-      expect(changesAtRevocation).toBeLessThan(rows);
-      const userName = options.userAuthKeyId === undefined ? undefined : harness.sandbox.options.userName;
-      const left = harness.sandbox.accounts.authKeys.list(userName).map(({ authKeyId }) => authKeyId);
-      expect(left).toEqual([document.newAuthKeyId]);
+describe.runIf(isLong).concurrent("AuthKey rotations during a run", () => {
+  test.each(users)("a run completes every row while the AuthKey of %s is rotated", async (_, options) => {
+    await using keyed = await withKeyFile({
+      authKey: "secret-canary-of-the-old-key",
+      ...options,
+      isProcessPerCommand: true, // so that no command knows, and hides, what another one has as a secret
+      limits: { Sim: 20 },
+      sims: rows,
+      env: { SIMFLEET_LOG_LEVEL: "trace" },
+    });
+    const { harness, secrets } = keyed;
+    let changesAtRevocation = rows;
+    const revoke = harness.sandbox.accounts.revoke.bind(harness.sandbox.accounts);
+    harness.sandbox.accounts.revoke = (userName, authKeyId) => {
+      changesAtRevocation = harness.changes;
+      revoke(userName, authKeyId);
+    };
+    const redis = await harness.redis();
+    await harness.fleet("fleet.csv", rows);
+    const worker = await harness.worker();
+    const applied = await harness.run(["apply", "fleet.csv", "--yes", "--detach"]);
+    const runId = applied.stdout.trim();
+    await harness.untilChanges(40);
+    const rotate = harness.start(["authkeys", "rotate", "--yes", "--json"]);
+    await until("the rotation has a process", async () => (await titleOf(rotate)).includes("authkeys"));
+    const titles = [await titleOf(rotate), await titleOf(worker)];
+    const sealed = (): Promise<string | null> => redis.hget("{simfleet}:authkeys:default:rotation", "sealed");
+    await until("the new secret lies sealed", async () => (await sealed()) !== null);
+    const dumps = [await dumpOf(redis)];
+    const rotated = await rotate.ended;
+    expect(rotated.code).toBe(0);
+    const document = JSON.parse(rotated.stdout) as RotationDocument;
+    expect(document.state).toBe("done");
+    // Under the run, not after it.
+    expect(changesAtRevocation).toBeLessThan(rows);
+    const userName = options.userAuthKeyId === undefined ? undefined : harness.sandbox.options.userName;
+    const left = harness.sandbox.accounts.authKeys.list(userName).map(({ authKeyId }) => authKeyId);
+    expect(left).toEqual([document.newAuthKeyId]);
 
-      harness.sandbox.throttle.changeLimit({ group: "Sim", limit: 2_000, afterMs: 0 });
-      const watched = await harness.json(["runs", "watch", runId]);
-      expect(watched).toMatchObject({ code: 0, document: { counts: { total: rows, done: rows, failed: 0 } } });
-      const listed = await harness.run(["authkeys", "list"]);
-      expect(listed.stdout).toContain(document.newAuthKeyId);
-      const results = await harness.run(["runs", "results", runId, "--out", "results.csv"]);
-      worker.kill("SIGTERM");
-      const stopped = await worker.ended;
-      expect(stopped.stderr).not.toMatch(/"level":"error"/);
+    harness.sandbox.throttle.changeLimit({ group: "Sim", limit: 2_000, afterMs: 0 });
+    const watched = await harness.json(["runs", "watch", runId]);
+    expect(watched).toMatchObject({ code: 0, document: { counts: { total: rows, done: rows, failed: 0 } } });
+    const listed = await harness.run(["authkeys", "list"]);
+    expect(listed.stdout).toContain(document.newAuthKeyId);
+    const results = await harness.run(["runs", "results", runId, "--out", "results.csv"]);
+    worker.kill("SIGTERM");
+    const stopped = await worker.ended;
+    expect(stopped.stderr).not.toMatch(/"level":"error"/);
 
-      expect(secrets).toHaveLength(2);
-      const said = [rotated, listed, results, watched, stopped, applied].map(({ stdout, stderr }) => stdout + stderr);
-      expect(found(said.join("\n"), secrets)).toEqual([]);
-      expect(found(titles.join("\n"), secrets)).toEqual([]);
-      expect(found([...dumps, await dumpOf(redis)].join("\n"), secrets)).toEqual([]);
-      // The file that is meant to hold it is the only one.
-      await harness.write("auth-key", "");
-      expect(found(await textsIn(harness.folder), secrets)).toEqual([]);
-      expect(await events(harness)).toContain("authkey.rotated");
-    },
-  );
+    expect(secrets).toHaveLength(2);
+    const said = [rotated, listed, results, watched, stopped, applied].map(({ stdout, stderr }) => stdout + stderr);
+    expect(found(said.join("\n"), secrets)).toEqual([]);
+    expect(found(titles.join("\n"), secrets)).toEqual([]);
+    expect(found([...dumps, await dumpOf(redis)].join("\n"), secrets)).toEqual([]);
+    // The file that is meant to hold it is the only one.
+    await harness.write("auth-key", "");
+    expect(found(await textsIn(harness.folder), secrets)).toEqual([]);
+    expect(await events(harness)).toContain("authkey.rotated");
+  });
 });
 
 describe.concurrent("AuthKey rotations by the command line", () => {

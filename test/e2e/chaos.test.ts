@@ -7,14 +7,14 @@ import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
-import { seeds } from "../support/long.ts";
+import { isLong } from "../support/long.ts";
 
 const script = fileURLToPath(new URL("../chaos/main.ts", import.meta.url));
 const rounds = 8;
 /** What a worker takes in calm; the round that measures it is left out here. */
 const calmMegabytes = 190;
 
-const inLongForm = test.skipIf(seeds(0, 1) === 0);
+const inLongForm = test.runIf(isLong);
 
 inLongForm(
   `everything comes to rest and is right after the faults of ${rounds} seeds`,

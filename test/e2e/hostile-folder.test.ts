@@ -13,7 +13,7 @@ const marker = "MARKER-0815";
 const attackMs = seeds(4_000, 10_000);
 const attacker = fileURLToPath(new URL("./support/exchange-files.ts", import.meta.url));
 
-test(`files swapped with links for ${attackMs / 1_000} seconds reveal nothing of the link targets`, async () => {
+test.concurrent(`files swapped with links for ${attackMs / 1_000} seconds reveal nothing of the link targets`, async () => {
   await using harness = await CliHarness.open({
     sims: 50,
     env: { SIMFLEET_DROP_FOLDER_PATH: "in", SIMFLEET_DROP_FOLDER_SETTLE_SECONDS: "0.1", SIMFLEET_LOG_LEVEL: "trace" },
@@ -50,7 +50,7 @@ test(`files swapped with links for ${attackMs / 1_000} seconds reveal nothing of
   expect(statSync(target).mode & 0o777).toBe(0o600);
 });
 
-test("a malformed file in the drop folder reveals none of its content in reports", async () => {
+test.concurrent("a malformed file in the drop folder reveals none of its content in reports", async () => {
   await using harness = await CliHarness.open({
     env: { SIMFLEET_DROP_FOLDER_PATH: "in", SIMFLEET_DROP_FOLDER_SETTLE_SECONDS: "0.1", SIMFLEET_LOG_LEVEL: "trace" },
   });

@@ -1,7 +1,7 @@
 /** A rotation that kills its worker, with the built worker: it is set aside, and completes once a person has fixed the cause. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { seeds } from "../support/long.ts";
+import { isLong } from "../support/long.ts";
 import { until } from "../support/until.ts";
 import { CliHarness } from "./support/cli-harness.ts";
 
@@ -12,7 +12,7 @@ interface Report {
 }
 
 // Each death takes the time in which a job's lock ends.
-test.runIf(seeds(0, 1) === 1)(
+test.runIf(isLong)(
   "a rotation whose sink kills the worker is set aside after three deaths and can be continued",
   { timeout: 240_000 },
   async () => {

@@ -2,14 +2,14 @@
  * A failover of Redis in the middle of a run: the run goes on by itself, ends with one outcome for each row, and the
  * platform holds what the file says. What a failover loses is made again, which is harmless for these calls.
  */
-import { seeds } from "../support/long.ts";
+import { isLong } from "../support/long.ts";
 import { describe, expect, test, vi } from "vitest";
 import { until } from "../support/until.ts";
 import { CliHarness } from "./support/cli-harness.ts";
 import { redisCluster, redisWithSentinels } from "./support/redis-topologies.ts";
 import { counted, resultRows, runIdIn } from "./support/results.ts";
 
-vi.setConfig({ testTimeout: 150_000 });
+vi.setConfig({ testTimeout: 240_000 });
 
 const rows = 200;
 const lanes = 8;
@@ -40,7 +40,7 @@ async function expectSurvival(harness: CliHarness, env: Record<string, string>, 
 }
 
 /** Each takes a minute on a busy machine. */
-const inLongForm = test.skipIf(seeds(0, 1) === 0);
+const inLongForm = test.runIf(isLong);
 
 describe.concurrent("a run goes on by itself", () => {
   inLongForm("a run continues when the primary of Sentinels is killed and its replica takes over", async () => {
@@ -129,7 +129,7 @@ describe.concurrent("a call that must not be repeated", () => {
     return { code, sent: sent(), outcomes: counted(results.map(({ outcome = "" }) => outcome)) };
   }
 
-  test("an unsafe call waits until a replica has the mark that it is sent, and is made once", async () => {
+  inLongForm("an unsafe call waits until a replica has the mark that it is sent, and is made once", async () => {
     await using harness = await CliHarness.open(soracom);
     await using set = await redisWithSentinels(harness);
     const env = { SIMFLEET_REDIS_URL: set.url };

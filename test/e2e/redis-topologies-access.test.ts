@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createAuthority } from "../support/certificates.ts";
 import { root } from "./support/built-cli.ts";
-import { seeds } from "../support/long.ts";
+import { isLong } from "../support/long.ts";
 import { CliHarness } from "./support/cli-harness.ts";
 import { redisOnPort } from "./support/redis-server.ts";
 import { primaryName, redisCluster, redisWithSentinels } from "./support/redis-topologies.ts";
@@ -60,7 +60,7 @@ function argsOf(lines: readonly string[]): string[] {
 }
 
 /** They start six servers each. */
-const inLongForm = describe.skipIf(seeds(0, 1) === 0);
+const inLongForm = describe.runIf(isLong);
 
 inLongForm.concurrent("a Redis of several servers with ACL users as the documentation gives them", () => {
   // Shows S13.

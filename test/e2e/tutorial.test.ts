@@ -6,10 +6,9 @@ import { createServer } from "node:net";
 import { homedir, tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { expect, test } from "vitest";
-import { seeds } from "../support/long.ts";
+import { isLong } from "../support/long.ts";
 import { builtCli } from "./support/built-cli.ts";
 
-const isLong = seeds(0, 1) === 1;
 const longestMs = 480_000;
 
 interface Step {

@@ -6,7 +6,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { seeds } from "../support/long.ts";
+import { isLong } from "../support/long.ts";
 import { root } from "./support/built-cli.ts";
 import { CliHarness } from "./support/cli-harness.ts";
 import type { RunningProcess } from "./support/process.ts";
@@ -23,7 +23,7 @@ function command(program: string, args: readonly string[], cwd: string): void {
   if (status !== 0) throw new Error(`${program} ${args.join(" ")} ended with ${status}:\n${stdout}${stderr}`);
 }
 
-describe.skipIf(seeds(0, 1) === 0 || !hasPrevious)("upgrades and downgrades during a run", () => {
+describe.skipIf(!isLong || !hasPrevious)("upgrades and downgrades during a run", () => {
   beforeAll(() => {
     mkdirSync(previous, { recursive: true });
     command("sh", ["-c", `git archive HEAD~1 | tar -x -C ${JSON.stringify(previous)}`], root);

@@ -2,7 +2,7 @@
  * Tests with a short and a long form: the same property over fewer or more seeds, kills or seconds. `npm test` takes the
  * short form of every test; `npm run test:long` runs the files that import this one, and takes the long form.
  */
-const isLong = process.env.SIMFLEET_TEST_LONG === "1";
+export const isLong = process.env.SIMFLEET_TEST_LONG === "1";
 
 /** How many seeds, kills or milliseconds a test takes. */
 export function seeds(short: number, long: number): number {

@@ -1,11 +1,13 @@
 /** Every view, wide and narrow, light and dark: looked at by axe, held against the window, and used by keyboard alone. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Page } from "playwright-core";
-import { findings, findingsInAllLooks } from "./support/axe.ts";
+import { isLong } from "../support/long.ts";
+import { findings, findingsInLooks } from "./support/axe.ts";
 import { withoutBrowser } from "./support/browser.ts";
 import { tokens } from "./support/fixtures.ts";
 import { WebHarness } from "./support/harness.ts";
 
+const looks = isLong ? 4 : 2;
 let harness: WebHarness;
 let runId: string;
 
@@ -95,7 +97,7 @@ describe.skipIf(withoutBrowser)(
             .getByText(/^Reading /)
             .first()
             .waitFor({ state: "detached" });
-          found.push(...(await findingsInAllLooks(watched, name)));
+          found.push(...(await findingsInLooks(watched, name, looks)));
         }
         await harness.ask("/v1/freeze", { method: "DELETE" });
         expect(found).toEqual([]);
@@ -139,7 +141,7 @@ describe.skipIf(withoutBrowser)(
       await page.keyboard.press("Control+k");
       const palette = page.getByRole("dialog", { name: "Search and commands" });
       await palette.getByRole("option").nth(5).waitFor();
-      expect(await findingsInAllLooks(watched, "palette")).toEqual([]);
+      expect(await findingsInLooks(watched, "palette", looks)).toEqual([]);
       await page.keyboard.type("no such thing");
       await palette.getByText("Nothing found.").waitFor();
       expect(await findings(watched)).toEqual([]);
@@ -180,7 +182,7 @@ describe.skipIf(withoutBrowser)(
       await page.keyboard.press("?");
       const list = page.getByRole("dialog", { name: "Shortcuts" });
       await list.waitFor();
-      expect(await findingsInAllLooks(watched, "shortcuts")).toEqual([]);
+      expect(await findingsInLooks(watched, "shortcuts", looks)).toEqual([]);
       await page.setViewportSize({ width: 1280, height: 860 });
       expect(await page.evaluate<string>("document.activeElement.type")).toBe("checkbox");
       await page.keyboard.press("Space");

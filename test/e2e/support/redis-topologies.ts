@@ -129,11 +129,12 @@ export async function redisWithSentinels(harness: Harness, options: SentinelOpti
     asked,
     url: `${scheme}://${ports.map((port) => `127.0.0.1:${port}`).join(",")}/${primaryName}`,
     untilPromoted: async (before) => {
+      // A Sentinel that a busy machine has delayed by two seconds (TILT) does nothing for 30 s.
       let port = 0;
       await until(
         "the Sentinels have promoted the replica",
         async () => ![0, before].includes((port = await primaryPort())),
-        3e4,
+        90_000,
       );
       return port;
     },

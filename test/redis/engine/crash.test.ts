@@ -1,6 +1,7 @@
 /** Durable work survives a crash at any point: another process completes it, as if nothing had happened. */
 import { afterAll, beforeAll, describe, it } from "vitest";
 import type { Sandbox } from "#sandbox/server.ts";
+import { seeds } from "../../support/long.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { sandboxFor } from "../authkeys/key-harness.ts";
 import { authKeyCases } from "./authkey-crashes.ts";
@@ -28,5 +29,5 @@ describe("durable jobs that crash", () => {
     ...scheduleCases(place),
     ...automationCases(place),
     ...fileCases(place),
-  ])("$name survives a crash at any step", { timeout: 120_000 }, surviveEachCrash);
+  ])("$name survives a crash at any step", { timeout: 120_000 }, (one) => surviveEachCrash(one, seeds(2, 1)));
 });

@@ -5,7 +5,6 @@
  * after the previous one: only the first call of a process, and one that overlaps another, is also killed before it.
  */
 import { expect } from "vitest";
-import { seeds } from "../../support/long.ts";
 import { seededRandom } from "#sandbox/seeded.ts";
 
 /** Returns a thing whose calls a crash can interrupt. Reads of Redis are left out: they change nothing. */
@@ -34,8 +33,6 @@ export interface CrashCase {
   readonly otherEnds?: readonly string[];
   /** The states in which a process must have died. */
   readonly states: readonly string[];
-  /** The short form kills at every nth boundary. @default 1 */
-  readonly shortStride?: number;
 }
 
 export class Crash extends Error {}
@@ -126,11 +123,10 @@ async function workThroughCrashes(subject: CrashSubject, diesAt: (passed: readon
   throw new Error(`not over after 600 processes: ${await subject.state()}`);
 }
 
-/** Kills the work once at each boundary (see `shortStride`), one after the other, until a process passes them all. */
-export async function surviveEachCrash(one: CrashCase): Promise<void> {
+/** Kills the work once at each boundary, or at every `stride`th, one after the other, until a process passes them all. */
+export async function surviveEachCrash(one: CrashCase, stride: number): Promise<void> {
   const states: string[] = [];
   const boundaries = new Set<string>();
-  const stride = seeds(one.shortStride ?? 1, 1);
   for (let at = 1; ; at += stride) {
     const subject = await one.begin();
     const { passed, deaths } = await workThroughCrashes(subject, ({ length }) => length === at);

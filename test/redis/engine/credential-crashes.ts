@@ -83,7 +83,6 @@ export const credentialCases = (place: TestRedis): readonly CrashCase[] => [
     begin: () => begun(place, {}),
     end: "new secret",
     states: ["planned", "generated", "handed-over", "created", "repointed", "done"],
-    shortStride: 3,
   },
   {
     name: "a rotation of credentials in place",
@@ -104,7 +103,6 @@ export const credentialCases = (place: TestRedis): readonly CrashCase[] => [
     begin: () => begun(place, { prepare: (harness) => refuse(harness, "SoracomFunk") }),
     end: "old secret",
     states: ["planned", "generated", "handed-over", "created", "rolling-back", "failed"],
-    shortStride: 3,
   },
 ];
 

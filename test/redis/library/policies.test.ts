@@ -1,5 +1,5 @@
 /** An API with several quotas at once, and programs that share them with `simfleet/limiter`. */
-import { expect, inject, onTestFinished, test } from "vitest";
+import { expect, inject, test } from "vitest";
 import { systemClock } from "#core/time.ts";
 import {
   type Limiter,
@@ -77,10 +77,9 @@ class ModelApi {
   }
 }
 
-function open(options: LimiterOptions): Limiter {
+function open(options: LimiterOptions): Limiter & AsyncDisposable {
   const limiter = openLimiter(options);
-  onTestFinished(() => limiter.close());
-  return limiter;
+  return { ...limiter, [Symbol.asyncDispose]: () => limiter.close() };
 }
 
 /** Makes calls until the API has served `count` of them, each in turn as soon as it is permitted. */
@@ -108,29 +107,29 @@ const burstAndTotal = [
   { name: "total", limit: 14, seconds: 4 },
 ];
 
-test("no policy is exceeded when an API has several at once and tells of them", async () => {
+test.concurrent("no policy is exceeded when an API has several at once and tells of them", async () => {
   const api = new ModelApi(burstAndTotal);
-  const limiter = open({ store: "memory" });
+  await using limiter = open({ store: "memory" });
   await several(() => spend(limiter, api, 4), 5);
   expect([api.served, api.refused]).toEqual([20, 0]);
   await until("every permit has ended", async () => (await limiter.state("api")).inFlight === 0);
 });
 
-test("no policy is exceeded when an API tells of its policies and not of what is left", async () => {
+test.concurrent("no policy is exceeded when an API tells of its policies and not of what is left", async () => {
   const api = new ModelApi(burstAndTotal, "policy only");
-  const limiter = open({ store: "memory" });
+  await using limiter = open({ store: "memory" });
   await several(() => spend(limiter, api, 4), 5);
   expect([api.served, api.refused]).toEqual([20, 0]);
 });
 
-test("no quota is exceeded when an API tells of what is left and not of its policies", async () => {
+test.concurrent("no quota is exceeded when an API tells of what is left and not of its policies", async () => {
   const api = new ModelApi([{ name: "default", limit: 7, seconds: 2 }], "limit only");
-  const limiter = open({ store: "memory", periodMs: 2_000 });
+  await using limiter = open({ store: "memory", periodMs: 2_000 });
   await several(() => spend(limiter, api, 4), 5);
   expect([api.served, api.refused]).toEqual([20, 0]);
 });
 
-test("no documented limit is exceeded when an API tells of nothing", async () => {
+test.concurrent("no documented limit is exceeded when an API tells of nothing", async () => {
   const api = new ModelApi(burstAndTotal, "none");
   const limits = {
     api: [
@@ -138,28 +137,30 @@ test("no documented limit is exceeded when an API tells of nothing", async () =>
       { limit: 14, periodMs: 4_000 },
     ],
   };
-  const limiter = open({ store: "memory", limits });
+  await using limiter = open({ store: "memory", limits });
   await several(() => spend(limiter, api, 4), 5);
   expect([api.served, api.refused]).toEqual([20, 0]);
 });
 
-test("two programs with one Redis share all policies, and a third knows them before its first call", async () => {
+test.concurrent("two programs with one Redis share all policies, and a third knows them before its first call", async () => {
   const redis = inject("redis");
   if ("failure" in redis) throw new Error(redis.failure);
   const options = { redis: redis.url, keyPrefix: testKeys().prefix };
   const api = new ModelApi(burstAndTotal);
-  const limiters = [open(options), open(options)];
-  await Promise.all(limiters.map((limiter) => several(() => spend(limiter, api, 3), 3)));
+  await using first = open(options);
+  await using second = open(options);
+  await Promise.all([first, second].map((limiter) => several(() => spend(limiter, api, 3), 3)));
   expect([api.served, api.refused]).toEqual([18, 0]);
-  expect(await open(options).state("api")).toMatchObject({ limit: expect.any(Number) as number });
+  await using third = open(options);
+  expect(await third.state("api")).toMatchObject({ limit: expect.any(Number) as number });
 });
 
-test("users with a quota each do not wait for each other, and share the quota of the program", async () => {
+test.concurrent("users with a quota each do not wait for each other, and share the quota of the program", async () => {
   const api = new ModelApi([
     { name: "user", limit: 2, seconds: 2, isPerUser: true },
     { name: "program", limit: 9, seconds: 2 },
   ]);
-  const limiter = open({ store: "memory" });
+  await using limiter = open({ store: "memory" });
   const beginMs = systemClock.monotonicMs();
   await Promise.all(["ann", "bob", "cem"].map((user) => spend(limiter, api, 2, user)));
   expect(systemClock.monotonicMs() - beginMs).toBeLessThan(1_900);

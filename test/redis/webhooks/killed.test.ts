@@ -17,8 +17,8 @@ import { openReceiver, type Receiver } from "./receiver.ts";
 const { redis, keys } = openTestRedis();
 const script = fileURLToPath(new URL("./delivery-process.ts", import.meta.url));
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
-const kills = seeds(3, 30);
-const lanes = seeds(6, 10);
+const kills = seeds(2, 30);
+const lanes = seeds(4, 10);
 const events = 60;
 
 function startProcess(own: Keys, receiver: Receiver): { process: ChildProcess; isReady: () => boolean } {

@@ -5,7 +5,13 @@ import type { WatchedPage } from "./browser.ts";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const options = { resultTypes: ["violations"] };
-const looks = [1280, 360].flatMap((width) => (["light", "dark"] as const).map((scheme) => ({ width, scheme })));
+/** The first two have each width and each scheme once. */
+const looks = [
+  { width: 1280, scheme: "dark" },
+  { width: 360, scheme: "light" },
+  { width: 1280, scheme: "light" },
+  { width: 360, scheme: "dark" },
+] as const;
 
 /** What axe finds to be serious or critical, one line each; of dark pages by the one rule that depends on colors. */
 export async function findings({ page }: WatchedPage, scheme: "light" | "dark" = "light"): Promise<string[]> {
@@ -18,11 +24,14 @@ export async function findings({ page }: WatchedPage, scheme: "light" | "dark" =
     .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
 }
 
-/** The same wide and narrow, light and dark, and whether the page is wider than its window. */
-export async function findingsInAllLooks(watched: WatchedPage, name: string): Promise<string[]> {
+/**
+ * The same wide and narrow, light and dark, and whether the page is wider than its window.
+ * @param count of the looks: two have each width and each scheme once
+ */
+export async function findingsInLooks(watched: WatchedPage, name: string, count: 2 | 4): Promise<string[]> {
   const { page } = watched;
   const found: string[] = [];
-  for (const { width, scheme } of looks) {
+  for (const { width, scheme } of looks.slice(0, count)) {
     await page.setViewportSize({ width, height: 860 });
     await page.emulateMedia({ colorScheme: scheme });
     await page.waitForFunction(`innerWidth === ${width} && document.documentElement.dataset.theme === "${scheme}"`);
