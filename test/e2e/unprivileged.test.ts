@@ -17,7 +17,7 @@ const isRoot = process.getuid?.() === 0;
 /** The program without packages, as in the image, and a Node that everybody may start. */
 async function productionTree(): Promise<Record<"node" | "cli" | "worker" | "tree" | "data" | "folder", string>> {
   const folder = await mkdtemp(join(tmpdir(), "simfleet-image-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }));
   await chmod(folder, 0o755);
   const [tree, data, node] = [join(folder, "app"), join(folder, "data"), join(folder, "node")];
   const built = dirname(dirname((await builtCli()).path));

@@ -123,11 +123,14 @@ async function workThroughCrashes(subject: CrashSubject, diesAt: (passed: readon
   throw new Error(`not over after 600 processes: ${await subject.state()}`);
 }
 
-/** Kills the work once at each boundary, or at every `stride`th, one after the other, until a process passes them all. */
+/**
+ * Kills the work once at each boundary, one after the other, until a process passes them all.
+ * @param stride from the twelfth boundary on, only every `stride`th
+ */
 export async function surviveEachCrash(one: CrashCase, stride: number): Promise<void> {
   const states: string[] = [];
   const boundaries = new Set<string>();
-  for (let at = 1; ; at += stride) {
+  for (let at = 1; ; at += at < 12 ? 1 : stride) {
     const subject = await one.begin();
     const { passed, deaths } = await workThroughCrashes(subject, ({ length }) => length === at);
     const end = await subject.checkEnd();
