@@ -2,7 +2,7 @@
  * simfleet's limiter beside others: each in the same situations, against a sandbox with the same quota, in turn. A trial makes
  * the same calls from the middle of a window on, in as many processes as its cell says.
  *
- *   npm run bench:peers                             all cells, five rounds; about 30 minutes
+ *   npm run bench:peers                             all cells, five rounds; about 40 minutes
  *   npm run bench:peers -- --write                  the same, into docs/performance.md and its picture; of chosen cells or
  *                                                   limiters, what was written of the others stays
  *   npm run bench:peers -- --rounds 1 --cells "windows of 1 s,4 processes" --limiters "simfleet,Bottleneck"
