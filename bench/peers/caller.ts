@@ -2,20 +2,13 @@
 import { Redis } from "ioredis";
 import { Pool } from "undici";
 import { systemClock } from "#core/time.ts";
-import { type Response, limiters } from "./limiters.ts";
+import { type Response, type Setup, limiters } from "./limiters.ts";
 
 /** Sent by the parent. */
-export interface Assignment {
+export interface Assignment extends Omit<Setup, "call" | "finished"> {
   readonly limiter: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly connections: number;
-  readonly limit: number;
-  readonly periodMs: number;
-  readonly processes: number;
-  readonly redis: string;
-  readonly prefix: string;
-  readonly calls: number;
   /** Milliseconds by which the wall clock jumps 8 s after the start. */
   readonly clockJumpMs: number;
 }

@@ -107,8 +107,8 @@ export interface Limiter {
    * @param bucket name of what the calls spend, such as `api.example.com`; for quotas of simfleet's workers
    *   `<profile>.<API group>`, such as `default.Sim`
    * @param options `partition`: what the API divides its quotas by, such as a user; `urgency`: `priority` calls come first and
-   *   may use the reserve; `backlog`: calls that all callers still want to make, those in flight included, if known. Then the
-   *   last window is used to its end
+   *   may use the reserve; `backlog`: calls that all callers still want to make, those in flight included, if known: then
+   *   no call that they need is kept back to learn how the API rounds its seconds
    * @throws an error with the code PLATFORM_THROTTLED and `retryAfterMs` if the wait would be longer, or with the code
    *   STORE_UNAVAILABLE if Redis cannot be used
    */

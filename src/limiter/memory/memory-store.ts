@@ -118,7 +118,7 @@ class MemoryStore implements LimiterStore {
   }
 
   /** Rejects as Redis does, instead of throwing. */
-  // eslint-disable-next-line typescript/require-await
+  // oxlint-disable-next-line typescript/require-await -- async only so that an error becomes a rejection
   async #run(digest: string, keys: number, values: readonly (string | number | Buffer)[]): Promise<(string | null)[]> {
     if (this.#isClosed) throw new Error("The store is closed");
     const texts = values.map((value) => {

@@ -107,7 +107,7 @@ const burstAndTotal = [
   { name: "total", limit: 14, seconds: 4 },
 ];
 
-test.concurrent("no policy is exceeded when an API has several at once and tells of them", async () => {
+test.concurrent("no policy is exceeded when an API reports several at once", async () => {
   const api = new ModelApi(burstAndTotal);
   await using limiter = open({ store: "memory" });
   await several(() => spend(limiter, api, 4), 5);
@@ -115,21 +115,21 @@ test.concurrent("no policy is exceeded when an API has several at once and tells
   await until("every permit has ended", async () => (await limiter.state("api")).inFlight === 0);
 });
 
-test.concurrent("no policy is exceeded when an API tells of its policies and not of what is left", async () => {
+test.concurrent("no policy is exceeded when an API reports its policies and not what is left", async () => {
   const api = new ModelApi(burstAndTotal, "policy only");
   await using limiter = open({ store: "memory" });
   await several(() => spend(limiter, api, 4), 5);
   expect([api.served, api.refused]).toEqual([20, 0]);
 });
 
-test.concurrent("no quota is exceeded when an API tells of what is left and not of its policies", async () => {
+test.concurrent("no quota is exceeded when an API reports what is left and not its policies", async () => {
   const api = new ModelApi([{ name: "default", limit: 7, seconds: 2 }], "limit only");
   await using limiter = open({ store: "memory", periodMs: 2_000 });
   await several(() => spend(limiter, api, 4), 5);
   expect([api.served, api.refused]).toEqual([20, 0]);
 });
 
-test.concurrent("no documented limit is exceeded when an API tells of nothing", async () => {
+test.concurrent("no documented limit is exceeded when an API reports nothing", async () => {
   const api = new ModelApi(burstAndTotal, "none");
   const limits = {
     api: [

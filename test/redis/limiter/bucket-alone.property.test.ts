@@ -10,6 +10,14 @@ import { leaseMs } from "./simulation.ts";
 const { redis } = openTestRedis();
 beforeAll(() => SimulatedBucket.load(redis));
 
+/** Enough of them to use each window, over a fast network. */
+const manyCallers = {
+  callersEach: fc.integer({ min: 6, max: 12 }),
+  requestMs: fc.constant([1, 25] as const),
+  answerMs: fc.constant([1, 25] as const),
+  redisMs: fc.constantFrom(0.2, 1, 5),
+};
+
 describe("a bucket without other callers", () => {
   it(
     "a bucket without other callers gets no 429 and knows each refresh despite crashes, losses, and delays",
@@ -26,10 +34,7 @@ describe("a bucket without other callers", () => {
       const scenarios = scenariosOf({
         ...quiet,
         limit: fc.integer({ min: 5, max: 80 }),
-        callersEach: fc.integer({ min: 6, max: 12 }),
-        requestMs: fc.constant([1, 25] as const),
-        answerMs: fc.constant([1, 25] as const),
-        redisMs: fc.constantFrom(0.2, 1, 5),
+        ...manyCallers,
       });
       const check: Check = ({ windows }) =>
         windows
@@ -55,10 +60,7 @@ describe("a bucket without other callers", () => {
         lengthInWindows: fc.constant(5.6),
         periodMs: fc.constant(10_000),
         limit: fc.integer({ min: 60, max: 80 }),
-        callersEach: fc.integer({ min: 6, max: 12 }),
-        requestMs: fc.constant([1, 25] as const),
-        answerMs: fc.constant([1, 25] as const),
-        redisMs: fc.constantFrom(0.2, 1, 5),
+        ...manyCallers,
       });
       const check: Check = ({ windows }) =>
         windows
