@@ -71,19 +71,17 @@ describe.concurrent("callers of the gateway", () => {
     const env = { SIMFLEET_RESERVE: "0.5", SIMFLEET_GATEWAY_MAX_WAIT_SECONDS: "0.5" };
     const { harness, url } = await open({ env, sandbox: { periodSeconds: 60, limits: { Sim: 8 } } });
     await using _ = harness;
-    let calls = 0;
-    for (let refusals = 0; refusals < 2;) {
-      const { status } = await list(url);
-      expect([200, 503]).toContain(status);
-      calls += Number(status === 200);
-      refusals = status === 503 ? refusals + 1 : 0;
-    }
-    expect(calls).toBeLessThanOrEqual(4);
+    // A busy machine may need longer than the wait for one call: it is made again.
+    for (let calls = 0; calls < 4;) calls += Number((await list(url)).status === 200);
     const refused = await list(url);
+    expect(refused.status).toBe(503);
     const seconds = Number(refused.headers.get("retry-after"));
     expect(seconds).toBeGreaterThan(0);
     expect(seconds).toBeLessThanOrEqual(61);
-    expect((await list(url, { "x-simfleet-priority": "high" })).status).toBe(200);
+    const isPermitted = async (): Promise<boolean> =>
+      (await list(url, { "x-simfleet-priority": "high" })).status === 200;
+    await until("a call of high priority is permitted", isPermitted);
+    expect((await list(url)).status).toBe(503);
   });
 
   test("the metrics of a worker count the calls of each caller", async () => {
