@@ -17,7 +17,7 @@ const savePlace = Script.load(new URL("./save-place.lua", import.meta.url));
 /** Lease duration: after a process is killed, another one takes over after this time. */
 const leaseMs = 6 * secondMs;
 const renewMs = 2 * secondMs;
-const blockMs = secondMs;
+const blockMs = 5 * secondMs;
 const readAtOnce = 200;
 
 export interface FeedConsumerOptions {

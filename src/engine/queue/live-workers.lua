@@ -1,16 +1,19 @@
--- Lists the live processes that work on a queue; announces or renews one of them.
+-- Lists the live processes that work on queues; announces or renews workers of this process.
 --
--- KEYS  1 workers (sorted set: worker -> time at which its entry expires, ms of Redis's clock)
--- ARGV  1 worker to announce or renew, or ''   2 lifetime of its entry, ms
--- Returns the live workers
+-- KEYS  of each queue: its workers (sorted set: worker -> time at which its entry expires, ms of Redis's clock)
+-- ARGV  1 lifetime of an entry, ms   2.. for each queue the worker to announce or renew, or ''
+-- Returns the live workers of the last queue
 -- Atomic: everything.
 
-local workers, worker, lives_ms = KEYS[1], ARGV[1], tonumber(ARGV[2])
+local lives_ms = tonumber(ARGV[1])
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-if worker ~= '' then
-  redis.call('ZADD', workers, now + lives_ms, worker)
-  redis.call('PEXPIRE', workers, lives_ms)
+for i, workers in ipairs(KEYS) do
+  local worker = ARGV[1 + i]
+  if worker ~= '' then
+    redis.call('ZADD', workers, now + lives_ms, worker)
+    redis.call('PEXPIRE', workers, lives_ms)
+  end
+  redis.call('ZREMRANGEBYSCORE', workers, '-inf', now)
 end
-redis.call('ZREMRANGEBYSCORE', workers, '-inf', now)
-return redis.call('ZRANGE', workers, 0, -1)
+return redis.call('ZRANGE', KEYS[#KEYS], 0, -1)

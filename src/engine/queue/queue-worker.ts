@@ -81,7 +81,6 @@ export class QueueWorker<Data, V extends JobResult | WorkResult> {
       stalledInterval: stalledCheckMs,
       maxStalledCount: this.#options.mostStalls ?? Number.MAX_SAFE_INTEGER,
       maximumRateLimitDelay: 1_000,
-      drainDelay: 2,
       settings: {
         backoffStrategy: (attempts) => faultBackoffMs(attempts),
         ...(repeatStrategy === undefined ? {} : { repeatStrategy }),

@@ -11,9 +11,18 @@ const script = Script.load(new URL("./live-workers.lua", import.meta.url));
 const livesMs = 5_000;
 const renewMs = 1_500;
 
+interface Entry {
+  readonly queue: string;
+  /** Empty: nothing is announced. */
+  readonly workerId: string;
+}
+
 export class WorkerRegistry {
   readonly #redis: Redis;
   readonly #keys: Keys;
+  /** What this process renews, all at once: an idle worker does little else. */
+  readonly #announced = new Set<Entry>();
+  #stopRenewing: (() => void) | undefined;
 
   constructor(options: { redis: Redis; keys: Keys }) {
     this.#redis = options.redis;
@@ -22,21 +31,27 @@ export class WorkerRegistry {
 
   /** Registers this process as a worker of the queue until the returned function is called. */
   async announce(queue: string, workerId: string): Promise<() => Promise<void>> {
-    const renew = async (): Promise<unknown> => this.#run(queue, workerId).catch(() => undefined);
-    await renew();
-    const stop = every(renewMs, () => void renew());
+    const entry = { queue, workerId };
+    this.#announced.add(entry);
+    await this.#run([entry]).catch(() => undefined);
+    this.#stopRenewing ??= every(renewMs, () => void this.#run([...this.#announced]).catch(() => undefined));
     return async () => {
-      stop();
+      this.#announced.delete(entry);
+      if (this.#announced.size === 0) {
+        this.#stopRenewing?.();
+        this.#stopRenewing = undefined;
+      }
       await this.#redis.zrem(this.#keys.liveWorkers(queue), workerId).catch(() => undefined);
     };
   }
 
   /** Ids of the processes that currently work on the queue. */
   workers(queue: string): Promise<string[]> {
-    return this.#run(queue, "");
+    return this.#run([{ queue, workerId: "" }]);
   }
 
-  async #run(queue: string, workerId: string): Promise<string[]> {
-    return (await script.run(this.#redis, [this.#keys.liveWorkers(queue)], [workerId, livesMs])) as string[];
+  async #run(entries: readonly Entry[]): Promise<string[]> {
+    const keys = entries.map(({ queue }) => this.#keys.liveWorkers(queue));
+    return (await script.run(this.#redis, keys, [livesMs, ...entries.map(({ workerId }) => workerId)])) as string[];
   }
 }

@@ -5,7 +5,7 @@
  */
 import type { Queue } from "bullmq";
 import { messageOf } from "#core/errors.ts";
-import { type Clock, secondMs } from "#core/time.ts";
+import { type Clock, every, secondMs } from "#core/time.ts";
 import { parseCron } from "#fleet/time/cron.ts";
 import type { Schedule } from "#fleet/schedule.ts";
 import type { Incident, Working } from "#engine/queue/working.ts";
@@ -63,6 +63,7 @@ export function scheduleQueue(deps: QueueDeps) {
   const consume = async (work: ScheduleDeps): Promise<Working> => {
     const clock = new ScheduleClock(await queues.queue(queueName), work, deps.clock);
     await clock.set();
+    if (work.schedules.length === 0) return onlyCleaning(clock);
     const byName = new Map(work.schedules.map((schedule) => [schedule.name, schedule]));
     const working = await queues.consume(queueName, {
       atOnce: 8,
@@ -88,6 +89,20 @@ export function scheduleQueue(deps: QueueDeps) {
   };
 
   return { wake, isServed, consume, close: queues.close };
+}
+
+/** Without schedules no job has to be taken; the schedulers that a worker of an older configuration sets again are removed. */
+function onlyCleaning(clock: ScheduleClock): Working {
+  const stopTicking = every(secondMs, () => clock.tick());
+  return {
+    isMoving: () => Promise.resolve(true),
+    restart: () => Promise.resolve(),
+    stop: () => {
+      stopTicking();
+      clock.stop();
+      return clock.settled();
+    },
+  };
 }
 
 /** The timers of one process: when it polls each schedule, and whether BullMQ's schedulers match the configuration. */

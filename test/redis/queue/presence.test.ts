@@ -5,6 +5,7 @@ import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { QueueBoard } from "#engine/queue/queue-list.ts";
 import { commandsOf } from "../../support/commands.ts";
 import { openTestRedis } from "../../support/redis.ts";
+import { until } from "../../support/until.ts";
 
 const { redis, keys, connect } = openTestRedis();
 const workerRegistry = new WorkerRegistry({ redis, keys });
@@ -16,6 +17,22 @@ it("a worker counts from its announcement until it leaves and only for its own q
   await leave();
   expect(await workerRegistry.workers("calls-a")).toEqual([]);
   expect(await workerRegistry.workers("calls-b")).toEqual(["w-2"]);
+});
+
+it("all entries of a process are renewed, and one that left is not", async () => {
+  const leave = await workerRegistry.announce("calls-e", "w-1");
+  await workerRegistry.announce("calls-f", "w-2");
+  const expiry = async (queue: string, worker: string): Promise<number> =>
+    Number(await redis.zscore(keys.liveWorkers(queue), worker));
+  const before = [await expiry("calls-e", "w-1"), await expiry("calls-f", "w-2")] as const;
+  await until("both entries are renewed", async () => {
+    const after = [await expiry("calls-e", "w-1"), await expiry("calls-f", "w-2")] as const;
+    return after[0] > before[0] && after[1] > before[1];
+  });
+  await leave();
+  const then = await expiry("calls-f", "w-2");
+  await until("the other entry is renewed", async () => (await expiry("calls-f", "w-2")) > then);
+  expect(await workerRegistry.workers("calls-e")).toEqual([]);
 });
 
 it("a killed worker no longer counts once its entry expires", async () => {

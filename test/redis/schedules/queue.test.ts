@@ -70,6 +70,16 @@ it("the schedule queue contains exactly the current schedules of the configurati
   });
 });
 
+it("without schedules the schedulers of former ones are removed, also those that another worker sets again", async () => {
+  await seen.upsertJobScheduler("former", { pattern: "0 3 * * *", tz: "UTC" });
+  await consuming([], async ({ moveMs }) => {
+    expect(await set()).toEqual({});
+    await seen.upsertJobScheduler("former", { pattern: "0 3 * * *", tz: "UTC" });
+    moveMs(11_000);
+    await until("it is removed again", async () => Object.keys(await set()).length === 0);
+  });
+});
+
 it("the schedule queue wakes a process at each scheduled time", async () => {
   await consuming([schedule("often", "* * * * * *")], async ({ looked }) => {
     // Its own polls are ten seconds apart: these come from the queue.
