@@ -1,6 +1,6 @@
 // Verifies that the image would work, without a container engine: builds the program with the files that the Dockerfile
-// copies, puts together the same folder, makes it read-only, and starts the worker in it, as the image's user if root runs
-// this. `npm run container:check`.
+// copies, puts together the same folder, makes it read-only, and starts the worker and the gateway in it, as the image's user
+// if root runs this. `npm run container:check`.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chownSync, cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
@@ -38,7 +38,11 @@ try {
   const version = run("simfleet --version", [node, "dist/cli.js", "--version"], { cwd: tree, env: {} }).trim();
   const expected = JSON.parse(readFileSync(join(project, "package.json"), "utf8")).version;
   if (version !== expected) throw new Error(`--version says ${version}, package.json ${expected}.`);
-  await startWorker(node, tree);
+  const data = join(folder, "data");
+  mkdirSync(data, { mode: 0o700 });
+  if (isRoot) chownSync(data, user, user);
+  await start([node, "dist/worker.js"], "SIMFLEET_HTTP_PORT", { tree, data });
+  await start([node, "dist/cli.js", "gateway"], "SIMFLEET_GATEWAY_PORT", { tree, data });
   console.log(`The production tree works: simfleet ${version}${isRoot ? `, user ${user}` : ""}, read-only folder.`);
 } finally {
   rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
@@ -56,20 +60,17 @@ function copySources(stage, target) {
   }
 }
 
-/** Starts the worker with the command of the image and waits until it is ready. */
-async function startWorker(node, tree) {
-  const data = join(folder, "data");
-  mkdirSync(data, { mode: 0o700 });
-  if (isRoot) chownSync(data, user, user);
+/** Starts a command of the image, waits until it answers at the port that a variable gives it, and stops it. */
+async function start([node, ...args], portVariable, { tree, data }) {
   const port = await freePort();
-  const worker = spawn(node, ["dist/worker.js"], {
+  const started = spawn(node, args, {
     cwd: tree,
     ...(isRoot ? { uid: user, gid: user } : {}),
     env: {
       NODE_ENV: "production",
       PATH: process.env.PATH,
       SIMFLEET_DATA_DIR: data,
-      SIMFLEET_HTTP_PORT: String(port),
+      [portVariable]: String(port),
       SIMFLEET_REDIS_URL: process.env.SIMFLEET_REDIS_URL ?? "",
       SIMFLEET_ENDPOINT_GLOBAL: "http://127.0.0.1:9",
       SIMFLEET_AUTH_KEY_ID: "keyId-none",
@@ -77,18 +78,18 @@ async function startWorker(node, tree) {
     },
   });
   let log = "";
-  worker.stdout.on("data", (chunk) => (log += chunk));
-  worker.stderr.on("data", (chunk) => (log += chunk));
-  const ended = once(worker, "close");
+  started.stdout.on("data", (chunk) => (log += chunk));
+  started.stderr.on("data", (chunk) => (log += chunk));
+  const ended = once(started, "close");
   try {
     for (let attempt = 0; ; attempt += 1) {
       const answer = await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => undefined);
       if (answer?.ok) break;
-      if (attempt === 300 || worker.exitCode !== null) throw new Error(`The worker did not start:\n${log}`);
+      if (attempt === 300 || started.exitCode !== null) throw new Error(`${args.join(" ")} did not start:\n${log}`);
       await sleep(100);
     }
   } finally {
-    worker.kill("SIGTERM");
+    started.kill("SIGTERM");
     await ended;
   }
 }

@@ -28,7 +28,17 @@ export async function serveGateway(options: ServeGatewayOptions): Promise<void> 
   const app = await App.open(config, options);
   try {
     await app.announceAuthKey(profile).catch((thrown: unknown) => logger.warn({ profile }, messageOf(thrown)));
-    const url = await openGateway(app, { profile, logger });
+    const { Metrics, quotaReadings } = await import("#telemetry/metrics.ts");
+    const metrics = new Metrics();
+    app.onClose("metrics", metrics.watchTimings());
+    const url = await openGateway(app, {
+      profile,
+      logger,
+      metrics: async () => ({
+        contentType: metrics.contentType,
+        text: await metrics.text(quotaReadings(await app.runs.buckets())),
+      }),
+    });
     options.onReady?.(url);
     if (!stop.aborted) await new Promise((resolve) => stop.addEventListener("abort", resolve, { once: true }));
     logger.info("the gateway is stopping");

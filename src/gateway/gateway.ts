@@ -15,6 +15,7 @@ import { ApiGroups, type GatewayOperation, type Grouping } from "./api-groups.ts
 import { CallLog } from "./call-log.ts";
 import { type CallDeps, CallerGone, makeCall } from "./call.ts";
 import { Callers } from "./callers.ts";
+import { answerHealth, answerMetrics, type Monitoring, ownPathOf } from "./own-answers.ts";
 import { PlatformConnections } from "./platform-connections.ts";
 import { readTarget, type RequestTarget } from "./target.ts";
 
@@ -31,6 +32,9 @@ export interface GatewayOptions extends Pick<CallDeps, "client" | "freezeOf" | "
   readonly host: string;
   readonly port: number;
   readonly token: Secret | undefined;
+  /** Requests with a wrong token per minute and address that get 401; further ones get 429. */
+  readonly authFailuresPerMinute: number;
+  readonly monitoring: Monitoring;
   readonly grouping: Grouping;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -52,8 +56,7 @@ export class Gateway {
     this.#options = options;
     this.#groups = new ApiGroups(options.grouping);
     this.#log = new CallLog(options.logger);
-    const { host, token, clock } = options;
-    this.#admit = admission({ host, token, clock, port: () => this.#port });
+    this.#admit = admission({ ...options, port: () => this.#port });
     // Bodies have limits of their own, since large ones take long.
     const limits = { maxHeaderSize: mostHeaderBytes, headersTimeout: headersMs, requestTimeout: 0 };
     this.#server = createServer(limits, (request, response) => void this.#answer(request, response));
@@ -107,13 +110,16 @@ export class Gateway {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { clock } = this.#options;
+    const { clock, monitoring } = this.#options;
     const beganMs = clock.monotonicMs();
     const { headers, method = "GET", url = "" } = request;
     request.on("error", () => undefined); // an upload that breaks ends the call
+    const own = ownPathOf(method, url, monitoring);
+    if (own === "health") return answerHealth(url, response, monitoring);
     let caller = "unknown";
     try {
       await this.#admit(request);
+      if (own === "metrics") return await answerMetrics(response, monitoring);
       caller = this.#callers.nameOf(headers);
       const target = readTarget(url);
       const operation = this.#operationOf(method, target);

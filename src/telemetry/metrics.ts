@@ -98,7 +98,7 @@ export const counterCatalogue = {
     kind: "counter",
     name: "simfleet_gateway_calls_total",
     labels: ["caller", "status"],
-    help: "Calls through the gateway of this worker, by caller and status; `gone`: the caller disconnected before the answer",
+    help: "Calls through the gateway of this process, by caller and status; `gone`: the caller disconnected before the answer",
   },
 } as const;
 
@@ -131,7 +131,7 @@ export const histogramCatalogue = {
   gatewayWait: {
     name: "simfleet_gateway_wait_seconds",
     labels: ["caller"],
-    help: "Time that the gateway of this worker adds to a call before it is sent, with the wait for quota",
+    help: "Time that the gateway of this process adds to a call before it is sent, with the wait for quota",
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.1, 0.5, 2, 10, 30],
   },
 } as const;
@@ -201,4 +201,23 @@ export class Metrics {
     for (const { metric, labels = {}, value } of readings) this.#read.get(metric)?.inc(labels, value);
     return this.#registry.metrics();
   }
+}
+
+/** What is known of the quotas. */
+export function quotaReadings(
+  buckets: readonly {
+    readonly bucket: string;
+    readonly calls: number;
+    readonly throttled: number;
+    readonly inFlight: number;
+    readonly limit: number | undefined;
+    readonly left: number | undefined;
+  }[],
+): Reading[] {
+  return buckets.flatMap(({ bucket, calls, throttled, limit, left, inFlight }) => {
+    const values = { calls, throttled, inFlight, limit, left };
+    return Object.entries(values).flatMap(([metric, value]) =>
+      value === undefined ? [] : [{ metric: metric as MetricId, labels: { bucket }, value }],
+    );
+  });
 }

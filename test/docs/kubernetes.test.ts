@@ -1,9 +1,9 @@
 /** The manifests of deploy/kubernetes: valid for Kubernetes, and about settings, ports and paths that simfleet has. */
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
@@ -169,7 +169,10 @@ describe("the Kubernetes manifests", () => {
     const facts = settingsOf(configSchema).map((setting) => setting.facts);
     const known = new Set(facts.map(({ variable }) => variable));
     const secrets = new Set(facts.filter(({ secret }) => secret === true).map(({ variable }) => variable));
-    const settings = { ...settingsIn("base/settings.env"), ...settingsIn("overlays/sandbox/settings.env") };
+    const files = ["base", "overlays/sandbox", "components/gateway"].map((place) =>
+      settingsIn(`${place}/settings.env`),
+    );
+    const settings: Record<string, string> = Object.assign({}, ...files);
     for (const [name, value] of Object.entries(settings)) {
       const isFile = name.endsWith("_FILE") && secrets.has(name.slice(0, -"_FILE".length));
       expect([name, isFile || known.has(name)]).toEqual([name, true]);
@@ -223,12 +226,48 @@ const kustomize = [
   ["kubectl", "kustomize"],
 ].find(([command = "", ...args]) => spawnSync(command, [...args, "--help"]).status === 0);
 
-test.skipIf(kustomize === undefined).each(overlays)("the overlay %s builds to valid manifests", (overlay) => {
+function build(place: string): Manifest[] {
   const [command = "", ...args] = kustomize ?? [];
-  const built = spawnSync(command, [...args, `${folder}/overlays/${overlay}`], { encoding: "utf8" });
+  const built = spawnSync(command, [...args, place], { encoding: "utf8" });
   expect({ status: built.status, stderr: built.stderr }).toEqual({ status: 0, stderr: "" });
   const manifests = documents(built.stdout);
-  for (const manifest of manifests) expect(() => new kinds[manifest.kind](manifest).validate()).not.toThrow();
+  for (const manifest of manifests) {
+    expect(() => new kinds[manifest.kind](manifest).validate()).not.toThrow();
+    expect(unknownFields(manifest)).toEqual([]);
+  }
+  return manifests;
+}
+
+test.skipIf(kustomize === undefined)("the component gateway opens the gateway of the worker, with a token", () => {
+  const place = mkdtempSync(join(tmpdir(), "simfleet-kustomize-"));
+  onTestFinished(() => rmSync(place, { recursive: true, force: true }));
+  const from = (path: string): string => relative(realpathSync(place), join(folder, path));
+  const overlay = { resources: [from("overlays/several-workers")], components: [from("components/gateway")] };
+  writeFileSync(join(place, "kustomization.yaml"), JSON.stringify(overlay));
+  const manifests = build(place);
+  const of = (kind: Manifest["kind"], name: string): Manifest["spec"] | undefined =>
+    manifests.find((one) => one.kind === kind && one.metadata.name === name)?.spec;
+  const deployment = of("Deployment", "simfleet-worker");
+  expect(deployment?.template.spec.containers[0]?.ports?.map(({ name }) => name).toSorted()).toEqual([
+    "gateway",
+    "http",
+  ]);
+  expect(deployment?.replicas).toBe(3);
+  expect(
+    of("Service", "simfleet")
+      ?.ports?.map(({ targetPort }) => targetPort)
+      .toSorted(),
+  ).toEqual(["gateway", "http"]);
+  expect(of("NetworkPolicy", "simfleet-worker")).toMatchObject({
+    ingress: [{ ports: [{ port: "http" }, { port: "gateway" }] }],
+  });
+  const settings = manifests.find(({ kind }) => kind === "ConfigMap")?.data;
+  expect(settings).toMatchObject(settingsIn("components/gateway/settings.env"));
+  expect(settings).toMatchObject(settingsIn("base/settings.env"));
+});
+
+test.skipIf(kustomize === undefined).each(overlays)("the overlay %s builds to valid manifests", (overlay) => {
+  const manifests = build(`${folder}/overlays/${overlay}`);
   const deployment = manifests.find(({ kind }) => kind === "Deployment");
   const names = deployment?.spec.template.spec.containers.map(({ name }) => name);
   expect(names).toEqual(overlay === "sandbox" ? ["worker", "sandbox"] : ["worker"]);

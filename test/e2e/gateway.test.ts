@@ -20,6 +20,21 @@ describe("processes that serve the gateway", () => {
     expect((await running.ended).code).toBe(0);
   });
 
+  it("the command gateway counts calls and quotas in metrics of its own", async () => {
+    await using cli = await CliHarness.open();
+    const running = cli.start(["gateway"], { SIMFLEET_GATEWAY_PORT: "0" });
+    const address = await addressOf(running);
+    const answered = await fetch(`${address}/v1/sims?limit=3`, { headers: { "x-simfleet-caller": "terraform" } });
+    await answered.text();
+    const metrics = async (): Promise<string> => (await fetch(`${address}/metrics`)).text();
+    const counted = 'simfleet_gateway_calls_total{caller="terraform",status="200"} 1';
+    await until("the call is counted", async () => (await metrics()).includes(counted));
+    expect(await metrics()).toMatch(/^simfleet_calls_total\{bucket="[^"]*Sim"\} 1$/m);
+    expect((await fetch(`${address}/readyz`)).status).toBe(200);
+    running.child.kill("SIGTERM");
+    expect((await running.ended).code).toBe(0);
+  });
+
   it("a worker with a port serves the gateway as well", async () => {
     await using cli = await CliHarness.open();
     const running = await cli.worker({ SIMFLEET_GATEWAY_PORT: "0" });

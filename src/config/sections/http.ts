@@ -62,7 +62,7 @@ export const httpSection = group({
   ),
   authFailuresPerMinute: setting(
     integer(1, 1_000_000).default(20),
-    "Maximum requests per minute, address and worker with a wrong token or signature that are answered with 401; further ones are answered with 429. Requests with a valid token are always accepted.",
+    "Maximum requests per minute, address and process with a wrong token or signature that are answered with 401; further ones are answered with 429. Requests with a valid token are always accepted. The gateway counts its own.",
     { variable: "SIMFLEET_HTTP_AUTH_FAILURES_PER_MINUTE" },
   ),
   connections: setting(

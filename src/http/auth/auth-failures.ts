@@ -22,6 +22,16 @@ export class AuthFailures {
   }
 
   /**
+   * Counts a refused request that carries a credential; one without is not a guess.
+   * @param thrown what the check of the credential threw
+   * @returns the error for the caller: the one thrown, or TOO_MANY_REQUESTS
+   */
+  refusal(thrown: unknown, { ip, authorization }: { ip: string; authorization: string | undefined }): unknown {
+    const isGuess = thrown instanceof SimfleetError && thrown.code === "UNAUTHENTICATED" && authorization !== undefined;
+    return isGuess ? this.count(ip, thrown) : thrown;
+  }
+
+  /**
    * Counts a failure.
    * @param refusal the error for the caller while the limit is not reached
    * @returns the refusal, or TOO_MANY_REQUESTS

@@ -72,9 +72,7 @@ async function principalOf(request: FastifyRequest, { access, sessions, authFail
     const principal = (await sessions?.principalOf(request)) ?? (await access?.principalOf(authorization));
     if (principal !== undefined) return principal;
   } catch (thrown) {
-    // A request without a credential is not a guess.
-    const isGuess = thrown instanceof SimfleetError && thrown.code === "UNAUTHENTICATED" && authorization !== undefined;
-    throw isGuess ? (authFailures?.count(request.ip, thrown) ?? thrown) : thrown;
+    throw authFailures?.refusal(thrown, { ip: request.ip, authorization }) ?? thrown;
   }
   throw new SimfleetError("UNAUTHENTICATED", "This request needs a bearer token");
 }

@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance } from "fastify";
 import { secondMs } from "#core/time.ts";
-import { Metrics, type Reading } from "#telemetry/metrics.ts";
+import { Metrics, type Reading, quotaReadings } from "#telemetry/metrics.ts";
 import type { ControlDeps } from "../deps.ts";
 
 /** How long the values are cached, for any number of requests. */
@@ -49,13 +49,7 @@ async function gather({ app, config, clock, streams }: ControlDeps): Promise<Rea
   return [
     ...Object.entries(census.runs).map(([state, value]) => reading("runs", value, { state })),
     ...Object.entries(census.rows).map(([outcome, value]) => reading("rows", value, { outcome })),
-    ...buckets.flatMap(({ bucket, calls, throttled, limit, left, inFlight }) => [
-      reading("calls", calls, { bucket }),
-      reading("throttled", throttled, { bucket }),
-      reading("inFlight", inFlight, { bucket }),
-      ...(limit === undefined ? [] : [reading("limit", limit, { bucket })]),
-      ...(left === undefined ? [] : [reading("left", left, { bucket })]),
-    ]),
+    ...quotaReadings(buckets),
     ...depths.map(({ queue, state, jobs }) => reading("jobs", jobs, { queue, state })),
     ...facts.flatMap(({ profile, known, gone, listedAtMs }) => [
       reading("sims", known, { profile, standing: "listed" }),

@@ -267,6 +267,45 @@ describe("who may use the gateway", () => {
     expect(platform.seen.filter(({ path }) => path === "/v1/files/1")).toHaveLength(1);
   });
 
+  // Shows S10.
+  it("after too many wrong tokens of an address further ones get 429, and the right one passes", async () => {
+    await using platform = await fine();
+    const token = "t".repeat(32);
+    await using gateway = await openGateway(platform.url, { token: new Secret(token) });
+    const tried = (given: string): ReturnType<typeof call> =>
+      call(gateway.url, "/v1/files/1", { headers: { authorization: `Bearer ${given}` } });
+    for (let n = 0; n < 3; n += 1) expect((await tried("u".repeat(32))).status).toBe(401);
+    const refused = await tried("u".repeat(32));
+    expect([refused.status, JSON.parse(refused.text)]).toMatchObject([429, { code: "TOO_MANY_REQUESTS" }]);
+    expect(Number(refused.headers["retry-after"])).toBeGreaterThan(0);
+    expect((await call(gateway.url, "/v1/files/1")).status).toBe(401); // without a token it is no guess
+    expect((await tried(token)).status).toBe(200);
+  });
+
+  it("health needs no token, and the metrics need it", async () => {
+    await using platform = await fine();
+    const token = "t".repeat(32);
+    let isReady = true;
+    const monitoring = {
+      isReady: () => Promise.resolve(isReady),
+      metrics: () => Promise.resolve({ contentType: "text/plain", text: "simfleet_calls_total 1\n" }),
+    };
+    await using gateway = await openGateway(platform.url, { token: new Secret(token), monitoring });
+    const statusOf = async (path: string): Promise<number> => (await call(gateway.url, path)).status;
+    expect([await statusOf("/healthz"), await statusOf("/readyz"), await statusOf("/metrics")]).toEqual([
+      200, 200, 401,
+    ]);
+    isReady = false;
+    expect([await statusOf("/healthz"), await statusOf("/readyz")]).toEqual([200, 503]);
+    const read = await call(gateway.url, "/metrics", { headers: { authorization: `Bearer ${token}` } });
+    expect([read.status, read.headers["content-type"], read.text]).toEqual([
+      200,
+      "text/plain",
+      "simfleet_calls_total 1\n",
+    ]);
+    expect(platform.seen).toEqual([]);
+  });
+
   it("a request with more headers or longer ones than allowed is refused", async () => {
     await using platform = await fine();
     await using gateway = await openGateway(platform.url);

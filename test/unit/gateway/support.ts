@@ -26,6 +26,8 @@ export async function openGateway(
     host: "127.0.0.1",
     port: 0,
     token: undefined,
+    authFailuresPerMinute: 3,
+    monitoring: { isReady: () => Promise.resolve(true) },
     maxWaitMs: 1_000,
     client,
     freezeOf: () => Promise.resolve(undefined),

@@ -163,13 +163,13 @@ describe("compose.yaml", () => {
     }
   });
 
-  it("compose.yaml passes the worker its secrets as files", () => {
-    const { environment = {}, secrets = [] } = services["worker"] ?? {};
+  it.each(["worker", "gateway"])("compose.yaml passes the %s its secrets as files", (name) => {
+    const { environment = {}, secrets = [] } = services[name] ?? {};
     const secretNames = settingsOf(configSchema).flatMap(({ facts }) => (facts.secret ? (facts.variable ?? []) : []));
-    for (const name of secretNames) expect(environment).not.toHaveProperty(name);
-    const files = Object.entries(environment).filter(([name]) => name.endsWith("_FILE"));
+    for (const secret of secretNames) expect(environment).not.toHaveProperty(secret);
+    const files = Object.entries(environment).filter(([variable]) => variable.endsWith("_FILE"));
     expect(files.map(([, path]) => path.replace("/run/secrets/", "")).toSorted()).toEqual([...secrets].toSorted());
-    expect(Object.keys(compose.secrets).toSorted()).toEqual([...secrets].toSorted());
+    expect(Object.keys(compose.secrets)).toEqual(expect.arrayContaining([...secrets]));
   });
 
   it("compose.yaml uses only variables that simfleet knows", () => {
@@ -178,6 +178,16 @@ describe("compose.yaml", () => {
     const named = ours.flatMap(({ environment = {} }) => Object.keys(environment));
     expect(named).toContain("SIMFLEET_HTTP_METRICS");
     expect(named.filter((name) => !known.has(name))).toEqual([]);
+  });
+
+  it("compose.yaml starts the gateway in its own profile and asks for its health at its own port", () => {
+    expect(services["gateway"]).toMatchObject({
+      profiles: ["gateway"],
+      command: ["simfleet", "gateway"],
+      depends_on: { redis: { condition: "service_healthy" } },
+      healthcheck: { test: expect.arrayContaining([expect.stringContaining("127.0.0.1:8081/readyz")]) as unknown },
+    });
+    expect(services["gateway"]?.environment?.["SIMFLEET_GATEWAY_PORT"]).toBeUndefined(); // 8081
   });
 
   it("compose.yaml isolates the sandbox in its own profile with its own database", () => {
