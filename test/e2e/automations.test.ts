@@ -8,6 +8,7 @@ import { expect, test } from "vitest";
 import { isAfter } from "#events/event-id.ts";
 import { openReceiver } from "../redis/webhooks/receiver.ts";
 import { until } from "../support/until.ts";
+import { isLong } from "../support/long.ts";
 import { type RunDocument, CliHarness, type CliHarnessOptions } from "./support/cli-harness.ts";
 
 const placesKey = "{simfleet}:events:places";
@@ -134,7 +135,7 @@ test.concurrent("an operator can see, preview, pause, and replay an automation",
   ]);
 });
 
-test.concurrent("an automation continues correctly after its worker was killed midway", async () => {
+test.runIf(isLong).concurrent("an automation continues correctly after its worker was killed midway", async () => {
   await using harness = await open(newSimsSlow, { latencyMs: 30, env: { SIMFLEET_CONNECTIONS: "2" } });
   const redis = await harness.redis();
   await harness.run(["sims", "sync"]);

@@ -2,6 +2,7 @@
 import { appendFileSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { expect, test } from "vitest";
 import { until } from "../support/until.ts";
+import { isLong } from "../support/long.ts";
 import { counted, resultRows } from "./support/results.ts";
 import { type RunDocument, CliHarness, type CliHarnessOptions } from "./support/cli-harness.ts";
 
@@ -58,29 +59,34 @@ test.concurrent("files in the drop folder become runs and end in done/ or failed
   expect(await worker.ended).toMatchObject({ code: 0 });
 });
 
-test.concurrent("a drop folder continues after its worker was killed midway, even with files of the same name", async () => {
-  await using harness = await open({ latencyMs: 20, env: { SIMFLEET_CONNECTIONS: "2" } });
-  await harness.redis();
-  const first = await harness.worker();
-  await harness.fleet("fleet.csv", 150);
-  renameSync(harness.path("fleet.csv"), harness.path("in/fleet.csv"));
-  await harness.untilChanges(10);
-  await harness.write("in/fleet.csv", `simId,speedClass\n${harness.simId(200)},s1.fast\n`);
-  await until("the second is taken as well", () => filesIn(harness, "processing").length === 2);
-  first.kill("SIGKILL");
-  await first.ended;
-  await harness.worker();
-  await until("both have ended", () => filesIn(harness, "done").length === 4, 90_000);
-  const all = await runs(harness);
-  expect(all.map(({ counts, state }) => `${counts.done} ${state}`).toSorted()).toEqual([
-    "1 completed",
-    "150 completed",
-  ]);
-  const { events } = (
-    await harness.json<{ events: { type: string }[] }>(["events", "tail", "--since", "1h", "--type", "file.*"])
-  ).document;
-  expect(events.map(({ type }) => type).toSorted()).toEqual(["file.done", "file.done", "file.taken", "file.taken"]);
-});
+test
+  .runIf(isLong)
+  .concurrent(
+    "a drop folder continues after its worker was killed midway, even with files of the same name",
+    async () => {
+      await using harness = await open({ latencyMs: 20, env: { SIMFLEET_CONNECTIONS: "2" } });
+      await harness.redis();
+      const first = await harness.worker();
+      await harness.fleet("fleet.csv", 150);
+      renameSync(harness.path("fleet.csv"), harness.path("in/fleet.csv"));
+      await harness.untilChanges(10);
+      await harness.write("in/fleet.csv", `simId,speedClass\n${harness.simId(200)},s1.fast\n`);
+      await until("the second is taken as well", () => filesIn(harness, "processing").length === 2);
+      first.kill("SIGKILL");
+      await first.ended;
+      await harness.worker();
+      await until("both have ended", () => filesIn(harness, "done").length === 4, 90_000);
+      const all = await runs(harness);
+      expect(all.map(({ counts, state }) => `${counts.done} ${state}`).toSorted()).toEqual([
+        "1 completed",
+        "150 completed",
+      ]);
+      const { events } = (
+        await harness.json<{ events: { type: string }[] }>(["events", "tail", "--since", "1h", "--type", "file.*"])
+      ).document;
+      expect(events.map(({ type }) => type).toSorted()).toEqual(["file.done", "file.done", "file.taken", "file.taken"]);
+    },
+  );
 
 test.concurrent("a missing drop folder is reported by check and by the worker and is used once it exists", async () => {
   await using harness = await open();

@@ -1,5 +1,6 @@
 /** The harness about the inventory: read the fleet, find SIMs in it, see what changes, change by filter, undo. */
 import { describe, expect, test, vi } from "vitest";
+import { isLong } from "../support/long.ts";
 import { column, counted, resultRows } from "./support/results.ts";
 import { CliHarness } from "./support/cli-harness.ts";
 
@@ -252,7 +253,7 @@ describe.concurrent("undo", () => {
 });
 
 describe.concurrent("syncs", () => {
-  test("a sync that was killed resumes where it stopped", async () => {
+  test.runIf(isLong)("a sync that was killed resumes where it stopped", async () => {
     await using harness = await CliHarness.open({ sims: 600, pageSize: 10, latencyMs: 15 });
     await harness.redis();
     const killed = harness.start(["sims", "sync"]);

@@ -2,6 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { isLong } from "../support/long.ts";
 import { CliHarness } from "./support/cli-harness.ts";
 
 const soracom = new URL("../../config/deployments/soracom.yaml", import.meta.url);
@@ -39,7 +40,7 @@ rotations:
 const noKeyInEnvironment = { SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "" };
 
 describe.concurrent("rotations with custom deployments", () => {
-  test("both kinds of rotation complete with a file that adds the operations to svc", async () => {
+  test.runIf(isLong)("both kinds of rotation complete with a file that adds the operations to svc", async () => {
     await using harness = await open("own.yaml");
     const { state, accounts, options } = harness.sandbox;
     state.credentials.create("mqtt", { type: "psk", credentials: { key: "before" } });

@@ -2,6 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { until } from "../support/until.ts";
+import { isLong } from "../support/long.ts";
 import { CliHarness } from "./support/cli-harness.ts";
 import { primaryName, redisCluster, redisWithSentinels } from "./support/redis-topologies.ts";
 
@@ -73,7 +74,7 @@ describe.concurrent("a Redis of several servers", () => {
     expect(sizes.filter((size) => size > 0)).toHaveLength(1);
   });
 
-  test("a primary with Sentinels does all kinds of work", async () => {
+  test.runIf(isLong)("a primary with Sentinels does all kinds of work", async () => {
     await using harness = await CliHarness.open(options);
     await using set = await redisWithSentinels(harness);
     const env = { SIMFLEET_REDIS_URL: set.url };

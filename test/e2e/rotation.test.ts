@@ -6,6 +6,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "n
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { isLong } from "../support/long.ts";
 import { until } from "../support/until.ts";
 import { found, textOf } from "./support/canary.ts";
 import { CliHarness, type CliHarnessOptions } from "./support/cli-harness.ts";
@@ -167,7 +168,7 @@ describe.concurrent("rotations", () => {
     expect([setsOf(harness), setsOf(plain)]).toEqual([[["mqtt", "before"]], [["mqtt", "before"]]]);
   });
 
-  test("a rotation killed while a sink receives the secret resumes with the same secret", async () => {
+  test.runIf(isLong)("a rotation killed while a sink receives the secret resumes with the same secret", async () => {
     await using harness = await open();
     const inFolder = (name: string): string => join(harness.folder, name);
     const yaml = readFileSync(inFolder("simfleet.yaml"), "utf8");

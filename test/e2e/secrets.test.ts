@@ -1,6 +1,7 @@
 /** Canary secrets go the whole harness at the most talkative log level, and are then searched for wherever text is left. */
 import { describe, expect, test, vi } from "vitest";
 import { until } from "../support/until.ts";
+import { isLong } from "../support/long.ts";
 import { dumpOf, encodings, formsOf, found, textsIn, titleOf } from "./support/canary.ts";
 import type { Ended } from "./support/process.ts";
 import { echoServer, refusingPlatform } from "./support/stand-in.ts";
@@ -40,7 +41,7 @@ test("the secret search of these tests finds a secret in each of sixteen encodin
 });
 
 describe.concurrent("secrets in output, logs, and files", () => {
-  test.each<[string, CliHarnessOptions, readonly string[]]>([
+  const walks: [string, CliHarnessOptions, readonly string[]][] = [
     ["of an AuthKey", { authKey, env: { SIMFLEET_AUTH_KEY: authKey } }, [authKey]],
     [
       "of a user with a password and one-time codes",
@@ -56,7 +57,8 @@ describe.concurrent("secrets in output, logs, and files", () => {
       },
       [password, mfaSecret],
     ],
-  ])("a run leaves no secret %s anywhere", async (_, options, secrets) => {
+  ];
+  test.each(isLong ? walks : walks.slice(0, 1))("a run leaves no secret %s anywhere", async (_, options, secrets) => {
     const faults = { "expire-pairs": 0.05, "lost-answer": 0.05, "html-502": 0.05 };
     await using harness = await CliHarness.open({
       ...options,

@@ -105,8 +105,9 @@ describe.skipIf(withoutBrowser)(
       await page.getByRole("link", { name: "Queues" }).click();
       expect((await opened).status()).toBe(200);
       await page.getByRole("link", { name: "Back to simfleet" }).waitFor();
+      // The link may be there before the style sheet.
       const color = "getComputedStyle(document.documentElement).getPropertyValue('--primary').trim()";
-      expect(["#0b6b6f", "#4cc0bb"]).toContain(await page.evaluate<string>(color));
+      await page.waitForFunction(`["#0b6b6f", "#4cc0bb"].includes(${color})`);
       await page.waitForURL(/\/queues\/[\w-]{43}\/?$/);
       const path = new URL(page.url()).pathname.replace(/\/$/, "");
       const [cookie] = await page.context().cookies(`${harness.origin}${path}`);

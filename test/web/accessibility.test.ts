@@ -7,7 +7,7 @@ import { withoutBrowser } from "./support/browser.ts";
 import { tokens } from "./support/fixtures.ts";
 import { WebHarness } from "./support/harness.ts";
 
-const looks = isLong ? 4 : 2;
+const looks = isLong ? 4 : 1;
 let harness: WebHarness;
 let runId: string;
 
