@@ -1,11 +1,11 @@
 /** What a person at a terminal sees, and what a pipe gets instead. */
 import { spawnSync } from "node:child_process";
-import { chmod, readFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { until } from "../support/until.ts";
 import type { RunningProcess } from "./support/process.ts";
-import { root } from "./support/built-cli.ts";
+import { builtCli, root } from "./support/built-cli.ts";
 import { runIdIn } from "./support/results.ts";
 import { CliHarness } from "./support/cli-harness.ts";
 
@@ -47,7 +47,7 @@ describe.concurrent("commands on a terminal", () => {
     expect(await harness.read("new.yaml")).toContain("\n  global: https://api.example.com\n");
   });
 
-  test("the commands of the README work in their order, from init to the second operation", async () => {
+  test("the commands of the README work to the letter and in their order, from init to the second operation", async () => {
     const settings = { SIMFLEET_ENDPOINT_GLOBAL: "", SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "" };
     await using harness = await CliHarness.open({ sims: 5, operations: "all", env: settings });
     const { url, options } = harness.sandbox;
@@ -62,8 +62,10 @@ describe.concurrent("commands on a terminal", () => {
     };
     // The operations of soracom, against the sandbox.
     const soracom = `SIMFLEET_DEPLOYMENT=soracom SIMFLEET_BRAND=Svc SIMFLEET_COVERAGE=g SIMFLEET_ENDPOINT_GLOBAL=${url}`;
+    await mkdir(harness.path("node_modules/.bin"), { recursive: true });
+    await symlink((await builtCli()).path, harness.path("node_modules/.bin/simfleet"));
     const readme = await readFile(join(root, "README.md"), "utf8");
-    const lines = [...readme.matchAll(/^npx --no-install (simfleet (\w+)[^#\n]*)/gm)];
+    const lines = [...readme.matchAll(/^(npx --no-install simfleet (\w+)[^#\n]*)/gm)];
     expect(lines.map(([, , command]) => command)).toEqual(["init", "check", "plan", "apply", "apply"]);
     for (const [, line = "", command = ""] of lines) {
       const env = line.includes("--operation") ? `export ${soracom}; ` : "";
