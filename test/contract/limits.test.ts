@@ -2,7 +2,7 @@
 import { createConnection, type Socket } from "node:net";
 import { Readable } from "node:stream";
 import { afterAll, describe, expect, test } from "vitest";
-import { seeds } from "../support/long.ts";
+import { isLong, seeds } from "../support/long.ts";
 import { until } from "../support/until.ts";
 import { ControlHarness, tokens } from "./support/control-harness.ts";
 
@@ -63,13 +63,13 @@ test.concurrent("an authenticated request may take longer than ten seconds to se
   expect([answer.status, await answer.json()]).toMatchObject([201, { rows: 12 }]);
 });
 
-test.concurrent("a connection that sends no complete header is closed after ten seconds", async () => {
+test.runIf(isLong).concurrent("a connection that sends no complete header is closed after ten seconds", async () => {
   await using harness = await ControlHarness.open();
   const slow = [await connect(harness), await connect(harness, "GET /healthz HTTP/1.1\r\nx-a: ")];
   await until("both are closed", () => slow.every(({ isClosed }) => isClosed));
 });
 
-test.concurrent("a schedule message with an endless body is aborted after ten seconds", async () => {
+test.runIf(isLong).concurrent("a schedule message with an endless body is aborted after ten seconds", async () => {
   await using harness = await ControlHarness.open();
   const lines = ["POST /v1/hooks/nightly HTTP/1.1", "content-type: application/json", "content-length: 1000"];
   const client = await connect(harness, `${head(harness, ...lines)}{`);

@@ -1,5 +1,6 @@
 /** What a run depends on and can fail: addresses, names, Redis, disks, readers of its output. */
 import { describe, expect, test } from "vitest";
+import { isLong } from "../support/long.ts";
 import { redisOnPort } from "./support/redis-server.ts";
 import { oldRedis, webServer } from "./support/stand-in.ts";
 import { column, counted, runIdIn } from "./support/results.ts";
@@ -116,7 +117,7 @@ test.concurrent("a worker that starts while Redis is full ends with the reason i
   expect(stderr).not.toContain("    at ");
 });
 
-describe.concurrent("Redis outages during a run", () => {
+describe.runIf(isLong).concurrent("Redis outages during a run", () => {
   test("a Redis outage during a run is reported, and Ctrl-C leaves the run resumable", async () => {
     await using harness = await CliHarness.open({ sims: 100, limits: { Sim: 10 } });
     await using server = await redisOnPort(harness);

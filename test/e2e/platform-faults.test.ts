@@ -1,5 +1,6 @@
 /** A platform and a way to it that go wrong all the time: the file still comes true, row by row. */
 import { describe, expect, test } from "vitest";
+import { isLong } from "../support/long.ts";
 import { column, counted, resultRows } from "./support/results.ts";
 import { CliHarness, type CliHarnessOptions } from "./support/cli-harness.ts";
 
@@ -82,7 +83,7 @@ describe.concurrent("429 responses during a run", () => {
     );
   });
 
-  test("a run gets at most as many 429s as calls in flight when the limit is lowered", async () => {
+  test.runIf(isLong)("a run gets at most as many 429s as calls in flight when the limit is lowered", async () => {
     const lanes = 8;
     await using harness = await CliHarness.open({
       sims: 200,

@@ -1,6 +1,7 @@
 /** Schedules in a real worker: times, triggers, pauses, freezes, a killed worker; and what `check` and `list` show. */
 import { writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { isLong } from "../support/long.ts";
 import { until } from "../support/until.ts";
 import { CliHarness, type CliHarnessOptions } from "./support/cli-harness.ts";
 
@@ -122,7 +123,7 @@ describe.concurrent("schedules", () => {
   });
 
   // Shows S18.
-  test("schedules and runs stop while they are paused or a freeze is in effect", async () => {
+  test.runIf(isLong)("schedules and runs stop while they are paused or a freeze is in effect", async () => {
     await using harness = await withSchedules(
       `schedules:
   often: { cron: "* * * * * *", job: apply, file: few.csv, frozen: skip }

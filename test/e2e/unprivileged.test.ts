@@ -6,6 +6,7 @@ import { chmod, chown, cp, lstat, mkdir, mkdtemp, readFile, readdir, rm } from "
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, inject, onTestFinished, test } from "vitest";
+import { isLong } from "../support/long.ts";
 import { builtCli } from "./support/built-cli.ts";
 import { RunningProcess } from "./support/process.ts";
 import { CliHarness } from "./support/cli-harness.ts";
@@ -55,44 +56,47 @@ function writeAsUser(node: string, path: string): string {
 
 if (isRoot) {
   // Shows S14.
-  test("a worker of another user starts from a read-only program folder and writes only to its data folder", async () => {
-    const { node, cli, worker: entry, tree, data, folder } = await productionTree();
-    // The image holds no Redis; here the worker starts the one that the tests have fetched.
-    const cache = join(folder, "cache");
-    await cp(inject("cacheDir"), join(cache, "simfleet"), { recursive: true });
-    expect(spawnSync("chmod", ["-R", "a+rX,a-w", cache]).status).toBe(0);
-    await using harness = await CliHarness.open();
-    const before = await stateOf(tree);
-    const changes = { SIMFLEET_DATA_DIR: data, XDG_CACHE_HOME: cache, HOME: "/nonexistent", NODE_ENV: "production" };
-    const worker = new RunningProcess({
-      program: node,
-      args: [entry],
-      cwd: tree,
-      user,
-      env: {
-        ...harness.env,
-        ...changes,
-      },
-    });
-    try {
-      await worker.said(/the worker is ready/);
-      const status = await readFile(`/proc/${worker.pid}/status`, "utf8");
-      expect(status).toMatch(new RegExp(`^Uid:\\s+${user}\\s+${user}\\s+${user}\\s+${user}$`, "m"));
-      expect(status).toMatch(/^CapEff:\s+0+$/m);
-      for (const path of [join(tree, "stray"), cli, node, "/etc/stray", join(folder, "stray")]) {
-        expect([path, writeAsUser(node, path)]).toEqual([path, "EACCES"]);
+  test.runIf(isLong)(
+    "a worker of another user starts from a read-only program folder and writes only to its data folder",
+    async () => {
+      const { node, cli, worker: entry, tree, data, folder } = await productionTree();
+      // The image holds no Redis; here the worker starts the one that the tests have fetched.
+      const cache = join(folder, "cache");
+      await cp(inject("cacheDir"), join(cache, "simfleet"), { recursive: true });
+      expect(spawnSync("chmod", ["-R", "a+rX,a-w", cache]).status).toBe(0);
+      await using harness = await CliHarness.open();
+      const before = await stateOf(tree);
+      const changes = { SIMFLEET_DATA_DIR: data, XDG_CACHE_HOME: cache, HOME: "/nonexistent", NODE_ENV: "production" };
+      const worker = new RunningProcess({
+        program: node,
+        args: [entry],
+        cwd: tree,
+        user,
+        env: {
+          ...harness.env,
+          ...changes,
+        },
+      });
+      try {
+        await worker.said(/the worker is ready/);
+        const status = await readFile(`/proc/${worker.pid}/status`, "utf8");
+        expect(status).toMatch(new RegExp(`^Uid:\\s+${user}\\s+${user}\\s+${user}\\s+${user}$`, "m"));
+        expect(status).toMatch(/^CapEff:\s+0+$/m);
+        for (const path of [join(tree, "stray"), cli, node, "/etc/stray", join(folder, "stray")]) {
+          expect([path, writeAsUser(node, path)]).toEqual([path, "EACCES"]);
+        }
+        expect(writeAsUser(node, join(data, "note"))).toBe("written");
+      } finally {
+        worker.kill("SIGTERM");
+        await worker.ended;
       }
-      expect(writeAsUser(node, join(data, "note"))).toBe("written");
-    } finally {
-      worker.kill("SIGTERM");
-      await worker.ended;
-    }
-    expect(await stateOf(tree)).toEqual(before);
-    for (const path of await readdir(data, { recursive: true })) {
-      const { uid } = await lstat(join(data, path)).catch(() => ({ uid: user })); // its Redis is just ending
-      expect([path, uid]).toEqual([path, user]);
-    }
-  });
+      expect(await stateOf(tree)).toEqual(before);
+      for (const path of await readdir(data, { recursive: true })) {
+        const { uid } = await lstat(join(data, path)).catch(() => ({ uid: user })); // its Redis is just ending
+        expect([path, uid]).toEqual([path, user]);
+      }
+    },
+  );
 } else {
   test("the test with a worker of another user is skipped unless run as root", () => {
     console.warn("The worker was not tried as another user, since these tests do not run as root.");

@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { isLong } from "../support/long.ts";
 import { withoutBrowser } from "./support/browser.ts";
 import { tokens } from "./support/fixtures.ts";
 import { WebHarness } from "./support/harness.ts";
@@ -25,7 +26,7 @@ describe.skipIf(withoutBrowser)(`the dashboard${withoutBrowser === undefined ? "
     await harness[Symbol.asyncDispose]();
   });
 
-  it.each([1280, 360])(
+  it.each(isLong ? [1280, 360] : [1280])(
     "the dashboard processes a dropped file up to its results with a pause and resume at %d px width",
     async (width) => {
       // So narrow a quota that the run cannot end before it is paused, and then a wide one.
