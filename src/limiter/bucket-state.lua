@@ -7,6 +7,7 @@ local period, share, lease = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV
 local process, want, first_id = ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])
 local urgent, backlog = ARGV[8] == 'priority', tonumber(ARGV[9])
 
+local FIRST_OBSERVATION = 10
 local BACKLOG_MS = 2500    -- how long one process's word on the demand counts for the others
 local BURST_DECAY = 0.9    -- how much of the largest burst of others the next window expects
 local SET_BACK_MS = 1000   -- a step back of Redis's clock that an exchange must notice
@@ -87,6 +88,8 @@ end
 -- Demand only decreases while nothing new is submitted, and each process reports it with a different delay: the lowest
 -- recent report is the most accurate.
 local function believe_backlog()
+  -- A process counts a call as wanted until it has handled the response, which is after it has reported it.
+  if #ARGV >= FIRST_OBSERVATION then b.backlog_since = now end
   if backlog < 0 then return end
   if not b.backlog or backlog <= b.backlog or now - b.backlog_at > BACKLOG_MS then
     if backlog ~= b.backlog then b.backlog_since = now end

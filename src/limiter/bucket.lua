@@ -19,7 +19,7 @@ take_back_own()
 forget_future()
 pass_refresh()
 believe_backlog()
-for at = 10, #ARGV do take_in(ARGV[at]) end
+for at = FIRST_OBSERVATION, #ARGV do take_in(ARGV[at]) end
 pass_refresh()
 local granted, wait = grants()
 local first_serial = b.serial + 1

@@ -11,6 +11,8 @@ beforeAll(() => SimulatedBucket.load(redis));
 
 /** One process that talks to a bucket at instants of the test's choice, seconds after the begin. */
 class Talk {
+  /** Calls that it says it still wants, those in flight included. */
+  backlog = 1_000;
   readonly #bucket: SimulatedBucket;
   readonly #id: string;
   #next = 1;
@@ -46,7 +48,7 @@ class Talk {
       want,
       firstPermitNumber: first,
       urgency: "normal",
-      backlog: 1_000,
+      backlog: this.backlog,
       observations: reported,
     };
     const reply = await this.#bucket.run(beginMs + atS * 1_000, this.#bucket.arguments(this.#id, request, atS * 1_000));
@@ -108,6 +110,23 @@ describe("the bucket script", () => {
     expect(lowered).toMatchObject({ limit: 150, left: 49, granted: 1 });
     const raised = await one.ask(0.3, 1, [heard(lowered, 0.3, { limit: 300, remaining: 197, seconds: 50 })]);
     expect(raised).toMatchObject({ limit: 300, left: 197, granted: 1 });
+  });
+
+  it("the bucket does not hold back the last call of a window because a response is reported before it is handled", async () => {
+    const { one } = Talk.open();
+    const lone = await one.ask(0, 1);
+    one.backlog = 12;
+    let grant = await one.ask(0.1, 1, [heard(lone, 0.1, { limit: 10, remaining: 2, seconds: 50 })]);
+    let atS = 0.1;
+    while (grant.granted === 0) grant = await one.ask((atS += grant.waitMs / 1_000), 1);
+    // One call is left in this window and ten follow. The process still counts the call that was just answered.
+    atS += 0.2;
+    let next = await one.ask(atS, 1, [heard(grant, atS, { limit: 10, remaining: 1, seconds: 49 })]);
+    expect(next).toMatchObject({ granted: 0, left: 1 });
+    expect(next.waitMs).toBeLessThanOrEqual(50);
+    one.backlog = 11;
+    while (next.granted === 0 && atS < 5) next = await one.ask((atS += next.waitMs / 1_000), 1);
+    expect(next).toMatchObject({ granted: 1, window: grant.window });
   });
 
   it("the bucket sends a single call as a probe if the last response is old", async () => {
