@@ -1,10 +1,26 @@
 /** The SIM explorer: from a bar of the fleet over filters, search and order to the plan of a run. */
+import { writeFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type WatchedPage, withoutBrowser } from "./support/browser.ts";
 import { tokens } from "./support/fixtures.ts";
 import { WebHarness } from "./support/harness.ts";
 
 const sims = 3_000;
+const secret = 'pin "7F3A", do not show';
+const deployment = `extends: soracom
+brand: Svc
+simOperations:
+  set-secret-tag:
+    summary: Set a tag to a secret
+    method: PUT
+    path: /v1/sims/{simId}/tags
+    group: Sim
+    input: { word: { required: true, secret: true } }
+    body: [{ tagName: word, tagValue: "{word}" }]
+    statuses: [200]
+    answer: none
+    repeat: safe
+`;
 let harness: WebHarness;
 
 /** The SIMs of a filter, by the control API. */
@@ -19,7 +35,14 @@ function rowsOf({ page }: WatchedPage) {
 
 describe.skipIf(withoutBrowser)(`the SIM explorer${withoutBrowser === undefined ? "" : ` (${withoutBrowser})`}`, () => {
   beforeAll(async () => {
-    harness = await WebHarness.open({ sims });
+    harness = await WebHarness.open({
+      sims,
+      env: { SIMFLEET_DEPLOYMENT: "own.yaml" },
+      writeFixtures: ({ folder }) => {
+        writeFileSync(`${folder}/own.yaml`, deployment);
+        return {};
+      },
+    });
     await harness.sync();
   });
   afterAll(async () => {
@@ -140,6 +163,24 @@ describe.skipIf(withoutBrowser)(`the SIM explorer${withoutBrowser === undefined 
     const plan = page.getByRole("region", { name: "Plan", exact: true });
     await plan.getByText("set-speed-class · selected-sims.csv").waitFor();
     expect(await plan.textContent()).toContain(count);
+
+    const addresses: string[] = [];
+    page.on("request", (request) => addresses.push(request.url()));
+    await operation.selectOption("set-secret-tag");
+    await page.getByText("Enter a value for word.").first().waitFor();
+    await page.getByLabel("word", { exact: true }).fill(secret);
+    await page.getByRole("button", { name: "Update plan" }).click();
+    await plan.getByText("set-secret-tag · selected-sims.csv").waitFor();
+    expect(await plan.textContent()).toContain(count);
+    expect(addresses.some((address) => address.includes("/v1/plans"))).toBe(true);
+    expect(addresses.filter((address) => decodeURIComponent(address).includes("7F3A"))).toEqual([]);
+    await page.getByRole("button", { name: "Start the run" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Start the run" }).click();
+    await page.waitForURL((url) => url.hash.startsWith("#/runs/"));
+    const { sims: listed } = await harness.ask<{ sims: { simId: string }[] }>("/v1/sims?limit=1");
+    const tags = async () =>
+      (await harness.ask<{ tags: Record<string, string> }>(`/v1/sims/${listed[0]?.simId ?? ""}/fresh`)).tags;
+    await expect.poll(tags, { timeout: 60_000 }).toMatchObject({ word: secret });
     expect(watched.faults).toEqual([]);
   });
 });

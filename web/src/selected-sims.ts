@@ -9,6 +9,14 @@ export function putSelectedSims(keys: readonly string[], keyColumn: string): voi
   selected = new File([`${keyColumn}\n${keys.join("\n")}\n`], "selected-sims.csv", { type: "text/csv" });
 }
 
+/** The same file with further columns, which have the same value in each row. */
+export async function withColumns(file: File, values: Readonly<Record<string, string>>): Promise<File> {
+  const [header, ...keys] = (await file.text()).trimEnd().split("\n");
+  const cells = Object.values(values).map((value) => `"${value.replaceAll('"', '""')}"`);
+  const lines = [[header, ...Object.keys(values)], ...keys.map((key) => [key, ...cells])].map((line) => line.join(","));
+  return new File([`${lines.join("\n")}\n`], file.name, { type: file.type });
+}
+
 /** Undefined if no selection waits. */
 export function takeSelectedSims(): File | undefined {
   const file = selected;

@@ -4,6 +4,7 @@ import { orderQuery } from "#jobs/runs/order-query.ts";
 import { reportOfOperation } from "#jobs/operations/report.ts";
 import * as operation from "../../../web/src/pure/runs/operation.ts";
 import { operationQuery } from "../../../web/src/pure/runs/plan-options.ts";
+import { putSelectedSims, takeSelectedSims, withColumns } from "../../../web/src/selected-sims.ts";
 
 const described: SimOperation = {
   ...setSpeedClass,
@@ -35,6 +36,17 @@ describe("the operation form", () => {
       "set.at": set.at,
       "set.tries": "3",
     });
+  });
+
+  it("secret values for selected SIMs become columns of their file", async () => {
+    const { values, secrets } = operation.splitSecrets(report, operation.setOf(report, "selection", texts));
+    expect(values).not.toHaveProperty("pin");
+    expect(secrets).toEqual({ pin: "1234" });
+    putSelectedSims(["8981", "8982"], "simId");
+    const file = takeSelectedSims();
+    const quoted = await withColumns(file ?? new File([], ""), { ...secrets, note: 'a "b", c' });
+    expect(await quoted.text()).toBe('simId,pin,note\n8981,"1234","a ""b"", c"\n8982,"1234","a ""b"", c"\n');
+    expect(await (await withColumns(file ?? new File([], ""), {})).text()).toBe("simId\n8981\n8982\n");
   });
 
   it("the operation form reports required inputs that are neither entered nor in the inventory", () => {

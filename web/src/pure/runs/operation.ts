@@ -9,28 +9,42 @@ export type InputTexts = Readonly<Record<string, string>>;
 
 export type SourceKind = "file" | "filter";
 
+/** `selection`: a file that was made from selected SIMs, which has their keys alone. */
+export type RowsFrom = SourceKind | "selection";
+
 type Input = OperationReport["inputs"][number];
 
 /**
  * The inputs that get a field of the form. With a file, a secret comes from a column alone: values for all rows are sent
  * in the address, which a secret must not be.
  */
-export function fieldsFor({ inputs }: OperationReport, kind: SourceKind): readonly Input[] {
-  return inputs.filter(({ secret }) => kind === "filter" || !secret);
+export function fieldsFor({ inputs }: OperationReport, from: RowsFrom): readonly Input[] {
+  return inputs.filter(({ secret }) => from !== "file" || !secret);
 }
 
 /** What the request sends: the values of this operation's fields, without empty ones. */
-export function setOf(operation: OperationReport, kind: SourceKind, texts: InputTexts): Record<string, string> {
-  const given = fieldsFor(operation, kind)
+export function setOf(operation: OperationReport, from: RowsFrom, texts: InputTexts): Record<string, string> {
+  const given = fieldsFor(operation, from)
     .map(({ name, type }) => [name, canonical(type, (texts[name] ?? "").trim())] as const)
     .filter(([, text]) => text !== "");
   return Object.fromEntries(given);
 }
 
+/** The values that may be in an address, and the secret ones, which become columns of a file of selected SIMs. */
+export function splitSecrets(
+  { inputs }: OperationReport,
+  set: Readonly<Record<string, string>>,
+): { readonly values: Record<string, string>; readonly secrets: Record<string, string> } {
+  const isSecret = new Set(inputs.filter(({ secret }) => secret).map(({ name }) => name));
+  const part = (secret: boolean): Record<string, string> =>
+    Object.fromEntries(Object.entries(set).filter(([name]) => isSecret.has(name) === secret));
+  return { values: part(false), secrets: part(true) };
+}
+
 /** Validation errors by input. The server knows the rest of the rules. */
-export function inputFaults(operation: OperationReport, kind: SourceKind, texts: InputTexts): Record<string, string> {
-  const set = setOf(operation, kind, texts);
-  const found = fieldsFor(operation, kind)
+export function inputFaults(operation: OperationReport, from: RowsFrom, texts: InputTexts): Record<string, string> {
+  const set = setOf(operation, from, texts);
+  const found = fieldsFor(operation, from)
     .map(({ name, type, maxLength }) => [name, faultOf({ type, maxLength }, set[name])] as const)
     .filter((pair): pair is readonly [string, string] => pair[1] !== undefined);
   return Object.fromEntries(found);

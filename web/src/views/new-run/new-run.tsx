@@ -5,11 +5,18 @@ import { ask } from "../../ask.ts";
 import { Button } from "../../parts/button.tsx";
 import { Panel, ProblemNotice, Waiting } from "../../parts/notice.tsx";
 import { View } from "../../parts/view.tsx";
-import { columnsFor, inputFaults, missingInputs, setOf } from "../../pure/runs/operation.ts";
+import {
+  type RowsFrom,
+  columnsFor,
+  inputFaults,
+  missingInputs,
+  setOf,
+  splitSecrets,
+} from "../../pure/runs/operation.ts";
 import { type PlanForm, emptyForm, faultsOf, operationQuery, queryOf } from "../../pure/runs/plan-options.ts";
 import { type Problem, problemFrom } from "../../pure/problem.ts";
 import type { OperationReport, PlanReport } from "../../pure/shapes.ts";
-import { takeSelectedSims } from "../../selected-sims.ts";
+import { takeSelectedSims, withColumns } from "../../selected-sims.ts";
 import { profile, refusal } from "../../session.ts";
 import { newRunText as text } from "../../strings/new-run.ts";
 import { viewTitles } from "../../strings/shell.ts";
@@ -51,12 +58,13 @@ function Order({ where: whereAtFirst, operations }: OrderProps): JSX.Element | n
   if (operation === undefined) return null;
 
   const { kind, file, where } = source;
+  const from = rowsFrom(source);
   const asked = JSON.stringify([kind, kind === "file" ? [file?.name, file?.size, file?.lastModified] : where, form]);
   const off = refusal("operator") ?? lackOf(source, operation, form);
 
   const makePlan = async (): Promise<void> => {
     if (off !== undefined || isBusy) return;
-    await make({ operation, form, source: kind === "file" ? file : where.trim() }, asked);
+    await make({ operation, form, from, source: kind === "file" ? file : where.trim() }, asked);
     result.current?.focus();
   };
 
@@ -72,13 +80,8 @@ function Order({ where: whereAtFirst, operations }: OrderProps): JSX.Element | n
       >
         <OperationChoice {...{ operations, operation }} onOperation={(name) => setForm({ ...form, operation: name })} />
         <RunSource {...{ source, onSource: setSource }} columns={columnsFor(operation, form.texts)} />
-        {source.kind === "file" && <ExampleFile operation={operation} />}
-        <InputFields
-          {...{ operation, kind }}
-          hasColumns={kind === "file" && !source.hasOnlyKeys}
-          texts={form.texts}
-          onTexts={(texts) => setForm({ ...form, texts })}
-        />
+        {from === "file" && <ExampleFile operation={operation} />}
+        <InputFields {...{ operation, from }} texts={form.texts} onTexts={(texts) => setForm({ ...form, texts })} />
         <RunOptions form={form} faults={faultsOf(form)} onForm={setForm} />
         <div class="actions">
           <Button kind={made?.of === asked ? undefined : "main"} type="submit" isBusy={isBusy} refusal={off}>
@@ -102,6 +105,10 @@ function Order({ where: whereAtFirst, operations }: OrderProps): JSX.Element | n
 function firstSource(where: string): Source {
   const file = takeSelectedSims();
   return { kind: where === "" ? "file" : "filter", file, hasOnlyKeys: file !== undefined, where };
+}
+
+function rowsFrom({ kind, hasOnlyKeys }: Source): RowsFrom {
+  return kind === "file" && hasOnlyKeys ? "selection" : kind;
 }
 
 interface Planning {
@@ -135,34 +142,34 @@ function usePlanning(): Planning {
 interface PlanOrder {
   readonly operation: OperationReport;
   readonly form: PlanForm;
+  readonly from: RowsFrom;
   /** A file, or a filter. */
   readonly source: File | string | undefined;
 }
 
 /** @throws Problem */
-function planOf({ operation, form, source }: PlanOrder): Promise<PlanReport> {
+async function planOf({ operation, form, from, source }: PlanOrder): Promise<PlanReport> {
   const query = queryOf(form, profile.value);
+  const set = setOf(operation, from, form.texts);
   if (source instanceof File) {
+    const { values, secrets } = splitSecrets(operation, set);
     // As a form, so that the file name is sent: it is the run's default name.
     const body = new FormData();
-    body.append("file", source);
-    const more = operationQuery(operation.name, setOf(operation, "file", form.texts));
+    body.append("file", from === "selection" ? await withColumns(source, secrets) : source);
+    const more = operationQuery(operation.name, values);
     return ask("/v1/plans", { method: "POST", query: { ...query, ...more }, body });
   }
-  const body = { where: source, operation: operation.name, set: setOf(operation, "filter", form.texts) };
-  return ask("/v1/plans", { method: "POST", query, body });
+  return ask("/v1/plans", { method: "POST", query, body: { where: source, operation: operation.name, set } });
 }
 
 /** What keeps a plan from being made. */
-function lackOf(
-  { kind, file, hasOnlyKeys, where }: Source,
-  operation: OperationReport,
-  form: PlanForm,
-): string | undefined {
+function lackOf(source: Source, operation: OperationReport, form: PlanForm): string | undefined {
+  const { kind, file, where } = source;
+  const from = rowsFrom(source);
   if (kind === "file" && file === undefined) return text.noFile;
   if (kind === "filter" && where.trim() === "") return text.noFilter;
-  const missing = kind === "file" && !hasOnlyKeys ? [] : missingInputs(operation, form.texts);
+  const missing = from === "file" ? [] : missingInputs(operation, form.texts);
   if (missing.length > 0) return text.noValue(missing.join(", "));
-  const faults = { ...faultsOf(form), ...inputFaults(operation, kind, form.texts) };
+  const faults = { ...faultsOf(form), ...inputFaults(operation, from, form.texts) };
   return Object.keys(faults).length > 0 ? text.fixFields : undefined;
 }

@@ -7,7 +7,7 @@ import { Icon } from "../../parts/icon.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import {
   type InputTexts,
-  type SourceKind,
+  type RowsFrom,
   cautionsOf,
   fieldsFor,
   inputFaults,
@@ -50,16 +50,14 @@ export function OperationChoice({ operations, operation, onOperation }: ChoicePr
 
 interface FieldsProps {
   readonly operation: OperationReport;
-  readonly kind: SourceKind;
-  /** Whether the rows may bring values of their own: those of a file, unless it was made from selected SIMs. */
-  readonly hasColumns: boolean;
+  readonly from: RowsFrom;
   readonly texts: InputTexts;
   readonly onTexts: (texts: InputTexts) => void;
 }
 
-export function InputFields({ operation, kind, hasColumns, texts, onTexts }: FieldsProps): JSX.Element | null {
-  const fields = fieldsFor(operation, kind);
-  const faults = inputFaults(operation, kind, texts);
+export function InputFields({ operation, from, texts, onTexts }: FieldsProps): JSX.Element | null {
+  const fields = fieldsFor(operation, from);
+  const faults = inputFaults(operation, from, texts);
   if (fields.length === 0) return null;
   return (
     <fieldset class="form-row">
@@ -67,7 +65,7 @@ export function InputFields({ operation, kind, hasColumns, texts, onTexts }: Fie
       {fields.map((field) => (
         <InputField
           key={field.name}
-          {...{ operation, field, hasColumns }}
+          {...{ operation, field, hasColumns: from === "file" }}
           value={texts[field.name] ?? ""}
           fault={faults[field.name]}
           onValue={(value) => onTexts({ ...texts, [field.name]: value })}
@@ -77,7 +75,9 @@ export function InputFields({ operation, kind, hasColumns, texts, onTexts }: Fie
   );
 }
 
-interface FieldProps extends Pick<FieldsProps, "operation" | "hasColumns"> {
+interface FieldProps extends Pick<FieldsProps, "operation"> {
+  /** Whether the rows may bring values of their own. */
+  readonly hasColumns: boolean;
   readonly field: OperationReport["inputs"][number];
   readonly value: string;
   readonly fault: string | undefined;
