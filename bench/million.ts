@@ -1,6 +1,6 @@
 /**
  * A million rows: time and peak memory of planning and submitting, and bytes of Redis per row; with --run also
- * processing, without a quota.
+ * processing, without a quota, and the first summary of the finished run.
  *
  *   npm run bench:million
  *   npm run bench:million -- --rows 100000 --run
@@ -11,9 +11,12 @@ import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { Redis } from "ioredis";
-import { systemClock } from "#core/time.ts";
+import { minuteMs, systemClock } from "#core/time.ts";
+import { Ledger } from "#jobs/runs/ledger/ledger.ts";
+import { RunSummaries } from "#jobs/runs/results/run-summary.ts";
 import { RedisConnections } from "#redis/connection.ts";
 import { EmbeddedRedis } from "#redis/embedded/embedded.ts";
+import { Keys } from "#redis/keys.ts";
 import { sampleRows } from "./sample-rows.ts";
 import { type SimfleetProcess, runSimfleet, startSandboxProcess, startWorker } from "./simfleet-process.ts";
 
@@ -101,6 +104,12 @@ try {
     const { runId } = JSON.parse(out) as { runId: string };
     await runSimfleet(["runs", "watch", runId], env);
     report["worked off, s"] = ((systemClock.monotonicMs() - startMs) / 1_000).toFixed(1);
+    const bounds = { keepMs: minuteMs, most: 1 };
+    const ledger = new Ledger({ redis, keys: new Keys(), clock: systemClock, bounds });
+    const summaries = new RunSummaries({ ledger, clock: systemClock, periodMs: minuteMs });
+    const askedMs = systemClock.monotonicMs();
+    await summaries.of(runId);
+    report["first summary, s"] = ((systemClock.monotonicMs() - askedMs) / 1_000).toFixed(1);
     report["peak memory of the worker, MB"] = (await peakMegabytes(worker.child.pid ?? 0)).toFixed(0);
     report["Redis bytes per row, finished, with the inventory"] = (((await usedMemory(redis)) - before) / rows).toFixed(
       0,
