@@ -54,7 +54,8 @@ async function allIds(): Promise<string[]> {
 
 /**
  * In the page: the ids that are seen, and the texts in which one is not a link with a button. The title of a page names the
- * object that it is about, and the path above it leads to its list; a filter and a text of the server are one text.
+ * object that it is about, and the path above it leads to its list; a filter is one text, and so are a
+ * description and a sentence on a Credential Set, which stands below the set's link.
  */
 async function idsOf(page: Page, ids: readonly string[]): Promise<{ seen: string[]; plain: string[] }> {
   return page.evaluate(`(() => {
@@ -63,7 +64,7 @@ async function idsOf(page: Page, ids: readonly string[]): Promise<{ seen: string
     const walker = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
     while (walker.nextNode()) {
       const { parentElement: at, textContent: text } = walker.currentNode;
-      if (at.closest("h1, nav, option, textarea, summary, .notice, .prose") !== null) continue;
+      if (at.closest("h1, nav, option, textarea, summary, .prose") !== null) continue;
       for (const word of text.split(/[^\\w-]+/)) {
         if (!ids.has(word)) continue;
         const button = at.closest(".id")?.querySelector("button.copy");

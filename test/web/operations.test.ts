@@ -129,10 +129,13 @@ describe.skipIf(withoutBrowser)(`an operation${withoutBrowser === undefined ? ""
     await untilCompleted(page);
     expect((await onPlatform(25)).status).toBe("terminated");
 
-    // Its rows are taken: another retry is refused with the name of the first.
+    // Its rows are taken: another retry is refused, with links to both runs.
+    const taker = page.url().split("/").at(-1);
     await page.goto(`/#/runs/${started.runId}`);
     await page.getByRole("button", { name: "Retry the rest" }).click();
     await page.getByText("were already retried by run").waitFor();
+    const links = await page.locator(".toasts .is-bad .id a").allTextContents();
+    expect(links).toEqual(expect.arrayContaining([taker, started.runId]));
     expect(watched.faults).toEqual([expect.stringContaining("/retry/plan answered 409")]);
   });
 

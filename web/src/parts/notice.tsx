@@ -9,6 +9,7 @@ import { partsText as text } from "../strings/parts.ts";
 import { timesText } from "../strings/times.ts";
 import { Icon, type IconName } from "./icon.tsx";
 import { At } from "./time.tsx";
+import { Said } from "./said.tsx";
 
 interface PanelProps {
   readonly title: string;
@@ -71,13 +72,15 @@ export function ProblemNotice({ problem, what }: { problem: Problem | undefined;
   return (
     <Notice kind="bad">
       {what !== undefined && <b>{what}</b>}
-      <span>{problem.message}</span>
+      <span>
+        <Said text={problem.message} />
+      </span>
       {problem.faults.length > 0 && (
         <ul>
           {problem.faults.map(({ where, message }) => (
             <li key={`${where} ${message}`}>
               {where !== "" && <b>{where}: </b>}
-              {message}
+              <Said text={message} />
             </li>
           ))}
         </ul>
@@ -93,7 +96,9 @@ export function CurrentProblemNotice({ problem }: { problem: CurrentProblem | un
   const { message, attempts, since, nextAttemptAt } = problem;
   return (
     <Notice kind="warn">
-      <b>{message}</b>
+      <b>
+        <Said text={message} />
+      </b>
       <span>
         {text.failedAttempts(attempts)} <At at={since} />
         {nextAttemptAt !== null && text.nextAttempt(untilText(nextAttemptAt))}

@@ -4,6 +4,7 @@ import { sentenceOf } from "../pure/events/sentences.ts";
 import type { FleetEvent } from "../pure/shapes.ts";
 import { CredentialLink, fieldLink, Ref, SimLink } from "./ref.tsx";
 import { At } from "./time.tsx";
+import { Said } from "./said.tsx";
 
 export function Sentence({ event }: { event: FleetEvent }): JSX.Element {
   return (
@@ -23,5 +24,9 @@ function Field({ field, value, of }: { field: string; value: string; of: FleetEv
   if (link !== undefined) return link;
   if (field === "until" || field === "since") return <At at={value} />;
   if (/^\d+$/.test(value)) return <>{Number(value).toLocaleString("en-US")}</>;
-  return <b>{value}</b>;
+  return (
+    <b>
+      <Said text={value} />
+    </b>
+  );
 }

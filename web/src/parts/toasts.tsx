@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 import { type Problem, adviceOf } from "../pure/problem.ts";
 import { partsText } from "../strings/parts.ts";
 import { Icon } from "./icon.tsx";
+import { Said } from "./said.tsx";
 
 interface Toast {
   readonly id: number;
@@ -43,7 +44,9 @@ export function Toasts(): JSX.Element {
         <div key={id} class={`notice ${kind === "failed" ? "is-bad" : ""}`}>
           <Icon name={kind === "failed" ? "warn" : "done"} />
           <div>
-            <span>{text}</span>
+            <span>
+              <Said text={text} />
+            </span>
             {advice !== undefined && <span class="hint">{advice}</span>}
           </div>
           <button

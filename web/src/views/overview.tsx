@@ -28,6 +28,7 @@ import { profile } from "../session.ts";
 import { failureTypes } from "../strings/events.ts";
 import { overviewText as text } from "../strings/overview.ts";
 import { viewTitles } from "../strings/shell.ts";
+import { Said } from "../parts/said.tsx";
 
 const ofRuns = { ms: 5_000, andOn: ["run."] };
 const minute = { ms: 60_000, andOn: ["credential.", "schedule.", "automation.", "webhook."] };
@@ -129,7 +130,7 @@ function Running({ run }: { run: RunReport }): JSX.Element {
       {problem !== undefined && (
         <Notice kind="warn">
           <span>
-            {problem.message} {problem.nextAttemptAt !== null && text.nextAttempt}{" "}
+            <Said text={problem.message} /> {problem.nextAttemptAt !== null && text.nextAttempt}{" "}
             <Ago at={problem.nextAttemptAt} none="" />
           </span>
         </Notice>

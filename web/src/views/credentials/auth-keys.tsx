@@ -13,6 +13,7 @@ import { place } from "../../place.ts";
 import type { AuthKeyReport, AuthKeyRotationReport } from "../../pure/shapes.ts";
 import { profile, refusal } from "../../session.ts";
 import { authKeysText as text, credentialsText } from "../../strings/credentials.ts";
+import { Said } from "../../parts/said.tsx";
 
 interface Answer {
   readonly authKeys: readonly AuthKeyReport[];
@@ -68,7 +69,9 @@ function Turn({ rotation }: { rotation: AuthKeyRotationReport }): JSX.Element | 
       <b>
         {text.rotation} <Ref id={rotationId} /> <Badge state={state} />
       </b>
-      <span>{now ?? reason}</span>
+      <span>
+        <Said text={now ?? reason ?? ""} />
+      </span>
       {finishedAt !== null && (
         <span class="hint">
           {text.ended} <Ago at={finishedAt} />

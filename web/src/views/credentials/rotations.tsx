@@ -14,6 +14,7 @@ import { isInProgress, stepsOf } from "../../pure/rotation-steps.ts";
 import type { Reference, RotationReport } from "../../pure/shapes.ts";
 import { profile, refusal } from "../../session.ts";
 import { credentialsText, rotationsText as text } from "../../strings/credentials.ts";
+import { Said } from "../../parts/said.tsx";
 
 interface Answer {
   readonly rotations: readonly RotationReport[];
@@ -78,7 +79,13 @@ function Rotation({ rotation, onChanged }: { rotation: RotationReport; onChanged
       </div>
       <Steps rotation={rotation} />
       <CurrentProblemNotice problem={problem} />
-      {problem === undefined && reason !== null && <Notice kind={state === "failed" ? "bad" : "warn"}>{reason}</Notice>}
+      {problem === undefined && reason !== null && (
+        <Notice kind={state === "failed" ? "bad" : "warn"}>
+          <span class="prose">
+            <Said text={reason} />
+          </span>
+        </Notice>
+      )}
       <dl class="facts">
         <dt>{text.set}</dt>
         <dd>
@@ -101,7 +108,10 @@ function Rotation({ rotation, onChanged }: { rotation: RotationReport; onChanged
           <>
             <dt>{text.next}</dt>
             <dd>
-              <span class="prose">{nextStep}</span> {nextAt !== null && <Ago at={nextAt} />}
+              <span class="prose">
+                <Said text={nextStep} />
+              </span>{" "}
+              {nextAt !== null && <Ago at={nextAt} />}
             </dd>
           </>
         )}

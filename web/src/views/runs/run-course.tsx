@@ -14,6 +14,7 @@ import type { BucketReport, RunReport, RunSummary } from "../../pure/shapes.ts";
 import { isOver } from "../../pure/runs/tally.ts";
 import { columnsText } from "../../strings/parts.ts";
 import { runText as text } from "../../strings/run.ts";
+import { Said } from "../../parts/said.tsx";
 
 /** @param group of the API whose quota its calls spend */
 export function RunCourse({ report, group }: { report: RunReport; group: string | undefined }): JSX.Element | null {
@@ -97,7 +98,7 @@ function Reasons({ summary, runId }: { summary: RunSummary; runId: string }): JS
         columns={[
           { label: text.outcomes, kind: "number", cell: ({ rows }) => <b>{grouped(rows)}</b> },
           { label: columnsText.outcome, kind: "tight", cell: ({ outcome }) => <Badge state={outcome} /> },
-          { label: columnsText.reason, cell: ({ reason }) => reason },
+          { label: columnsText.reason, cell: ({ reason }) => <Said text={reason} /> },
           {
             label: text.showRows,
             kind: "act",

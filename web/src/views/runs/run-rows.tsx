@@ -21,6 +21,7 @@ import { columnsText } from "../../strings/parts.ts";
 import { runText as text } from "../../strings/run.ts";
 import { useSettled } from "../explorer/search-field.tsx";
 import { RowChanges } from "./row-changes.tsx";
+import { Said } from "../../parts/said.tsx";
 
 type Shown = Outcome | "all";
 
@@ -110,7 +111,7 @@ export function RunRows({ report, isLive, isRepeatable }: RowsProps): JSX.Elemen
             { label: columnsText.sim, cell: ({ key }) => <SimLink sim={key} of={profile} /> },
             { label: text.change, cell: (row) => <RowChanges {...row} /> },
             { label: columnsText.outcome, kind: "tight", cell: (row) => <Badge state={row.outcome} /> },
-            { label: columnsText.reason, cell: (row) => row.reason },
+            { label: columnsText.reason, cell: (row) => <Said text={row.reason} /> },
             {
               label: columnsText.at,
               kind: "tight",

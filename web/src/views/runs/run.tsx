@@ -18,6 +18,7 @@ import { RunActions } from "./run-actions.tsx";
 import { RunCourse } from "./run-course.tsx";
 import { RunFigures } from "./run-figures.tsx";
 import { RunRows } from "./run-rows.tsx";
+import { Said } from "../../parts/said.tsx";
 
 export function RunView({ runId }: { runId: string }): JSX.Element {
   const run = useLive<RunReport>(`/v1/runs/${encodeURIComponent(runId)}`, { ms: 1_000, andOn: ["run."] });
@@ -126,7 +127,11 @@ function Stop({ report: { state, reason } }: { report: RunReport }): JSX.Element
   const said = reason === undefined ? undefined : reason.charAt(0).toUpperCase() + reason.slice(1);
   return (
     <Notice kind={state === "aborted" ? "bad" : state === "running" || state === "completed" ? "plain" : "warn"}>
-      {said !== undefined && <b>{said}</b>}
+      {said !== undefined && (
+        <b>
+          <Said text={said} />
+        </b>
+      )}
       {fix !== undefined && <span>{fix}</span>}
     </Notice>
   );

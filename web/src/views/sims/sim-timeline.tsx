@@ -14,6 +14,7 @@ import { columnsText } from "../../strings/parts.ts";
 import { changeWords, simText as text } from "../../strings/sim.ts";
 import { BeforeAfter } from "./changes.tsx";
 import { RowChanges } from "../runs/row-changes.tsx";
+import { Said } from "../../parts/said.tsx";
 
 /** @param route of the SIM */
 export function SimTimeline({ route, sim }: { route: string; sim: string }): JSX.Element {
@@ -47,7 +48,7 @@ export function SimTimeline({ route, sim }: { route: string; sim: string }): JSX
               kind: "tight",
               cell: (row) => "run" in row && <Badge state={row.run.outcome} />,
             },
-            { label: columnsText.reason, cell: (row) => "run" in row && row.run.reason },
+            { label: columnsText.reason, cell: (row) => "run" in row && <Said text={row.run.reason} /> },
           ]}
         />
       )}

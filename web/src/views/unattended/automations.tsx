@@ -13,6 +13,7 @@ import type { AutomationReport } from "../../pure/shapes.ts";
 import { refusal } from "../../session.ts";
 import { columnsText } from "../../strings/parts.ts";
 import { automationsText as text, toggleText } from "../../strings/schedules.ts";
+import { Said } from "../../parts/said.tsx";
 
 export function Automations(): JSX.Element {
   const { value, problem, refresh } = useLive<{ automations: AutomationReport[] }>("/v1/automations", {
@@ -80,7 +81,11 @@ function State({ state, reason }: AutomationReport): JSX.Element {
   return (
     <>
       <Badge state={state} />
-      {reason !== null && <span class="quiet">{reason}</span>}
+      {reason !== null && (
+        <span class="quiet">
+          <Said text={reason} />
+        </span>
+      )}
     </>
   );
 }

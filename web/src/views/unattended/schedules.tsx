@@ -15,6 +15,7 @@ import { refusal } from "../../session.ts";
 import { schedulesText as text, toggleText } from "../../strings/schedules.ts";
 import { viewTitles } from "../../strings/shell.ts";
 import { Automations } from "./automations.tsx";
+import { Said } from "../../parts/said.tsx";
 
 export function Schedules(): JSX.Element {
   const { value, problem, refresh } = useLive<{ schedules: ScheduleReport[] }>("/v1/schedules", {
@@ -89,7 +90,12 @@ function Firing({ firing }: { firing: FiringReport }): JSX.Element {
     <dl class="facts">
       <dt>{text.result}</dt>
       <dd>
-        <Badge state={result} /> {reason !== null && <span class="quiet">{reason}</span>}
+        <Badge state={result} />{" "}
+        {reason !== null && (
+          <span class="quiet">
+            <Said text={reason} />
+          </span>
+        )}
       </dd>
       <dt>{text.due}</dt>
       <dd>

@@ -14,6 +14,7 @@ import type { DeliveryReport, TestReport, WebhookReport } from "../../pure/shape
 import { refusal } from "../../session.ts";
 import { columnsText } from "../../strings/parts.ts";
 import { webhooksText as text } from "../../strings/webhooks.ts";
+import { Said } from "../../parts/said.tsx";
 
 export function Webhooks(): JSX.Element {
   const { value, problem, refresh } = useLive<{ webhooks: WebhookReport[] }>("/v1/webhooks", {
@@ -59,7 +60,11 @@ function State({ state, reason }: WebhookReport): JSX.Element {
   return (
     <>
       <Badge state={state} />
-      {reason !== null && <span class="quiet">{reason}</span>}
+      {reason !== null && (
+        <span class="quiet">
+          <Said text={reason} />
+        </span>
+      )}
     </>
   );
 }
