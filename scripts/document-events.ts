@@ -1,18 +1,40 @@
-/** Rewrites docs/events.md from the catalogue of events: node --conditions=simfleet-source scripts/document-events.ts */
+/** Rewrites docs/events.md from the catalog of events: node --conditions=simfleet-source scripts/document-events.ts */
 import { readFileSync, writeFileSync } from "node:fs";
-import { eventCatalogue } from "#events/event.ts";
+import { eventCatalogue, type EventFacts } from "#events/event.ts";
 
 const page = new URL("../docs/events.md", import.meta.url);
-const begin = "<!-- the table is made by scripts/document-events.ts -->";
+const begin = "<!-- the tables are made by scripts/document-events.ts -->";
 
-/** The page as it should be: its own text, then the table. */
+type Entry = readonly [type: string, facts: EventFacts];
+
+/** The page as it should be: its own text, then a section for each kind of events. */
 export function eventsPage(present: string): string {
   const head = present.slice(0, present.indexOf(begin));
-  const rows = Object.entries(eventCatalogue).map(([type, { when, fields }]) => {
-    const named = Object.entries(fields).map(([name, about]) => `\`${name}\`: ${about}`);
-    return `| \`${type}\` | ${when} | ${named.join("; ")} |`;
+  const kinds = Object.groupBy(Object.entries<EventFacts>(eventCatalogue), ([type]) => type.split(".", 1)[0] ?? "");
+  return `${head}${begin}\n${Object.entries(kinds)
+    .map(([kind, entries = []]) => sectionOf(kind, entries))
+    .join("")}`;
+}
+
+/** Fields that all events of the kind have are listed once, below the table. */
+function sectionOf(kind: string, entries: readonly Entry[]): string {
+  const [first, ...others] = entries.map(([, { fields }]) => Object.entries(fields));
+  const shared = (first ?? []).filter(([name, about]) =>
+    others.every((fields) => fields.some(([other, text]) => other === name && text === about)),
+  );
+  const isShared = new Set(entries.length > 1 ? shared.map(([name]) => name) : []);
+  const rows = entries.map(([type, { when, fields }]) => {
+    const further = Object.entries(fields).filter(([name]) => !isShared.has(name));
+    return `| \`${type}\` | ${when} | ${further.map(described).join("; ")} |`;
   });
-  return `${head}${begin}\n\n| event | when | fields |\n|---|---|---|\n${rows.join("\n")}\n`;
+  const table = ["| event | when | fields |", "|---|---|---|", ...rows].join("\n");
+  if (isShared.size === 0) return `\n## \`${kind}.*\`\n\n${table}\n`;
+  const list = shared.map((field) => `- ${described(field)}`).join("\n");
+  return `\n## \`${kind}.*\`\n\n${table}\n\nEach of them also has:\n\n${list}\n`;
+}
+
+function described([name, about]: readonly [string, string]): string {
+  return `\`${name}\`: ${about}`;
 }
 
 if (import.meta.main) writeFileSync(page, eventsPage(readFileSync(page, "utf8")));
