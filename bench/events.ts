@@ -1,7 +1,7 @@
 /**
  * Measures whether events delay a run. One worker with ten automations, whose conditions mostly do not hold, and three
  * webhooks (one fast, one that takes two seconds per message, one dead) works on a run limited by a quota, first
- * without events and then while another process emits 10,000 events a minute. Everything runs in one go on one machine.
+ * without events and then while another process emits 10,000 events a minute. Everything runs in one session on one machine.
  *
  *   npm run bench:events
  *   npm run bench:events -- --rows 950 --per-minute 20000

@@ -77,7 +77,7 @@ try {
   await sleep(settleMs);
   await emit("streams closed");
   const status = await ask("POST", "/v1/plans", Readable.from(csv()));
-  await emit(`${uploadMegabytes} MB handed over (${status})`);
+  await emit(`${uploadMegabytes} MB uploaded (${status})`);
 } finally {
   await worker.stop();
   await sandbox.stop();

@@ -14,7 +14,7 @@ import { parseArgs } from "node:util";
 import type { Page } from "playwright-core";
 import { startSandbox } from "#sandbox/server.ts";
 import { RunningProcess } from "../test/e2e/support/process.ts";
-import { type Look, openBrowser, WatchedPage } from "../test/web/support/browser.ts";
+import { type PageOptions, openBrowser, WatchedPage } from "../test/web/support/browser.ts";
 import { writeFixtures, environmentFixtures, sandboxFixtures, tokens } from "../test/web/support/fixtures.ts";
 
 import { takeEveryLook } from "./every-look.ts";
@@ -26,7 +26,7 @@ const quota = { callsPerPeriod: 120, periodSeconds: 12 };
 
 interface Picture {
   readonly name: string;
-  readonly poll: Look;
+  readonly poll: PageOptions;
   readonly place: (runId: string) => string;
   /** What to do and wait for before the screenshot. */
   readonly ready: (page: Page) => Promise<void>;

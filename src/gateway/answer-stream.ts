@@ -1,6 +1,6 @@
 /**
  * Receives the platform's answer to one call and streams it to the caller, as fast as the caller reads. The permit ends with
- * the head of the answer. A caller that has gone does not end a call that was sent: only its answer tells what it cost.
+ * the head of the answer. A caller that has gone does not end a call that was sent: only its response shows what it cost.
  */
 import type { ServerResponse } from "node:http";
 import type { Address } from "#api/http/address.ts";

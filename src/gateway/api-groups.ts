@@ -95,7 +95,7 @@ function bySpecificity(one: Rule, other: Rule): number {
   return Number(one.method === undefined) - Number(other.method === undefined);
 }
 
-/** A path that ends is more specific than one that may go on. */
+/** A path that ends is more specific than one that may continue. */
 function rankOf(segment: string | undefined): number {
   if (segment === "**") return 0;
   return segment === "*" ? 1 : 2;

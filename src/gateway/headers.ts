@@ -1,7 +1,7 @@
 /** Which headers pass the gateway: all but those of one connection, and those that carry credentials. */
 import type { IncomingHttpHeaders } from "node:http";
 
-/** They belong to one connection (RFC 9110, section 7.6.1), or are set anew for the next one. */
+/** They belong to one connection (RFC 9110, section 7.6.1), or are set again for the next one. */
 const ofConnection = new Set([
   "connection",
   "expect",

@@ -3,9 +3,9 @@
 local LONE_CALL_MS = 500   -- how long one call that asks alone keeps the others waiting
 local PROBE_MS = 250       -- how long an asked question may go unanswered before the next one
 local SURE_MS = 30         -- doubt about the refresh that is not worth a question; nor is one call's round trip
-local LOOK_MS = 50         -- when to look again whether a call must be kept back at all
+local RECHECK_MS = 50      -- when to check again whether a call must be kept back at all
 local QUIET_MS = 120       -- when what is known of the demand has caught up with the answers
-local POLL_MS = 15         -- when to look again for what another process may have heard
+local POLL_MS = 15         -- when to check again for what another process may have heard
 local STALE_MS = 1000      -- after this long without an answer, one call asks before others follow
 local STALE_BESIDE_OTHERS_MS = 250
 
@@ -86,7 +86,7 @@ local function ask(ticks, crossing, until_refresh)
   if b.asked_at and now - b.asked_at < PROBE_MS and in_flight > 0 then return 0, POLL_MS end
   -- The rest may turn out to satisfy the demand: then nothing is held back for probes, so check again soon.
   local is_certain = question >= 1000 and is_quiet()
-  if question > 0 then return 0, math.min(question, until_refresh, is_certain and question or LOOK_MS) end
+  if question > 0 then return 0, math.min(question, until_refresh, is_certain and question or RECHECK_MS) end
   b.asked_at = now
   return 1, 0
 end

@@ -15,7 +15,7 @@ local limit, period, share, lease = tonumber(ARGV[1]), tonumber(ARGV[3]), tonumb
 local process, want, first_id, urgent = ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8]), ARGV[9] == 'priority'
 
 local SLICE_MS = math.max(1, period / 100)
-local POLL_MS = 250   -- when to look again for permits that were given back
+local POLL_MS = 250   -- when to check again for permits that were given back
 
 local function slice_at(ms) return math.floor(ms / SLICE_MS) + 1 end
 

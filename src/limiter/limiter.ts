@@ -81,7 +81,7 @@ export class Limiter {
   readonly #fixedLimit: number | undefined;
   readonly #leaseMs: number;
   readonly #clock: Clock;
-  readonly #gates = new Map<string, PermitQueue>();
+  readonly #queues = new Map<string, PermitQueue>();
   readonly #processId = `${process.pid}-${randomBytes(4).toString("hex")}`;
 
   constructor(options: LimiterOptions) {
@@ -102,7 +102,7 @@ export class Limiter {
    */
   async acquire(request: PermitRequest): Promise<TimedPermit> {
     if (request.pace !== undefined) await this.#keepPace(request.pace, request.signal);
-    return this.#gate(request.bucket).acquire({
+    return this.#queue(request.bucket).acquire({
       urgency: request.urgency,
       backlog: request.backlog ?? unknownBacklog,
       signal: request.signal,
@@ -161,17 +161,17 @@ export class Limiter {
     });
   }
 
-  #gate(bucket: string): PermitQueue {
-    let gate = this.#gates.get(bucket);
-    if (gate === undefined) {
-      gate = new PermitQueue({
+  #queue(bucket: string): PermitQueue {
+    let queue = this.#queues.get(bucket);
+    if (queue === undefined) {
+      queue = new PermitQueue({
         bucket,
         clock: this.#clock,
         exchange: (request) => this.#exchange(bucket, request),
       });
-      this.#gates.set(bucket, gate);
+      this.#queues.set(bucket, queue);
     }
-    return gate;
+    return queue;
   }
 
   async #exchange(bucket: string, request: ExchangeRequest): Promise<Exchange> {

@@ -1,6 +1,6 @@
 /**
  * Hears from every Sentinel that the primary has changed. A primary that was replaced but is alive, cut off or about to be
- * demoted, goes on accepting writes for seconds, and all of them are lost: so connections to it are given up at once. Each
+ * demoted, keeps accepting writes for seconds, and all of them are lost: so connections to it are given up at once. Each
  * Sentinel is heard, since one that does not know of the change yet still names the old primary.
  */
 import { Redis } from "ioredis";

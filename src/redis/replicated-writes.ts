@@ -1,5 +1,5 @@
 /**
- * Writes that must outlive a failover: the primary asks for an acknowledgement of a replica before the caller goes on. WAIT
+ * Writes that must outlive a failover: the primary asks for an acknowledgement of a replica before the caller continues. WAIT
  * holds up its connection, so this has one of its own, and writes that arrive in the meantime share the next WAIT.
  */
 import type { Redis } from "ioredis";

@@ -20,8 +20,8 @@ const pollMs = 200;
 const lateMessageMs = 20_000;
 
 /**
- * @returns what was under way last
- * @throws Error with what is still under way at the deadline
+ * @returns what was in progress last
+ * @throws Error with what is still in progress at the deadline
  */
 export async function untilRest(stage: Stage, runs: readonly StartedRun[], deadlineMs: number): Promise<string> {
   let last = "";
@@ -45,7 +45,7 @@ async function sendLateMessages({ redis: { direct }, stations }: Stage): Promise
   }
 }
 
-/** What is still under way, in words. */
+/** What is still in progress, in words. */
 async function unrest(stage: Stage, started: readonly StartedRun[]): Promise<string[]> {
   const {
     redis: { direct },

@@ -76,7 +76,7 @@ describe("event streams", () => {
     await using harness = await ControlHarness.open();
     await emit(harness, 0);
     await using client = await Client.open(harness);
-    // Until a first one comes nobody can tell from when on the stream listens.
+    // Until a first one comes nobody knows from when on the stream listens.
     await until("an event comes", async () => {
       await emit(harness, 1);
       return client.frames.length > 0;
@@ -186,7 +186,7 @@ describe("event stream credentials", () => {
     expect(Date.now()).toBeLessThan(expiresAtMs + 5_000);
     expect((await harness.ask("/v1/events", { as: "sf_brief", headers })).status).toBe(401);
     await harness.app.feed.emit({ type: "sync.failed", profile: "default", fields: { cause: "1", reason: "x" } });
-    await until("the other stream goes on", () => other.frames.length === 1);
+    await until("the other stream continues", () => other.frames.length === 1);
   });
 });
 

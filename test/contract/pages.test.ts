@@ -1,6 +1,6 @@
 /**
  * The pages that come with libraries, in a real browser under our content security policy: the description of the API and
- * the queues. They have to work with nothing refused, nothing fetched from elsewhere and no word on the console.
+ * the queues. They have to work with nothing refused, nothing fetched from other origins and nothing on the console.
  */
 import type { Browser, BrowserContext } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

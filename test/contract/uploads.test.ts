@@ -1,4 +1,4 @@
-/** Files that are handed over: in which forms, how large, and what is left of them. */
+/** Uploaded files: their forms, their size, and what is left of them. */
 import { createHash } from "node:crypto";
 import { readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** What docs/webhooks.md tells a receiver to write holds against what is sent. */
+/** The receiver of docs/webhooks.md accepts what is sent. */
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";

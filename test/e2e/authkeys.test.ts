@@ -1,4 +1,4 @@
-/** AuthKeys in real processes: two of them, files that change, and a rotation under a run that goes on. */
+/** AuthKeys in real processes: two of them, files that change, and a rotation during a run. */
 import { rename } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
@@ -68,7 +68,7 @@ async function events(harness: CliHarness): Promise<string> {
   return JSON.stringify(await redis.xrange("{simfleet}:events", "-", "+"));
 }
 
-/** So many that a rotation on a slow machine ends before them, at ten a second; what is left is let go at once then. */
+/** So many that a rotation on a slow machine ends before them, at ten a second; what is left is then sent at once. */
 const rows = 900;
 
 const users: readonly [string, CliHarnessOptions][] = [

@@ -1,5 +1,5 @@
 /**
- * An automation in a real worker, from the SIM that appears to the message that tells of its run; what a person sees of
+ * An automation in a real worker, from the SIM that appears to the message about its run; what a person sees of
  * it, and what a worker's death in the middle changes: nothing.
  */
 import { writeFileSync } from "node:fs";

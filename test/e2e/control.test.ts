@@ -1,4 +1,4 @@
-/** Hands on a run: how it is started, bounded, held, stopped and taken up again. */
+/** Control of a run: started, bounded, paused, stopped and resumed. */
 import { userInfo } from "node:os";
 import { describe, expect, test } from "vitest";
 import { column, counted, runIdIn } from "./support/results.ts";
@@ -7,7 +7,7 @@ import { CliHarness } from "./support/cli-harness.ts";
 /** The user of the operating system, as runs and events name them. */
 const actor = `cli:${userInfo().username}`;
 
-/** Slow enough to get a word in while a run is under way. */
+/** Slow enough to send a command while a run is in progress. */
 const unhurried = { latencyMs: 40, env: { SIMFLEET_CONNECTIONS: "4" } } as const;
 
 /** A quota that holds the run up until it is raised. */

@@ -63,7 +63,7 @@ async function killAndResume(round: number): Promise<void> {
   const before = await changesOfDone(harness, runId);
   const resumed = await harness.json(["runs", "resume", runId]);
   expect(resumed).toMatchObject({ code: 0, document: { state: "completed" } });
-  // Each of the four segments under way may have had its lanes full.
+  // Each of the four segments in progress may have had its lanes full.
   await expectWhole(harness, runId, { repeated: 4 * lanes });
   const after = [...before.keys()].map((simId) => [simId, harness.sandbox.state.acceptedChanges(simId)] as const);
   expect(new Map(after)).toEqual(before);

@@ -263,7 +263,7 @@ describe.concurrent("syncs", () => {
     const synced = await harness.json<SyncDocument>(["sims", "sync"]);
     expect(synced.stderr).toMatch(/Resuming the sync of .*, after \d+ pages/);
     expect(synced).toMatchObject({ code: 0, document: { sims: 600, pages: 60, added: 600 } });
-    // No page twice but the one or two that were under way.
+    // No page twice but the one or two that were in flight.
     expect(harness.sandbox.state.totals.byOperation.listSims).toBeLessThanOrEqual(62);
   });
 

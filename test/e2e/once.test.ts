@@ -58,7 +58,7 @@ test("a run is started once when its worker is killed at any moment", async () =
   };
   const isAnswered = async (name: string): Promise<boolean> => {
     const answer = await send(name);
-    // While the dead worker's claim stands, the request is told to come again.
+    // While the dead worker's claim stands, the request is asked to retry.
     if (answer?.status !== 202) return false;
     runIds.set(name, ((await answer.json()) as RunDocument).runId);
     return true;

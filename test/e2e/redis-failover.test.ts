@@ -1,5 +1,5 @@
 /**
- * A failover of Redis in the middle of a run: the run goes on by itself, ends with one outcome for each row, and the
+ * A failover of Redis in the middle of a run: the run continues by itself, ends with one outcome for each row, and the
  * platform holds what the file says. What a failover loses is made again, which is harmless for these calls.
  */
 import { isLong } from "../support/long.ts";
@@ -42,7 +42,7 @@ async function expectSurvival(harness: CliHarness, env: Record<string, string>, 
 /** Each takes a minute on a busy machine. */
 const inLongForm = test.runIf(isLong);
 
-describe.concurrent("a run goes on by itself", () => {
+describe.concurrent("a run continues by itself", () => {
   inLongForm("a run continues when the primary of Sentinels is killed and its replica takes over", async () => {
     await using harness = await CliHarness.open(io);
     await using set = await redisWithSentinels(harness);
@@ -137,7 +137,7 @@ describe.concurrent("a call that must not be repeated", () => {
     const { code, sent, outcomes } = await sendAll(harness, env, async () => {
       await set.replica.kill();
       await until(
-        "the run tells of the missing replica",
+        "the run reports the missing replica",
         async () => {
           const { stdout } = await harness.run(["runs", "list"], env);
           const runId = runIdIn(stdout);

@@ -33,7 +33,7 @@ schedules:
 `;
 
 /** A run of a file, a sync, a run of a schedule and a rotation, all by a worker. */
-async function walk(harness: CliHarness, env: Record<string, string>): Promise<void> {
+async function journey(harness: CliHarness, env: Record<string, string>): Promise<void> {
   await harness.write("simfleet.yaml", settings);
   writeFileSync(harness.path("seal-key"), Buffer.alloc(32, 7), { mode: 0o600 });
   harness.sandbox.state.credentials.create("mqtt", { type: "psk", credentials: { key: "before" } });
@@ -67,7 +67,7 @@ describe.concurrent("a Redis of several servers", () => {
     await using harness = await CliHarness.open(options);
     await using cluster = await redisCluster(harness);
     const env = { SIMFLEET_REDIS_URL: cluster.url };
-    await walk(harness, env);
+    await journey(harness, env);
     const checked = await harness.run(["check"], env);
     expect(checked.stdout).toMatch(/^ok +redis +redis\+cluster:\/\/127\.0\.0\.1:\d+,.*, cluster, version \d/m);
     const sizes = await Promise.all(cluster.nodes.map(({ redis }) => redis.dbsize()));
@@ -78,7 +78,7 @@ describe.concurrent("a Redis of several servers", () => {
     await using harness = await CliHarness.open(options);
     await using set = await redisWithSentinels(harness);
     const env = { SIMFLEET_REDIS_URL: set.url };
-    await walk(harness, env);
+    await journey(harness, env);
     const { stdout } = await harness.run(["check"], env);
     expect(stdout).toContain(`/${primaryName}, primary named by Sentinel, version `);
     expect(stdout).toMatch(/^warning +redis +min-replicas-to-write is 0/m);

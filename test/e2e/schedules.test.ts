@@ -117,7 +117,7 @@ describe.concurrent("schedules", () => {
     expect(runs.length).toBe((await started()).length);
     for (const [i, run] of runs.slice(0, -1).entries()) {
       const older = runs[i + 1];
-      // Ended before the next began: no two were under way at once.
+      // Ended before the next began: no two were in progress at once.
       expect(Date.parse(older?.finishedAt ?? "")).toBeLessThanOrEqual(Date.parse(run.startedAt));
     }
   });
@@ -163,7 +163,7 @@ describe.concurrent("schedules", () => {
       reason: expect.stringContaining("incident 12"),
     });
     expect(harness.changes).toBe(seen);
-    // A sync changes nothing and goes on.
+    // A sync changes nothing and continues.
     await harness.run(["schedules", "trigger", "quiet"]);
     expect(await untilLast(harness, "quiet")).toMatchObject({ result: "done" });
     await harness.run(["schedules", "pause", "often"]);

@@ -206,7 +206,7 @@ describe.skipIf(withoutBrowser)(
       const { page } = watched;
       await page.goto("/#/new");
       await page.getByRole("heading", { name: "New run", level: 1 }).waitFor();
-      /** Goes on with Tab until the focus is on something that is called so. */
+      /** Presses Tab until the focus is on something that is called so. */
       const tabTo = async (name: string): Promise<void> => {
         for (let presses = 0; presses < 60; presses += 1) {
           await page.keyboard.press("Tab");

@@ -29,8 +29,8 @@ interface Syncs {
   readonly syncs: readonly { readonly profile: string; readonly state: string; readonly sims: number }[];
 }
 
-/** Resolves when what the worker tells of a thing matches. */
-// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- what is told is what its reader says it is
+/** Resolves when what the worker reports matches. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows the type of the report
 function untilReported<T>(what: string, path: string, holds: (reported: T) => boolean): Promise<void> {
   return until(what, async () => holds(await harness.ask<T>(path)));
 }
@@ -237,7 +237,7 @@ describe.skipIf(withoutBrowser)(
       await page.getByRole("link", { name: "Freezes", exact: true }).last().click();
       await page.getByRole("button", { name: "Unfreeze", exact: true }).click();
       await yes(page, "Unfreeze");
-      await untilReported<Freeze>("changes go on", "/v1/freeze", ({ ordered }) => ordered === null);
+      await untilReported<Freeze>("changes continue", "/v1/freeze", ({ ordered }) => ordered === null);
       await page.getByRole("button", { name: "Freeze all changes" }).waitFor();
       await page.goto("/#/runs");
       await page.getByRole("heading", { name: "Runs", level: 1 }).waitFor();

@@ -102,7 +102,7 @@ describe.skipIf(withoutBrowser)(
 
     it("a run can be paused, resumed, and cancelled, and a retry sends its remaining rows", async () => {
       const { throttle } = harness.cli.sandbox;
-      // So narrow a quota that the run is still under way when it is cancelled.
+      // So narrow a quota that the run is still in progress when it is cancelled.
       throttle.changeLimit({ group: "Sim", limit: 1, afterMs: 0 });
       const places = Array.from({ length: 40 }, (_, n) => 200 + n);
       const rows = ["8.94231E+18,s1.4xfast\n", ...places.map((place) => `${harness.cli.simId(place)},s1.4xfast\n`)];

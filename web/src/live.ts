@@ -37,7 +37,7 @@ export function useLive<T>(address: string | undefined, every: Every): Live<T> {
     let failures = 0;
     let asking = false;
     let isAskedAgain = false;
-    const look = async (): Promise<void> => {
+    const poll = async (): Promise<void> => {
       // The response in flight may be older than the event that triggered this poll.
       if (asking) isAskedAgain = true;
       if (asking || stop.signal.aborted) return;
@@ -56,18 +56,18 @@ export function useLive<T>(address: string | undefined, every: Every): Live<T> {
         asking = false;
       }
       if (stop.signal.aborted) return;
-      if (isAskedAgain && failures === 0) void look();
+      if (isAskedAgain && failures === 0) void poll();
       else timer = setTimeout(soon, Math.min(30_000, ms * 2 ** Math.min(failures, 5)));
     };
     const soon = (): void => {
-      if (!document.hidden) void look();
+      if (!document.hidden) void poll();
     };
-    again.current = () => void look();
+    again.current = () => void poll();
     document.addEventListener("visibilitychange", soon, { signal: stop.signal });
     const forget = onEvents((events) => {
       if (watched !== "" && events.some(({ type }) => watched.split(" ").some((one) => type.startsWith(one)))) soon();
     });
-    void look();
+    void poll();
     return () => {
       clearTimeout(timer);
       forget();

@@ -56,7 +56,7 @@ export class WatchedCredentials {
     return [...this.#current, ...this.#fallback];
   }
 
-  /** Says that the platform took these: where they are of the current ones, those before are let go. */
+  /** Says that the platform took these: where they are of the current ones, the previous ones are released. */
   proven(form: Credentials): void {
     if (this.#isProven || !this.#current.some((one) => isSame(one, form))) return;
     this.#isProven = true;

@@ -16,7 +16,7 @@ export interface Policy {
   readonly isCounted: boolean;
 }
 
-/** After this long without a change, a process that starts asks anew. */
+/** After this long without a change, a process that starts asks again. */
 const keptMs = 24 * 3_600_000;
 
 export class KnownPolicies {

@@ -139,11 +139,11 @@ export class PolicyLimiter {
         retryAfterMs: blamed.has(part) ? retryAfterMs : undefined,
       });
     }
-    if (readings.some(({ isNew }) => isNew) || unknown.length > 0) void this.#tell(request, held, unknown);
+    if (readings.some(({ isNew }) => isNew) || unknown.length > 0) void this.#publish(request, held, unknown);
   }
 
-  /** Saves what a response has shown first; only then may others that wait on the bucket itself go on. */
-  async #tell(request: PolicyRequest, held: readonly Held[], unknown: readonly Learned[]): Promise<void> {
+  /** Saves what a response has shown first; only then may others that wait on the bucket itself continue. */
+  async #publish(request: PolicyRequest, held: readonly Held[], unknown: readonly Learned[]): Promise<void> {
     try {
       const times = held[0]?.permit.times();
       for (const { part, quota } of unknown) {

@@ -100,7 +100,7 @@ async function checkReport({ stations, disk }: Stage, latestClockMs: number): Pr
   for (;;) {
     const { last } = await askJson<Schedule>(stations, { path: "/schedules/report" });
     if (last?.result === "done" && Date.parse(last.dueAt) >= fromMs) break;
-    if (nowMs() > endMs) return [`the schedule of reports does not go on: ${JSON.stringify(last)}`];
+    if (nowMs() > endMs) return [`the schedule of reports does not continue: ${JSON.stringify(last)}`];
     await sleep(250);
   }
   const text = readFileSync(join(disk.folder, "out/report.json"), "utf8");

@@ -9,7 +9,7 @@ import { after, nowMs } from "../time.ts";
 
 export type ProxyMode = "pass" | "delay" | "stall" | "cut-reply" | "refuse";
 
-/** One way of a connection: bytes that wait, each with the time at which it may go on. */
+/** One way of a connection: bytes that wait, each with the time at which it may continue. */
 interface Way {
   readonly to: Socket;
   readonly waiting: { readonly bytes: Buffer; readonly dueMs: number }[];

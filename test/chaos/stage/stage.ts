@@ -19,7 +19,7 @@ const periodSeconds = 2;
 export const callsPerPeriod = 1_200;
 /** Calls in flight of a worker at most. */
 export const connections = 8;
-/** Rows that a worker may be at: each of its four segments under way has as many lanes as there are connections. */
+/** Rows that a worker may be at: each of its four segments in progress has as many lanes as there are connections. */
 export const rowsInHand = 4 * connections;
 /** SIMs that nobody may change any more: their rows are rejected. */
 export const terminatedSims = [690, 700] as const;

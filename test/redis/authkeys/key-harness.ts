@@ -183,7 +183,7 @@ export class KeyHarness {
       const form = client.inUse ?? watch.forms()[0];
       return form?.kind === "auth-key" ? form.authKeyId : undefined;
     };
-    // One process is one name, also after its death: the next life says anew what it uses.
+    // One process is one name, also after its death: the next process reports again what it uses.
     const users = {
       list: async (profile: string) => {
         await this.users.say(profile, "w-1", inUse());

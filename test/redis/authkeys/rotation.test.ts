@@ -140,7 +140,7 @@ describe("AuthKeys in use by another process", () => {
     await harness.begin();
     const first = await harness.live(undefined, 20);
     expect(first.phase).toBe("taken-up");
-    // The platform tells of a last use in seconds.
+    // The platform reports the last use in seconds.
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     sandbox.accounts.authKeys.noteUse(harness.old);
     const second = await harness.live(undefined, 20);

@@ -39,7 +39,7 @@ interface BegunRun {
   readonly by: string;
 }
 
-/** The desk's side: what was begun, under which id. */
+/** What was started, under which id. */
 class Tasks {
   readonly runs = new Map<string, BegunRun>();
   readonly others: { readonly key: string; readonly id: string }[] = [];
@@ -350,7 +350,7 @@ it(`an automation acts on each event once when its process is killed at any poin
     const random = seededRandom(seed);
     wanted.push(...(await harness.appear(1 + Math.floor(random() * 2))));
     for (;;) {
-      // Any call to the store or a desk may be the last, before or after it has had its effect.
+      // Any call to the store or a service may be the last, before or after it has had its effect.
       let left = Math.floor(random() * 8);
       const dying = <T extends object>(object: T): T =>
         new Proxy(object, {
@@ -379,7 +379,7 @@ it(`an automation acts on each event once when its process is killed at any poin
   expect(harness.tasks.changed.toSorted()).toEqual(wanted.toSorted());
   expect(deaths).toBeGreaterThan(rounds / 2);
   const started = (await harness.reported()).filter(({ type }) => type === "automation.started");
-  // Each run is told of, and no run that there is not.
+  // Each run is reported, and no run that does not exist.
   expect(new Set(started.map(({ fields }) => fields.cause))).toEqual(new Set(harness.tasks.runs.keys()));
   expect(started).toHaveLength(harness.tasks.runs.size);
 }, 60_000);

@@ -203,16 +203,16 @@ describe("consumers of the feed", () => {
     const consumer = await start(
       harness,
       (events) => {
-        if (isBroken) throw new Error("the shelf is full");
+        if (isBroken) throw new Error("the store is full");
         seen.push(...numbersOf(events));
       },
       incidents,
     );
     await harness.emit(1);
-    await until("it was told", () => incidents.length > 0);
+    await until("it was reported", () => incidents.length > 0);
     isBroken = false;
     await until("it came again", () => seen.length === 1);
-    expect(incidents[0]).toContain("the shelf is full");
+    expect(incidents[0]).toContain("the store is full");
     await consumer.stop();
   });
 });

@@ -83,7 +83,7 @@ it(`each change is stored together with its event after ${redisKills} kills by s
   let cutShort = 0;
   for (let seed = 1; seed <= redisKills; seed += 1) {
     const random = seededRandom(1_000 + seed);
-    const folder = mkdtempSync(join(tmpdir(), "simfleet-told-"));
+    const folder = mkdtempSync(join(tmpdir(), "simfleet-events-"));
     const startProgram = (program: string, args: readonly string[], env = {}): RunningProcess =>
       new RunningProcess({ program, args, env: { PATH: process.env.PATH ?? "", ...env }, cwd: folder });
     try {
@@ -117,7 +117,7 @@ async function withRedis<T>(
   await using server = await redisOnPort(place);
   const connections = new RedisConnections(redisTarget(server.url));
   try {
-    return await use(new RunEvents({ redis: connections.connect("told"), keys: new Keys() }), server.url);
+    return await use(new RunEvents({ redis: connections.connect("events"), keys: new Keys() }), server.url);
   } finally {
     await connections.close();
   }

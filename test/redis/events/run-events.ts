@@ -135,7 +135,7 @@ export class RunEvents {
     return done;
   }
 
-  /** A SIM has its new class if and only if its row is done, and one event tells of it, with both classes. */
+  /** A SIM has its new class if and only if its row is done, and one event reports it, with both classes. */
   async #expectChanges(done: ReadonlyMap<string, string>, events: readonly Event[]): Promise<void> {
     const known = await this.#inventory.lookUp("default", allSims);
     const changed = allSims.filter((_, i) => fieldTextOf(known[i], "speedClass") === classAfter);

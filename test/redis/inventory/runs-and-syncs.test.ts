@@ -59,7 +59,7 @@ describe("responses to changes of a run", () => {
     const known = (await fleet.known()).get(key);
     expect(known).toMatchObject({ speedClass: "s1.fast", status: "standby" });
     expect(known).not.toHaveProperty("groupId");
-    // What the answer did not tell of is as it was.
+    // Fields that the answer did not have are unchanged.
     expect(known?.tags).toEqual(fleet.listed().get(key)?.tags);
     const cause = run.runId;
     expect(await fleet.events(["sim.changed"])).toEqual([

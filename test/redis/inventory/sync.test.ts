@@ -11,7 +11,7 @@ const open = (options: FleetOptions = {}): Promise<FleetHarness> => FleetHarness
 function afterPages(fleet: FleetHarness, pages: number): AbortSignal {
   const cut = new AbortController();
   const poll = setInterval(() => {
-    if (fleet.listCalls >= pages) cut.abort(new Error("cut short"));
+    if (fleet.listCalls >= pages) cut.abort(new Error("interrupted"));
   }, 1);
   cut.signal.addEventListener("abort", () => clearInterval(poll));
   return cut.signal;
@@ -255,7 +255,7 @@ describe("interrupted syncs", () => {
     const after = fleet.listCalls;
     const resumed = await fleet.sync();
     expect(resumed.state).toMatchObject({ phase: "finished", syncId: state.syncId, sims: 195, gone: 5, added: 0 });
-    // Every page once, and those once more that were under way when it was cut.
+    // Every page once, and those once more that were in flight when it was interrupted.
     expect(fleet.listCalls - after).toBe(resumed.state.pages - state.pages);
   });
 

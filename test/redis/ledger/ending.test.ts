@@ -21,7 +21,7 @@ const storeDeps = { redis, keys, clock: systemClock, bounds: keptBounds };
 const ledger = new Ledger(storeDeps);
 const operation = { operation: "test", status: 400 } as const;
 
-/** A platform that keeps two callers waiting until it is told to answer, and refuses all others at once. */
+/** A platform that keeps two callers waiting until it is asked to answer, and refuses all others at once. */
 class SlowPlatform {
   readonly #waiting: (() => void)[] = [];
 
@@ -106,7 +106,7 @@ it("a run reports rows as pending until its calls in flight have ended", async (
     /calls of it are still in flight/,
   );
 
-  // Longer than the watch looks away: it goes on to tell of its calls although the run is over.
+  // Longer than the watch's interval: it still reports its calls although the run is over.
   await systemClock.sleep(700);
   expect((await ledger.run(head.runId)).isEnding).toBe(true);
 

@@ -72,7 +72,7 @@ it("a row stays pending when its run is stopped between a 401 and the repetition
 it.each<[string, Handler, number]>([
   ["the record does not show the change yet", shows("active"), 120_000],
   ["the record cannot be read now", (_, response) => answer(response, 502, ""), 2_000],
-])("rows go on while one waits for its read-back because %s", async (_, read, waitMs) => {
+])("rows continue while one waits for its read-back because %s", async (_, read, waitMs) => {
   const { runId } = await submit(ledger, [[1, 1, 1]], { operations: [terminate] }, toTerminate);
   const { result, calls } = await work.execute(runId, losingFirst(read));
   expect(calls.map(({ method }) => method)).toEqual(["POST", "GET", "POST", "POST"]);
@@ -96,7 +96,7 @@ it.each<[string, Handler, number]>([
   expect(row?.reason).not.toContain("the process ended");
 });
 
-it("a row ends as unknown when its record may not be read, and the others go on", async () => {
+it("a row ends as unknown when its record may not be read, and the others continue", async () => {
   const { runId } = await submit(ledger, [[1, 1]], { operations: [terminate] }, toTerminate);
   const forbidden: Handler = (_, response) => answer(response, 403, { code: "F1", message: "not allowed" });
   const { result, calls } = await work.execute(runId, losingFirst(forbidden));

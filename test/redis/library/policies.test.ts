@@ -26,7 +26,7 @@ interface Quota extends Policy {
   beginMs: number;
 }
 
-/** Counts calls in fixed windows and tells of its policies as the draft says. A refused call counts in none of them. */
+/** Counts calls in fixed windows and sends its policies as the draft says. A refused call counts in none of them. */
 class ModelApi {
   refused = 0;
   served = 0;

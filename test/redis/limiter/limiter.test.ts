@@ -60,7 +60,7 @@ describe("two processes on one bucket", () => {
     expect(platform.windows.map(({ refused }) => refused.normal).every((refused) => refused === 0)).toBe(true);
     expect(platform.windows.map(({ counted }) => counted.normal).reduce((a, b) => a + b)).toBe(40);
     expect(Math.min(...made.values())).toBeGreaterThan(0);
-    await until("all permits are told of", async () => (await one.state("b")).inFlight === 0);
+    await until("all permits are reported", async () => (await one.state("b")).inFlight === 0);
     expect(await one.buckets()).toMatchObject([{ bucket: "b", limit: 15, calls: 40, throttled: 0 }]);
   });
 

@@ -14,7 +14,7 @@ import { ModelPlatform } from "./model-platform.ts";
 const { keys, connect } = openTestRedis();
 const periodMs = 2_000;
 
-/** A platform that takes five authentications a window from one address, and tells so only where it is said to. */
+/** A platform that takes five authentications a window from one address, and sends its headers only if it is asked to. */
 async function openPlatform(says: "its quota" | "nothing") {
   const model = new ModelPlatform({
     periodMs,
@@ -45,7 +45,7 @@ async function openPlatform(says: "its quota" | "nothing") {
   return { model, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close };
 }
 
-/** A worker that has just started: it authenticates, and waits as it is told to where it cannot. */
+/** A worker that has just started: it authenticates, and waits as long as a refusal says. */
 async function start(client: PlatformClient): Promise<void> {
   while (true) {
     try {

@@ -1,6 +1,6 @@
 /**
  * A platform, processes with real gates on the real script, callers that always want one more call, and everything that
- * goes wrong between them, in simulated time. `simulate` tells what was seen; the tests say what must be true of it.
+ * goes wrong between them, in simulated time. `simulate` returns what happened; the tests say what must be true of it.
  */
 import type { Redis } from "ioredis";
 import { PlatformError } from "#core/errors.ts";
@@ -154,7 +154,7 @@ class Simulation {
     if (scenario.massCrashAt !== undefined) world.after(inWindows(scenario.massCrashAt), () => this.#crashAll());
     if (scenario.platformRestartAt !== undefined) {
       world.after(inWindows(scenario.platformRestartAt), () => {
-        world.emit(() => "the platform starts anew");
+        world.emit(() => "the platform restarts");
         this.platform.restart(world.nowMs);
       });
     }

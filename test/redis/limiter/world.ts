@@ -1,5 +1,5 @@
 /**
- * A world in which time passes only from event to event: seeded, so that a run can be told again in every detail. Its
+ * A world in which time passes only from event to event: seeded, so that a run can be repeated in every detail. Its
  * clock is Redis's; each process has a monotonic clock of its own beside it.
  */
 import type { Clock } from "#core/time.ts";

@@ -27,7 +27,7 @@ async function delayBy(job: Job | undefined, delayMs: number, aheadMs: number): 
   }
 }
 
-it("a segment that a process with a fast clock has delayed starts soon, and one that has to wait goes on to wait", async () => {
+it("a segment that a process with a fast clock has delayed starts soon, and one that has to wait keeps waiting", async () => {
   const queues = new Queues({ connect, keys, ledger, clock: systemClock });
   onTestFinished(() => queues.close());
   const run = await submit(ledger, [[1], [1]]);

@@ -98,7 +98,7 @@ it("the schedule queue resets a schedule whose next time is in the past and repo
     await redis.zadd(`${keys.queues()}:schedules:repeat`, pastMs, "a");
     expect((await seen.getJobScheduler("a"))?.next).toBe(pastMs);
     moveMs(11_000);
-    await until("it was told", () => late.includes("a"));
+    await until("it was reported", () => late.includes("a"));
     await until("it is set again", async () => ((await seen.getJobScheduler("a"))?.next ?? 0) > systemClock.wallMs());
     expect(late).toEqual(["a"]);
   });

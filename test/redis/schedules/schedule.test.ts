@@ -48,7 +48,7 @@ describe("scheduled times", () => {
     expect(await harness.reported()).toEqual(["schedule.started"]);
   });
 
-  it("a schedule goes on with its next time when its clock had been ahead, and acts on no time twice", async () => {
+  it("a schedule continues with its next time when its clock had been ahead, and acts on no time twice", async () => {
     const harness = new ScheduleDeps(place, "2026-11-22T02:59:00Z", { cron: "* * * * *" });
     await harness.poll();
     const act = async (...instants: string[]): Promise<void> => {

@@ -259,7 +259,7 @@ describe("the delivery log", () => {
       expect.objectContaining({ type: "webhook.failed", delivery: `ops.${eventOf(2).id}` }),
     ]);
     expect((await harness.log.status("ops")).dropped).toBe(1);
-    // In the same hour more of them are counted and not told of.
+    // In the same hour more of them are counted and not reported.
     await harness.begin(eventOf(11), eventOf(12));
     expect([(await harness.log.status("ops")).dropped, (await harness.reported()).length]).toEqual([3, 1]);
     harness.nowMs += hourMs;
@@ -294,12 +294,12 @@ describe("the delivery log", () => {
   it("webhooks that report each other's failures cause no loop", async () => {
     const harness = open([webhookOf("a"), webhookOf("b")], 1);
     await harness.begin(eventOf(1));
-    await harness.begin(eventOf(2)); // both let the first go, and each is told of to the other
+    await harness.begin(eventOf(2)); // both let the first go, and each is reported to the other
     const about = (await harness.feed.newest({}, { limit: 9 })).events;
     expect(about).toHaveLength(2);
     harness.nowMs += hourMs;
     await harness.begin(...about.toReversed());
-    // What they made room for was about a run again; what makes room now is about a webhook, and tells of nothing.
+    // What they made room for was about a run again; what makes room now is about a webhook, and reports nothing.
     const more = (await harness.feed.newest({}, { limit: 9 })).events.slice(0, -2);
     harness.nowMs += hourMs;
     await harness.begin(...more.toReversed());

@@ -119,7 +119,7 @@ it.runIf(isLong)(
     );
     const count = (holds: (one: Left) => boolean): number => left.filter(holds).length;
     console.log(
-      `${count(({ open }) => open > 0)} of ${kills} were killed with messages under way, ` +
+      `${count(({ open }) => open > 0)} of ${kills} were killed with messages in flight, ` +
         `${count(({ unread }) => unread > 0)} with events that were not read or whose place was not saved, ` +
         `${count(({ unread, begun }) => unread + begun > events)} between the beginning of deliveries and the saving of the place`,
     );

@@ -118,7 +118,7 @@ it("a secret file that becomes unusable is reported once while deliveries contin
   faults.push("There is no file /run/secrets/ops-webhook.");
   for (let n = 0; n < 3; n += 1) await emit(n);
   await until("all have come", () => ops.received.length === 3);
-  await until("it was told", () => incidents.length > 0);
+  await until("it was reported", () => incidents.length > 0);
   expect(incidents).toEqual([
     "messages to ops continue with the previous content of a file: There is no file /run/secrets/ops-webhook.",
   ]);

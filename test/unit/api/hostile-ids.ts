@@ -1,4 +1,4 @@
-/** Ids that try to lead a call elsewhere, for every test of a path. */
+/** Ids that try to change where a call goes, for every test of a path. */
 import fc from "fast-check";
 
 export const hostileIds = [

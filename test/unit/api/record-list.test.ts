@@ -134,8 +134,8 @@ describe("record lists", () => {
   it.each([
     ["an object", '{"simId":"1"}'],
     ["nothing", ""],
-    ["a list that is cut short", '[{"simId":"1"},'],
-    ["a list that is cut short in a record", '[{"simId":"1","a":"'],
+    ["a truncated list", '[{"simId":"1"},'],
+    ["a truncated list in a record", '[{"simId":"1","a":"'],
     ["a list with something behind it", '[{"simId":"1"}]]'],
     ["a list of lists", '[["simId"]]'],
     ["records with nothing between", '[{"simId":"1"}{"simId":"2"}]'],

@@ -81,7 +81,7 @@ it.each([false, true])(
       await until("the new AuthKey is in use", () => inUse() === next.authKeyId);
       sandbox.accounts.revoke(undefined, old);
       old = next.authKeyId;
-      await until("calls go on", () => calls > before + 50);
+      await until("calls continue", () => calls > before + 50);
     }
     over.abort();
     await lanes; // rejects with the first call that failed

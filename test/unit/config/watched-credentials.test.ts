@@ -47,7 +47,7 @@ describe("a watched secret file", () => {
     const { ids, all } = watched(path);
     expect(ids()).toEqual(["keyId-a"]);
     writeFileSync(path, textOf("b"));
-    await until("b is taken up", () => ids()[0] === "keyId-b");
+    await until("b is loaded", () => ids()[0] === "keyId-b");
     expect(liveSecrets()).toContain("secret-b");
     // The one before stays behind it until it has been seen to be good.
     expect(ids()).toEqual(["keyId-b", "keyId-a"]);
@@ -63,7 +63,7 @@ describe("a watched secret file", () => {
     for (const name of ["b", "c", "d"]) {
       put(`${path}.new`, textOf(name));
       renameSync(`${path}.new`, path);
-      await until(`${name} is taken up`, () => ids()[0] === `keyId-${name}`);
+      await until(`${name} is loaded`, () => ids()[0] === `keyId-${name}`);
     }
   });
 
@@ -84,7 +84,7 @@ describe("a watched secret file", () => {
       ["..2026_03", "c"],
     ] as const) {
       mount(version, name);
-      await until(`${name} is taken up`, () => ids()[0] === `keyId-${name}`);
+      await until(`${name} is loaded`, () => ids()[0] === `keyId-${name}`);
     }
   });
 
@@ -98,7 +98,7 @@ describe("a watched secret file", () => {
     const { ids } = watched(join(folder, "current", "auth-key"));
     symlinkSync("b", join(folder, "next"));
     renameSync(join(folder, "next"), join(folder, "current"));
-    await until("b is taken up", () => ids()[0] === "keyId-b");
+    await until("b is loaded", () => ids()[0] === "keyId-b");
   });
 
   it("a secret file is reloaded once for a burst of changes", async () => {
@@ -106,7 +106,7 @@ describe("a watched secret file", () => {
     put(path, textOf("a"));
     const { ids, changes } = watched(path);
     for (let i = 0; i < 20; i += 1) writeFileSync(path, textOf(`b${i}`));
-    await until("the last is taken up", () => ids()[0] === "keyId-b19");
+    await until("the last is loaded", () => ids()[0] === "keyId-b19");
     expect(changes()).toBe(1);
   });
 
@@ -165,7 +165,7 @@ describe("an invalid secret file", () => {
     put(path, textOf("a"));
     const { all, ids, kept } = watched(path);
     spoil(path);
-    await until("it is told", () => kept.length > 0);
+    await until("it is reported", () => kept.length > 0);
     expect(kept.join()).toMatch(reason);
     expect(kept.join()).not.toContain("secret-");
     expect(ids()).toEqual(["keyId-a"]);
@@ -174,7 +174,7 @@ describe("an invalid secret file", () => {
     expect(kept.length).toBe(reported); // once, not with every look
     rmSync(path, { force: true });
     put(path, textOf("c"));
-    await until("a good one is taken up", () => ids()[0] === "keyId-c");
+    await until("a good one is loaded", () => ids()[0] === "keyId-c");
   });
 
   it("an AuthKey that the platform never accepted is not kept as a fallback for the next", () => {

@@ -1,4 +1,4 @@
-/** Those who are behind share what is read for them, and are told that nothing has come only by a reading of their own time. */
+/** Those who are behind share what is read for them, and learn that nothing has come only from a read of their own time. */
 import { describe, expect, it } from "vitest";
 import type { Event } from "#events/event.ts";
 import type { FeedPage } from "#events/feed.ts";
@@ -17,7 +17,7 @@ const eventOf = (n: number): Event => ({
 const upTo = (last: number, from: number): Event[] =>
   Array.from({ length: last - from + 1 }, (_, i) => eventOf(from + i));
 
-/** A feed of events 1 to `last`, whose answers come when they are let go. */
+/** A feed of events 1 to `last`, whose answers come when they are released. */
 function openFeed(last: number): { pages: SharedPages; emit: () => void; answer: () => void; asked: string[] } {
   const asked: string[] = [];
   const waiting: (() => void)[] = [];
@@ -63,7 +63,7 @@ describe("shared pages for event streams that are behind", () => {
   it("an empty page is reused only if it was read after the stream started listening", async () => {
     const { pages, emit, answer, asked } = openFeed(3);
     const early = pages.after("1-3", pages.begun);
-    // The fourth comes after the first reading was begun and before the second follower listens: nobody tells it of it.
+    // The fourth comes after the first reading was begun and before the second follower listens: nobody reports it to it.
     emit();
     const late = pages.after("1-3", pages.begun);
     answer();

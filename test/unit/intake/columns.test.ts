@@ -106,7 +106,7 @@ describe("CSV headers", () => {
 
 describe("CSV rows", () => {
   const columns = matchColumns(["sim id", "speedClass", "site"], sims);
-  const judge = (cells: string[]) => readRow(columns, 4, { line: 7, cells });
+  const read = (cells: string[]) => readRow(columns, 4, { line: 7, cells });
 
   it.each([
     ["8942310123456789012", "s1.fast"],
@@ -114,7 +114,7 @@ describe("CSV rows", () => {
     ["'8942310123456789012", "s1.fast"],
     [" '8942310123456789012", "\u00a0s1.fast"],
   ])("the values %j and %j are trimmed while the original cells are kept", (key, speedClass) => {
-    expect(judge([key, speedClass, "x"])).toEqual({
+    expect(read([key, speedClass, "x"])).toEqual({
       index: 4,
       line: 7,
       cells: [key, speedClass, "x"],
@@ -166,7 +166,7 @@ describe("CSV rows", () => {
       '"very\\nfast" is not valid for speedClass: letters, digits, dot, - and _ only, at most 64 of them.',
     ],
   ])("the row %j has the problem %s", (cells, code, column, message) => {
-    expect(judge(cells).problem).toEqual({ code, column, message });
+    expect(read(cells).problem).toEqual({ code, column, message });
   });
 
   it.each([

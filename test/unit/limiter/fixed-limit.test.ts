@@ -107,7 +107,7 @@ it("a fixed limit is used to at least 97% by a caller that always wants more", a
   expect(calls).toBeGreaterThanOrEqual(0.97 * 20 * 100);
 });
 
-it("a fixed limit tells how long to wait, frees the permits of a dead process, and keeps its reserve", async () => {
+it("a fixed limit says how long to wait, frees the permits of a dead process, and keeps its reserve", async () => {
   const bucket = await openBucket({ limit: 4, periodMs: 1_000, reserve: 0.25 });
   const { calls } = await bucket.exchange("p", { want: 9 });
   expect(calls).toHaveLength(3);

@@ -14,7 +14,7 @@ function feedOf(events: readonly Event[]) {
   return { asked, feed: { newest } as unknown as Feed };
 }
 
-/** As the feed gives it of what a script has told. */
+/** As the feed returns what a script has emitted. */
 function eventOf(type: Event["type"], fields: Event["fields"]): readonly Event[] {
   const pairs = Object.entries({ type, profile: "p", ...fields }).flat();
   return pageOf("0-0", [[`${Date.UTC(2026, 10, 20)}-0`, pairs]]).events;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { openSandbox, type OpenSandbox } from "./open-sandbox.ts";
 
-/** Walks a list by one of the two headers and tells the ids and the length of each page. */
-async function walk(
+/** Reads a list by one of the two headers. @returns the ids, and the length of each page */
+async function readAll(
   { call }: OpenSandbox,
   { path = "/v1/sims", by = "key", limit = "" }: { path?: string; by?: "key" | "link"; limit?: string } = {},
 ): Promise<{ ids: string[]; lengths: number[] }> {
@@ -25,22 +25,22 @@ async function walk(
 describe("paging", () => {
   test("paging lists all SIMs in pages of 100", async () => {
     const opened = await openSandbox({ sims: 250 });
-    const { ids, lengths } = await walk(opened);
+    const { ids, lengths } = await readAll(opened);
     expect(lengths).toEqual([100, 100, 50]);
     expect(ids).toEqual(Array.from({ length: 250 }, (_, i) => opened.sandbox.state.sims.simIdAt(i)));
   });
 
   test("paging lists all subscribers by IMSI", async () => {
     const opened = await openSandbox({ sims: 150 });
-    const { ids } = await walk(opened, { path: "/v1/subscribers" });
+    const { ids } = await readAll(opened, { path: "/v1/subscribers" });
     expect(ids).toEqual(Array.from({ length: 150 }, (_, i) => opened.sandbox.state.sims.imsiAt(i)));
   });
 
   test("a page limit is capped at the maximum page size", async () => {
     const opened = await openSandbox({ sims: 50, pageSize: 5, maxPageSize: 20 });
-    expect((await walk(opened, { limit: "30" })).lengths).toEqual([20, 20, 10]);
-    expect((await walk(opened, { limit: "25" })).lengths).toEqual([20, 20, 10]);
-    expect((await walk(opened, { limit: "10" })).lengths).toEqual([10, 10, 10, 10, 10]);
+    expect((await readAll(opened, { limit: "30" })).lengths).toEqual([20, 20, 10]);
+    expect((await readAll(opened, { limit: "25" })).lengths).toEqual([20, 20, 10]);
+    expect((await readAll(opened, { limit: "10" })).lengths).toEqual([10, 10, 10, 10, 10]);
   });
 
   test.each(["0", "-1", "1.5", "many", ""])("a page limit of %j is refused", async (limit) => {
@@ -50,7 +50,7 @@ describe("paging", () => {
   });
 
   test("an empty fleet is listed as one empty page", async () => {
-    expect((await walk(await openSandbox({ sims: 0 }))).lengths).toEqual([0]);
+    expect((await readAll(await openSandbox({ sims: 0 }))).lengths).toEqual([0]);
   });
 
   test.each(["link", "key"] as const)("the sandbox can name the next page in %s only", async (paging) => {
@@ -58,14 +58,14 @@ describe("paging", () => {
     const { headers } = await opened.call("GET", "/v1/sims");
     expect(headers.has("link")).toBe(paging === "link");
     expect(headers.has("x-svc-next-key")).toBe(paging === "key");
-    expect((await walk(opened, { by: paging })).lengths).toEqual([100, 50]);
+    expect((await readAll(opened, { by: paging })).lengths).toEqual([100, 50]);
   });
 
   test.each(["link", "key"] as const)(
     "a hostile cursor round-trips intact when %s is encoded correctly",
     async (by) => {
       const opened = await openSandbox({ sims: 150, hostileCursors: true });
-      expect((await walk(opened, { by })).ids).toHaveLength(150);
+      expect((await readAll(opened, { by })).ids).toHaveLength(150);
     },
   );
 
@@ -92,11 +92,11 @@ describe("paging", () => {
   test("short and empty pages omit no SIM and are the same for the same seed", async () => {
     const options = { sims: 400, pageSize: 20, shortPages: 0.3, emptyPages: 0.3, limits: { Sim: 1e6 } };
     const opened = await openSandbox(options);
-    const { ids, lengths } = await walk(opened);
+    const { ids, lengths } = await readAll(opened);
     expect(ids).toEqual(Array.from({ length: 400 }, (_, i) => opened.sandbox.state.sims.simIdAt(i)));
     expect(lengths.filter((length) => length === 0).length).toBeGreaterThan(1);
     expect(lengths.filter((length) => length > 0 && length < 20).length).toBeGreaterThan(1);
-    expect((await walk(await openSandbox(options))).lengths).toEqual(lengths);
-    expect((await walk(await openSandbox({ ...options, seed: 2 }))).lengths).not.toEqual(lengths);
+    expect((await readAll(await openSandbox(options))).lengths).toEqual(lengths);
+    expect((await readAll(await openSandbox({ ...options, seed: 2 }))).lengths).not.toEqual(lengths);
   });
 });

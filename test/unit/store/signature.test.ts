@@ -43,7 +43,7 @@ class Dictionary implements CodeBook {
     // This one learns nothing.
   }
 
-  /** As a filter sees it: it is told of no code that stands for several values. */
+  /** As a filter sees it: it gets no code that stands for several values. */
   get lookup(): CodeLookup {
     const codeOf = (field: string, value: string): number => {
       const column = this.columnOf(field);

@@ -1,6 +1,6 @@
 /**
  * A real browser for the tests of the dashboard. Every page is watched: an error on its console, a thrown error, a
- * breach of the content security policy or a request to elsewhere is kept, and makes the test fail that asks.
+ * breach of the content security policy or a request to another origin is kept, and makes the test fail that asks.
  */
 import { existsSync } from "node:fs";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
@@ -21,7 +21,7 @@ export async function openBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath, args });
 }
 
-export interface Look {
+export interface PageOptions {
   readonly width: number;
   readonly scheme?: "light" | "dark";
   /** Lets axe in, which is no script of ours. */
@@ -58,21 +58,21 @@ export class WatchedPage implements AsyncDisposable {
     });
   }
 
-  static async open(browser: Browser, origin: string, poll: Look): Promise<WatchedPage> {
+  static async open(browser: Browser, origin: string, options: PageOptions): Promise<WatchedPage> {
     const context = await browser.newContext({
       baseURL: origin,
-      viewport: { width: poll.width, height: poll.width < 600 ? 760 : 860 },
-      colorScheme: poll.scheme ?? "light",
+      viewport: { width: options.width, height: options.width < 600 ? 760 : 860 },
+      colorScheme: options.scheme ?? "light",
       reducedMotion: "reduce",
       acceptDownloads: true,
-      bypassCSP: poll.isExamined ?? false,
+      bypassCSP: options.isExamined ?? false,
     });
     const watched = new WatchedPage(await context.newPage(), context, origin);
     await watched.page.addInitScript(
       "addEventListener('securitypolicyviolation', (event) => console.error('CSP refused ' + event.violatedDirective + ' ' + event.blockedURI));",
     );
-    if (poll.token !== undefined) {
-      await watched.page.addInitScript(`sessionStorage.setItem("simfleet.token", ${JSON.stringify(poll.token)});`);
+    if (options.token !== undefined) {
+      await watched.page.addInitScript(`sessionStorage.setItem("simfleet.token", ${JSON.stringify(options.token)});`);
     }
     return watched;
   }

@@ -28,7 +28,7 @@ export const environmentFixtures = {
   SIMFLEET_CONFIG: "simfleet.yaml",
 } as const;
 
-/** What a house has of its own. */
+/** What a test has of its own. */
 export interface Fixtures {
   /** Where the webhook leads; by default to the sandbox, which knows nothing of it, so that its deliveries fail. */
   readonly webhookUrl?: string;

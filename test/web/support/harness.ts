@@ -3,7 +3,7 @@ import type { Browser } from "playwright-core";
 import { until } from "../../support/until.ts";
 import { CliHarness, type CliHarnessOptions } from "../../e2e/support/cli-harness.ts";
 import type { RunningProcess } from "../../e2e/support/process.ts";
-import { type Look, openBrowser, WatchedPage } from "./browser.ts";
+import { type PageOptions, openBrowser, WatchedPage } from "./browser.ts";
 import { type Fixtures, writeFixtures, environmentFixtures, sandboxFixtures, tokens } from "./fixtures.ts";
 
 interface HarnessOptions extends CliHarnessOptions {
@@ -13,7 +13,7 @@ interface HarnessOptions extends CliHarnessOptions {
 
 interface Asking {
   readonly method?: "GET" | "POST" | "DELETE";
-  /** A file that is handed over. */
+  /** A file to upload. */
   readonly csv?: string;
   readonly as?: keyof typeof tokens;
 }
@@ -48,8 +48,8 @@ export class WebHarness implements AsyncDisposable {
   }
 
   /** A page of its own, with nothing kept from others. */
-  page(poll: Look): Promise<WatchedPage> {
-    return WatchedPage.open(this.#browser, this.origin, poll);
+  page(options: PageOptions): Promise<WatchedPage> {
+    return WatchedPage.open(this.#browser, this.origin, options);
   }
 
   async stopWorker(): Promise<void> {

@@ -2,9 +2,9 @@
 import type { JSX } from "preact";
 import { Icon, type IconName } from "./icon.tsx";
 
-type Look = readonly [kind: "good" | "busy" | "bad" | "warn" | "plain", icon: IconName];
+type Appearance = readonly [kind: "good" | "busy" | "bad" | "warn" | "plain", icon: IconName];
 
-const looks: Readonly<Record<string, Look>> = {
+const appearances: Readonly<Record<string, Appearance>> = {
   // runs
   running: ["busy", "busy"],
   stalled: ["warn", "warn"],
@@ -37,7 +37,7 @@ const looks: Readonly<Record<string, Look>> = {
 };
 
 export function Badge({ state, word = state }: { state: string; word?: string }): JSX.Element {
-  const [kind, icon] = looks[state] ?? ["busy", "busy"];
+  const [kind, icon] = appearances[state] ?? ["busy", "busy"];
   return (
     <span class={`badge is-${kind}`}>
       <Icon name={icon} size={13} />

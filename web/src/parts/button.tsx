@@ -35,12 +35,14 @@ export function Button(props: ButtonProps): JSX.Element {
   } = props;
   const reasonId = useId();
   const isOff = refusal !== undefined || isBusy;
-  const look = ["button", kind === undefined ? "" : `is-${kind}`, isSmall ? "is-small" : ""].filter(Boolean).join(" ");
+  const classes = ["button", kind === undefined ? "" : `is-${kind}`, isSmall ? "is-small" : ""]
+    .filter(Boolean)
+    .join(" ");
   return (
     <>
       <button
         type={isOff ? "button" : type}
-        class={look}
+        class={classes}
         aria-label={label}
         aria-pressed={isPressed}
         aria-disabled={isOff || undefined}

@@ -85,7 +85,7 @@ export const eventKinds: Readonly<Record<string, string>> = {
   webhook: "Webhooks",
 };
 
-/** Types of events after which somebody should look. */
+/** Types of events that need attention. */
 export const failureTypes: readonly string[] = [
   "run.aborted",
   "run.stalled",

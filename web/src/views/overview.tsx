@@ -139,7 +139,7 @@ function Running({ run }: { run: RunReport }): JSX.Element {
   );
 }
 
-/** Events after which somebody should look, of the last day. */
+/** Events of the last day that need attention. */
 function Failures(): JSX.Element {
   const sinceMs = Math.floor(nowMs.value / 600_000) * 600_000 - 86_400_000;
   const types = [...failureTypes, "run.completed"].map((type) => ["type", type] as const);

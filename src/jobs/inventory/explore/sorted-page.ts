@@ -68,7 +68,7 @@ export async function sortedPage(
       const sim = read.get(place.key);
       if (sim !== undefined && found.length <= limit) found.push({ sim, place });
     }
-    // Some of them did not match after all: go on after the last one.
+    // Some of them did not match after all: continue after the last one.
     if (found.length > limit || isAll) break;
     after = first.at(-1);
   }

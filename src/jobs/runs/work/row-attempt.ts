@@ -32,7 +32,7 @@ export type TryResult =
   | { readonly kind: "unknown"; readonly reason: string }
   /** What is known of a call that must not be repeated, and whose response was lost. */
   | { readonly kind: "lost"; readonly outcome: "done" | "failed" | "unknown"; readonly reason: string }
-  /** The SIM's record is read again later, to find out what a lost call did; the other rows go on. */
+  /** The SIM's record is read again later, to find out what a lost call did; the other rows continue. */
   | { readonly kind: "waiting"; readonly delayMs: number }
   /** The call failed and changed nothing; it is worth a retry. */
   | { readonly kind: "failed-try"; readonly reason: string }

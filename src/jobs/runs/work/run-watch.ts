@@ -52,7 +52,7 @@ export class RunWatch {
     watched.halt.abort(new Error(`the run is ${state}`));
   }
 
-  /** Counts a lost answer to a call that must not be repeated. @returns how long the run waits now, ms; 0 if it goes on */
+  /** Counts a lost answer to a call that must not be repeated. @returns how long the run waits now, ms; 0 if it continues */
   noteLost(runId: string): number {
     const { count = 0 } = this.#lost.get(runId) ?? {};
     const untilMs = count + 1 < mostLost ? 0 : systemClock.monotonicMs() + outageMs;

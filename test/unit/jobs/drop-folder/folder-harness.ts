@@ -49,7 +49,7 @@ class MemoryRuns implements FileRuns {
     return Readable.from([`results of ${runId}\n`]);
   }
 
-  /** Marks are kept by whoever tells. */
+  /** Marks are kept by the reporter. */
   emitOnce({ type, fields }: { type: string; fields: Readonly<Record<string, string>> }, mark: string): Promise<void> {
     if (!this.#marks.has(mark)) this.reported.push([type, fields.file, fields.reason].filter(Boolean).join(" "));
     this.#marks.add(mark);

@@ -31,7 +31,7 @@ export function AuthKeys(): JSX.Element {
     >
       <ProblemNotice problem={problem} what={text.failed} />
       {value === undefined && problem === undefined && <Waiting what={text.reading} />}
-      {value?.rotation !== null && value?.rotation !== undefined && <Turn rotation={value.rotation} />}
+      {value?.rotation !== null && value?.rotation !== undefined && <Rotation rotation={value.rotation} />}
       {value?.authKeys.length === 0 && <Empty command={text.command}>{text.none}</Empty>}
       {value !== undefined && value.authKeys.length > 0 && (
         <Table
@@ -60,7 +60,7 @@ export function AuthKeys(): JSX.Element {
   );
 }
 
-function Turn({ rotation }: { rotation: AuthKeyRotationReport }): JSX.Element | null {
+function Rotation({ rotation }: { rotation: AuthKeyRotationReport }): JSX.Element | null {
   const { rotationId, state, now, reason, finishedAt, problem } = rotation;
   if (now === null && state !== "failed") return null;
   if (problem !== undefined) return <CurrentProblemNotice problem={problem} />;

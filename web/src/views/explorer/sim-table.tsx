@@ -37,13 +37,13 @@ export function SimTable(props: SimTableProps): JSX.Element {
   useEffect(() => {
     const host = region.current;
     if (host === null) return undefined;
-    const look = (): void => setSight({ scrollTop: host.scrollTop, height: host.clientHeight, rowHeight });
-    const watch = new ResizeObserver(look);
+    const measure = (): void => setSight({ scrollTop: host.scrollTop, height: host.clientHeight, rowHeight });
+    const watch = new ResizeObserver(measure);
     watch.observe(host);
-    host.addEventListener("scroll", look, { passive: true });
+    host.addEventListener("scroll", measure, { passive: true });
     return () => {
       watch.disconnect();
-      host.removeEventListener("scroll", look);
+      host.removeEventListener("scroll", measure);
     };
   }, []);
   useEffect(() => {
