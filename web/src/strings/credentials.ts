@@ -19,7 +19,7 @@ export const rotationsText = {
   reading: "the rotations",
   platformUnknown: (profile: string, reason: string) =>
     `The Credential Sets of ${profile} could not be read: ${reason}`,
-  none: "No rotation is configured. Add one under `rotations` in the configuration: see docs/credentials.md.",
+  none: "No rotation is configured. Add one to the section rotations of the configuration, as described in docs/credentials.md.",
   command: "simfleet credentials rotate NAME",
   rotation: (name: string) => `Rotation ${name}`,
   never: "not rotated yet",

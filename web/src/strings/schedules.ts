@@ -41,6 +41,7 @@ export const automationsText = {
   title: "Automations",
   hint: "Event-triggered tasks",
   failed: "The automations could not be read",
+  reading: "the automations",
   none: "No automations. Add a line such as this one to the configuration to give every new SIM the slowest class:",
   example: "automations: { new-sims-slow: { on: sim.added, job: apply, speedClass: s1.minimum } }",
   when: "When",

@@ -5,7 +5,7 @@ import { nowMs } from "../clock.ts";
 import { useLive } from "../live.ts";
 import { Badge } from "../parts/badge.tsx";
 import { OutcomeBar } from "../parts/bars.tsx";
-import { Empty, Notice, Panel, ProblemNotice, Waiting } from "../parts/notice.tsx";
+import { Empty, Notice, Panel, ProblemNotice } from "../parts/notice.tsx";
 import { CredentialLink, IdLink, Ref } from "../parts/ref.tsx";
 import { Sentence } from "../parts/sentence.tsx";
 import { Ago } from "../parts/time.tsx";
@@ -43,8 +43,8 @@ export function Overview(): JSX.Element {
   return (
     <View title={viewTitles.overview}>
       <ProblemNotice problem={running.problem} what={text.failed} />
-      {running.value === undefined && running.problem === undefined && <Waiting what={text.reading} />}
       <Panel title={text.running} actions={<a href={hrefOf("runs")}>{text.allRuns}</a>}>
+        {running.value === undefined && <p class="quiet">{text.notRead}</p>}
         {running.value?.runs.length === 0 && <Empty>{text.nothingRuns}</Empty>}
         <ul class="stack">
           {running.value?.runs.map((run) => (
@@ -60,9 +60,8 @@ export function Overview(): JSX.Element {
       <div class="columns">
         <QuotaToday />
         <Panel title={text.next} actions={<a href={hrefOf("schedules")}>{text.allSchedules}</a>}>
-          {schedules.value !== undefined && schedules.value.schedules.length === 0 && (
-            <p class="quiet">{text.noSchedules}</p>
-          )}
+          {schedules.value === undefined && <p class="quiet">{text.notRead}</p>}
+          {schedules.value?.schedules.length === 0 && <p class="quiet">{text.noSchedules}</p>}
           <List>
             {nextTimes(schedules.value?.schedules ?? []).map(({ name, job, at }) => (
               <li key={`${name} ${at}`}>
@@ -156,6 +155,7 @@ function Failures(): JSX.Element {
   return (
     <Panel title={text.failures} actions={<a href={hrefOf("events")}>{text.allEvents}</a>}>
       <ProblemNotice problem={problem} />
+      {value === undefined && problem === undefined && <p class="quiet">{text.notRead}</p>}
       {value !== undefined && failures.length === 0 && <p class="quiet">{text.noFailures}</p>}
       <List>
         {failures.slice(0, 12).map((event) => (
@@ -175,6 +175,7 @@ function QuotaToday(): JSX.Element {
   const buckets = (value?.buckets ?? []).filter(({ limit }) => limit !== null);
   return (
     <Panel title={text.quota} actions={<a href={hrefOf("quota")}>{viewTitles.quota}</a>}>
+      {value === undefined && <p class="quiet">{text.notRead}</p>}
       {value !== undefined && buckets.length === 0 && <p class="quiet">{text.noQuota}</p>}
       <List>
         {buckets.map(({ bucket, limit, left, today }) => (

@@ -56,7 +56,10 @@ function Bucket({ bucket, seenMs }: { bucket: BucketReport; seenMs: number }): J
           </Notice>
         )}
         <dl class="figures">
-          <Figure label={text.reserved} note={reserve === null || reserve === 0 ? undefined : text.reservedHint}>
+          <Figure
+            label={text.reserved}
+            note={left === null || reserve === null || reserve === 0 ? undefined : text.reservedHint}
+          >
             {reserve === null ? "–" : grouped(reserve)}
           </Figure>
           <Figure label={text.inFlight}>{grouped(inFlight)}</Figure>

@@ -4,7 +4,7 @@ import { ask } from "../../ask.ts";
 import { useLive } from "../../live.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Button, useAction } from "../../parts/button.tsx";
-import { Empty, Panel, ProblemNotice } from "../../parts/notice.tsx";
+import { Empty, Panel, ProblemNotice, Waiting } from "../../parts/notice.tsx";
 import { Ref } from "../../parts/ref.tsx";
 import { Table } from "../../parts/table.tsx";
 import { Ago } from "../../parts/time.tsx";
@@ -23,6 +23,7 @@ export function Automations(): JSX.Element {
   return (
     <Panel title={text.title} hint={text.hint}>
       <ProblemNotice problem={problem} what={text.failed} />
+      {value === undefined && problem === undefined && <Waiting what={text.reading} />}
       {value?.automations.length === 0 && <Empty command={text.example}>{text.none}</Empty>}
       {value !== undefined && value.automations.length > 0 && (
         <Table

@@ -4,7 +4,7 @@ import { ask } from "../../ask.ts";
 import { useLive } from "../../live.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Button, useAction } from "../../parts/button.tsx";
-import { Empty, Panel, ProblemNotice } from "../../parts/notice.tsx";
+import { Empty, Panel, ProblemNotice, Waiting } from "../../parts/notice.tsx";
 import { More, usePages } from "../../parts/pages.tsx";
 import { Table } from "../../parts/table.tsx";
 import { Ago } from "../../parts/time.tsx";
@@ -25,6 +25,7 @@ export function Webhooks(): JSX.Element {
     <>
       <Panel title={text.title} hint={text.hint}>
         <ProblemNotice problem={problem} what={text.failed} />
+        {value === undefined && problem === undefined && <Waiting what={text.reading} />}
         {value?.webhooks.length === 0 && <Empty command={text.example}>{text.none}</Empty>}
         {value !== undefined && value.webhooks.length > 0 && (
           <Table
