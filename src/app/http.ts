@@ -29,7 +29,7 @@ import { Spool } from "#http/plans/spool.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import { App } from "./app.ts";
 import { version } from "#core/version.ts";
-import { type AppFeature, endpointsOf } from "./app-feature.ts";
+import { type AppFeature, endpointsOf } from "./feature.ts";
 
 /**
  * Starts the HTTP server.

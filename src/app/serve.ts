@@ -5,7 +5,7 @@ import { every, minuteMs, systemClock } from "#core/time.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import { type ActivityDeps, logActivity } from "./activity-log.ts";
 import { App } from "./app.ts";
-import type { AppFeature } from "./app-feature.ts";
+import type { AppFeature } from "./feature.ts";
 import { standstillMs, watchProgress } from "./progress-watch.ts";
 import { removeTemporaryFiles } from "./temporary-files.ts";
 

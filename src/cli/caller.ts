@@ -1,6 +1,6 @@
 /** The types of what a command is given: its process, its options, and how it calls routes. */
 import type { App } from "#app/app.ts";
-import type { AppFeature } from "#app/app-feature.ts";
+import type { AppFeature } from "#app/feature.ts";
 import type { FeatureSection } from "#config/setting.ts";
 import type { Client } from "#contract/client.ts";
 import type { CommandEffect } from "./command-effects.ts";

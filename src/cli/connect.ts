@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { App } from "#app/app.ts";
-import { endpointsOf } from "#app/app-feature.ts";
+import { endpointsOf } from "#app/feature.ts";
 import { localClient } from "#contract/client.ts";
 import type { Config } from "#config/config.ts";
 import { readSecretFile } from "#config/secrets/secret-file.ts";

@@ -7,7 +7,7 @@ import { on } from "node:events";
 import { userInfo } from "node:os";
 import { type Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import type { App } from "#app/app.ts";
-import type { AppFeature } from "#app/app-feature.ts";
+import type { AppFeature } from "#app/feature.ts";
 import type { Config } from "#config/config.ts";
 import type { FeatureSection } from "#config/setting.ts";
 import { SimfleetError } from "#core/errors.ts";

@@ -3,7 +3,7 @@
  * work, the command line adds its commands, and the loader reads its section of the configuration. src/features.ts lists all of them.
  */
 import type { Command } from "@commander-js/extra-typings";
-import type { AppFeature } from "#app/app-feature.ts";
+import type { AppFeature } from "#app/feature.ts";
 import type { FeatureSection } from "#config/setting.ts";
 import type { CommandEffect } from "./command-effects.ts";
 import type { Context } from "./context.ts";

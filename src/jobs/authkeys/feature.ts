@@ -1,5 +1,5 @@
 /** AuthKeys and their rotation. */
-import { logIncidents } from "#app/app-feature.ts";
+import { logIncidents } from "#app/feature.ts";
 import type { Feature } from "#cli/feature.ts";
 import { messageOf } from "#core/errors.ts";
 

@@ -1,5 +1,5 @@
 /** Automations: tasks that events start. */
-import { logIncidents } from "#app/app-feature.ts";
+import { logIncidents } from "#app/feature.ts";
 import type { Feature } from "#cli/feature.ts";
 
 export const automations: Feature = {

@@ -1,5 +1,5 @@
 /** Credential Sets and the rotations of their secrets. */
-import { logIncidents } from "#app/app-feature.ts";
+import { logIncidents } from "#app/feature.ts";
 import type { Feature } from "#cli/feature.ts";
 
 export const credentials: Feature = {

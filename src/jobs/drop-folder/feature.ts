@@ -1,5 +1,5 @@
 /** The drop folder: files that become runs. */
-import { logIncidents } from "#app/app-feature.ts";
+import { logIncidents } from "#app/feature.ts";
 import type { Feature } from "#cli/feature.ts";
 
 export const dropFolder: Feature = {

@@ -1,5 +1,5 @@
 /** The inventory: SIMs as they were last seen, and the syncs that read them. */
-import { logIncidents } from "#app/app-feature.ts";
+import { logIncidents } from "#app/feature.ts";
 import type { Feature } from "#cli/feature.ts";
 
 export const inventory: Feature = {

@@ -1,5 +1,5 @@
 /** Runs: bulk changes, from a plan to their results. */
-import { logIncidents } from "#app/app-feature.ts";
+import { logIncidents } from "#app/feature.ts";
 import type { Feature } from "#cli/feature.ts";
 
 export const runs: Feature = {

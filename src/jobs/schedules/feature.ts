@@ -1,5 +1,5 @@
 /** Schedules: tasks at times. */
-import { logIncidents } from "#app/app-feature.ts";
+import { logIncidents } from "#app/feature.ts";
 import type { Feature } from "#cli/feature.ts";
 
 export const schedules: Feature = {

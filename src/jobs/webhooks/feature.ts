@@ -1,5 +1,5 @@
 /** Webhooks and the deliveries of their messages. */
-import { logIncidents } from "#app/app-feature.ts";
+import { logIncidents } from "#app/feature.ts";
 import type { Feature } from "#cli/feature.ts";
 
 export const webhooks: Feature = {
