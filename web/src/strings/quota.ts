@@ -7,7 +7,7 @@ export const quotaText = {
   reading: "the quotas",
   none: "No quotas yet",
   noneHint: "The platform reports a quota with its first response. Run a sync to get one.",
-  command: "simfleet quota",
+  command: "simfleet sims sync",
   ofAddress: (group: string, address: string) => `${group} from ${address}`,
   frozen: "paused after a 429",
   frozenHint: "The platform answered 429. Every process waits for the reset; no row loses an attempt.",
