@@ -6,9 +6,9 @@ const page = new URL("../docs/errors.md", import.meta.url);
 const begin = "<!-- the table is made by scripts/document-errors.ts -->";
 
 const waits = {
-  never: "no: the same again fails again",
-  later: "yes, after a wait; costs no attempt",
-  retry: "yes, with back-off",
+  never: "no",
+  later: "yes, after waiting",
+  retry: "yes, with backoff",
 } as const;
 
 /** The page as it should be: its own text, then the table. */

@@ -48,12 +48,12 @@ function processCommands(deps: Deps): Readonly<Record<string, FeatureCommand>> {
     },
     gateway: {
       group: "Operate simfleet:",
-      summary: "proxy with which other tools share the quota",
+      summary: "quota-sharing proxy for other tools",
       load: async (context) => (await import("./commands/gateway.ts")).gatewayCommand(context),
     },
     check: {
       group: "Operate simfleet:",
-      summary: "check configuration, Redis, addresses, credentials, clock",
+      summary: "check configuration, Redis, platform addresses, credentials and clock",
       load: async (context) => (await import("./commands/check.ts")).checkCommand(context),
     },
     tokens: {

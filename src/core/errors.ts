@@ -40,7 +40,7 @@ export const errorCatalogue = {
   NOT_CONFIRMED: {
     disposition: "never",
     exitCode: 2,
-    meaning: "The operation cannot be undone, and the number of its SIMs was not confirmed.",
+    meaning: "The operation is irreversible, and the number of its SIMs was not confirmed.",
   },
   OPERATION_NOT_FOUND: {
     disposition: "never",
@@ -50,7 +50,8 @@ export const errorCatalogue = {
   RESULTS_NOT_WRITABLE: {
     disposition: "never",
     exitCode: 4,
-    meaning: "The results file could not be written (disk full, no permission); the ledger still holds every outcome.",
+    meaning:
+      "The results file could not be written (disk full, no permission); no outcome is lost: write them again with `simfleet runs results`.",
   },
   ROTATION_NOT_FOUND: { disposition: "never", exitCode: 2, meaning: "No configured rotation has this name." },
   ROTATION_STATE: {
@@ -95,7 +96,7 @@ export const errorCatalogue = {
   PLATFORM_FORBIDDEN: {
     disposition: "never",
     exitCode: 3,
-    meaning: "The credentials are valid but lack a permission or a coverage.",
+    meaning: "The credentials are valid but lack a permission or the coverage.",
   },
   PLATFORM_THROTTLED: {
     disposition: "later",
@@ -121,7 +122,7 @@ export const errorCatalogue = {
     disposition: "later",
     exitCode: 4,
     meaning:
-      "Redis has too little memory left for the run, or the worker's disk for the upload; nothing of it was stored.",
+      "Redis has too little memory for the run, or the worker too little disk space for the upload. Nothing was stored.",
   },
   STORE_UNAVAILABLE: {
     disposition: "retry",
@@ -132,7 +133,7 @@ export const errorCatalogue = {
     disposition: "retry",
     exitCode: 4,
     meaning:
-      "The worker held work and started none, also with new connections to Redis; it ended, so that its supervisor starts it again.",
+      "The worker had work but started none, even after reconnecting to Redis. It exited so that its supervisor restarts it.",
   },
   REQUEST_INVALID: {
     disposition: "never",
@@ -184,7 +185,7 @@ export const errorCatalogue = {
   PLAN_LIMIT: {
     disposition: "later",
     exitCode: 4,
-    meaning: "The caller has reached the limit of stored plans, or of their bytes, at this worker.",
+    meaning: "The caller has reached this worker's limit on the number or total size of stored plans.",
   },
   OVERLOADED: { disposition: "later", exitCode: 4, meaning: "The worker is overloaded; retry later." },
   IDEMPOTENCY_REUSED: {

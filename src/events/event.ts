@@ -17,7 +17,7 @@ const ofRun = {
   run: "the run",
   name: "its name",
   state: "its state now",
-  total: "rows in all",
+  total: "total number of rows",
   done: "rows done",
   skipped: "rows skipped",
   rejected: "rows rejected",
@@ -45,7 +45,7 @@ export interface EventFacts {
 export const eventCatalogue = {
   "run.submitted": { when: "A run was submitted; its rows will be processed.", fields: ofRunWithActor },
   "run.awaiting-approval": {
-    when: "A submitted run waits for the approval of another person: for its size, for the danger of its operation, or because nobody could confirm it.",
+    when: "A submitted run waits for approval by someone else: because of its size, because its operation is dangerous, or because nobody could confirm it.",
     fields: ofRunWithActor,
   },
   "run.approved": { when: "A person approved a run, and it starts.", fields: ofRunWithActor },
@@ -66,7 +66,7 @@ export const eventCatalogue = {
     fields: ofRunWithActor,
   },
   "sim.added": {
-    when: "A sync lists a SIM that was not known. The first sync of a profile emits none.",
+    when: "A sync found a new SIM. The first sync of a profile emits none.",
     fields: { sim: "its key", cause: "the sync, or the run whose answer showed it", by: "`outside` or `run`" },
   },
   "sim.changed": {
@@ -93,9 +93,9 @@ export const eventCatalogue = {
     fields: {
       cause: "the sync",
       sims: "SIMs listed",
-      added: "of them not known before",
-      changed: "of them with a changed field",
-      returned: "of them that were gone",
+      added: "new SIMs",
+      changed: "SIMs with a changed field",
+      returned: "SIMs that were gone before",
       gone: "SIMs no longer listed",
     },
   },

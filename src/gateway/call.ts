@@ -81,7 +81,7 @@ async function sendUntilAnswered(call: Sending, deps: SendDeps): Promise<void> {
     }
     if (status !== 401) throw notForwarded(call.operation, status);
     if (!mayRenew || hasNewPair) throw refusedPair(call.operation);
-    if (!isWhole) throw notRepeatable("The pair had expired", secondMs);
+    if (!isWhole) throw notRepeatable("The gateway's token had expired", secondMs);
     hasNewPair = true;
   }
 }
@@ -147,17 +147,17 @@ function goneSignal(response: ServerResponse): AbortSignal {
 }
 
 function notRepeatable(cause: string, retryAfterMs: number): SimfleetError {
-  const message = `${cause}, and the body is too large to be sent again from here. Nothing was carried out: try again.`;
+  const message = `${cause}, and the request body is too large for the gateway to send again. Nothing was changed: try again.`;
   return new SimfleetError("PLATFORM_THROTTLED", message, { retryAfterMs: Math.max(secondMs, retryAfterMs) });
 }
 
 /** The head of the answer cannot be written as HTTP. */
 function notForwarded({ id }: GatewayOperation, status: number): PlatformError {
-  const message = `${id}: the platform answered ${status} with headers that cannot be handed on. The call was carried out.`;
+  const message = `${id}: the platform responded with ${status} and headers that cannot be forwarded. The call took effect.`;
   return new PlatformError("PLATFORM_CONTRACT", message, { operation: id, status, mayHaveApplied: true });
 }
 
 function refusedPair({ id }: GatewayOperation): PlatformError {
-  const message = `${id}: the platform refused the pair of the gateway. Check its credentials with: simfleet check`;
+  const message = `${id}: the platform rejected the gateway's credentials. Check them with: simfleet check`;
   return new PlatformError("PLATFORM_UNAUTHORIZED", message, { operation: id, status: 401 });
 }

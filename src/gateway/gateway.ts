@@ -150,7 +150,7 @@ export class Gateway {
     if (operation.answersPair !== true) return operation;
     throw new SimfleetError(
       "FORBIDDEN",
-      "The answer to this call has the pair of the gateway, which is not given away",
+      "The response to this call would contain the gateway's credentials, so the gateway does not forward the call",
     );
   }
 

@@ -20,12 +20,12 @@ const pieceBytes = 16 * 1024;
 
 /** File signatures that are not CSV, with their error messages. */
 const signatures: readonly { readonly begins: readonly number[]; readonly message: string }[] = [
-  { begins: [0x50, 0x4b, 0x03, 0x04], message: "This is an Excel workbook, export it as CSV." },
+  { begins: [0x50, 0x4b, 0x03, 0x04], message: "This is an Excel workbook. Export it as CSV." },
   {
     begins: [0xd0, 0xcf, 0x11, 0xe0],
-    message: "This is an old Excel workbook (.xls), export it as CSV.",
+    message: "This is an old Excel workbook (.xls). Export it as CSV.",
   },
-  { begins: [0x1f, 0x8b], message: "This file is compressed (gzip), unpack it first." },
+  { begins: [0x1f, 0x8b], message: "This file is compressed (gzip). Unpack it first." },
   { begins: [0xff, 0xfe], message: "This file is UTF-16, not UTF-8: save as UTF-8 CSV." },
   { begins: [0xfe, 0xff], message: "This file is UTF-16, not UTF-8: save as UTF-8 CSV." },
 ];

@@ -6,12 +6,12 @@ import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom
 import { callTime, gatewayCall, gatewayWait, queueTime, quotaWait, type Timing } from "#core/timings.ts";
 
 export const metricCatalogue = {
-  runs: { kind: "gauge", name: "simfleet_runs", labels: ["state"], help: "Runs by state, of the last thousand" },
+  runs: { kind: "gauge", name: "simfleet_runs", labels: ["state"], help: "The last 1,000 runs by state" },
   rows: {
     kind: "gauge",
     name: "simfleet_rows",
     labels: ["outcome"],
-    help: "Rows of the last thousand runs by outcome",
+    help: "Rows of the last 1,000 runs by outcome",
   },
   calls: { kind: "counter", name: "simfleet_calls_total", labels: ["bucket"], help: "Calls that used quota" },
   throttled: { kind: "counter", name: "simfleet_throttled_total", labels: ["bucket"], help: "Responses with 429" },

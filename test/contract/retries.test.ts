@@ -174,7 +174,7 @@ test("an undo by calls that must not be repeated is made once", async () => {
   expect(harness.sandbox.state.effectsOn(harness.simId(12))["putSimTags"]).toBe(2);
 });
 
-describe("calls that cannot be undone", () => {
+describe("irreversible calls", () => {
   /** Needs its number by every surface, and takes no other. */
   async function needsNumber(path: string, words: readonly string[], calls: number): Promise<void> {
     const post = (body: object) => requests.send(path, { method: "POST", body: JSON.stringify(body), headers: json });

@@ -193,7 +193,7 @@ describe.concurrent("control of runs in progress", () => {
     await harness.untilChanges(10);
     const early = await harness.run(["runs", "retry", runId, "--yes"]);
     expect(early).toMatchObject({ code: 2, stdout: "" });
-    expect(early.stderr).toMatch(/simfleet: Run r-\S+ is running; only a finished run can be redone/);
+    expect(early.stderr).toMatch(/simfleet: Run r-\S+ is running; only a finished run can be retried/);
     expect((await harness.json(["runs", "cancel", runId])).document.state).toBe("cancelled");
     expect((await apply.ended).code).toBe(1);
     const { counts } = (await harness.json(["runs", "show", runId])).document;

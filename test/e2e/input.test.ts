@@ -32,7 +32,7 @@ const spoiled: [string, string | Buffer, string][] = [
     'The header has the column simId more than once: "simId" and "SIM ID". Keep one of them.',
   ],
   ["UTF-16", Buffer.from("\uFEFFsimId,speedClass\n", "utf16le"), "This file is UTF-16, not UTF-8: save as UTF-8 CSV."],
-  ["a workbook", Buffer.from("PK\x03\x04 and so on"), "This is an Excel workbook, export it as CSV."],
+  ["a workbook", Buffer.from("PK\x03\x04 and so on"), "This is an Excel workbook. Export it as CSV."],
   [
     "a NUL byte",
     "simId,speedClass\n894\u00001,s1.fast\n",

@@ -45,7 +45,7 @@ describe.concurrent("rotations with custom deployments", () => {
     const { state, accounts, options } = harness.sandbox;
     state.credentials.create("mqtt", { type: "psk", credentials: { key: "before" } });
     const rotated = await harness.run(["credentials", "rotate", "mqtt", "--yes"], noKeyInEnvironment);
-    expect(rotated).toMatchObject({ code: 0, stdout: expect.stringContaining("mqtt is rotated") });
+    expect(rotated).toMatchObject({ code: 0, stdout: expect.stringContaining("mqtt was rotated") });
     const [set, ...others] = state.credentials.all;
     expect(others).toEqual([]);
     expect(set?.credentialsId).toMatch(/^mqtt-\d{8}T\d{4}Z$/);

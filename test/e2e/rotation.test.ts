@@ -121,7 +121,9 @@ describe.concurrent("rotations", () => {
     await using harness = await open({ graceSeconds: 3 });
     const rotated = await harness.run(["credentials", "rotate", "mqtt", "--yes"]);
     expect(rotated.code).toBe(0);
-    expect(rotated.stdout).toMatch(/^mqtt is repointed. Next: delete the old set once it is unused, at /);
+    expect(rotated.stdout).toMatch(
+      /^The rotation mqtt is in progress. Next step: delete the old set once it is unused, at /,
+    );
     expect(rotated.stderr).toMatch(
       /The new secret is active. The old set will be deleted after .* if unused\.\nNo worker is running: /,
     );
@@ -221,7 +223,7 @@ describe.concurrent("rotations", () => {
     const failed = await failing.run(["credentials", "rotate", "mqtt", "--yes"]);
     expect([failed.code, failed.stdout]).toEqual([
       1,
-      expect.stringMatching(/^mqtt failed, and the old secret stays in use: /),
+      expect.stringMatching(/^The rotation mqtt failed, and the old secret stays in use: /),
     ]);
     const left = `${failed.stdout}${failed.stderr}${textsIn(failing.folder)}`;
     expect(found(left, [canary])).toEqual([]);

@@ -81,7 +81,7 @@ describe.concurrent("schedules", () => {
     await harness.run(["schedules", "trigger", "stadium-down"]);
     await until("it was done again", async () => {
       const { "stadium-down": down } = await schedulesOf(harness);
-      return down?.last?.reason === "every SIM is as requested already";
+      return down?.last?.reason === "every SIM already has the requested values";
     });
     const listed = await harness.run(["schedules", "list"]);
     expect(listed.stdout).toMatch(/^stadium-up +apply +0 8 \* \* 1-5 +active .* 08:00:00 Asia\/Tokyo +- +done in /m);

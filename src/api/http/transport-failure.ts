@@ -50,7 +50,7 @@ function unsentWords(code: string, { address, connectTimeoutMs }: FailedExchange
       return `the connection to ${host} is closed, since simfleet is stopping.`;
   }
   if (/CERT|SELF_SIGNED|ALTNAME/.test(code)) {
-    return `the certificate of ${host} is not trusted (${code}). NODE_EXTRA_CA_CERTS names a private authority.`;
+    return `the certificate of ${host} is not trusted (${code}). For a private certificate authority, set NODE_EXTRA_CA_CERTS.`;
   }
   if (/SSL|TLS|EPROTO/.test(code))
     return `no TLS with ${host} (${code}). Does ${setting} have the right scheme and port?`;

@@ -51,7 +51,7 @@ function recordsWith(key: "simId" | "imsi"): z.ZodType<SimRecord[]> {
   const schema = recordWith(key);
   return z.custom<SimRecord[]>().superRefine((value: unknown, context) => {
     if (!Array.isArray(value)) {
-      context.addIssue({ code: "custom", message: "is no list" });
+      context.addIssue({ code: "custom", message: "is not a list" });
       return;
     }
     for (const [place, record] of value.entries()) {

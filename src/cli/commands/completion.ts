@@ -15,9 +15,9 @@ const shells = ["bash", "zsh", "fish"] as const;
 
 /** @param program builds the whole command line, with every command loaded */
 export function completionCommand({ io }: Context, program: () => Promise<Command>): Command {
-  const command = new Command("completion").description("print the completion script of a shell");
+  const command = new Command("completion").description("print the completion script for a shell");
   for (const shell of shells) {
-    const sub = new Command(shell).description(`print the completion script of ${shell}`);
+    const sub = new Command(shell).description(`print the completion script for ${shell}`);
     addExample(sub, examples[shell]);
     command.addCommand(sub.action(() => void io.stdout.write(scriptOf(shell))));
   }

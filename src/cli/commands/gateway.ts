@@ -4,9 +4,7 @@ import { createLogger } from "#telemetry/logger.ts";
 import { type Context, withLocalOptions } from "../context.ts";
 
 export function gatewayCommand(context: Context): Command {
-  const command = new Command("gateway").description(
-    "run a proxy with which other tools share the quota; logs to stderr",
-  );
+  const command = new Command("gateway").description("run a quota-sharing proxy for other tools; logs to stderr");
   return withLocalOptions(command, "simfleet gateway --profile default\ncurl http://127.0.0.1:8081/v1/sims").action(
     async (options) => {
       const { env, stderr, interrupt } = context.io;

@@ -72,7 +72,7 @@ async function answersOf(given: Partial<InitAnswers>, answer: Answer): Promise<I
   const coverage = given.coverage ?? (isOpen ? await answer("Coverage (g or jp)", "g") : undefined);
   const authKeyId = given.authKeyId ?? (await answer("ID of the AuthKey"));
   if (authKeyId === undefined) throw missing("--auth-key-id", "simfleet signs in with an AuthKey");
-  const authKeyFile = given.authKeyFile ?? (await answer("File of its secret", "secrets/auth-key")) ?? "";
+  const authKeyFile = given.authKeyFile ?? (await answer("File with the AuthKey's secret", "secrets/auth-key")) ?? "";
   const redisUrl = given.redisUrl ?? (given.dataDir ? undefined : await answer("Redis URL (empty: embedded)"));
   return { deployment, endpoint, coverage, authKeyId, authKeyFile, redisUrl, dataDir: given.dataDir };
 }

@@ -104,15 +104,15 @@ function entry(key: string, value: string): string {
 }
 
 const commonAdditions = [
-  "# Tasks at times, in a worker (docs/schedules.md).",
+  "# Scheduled tasks, run by a worker (docs/schedules.md).",
   "# schedules:",
   '#   nightly-sync: { cron: "0 3 * * *", timezone: UTC, job: sync }',
   "",
-  "# Tasks when something happens (docs/automations.md).",
+  "# Event-triggered tasks (docs/automations.md).",
   "# automations:",
   "#   new-sims-slow: { on: sim.added, job: apply, speedClass: s1.minimum }",
   "",
-  "# Messages to other programs and chats (docs/webhooks.md).",
+  "# Event messages to other programs and chats (docs/webhooks.md).",
   "# webhooks:",
   "#   chat: { urlFile: /run/secrets/chat-url, format: slack, events: [run.completed, run.aborted] }",
   "",

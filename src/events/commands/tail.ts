@@ -20,7 +20,7 @@ export function tailCommand(context: Context): Command {
     .description("the event feed, oldest first")
     .option(
       "--since <from>",
-      "from 90m, 24h, 7d ago, a time such as 2026-11-20T08:00Z, or after an event's id",
+      "start at an age such as 90m, 24h or 7d, at a time such as 2026-11-20T08:00Z, or after this event id",
       asPlace,
     )
     .option("--type <type>", "only events of this type, such as run.completed or run.*; repeatable", asTypes)

@@ -44,14 +44,14 @@ export function reportOfRotation(record: AuthKeyRotation, quietMs: number): Auth
 }
 
 const doing: Readonly<Record<Exclude<AuthKeyPhase, "done" | "failed">, string>> = {
-  begun: "reads the AuthKeys of the user",
-  "making-room": "revokes the AuthKey that makes room",
-  creating: "creates a new AuthKey",
-  created: "verifies the new AuthKey by authenticating with it",
-  proved: "delivers the new AuthKey to its sinks",
-  "handed-over": "waits for simfleet to load the new AuthKey",
-  "taken-up": "waits until the old AuthKey is unused",
-  revoking: "revokes the old AuthKey",
-  revoked: "finishes the rotation",
-  "taking-back": "revokes the new AuthKey",
+  begun: "reading the AuthKeys of the user",
+  "making-room": "revoking an AuthKey to make room",
+  creating: "creating a new AuthKey",
+  created: "verifying the new AuthKey by authenticating with it",
+  proved: "delivering the new AuthKey to its sinks",
+  "handed-over": "waiting for simfleet to load the new AuthKey",
+  "taken-up": "waiting until the old AuthKey is unused",
+  revoking: "revoking the old AuthKey",
+  revoked: "finishing the rotation",
+  "taking-back": "revoking the new AuthKey",
 };

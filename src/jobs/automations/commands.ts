@@ -46,7 +46,7 @@ function replayCommand(context: Context): Command {
   const command = new Command("replay")
     .description("process the last day's missed events, once each")
     .argument("<automation>", "name of the automation")
-    .option("--since <hours>", "how far back, in hours (maximum: 24)", Number, 24)
+    .option("--since <hours>", "how far back, in hours, at most 24", Number, 24)
     .option("--dry-run", "only print what would be done, event by event")
     .option("-y, --yes", "skip the confirmation; required without a terminal");
   return withLocalOptions(command, "simfleet automations replay new-sims-slow --dry-run").action(

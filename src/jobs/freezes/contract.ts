@@ -32,7 +32,7 @@ export const showFreeze = route({
   path: "/freeze",
   role: "viewer",
   tag: "freeze",
-  summary: "Get whether changes are frozen, and why",
+  summary: "Get the freeze status of every profile",
   answer: freezeReport,
 });
 

@@ -39,7 +39,10 @@ function syncEndpoints({ sims, profiles, profileOf, assertCallable }: InventoryD
       const profile = profileOf(params.profile);
       const report = await sims.syncReport(profile);
       if (report !== undefined) return report;
-      throw new SimfleetError("NOT_FOUND", `There was no sync of ${profile} yet: start one with POST /v1/syncs`);
+      throw new SimfleetError(
+        "NOT_FOUND",
+        `The profile ${profile} has not been synced yet: start a sync with POST /v1/syncs`,
+      );
     }),
     creating(routes.startSync, ({ query, by }) => {
       const profile = profileOf(query.profile);

@@ -90,7 +90,7 @@ export const planReport = z.object({
   verdicts: z.record(z.enum(verdicts), count),
   calls: count,
   costly: count.describe("calls that cost money, as far as the inventory knows"),
-  irreversible: count.describe("calls that cannot be undone and have to be confirmed with their number"),
+  irreversible: count.describe("irreversible calls, which must be confirmed with their number"),
   hasUndo: z.boolean().describe("whether the run could be undone"),
   estimateSeconds: z.number().nullable().describe("minimum time at the current quota; null while it is unknown"),
   problems: list(z.object({ line: count, ...rowProblem })).describe("the first problems, in row order"),
@@ -293,14 +293,19 @@ export const deleteRun = route({
   path: "/runs/:runId",
   role: "admin",
   tag: "runs",
-  summary: "Delete a run that is over, with its rows and results",
+  summary: "Delete a finished run with its rows and results",
   params: ofRun,
   answer: z.undefined(),
   status: 204,
 });
 
 /** The number of calls that cannot be undone, from a person. */
-const confirm = z.number().int().min(0).optional().describe("the number of calls of an irreversible operation");
+const confirm = z
+  .number()
+  .int()
+  .min(0)
+  .optional()
+  .describe("the number of SIMs, to confirm an irreversible operation; required for one");
 
 export const retryRun = route({
   method: "POST",
@@ -312,12 +317,7 @@ export const retryRun = route({
   body: z
     .strictObject({
       outcomes: z.array(z.enum(outcomes)).min(1).optional().describe("retry rows with these outcomes instead"),
-      lines: z
-        .array(count.int().min(1))
-        .min(1)
-        .max(1_000)
-        .optional()
-        .describe("of these rows, only those of these lines"),
+      lines: z.array(count.int().min(1)).min(1).max(1_000).optional().describe("only the rows on these lines"),
       confirm,
     })
     .nullish(),
@@ -330,7 +330,7 @@ const followUpPlan = z.object({
   total: count,
   calls: count,
   costly: count.describe("calls that cost money, as far as the inventory knows"),
-  irreversible: count.describe("calls that cannot be undone and have to be confirmed with their number"),
+  irreversible: count.describe("irreversible calls, which must be confirmed with their number"),
 });
 
 /** What a retry or an undo would do. */
@@ -349,7 +349,7 @@ export const planRetry = route({
       .string()
       .regex(/^\d{1,9}(,\d{1,9}){0,999}$/, "has to be line numbers with commas between")
       .optional()
-      .describe("of these rows, only those of these lines"),
+      .describe("only the rows on these lines"),
   }),
   answer: followUpPlan,
 });
@@ -370,7 +370,7 @@ export const undoRun = route({
   path: "/runs/:runId/undo",
   role: "operator",
   tag: "runs",
-  summary: "Restore what a run changed in a new run, except for SIMs changed since",
+  summary: "Start a new run that restores the previous values; SIMs changed since are left as they are",
   description: "It uses the inventory: run a sync just before.",
   params: ofRun,
   body: z.strictObject({ confirm }).nullish(),

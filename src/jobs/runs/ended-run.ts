@@ -27,7 +27,7 @@ export async function readWhenEnded(
  * @param what the intended operation, such as `undone`, for the message
  * @throws SimfleetError RUN_STATE if the run has not ended, or calls are still in flight
  */
-export function assertEnded({ runId, state, isEnding }: RunRecord, what: "redone" | "undone"): void {
+export function assertEnded({ runId, state, isEnding }: RunRecord, what: "retried" | "undone"): void {
   if (!isRunOver(state)) {
     throw new SimfleetError(
       "RUN_STATE",
@@ -37,7 +37,7 @@ export function assertEnded({ runId, state, isEnding }: RunRecord, what: "redone
   if (isEnding) {
     throw new SimfleetError(
       "RUN_STATE",
-      `Run ${runId} is ${state}, but calls of it are still in flight: it can be ${what} when they are completed, within a minute`,
+      `Run ${runId} is ${state}, but some of its calls are still in flight: it can be ${what} when they complete, within a minute`,
     );
   }
 }

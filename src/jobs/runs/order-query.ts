@@ -26,7 +26,7 @@ const orderFields = {
     .int()
     .min(0)
     .optional()
-    .describe("the number of calls of an irreversible operation, which has to be given"),
+    .describe("the number of SIMs, to confirm an irreversible operation; required for one"),
 } as const;
 
 /** The query of rows: the fields, and values for all rows as `set.<input>`. */

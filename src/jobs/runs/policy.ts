@@ -32,14 +32,14 @@ export function assertConfirmed(
   { irreversible, confirm }: { readonly irreversible: number; readonly confirm: number | undefined },
 ): void {
   if (irreversible === 0 || confirm === irreversible) return;
-  const given = confirm === undefined ? "was not confirmed" : `was confirmed for ${confirm}, not ${irreversible}`;
+  const given = confirm === undefined ? "was not confirmed" : `was confirmed for ${confirm} SIMs, not ${irreversible}`;
   throw new SimfleetError(
     "NOT_CONFIRMED",
-    `${mostDangerous(operations).name} cannot be undone, and ${given} SIMs: nothing was started. Confirm the number: --confirm ${irreversible} on the command line, confirm in the API`,
+    `${mostDangerous(operations).name} is irreversible and ${given}: nothing was started. Confirm the number of SIMs: --confirm ${irreversible} on the command line, confirm in the API`,
   );
 }
 
-/** The operation of a run to name before it starts: one that cannot be undone, or the first. */
+/** The operation of a run to name before it starts: one that is irreversible, or the first. */
 export function mostDangerous(operations: RunHead["operations"]): SimOperation {
   return operations.find(({ danger }) => danger === "irreversible") ?? operations[0];
 }

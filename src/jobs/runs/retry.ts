@@ -33,7 +33,7 @@ export async function retrySubmission(
   { ledger, inventory }: { readonly ledger: Ledger; readonly inventory: Inventory },
   { outcomes = retriedByDefault, lines, newRunId }: RetriedRows & { readonly newRunId?: string | undefined },
 ): Promise<Submission & RowCounts> {
-  assertEnded(run, "redone");
+  assertEnded(run, "retried");
   if (lines !== undefined && !isRepeatable(run.operations)) {
     const message = `The calls of run ${run.runId} must not be repeated, so its rows are retried all at once: leave out the lines`;
     throw new SimfleetError("RUN_STATE", message);

@@ -229,7 +229,7 @@ async function follow(poll: Poll): Promise<ScheduleResult> {
   if (firing?.ref === undefined) return again;
   let status = await tasks.status(task, firing.ref);
   if (!status.isOver && queued !== undefined && overlap === "cancel" && queued.by === undefined) {
-    await tasks.cancel(firing.ref, { by: `schedule:${name}`, reason: "the next time of its schedule has come" });
+    await tasks.cancel(firing.ref, { by: `schedule:${name}`, reason: "the schedule is due again" });
     status = await tasks.status(task, firing.ref);
   }
   return status.isOver ? end(poll, firing, status) : waitUntil(poll.nowMs + pollIntervalMs, poll);

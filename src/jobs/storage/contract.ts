@@ -46,6 +46,6 @@ export const showStorage = route({
   path: "/storage",
   role: "viewer",
   tag: "storage",
-  summary: "Get what uses how much of Redis's memory, and how long the rest lasts",
+  summary: "Get the memory of Redis by kind of data, and when it runs out",
   answer: storageReport,
 });

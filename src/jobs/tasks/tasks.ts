@@ -111,7 +111,7 @@ export class ServiceTasks implements AutomationTasks {
     const from = "file" in task.from ? { path: task.from.file } : task.from;
     try {
       const begun = await this.#submit(from, task, { runId, name: key, by });
-      return begun === "nothing" ? "every SIM is as requested already" : { kind: "run", id: runId };
+      return begun === "nothing" ? "every SIM already has the requested values" : { kind: "run", id: runId };
     } catch (thrown) {
       if (thrown instanceof SimfleetError && thrown.code === "NO_SIM_MATCHES") return "no SIM matches the filter";
       throw thrown;
@@ -185,7 +185,7 @@ function over(result: "done" | "failed" | "cancelled", reason?: string): TaskSta
 }
 
 /** The result of a sync or rotation is stored only until the next one begins. */
-const followed: TaskStatus = over("done", "another one followed it, so its result is unknown");
+const followed: TaskStatus = over("done", "a later one replaced it, so its result is unknown");
 
 function statusOfRun(report: RunReport): TaskStatus {
   if (!isRunSettled(report)) return { isOver: false };

@@ -103,7 +103,7 @@ it("a run reports rows as pending until its calls in flight have ended", async (
   expect(ending).toMatchObject({ isEnding: true, tally: { done: 0, rejected: 1, cancelled: 0, pending: 4 } });
   expect(await outcomes(head.runId)).toEqual(["pending", "pending", "rejected", "pending", "pending"]);
   await expect(retrySubmission(ending, context, { outcomes: ["cancelled"] })).rejects.toThrow(
-    /calls of it are still in flight/,
+    /its calls are still in flight/,
   );
 
   // Longer than the watch's interval: it still reports its calls although the run is over.

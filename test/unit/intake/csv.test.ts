@@ -134,13 +134,13 @@ describe("refused CSV files", () => {
       "Line 3 holds a NUL byte: this is a binary file or UTF-16, not CSV text. Save as UTF-8 CSV.",
       3,
     ],
-    ["an Excel workbook", Buffer.from("PK\x03\x04\x14\0"), "This is an Excel workbook, export it as CSV."],
+    ["an Excel workbook", Buffer.from("PK\x03\x04\x14\0"), "This is an Excel workbook. Export it as CSV."],
     [
       "an old Excel workbook",
       Buffer.from([0xd0, 0xcf, 0x11, 0xe0, 0xa1]),
-      "This is an old Excel workbook (.xls), export it as CSV.",
+      "This is an old Excel workbook (.xls). Export it as CSV.",
     ],
-    ["a gzip file", Buffer.from([0x1f, 0x8b, 8, 0, 0]), "This file is compressed (gzip), unpack it first."],
+    ["a gzip file", Buffer.from([0x1f, 0x8b, 8, 0, 0]), "This file is compressed (gzip). Unpack it first."],
     [
       "a quote that is never closed",
       'a,b\n1,2\n3,"4\n5,6\n',
@@ -175,19 +175,19 @@ describe("refused CSV files", () => {
       "a record that is too long",
       `a,b\n1,2\n${"x".repeat(30)},\n`,
       { recordBytes: 20 },
-      "The row that begins on line 3 is longer than 20 bytes. Often a quote in it is never closed.",
+      "The row that begins on line 3 is longer than 20 bytes. A closing quote may be missing.",
     ],
     [
       "a record of too many commas",
       `a,b\n${",".repeat(30)}`,
       { recordBytes: 20 },
-      "The row that begins on line 2 is longer than 20 bytes. Often a quote in it is never closed.",
+      "The row that begins on line 2 is longer than 20 bytes. A closing quote may be missing.",
     ],
     [
       "a header without an end",
       "a".repeat(30),
       { recordBytes: 20 },
-      "The row that begins on line 1 is longer than 20 bytes. Often a quote in it is never closed.",
+      "The row that begins on line 1 is longer than 20 bytes. A closing quote may be missing.",
     ],
   ])("a CSV file over a limit is refused: %s", async (_name, content, caps, message) => {
     for (const bytes of [1, 7, 1000]) expect((await faultOf(inPieces(content, bytes), caps)).message).toBe(message);

@@ -35,7 +35,7 @@ async function lint(files: Record<string, string>): Promise<string[]> {
   return diagnostics.map(({ code, filename, labels }) => `${code} ${filename}:${labels[0]?.span.line}`).toSorted();
 }
 
-/** Everything that a room is handed instead of taking it: the clock, timers, chance, the environment, the end. */
+/** Everything that a module gets from its caller instead of taking it: the clock, timers, chance, the environment, the end. */
 const takings = [
   "export const now = Date.now();",
   "export const elapsed = performance.now();",

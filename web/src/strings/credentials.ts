@@ -25,7 +25,7 @@ export const rotationsText = {
   never: "not rotated yet",
   set: "Set",
   noSet: "none yet",
-  secretSince: "Secret since",
+  secretSince: "Secret created",
   next: "Next",
   step: (step: number, steps: number, word: string | undefined) => `Step ${step} of ${steps}: ${word}`,
   steps: {
@@ -79,6 +79,6 @@ export const setsText = {
   none: "The account has no Credential Set.",
   command: "simfleet credentials list",
   set: "Set",
-  secretSince: "Secret since",
+  secretSince: "Secret created",
   rotation: "Rotation",
 } as const;

@@ -10,7 +10,7 @@ export const problemsText = {
   badToken: "The token is missing, invalid or expired.",
   notAllowed: "The role of this token does not allow this.",
   notFound: "Not found.",
-  tooLarge: "The file is larger than the server accepts.",
+  tooLarge: "The file is larger than the worker accepts.",
   status: (status: number) => `The server answered with status ${status}.`,
   needsRole: (needed: string, own: string) => `Needs the role ${needed}; yours is ${own}.`,
   signedOut: (reason: string) => `You were signed out: ${reason}`,

@@ -18,7 +18,7 @@ export const runsText = {
   reading: "the runs",
   list: "List of runs",
   applyCommand: "simfleet apply fleet.csv",
-  none: "No run yet. Start one with New run, or on the command line.",
+  none: "No runs yet. Start one with New run or on the command line.",
   noneInState: (state: string) => `No run is ${state}.`,
   older: "Older runs",
   operation: "Operation",
@@ -90,9 +90,7 @@ export const runText = {
   quotaUse: (percent: string) => `${percent} of the quota used in the busiest window`,
   reasons: "Why rows are not done",
   reasonsHint: (shown: number, all: number) =>
-    shown === all
-      ? "Grouped by reason, the most frequent first"
-      : `The ${shown} most frequent of ${grouped(all)} reasons`,
+    shown === all ? "Grouped by reason, most frequent first" : `The ${shown} most frequent of ${grouped(all)} reasons`,
   showRows: "Show the rows",
   rowsOf: (reason: string) => `Show the rows with the reason: ${reason}`,
   searchRows: "Search by SIM ID or IMSI",
@@ -123,7 +121,7 @@ export const runActionsText = {
   costs: (calls: number) => ` According to the inventory, ${counted(calls, "call costs", "calls cost")} money.`,
   cancel: (run: string) => `Cancel ${run}?`,
   cancelWhat: (pending: number) =>
-    `${counted(pending, "row")} will not be sent. Completed rows stay changed. You can retry the rest later.`,
+    `${counted(pending, "row")} will not be sent. Completed rows stay changed. You can retry the cancelled rows later.`,
   cancelYes: (pending: number) => `Cancel ${counted(pending, "row")}`,
   undo: (run: string) => `Undo ${run}?`,
   undoWhat: (sims: number, profile: string) =>

@@ -10,7 +10,7 @@ export const schedulesText = {
     [`${what} of the profile ${profile}`, ...times].join(" · "),
   next: "Next",
   paused: "Paused.",
-  noTimes: "No further times.",
+  noTimes: "No upcoming times.",
   last: "Last",
   neverRan: "Not run yet.",
   runningSince: "Running since",
@@ -90,7 +90,7 @@ export const freezesText = {
   windowsHint: "Active now, and the next three of each",
   windowsTable: "Freezes of the configuration",
   noWindows:
-    "No current or future freezes. Add a line such as this one to the configuration to freeze all changes over the new year:",
+    "No current or future freezes. Add a line such as this one to the configuration to freeze all changes over the holidays:",
   windowExample: 'freezes: { year-end: { from: "2026-12-24T00:00:00+09:00", to: "2027-01-04T09:00:00+09:00" } }',
   allProfiles: "all",
   from: "From",

@@ -10,7 +10,7 @@ import { rotationStatusText, waitText } from "./rotation-text.ts";
 export function rotateCommand(context: Context): Command {
   const command = new Command("rotate")
     .description(
-      "rotate a secret, or resume its rotation; returns when it is done, or waits for the grace period or a confirmation",
+      "rotate a secret or resume its rotation; returns when it is done or has to wait for its grace period or a confirmation",
     )
     .argument("<name>", "name of the rotation in the configuration")
     .option("-y, --yes", "skip the confirmation")

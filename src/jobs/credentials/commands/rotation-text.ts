@@ -7,19 +7,19 @@ export function rotationStatusText(report: RotationReport): string {
   const { name, state, credentialsId, reason, nextStep, nextAt, handedTo, waitsFor, problem } = report;
   switch (state) {
     case "never":
-      return `${name} was never rotated.`;
+      return `${name} has not been rotated yet.`;
     case "done":
-      return `${name} is rotated: ${credentialsId ?? "the set"} has the new secret.${reason === null ? "" : ` ${reason}.`}`;
+      return `${name} was rotated: ${credentialsId ?? "the set"} has the new secret.${reason === null ? "" : ` ${reason}.`}`;
     case "failed": {
       const sinks = handedTo.length === 0 ? "" : ` These already have the new value: ${handedTo.join(", ")}.`;
-      return `${name} failed, and the old secret stays in use: ${reason ?? "unknown reason"}.${sinks}`;
+      return `The rotation ${name} failed, and the old secret stays in use: ${reason ?? "unknown reason"}.${sinks}`;
     }
     default: {
       const when = nextAt === null ? "" : `, at ${nextAt}`;
       // The reason of a grace period repeats the state.
       const reasonText = reason === null || waitsFor === "grace" ? "" : `\n  ${reason}.`;
       const why = problem === undefined ? reasonText : `\n  ${problemText(problem)}`;
-      return `${name} is ${state}. Next: ${nextStep ?? ""}${when}.${why}`;
+      return `The rotation ${name} is in progress. Next step: ${nextStep ?? ""}${when}.${why}`;
     }
   }
 }

@@ -26,7 +26,7 @@ export function applyCommand(context: Context): Command {
     .addOption(speedClassOption())
     .optionsGroup("Safety:")
     .option("-y, --yes", "skip the confirmation; required without a terminal")
-    .option("--confirm <n>", "number of SIMs, which confirms an irreversible operation; --yes does not", asCount)
+    .option("--confirm <n>", "confirm an irreversible operation with its number of SIMs; --yes is not enough", asCount)
     .option("--partial", "process only the valid rows of a file with invalid ones")
     .option("--skip-unchanged", "skip SIMs that already have the requested values in the inventory")
     .option(

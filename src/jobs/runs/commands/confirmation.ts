@@ -33,10 +33,10 @@ export async function confirmation(
   if (yes === true || !isTerminal(io)) {
     throw new SimfleetError(
       "NOT_CONFIRMED",
-      `${operation} cannot be undone: confirm the number of SIMs with --confirm ${irreversible}. Nothing was started`,
+      `${operation} is irreversible: confirm the number of SIMs with --confirm ${irreversible}. Nothing was started`,
     );
   }
-  const answer = await ask(io, `${operation} cannot be undone. Type the number of SIMs (${grouped(irreversible)}): `);
+  const answer = await ask(io, `${operation} is irreversible. Type the number of SIMs (${grouped(irreversible)}): `);
   const typed = answer?.replaceAll(/[,.'\s]/g, "") ?? "";
   return /^\d{1,9}$/.test(typed) ? { confirm: Number(typed) } : undefined;
 }

@@ -58,7 +58,7 @@ function conclusionOf(report: RunReport): string {
   }
   const parts = Object.entries(others).filter(([, count]) => count > 0);
   const counts = parts.map(([outcome, count]) => `${grouped(count)} ${outcome}`).join(", ");
-  return `Not complete: ${counts}, of ${grouped(total)} ${total === 1 ? "row" : "rows"}.`;
+  return `Not all rows are done: ${counts}, of ${grouped(total)} ${total === 1 ? "row" : "rows"}.`;
 }
 
 /** @returns why the file could not be written; undefined if it was */

@@ -31,7 +31,7 @@ export function planText(plan: PlanReport): string {
   if (more > 0) lines.push(`    … and ${grouped(more)} more; --out FILE writes every row's verdict`);
   lines.push(...warnings.map((warning) => `  warning: ${warning}`));
   if (plan.costly > 0) lines.push(`  ${costText(plan)}`);
-  if (plan.irreversible > 0) lines.push(`  ${grouped(plan.irreversible)} of the calls cannot be undone`);
+  if (plan.irreversible > 0) lines.push(`  ${grouped(plan.irreversible)} of the calls are irreversible`);
   else if (!plan.hasUndo) lines.push(`  ${plan.operation} has no undo`);
   lines.push(`${grouped(calls)} ${calls === 1 ? "call" : "calls"}, ${timeText(estimateSeconds)}`);
   return lines.join("\n");

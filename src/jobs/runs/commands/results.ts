@@ -20,10 +20,11 @@ export function resultsCommand(context: Context): Command {
     .addOption(outcomeOption("only rows with this outcome; repeatable"))
     .option("-o, --out <file>", "write to this file atomically (default: stdout)")
     .addOption(
-      choiceOption("--format <format>", "csv marks cells that a spreadsheet would run as formulas; ndjson does not", [
-        "csv",
-        "ndjson",
-      ]).default("csv"),
+      choiceOption(
+        "--format <format>",
+        "csv escapes cells that a spreadsheet would run as formulas; ndjson has the raw values",
+        ["csv", "ndjson"],
+      ).default("csv"),
     );
   return withCommon(command, "simfleet runs results r-20261120-103045-x7k2 --outcome failed --out failed.csv").action(
     async (runId, options) => {

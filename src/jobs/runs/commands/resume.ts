@@ -10,7 +10,10 @@ export function resumeCommand(context: Context): Command {
   const command = new Command("resume")
     .description("resume a run and follow it until it ends")
     .argument("<run>", "id of the run")
-    .option("-o, --out <file>", "write the results to this file (default: in this folder, named like the input file)")
+    .option(
+      "-o, --out <file>",
+      "write the results to this file (default: in the current folder, named after the input file)",
+    )
     .option("--detach", "return immediately");
   return withCommon(command, "simfleet runs resume r-20261120-103045-x7k2").action(async (runId, options) => {
     const output = context.output(options);

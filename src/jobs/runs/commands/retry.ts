@@ -16,8 +16,11 @@ export function retryCommand(context: Context): Command {
     .argument("<run>", "id of the finished run")
     .addOption(outcomeOption("retry rows with this outcome instead; repeatable"))
     .option("-y, --yes", "skip the confirmation; required without a terminal")
-    .option("--confirm <n>", "number of SIMs, which confirms an irreversible operation; --yes does not", asCount)
-    .option("-o, --out <file>", "write the results to this file (default: in this folder, named like the input file)")
+    .option("--confirm <n>", "confirm an irreversible operation with its number of SIMs; --yes is not enough", asCount)
+    .option(
+      "-o, --out <file>",
+      "write the results to this file (default: in the current folder, named after the input file)",
+    )
     .option("--detach", "submit the run, print its id and return");
   return withCommon(command, "simfleet runs retry r-20261120-103045-x7k2 --yes").action(async (ofRunId, options) => {
     const output = context.output(options);

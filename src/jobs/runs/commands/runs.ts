@@ -56,7 +56,7 @@ function showCommand(context: Context): Command {
     output.answer(report, (shown) => runText(shown, reasons));
     if (report.quarantined !== undefined) {
       output.say(
-        `${report.quarantined} segments failed too often and wait. Retry them with: simfleet runs resume ${runId}`,
+        `${report.quarantined} batches of rows failed too often and wait. Process them again with: simfleet runs resume ${runId}`,
       );
     }
   }) as unknown as Command;

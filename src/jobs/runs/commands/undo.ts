@@ -10,10 +10,10 @@ import { type Confirming, type ConfirmOptions, confirmation, costText } from "./
 
 export function undoCommand(context: Context): Command {
   const command = new Command("undo")
-    .description("restore what a run changed in a new run, except for SIMs changed since")
+    .description("start a new run that restores the previous values; SIMs changed since are left as they are")
     .argument("<run>", "id of the finished run")
     .option("-y, --yes", "skip the confirmation; required without a terminal")
-    .option("--confirm <n>", "number of SIMs, which confirms an irreversible operation; --yes does not", asCount)
+    .option("--confirm <n>", "confirm an irreversible operation with its number of SIMs; --yes is not enough", asCount)
     .option("--no-sync", "use the inventory as it is, without syncing first")
     .option("--detach", "submit the run, print its id and return");
   return withCommon(command, "simfleet runs undo r-20261120-103045-x7k2 --yes").action(async (runId, options) => {
