@@ -189,9 +189,9 @@ const importRules = Object.entries(modules).map(([module, { imports, reason }]) 
   name: `imports-of-${module.replace("/", "-")}`,
   comment: `${module} imports from ${imports.join(", ") || "no other module"}. ${reason}`,
   severity: "error",
-  // A feature.ts ties a feature to the app and to the command line, of which its commands are a part. Its config.ts is a
-  // part of the loader.
-  from: { path: `^src/${module}/`, pathNot: "/((feature|config)[.]ts$|commands([.]ts$|/))" },
+  // A feature.ts ties a feature to the app and to the command line, of which its commands and their texts are a part. Its
+  // config.ts is a part of the loader.
+  from: { path: `^src/${module}/`, pathNot: "/((feature|config|strings)[.]ts$|commands([.]ts$|/))" },
   to: {
     path: "^src/",
     pathNot: [`^src/(${[module, ...imports].join("|")})/`, ...(module === "config" ? sections : [])],
@@ -217,6 +217,14 @@ export default {
       severity: "error",
       from: { path: "^src/((http|cli)/|(jobs/[a-z-]+|events)/commands([.]ts$|/))" },
       to: { path: "^src/jobs/[a-z-]+/(ledger|work|store|steps|queue[.]ts|record[.]ts)" },
+    },
+    {
+      name: "strings-are-texts",
+      comment:
+        "The texts of commands are one file per folder, which a translation can replace: it formats numbers, no more.",
+      severity: "error",
+      from: { path: "^src/.*/strings[.]ts$" },
+      to: { pathNot: "^src/cli/format[.]ts$" },
     },
     {
       name: "no-cycle",

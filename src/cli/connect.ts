@@ -22,15 +22,13 @@ import type { Caller, CommandContext, CommonOptions } from "./caller.ts";
 import { localEvents } from "./event-source.ts";
 import { remoteEvents } from "./remote-event-source.ts";
 import { RemoteWorker } from "./remote-worker.ts";
+import { commonStrings, workerStrings } from "./strings.ts";
 
 /** For a command that only works locally. @throws ConfigError; SimfleetError USAGE with `--server` */
 export function localConfig(context: CommandContext, options: CommonOptions): Config {
   const config = configOf(context, options);
   if (config.server === undefined) return config;
-  throw new SimfleetError(
-    "USAGE",
-    `This command only works locally and cannot be sent to ${config.server.url}: leave out --server and SIMFLEET_SERVER`,
-  );
+  throw new SimfleetError("USAGE", commonStrings.localOnly(config.server.url));
 }
 
 function configOf({ io: { env }, features }: CommandContext, options: CommonOptions): Config {
@@ -121,7 +119,7 @@ async function audited<T>(
   });
   const finish = (exitCode: number): Promise<void> =>
     audit.finish(id, { exitCode }).catch((thrown: unknown) => {
-      io.stderr.write(`The result could not be recorded in the audit log: ${messageOf(thrown)}\n`);
+      io.stderr.write(`${commonStrings.auditFailed(messageOf(thrown))}\n`);
     });
   try {
     const answer = await act();
@@ -146,12 +144,9 @@ function exitCodeOf(answer: unknown): number {
 function localToken(url: string, dataDir: string): Secret {
   const { hostname: host } = new URL(url);
   if (!isLoopback(host)) {
-    throw new SimfleetError(
-      "UNAUTHENTICATED",
-      `A token for ${host} is required: set SIMFLEET_SERVER_TOKEN_FILE. The token of the data directory is only sent to this machine`,
-    );
+    throw new SimfleetError("UNAUTHENTICATED", workerStrings.remoteTokenNeeded(host));
   }
   const read = readSecretFile(join(dataDir, "admin-token"));
   if ("secret" in read) return new Secret(read.secret);
-  throw new SimfleetError("UNAUTHENTICATED", "A token for the worker is required: set SIMFLEET_SERVER_TOKEN_FILE");
+  throw new SimfleetError("UNAUTHENTICATED", workerStrings.tokenNeeded);
 }

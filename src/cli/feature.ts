@@ -7,11 +7,12 @@ import type { AppFeature } from "#app/feature.ts";
 import type { FeatureSection } from "#config/setting.ts";
 import type { CommandEffect } from "./command-effects.ts";
 import type { Context } from "./context.ts";
+import type { CommandGroup } from "./strings.ts";
 
 /** A command as the help lists it. The command itself is loaded when it is given. */
 export interface FeatureCommand {
-  /** The heading in the help: "Change SIMs:" */
-  readonly group: string;
+  /** Its heading in the help. */
+  readonly group: CommandGroup;
   readonly summary: string;
   readonly load: (context: Context) => Promise<Command>;
 }

@@ -5,6 +5,7 @@
  * bottom; a pipe gets plain lines without escape codes.
  */
 import { scrubSecrets, scrubSecretsInJson } from "#core/scrub-secrets.ts";
+import { grouped } from "./format.ts";
 import { withLocalTimes } from "./local-time.ts";
 import { visible, visibleIn, visibleLines } from "#core/visible-text.ts";
 
@@ -110,19 +111,4 @@ export function table(header: readonly string[], rows: readonly (readonly (strin
       .trimEnd();
   const isNumber = (i: number): boolean => rows.length > 0 && rows.every((row) => typeof row[i] === "number");
   return [line(header, isNumber), ...cells.map((row) => line(row, isNumber))].join("\n");
-}
-
-/** 12,345 */
-export function grouped(count: number): string {
-  return count.toLocaleString("en-US");
-}
-
-/** `4 s`, `2 min 5 s`, `3 h 12 min`, `2 d 4 h` */
-export function duration(ms: number): string {
-  const seconds = Math.ceil(ms / 1_000);
-  if (seconds < 60) return `${seconds} s`;
-  const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes} min ${seconds % 60} s`;
-  const hours = Math.floor(minutes / 60);
-  return hours < 24 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }

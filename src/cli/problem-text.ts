@@ -2,13 +2,12 @@
 import { systemClock } from "#core/time.ts";
 import type { ProblemReport } from "#engine/problem.ts";
 import { localTimeOfDay, withLocalTimes } from "./local-time.ts";
-import { duration, grouped } from "./output.ts";
+import { problemStrings } from "./strings.ts";
 
 /** A problem as one line: `The platform answered 500 (12 failed attempts since 12:00:05+02:00, next attempt in 3 s)`. */
 export function problemText(problem: ProblemReport, nowMs: number = systemClock.wallMs()): string {
   const { message, since, attempts } = problem;
-  const count = attempts === 1 ? "1 failed attempt" : `${grouped(attempts)} failed attempts`;
-  const details = [`${count} since ${timeOfDay(since, nowMs)}`, nextAttemptText(problem, nowMs)];
+  const details = [problemStrings.attempts(attempts, timeOfDay(since, nowMs)), nextAttemptText(problem, nowMs)];
   return `${message.replace(/\.$/, "")} (${details.filter((part) => part !== "").join(", ")})`;
 }
 
@@ -19,7 +18,7 @@ export function nextAttemptText(
 ): string {
   if (nextAttemptAt === null) return "";
   const untilMs = Date.parse(nextAttemptAt) - nowMs;
-  return `next attempt ${untilMs > 0 ? `in ${duration(untilMs)}` : "now"}`;
+  return untilMs > 0 ? problemStrings.nextIn(untilMs) : problemStrings.nextNow;
 }
 
 /** `12:00:05+02:00` within a day, else with the date. */

@@ -11,6 +11,8 @@ import { type CommandEffect, processEffects } from "./command-effects.ts";
 import type { Feature, FeatureCommand } from "./feature.ts";
 import { Context, exampleOf, type GivenCommand, type ProcessIo } from "./context.ts";
 import { Output } from "./output.ts";
+import { summaries } from "./commands/strings.ts";
+import { groupStrings, programStrings } from "./strings.ts";
 
 /**
  * Runs one command line.
@@ -37,51 +39,51 @@ function processCommands(deps: Deps): Readonly<Record<string, FeatureCommand>> {
   const { runWorker } = deps;
   return {
     init: {
-      group: "Get started:",
-      summary: "write a configuration file",
+      group: "start",
+      summary: summaries.init,
       load: async (context) => (await import("./commands/init.ts")).initCommand(context),
     },
     worker: {
-      group: "Operate simfleet:",
-      summary: "always-on process with dashboard and HTTP API",
+      group: "operate",
+      summary: summaries.worker,
       load: async (context) => (await import("./commands/worker.ts")).workerCommand(context, runWorker),
     },
     gateway: {
-      group: "Operate simfleet:",
-      summary: "quota-sharing proxy for other tools",
+      group: "operate",
+      summary: summaries.gateway,
       load: async (context) => (await import("./commands/gateway.ts")).gatewayCommand(context),
     },
     check: {
-      group: "Operate simfleet:",
-      summary: "check configuration, Redis, platform addresses, credentials and clock",
+      group: "operate",
+      summary: summaries.check,
       load: async (context) => (await import("./commands/check.ts")).checkCommand(context),
     },
     tokens: {
-      group: "Operate simfleet:",
-      summary: "bearer tokens of the control API",
+      group: "operate",
+      summary: summaries.tokens,
       load: async (context) => (await import("./commands/tokens.ts")).tokensCommand(context),
     },
     schema: {
-      group: "Operate simfleet:",
-      summary: "the JSON Schema of the configuration",
+      group: "operate",
+      summary: summaries.schema,
       load: async (context) => (await import("./commands/schema.ts")).schemaCommand(context),
     },
     completion: {
-      group: "Operate simfleet:",
-      summary: "completion for bash, zsh and fish",
+      group: "operate",
+      summary: summaries.completion,
       load: async (context) => {
         const { completionCommand } = await import("./commands/completion.ts");
         return completionCommand(context, () => buildProgram(deps, undefined, "all"));
       },
     },
     demo: {
-      group: "Get started:",
-      summary: "a sample run against a simulated platform",
+      group: "start",
+      summary: summaries.demo,
       load: async (context) => (await import("./commands/demo.ts")).demoCommand(context, runWorker),
     },
     sandbox: {
-      group: "Get started:",
-      summary: "simulate the platform",
+      group: "start",
+      summary: summaries.sandbox,
       load: async () => (await import("./commands/sandbox.ts")).sandboxCommand(),
     },
   };
@@ -99,19 +101,19 @@ export async function buildProgram(deps: Deps, asked: string | undefined, loads?
   const effects = { ...ofFeatures((feature) => feature.effects), ...processEffects };
   const { stdout, stderr } = deps.io;
   const program = new Command("simfleet")
-    .description("Changes fleets of SIMs through a rate-limited connectivity API.")
-    .version(deps.version, "-V, --version", "show the version")
-    .addHelpText("after", "\nExample:\n  simfleet plan fleet.csv\n  simfleet apply fleet.csv");
+    .description(programStrings.description)
+    .version(deps.version, "-V, --version", programStrings.version)
+    .addHelpText("after", `\n${programStrings.example}\n  simfleet plan fleet.csv\n  simfleet apply fleet.csv`);
   for (const [name, { group, summary, load }] of Object.entries(commands)) {
     const command = loads === "all" || name === asked ? await load(context) : new Command(name);
     if (command.description() === "") command.description(summary);
-    program.addCommand(command.summary(summary).helpGroup(group));
+    program.addCommand(command.summary(summary).helpGroup(groupStrings[group]));
   }
   forEachCommand(program, (command) => {
-    command.exitOverride().helpOption("-h, --help", "show this help");
+    command.exitOverride().helpOption("-h, --help", programStrings.help);
     if (command.commands.length > 0) {
-      const help = new Command("help").argument("[command]").description("show the help of a command");
-      help.helpOption(false).helpGroup(command === program ? "Get started:" : "Commands:");
+      const help = new Command("help").argument("[command]").description(programStrings.helpCommand);
+      help.helpOption(false).helpGroup(command === program ? groupStrings.start : programStrings.commands);
       command.addHelpCommand(help as unknown as Command);
       if (command !== program) command.addHelpText("after", groupExample(command));
     }
@@ -131,7 +133,7 @@ export async function buildProgram(deps: Deps, asked: string | undefined, loads?
 /** The example of a group: those of its first commands. */
 function groupExample({ commands }: Command): string {
   const examples = commands.flatMap((sub) => exampleOf(sub) ?? []).slice(0, 3);
-  return ["\nExample:", ...examples.map((line) => `  ${line}`)].join("\n");
+  return [`\n${programStrings.example}`, ...examples.map((line) => `  ${line}`)].join("\n");
 }
 
 /** Rejects a word that is no command also before `--help`, where it would get the help of the word before. */
@@ -142,7 +144,7 @@ function assertKnownWords(program: Command, argv: readonly string[]): void {
     if (word === "help") continue;
     const names = command.commands.map((sub) => sub.name());
     const sub = command.commands[names.indexOf(word)];
-    if (sub === undefined) command.error(`unknown command '${word}'.${suggestion(word, names)}`);
+    if (sub === undefined) command.error(programStrings.unknownCommand(word, suggestion(word, names)));
     command = sub as Command;
   }
 }
@@ -166,9 +168,8 @@ function refuseEmptyValues(command: Command): void {
   const values: Readonly<Record<string, unknown>> = command.opts();
   const empty = Object.keys(values).find((name) => !mayBeEmpty.has(name) && [values[name]].flat().includes(""));
   const flag = command.options.find((option) => option.attributeName() === empty)?.long;
-  if (empty !== undefined)
-    throw new SimfleetError("USAGE", `${flag ?? empty} is empty: give it a value, or leave it out`);
-  if (command.args.includes("")) throw new SimfleetError("USAGE", "An argument is empty");
+  if (empty !== undefined) throw new SimfleetError("USAGE", programStrings.emptyOption(flag ?? empty));
+  if (command.args.includes("")) throw new SimfleetError("USAGE", programStrings.emptyArgument);
 }
 
 /** `runs cancel` */
@@ -196,8 +197,8 @@ function emit(thrown: unknown, argv: readonly string[], { stdout, stderr, interr
     output.answer({ error: { code, message: messageOf(error), ...problems } }, () => "");
   }
   // The faults of a configuration stand on lines of their own; any other message is one line.
-  if (error instanceof ConfigError) output.sayLines(`simfleet: ${error.message}`);
-  else output.say(`simfleet: ${messageOf(error)}`);
+  if (error instanceof ConfigError) output.sayLines(programStrings.error(error.message));
+  else output.say(programStrings.error(messageOf(error)));
   if (error instanceof SimfleetError) return error.exitCode;
   output.sayLines(error instanceof Error ? (error.stack ?? "") : "");
   return 4;
@@ -207,5 +208,5 @@ function emit(thrown: unknown, argv: readonly string[], { stdout, stderr, interr
 function usageError({ message }: CommanderError): SimfleetError {
   const text = message.replace(/^error: /, "").replace(/\n\((.*)\)$/, ". $1");
   const sentence = `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
-  return new SimfleetError("USAGE", `${sentence.replace(/[^.?]$/, "$&.")} Add --help for the options.`);
+  return new SimfleetError("USAGE", programStrings.seeHelp(sentence.replace(/[^.?]$/, "$&.")));
 }

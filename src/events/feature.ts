@@ -2,6 +2,7 @@
 import type { Feature } from "#cli/feature.ts";
 import { messageOf } from "#core/errors.ts";
 import { every, minuteMs } from "#core/time.ts";
+import { eventsSummary } from "./strings.ts";
 
 const trimEveryMs = 60 * minuteMs;
 
@@ -19,8 +20,8 @@ export const events: Feature = {
   },
   commands: {
     events: {
-      group: "Follow what happens:",
-      summary: "event history and live feed",
+      group: "follow",
+      summary: eventsSummary,
       load: async (context) => (await import("./commands/events.ts")).eventsCommand(context),
     },
   },

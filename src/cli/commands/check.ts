@@ -13,12 +13,13 @@ import { checkFolder } from "#core/files/write-file.ts";
 import type { Schedule } from "#fleet/schedule.ts";
 import { nextTimes } from "#jobs/schedules/service.ts";
 import { type CommonOptions, type Context, withLocalOptions } from "../context.ts";
+import { checkStrings } from "./strings.ts";
 
 /** A larger difference breaks one-time codes and token lifetimes. */
 const mostClockDriftMs = 5_000;
 
 /** How a status is shown to people; JSON keeps the status. */
-const labels = { ok: "ok", warning: "warning", wrong: "FAIL" } as const;
+const { labels, topics } = checkStrings;
 
 /** One line of the report. */
 interface Finding {
@@ -30,7 +31,7 @@ interface Finding {
 }
 
 export function checkCommand(context: Context): Command {
-  const command = new Command("check").description("check configuration, Redis, addresses, credentials and clock");
+  const command = new Command("check").description(checkStrings.description);
   return withLocalOptions(command, "simfleet check").action(async (options) => {
     const output = context.output(options);
     const findings = await checkAll(context, options);
@@ -51,14 +52,16 @@ async function checkAll(context: Context, options: CommonOptions): Promise<Findi
     config = await context.config(options);
   } catch (thrown) {
     if (!(thrown instanceof ConfigError)) throw thrown;
-    return thrown.problems.map(({ where, message }) => wrong("configuration", `${where}: ${message}`, thrown));
+    return thrown.problems.map(({ where, message }) =>
+      wrong(topics.configuration, checkStrings.fault(where, message), thrown),
+    );
   }
   const findings: Finding[] = [
-    ok("configuration", config.file ?? "from the environment alone"),
+    ok(topics.configuration, config.file ?? checkStrings.noFile),
     ...config.warnings.map(({ where, message }): Finding => ({
-      what: "configuration",
+      what: topics.configuration,
       status: "warning",
-      detail: `${where}: ${message}`,
+      detail: checkStrings.fault(where, message),
     })),
   ];
   try {
@@ -67,57 +70,58 @@ async function checkAll(context: Context, options: CommonOptions): Promise<Findi
       findings.push(await checkClock(app));
       for (const name of Object.keys(config.profiles)) findings.push(...(await checkProfile(app, config, name)));
       if (config.dropFolder !== undefined) findings.push(await checkDropFolder(config.dropFolder.path));
-      findings.push(...config.schedules.map((schedule) => ok(`schedule ${schedule.name}`, timesText(schedule))));
+      findings.push(
+        ...config.schedules.map((schedule) => ok(checkStrings.ofSchedule(schedule.name), timesText(schedule))),
+      );
     });
   } catch (thrown) {
-    findings.push(wrong("redis", messageOf(thrown), thrown));
+    findings.push(wrong(topics.redis, messageOf(thrown), thrown));
   }
   return findings;
 }
 
 function redisFindings({ redisFacts, redisPlace }: App): Finding[] {
   const { topology, version, maxmemoryPolicy, warnings } = redisFacts;
-  const kind = { server: "", sentinel: "primary named by Sentinel, ", cluster: "cluster, " }[topology];
+  const kind = checkStrings.topologies[topology];
   return [
-    ok("redis", `${redisPlace}, ${kind}version ${version}, maxmemory-policy ${maxmemoryPolicy}`),
-    ...warnings.map((detail): Finding => ({ what: "redis", status: "warning", detail })),
+    ok(topics.redis, checkStrings.redis(redisPlace, kind, version, maxmemoryPolicy)),
+    ...warnings.map((detail): Finding => ({ what: topics.redis, status: "warning", detail })),
   ];
 }
 
 async function checkProfile(app: App, config: Config, name: string): Promise<Finding[]> {
-  const what = (topic: string): string => (name === "default" ? topic : `${topic} of ${name}`);
+  const what = (topic: string): string => (name === "default" ? topic : checkStrings.ofProfile(topic, name));
   let address: string;
   try {
     address = requirePlatform(config, name).authEndpoint;
   } catch (thrown) {
     if (!(thrown instanceof ConfigError)) throw thrown;
-    return thrown.problems.map(({ where, message }) => wrong(what("profile"), `${where}: ${message}`, thrown));
+    return thrown.problems.map(({ where, message }) =>
+      wrong(what(topics.profile), checkStrings.fault(where, message), thrown),
+    );
   }
   try {
     const me = await app.client(name).whoAmI();
-    const who = me.userName === undefined ? me.operatorId : `${me.userName} of ${me.operatorId}`;
-    const coverage = me.coverageTypes === undefined ? "" : `, coverage ${me.coverageTypes.join(" and ")}`;
+    const who = me.userName === undefined ? me.operatorId : checkStrings.user(me.userName, me.operatorId);
+    const covered = me.coverageTypes === undefined ? who : checkStrings.coverage(who, me.coverageTypes);
     return [
-      ok(what("address"), address),
-      ok(what("credentials"), `${who}${coverage}, token valid until ${new Date(me.expiresAtMs).toISOString()}`),
+      ok(what(topics.address), address),
+      ok(what(topics.credentials), checkStrings.validUntil(covered, new Date(me.expiresAtMs).toISOString())),
       ...(await checkAuthKeys(app, name, what)),
       config.tokenKey === undefined
-        ? ok(
-            what("token"),
-            "signature not verified: set SIMFLEET_JWKS_URL or SIMFLEET_TOKEN_PUBLIC_KEY_FILE to verify it",
-          )
-        : ok(what("token"), "signature verified"),
+        ? ok(what(topics.token), checkStrings.signatureUnknown)
+        : ok(what(topics.token), checkStrings.signatureVerified),
     ];
   } catch (thrown) {
     const code = thrown instanceof SimfleetError ? thrown.code : "INTERNAL";
     const isRefusal = code === "PLATFORM_UNAUTHORIZED" || code === "PLATFORM_FORBIDDEN";
     return isRefusal
       ? [
-          ok(what("address"), address),
-          wrong(what("credentials"), messageOf(thrown), thrown),
+          ok(what(topics.address), address),
+          wrong(what(topics.credentials), messageOf(thrown), thrown),
           ...(await checkAuthKeys(app, name, what)),
         ]
-      : [wrong(what("address"), messageOf(thrown), thrown)];
+      : [wrong(what(topics.address), messageOf(thrown), thrown)];
   }
 }
 
@@ -125,18 +129,18 @@ async function checkProfile(app: App, config: Config, name: string): Promise<Fin
 async function checkAuthKeys(app: App, name: string, what: (topic: string) => string): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const { authKeyId, fault } of await app.proveAuthKeys(name)) {
-    if (fault === undefined) findings.push(ok(what("AuthKey"), `${authKeyId} is accepted`));
-    else findings.push(wrong(what("AuthKey"), `${authKeyId}: ${messageOf(fault)}`, fault));
+    if (fault === undefined) findings.push(ok(what(topics.authKey), checkStrings.authKeyAccepted(authKeyId)));
+    else findings.push(wrong(what(topics.authKey), checkStrings.fault(authKeyId, messageOf(fault)), fault));
   }
   return findings;
 }
 
 /** The worker renames files in this folder and creates subfolders. */
 async function checkDropFolder(path: string): Promise<Finding> {
-  const what = "drop folder";
+  const what = topics.dropFolder;
   try {
     if (!(await stat(path)).isDirectory())
-      return { what, status: "wrong", detail: `${path} is not a folder`, exitCode: 2 };
+      return { what, status: "wrong", detail: checkStrings.notAFolder(path), exitCode: 2 };
     await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
     for (const place of ["processing", "done", "failed"]) {
       await checkFolder(join(path, place)).catch((thrown: unknown) => {
@@ -145,8 +149,7 @@ async function checkDropFolder(path: string): Promise<Finding> {
     }
     return ok(what, path);
   } catch (thrown) {
-    const hint = "create it, and give the worker's user read, write and execute permission";
-    return { what, status: "wrong", detail: `${path} cannot be used: ${messageOf(thrown)}; ${hint}`, exitCode: 2 };
+    return { what, status: "wrong", detail: checkStrings.folderUnusable(path, messageOf(thrown)), exitCode: 2 };
   }
 }
 
@@ -155,18 +158,18 @@ function timesText(schedule: Schedule): string {
   const times = nextTimes(schedule, systemClock.wallMs()).map(
     ({ at, local }) => `${local} (${at.replace(".000Z", "Z")})`,
   );
-  return `next ${times.join(", ")}`;
+  return checkStrings.nextTimes(times);
 }
 
 /** One-time codes and token lifetimes need a correct clock; Redis's clock is the reference. */
 async function checkClock(app: App): Promise<Finding> {
   const { nowMs } = await app.limiter.state(bucketOf(listSims, app.config.profile));
   const driftMs = Math.abs(nowMs - systemClock.wallMs());
-  if (driftMs <= mostClockDriftMs) return ok("clock", `within ${(driftMs / 1_000).toFixed(1)} s of Redis's`);
+  if (driftMs <= mostClockDriftMs) return ok(topics.clock, checkStrings.clockRight((driftMs / 1_000).toFixed(1)));
   return {
-    what: "clock",
+    what: topics.clock,
     status: "warning",
-    detail: `${(driftMs / 1_000).toFixed(0)} s from Redis's: keep both machines on NTP, or one-time codes will be refused`,
+    detail: checkStrings.clockWrong((driftMs / 1_000).toFixed(0)),
   };
 }
 

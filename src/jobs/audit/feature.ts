@@ -1,13 +1,14 @@
 /** The audit log: who changed what. */
 import type { Feature } from "#cli/feature.ts";
+import { auditSummary } from "./strings.ts";
 
 export const audit: Feature = {
   name: "audit",
   endpoints: async (app) => (await import("./endpoints.ts")).auditEndpoints(app.control.audit),
   commands: {
     audit: {
-      group: "Follow what happens:",
-      summary: "audit log: who changed what",
+      group: "follow",
+      summary: auditSummary,
       load: async (context) => (await import("./commands.ts")).auditCommand(context),
     },
   },

@@ -2,6 +2,7 @@
 import { logIncidents } from "#app/feature.ts";
 import type { Feature } from "#cli/feature.ts";
 import { messageOf } from "#core/errors.ts";
+import { authKeysSummary } from "./strings.ts";
 
 export const authKeys: Feature = {
   name: "authkeys",
@@ -25,8 +26,8 @@ export const authKeys: Feature = {
   },
   commands: {
     authkeys: {
-      group: "Rotate secrets:",
-      summary: "list and rotate the account's AuthKeys",
+      group: "secrets",
+      summary: authKeysSummary,
       load: async (context) => (await import("./commands/authkeys.ts")).authKeysCommand(context),
     },
   },

@@ -5,23 +5,25 @@ import * as routes from "./contract.ts";
 import type { AutomationReport, DecisionReport } from "./contract.ts";
 import { type Context, confirm, withCommon, withLocalOptions } from "#cli/context.ts";
 import { answerList, type List, listText, withListOptions } from "#cli/list.ts";
-import { grouped, table } from "#cli/output.ts";
+import { table } from "#cli/output.ts";
+import { automationsStrings } from "./strings.ts";
+import { commonStrings } from "#cli/strings.ts";
 
 export function automationsCommand(context: Context): Command {
   return new Command("automations")
     .addCommand(listCommand(context))
-    .addCommand(stepCommand(context, routes.pauseAutomation, { name: "pause", description: "pause an automation" }))
+    .addCommand(stepCommand(context, routes.pauseAutomation, { name: "pause", description: automationsStrings.pause }))
     .addCommand(
       stepCommand(context, routes.resumeAutomation, {
         name: "resume",
-        description: "resume an automation that was paused or stopped itself",
+        description: automationsStrings.resume,
       }),
     )
     .addCommand(replayCommand(context));
 }
 
 function listCommand(context: Context): Command {
-  const command = withListOptions(new Command("list").description("list automations: trigger, job, counts and state"));
+  const command = withListOptions(new Command("list").description(automationsStrings.list));
   return withCommon(command, "simfleet automations list").action(async (options) => {
     const output = context.output(options);
     const page = await context.connect(options, ({ client }) => client.call(routes.listAutomations));
@@ -34,7 +36,7 @@ function stepCommand(
   route: typeof routes.pauseAutomation | typeof routes.resumeAutomation,
   { name, description }: { name: string; description: string },
 ): Command {
-  const command = new Command(name).description(description).argument("<automation>", "name of the automation");
+  const command = new Command(name).description(description).argument("<automation>", automationsStrings.automation);
   return withCommon(command, `simfleet automations ${name} new-sims-slow`).action(async (automation, options) => {
     const output = context.output(options);
     const report = await context.connect(options, ({ client }) => client.call(route, { params: { name: automation } }));
@@ -44,34 +46,34 @@ function stepCommand(
 
 function replayCommand(context: Context): Command {
   const command = new Command("replay")
-    .description("process the last day's missed events, once each")
-    .argument("<automation>", "name of the automation")
-    .option("--since <hours>", "how far back, in hours, at most 24", Number, 24)
-    .option("--dry-run", "only print what would be done, event by event")
-    .option("-y, --yes", "skip the confirmation; required without a terminal");
+    .description(automationsStrings.replay)
+    .argument("<automation>", automationsStrings.automation)
+    .option("--since <hours>", automationsStrings.since, Number, 24)
+    .option("--dry-run", automationsStrings.dryRun)
+    .option("-y, --yes", commonStrings.yes);
   return withLocalOptions(command, "simfleet automations replay new-sims-slow --dry-run").action(
     async (name, options) => {
       const output = context.output(options);
       await context.withApp(await context.config(options), async (app) => {
         const sinceMs = systemClock.wallMs() - Math.max(0, options.since) * 3_600_000;
         if (options.dryRun !== true) {
-          const question = `Process the events of the last ${options.since} h that ${name} missed?`;
+          const question = automationsStrings.question(options.since, name);
           if (options.yes !== true && !(await confirm(context.io, question))) {
-            output.say("Nothing was started.");
+            output.say(commonStrings.nothingStarted);
             context.io.setExitCode(2);
             return;
           }
           const replayed = await app.automations.replay(name, sinceMs);
           const report = await app.automations.show(name);
           output.answer({ ...report, replayed: replayed.events }, (shown) => listText([shown], automationList));
-          output.say(`${grouped(replayed.events)} events were processed.`);
+          output.say(automationsStrings.processed(replayed.events));
           return;
         }
         const decisions: DecisionReport[] = [];
         for await (const one of app.automations.dryRun(name, sinceMs)) decisions.push(one);
         output.answer({ name, decisions }, (shown) => decisionsText(shown.decisions));
         const acts = decisions.filter(({ decision }) => decision === "act").length;
-        output.say(`${grouped(decisions.length)} matching events; it would act on ${grouped(acts)}. Nothing was done.`);
+        output.say(automationsStrings.wouldAct(decisions.length, acts));
       });
     },
   ) as unknown as Command;
@@ -80,9 +82,9 @@ function replayCommand(context: Context): Command {
 const automationList: List<"automations", AutomationReport> = {
   name: "automations",
   route: routes.listAutomations,
-  empty: "No automations. Add them under `automations` in the configuration (docs/automations.md).",
+  empty: automationsStrings.none,
   columns: [
-    { name: "name", heading: "automation" },
+    { name: "name", heading: automationsStrings.headings.automation },
     { name: "on", value: ({ on }) => on.join(" ") },
     { name: "where" },
     {
@@ -93,21 +95,17 @@ const automationList: List<"automations", AutomationReport> = {
     { name: "done" },
     { name: "unchanged" },
     { name: "failed" },
-    { name: "lastRef", heading: "last" },
+    { name: "lastRef", heading: automationsStrings.headings.last },
   ],
 };
 
-const meanings: Readonly<Record<DecisionReport["decision"], string>> = {
-  act: "would act",
-  done: "already processed",
-  condition: "does not match the filter",
-  unchanged: "already has the class",
-  gone: "no longer in the inventory",
-  loop: "would stop: the event was caused by its own change",
-};
-
 function decisionsText(decisions: readonly DecisionReport[]): string {
-  if (decisions.length === 0) return "No matching events.";
-  const rows = decisions.map(({ at, type, sim, decision }) => [at, type, sim ?? "-", meanings[decision]]);
-  return table(["AT", "EVENT", "SIM", "DECISION"], rows);
+  if (decisions.length === 0) return automationsStrings.noEvents;
+  const rows = decisions.map(({ at, type, sim, decision }) => [
+    at,
+    type,
+    sim ?? "-",
+    automationsStrings.decisions[decision],
+  ]);
+  return table(automationsStrings.decisionHeadings, rows);
 }

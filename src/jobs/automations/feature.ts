@@ -1,6 +1,7 @@
 /** Automations: tasks that events start. */
 import { logIncidents } from "#app/feature.ts";
 import type { Feature } from "#cli/feature.ts";
+import { automationsSummary } from "./strings.ts";
 
 export const automations: Feature = {
   name: "automations",
@@ -12,8 +13,8 @@ export const automations: Feature = {
   },
   commands: {
     automations: {
-      group: "Automate:",
-      summary: "event-triggered tasks",
+      group: "automate",
+      summary: automationsSummary,
       load: async (context) => (await import("./commands.ts")).automationsCommand(context),
     },
   },

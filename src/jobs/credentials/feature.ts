@@ -1,6 +1,7 @@
 /** Credential Sets and the rotations of their secrets. */
 import { logIncidents } from "#app/feature.ts";
 import type { Feature } from "#cli/feature.ts";
+import { credentialsSummary } from "./strings.ts";
 
 export const credentials: Feature = {
   name: "credentials",
@@ -25,8 +26,8 @@ export const credentials: Feature = {
   },
   commands: {
     credentials: {
-      group: "Rotate secrets:",
-      summary: "list Credential Sets and rotate their secrets",
+      group: "secrets",
+      summary: credentialsSummary,
       load: async (context) => (await import("./commands/credentials.ts")).credentialsCommand(context),
     },
   },

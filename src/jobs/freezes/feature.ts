@@ -1,5 +1,6 @@
 /** Freezes: times without changes. */
 import type { Feature } from "#cli/feature.ts";
+import { freezeSummary } from "./strings.ts";
 
 export const freezes: Feature = {
   name: "freezes",
@@ -7,8 +8,8 @@ export const freezes: Feature = {
     (await import("./endpoints.ts")).freezeEndpoints(app.freezes, Object.keys(app.config.profiles)),
   commands: {
     freeze: {
-      group: "Automate:",
-      summary: "freeze all changes on the platform",
+      group: "automate",
+      summary: freezeSummary,
       load: async (context) => (await import("./commands.ts")).freezeCommand(context),
     },
   },

@@ -1,6 +1,7 @@
 /** The inventory: SIMs as they were last seen, and the syncs that read them. */
 import { logIncidents } from "#app/feature.ts";
 import type { Feature } from "#cli/feature.ts";
+import { simsSummary } from "./strings.ts";
 
 export const inventory: Feature = {
   name: "inventory",
@@ -19,8 +20,8 @@ export const inventory: Feature = {
     Promise.all(profiles.map((profile) => app.consumeSyncs(profile, logIncidents(logger, { profile, job: "sync" })))),
   commands: {
     sims: {
-      group: "See the fleet:",
-      summary: "inventory: SIMs as last seen on the platform",
+      group: "fleet",
+      summary: simsSummary,
       load: async (context) => (await import("./commands/sims.ts")).simsCommand(context),
     },
   },

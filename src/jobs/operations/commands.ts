@@ -3,13 +3,14 @@ import { Command } from "@commander-js/extra-typings";
 import { type Context, withCommon } from "#cli/context.ts";
 import { answerList, type List, withListOptions } from "#cli/list.ts";
 import { listOperations, type OperationReport, showOperation } from "./contract.ts";
+import { operationsStrings } from "./strings.ts";
 
 export function operationsCommand(context: Context): Command {
   return new Command("operations").addCommand(listCommand(context)).addCommand(showCommand(context));
 }
 
 function listCommand(context: Context): Command {
-  const command = withListOptions(new Command("list").description("list the operations of the deployment"));
+  const command = withListOptions(new Command("list").description(operationsStrings.list));
   return withCommon(command, "simfleet operations list").action(async (options) => {
     const output = context.output(options);
     const page = await context.connect(options, ({ client, profile }) =>
@@ -23,23 +24,23 @@ function listCommand(context: Context): Command {
 const operationList: List<"operations", OperationReport> = {
   name: "operations",
   route: listOperations,
-  empty: "The deployment has no operations.",
+  empty: operationsStrings.none,
   columns: [
-    { name: "name", heading: "operation" },
+    { name: "name", heading: operationsStrings.headings.operation },
     {
       name: "inputs",
       value: ({ inputs }) => inputs.map(({ name, required }) => (required ? name : `[${name}]`)).join(" "),
     },
     { name: "danger" },
-    { name: "undo", value: ({ undo }) => undo[0] ?? "none" },
+    { name: "undo", value: ({ undo }) => undo[0] ?? operationsStrings.noUndo },
     { name: "summary" },
   ],
 };
 
 function showCommand(context: Context): Command {
   const command = new Command("show")
-    .description("show an operation: inputs, quota, undo and an example file")
-    .argument("<operation>", "name of the operation");
+    .description(operationsStrings.show)
+    .argument("<operation>", operationsStrings.operation);
   return withCommon(command, "simfleet operations show set-group").action(async (operation, options) => {
     const output = context.output(options);
     const report = await context.connect(options, ({ client, profile }) =>
@@ -51,24 +52,25 @@ function showCommand(context: Context): Command {
 
 function textOf(operation: OperationReport): string {
   const { name, summary, group, inputs, sets, requires, repeat, undo, danger, costlyWhen, example } = operation;
+  const { labels } = operationsStrings;
   const facts: [string, string][] = [
-    ["quota", group],
-    ["sets", sets.join(", ") || "no field of the inventory"],
-    ["requires", requires ?? "nothing"],
-    ["no response", repeat === "safe" ? "the call is sent again" : "the call is never sent again"],
-    ["undo", undo.join(", or ") || "none"],
-    ["danger", costlyWhen === null ? danger : `${danger} when ${costlyWhen}`],
+    [labels.quota, group],
+    [labels.sets, sets.join(", ") || operationsStrings.setsNothing],
+    [labels.requires, requires ?? operationsStrings.requiresNothing],
+    [labels.noResponse, repeat === "safe" ? operationsStrings.sentAgain : operationsStrings.neverSentAgain],
+    [labels.undo, undo.join(operationsStrings.undoSeparator) || operationsStrings.noUndo],
+    [labels.danger, costlyWhen === null ? danger : operationsStrings.dangerWhen(danger, costlyWhen)],
   ];
   return [
     `${name}  ${summary}`,
     ...facts.map(([label, value]) => `  ${label.padEnd(12)} ${value}`),
-    inputs.length === 0 ? "  inputs       none" : "  inputs",
+    inputs.length === 0 ? `  ${labels.inputs.padEnd(12)} ${operationsStrings.noInputs}` : `  ${labels.inputs}`,
     ...inputs.map(
       (input) =>
-        `    ${input.name}  ${input.rule}${input.required ? "" : " (optional)"}${input.secret ? " (secret)" : ""}`,
+        `    ${input.name}  ${input.rule}${input.required ? "" : operationsStrings.optional}${input.secret ? operationsStrings.secret : ""}`,
     ),
     "",
-    "Example file:",
+    operationsStrings.exampleFile,
     ...example.map((line) => `  ${line}`),
     "",
     `  simfleet apply FILE${name === "set-speed-class" ? "" : ` --operation ${name}`}`,

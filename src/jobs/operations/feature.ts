@@ -1,5 +1,6 @@
 /** SIM operations: what runs can do to SIMs. */
 import type { Feature } from "#cli/feature.ts";
+import { operationsSummary } from "./strings.ts";
 
 export const operations: Feature = {
   name: "operations",
@@ -11,8 +12,8 @@ export const operations: Feature = {
     }),
   commands: {
     operations: {
-      group: "Change SIMs:",
-      summary: "what runs can do to SIMs",
+      group: "change",
+      summary: operationsSummary,
       load: async (context) => (await import("./commands.ts")).operationsCommand(context),
     },
   },

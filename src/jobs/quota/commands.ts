@@ -3,11 +3,10 @@ import { Command } from "@commander-js/extra-typings";
 import { type BucketReport, listBuckets } from "./contract.ts";
 import { type Context, withCommon } from "#cli/context.ts";
 import { answerList, type List, withListOptions } from "#cli/list.ts";
+import { quotaStrings } from "./strings.ts";
 
 export function quotaCommand(context: Context): Command {
-  const command = new Command("quota").description(
-    "list quotas: limit, calls left, reserve, time to the reset, waiting calls",
-  );
+  const command = new Command("quota").description(quotaStrings.description);
   return withCommon(withListOptions(command), "simfleet quota --json").action(async (options) => {
     const output = context.output(options);
     const page = await context.connect(options, ({ client }) => client.call(listBuckets));
@@ -18,7 +17,7 @@ export function quotaCommand(context: Context): Command {
 const quotaList: List<"buckets", BucketReport> = {
   name: "buckets",
   route: listBuckets,
-  empty: "No quota is known yet: the platform reports it with its first response.",
+  empty: quotaStrings.none,
   columns: [
     { name: "quota", value: ({ bucket }) => quotaOf(bucket).quota },
     { name: "of", value: ({ bucket }) => quotaOf(bucket).of },
@@ -26,8 +25,8 @@ const quotaList: List<"buckets", BucketReport> = {
     { name: "left", value: ({ left }) => left ?? "?" },
     { name: "inFlight" },
     { name: "reserve", value: ({ reserve }) => reserve ?? "?" },
-    { name: "secondsToRefresh", heading: "resetsIn", value: resetText },
-    { name: "throttled", heading: "429s" },
+    { name: "secondsToRefresh", heading: quotaStrings.headings.resetsIn, value: resetText },
+    { name: "throttled", heading: quotaStrings.headings.throttled },
     { name: "waiting", value: ({ waiters }) => waiters.reduce((sum, { waiting }) => sum + waiting, 0) },
   ],
 };
@@ -35,12 +34,12 @@ const quotaList: List<"buckets", BucketReport> = {
 /** Who has the quota: the account of a profile, or this machine's address (`ip.<egress>.<operation>`). */
 function quotaOf(bucket: string): { readonly quota: string; readonly of: string } {
   const [, egress, perAddress] = /^ip\.([^.]*)\.(.+)$/.exec(bucket) ?? [];
-  if (perAddress !== undefined) return { quota: perAddress, of: `address of ${egress}` };
+  if (perAddress !== undefined) return { quota: perAddress, of: quotaStrings.ofAddress(egress ?? "") };
   const dot = bucket.indexOf(".");
-  return { quota: bucket.slice(dot + 1), of: `profile ${bucket.slice(0, dot)}` };
+  return { quota: bucket.slice(dot + 1), of: quotaStrings.ofProfile(bucket.slice(0, dot)) };
 }
 
 function resetText({ secondsToRefresh, refreshDoubtSeconds }: BucketReport): string {
   if (secondsToRefresh === null) return "?";
-  return `${secondsToRefresh.toFixed(1)} s ± ${((refreshDoubtSeconds ?? 0) / 2).toFixed(2)}`;
+  return quotaStrings.resetsIn(secondsToRefresh, (refreshDoubtSeconds ?? 0) / 2);
 }

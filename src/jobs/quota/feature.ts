@@ -1,5 +1,6 @@
 /** Quotas: what is left of each bucket. */
 import type { Feature } from "#cli/feature.ts";
+import { quotaSummary } from "./strings.ts";
 
 export const quota: Feature = {
   name: "quota",
@@ -7,8 +8,8 @@ export const quota: Feature = {
     (await import("./endpoints.ts")).quotaEndpoints({ buckets: () => app.runs.buckets(), seenCalls }),
   commands: {
     quota: {
-      group: "See the fleet:",
-      summary: "quotas of the platform: limit, calls left, waiting calls",
+      group: "fleet",
+      summary: quotaSummary,
       load: async (context) => (await import("./commands.ts")).quotaCommand(context),
     },
   },

@@ -1,6 +1,7 @@
 /** Runs: bulk changes, from a plan to their results. */
 import { logIncidents } from "#app/feature.ts";
 import type { Feature } from "#cli/feature.ts";
+import { runSummaries } from "./strings.ts";
 
 export const runs: Feature = {
   name: "runs",
@@ -22,18 +23,18 @@ export const runs: Feature = {
     ),
   commands: {
     plan: {
-      group: "Change SIMs:",
-      summary: "preview the run of a file; makes no API calls",
+      group: "change",
+      summary: runSummaries.plan,
       load: async (context) => (await import("./commands/plan.ts")).planCommand(context),
     },
     apply: {
-      group: "Change SIMs:",
-      summary: "change SIMs from a file and write a result for every row",
+      group: "change",
+      summary: runSummaries.apply,
       load: async (context) => (await import("./commands/apply.ts")).applyCommand(context),
     },
     runs: {
-      group: "Change SIMs:",
-      summary: "list, show and control runs",
+      group: "change",
+      summary: runSummaries.runs,
       load: async (context) => (await import("./commands/runs.ts")).runsCommand(context),
     },
   },

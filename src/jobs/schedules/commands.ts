@@ -5,9 +5,7 @@ import * as routes from "./contract.ts";
 import type { ScheduleReport } from "./contract.ts";
 import { type Context, withCommon } from "#cli/context.ts";
 import { answerList, type List, listText, withListOptions } from "#cli/list.ts";
-import { duration } from "#cli/output.ts";
-
-const notServed = "No worker is running: schedules need one (simfleet worker).";
+import { schedulesStrings } from "./strings.ts";
 
 export function schedulesCommand(context: Context): Command {
   return new Command("schedules")
@@ -15,36 +13,34 @@ export function schedulesCommand(context: Context): Command {
     .addCommand(
       stepCommand(context, routes.triggerSchedule, {
         name: "trigger",
-        description: "run a schedule's task now",
-        done: "Triggered; a worker is starting it.",
+        description: schedulesStrings.trigger,
+        done: schedulesStrings.triggered,
       }),
     )
     .addCommand(
       stepCommand(context, routes.pauseSchedule, {
         name: "pause",
-        description: "pause a schedule",
-        done: "Paused; a task in progress continues.",
+        description: schedulesStrings.pause,
+        done: schedulesStrings.paused,
       }),
     )
     .addCommand(
       stepCommand(context, routes.resumeSchedule, {
         name: "resume",
-        description: "resume a schedule; it starts at its next time",
-        done: "Resumed.",
+        description: schedulesStrings.resume,
+        done: schedulesStrings.resumed,
       }),
     );
 }
 
 function listCommand(context: Context): Command {
-  const command = withListOptions(
-    new Command("list").description("list schedules: next times, last result, task in progress"),
-  );
+  const command = withListOptions(new Command("list").description(schedulesStrings.list));
   return withCommon(command, "simfleet schedules list").action(async (options) => {
     const output = context.output(options);
     await context.connect(options, async ({ client, app }) => {
       const page = await client.call(routes.listSchedules);
       answerList(output, page, scheduleList, options);
-      if (page.schedules.length > 0 && !(await isServed(app))) output.say(notServed);
+      if (page.schedules.length > 0 && !(await isServed(app))) output.say(schedulesStrings.noWorker);
     });
   });
 }
@@ -54,13 +50,13 @@ function stepCommand(
   route: typeof routes.triggerSchedule | typeof routes.pauseSchedule | typeof routes.resumeSchedule,
   { name, description, done }: { name: string; description: string; done: string },
 ): Command {
-  const command = new Command(name).description(description).argument("<schedule>", "name of the schedule");
+  const command = new Command(name).description(description).argument("<schedule>", schedulesStrings.schedule);
   return withCommon(command, `simfleet schedules ${name} nightly-sync`).action(async (schedule, options) => {
     const output = context.output(options);
     await context.connect(options, async ({ client, app }) => {
       const report = await client.call(route, { params: { name: schedule } });
       output.answer(report, (shown) => listText([shown], scheduleList));
-      output.say((await isServed(app)) ? done : notServed);
+      output.say((await isServed(app)) ? done : schedulesStrings.noWorker);
     });
   }) as unknown as Command;
 }
@@ -73,9 +69,9 @@ async function isServed(app: App | undefined): Promise<boolean> {
 const scheduleList: List<"schedules", ScheduleReport> = {
   name: "schedules",
   route: routes.listSchedules,
-  empty: "No schedules. Add them under `schedules` in the configuration (docs/schedules.md).",
+  empty: schedulesStrings.none,
   columns: [
-    { name: "name", heading: "schedule" },
+    { name: "name", heading: schedulesStrings.headings.schedule },
     { name: "job" },
     { name: "cron" },
     { name: "state" },
@@ -88,13 +84,15 @@ const scheduleList: List<"schedules", ScheduleReport> = {
 
 function nowText({ running, isQueued }: ScheduleReport): string {
   if (running === null) return "-";
-  if (running.fault !== null) return `retrying: ${running.fault}`;
-  return `${running.ref ?? "starting"}${isQueued ? ", one more queued" : ""}`;
+  if (running.fault !== null) return schedulesStrings.retrying(running.fault);
+  const ref = running.ref ?? schedulesStrings.starting;
+  return isQueued ? schedulesStrings.oneMoreQueued(ref) : ref;
 }
 
 function lastText({ last }: ScheduleReport): string {
   if (last === null) return "-";
   const { result, seconds, reason, finishedAt } = last;
-  const took = result === "done" || result === "failed" ? ` in ${duration(seconds * 1_000)}` : "";
-  return `${result}${took} at ${finishedAt}${reason === null ? "" : `: ${reason}`}`;
+  const hasRun = result === "done" || result === "failed";
+  const what = hasRun ? schedulesStrings.took(result, seconds * 1_000) : result;
+  return schedulesStrings.last(what, finishedAt, reason);
 }

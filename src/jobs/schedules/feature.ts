@@ -1,6 +1,7 @@
 /** Schedules: tasks at times. */
 import { logIncidents } from "#app/feature.ts";
 import type { Feature } from "#cli/feature.ts";
+import { schedulesSummary } from "./strings.ts";
 
 export const schedules: Feature = {
   name: "schedules",
@@ -9,8 +10,8 @@ export const schedules: Feature = {
   work: async (app, { logger }) => [await app.consumeSchedules(logIncidents(logger, { job: "schedules" }))],
   commands: {
     schedules: {
-      group: "Automate:",
-      summary: "scheduled tasks: next runs and last results",
+      group: "automate",
+      summary: schedulesSummary,
       load: async (context) => (await import("./commands.ts")).schedulesCommand(context),
     },
   },

@@ -3,9 +3,10 @@ import { Command } from "@commander-js/extra-typings";
 import { type Context, withCommon } from "#cli/context.ts";
 import { table } from "#cli/output.ts";
 import { type StorageReport, showStorage } from "./contract.ts";
+import { storageStrings } from "./strings.ts";
 
 export function storageCommand(context: Context): Command {
-  const command = new Command("storage").description("memory of Redis by kind of data, and when it will be full");
+  const command = new Command("storage").description(storageStrings.description);
   return withCommon(command, "simfleet storage --json").action(async (options) => {
     const report = await context.connect(options, ({ client }) => client.call(showStorage));
     context.output(options).answer(report, storageText);
@@ -17,16 +18,16 @@ function storageText(report: StorageReport): string {
   const counted = parts.reduce((sum, { bytes }) => sum + bytes, 0);
   const days: Partial<Record<string, number>> = { ...retentionDays, runs: retentionDays.rows };
   const rows = parts.map(({ part, bytes, keys }) => [part, sizeText(bytes), keys, daysText(days[part])]);
-  rows.push(["other", sizeText(Math.max(0, usedBytes - counted)), "", ""]);
-  const limit = limitFrom === "maxmemory" ? "" : " (the machine's memory; Redis has no maxmemory)";
+  rows.push([storageStrings.other, sizeText(Math.max(0, usedBytes - counted)), "", ""]);
+  const size = sizeText(limitBytes);
+  const limit = limitFrom === "maxmemory" ? size : storageStrings.noMaxmemory(size);
   return [
-    `${sizeText(usedBytes)} of ${sizeText(limitBytes)} used${limit}${leftText(report)}`,
-    table(["DATA", "SIZE", "KEYS", "KEPT"], rows),
-    ...formerProfiles.map(
-      ({ profile, since, removedAt }) =>
-        `The profile ${profile} is not configured since ${dateOf(since)}; its data are removed on ${dateOf(removedAt)}.`,
+    storageStrings.used(sizeText(usedBytes), limit, leftText(report)),
+    table(storageStrings.headings, rows),
+    ...formerProfiles.map(({ profile, since, removedAt }) =>
+      storageStrings.formerProfile(profile, dateOf(since), dateOf(removedAt)),
     ),
-    archive === null ? "Rows are removed without an archive." : `Results are archived in ${archive}.`,
+    archive === null ? storageStrings.noArchive : storageStrings.archive(archive),
   ].join("\n");
 }
 
@@ -35,14 +36,14 @@ function dateOf(instant: string): string {
 }
 
 function leftText({ growthBytesPerDay, daysLeft }: StorageReport): string {
-  if (growthBytesPerDay === null) return "; growth unknown until a worker has measured for a day";
-  const growth = `; ${growthBytesPerDay < 0 ? "shrinking" : "growing"} by ${sizeText(Math.abs(growthBytesPerDay))} a day`;
-  return daysLeft === null ? growth : `${growth}, full in ${Math.floor(daysLeft)} days`;
+  if (growthBytesPerDay === null) return storageStrings.growthUnknown;
+  const change = growthBytesPerDay < 0 ? storageStrings.shrinks : storageStrings.grows;
+  const growth = change(sizeText(Math.abs(growthBytesPerDay)));
+  return daysLeft === null ? growth : `${growth}${storageStrings.fullIn(Math.floor(daysLeft))}`;
 }
 
 function daysText(days: number | undefined): string {
-  if (days === undefined) return "";
-  return days === 1 ? "1 day" : `${days} days`;
+  return days === undefined ? "" : storageStrings.days(days);
 }
 
 const units = ["B", "KB", "MB", "GB", "TB"] as const;

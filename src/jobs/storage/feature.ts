@@ -1,5 +1,6 @@
 /** Storage: how long data is kept in Redis, and how much room it takes. */
 import type { Feature } from "#cli/feature.ts";
+import { storageSummary } from "./strings.ts";
 
 export const storage: Feature = {
   name: "storage",
@@ -15,8 +16,8 @@ export const storage: Feature = {
   },
   commands: {
     storage: {
-      group: "Operate simfleet:",
-      summary: "memory of Redis by kind of data",
+      group: "operate",
+      summary: storageSummary,
       load: async (context) => (await import("./commands.ts")).storageCommand(context),
     },
   },

@@ -1,6 +1,7 @@
 /** Webhooks and the deliveries of their messages. */
 import { logIncidents } from "#app/feature.ts";
 import type { Feature } from "#cli/feature.ts";
+import { deliveriesSummary, webhooksSummary } from "./strings.ts";
 
 export const webhooks: Feature = {
   name: "webhooks",
@@ -8,13 +9,13 @@ export const webhooks: Feature = {
   work: async (app, { logger }) => [await app.consumeDeliveries(logIncidents(logger, { job: "deliver" }))],
   commands: {
     webhooks: {
-      group: "Follow what happens:",
-      summary: "webhook endpoints and their delivery status",
+      group: "follow",
+      summary: webhooksSummary,
       load: async (context) => (await import("./commands/webhooks.ts")).webhooksCommand(context),
     },
     deliveries: {
-      group: "Follow what happens:",
-      summary: "webhook messages and their delivery status",
+      group: "follow",
+      summary: deliveriesSummary,
       load: async (context) => (await import("./commands/deliveries.ts")).deliveriesCommand(context),
     },
   },

@@ -39,7 +39,7 @@ export const tickets: Feature = {
   },
   commands: {
     tickets: {
-      group: "Operate simfleet:",
+      group: "operate",
       summary: "tickets, one at a time for each queue",
       load: async (context) => (await import("./commands.ts")).ticketsCommand(context),
     },

@@ -1,8 +1,9 @@
 /** The texts of the dashboard are in web/src/strings, so that they can be read in one place. */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type ESTree, parseSync } from "vite";
+import type { ESTree } from "vite";
 import { describe, expect, it } from "vitest";
+import { type TextRules, ownTexts } from "./own-texts.ts";
 import { projectDir } from "./run-script.ts";
 
 /** Attributes that users neither see nor hear. All others may hold only texts of web/src/strings. */
@@ -25,61 +26,21 @@ const technicalTexts = new Set([
   "(prefers-color-scheme: dark)",
 ]);
 
-/** Each text of a file that is not from web/src/strings, with its line. */
-function ownTexts(path: string, source: string): string[] {
-  const found: string[] = [];
-  const visit = (node: ESTree.Node, isShown: boolean): void => {
-    if (isCode(node)) return;
-    for (const { text, start } of textsIn(node)) {
-      const isText = isShown ? /[A-Za-z]/.test(text) : prose.test(text) && !technicalTexts.has(text.trim());
-      const at = start + text.search(/\S/);
-      if (isText) found.push(`${path}:${source.slice(0, at).split("\n").length} ${text.trim()}`);
-    }
-    const shown = new Set(shownParts(node, isShown));
-    const children = (Object.values(node) as unknown[]).flatMap((child) => [child].flat().filter(isNode));
-    for (const child of children) visit(child, shown.has(child));
-  };
-  visit(parseSync(path, source).program, false);
-  return found;
-}
-
-/** Types, names of files, and attributes such as the class: they are no texts, whatever they contain. */
-function isCode(node: ESTree.Node): boolean {
-  return (
-    node.type === "ImportDeclaration" ||
-    node.type === "TSLiteralType" ||
-    (node.type === "BinaryExpression" && node.operator !== "+") ||
-    (node.type === "JSXAttribute" && ["class", "d", "style"].includes(nameOf(node)))
-  );
-}
-
-function textsIn(node: ESTree.Node): { readonly text: string; readonly start: number }[] {
-  if (node.type === "TemplateLiteral") return node.quasis.map(({ value, start }) => ({ text: value.raw, start }));
-  const isText = node.type === "JSXText" || node.type === "Literal";
-  return isText && typeof node.value === "string" ? [{ text: node.value, start: node.start }] : [];
-}
-
-/** The parts of an expression or an element that are shown if it is shown itself. */
-function shownParts(node: ESTree.Node, isShown: boolean): (ESTree.Node | null | undefined)[] {
-  if (node.type === "JSXElement" || node.type === "JSXFragment") return node.children;
-  if (node.type === "JSXAttribute") return technicalAttributes.has(nameOf(node)) ? [] : [node.value];
-  if (node.type === "Property") {
-    return node.key.type === "Identifier" && shownProperties.has(node.key.name) ? [node.value] : [];
-  }
-  if (!isShown) return [];
-  if (node.type === "JSXExpressionContainer" || node.type === "TSAsExpression") return [node.expression];
-  if (node.type === "ConditionalExpression") return [node.consequent, node.alternate];
-  if (node.type === "LogicalExpression") return node.operator === "&&" ? [node.right] : [node.left, node.right];
-  if (node.type === "BinaryExpression") return [node.left, node.right];
-  return node.type === "TemplateLiteral" ? node.expressions : [];
-}
+const rules: TextRules = {
+  prose,
+  technical: technicalTexts,
+  /** Attributes such as the class. */
+  isCode: (node) => node.type === "JSXAttribute" && ["class", "d", "style"].includes(nameOf(node)),
+  shownParts(node) {
+    if (node.type === "JSXElement" || node.type === "JSXFragment") return node.children;
+    if (node.type === "JSXAttribute") return technicalAttributes.has(nameOf(node)) ? [] : [node.value];
+    const isShown = node.type === "Property" && node.key.type === "Identifier" && shownProperties.has(node.key.name);
+    return isShown ? [node.value] : [];
+  },
+};
 
 function nameOf({ name }: ESTree.JSXAttribute): string {
   return name.type === "JSXIdentifier" ? name.name : name.name.name;
-}
-
-function isNode(value: unknown): value is ESTree.Node {
-  return typeof value === "object" && value !== null && "type" in value;
 }
 
 const folder = join(projectDir, "web/src");
@@ -101,7 +62,7 @@ describe("the texts of the dashboard", () => {
         </p>
       );
       export const failed = () => say("Sync started.");`;
-    expect(ownTexts("part.tsx", source)).toEqual([
+    expect(ownTexts("part.tsx", source, rules)).toEqual([
       "part.tsx:2 line",
       "part.tsx:4 on",
       "part.tsx:5 Reading",
@@ -114,7 +75,7 @@ describe("the texts of the dashboard", () => {
 
   it("every text of the dashboard is in web/src/strings", () => {
     expect(others.length).toBeGreaterThan(50);
-    expect(others.flatMap((path) => ownTexts(path, read(path)))).toEqual([]);
+    expect(others.flatMap((path) => ownTexts(path, read(path), rules))).toEqual([]);
   });
 
   it("every text in web/src/strings is used", () => {

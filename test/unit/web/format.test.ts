@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import * as format from "../../../web/src/pure/format.ts";
-import { duration as durationOfCommands } from "../../../src/cli/output.ts";
+import { duration as durationOfCommands } from "../../../src/cli/format.ts";
 
 describe("number and time formatting", () => {
   it("a count groups its digits and agrees with its noun", () => {

@@ -5,14 +5,16 @@ import type { AuthKeyRotationReport } from "../contract.ts";
 import { type Caller, type Context, confirm, withCommon } from "#cli/context.ts";
 import { followAuthKey } from "./follow-auth-key.ts";
 import type { Output } from "#cli/output.ts";
+import { rotateStrings } from "../strings.ts";
+import { commonStrings } from "#cli/strings.ts";
 
 export function rotateCommand(context: Context): Command {
   const command = new Command("rotate")
-    .description("create an AuthKey, deliver it to its sinks, and revoke the old one once it is unused")
-    .option("--replace <id>", "revoke this AuthKey first, if the user already has two")
-    .option("-y, --yes", "skip the confirmation")
-    .option("--wait", "wait until the old AuthKey is revoked, which can take a day")
-    .option("--detach", "leave it to a worker and return immediately");
+    .description(rotateStrings.description)
+    .option("--replace <id>", rotateStrings.replace)
+    .option("-y, --yes", commonStrings.yesOnTerminal)
+    .option("--wait", rotateStrings.wait)
+    .option("--detach", commonStrings.detach);
   return withCommon(command, "simfleet authkeys rotate --profile plant --yes").action(async (options) => {
     const output = context.output(options);
     const { replace } = options;
@@ -40,11 +42,14 @@ async function rotate(
   const { replace } = flags;
   const plan = await client.call(routes.planAuthKeyRotation, { query: { profile: named, replace } });
   const { profile, oldAuthKeyId, isInProgress } = plan;
-  const oldId = oldAuthKeyId ?? "in use";
-  if (isInProgress) output.say(`Resuming the rotation of ${oldId}.`);
+  const oldId = oldAuthKeyId ?? rotateStrings.keyInUse;
+  if (isInProgress) output.say(rotateStrings.resuming(oldId));
   else if (!flags.isAgreed) {
-    const first = replace === undefined ? "" : `Revoke ${replace}, then replace`;
-    if (!(await confirm(context.io, `${first || "Replace"} the AuthKey ${oldId} of ${profile}?`))) return 1;
+    const question =
+      replace === undefined
+        ? rotateStrings.question(oldId, profile)
+        : rotateStrings.questionWithReplace(replace, oldId, profile);
+    if (!(await confirm(context.io, question))) return 1;
   }
   const body = replace === undefined ? undefined : { replace };
   const begun = await client.call(routes.rotateAuthKey, { query: { profile }, body });
@@ -53,9 +58,7 @@ async function rotate(
     // A remote worker carries rotations out itself.
     const isServed = app === undefined || (await app.authKeys.isServed(profile));
     if (!isServed) {
-      output.say(
-        "No worker is running: the rotation starts with the next one (simfleet worker), or with: simfleet authkeys rotate",
-      );
+      output.say(rotateStrings.detachedNeedsWorker);
     }
     return 0;
   }
@@ -69,19 +72,14 @@ async function rotate(
   output.answer(report, (shown) => rotationText(shown));
   const needsWorker = report.state === "taken-up" && !interrupt.aborted && app !== undefined;
   if (needsWorker && !(await app.authKeys.isServed(profile))) {
-    output.say(
-      "No worker is running: start one (simfleet worker), or revoke later with: simfleet authkeys rotate --wait",
-    );
+    output.say(rotateStrings.revocationNeedsWorker);
   }
   return exitCode;
 }
 
 function rotationText({ state, oldAuthKeyId, newAuthKeyId, reason, now, revokesAt }: AuthKeyRotationReport): string {
-  if (state === "done") return `${newAuthKeyId} is in use, and ${oldAuthKeyId} is revoked.`;
-  if (state === "failed")
-    return `The rotation was rolled back, and ${oldAuthKeyId ?? "the old AuthKey"} stays in use: ${reason}`;
-  if (revokesAt !== null) {
-    return `${newAuthKeyId} is in use. ${oldAuthKeyId ?? "The old AuthKey"} is revoked at ${revokesAt} if it stays unused until then.`;
-  }
-  return `In progress: ${now}`;
+  if (state === "done") return rotateStrings.done(newAuthKeyId, oldAuthKeyId);
+  if (state === "failed") return rotateStrings.failed(oldAuthKeyId, reason);
+  if (revokesAt !== null) return rotateStrings.revokesLater(newAuthKeyId, oldAuthKeyId, revokesAt);
+  return rotateStrings.inProgress(now);
 }

@@ -7,6 +7,7 @@ import { ageText, referencesText } from "./columns.ts";
 import { confirmCommand } from "./confirm.ts";
 import { rotateCommand } from "./rotate.ts";
 import { statusCommand } from "./status.ts";
+import { credentialsStrings } from "../strings.ts";
 
 export function credentialsCommand(context: Context): Command {
   return new Command("credentials")
@@ -17,9 +18,7 @@ export function credentialsCommand(context: Context): Command {
 }
 
 function listCommand(context: Context): Command {
-  const command = withListOptions(
-    new Command("list").description("list the account's Credential Sets: age, last use, references"),
-  );
+  const command = withListOptions(new Command("list").description(credentialsStrings.list));
   return withCommon(command, "simfleet credentials list").action(async (options) => {
     const output = context.output(options);
     const page = await context.connect(options, ({ client, profile }) =>
@@ -32,13 +31,17 @@ function listCommand(context: Context): Command {
 const setList: List<"credentials", SetReport> = {
   name: "credentials",
   route: listCredentials,
-  empty: "The account has no Credential Set.",
+  empty: credentialsStrings.none,
   columns: [
     { name: "credentialsId" },
     { name: "type" },
     { name: "age", value: ({ updatedAt, createdAt }) => ageText(updatedAt ?? createdAt) },
-    { name: "lastUsedAt", heading: "last used" },
+    { name: "lastUsedAt", heading: credentialsStrings.headings.lastUsed },
     { name: "rotation" },
-    { name: "references", heading: "referenced by", value: ({ references }) => referencesText(references) },
+    {
+      name: "references",
+      heading: credentialsStrings.headings.referencedBy,
+      value: ({ references }) => referencesText(references),
+    },
   ],
 };

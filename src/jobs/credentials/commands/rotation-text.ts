@@ -1,25 +1,25 @@
 /** Renders a rotation as text for a terminal. */
 import type { RotationReport } from "../contract.ts";
 import { problemText } from "#cli/problem-text.ts";
+import { rotationStrings } from "../strings.ts";
 
 /** One line: the status of the rotation, and what it waits for. */
 export function rotationStatusText(report: RotationReport): string {
   const { name, state, credentialsId, reason, nextStep, nextAt, handedTo, waitsFor, problem } = report;
   switch (state) {
     case "never":
-      return `${name} has not been rotated yet.`;
+      return rotationStrings.never(name);
     case "done":
-      return `${name} was rotated: ${credentialsId ?? "the set"} has the new secret.${reason === null ? "" : ` ${reason}.`}`;
+      return `${rotationStrings.done(name, credentialsId ?? rotationStrings.theSet)}${reason === null ? "" : ` ${reason}.`}`;
     case "failed": {
-      const sinks = handedTo.length === 0 ? "" : ` These already have the new value: ${handedTo.join(", ")}.`;
-      return `The rotation ${name} failed, and the old secret stays in use: ${reason ?? "unknown reason"}.${sinks}`;
+      const sinks = handedTo.length === 0 ? "" : rotationStrings.delivered(handedTo);
+      return `${rotationStrings.failed(name, reason ?? rotationStrings.unknownReason)}${sinks}`;
     }
     default: {
-      const when = nextAt === null ? "" : `, at ${nextAt}`;
       // The reason of a grace period repeats the state.
       const reasonText = reason === null || waitsFor === "grace" ? "" : `\n  ${reason}.`;
       const why = problem === undefined ? reasonText : `\n  ${problemText(problem)}`;
-      return `The rotation ${name} is in progress. Next step: ${nextStep ?? ""}${when}.${why}`;
+      return `${rotationStrings.inProgress(name, nextStep ?? "", nextAt)}${why}`;
     }
   }
 }
@@ -28,16 +28,14 @@ export function rotationStatusText(report: RotationReport): string {
 export function waitText({ name, waitsFor, nextAt, reason }: RotationReport): string {
   switch (waitsFor) {
     case "grace":
-      return `The new secret is active. The old set will be deleted${nextAt === null ? "" : ` after ${nextAt}`} if unused.`;
+      return rotationStrings.inGrace(nextAt);
     case "confirmation":
-      return `Action needed: ${reason ?? `simfleet credentials confirm ${name}`}.`;
+      return rotationStrings.actionNeeded(reason ?? `simfleet credentials confirm ${name}`);
     case "set-aside":
-      return `Action needed: ${reason ?? ""}.`;
+      return rotationStrings.actionNeeded(reason ?? "");
     case "reference":
-      return `The rotation continues by itself once nothing blocks it: ${reason ?? ""}.`;
+      return rotationStrings.blocked(reason ?? "");
     default:
-      return reason === null
-        ? "It is in progress."
-        : `The next attempt is${nextAt === null ? "" : ` at ${nextAt}`}: ${reason}.`;
+      return reason === null ? rotationStrings.working : rotationStrings.nextAttempt(nextAt, reason);
   }
 }

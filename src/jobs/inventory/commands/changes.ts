@@ -4,21 +4,18 @@ import { type Change, changeTypes, listChanges } from "../contract.ts";
 import { type Context, choiceOption, withCommon } from "#cli/context.ts";
 import { asInstant } from "#cli/instant.ts";
 import { answerList, type List, withPageOptions } from "#cli/list.ts";
+import { changesStrings } from "../strings.ts";
 
 const kinds = changeTypes.map((type) => type.slice("sim.".length));
 
 export function changesCommand(context: Context): Command {
   const command = new Command("changes")
-    .description("list changes of the fleet, newest first")
-    .option(
-      "--since <when>",
-      "only changes since an age such as 90m, 24h or 7d, or a time such as 2026-11-20T08:00Z",
-      asInstant,
-    )
-    .option("--sim <sim>", "only changes of this SIM")
-    .option("--field <field>", "only changes of this field, such as speedClass or tags.site")
-    .addOption(choiceOption("--by <who>", "only changes by runs, or only changes from outside", ["run", "outside"]))
-    .addOption(choiceOption("--kind <kind>", "only this kind of change", kinds));
+    .description(changesStrings.description)
+    .option("--since <when>", changesStrings.since, asInstant)
+    .option("--sim <sim>", changesStrings.sim)
+    .option("--field <field>", changesStrings.field)
+    .addOption(choiceOption("--by <who>", changesStrings.by, ["run", "outside"]))
+    .addOption(choiceOption("--kind <kind>", changesStrings.kind, kinds));
   return withCommon(
     withPageOptions(command),
     "simfleet sims changes --since 24h --by outside --field speedClass",
@@ -38,7 +35,7 @@ export function changesCommand(context: Context): Command {
 const changeList: List<"changes", Change> = {
   name: "changes",
   route: listChanges,
-  empty: "No changes recorded.",
+  empty: changesStrings.none,
   columns: [
     { name: "at" },
     { name: "kind", value: ({ type }) => type.slice("sim.".length) },
@@ -54,6 +51,6 @@ const changeList: List<"changes", Change> = {
 };
 
 function valueText(value: unknown): string {
-  if (value === null || value === undefined) return "none";
+  if (value === null || value === undefined) return changesStrings.noValue;
   return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -3,15 +3,15 @@ import { Command } from "@commander-js/extra-typings";
 import { countSimsBy, type SimCounts } from "../contract.ts";
 import { type Context, withCommon } from "#cli/context.ts";
 import { answerList, type List, withListOptions } from "#cli/list.ts";
-import { grouped } from "#cli/output.ts";
 import { assertFilter, whereOption } from "#cli/where.ts";
+import { simsStrings } from "../strings.ts";
 
 export function countCommand(context: Context): Command {
   const command = new Command("count")
-    .description("count SIMs, in all or by the values of a field")
-    .addOption(whereOption("only SIMs that match a filter; repeatable, all must match"))
-    .option("--gone", "only SIMs that the platform no longer lists")
-    .option("--by <field>", "count for each value of this field, such as speedClass or tags.site");
+    .description(simsStrings.count)
+    .addOption(whereOption(simsStrings.where))
+    .option("--gone", simsStrings.gone)
+    .option("--by <field>", simsStrings.countBy);
   return withCommon(
     withListOptions(command),
     "simfleet sims count --where tags.site=berlin\nsimfleet sims count --by speedClass",
@@ -23,9 +23,9 @@ export function countCommand(context: Context): Command {
     const counts = await context.connect(options, ({ client, profile }) =>
       client.call(countSimsBy, { query: { profile, where, gone, by } }),
     );
-    if (by === undefined) output.answer(counts, ({ total }) => simsText(total));
+    if (by === undefined) output.answer(counts, ({ total }) => simsStrings.counted(total));
     else answerList(output, counts, valueList(by, counts.total), options);
-    if (!counts.isComplete) output.say("The inventory has not been synced yet; run: simfleet sims sync");
+    if (!counts.isComplete) output.say(simsStrings.notSynced);
   });
 }
 
@@ -33,15 +33,11 @@ function valueList(field: string, total: number): List<"values", SimCounts["valu
   return {
     name: "values",
     route: countSimsBy,
-    empty: "No SIM matches.",
+    empty: simsStrings.none,
     columns: [
       { name: "value", heading: field },
-      { name: "count", heading: "SIMs" },
+      { name: "count", heading: simsStrings.headings.sims },
     ],
-    below: () => [simsText(total)],
+    below: () => [simsStrings.counted(total)],
   };
-}
-
-function simsText(total: number): string {
-  return `${grouped(total)} ${total === 1 ? "SIM" : "SIMs"}`;
 }

@@ -5,8 +5,9 @@ import type { App } from "#app/app.ts";
 import type { Client } from "#contract/client.ts";
 import { showSync, type SyncReport } from "../contract.ts";
 import { type StatusLine, followWork } from "#cli/follow/follow-work.ts";
-import { type Output, grouped } from "#cli/output.ts";
+import type { Output } from "#cli/output.ts";
 import { nextAttemptText, problemText } from "#cli/problem-text.ts";
+import { syncStrings } from "../strings.ts";
 
 /** @returns the last report of the sync, and the exit code */
 export function followSync({
@@ -45,8 +46,8 @@ function endOf({ state }: SyncReport): number | undefined {
 }
 
 function leaving({ pages }: SyncReport, { wasLocal }: { wasLocal: boolean }): string {
-  if (!wasLocal) return "The sync continues in its worker.";
-  return `Nothing is lost: stopped after page ${grouped(pages)}. Resume with: simfleet sims sync`;
+  if (!wasLocal) return syncStrings.continues;
+  return syncStrings.stopped(pages);
 }
 
 async function lineOf(
@@ -54,13 +55,13 @@ async function lineOf(
   app: App | undefined,
   profile: string,
 ): Promise<StatusLine> {
-  if (state === "sweeping") return { text: "marking SIMs that are gone", topic: state };
-  const progress = `${grouped(sims)} SIMs, ${grouped(pages)} pages`;
+  if (state === "sweeping") return { text: syncStrings.marking, topic: state };
+  const progress = syncStrings.progress(sims, pages);
   if (problem === undefined) {
     return { text: `${progress}${app === undefined ? "" : await quotaText(app, profile)}`, topic: state };
   }
   return {
-    text: `page ${grouped(pages + 1)} could not be read: ${problemText(problem)}`,
+    text: syncStrings.pageProblem(pages + 1, problemText(problem)),
     live: `${progress} · ${nextAttemptText(problem)} · ${problem.message}`,
     topic: `${problem.attempts} ${problem.message}`,
   };
@@ -70,5 +71,5 @@ async function quotaText(app: App, profile: string): Promise<string> {
   const bucket = await app.runs.bucket(bucketOf(listSims, profile));
   const toRefreshMs = (bucket.refreshLatestMs ?? bucket.nowMs) - bucket.nowMs;
   const isWaiting = bucket.left === 0 && toRefreshMs > 0;
-  return isWaiting ? `, the quota resets in ${Math.ceil(toRefreshMs / 1_000)} s` : "";
+  return isWaiting ? syncStrings.resetsIn(Math.ceil(toRefreshMs / 1_000)) : "";
 }

@@ -7,39 +7,37 @@ import { createPlan, type PlanReport, type RunReport, startRun } from "../contra
 import { assertCanWrite } from "../results/results.ts";
 import { assertAllValid } from "../submit.ts";
 import { type Context, asCount, withCommon } from "#cli/context.ts";
-import { type Output, grouped } from "#cli/output.ts";
+import type { Output } from "#cli/output.ts";
 import { confirmation } from "./confirmation.ts";
 import { planText } from "./plan-text.ts";
 import { resultsPathOf, showToEnd } from "./end-of-run.ts";
 import { whereOption } from "#cli/where.ts";
-import { fileHelp, operationOption, operationQuery, setOption, speedClassOption } from "./operation-options.ts";
+import { operationOption, operationQuery, setOption, speedClassOption } from "./operation-options.ts";
 import { rowsOf } from "./plan.ts";
+import { applyStrings, orderStrings, startStrings } from "../strings.ts";
+import { commonStrings } from "#cli/strings.ts";
 
 export function applyCommand(context: Context): Command {
   const command = new Command("apply")
-    .description("change SIMs from a file: plan, run, and write a result for every row")
-    .argument("[file]", fileHelp)
-    .optionsGroup("What to change:")
-    .addOption(whereOption("select SIMs from the inventory with a filter instead of a file; repeatable"))
+    .description(applyStrings.description)
+    .argument("[file]", orderStrings.file)
+    .optionsGroup(applyStrings.what)
+    .addOption(whereOption(orderStrings.where))
     .addOption(operationOption())
     .addOption(setOption())
     .addOption(speedClassOption())
-    .optionsGroup("Safety:")
-    .option("-y, --yes", "skip the confirmation; required without a terminal")
-    .option("--confirm <n>", "confirm an irreversible operation with its number of SIMs; --yes is not enough", asCount)
-    .option("--partial", "process only the valid rows of a file with invalid ones")
-    .option("--skip-unchanged", "skip SIMs that already have the requested values in the inventory")
-    .option(
-      "--max-failures <n>",
-      "abort when more rows than this fail: a number or a percentage such as 5%",
-      asFailureLimit,
-    )
-    .option("--canary <n>", "process the first n rows, and the rest only if all of them succeed", asCount)
-    .option("--rate <n>", "maximum number of calls per minute", asCount)
-    .optionsGroup("Run:")
-    .option("--name <name>", "name of the run (default: the file name or the filter)")
-    .option("-o, --out <file>", "write the results to this file (default: next to the input file)")
-    .option("--detach", "submit the run, print its id and return");
+    .optionsGroup(applyStrings.safety)
+    .option("-y, --yes", commonStrings.yes)
+    .option("--confirm <n>", startStrings.confirm, asCount)
+    .option("--partial", applyStrings.partial)
+    .option("--skip-unchanged", applyStrings.skipUnchanged)
+    .option("--max-failures <n>", applyStrings.maxFailures, asFailureLimit)
+    .option("--canary <n>", applyStrings.canary, asCount)
+    .option("--rate <n>", applyStrings.rate, asCount)
+    .optionsGroup(applyStrings.run)
+    .option("--name <name>", applyStrings.name)
+    .option("-o, --out <file>", applyStrings.out)
+    .option("--detach", startStrings.detach);
   return withCommon(
     command,
     "simfleet apply fleet.csv --yes\nsimfleet apply --where tags.site=stadium --speed-class s1.fast --skip-unchanged\nsimfleet apply ids.csv --speed-class s1.slow --canary 20 --max-failures 2% --rate 120",
@@ -62,13 +60,13 @@ export function applyCommand(context: Context): Command {
         context.io,
       );
       if (confirmed === undefined) {
-        output.say("Nothing was started.");
+        output.say(commonStrings.nothingStarted);
         return 2;
       }
       const report = await client.call(startRun, { query: { planId: plan.planId, ...confirmed } });
       await context.rememberNames(options, { runs: [report.runId] });
       if (options.detach === true) return detached(report, { app, output });
-      output.say(`Run ${report.runId} started.`);
+      output.say(applyStrings.started(report.runId));
       return showToEnd({ caller, output, context, run: report, resultsPath: pathOf(report.runId) });
     });
     context.io.setExitCode(exitCode);
@@ -82,18 +80,15 @@ export function changesQuestion(
 ): string {
   const same = skipUnchanged ? 0 : verdicts.unchanged;
   const changes = calls - same;
-  const question = `Make ${grouped(changes)} ${changes === 1 ? "change" : "changes"}?`;
+  const question = applyStrings.question(changes);
   if (same === 0) return question;
-  const more = same === 1 ? "1 more call changes" : `${grouped(same)} more calls change`;
-  return `${question} (${more} nothing; --skip-unchanged leaves them out)`;
+  return `${question} (${applyStrings.callsOfNoChange(same)})`;
 }
 
 async function detached(report: RunReport, { app, output }: { app: App | undefined; output: Output }): Promise<number> {
   output.answer(report, (shown) => shown.runId);
   if (app !== undefined && !(await app.runs.isServed((await app.runs.record(report.runId)).bucket))) {
-    output.say(
-      `No worker is running: the run starts with the next one (simfleet worker), or with: simfleet runs resume ${report.runId}`,
-    );
+    output.say(applyStrings.noWorker(report.runId));
   }
   return 0;
 }
@@ -131,7 +126,7 @@ function asFailureLimit(text: string): string {
   const match = /^(\d+(?:\.\d+)?)(%?)$/.exec(text);
   const amount = Number(match?.[1]);
   if (match === null || (match[2] === "%" ? amount > 100 : !Number.isInteger(amount))) {
-    throw new InvalidArgumentError("It must be a number of rows, such as 20, or a percentage, such as 5%.");
+    throw new InvalidArgumentError(applyStrings.maxFailuresFault);
   }
   return text;
 }

@@ -8,12 +8,15 @@ import { SimfleetError } from "#core/errors.ts";
 import { visible } from "#core/visible-text.ts";
 import { isRunOver } from "#fleet/run.ts";
 import type { Caller, Context } from "#cli/context.ts";
-import { type Output, grouped } from "#cli/output.ts";
+import { grouped } from "#cli/format.ts";
+import type { Output } from "#cli/output.ts";
 import { downloadResults, type RunReport } from "../contract.ts";
 import { exitCodeOf } from "../report.ts";
 import { writeResults } from "../results/results.ts";
 import { follow } from "./follow-run.ts";
 import { countsText, type Reason, runText } from "./run-text.ts";
+import { endStrings } from "../strings.ts";
+import { programStrings } from "#cli/strings.ts";
 
 /**
  * Shows a run until it ends and prints its report; writes its results if a path is given.
@@ -42,10 +45,10 @@ export async function showToEnd(options: {
     isOver ? runText(shown, reasons) : countsText(shown),
   );
   if (!isOver) return exitCode;
-  if (unwritten === undefined) output.say(`Results: ${path ?? command}`);
+  if (unwritten === undefined) output.say(endStrings.results(path ?? command));
   output.say(conclusionOf(report));
   if (unwritten === undefined) return exitCode;
-  output.say(`simfleet: ${unwritten.message}`);
+  output.say(programStrings.error(unwritten.message));
   return unwritten.exitCode;
 }
 
@@ -53,12 +56,12 @@ export async function showToEnd(options: {
 function conclusionOf(report: RunReport): string {
   const { done, skipped, total, ...others } = report.counts;
   if (exitCodeOf(report) === 0) {
-    const what = skipped === 0 ? "done" : done === 0 ? "skipped" : "done or skipped";
-    return total === 1 ? `Success: the row is ${what}.` : `Success: all ${grouped(total)} rows are ${what}.`;
+    const what = skipped === 0 ? endStrings.done : done === 0 ? endStrings.skipped : endStrings.doneOrSkipped;
+    return endStrings.success(total, what);
   }
   const parts = Object.entries(others).filter(([, count]) => count > 0);
   const counts = parts.map(([outcome, count]) => `${grouped(count)} ${outcome}`).join(", ");
-  return `Not all rows are done: ${counts}, of ${grouped(total)} ${total === 1 ? "row" : "rows"}.`;
+  return endStrings.notAllDone(counts, total);
 }
 
 /** @returns why the file could not be written; undefined if it was */
@@ -69,7 +72,7 @@ async function saveResults(
 ): Promise<SimfleetError | undefined> {
   try {
     const lines = await client.call(downloadResults, { params: { runId }, query: { format: "csv" } });
-    await writeResults(path, lines, `No outcome is lost: write them to another path with ${command}`);
+    await writeResults(path, lines, endStrings.otherPath(command));
     return undefined;
   } catch (thrown) {
     if (thrown instanceof SimfleetError && thrown.code === "RESULTS_NOT_WRITABLE") return thrown;

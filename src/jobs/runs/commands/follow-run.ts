@@ -11,9 +11,11 @@ import type { BucketState } from "#limiter/limiter.ts";
 import { type RunReport, showRun } from "../contract.ts";
 import { exitCodeOf } from "../report.ts";
 import type { Caller } from "#cli/context.ts";
-import { type Output, duration, grouped } from "#cli/output.ts";
+import type { Output } from "#cli/output.ts";
 import { PlainLines } from "#cli/follow/plain-lines.ts";
 import { Progress } from "./progress.ts";
+import { followStrings } from "../strings.ts";
+import { commonStrings, programStrings } from "#cli/strings.ts";
 
 const pollIntervalMs = 200;
 /** A remote worker is polled over the network and has a rate limit. */
@@ -136,11 +138,9 @@ class Follower {
   #reportSilence(): void {
     const nowMs = this.#clock.monotonicMs();
     this.#silentSinceMs ??= nowMs - silenceMs;
-    const seconds = duration(nowMs - this.#silentSinceMs);
+    const silentMs = nowMs - this.#silentSinceMs;
     const line =
-      this.#request.app === undefined
-        ? `The worker has not answered for ${seconds}. Nothing is lost: the run continues there.`
-        : `Redis has not answered for ${seconds}. Nothing is lost: the run waits for it.`;
+      this.#request.app === undefined ? followStrings.workerSilent(silentMs) : followStrings.redisSilent(silentMs);
     this.#silence.show(line, { topic: "silence", nowMs });
   }
 
@@ -148,15 +148,12 @@ class Follower {
   #leftInSilence(): SimfleetError {
     this.#consumer = undefined;
     const { runId } = this.#request;
-    return new SimfleetError(
-      "STORE_UNAVAILABLE",
-      `Redis does not answer, so the run was left as it is. Nothing that it has recorded is lost; once Redis is back, resume with: simfleet runs resume ${runId}`,
-    );
+    return new SimfleetError("STORE_UNAVAILABLE", followStrings.leftInSilence(runId));
   }
 
   #leftForApproval(report: RunReport): Followed {
     const { output, runId } = this.#request;
-    output.say(`The run waits for approval by someone else: simfleet runs approve ${runId}`);
+    output.say(followStrings.waitsForApproval(runId));
     return this.#end(report);
   }
 
@@ -169,7 +166,7 @@ class Follower {
     if (await app.runs.isServed(bucket)) return;
     this.#consumer = await app.consume({ profile, bucket }, (incident) => {
       if (incident.refusal !== undefined) this.#refusal = incident.refusal;
-      if (incident.message !== this.#lastIncident) this.#request.output.say(`simfleet: ${incident.message}`);
+      if (incident.message !== this.#lastIncident) this.#request.output.say(programStrings.error(incident.message));
       this.#lastIncident = incident.message;
     });
   }
@@ -184,25 +181,23 @@ class Follower {
   }
 
   #pausedByAnother(report: RunReport): Followed {
-    this.#request.output.say(
-      `The run was paused${report.reason ? ` (${report.reason})` : ""}. Resume with: simfleet runs resume ${report.runId}`,
-    );
+    this.#request.output.say(followStrings.wasPaused(report.reason, report.runId));
     return this.#end(report);
   }
 
   async #leave(): Promise<Followed> {
     const { output, runId, interrupt } = this.#request;
     if (this.#consumer === undefined) {
-      output.say(`The run continues in its worker. Follow it with: simfleet runs watch ${runId}`);
-      output.say(`Pause it with: simfleet runs pause ${runId}`);
+      output.say(followStrings.continues(runId));
+      output.say(followStrings.pauseWith(runId));
       return this.#end(await this.#report());
     }
-    output.say("Stopping: waiting for calls in flight …");
+    output.say(followStrings.stopping);
     return this.#holdRun(stopReason(interrupt));
   }
 
   async #leaveRefused(refusal: PlatformError): Promise<Followed> {
-    this.#request.output.say(`The platform rejected the credentials: ${refusal.message}`);
+    this.#request.output.say(commonStrings.rejectedCredentials(refusal.message));
     const { report } = await this.#holdRun(refusal.message);
     return { report, exitCode: refusal.exitCode };
   }
@@ -215,8 +210,8 @@ class Follower {
     const report = await this.#report();
     if (!isRunOver(report.state)) {
       const { pending } = report.counts;
-      output.say(`Paused. ${grouped(pending)} ${pending === 1 ? "row" : "rows"} left; nothing is lost.`);
-      output.say(`Resume with: ${resumeCommand}`);
+      output.say(followStrings.paused(pending));
+      output.say(followStrings.resumeWith(resumeCommand));
     }
     return this.#end(report);
   }
@@ -224,5 +219,5 @@ class Follower {
 
 /** `stopped with Ctrl-C`, or `stopped by SIGTERM`: the signal as the entry point reports it. */
 export function stopReason({ reason }: AbortSignal): string {
-  return messageOf(reason) === "stopped by SIGTERM" ? "stopped by SIGTERM" : "stopped with Ctrl-C";
+  return messageOf(reason) === "stopped by SIGTERM" ? "stopped by SIGTERM" : followStrings.byCtrlC;
 }

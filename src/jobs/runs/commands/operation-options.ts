@@ -1,25 +1,24 @@
 /** The options that say what a run does to each SIM. */
 import { InvalidArgumentError, Option } from "@commander-js/extra-typings";
-
-export const fileHelp = "CSV file with the column simId (or imsi) and a column for each input, such as speedClass";
+import { orderStrings } from "../strings.ts";
 
 export function operationOption() {
-  return new Option("--operation <name>", "what to do to each SIM (default: set-speed-class)");
+  return new Option("--operation <name>", orderStrings.operation);
 }
 
 /** `--set groupId=…`, repeatable. */
 export function setOption() {
-  return new Option("--set <input=value>", "a value for all rows instead of a column; repeatable").argParser(
+  return new Option("--set <input=value>", orderStrings.set).argParser(
     (text: string, before: Readonly<Record<string, string>> | undefined) => {
       const at = text.indexOf("=");
-      if (at < 1) throw new InvalidArgumentError("It must be an input and its value, such as groupId=g-1.");
+      if (at < 1) throw new InvalidArgumentError(orderStrings.setFault);
       return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
     },
   );
 }
 
 export function speedClassOption() {
-  return new Option("--speed-class <class>", "one class for all rows; short for --set speedClass=CLASS");
+  return new Option("--speed-class <class>", orderStrings.speedClass);
 }
 
 export interface OperationOptions {

@@ -4,20 +4,20 @@ import type { RowsRequest } from "#contract/route.ts";
 import { createPlan, downloadVerdicts } from "../contract.ts";
 import { writeResults } from "../results/results.ts";
 import { type Context, withCommon } from "#cli/context.ts";
-import { grouped } from "#cli/output.ts";
 import { planText } from "./plan-text.ts";
 import { assertFilter, whereOption } from "#cli/where.ts";
-import { fileHelp, operationOption, operationQuery, setOption, speedClassOption } from "./operation-options.ts";
+import { operationOption, operationQuery, setOption, speedClassOption } from "./operation-options.ts";
+import { orderStrings, planStrings } from "../strings.ts";
 
 export function planCommand(context: Context): Command {
   const command = new Command("plan")
-    .description("validate a file of changes and preview the run; makes no API calls")
-    .argument("[file]", fileHelp)
-    .addOption(whereOption("select SIMs from the inventory with a filter instead of a file; repeatable"))
+    .description(planStrings.description)
+    .argument("[file]", orderStrings.file)
+    .addOption(whereOption(orderStrings.where))
     .addOption(operationOption())
     .addOption(setOption())
     .addOption(speedClassOption())
-    .option("-o, --out <file>", "write the verdict of each row to this CSV file");
+    .option("-o, --out <file>", planStrings.out);
   return withCommon(
     command,
     "simfleet plan fleet.csv\nsimfleet plan ids.csv --speed-class s1.slow --out verdicts.csv\nsimfleet plan --where groupId=g-1 --speed-class s1.slow\nsimfleet plan groups.csv --operation set-group",
@@ -29,17 +29,15 @@ export function planCommand(context: Context): Command {
       const plan = await client.call(createPlan, { query: { profile, ...operationQuery(options) }, rows });
       if (out !== undefined) {
         const verdicts = await client.call(downloadVerdicts, { params: { planId: plan.planId } });
-        await writeResults(out, verdicts, "Choose another path with --out");
+        await writeResults(out, verdicts, planStrings.otherPath);
       }
       const { planId, expiresAt, ...report } = plan;
       // A plan of this process ends with it, and no run can be started from it.
       output.answer(app === undefined ? { planId, expiresAt, ...report } : report, (shown) => planText(shown));
       const { rows: all, problemsInAll: wrong } = plan;
       if (wrong > 0 && wrong < all) {
-        output.say(
-          `${grouped(wrong)} of ${grouped(all)} rows cannot be sent. apply refuses the file: fix them, or use --partial to process only the valid rows.`,
-        );
-      } else if (wrong > 0) output.say("No row of the file can be sent: apply refuses it.");
+        output.say(planStrings.someInvalid(wrong, all));
+      } else if (wrong > 0) output.say(planStrings.allInvalid);
       context.io.setExitCode(wrong === 0 ? 0 : wrong === all ? 2 : 1);
     });
   }) as unknown as Command;
@@ -54,7 +52,6 @@ export function rowsOf(
   assertFilter(where);
   if (file !== undefined && where === undefined) return { file };
   if (file === undefined && where !== undefined) return { where };
-  const wrong =
-    file === undefined ? "missing argument 'file', or --where" : "argument 'file' and --where exclude each other";
+  const wrong = file === undefined ? orderStrings.noRows : orderStrings.twoKindsOfRows;
   return command.error(`error: ${wrong}`);
 }

@@ -5,16 +5,14 @@ import { type Context, withCommon } from "#cli/context.ts";
 import { runText } from "./run-text.ts";
 import { assertCanWrite } from "../results/results.ts";
 import { resultsPathOf, showToEnd } from "./end-of-run.ts";
+import { runsStrings } from "../strings.ts";
 
 export function resumeCommand(context: Context): Command {
   const command = new Command("resume")
-    .description("resume a run and follow it until it ends")
-    .argument("<run>", "id of the run")
-    .option(
-      "-o, --out <file>",
-      "write the results to this file (default: in the current folder, named after the input file)",
-    )
-    .option("--detach", "return immediately");
+    .description(runsStrings.resume)
+    .argument("<run>", runsStrings.run)
+    .option("-o, --out <file>", runsStrings.outOfFollowUp)
+    .option("--detach", runsStrings.resumeOnly);
   return withCommon(command, "simfleet runs resume r-20261120-103045-x7k2").action(async (runId, options) => {
     const output = context.output(options);
     const exitCode = await context.connect(options, async (caller) => {

@@ -4,24 +4,22 @@ import { SimfleetError } from "#core/errors.ts";
 import type { Outcome } from "#fleet/run.ts";
 import { planRetry, retryRun, type RunReport, showRun } from "../contract.ts";
 import { type Context, asCount, withCommon } from "#cli/context.ts";
-import { grouped } from "#cli/output.ts";
 import { assertCanWrite } from "../results/results.ts";
 import { resultsPathOf, showToEnd } from "./end-of-run.ts";
 import { confirmation, costText } from "./confirmation.ts";
 import { outcomeOption } from "./results.ts";
+import { runsStrings, startStrings } from "../strings.ts";
+import { commonStrings } from "#cli/strings.ts";
 
 export function retryCommand(context: Context): Command {
   const command = new Command("retry")
-    .description("retry failed and cancelled rows in a new run")
-    .argument("<run>", "id of the finished run")
-    .addOption(outcomeOption("retry rows with this outcome instead; repeatable"))
-    .option("-y, --yes", "skip the confirmation; required without a terminal")
-    .option("--confirm <n>", "confirm an irreversible operation with its number of SIMs; --yes is not enough", asCount)
-    .option(
-      "-o, --out <file>",
-      "write the results to this file (default: in the current folder, named after the input file)",
-    )
-    .option("--detach", "submit the run, print its id and return");
+    .description(runsStrings.retry)
+    .argument("<run>", runsStrings.finishedRun)
+    .addOption(outcomeOption(runsStrings.retryOutcome))
+    .option("-y, --yes", commonStrings.yes)
+    .option("--confirm <n>", startStrings.confirm, asCount)
+    .option("-o, --out <file>", runsStrings.outOfFollowUp)
+    .option("--detach", startStrings.detach);
   return withCommon(command, "simfleet runs retry r-20261120-103045-x7k2 --yes").action(async (ofRunId, options) => {
     const output = context.output(options);
     const { outcome: outcomes, detach, out } = options;
@@ -36,11 +34,10 @@ export function retryCommand(context: Context): Command {
         query: { outcome: outcomes === undefined ? undefined : [...outcomes] },
       });
       if (plan.costly > 0) output.say(`${costText(plan)}.`);
-      const what = `${grouped(plan.total)} ${plan.total === 1 ? "row" : "rows"}`;
-      const question = `Send ${what} of ${ofRunId} again?`;
+      const question = runsStrings.retryQuestion(plan.total, ofRunId);
       const confirmed = await confirmation({ ...plan, question }, options, context.io);
       if (confirmed === undefined) {
-        output.say("Nothing was started.");
+        output.say(commonStrings.nothingStarted);
         return 2;
       }
       const report = await client.call(retryRun, {
@@ -52,7 +49,7 @@ export function retryCommand(context: Context): Command {
         output.answer(report, (printed) => printed.runId);
         return 0;
       }
-      output.say(`Run ${runId} retries ${counts.total} rows of ${ofRunId}.`);
+      output.say(runsStrings.retries(runId, counts.total, ofRunId));
       return showToEnd({ caller, output, context, run: report, resultsPath: out ?? resultsPathOf(report) });
     });
     context.io.setExitCode(exitCode);
@@ -64,8 +61,5 @@ function assertSomeRetried({ runId, finishedAt, counts }: RunReport, outcomes: r
   if (outcomes !== undefined || finishedAt === null || counts.failed + counts.cancelled > 0) return;
   const other = (["rejected", "unknown"] as const).find((outcome) => counts[outcome] > 0);
   if (other === undefined) return;
-  throw new SimfleetError(
-    "RUN_STATE",
-    `Run ${runId} has no failed or cancelled rows. To retry its ${grouped(counts[other])} ${other} ${counts[other] === 1 ? "row" : "rows"}, add --outcome ${other}`,
-  );
+  throw new SimfleetError("RUN_STATE", runsStrings.nothingToRetry(runId, counts[other], other));
 }

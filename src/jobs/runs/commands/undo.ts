@@ -4,18 +4,20 @@ import { startSync } from "#jobs/inventory/contract.ts";
 import { type FollowUpPlan, planUndo, showRun, undoRun } from "../contract.ts";
 import { type Caller, type Context, asCount, isTerminal, withCommon } from "#cli/context.ts";
 import { followSync } from "#jobs/inventory/commands/follow-sync.ts";
-import { type Output, grouped } from "#cli/output.ts";
+import type { Output } from "#cli/output.ts";
 import { resultsPathOf, showToEnd } from "./end-of-run.ts";
 import { type Confirming, type ConfirmOptions, confirmation, costText } from "./confirmation.ts";
+import { runsStrings, startStrings } from "../strings.ts";
+import { commonStrings } from "#cli/strings.ts";
 
 export function undoCommand(context: Context): Command {
   const command = new Command("undo")
-    .description("start a new run that restores the previous values; SIMs changed since are left as they are")
-    .argument("<run>", "id of the finished run")
-    .option("-y, --yes", "skip the confirmation; required without a terminal")
-    .option("--confirm <n>", "confirm an irreversible operation with its number of SIMs; --yes is not enough", asCount)
-    .option("--no-sync", "use the inventory as it is, without syncing first")
-    .option("--detach", "submit the run, print its id and return");
+    .description(runsStrings.undo)
+    .argument("<run>", runsStrings.finishedRun)
+    .option("-y, --yes", commonStrings.yes)
+    .option("--confirm <n>", startStrings.confirm, asCount)
+    .option("--no-sync", runsStrings.noSync)
+    .option("--detach", startStrings.detach);
   return withCommon(command, "simfleet runs undo r-20261120-103045-x7k2 --yes").action(async (runId, options) => {
     const output = context.output(options);
     const exitCode = await context.connect(options, (caller) =>
@@ -55,7 +57,7 @@ async function undo(
   if (syncs) {
     // Without a terminal the confirmation may fail: do that before the sync.
     if (!isTerminal(io)) await confirmation(confirming(plan), given, io);
-    output.say("Syncing first, so that later changes are not overwritten …");
+    output.say(runsStrings.syncing);
     await client.call(startSync, { query: { profile, restart: "true" } });
     const { report, exitCode } = await followSync({ ...caller, output, profile, interrupt: io.interrupt });
     if (report.state !== "finished") return exitCode;
@@ -64,7 +66,7 @@ async function undo(
   if (plan.costly > 0) output.say(`${costText(plan)}.`);
   const confirmed = await confirmation(confirming(plan), given, io);
   if (confirmed === undefined) {
-    output.say("Nothing was started.");
+    output.say(commonStrings.nothingStarted);
     return 2;
   }
   const report = await client.call(undoRun, { params: { runId }, body: confirmed });
@@ -72,7 +74,7 @@ async function undo(
     output.answer(report, (shown) => shown.runId);
     return 0;
   }
-  output.say(`Run ${report.runId} restores ${grouped(report.counts.total)} rows of ${runId}.`);
+  output.say(runsStrings.restores(report.runId, report.counts.total, runId));
   return showToEnd({ caller, output, context, run: report, resultsPath: resultsPathOf(report) });
 }
 
@@ -81,12 +83,8 @@ function confirming(plan: FollowUpPlan): Confirming {
 }
 
 export function undoQuestion({ calls, total }: Pick<FollowUpPlan, "calls" | "total">): string {
-  if (calls === 0) {
-    const rows = total === 1 ? "1 row stays as it is" : `${grouped(total)} rows stay as they are`;
-    return `No SIM would be restored: ${rows}. Start the run to see why?`;
-  }
-  const question = `Restore the previous state of ${grouped(calls)} ${calls === 1 ? "SIM" : "SIMs"}?`;
+  if (calls === 0) return runsStrings.undoNothing(total);
+  const question = runsStrings.undoQuestion(calls);
   const others = total - calls;
-  const left = others === 1 ? "1 other row stays as it is" : `${grouped(others)} other rows stay as they are`;
-  return others > 0 ? `${question} (${left})` : question;
+  return others > 0 ? `${question} (${runsStrings.undoLeaves(others)})` : question;
 }

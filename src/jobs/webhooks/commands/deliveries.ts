@@ -4,6 +4,7 @@ import * as routes from "../contract.ts";
 import { type DeliveryDocument, type DeliveryReport, deliveryStates } from "../contract.ts";
 import { type Context, choiceOption, withCommon } from "#cli/context.ts";
 import { answerList, type List, withPageOptions } from "#cli/list.ts";
+import { deliveriesStrings } from "../strings.ts";
 
 export function deliveriesCommand(context: Context): Command {
   return new Command("deliveries")
@@ -14,9 +15,9 @@ export function deliveriesCommand(context: Context): Command {
 
 function listCommand(context: Context): Command {
   const command = new Command("list")
-    .description("list messages, newest event first")
-    .option("--webhook <name>", "only messages to this webhook")
-    .addOption(choiceOption("--state <state>", "only messages in this state", deliveryStates));
+    .description(deliveriesStrings.list)
+    .option("--webhook <name>", deliveriesStrings.webhook)
+    .addOption(choiceOption("--state <state>", deliveriesStrings.state, deliveryStates));
   return withCommon(withPageOptions(command), "simfleet deliveries list --webhook ops --state failed").action(
     async (options) => {
       const output = context.output(options);
@@ -30,8 +31,8 @@ function listCommand(context: Context): Command {
 
 function showCommand(context: Context): Command {
   const command = new Command("show")
-    .description("show one message and its event")
-    .argument("<delivery>", "id of the message");
+    .description(deliveriesStrings.show)
+    .argument("<delivery>", deliveriesStrings.delivery);
   return withCommon(command, "simfleet deliveries show ops.1790000000000-0").action(async (deliveryId, options) => {
     const output = context.output(options);
     const shown = await context.connect(options, ({ client }) =>
@@ -43,17 +44,17 @@ function showCommand(context: Context): Command {
 
 function redeliverCommand(context: Context): Command {
   const command = new Command("redeliver")
-    .description("resend a message with the same id, through a worker")
-    .argument("<delivery>", "id of the message");
+    .description(deliveriesStrings.redeliver)
+    .argument("<delivery>", deliveriesStrings.delivery);
   return withCommon(command, "simfleet deliveries redeliver ops.1790000000000-0").action(
     async (deliveryId, options) => {
       const output = context.output(options);
       await context.connect(options, async ({ client, app }) => {
         const sent = await client.call(routes.redeliver, { params: { deliveryId } });
-        output.answer(sent, (shown) => `Resending ${shown.deliveryId}.`);
+        output.answer(sent, (shown) => deliveriesStrings.resending(shown.deliveryId));
         // A remote worker delivers itself.
         const isServed = app === undefined || (await app.webhooks.isServed(sent.webhook));
-        if (!isServed) output.say("No worker is running: the message is sent by the next one (simfleet worker)");
+        if (!isServed) output.say(deliveriesStrings.noWorker);
       });
     },
   ) as unknown as Command;
@@ -62,15 +63,15 @@ function redeliverCommand(context: Context): Command {
 const deliveryList: List<"deliveries", DeliveryReport> = {
   name: "deliveries",
   route: routes.listDeliveries,
-  empty: "No messages.",
+  empty: deliveriesStrings.none,
   columns: [
-    { name: "deliveryId", heading: "delivery" },
-    { name: "eventType", heading: "event" },
+    { name: "deliveryId", heading: deliveriesStrings.headings.delivery },
+    { name: "eventType", heading: deliveriesStrings.headings.event },
     { name: "state" },
-    { name: "attempts", heading: "tries" },
-    { name: "createdAt", heading: "created" },
-    { name: "nextAttemptAt", heading: "next try" },
-    { name: "lastReason", heading: "last try" },
+    { name: "attempts", heading: deliveriesStrings.headings.attempts },
+    { name: "createdAt", heading: deliveriesStrings.headings.created },
+    { name: "nextAttemptAt", heading: deliveriesStrings.headings.nextAttempt },
+    { name: "lastReason", heading: deliveriesStrings.headings.lastAttempt },
   ],
 };
 

@@ -1,0 +1,14 @@
+/** The texts of the command `simfleet events`. */
+
+export const eventsSummary = "event history and live feed";
+
+export const eventsStrings = {
+  tail: "the event feed, oldest first",
+  since: "start at an age such as 90m, 24h or 7d, at a time such as 2026-11-20T08:00Z, or after this event id",
+  type: "only events of this type, such as run.completed or run.*; repeatable",
+  unknownType: (pattern: string, suggestion: string) =>
+    `There is no event ${pattern}.${suggestion} docs/events.md lists them.`,
+  limit: "without --since: number of most recent events",
+  last: "the earlier name of --limit",
+  follow: "print new events until Ctrl-C; with --json one document per line (NDJSON)",
+} as const;

@@ -1,0 +1,14 @@
+/** The texts of the commands of the audit log. */
+
+export const auditSummary = "audit log: who changed what";
+
+/** The commands `simfleet audit …`. */
+export const auditStrings = {
+  list: "changes and rejected attempts, newest first",
+  since: "only entries since an age such as 90m, 24h or 7d, or a time such as 2026-11-20T08:00Z",
+  who: "only what this caller did, such as token:anna",
+  kind: (kinds: readonly string[]) => `only this kind: ${kinds.join(", ")}; repeatable`,
+  none: "No entries.",
+  noResult: "no result recorded",
+  exitCode: (code: number | null) => `exit ${code}`,
+} as const;

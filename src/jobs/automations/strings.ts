@@ -1,0 +1,31 @@
+/** The texts of the commands of automations. */
+import { grouped } from "#cli/format.ts";
+
+export const automationsSummary = "event-triggered tasks";
+
+/** The commands `simfleet automations …`. */
+export const automationsStrings = {
+  automation: "name of the automation",
+  list: "list automations: trigger, job, counts and state",
+  none: "No automations. Add them under `automations` in the configuration (docs/automations.md).",
+  headings: { automation: "automation", last: "last" },
+  decisionHeadings: ["AT", "EVENT", "SIM", "DECISION"],
+  pause: "pause an automation",
+  resume: "resume an automation that was paused or stopped itself",
+  replay: "process the last day's missed events, once each",
+  since: "how far back, in hours, at most 24",
+  dryRun: "only print what would be done, event by event",
+  question: (hours: number, name: string) => `Process the events of the last ${hours} h that ${name} missed?`,
+  processed: (events: number) => `${grouped(events)} events were processed.`,
+  wouldAct: (events: number, acted: number) =>
+    `${grouped(events)} matching events; it would act on ${grouped(acted)}. Nothing was done.`,
+  noEvents: "No matching events.",
+  decisions: {
+    act: "would act",
+    done: "already processed",
+    condition: "does not match the filter",
+    unchanged: "already has the class",
+    gone: "no longer in the inventory",
+    loop: "would stop: the event was caused by its own change",
+  },
+} as const;
