@@ -18,7 +18,7 @@ export function errorsPage(present: string): string {
     ([code, { disposition, exitCode, meaning }]) =>
       `| \`${code}\` | ${meaning} | ${waits[disposition]} | ${exitCode} |`,
   );
-  return `${head}${begin}\n\n| code | meaning | worth a retry | exit code |\n|---|---|---|---|\n${rows.join("\n")}\n`;
+  return `${head}${begin}\n\n| code | meaning | retry | exit code |\n|---|---|---|---|\n${rows.join("\n")}\n`;
 }
 
 if (import.meta.main) writeFileSync(page, errorsPage(readFileSync(page, "utf8")));

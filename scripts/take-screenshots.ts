@@ -159,7 +159,7 @@ async function takeAll(origin: string, emptyOrigin: string): Promise<void> {
       await page.goto(picture.place(String(run.runId)));
       await picture.ready(page);
       await page
-        .getByText(/^Reading /)
+        .getByText(/^Loading /)
         .first()
         .waitFor({ state: "detached" });
       await page.mouse.move(0, 0);

@@ -22,7 +22,7 @@ async function politeFetch(url: string): Promise<Response> {
   }
 }
 
-/** The quota is spent for longer than a call should wait by itself: the error says for how long. */
+/** The quota is used up for longer than a call should wait by itself: the error says for how long. */
 async function waitIfThrottled(error: Error & { code?: string; retryAfterMs?: number }): Promise<undefined> {
   if (error.code !== "PLATFORM_THROTTLED") throw error;
   await new Promise((resolve) => setTimeout(resolve, error.retryAfterMs));

@@ -93,7 +93,7 @@ export class RecordList<T> {
 
   #fault(code: "PLATFORM_UNAVAILABLE" | "PLATFORM_CONTRACT", said: string): PlatformError {
     const { operation } = this.#options;
-    return new PlatformError(code, `${operation}: ${said}. Is it the right address and deployment?`, { operation });
+    return new PlatformError(code, `${operation}: ${said}. Check the address and the deployment.`, { operation });
   }
 }
 

@@ -33,7 +33,7 @@ export const programStrings = {
 export const commonStrings = {
   config: "the YAML configuration (default: SIMFLEET_CONFIG, else config/simfleet.yaml)",
   profile: "profile (account) to use (default: SIMFLEET_PROFILE, else default)",
-  server: "send the command to this worker's API (default: SIMFLEET_SERVER)",
+  server: "send the command to the control API of this worker (default: SIMFLEET_SERVER)",
   json: "print one JSON document on stdout",
   yes: "skip the confirmation; required without a terminal",
   yesOnTerminal: "skip the confirmation",
@@ -43,7 +43,7 @@ export const commonStrings = {
     `This command only works locally and cannot be sent to ${url}: leave out --server and SIMFLEET_SERVER`,
   notOneOf: (names: readonly string[], suggestion: string) => `It must be one of ${names.join(", ")}.${suggestion}`,
   notACount: "It must be a whole number of at least 1.",
-  notAnInstant: "It must be like 90m, 24h, 7d or 2026-11-20T08:00Z.",
+  notAnInstant: "It must be an age such as 90m, 24h or 7d, or a time such as 2026-11-20T08:00Z.",
   noTerminal: "Not a terminal: add --yes to confirm. Nothing was started",
   yesOrNo: (question: string) => `${question} [y/N] `,
   nothingStarted: "Nothing was started.",
@@ -53,7 +53,7 @@ export const commonStrings = {
 
 export const listStrings = {
   limit: "maximum number of results",
-  columns: "columns of the table, separated by commas, named like the fields of --json",
+  columns: "comma-separated columns, named as in --json",
   sort: "sort the list by this field; -FIELD reverses the order",
   cursor: "continue after the page that returned this cursor",
   more: (cursor: string) => `More: --cursor ${cursor}`,

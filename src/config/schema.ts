@@ -131,7 +131,7 @@ export const configSchema = z.strictObject({
     ),
     approvalAbove: setting(
       integer(0, 100_000_000).optional(),
-      "A run with more rows than this that make a call waits until another person approves it (`simfleet runs approve`).",
+      "A run with more rows than this that make a call waits until someone else approves it (`simfleet runs approve`).",
       { variable: "SIMFLEET_CHANGES_APPROVAL_ABOVE", fallback: "none waits for it" },
     ),
     approvalFor: setting(

@@ -17,7 +17,7 @@ export function pageOf<const Name extends string, T>(name: Name, item: z.ZodType
 export const instant = z.string().meta({ format: "date-time" });
 export const count = z.number();
 
-const name = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "has to be a name of letters, digits, - and _");
+const name = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "must be a name of letters, digits, - and _");
 
 /** Why durable work makes no progress; absent while it does. */
 export const currentProblem = z
@@ -48,7 +48,7 @@ export const entryCursor = z
 export const since = z
   .string()
   .refine((text) => /^\d{1,6}[mhd]$/.test(text) || z.iso.datetime({ offset: true }).safeParse(text).success, {
-    error: "has to be like 90m, 24h, 7d or 2026-11-20T08:00:00Z",
+    error: "must be an age such as 90m, 24h or 7d, or a time such as 2026-11-20T08:00:00Z",
   })
   .optional()
   .describe("not older than this: an instant with its offset, or an age such as 90m, 24h or 7d");

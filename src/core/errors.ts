@@ -30,13 +30,13 @@ export const errorCatalogue = {
     meaning: "No configured automation has this name.",
   },
   AUTOMATION_STATE: { disposition: "never", exitCode: 2, meaning: "The automation is paused or stopped itself." },
-  RUN_NOT_FOUND: { disposition: "never", exitCode: 2, meaning: "No run has this id." },
+  RUN_NOT_FOUND: { disposition: "never", exitCode: 2, meaning: "No run has this ID." },
   ROWS_REMOVED: {
     disposition: "never",
     exitCode: 2,
     meaning: "The rows of the run were removed to make room; the message names the archived results, if there are any.",
   },
-  RUN_STATE: { disposition: "never", exitCode: 2, meaning: "The state of the run does not allow this operation." },
+  RUN_STATE: { disposition: "never", exitCode: 2, meaning: "The state of the run does not allow this action." },
   NOT_CONFIRMED: {
     disposition: "never",
     exitCode: 2,
@@ -57,8 +57,7 @@ export const errorCatalogue = {
   ROTATION_STATE: {
     disposition: "never",
     exitCode: 2,
-    meaning:
-      "The state of the rotation, or of the account's Credential Sets or AuthKeys, does not allow this operation.",
+    meaning: "The state of the rotation, or of the account's Credential Sets or AuthKeys, does not allow this action.",
   },
   WEBHOOK_NOT_FOUND: { disposition: "never", exitCode: 2, meaning: "No configured webhook has this name." },
   WEBHOOK_STOPPED: {
@@ -66,7 +65,7 @@ export const errorCatalogue = {
     exitCode: 2,
     meaning: "The webhook is stopped, because its receiver answered 410 Gone; `simfleet webhooks resume` resumes it.",
   },
-  DELIVERY_NOT_FOUND: { disposition: "never", exitCode: 2, meaning: "No stored delivery has this id." },
+  DELIVERY_NOT_FOUND: { disposition: "never", exitCode: 2, meaning: "No stored delivery has this ID." },
   SECRET_GENERATION_FAILED: {
     disposition: "never",
     exitCode: 1,
@@ -101,7 +100,7 @@ export const errorCatalogue = {
   PLATFORM_THROTTLED: {
     disposition: "later",
     exitCode: 4,
-    meaning: "The quota of the API group is used up; calls continue after the refresh.",
+    meaning: "The quota of the API group is used up; calls continue after the reset.",
   },
   CHANGES_FROZEN: {
     disposition: "later",
@@ -170,7 +169,7 @@ export const errorCatalogue = {
     disposition: "later",
     exitCode: 4,
     meaning:
-      "The caller sent too many requests, or its address sent too many wrong credentials; `Retry-After` says when to retry.",
+      "The caller sent too many requests, or too many invalid credentials came from its address; `Retry-After` says when to retry.",
   },
   WORKER_UNREACHABLE: {
     disposition: "retry",

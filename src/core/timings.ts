@@ -10,7 +10,7 @@ export interface Timing {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** From adding a job to the start of its work, without a delay that was asked for; only the first start of a job. */
+/** From adding a job to the start of its work, excluding a requested delay; only the first start of a job. */
 export const queueTime = channel("simfleet:queue-time");
 /** A call's wait for a permit; a call that is postponed counts with the time until the refresh. */
 export const quotaWait = channel("simfleet:quota-wait");

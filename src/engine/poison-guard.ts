@@ -24,7 +24,7 @@ export const setAside = Symbol("set aside");
 export type SetAside = typeof setAside;
 
 /** Shown for work that was set aside. */
-export const setAsideReason = "set aside: its worker died three times while it processed this";
+export const setAsideReason = "stopped: its worker crashed three times while processing this";
 
 export class PoisonGuard {
   readonly #redis: Redis;

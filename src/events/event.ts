@@ -11,7 +11,7 @@ const ofDelivery = {
   delivery: "the message",
   event: "type of the event in the message",
 } as const;
-const ofRotation = { rotation: "its name", cause: "id of this rotation", by: "who requested it" } as const;
+const ofRotation = { rotation: "its name", cause: "ID of this rotation", by: "who requested it" } as const;
 
 const ofRun = {
   run: "the run",
@@ -29,11 +29,11 @@ const ofRun = {
 } as const;
 const ofFiring = {
   schedule: "its name",
-  firing: "id of this execution",
-  job: "its job",
+  firing: "ID of this execution",
+  job: "its task, such as `sync`",
   due: "when it was due, ISO 8601",
 } as const;
-const ofFile = { file: "its name", run: "id of its run, also if the run was not created" } as const;
+const ofFile = { file: "its name", run: "ID of its run, also if the run was not created" } as const;
 const ofRunWithActor = { ...ofRun, by: "who did it, if known" } as const;
 
 /** When an event is emitted, and what each of its fields holds. */
@@ -52,7 +52,7 @@ export const eventCatalogue = {
   "run.paused": { when: "A run was paused; calls in flight are completed.", fields: ofRunWithActor },
   "run.resumed": { when: "A paused run was resumed.", fields: ofRunWithActor },
   "run.stalled": {
-    when: "A running run has made no progress for 10 s or more because the platform returns no usable response; an exhausted quota does not count.",
+    when: "A running run has made no progress for 10 s or more because the platform returns no usable response; a quota that is used up does not count.",
     fields: ofRun,
   },
   "run.recovered": { when: "A stalled run received a usable response again.", fields: ofRun },
@@ -136,18 +136,18 @@ export const eventCatalogue = {
     when: "Times of a schedule passed while no worker was running.",
     fields: {
       schedule: "its name",
-      job: "its job",
+      job: "its task, such as `sync`",
       due: "the first of them, ISO 8601",
       times: "how many; `1000` means 1000 or more",
       madeUp: "`yes`: the task runs once now, `no`: they are skipped",
     },
   },
   "schedule.late": {
-    when: "The timer of a schedule did not fire when it was due; the timer is set again.",
+    when: "A schedule started late, because its timer did not fire.",
     fields: { schedule: "its name", due: "the time, ISO 8601" },
   },
   "schedule.paused": {
-    when: "A person paused a schedule, or simfleet did because three workers died while they processed it.",
+    when: "A person paused a schedule, or simfleet did because three workers crashed while processing it.",
     fields: { schedule: "its name", by: "who", reason: "why; absent if a person did it" },
   },
   "schedule.resumed": { when: "A person resumed a schedule.", fields: { schedule: "its name", by: "who" } },
@@ -156,9 +156,9 @@ export const eventCatalogue = {
     fields: {
       automation: "its name",
       on: "type of the first event",
-      event: "id of the first event",
+      event: "ID of the first event",
       events: "how many events it acts on together",
-      job: "its job",
+      job: "its task, such as `sync`",
       cause: "the run, sync or rotation that it started",
     },
   },
@@ -167,15 +167,15 @@ export const eventCatalogue = {
     fields: {
       automation: "its name",
       on: "type of the first event",
-      event: "id of the first event",
+      event: "ID of the first event",
       events: "how many",
-      job: "its job",
+      job: "its task, such as `sync`",
       reason: "why",
     },
   },
   "automation.stopped": {
-    when: "An automation stopped itself: its own changes trigger it, it would exceed its limit of events per hour, or three workers died while they processed its events.",
-    fields: { automation: "its name", event: "id of the event that it stopped at", reason: "why" },
+    when: "An automation stopped itself: its own changes trigger it, it would exceed its limit of events per hour, or three workers crashed while processing its events.",
+    fields: { automation: "its name", event: "ID of the event that it stopped at", reason: "why" },
   },
   "automation.paused": { when: "A person paused an automation.", fields: { automation: "its name", by: "who" } },
   "automation.resumed": {
@@ -209,7 +209,7 @@ export const eventCatalogue = {
     fields: { ...ofRotation, credentialsId: "the set", strategy: "`successor` or `in-place`" },
   },
   "credential.repointed": {
-    when: "No reference that simfleet can change points to the old Credential Set any more; its grace period starts.",
+    when: "All references that simfleet can change point to the new Credential Set; the grace period of the old one starts.",
     fields: {
       ...ofRotation,
       oldId: "the old set",
@@ -234,7 +234,7 @@ export const eventCatalogue = {
     fields: { ...ofRotation, credentialsId: "the set", reason: "why" },
   },
   "credential.rotated": {
-    when: "A rotation is done: the new secret is in use and the old one is deleted, or left to a person.",
+    when: "A rotation is done: the new secret is in use and the old one is deleted, or must be deleted manually.",
     fields: {
       ...ofRotation,
       credentialsId: "the set in use now",
@@ -250,7 +250,7 @@ export const eventCatalogue = {
     },
   },
   "credential.set-aside": {
-    when: "Three workers died while they processed the same step of a rotation: it waits until a person continues it with `simfleet credentials rotate`.",
+    when: "Three workers crashed while processing the same step of a rotation. The rotation is stopped until someone resumes it with `simfleet credentials rotate`.",
     fields: { ...ofRotation, reason: "why" },
   },
   "credential.expiring": {
@@ -286,7 +286,7 @@ export const eventCatalogue = {
     fields: {
       ...ofAuthKey,
       reason:
-        "`rotated`: a new one replaced it; `replaced`: a person chose it to make room; `lost`: the response with its secret was lost; `taken-back`: the rotation failed",
+        "`rotated`: a new one replaced it; `replaced`: a person chose it to make room; `lost`: the response with its secret was lost; `taken-back`: the rotation failed and was rolled back",
     },
   },
   "authkey.rotated": {
@@ -298,7 +298,7 @@ export const eventCatalogue = {
     fields: { authKeyId: "the AuthKey that stays", cause: "the rotation", reason: "why" },
   },
   "authkey.set-aside": {
-    when: "Three workers died while they processed the same step of a rotation: it waits until a person continues it with `simfleet authkeys rotate`.",
+    when: "Three workers crashed while processing the same step of a rotation. The rotation is stopped until someone resumes it with `simfleet authkeys rotate`.",
     fields: { ...ofAuthKey, authKeyId: "the AuthKey to be replaced", reason: "why" },
   },
   "storage.low": {

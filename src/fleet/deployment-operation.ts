@@ -26,7 +26,7 @@ export interface DeploymentOperation {
   readonly userPath?: string | undefined;
   /** The success statuses. */
   readonly statuses: readonly number[];
-  /** The API group whose quota a call spends (interface, section 8). */
+  /** The API group whose quota a call uses (interface, section 8). */
   readonly group: string;
   /** The group of `userPath`, if it differs. */
   readonly userGroup?: string | undefined;

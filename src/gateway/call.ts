@@ -76,7 +76,7 @@ async function sendUntilAnswered(call: Sending, deps: SendDeps): Promise<void> {
     if (call.response.headersSent || call.response.destroyed) return;
     if (status === 429) {
       // The bucket is frozen now, so the next turn comes after the refresh.
-      if (!isWhole) throw notRepeatable("The quota is spent", retryAfterMs);
+      if (!isWhole) throw notRepeatable("The quota is used up", retryAfterMs);
       continue;
     }
     if (status !== 401) throw notForwarded(call.operation, status);

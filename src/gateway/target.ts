@@ -26,7 +26,8 @@ export function readTarget(target: string): RequestTarget {
   if (/[;\\]|%(?:2[ef5]|5c|00)/i.test(path)) {
     throw invalid("has a character that changes the path: `;`, `\\`, or an encoded `.`, `/`, `\\` or `%`");
   }
-  if (URL.parse(anywhere + path)?.pathname !== path) throw invalid("has `.` or `..`, or characters of no path");
+  if (URL.parse(anywhere + path)?.pathname !== path)
+    throw invalid("has `.` or `..`, or characters that are not allowed in a path");
   const segments = path.slice(1).split("/").map(decoded);
   if (segments.at(-1) === "") segments.pop();
   if (segments.includes("")) throw invalid("has an empty segment");

@@ -41,7 +41,7 @@ export class Turn {
   /** The refusal of a call that has waited for long enough, with the time until the refresh. */
   tooLong(waitedMs: number): SimfleetError {
     const retryAfterMs = Math.max(secondMs, this.#refreshAtMs - this.#clock.monotonicMs());
-    const message = `The call waited ${waitedMs / secondMs} s for the quota and was not sent. Try again after the refresh.`;
+    const message = `The call waited ${waitedMs / secondMs} s for the quota and was not sent. Try again after the reset.`;
     return new SimfleetError("PLATFORM_THROTTLED", message, { retryAfterMs });
   }
 

@@ -143,7 +143,7 @@ function wordsOf(thrown: unknown): Words {
   }
   return {
     code: "INTERNAL",
-    detail: "Internal error: see the worker's log under this request's id",
+    detail: "Internal error: see the worker's log under this request's ID",
   };
 }
 

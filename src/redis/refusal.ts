@@ -7,14 +7,14 @@ import { SimfleetError } from "#core/errors.ts";
 /** The prefix of an error, and its fix. */
 const hints: Readonly<Record<string, string>> = {
   OOM: "it is full: raise its maxmemory, or delete data",
-  MISCONF: "it cannot write its file: look at its log and its disk",
+  MISCONF: "it cannot save its data: check its log and its disk",
   READONLY: "it is a replica: SIMFLEET_REDIS_URL has to name the primary",
   NOPERM: "its user may not do this: docs/redis.md has the ACL that simfleet needs",
-  NOAUTH: "it asks for a password: set SIMFLEET_REDIS_PASSWORD_FILE",
+  NOAUTH: "it requires a password: set SIMFLEET_REDIS_PASSWORD_FILE",
   WRONGPASS: "it does not accept the password: check SIMFLEET_REDIS_PASSWORD_FILE",
-  LOADING: "it is still reading its file: try again when it is done",
+  LOADING: "it is still loading its data: try again when it is done",
   MASTERDOWN: "its primary is unavailable",
-  NOREPLICAS: "too few of its replicas are there",
+  NOREPLICAS: "too few of its replicas are connected",
 };
 
 /** @returns a SimfleetError STORE_UNAVAILABLE if Redis refused the command; any other error unchanged */
@@ -24,7 +24,7 @@ export function inWordsOfRedis(thrown: unknown): unknown {
   for (const reason of reasons) {
     const fix = hints[reason.split(" ", 1)[0] ?? ""];
     if (fix === undefined) continue;
-    return new SimfleetError("STORE_UNAVAILABLE", `Redis refuses: ${fix} (${reason})`, { cause: thrown });
+    return new SimfleetError("STORE_UNAVAILABLE", `Redis rejects commands: ${fix} (${reason})`, { cause: thrown });
   }
   return thrown;
 }

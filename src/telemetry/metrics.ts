@@ -113,13 +113,13 @@ export const histogramCatalogue = {
   queueTime: {
     name: "simfleet_job_queue_seconds",
     labels: ["queue"],
-    help: "Time from adding a job to its first start by this worker, without a delay that was asked for",
+    help: "Time from adding a job to its first start by this worker, excluding a requested delay",
     buckets: [0.01, 0.1, 1, 10, 60, 600, 3_600, 21_600],
   },
   quotaWait: {
     name: "simfleet_quota_wait_seconds",
     labels: ["bucket"],
-    help: "Time that calls of this worker wait for quota; a postponed call counts with the time until the refresh",
+    help: "Time that calls of this worker wait for quota; a postponed call counts with the time until the reset",
     buckets: [0.001, 0.01, 0.1, 0.5, 2, 10, 60],
   },
   callTime: {

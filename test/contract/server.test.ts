@@ -64,7 +64,7 @@ describe("HTTP errors", () => {
     expect([answer.status, answer.headers.get("content-type")]).toEqual([404, "application/problem+json"]);
     expect(await answer.json()).toEqual({
       type: "urn:simfleet:error:RUN_NOT_FOUND",
-      title: "No run has this id.",
+      title: "No run has this ID.",
       status: 404,
       detail: expect.stringContaining("r-none"),
       code: "RUN_NOT_FOUND",

@@ -111,7 +111,7 @@ test("a request that Redis refuses for lack of memory says so instead of calling
   await harness.redis().config("SET", "maxmemory", "0");
   expect([refused.status, await refused.json()]).toMatchObject([
     503,
-    { code: "STORE_UNAVAILABLE", detail: expect.stringContaining("Redis refuses: it is full") },
+    { code: "STORE_UNAVAILABLE", detail: expect.stringContaining("Redis rejects commands: it is full") },
   ]);
 });
 

@@ -121,7 +121,7 @@ test("a chat reads which run of an irreversible operation waits for a second per
   await requests.ask(`/v1/runs/${run.runId}/approve`, { method: "POST" }, "admin");
   await requests.ended(run.runId);
   expect(await toldOf(run, 4)).toEqual([
-    `Run old (${run.runId}) (1 row) waits for approval by a second person: simfleet runs approve ${run.runId}`,
+    `Run old (${run.runId}) (1 row) is waiting for approval by someone else: simfleet runs approve ${run.runId}`,
     `Run old (${run.runId}) is completed: 1 done of 1 row.`,
     `Run old (${run.runId}) was approved by token:admin.`,
     `Run old (${run.runId}) was submitted: 1 row.`,

@@ -146,7 +146,7 @@ describe.concurrent("AuthKey rotations by the command line", () => {
     const refused = await harness.run(["authkeys", "rotate", "--yes"]);
     expect(refused.code).toBe(2);
     expect(refused.stderr).toMatch(
-      /Both AuthKeys that a user can hold are taken: keyId-sandbox \(.*in use here\); keyId-/,
+      /The user already has two AuthKeys, the maximum: keyId-sandbox \(.*in use here\); keyId-/,
     );
     expect(refused.stderr).toContain(`To revoke one first, add --replace ${spare}.`);
     const rotated = await harness.json<RotationDocument>(["authkeys", "rotate", "--yes", "--replace", spare]);

@@ -41,7 +41,7 @@ describe.concurrent("runs", () => {
     const submitted = await harness.json(["apply", "many.csv", "--yes"]);
     expect(submitted).toMatchObject({ code: 1, document: { state: "awaiting-approval", startedAt: null } });
     const { runId } = submitted.document;
-    expect(submitted.stderr).toContain(`waits for approval by someone else: simfleet runs approve ${runId}`);
+    expect(submitted.stderr).toContain(`is waiting for approval by someone else: simfleet runs approve ${runId}`);
     const own = await harness.run(["runs", "approve", runId]);
     expect(own.code).toBe(2);
     expect(own.stderr).toMatch(/was submitted by cli:.*: someone else has to approve it/);

@@ -22,7 +22,7 @@ describe.concurrent("platform addresses that do not work", () => {
     [
       "a port where nothing listens",
       "http://127.0.0.1:9",
-      "auth: 127.0.0.1:9 refuses connections. Is it up, and is the port in SIMFLEET_ENDPOINT_GLOBAL right?",
+      "auth: 127.0.0.1:9 refused the connection. Check that it is running, and the port in SIMFLEET_ENDPOINT_GLOBAL.",
     ],
     [
       "a name that does not exist",
@@ -47,7 +47,7 @@ describe.concurrent("platform addresses that do not work", () => {
     const failed = await harness.run(["apply", "fleet.csv", "--yes"]);
     expect(failed).toMatchObject({ code: 4, stdout: "" });
     expect(lastLine(failed.stderr)).toBe(
-      `simfleet: auth: ${host} answered 200 with a web page that is not JSON. Is it the right address?`,
+      `simfleet: auth: ${host} answered 200 with a web page that is not JSON. Check the address.`,
     );
     expect((await harness.run(["check"])).stdout).toMatch(/\nFAIL +address +auth: /);
   });
@@ -94,14 +94,16 @@ describe.concurrent("unsuitable Redis servers", () => {
     const redis = await harness.redis();
     await redis.config("SET", "maxmemory", "1");
     // Full from the beginning: not even the version of the data can be stored.
-    expect((await harness.run(["runs", "list"])).stderr).toMatch(/^simfleet: Redis refuses: it is full: [^\n]*\n$/);
+    expect((await harness.run(["runs", "list"])).stderr).toMatch(
+      /^simfleet: Redis rejects commands: it is full: [^\n]*\n$/,
+    );
     await redis.config("SET", "maxmemory", "0");
     expect((await harness.run(["runs", "list"])).code).toBe(0);
     await redis.config("SET", "maxmemory", "1");
     const failed = await harness.run(["apply", "fleet.csv", "--yes"]);
     expect(failed).toMatchObject({ code: 4, stdout: "" });
     expect(failed.stderr).toMatch(
-      /so nothing was changed: Redis refuses: it is full: raise its maxmemory, or delete data \(OOM .*\)\n$/,
+      /so nothing was changed: Redis rejects commands: it is full: raise its maxmemory, or delete data \(OOM .*\)\n$/,
     );
     expect(failed.stderr).not.toContain("    at ");
     expect(harness.changes).toBe(0);
@@ -113,7 +115,7 @@ test.concurrent("a worker that starts while Redis is full ends with the reason i
   await (await harness.redis()).config("SET", "maxmemory", "1");
   const { code, stderr } = await harness.start(["worker"]).ended;
   expect(code).toBe(4);
-  expect(stderr).toMatch(/Redis refuses: it is full: raise its maxmemory, or delete data \(OOM /);
+  expect(stderr).toMatch(/Redis rejects commands: it is full: raise its maxmemory, or delete data \(OOM /);
   expect(stderr).not.toContain("    at ");
 });
 

@@ -104,7 +104,7 @@ describe.concurrent("a plan of a file with mistakes", () => {
     expect(stdout).toContain("no SIM has the speed class s1.sloow: 2 rows (lines 3, 4); check its spelling\n");
     expect(stdout).toContain("not in the inventory: 1 row (line 5)\n");
     expect(stderr).toBe(
-      "1 of 5 rows cannot be sent. apply refuses the file: fix them, or use --partial to process only the valid rows.\n",
+      "1 of 5 rows cannot be sent. apply would reject the file. Fix them, or use --partial to process only the valid rows.\n",
     );
   });
 
@@ -121,7 +121,7 @@ describe.concurrent("a plan of a file with mistakes", () => {
     await harness.write("fleet.csv", "simId,speedClass\n8942319999999999999,s1.fast\n");
     const applied = await harness.run(["apply", "fleet.csv", "--yes"]);
     expect(applied.stdout).toContain(
-      "    1 rejected: set-speed-class: refused (404 SIM0001: There is no such SIM.).\n",
+      "    1 rejected: set-speed-class: rejected (404 SIM0001: There is no such SIM.).\n",
     );
     const runId = /r-\d{8}-\d{6}-\w+/.exec(applied.stdout)?.[0] ?? "";
     const retry = await harness.run(["runs", "retry", runId, "--yes"]);
@@ -132,8 +132,8 @@ describe.concurrent("a plan of a file with mistakes", () => {
 
 describe.concurrent("invalid command lines", () => {
   test.each([
-    [["plan"], "Missing argument 'file', or --where."],
-    [["apply", "fleet.csv", "--where", "a=b"], "Argument 'file' and --where exclude each other."],
+    [["plan"], "Give a file or --where."],
+    [["apply", "fleet.csv", "--where", "a=b"], "Give a file or --where, not both."],
     [["aply", "fleet.csv"], "Unknown command 'aply'. Did you mean apply?"],
     [["plan", "fleet.csv", "--spedclass", "x"], "Unknown option '--spedclass'. Did you mean --speed-class?"],
     [

@@ -48,7 +48,7 @@ rotations:
     const status = async (): Promise<Report | undefined> =>
       (await harness.json<{ rotations: Report[] }>(["credentials", "status"])).document.rotations[0];
     await until("the rotation is set aside", async () => (await status())?.waitsFor === "set-aside");
-    const reason = "set aside: its worker died three times while it processed this";
+    const reason = "stopped: its worker crashed three times while processing this";
     expect(await status()).toMatchObject({
       state: "generated",
       reason: `${reason}; continue with: simfleet credentials rotate mqtt`,

@@ -93,7 +93,10 @@ describe.concurrent("commands on a terminal", () => {
     const before = harness.changes;
     const questions = [
       ["retry", "Send 2 rows of"],
-      ["undo --no-sync", "No SIM would be restored: 2 rows stay as they are. Start the run to see why?"],
+      [
+        "undo --no-sync",
+        "No SIM would be restored: 2 rows stay as they are. Start the run anyway, to get the reasons?",
+      ],
     ] as const;
     for (const [command, question] of questions) {
       const { code, stdout } = await onTerminal(harness, `simfleet runs ${command} ${runId}`, "n\n").ended;

@@ -132,12 +132,12 @@ describe.skipIf(withoutBrowser)(
       await using watched = await harness.page({ width: 1280, token: tokens.viewer });
       const { page } = watched;
       await page.goto("/#/quota");
-      await page.getByText("Reading the quotas …").waitFor({ state: "detached" });
+      await page.getByText("Loading the quotas …").waitFor({ state: "detached" });
       await page.getByRole("heading", { name: "Quota", level: 1 }).waitFor();
       await page.route("**/v1/buckets", (route) => route.abort());
-      await page.getByText("The worker does not answer.").waitFor();
+      await page.getByText("The worker is not responding.").waitFor();
       await page.unroute("**/v1/buckets");
-      await page.getByText("The worker does not answer.").waitFor({ state: "detached" });
+      await page.getByText("The worker is not responding.").waitFor({ state: "detached" });
       expect(watched.faults).toEqual([]);
     });
   },

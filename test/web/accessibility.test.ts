@@ -94,7 +94,7 @@ describe.skipIf(withoutBrowser)(
           await page.getByRole("heading", { level: 1, name: name === "SIM" ? /^SIM / : name, exact: true }).waitFor();
           await seen(page);
           await page
-            .getByText(/^Reading /)
+            .getByText(/^Loading /)
             .first()
             .waitFor({ state: "detached" });
           found.push(...(await findingsInLooks(watched, name, looks)));

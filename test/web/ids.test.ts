@@ -112,7 +112,7 @@ describe.skipIf(withoutBrowser)(
         await page.goto(address);
         if (address !== "/") await page.locator("main").getByText(shown).first().waitFor({ timeout: 10_000 });
         await page
-          .getByText(/^Reading /)
+          .getByText(/^Loading /)
           .first()
           .waitFor({ state: "detached" });
         const found = await idsOf(page, ids);

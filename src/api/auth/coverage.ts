@@ -30,7 +30,7 @@ export function routesOf(endpoints: Endpoints, configured: Coverage | undefined)
     ...(japan === undefined ? {} : { jp: parseAddress(japan, settings.jp) }),
   };
   if (routes.g === undefined && routes.jp === undefined) {
-    throw new ConfigError([{ where: settings.g, message: `no address of the platform; set it or ${settings.jp}` }]);
+    throw new ConfigError([{ where: settings.g, message: `no platform address is set; set it, or ${settings.jp}` }]);
   }
   if (configured !== undefined && routes[configured] === undefined) {
     const message = `the profile's coverage is ${configured} (${names[configured]}), but this address is not set`;

@@ -42,7 +42,7 @@ function lifetimeIn(claims: TokenClaims | undefined, clock: Clock): number {
   const leftMs = byOurClockMs > 0 ? Math.min(byOurClockMs, byItsClockMs) : byItsClockMs;
   if (leftMs > 0) return leftMs;
   const ended = new Date(expiresAtMs).toISOString();
-  throw new PlatformError("PLATFORM_CONTRACT", `auth: the token ended at ${ended}. Is this machine's clock right?`, {
+  throw new PlatformError("PLATFORM_CONTRACT", `auth: the token ended at ${ended}. Check this machine's clock.`, {
     operation: "auth",
   });
 }

@@ -43,7 +43,7 @@ export function readAnswer<I, O>(operation: Operation<I, O>, answer: PlacedAnswe
   throw new PlatformError(
     "PLATFORM_CONTRACT",
     `${operation.id}: ${answer.host} answered ${answer.status} in an unexpected shape (at ${fields.join(", ")}). ` +
-      `Is it the right address and deployment?`,
+      `Check the address and the deployment.`,
     { operation: operation.id, status: answer.status, mayHaveApplied: isWrite(operation) },
   );
 }
@@ -85,7 +85,7 @@ function unreadable<I, O>(operation: Operation<I, O>, answer: PlacedAnswer): Pla
   const page = start === "<" ? " a web page" : " something";
   return new PlatformError(
     "PLATFORM_CONTRACT",
-    `${operation.id}: ${answer.host} answered ${answer.status} with${page} that is not JSON. Is it the right address?`,
+    `${operation.id}: ${answer.host} answered ${answer.status} with${page} that is not JSON. Check the address.`,
     facts,
   );
 }
@@ -98,7 +98,7 @@ function refusal<I, O>(operation: Operation<I, O>, answer: PlacedAnswer): Platfo
   if (status === 429) {
     return new PlatformError(
       "PLATFORM_THROTTLED",
-      `${operation.id}: the quota of ${answer.bucket} is spent; calls resume in ${Math.ceil(answer.throttledMs / 1_000)} s.`,
+      `${operation.id}: the quota of ${answer.bucket} is used up; calls resume in ${Math.ceil(answer.throttledMs / 1_000)} s.`,
       { ...facts, retryAfterMs: answer.throttledMs, bucket: answer.bucket },
     );
   }
@@ -125,7 +125,11 @@ function refusedByStatus({ operation, status, fault }: Refused): PlatformError {
   const facts = { operation: operation.id, status, platformCode: fault.code };
   const isPlatformSpeaking = fault.shape === "flat" || fault.shape === "nested";
   if (!operation.authenticated && (status === 404 || status === 405) && !isPlatformSpeaking) {
-    return new PlatformError("PLATFORM_CONTRACT", `${operation.id}: nothing here takes this call (${said}).`, facts);
+    return new PlatformError(
+      "PLATFORM_CONTRACT",
+      `${operation.id}: the address does not support this call (${said}). Check the address.`,
+      facts,
+    );
   }
   if (status === 401 || !operation.authenticated) {
     return new PlatformError("PLATFORM_UNAUTHORIZED", `${operation.id}: not authorized (${said}).`, facts);
@@ -137,7 +141,7 @@ function refusedByStatus({ operation, status, fault }: Refused): PlatformError {
       facts,
     );
   }
-  return new PlatformError("PLATFORM_REJECTED", `${operation.id}: refused (${said}).`, facts);
+  return new PlatformError("PLATFORM_REJECTED", `${operation.id}: rejected (${said}).`, facts);
 }
 
 /** `400 SEM0016: the text`, as far as its parts are present. */

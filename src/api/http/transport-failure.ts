@@ -41,7 +41,7 @@ function unsentWords(code: string, { address, connectTimeoutMs }: FailedExchange
     case "EAI_NODATA":
       return `the host ${host} is not known (${code}). Check ${setting}, or the name service.`;
     case "ECONNREFUSED":
-      return `${host} refuses connections. Is it up, and is the port in ${setting} right?`;
+      return `${host} refused the connection. Check that it is running, and the port in ${setting}.`;
     case "UND_ERR_CONNECT_TIMEOUT":
     case "ETIMEDOUT":
       return `no connection to ${host} within ${connectTimeoutMs / 1_000} s. Check ${setting}, firewall and proxy.`;

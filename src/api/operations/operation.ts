@@ -105,7 +105,7 @@ function outside<I>(
   const faults = parameters.map(
     ({ name }) => `${JSON.stringify(values.get(`{${name}}`)?.slice(0, 80))} cannot be a ${name}`,
   );
-  const message = `${id}: ${faults.join(", or ")}; nothing was sent. Correct the id.`;
+  const message = `${id}: ${faults.join(", or ")}; nothing was sent. Correct the ID.`;
   return new PlatformError("PLATFORM_REJECTED", message, { operation: id });
 }
 

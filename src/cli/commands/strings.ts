@@ -4,10 +4,10 @@ import { grouped } from "../format.ts";
 /** Their lines in the help of simfleet. */
 export const summaries = {
   init: "write a configuration file",
-  worker: "always-on process with dashboard and HTTP API",
+  worker: "always-on process with dashboard and control API",
   gateway: "quota-sharing proxy for other tools",
   check: "check configuration, Redis, platform addresses, credentials and clock",
-  tokens: "bearer tokens of the control API",
+  tokens: "create bearer tokens for the control API",
   schema: "the JSON Schema of the configuration",
   completion: "completion for bash, zsh and fish",
   demo: "a sample run against a simulated platform",
@@ -34,11 +34,11 @@ export const completionStrings = {
 } as const;
 
 export const tokensStrings = {
-  create: "create a token: it is shown once and not stored; put its hash into the configuration",
+  create: "create a token, which is shown once and not stored; its hash goes into the configuration",
   name: "owner of the token, as shown in the audit log",
   nameFault: "It may have letters, digits, - and _, and must start and end with a letter or digit.",
   role: "what it may do",
-  shownOnce: "The token is not shown again. Put its hash into the configuration of the workers and restart them:",
+  shownOnce: "The token is not shown again. Add its hash to the configuration of the workers and restart them:",
 } as const;
 
 export const checkStrings = {
@@ -58,7 +58,7 @@ export const checkStrings = {
   ofProfile: (topic: string, profile: string) => `${topic} of ${profile}`,
   ofSchedule: (name: string) => `schedule ${name}`,
   fault: (where: string, message: string) => `${where}: ${message}`,
-  noFile: "from the environment alone",
+  noFile: "from environment variables only",
   topologies: { server: "", sentinel: "primary named by Sentinel, ", cluster: "cluster, " },
   redis: (address: string, topology: string, version: string, policy: string) =>
     `${address}, ${topology}version ${version}, maxmemory-policy ${policy}`,
@@ -74,7 +74,7 @@ export const checkStrings = {
   nextTimes: (times: readonly string[]) => `next ${times.join(", ")}`,
   clockRight: (seconds: string) => `within ${seconds} s of Redis's`,
   clockWrong: (seconds: string) =>
-    `${seconds} s from Redis's: keep both machines on NTP, or one-time codes will be refused`,
+    `differs from Redis's by ${seconds} s: synchronize both machines with NTP, or one-time codes will be rejected`,
 } as const;
 
 export const demoStrings = {
@@ -159,7 +159,7 @@ export const sandboxStrings = {
   hostileCursors: "return cursors with characters that need percent-encoding",
   shortPages: "share of pages shorter than requested",
   emptyPages: "share of pages that are empty",
-  operations: "operations to serve",
+  operations: "operations to serve: those of the specification, or all",
   groupsFrom: "read groups and their configuration from this YAML or JSON file",
   createdStatus: "status of a created Credential Set",
   maxBody: "maximum size of a request body",
@@ -168,9 +168,9 @@ export const sandboxStrings = {
   rounding: "rounding of seconds-before-refresh",
   anchored: "what opens a window",
   windowOffset: "elapsed part of the first window",
-  competitor: "calls per second that another caller spends; repeatable",
+  competitor: "calls per second that another caller makes; repeatable",
   limitChange: "`Sim=100@30`: another limit after 30 s; repeatable",
-  fault: (kinds: readonly string[]) => `probability per call; repeatable; ${kinds.join(", ")}`,
+  fault: (kinds: readonly string[]) => `probability of a fault per call; repeatable; kinds: ${kinds.join(", ")}`,
   faultsOnAuth: "inject faults into authentication as well",
   slow: "delay of the fault slow",
   latency: "delay of every response: `20`, or `10-50` for a random one",

@@ -61,7 +61,7 @@ export function configText(answers: InitAnswers): string {
   const { deployment, endpoint, coverage, authKeyId, authKeyFile, redisUrl, dataDir } = answers;
   const lines = [
     "# The configuration of simfleet. docs/configuration.md describes every setting; simfleet check verifies this file.",
-    "# Relative paths start at the working folder. It holds no secret: it names the files that do.",
+    "# Paths are relative to the working folder. It holds no secret: it names the files that do.",
     "",
     "# The installation of the platform: svc, soracom, or the path of a deployment file.",
     entry("deployment", deployment),
@@ -90,7 +90,7 @@ export function configText(answers: InitAnswers): string {
       : ["redis:", `  ${entry("url", redisUrl)}`, "  # passwordFile: /run/secrets/redis-password"]),
     dataDir === undefined ? "# dataDir: /var/lib/simfleet" : entry("dataDir", dataDir),
     "",
-    "# Share of each quota that is left to other programs, 0 to 0.9.",
+    "# Share of each quota that is reserved for other callers, 0 to 0.9.",
     "# limits:",
     "#   reserve: 0.1",
     "",

@@ -136,7 +136,7 @@ function readAuthKey(written: Written["second"], at: string, report: Report): Au
   if (read.authKeyId === undefined) {
     if (whereOfId === undefined) reportMissing(id, [whereOfKey], report);
   } else if (whereOfId !== undefined) {
-    report.warn(id, `does not count, since ${whereOfKey} names its AuthKey itself. Take it out.`);
+    report.warn(id, `does not count, since ${whereOfKey} names its AuthKey itself. Remove it.`);
   }
   const authKeyId = read.authKeyId ?? written.authKeyId;
   return authKeyId === undefined ? undefined : { kind: "auth-key", authKeyId, authKey: new Secret(read.authKey) };

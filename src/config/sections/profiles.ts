@@ -30,7 +30,7 @@ export const profileSection = group({
     }),
     ...secret("authKey", authKeyText, {
       variable: "SIMFLEET_AUTH_KEY",
-      description: "Secret of the AuthKey, or id and secret together.",
+      description: "Secret of the AuthKey, or ID and secret together.",
     }),
     second: group({
       authKeyId: setting(text().optional(), "ID of a second AuthKey of the same user, used if the first is rejected.", {
@@ -38,7 +38,7 @@ export const profileSection = group({
       }),
       ...secret("authKey", authKeyText, {
         variable: "SIMFLEET_AUTH_KEY_2",
-        description: "Secret of the second AuthKey, or id and secret together.",
+        description: "Secret of the second AuthKey, or ID and secret together.",
       }),
     }),
     email: setting(text("an email address", /^[^\s@]+@[^\s@]+$/).optional(), "Email address of the Root user.", {

@@ -49,7 +49,7 @@ export const redisSection = group({
   ),
   ...secret("password", text(), {
     variable: "SIMFLEET_REDIS_PASSWORD",
-    description: "Password for `redis.url`, where the address does not hold it; given in both, it is refused.",
+    description: "Password for `redis.url`; must not be given in both.",
   }),
   sentinelUsername: setting(
     text().optional(),

@@ -109,7 +109,7 @@ export async function ensurePrivateFolder(path: string, whenOpen: "refuse" | "cl
   });
   const { uid, mode } = await checkFolder(path);
   if (uid !== (ownId() ?? uid)) {
-    throw new FileRefusedError("owner", path, `The folder ${path} belongs to another user (id ${uid}).`);
+    throw new FileRefusedError("owner", path, `The folder ${path} belongs to another user (ID ${uid}).`);
   }
   if ((mode & 0o077) !== 0 && whenOpen === "close") await chmod(path, 0o700);
   else if ((mode & 0o077) !== 0) {
@@ -122,11 +122,11 @@ export async function ensurePrivateFolder(path: string, whenOpen: "refuse" | "cl
 export async function checkFolder(path: string): Promise<Stats> {
   const stats = await lstat(path);
   if (stats.isSymbolicLink()) {
-    throw new FileRefusedError("link", path, `${path} is a symbolic link; it has to be a folder.`);
+    throw new FileRefusedError("link", path, `${path} is a symbolic link; it must be a folder.`);
   }
   if (!stats.isDirectory()) throw new FileRefusedError("special", path, `${path} is not a folder.`);
   if (!isOurs(stats.uid)) {
-    throw new FileRefusedError("owner", path, `The folder ${path} belongs to another user (id ${stats.uid}).`);
+    throw new FileRefusedError("owner", path, `The folder ${path} belongs to another user (ID ${stats.uid}).`);
   }
   return stats;
 }

@@ -13,12 +13,13 @@ type Words = (fields: Fields, profile: string) => string;
 const words: Readonly<Record<string, Words>> = {
   "run.submitted": (f) => `${runName(f)} was submitted: ${rows(f["total"])}.`,
   "run.awaiting-approval": (f) =>
-    `${runName(f)} (${rows(f["total"])}) waits for approval by a second person: simfleet runs approve ${f["run"]}`,
+    `${runName(f)} (${rows(f["total"])}) is waiting for approval by someone else: simfleet runs approve ${f["run"]}`,
   "run.approved": (f) => `${runName(f)} was approved${by(f)}.`,
   "run.paused": (f) =>
     `${runName(f)} is paused${by(f)}${f["reason"] === `paused by ${f["by"]}` ? "" : because(f)}. Resume with: simfleet runs resume ${f["run"]}`,
   "run.resumed": (f) => `${runName(f)} was resumed${by(f)}.`,
-  "run.stalled": (f) => `${runName(f)} makes no progress${because(f)}: ${tally(f)}. It tries again by itself.`,
+  "run.stalled": (f) =>
+    `${runName(f)} is not making progress${because(f)}: ${tally(f)}. simfleet retries automatically.`,
   "run.recovered": (f) => `${runName(f)} makes progress again: ${tally(f)}.`,
   "run.completed": (f) => `${runName(f)} is completed: ${tally(f)}.`,
   "run.aborted": (f) => `${runName(f)} was aborted${because(f)}: ${tally(f)}.`,
@@ -34,9 +35,9 @@ const words: Readonly<Record<string, Words>> = {
   "credential.rotated": (f) => `The secret of ${f["rotation"]} was replaced: ${f["credentialsId"]} is in use.`,
   "credential.failed": (f) =>
     `The secret of ${f["rotation"]} could not be replaced${because(f)}. The old one stays in use.${leftover(f)}`,
-  "credential.unconfirmed": (f) => `The rotation of ${f["rotation"]} waits for confirmation: ${f["reason"]}`,
+  "credential.unconfirmed": (f) => `The rotation of ${f["rotation"]} is waiting for confirmation: ${f["reason"]}`,
   "credential.orphaned": (f) =>
-    `The Credential Set ${f["credentialsId"]} is obsolete and has to be deleted manually${because(f)}.`,
+    `The Credential Set ${f["credentialsId"]} is obsolete and must be deleted manually${because(f)}.`,
   "credential.expiring": (f) =>
     `The secret of ${f["rotation"]} is due for rotation: it has been in use since ${f["since"]}. Rotate it with: simfleet credentials rotate ${f["rotation"]}`,
   "credential.in-use": (f) => `The old Credential Set ${f["oldId"]} is still used, last at ${f["lastUsedAt"]}.`,
@@ -51,7 +52,7 @@ const words: Readonly<Record<string, Words>> = {
   "schedule.skipped": (f) => `The schedule ${f["schedule"]} was skipped this time${because(f)}.`,
   "schedule.missed": (f) =>
     `The schedule ${f["schedule"]} was due at ${f["due"]}, while no worker was running: it is ${f["madeUp"] === "yes" ? "run once now" : "skipped"}.`,
-  "schedule.late": (f) => `The schedule ${f["schedule"]} was due at ${f["due"]} and is processed only now.`,
+  "schedule.late": (f) => `The schedule ${f["schedule"]} was due at ${f["due"]} and started late.`,
   "schedule.paused": (f) => `The schedule ${f["schedule"]} is paused${by(f)}.`,
   "schedule.resumed": (f) => `The schedule ${f["schedule"]} was resumed${by(f)}.`,
   "file.taken": (f) => `The file ${f["file"]} was picked up from the drop folder: run ${f["run"]}.`,

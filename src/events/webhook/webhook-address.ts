@@ -73,7 +73,7 @@ export function addressFault(hostname: string, address: string, reach: Reach): s
   if (isLoopbackName(hostname)) return isLoopbackName(address) ? undefined : `${address} is not this machine`;
   if (reach === "anywhere") return undefined;
   const what = closedAs(address);
-  return what === undefined ? undefined : `${address} is ${what}, which has to be allowed (allowPrivate)`;
+  return what === undefined ? undefined : `${address} is ${what}; set allowPrivate to allow it`;
 }
 
 /** A connection was refused because of its address. */

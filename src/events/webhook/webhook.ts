@@ -159,7 +159,7 @@ function addressOf(written: string): URL {
   const url = URL.parse(written);
   const isAllowed = url?.protocol === "https:" || (url?.protocol === "http:" && isLoopbackName(url.hostname));
   if (url === null || !isAllowed || url.username !== "" || url.password !== "") {
-    throw new RangeError("a webhook goes to https, or to http on this machine, without a user name in the address");
+    throw new RangeError("a webhook address must be https (or http on this machine) and have no user name");
   }
   return url;
 }

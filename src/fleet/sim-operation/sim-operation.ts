@@ -39,7 +39,7 @@ export interface SimOperation {
   readonly method: "POST" | "PUT" | "DELETE";
   /** Begins with `/v1/`; placeholders are whole segments: the SIM's key, and inputs. */
   readonly path: string;
-  /** The API group whose quota a call spends (interface, section 8). */
+  /** The API group whose quota a call uses (interface, section 8). */
   readonly group: string;
   /** The column and field that identify a SIM. */
   readonly keyColumn: KeyColumn;

@@ -11,8 +11,8 @@ import type { HttpPart } from "../mount.ts";
 const mostInId = 2n ** 64n - 1n;
 const eventId = z
   .string()
-  .regex(/^\d{1,15}-\d{1,20}$/, "has to be the id of an event")
-  .refine((id) => BigInt(id.split("-")[1] ?? "0") <= mostInId, "has to be the id of an event");
+  .regex(/^\d{1,15}-\d{1,20}$/, "must be the ID of an event")
+  .refine((id) => BigInt(id.split("-")[1] ?? "0") <= mostInId, "must be the ID of an event");
 const streamType = "text/event-stream";
 
 export function eventStream({ streams, app }: Pick<ControlDeps, "streams" | "app">): HttpPart {

@@ -252,7 +252,7 @@ function missing(planId: string): SimfleetError {
 }
 
 function limited(what: string, retryAfterMs: number = minuteMs): SimfleetError {
-  const message = `You would have ${what} at this worker. Remove plans with DELETE /v1/plans/ID, or wait until they expire, an hour after their creation`;
+  const message = `You would have ${what} at this worker. Delete plans with DELETE /v1/plans/ID, or wait until they expire, an hour after their creation`;
   return new SimfleetError("PLAN_LIMIT", message, { retryAfterMs: Math.max(1_000, retryAfterMs) });
 }
 

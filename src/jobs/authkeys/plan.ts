@@ -22,13 +22,14 @@ export function obstacleOf(status: AuthKeyStatus): string | undefined {
   const { profile, keys, users, inUseHere, replaceId } = status;
   const known = keys.map(({ authKeyId }) => authKeyId).join(", ");
   if (inUseHere === undefined) {
-    return `The profile ${profile} does not authenticate with an AuthKey, so that there is none to rotate.`;
+    return `The profile ${profile} does not authenticate with an AuthKey, so there is no AuthKey to rotate.`;
   }
   if (!keys.some(({ authKeyId }) => authKeyId === inUseHere)) {
     return `The AuthKey ${inUseHere} of the profile ${profile} is not among those that the platform lists (${known}).`;
   }
   if (replaceId === undefined) return keys.length < slots ? undefined : bothTaken(status);
-  if (replaceId === inUseHere) return `${replaceId} is in use here and cannot go first. Name another with --replace.`;
+  if (replaceId === inUseHere)
+    return `${replaceId} is in use here and cannot be revoked first. Choose another with --replace.`;
   if (!keys.some(({ authKeyId }) => authKeyId === replaceId)) {
     return `There is no AuthKey ${replaceId}; there are ${known}.`;
   }
@@ -52,7 +53,7 @@ function bothTaken({ keys, users, inUseHere }: AuthKeyStatus): string {
     ({ authKeyId }) => authKeyId !== inUseHere && !users.some((user) => user.authKeyId === authKeyId),
   );
   const fix = spare === undefined ? "" : ` To revoke one first, add --replace ${spare.authKeyId}.`;
-  return `Both AuthKeys that a user can hold are taken: ${lines.join("; ")}.${fix}`;
+  return `The user already has two AuthKeys, the maximum: ${lines.join("; ")}.${fix}`;
 }
 
 function dayOf(atMs: number | undefined): string {

@@ -31,6 +31,6 @@ export const rotateStrings = {
   failed: (oldId: string | null, reason: string | null) =>
     `The rotation was rolled back, and ${oldId ?? "the old AuthKey"} stays in use: ${reason}`,
   revokesLater: (newId: string | null, oldId: string | null, at: string) =>
-    `${newId} is in use. ${oldId ?? "The old AuthKey"} is revoked at ${at} if it stays unused until then.`,
+    `${newId} is in use. ${oldId ?? "The old AuthKey"} will be revoked at ${at} if it stays unused until then.`,
   inProgress: (step: string | null) => `In progress: ${step}`,
 } as const;

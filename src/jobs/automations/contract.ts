@@ -11,7 +11,7 @@ export const automationReport = z.object({
   on: list(z.string()),
   where: z.string().describe("the condition as a filter; empty if there is none"),
   job: z.string(),
-  operation: z.string().nullable().describe("what it does to SIMs; null if its job is another"),
+  operation: z.string().nullable().describe("what it does to SIMs; null if its task is not `apply`"),
   set: z.record(z.string(), z.string()).describe("the operation's inputs; secret ones are left out"),
   state: z.enum(["active", "paused", "stopped"]),
   reason: z.string().nullable().describe("why it is stopped"),

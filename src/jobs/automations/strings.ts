@@ -6,13 +6,13 @@ export const automationsSummary = "event-triggered tasks";
 /** The commands `simfleet automations …`. */
 export const automationsStrings = {
   automation: "name of the automation",
-  list: "list automations: trigger, job, counts and state",
+  list: "list automations: trigger, task, counts and state",
   none: "No automations. Add them under `automations` in the configuration (docs/automations.md).",
   headings: { automation: "automation", last: "last" },
   decisionHeadings: ["AT", "EVENT", "SIM", "DECISION"],
   pause: "pause an automation",
   resume: "resume an automation that was paused or stopped itself",
-  replay: "process the last day's missed events, once each",
+  replay: "process recent events that the automation missed, each once",
   since: "how far back, in hours, at most 24",
   dryRun: "only print what would be done, event by event",
   question: (hours: number, name: string) => `Process the events of the last ${hours} h that ${name} missed?`,

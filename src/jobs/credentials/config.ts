@@ -100,7 +100,7 @@ const structure = z
       text("the type of a Credential Set", /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/),
       "Its type, such as `psk`.",
     ),
-    credentialsId: setting(idText.optional(), "Its id; successors get a timestamp appended.", {
+    credentialsId: setting(idText.optional(), "Its ID; successors get a timestamp appended.", {
       fallback: "the rotation's name",
     }),
     description: setting(text("a line of text", /^[^\0\r\n]{1,200}$/).optional(), "Its description."),
@@ -213,7 +213,7 @@ function checkFields(
   const made = source.field;
   if (made === undefined) return;
   if (Object.hasOwn(fixed, made)) {
-    report.fault(`${at}.with.${made}`, "is the field that gets the new secret. Take it out.");
+    report.fault(`${at}.with.${made}`, "is the field that gets the new secret. Remove it.");
     return;
   }
   const needed = (Object.hasOwn(types, type) ? types[type] : undefined) ?? [];

@@ -52,7 +52,7 @@ export const rotationStrings = {
   inGrace: (until: string | null) =>
     `The new secret is active. The old set will be deleted${until === null ? "" : ` after ${until}`} if unused.`,
   actionNeeded: (action: string) => `Action needed: ${action}.`,
-  blocked: (reason: string) => `The rotation continues by itself once nothing blocks it: ${reason}.`,
+  blocked: (reason: string) => `The rotation continues automatically when nothing blocks it: ${reason}.`,
   working: "It is in progress.",
   nextAttempt: (at: string | null, reason: string) =>
     `The next attempt is${at === null ? "" : ` at ${at}`}: ${reason}.`,

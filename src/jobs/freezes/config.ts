@@ -42,7 +42,7 @@ export function readFreezes(
     if (profile !== undefined) report.checkProfile(`${at}.profile`, profile, profiles);
     if (from !== undefined && to !== undefined) {
       const when = { fromMs: Date.parse(from), toMs: Date.parse(to) };
-      if (when.toMs <= when.fromMs) report.fault(`${at}.to`, "has to be later than from.");
+      if (when.toMs <= when.fromMs) report.fault(`${at}.to`, "must be later than from.");
       windows.push({ name, profile, when });
     } else if (cron !== undefined && minutes !== undefined) {
       const opens = readCron({ ...written, cron }, `${at}.cron`, report);

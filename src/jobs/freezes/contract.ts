@@ -45,7 +45,7 @@ export const startFreeze = route({
   body: z
     .strictObject({
       reason: z.string().max(500).optional().describe("for those who see it"),
-      until: z.iso.datetime({ offset: true }).optional().describe("when it ends by itself"),
+      until: z.iso.datetime({ offset: true }).optional().describe("when it ends automatically"),
     })
     .nullish(),
   answer: freezeReport,

@@ -6,13 +6,13 @@ export const simsSummary = "inventory: SIMs as last seen on the platform";
 /** The commands `simfleet sims …`. */
 export const simsStrings = {
   list: "list SIMs, most recently discovered first",
-  count: "count SIMs, in all or by the values of a field",
+  count: "count SIMs in total or by the values of a field",
   countBy: "count for each value of this field, such as speedClass or tags.site",
   counted: (sims: number) => counted(sims, "SIM"),
   headings: { sims: "SIMs" },
   show: "show one SIM as last seen, or as it is now",
   sim: "SIM ID, or IMSI",
-  fresh: "read it from the platform now, which spends a call",
+  fresh: "read it from the platform now; uses one call",
   export: "export the inventory as CSV (accepted by plan and apply) or as NDJSON with raw values",
   format: "format of the output",
   exportColumns: "comma-separated CSV columns, such as simId,speedClass,tags.site",

@@ -8,7 +8,7 @@ import { inputTypes } from "#fleet/sim-operation/input.ts";
 const operationReport = z.object({
   name: z.string(),
   summary: z.string(),
-  group: z.string().describe("API group whose quota a call spends"),
+  group: z.string().describe("API group whose quota a call uses"),
   keyColumn: z.enum(["simId", "imsi"]).describe("column that identifies a SIM"),
   inputs: list(
     z.object({

@@ -19,7 +19,7 @@ const bucketReport = z.object({
   reserve: count.nullable().describe("calls of each window that are reserved for other callers"),
   periodSeconds: z.number().describe("length of a window"),
   secondsToRefresh: z.number().nullable(),
-  refreshDoubtSeconds: z.number().nullable().describe("uncertainty of the refresh time"),
+  refreshDoubtSeconds: z.number().nullable().describe("uncertainty of the time to reset"),
   frozen: z.boolean(),
   calls: count,
   throttled: count,
@@ -35,6 +35,6 @@ export const listBuckets = route({
   path: "/buckets",
   role: "viewer",
   tag: "buckets",
-  summary: "List quotas: limit, left, reserve, time to refresh, waiting calls",
+  summary: "List quotas: limit, left, reserve, time to reset, waiting calls",
   answer: pageOf("buckets", bucketReport),
 });

@@ -3,7 +3,7 @@
 export const quotaSummary = "quotas of the platform: limit, calls left, waiting calls";
 
 export const quotaStrings = {
-  description: "list quotas: limit, calls left, reserve, time to the reset, waiting calls",
+  description: "list quotas: limit, calls left, reserve, time to reset, waiting calls",
   none: "No quota is known yet: the platform reports it with its first response.",
   headings: { resetsIn: "resets in", throttled: "429s" },
   ofAddress: (egress: string) => `address of ${egress}`,

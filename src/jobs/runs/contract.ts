@@ -23,7 +23,7 @@ export const runReport = z.object({
       pending: count,
     })
     .describe("rows by outcome; they add up to the total"),
-  calls: count.describe("calls made, including those that were refused or whose response was lost"),
+  calls: count.describe("calls made, including those that were rejected or whose response was lost"),
   throttled: count.describe("responses with 429 among them"),
   startedAt: instant.nullable(),
   finishedAt: instant.nullable(),
@@ -33,7 +33,9 @@ export const runReport = z.object({
     .describe("minimum time to the end; null if the run has ended, is paused, has a problem, or the quota is unknown"),
   reason: z.string().optional().describe("why it ended early or is paused"),
   problem: currentProblem,
-  quarantined: count.optional().describe("segments that failed too often and wait for a resume; absent if none"),
+  quarantined: count
+    .optional()
+    .describe("batches of rows that failed repeatedly and wait for a resume; absent if none"),
   rowsRemovedAt: instant.optional().describe("when its rows were removed to make room; absent while they are kept"),
   archive: z.string().optional().describe("the file that its results were written to before"),
   submittedBy: z.string().optional().describe("who submitted it: `cli:anna`, `schedule:nightly`"),
@@ -347,7 +349,7 @@ export const planRetry = route({
     outcome: several(z.enum(outcomes)),
     lines: z
       .string()
-      .regex(/^\d{1,9}(,\d{1,9}){0,999}$/, "has to be line numbers with commas between")
+      .regex(/^\d{1,9}(,\d{1,9}){0,999}$/, "must be line numbers separated by commas")
       .optional()
       .describe("only the rows on these lines"),
   }),
@@ -360,7 +362,7 @@ export const planUndo = route({
   role: "viewer",
   tag: "runs",
   summary: "Count the rows that an undo of a run would restore",
-  description: "The calls are for SIMs that still are as the run left them.",
+  description: "Only SIMs that were not changed since the run need a call.",
   params: ofRun,
   answer: followUpPlan,
 });

@@ -7,12 +7,12 @@ const orderFields = {
   operation: z.string().min(1).max(64).optional().describe("what to do to each SIM; default set-speed-class"),
   speedClass: z.string().min(1).max(100).optional().describe("short for set.speedClass"),
   name: z.string().min(1).max(200).optional().describe("a name for the run"),
-  partial: flag.describe("process only the valid rows of a file with invalid ones"),
-  skipUnchanged: flag.describe("skip SIMs that the operation would not change, by the inventory"),
+  partial: flag.describe("process the valid rows even if other rows are invalid"),
+  skipUnchanged: flag.describe("skip SIMs that, according to the inventory, the operation would not change"),
   rate: z.coerce.number().int().min(1).optional().describe("maximum number of calls per minute"),
   maxFailures: z
     .string()
-    .regex(/^(?:\d{1,9}|(?:100|\d{1,2})(?:\.\d+)?%)$/, "has to be a number of rows, or a share such as 5%")
+    .regex(/^(?:\d{1,9}|(?:100|\d{1,2})(?:\.\d+)?%)$/, "must be a number of rows, or a percentage such as 5%")
     .optional()
     .describe("abort when more rows than this fail: a number or a percentage such as 5%"),
   canary: z.coerce
@@ -37,7 +37,7 @@ export function orderQueryWith<const T extends z.ZodRawShape>(fields: T) {
       if (!/^set\.[A-Za-z][A-Za-z0-9_]{0,63}$/.test(name))
         context.addIssue({ code: "unrecognized_keys", keys: [name] });
       else if (typeof value !== "string" || value.length > 2_000) {
-        context.addIssue({ code: "custom", path: [name], message: "has to be one text of at most 2,000 characters" });
+        context.addIssue({ code: "custom", path: [name], message: "must be one text of at most 2,000 characters" });
       }
     }
   });

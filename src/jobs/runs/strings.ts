@@ -3,8 +3,8 @@ import { counted, duration, grouped } from "#cli/format.ts";
 
 /** The lines of these commands in the help of simfleet. */
 export const runSummaries = {
-  plan: "preview the run of a file; makes no API calls",
-  apply: "change SIMs from a file and write a result for every row",
+  plan: "preview the run of a file or filter; makes no API calls",
+  apply: "change SIMs from a file or filter, with a result for every row",
   runs: "list, show and control runs",
 } as const;
 
@@ -15,18 +15,18 @@ export const orderStrings = {
   operation: "what to do to each SIM (default: set-speed-class)",
   set: "a value for all rows instead of a column; repeatable",
   setFault: "It must be an input and its value, such as groupId=g-1.",
-  speedClass: "one class for all rows; short for --set speedClass=CLASS",
-  noRows: "missing argument 'file', or --where",
-  twoKindsOfRows: "argument 'file' and --where exclude each other",
+  speedClass: "one speed class for all rows; short for --set speedClass=CLASS",
+  noRows: "give a file or --where",
+  twoKindsOfRows: "give a file or --where, not both",
 } as const;
 
 export const planStrings = {
-  description: "validate a file of changes and preview the run; makes no API calls",
-  out: "write the verdict of each row to this CSV file",
+  description: "validate a file or filter and preview the run; makes no API calls",
+  out: "write the verdict of each row, what the run would do with it, to this CSV file",
   otherPath: "Choose another path with --out",
   someInvalid: (invalid: number, rows: number) =>
-    `${grouped(invalid)} of ${grouped(rows)} rows cannot be sent. apply refuses the file: fix them, or use --partial to process only the valid rows.`,
-  allInvalid: "No row of the file can be sent: apply refuses it.",
+    `${grouped(invalid)} of ${grouped(rows)} rows cannot be sent. apply would reject the file. Fix them, or use --partial to process only the valid rows.`,
+  allInvalid: "No row of the file can be sent; apply would reject it.",
   ofFilter: (filter: string, rows: number) => `${filter}: ${counted(rows, "SIM")}`,
   ofFile: (file: string, rows: number) => `${file}: ${counted(rows, "row")}`,
   change: (rows: number) => `${grouped(rows)} to change`,
@@ -50,10 +50,10 @@ export const planStrings = {
 } as const;
 
 export const applyStrings = {
-  description: "change SIMs from a file: plan, run, and write a result for every row",
+  description: "change SIMs from a file or filter: plan, run, and write a result for every row",
   what: "What to change:",
   safety: "Safety:",
-  partial: "process only the valid rows of a file with invalid ones",
+  partial: "process the valid rows even if other rows are invalid",
   skipUnchanged: "skip SIMs that already have the requested values in the inventory",
   maxFailures: "abort when more rows than this fail: a number or a percentage such as 5%",
   maxFailuresFault: "It must be a number of rows, such as 20, or a percentage, such as 5%.",
@@ -73,7 +73,7 @@ export const applyStrings = {
 /** What commands that start a run have in common. */
 export const startStrings = {
   confirm: "confirm an irreversible operation with its number of SIMs; --yes is not enough",
-  detach: "submit the run, print its id and return",
+  detach: "submit the run, print its ID and return",
   unconfirmed: (operation: string, sims: number) =>
     `${operation} is irreversible: confirm the number of SIMs with --confirm ${sims}. Nothing was started`,
   typeNumber: (operation: string, sims: number) =>
@@ -82,8 +82,8 @@ export const startStrings = {
 
 /** The commands `simfleet runs …`. */
 export const runsStrings = {
-  run: "id of the run",
-  finishedRun: "id of the finished run",
+  run: "ID of the run",
+  finishedRun: "ID of the finished run",
   list: "list runs, newest first",
   show: "show one run",
   watchIt: "follow the run until it ends, as runs watch does",
@@ -92,7 +92,7 @@ export const runsStrings = {
   resume: "resume a run and follow it until it ends",
   resumeOnly: "return immediately",
   cancel: "cancel a run; rows not yet sent are left unchanged",
-  cancelYes: "skip the confirmation on a terminal",
+  cancelYes: "skip the confirmation",
   cancelQuestion: (runId: string) => `Cancel ${runId}? It cannot be resumed.`,
   nothingChanged: "Nothing was changed.",
   approve: "approve a large run submitted by someone else",
@@ -110,7 +110,7 @@ export const runsStrings = {
   undoLeaves: (rows: number) =>
     rows === 1 ? "1 other row stays as it is" : `${grouped(rows)} other rows stay as they are`,
   undoNothing: (rows: number) =>
-    `No SIM would be restored: ${rows === 1 ? "1 row stays as it is" : `${grouped(rows)} rows stay as they are`}. Start the run to see why?`,
+    `No SIM would be restored: ${rows === 1 ? "1 row stays as it is" : `${grouped(rows)} rows stay as they are`}. Start the run anyway, to get the reasons?`,
   restores: (runId: string, rows: number, ofRunId: string) =>
     `Run ${runId} restores ${counted(rows, "row")} of ${ofRunId}.`,
   results: "print the results of a run: every input row with its outcome",
@@ -132,17 +132,17 @@ export const runReportStrings = {
   rows: (rows: number, outcomes: string) => `${counted(rows, "row")}: ${outcomes}`,
   calls: (calls: number) => counted(calls, "call"),
   throttled: (calls: number) => `${grouped(calls)} rate-limited`,
-  inFlight: "some calls in flight have not been answered yet: check again in a moment",
+  inFlight: "some calls are still in flight: check again in a moment",
   started: (at: string) => `started ${at}`,
-  finished: (at: string, ms: number) => `ended ${at} (${duration(ms)})`,
+  finished: (at: string, ms: number) => `finished ${at} (${duration(ms)})`,
   left: (ms: number) => `about ${duration(ms)} left`,
   retryOf: (runId: string) => `retries rows of ${runId}`,
-  retryWith: (runId: string) => `retry the other rows: simfleet runs retry ${runId}`,
+  retryWith: (runId: string) => `retry failed and cancelled rows: simfleet runs retry ${runId}`,
   resumeWith: (runId: string) => `resume with: simfleet runs resume ${runId}`,
   unknown: (rows: number, runId: string) =>
     `the responses of ${grouped(rows)} rows were lost, and these rows are not sent again: simfleet runs results ${runId} --outcome unknown`,
   stoppedBatches: (batches: number, runId: string) =>
-    `${batches} batches of rows failed too often and wait. Process them again with: simfleet runs resume ${runId}`,
+    `${counted(batches, "batch", "batches")} of rows failed repeatedly and wait. Process them again with: simfleet runs resume ${runId}`,
   none: "No runs yet. Start one with: simfleet apply FILE",
   withProblem: (state: string) => `${state} (problem)`,
   headings: { run: "run", rows: "rows", done: "done", pending: "pending", started: "started" },
@@ -152,7 +152,7 @@ export const runReportStrings = {
 export const progressStrings = {
   rows: (runId: string, state: string, settled: number, total: number) => {
     const percent = total === 0 ? 100 : Math.floor((100 * settled) / total);
-    return `${runId} ${state}: ${grouped(settled)} of ${grouped(total)} rows (${percent} %)`;
+    return `${runId} ${state}: ${grouped(settled)} of ${grouped(total)} rows (${percent}%)`;
   },
   rate: (perSecond: string) => `${perSecond}/s`,
   eta: (ms: number) => `ETA ${duration(ms)}`,
@@ -170,8 +170,9 @@ export const followStrings = {
     `The worker has not answered for ${duration(ms)}. Nothing is lost: the run continues there.`,
   redisSilent: (ms: number) => `Redis has not answered for ${duration(ms)}. Nothing is lost: the run waits for it.`,
   leftInSilence: (runId: string) =>
-    `Redis does not answer, so the run was left as it is. Nothing that it has recorded is lost; once Redis is back, resume with: simfleet runs resume ${runId}`,
-  waitsForApproval: (runId: string) => `The run waits for approval by someone else: simfleet runs approve ${runId}`,
+    `Redis is not responding, so this command stopped. No recorded outcome is lost. When Redis is back, resume with: simfleet runs resume ${runId}`,
+  waitsForApproval: (runId: string) =>
+    `The run is waiting for approval by someone else: simfleet runs approve ${runId}`,
   wasPaused: (reason: string | undefined, runId: string) =>
     `The run was paused${reason ? ` (${reason})` : ""}. Resume with: simfleet runs resume ${runId}`,
   continues: (runId: string) => `The run continues in its worker. Follow it with: simfleet runs watch ${runId}`,

@@ -161,7 +161,7 @@ async function submit(submission: SignedSubmission, deps: SubmitDeps): Promise<R
   const state = writer.calls === 0 ? "completed" : waits ? "awaiting-approval" : "running";
   const committed = await ledger.commit(head, state, draftId, submission.takes);
   if (committed === "exists" && submission.runId === undefined) {
-    throw new SimfleetError("RUN_STATE", `The new id ${runId} belongs to another run: submit the rows again`);
+    throw new SimfleetError("RUN_STATE", `The new ID ${runId} belongs to another run: submit the rows again`);
   }
   if (state === "running") await queues.enqueue(await ledger.run(runId));
   return head;

@@ -56,7 +56,10 @@ export function readSchedules(
     const task = taskOf(written, { at, known, report });
     const { jitterSeconds, overlap, missed, frozen } = written;
     if (overlap === "cancel" && written.job !== "apply") {
-      report.fault(`${at}.overlap`, `cannot be cancel: only a run can be, and this is ${written.job}.`);
+      report.fault(
+        `${at}.overlap`,
+        `cannot be cancel: only runs (job: apply) can be cancelled, and the job is ${written.job}.`,
+      );
     }
     const secret = written.hookSecretFile === undefined ? undefined : hookSecret(written.hookSecretFile);
     if (secret instanceof FreshSecret) hooks.push([name, () => secret.now()]);

@@ -8,7 +8,7 @@ const ofSchedule = z.strictObject({ name: id });
 export const scheduleReport = z.object({
   name: z.string(),
   job: z.string(),
-  operation: z.string().nullable().describe("what it does to SIMs; null if its job is another"),
+  operation: z.string().nullable().describe("what it does to SIMs; null if its task is not `apply`"),
   set: z.record(z.string(), z.string()).describe("the operation's inputs for all rows; secret ones are left out"),
   profile: z.string(),
   cron: z.string(),
@@ -36,7 +36,7 @@ export const scheduleReport = z.object({
       seconds: z.number(),
       result: z.enum(["done", "failed", "skipped", "missed", "cancelled"]),
       reason: z.string().nullable(),
-      ref: z.string().nullable().describe("id of the run, sync or rotation"),
+      ref: z.string().nullable().describe("ID of the run, sync or rotation"),
     })
     .nullable(),
   overlap: z.string(),

@@ -1,7 +1,7 @@
 /** The texts of the commands of schedules. */
 import { duration } from "#cli/format.ts";
 
-export const schedulesSummary = "scheduled tasks: next runs and last results";
+export const schedulesSummary = "scheduled tasks: next times and last results";
 
 /** The commands `simfleet schedules …`. */
 export const schedulesStrings = {

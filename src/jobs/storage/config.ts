@@ -25,7 +25,7 @@ export const retentionSettings = group({
   ),
   profileDays: setting(
     days.default(90),
-    "Days to keep the inventory, the last sync and the rotations of a profile that no worker has in its configuration any more, also after its last sync.",
+    "Days to keep the inventory, the last sync and the rotations of a profile after its last sync and after the last worker that had it in its configuration.",
     { variable: "SIMFLEET_RETENTION_PROFILE_DAYS" },
   ),
   warnAtPercent: setting(

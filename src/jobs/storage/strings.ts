@@ -1,10 +1,10 @@
 /** The texts of the command `simfleet storage`. */
 import { counted } from "#cli/format.ts";
 
-export const storageSummary = "memory of Redis by kind of data";
+export const storageSummary = "Redis memory by kind of data";
 
 export const storageStrings = {
-  description: "memory of Redis by kind of data, and when it will be full",
+  description: "show Redis memory by kind of data, and when it runs out",
   headings: ["DATA", "SIZE", "KEYS", "KEPT"],
   other: "other",
   used: (used: string, limit: string, growth: string) => `${used} of ${limit} used${growth}`,

@@ -35,12 +35,12 @@ export const taskKeys = {
   speedClass: setting(text().optional(), "With `apply`: short for `set: { speedClass: … }`."),
   partial: setting(
     yesOrNo.optional(),
-    "With `apply` and `file`: process only the valid rows of a file with invalid ones.",
+    "With `apply` and `file`: process the valid rows even if other rows are invalid.",
     { fallback: "`false`" },
   ),
   skipUnchanged: setting(
     yesOrNo.optional(),
-    "With `apply`: skip SIMs that the operation would not change, by the inventory.",
+    "With `apply`: skip SIMs that, according to the inventory, the operation would not change.",
     {
       fallback: "`false`",
     },

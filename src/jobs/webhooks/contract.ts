@@ -110,7 +110,7 @@ export const redeliver = route({
   path: "/deliveries/:deliveryId/redeliver",
   role: "operator",
   tag: "webhooks",
-  summary: "Resend a message with the same message id",
+  summary: "Resend a message with the same message ID",
   params: ofDelivery,
   answer: deliveryDocument,
 });

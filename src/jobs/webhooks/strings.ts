@@ -24,7 +24,7 @@ export const webhooksStrings = {
 
 /** The commands `simfleet deliveries …`. */
 export const deliveriesStrings = {
-  delivery: "id of the message",
+  delivery: "ID of the message",
   list: "list messages, newest event first",
   webhook: "only messages to this webhook",
   state: "only messages in this state",
@@ -38,7 +38,7 @@ export const deliveriesStrings = {
     lastAttempt: "last try",
   },
   show: "show one message and its event",
-  redeliver: "resend a message with the same id, through a worker",
+  redeliver: "resend a message with the same ID, through a worker",
   resending: (deliveryId: string) => `Resending ${deliveryId}.`,
   noWorker: "No worker is running: the message is sent by the next one (simfleet worker)",
 } as const;

@@ -70,7 +70,7 @@ async function digestsOf(home: string): Promise<Record<string, string>> {
 
 function contentOf(path: string): Buffer {
   const { bytes, uid, mode } = readFileOnce(path, { links: "refuse", mostBytes });
-  if (!isOurs(uid)) throw new Error(`${path} belongs to another user (id ${uid})`);
+  if (!isOurs(uid)) throw new Error(`${path} belongs to another user (ID ${uid})`);
   if ((mode & 0o022) !== 0) throw new Error(`${path} can be written to by others`);
   return bytes;
 }

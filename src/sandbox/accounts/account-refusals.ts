@@ -100,13 +100,13 @@ export const accountRefusals = {
   credentialInvalid: {
     status: 400,
     code: "CRE0001",
-    en: "A Credential Set needs an id of letters, digits, dots, hyphens and underscores, a type and the credentials of that type.",
+    en: "A Credential Set needs an ID of letters, digits, dots, hyphens and underscores, a type and the credentials of that type.",
     ja: "認証情報には、英数字と . - _ からなる ID、type、その type に応じた credentials が必要です。",
   },
   credentialDuplicate: {
     status: 409,
     code: "CRE0002",
-    en: "A Credential Set with this id exists already.",
+    en: "A Credential Set with this ID exists already.",
     ja: "この ID の認証情報はすでに存在します。",
   },
   credentialLimit: {

@@ -212,7 +212,7 @@ describe("the embedded Redis", () => {
     await symlink(join(dataDir, "redis"), join(linked, "redis"));
     await expect(attach(linked)).rejects.toMatchObject({
       code: "STORE_UNAVAILABLE",
-      message: expect.stringMatching(/is a symbolic link; it has to be a folder/),
+      message: expect.stringMatching(/is a symbolic link; it must be a folder/),
     });
   });
 
@@ -221,7 +221,7 @@ describe("the embedded Redis", () => {
     await chown(join(dataDir, "redis"), 12_345, 12_345);
     await expect(attach()).rejects.toMatchObject({
       code: "STORE_UNAVAILABLE",
-      message: expect.stringMatching(/belongs to another user \(id 12345\)/),
+      message: expect.stringMatching(/belongs to another user \(ID 12345\)/),
     });
   });
 
@@ -325,9 +325,9 @@ describe("the search for a redis-server", () => {
     );
     expect(refusal).toMatchObject({ code: "STORE_UNAVAILABLE" });
     const lines = (refusal as Error).message.split("\n");
-    expect(lines[0]).toMatch(/^No Redis is configured and no redis-server could be started or fetched \(.*apt-get/);
+    expect(lines[0]).toMatch(/^No Redis is configured and no redis-server could be started or downloaded \(.*apt-get/);
     expect(lines.slice(2)).toEqual([
-      "  set SIMFLEET_REDIS_URL to a Redis of 6.2 or newer, such as redis://127.0.0.1:6379",
+      "  set SIMFLEET_REDIS_URL to Redis 6.2 or newer, such as redis://127.0.0.1:6379",
       "  install one: apt-get install redis-server",
       "  put a redis-server binary on the PATH",
     ]);

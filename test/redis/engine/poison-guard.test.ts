@@ -43,7 +43,7 @@ it("work is begun again after two deaths, and set aside after three", async () =
   expect(await open().run("work", done)).toBe("done");
   await die();
   expect(await open().run("work", done)).toBe(setAside);
-  expect(messages).toEqual(["work: set aside: its worker died three times while it processed this"]);
+  expect(messages).toEqual(["work: stopped: its worker crashed three times while processing this"]);
 });
 
 it("deaths with other work do not count", async () => {

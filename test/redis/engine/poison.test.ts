@@ -18,7 +18,7 @@ import { keptBounds } from "../ledger/run-of.ts";
 
 const { redis, keys } = openTestRedis();
 const script = fileURLToPath(new URL("./poison-process.ts", import.meta.url));
-const reason = "set aside: its worker died three times while it processed this";
+const reason = "stopped: its worker crashed three times while processing this";
 
 interface Life {
   /** Undefined: it ended by itself. */

@@ -20,7 +20,7 @@ import { keptBounds } from "../ledger/run-of.ts";
 import { RotationHarness } from "../rotations/rotation-harness.ts";
 
 const place = openTestRedis();
-const reason = "set aside: its worker died three times while it processed this";
+const reason = "stopped: its worker crashed three times while processing this";
 /** Three processes have died with whatever it is asked for. */
 const deadly: Pick<PoisonGuard, "run"> = { run: () => Promise.resolve(setAside) };
 let sandbox: Sandbox;

@@ -70,7 +70,7 @@ it("a row is set aside after three deaths of its worker, and the other rows of i
   for await (const { outcome, reason } of rowResults(await ledger.run(runId), ledger)) rows.push({ outcome, reason });
   expect(rows.map(({ outcome }) => outcome)).toEqual(["done", "done", "failed", "done", "done"]);
   expect(rows[2]?.reason).toBe(
-    "set aside: its worker died three times, the last time while it processed this row alone",
+    "stopped: its worker crashed three times, the last time while processing this row alone",
   );
   expect(callsFor(deadly)).toBe(3);
 

@@ -288,7 +288,7 @@ describe("rotations that cannot continue", () => {
         const { call: real } = thing as unknown as RotationAccount["client"];
         if (operation.id !== "createCredential") return real.call(thing, operation as never, input as never, options);
         const { credentials } = input as { credentials: { key: Secret } };
-        const words = `createCredential: refused (400 ECHO: ${credentials.key.reveal()})`;
+        const words = `createCredential: rejected (400 ECHO: ${credentials.key.reveal()})`;
         throw new PlatformError("PLATFORM_REJECTED", words, { operation: operation.id });
       };
       return new Proxy(thing, {
@@ -300,7 +300,7 @@ describe("rotations that cannot continue", () => {
     });
     await harness.begin();
     const record = await harness.workToEnd(context);
-    expect(record.reason).toBe("createCredential: refused (400 ECHO: [secret])");
+    expect(record.reason).toBe("createCredential: rejected (400 ECHO: [secret])");
     expect(JSON.stringify([record, await harness.events(), harness.incidents])).not.toContain(harness.handed);
   });
 

@@ -94,7 +94,7 @@ describe("HTTP exchanges", () => {
       mayHaveApplied: false,
       operation: "op",
     });
-    expect(error.message).toMatch(/127\.0\.0\.1:1 refuses connections.*SIMFLEET_ENDPOINT_GLOBAL/);
+    expect(error.message).toMatch(/127\.0\.0\.1:1 refused the connection.*SIMFLEET_ENDPOINT_GLOBAL/);
     await transport.close();
   });
 

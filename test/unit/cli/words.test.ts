@@ -33,7 +33,7 @@ describe("an unknown word", () => {
     ["runs results r-1 --outcome fialed", "Did you mean failed?"],
     ["events tail --type run.complted", "Did you mean run.completed?"],
     ["sims changes --kind chnged", "Did you mean changed?"],
-    ["apply", "Missing argument 'file', or --where."],
+    ["apply", "Give a file or --where."],
   ])("in `simfleet %s` is a one-line error with exit code 2", async (line, message) => {
     const { code, stdout, stderr } = await run(line);
     expect(stderr).toMatch(/^simfleet: .*\n$/);

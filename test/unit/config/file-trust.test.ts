@@ -95,7 +95,7 @@ describe("a config file found in the working folder", () => {
       chownSync(file, 12_345, 12_345);
       expect(problemsOf({})).toEqual([
         expect.stringMatching(
-          /^config\/simfleet\.yaml: belongs to another user \(id 12345\) and was found in the working/,
+          /^config\/simfleet\.yaml: belongs to another user \(ID 12345\) and was found in the working/,
         ),
       ]);
       expect(problemsOf({ file })).toEqual([]);

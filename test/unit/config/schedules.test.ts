@@ -90,7 +90,7 @@ schedules:
       "schedules.f.speedClass": "is missing; set-speed-class needs it.",
       "schedules.g.speedClass": "does not apply to the job sync.",
       "schedules.h.rotation": expect.stringContaining("has to name an entry of rotations"),
-      "schedules.i.overlap": expect.stringContaining("only a run can be"),
+      "schedules.i.overlap": expect.stringContaining("only runs (job: apply) can be cancelled"),
       "schedules.j.profile": expect.stringContaining("There is no profile berlin"),
       "schedules.k.job": expect.stringContaining("authKeys.default"),
       "schedules.l.file": expect.stringContaining("is missing"),
@@ -129,7 +129,7 @@ freezes:
 `),
     ).toMatchObject({
       "freezes.a.from": expect.stringContaining("with its offset"),
-      "freezes.b.to": "has to be later than from.",
+      "freezes.b.to": "must be later than from.",
       "freezes.c": "must have from and to together.",
       "freezes.d": "must have cron and minutes together.",
       "freezes.e.cron": expect.stringContaining("it has 4 fields"),

@@ -110,7 +110,7 @@ describe("AuthKey files in JSON", () => {
     expect(config.warnings).toEqual([
       {
         where: "SIMFLEET_AUTH_KEY_ID",
-        message: "does not count, since SIMFLEET_AUTH_KEY_FILE names its AuthKey itself. Take it out.",
+        message: "does not count, since SIMFLEET_AUTH_KEY_FILE names its AuthKey itself. Remove it.",
       },
     ]);
   });

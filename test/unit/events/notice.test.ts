@@ -23,7 +23,7 @@ describe("event notices", () => {
     ],
     [
       reported("run.awaiting-approval", { run: "r-1", name: "r-1", total: "1" }),
-      "Run r-1 (1 row) waits for approval by a second person: simfleet runs approve r-1",
+      "Run r-1 (1 row) is waiting for approval by someone else: simfleet runs approve r-1",
     ],
     [
       reported("run.paused", { run: "r-1", by: "cli:ann" }, "plant"),

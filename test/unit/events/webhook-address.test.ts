@@ -101,7 +101,7 @@ describe("webhook addresses", () => {
     const fault = literalFault(hostname, "public");
     // This machine may be named where the address of the message itself says so.
     if (address.startsWith("127.")) expect(fault).toBeUndefined();
-    else expect(fault).toContain("has to be allowed");
+    else expect(fault).toContain("allowPrivate");
   });
 });
 

@@ -45,7 +45,7 @@ describe("results files in a folder that others can write to", () => {
     lchownSync(at("out.csv"), 12_345, 12_345);
     await expect(writeResults(at("out.csv"), lines(), "Choose another place")).rejects.toMatchObject({
       code: "RESULTS_NOT_WRITABLE",
-      message: `${at("out.csv")} could not be written: it is a symbolic link of another user (id 12345). Choose another place`,
+      message: `${at("out.csv")} could not be written: it is a symbolic link of another user (ID 12345). Choose another place`,
     });
     expect(readFileSync(at("victim"), "utf8")).toBe("untouched");
   });

@@ -23,7 +23,7 @@ describe("dashboard problems", () => {
     [403, "The role of this token does not allow this."],
     [404, "Not found."],
     [413, "The file is larger than the worker accepts."],
-    [502, "The server answered with status 502."],
+    [502, "The worker responded with status 502."],
   ])("a %d response without a message is explained in words", (status, message) => {
     for (const body of ["", "<html>nginx</html>", "[]", "null", '"text"']) {
       expect(problemOf(status, body).message).toBe(message);
@@ -33,7 +33,7 @@ describe("dashboard problems", () => {
   it("a problem distinguishes an unreachable worker from other errors", () => {
     expect(problemFrom(new TypeError("Failed to fetch"))).toMatchObject({
       status: 0,
-      message: "The worker does not answer.",
+      message: "The worker is not responding.",
     });
     const own = new Problem(409, "it is over");
     expect(problemFrom(own)).toBe(own);

@@ -16,7 +16,7 @@ export const auditKinds: Readonly<Record<AuditKind, string>> = {
 
 export const auditText = {
   hint: "Who changed what, or tried to, through the control API or the command line. Newest first.",
-  failed: "The audit log could not be read",
+  failed: "The audit log could not be loaded",
   reading: "the audit log",
   notAllowed: "Not allowed for this token",
   log: "Audit log",

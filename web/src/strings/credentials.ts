@@ -15,10 +15,10 @@ export const credentialsText = {
 
 export const rotationsText = {
   title: "Rotations",
-  failed: "The rotations could not be read",
+  failed: "The rotations could not be loaded",
   reading: "the rotations",
   platformUnknown: (profile: string, reason: string) =>
-    `The Credential Sets of ${profile} could not be read: ${reason}`,
+    `The Credential Sets of ${profile} could not be loaded: ${reason}`,
   none: "No rotation is configured. Add one to the section rotations of the configuration, as described in docs/credentials.md.",
   command: "simfleet credentials rotate NAME",
   rotation: (name: string) => `Rotation ${name}`,
@@ -52,7 +52,7 @@ export const rotationsText = {
 
 export const authKeysText = {
   title: "AuthKeys",
-  failed: "The AuthKeys could not be read",
+  failed: "The AuthKeys could not be loaded",
   reading: "the AuthKeys from the platform",
   none: "The user has no AuthKey.",
   command: "simfleet authkeys list",
@@ -74,7 +74,7 @@ export const authKeysText = {
 
 export const setsText = {
   title: "Credential Sets",
-  failed: "The Credential Sets could not be read",
+  failed: "The Credential Sets could not be loaded",
   reading: "the sets from the platform",
   none: "The account has no Credential Set.",
   command: "simfleet credentials list",

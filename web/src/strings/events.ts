@@ -6,7 +6,7 @@ import { counted } from "../pure/format.ts";
 
 export const eventSentences: Readonly<Record<string, string>> = {
   "run.submitted": "Run {run}[ “{name}”] with {total} rows was submitted[ by {by}]",
-  "run.awaiting-approval": "Run {run}[ “{name}”] with {total} rows waits for approval[: {reason}]",
+  "run.awaiting-approval": "Run {run}[ “{name}”] with {total} rows is waiting for approval[: {reason}]",
   "run.approved": "Run {run}[ “{name}”] was approved[ by {by}]",
   "run.paused": "Run {run}[ “{name}”] was paused[ by {by}][: {reason}]",
   "run.resumed": "Run {run}[ “{name}”] was resumed[ by {by}]",
@@ -45,13 +45,13 @@ export const eventSentences: Readonly<Record<string, string>> = {
   "credential.handed-over": "The new secret of {rotation} was delivered to {sink}",
   "credential.created": "The platform has the new secret of {rotation}",
   "credential.repointed": "Nothing references the old secret of {rotation} any longer",
-  "credential.unconfirmed": "The rotation {rotation} waits for confirmation[: {reason}]",
+  "credential.unconfirmed": "The rotation {rotation} is waiting for confirmation[: {reason}]",
   "credential.in-use": "The old secret of {rotation} is still in use",
   "credential.unused": "The old secret of {rotation} is unused",
   "credential.orphaned": "The Credential Set {credentialsId} could not be deleted[: {reason}]",
   "credential.rotated": "The secret of {rotation} was rotated[ by {by}]",
   "credential.failed": "The rotation {rotation} failed[: {reason}]",
-  "credential.set-aside": "The rotation {rotation} was set aside[: {reason}]",
+  "credential.set-aside": "The rotation {rotation} was stopped[: {reason}]",
   "credential.expiring": "The secret of {rotation} is due for rotation: it has been in use since {since}",
   "secret.reloaded": "{worker} reloaded its credentials",
   "secret.kept": "{worker} keeps its previous credentials[: {reason}]",
@@ -62,8 +62,8 @@ export const eventSentences: Readonly<Record<string, string>> = {
   "authkey.revoked": "The AuthKey {authKeyId} was revoked[: {reason}]",
   "authkey.rotated": "The AuthKey {oldId} was replaced by {authKeyId}",
   "authkey.failed": "A rotation of AuthKeys failed[: {reason}]",
-  "authkey.set-aside": "The rotation of the AuthKey {authKeyId} was set aside[: {reason}]",
-  "storage.low": "Redis uses {percent} % of its memory",
+  "authkey.set-aside": "The rotation of the AuthKey {authKeyId} was stopped[: {reason}]",
+  "storage.low": "Redis uses {percent}% of its memory",
   "webhook.failed": "The webhook {webhook} did not accept a message[: {reason}]",
   "webhook.stopped": "The webhook {webhook} was stopped[: {reason}]",
 };
@@ -110,7 +110,7 @@ export const failureTypes: readonly string[] = [
 ];
 
 export const eventsText = {
-  failed: "The events could not be read",
+  failed: "The events could not be loaded",
   reading: "the events",
   feed: "Event feed",
   command: "simfleet events tail",

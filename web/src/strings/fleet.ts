@@ -2,7 +2,7 @@
 import { counted, grouped } from "../pure/format.ts";
 
 export const fleetText = {
-  failed: "The fleet could not be read",
+  failed: "The fleet could not be loaded",
   reading: "the inventory",
   ofProfile: (profile: string) => `Profile: ${profile}`,
   simId: "SIM ID",

@@ -3,7 +3,7 @@ import { counted, grouped } from "../pure/format.ts";
 
 export const newRunText = {
   hint: "Preview the changes first. Nothing is sent to the platform until you start the run.",
-  failed: "The operations could not be read",
+  failed: "The operations could not be loaded",
   reading: "the operations",
   settings: "Run settings",
   busy: "Planning …",

@@ -1,6 +1,6 @@
 /** The texts of the overview. */
 export const overviewText = {
-  failed: "The runs could not be read",
+  failed: "The runs could not be loaded",
   running: "Running now",
   allRuns: "All runs",
   nothingRuns: "No run is in progress.",

@@ -39,7 +39,7 @@ export const partsText = {
     `${grouped(left)} of ${grouped(limit)} calls left${reserve > 0 ? `, ${grouped(reserve)} reserved` : ""}`,
   failedAttempts: (attempts: number) => `${counted(attempts, "failed attempt")} since`,
   nextAttempt: (when: string) => `, next attempt ${when}`,
-  reading: (what: string) => `Reading ${what} …`,
+  reading: (what: string) => `Loading ${what} …`,
   seriesNoValue: (name: string) => `${name}: no value`,
   seriesOfBars: (name: string, sum: number, most: number) =>
     `${name}: ${grouped(sum)} in total, ${grouped(most)} at most`,

@@ -1,7 +1,8 @@
 /** The texts about failed requests: what happened, and what to do. */
 export const problemsText = {
-  noAnswer: "The worker does not answer.",
-  noAnswerAdvice: "Is the worker running? Run simfleet check on its machine. This page retries automatically.",
+  noAnswer: "The worker is not responding.",
+  noAnswerAdvice:
+    "Check that it is running: simfleet check on its machine shows problems. This page retries automatically.",
   roleAdvice: "Ask an admin for a token with another role: simfleet tokens create --name NAME --role operator",
   tooManyRequests: "Too many requests. This page retries automatically.",
   noRedis: "The worker cannot reach Redis. Nothing is lost; work resumes when Redis is back.",
@@ -11,7 +12,7 @@ export const problemsText = {
   notAllowed: "The role of this token does not allow this.",
   notFound: "Not found.",
   tooLarge: "The file is larger than the worker accepts.",
-  status: (status: number) => `The server answered with status ${status}.`,
+  status: (status: number) => `The worker responded with status ${status}.`,
   needsRole: (needed: string, own: string) => `Needs the role ${needed}; yours is ${own}.`,
   signedOut: (reason: string) => `You were signed out: ${reason}`,
   notDescribed: (setting: string) => `The deployment does not describe the operation that reads this (${setting}).`,

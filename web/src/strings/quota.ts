@@ -3,7 +3,7 @@ import { counted, grouped } from "../pure/format.ts";
 
 export const quotaText = {
   hint: "Calls left in the current window, for each API group.",
-  failed: "The quotas could not be read",
+  failed: "The quotas could not be loaded",
   reading: "the quotas",
   none: "No quotas yet",
   noneHint: "The platform reports a quota with its first response. Run a sync to get one.",
@@ -18,7 +18,7 @@ export const quotaText = {
   waitingHint: (processes: number) => `in ${counted(processes, "process", "processes")}`,
   calls: "Total calls",
   throttled: "Rate-limited (429)",
-  throttledHint: "another client used the quota",
+  throttledHint: "another caller used the quota",
   windows: (quota: string) => `Windows of ${quota}`,
   perWindow: "Calls per window",
   chart: (windows: number) => `Calls in the last ${windows} windows, and how many of them were rate-limited`,

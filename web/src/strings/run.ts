@@ -14,7 +14,7 @@ export const runsText = {
     { value: "cancelled", text: "Cancelled" },
   ] satisfies { value: RunState | "all"; text: string }[],
   stateFilter: "Filter runs by state",
-  failed: "The runs could not be read",
+  failed: "The runs could not be loaded",
   reading: "the runs",
   list: "List of runs",
   applyCommand: "simfleet apply fleet.csv",
@@ -37,7 +37,7 @@ export const runsText = {
 export const runText = {
   title: (runId: string) => `Run ${runId}`,
   reading: "the run",
-  failed: "The run could not be read",
+  failed: "The run could not be loaded",
   outOfDate: "Data may be out of date",
   ofProfile: (profile: string) => ` · profile ${profile}`,
   by: (who: string) => ` · by ${who}`,
@@ -63,7 +63,7 @@ export const runText = {
   duration: "Duration",
   callsHint: "skipped rows need none",
   throttled: "Rate-limited (429)",
-  throttledHint: "another client used the quota",
+  throttledHint: "another caller used the quota",
   quotaLeft: "Quota left",
   quotaHint: (limit: number, resetsIn: string | undefined) =>
     `of ${grouped(limit)}${resetsIn === undefined ? "" : ` · resets in ${resetsIn}`}`,
@@ -114,7 +114,7 @@ export const runActionsText = {
     pause: "Pause",
     resume: "Resume",
     cancel: "Cancel",
-    retry: "Retry the rest",
+    retry: "Retry",
     undo: "Undo",
   } satisfies Record<RunAction, string>,
   stateNow: (run: string, state: string) => `${run} is ${state}.`,
@@ -125,7 +125,7 @@ export const runActionsText = {
   cancelYes: (pending: number) => `Cancel ${counted(pending, "row")}`,
   undo: (run: string) => `Undo ${run}?`,
   undoWhat: (sims: number, profile: string) =>
-    `A new run restores what this one changed, on up to ${counted(sims, "SIM")} of the profile ${profile}, except for SIMs changed since.`,
+    `A new run restores the previous values of up to ${counted(sims, "SIM")} of the profile ${profile}. SIMs that were changed again since are left as they are.`,
   undoYes: (sims: number) => `Restore ${counted(sims, "SIM")}`,
   retry: (run: string) => `Retry ${run}?`,
   retryWhat: (rows: number, calls: number) =>

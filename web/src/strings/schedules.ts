@@ -1,7 +1,7 @@
 /** The texts of the pages Schedules and Freezes. */
 export const schedulesText = {
   hint: "Scheduled tasks and automations.",
-  failed: "The schedules could not be read",
+  failed: "The schedules could not be loaded",
   reading: "the schedules",
   none: "No schedules",
   noneHint: "Add a line such as this one to the configuration to sync the inventory every night:",
@@ -40,7 +40,7 @@ export const toggleText = {
 export const automationsText = {
   title: "Automations",
   hint: "Event-triggered tasks",
-  failed: "The automations could not be read",
+  failed: "The automations could not be loaded",
   reading: "the automations",
   none: "No automations. Add a line such as this one to the configuration to give every new SIM the slowest class:",
   example: "automations: { new-sims-slow: { on: sim.added, job: apply, speedClass: s1.minimum } }",
@@ -56,7 +56,7 @@ export const automationsText = {
 
 export const freezesText = {
   hint: "Periods without changes. Runs and rotations wait and then resume automatically; syncs continue.",
-  failed: "The freezes could not be read",
+  failed: "The freezes could not be loaded",
   reading: "the freezes",
   now: "Now",
   profilesNow: "Profiles now",

@@ -53,6 +53,6 @@ export const simsText = {
   syncCommand: "simfleet sims sync",
   loading: "Loading more …",
   loaded: (loaded: number) => `${grouped(loaded)} loaded`,
-  failed: "The SIMs could not be read",
+  failed: "The SIMs could not be loaded",
   reading: "the SIMs",
 } as const;

@@ -2,7 +2,7 @@
 export const webhooksText = {
   title: "Webhooks",
   hint: "Endpoints that receive signed event messages",
-  failed: "The webhooks could not be read",
+  failed: "The webhooks could not be loaded",
   reading: "the webhooks",
   none: "No webhooks. Add a line such as this one to the configuration to be notified when a run ends:",
   example: 'webhooks: { ops: { url: "https://…", secretFile: /run/secrets/ops, events: ["run.*"] } }',

@@ -39,7 +39,7 @@ export async function create(step: StepContext): Promise<AuthKeyResult> {
   const { deps, record } = step;
   const { oldId, knownIds, rotationId, profile } = record;
   const keys = await step.list();
-  if (!keys.some(({ authKeyId }) => authKeyId === oldId)) return giveUp(`${oldId} is not there any more.`);
+  if (!keys.some(({ authKeyId }) => authKeyId === oldId)) return giveUp(`${oldId} no longer exists.`);
   const unknown = keys.find(({ authKeyId }) => !knownIds.includes(authKeyId));
   if (unknown !== undefined) {
     const { authKeyId } = unknown;

@@ -227,7 +227,7 @@ export class Ledger {
     ]);
     if (input === null) {
       assertHasRows(await this.run(run.runId));
-      throw new SimfleetError("INTERNAL", `The rows of segment ${segment} of run ${run.runId} are not in Redis`);
+      throw new SimfleetError("INTERNAL", `Rows of run ${run.runId} are missing in Redis (segment ${segment})`);
     }
     // The segment was packed between the two reads: its outcomes are now only in the packed form.
     const late = packed ?? (await this.#redis.hgetBuffer(keys.runFinished(run.runId), String(segment)));

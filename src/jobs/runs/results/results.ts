@@ -181,7 +181,7 @@ export async function assertCanWrite(path: string | undefined): Promise<void> {
 async function refuseForeignLink(path: string): Promise<void> {
   const found = await lstat(path).catch(() => undefined);
   if (found?.isSymbolicLink() !== true || isOurs(found.uid)) return;
-  throw new FileRefusedError("link", path, `it is a symbolic link of another user (id ${found.uid})`);
+  throw new FileRefusedError("link", path, `it is a symbolic link of another user (ID ${found.uid})`);
 }
 
 function isFileProblem(thrown: unknown): boolean {

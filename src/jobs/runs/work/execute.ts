@@ -175,7 +175,7 @@ class SegmentWork {
   async #finish(): Promise<JobResult> {
     const isFinished = await this.#context.ledger.finishSegment(this.#run, this.#segment);
     if (!isFinished) {
-      throw new SimfleetError("INTERNAL", `Segment ${this.#segment} of run ${this.#run.runId} was not settled whole`);
+      throw new SimfleetError("INTERNAL", `Rows of run ${this.#run.runId} have no outcome (segment ${this.#segment})`);
     }
     return { kind: "finished", canaryHeld: this.#outcomeWriter.canaryHeld };
   }

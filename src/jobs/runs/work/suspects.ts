@@ -10,7 +10,7 @@ import type { Tries } from "../ledger/packing.ts";
 /** Marks that set a row aside; the first death left none. */
 const mostMarks = 2;
 
-export const setAsideReason = "set aside: its worker died three times, the last time while it processed this row alone";
+export const setAsideReason = "stopped: its worker crashed three times, the last time while processing this row alone";
 
 interface Deps {
   readonly ledger: Ledger;

@@ -340,7 +340,7 @@ describe("a drop folder that others can write to", () => {
       expect(harness.files()).toContain("fleet.csv");
       expect(harness.files("elsewhere")).toEqual([]);
       expect(harness.incidents).toEqual([
-        `(folder): (folder)/${place} is a symbolic link; it has to be a folder. (it is tried again)`,
+        `(folder): (folder)/${place} is a symbolic link; it must be a folder. (it is tried again)`,
       ]);
     }
   });
@@ -352,7 +352,7 @@ describe("a drop folder that others can write to", () => {
     await harness.drop("fleet.csv");
     expect([harness.files(), harness.files("processing")]).toEqual([["fleet.csv"], []]);
     expect(harness.incidents).toEqual([
-      "(folder): The folder (folder)/processing belongs to another user (id 12345). (it is tried again)",
+      "(folder): The folder (folder)/processing belongs to another user (ID 12345). (it is tried again)",
     ]);
   });
 });
