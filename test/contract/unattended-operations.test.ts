@@ -110,7 +110,7 @@ test("a chat reads how a run of an operation has ended, with its lost answers", 
   const run = await requests.start("operation=send-sms&name=notice", file);
   expect(await requests.ended(run.runId)).toMatchObject({ counts: { done: 1, unknown: 1 } });
   expect(await toldOf(run, 2)).toEqual([
-    `Run notice (${run.runId}) is completed: 1 done, 1 unknown of 2 rows.`,
+    `Run notice (${run.runId}) completed: 1 done, 1 unknown of 2 rows.`,
     `Run notice (${run.runId}) was submitted: 2 rows.`,
   ]);
 });
@@ -122,7 +122,7 @@ test("a chat reads which run of an irreversible operation waits for a second per
   await requests.ended(run.runId);
   expect(await toldOf(run, 4)).toEqual([
     `Run old (${run.runId}) (1 row) is waiting for approval by someone else: simfleet runs approve ${run.runId}`,
-    `Run old (${run.runId}) is completed: 1 done of 1 row.`,
+    `Run old (${run.runId}) completed: 1 done of 1 row.`,
     `Run old (${run.runId}) was approved by token:admin.`,
     `Run old (${run.runId}) was submitted: 1 row.`,
   ]);

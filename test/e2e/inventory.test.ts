@@ -226,7 +226,7 @@ describe.concurrent("undo", () => {
     const { stdout } = await harness.run(["runs", "results", undone.document.runId]);
     const left = resultRows(stdout).filter(({ outcome }) => outcome === "skipped");
     expect(left.map(({ simId, reason }) => [simId, reason])).toEqual([
-      [harness.simId(4), `left unchanged: it has s1.8xfast now, no longer ${given[4]}, which the run gave it`],
+      [harness.simId(4), `left unchanged: it has s1.8xfast now, not ${given[4]} from the run`],
       [harness.simId(6), "left unchanged: the platform no longer lists it"],
     ]);
     // And once more: there is nothing left that the run gave.

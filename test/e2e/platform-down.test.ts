@@ -16,7 +16,7 @@ describe.concurrent("a platform that answers only 500", () => {
     await harness.fleet("fleet.csv", 60);
     const apply = harness.start(["apply", "fleet.csv", "--yes"]);
     const progress = await apply.said(
-      /0 of 60 rows \(0 %\), .*500.*failed attempts? since .*, next attempt (in \d+ s|now)/,
+      /0 of 60 rows \(0%\), .*500.*failed attempts? since .*, next attempt (in \d+ s|now)/,
     );
     expect(progress[0]).not.toMatch(/about .* left/);
     const runId = runIdIn(apply.stderr);

@@ -155,7 +155,7 @@ test.concurrent("output to a pipe has no escape characters and only occasional p
   const lines = stderr.split("\n").filter((line) => /^r-\S+ (running|completed): /.test(line));
   expect(lines.length).toBeGreaterThanOrEqual(2);
   expect(lines.length).toBeLessThan(8);
-  expect(lines.at(-1)).toMatch(/^r-\S+ completed: 90 of 90 rows \(100 %\), quota \d+\/30, resets in \d s$/);
+  expect(lines.at(-1)).toMatch(/^r-\S+ completed: 90 of 90 rows \(100%\), quota \d+\/30, resets in \d s$/);
 });
 
 test.runIf(isLong).concurrent("the picture in the README shows what simfleet demo prints", async () => {

@@ -85,7 +85,7 @@ describe.skipIf(withoutBrowser)(
       await page.goto("/#/fleet");
       const sync = page.getByRole("button", { name: "Sync now" });
       expect(await sync.getAttribute("aria-disabled")).toBe("true");
-      expect(await sync.getAttribute("title")).toBe("Needs the role operator; yours is viewer.");
+      expect(await sync.getAttribute("title")).toBe("Requires the role operator; yours is viewer.");
       const posts: string[] = [];
       page.on("request", (request) => request.method() === "POST" && posts.push(request.url()));
       await sync.click({ force: true });

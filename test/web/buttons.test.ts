@@ -252,7 +252,7 @@ describe.skipIf(withoutBrowser)(
 
       await using others = await harness.page({ width: 1280, token: tokens.operator });
       await others.page.goto("/#/audit");
-      await others.page.getByText("Needs the role admin; yours is operator.").waitFor();
+      await others.page.getByText("Requires the role admin; yours is operator.").waitFor();
       expect(await others.page.getByRole("link", { name: "Audit" }).count()).toBe(0);
       await others.page.getByRole("link", { name: "Freezes" }).click();
       const off = others.page.getByRole("button", { name: "Freeze all changes" });

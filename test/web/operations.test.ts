@@ -118,7 +118,7 @@ describe.skipIf(withoutBrowser)(`an operation${withoutBrowser === undefined ? ""
     await page.goto(`/#/runs/${started.runId}`);
     await page.getByText("Rows cannot be selected for a retry").waitFor();
     expect(await page.getByRole("checkbox").count()).toBe(0);
-    await page.getByRole("button", { name: "Retry the rest" }).click();
+    await page.getByRole("button", { name: "Retry", exact: true }).click();
     await page.getByText("again: 2 rows, in 1 call.").waitFor();
     const retry = page.getByRole("dialog").getByRole("button", { name: "Retry 2 rows" });
     await page.getByLabel("Number of SIMs").fill("2");
@@ -132,7 +132,7 @@ describe.skipIf(withoutBrowser)(`an operation${withoutBrowser === undefined ? ""
     // Its rows are taken: another retry is refused, with links to both runs.
     const taker = page.url().split("/").at(-1);
     await page.goto(`/#/runs/${started.runId}`);
-    await page.getByRole("button", { name: "Retry the rest" }).click();
+    await page.getByRole("button", { name: "Retry", exact: true }).click();
     await page.getByText("were already retried by run").waitFor();
     const links = await page.locator(".toasts .is-bad .id a").allTextContents();
     expect(links).toEqual(expect.arrayContaining([taker, started.runId]));

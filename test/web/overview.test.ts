@@ -34,7 +34,7 @@ describe.skipIf(withoutBrowser)(`the overview${withoutBrowser === undefined ? ""
     const { page } = watched;
     await page.goto("/");
     await page.getByText("No run is in progress.").waitFor();
-    const failed = page.getByRole("region", { name: "Failed since yesterday" }).getByRole("listitem").first();
+    const failed = page.getByRole("region", { name: "Failed in the last 24 hours" }).getByRole("listitem").first();
     await failed.getByText("night").waitFor();
     expect(await failed.textContent()).toMatch(/Run r-.* “night” completed: 5 of 8 rows done, 3 rejected$/);
     await page.getByRole("region", { name: "Next schedules" }).getByText("nightly-sync").waitFor();
@@ -53,8 +53,8 @@ describe.skipIf(withoutBrowser)(`the overview${withoutBrowser === undefined ? ""
     const { page } = watched;
     await page.route(/\/v1\/rotations/, () => undefined);
     await page.goto("/");
-    await page.getByRole("region", { name: "Needs action" }).getByText("Not known yet.").waitFor();
-    await page.getByRole("region", { name: "Secrets due" }).getByText("Not known yet.").waitFor();
+    await page.getByRole("region", { name: "Needs action" }).getByText("Loading …").waitFor();
+    await page.getByRole("region", { name: "Secrets due for rotation" }).getByText("Loading …").waitFor();
     await page.unroute(/\/v1\/rotations/);
     await page.reload();
     await page.getByRole("region", { name: "Needs action" }).getByText("Nothing needs action.").waitFor();

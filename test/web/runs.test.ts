@@ -126,7 +126,7 @@ describe.skipIf(withoutBrowser)(
       expect(cancelled).toBeGreaterThan(0);
 
       throttle.changeLimit({ group: "Sim", limit: 2_000, afterMs: 0 });
-      await press(page, "Retry the rest", /^Retry \d+ rows$/);
+      await press(page, "Retry", /^Retry \d+ rows$/);
       const retrying = await runAfter(page, runId);
       await untilState(retrying, "completed");
       expect(await shown(retrying)).toMatchObject({ retryOf: runId, counts: { total: cancelled, done: cancelled } });

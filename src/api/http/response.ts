@@ -114,7 +114,7 @@ function refusal<I, O>(operation: Operation<I, O>, answer: PlacedAnswer): Platfo
   return new PlatformError(
     "PLATFORM_CONTRACT",
     `${operation.id}: ${answer.host} answered ${status}${place}, which the interface does not have and which is not ` +
-      `followed. Is it the right address?`,
+      `followed. Check the address.`,
     { ...facts, mayHaveApplied: status < 300 && isWrite(operation) },
   );
 }

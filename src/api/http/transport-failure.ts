@@ -52,8 +52,7 @@ function unsentWords(code: string, { address, connectTimeoutMs }: FailedExchange
   if (/CERT|SELF_SIGNED|ALTNAME/.test(code)) {
     return `the certificate of ${host} is not trusted (${code}). For a private certificate authority, set NODE_EXTRA_CA_CERTS.`;
   }
-  if (/SSL|TLS|EPROTO/.test(code))
-    return `no TLS with ${host} (${code}). Does ${setting} have the right scheme and port?`;
+  if (/SSL|TLS|EPROTO/.test(code)) return `TLS with ${host} failed (${code}). Check the scheme and port in ${setting}.`;
   return `no connection to ${host} (${code}). Check ${setting} and the network.`;
 }
 
@@ -65,7 +64,7 @@ function lostWords(thrown: unknown, code: string, { address, answerTimeoutMs }: 
     case "UND_ERR_BODY_TIMEOUT":
       return `no complete response from ${host} within ${answerTimeoutMs / 1_000} s, so the outcome is unknown.`;
     case "ABORT_ERR":
-      return `given up while waiting for ${host}, so the outcome is unknown.`;
+      return `stopped waiting for ${host}, so the outcome is unknown.`;
     default:
       return `the connection to ${host} broke before the complete response arrived (${code}), so the outcome is unknown.`;
   }

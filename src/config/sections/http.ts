@@ -19,7 +19,7 @@ const token = z.strictObject({
   expires: setting(
     text("an instant such as 2027-01-31T00:00:00Z", /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2})?Z$/).optional(),
     "When the token expires.",
-    { fallback: "it does not end" },
+    { fallback: "it does not expire" },
   ),
 });
 

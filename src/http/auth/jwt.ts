@@ -37,7 +37,10 @@ export class JwtReader {
     const role = this.#roleIn(payload);
     if (role === undefined) {
       const claim = this.#storeDeps.roleClaim.join(".");
-      throw new SimfleetError("FORBIDDEN", `The JWT of ${sub} has no role: its claim ${claim} matches none`);
+      throw new SimfleetError(
+        "FORBIDDEN",
+        `The JWT of ${sub} has no role: no value of its claim ${claim} is in http.jwt.roles`,
+      );
     }
     const { exp = 0 } = payload; // it has one, or it would not have been verified
     return { name: sub, role, kind: "jwt", expiresAtMs: (exp + toleranceSeconds) * secondMs };

@@ -22,7 +22,7 @@ export const authKeysSection = section(
     ),
     sinks: z.array(sink, "must be a list of sinks.").min(1, "must have a sink that is handed the new AuthKey."),
   }),
-  "How AuthKeys are rotated (`simfleet authkeys rotate`), by the name of the profile. A sink gets a JSON object of `authKeyId` and `authKey`; See docs/authkeys.md.",
+  "How AuthKeys are rotated (`simfleet authkeys rotate`), by the name of the profile. A sink gets a JSON object of `authKeyId` and `authKey`: see docs/authkeys.md.",
 );
 
 /** Reads the section and checks that each entry is of a profile. */

@@ -21,7 +21,7 @@ export function authKeyEndpoints({
     endpoint(routes.showAuthKeyRotation, async ({ query }) => {
       const profile = profileOf(query.profile);
       const report = await authKeys.report(profile);
-      if (report === undefined) throw new SimfleetError("NOT_FOUND", `The AuthKey of ${profile} was never rotated`);
+      if (report === undefined) throw new SimfleetError("NOT_FOUND", `The AuthKey of ${profile} has not been rotated`);
       return report;
     }),
     endpoint(routes.planAuthKeyRotation, ({ query }) => authKeys.plan(profileOf(query.profile), query.replace)),

@@ -82,7 +82,7 @@ function changeOf(
   { on, known, fault }: { on: readonly string[]; known: KnownNames; fault: (key: string, message: string) => void },
 ): AutomationAction | undefined {
   const other = on.find((type) => !type.startsWith("sim."));
-  if (other !== undefined) fault("job", `cannot be apply: ${other} is about no SIM.`);
+  if (other !== undefined) fault("job", `cannot be apply: ${other} does not concern a SIM.`);
   const { profile, rate } = written;
   const options = {
     partial: true,

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { count, instant, list, pageOf } from "#contract/fields.ts";
 import { route } from "#contract/route.ts";
 
-const bucketWindow = z.object({ at: instant.describe("its end"), calls: count, throttled: count });
+const bucketWindow = z.object({ at: instant.describe("end of the window"), calls: count, throttled: count });
 
 export type BucketWindow = Readonly<z.infer<typeof bucketWindow>>;
 

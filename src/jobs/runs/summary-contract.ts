@@ -8,7 +8,7 @@ const runSummary = z.object({
   windowSeconds: z.number().describe("length of a window: a multiple of the quota's period"),
   windows: list(
     z.object({
-      at: instant.describe("its begin"),
+      at: instant.describe("start of the window"),
       calls: count.describe("attempts of the rows that got their outcome in it"),
       done: count,
       skipped: count,

@@ -193,12 +193,12 @@ function reasonToLeave(
   const { given, previous, hasStep, present } = change;
   if (previous === undefined) return "left unchanged: its previous state is unknown, because no sync had read it";
   if (given.every(([, value], i) => value === (previous[i] ?? null))) {
-    return `left unchanged: it had ${listed(given)} before the run as well`;
+    return `left unchanged: it had ${listed(given)} before the run, too`;
   }
   if (sim?.goneAtMs !== undefined) return "left unchanged: the platform no longer lists it";
   const now = given.map(([field], i): FieldChange => [field, present[i] ?? null]);
   if (given.some(([, value], i) => value !== present[i])) {
-    return `left unchanged: it has ${listed(now)} now, no longer ${listed(given)}, which the run gave it`;
+    return `left unchanged: it has ${listed(now)} now, not ${listed(given)} from the run`;
   }
   return hasStep ? undefined : "left unchanged: the operation cannot restore its previous state";
 }

@@ -34,14 +34,14 @@ export async function verifyFetched(home: string): Promise<FetchRecord | undefin
     const found = await digestsOf(home);
     const names = new Set([...Object.keys(found), ...Object.keys(record.files)]);
     const changed = [...names].find((name) => found[name] !== record.files[name]);
-    if (changed !== undefined) throw new Error(`${join(home, changed)} is not what was fetched`);
+    if (changed !== undefined) throw new Error(`${join(home, changed)} is not what was downloaded`);
     return record;
   } catch (thrown) {
     if ((thrown as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     const why = (thrown as Error).message;
     throw new SimfleetError(
       "STORE_UNAVAILABLE",
-      `The fetched redis-server in ${home} is not run: ${why}. Remove the folder, and it is fetched again`,
+      `The downloaded redis-server in ${home} was not started: ${why}. Delete the folder to download it again`,
       { cause: thrown },
     );
   }

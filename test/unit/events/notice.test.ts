@@ -15,7 +15,7 @@ describe("event notices", () => {
   it.each([
     [
       reported("run.completed", run),
-      "Run stadium (r-1) is completed: 12,000 done, 300 rejected, 45 failed of 12,345 rows.",
+      "Run stadium (r-1) completed: 12,000 done, 300 rejected, 45 failed of 12,345 rows.",
     ],
     [
       reported("run.aborted", { ...run, reason: "more than 5 % of its rows failed." }),
@@ -78,7 +78,7 @@ describe("webhook messages", () => {
 
   it("a chat message mentions nobody for any run name", () => {
     const { text } = JSON.parse(contentOf(event, "slack").body) as { text: string };
-    expect(text).toContain('Run &lt;!channel&gt; &amp; "co" (r-1) is completed');
+    expect(text).toContain('Run &lt;!channel&gt; &amp; "co" (r-1) completed');
     expect(contentOf(event, "text")).toEqual({ body: noticeOf(event), contentType: "text/plain; charset=utf-8" });
   });
 

@@ -52,6 +52,6 @@ describe("roles", () => {
     expect(allows("viewer", "viewer")).toBe(true);
     expect(allows("operator", "admin")).toBe(false);
     expect(refusalOf("admin", "operator")).toBeUndefined();
-    expect(refusalOf("viewer", "operator")).toBe("Needs the role operator; yours is viewer.");
+    expect(refusalOf("viewer", "operator")).toBe("Requires the role operator; yours is viewer.");
   });
 });

@@ -41,13 +41,13 @@ export const rotationsText = {
   rotateWhat: (set: string, profile: string) =>
     `A new secret replaces the one in ${set} of the profile ${profile}. It is delivered to its sinks first, then to the platform.`,
   newSet: "a new Credential Set",
-  rotating: (name: string) => `${name} is rotating.`,
+  rotating: (name: string) => `Rotation of ${name} started.`,
   confirm: "Confirm",
   confirmTitle: (set: string | null) => `Is ${set ?? "the old set"} no longer referenced?`,
   confirmWhat: (set: string | null) =>
     `After a grace period without use, ${set ?? "the old Credential Set"} is deleted. Anything that still uses it then stops working.`,
   confirmYes: "Not referenced",
-  confirmed: (name: string) => `${name} continues.`,
+  confirmed: (name: string) => `The rotation ${name} continues.`,
 } as const;
 
 export const authKeysText = {
@@ -69,7 +69,7 @@ export const authKeysText = {
   rotateWhat: (key: string, profile: string) =>
     `A new AuthKey replaces it for the profile ${profile}. Runs continue meanwhile. ${key} is revoked once no process uses it.`,
   rotateYes: "Rotate the AuthKey",
-  rotating: "The AuthKey is rotating.",
+  rotating: "Rotation of the AuthKey started.",
 } as const;
 
 export const setsText = {

@@ -13,7 +13,7 @@ export const problemsText = {
   notFound: "Not found.",
   tooLarge: "The file is larger than the worker accepts.",
   status: (status: number) => `The worker responded with status ${status}.`,
-  needsRole: (needed: string, own: string) => `Needs the role ${needed}; yours is ${own}.`,
+  needsRole: (needed: string, own: string) => `Requires the role ${needed}; yours is ${own}.`,
   signedOut: (reason: string) => `You were signed out: ${reason}`,
-  notDescribed: (setting: string) => `The deployment does not describe the operation that reads this (${setting}).`,
+  notDescribed: (setting: string) => `Not available: the deployment does not define ${setting}.`,
 } as const;

@@ -22,7 +22,7 @@ export const schedulesText = {
   triggerNamed: (name: string) => `Trigger ${name}`,
   triggerTitle: (name: string) => `Trigger ${name} now?`,
   triggerWhat: (job: string, profile: string) =>
-    `The task ${job} starts immediately for the profile ${profile}, in addition to its next time.`,
+    `The task ${job} starts immediately for the profile ${profile}. Its next scheduled time does not change.`,
   triggerYes: "Trigger now",
   triggered: (name: string) => `${name} was triggered.`,
 } as const;

@@ -25,7 +25,7 @@ export async function awaitQuiet(step: StepContext): Promise<AuthKeyResult> {
   const leftMs = quietSinceMs + deps.quietMs - (await deps.rotations.nowMs());
   if (leftMs > 0) {
     const untilWhen = new Date(quietSinceMs + deps.quietMs).toISOString();
-    const reason = `${oldId} is revoked at ${untilWhen} if it stays unused until then.`;
+    const reason = `${oldId} will be revoked at ${untilWhen} if it stays unused until then.`;
     return wait({ delayMs: Math.min(everyMs, leftMs), reason });
   }
   const reply = await deps.rotations.move(record, { phase: "revoking" }, { unused: oldId });

@@ -309,7 +309,7 @@ class SegmentWork {
     };
     this.#incident += 1;
     if (attempts >= mostAttempts) {
-      return this.#settle(place, row, { outcome: "failed", reason: `given up: ${result.reason}${doubtOf(tries)}` });
+      return this.#settle(place, row, { outcome: "failed", reason: `gave up: ${result.reason}${doubtOf(tries)}` });
     }
     this.#outcomeWriter.countCall({ wasThrottled: false });
     this.#tries.set(place, tries);

@@ -64,5 +64,5 @@ function joined(before: SimChange | undefined, { set, fields }: SimChange): SimC
 /** Why a row is left alone whose SIM has changed since. */
 export function noLonger([field, expected]: FieldChange, present: string | undefined): string {
   const text = (value: string | null): string => (value === null ? `no ${field}` : value);
-  return `left unchanged: it has ${text(present ?? null)} now, no longer ${text(expected)}, which the run gave it`;
+  return `left unchanged: it has ${text(present ?? null)} now, not ${text(expected)} from the run`;
 }
