@@ -5,7 +5,8 @@ import { route } from "#contract/route.ts";
 import { outcomes } from "#fleet/run.ts";
 
 const runSummary = z.object({
-  windowSeconds: z.number().describe("length of a window: a multiple of the quota's period"),
+  at: instant.describe("when the rows were counted"),
+  windowSeconds: z.number().describe("length of a window: a multiple of the quota's period, counted from 1970"),
   windows: list(
     z.object({
       at: instant.describe("start of the window"),

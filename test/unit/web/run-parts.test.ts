@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { bucketOf } from "../../../web/src/pure/bucket.ts";
-import { Rate } from "../../../web/src/pure/runs/rate.ts";
+import { callsPerMinute } from "../../../web/src/pure/runs/run-course.ts";
 import { isInProgress, stepsOf } from "../../../web/src/pure/rotation-steps.ts";
 import type { RotationReport } from "../../../web/src/pure/shapes.ts";
 import { actionsFor, segmentsOf, settledRows } from "../../../web/src/pure/runs/tally.ts";
@@ -52,22 +52,36 @@ describe("the actions of a run", () => {
   });
 });
 
-describe("the rate of a run", () => {
-  it("the rate of a run covers the last two minutes and is unknown during the first", () => {
-    const rate = new Rate();
-    for (let second = 0; second < 60; second += 1) rate.add(10 * second, 1_000 * second);
-    expect(rate.perMinute()).toBeUndefined();
-    for (let second = 60; second <= 300; second += 1) rate.add(10 * second, 1_000 * second);
-    expect(rate.perMinute()).toBe(600);
-    for (let second = 301; second <= 421; second += 1) rate.add(3_000, 1_000 * second);
-    expect(rate.perMinute()).toBe(0);
+describe("the calls per minute of a run", () => {
+  const summary = {
+    at: "2026-11-20T08:03:10Z",
+    windowSeconds: 60,
+    windows: [
+      { ...none, at: "2026-11-20T08:00:00Z", calls: 130 },
+      { ...none, at: "2026-11-20T08:01:00Z", calls: 600 },
+      { ...none, at: "2026-11-20T08:02:00Z", calls: 590 },
+      { ...none, at: "2026-11-20T08:03:00Z", calls: 600 },
+    ],
+  };
+
+  it("a burst in the current window does not exceed the quota: the last full window counts", () => {
+    expect(callsPerMinute(summary, "2026-11-20T08:00:45Z")).toBe(590);
   });
 
-  it("the rate of a run restarts when the count decreases", () => {
-    const rate = new Rate();
-    rate.add(500, 0);
-    rate.add(10, 100_000);
-    expect(rate.perMinute()).toBeUndefined();
+  it("a longer window is a rate per minute as well", () => {
+    const windows = [{ ...none, at: "2026-11-20T08:00:00Z", calls: 1_800 }];
+    expect(callsPerMinute({ at: "2026-11-20T08:03:10Z", windowSeconds: 180, windows }, "2026-11-20T07:59:00Z")).toBe(
+      600,
+    );
+  });
+
+  it("a window without an outcome is a rate of 0", () => {
+    expect(callsPerMinute({ ...summary, at: "2026-11-20T08:06:00Z" }, "2026-11-20T08:00:45Z")).toBe(0);
+  });
+
+  it("the rate is not known before the first full window has ended", () => {
+    expect(callsPerMinute(summary, "2026-11-20T08:02:30Z")).toBeUndefined();
+    expect(callsPerMinute(summary, null)).toBeUndefined();
   });
 });
 

@@ -9,7 +9,7 @@ export const overviewText = {
   nextAttempt: "Next attempt",
   waits: "Needs action",
   nothingWaits: "Nothing needs action.",
-  notRead: "Loading …",
+  notRead: "Not known yet.",
   needsApproval: "needs approval",
   paused: "paused",
   confirm: "needs confirmation",

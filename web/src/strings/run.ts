@@ -84,9 +84,7 @@ export const runText = {
   calls: "Calls",
   quota: "quota",
   perMinute: "Calls per minute",
-  perMinuteWhat: "Average of the last 2 minutes; in the first minute on this page, the average since the start",
-  sinceStart: "since the start",
-  lastMinutes: "over the last 2 minutes",
+  lastWindow: (window: string) => `in the last full ${window}`,
   quotaUse: (percent: string) => `${percent} of the quota used in the busiest window`,
   reasons: "Why rows are not done",
   reasonsHint: (shown: number, all: number) =>

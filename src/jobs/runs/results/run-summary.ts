@@ -66,6 +66,7 @@ export class RunSummaries {
   }
 
   async #count(runId: string, settled: Settled): Promise<RunSummary> {
+    const atMs = this.#clock.wallMs();
     const run = await this.#ledger.run(runId);
     const open = new RowTally(this.#periodMs);
     const unread = [...run.segments.keys()].filter((segment) => !settled.segments.has(segment));
@@ -78,6 +79,7 @@ export class RunSummaries {
     const windowMs = this.#windowMs(run);
     const { windows, reasons } = settled.tally.with(open, windowMs);
     return {
+      at: new Date(atMs).toISOString(),
       windowSeconds: windowMs / 1_000,
       windows,
       reasons: reasons.slice(0, mostReasons),

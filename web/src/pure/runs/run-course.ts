@@ -19,6 +19,22 @@ export function filledWindows({ windows, windowSeconds }: RunSummary): Window[] 
   });
 }
 
+/**
+ * Calls per minute in the last full window. Calls come in bursts, one at each reset of the quota, so any shorter time would
+ * show a rate far from the real one. Undefined while the run has not been in progress for a full window.
+ * @param startedAt of the run
+ */
+export function callsPerMinute(
+  { at, windows, windowSeconds }: Pick<RunSummary, "at" | "windows" | "windowSeconds">,
+  startedAt: string | null,
+): number | undefined {
+  const lengthMs = windowSeconds * 1_000;
+  const startMs = Math.floor(Date.parse(at) / lengthMs) * lengthMs - lengthMs;
+  if (startedAt === null || startMs < Date.parse(startedAt)) return undefined;
+  const calls = windows.find((one) => Date.parse(one.at) === startMs)?.calls ?? 0;
+  return (calls * 60) / windowSeconds;
+}
+
 /** Calls that the quota allows in a window, which is a multiple of the quota's period; null if it is not known. */
 export function quotaPerWindow(
   { windowSeconds }: Pick<RunSummary, "windowSeconds">,

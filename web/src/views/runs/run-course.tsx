@@ -1,6 +1,6 @@
 /** The course of a run: outcomes and calls per window against the quota, and the reasons of rows that are not done. */
 import type { JSX } from "preact";
-import { useLive } from "../../live.ts";
+import { type Live, useLive } from "../../live.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Panel, ProblemNotice } from "../../parts/notice.tsx";
 import { Plot } from "../../parts/plot.tsx";
@@ -16,11 +16,23 @@ import { columnsText } from "../../strings/parts.ts";
 import { runText as text } from "../../strings/run.ts";
 import { Said } from "../../parts/said.tsx";
 
-/** @param group of the API whose quota its calls spend */
-export function RunCourse({ report, group }: { report: RunReport; group: string | undefined }): JSX.Element | null {
-  const { runId, state, profile, rowsRemovedAt } = report;
-  const address = rowsRemovedAt === undefined ? `/v1/runs/${encodeURIComponent(runId)}/summary` : undefined;
-  const { value, problem } = useLive<RunSummary>(address, { ms: isOver(state) ? 60_000 : 5_000, andOn: ["run."] });
+/** The counts of a run over time; none once its rows were removed. */
+export function useSummary(report: RunReport | undefined): Live<RunSummary> {
+  const isThere = report !== undefined && report.rowsRemovedAt === undefined;
+  const address = isThere ? `/v1/runs/${encodeURIComponent(report.runId)}/summary` : undefined;
+  return useLive<RunSummary>(address, { ms: isThere && !isOver(report.state) ? 5_000 : 60_000, andOn: ["run."] });
+}
+
+/** @param group of the API whose quota its calls use */
+export function RunCourse({
+  report: { runId, profile, rowsRemovedAt },
+  summary: { value, problem },
+  group,
+}: {
+  report: RunReport;
+  summary: Live<RunSummary>;
+  group: string | undefined;
+}): JSX.Element | null {
   const buckets = useLive<{ buckets: BucketReport[] }>("/v1/buckets", { ms: 60_000 });
   if (rowsRemovedAt !== undefined) return null;
   if (value === undefined) return <ProblemNotice problem={problem} />;

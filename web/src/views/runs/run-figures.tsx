@@ -1,23 +1,28 @@
 /** The speed of a run, compared with its quota. */
 import type { JSX } from "preact";
-import { useMemo } from "preact/hooks";
 import { nowMs } from "../../clock.ts";
 import { useLive } from "../../live.ts";
 import { Figure, QuotaMeter } from "../../parts/bars.tsx";
 import { duration, grouped, localTime, zoneOf } from "../../pure/format.ts";
-import { Rate } from "../../pure/runs/rate.ts";
-import type { BucketReport, RunReport } from "../../pure/shapes.ts";
+import { callsPerMinute } from "../../pure/runs/run-course.ts";
+import type { BucketReport, RunReport, RunSummary } from "../../pure/shapes.ts";
 import { isOver } from "../../pure/runs/tally.ts";
 import { bucketOf } from "../../pure/bucket.ts";
 import { runText as text } from "../../strings/run.ts";
 
-/** @param group of the API whose quota its calls spend */
-export function RunFigures({ report, group }: { report: RunReport; group: string | undefined }): JSX.Element {
-  const { state, calls, throttled, counts, etaSeconds } = report;
+/** @param group of the API whose quota its calls use */
+export function RunFigures({
+  report,
+  summary,
+  group,
+}: {
+  report: RunReport;
+  summary: RunSummary | undefined;
+  group: string | undefined;
+}): JSX.Element {
+  const { state, calls, throttled, counts, etaSeconds, startedAt } = report;
   const isGoing = !isOver(state);
-  const rate = useMemo(() => new Rate(), [report.runId]);
-  useMemo(() => rate.add(calls, performance.now()), [report]);
-  const watched = rate.perMinute();
+  const perMinute = summary && callsPerMinute(summary, startedAt);
   const buckets = useLive<{ buckets: BucketReport[] }>(isGoing ? "/v1/buckets" : undefined, { ms: 2_000 });
   const bucket = bucketOf(buckets.value?.buckets ?? [], { profile: report.profile, group });
   return (
@@ -29,10 +34,8 @@ export function RunFigures({ report, group }: { report: RunReport; group: string
           </Figure>
         )}
         {isGoing && (
-          <Figure label={text.perMinute} note={watched === undefined ? text.sinceStart : text.lastMinutes}>
-            <span title={text.perMinuteWhat}>
-              {state === "running" ? grouped(Math.round(watched ?? sinceStart(report))) : "–"}
-            </span>
+          <Figure label={text.perMinute} note={summary && text.lastWindow(duration(summary.windowSeconds))}>
+            {state !== "running" || perMinute === undefined ? "–" : grouped(Math.round(perMinute))}
           </Figure>
         )}
         {!isGoing && <Figure label={text.duration}>{takenText(report)}</Figure>}
@@ -46,11 +49,6 @@ export function RunFigures({ report, group }: { report: RunReport; group: string
       </dl>
     </section>
   );
-}
-
-function sinceStart({ calls, startedAt }: RunReport): number {
-  const elapsedMs = nowMs.value - Date.parse(startedAt ?? "");
-  return elapsedMs > 1_000 ? (calls * 60_000) / elapsedMs : 0;
 }
 
 function QuotaFigure({ bucket }: { bucket: BucketReport }): JSX.Element {

@@ -15,7 +15,7 @@ import { isOver, settledRows } from "../../pure/runs/tally.ts";
 import { runText as text } from "../../strings/run.ts";
 import { useOperations } from "../new-run/operations.ts";
 import { RunActions } from "./run-actions.tsx";
-import { RunCourse } from "./run-course.tsx";
+import { RunCourse, useSummary } from "./run-course.tsx";
 import { RunFigures } from "./run-figures.tsx";
 import { RunRows } from "./run-rows.tsx";
 import { Said } from "../../parts/said.tsx";
@@ -24,6 +24,7 @@ export function RunView({ runId }: { runId: string }): JSX.Element {
   const run = useLive<RunReport>(`/v1/runs/${encodeURIComponent(runId)}`, { ms: 1_000, andOn: ["run."] });
   const report = run.value;
   const { operation, hasUndo } = useOperationOf(report);
+  const course = useSummary(report);
   if (report === undefined) {
     return (
       <View title={text.title(runId)}>
@@ -64,8 +65,8 @@ export function RunView({ runId }: { runId: string }): JSX.Element {
         <OutcomeLegend counts={counts} />
         <Heard report={report} />
       </section>
-      <RunFigures report={report} group={operation?.group} />
-      <RunCourse report={report} group={operation?.group} />
+      <RunFigures report={report} summary={course.value} group={operation?.group} />
+      <RunCourse report={report} summary={course} group={operation?.group} />
       <RunRows
         report={report}
         isLive={!isOver(state) || counts.pending > 0}
