@@ -17,7 +17,7 @@ import { RunningProcess } from "../test/e2e/support/process.ts";
 import { type PageOptions, openBrowser, WatchedPage } from "../test/web/support/browser.ts";
 import { writeFixtures, environmentFixtures, sandboxFixtures, tokens } from "../test/web/support/fixtures.ts";
 
-import { takeEveryLook } from "./every-look.ts";
+import { takeEveryLook, takeProblem } from "./every-look.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 const pictures = join(root, "docs", "pictures");
@@ -149,7 +149,12 @@ async function takeAll(origin: string, emptyOrigin: string): Promise<void> {
   try {
     if (options.all !== undefined) {
       const [runId, sim] = [String(run.runId), sandbox.state.sims.simIdAt(3)];
-      await takeEveryLook(browser, { folder: options.all, origin, emptyOrigin, runId, sim });
+      const looks = { folder: options.all, origin, emptyOrigin, runId, sim, plan: seePlan };
+      await takeEveryLook(browser, looks);
+      sandbox.faults.setRates({ "empty-500": 1 });
+      const stalled = await ask("/v1/runs?name=depot%20to%20slow", rowsOf("s1.slow", 300));
+      await sleep(15_000);
+      await takeProblem(browser, { ...looks, runId: String(stalled.runId) });
       return;
     }
     for (const picture of taken) {

@@ -170,7 +170,7 @@ test.concurrent("invalid automations are reported before anything starts", async
   expect(checked.code).toBe(2);
   for (const line of [
     "automations.a.on: sim.aded is not an event; docs/events.md lists them. Did you mean sim.added?",
-    "automations.b.job: cannot be apply: run.completed is about no SIM.",
+    "automations.b.job: cannot be apply: run.completed does not concern a SIM.",
     "automations.c.speedClass: is missing; set-speed-class needs it.",
     "automations.d.on: automation.started cannot trigger an automation: it is about automations.",
   ]) {

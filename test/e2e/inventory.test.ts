@@ -57,6 +57,19 @@ describe.concurrent("the inventory", () => {
     const sorted = await harness.json<SimsPage>(["sims", "list", "--sort", "-simId", "-n", "3"]);
     const ids = listed.toSorted().toReversed();
     expect(sorted.document.sims.map(({ simId }) => simId)).toEqual(ids.slice(0, 3));
+    const byImsi = await harness.json<{ sims: { imsi: string }[] }>([
+      "sims",
+      "list",
+      "--sort",
+      "imsi",
+      "-n",
+      "1000",
+      "--columns",
+      "imsi",
+    ]);
+    const imsis = byImsi.document.sims.map(({ imsi }) => imsi);
+    expect(imsis).toEqual(imsis.toSorted());
+    expect(new Set(imsis).size).toBe(ids.length);
     const unsortable = await harness.run(["sims", "list", "--sort", "seenAt"]);
     expect(unsortable.code).toBe(2);
 

@@ -162,7 +162,7 @@ describe.skipIf(withoutBrowser)(`an operation${withoutBrowser === undefined ? ""
       return route.fulfill({ status: 409, json: { code: "CONFIG_INVALID", detail: "no", problems } });
     });
     await page.getByRole("button", { name: "Read the status history" }).click();
-    await page.getByText("does not describe the operation that reads this (operations.getSimStatusHistory)").waitFor();
+    await page.getByText("Not available: the deployment does not define operations.getSimStatusHistory.").waitFor();
     expect(await page.getByRole("button", { name: "Read the status history" }).count()).toBe(0);
     expect(watched.faults.splice(0)).toEqual([expect.stringContaining("statuses?profile=default answered 409")]);
 

@@ -150,7 +150,9 @@ export const listSims = route({
       .min(1)
       .max(200)
       .optional()
-      .describe("a field that `GET /v1/sims/fields` calls sortable; with `-` before it in reverse"),
+      .describe(
+        "a field, `addedAt`, `updatedAt`, `updatedBy` or `goneAt`; with `-` before it in reverse. A field that `GET /v1/sims/fields` does not call sortable is rejected for more than its `mostSorted` SIMs.",
+      ),
     cursor: z.string().min(1).max(2_000).optional(),
   }),
   answer: simPage,
@@ -196,10 +198,17 @@ export const countSims = route({
 const simField = z.object({
   name: z.string(),
   values: list(z.string()).describe("known values; empty if there are too many"),
-  isSortable: z.boolean().describe("whether lists can be sorted by it"),
+  isSortable: z.boolean().describe("whether a list of any length can be sorted by it"),
 });
 
 export type SimField = Readonly<z.infer<typeof simField>>;
+
+const simFields = z.object({
+  fields: list(simField),
+  mostSorted: count.describe("maximum number of SIMs in a list that is sorted by another field"),
+});
+
+export type SimFields = Readonly<z.infer<typeof simFields>>;
 
 export const listSimFields = route({
   method: "GET",
@@ -208,7 +217,7 @@ export const listSimFields = route({
   tag: "sims",
   summary: "List the fields of the inventory with their values, for filters",
   query: z.strictObject(ofProfile),
-  answer: z.object({ fields: list(simField) }),
+  answer: simFields,
 });
 
 export const exportSims = route({

@@ -10,6 +10,7 @@ import { everySim, type Filter, parseFilter } from "#fleet/filter.ts";
 import * as routes from "./contract.ts";
 import type { FleetService } from "./fleet-service.ts";
 import type { SimService } from "./service.ts";
+import { mostSorted } from "./explore/sorted-page.ts";
 
 export interface InventoryDeps {
   readonly sims: SimService;
@@ -68,7 +69,10 @@ function simEndpoints({ sims, profileOf, accountOf, clock }: InventoryDeps): rea
     endpoint(routes.countSims, ({ query: { profile, where, gone, search } }) =>
       sims.count(profileOf(profile), { search, filter: filterOf(where), presence: presenceOf(gone) }, clock),
     ),
-    endpoint(routes.listSimFields, async ({ query }) => ({ fields: await sims.fields(profileOf(query.profile)) })),
+    endpoint(routes.listSimFields, async ({ query }) => ({
+      fields: await sims.fields(profileOf(query.profile)),
+      mostSorted,
+    })),
     endpoint(routes.exportSims, async ({ query: { profile: named, where, gone, format, columns } }) => {
       const profile = profileOf(named);
       const lines = await sims.export(profile, {

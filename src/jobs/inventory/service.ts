@@ -23,7 +23,7 @@ import type {
 } from "./contract.ts";
 import { countSims } from "./explore/count.ts";
 import { fieldsOf } from "./explore/fields.ts";
-import { orderOf, sortedPage } from "./explore/sorted-page.ts";
+import { isOfRecord, orderOf, sortedPage } from "./explore/sorted-page.ts";
 import { assertFieldsKnown, assertNamesKnown } from "./filter-fields.ts";
 import { countByValue } from "./count-by-value.ts";
 import { countFleet } from "./fleet-report.ts";
@@ -98,7 +98,7 @@ export class SimService {
 
   /**
    * Lists the SIMs that a filter selects, most recently discovered first unless another order is requested.
-   * @throws SimfleetError USAGE for an invalid cursor, a field that no SIM has, or one that cannot be sorted by
+   * @throws SimfleetError USAGE for an invalid cursor, a field that no SIM has, or too many SIMs to sort by it
    */
   async list(profile: string, query: SimQuery): Promise<SimPage> {
     const { filter = everySim, presence = "listed", limit, cursor, search, sort } = query;
@@ -149,12 +149,15 @@ export class SimService {
     const { filter = everySim, presence = "listed", sort, ...page } = query;
     const keyColumn = this.#keyColumn(profile);
     await assertFieldsKnown(this.#inventory, { profile, filter, keyColumn });
+    const order = orderOf(sort);
+    const fields = isOfRecord(order.field) ? [] : [order.field];
+    await assertNamesKnown(this.#inventory, { profile, fields, keyColumn });
     const facts = await this.facts(profile);
     const { limit, cursor, search } = page;
     const { found, nextCursor } = await sortedPage(
       { inventory: this.#inventory, profile },
       { filter, presence, keyColumn, search },
-      { order: orderOf(sort), limit, cursor },
+      { order, limit, cursor },
     );
     return {
       sims: found.map((one) => documentOfSim(one, { keyColumn, facts })),

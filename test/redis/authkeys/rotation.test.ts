@@ -144,7 +144,7 @@ describe("AuthKeys in use by another process", () => {
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     sandbox.accounts.authKeys.noteUse(harness.old);
     const second = await harness.live(undefined, 20);
-    expect(second.waitsFor).toMatch(/is revoked at \S+ if it stays unused|is still used by another program/);
+    expect(second.waitsFor).toMatch(/will be revoked at \S+ if it stays unused|is still used by another program/);
     expect(second.quietSinceMs).toBeGreaterThan(first.quietSinceMs ?? 0);
     expect((await harness.live()).phase).toBe("done");
   });

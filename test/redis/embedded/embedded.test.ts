@@ -266,12 +266,12 @@ describe("the search for a redis-server", () => {
     [
       "changed since",
       async (home: string) => writeFile(join(home, "redis-server"), "other"),
-      /is not what was fetched/,
+      /is not what was downloaded/,
     ],
     [
       "given one more library",
       async (home: string) => writeFile(join(home, "lib", "libc.so.6"), "", { mode: 0o644 }),
-      /libc\.so\.6 is not what was fetched/,
+      /libc\.so\.6 is not what was downloaded/,
     ],
     ["open to others", async (home: string) => chmod(join(home, "redis-server"), 0o777), /can be written to by others/],
     ["in a folder open to others", async (home: string) => chmod(home, 0o777), /can be written to by others/],

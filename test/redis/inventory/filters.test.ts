@@ -5,7 +5,7 @@ import { systemClock } from "#core/time.ts";
 import { type Condition, type Filter, everySim, matches, parseFilter } from "#fleet/filter.ts";
 import { pickFields, textOf, visitFields } from "#fleet/sim/sim-fields.ts";
 import { countSims } from "#jobs/inventory/explore/count.ts";
-import { orderOf, sortedPage } from "#jobs/inventory/explore/sorted-page.ts";
+import { mostSorted, orderOf, sortedPage } from "#jobs/inventory/explore/sorted-page.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { SyncLog } from "#jobs/inventory/store/sync-record.ts";
 import type { ListedSims } from "#jobs/inventory/records/page-encoder.ts";
@@ -155,7 +155,45 @@ it("a list in the order of a field has every selected SIM once, page by page, th
       .toSorted()
       .toReversed(),
   );
-  await expect(listed("imsi")).rejects.toThrow("SIMs cannot be sorted by imsi. Fields to sort by: simId, speedClass");
+});
+
+it("a list is sorted by a field without an index, or by a time of the record, if it is short", async () => {
+  const names = ["pear", "apple", undefined, "fig", "date", "cherry", "apple"];
+  const sims = await takeIn(
+    "by-records",
+    names.map((name, n) => ({ status: n < 6 ? "active" : "ready", ...(name === undefined ? {} : { imsi: name }) })),
+  );
+  const listed = async (sort: string, cursor?: string): Promise<string[]> => {
+    const page = { order: orderOf(sort), limit: 3, cursor };
+    const { found: sorted, nextCursor } = await sortedPage(
+      { inventory, profile: "by-records" },
+      selected(parseFilter("status=active")),
+      page,
+    );
+    const rest = nextCursor === null ? [] : await listed(sort, nextCursor);
+    return [...sorted.map(({ key }) => key), ...rest];
+  };
+  expect(await listed("imsi")).toEqual([1, 5, 4, 3, 0, 2].map((n) => sims[n]));
+  expect(await listed("-imsi")).toEqual([0, 3, 4, 5, 1, 2].map((n) => sims[n]));
+  expect(await listed("addedAt")).toEqual([0, 1, 2, 3, 4, 5].map((n) => sims[n]));
+});
+
+it("a list of more SIMs than can be sorted by a field without an index names what to do", async () => {
+  const many = vi.spyOn(inventory, "index").mockImplementation(async function* () {
+    const tooMany = Array.from({ length: mostSorted + 1 }, (_, n) => String(n));
+    yield await Promise.resolve({
+      first: 0,
+      keys: tooMany,
+      test: () => "matches",
+      isListed: () => true,
+      codeAt: () => 0,
+    } as never);
+  });
+  const page = { order: orderOf("imsi"), limit: 3 };
+  await expect(sortedPage({ inventory, profile: "sorted" }, selected(everySim), page)).rejects.toThrow(
+    "More than 100,000 SIMs match, so they cannot be sorted by imsi: narrow the filter, or sort by one of simId, speedClass, status",
+  );
+  many.mockRestore();
 });
 
 it("a search finds SIMs by a part of the SIM ID, or by the whole IMSI", async () => {

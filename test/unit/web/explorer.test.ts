@@ -1,5 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { fieldOf, filterOfShown, filterOfSims, nextSort, shownOf } from "../../../web/src/pure/sims/explorer.ts";
+import {
+  fieldOf,
+  filterOfShown,
+  filterOfSims,
+  nextSort,
+  shownOf,
+  sortableColumns,
+} from "../../../web/src/pure/sims/explorer.ts";
 import { drawnRows, isNearEnd } from "../../../web/src/pure/sims/virtual.ts";
 
 describe("the SIM explorer", () => {
@@ -20,6 +27,17 @@ describe("the SIM explorer", () => {
       "",
     ]);
     expect(nextSort("-status", "groupId")).toBe("groupId");
+  });
+
+  it("a list is sorted by the fields with an index, and by any column if it is short", () => {
+    const fields = [
+      { name: "simId", values: [], isSortable: true },
+      { name: "name", values: [], isSortable: false },
+    ];
+    const columns = (count: number | undefined) => [...sortableColumns(fields, { count, mostSorted: 100 })];
+    expect(columns(101)).toEqual(["simId"]);
+    expect(columns(undefined)).toEqual(["simId"]);
+    expect(columns(100)).toEqual(["simId", "name", "addedAt", "updatedAt", "updatedBy", "goneAt"]);
   });
 
   it("a column of the explorer shows a member of an object, also if its name has a dot", () => {

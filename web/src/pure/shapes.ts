@@ -16,6 +16,7 @@ export type {
   SimCount,
   SimDocument,
   SimField,
+  SimFields,
   SyncReport,
 } from "#jobs/inventory/contract.ts";
 export type { OperationReport } from "#jobs/operations/contract.ts";

@@ -42,7 +42,7 @@ export const simsText = {
   selectSim: (sim: string) => `Select ${sim}`,
   selectLoaded: "Select all loaded SIMs",
   sortBy: (field: string) => `Sort by ${field}`,
-  notSortable: "SIMs cannot be sorted by this field",
+  notSortable: "Narrow the filter to sort by this field",
   runForSelected: (count: number) => `New run for ${counted(count, "selected SIM")}`,
   runForAll: "New run for all matching SIMs",
   clearSelection: "Clear the selection",

@@ -1,15 +1,16 @@
 /**
- * A page of SIMs in the order of a field, without reading all records: the index holds the keys, and a code for each value
- * of the fields with a column (store/value-codes.ts). One pass over the index keeps the first SIMs after the cursor. Other
- * fields cannot be sorted by, nor can fields with more values than their column has codes.
+ * A page of SIMs in the order of a field. The index holds the keys, and a code for each value of the fields with a column
+ * (store/value-codes.ts): one pass over it keeps the first SIMs after the cursor, and no other record is read. For any other
+ * field the records are read, as many as a page may take.
  */
 import { SimfleetError } from "#core/errors.ts";
 import { type FoundSim, type Inventory, fieldTextOf } from "../store/inventory.ts";
+import type { KnownSim } from "../records/sim-record.ts";
 import { type IndexedField, absentCode, unknownCode } from "../records/value-codes.ts";
 import type { Selection } from "./count.ts";
 
-/** The code of these SIMs is not known, so that their records are read: as many as that takes a second. */
-const mostUnknown = 50_000;
+/** SIMs whose value is in their record only: as many as are read in half a second. */
+export const mostSorted = 100_000;
 const readAtOnce = 1_000;
 
 export interface Order {
@@ -43,7 +44,23 @@ export function orderOf(text: string): Order {
   return text.startsWith("-") ? { field: text.slice(1), isDescending: true } : { field: text, isDescending: false };
 }
 
-/** @throws SimfleetError USAGE for a field that cannot be sorted by */
+/** What belongs to the record of a SIM, as text that sorts like it. */
+const ofRecord: ReadonlyMap<string, (sim: KnownSim) => string | undefined> = new Map([
+  ["addedAt", ({ addedAtMs }) => String(addedAtMs)],
+  ["updatedAt", ({ updatedAtMs }) => String(updatedAtMs)],
+  ["updatedBy", ({ updatedBy }) => updatedBy],
+  ["goneAt", ({ goneAtMs }) => goneAtMs?.toString()],
+]);
+
+/** Whether SIMs can be sorted by it although it is no field. */
+export function isOfRecord(name: string): boolean {
+  return ofRecord.has(name);
+}
+
+/** Where the values of the field are: in the keys, in a column of the index, or only in the records. */
+type Source = "keys" | "records" | IndexedField;
+
+/** @throws SimfleetError USAGE for a field without a column and more SIMs than can be sorted by it */
 export async function sortedPage(
   { inventory, profile }: Fleet,
   selection: Selection,
@@ -52,13 +69,20 @@ export async function sortedPage(
   const { filter, keyColumn } = selection;
   const { order, limit, cursor } = page;
   const fields = await inventory.indexedFields(profile);
-  const column = order.field === keyColumn ? undefined : sortableField(order.field, fields, keyColumn);
+  const column = fields.find(({ field, isFull }) => field === order.field && !isFull);
+  const source = order.field === keyColumn ? "keys" : (column ?? "records");
   const compare = comparing(order);
   let after = cursor === undefined ? undefined : placeOf(cursor);
   const found: { readonly sim: FoundSim; readonly place: Place }[] = [];
   for (;;) {
     const wanted = limit + 1 - found.length;
-    const { first, isAll } = await firstInOrder({ inventory, profile }, selection, { column, after, compare, wanted });
+    const { first, isAll } = await firstInOrder({ inventory, profile }, selection, {
+      field: order.field,
+      source,
+      after,
+      compare,
+      wanted,
+    });
     const read = new Map<string, FoundSim>();
     for (let at = 0; at < first.length; at += readAtOnce) {
       const keys = first.slice(at, at + readAtOnce).map(({ key }) => key);
@@ -87,14 +111,16 @@ async function firstInOrder(
   { inventory, profile }: Fleet,
   selection: Selection,
   query: {
-    readonly column: IndexedField | undefined;
+    readonly field: string;
+    readonly source: Source;
     readonly after: Place | undefined;
     readonly compare: (a: Place, b: Place) => number;
     readonly wanted: number;
   },
 ): Promise<{ first: readonly Candidate[]; isAll: boolean }> {
-  const { filter, presence } = selection;
-  const { column, after, compare, wanted } = query;
+  const { filter, presence, keyColumn } = selection;
+  const { field, source, after, compare, wanted } = query;
+  const column = typeof source === "string" ? undefined : source;
   const kept = new FirstOf(wanted + spare, { after, compare });
   const values = new Map([...(column?.values ?? [])].map(([value, code]) => [code, value]));
   const unknown: string[] = [];
@@ -106,18 +132,18 @@ async function firstInOrder(
   for await (const { first, keys, test, isListed, codeAt } of index) {
     for (const [place, key] of keys.entries()) {
       if (test(place) === "differs" || (presence === "gone" && isListed(place))) continue;
-      const code = column === undefined ? absentCode : codeAt(place);
-      if (code === unknownCode) unknown.push(key);
+      if (source === "keys") kept.add(key, key, first + place);
       else {
-        const value = column === undefined ? key : code === absentCode ? undefined : values.get(code);
-        kept.add(key, value, first + place);
+        const code = source === "records" ? unknownCode : codeAt(place);
+        if (code === unknownCode) unknown.push(key);
+        else kept.add(key, code === absentCode ? undefined : values.get(code), first + place);
       }
     }
-    if (unknown.length > mostUnknown) throw tooManyUnknown(column?.field ?? "");
+    if (unknown.length > mostSorted) throw await tooMany(field, { source, inventory, profile, keyColumn });
   }
   for (let at = 0; at < unknown.length; at += readAtOnce) {
     for (const { key, sim } of await inventory.read(profile, filter, unknown.slice(at, at + readAtOnce), selection)) {
-      kept.add(key, fieldTextOf(sim, column?.field ?? ""), sim.ordinal);
+      kept.add(key, ofRecord.has(field) ? ofRecord.get(field)?.(sim) : fieldTextOf(sim, field), sim.ordinal);
     }
   }
   return kept.end();
@@ -178,16 +204,18 @@ function comparing({ isDescending }: Order): (a: Place, b: Place) => number {
   };
 }
 
-/** @throws SimfleetError USAGE */
-function sortableField(field: string, fields: readonly IndexedField[], keyColumn: string): IndexedField {
-  const found = fields.find((one) => one.field === field && !one.isFull);
-  if (found !== undefined) return found;
-  const names = [keyColumn, ...fields.filter(({ isFull }) => !isFull).map((one) => one.field)];
-  throw new SimfleetError("USAGE", `SIMs cannot be sorted by ${field}. Fields to sort by: ${names.join(", ")}`);
-}
-
-function tooManyUnknown(field: string): SimfleetError {
-  const message = `More than ${mostUnknown.toLocaleString("en-US")} SIMs have changed since the last sync, so they cannot be sorted by ${field} now: sync the fleet, or narrow the filter`;
+async function tooMany(
+  field: string,
+  { source, inventory, profile, keyColumn }: Fleet & { readonly source: Source; readonly keyColumn: string },
+): Promise<SimfleetError> {
+  const limit = mostSorted.toLocaleString("en-US");
+  if (source !== "records") {
+    const message = `More than ${limit} SIMs have changed since the last sync, so they cannot be sorted by ${field} now: sync the fleet, or narrow the filter`;
+    return new SimfleetError("USAGE", message);
+  }
+  const columns = (await inventory.indexedFields(profile)).filter(({ isFull, values }) => !isFull && values.size > 0);
+  const names = [keyColumn, ...columns.map((one) => one.field)].join(", ");
+  const message = `More than ${limit} SIMs match, so they cannot be sorted by ${field}: narrow the filter, or sort by one of ${names}`;
   return new SimfleetError("USAGE", message);
 }
 

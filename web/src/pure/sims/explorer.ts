@@ -49,6 +49,20 @@ export function columnsOf(fields: readonly SimField[]): string[] {
   return [...fields.map(({ name }) => name), ...recordFields];
 }
 
+/**
+ * The columns by which a list can be sorted: those with an index, and all others if few SIMs are listed.
+ * @param count undefined while it is not known
+ */
+export function sortableColumns(
+  fields: readonly SimField[],
+  { count, mostSorted }: { readonly count: number | undefined; readonly mostSorted: number },
+): ReadonlySet<string> {
+  const isShort = count !== undefined && count <= mostSorted;
+  const columns = isShort ? columnsOf(fields) : fields.filter(({ isSortable }) => isSortable).map(({ name }) => name);
+  // All listed SIMs were seen by the same sync.
+  return new Set(columns.filter((name) => name !== "seenAt"));
+}
+
 const usual = ["simId", "imsi", "speedClass", "status", "groupId", "updatedAt"];
 
 /** The columns to begin with: the usual ones that the fleet has, and its first tag. */

@@ -10,7 +10,7 @@ import { View } from "../../parts/view.tsx";
 import { place, replacePlace } from "../../place.ts";
 import * as explorer from "../../pure/sims/explorer.ts";
 import { hrefOf } from "../../pure/route.ts";
-import type { SimDocument, SimField } from "../../pure/shapes.ts";
+import type { SimDocument, SimFields } from "../../pure/shapes.ts";
 import { profile, profileReport } from "../../session.ts";
 import { useStored } from "../../stored.ts";
 import { simsText as text } from "../../strings/sims.ts";
@@ -28,14 +28,15 @@ export function Explorer(): JSX.Element {
   const show = (change: Partial<explorer.Shown>): void =>
     replacePlace(hrefOf("sims", undefined, explorer.queryOfShown({ ...shown, ...change })));
   const keyColumn = profileReport.value?.wording === "subscribers" ? "imsi" : "simId";
-  const fields = useLive<{ fields: SimField[] }>(addressOf("/v1/sims/fields", { profile: profile.value }), minute);
-  const known = fields.value?.fields ?? [];
+  const fields = useLive<SimFields>(addressOf("/v1/sims/fields", { profile: profile.value }), minute);
+  const { fields: known, mostSorted } = fields.value ?? { fields: [], mostSorted: 0 };
   const [stored, putColumns] = useStored<readonly string[]>("simfleet.columns");
   const columns = stored ?? explorer.firstColumns(known);
   const [draft, setDraft] = useState<string | undefined>();
   const count = useCount(shown);
   const drafted = useCount(draft === undefined ? undefined : { ...shown, where: draft });
   const address = JSON.stringify(shown);
+  const total = count.value?.isExact === true ? count.value.count : undefined;
   return (
     <View
       title={text.title}
@@ -80,8 +81,8 @@ export function Explorer(): JSX.Element {
       <Found
         key={address}
         {...{ shown, keyColumn, columns }}
-        total={count.value?.isExact === true ? count.value.count : undefined}
-        sortable={new Set(known.filter(({ isSortable }) => isSortable).map(({ name }) => name))}
+        total={total}
+        sortable={explorer.sortableColumns(known, { count: total, mostSorted })}
         onSort={(field) => show({ sort: explorer.nextSort(shown.sort, field) })}
       />
     </View>
