@@ -95,6 +95,7 @@ export async function takeProblem(browser: Browser, { folder, origin, runId }: L
 
 async function seePalette(page: Page): Promise<void> {
   await page.keyboard.press("Control+k");
+  await page.getByRole("combobox").waitFor();
   await page.keyboard.type("st");
   await sleep(800);
 }

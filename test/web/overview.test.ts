@@ -53,8 +53,8 @@ describe.skipIf(withoutBrowser)(`the overview${withoutBrowser === undefined ? ""
     const { page } = watched;
     await page.route(/\/v1\/rotations/, () => undefined);
     await page.goto("/");
-    await page.getByRole("region", { name: "Needs action" }).getByText("Not known yet.").waitFor();
-    await page.getByRole("region", { name: "Secrets due for rotation" }).getByText("Not known yet.").waitFor();
+    await page.getByRole("region", { name: "Needs action" }).getByText("Loading …").waitFor();
+    await page.getByRole("region", { name: "Secrets due for rotation" }).getByText("Loading …").waitFor();
     await page.unroute(/\/v1\/rotations/);
     await page.reload();
     await page.getByRole("region", { name: "Needs action" }).getByText("Nothing needs action.").waitFor();

@@ -1,7 +1,7 @@
 /** The command palette: pages, commands, and whatever has an id, found while typing. Ctrl-K opens it. */
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { addressOf, ask } from "./ask.ts";
 import { useLive } from "./live.ts";
 import { goTo } from "./place.ts";
@@ -22,7 +22,8 @@ function OpenPalette(): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   const [search, setSearch] = useState("");
   const [at, setAt] = useState(0);
-  useEffect(() => dialog.current?.showModal(), []);
+  // Before the next key, which belongs to the search.
+  useLayoutEffect(() => dialog.current?.showModal(), []);
   const known = useChoices();
   const sims = useSims(search.trim());
   const found = [...foundIn(known, search), ...sims];

@@ -59,11 +59,11 @@ describe("number and time formatting", () => {
   });
 
   it.each([
-    [0, 10, "0 %"],
-    [1, 1_000, "<1 %"],
-    [9_999, 10_000, ">99 %"],
-    [10_000, 10_000, "100 %"],
-    [0, 0, "0 %"],
+    [0, 10, "0%"],
+    [1, 1_000, "<1%"],
+    [9_999, 10_000, ">99%"],
+    [10_000, 10_000, "100%"],
+    [0, 0, "0%"],
   ])("the percentage of %d of %d is 0 or 100 only when exact", (part, whole, text) => {
     expect(format.percent(part, whole)).toBe(text);
   });

@@ -107,7 +107,8 @@ export function CurrentProblemNotice({ problem }: { problem: CurrentProblem | un
   );
 }
 
-function untilText(at: string): string {
+/** `now`, `in 5 s` */
+export function untilText(at: string): string {
   const seconds = (Date.parse(at) - nowMs.value) / 1_000;
   return seconds < 1 ? timesText.now : timesText.in(duration(seconds));
 }

@@ -74,12 +74,12 @@ export function utcTime(iso: string): string {
   return `${iso.slice(0, 16).replace("T", " ")} UTC`;
 }
 
-/** `0 %`, `<1 %`, `37 %`, `>99 %`, `100 %`: 0 % and 100 % are shown only when exact. */
+/** `0%`, `<1%`, `37%`, `>99%`, `100%`: 0% and 100% are shown only when exact. */
 export function percent(part: number, whole: number): string {
-  if (whole === 0 || part === 0) return "0 %";
+  if (whole === 0 || part === 0) return "0%";
   const share = (100 * part) / whole;
-  if (share < 1) return "<1 %";
-  return part < whole && share > 99 ? ">99 %" : `${Math.round(share)} %`;
+  if (share < 1) return "<1%";
+  return part < whole && share > 99 ? ">99%" : `${Math.round(share)}%`;
 }
 
 /** `812 B`, `4.2 MB` */

@@ -43,7 +43,7 @@ export const auditText = {
     "DELETE /v1/runs/:runId": "deleted the run",
     "POST /v1/plans": "created a plan",
     "DELETE /v1/plans/:planId": "deleted a plan",
-    "POST /v1/syncs": "started a sync",
+    "POST /v1/syncs": "started a sync of",
     "POST /v1/freeze": "froze all changes",
     "DELETE /v1/freeze": "ended the freeze",
     "POST /v1/schedules/:name/trigger": "triggered the schedule",

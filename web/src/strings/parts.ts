@@ -4,7 +4,7 @@ import type { Outcome } from "../pure/shapes.ts";
 
 /** Headings of columns that several tables have. */
 export const columnsText = {
-  at: "At",
+  at: "Time",
   what: "What",
   name: "Name",
   profile: "Profile",

@@ -24,7 +24,7 @@ export const runsText = {
   operation: "Operation",
   run: "Run",
   rows: "Rows",
-  rowsFailed: "Failed",
+  rowsNotDone: "Not done",
   started: "Started",
   notStarted: "not yet",
   time: "Time",

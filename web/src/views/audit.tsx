@@ -43,9 +43,9 @@ export function Audit(): JSX.Element {
           <span>{off}</span>
         </Notice>
       )}
+      {off === undefined && <Filters {...{ who, day, kinds }} known={pages.rows.flatMap((entry) => entry.who ?? [])} />}
       <ProblemNotice problem={problem} what={text.failed} />
       {off === undefined && value === undefined && problem === undefined && <Waiting what={text.reading} />}
-      {off === undefined && <Filters {...{ who, day, kinds }} known={pages.rows.flatMap((entry) => entry.who ?? [])} />}
       {value !== undefined && (
         <section class="panel" aria-label={text.log}>
           {pages.rows.length === 0 ? (

@@ -2,10 +2,10 @@
 import type { ComponentChildren, JSX } from "preact";
 import { addressOf } from "../ask.ts";
 import { nowMs } from "../clock.ts";
-import { useLive } from "../live.ts";
+import { type Live, useLive } from "../live.ts";
 import { Badge } from "../parts/badge.tsx";
 import { OutcomeBar } from "../parts/bars.tsx";
-import { Empty, Notice, Panel, ProblemNotice } from "../parts/notice.tsx";
+import { Empty, Notice, Panel, ProblemNotice, untilText } from "../parts/notice.tsx";
 import { CredentialLink, IdLink, Ref } from "../parts/ref.tsx";
 import { Sentence } from "../parts/sentence.tsx";
 import { Ago } from "../parts/time.tsx";
@@ -30,21 +30,22 @@ import { overviewText as text } from "../strings/overview.ts";
 import { viewTitles } from "../strings/shell.ts";
 import { Said } from "../parts/said.tsx";
 
+interface Rotations {
+  readonly rotations: readonly RotationReport[];
+}
+
 const ofRuns = { ms: 5_000, andOn: ["run."] };
 const minute = { ms: 60_000, andOn: ["credential.", "schedule.", "automation.", "webhook."] };
 
 export function Overview(): JSX.Element {
   const running = useLive<{ runs: RunReport[] }>(addressOf("/v1/runs", { state: "running", limit: 50 }), ofRuns);
   const schedules = useLive<{ schedules: ScheduleReport[] }>("/v1/schedules", minute);
-  const rotations = useLive<{ rotations: RotationReport[] }>(
-    addressOf("/v1/rotations", { profile: profile.value }),
-    minute,
-  );
+  const rotations = useLive<Rotations>(addressOf("/v1/rotations", { profile: profile.value }), minute);
   return (
     <View title={viewTitles.overview}>
       <ProblemNotice problem={running.problem} what={text.failed} />
       <Panel title={text.running} actions={<a href={hrefOf("runs")}>{text.allRuns}</a>}>
-        {running.value === undefined && <p class="quiet">{text.notRead}</p>}
+        {running.value === undefined && <NotRead of={[running]} />}
         {running.value?.runs.length === 0 && <Empty>{text.nothingRuns}</Empty>}
         <ul class="stack">
           {running.value?.runs.map((run) => (
@@ -53,14 +54,14 @@ export function Overview(): JSX.Element {
         </ul>
       </Panel>
       <div class="columns">
-        <WaitingPanel rotations={rotations.value?.rotations} />
-        <Secrets rotations={rotations.value?.rotations} />
+        <WaitingPanel rotations={rotations} />
+        <Secrets rotations={rotations} />
       </div>
       <Failures />
       <div class="columns">
         <QuotaToday />
         <Panel title={text.next} actions={<a href={hrefOf("schedules")}>{text.allSchedules}</a>}>
-          {schedules.value === undefined && <p class="quiet">{text.notRead}</p>}
+          {schedules.value === undefined && <NotRead of={[schedules]} />}
           {schedules.value?.schedules.length === 0 && <p class="quiet">{text.noSchedules}</p>}
           <List>
             {nextTimes(schedules.value?.schedules ?? []).map(({ name, job, at }) => (
@@ -79,7 +80,7 @@ export function Overview(): JSX.Element {
 }
 
 /** Says that nothing waits only when everything was read. */
-function WaitingPanel({ rotations }: { rotations: readonly RotationReport[] | undefined }): JSX.Element {
+function WaitingPanel({ rotations }: { rotations: Live<Rotations> }): JSX.Element {
   const paused = useLive<{ runs: RunReport[] }>(addressOf("/v1/runs", { state: "paused", limit: 50 }), ofRuns);
   const unapproved = useLive<{ runs: RunReport[] }>(
     addressOf("/v1/runs", { state: "awaiting-approval", limit: 50 }),
@@ -89,15 +90,16 @@ function WaitingPanel({ rotations }: { rotations: readonly RotationReport[] | un
   const webhooks = useLive<{ webhooks: WebhookReport[] }>("/v1/webhooks", minute);
   const waiting = waitingThings({
     runs: [...(unapproved.value?.runs ?? []), ...(paused.value?.runs ?? [])],
-    rotations: rotations ?? [],
+    rotations: rotations.value?.rotations ?? [],
     automations: automations.value?.automations ?? [],
     webhooks: webhooks.value?.webhooks ?? [],
   });
-  const all = [paused, unapproved, automations, webhooks];
-  const isRead = rotations !== undefined && all.every(({ value }) => value !== undefined);
+  const all = [rotations, paused, unapproved, automations, webhooks];
+  const isRead = all.every(({ value }) => value !== undefined);
   return (
     <Panel title={text.waits}>
-      {waiting.length === 0 && <p class="quiet">{isRead ? text.nothingWaits : text.notRead}</p>}
+      {!isRead && waiting.length === 0 && <NotRead of={all} />}
+      {isRead && waiting.length === 0 && <p class="quiet">{text.nothingWaits}</p>}
       <List>
         {waiting.map(({ href, name, what, state }) => (
           <li key={`${href} ${name}`}>
@@ -108,6 +110,11 @@ function WaitingPanel({ rotations }: { rotations: readonly RotationReport[] | un
       </List>
     </Panel>
   );
+}
+
+/** In place of what was not loaded; an error is shown elsewhere on the page. */
+function NotRead({ of }: { of: readonly Pick<Live<unknown>, "problem">[] }): JSX.Element {
+  return <p class="quiet">{of.some(({ problem }) => problem !== undefined) ? text.notRead : text.loading}</p>;
 }
 
 function List({ children }: { children: ComponentChildren }): JSX.Element {
@@ -129,8 +136,8 @@ function Running({ run }: { run: RunReport }): JSX.Element {
       {problem !== undefined && (
         <Notice kind="warn">
           <span>
-            <Said text={problem.message} /> {problem.nextAttemptAt !== null && text.nextAttempt}{" "}
-            <Ago at={problem.nextAttemptAt} none="" />
+            <Said text={problem.message} />{" "}
+            {problem.nextAttemptAt !== null && text.nextAttempt(untilText(problem.nextAttemptAt))}
           </span>
         </Notice>
       )}
@@ -155,7 +162,7 @@ function Failures(): JSX.Element {
   return (
     <Panel title={text.failures} actions={<a href={hrefOf("events")}>{text.allEvents}</a>}>
       <ProblemNotice problem={problem} />
-      {value === undefined && problem === undefined && <p class="quiet">{text.notRead}</p>}
+      {value === undefined && problem === undefined && <NotRead of={[]} />}
       {value !== undefined && failures.length === 0 && <p class="quiet">{text.noFailures}</p>}
       <List>
         {failures.slice(0, 12).map((event) => (
@@ -171,11 +178,12 @@ function Failures(): JSX.Element {
 }
 
 function QuotaToday(): JSX.Element {
-  const { value } = useLive<{ buckets: BucketReport[] }>("/v1/buckets", { ms: 10_000 });
+  const live = useLive<{ buckets: BucketReport[] }>("/v1/buckets", { ms: 10_000 });
+  const { value } = live;
   const buckets = (value?.buckets ?? []).filter(({ limit }) => limit !== null);
   return (
     <Panel title={text.quota} actions={<a href={hrefOf("quota")}>{viewTitles.quota}</a>}>
-      {value === undefined && <p class="quiet">{text.notRead}</p>}
+      {value === undefined && <NotRead of={[live]} />}
       {value !== undefined && buckets.length === 0 && <p class="quiet">{text.noQuota}</p>}
       <List>
         {buckets.map(({ bucket, limit, left, today }) => (
@@ -195,11 +203,13 @@ function QuotaToday(): JSX.Element {
   );
 }
 
-function Secrets({ rotations }: { rotations: readonly RotationReport[] | undefined }): JSX.Element {
-  const due = dueSecrets(rotations ?? [], nowMs.value);
+function Secrets({ rotations }: { rotations: Live<Rotations> }): JSX.Element {
+  const { value } = rotations;
+  const due = dueSecrets(value?.rotations ?? [], nowMs.value);
   return (
     <Panel title={text.secrets} actions={<a href={hrefOf("credentials")}>{viewTitles.credentials}</a>}>
-      {due.length === 0 && <p class="quiet">{rotations === undefined ? text.notRead : text.noSecrets}</p>}
+      {value === undefined && <NotRead of={[rotations]} />}
+      {value !== undefined && due.length === 0 && <p class="quiet">{text.noSecrets}</p>}
       <List>
         {due.map(({ name, dueAt, isOverdue }) => (
           <li key={name}>

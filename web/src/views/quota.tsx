@@ -71,7 +71,7 @@ function Bucket({ bucket, seenMs }: { bucket: BucketReport; seenMs: number }): J
             {grouped(throttled)}
           </Figure>
         </dl>
-        {windows.length > 1 && (
+        {windows.length > 1 && windows.some((one) => one.calls > 0) && (
           <section aria-label={text.windows(bucketTitle(bucket.bucket))}>
             <h3>{text.perWindow}</h3>
             <Plot

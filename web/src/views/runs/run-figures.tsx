@@ -20,9 +20,11 @@ export function RunFigures({
   summary: RunSummary | undefined;
   group: string | undefined;
 }): JSX.Element {
-  const { state, calls, throttled, counts, etaSeconds, startedAt } = report;
+  const { state, calls, throttled, counts, etaSeconds, startedAt, problem } = report;
   const isGoing = !isOver(state);
-  const perMinute = summary && callsPerMinute(summary, startedAt);
+  // The summary has calls of rows with an outcome only: while the run makes no progress, their rate says nothing.
+  const isMeasured = state === "running" && problem === undefined;
+  const perMinute = summary && isMeasured ? callsPerMinute(summary, startedAt) : undefined;
   const buckets = useLive<{ buckets: BucketReport[] }>(isGoing ? "/v1/buckets" : undefined, { ms: 2_000 });
   const bucket = bucketOf(buckets.value?.buckets ?? [], { profile: report.profile, group });
   return (
@@ -35,7 +37,7 @@ export function RunFigures({
         )}
         {isGoing && (
           <Figure label={text.perMinute} note={summary && text.lastWindow(duration(summary.windowSeconds))}>
-            {state !== "running" || perMinute === undefined ? "–" : grouped(Math.round(perMinute))}
+            {perMinute === undefined ? "–" : grouped(Math.round(perMinute))}
           </Figure>
         )}
         {!isGoing && <Figure label={text.duration}>{takenText(report)}</Figure>}

@@ -82,7 +82,7 @@ function RunTable({ runs }: { runs: readonly RunReport[] }): JSX.Element {
           cell: ({ state, problem }) => <Badge state={problem === undefined ? state : "stalled"} />,
         },
         { label: text.rows, cell: (run) => <Rows {...run} /> },
-        { label: text.rowsFailed, kind: "number", cell: ({ counts }) => <Failed {...counts} /> },
+        { label: text.rowsNotDone, kind: "number", cell: ({ counts }) => <NotDone {...counts} /> },
         { label: text.started, kind: "tight", cell: ({ startedAt }) => <Ago at={startedAt} none={text.notStarted} /> },
         { label: text.time, kind: "tight", cell: timeText },
       ]}
@@ -112,7 +112,7 @@ function Rows({ counts }: RunReport): JSX.Element {
   );
 }
 
-function Failed({ rejected, failed, unknown }: RunReport["counts"]): JSX.Element | null {
+function NotDone({ rejected, failed, unknown }: RunReport["counts"]): JSX.Element | null {
   if (rejected + failed + unknown === 0) return null;
   return (
     <>
