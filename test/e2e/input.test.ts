@@ -104,7 +104,7 @@ describe.concurrent("a plan of a file with mistakes", () => {
     expect(stdout).toContain("no SIM has the speed class s1.sloow: 2 rows (lines 3, 4); check its spelling\n");
     expect(stdout).toContain("not in the inventory: 1 row (line 5)\n");
     expect(stderr).toBe(
-      "1 of 5 rows cannot be sent. apply would reject the file. Fix them, or use --partial to process only the valid rows.\n",
+      "1 of 5 rows cannot be sent, so apply would reject the file. Fix it, or use --partial to process only the valid rows.\n",
     );
   });
 

@@ -25,7 +25,7 @@ export const planStrings = {
   out: "write the verdict of each row, what the run would do with it, to this CSV file",
   otherPath: "Choose another path with --out",
   someInvalid: (invalid: number, rows: number) =>
-    `${grouped(invalid)} of ${grouped(rows)} rows cannot be sent. apply would reject the file. Fix them, or use --partial to process only the valid rows.`,
+    `${grouped(invalid)} of ${grouped(rows)} rows cannot be sent, so apply would reject the file. Fix it, or use --partial to process only the valid rows.`,
   allInvalid: "No row of the file can be sent; apply would reject it.",
   ofFilter: (filter: string, rows: number) => `${filter}: ${counted(rows, "SIM")}`,
   ofFile: (file: string, rows: number) => `${file}: ${counted(rows, "row")}`,

@@ -180,7 +180,7 @@ describe("runs in progress", () => {
     await ledger.move(head.runId, "paused", ["running"]);
     await expect(ledger.move(head.runId, "paused", ["running"])).rejects.toMatchObject({
       code: "RUN_STATE",
-      message: `Run ${head.runId} is paused; only a run that is running can be paused`,
+      message: `Run ${head.runId} is paused; only a running run can be paused`,
     });
     await expect(ledger.move("r-none", "paused", ["running"])).rejects.toMatchObject({ code: "RUN_NOT_FOUND" });
     expect(await ledger.state("r-none")).toBe("gone");

@@ -39,9 +39,9 @@ import {
   assertHasRows,
   decodeRecord,
   decodeStatus,
-  doneTo,
   encodeHead,
   leaseMs,
+  moveRule,
   startOf,
   statusFields,
 } from "./run-record.ts";
@@ -380,10 +380,7 @@ export class Ledger {
     );
     if (before === "gone") await this.run(runId);
     if (!from.includes(before as RunState)) {
-      throw new SimfleetError(
-        "RUN_STATE",
-        `Run ${runId} is ${String(before)}; only a run that is ${from.join(" or ")} can be ${doneTo(to, from)}`,
-      );
+      throw new SimfleetError("RUN_STATE", `Run ${runId} is ${String(before)}; ${moveRule(to, from)}`);
     }
   }
 

@@ -211,8 +211,10 @@ function isoDay(atMs: number): string {
   return new Date(atMs).toISOString().slice(0, 10);
 }
 
-/** The verb for a move that was refused: `resumed`, `approved`, `cancelled`. */
-export function doneTo(to: RunState, from: readonly RunState[]): string {
-  if (to !== "running") return to;
-  return from.includes("awaiting-approval") ? "approved" : "resumed";
+/** `only a running, paused or awaiting-approval run can be cancelled` */
+export function moveRule(to: RunState, from: readonly RunState[]): string {
+  const resumed = from.includes("awaiting-approval") ? "approved" : "resumed";
+  return `only a ${listed.format(from)} run can be ${to === "running" ? resumed : to}`;
 }
+
+const listed = new Intl.ListFormat("en-GB", { type: "disjunction" });
