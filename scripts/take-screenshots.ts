@@ -43,7 +43,7 @@ const taken: readonly Picture[] = [
   { name: "new-run", poll: wide, place: () => "/#/new", ready: seePlan, height: 1_000 },
   {
     name: "sims",
-    poll: wide,
+    poll: { ...wide, width: 1280 },
     place: () => "/#/sims?where=speedClass%3Ds1.fast%20and%20status!%3Dactive",
     ready: (page) => page.getByText(/loaded$/).waitFor(),
     height: 900,

@@ -1,4 +1,4 @@
-// Gives every SIM the slowest speed class. It waits when the quota is spent.
+// Gives every SIM the slowest speed class. It waits when the quota is used up.
 import { openClient } from "simfleet/api";
 
 const client = openClient({

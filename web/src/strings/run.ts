@@ -85,6 +85,7 @@ export const runText = {
   quota: "quota",
   perMinute: "Calls per minute",
   lastWindow: (window: string) => `in the last full ${window}`,
+  noFullWindow: (window: string) => `known after a full ${window}`,
   quotaUse: (percent: string) => `${percent} of the quota used in the busiest window`,
   reasons: "Why rows are not done",
   reasonsHint: (shown: number, all: number) =>

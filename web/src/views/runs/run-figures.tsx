@@ -36,7 +36,7 @@ export function RunFigures({
           </Figure>
         )}
         {isGoing && (
-          <Figure label={text.perMinute} note={summary && text.lastWindow(duration(summary.windowSeconds))}>
+          <Figure label={text.perMinute} note={summary && isMeasured ? rateNote(summary, perMinute) : undefined}>
             {perMinute === undefined ? "–" : grouped(Math.round(perMinute))}
           </Figure>
         )}
@@ -51,6 +51,11 @@ export function RunFigures({
       </dl>
     </section>
   );
+}
+
+function rateNote({ windowSeconds }: RunSummary, perMinute: number | undefined): string {
+  const window = duration(windowSeconds);
+  return perMinute === undefined ? text.noFullWindow(window) : text.lastWindow(window);
 }
 
 function QuotaFigure({ bucket }: { bucket: BucketReport }): JSX.Element {
