@@ -126,7 +126,7 @@ describe.concurrent("a plan of a file with mistakes", () => {
     const runId = /r-\d{8}-\d{6}-\w+/.exec(applied.stdout)?.[0] ?? "";
     const retry = await harness.run(["runs", "retry", runId, "--yes"]);
     expect(retry).toMatchObject({ code: 2, stdout: "" });
-    expect(retry.stderr).toContain("To retry its 1 rejected row, add --outcome rejected\n");
+    expect(retry.stderr).toContain("To retry its rejected rows, add --outcome rejected\n");
   });
 });
 

@@ -231,6 +231,7 @@ describe.concurrent("undo", () => {
     expect(undone).toMatchObject({
       code: 0,
       document: { undoOf: run.runId, counts: { total: 10, done: 8, skipped: 2 } },
+      stderr: expect.stringContaining(`restores 8 of 10 rows of ${run.runId}.`),
     });
     before.forEach((speedClass, n) => {
       if (n !== 4 && n !== 6) expect(harness.sandbox.state.speedClassOf(harness.simId(n))).toBe(speedClass);

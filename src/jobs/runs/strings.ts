@@ -101,8 +101,8 @@ export const runsStrings = {
   retryQuestion: (rows: number, runId: string) => `Send ${counted(rows, "row")} of ${runId} again?`,
   retries: (runId: string, rows: number, ofRunId: string) =>
     `Run ${runId} retries ${counted(rows, "row")} of ${ofRunId}.`,
-  nothingToRetry: (runId: string, rows: number, outcome: string) =>
-    `Run ${runId} has no failed or cancelled rows. To retry its ${counted(rows, `${outcome} row`)}, add --outcome ${outcome}`,
+  nothingToRetry: (runId: string, outcome: string) =>
+    `Run ${runId} has no failed or cancelled rows. To retry its ${outcome} rows, add --outcome ${outcome}`,
   undo: "start a new run that restores the previous values; SIMs changed since are left as they are",
   noSync: "use the inventory as it is, without syncing first",
   syncing: "Syncing first, so that later changes are not overwritten …",
@@ -111,8 +111,10 @@ export const runsStrings = {
     rows === 1 ? "1 other row stays as it is" : `${grouped(rows)} other rows stay as they are`,
   undoNothing: (rows: number) =>
     `No SIM would be restored: ${rows === 1 ? "1 row stays as it is" : `${grouped(rows)} rows stay as they are`}. Start the run anyway, to get the reasons?`,
-  restores: (runId: string, rows: number, ofRunId: string) =>
-    `Run ${runId} restores ${counted(rows, "row")} of ${ofRunId}.`,
+  restores: (runId: string, { calls, total }: { calls: number; total: number }, ofRunId: string) => {
+    const rows = calls === total ? counted(total, "row") : `${grouped(calls)} of ${counted(total, "row")}`;
+    return `Run ${runId} restores ${rows} of ${ofRunId}.`;
+  },
   results: "print the results of a run: every input row with its outcome",
   resultsOutcome: "only rows with this outcome; repeatable",
   resultsOut: "write to this file atomically (default: stdout)",

@@ -61,5 +61,5 @@ function assertSomeRetried({ runId, finishedAt, counts }: RunReport, outcomes: r
   if (outcomes !== undefined || finishedAt === null || counts.failed + counts.cancelled > 0) return;
   const other = (["rejected", "unknown"] as const).find((outcome) => counts[outcome] > 0);
   if (other === undefined) return;
-  throw new SimfleetError("RUN_STATE", runsStrings.nothingToRetry(runId, counts[other], other));
+  throw new SimfleetError("RUN_STATE", runsStrings.nothingToRetry(runId, other));
 }

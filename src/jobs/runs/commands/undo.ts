@@ -74,7 +74,7 @@ async function undo(
     output.answer(report, (shown) => shown.runId);
     return 0;
   }
-  output.say(runsStrings.restores(report.runId, report.counts.total, runId));
+  output.say(runsStrings.restores(report.runId, plan, runId));
   return showToEnd({ caller, output, context, run: report, resultsPath: resultsPathOf(report) });
 }
 
