@@ -74,6 +74,8 @@ export const program = {
         chunkFileNames: "[name]-[hash].js",
         comments: false,
         charset: "ascii",
+        // The texts of all commands in one file: a command would read a dozen small ones.
+        codeSplitting: { groups: [{ name: "strings", test: /\/src\/(.+\/strings|cli\/format)\.ts$/ }] },
       },
     },
   },

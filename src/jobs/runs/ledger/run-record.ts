@@ -213,8 +213,8 @@ function isoDay(atMs: number): string {
 
 /** `only a running, paused or awaiting-approval run can be cancelled` */
 export function moveRule(to: RunState, from: readonly RunState[]): string {
+  // Made when it is needed: it takes as long as the rest of a command's start.
+  const listed = new Intl.ListFormat("en-GB", { type: "disjunction" });
   const resumed = from.includes("awaiting-approval") ? "approved" : "resumed";
   return `only a ${listed.format(from)} run can be ${to === "running" ? resumed : to}`;
 }
-
-const listed = new Intl.ListFormat("en-GB", { type: "disjunction" });
