@@ -38,7 +38,7 @@ export const commonStrings = {
   yes: "skip the confirmation; required without a terminal",
   yesOnTerminal: "skip the confirmation",
   detach: "leave it to a worker and return immediately",
-  where: (description: string) => `${description}, such as tags.site=berlin`,
+  where: (description: string) => `${description}, such as tags.site=berlin; repeatable, and all must match`,
   localOnly: (url: string) =>
     `This command only works locally and cannot be sent to ${url}: leave out --server and SIMFLEET_SERVER`,
   notOneOf: (names: readonly string[], suggestion: string) => `It must be one of ${names.join(", ")}.${suggestion}`,

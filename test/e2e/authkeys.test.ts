@@ -167,7 +167,7 @@ describe.concurrent("AuthKey rotations by the command line", () => {
       const rotated = await harness.run(["authkeys", "rotate", "--yes"]);
       expect(rotated.code).toBe(0);
       expect(rotated.stdout).toMatch(
-        /^keyId-\w+ is in use\. keyId-sandbox is revoked at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d:\d\d if it stays unused until then\.\n$/,
+        /^keyId-\w+ is in use\. keyId-sandbox will be revoked at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d:\d\d if it stays unused until then\.\n$/,
       );
       expect(rotated.stderr).toContain("or revoke later with: simfleet authkeys rotate --wait\n");
       expect(harness.sandbox.accounts.authKeys.list(undefined)).toHaveLength(2);

@@ -136,8 +136,8 @@ describe.runIf(isLong).concurrent("Redis outages during a run", () => {
     expect(left.code).toBe(4);
     const runId = runIdIn(left.stderr);
     expect(lastLine(left.stderr)).toBe(
-      "simfleet: Redis does not answer, so the run was left as it is. Nothing that it has recorded is lost; " +
-        `once Redis is back, resume with: simfleet runs resume ${runId}`,
+      "simfleet: Redis is not responding, so this command stopped. No recorded outcome is lost. " +
+        `When Redis is back, resume with: simfleet runs resume ${runId}`,
     );
     await using again = await redisOnPort(harness, server.port);
     harness.sandbox.throttle.changeLimit({ group: "Sim", limit: 1_000, afterMs: 0 });

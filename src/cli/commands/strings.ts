@@ -42,7 +42,7 @@ export const tokensStrings = {
 } as const;
 
 export const checkStrings = {
-  description: "check configuration, Redis, addresses, credentials and clock",
+  description: "check configuration, Redis, platform addresses, credentials and clock",
   labels: { ok: "ok", warning: "warning", wrong: "FAIL" },
   topics: {
     configuration: "configuration",

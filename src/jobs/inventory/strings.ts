@@ -19,7 +19,7 @@ export const simsStrings = {
   out: "write to this file atomically (default: stdout)",
   otherPath: "Choose another path with --out",
   writtenTo: (path: string) => `Inventory: ${path}`,
-  where: "only SIMs that match a filter; repeatable, all must match",
+  where: "only SIMs that match a filter",
   gone: "only SIMs that the platform no longer lists",
   none: "No SIM matches.",
   notSynced: "The inventory has not been synced yet; run: simfleet sims sync",

@@ -11,7 +11,7 @@ export const runSummaries = {
 /** What `plan` and `apply` change. */
 export const orderStrings = {
   file: "CSV file with the column simId (or imsi) and a column for each input, such as speedClass",
-  where: "select SIMs from the inventory with a filter instead of a file; repeatable",
+  where: "select SIMs from the inventory with a filter instead of a file",
   operation: "what to do to each SIM (default: set-speed-class)",
   set: "a value for all rows instead of a column; repeatable",
   setFault: "It must be an input and its value, such as groupId=g-1.",
@@ -22,7 +22,7 @@ export const orderStrings = {
 
 export const planStrings = {
   description: "validate a file or filter and preview the run; makes no API calls",
-  out: "write the verdict of each row, what the run would do with it, to this CSV file",
+  out: "write what the run would do with each row (its verdict) to this CSV file",
   otherPath: "Choose another path with --out",
   someInvalid: (invalid: number, rows: number) =>
     `${grouped(invalid)} of ${grouped(rows)} rows cannot be sent, so apply would reject the file. Fix it, or use --partial to process only the valid rows.`,
