@@ -24,8 +24,15 @@ export async function findings({ page }: WatchedPage, scheme: "light" | "dark" =
     .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
 }
 
+/** In the page: the labels of cells that are shown as cards although they are empty. */
+const labelsWithoutValue = `[...document.querySelectorAll(".cards td")]
+  .filter((cell) => getComputedStyle(cell, "::before").content !== "none" && getComputedStyle(cell).display !== "none")
+  .filter((cell) => cell.textContent.trim() === "" && cell.querySelector("svg, input, button, [role=img]") === null)
+  .map((cell) => cell.dataset.label)`;
+
 /**
- * The same wide and narrow, light and dark, and whether the page is wider than its window.
+ * The same wide and narrow, light and dark, whether the page is wider than its window, and whether a card has a label
+ * without a value.
  * @param count of the looks
  */
 export async function findingsInLooks(watched: WatchedPage, name: string, count: 1 | 4): Promise<string[]> {
@@ -38,6 +45,8 @@ export async function findingsInLooks(watched: WatchedPage, name: string, count:
     const look = `${name}, ${width} px, ${scheme}`;
     found.push(...(await findings(watched, scheme)).map((finding) => `${look}: ${finding}`));
     if ((await watched.overflow()) > 0) found.push(`${look}: wider than its window`);
+    const labels = await page.evaluate<string[]>(labelsWithoutValue);
+    found.push(...labels.map((label) => `${look}: "${label}" has no value`));
   }
   return found;
 }

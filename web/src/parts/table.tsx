@@ -43,21 +43,12 @@ export function Table<Row>({ label, columns, rows, keyOf, current }: TableProps<
               role="row"
               {...(keyOf(row) === current ? { "aria-current": "true", ref: intoView } : {})}
             >
-              {columns.map((column) => {
-                const content = column.cell(row);
-                const isBlank = content === null || content === undefined || content === false || content === "";
-                return (
-                  <td
-                    key={column.label}
-                    role="cell"
-                    data-label={column.label}
-                    class={`${classOf(column)} ${isBlank ? "is-blank" : ""}`}
-                  >
-                    {/* One child, so that a card's cell has two halves: its label and this. */}
-                    <div>{content}</div>
-                  </td>
-                );
-              })}
+              {columns.map((column) => (
+                <td key={column.label} role="cell" data-label={column.label} class={classOf(column)}>
+                  {/* One child, so that a card's cell has two halves: its label and this. */}
+                  <div>{column.cell(row)}</div>
+                </td>
+              ))}
             </tr>
           ))}
         </tbody>
