@@ -95,7 +95,7 @@ export async function takeProblem(browser: Browser, { folder, origin, runId }: L
 
 async function seePalette(page: Page): Promise<void> {
   await page.keyboard.press("Control+k");
-  await page.getByRole("combobox").waitFor();
+  await page.getByRole("combobox", { name: "Search and commands" }).waitFor();
   await page.keyboard.type("st");
   await sleep(800);
 }
@@ -125,7 +125,7 @@ async function prepare(page: Page, state: State): Promise<void> {
     if (ofSession.test(new URL(route.request().url()).pathname)) return route.continue();
     // A request that is never answered, or one that a failing worker answers.
     if (state === "loading") return undefined;
-    const detail = "Redis does not answer: connect ECONNREFUSED";
+    const detail = "Redis is not responding: connect ECONNREFUSED";
     return route.fulfill({ status: 503, json: { code: "STORE_UNAVAILABLE", detail, title: "Unavailable" } });
   });
 }

@@ -1,7 +1,8 @@
 /** What the command palette offers for a search text, the best first. */
+import type { shellText } from "../strings/shell.ts";
 
 export interface Choice {
-  readonly kind: "page" | "action" | "sim" | "run" | "schedule" | "automation" | "credential";
+  readonly kind: keyof typeof shellText.paletteGroups;
   readonly label: string;
   /** Shown after it, such as an id, and searched too. */
   readonly hint?: string;

@@ -23,7 +23,7 @@ export const overviewText = {
   noQuota: "No quota is known yet. The first response of the platform reports it.",
   callsToday: (calls: string) => `${calls} since 00:00 UTC`,
   throttled: (count: string) => `, ${count} rate-limited`,
-  leftNow: (left: string, limit: string) => ` · ${left} of ${limit} left now`,
+  leftNow: (left: string, limit: string) => ` · ${left} of ${limit} left`,
   next: "Next schedules",
   allSchedules: "All schedules",
   noSchedules: "No schedule is configured.",

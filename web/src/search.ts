@@ -1,0 +1,144 @@
+/** What the command palette finds: pages, actions, and whatever has a name or an ID. */
+import { useEffect, useState } from "preact/hooks";
+import { addressOf, ask } from "./ask.ts";
+import { useLive } from "./live.ts";
+import { splitAtIds } from "./pure/ids.ts";
+import { type Choice, foundIn } from "./pure/palette.ts";
+import { type Problem, problemFrom } from "./pure/problem.ts";
+import { hrefOf, hrefOfCredential, hrefOfId, mainViews } from "./pure/route.ts";
+import type {
+  AuthKeyReport,
+  AutomationReport,
+  RotationReport,
+  RunReport,
+  ScheduleReport,
+  SetReport,
+  SimDocument,
+} from "./pure/shapes.ts";
+import { profile, profileReport, session } from "./session.ts";
+import { shellText as text, themesText, viewTitles } from "./strings/shell.ts";
+import { chooseTheme } from "./theme.ts";
+
+interface Found {
+  readonly found: readonly Choice[];
+  /** Why some of it may be missing. */
+  readonly problem: Problem | undefined;
+}
+
+/** @param search the text as typed */
+export function useSearch(search: string): Found {
+  const named = useNamed();
+  const credentials = useCredentials(search.trim());
+  const sims = useSims(search.trim());
+  const known = foundIn([...pages(), ...named.found, ...credentials], search);
+  return { found: [...known, ...idIn(search, known), ...sims.found], problem: named.problem ?? sims.problem };
+}
+
+function pages(): readonly Choice[] {
+  const isAdmin = session.value?.me.role === "admin";
+  const views = mainViews.filter((view) => view !== "audit" || isAdmin);
+  return [
+    ...views.map((view): Choice => ({ kind: "page", label: viewTitles[view], href: hrefOf(view) })),
+    { kind: "page", label: text.apiReference, href: "/docs" },
+    { kind: "action", label: themesText.dark, act: () => chooseTheme("dark") },
+    { kind: "action", label: themesText.light, act: () => chooseTheme("light") },
+  ];
+}
+
+/** An ID that is older than the lists. */
+function idIn(search: string, known: readonly Choice[]): readonly Choice[] {
+  const id = splitAtIds(search)[1];
+  if (id === undefined || known.length > 0) return [];
+  return [{ kind: id.startsWith("r-") ? "run" : "events", label: id, href: hrefOfId(id) }];
+}
+
+const once = { ms: 600_000 };
+
+/** What the worker itself stores, but SIMs. */
+function useNamed(): Found {
+  const runs = useLive<{ runs: RunReport[] }>(addressOf("/v1/runs", { limit: 200 }), once);
+  const schedules = useLive<{ schedules: ScheduleReport[] }>("/v1/schedules", once);
+  const automations = useLive<{ automations: AutomationReport[] }>("/v1/automations", once);
+  const rotations = useLive<{ rotations: RotationReport[] }>(
+    addressOf("/v1/rotations", { profile: profile.value }),
+    once,
+  );
+  const problem = runs.problem ?? schedules.problem ?? automations.problem ?? rotations.problem;
+  const found = [
+    ...(runs.value?.runs ?? []).map(({ runId, name }): Choice => ({
+      kind: "run",
+      label: name === "" ? runId : name,
+      href: hrefOf("runs", runId),
+      ...(name === "" ? {} : { hint: runId }),
+    })),
+    ...(schedules.value?.schedules ?? []).map(({ name }): Choice => ({
+      kind: "schedule",
+      label: name,
+      href: hrefOf("schedules"),
+    })),
+    ...(automations.value?.automations ?? []).map(({ name }): Choice => ({
+      kind: "automation",
+      label: name,
+      href: hrefOf("schedules"),
+    })),
+    ...(rotations.value?.rotations ?? []).map(({ name, credentialsId }): Choice => ({
+      kind: "rotation",
+      label: name,
+      href: hrefOfCredential("rotation", name),
+      ...(credentialsId === null ? {} : { hint: credentialsId }),
+    })),
+  ];
+  return { found, problem };
+}
+
+/** Shorter texts are in nearly every ID. */
+const leastLength = 4;
+
+/** A call of the platform each, and only where the deployment has the operation: hence on a text, and without a problem. */
+function useCredentials(search: string): readonly Choice[] {
+  const of = { profile: profile.value };
+  const isWanted = search.length >= leastLength;
+  const sets = useLive<{ credentials: SetReport[] }>(isWanted ? addressOf("/v1/credentials", of) : undefined, once);
+  const keys = useLive<{ authKeys: AuthKeyReport[] }>(isWanted ? addressOf("/v1/authkeys", of) : undefined, once);
+  return [
+    ...(sets.value?.credentials ?? []).map(({ credentialsId }) => ["set", credentialsId] as const),
+    ...(keys.value?.authKeys ?? []).map(({ authKeyId }) => ["authKey", authKeyId] as const),
+  ].map(([kind, id]): Choice => ({ kind, label: id, href: hrefOfCredential(kind, id) }));
+}
+
+const nothing: Found = { found: [], problem: undefined };
+const mostSims = 6;
+const pauseMs = 200;
+
+function useSims(search: string): Found {
+  const [sims, setSims] = useState(nothing);
+  const keyColumn = profileReport.value?.wording === "subscribers" ? "imsi" : "simId";
+  useEffect(() => {
+    setSims(nothing);
+    if (search.length < leastLength || !/^[\w-]+$/.test(search) || !/\d/.test(search)) return undefined;
+    const stop = new AbortController();
+    const query = { profile: profile.value, search, limit: mostSims };
+    const find = async (): Promise<readonly Choice[]> => {
+      const page = await ask<{ sims: SimDocument[] }>("/v1/sims", { query, signal: stop.signal });
+      const found = page.sims.map((sim): Choice => {
+        const key = String(sim[keyColumn]);
+        return { kind: "sim", label: key, href: hrefOf("sims", key) };
+      });
+      const all: Choice = { kind: "sim", label: text.findSims(search), href: hrefOf("sims", undefined, { search }) };
+      return found.length < 2 ? found : [...found, all];
+    };
+    const show = async (): Promise<void> => {
+      try {
+        setSims({ found: await find(), problem: undefined });
+      } catch (thrown) {
+        if (!stop.signal.aborted) setSims({ found: [], problem: problemFrom(thrown) });
+      }
+    };
+    const timer = setTimeout(() => void show(), pauseMs);
+    return () => {
+      clearTimeout(timer);
+      stop.abort();
+    };
+  }, [search, keyColumn]);
+  return sims;
+}
