@@ -48,7 +48,7 @@ export async function verifyRedis(connections: RedisConnections, clock: Clock = 
   } catch (thrown) {
     throw unavailable(
       placeOf(target),
-      `cannot be used: ${messageOf(thrown).replace(/[.]$/, "")}. Is it up, and is SIMFLEET_REDIS_URL right?`,
+      `cannot be used: ${messageOf(thrown).replace(/[.]$/, "")}. Check that it is running and that SIMFLEET_REDIS_URL is correct.`,
       thrown,
     );
   } finally {

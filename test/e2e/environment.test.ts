@@ -63,7 +63,7 @@ describe.concurrent("unsuitable Redis servers", () => {
     // What a process takes to start on a busy machine is not what is waited for Redis.
     expect(tookMs - startMs).toBeLessThan(6_000);
     const message =
-      "Redis at 127.0.0.1:9 cannot be used: connect ECONNREFUSED 127.0.0.1:9. Is it up, and is SIMFLEET_REDIS_URL right?";
+      "Redis at 127.0.0.1:9 cannot be used: connect ECONNREFUSED 127.0.0.1:9. Check that it is running and that SIMFLEET_REDIS_URL is correct.";
     expect(failed).toMatchObject({ code: 4, stderr: `simfleet: ${message}\n` });
     expect(failed.document).toEqual({ error: { code: "STORE_UNAVAILABLE", message } });
   });

@@ -150,7 +150,7 @@ test("an address of the wrong kind is refused with the fault", async () => {
     ["redis+cluster://127.0.0.1:1,127.0.0.1:2", /none of the nodes answers/],
     [`redis+sentinel://127.0.0.1:${server.port}/x`, /no Sentinel answers \(ERR unknown command/],
     [set.url.replace(primaryName, "other"), /the Sentinels know no primary other/],
-    ["redis+sentinel://127.0.0.1:1/x", /no Sentinel answers\. Is it up/],
+    ["redis+sentinel://127.0.0.1:1/x", /no Sentinel answers\. Check that it is running/],
   ] as const) {
     const failed = await harness.run(["runs", "list"], { SIMFLEET_REDIS_URL: url });
     expect(failed).toMatchObject({ code: 4, stdout: "" });

@@ -229,7 +229,9 @@ class SyncStep {
       shorterPages.set(this.#context.syncs, bySync.set(this.#profile, { syncId, limit: shorter }));
       return again;
     }
-    return giveUp(`${fault.message} Even a page of one SIM is too large: does the platform take a limit?`);
+    return giveUp(
+      `${fault.message} Even a page of one SIM is too large: check that the platform accepts the parameter limit.`,
+    );
   }
 }
 

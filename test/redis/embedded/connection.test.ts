@@ -103,7 +103,7 @@ describe("the check before the first use of Redis", () => {
     await expect(verifyRedis(open({ host: "127.0.0.1", port: 1, password: "hidden-word" }))).rejects.toMatchObject({
       code: "STORE_UNAVAILABLE",
       message:
-        "Redis at 127.0.0.1:1 cannot be used: connect ECONNREFUSED 127.0.0.1:1. Is it up, and is SIMFLEET_REDIS_URL right?",
+        "Redis at 127.0.0.1:1 cannot be used: connect ECONNREFUSED 127.0.0.1:1. Check that it is running and that SIMFLEET_REDIS_URL is correct.",
     });
   });
 
