@@ -227,18 +227,23 @@ describe.concurrent("undo", () => {
     // A person changes one, and another is gone.
     harness.sandbox.fleet.edit(harness.simId(4), { speedClass: "s1.8xfast" });
     harness.sandbox.fleet.remove([harness.simId(6)]);
-    const undone = await harness.json(["runs", "undo", run.runId, "--yes"]);
+    const calls = harness.changes;
+    const refused = await harness.run(["runs", "undo", run.runId, "--yes", "--out", "nowhere/undone.csv"]);
+    expect(refused.stderr).toMatch(
+      /^simfleet: The results cannot be written to nowhere\/undone\.csv: .*Nothing was started/,
+    );
+    expect([refused.code, harness.changes]).toEqual([4, calls]);
+    const undone = await harness.json(["runs", "undo", run.runId, "--yes", "--out", "undone.csv"]);
     expect(undone).toMatchObject({
       code: 0,
-      document: { undoOf: run.runId, counts: { total: 10, done: 8, skipped: 2 } },
+      document: { undoOf: run.runId, counts: { total: 10, done: 8, skipped: 2 }, results: "undone.csv" },
       stderr: expect.stringContaining(`restores 8 of 10 rows of ${run.runId}.`),
     });
     before.forEach((speedClass, n) => {
       if (n !== 4 && n !== 6) expect(harness.sandbox.state.speedClassOf(harness.simId(n))).toBe(speedClass);
     });
     expect(harness.sandbox.state.speedClassOf(harness.simId(4))).toBe("s1.8xfast");
-    const { stdout } = await harness.run(["runs", "results", undone.document.runId]);
-    const left = resultRows(stdout).filter(({ outcome }) => outcome === "skipped");
+    const left = resultRows(await harness.read("undone.csv")).filter(({ outcome }) => outcome === "skipped");
     expect(left.map(({ simId, reason }) => [simId, reason])).toEqual([
       [harness.simId(4), `left unchanged: it has s1.8xfast now, not ${given[4]} from the run`],
       [harness.simId(6), "left unchanged: the platform no longer lists it"],

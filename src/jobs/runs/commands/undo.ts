@@ -5,6 +5,7 @@ import { type FollowUpPlan, planUndo, showRun, undoRun } from "../contract.ts";
 import { type Caller, type Context, asCount, isTerminal, withCommon } from "#cli/context.ts";
 import { followSync } from "#jobs/inventory/commands/follow-sync.ts";
 import type { Output } from "#cli/output.ts";
+import { assertCanWrite } from "../results/results.ts";
 import { resultsPathOf, showToEnd } from "./end-of-run.ts";
 import { type Confirming, type ConfirmOptions, confirmation, costText } from "./confirmation.ts";
 import { runsStrings, startStrings } from "../strings.ts";
@@ -17,6 +18,7 @@ export function undoCommand(context: Context): Command {
     .option("-y, --yes", commonStrings.yes)
     .option("--confirm <n>", startStrings.confirm, asCount)
     .option("--no-sync", runsStrings.noSync)
+    .option("-o, --out <file>", runsStrings.outOfFollowUp)
     .option("--detach", startStrings.detach);
   return withCommon(command, "simfleet runs undo r-20261120-103045-x7k2 --yes").action(async (runId, options) => {
     const output = context.output(options);
@@ -27,6 +29,7 @@ export function undoCommand(context: Context): Command {
         output,
         given: options,
         syncs: options.sync,
+        out: options.out,
         isDetached: options.detach === true,
       }),
     );
@@ -40,17 +43,20 @@ interface UndoOptions {
   readonly output: Output;
   readonly given: ConfirmOptions;
   readonly syncs: boolean;
+  readonly out: string | undefined;
   readonly isDetached: boolean;
 }
 
-/** @throws SimfleetError RUN_STATE when there is nothing to undo */
+/** @throws SimfleetError RUN_STATE when there is nothing to undo; RESULTS_NOT_WRITABLE */
 async function undo(
   runId: string,
-  { caller, context, output, given, syncs, isDetached }: UndoOptions,
+  { caller, context, output, given, syncs, out, isDetached }: UndoOptions,
 ): Promise<number> {
   const { client, app } = caller;
   const { io } = context;
-  const { profile } = await client.call(showRun, { params: { runId } });
+  const before = await client.call(showRun, { params: { runId } });
+  const { profile } = before;
+  if (!isDetached) await assertCanWrite(out ?? resultsPathOf(before));
   // Reports that there is nothing to undo before a useless sync.
   let plan = await client.call(planUndo, { params: { runId } });
   await app?.client(profile).whoAmI(io.interrupt);
@@ -75,7 +81,7 @@ async function undo(
     return 0;
   }
   output.say(runsStrings.restores(report.runId, plan, runId));
-  return showToEnd({ caller, output, context, run: report, resultsPath: resultsPathOf(report) });
+  return showToEnd({ caller, output, context, run: report, resultsPath: out ?? resultsPathOf(report) });
 }
 
 function confirming(plan: FollowUpPlan): Confirming {
