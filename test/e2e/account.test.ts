@@ -86,8 +86,8 @@ test.concurrent("the results file contains the platform's Japanese reasons", asy
   const applied = await harness.json(["apply", "fleet.csv", "--yes"]);
   expect(applied).toMatchObject({ code: 1, document: { counts: { rejected: 2 } } });
   expect(column(await harness.read(applied.document.results ?? ""), "reason")).toEqual([
-    "set-speed-class: rejected (400 SIM0003: この SIM では使用できない速度クラスです。).",
-    "set-speed-class: rejected (404 SIM0001: 指定された SIM は存在しません。).",
+    "set-speed-class: rejected (400 SIM0003: この SIM では使用できない速度クラスです).",
+    "set-speed-class: rejected (404 SIM0001: 指定された SIM は存在しません).",
   ]);
 });
 
@@ -96,12 +96,12 @@ describe.concurrent("accounts that the platform refuses", () => {
     [
       "a wrong AuthKey",
       { env: { SIMFLEET_AUTH_KEY: "not-the-secret" } },
-      "auth: not authorized (401 AUM0011: The credentials are not correct.). Check SIMFLEET_AUTH_KEY_ID and SIMFLEET_AUTH_KEY.",
+      "auth: not authorized (401 AUM0011: The credentials are not correct). Check SIMFLEET_AUTH_KEY_ID and SIMFLEET_AUTH_KEY.",
     ],
     [
       "a wrong password",
       { env: { ...noAuthKey, SIMFLEET_EMAIL: "root@example.com", SIMFLEET_PASSWORD: "not-the-password" } },
-      "auth: not authorized (401 AUM0011: The credentials are not correct.). Check SIMFLEET_EMAIL, SIMFLEET_PASSWORD and, with MFA, SIMFLEET_MFA_SECRET.",
+      "auth: not authorized (401 AUM0011: The credentials are not correct). Check SIMFLEET_EMAIL, SIMFLEET_PASSWORD and, with MFA, SIMFLEET_MFA_SECRET.",
     ],
     [
       "a one-time code that is missing",
@@ -109,7 +109,7 @@ describe.concurrent("accounts that the platform refuses", () => {
         rootMfaSecret: mfaSecret,
         env: { ...noAuthKey, SIMFLEET_EMAIL: "root@example.com", SIMFLEET_PASSWORD: "sandbox-password" },
       },
-      "auth: not authorized (401 AUM0012: Multi-factor authentication is enabled: mfaOTPCode is required.). " +
+      "auth: not authorized (401 AUM0012: Multi-factor authentication is enabled: mfaOTPCode is required). " +
         "Check SIMFLEET_EMAIL, SIMFLEET_PASSWORD and, with MFA, SIMFLEET_MFA_SECRET.",
     ],
   ])("the refusal of an account is one sentence with exit code 3: %s", async (_, options, message) => {
@@ -129,7 +129,7 @@ describe.concurrent("accounts that the platform refuses", () => {
     expect(refused.code).toBe(3);
     expect(refused.stderr).toContain(
       "The platform rejected the credentials: set-speed-class: not permitted (403 AUM0004: The operator's coverage types do not " +
-        "match this address.). Give the account or sub-user this permission.\n",
+        "match this address). Give the account or sub-user this permission.\n",
     );
     expect(refused.stderr).toMatch(/Resume with: simfleet runs resume r-/);
     expect(harness.changes).toBe(0);

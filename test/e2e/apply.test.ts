@@ -208,7 +208,7 @@ describe.concurrent("results files", () => {
     expect(await harness.run(asked)).toMatchObject({ code: 0, stdout: "Results: again.csv\n" });
     expect(column(await harness.read("again.csv"), "simId")).toEqual([missing]);
     expect(column(await harness.read("again.csv"), "reason")).toEqual([
-      "set-speed-class: rejected (404 SIM0001: There is no such SIM.).",
+      "set-speed-class: rejected (404 SIM0001: There is no such SIM).",
     ]);
     const second = await harness.json(["apply", "again.csv", "--yes"]);
     expect(second).toMatchObject({ code: 1, document: { counts: { total: 1, rejected: 1 } } });

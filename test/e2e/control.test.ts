@@ -287,7 +287,7 @@ describe.concurrent("control of runs in progress", () => {
     const runId = runIdIn(refused.stderr);
     expect(refused.code).toBe(3);
     expect(refused.stderr).toContain(
-      "The platform rejected the credentials: auth: not authorized (401 AUM0011: The credentials are not correct.). " +
+      "The platform rejected the credentials: auth: not authorized (401 AUM0011: The credentials are not correct). " +
         "Check SIMFLEET_AUTH_KEY_ID and SIMFLEET_AUTH_KEY.\n",
     );
     expect((await harness.run(["runs", "resume", runId])).code).toBe(3);

@@ -121,7 +121,7 @@ describe.concurrent("a plan of a file with mistakes", () => {
     await harness.write("fleet.csv", "simId,speedClass\n8942319999999999999,s1.fast\n");
     const applied = await harness.run(["apply", "fleet.csv", "--yes"]);
     expect(applied.stdout).toContain(
-      "    1 rejected: set-speed-class: rejected (404 SIM0001: There is no such SIM.).\n",
+      "    1 rejected: set-speed-class: rejected (404 SIM0001: There is no such SIM).\n",
     );
     const runId = /r-\d{8}-\d{6}-\w+/.exec(applied.stdout)?.[0] ?? "";
     const retry = await harness.run(["runs", "retry", runId, "--yes"]);

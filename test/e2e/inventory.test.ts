@@ -72,6 +72,8 @@ describe.concurrent("the inventory", () => {
     expect(new Set(imsis).size).toBe(ids.length);
     const unsortable = await harness.run(["sims", "list", "--sort", "seenAt"]);
     expect(unsortable.code).toBe(2);
+    const miswritten = await harness.run(["sims", "list", "--sort", "-updatedat"]);
+    expect(miswritten.stderr).toContain("has the field updatedat. Did you mean updatedAt? Known fields:");
 
     const exported = await harness.run(["sims", "export", "-o", "fleet.csv"]);
     expect(exported.code).toBe(0);

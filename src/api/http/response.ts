@@ -147,5 +147,6 @@ function refusedByStatus({ operation, status, fault }: Refused): PlatformError {
 /** `400 SEM0016: the text`, as far as its parts are present. */
 function wordsOf(status: number, fault: PlatformFault): string {
   const code = fault.code === undefined ? "" : ` ${fault.code}`;
-  return fault.message === undefined ? `${status}${code}` : `${status}${code}: ${fault.message}`;
+  const message = fault.message?.replace(/[.。]$/, "");
+  return message === undefined ? `${status}${code}` : `${status}${code}: ${message}`;
 }

@@ -14,21 +14,29 @@ export function assertFieldsKnown(
   { profile, filter, keyColumn }: { profile: string; filter: Filter; keyColumn: KeyColumn },
 ): Promise<void> {
   const fields = filter.conditions.map(({ field }) => field);
-  return assertNamesKnown(inventory, { profile, fields, keyColumn });
+  return assertNamesKnown(inventory, { profile, fields, keyColumn, others: [] });
+}
+
+interface Names {
+  readonly profile: string;
+  readonly fields: readonly string[];
+  readonly keyColumn: KeyColumn;
+  /** Names that are accepted besides the fields of SIMs. */
+  readonly others: readonly string[];
 }
 
 /** As `assertFieldsKnown`, for the names of fields. */
 export async function assertNamesKnown(
   inventory: Pick<Inventory, "facts" | "scan">,
-  { profile, fields: names, keyColumn }: { profile: string; fields: readonly string[]; keyColumn: KeyColumn },
+  { profile, fields: names, keyColumn, others }: Names,
 ): Promise<void> {
-  const fields = new Set(names.filter((field) => field !== keyColumn));
+  const fields = new Set(names.filter((field) => field !== keyColumn && !others.includes(field)));
   if (fields.size === 0) return;
   const facts = await inventory.facts(profile);
   if (facts.known + facts.gone === 0) return;
   for (const field of fields) {
     if (isKept(field, facts) || (await someSimHas(field, inventory, { profile, keyColumn }))) continue;
-    const known = await namesOfFields(inventory, facts, { profile, keyColumn });
+    const known = [...(await namesOfFields(inventory, facts, { profile, keyColumn })), ...others];
     throw new SimfleetError(
       "USAGE",
       `No SIM in the inventory has the field ${field}.${suggestion(field, known)} Known fields: ${known.join(", ")}`,

@@ -23,7 +23,7 @@ import type {
 } from "./contract.ts";
 import { countSims } from "./explore/count.ts";
 import { fieldsOf } from "./explore/fields.ts";
-import { isOfRecord, orderOf, sortedPage } from "./explore/sorted-page.ts";
+import { namesOfRecord, orderOf, sortedPage } from "./explore/sorted-page.ts";
 import { assertFieldsKnown, assertNamesKnown } from "./filter-fields.ts";
 import { countByValue } from "./count-by-value.ts";
 import { countFleet } from "./fleet-report.ts";
@@ -150,8 +150,7 @@ export class SimService {
     const keyColumn = this.#keyColumn(profile);
     await assertFieldsKnown(this.#inventory, { profile, filter, keyColumn });
     const order = orderOf(sort);
-    const fields = isOfRecord(order.field) ? [] : [order.field];
-    await assertNamesKnown(this.#inventory, { profile, fields, keyColumn });
+    await assertNamesKnown(this.#inventory, { profile, fields: [order.field], keyColumn, others: namesOfRecord });
     const facts = await this.facts(profile);
     const { limit, cursor, search } = page;
     const { found, nextCursor } = await sortedPage(
@@ -207,8 +206,7 @@ export class SimService {
     const { filter = everySim, presence = "listed", columns = [] } = options;
     const keyColumn = this.#keyColumn(profile);
     await assertFieldsKnown(this.#inventory, { profile, filter, keyColumn });
-    const fields = columns.filter((column) => !timeColumns.includes(column));
-    await assertNamesKnown(this.#inventory, { profile, fields, keyColumn });
+    await assertNamesKnown(this.#inventory, { profile, fields: columns, keyColumn, others: timeColumns });
     const facts = await this.facts(profile);
     const scanned = this.#inventory.scan(profile, filter, { presence, keyColumn });
     return exportLines(scanned, { ...options, keyColumn, fields: facts.fields }, (found) =>

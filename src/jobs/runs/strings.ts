@@ -194,5 +194,6 @@ export const endStrings = {
   doneOrSkipped: "done or skipped",
   success: (rows: number, outcome: string) =>
     rows === 1 ? `Success: the row is ${outcome}.` : `Success: all ${grouped(rows)} rows are ${outcome}.`,
-  notAllDone: (outcomes: string, rows: number) => `Not all rows are done: ${outcomes}, of ${counted(rows, "row")}.`,
+  notAllDone: (outcomes: string, rows: number) =>
+    rows === 1 ? `The row is not done: ${outcomes}.` : `Not all ${grouped(rows)} rows are done: ${outcomes}.`,
 } as const;

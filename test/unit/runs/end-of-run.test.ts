@@ -83,9 +83,9 @@ describe("the last line of a command that follows a run", () => {
     [{ done: 1 }, 0, "Success: the row is done."],
     [{ done: 1_200, skipped: 34 }, 0, "Success: all 1,234 rows are done or skipped."],
     [{ skipped: 3 }, 0, "Success: all 3 rows are skipped."],
-    [{ done: 46, rejected: 15 }, 1, "Not all rows are done: 15 rejected, of 61 rows."],
-    [{ done: 1, failed: 2, cancelled: 3 }, 1, "Not all rows are done: 2 failed, 3 cancelled, of 6 rows."],
-    [{ unknown: 1 }, 1, "Not all rows are done: 1 unknown, of 1 row."],
+    [{ done: 46, rejected: 15 }, 1, "Not all 61 rows are done: 15 rejected."],
+    [{ done: 1, failed: 2, cancelled: 3 }, 1, "Not all 6 rows are done: 2 failed, 3 cancelled."],
+    [{ unknown: 1 }, 1, "The row is not done: 1 unknown."],
   ])("after the counts %o agrees with exit code %d", async (counts, code, last) => {
     const path = join(folder, "results.csv");
     expect(await shown(reportOf(counts), path)).toMatchObject({ code, last });

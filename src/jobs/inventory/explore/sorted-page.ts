@@ -52,10 +52,8 @@ const ofRecord: ReadonlyMap<string, (sim: KnownSim) => string | undefined> = new
   ["goneAt", ({ goneAtMs }) => goneAtMs?.toString()],
 ]);
 
-/** Whether SIMs can be sorted by it although it is no field. */
-export function isOfRecord(name: string): boolean {
-  return ofRecord.has(name);
-}
+/** What SIMs can be sorted by besides their fields. */
+export const namesOfRecord: readonly string[] = [...ofRecord.keys()];
 
 /** Where the values of the field are: in the keys, in a column of the index, or only in the records. */
 type Source = "keys" | "records" | IndexedField;
