@@ -51,6 +51,8 @@ async function seePlan(page: Page): Promise<void> {
 }
 
 async function seeSim(page: Page): Promise<void> {
+  // The buttons move when the SIM is there, and a click that they move away from is lost.
+  await row(page, "Fields");
   await page.getByRole("button", { name: "Read from the platform now" }).click();
   await page.getByText("fields of the platform's record").click();
   await row(page, "Fields of the platform's record");
