@@ -285,7 +285,7 @@ export default {
     doNotFollow: { path: "node_modules" },
     enhancedResolveOptions: {
       exportsFields: ["exports"],
-      conditionNames: ["simfleet-source", "import", "node", "default"],
+      conditionNames: ["import", "node", "default"],
       mainFields: ["main"],
     },
   },

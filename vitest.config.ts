@@ -29,13 +29,10 @@ const isLong = process.env.SIMFLEET_TEST_LONG === "1";
 // For the tests and all processes that they start: compiling the same packages again costs more than most tests.
 process.env["NODE_COMPILE_CACHE"] ??= `${import.meta.dirname}/node_modules/.cache/compiled`;
 
-const resolve = { conditions: ["simfleet-source"] };
-const ssr = { resolve: { conditions: ["simfleet-source", "node", "default"] } };
 const shared = {
   testTimeout: 120_000,
   hookTimeout: 60_000,
   pool: "forks" as const,
-  execArgv: ["--conditions=simfleet-source"],
 };
 /** Tests without processes or Redis. */
 const unit = ["test/unit/**/*.test.ts", "test/docs/**/*.test.ts"];
@@ -53,8 +50,6 @@ export default defineConfig({
     // Files share workers: importing the program anew for each takes a third of the whole time.
     projects: [
       {
-        resolve,
-        ssr,
         test: {
           ...shared,
           name: "integration",
@@ -65,13 +60,9 @@ export default defineConfig({
         },
       },
       {
-        resolve,
-        ssr,
         test: { ...shared, name: "isolated", include: isLong ? withLongForm(isolated) : isolated },
       },
-      ...(isLong
-        ? []
-        : [{ resolve, ssr, test: { ...shared, name: "unit", include: unit, exclude: isolated, isolate: false } }]),
+      ...(isLong ? [] : [{ test: { ...shared, name: "unit", include: unit, exclude: isolated, isolate: false } }]),
     ],
   },
 });

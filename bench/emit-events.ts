@@ -1,7 +1,7 @@
 /**
  * A process that emits events about changed SIMs at a steady rate until it is stopped, and then prints how many it
  * emitted.
- *   node --conditions=simfleet-source bench/emit-events.ts DATA_DIR PER_MINUTE SIM_ID …
+ *   node bench/emit-events.ts DATA_DIR PER_MINUTE SIM_ID …
  */
 import { homedir } from "node:os";
 import { join } from "node:path";

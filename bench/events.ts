@@ -84,7 +84,7 @@ function configurationOf(urls: Readonly<Record<string, string>>): string {
 
 async function startEmitter(dataDir: string, sims: readonly string[]): Promise<{ stop(): Promise<number> }> {
   const script = fileURLToPath(new URL("./emit-events.ts", import.meta.url));
-  const args = ["--conditions=simfleet-source", script, dataDir, values["per-minute"], ...sims.slice(0, 500)];
+  const args = [script, dataDir, values["per-minute"], ...sims.slice(0, 500)];
   const child: ChildProcess = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   let out = "";
   child.stdout?.on("data", (data: Buffer) => (out += data.toString()));

@@ -100,13 +100,7 @@ async function unleash(name: string, flood: () => Promise<void>): Promise<void> 
 async function reported(): Promise<void> {
   const before = streams.map(({ events }) => events);
   const script = fileURLToPath(new URL("./emit-events.ts", import.meta.url));
-  const args = [
-    "--conditions=simfleet-source",
-    script,
-    join(folder, "data"),
-    String(toldPerMinute),
-    "8942310000000000001",
-  ];
+  const args = [script, join(folder, "data"), String(toldPerMinute), "8942310000000000001"];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   const gone = once(child, "close");
   const [out] = await Promise.all([

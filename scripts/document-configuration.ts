@@ -1,6 +1,6 @@
 /**
  * Writes docs/configuration.md and config/simfleet.schema.json from the schema of the configuration:
- * `node --conditions=simfleet-source scripts/document-configuration.ts`.
+ * `node scripts/document-configuration.ts`.
  */
 import { writeFileSync } from "node:fs";
 import { z } from "zod";

@@ -1,4 +1,4 @@
-/** Rewrites docs/errors.md from the catalogue of errors: node --conditions=simfleet-source scripts/document-errors.ts */
+/** Rewrites docs/errors.md from the catalogue of errors: node scripts/document-errors.ts */
 import { readFileSync, writeFileSync } from "node:fs";
 import { errorCatalogue } from "#core/errors.ts";
 

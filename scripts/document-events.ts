@@ -1,4 +1,4 @@
-/** Rewrites docs/events.md from the catalog of events: node --conditions=simfleet-source scripts/document-events.ts */
+/** Rewrites docs/events.md from the catalog of events: node scripts/document-events.ts */
 import { readFileSync, writeFileSync } from "node:fs";
 import { eventCatalogue, type EventFacts } from "#events/event.ts";
 

@@ -1,4 +1,4 @@
-/** Rewrites the table of metrics in docs/operations.md: node --conditions=simfleet-source scripts/document-metrics.ts */
+/** Rewrites the table of metrics in docs/operations.md: node scripts/document-metrics.ts */
 import { readFileSync, writeFileSync } from "node:fs";
 import { counterCatalogue, histogramCatalogue, metricCatalogue } from "#telemetry/metrics.ts";
 

@@ -1,5 +1,5 @@
 /**
- * Rewrites the table of docs/security.md from the tests: `node --conditions=simfleet-source scripts/document-security.ts`. A
+ * Rewrites the table of docs/security.md from the tests: `node scripts/document-security.ts`. A
  * test that verifies a guarantee has the line `// Shows S5.` above it.
  */
 import { globSync, readFileSync, writeFileSync } from "node:fs";

@@ -50,7 +50,6 @@ export const program = {
     target: "node",
     noExternal: true,
     external: [],
-    resolve: { conditions: ["simfleet-source", "node", "default"] },
   },
   build: {
     ssr: true,

@@ -1,7 +1,7 @@
 /**
  * Records `npm run demo` in a real terminal (tmux) as an animated SVG for the README: docs/pictures/demo.svg.
  *
- *   node --conditions=simfleet-source scripts/record-demo.ts
+ *   node scripts/record-demo.ts
  */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";

@@ -42,7 +42,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
 }
 
 async function runRound(seed: number, options: readonly string[]): Promise<RoundResult | string> {
-  const args = ["--conditions=simfleet-source", script, String(seed), ...options];
+  const args = [script, String(seed), ...options];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe", "ipc"] });
   running.add(child);
   const late = setTimeout(() => child.kill("SIGTERM"), mostRoundMs);

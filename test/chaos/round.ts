@@ -1,7 +1,7 @@
 /**
  * One round, in a process of its own: opens a stage, starts the load, strikes, waits for rest and checks. It prints its
  * result as one line of JSON and ends with 0 if nothing is wrong. Its folder is kept if something is.
- *   node --conditions=simfleet-source test/chaos/round.ts SEED [calm] [CALM_MEGABYTES]
+ *   node test/chaos/round.ts SEED [calm] [CALM_MEGABYTES]
  */
 import { checkFiles, checkKeys, checkLogs, checkProcesses } from "./checks/leftovers.ts";
 import { checkRecords } from "./checks/records.ts";

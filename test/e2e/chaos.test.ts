@@ -21,7 +21,7 @@ inLongForm(
   { timeout: 600_000 },
   async () => {
     const options = ["--seed", "204", "--seeds", String(rounds), "--calm-mb", String(calmMegabytes), "--at-once", "3"];
-    const chaos = spawn(process.execPath, ["--conditions=simfleet-source", script, ...options], {
+    const chaos = spawn(process.execPath, [script, ...options], {
       stdio: ["ignore", "pipe", "inherit"],
     });
     const ended = once(chaos, "close");

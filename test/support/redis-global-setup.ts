@@ -47,7 +47,7 @@ async function openServer(cacheDir: string): Promise<{ url: string; close: () =>
 async function openEmbedded(cacheDir: string): Promise<{ url: string; close: () => Promise<void> }> {
   const dataDir = await mkdtemp(join(tmpdir(), "simfleet-test-"));
   const script = fileURLToPath(new URL("./attach.ts", import.meta.url));
-  const holder = spawn(process.execPath, ["--conditions=simfleet-source", script, dataDir, cacheDir], {
+  const holder = spawn(process.execPath, [script, dataDir, cacheDir], {
     stdio: "pipe",
   });
   let said = "";

@@ -64,7 +64,7 @@ export class WorkerProcess {
     this.#isWanted = true;
     this.#isReady = false;
     this.#expected = undefined;
-    const child = spawn(process.execPath, ["--conditions=simfleet-source", entry], {
+    const child = spawn(process.execPath, [entry], {
       env: this.#env,
       stdio: ["ignore", "pipe", "pipe", "ipc"],
     });

@@ -1,6 +1,6 @@
 /**
  * A process that watches a drop folder until it is killed. It says on stdout that it has begun.
- *   node --conditions=simfleet-source drop-process.ts REDIS_URL PREFIX FOLDER PROFILE
+ *   node drop-process.ts REDIS_URL PREFIX FOLDER PROFILE
  */
 import { systemClock } from "#core/time.ts";
 import { DropFolderWatch } from "#jobs/drop-folder/watch.ts";

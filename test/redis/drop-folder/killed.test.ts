@@ -93,7 +93,7 @@ class Dropped {
     const place = inject("redis");
     if ("failure" in place) throw new Error(place.failure);
     const args = [script, place.url, keys.prefix, this.folder, this.fleet.profile];
-    const child = spawn(process.execPath, ["--conditions=simfleet-source", ...args], {
+    const child = spawn(process.execPath, [...args], {
       stdio: ["ignore", "pipe", "inherit"],
     });
     onTestFinished(() => void child.kill("SIGKILL"));

@@ -38,7 +38,7 @@ async function attach(folder = dataDir): Promise<EmbeddedRedis> {
 }
 
 async function attachInProcess(): Promise<ChildProcess> {
-  const child = spawn(process.execPath, ["--conditions=simfleet-source", attachScript, dataDir, cacheDir], {
+  const child = spawn(process.execPath, [attachScript, dataDir, cacheDir], {
     stdio: ["pipe", "pipe", "inherit"],
   });
   leave.push(() => Promise.resolve(void child.kill("SIGKILL")));

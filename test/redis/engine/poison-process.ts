@@ -1,6 +1,6 @@
 /**
  * A process that works on something of a feature, and dies in the middle of it.
- *   node --conditions=simfleet-source poison-process.ts REDIS_URL PREFIX FEATURE FOLDER
+ *   node poison-process.ts REDIS_URL PREFIX FEATURE FOLDER
  */
 import { systemClock } from "#core/time.ts";
 import type { Event } from "#events/event.ts";

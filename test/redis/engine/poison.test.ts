@@ -34,7 +34,7 @@ function placeOf(feature: string) {
   const live = async (folder = ""): Promise<Life> => {
     const place = inject("redis");
     if ("failure" in place) throw new Error(place.failure);
-    const args = ["--conditions=simfleet-source", script, place.url, own.prefix, feature, folder];
+    const args = [script, place.url, own.prefix, feature, folder];
     const child: ChildProcess = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
     if (child.stdout === null) throw new Error("no output");
     const [output, [, killedBy]] = await Promise.all([text(child.stdout), once(child, "close")]);

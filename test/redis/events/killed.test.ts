@@ -26,7 +26,7 @@ const lanes = 4;
 const redisKills = seeds(2, 5);
 
 async function startRuns(url: string, prefix: string, seed: number): Promise<ChildProcess> {
-  const child = spawn(process.execPath, ["--conditions=simfleet-source", script, url, prefix, String(seed)], {
+  const child = spawn(process.execPath, [script, url, prefix, String(seed)], {
     stdio: ["ignore", "pipe", "ignore"],
   });
   onTestFinished(() => void child.kill("SIGKILL"));

@@ -18,7 +18,7 @@ function startProcess(fleet: FleetHarness): ChildProcess {
   const place = inject("redis");
   if ("failure" in place) throw new Error(place.failure);
   const args = [script, place.url, keys.prefix, fleet.sandbox.url, fleet.profile];
-  return spawn(process.execPath, ["--conditions=simfleet-source", ...args], { stdio: "inherit" });
+  return spawn(process.execPath, [...args], { stdio: "inherit" });
 }
 
 /** What must come out the same, however often a sync was killed. */

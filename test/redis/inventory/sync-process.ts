@@ -1,6 +1,6 @@
 /**
  * A process that completes one sync, to be killed by its parent at any moment.
- *   node --conditions=simfleet-source sync-process.ts REDIS_URL PREFIX SANDBOX_URL PROFILE
+ *   node sync-process.ts REDIS_URL PREFIX SANDBOX_URL PROFILE
  */
 import { RedisConnections } from "#redis/connection.ts";
 import { Keys } from "#redis/keys.ts";

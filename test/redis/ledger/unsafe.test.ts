@@ -55,16 +55,7 @@ async function work(
 ): Promise<void> {
   const place = inject("redis");
   if ("failure" in place) throw new Error(place.failure);
-  const args = [
-    "--conditions=simfleet-source",
-    script,
-    place.url,
-    keys.prefix,
-    url,
-    "default",
-    String(offsetMs),
-    ...runIds,
-  ];
+  const args = [script, place.url, keys.prefix, url, "default", String(offsetMs), ...runIds];
   const child = spawn(process.execPath, args, {
     stdio: ["ignore", "ignore", "inherit"],
     env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), "simfleet-compiled") },

@@ -19,7 +19,7 @@ afterAll(() => sandbox.close());
 async function runExample(name: string, args: readonly string[] = []): Promise<string> {
   const redis = inject("redis");
   if ("failure" in redis) throw new Error(redis.failure);
-  const child = spawn(process.execPath, ["--conditions=simfleet-source", `${folder}/${name}`, ...args], {
+  const child = spawn(process.execPath, [`${folder}/${name}`, ...args], {
     env: {
       SIMFLEET_REDIS_URL: redis.url,
       SIMFLEET_ENDPOINT_GLOBAL: sandbox.url,

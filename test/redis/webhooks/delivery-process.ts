@@ -1,7 +1,7 @@
 /**
  * A process that turns events into deliveries and delivers them, as a worker does, to be killed by its parent at any
  * moment.
- *   node --conditions=simfleet-source delivery-process.ts REDIS_URL PREFIX ADDRESS SECRET
+ *   node delivery-process.ts REDIS_URL PREFIX ADDRESS SECRET
  */
 import { Lifecycle } from "#core/lifecycle.ts";
 import { Secret } from "#core/secret.ts";

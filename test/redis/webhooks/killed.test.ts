@@ -24,7 +24,7 @@ const events = 60;
 function startProcess(own: Keys, receiver: Receiver): { process: ChildProcess; isReady: () => boolean } {
   const place = inject("redis");
   if ("failure" in place) throw new Error(place.failure);
-  const args = ["--conditions=simfleet-source", script, place.url, own.prefix, receiver.url, secret];
+  const args = [script, place.url, own.prefix, receiver.url, secret];
   const started = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   let said = "";
   started.stdout.on("data", (chunk: Buffer) => (said += chunk.toString()));

@@ -14,13 +14,7 @@ const hook = `
 function modulesOf(...args: readonly string[]): string[] {
   const { stderr, status } = spawnSync(
     process.execPath,
-    [
-      "--conditions=simfleet-source",
-      "--import",
-      `data:text/javascript,${encodeURIComponent(hook)}`,
-      "src/cli.ts",
-      ...args,
-    ],
+    ["--import", `data:text/javascript,${encodeURIComponent(hook)}`, "src/cli.ts", ...args],
     { cwd: root, encoding: "utf8", env: { PATH: process.env.PATH ?? "" } },
   );
   expect(status).toBe(0);

@@ -30,7 +30,7 @@ async function roomWith(begin: "keepHeapSmall" | "undefined"): Promise<Room> {
     }
     console.log(JSON.stringify({ before, after }));
   `;
-  const args = ["--conditions=simfleet-source", "--input-type=module", "-e", script];
+  const args = ["--input-type=module", "-e", script];
   return JSON.parse((await run(process.execPath, args)).stdout) as Room;
 }
 

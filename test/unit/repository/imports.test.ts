@@ -10,7 +10,7 @@ const packages = Object.fromEntries(
 
 const manifest = JSON.stringify({
   type: "module",
-  imports: { "#*.ts": { "simfleet-source": "./src/*.ts", default: "./dist/*.js" } },
+  imports: { "#*": "./src/*" },
   devDependencies: { bullmq: "1.0.0", ioredis: "1.0.0", undici: "1.0.0" },
 });
 

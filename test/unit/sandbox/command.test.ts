@@ -11,16 +11,7 @@ const script = "import { sandboxCommand } from '#cli/commands/sandbox.ts'; await
 
 /** Starts the command in a process of its own and gives what it printed on stdout once it listens. */
 async function start(options: string) {
-  const command = [
-    "--conditions=simfleet-source",
-    "--input-type=module",
-    "-e",
-    script,
-    "--",
-    "--port",
-    "0",
-    ...options.split(" "),
-  ];
+  const command = ["--input-type=module", "-e", script, "--", "--port", "0", ...options.split(" ")];
   const child = spawn(process.execPath, command, { stdio: ["ignore", "pipe", "pipe"] });
   onTestFinished(() => void child.kill("SIGKILL"));
   let stderr = "";
