@@ -105,10 +105,6 @@ export const modules = {
     reason: "It removes what other features have kept for long enough; nothing builds on it.",
   },
 
-  library: {
-    imports: ["config", "sandbox", "api", "limiter", "redis", "fleet", "core"],
-    reason: "What other programs import: it offers a small part of the modules, and nothing of simfleet builds on it.",
-  },
   gateway: {
     imports: ["http", "api", "limiter", "telemetry", "fleet", "core"],
     reason:

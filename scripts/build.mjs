@@ -27,19 +27,11 @@ if (!existsSync(compiler)) {
 }
 const fresh = join(root, "dist.new");
 rmSync(fresh, { recursive: true, force: true });
-const types = join(root, "dist.types");
-const emit = ["--noEmit", "false", "--declaration", "--emitDeclarationOnly", "--outDir", types];
-const checked = spawnSync(process.execPath, [compiler, "-p", "tsconfig.build.json", ...emit], {
-  cwd: root,
-  stdio: "inherit",
-});
-if (checked.status !== 0) {
-  rmSync(types, { recursive: true, force: true });
-  process.exit(checked.status ?? 1);
-}
+const checked = spawnSync(process.execPath, [compiler, "-p", "tsconfig.build.json"], { cwd: root, stdio: "inherit" });
+if (checked.status !== 0) process.exit(checked.status ?? 1);
 // Vite depends on it, and a test runner sets it to another value: the output must not depend on the caller.
 process.env.NODE_ENV = "production";
-const [{ build }, { dashboard }, { entryPoints, program }, { writeThirdParty }] = await Promise.all([
+const [{ build }, { dashboard }, { program }, { writeThirdParty }] = await Promise.all([
   import("vite"),
   import("./dashboard.mjs"),
   import("./program.mjs"),
@@ -59,10 +51,6 @@ try {
     mkdirSync(dirname(target), { recursive: true });
     cpSync(join(root, file), target);
   }
-  cpSync(join(packages, "wasmoon", "dist", "glue.wasm"), join(fresh, "limiter", "memory", "glue.wasm"));
-  // The library's entry points declare all types that they export.
-  for (const entry of entryPoints) cpSync(join(types, "library", `${entry}.d.ts`), join(fresh, `${entry}.d.ts`));
-  rmSync(types, { recursive: true, force: true });
   for (const { from, to } of pages) cpSync(join(packages, from), join(fresh, to), { recursive: true });
   writeCompletionTree();
   // Without its sources, as in a check of the rest alone, the worker reports that there is no dashboard.

@@ -5,9 +5,6 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("../", import.meta.url));
 const src = `${root}src/`;
 
-/** What other programs can import: `simfleet/limiter` and so on. */
-export const entryPoints = ["limiter", "api", "sandbox"];
-
 /** Where Vite lists the bundled packages with their licenses. */
 export const licensesFile = "licenses.json";
 
@@ -32,20 +29,11 @@ const apiPage = {
   },
 };
 
-/** Lua in WebAssembly is a script of CommonJS that looks for itself; memory-store.ts says where its .wasm file is. */
-const lua = {
-  name: "lua",
-  transform(code, id) {
-    if (!id.includes("/node_modules/wasmoon/")) return null;
-    return { code: code.replaceAll("__filename", "import.meta.filename"), map: null };
-  },
-};
-
 export const program = {
   configFile: false,
   root,
   publicDir: false,
-  plugins: [locations, apiPage, lua],
+  plugins: [locations, apiPage],
   ssr: {
     target: "node",
     noExternal: true,
@@ -62,7 +50,6 @@ export const program = {
         cli: `${src}cli.ts`,
         worker: `${src}worker.ts`,
         "command-line": `${src}command-line.ts`,
-        ...Object.fromEntries(entryPoints.map((name) => [name, `${src}library/${name}.ts`])),
       },
       // bull-board looks for its pages with eval, unless it is told where they are, as it is here.
       checks: { eval: false },

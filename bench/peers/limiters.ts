@@ -5,11 +5,9 @@
 import { Queue, RateLimitError, Worker } from "bullmq";
 import Bottleneck from "bottleneck";
 import { Redis } from "ioredis";
-import PQueue from "p-queue";
-import pThrottle from "p-throttle";
-import { RateLimiterQueue, RateLimiterRedis } from "rate-limiter-flexible";
 import { systemClock } from "#core/time.ts";
-import { openLimiter } from "../../src/library/limiter.ts";
+import { Limiter } from "#limiter/limiter.ts";
+import { Keys } from "#redis/keys.ts";
 
 /** What a response says. */
 export interface Response {
@@ -69,13 +67,14 @@ async function inLoops(
 
 /** A process that makes all calls says how many it still wants. */
 function simfleet(setup: Setup): Prepared {
-  const limiter = openLimiter({ redis: setup.redis, keyPrefix: `{${setup.prefix}}`, periodMs: setup.periodMs });
+  const redis = new Redis({ path: setup.redis });
+  const limiter = new Limiter({ redis, keys: new Keys(`{${setup.prefix}}`), periodMs: setup.periodMs });
   let wanted = setup.calls;
   const options = setup.processes === 1 ? { backlog: () => wanted } : {};
   const acquire = async (): Promise<Awaited<ReturnType<typeof limiter.acquire>>> => {
     for (;;) {
       try {
-        return await limiter.acquire("peers.Sim", options);
+        return await limiter.acquire({ bucket: "peers.Sim", urgency: "normal", ...options });
       } catch (error) {
         const { code, retryAfterMs } = error as { code?: string; retryAfterMs?: number };
         if (code !== "PLATFORM_THROTTLED") throw error;
@@ -91,7 +90,7 @@ function simfleet(setup: Setup): Prepared {
     if (!response.throttled) wanted -= 1;
     return response;
   };
-  return { run: () => inLoops(setup, send), close: () => limiter.close() };
+  return { run: () => inLoops(setup, send), close: () => redis.quit() };
 }
 
 /** A job per call in one queue. The processor says what to do after a 429. */
@@ -152,62 +151,6 @@ async function bottleneck(setup: Setup): Promise<Prepared> {
   return { run: () => inLoops(setup, () => limiter.schedule(setup.call)), close: () => limiter.disconnect() };
 }
 
-/** Limits one process: each has its share of the limit. */
-function pThrottleLimiter(setup: Setup): Prepared {
-  const limit = Math.max(1, Math.floor(setup.limit / setup.processes));
-  const send = pThrottle({ limit, interval: setup.periodMs })(setup.call);
-  return { run: () => inLoops(setup, send), close: nothingToClose };
-}
-
-/** Limits one process: each has its share of the limit. */
-function pQueueLimiter(setup: Setup): Prepared {
-  const queue = new PQueue({
-    concurrency: setup.connections,
-    intervalCap: Math.max(1, Math.floor(setup.limit / setup.processes)),
-    interval: setup.periodMs,
-  });
-  return { run: () => inLoops(setup, () => queue.add(setup.call)), close: nothingToClose };
-}
-
-async function rateLimiterFlexible(setup: Setup): Promise<Prepared> {
-  const storeClient = new Redis({ path: setup.redis });
-  await storeClient.ping();
-  const limiter = new RateLimiterRedis({
-    storeClient,
-    keyPrefix: setup.prefix,
-    points: setup.limit,
-    duration: setup.periodMs / 1_000,
-  });
-  const queue = new RateLimiterQueue(limiter);
-  const send = async (): Promise<Response> => {
-    await queue.removeTokens(1);
-    return setup.call();
-  };
-  return { run: () => inLoops(setup, send), close: () => storeClient.quit() };
-}
-
-/** Its documented rules: at most ten requests at once, and after the limit is hit again one second after the reset. */
-function octokitRules(setup: Setup): Prepared {
-  return {
-    run: () =>
-      inLoops({ ...setup, connections: 10 }, setup.call, (response) => (response.secondsBeforeRefresh + 1) * 1_000),
-    close: nothingToClose,
-  };
-}
-
-/** Its documented rules: one request after the other, and none from the last one that remains until 50 ms after the reset. */
-function discordRules(setup: Setup): Prepared {
-  const send = async (): Promise<Response> => {
-    const response = await setup.call();
-    if (!response.throttled && response.remaining <= 0) await systemClock.sleep(waitMs(response) + 50);
-    return response;
-  };
-  return {
-    run: () => inLoops({ ...setup, connections: 1 }, send, (response) => waitMs(response) + 50),
-    close: nothingToClose,
-  };
-}
-
 function bareLoop(setup: Setup): Prepared {
   return { run: () => inLoops(setup, setup.call), close: nothingToClose };
 }
@@ -217,10 +160,5 @@ export const limiters: Readonly<Record<string, (setup: Setup) => Prepared | Prom
   "BullMQ limiter": bullmqLimiter,
   "BullMQ on 429": bullmqOn429,
   Bottleneck: bottleneck,
-  "p-throttle": pThrottleLimiter,
-  "p-queue": pQueueLimiter,
-  "rate-limiter-flexible": rateLimiterFlexible,
-  "Octokit's rules": octokitRules,
-  "discord.js's rules": discordRules,
   "bare loop": bareLoop,
 };

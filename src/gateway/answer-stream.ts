@@ -5,7 +5,7 @@
 import type { ServerResponse } from "node:http";
 import type { Address } from "#api/http/address.ts";
 import type { Attempt } from "#api/http/attempt.ts";
-import type { AnswerHeaders } from "#limiter/headers/response-headers.ts";
+import type { AnswerHeaders } from "#api/http/response-headers.ts";
 import { transportFailure } from "#api/http/transport-failure.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { type Clock, secondMs } from "#core/time.ts";

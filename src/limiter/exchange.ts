@@ -45,11 +45,11 @@ export interface ExchangeOptions {
 
 /** @param nowMs the process's own clock, which the observations' times refer to */
 export function exchangeArguments(
-  storeDeps: ExchangeOptions,
+  options: ExchangeOptions,
   request: ExchangeRequest,
   nowMs: number,
 ): (string | number)[] {
-  const { bucket, periodMs, reserve, leaseMs, processId } = storeDeps;
+  const { bucket, periodMs, reserve, leaseMs, processId } = options;
   const { want, firstPermitNumber, urgency, backlog, observations } = request;
   return [
     bucket,

@@ -4,6 +4,7 @@
  * responses. State and rules are in bucket.lua and refresh-instant.lua.
  */
 import { randomBytes } from "node:crypto";
+import type { Redis } from "ioredis";
 import { PlatformError } from "#core/errors.ts";
 import { type Clock, minuteMs, systemClock } from "#core/time.ts";
 import type { Keys } from "#redis/keys.ts";
@@ -11,20 +12,14 @@ import { Script } from "#redis/script.ts";
 import { type Exchange, type ExchangeRequest, exchangeArguments } from "./exchange.ts";
 import { PermitQueue, patienceMs } from "./permit-queue.ts";
 import type { CallTimes, QuotaReading, TimedPermit, Urgency } from "./permit.ts";
-import type { LimiterStore } from "./store.ts";
 
 export interface LimiterOptions {
-  readonly redis: LimiterStore;
+  readonly redis: Redis;
   readonly keys: Keys;
   /** Length of the platform's windows; the interface says one minute. */
   readonly periodMs?: number;
   /** Share of each quota, 0 to 1, that is reserved for other callers; `priority` calls may use it. */
   readonly reserve?: number;
-  /**
-   * Calls allowed in any `periodMs`, if the API documents the limit but does not send it: then no header is needed, and
-   * fixed-limit.lua decides instead of bucket.lua.
-   */
-  readonly fixedLimit?: number | undefined;
   /** How long a permit counts if its process never ends it: must exceed the longest call. */
   readonly leaseMs?: number;
   readonly clock?: Clock;
@@ -70,15 +65,13 @@ export const bucketScriptParts: readonly URL[] = [
   "bucket",
 ].map((part) => new URL(`./${part}.lua`, import.meta.url));
 const bucketScript = Script.load(...bucketScriptParts);
-const fixedLimitScript = Script.load(new URL("./fixed-limit.lua", import.meta.url));
 const paceScript = Script.load(new URL("./pace.lua", import.meta.url));
 
 export class Limiter {
-  readonly #redis: LimiterStore;
+  readonly #redis: Redis;
   readonly #keys: Keys;
   readonly #periodMs: number;
   readonly #reserve: number;
-  readonly #fixedLimit: number | undefined;
   readonly #leaseMs: number;
   readonly #clock: Clock;
   readonly #queues = new Map<string, PermitQueue>();
@@ -89,7 +82,6 @@ export class Limiter {
     this.#keys = options.keys;
     this.#periodMs = options.periodMs ?? minuteMs;
     this.#reserve = options.reserve ?? 0;
-    this.#fixedLimit = options.fixedLimit;
     this.#leaseMs = options.leaseMs ?? 45_000;
     this.#clock = options.clock ?? systemClock;
   }
@@ -187,20 +179,16 @@ export class Limiter {
 
   async #run(bucket: string, request: ExchangeRequest): Promise<(string | number)[]> {
     const keys = this.#keys;
-    const storeDeps = {
+    const options = {
       bucket,
       processId: this.#processId,
       periodMs: this.#periodMs,
       reserve: this.#reserve,
       leaseMs: this.#leaseMs,
     };
-    const args = exchangeArguments(storeDeps, request, this.#clock.monotonicMs());
-    const own = [keys.bucket(bucket), keys.permits(bucket)];
-    const reply =
-      this.#fixedLimit === undefined
-        ? await bucketScript.run(this.#redis, [...own, keys.buckets(), keys.waiters(bucket)], args)
-        : await fixedLimitScript.run(this.#redis, own, [this.#fixedLimit, ...args]);
-    return reply as (string | number)[];
+    const args = exchangeArguments(options, request, this.#clock.monotonicMs());
+    const own = [keys.bucket(bucket), keys.permits(bucket), keys.buckets(), keys.waiters(bucket)];
+    return (await bucketScript.run(this.#redis, own, args)) as (string | number)[];
   }
 
   async #keepPace(pace: { id: string; callsPerMinute: number }, signal: AbortSignal | undefined): Promise<void> {

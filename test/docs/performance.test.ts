@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { cells } from "../../bench/peers/cells.ts";
 import { limiters } from "../../bench/peers/limiters.ts";
-import { type Results, plot, withTables } from "../../bench/peers/report.ts";
+import { type Results, withTables } from "../../bench/peers/report.ts";
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
 const results = JSON.parse(read("bench/peers/results.json")) as Results;
@@ -14,9 +14,8 @@ describe("docs/performance.md", () => {
     for (const cell of Object.values(results)) expect(Object.keys(cell)).toEqual(Object.keys(limiters));
   });
 
-  test("the tables and the picture show the results", () => {
+  test("the tables show the results", () => {
     const page = read("docs/performance.md");
     expect(withTables(page, results)).toBe(page);
-    expect(plot(results)).toBe(read("docs/pictures/peers.svg"));
   });
 });

@@ -1,6 +1,6 @@
 /**
- * The simulation of the limiter as one program in Lua: the real bucket.lua on the store in memory (store.lua), with a
- * virtual clock. It runs in LuaJIT, or in WebAssembly as `simfleet/limiter` runs the same scripts.
+ * The simulation of the limiter as one program in Lua: the real bucket.lua on a store in memory (store.lua), with a
+ * virtual clock. It runs in LuaJIT, or in Lua compiled to WebAssembly.
  */
 import { readFileSync } from "node:fs";
 import { bucketScriptParts } from "#limiter/limiter.ts";
@@ -13,7 +13,7 @@ export const simulationProgram = `
 unpack = unpack or table.unpack
 local LEASE_MS = 8000
 local store = (function()
-${read(new URL("../../src/limiter/memory/store.lua", import.meta.url))}
+${read(new URL("./store.lua", import.meta.url))}
 end)()
 redis = { call = store.call }
 local function bucket(KEYS, ARGV)

@@ -4,7 +4,7 @@ import type { Redis } from "ioredis";
 import { afterAll, inject } from "vitest";
 import { RedisConnections } from "#redis/connection.ts";
 import { Keys } from "#redis/keys.ts";
-import { redisTarget } from "#library/redis-target.ts";
+import { redisTarget } from "./redis-target.ts";
 
 export interface TestRedis {
   readonly redis: Redis;

@@ -5,8 +5,7 @@
 import { Readable } from "node:stream";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { readQuota } from "#limiter/headers/platform-headers.ts";
-import { readRetryAfterMs } from "#limiter/headers/retry-after.ts";
+import { readQuota, readRetryAfterMs } from "#api/http/response-headers.ts";
 import { simOperations, simOperationsOf } from "#config/sim-operations.ts";
 import { IntakeError, type Problem, type SimfleetError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";

@@ -8,9 +8,7 @@ import type { Permit } from "#limiter/permit.ts";
 import type { HeaderNames } from "./brand.ts";
 import type { ClientEvent } from "../client-event.ts";
 import type { ExchangeWatcher } from "./exchange.ts";
-import { readQuota } from "#limiter/headers/platform-headers.ts";
-import type { AnswerHeaders } from "#limiter/headers/response-headers.ts";
-import { readRetryAfterMs } from "#limiter/headers/retry-after.ts";
+import { type AnswerHeaders, readQuota, readRetryAfterMs } from "./response-headers.ts";
 
 export interface AttemptDeps {
   readonly clock: Clock;

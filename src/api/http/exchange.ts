@@ -4,7 +4,7 @@
  */
 import type { Clock } from "#core/time.ts";
 import type { Address } from "./address.ts";
-import type { AnswerHeaders } from "#limiter/headers/response-headers.ts";
+import type { AnswerHeaders } from "./response-headers.ts";
 import type { Answer } from "./response.ts";
 import { AnswerLimit, AnswerTooLarge, transportFailure } from "./transport-failure.ts";
 

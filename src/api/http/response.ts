@@ -5,7 +5,7 @@
 import { PlatformError } from "#core/errors.ts";
 import { readFault, type PlatformFault } from "./error-body.ts";
 import type { Operation } from "../operations/operation.ts";
-import { type AnswerHeaders, headerOf } from "#limiter/headers/response-headers.ts";
+import { type AnswerHeaders, headerOf } from "./response-headers.ts";
 
 export interface Answer {
   readonly status: number;

@@ -10,7 +10,7 @@ import type { Address } from "./address.ts";
 import { Attempt, type AttemptDeps } from "./attempt.ts";
 import type { CallOptions, Permits } from "../client-options.ts";
 import { bucketOf, type Operation, type Target } from "../operations/operation.ts";
-import type { AnswerHeaders } from "#limiter/headers/response-headers.ts";
+import type { AnswerHeaders } from "./response-headers.ts";
 import type { Exchange } from "./exchange.ts";
 import { type Answer, readAnswer } from "./response.ts";
 import type { Transport } from "./transport.ts";

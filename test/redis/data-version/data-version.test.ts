@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, inject, it, onTestFinished } from "vitest
 import { RedisConnections } from "#redis/connection.ts";
 import { type DataVersionDeps, dataVersion, ensureDataVersion } from "#redis/data-version/data-version.ts";
 import { Keys } from "#redis/keys.ts";
-import { redisTarget } from "#library/redis-target.ts";
+import { redisTarget } from "../../support/redis-target.ts";
 
 const keys = new Keys();
 /** A database that no other test uses: the old keys have a fixed prefix. */

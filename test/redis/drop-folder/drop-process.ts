@@ -7,7 +7,7 @@ import { DropFolderWatch } from "#jobs/drop-folder/watch.ts";
 import { RedisConnections } from "#redis/connection.ts";
 import { Keys } from "#redis/keys.ts";
 import { dropParts } from "./drop-harness.ts";
-import { redisTarget } from "#library/redis-target.ts";
+import { redisTarget } from "../../support/redis-target.ts";
 
 const [redisUrl = "", prefix = "", path = "", profile = ""] = process.argv.slice(2);
 const connections = new RedisConnections(redisTarget(redisUrl));

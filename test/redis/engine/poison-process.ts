@@ -20,7 +20,7 @@ import { deliverEvent } from "#jobs/webhooks/work.ts";
 import { DeliveryLog } from "#jobs/webhooks/delivery-log.ts";
 import { RedisConnections } from "#redis/connection.ts";
 import { Keys } from "#redis/keys.ts";
-import { redisTarget } from "#library/redis-target.ts";
+import { redisTarget } from "../../support/redis-target.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 import { webhookOf } from "../webhooks/delivery-harness.ts";
 

@@ -17,7 +17,7 @@ import { openTestRedis } from "../../support/redis.ts";
 import { RunningProcess } from "../../e2e/support/process.ts";
 import { redisOnPort } from "../../e2e/support/redis-server.ts";
 import { RunEvents } from "./run-events.ts";
-import { redisTarget } from "#library/redis-target.ts";
+import { redisTarget } from "../../support/redis-target.ts";
 
 const { redis, keys } = openTestRedis();
 const script = fileURLToPath(new URL("./run-process.ts", import.meta.url));

@@ -18,7 +18,7 @@ import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { keptBounds, openInputs } from "../ledger/run-of.ts";
 import { type Course, selection, classAfter, courses, runOnSims } from "./run-events.ts";
-import { redisTarget } from "#library/redis-target.ts";
+import { redisTarget } from "../../support/redis-target.ts";
 
 const [redisUrl = "", prefix = "", seedText = ""] = process.argv.slice(2);
 const random = seededRandom(Number(seedText));

@@ -5,7 +5,7 @@
 import { RedisConnections } from "#redis/connection.ts";
 import { Keys } from "#redis/keys.ts";
 import { accountOf, syncParts, workOn } from "./sync-harness.ts";
-import { redisTarget } from "#library/redis-target.ts";
+import { redisTarget } from "../../support/redis-target.ts";
 
 const [redisUrl = "", prefix = "", url = "", profile = ""] = process.argv.slice(2);
 const connections = new RedisConnections(redisTarget(redisUrl));

@@ -13,7 +13,7 @@ import { Backlog } from "#jobs/runs/work/outcome-writer.ts";
 import { RunWatch } from "#jobs/runs/work/run-watch.ts";
 import { RedisConnections } from "#redis/connection.ts";
 import { Keys } from "#redis/keys.ts";
-import { redisTarget } from "#library/redis-target.ts";
+import { redisTarget } from "../../support/redis-target.ts";
 import { accountOf, syncParts } from "../inventory/sync-harness.ts";
 import { keptBounds, openInputs } from "./run-of.ts";
 import { lanes } from "./unsafe-operations.ts";

@@ -16,7 +16,7 @@ import { Webhooks } from "#app/modules/webhooks.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 import { noGuard } from "../../support/no-guard.ts";
 import { webhookOf } from "./delivery-harness.ts";
-import { redisTarget } from "#library/redis-target.ts";
+import { redisTarget } from "../../support/redis-target.ts";
 
 const [redisUrl = "", prefix = "", url = "", secret = ""] = process.argv.slice(2);
 const connections = new RedisConnections(redisTarget(redisUrl));

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { headerNames } from "#api/http/brand.ts";
-import { readQuota } from "#limiter/headers/platform-headers.ts";
-import { readRetryAfterMs } from "#limiter/headers/retry-after.ts";
+import { readQuota, readRetryAfterMs } from "#api/http/response-headers.ts";
 
 const names = headerNames("Svc");
 

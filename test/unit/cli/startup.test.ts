@@ -1,4 +1,4 @@
-/** What the help and the version load. Their time is measured by `npm run bench:startup`; this is what decides it. */
+/** What the help and the version load. Their time is measured by `npm run bench:start`; this is what decides it. */
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";

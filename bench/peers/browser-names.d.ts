@@ -1,2 +1,0 @@
-/** A name of browsers that the types of p-queue use. */
-type AddEventListenerOptions = EventListenerOptions;
