@@ -39,10 +39,7 @@ const [{ build }, { dashboard }, { program }, { writeThirdParty }] = await Promi
 ]);
 const packages = join(root, "node_modules");
 /** Pages that bundled packages bring. */
-const pages = [
-  { of: "@fastify/swagger-ui", from: "@fastify/swagger-ui/static", to: "api-page/static" },
-  { of: "@bull-board/ui", from: "@bull-board/ui/dist", to: "queue-pages/dist" },
-];
+const pages = [{ of: "@fastify/swagger-ui", from: "@fastify/swagger-ui/static", to: "api-page/static" }];
 const bundles = [fresh];
 try {
   await build({ ...program, build: { ...program.build, outDir: fresh }, logLevel: "warn" });

@@ -51,8 +51,6 @@ export const program = {
         worker: `${src}worker.ts`,
         "command-line": `${src}command-line.ts`,
       },
-      // bull-board looks for its pages with eval, unless it is told where they are, as it is here.
-      checks: { eval: false },
       // Without comments and with ASCII alone: Node.js keeps the text of every module in memory, and a text with any other
       // character takes two bytes for each.
       output: {

@@ -23,7 +23,6 @@ import { JwtReader } from "#http/auth/jwt.ts";
 import { isLoopback } from "#core/loopback.ts";
 import { planRowsEndpoint } from "#http/plans/plan-rows.ts";
 import { SpooledPlans } from "#http/plans/spooled-plans.ts";
-import { QueueSessions } from "#http/queues/queue-sessions.ts";
 import { type HttpServer, startHttp } from "#http/server.ts";
 import { Spool } from "#http/plans/spool.ts";
 import type { Logger } from "#telemetry/logger.ts";
@@ -55,9 +54,8 @@ export async function openHttp(deps: {
   const plans = new SpooledPlans({ spool, clock, limits });
   const streams = new EventStreams({ tail: app.tail, clock, logger, access });
   const windows = new BucketWindows();
-  const sessions = new QueueSessions({ clock, isPlain: isLoopback(host), access });
   const authFailures = new AuthFailures({ clock, mostPerMinute: config.http.authFailuresPerMinute });
-  const shared = { spool, plans, streams, sessions, authFailures };
+  const shared = { spool, plans, streams, authFailures };
   const seenCalls = (bucket: string): SeenCalls => ({
     windows: windows.of(bucket),
     today: windows.today(bucket),

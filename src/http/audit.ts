@@ -12,8 +12,6 @@ import type { ControlDeps } from "./deps.ts";
 import { actorOf } from "./auth/principal.ts";
 import { problemOf } from "./problem.ts";
 
-/** The path of a queue session contains a secret, which is removed. */
-const ofSession = /^[\w-]{43}\/?(?=[^?]*$)/;
 const idForm = /^[\w-]{1,64}$/;
 /** Refusals of unknown callers that are recorded per minute. */
 const mostUnknown = 60;
@@ -101,9 +99,7 @@ function intentOf({
   id: requestId,
   ip: from,
 }: FastifyRequest): AuditIntent {
-  const named = Object.values((params ?? {}) as Readonly<Record<string, string>>)
-    .join("/")
-    .replace(ofSession, "");
+  const named = Object.values((params ?? {}) as Readonly<Record<string, string>>).join("/");
   // Of the query, only these ids, and only if they are well-formed.
   const { planId, profile } = (query ?? {}) as Readonly<Record<string, unknown>>;
   const [about = ""] = [planId, profile].filter((id): id is string => typeof id === "string" && idForm.test(id));

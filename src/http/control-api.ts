@@ -19,12 +19,11 @@ import { addDescription, describedBy } from "./openapi.ts";
 import { watchEventLoop } from "./event-loop.ts";
 import { hookRoutes } from "./routes/hooks.ts";
 import { meRoutes } from "./routes/me.ts";
-import { sessionRoutes } from "./routes/session.ts";
 
 /** Beyond this the event loop is so late that one more request only makes it worse. */
 const mostEventLoopDelayMs = 3_000;
 
-const nouns: readonly ((api: Api, deps: ControlDeps) => void)[] = [meRoutes, hookRoutes, sessionRoutes];
+const nouns: readonly ((api: Api, deps: ControlDeps) => void)[] = [meRoutes, hookRoutes];
 
 export async function controlApi(server: FastifyInstance, deps: ControlDeps): Promise<void> {
   server.setValidatorCompiler(validatorCompiler);

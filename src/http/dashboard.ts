@@ -52,5 +52,5 @@ export async function addDashboard(
 /** A view's path has no dot and belongs to nothing else; a reload of it asks for HTML. */
 function isView({ method, url, headers }: FastifyRequest): boolean {
   if (method !== "GET" || !(headers.accept ?? "").includes("text/html")) return false;
-  return !/^\/(?:v1|docs|queues|metrics|assets)(?:[/?]|$)/.test(url) && !url.split("?", 1)[0]?.includes(".");
+  return !/^\/(?:v1|docs|metrics|assets)(?:[/?]|$)/.test(url) && !url.split("?", 1)[0]?.includes(".");
 }

@@ -18,7 +18,6 @@ import type { AuthFailures } from "./auth/auth-failures.ts";
 import type { EventStreams } from "./events/event-streams.ts";
 import type { SpooledPlans } from "./plans/spooled-plans.ts";
 import type { Principal } from "./auth/principal.ts";
-import type { QueueSessions } from "./queues/queue-sessions.ts";
 import type { Spool } from "./plans/spool.ts";
 
 /** The dependencies of the control API. */
@@ -34,7 +33,6 @@ export interface ControlDeps {
   readonly spool: Spool;
   readonly plans: SpooledPlans;
   readonly streams: EventStreams;
-  readonly sessions: QueueSessions;
   readonly authFailures: AuthFailures;
 }
 

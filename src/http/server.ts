@@ -1,5 +1,5 @@
 /**
- * The worker's HTTP server: it assembles health, the control API, the queue pages and the dashboard behind one guard
+ * The worker's HTTP server: it assembles health, the control API and the dashboard behind one guard
  * and one set of headers, and listens. It defines no routes of its own; the modules that it mounts do.
  */
 import { randomUUID } from "node:crypto";
@@ -18,7 +18,6 @@ import type { ControlDeps } from "./deps.ts";
 import { addMetrics } from "./monitoring/metrics.ts";
 import { addTracing } from "./monitoring/tracing.ts";
 import { problemOf, sendProblem } from "./problem.ts";
-import { addQueueBoard } from "./queues/queue-board.ts";
 import { securityHeaders } from "./security-headers.ts";
 
 export interface HttpServer {
@@ -115,10 +114,7 @@ async function buildServer(options: HttpOptions): Promise<FastifyInstance> {
     return sendProblem(thrown, request, reply);
   });
   addHealth(server, health, version);
-  if (control !== undefined) {
-    await server.register(controlApi, control);
-    await addQueueBoard(server, control);
-  }
+  if (control !== undefined) await server.register(controlApi, control);
   await addDashboard(server);
   await server.ready();
   return server;

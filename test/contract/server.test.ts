@@ -1,10 +1,8 @@
 /** What holds for every answer: headers, names, problems, bounds; and what a worker does that nobody gave credentials. */
-import { createHash } from "node:crypto";
 import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { request as plainRequest } from "node:http";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { until } from "../support/until.ts";
 import { loadConfig } from "#config/load.ts";
 import { createLogger } from "#telemetry/logger.ts";
 import { openHttp } from "#app/http.ts";
@@ -26,15 +24,13 @@ function statusFor(url: string, host: string): Promise<number> {
 
 describe("HTTP responses", () => {
   // Shows S17.
-  test("every response has the strict content security policy except for known styles on two pages", async () => {
+  test("every response has the strict content security policy except for a known style on one page", async () => {
     await using harness = await ControlHarness.open();
     const known = (sha256: string): string => policy.replace("style-src 'self'", `style-src 'self' 'sha256-${sha256}'`);
     const policies: Readonly<Record<string, string>> = {
       "/docs": known("RL3ie0nH+Lzz2YNqQN83mnU0J1ot4QL7b99vMdIX99w="),
-      // Its <base> names this origin.
-      "/queues": known("r2N1TB/gHbBtBZFKg7ejmq1acVSREzucTAEw6ga4hoU=").replace("base-uri 'none'", "base-uri 'self'"),
     };
-    for (const path of ["/", "/v1/me", "/v1/nothing", "/docs", "/docs/json", "/healthz", "/metrics", "/queues"]) {
+    for (const path of ["/", "/v1/me", "/v1/nothing", "/docs", "/docs/json", "/healthz", "/metrics"]) {
       const { headers } = await harness.ask(path, { as: "admin" });
       expect([path, headers.get("content-security-policy")]).toEqual([path, policies[path] ?? policy]);
       expect(headers.get("strict-transport-security")).toBeNull();
@@ -222,102 +218,5 @@ schedules: { nightly: { job: sync, cron: "0 3 * * *" } }
   test("metrics can be made public in the configuration", async () => {
     await using harness = await ControlHarness.open({ http: "  metrics: open\n" });
     expect((await harness.ask("/metrics")).status).toBe(200);
-  });
-});
-
-describe("the queues page", () => {
-  async function session(
-    harness: ControlHarness,
-    as = "admin",
-  ): Promise<{ path: string; cookie: string; set: string }> {
-    const answer = await harness.ask("/v1/session", { as, method: "POST" });
-    expect(answer.status).toBe(201);
-    const { path } = (await answer.json()) as { path: string };
-    const set = answer.headers.get("set-cookie") ?? "";
-    return { path, set, cookie: set.split(";", 1)[0] ?? "" };
-  }
-
-  test("the queues page requires an admin's token or a session that is valid for nothing else", async () => {
-    await using harness = await ControlHarness.open({ works: true });
-    expect((await harness.ask("/queues")).status).toBe(401);
-    expect((await harness.ask("/queues", { as: "operator" })).status).toBe(403);
-    const { path, set, cookie } = await session(harness);
-    expect(path).toMatch(/^\/queues\/[\w-]{43}$/);
-    const storeDeps = `; Path=${path}; Max-Age=900; HttpOnly; SameSite=Strict`;
-    expect(set.replace(storeDeps, "")).toMatch(/^simfleet_queues=[\w-]{43}$/);
-    const queues = await harness.ask(`${path}/api/queues`, { headers: { cookie } });
-    expect([queues.status, await queues.text()]).toEqual([200, expect.stringContaining("calls-default.")]);
-    const page = await harness.ask(path, { headers: { cookie } });
-    expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
-    expect(await page.text()).toContain(`<base href="${path}/"`);
-    expect((await harness.ask("/v1/me", { headers: { cookie } })).status).toBe(401);
-    expect((await harness.ask(path, { headers: { cookie: `${cookie.slice(0, -1)}~` } })).status).toBe(401);
-  });
-
-  test("the queues page requires both the session cookie and the session URL", async () => {
-    await using harness = await ControlHarness.open({ works: true });
-    const [one, other] = [await session(harness), await session(harness)];
-    for (const path of ["/queues", "/queues/", "/queues/api/queues", other.path, `${other.path}/api/queues`]) {
-      const answer = await harness.ask(path, { headers: { cookie: one.cookie } });
-      expect([path, answer.status]).toEqual([path, 401]);
-    }
-    expect((await harness.ask(one.path)).status).toBe(401);
-    expect((await harness.ask(one.path, { headers: { cookie: one.cookie } })).status).toBe(200);
-  });
-
-  test("the queues page is closed when the token that began its session has expired", async () => {
-    const expiresAtMs = Math.ceil(Date.now() / 1_000) * 1_000 + 3_000;
-    const expires = new Date(expiresAtMs).toISOString().replace(".000Z", "Z");
-    const hash = createHash("sha256").update("sf_brief").digest("hex");
-    const http = `    brief: { role: admin, hash: "sha256:${hash}", expires: "${expires}" }\n`;
-    await using harness = await ControlHarness.open({ http });
-    const { path, cookie } = await session(harness, "sf_brief");
-    const status = async (): Promise<number> => (await harness.ask(path, { headers: { cookie } })).status;
-    expect(await status()).toBe(200);
-    await until("the session is over", async () => (await status()) === 401);
-    expect(Date.now()).toBeGreaterThanOrEqual(expiresAtMs);
-  });
-
-  test("the queues page is read-only unless configured otherwise, even with a token", async () => {
-    await using harness = await ControlHarness.open({ works: true });
-    const { path, cookie } = await session(harness);
-    for (const [method, way] of [
-      ["PUT", "syncs-default/pause"],
-      ["PUT", "syncs-default/empty"],
-      ["POST", "syncs-default/add"],
-      ["PUT", "pause"],
-    ] as const) {
-      const origin = { cookie, origin: harness.url };
-      const bySession = await harness.ask(`${path}/api/queues/${way}`, { method, headers: origin });
-      const byToken = await harness.ask(`/queues/api/queues/${way}`, { method, as: "admin" });
-      expect([way, bySession.status, byToken.status]).toEqual([way, 403, 403]);
-      expect(await byToken.json()).toMatchObject({ code: "FORBIDDEN", detail: /http\.queues/ });
-    }
-    const { queues } = (await (await harness.ask("/queues/api/queues", { as: "admin" })).json()) as {
-      queues: { readOnlyMode: boolean; isPaused: boolean }[];
-    };
-    expect(queues.length).toBeGreaterThan(0);
-    expect(queues.every(({ readOnlyMode, isPaused }) => readOnlyMode && !isPaused)).toBe(true);
-  });
-
-  test("the queues page rejects session changes from other origins and keeps its secrets out of the audit log", async () => {
-    await using harness = await ControlHarness.open({ works: true, http: "  queues: read-write\n" });
-    const { path, cookie } = await session(harness);
-    const pause = (origin?: string): Promise<Response> =>
-      harness.ask(`${path}/api/queues/syncs-default/pause`, {
-        method: "PUT",
-        headers: {
-          cookie,
-          ...(origin === undefined ? {} : { origin }),
-        },
-      });
-    for (const origin of [undefined, "https://evil.example.com", "null"]) {
-      const refused = await pause(origin);
-      expect([refused.status, await refused.json()]).toMatchObject([403, { code: "FORBIDDEN" }]);
-    }
-    expect((await pause(harness.url)).status).toBe(200);
-    const { entries } = await harness.app.control.audit.list({ limit: 1 });
-    expect(entries).toMatchObject([{ who: "token:admin", target: "api/queues/syncs-default/pause", status: 200 }]);
-    expect(JSON.stringify(entries)).not.toContain(path.slice("/queues/".length));
   });
 });

@@ -1,7 +1,4 @@
 /** Who gets in, what stays where, and what a role may do; all in a real browser. */
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { withoutBrowser } from "./support/browser.ts";
 import { tokens } from "./support/fixtures.ts";
@@ -92,40 +89,8 @@ describe.skipIf(withoutBrowser)(
       await page.goto("/#/credentials");
       const rotation = page.getByRole("article", { name: "Rotation mqtt" });
       expect(await rotation.getByRole("button", { name: "Rotate" }).getAttribute("title")).toContain("role admin");
-      expect(await page.getByRole("link", { name: "Queues" }).count()).toBe(0);
       expect(posts).toEqual([]);
       expect(watched.faults).toEqual([]);
-    });
-
-    it("the dashboard opens the queues for an admin with a cookie instead of a token in the URL", async () => {
-      await using watched = await harness.page({ width: 1280, token: tokens.admin });
-      const { page } = watched;
-      await page.goto("/");
-      const opened = page.waitForResponse((answer) => new URL(answer.url()).pathname.startsWith("/queues"));
-      await page.getByRole("link", { name: "Queues" }).click();
-      expect((await opened).status()).toBe(200);
-      await page.getByRole("link", { name: "Back to simfleet" }).waitFor();
-      // The link may be there before the style sheet.
-      const color = "getComputedStyle(document.documentElement).getPropertyValue('--primary').trim()";
-      await page.waitForFunction(`["#0b6b6f", "#4cc0bb"].includes(${color})`);
-      await page.waitForURL(/\/queues\/[\w-]{43}\/?$/);
-      const path = new URL(page.url()).pathname.replace(/\/$/, "");
-      const [cookie] = await page.context().cookies(`${harness.origin}${path}`);
-      expect(cookie).toMatchObject({ path, httpOnly: true, sameSite: "Strict" });
-      expect(cookie?.value).not.toContain(tokens.admin);
-      expect(path).not.toContain(cookie?.value);
-      // Another server on this host is sent nothing of it, unless it is asked for this very path.
-      const seen: (string | undefined)[] = [];
-      const other = createServer((request, response) => {
-        seen.push(request.headers.cookie);
-        response.setHeader("content-type", "text/html").end("<p>another server</p>");
-      }).listen(0, "127.0.0.1");
-      await once(other, "listening");
-      const { port } = other.address() as AddressInfo;
-      await page.goto(`http://${new URL(harness.origin).hostname}:${port}/queues/api/queues`);
-      await page.getByText("another server").waitFor();
-      other.close();
-      expect(seen.filter((header) => header !== undefined)).toEqual([]);
     });
 
     it("the dashboard reports an unreachable worker and recovers by itself", async () => {

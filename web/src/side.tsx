@@ -1,9 +1,8 @@
 /** Navigation, and what all views share: profile, connection, theme, signed-in user. */
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { ask } from "./ask.ts";
 import { nowMs } from "./clock.ts";
-import { Button, useAction } from "./parts/button.tsx";
+import { Button } from "./parts/button.tsx";
 import { Select } from "./parts/field.tsx";
 import { Brand, Icon } from "./parts/icon.tsx";
 import { isPaletteOpen } from "./palette.tsx";
@@ -70,7 +69,6 @@ function Navigation(): JSX.Element {
             </a>
           </li>
         ))}
-        {session.value?.me.role === "admin" && <QueuesLink />}
         <li>
           <a href="/docs">
             <Icon name="docs" />
@@ -85,29 +83,6 @@ function Navigation(): JSX.Element {
 /** The audit log is visible to admins only. */
 function isForRole(view: MainView): boolean {
   return view !== "audit" || session.value?.me.role === "admin";
-}
-
-/** The queues are separate pages, opened by a short-lived cookie: a link cannot send a token. */
-function QueuesLink(): JSX.Element {
-  const { act } = useAction();
-  return (
-    <li>
-      <a
-        href="/queues"
-        onClick={(event) => {
-          event.preventDefault();
-          act(async () => {
-            const { path } = await ask<{ path: string }>("/v1/session", { method: "POST" });
-            location.assign(path);
-            return undefined;
-          });
-        }}
-      >
-        <Icon name="queues" />
-        {text.queues}
-      </a>
-    </li>
-  );
 }
 
 function ProfileSwitch(): JSX.Element | null {

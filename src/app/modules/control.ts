@@ -2,7 +2,7 @@
 import type { Redis } from "ioredis";
 import type { Lifecycle } from "#core/lifecycle.ts";
 import type { Clock } from "#core/time.ts";
-import { QueueBoard } from "#engine/queue/queue-list.ts";
+import { QueueDepths } from "#engine/queue/queue-depths.ts";
 import type { Keys } from "#redis/keys.ts";
 import { AuditService } from "#jobs/audit/service.ts";
 import { FleetService } from "#jobs/inventory/fleet-service.ts";
@@ -15,7 +15,7 @@ export class ControlParts {
   readonly fleet: FleetService;
   readonly audit: AuditService;
   readonly idempotency: Idempotency;
-  readonly queues: QueueBoard;
+  readonly queues: QueueDepths;
 
   constructor(deps: {
     redis: Redis;
@@ -30,7 +30,7 @@ export class ControlParts {
     this.fleet = new FleetService({ ...deps, history: new FleetHistory(deps) });
     this.audit = new AuditService(new AuditLog({ ...deps, keepMs: deps.auditKeepMs }));
     this.idempotency = new Idempotency(deps);
-    this.queues = new QueueBoard(deps);
+    this.queues = new QueueDepths(deps);
     deps.lifecycle.onStop("queue board", () => this.queues.close());
   }
 }

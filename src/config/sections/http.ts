@@ -80,11 +80,6 @@ export const httpSection = group({
     "Whether `/metrics` needs the token of a viewer, or is open to everyone who can reach the worker.",
     { variable: "SIMFLEET_HTTP_METRICS" },
   ),
-  queues: setting(
-    oneOf(["read-only", "read-write"]).default("read-only"),
-    "Whether an admin can also change queues on `/queues`: pause, empty and retry.",
-    { variable: "SIMFLEET_HTTP_QUEUES" },
-  ),
   jwt: group({
     issuer: setting(
       text().optional(),

@@ -10,13 +10,11 @@ import type { AuthFailures } from "./auth-failures.ts";
 import type { ConnectionLimits } from "../connection-limits.ts";
 import type { Principal } from "./principal.ts";
 import { sendProblem } from "../problem.ts";
-import type { QueueSessions } from "../queues/queue-sessions.ts";
 
 interface Parts {
   readonly access?: Access;
   readonly authFailures?: AuthFailures;
   readonly limits: ConnectionLimits;
-  readonly sessions?: QueueSessions;
   readonly isOurHost: (header: string | undefined) => boolean;
 }
 
@@ -66,10 +64,10 @@ async function admit(request: FastifyRequest, deps: Parts): Promise<void> {
 }
 
 /** @throws SimfleetError UNAUTHENTICATED, TOO_MANY_REQUESTS */
-async function principalOf(request: FastifyRequest, { access, sessions, authFailures }: Parts): Promise<Principal> {
+async function principalOf(request: FastifyRequest, { access, authFailures }: Parts): Promise<Principal> {
   const { authorization } = request.headers;
   try {
-    const principal = (await sessions?.principalOf(request)) ?? (await access?.principalOf(authorization));
+    const principal = await access?.principalOf(authorization);
     if (principal !== undefined) return principal;
   } catch (thrown) {
     throw authFailures?.refusal(thrown, { ip: request.ip, authorization }) ?? thrown;

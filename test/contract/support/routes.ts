@@ -200,5 +200,4 @@ export const routes: Readonly<Record<string, Route>> = {
   "GET /v1/events": get("/v1/events?type=run.completed&limit=5"),
   "GET /v1/audit/export": get("/v1/audit/export?who=token%3Ax", "admin"),
   "GET /v1/audit": get("/v1/audit", "admin"),
-  "POST /v1/session": { role: "admin", status: 201, example: () => ({ path: "/v1/session" }) },
 };

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { openQueue } from "#engine/queue/open-queue.ts";
 import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
-import { QueueBoard } from "#engine/queue/queue-list.ts";
+import { QueueDepths } from "#engine/queue/queue-depths.ts";
 import { commandsOf } from "../../support/commands.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
@@ -45,7 +45,7 @@ it("workers and queues are found without scanning Redis", async () => {
   const commands = commandsOf(own);
   const queue = await openQueue("calls-d", { redis: own, keys });
   await queue.add("job", {});
-  const board = new QueueBoard({ connect: () => own, keys });
+  const board = new QueueDepths({ connect: () => own, keys });
   expect(await new WorkerRegistry({ redis: own, keys }).workers("calls-d")).toEqual([]);
   expect(await board.depths()).toContainEqual({ queue: "calls-d", state: "waiting", jobs: 1 });
   expect(commands).not.toContain("scan");

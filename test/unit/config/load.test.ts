@@ -102,7 +102,6 @@ describe("defaults and precedence", () => {
         planBytesPerCaller: 4294967296,
         authFailuresPerMinute: 20,
         connections: 6e3,
-        queues: "read-only",
       },
       gateway: { port: undefined, host: "127.0.0.1", token: undefined, maxWaitMs: 30_000, profile: "default" },
       server: undefined,

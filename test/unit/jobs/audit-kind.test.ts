@@ -10,7 +10,6 @@ test.each([
   ["DELETE /v1/freeze", "freezes"],
   ["POST /v1/rotations/:name/rotate", "credentials"],
   ["POST /v1/hooks/:schedule", "schedules"],
-  ["POST /v1/session", "other"],
   ["PUT /queues/*", "other"],
   ["simfleet constructor", "other"],
 ])("the audited action %s is of the kind %s", (action, kind) => {

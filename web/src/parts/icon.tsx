@@ -17,7 +17,6 @@ const paths = {
   search: "M9 3.5a5.5 5.5 0 1 1 0 11 5.5 5.5 0 0 1 0-11ZM13 13l4 4",
   copy: "M7 7h9.5v9.5H7zM4 13V3.5h9.5",
   docs: "M5 2.5h8l2 2v13H5zM8 7h4M8 10h4M8 13h4",
-  queues: "M3 4.5h14v4H3zM3 11.5h14v4H3z",
   done: "M4 10.5l4 4 8-9",
   cross: "M5 5l10 10M15 5 5 15",
   warn: "M10 3 2.5 16.5h15L10 3ZM10 8.5v3.5M10 14.3v.1",

@@ -59,7 +59,6 @@ export const auditText = {
     "POST /v1/deliveries/:deliveryId/redeliver": "sent the message again",
     "POST /v1/webhooks/:name/test": "tested the webhook",
     "POST /v1/webhooks/:name/resume": "resumed the webhook",
-    "POST /v1/session": "opened the queue dashboard",
   } as Readonly<Record<string, string>>,
   ranCommand: "ran",
   requested: "requested",

@@ -45,7 +45,6 @@ export const shellText = {
   menu: "Menu",
   colors: "Colors",
   views: "Views",
-  queues: "Queues",
   profile: "Profile",
   profileNamed: (name: string) => `Profile ${name}`,
   connection: { opening: "Connecting …", live: "Live", lost: "Connection lost, trying again" },
