@@ -36,14 +36,14 @@ export const commonStrings = {
   server: "send the command to the control API of this worker (default: SIMFLEET_SERVER)",
   json: "print one JSON document on stdout",
   yes: "skip the confirmation; required without a terminal",
-  yesOnTerminal: "skip the confirmation",
   detach: "leave it to a worker and return immediately",
   where: (description: string) => `${description}, such as tags.site=berlin; repeatable, and all must match`,
   localOnly: (url: string) =>
     `This command only works locally and cannot be sent to ${url}: leave out --server and SIMFLEET_SERVER`,
   notOneOf: (names: readonly string[], suggestion: string) => `It must be one of ${names.join(", ")}.${suggestion}`,
   notACount: "It must be a whole number of at least 1.",
-  notAnInstant: "It must be an age such as 90m, 24h or 7d, or a time such as 2026-11-20T08:00Z.",
+  notAnInstant:
+    "It must be an age such as 90m, 24h or 7d, or a date or time such as 2026-11-20 or 2026-11-20T08:00, in local time unless it has an offset.",
   noTerminal: "Not a terminal: add --yes to confirm. Nothing was started",
   yesOrNo: (question: string) => `${question} [y/N] `,
   nothingStarted: "Nothing was started.",

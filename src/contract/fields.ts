@@ -44,7 +44,7 @@ export const entryCursor = z
   .regex(/^\d{1,15}-\d{1,10}$/, "is not a valid cursor: use the nextCursor of the previous page")
   .optional();
 
-/** An instant or an age; `sinceMsOf` reads it. */
+/** An instant or an age; `parseInstant` reads it. */
 export const since = z
   .string()
   .refine((text) => /^\d{1,6}[mhd]$/.test(text) || z.iso.datetime({ offset: true }).safeParse(text).success, {

@@ -1,17 +1,19 @@
 /**
- * Ages such as `90m`, in the command line and in queries of the control API. The types of the dashboard include this file,
- * so it uses no module of Node.js.
+ * The one parser of times that people give: of `--since` and `--until`, and of `since` in queries of the control API. The
+ * types of the dashboard include this file, so it uses no module of Node.js.
  */
 
 const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+const time = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)?))?$/;
 
-/** Milliseconds since the epoch of `90m`, `24h`, `7d` ago; undefined for another text. */
-export function agoMs(text: string): number | undefined {
+/**
+ * Milliseconds since the epoch of an age (`90m`, `24h`, `7d`), a date or a time; undefined for another text. A date begins at
+ * midnight, and without an offset a date or a time is local, as all times that are shown.
+ */
+export function parseInstant(text = ""): number | undefined {
   const [, count, unit = ""] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
-  return count === undefined ? undefined : Date.now() - Number(count) * (unitMs[unit] ?? 0);
-}
-
-/** Milliseconds since the epoch of the parameter `since`: an age, or an instant. */
-export function sinceMsOf(text: string): number {
-  return agoMs(text) ?? Date.parse(text);
+  if (count !== undefined) return Date.now() - Number(count) * (unitMs[unit] ?? 0);
+  const [, date, timeOfDay = "00:00"] = time.exec(text) ?? [];
+  const ms = date === undefined ? Number.NaN : Date.parse(`${date}T${timeOfDay}`);
+  return Number.isNaN(ms) ? undefined : ms;
 }

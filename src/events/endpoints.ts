@@ -1,5 +1,5 @@
 /** What answers the route of events, as a list; the server adds the stream. */
-import { sinceMsOf } from "#core/ago.ts";
+import { parseInstant } from "#core/ago.ts";
 import { asList, cursorBefore } from "#contract/fields.ts";
 import { type Endpoint, endpoint } from "#contract/route.ts";
 import { listEvents } from "./contract.ts";
@@ -12,7 +12,7 @@ export function eventEndpoints(feed: Feed, profileOf: (named: string) => string)
   return [
     endpoint(listEvents, async ({ query: { profile: named, type, since, until, by, cause, limit, cursor } }) => {
       const profile = named === undefined ? undefined : profileOf(named);
-      const sinceMs = since === undefined ? undefined : sinceMsOf(since);
+      const sinceMs = parseInstant(since);
       const query = { types: asList(type)?.flatMap(typesMeantBy), profile, sinceMs, fields: { by, cause } };
       const { events, nextCursor } = await feed.newest(query, { limit, cursor: cursor ?? cursorBefore(until) });
       return { events: events.map(documentOfEvent), nextCursor };

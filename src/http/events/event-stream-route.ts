@@ -1,5 +1,5 @@
 /** The stream form of `GET /v1/events`, which the server adds to the route's list. */
-import { sinceMsOf } from "#core/ago.ts";
+import { parseInstant } from "#core/ago.ts";
 import { z } from "zod";
 import { asList } from "#contract/fields.ts";
 import type { Call } from "#contract/route.ts";
@@ -22,7 +22,8 @@ export function eventStream({ streams, app }: Pick<ControlDeps, "streams" | "app
       const { accept = "", "last-event-id": lastId } = request.headers;
       if (!accept.includes(streamType)) return undefined;
       const { profile, type, since } = request.query as Call<typeof listEvents>["query"];
-      const afterId = since === undefined ? undefined : idBefore(sinceMsOf(since));
+      const sinceMs = parseInstant(since);
+      const afterId = sinceMs === undefined ? undefined : idBefore(sinceMs);
       await streams.serve(request, reply, {
         types: asList(type)?.flatMap(typesMeantBy),
         profile: profile === undefined ? undefined : app.profileOf(profile),

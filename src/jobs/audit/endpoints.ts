@@ -1,5 +1,5 @@
 /** What answers the route of the audit log. */
-import { sinceMsOf } from "#core/ago.ts";
+import { parseInstant } from "#core/ago.ts";
 import { asList, cursorBefore } from "#contract/fields.ts";
 import { type Call, type Endpoint, endpoint } from "#contract/route.ts";
 import { exportAudit, listAudit } from "./contract.ts";
@@ -20,6 +20,6 @@ export function auditEndpoints(audit: AuditService): readonly Endpoint[] {
 }
 
 function chosenBy({ since, until, who, kind }: Call<typeof exportAudit>["query"]): Omit<AuditQuery, "limit"> {
-  const sinceMs = since === undefined ? undefined : sinceMsOf(since);
+  const sinceMs = parseInstant(since);
   return { who, kinds: asList(kind), sinceMs, cursor: cursorBefore(until) };
 }

@@ -4,7 +4,9 @@ import { systemClock } from "#core/time.ts";
 import * as routes from "./contract.ts";
 import type { AutomationReport, DecisionReport } from "./contract.ts";
 import { type Context, confirm, withCommon, withLocalOptions } from "#cli/context.ts";
+import { asInstant } from "#cli/instant.ts";
 import { answerList, type List, listText, withListOptions } from "#cli/list.ts";
+import { withLocalTimes } from "#cli/local-time.ts";
 import { table } from "#cli/output.ts";
 import { automationsStrings } from "./strings.ts";
 import { commonStrings } from "#cli/strings.ts";
@@ -48,16 +50,16 @@ function replayCommand(context: Context): Command {
   const command = new Command("replay")
     .description(automationsStrings.replay)
     .argument("<automation>", automationsStrings.automation)
-    .option("--since <hours>", automationsStrings.since, Number, 24)
+    .option("--since <when>", automationsStrings.since, asInstant)
     .option("--dry-run", automationsStrings.dryRun)
     .option("-y, --yes", commonStrings.yes);
   return withLocalOptions(command, "simfleet automations replay new-sims-slow --dry-run").action(
     async (name, options) => {
       const output = context.output(options);
       await context.withApp(await context.config(options), async (app) => {
-        const sinceMs = systemClock.wallMs() - Math.max(0, options.since) * 3_600_000;
+        const sinceMs = options.since ?? systemClock.wallMs() - 24 * 3_600_000;
         if (options.dryRun !== true) {
-          const question = automationsStrings.question(options.since, name);
+          const question = automationsStrings.question(withLocalTimes(new Date(sinceMs).toISOString()), name);
           if (options.yes !== true && !(await confirm(context.io, question))) {
             output.say(commonStrings.nothingStarted);
             context.io.setExitCode(2);

@@ -13,9 +13,10 @@ export const automationsStrings = {
   pause: "pause an automation",
   resume: "resume an automation that was paused or stopped itself",
   replay: "process recent events that the automation missed, each once",
-  since: "how far back, in hours, at most 24",
+  since:
+    "how far back, at most 24 hours (the default): an age such as 90m, 24h or 7d, or a date or time such as 2026-11-20 or 2026-11-20T08:00, in local time unless it has an offset",
   dryRun: "only print what would be done, event by event",
-  question: (hours: number, name: string) => `Process the events of the last ${hours} h that ${name} missed?`,
+  question: (since: string, name: string) => `Process the events since ${since} that ${name} missed?`,
   processed: (events: number) => `${grouped(events)} events were processed.`,
   wouldAct: (events: number, acted: number) =>
     `${grouped(events)} matching events; it would act on ${grouped(acted)}. Nothing was done.`,

@@ -1,5 +1,5 @@
 /** What answers the routes of the inventory. */
-import { sinceMsOf } from "#core/ago.ts";
+import { parseInstant } from "#core/ago.ts";
 import type { Clock } from "#core/time.ts";
 import type { Account } from "#api/account.ts";
 import { readNow, statusesNow } from "./one-sim.ts";
@@ -92,7 +92,7 @@ function simEndpoints({ sims, profileOf, accountOf, clock }: InventoryDeps): rea
       nextCursor: null,
     })),
     endpoint(routes.listChanges, ({ query: { profile, limit, cursor, since, type, sim, field, by } }) => {
-      const sinceMs = since === undefined ? undefined : sinceMsOf(since);
+      const sinceMs = parseInstant(since);
       return sims.changes(profileOf(profile), { types: asList(type), sim, field, by, sinceMs }, { limit, cursor });
     }),
   ];

@@ -27,7 +27,8 @@ export const simsStrings = {
 
 export const changesStrings = {
   description: "list changes of the fleet, newest first",
-  since: "only changes since an age such as 90m, 24h or 7d, or a time such as 2026-11-20T08:00Z",
+  since:
+    "only changes since an age such as 90m, 24h or 7d, or a date or time such as 2026-11-20 or 2026-11-20T08:00, in local time unless it has an offset",
   sim: "only changes of this SIM",
   field: "only changes of this field, such as speedClass or tags.site",
   by: "only changes by runs, or only changes from outside",

@@ -12,7 +12,7 @@ export function rotateCommand(context: Context): Command {
   const command = new Command("rotate")
     .description(rotateStrings.description)
     .option("--replace <id>", rotateStrings.replace)
-    .option("-y, --yes", commonStrings.yesOnTerminal)
+    .option("-y, --yes", commonStrings.yes)
     .option("--wait", rotateStrings.wait)
     .option("--detach", commonStrings.detach);
   return withCommon(command, "simfleet authkeys rotate --profile plant --yes").action(async (options) => {

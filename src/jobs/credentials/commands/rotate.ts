@@ -13,7 +13,7 @@ export function rotateCommand(context: Context): Command {
   const command = new Command("rotate")
     .description(rotateStrings.description)
     .argument("<name>", credentialsStrings.rotation)
-    .option("-y, --yes", commonStrings.yesOnTerminal)
+    .option("-y, --yes", commonStrings.yes)
     .option("--detach", commonStrings.detach);
   return withCommon(command, "simfleet credentials rotate mqtt-psk").action(async (name, options) => {
     const output = context.output(options);

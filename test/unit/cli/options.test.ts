@@ -1,0 +1,42 @@
+/** What options of one name have in common in all commands. */
+import type { Command } from "@commander-js/extra-typings";
+import { beforeAll, expect, test } from "vitest";
+import { buildProgram, nameOf } from "#cli/program.ts";
+import { features } from "#features.ts";
+
+let commands: Command[];
+
+beforeAll(async () => {
+  const { stdout, stderr, stdin } = process;
+  const interrupt = new AbortController().signal;
+  const io = { env: {}, stdout, stderr, stdin, interrupt, setExitCode: () => undefined };
+  const deps = { io, features, version: "1.2.3", runWorker: () => Promise.resolve() };
+  const all = (command: Command): Command[] => [command, ...command.commands.flatMap((sub) => all(sub as Command))];
+  commands = all(await buildProgram(deps, undefined, "all"));
+});
+
+/** Each command that has the option, with the option. */
+function withOption(flag: string): [string, Command["options"][number]][] {
+  return commands.flatMap((command) =>
+    command.options.filter(({ long }) => long === flag).map((option) => [nameOf(command), option] as const),
+  ) as never;
+}
+
+test("every --since takes an age and a local date, and says so", () => {
+  const found = withOption("--since");
+  expect(found.map(([name]) => name)).toEqual(["sims changes", "automations replay", "events tail", "audit list"]);
+  for (const [name, { parseArg, description }] of found) {
+    const ms = (text: string): number => Number.parseInt(String(parseArg?.(text, undefined as never)), 10);
+    expect([name, Math.round((Date.now() - ms("24h")) / 60_000)]).toEqual([name, 1_440]);
+    expect([name, Math.abs(ms("2026-11-25") - new Date(2026, 10, 25).getTime()) < 2]).toEqual([name, true]);
+    expect(() => parseArg?.("soon", undefined as never)).toThrow(/age such as 90m/);
+    expect(description).toContain("local time");
+  }
+});
+
+test("every --yes says that it is required without a terminal, but for a command that then needs none", () => {
+  const silent = withOption("--yes").filter(
+    ([, { description }]) => !description.includes("required without a terminal"),
+  );
+  expect(silent.map(([name]) => name)).toEqual(["runs cancel"]);
+});
