@@ -350,6 +350,7 @@ export class App {
       watch: this.#watch,
       accountFor: (profile: string) => this.#accounts.account(profile),
       openInputs: this.#inputSeal.open,
+      guard: this.#stores.guard,
     };
     return execute(reference, context, signal);
   }

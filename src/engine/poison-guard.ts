@@ -2,8 +2,8 @@
  * Finds work that kills its worker. A process marks a piece of work in Redis before it begins, and removes the mark when the
  * work ends in any way, also with an error or a stop of the process. A mark whose process is gone is a death. After three
  * deaths the work is not begun again: its feature sets it aside, with a reason, until a person releases it. Work that makes
- * progress has a new name, such as its next state, so only deaths at the same point count. Rows of runs have their own marks
- * (jobs/runs/work/suspects.ts), because many of them are worked on at once.
+ * progress has a new name, such as its next state, so only deaths at the same point count. Of work that is done side by side,
+ * such as the rows of runs, suspects are done alone, one after the other.
  */
 import { randomBytes } from "node:crypto";
 import type { Redis } from "ioredis";
@@ -33,6 +33,7 @@ export class PoisonGuard {
   readonly #onSetAside: (message: string) => void;
   readonly #process = `${process.pid}-${randomBytes(6).toString("hex")}`;
   readonly #begun = new Set<string>();
+  #lastAlone: Promise<unknown> = Promise.resolve();
   #leave: Promise<() => Promise<void>> | undefined;
 
   /** @param deps `onSetAside`: called for work that this process finds to be deadly */
@@ -68,6 +69,13 @@ export class PoisonGuard {
     } finally {
       await this.#end(name);
     }
+  }
+
+  /** As `run`, but this process does one piece of such work at a time: a death with it is not due to another. */
+  runAlone<T>(name: string, work: () => Promise<T>): Promise<T | SetAside> {
+    const end = this.#lastAlone.then(() => this.run(name, work));
+    this.#lastAlone = end.catch(() => undefined);
+    return end;
   }
 
   /** Removes the marks of work that did not end in time. */

@@ -55,6 +55,10 @@ export const eventCatalogue = {
     when: "A running run has made no progress for 10 s or more because the platform returns no usable response; a quota that is used up does not count.",
     fields: ofRun,
   },
+  "run.row-set-aside": {
+    when: "A row killed three workers while each processed it alone: it ends as failed or unknown, and the other rows continue.",
+    fields: ofRun,
+  },
   "run.recovered": { when: "A stalled run received a usable response again.", fields: ofRun },
   "run.completed": { when: "Every row of a run has its outcome.", fields: ofRun },
   "run.aborted": {

@@ -1,11 +1,11 @@
 /** Options shared by every job of every queue. */
 import { backoffMs } from "#core/backoff.ts";
 
-/** Retries after internal faults (Redis full, a bug); after the last one the job stays in the queue as failed, for inspection. */
+/** A job is retried after internal faults (Redis full, a bug) without a limit: nobody has to start it again. */
 export const jobOptions = {
   removeOnComplete: true,
   removeOnFail: false,
-  attempts: 25,
+  attempts: Number.MAX_SAFE_INTEGER,
   backoff: { type: "custom" },
 };
 const faultBackoff = { baseMs: 500, capMs: 30_000 };

@@ -28,8 +28,6 @@ export interface QueueWorkerOptions<Data, V> {
   readonly clock: Clock;
   /** Jobs in progress at once. */
   readonly atOnce: number;
-  /** A job that outlived this many killed workers fails. Without it no job does: the work itself counts deaths. */
-  readonly mostStalls?: number;
   /**
    * Processes a job; the signal aborts when this process stops or has lost the job's lock. `deaths`: how many processes have
    * died with it.
@@ -79,7 +77,8 @@ export class QueueWorker<Data, V extends JobResult | WorkResult> {
       concurrency: atOnce,
       lockDuration: lockMs,
       stalledInterval: stalledCheckMs,
-      maxStalledCount: this.#options.mostStalls ?? Number.MAX_SAFE_INTEGER,
+      // The work itself counts deaths.
+      maxStalledCount: Number.MAX_SAFE_INTEGER,
       maximumRateLimitDelay: 1_000,
       settings: {
         backoffStrategy: (attempts) => faultBackoffMs(attempts),

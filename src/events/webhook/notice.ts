@@ -20,6 +20,7 @@ const words: Readonly<Record<string, Words>> = {
   "run.resumed": (f) => `${runName(f)} was resumed${by(f)}.`,
   "run.stalled": (f) =>
     `${runName(f)} is not making progress${because(f)}: ${tally(f)}. simfleet retries automatically.`,
+  "run.row-set-aside": (f) => `A row of ${runName(f)} was set aside${because(f)}. The other rows continue.`,
   "run.recovered": (f) => `${runName(f)} is making progress again: ${tally(f)}.`,
   "run.completed": (f) => `${runName(f)} completed: ${tally(f)}.`,
   "run.aborted": (f) => `${runName(f)} was aborted${because(f)}: ${tally(f)}.`,

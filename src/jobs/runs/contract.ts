@@ -33,9 +33,6 @@ export const runReport = z.object({
     .describe("minimum time to the end; null if the run has ended, is paused, has a problem, or the quota is unknown"),
   reason: z.string().optional().describe("why it ended early or is paused"),
   problem: currentProblem,
-  quarantined: count
-    .optional()
-    .describe("batches of rows that failed repeatedly and wait for a resume; absent if none"),
   rowsRemovedAt: instant.optional().describe("when its rows were removed to make room; absent while they are kept"),
   archive: z.string().optional().describe("the file that its results were written to before"),
   submittedBy: z.string().optional().describe("who submitted it: `cli:anna`, `schedule:nightly`"),

@@ -28,7 +28,7 @@ export class RunControl {
     await this.#ledger.move(runId, "paused", ["running", "paused"], options);
   }
 
-  /** Resumes the run where it was paused. Also retries quarantined segments, and skips pending retry delays. */
+  /** Resumes the run where it was paused. Also skips pending retry delays. */
   async resume(runId: string, options: { readonly by?: string } = {}): Promise<void> {
     const run = await this.#ledger.run(runId);
     if (isRunOver(run.state)) {

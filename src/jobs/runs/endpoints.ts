@@ -45,11 +45,7 @@ export function runEndpoints(deps: RunEndpointDeps): readonly Endpoint[] {
       if (query.profile !== undefined) profileOf(query.profile);
       return runs.list(query);
     }),
-    endpoint(routes.showRun, async ({ params: { runId } }) => {
-      const report = await runs.show(runId);
-      const quarantined = report.counts.pending === 0 ? 0 : await runs.quarantined(runId);
-      return quarantined === 0 ? report : { ...report, quarantined };
-    }),
+    endpoint(routes.showRun, ({ params: { runId } }) => runs.show(runId)),
     endpoint(routes.listRunRows, ({ params, query: { outcome, ...query } }) =>
       runs.rows(params.runId, { outcomes: asList(outcome), ...query }),
     ),

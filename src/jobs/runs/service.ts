@@ -69,7 +69,6 @@ export class RunService {
   readonly #ledger: Ledger;
   readonly #removal: RunRemoval;
   readonly #inventory: Inventory;
-  readonly #queues: Queues;
   readonly #limiter: Limiter;
   readonly #workerRegistry: WorkerRegistry;
   readonly #periodMs: number;
@@ -106,7 +105,6 @@ export class RunService {
     this.#ledger = deps.ledger;
     this.#removal = deps.runRemoval;
     this.#inventory = deps.inventory;
-    this.#queues = deps.queues;
     this.#limiter = deps.limiter;
     this.#workerRegistry = deps.workerRegistry;
     this.#periodMs = deps.periodMs;
@@ -318,11 +316,6 @@ export class RunService {
     return censusOf(this.#ledger);
   }
 
-  /** Number of quarantined segments (their job failed too often); `resume` retries them. */
-  async quarantined(runId: string): Promise<number> {
-    return (await this.#queues.quarantined(await this.#ledger.run(runId))).length;
-  }
-
   /** Yields the results line by line, filtered by `outcomes`. */
   async *results(
     runId: string,
@@ -338,13 +331,11 @@ export class RunService {
   }
 
   /**
-   * Removes a run that is over with its rows and its quarantined jobs.
+   * Removes a run that is over with its rows.
    * @throws SimfleetError RUN_NOT_FOUND, or RUN_STATE if it is not over
    */
   async delete(runId: string): Promise<void> {
-    const run = await readWhenEnded(runId, this.#submitDeps);
-    await this.#removal.remove(run);
-    await this.#queues.forget(run);
+    await this.#removal.remove(await readWhenEnded(runId, this.#submitDeps));
   }
 
   /** The buckets, and thus the queues, of a profile's changes: one for each API group of its operations. */

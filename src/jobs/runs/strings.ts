@@ -143,8 +143,6 @@ export const runReportStrings = {
   resumeWith: (runId: string) => `resume with: simfleet runs resume ${runId}`,
   unknown: (rows: number, runId: string) =>
     `the responses of ${grouped(rows)} rows were lost, and these rows are not sent again: simfleet runs results ${runId} --outcome unknown`,
-  stoppedBatches: (batches: number, runId: string) =>
-    `${counted(batches, "batch", "batches")} of rows failed repeatedly and wait. Process them again with: simfleet runs resume ${runId}`,
   none: "No runs yet. Start one with: simfleet apply FILE",
   withProblem: (state: string) => `${state} (problem)`,
   headings: { run: "run", rows: "rows", done: "done", pending: "pending", started: "started" },

@@ -17,6 +17,7 @@ import { Backlog } from "#jobs/runs/work/outcome-writer.ts";
 import { seededRandom } from "#sandbox/seeded.ts";
 import type { RunRecord } from "#jobs/runs/ledger/run-record.ts";
 import { seeds } from "../../support/long.ts";
+import { noGuard } from "../../support/no-guard.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { FleetHarness } from "../inventory/fleet-harness.ts";
@@ -64,7 +65,7 @@ class Dropped {
   async #workOffRuns(): Promise<void> {
     const { ledger, inventory, account, profile } = this.fleet;
     const watch = new RunWatch({ ledger });
-    const context = { ledger, inventory, clock: systemClock, backlog: new Backlog(), watch, lanes: 4 };
+    const context = { ledger, inventory, clock: systemClock, backlog: new Backlog(), watch, lanes: 4, guard: noGuard };
     const { signal } = this.#worked;
     while (!signal.aborted) {
       const runs = (await ledger.running()).filter((run) => run.profile === profile);

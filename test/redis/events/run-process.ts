@@ -19,6 +19,7 @@ import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { keptBounds, openInputs } from "../ledger/run-of.ts";
 import { type Course, selection, classAfter, courses, runOnSims } from "./run-events.ts";
 import { redisTarget } from "../../support/redis-target.ts";
+import { noGuard } from "../../support/no-guard.ts";
 
 const [redisUrl = "", prefix = "", seedText = ""] = process.argv.slice(2);
 const random = seededRandom(Number(seedText));
@@ -65,6 +66,7 @@ async function workOn(number: number, course: Course): Promise<void> {
     watch: new RunWatch({ ledger }),
     accountFor: () => account,
     openInputs,
+    guard: noGuard,
   };
   while (!isRunOver((await ledger.run(head.runId)).state)) {
     await Promise.all(segments.map((_, segment) => execute({ runId: head.runId, segment }, context, never)));

@@ -15,6 +15,7 @@ import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { selection } from "../events/run-events.ts";
 import { begunAtMs, keptBounds, openInputs, settledAs, submit } from "./run-of.ts";
+import { noGuard } from "../../support/no-guard.ts";
 
 const { redis, keys } = openTestRedis();
 const storeDeps = { redis, keys, clock: systemClock, bounds: keptBounds };
@@ -74,6 +75,7 @@ it("a segment whose process died after its last row was settled is packed by the
     watch: new RunWatch({ ledger }),
     accountFor: () => Promise.reject(new Error("no call")) as never,
     openInputs,
+    guard: noGuard,
   };
   const result = await execute({ runId: head.runId, segment: 0 }, context, new AbortController().signal);
   expect(result).toEqual({ kind: "parked" });
@@ -95,6 +97,7 @@ it("a run reports rows as pending until its calls in flight have ended", async (
     watch: new RunWatch({ ledger }),
     accountFor: () => account,
     openInputs,
+    guard: noGuard,
   };
   const work = execute({ runId: head.runId, segment: 0 }, context, new AbortController().signal);
   await until("the run is aborted", async () => (await ledger.state(head.runId)) === "aborted");

@@ -17,6 +17,7 @@ import { redisTarget } from "../../support/redis-target.ts";
 import { accountOf, syncParts } from "../inventory/sync-harness.ts";
 import { keptBounds, openInputs } from "./run-of.ts";
 import { lanes } from "./unsafe-operations.ts";
+import { noGuard } from "../../support/no-guard.ts";
 
 const [redisUrl = "", prefix = "", url = "", profile = "", offsetText = "", ...runIds] = process.argv.slice(2);
 // Waits for calls in flight take no real time: each pass finds them long over.
@@ -38,6 +39,7 @@ const context = {
   watch: new RunWatch({ ledger }),
   accountFor: () => account,
   openInputs,
+  guard: noGuard,
 };
 const never = new AbortController().signal;
 

@@ -13,6 +13,7 @@ import type { openTestRedis } from "../../support/redis.ts";
 import { clientFor, type Handler, startOpenPlatform } from "../../unit/api/support.ts";
 import { accountOf } from "../inventory/sync-harness.ts";
 import { keptBounds, openInputs } from "./run-of.ts";
+import { noGuard } from "../../support/no-guard.ts";
 
 const readSim = getSim({ method: "GET", path: "/v1/sims/{simId}", statuses: [200], group: "Sim" });
 
@@ -57,6 +58,7 @@ export class UnsafeWork {
       watch: new RunWatch({ ledger: this.ledger }),
       accountFor: () => account,
       openInputs,
+      guard: noGuard,
     };
     const results = [];
     for (const segment of segments) results.push(await execute({ runId, segment }, context, signal));

@@ -11,6 +11,7 @@ export const eventSentences: Readonly<Record<string, string>> = {
   "run.paused": "Run {run}[ “{name}”] was paused[ by {by}][: {reason}]",
   "run.resumed": "Run {run}[ “{name}”] was resumed[ by {by}]",
   "run.stalled": "Run {run}[ “{name}”] is not making progress[: {reason}]",
+  "run.row-set-aside": "A row of run {run}[ “{name}”] was set aside[: {reason}]",
   "run.recovered": "Run {run}[ “{name}”] is making progress again",
   "run.completed":
     "Run {run}[ “{name}”] completed: {done} of {total} rows done[, {failed+} failed][, {rejected+} rejected][, {unknown+} unknown]",
@@ -89,6 +90,7 @@ export const eventKinds: Readonly<Record<string, string>> = {
 export const failureTypes: readonly string[] = [
   "run.aborted",
   "run.stalled",
+  "run.row-set-aside",
   "sync.failed",
   "schedule.failed",
   "schedule.missed",

@@ -55,9 +55,6 @@ function showCommand(context: Context): Command {
       return { report: shown, reasons: output.isJson ? [] : await topReasons(client, shown) };
     });
     output.answer(report, (shown) => runText(shown, reasons));
-    if (report.quarantined !== undefined) {
-      output.say(runReportStrings.stoppedBatches(report.quarantined, runId));
-    }
   }) as unknown as Command;
 }
 

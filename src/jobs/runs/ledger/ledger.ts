@@ -333,7 +333,7 @@ export class Ledger {
   }
 
   /** Records why no row of the run can be processed; the problem lasts until the next usable response. */
-  async recordProblem(runId: string, { message, delayMs, isExpected = false }: RunProblem): Promise<void> {
+  async recordProblem(runId: string, { message, delayMs, isExpected = false, event }: RunProblem): Promise<void> {
     const keys = [this.#keys.run(runId), this.#keys.events()];
     const nowMs = this.#clock.wallMs();
     const args = [
@@ -343,6 +343,7 @@ export class Ledger {
       runId,
       this.#bounds.most,
       isExpected ? "" : stalledAfterMs,
+      event ?? "",
     ];
     await problemScript.run(this.#redis, keys, args);
   }

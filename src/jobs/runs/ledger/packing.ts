@@ -50,8 +50,6 @@ export interface Tries {
   readonly unknownSinceMs?: number;
   /** When a call that must not be repeated was sent. Written before the call, so that no process sends it again. */
   readonly sentAtMs?: number;
-  /** Marks of processes that may have died of this row (suspects.ts). */
-  readonly deaths?: number;
   /** When to find out again what such a call did, whose response was lost. */
   readonly readAtMs?: number;
 }

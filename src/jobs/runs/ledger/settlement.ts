@@ -13,6 +13,8 @@ export interface RunProblem {
   readonly delayMs: number;
   /** Intended, as with a freeze: the run does not count as stalled. */
   readonly isExpected?: boolean;
+  /** Emitted with the problem. */
+  readonly event?: "run.row-set-aside";
 }
 
 /** One segment of a run, as a worker reads it. */

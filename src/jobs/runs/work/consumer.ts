@@ -15,8 +15,8 @@ import type { QueueWorker } from "#engine/queue/queue-worker.ts";
 import type { Queues } from "./queues.ts";
 
 const restoreEveryMs = 5_000;
-/** A segment that outlived this many killed workers is quarantined. */
-const mostStalls = 5;
+/** A segment whose work fails is tried again after this time at most. */
+const faultCapMs = 30_000;
 
 export interface ConsumerOptions {
   readonly bucket: string;
@@ -49,13 +49,12 @@ export class Consumer implements Working {
   }
 
   async #start(): Promise<void> {
-    const { bucket, queues, segmentsAtOnce, onIncident } = this.#options;
+    const { bucket, queues, ledger, segmentsAtOnce, onIncident } = this.#options;
     const { QueueWorker } = await import("#engine/queue/queue-worker.ts");
     this.#worker = await QueueWorker.start<SegmentReference, JobResult>({
       ...this.#options,
       queue: await queues.queue(bucket),
       atOnce: segmentsAtOnce,
-      mostStalls,
       work: (reference, signal, deaths) => this.#work({ ...reference, deaths }, signal),
       traceParentOf: async ({ runId }) => (await this.#options.ledger.run(runId)).traceParent,
       beforeReporting: async ({ runId }, result) => {
@@ -64,7 +63,10 @@ export class Consumer implements Working {
       afterReporting: ({ runId }, kind) => {
         if (kind === "parked") void this.#afterParking(runId);
       },
-      onIncident: ({ message, data }) => onIncident({ message, ...(data ? { runId: data.runId } : {}) }),
+      onIncident: ({ message, data }) => {
+        onIncident({ message, ...(data ? { runId: data.runId } : {}) });
+        if (data) void ledger.recordProblem(data.runId, { message, delayMs: faultCapMs }).catch(() => undefined);
+      },
     });
     await this.#restore();
     this.#stopRestoring = every(restoreEveryMs, () => void this.#restore());

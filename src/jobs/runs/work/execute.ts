@@ -2,10 +2,15 @@
  * Processes one segment of a run: the rows without an outcome, several at a time. Each row is settled in the ledger as soon
  * as its response is known. Returns the result as a value. Retries of single rows are handled here and in the ledger's
  * tries; waits of more than about two seconds go back to the queue, so that they do not occupy a worker slot.
+ *
+ * When a process has died with the segment, one of the rows in progress may have killed it. These are the first of the pending
+ * rows, so the next process tries at least as many alone, one after the other, and the rest together. A row that kills three
+ * processes while it is tried alone is set aside; no other row is.
  */
 import { backoffMs } from "#core/backoff.ts";
 import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
+import { setAside, setAsideReason } from "#engine/poison-guard.ts";
 import type { FieldChange } from "#fleet/sim-operation/sim-operation.ts";
 import { fieldInputOf } from "#jobs/inventory/store/inventory.ts";
 import type { ShownSim } from "../ledger/settlement.ts";
@@ -17,7 +22,6 @@ import { type OpenRows, claimOpenRows, noLonger } from "./open-rows.ts";
 import type { JobContext } from "./job-context.ts";
 import { makeCall } from "./row-call.ts";
 import type { LostRow } from "./lost-call.ts";
-import { Suspects, setAsideReason } from "./suspects.ts";
 import { NotSent, UnsafeCalls } from "./unsafe-calls.ts";
 import type { JobResult } from "#engine/queue/job-result.ts";
 import type { SegmentReference, TryResult } from "./row-attempt.ts";
@@ -30,6 +34,8 @@ const retryBackoff = { baseMs: 400, capMs: 60_000 };
 const outageAfterFailures = 20;
 const sleepInPlaceMs = 2_000;
 const refusalPauseMs = 30_000;
+/** At least so many rows are tried alone, so that deaths that no row has caused fall on different ones. */
+const minSuspects = 16;
 
 /**
  * @param signal aborts when this process stops or has lost the job; no new call is made then
@@ -83,7 +89,8 @@ class SegmentWork {
   readonly #open: OpenRows;
   readonly #pending = new Map<number, StoredRow>();
   readonly #unsafe: UnsafeCalls;
-  readonly #suspects: Suspects;
+  /** How many processes have died with the segment; 0 once this one has tried the suspects. */
+  #deaths: number;
   readonly #callOptions: CallOptions;
   #doneBefore: number;
   #incident = 0;
@@ -108,7 +115,7 @@ class SegmentWork {
     context.backlog.observe(run.runId, run.tally.pending);
     this.#outcomeWriter = new OutcomeWriter({ ...context, run, segment });
     this.#unsafe = new UnsafeCalls({ ...context, runId: run.runId, segment, tries: this.#tries, signal });
-    this.#suspects = new Suspects({ ...context, runId: run.runId, segment, tries: this.#tries, deaths: deps.deaths });
+    this.#deaths = deps.deaths;
     const { callsPerMinute } = run.options;
     this.#callOptions = {
       backlog: () => context.backlog.of(run.runId),
@@ -134,23 +141,27 @@ class SegmentWork {
     return backoffMs(retryBackoff, Math.max(1, ...attempts));
   }
 
-  /** The pending rows, except those whose record is read again later. */
+  /** The pending rows, except those whose record is read again later; those with the fewest attempts first. */
   #dueRows(): [number, StoredRow][] {
     const nowMs = this.#context.clock.wallMs();
-    return [...this.#pending].filter(([place]) => (this.#tries.get(place)?.readAtMs ?? 0) <= nowMs);
+    const attempts = (place: number): number => this.#tries.get(place)?.attempts ?? 0;
+    return [...this.#pending]
+      .filter(([place]) => (this.#tries.get(place)?.readAtMs ?? 0) <= nowMs)
+      .toSorted(([a], [b]) => attempts(a) - attempts(b));
   }
 
   /** Attempts each pending row that is due once; returns undefined if rows that are worth another pass are left. */
   async pass(): Promise<JobResult | undefined> {
     this.#stop = undefined;
     this.#incident = 0;
-    const { alone, together } = this.#suspects.split(this.#dueRows());
-    const ended = await Promise.allSettled([this.#lane(alone.values())]);
-    const rows = together.values();
-    const lanes = Array.from({ length: Math.min(this.#context.lanes, together.length) }, () => this.#lane(rows));
+    const due = this.#dueRows();
+    const ended = await Promise.allSettled([this.#trySuspects(due)]);
+    const rows = due.values();
+    const lanes = Array.from({ length: Math.min(this.#context.lanes, due.length) }, () =>
+      this.#lane(rows, (place, row) => this.#attempt(place, row)),
+    );
     ended.push(...(await Promise.allSettled(lanes)));
     await this.#outcomeWriter.flush();
-    await this.#suspects.clear(this.#pending);
     const failed = ended.find((lane) => lane.status === "rejected");
     if (failed !== undefined) throw failed.reason;
     if (this.#pending.size === 0) return this.#finish();
@@ -180,26 +191,53 @@ class SegmentWork {
     return { kind: "finished", canaryHeld: this.#outcomeWriter.canaryHeld };
   }
 
-  async #lane(rows: Iterator<readonly [number, StoredRow]>): Promise<void> {
-    while (this.#stop === undefined && !this.#signal.aborted && this.#outcomeWriter.state === "running") {
+  /** Takes the rows out of `due` that may have killed a process. Each death begins with another one, in case none has. */
+  async #trySuspects(due: [number, StoredRow][]): Promise<void> {
+    if (this.#deaths === 0) return;
+    const { guard, ledger } = this.#context;
+    const { runId } = this.#run;
+    const suspects = due.splice(0, Math.max(this.#context.lanes, minSuspects));
+    suspects.push(...suspects.splice(0, this.#deaths % Math.max(1, suspects.length)));
+    const message = `a worker crashed while it processed rows of this run (${this.#deaths} in all): they are tried one at a time`;
+    await ledger.recordProblem(runId, { message, delayMs: 0 });
+    await this.#lane(suspects.values(), async (place, row) => {
+      const name = `run ${runId}, line ${row.line}`;
+      const end = await guard.runAlone(name, async () => {
+        if (this.#mayContinue) await this.#attempt(place, row);
+      });
+      if (end === setAside) await this.#setAside(place, row);
+    });
+    if (this.#mayContinue) this.#deaths = 0;
+  }
+
+  get #mayContinue(): boolean {
+    return this.#stop === undefined && !this.#signal.aborted && this.#outcomeWriter.state === "running";
+  }
+
+  async #lane(
+    rows: Iterator<readonly [number, StoredRow]>,
+    attempt: (place: number, row: StoredRow) => Promise<void>,
+  ): Promise<void> {
+    while (this.#mayContinue) {
       const outageMs = this.#context.watch.outageMs(this.#run.runId);
       if (outageMs > 0) return this.#stopWith(untilOutageEnds(outageMs));
       const next = rows.next();
       if (next.done) return;
       const [place, row] = next.value;
-      if (this.#suspects.isSetAside(place)) {
-        await this.#setAside(place, row);
-        continue;
-      }
-      await this.#suspects.mark(place);
-      await this.#take(place, row, await this.#try(place, row));
+      await attempt(place, row);
     }
   }
 
-  #setAside(place: number, row: StoredRow): Promise<void> {
+  async #attempt(place: number, row: StoredRow): Promise<void> {
+    await this.#take(place, row, await this.#try(place, row));
+  }
+
+  async #setAside(place: number, row: StoredRow): Promise<void> {
     const tries = this.#tries.get(place);
     const outcome = tries?.sentAtMs === undefined ? "failed" : "unknown";
-    return this.#settle(place, row, { outcome, reason: `${setAsideReason}${doubtOf(tries)}` }, "no-call");
+    const message = `line ${row.line}, SIM ${row.key}: ${setAsideReason}`;
+    await this.#context.ledger.recordProblem(this.#run.runId, { message, delayMs: 0, event: "run.row-set-aside" });
+    await this.#settle(place, row, { outcome, reason: `${setAsideReason}${doubtOf(tries)}` }, "no-call");
   }
 
   async #try(place: number, row: StoredRow): Promise<TryResult> {

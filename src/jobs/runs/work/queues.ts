@@ -58,14 +58,12 @@ export class Queues {
 
   /**
    * Enqueues the jobs of all segments that may be processed and are not finished. Repeating it has no effect.
-   * @param others `now` also runs delayed and quarantined segments at once, because a user asked for it
+   * @param others `now` also runs delayed segments at once, because a user asked for it
    */
   async enqueue(run: RunRecord, others: "leave" | "now" = "leave"): Promise<void> {
     const queue = await this.queue(run.bucket);
     const segments = await this.#openSegments(run);
     if (others === "now") {
-      const failed = await this.quarantined(run);
-      await Promise.all(failed.map((segment) => queue.remove(jobId(run.runId, segment))));
       const delayed = (await queue.getDelayed(0, mostRead)).filter((job) => job?.data.runId === run.runId);
       // A job that has just become due starts without help.
       await Promise.all(delayed.map((job) => job.promote().catch(() => undefined)));
@@ -89,25 +87,11 @@ export class Queues {
     if (runs.length === 0) return;
     const queue = await this.queue(bucket);
     if (this.#redis !== undefined) await promoteFarJobs(queue, this.#redis, this.#clock.wallMs());
-    const counts = await queue.getJobCounts("wait", "active", "delayed", "prioritized", "failed");
+    const counts = await queue.getJobCounts("wait", "active", "delayed", "prioritized");
     const inQueue = Object.values(counts).reduce((sum, count) => sum + count, 0);
     const open = await Promise.all(runs.map(async (run) => (await this.#openSegments(run)).length));
     if (inQueue >= open.reduce((sum, count) => sum + count, 0)) return;
     for (const run of runs) await this.enqueue(run);
-  }
-
-  /** Segments whose job failed permanently: it outlived too many killed workers (queue-worker.ts), or a fault persists. */
-  async quarantined(run: RunRecord): Promise<number[]> {
-    const queue = await this.queue(run.bucket);
-    // Their ids alone: every follower of a run asks.
-    const ids = await queue.getRanges(["failed"], 0, mostRead);
-    return run.segments.map((_, segment) => segment).filter((segment) => ids.includes(jobId(run.runId, segment)));
-  }
-
-  /** Removes the quarantined jobs of a run. */
-  async forget(run: RunRecord): Promise<void> {
-    const queue = await this.queue(run.bucket);
-    for (const segment of await this.quarantined(run)) await queue.remove(jobId(run.runId, segment));
   }
 
   /** The canary's segments first; the rest once the canary has succeeded. */

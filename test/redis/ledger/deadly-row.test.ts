@@ -1,0 +1,102 @@
+/** Segments whose workers die. A process that dies is one that is never heard of again: its work is left as it stands. */
+import { expect, it, onTestFinished } from "vitest";
+import { systemClock } from "#core/time.ts";
+import { PoisonGuard } from "#engine/poison-guard.ts";
+import { beforeAll, Feed } from "#events/feed.ts";
+import { Inventory } from "#jobs/inventory/store/inventory.ts";
+import { Ledger } from "#jobs/runs/ledger/ledger.ts";
+import { rowResults } from "#jobs/runs/results/results.ts";
+import { execute } from "#jobs/runs/work/execute.ts";
+import { Backlog } from "#jobs/runs/work/outcome-writer.ts";
+import { RunWatch } from "#jobs/runs/work/run-watch.ts";
+import { openTestRedis } from "../../support/redis.ts";
+import { until } from "../../support/until.ts";
+import { answer, clientFor, startOpenPlatform } from "../../unit/api/support.ts";
+import { accountOf } from "../inventory/sync-harness.ts";
+import { keptBounds, openInputs, submit } from "./run-of.ts";
+
+const place = openTestRedis();
+const storeDeps = { ...place, bounds: keptBounds, clock: systemClock };
+const ledger = new Ledger(storeDeps);
+const reason = "stopped: its worker crashed three times while processing this";
+/** The key of a row of the run, by its place. */
+const keyOf = (row: number): string => `89423${String(row + 1).padStart(14, "0")}`;
+
+/** A run of five rows in one segment, and a platform on which calls hang that would kill the worker. */
+async function setup(kills: (key: string) => boolean) {
+  const { runId } = await submit(ledger, [[1, 1, 1, 1, 1]]);
+  const hanging: { destroy(): void }[] = [];
+  const platform = await startOpenPlatform((request, response) => {
+    const key = /\d{19}/.exec(request.url ?? "")?.[0] ?? "";
+    if (kills(key)) hanging.push(request.socket);
+    else answer(response, 200, { speedClass: "s1.fast" });
+  });
+  const stop = new AbortController();
+  const lives: Promise<unknown>[] = [];
+  /** Works in a process of its own, with which `deaths` others have died. */
+  const work = (deaths: number) => {
+    const client = clientFor(platform.url);
+    const dead = { announce: () => Promise.resolve(() => Promise.resolve()) };
+    const context = {
+      ledger,
+      inventory: new Inventory(storeDeps),
+      clock: systemClock,
+      backlog: new Backlog(),
+      lanes: 3,
+      watch: new RunWatch({ ledger }),
+      accountFor: () => accountOf(client, "sims"),
+      openInputs,
+      guard: new PoisonGuard({ ...place, workerRegistry: dead, onSetAside: () => undefined }),
+    };
+    const working = execute({ runId, segment: 0, deaths }, context, stop.signal);
+    lives.push(working.catch(() => undefined).then(() => client.close()));
+    return working;
+  };
+  onTestFinished(async () => {
+    stop.abort();
+    for (const socket of hanging) socket.destroy();
+    await Promise.all(lives);
+    await platform[Symbol.asyncDispose]();
+  });
+  const rows = async () => {
+    const all = [];
+    for await (const { outcome, reason: why } of rowResults(await ledger.run(runId), ledger)) all.push([outcome, why]);
+    return all;
+  };
+  const callsFor = (key: string): number => platform.seen.filter(({ path }) => path.includes(key)).length;
+  return { runId, work, rows, callsFor, hanging };
+}
+
+it("a row that kills three workers alone is set aside with an event, and the other rows are done", async () => {
+  const deadly = keyOf(2);
+  let isFirst = true;
+  const { runId, work, rows, callsFor, hanging } = await setup((key) => key !== "" && (isFirst || key === deadly));
+  void work(0);
+  await until("the first process has three calls in flight", () => hanging.length === 3);
+  isFirst = false;
+  for (let deaths = 1; deaths <= 3; deaths += 1) {
+    void work(deaths);
+    await until("the deadly row is tried", () => callsFor(deadly) === deaths + 1);
+  }
+  expect((await ledger.run(runId)).problem?.message).toMatch(/^a worker crashed while it processed rows of this run/);
+  expect(await work(4)).toMatchObject({ kind: "finished" });
+  expect(callsFor(deadly)).toBe(4);
+  const done = ["done", ""];
+  expect(await rows()).toEqual([done, done, ["failed", reason], done, done]);
+  const { events } = await new Feed(storeDeps).after(beforeAll, 100);
+  const told = events.filter(({ type, fields }) => type === "run.row-set-aside" && fields.run === runId);
+  expect(told.map(({ fields }) => fields.reason)).toEqual([`line 4, SIM ${deadly}: ${reason}`]);
+});
+
+it("eight deaths that no row has caused set no row aside", async () => {
+  let isHanging = true;
+  const { work, rows, hanging } = await setup((key) => key !== "" && isHanging);
+  for (let deaths = 0; deaths < 8; deaths += 1) {
+    const before = hanging.length;
+    void work(deaths);
+    await until("a call is in flight", () => hanging.length > before);
+  }
+  isHanging = false;
+  expect(await work(8)).toMatchObject({ kind: "finished" });
+  expect((await rows()).map(([outcome]) => outcome)).toEqual(["done", "done", "done", "done", "done"]);
+});
