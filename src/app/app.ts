@@ -204,7 +204,7 @@ export class App {
         onError: (error) => deps.logger.debug({ error }, "Redis"),
       });
       const redisFacts = await verifyRedis(connections, clock);
-      await openData(connections, { redisFacts, clock, logger: deps.logger });
+      await openData(connections);
       const redisPlace = config.redis?.address ?? `embedded, in ${join(config.dataDir, "redis")}`;
       const { logger, env } = deps;
       return new App({ config, clock, connections, redisFacts, redisPlace, lifecycle, logger, env });

@@ -11,7 +11,7 @@ import { Limiter } from "#limiter/limiter.ts";
 import { PoisonGuard } from "#engine/poison-guard.ts";
 import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import type { RedisConnections } from "#redis/connection.ts";
-import { ensureDataVersion } from "#redis/data-version/data-version.ts";
+import { ensureDataVersion } from "#redis/data-version.ts";
 import { Keys } from "#redis/keys.ts";
 import { inWordsOfRedis } from "#redis/refusal.ts";
 import { ReplicatedWrites } from "#redis/replicated-writes.ts";
@@ -40,24 +40,11 @@ export interface Stores {
   readonly guard: PoisonGuard;
 }
 
-/**
- * Makes sure that the data in Redis can be read, and moves those of an older simfleet.
- * @throws SimfleetError STORE_UNAVAILABLE
- */
-export async function openData(
-  connections: RedisConnections,
-  { redisFacts, clock, logger }: { redisFacts: RedisFacts; clock: Clock; logger: Logger },
-): Promise<void> {
+/** @throws SimfleetError STORE_UNAVAILABLE if this version cannot read the data in Redis */
+export async function openData(connections: RedisConnections): Promise<void> {
   const redis = connections.connect("data-version");
-  const mayBeOld = redisFacts.topology !== "cluster";
   try {
-    await ensureDataVersion({
-      redis,
-      keys: new Keys(),
-      mayBeOld,
-      clock,
-      onMoved: (moved) => logger.info(moved, "the data of an older simfleet have been moved to new keys"),
-    });
+    await ensureDataVersion(redis, new Keys());
   } catch (thrown) {
     throw inWordsOfRedis(thrown);
   } finally {

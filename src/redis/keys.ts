@@ -17,11 +17,6 @@ export class Keys {
     return `${this.prefix}:data-version`;
   }
 
-  /** String, expires after a few seconds: the process that moves data of an older version. */
-  dataVersionLock(): string {
-    return `${this.prefix}:data-version:lock`;
-  }
-
   /** Hash: state of one platform quota. */
   bucket(bucket: string): string {
     return `${this.prefix}:bucket:${bucket}`;
