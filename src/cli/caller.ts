@@ -4,7 +4,6 @@ import type { AppFeature } from "#app/feature.ts";
 import type { FeatureSection } from "#config/setting.ts";
 import type { Client } from "#contract/client.ts";
 import type { CommandEffect } from "./command-effects.ts";
-import type { KnownNames } from "./completion/known-names.ts";
 import type { EventChoice, EventSource } from "./event-source.ts";
 import type { TextSink } from "./output.ts";
 
@@ -55,6 +54,4 @@ export interface CommandContext {
   readonly features: readonly (AppFeature & FeatureSection)[];
   readonly actor: string;
   readonly command: GivenCommand | undefined;
-  /** Keeps names for the completion of later commands. */
-  rememberNames(options: CommonOptions, names: Partial<KnownNames>): Promise<void>;
 }

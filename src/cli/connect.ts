@@ -46,8 +46,6 @@ export async function connect<T>(
   const config = configOf(context, options);
   const { env, interrupt } = context.io;
   if (config.server === undefined) {
-    const operations = [...config.deployment.simOperations.keys()];
-    await context.rememberNames(options, { profiles: Object.keys(config.profiles), operations });
     return withApp(context, config, async (app) => use(await localCaller(context, app)));
   }
   const { url, token = localToken(url, config.dataDir) } = config.server;

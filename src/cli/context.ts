@@ -14,7 +14,6 @@ import { SimfleetError } from "#core/errors.ts";
 import { suggestion } from "#core/suggest.ts";
 import { visible } from "#core/visible-text.ts";
 import type { Caller, CommandContext, CommonOptions, GivenCommand, ProcessIo } from "./caller.ts";
-import type { KnownNames } from "./completion/known-names.ts";
 import { Output } from "./output.ts";
 import { commonStrings, programStrings } from "./strings.ts";
 
@@ -91,11 +90,6 @@ export class Context implements CommandContext {
   output(options: CommonOptions): Output {
     const { stdout, stderr } = this.io;
     return new Output({ isJson: options.json === true, stdout, stderr });
-  }
-
-  async rememberNames({ config, server }: CommonOptions, names: Partial<KnownNames>): Promise<void> {
-    const { rememberNames } = await import("./completion/known-names.ts");
-    await rememberNames({ env: this.io.env, config, server }, names);
   }
 
   /** For a command that only works locally. @throws ConfigError; SimfleetError USAGE with `--server` */

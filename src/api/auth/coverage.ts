@@ -7,11 +7,10 @@ import { ConfigError, PlatformError } from "#core/errors.ts";
 import type { Coverage } from "#fleet/profile.ts";
 import { type Address, parseAddress } from "../http/address.ts";
 
-/** Base addresses as configured. The alias is another name of the Japan endpoint, used only if that one is not set. */
+/** Base addresses as configured. */
 export interface Endpoints {
   readonly global?: string | undefined;
   readonly japan?: string | undefined;
-  readonly japanAlias?: string | undefined;
 }
 
 export type Routes = Readonly<Partial<Record<Coverage, Address>>>;
@@ -24,9 +23,9 @@ const names = { g: "Global", jp: "Japan" } as const;
  * @throws ConfigError
  */
 export function routesOf(endpoints: Endpoints, configured: Coverage | undefined): Routes {
-  const japan = endpoints.japan ?? endpoints.japanAlias;
+  const { global, japan } = endpoints;
   const routes: Routes = {
-    ...(endpoints.global === undefined ? {} : { g: parseAddress(endpoints.global, settings.g) }),
+    ...(global === undefined ? {} : { g: parseAddress(global, settings.g) }),
     ...(japan === undefined ? {} : { jp: parseAddress(japan, settings.jp) }),
   };
   if (routes.g === undefined && routes.jp === undefined) {

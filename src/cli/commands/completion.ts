@@ -1,5 +1,5 @@
 /**
- * `simfleet completion SHELL`: completion of commands, options and names in a shell. A script (../completion/bash.sh)
+ * `simfleet completion SHELL`: completion of commands, options and their values in a shell. A script (../completion/bash.sh)
  * calls `completion words` with the line as typed so far, by the name or path that the line begins with. It answers a word
  * per line, with a tab before its description; the line `:files` stands for paths.
  */
@@ -8,7 +8,6 @@ import { Command } from "@commander-js/extra-typings";
 import { readFileOnce } from "#core/files/open-file.ts";
 import { candidates, readLine } from "../completion/candidates.ts";
 import { builtTree, type CommandTree, treeOf } from "../completion/command-tree.ts";
-import { knownNames } from "../completion/known-names.ts";
 import { addExample, type Context } from "../context.ts";
 import { completionStrings } from "./strings.ts";
 
@@ -29,8 +28,7 @@ export function completionCommand({ io }: Context, program: () => Promise<Comman
     .option("--current <word>", completionStrings.current, "");
   words.action(async (before, { current }) => {
     const line = readLine(builtTree() ?? (await tree()), before);
-    const { config, server } = line.values;
-    const { words: found, areFiles } = candidates(line, current, knownNames({ env: io.env, config, server }));
+    const { words: found, areFiles } = candidates(line, current);
     for (const { word, description } of found) io.stdout.write(`${word}\t${description}\n`);
     if (areFiles) io.stdout.write(":files\n");
   });

@@ -8,8 +8,6 @@ import { readFileOnce } from "#core/files/open-file.ts";
 
 /** The value of an option or argument. */
 export interface Slot {
-  /** `run` of `<run>`; of an option its long name. */
-  readonly name: string;
   /** Whether the value is a path. */
   readonly isFile: boolean;
   readonly choices: readonly string[];
@@ -44,11 +42,11 @@ function optionOf(option: Option): CommandTree["options"][number] {
   const { description } = option;
   const placeholder = /[<[]([^>\]]+)/.exec(option.flags)?.[1];
   if (placeholder === undefined) return { flags, description };
-  return { flags, description, value: { ...slotOf(placeholder, option), name: option.name() } };
+  return { flags, description, value: slotOf(placeholder, option) };
 }
 
 function slotOf(placeholder: string, { argChoices }: { argChoices?: readonly string[] | undefined }): Slot {
-  return { name: placeholder, isFile: /^(file|path|folder)$/.test(placeholder), choices: argChoices ?? [] };
+  return { isFile: /^(file|path|folder)$/.test(placeholder), choices: argChoices ?? [] };
 }
 
 const built = fileURLToPath(new URL("../../completion.json", import.meta.url));

@@ -16,7 +16,6 @@ function listCommand(context: Context): Command {
     const page = await context.connect(options, ({ client, profile }) =>
       client.call(listOperations, { query: { profile } }),
     );
-    await context.rememberNames(options, { operations: page.operations.map(({ name }) => name) });
     answerList(output, page, operationList, options);
   });
 }

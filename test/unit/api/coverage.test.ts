@@ -23,8 +23,6 @@ describe("address selection", () => {
   it("a call goes to the address of the configured coverage", () => {
     expect(hostFor(both, "g", undefined)).toBe("g.example");
     expect(hostFor(both, "jp", ["g", "jp"])).toBe("jp.example");
-    expect(hostFor({ japanAlias: "https://alias.example" }, "jp", undefined)).toBe("alias.example");
-    expect(hostFor({ japan, japanAlias: "https://alias.example" }, "jp", undefined)).toBe("jp.example");
   });
 
   it("a call goes to the address that the verified claims name, or else to the only one", () => {

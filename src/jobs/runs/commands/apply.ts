@@ -64,7 +64,6 @@ export function applyCommand(context: Context): Command {
         return 2;
       }
       const report = await client.call(startRun, { query: { planId: plan.planId, ...confirmed } });
-      await context.rememberNames(options, { runs: [report.runId] });
       if (options.detach === true) return detached(report, { app, output });
       output.say(applyStrings.started(report.runId));
       return showToEnd({ caller, output, context, run: report, resultsPath: pathOf(report.runId) });

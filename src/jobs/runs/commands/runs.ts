@@ -37,7 +37,6 @@ function listCommand(context: Context): Command {
     const output = context.output(options);
     const { limit, cursor } = options;
     const page = await context.connect(options, ({ client }) => client.call(listRuns, { query: { limit, cursor } }));
-    await context.rememberNames(options, { runs: page.runs.map(({ runId }) => runId) });
     answerList(output, page, runList, options);
   });
 }
