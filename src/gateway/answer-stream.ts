@@ -1,6 +1,7 @@
 /**
  * Receives the platform's answer to one call and streams it to the caller, as fast as the caller reads. The permit ends with
  * the head of the answer. A caller that has gone does not end a call that was sent: only its response shows what it cost.
+ * An error is kept until it is whole, and sent without live secrets: some platforms repeat what they got.
  */
 import type { ServerResponse } from "node:http";
 import type { Address } from "#api/http/address.ts";
@@ -8,12 +9,15 @@ import type { Attempt } from "#api/http/attempt.ts";
 import type { AnswerHeaders } from "#api/http/response-headers.ts";
 import { transportFailure } from "#api/http/transport-failure.ts";
 import { SimfleetError } from "#core/errors.ts";
+import { scrubSecrets } from "#core/scrub-secrets.ts";
 import { type Clock, secondMs } from "#core/time.ts";
 import { answerHeaders } from "./headers.ts";
 
 export const connectTimeoutMs = 10 * secondMs;
 /** For the headers of an answer, and for a pause in its body. */
 export const answerTimeoutMs = 30 * secondMs;
+/** The body of a larger error is left out. */
+const maxErrorBytes = 64 * 1_024;
 
 export interface AnswerDeps {
   readonly clock: Clock;
@@ -43,6 +47,7 @@ export class AnswerStream {
   #controller: Controller | undefined;
   #wasSent = false;
   #status: number | undefined;
+  #error: { readonly headers: Record<string, string | string[]>; readonly chunks: Buffer[]; bytes: number } | undefined;
 
   constructor(deps: AnswerDeps) {
     this.#deps = deps;
@@ -60,7 +65,7 @@ export class AnswerStream {
     this.#deps.onSent();
   }
 
-  onResponseStart(controller: Controller, status: number, headers: AnswerHeaders, statusText?: string): void {
+  onResponseStart(controller: Controller, status: number, headers: AnswerHeaders): void {
     if (status < 200) return;
     const { attempt, response, dropped } = this.#deps;
     this.#controller = controller;
@@ -68,19 +73,28 @@ export class AnswerStream {
     attempt.head(status, headers);
     if (dropped.has(status)) return;
     if (response.destroyed) return this.#onCallerGone();
-    response.writeHead(status, statusText, answerHeaders(headers));
+    if (status >= 400) this.#error = { headers: answerHeaders(headers), chunks: [], bytes: 0 };
+    else response.writeHead(status, answerHeaders(headers));
   }
 
   onResponseData(controller: Controller, chunk: Buffer): void {
     const { response, dropped } = this.#deps;
-    if (dropped.has(this.#status ?? 0) || response.write(chunk) || response.destroyed) return;
+    if (dropped.has(this.#status ?? 0) || response.destroyed) return;
+    if (this.#error !== undefined) {
+      this.#error.bytes += chunk.byteLength;
+      if (this.#error.bytes <= maxErrorBytes) this.#error.chunks.push(chunk);
+      else controller.abort(new Error("the error is too large"));
+      return;
+    }
+    if (response.write(chunk)) return;
     controller.pause();
     void this.#untilRead(controller);
   }
 
   onResponseEnd(): void {
     const { response, dropped } = this.#deps;
-    if (!dropped.has(this.#status ?? 0)) response.end();
+    if (this.#error !== undefined) this.#sendError(this.#error);
+    else if (!dropped.has(this.#status ?? 0)) response.end();
     this.#end(() => this.#settle.resolve(this.#status ?? 0));
   }
 
@@ -89,7 +103,12 @@ export class AnswerStream {
     attempt.failed();
     const status = this.#status;
     // The caller sees that the answer is not whole.
-    if (response.headersSent) response.destroy();
+    if (response.headersSent) {
+      response.flushHeaders();
+      response.destroy();
+    } else if ((this.#error?.bytes ?? 0) > maxErrorBytes) {
+      this.#sendError(tooLarge);
+    }
     if (status !== undefined) return this.#end(() => this.#settle.resolve(status));
     // A fault of the caller's own body is not one of the platform.
     if (error instanceof SimfleetError) return this.#end(() => this.#settle.reject(error));
@@ -102,6 +121,19 @@ export class AnswerStream {
     if (this.#status !== undefined && !response.writableFinished)
       this.#controller?.abort(new Error("the caller has gone"));
   };
+
+  #sendError({ headers, chunks }: { headers: Record<string, string | string[]>; chunks: readonly Buffer[] }): void {
+    const { response } = this.#deps;
+    if (response.destroyed) return;
+    const body = Buffer.concat(chunks);
+    const text = body.toString();
+    const scrubbed = scrubSecrets(text);
+    const sent = scrubbed === text ? body : Buffer.from(scrubbed);
+    const isHead = response.req.method === "HEAD";
+    const length = isHead ? {} : { "content-length": String(sent.byteLength) };
+    const entries = Object.entries(headers).map(([name, value]) => [name, scrubHeader(value)] as const);
+    response.writeHead(this.#status ?? 0, { ...Object.fromEntries(entries), ...length }).end(sent);
+  }
 
   async #untilRead(controller: Controller): Promise<void> {
     const { clock, response } = this.#deps;
@@ -121,4 +153,13 @@ export class AnswerStream {
     this.#deps.response.off("close", this.#onCallerGone);
     settle();
   }
+}
+
+const tooLarge = {
+  headers: { "content-type": "text/plain" },
+  chunks: [Buffer.from("The gateway left out the body of this error: it is larger than 64 KiB.\n")],
+};
+
+function scrubHeader(value: string | string[]): string | string[] {
+  return typeof value === "string" ? scrubSecrets(value) : value.map(scrubSecrets);
 }

@@ -151,9 +151,9 @@ function notRepeatable(cause: string, retryAfterMs: number): SimfleetError {
   return new SimfleetError("PLATFORM_THROTTLED", message, { retryAfterMs: Math.max(secondMs, retryAfterMs) });
 }
 
-/** The head of the answer cannot be written as HTTP. */
+/** An error that broke off, or a head that cannot be written as HTTP. */
 function notForwarded({ id }: GatewayOperation, status: number): PlatformError {
-  const message = `${id}: the platform responded with ${status} and headers that cannot be forwarded. The call took effect.`;
+  const message = `${id}: the platform responded with ${status}, but the response was not complete or is not valid HTTP. The call may have taken effect.`;
   return new PlatformError("PLATFORM_CONTRACT", message, { operation: id, status, mayHaveApplied: true });
 }
 

@@ -59,10 +59,20 @@ export class Gateway {
     this.#admit = admission({ ...options, port: () => this.#port });
     // Bodies have limits of their own, since large ones take long.
     const limits = { maxHeaderSize: mostHeaderBytes, headersTimeout: headersMs, requestTimeout: 0 };
-    this.#server = createServer(limits, (request, response) => void this.#answer(request, response));
+    this.#server = createServer(limits, (request, response) => {
+      // An answer that cannot be written must not end the process.
+      const end = (thrown: unknown): void => {
+        options.logger.error({ error: thrown }, "a connection to the gateway failed");
+        request.socket.destroy();
+      };
+      response.on("error", () => undefined);
+      this.#answer(request, response).catch(end);
+    });
     this.#server.maxHeadersCount = mostHeaders;
     this.#server.maxConnections = mostConnections;
-    this.#server.on("connect", (_request, socket) => socket.end("HTTP/1.1 405 Method Not Allowed\r\n\r\n"));
+    this.#server.on("connect", (_request, socket) => {
+      socket.on("error", () => undefined).end("HTTP/1.1 405 Method Not Allowed\r\n\r\n");
+    });
   }
 
   /** @throws SimfleetError USAGE if it cannot listen */

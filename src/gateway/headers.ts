@@ -1,4 +1,7 @@
-/** Which headers pass the gateway: all but those of one connection, and those that carry credentials. */
+/**
+ * Which headers pass the gateway: all but those of one connection, those that carry credentials, and those that would change
+ * what was checked here.
+ */
 import type { IncomingHttpHeaders } from "node:http";
 
 /** They belong to one connection (RFC 9110, section 7.6.1), or are set again for the next one. */
@@ -18,7 +21,10 @@ const ofConnection = new Set([
 ]);
 
 /** For the gateway itself, or for a pair: the gateway adds its own. */
-const ofCredentials = /^(?:authorization|cookie|x-simfleet-.*|x-(?:.*-)?(?:api-key|token))$/;
+const ofCredentials = /^(?:authorization|cookie|set-cookie|x-simfleet-.*|x-(?:.*-)?(?:api-key|token))$/;
+
+/** Some servers take the method from them: a GET could then pass a freeze. */
+const ofMethod = /^x-(?:http-)?method(?:-override)?$/;
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
@@ -31,21 +37,28 @@ export function requestHeaders(rawHeaders: readonly string[], body: "whole" | "s
   const pairs = pairsOf(rawHeaders);
   const named = namedByConnection(pairs.flatMap(([name, value]) => (name === "connection" ? value : [])));
   return pairs.flatMap(([name, value]) => {
-    if (ofConnection.has(name) || named.has(name) || ofCredentials.test(name)) return [];
+    if (ofConnection.has(name) || named.has(name) || ofCredentials.test(name) || ofMethod.test(name)) return [];
+    // Secrets are looked for in errors as they are, not compressed.
+    if (name === "accept-encoding") return [];
     return name === "content-length" && body === "whole" ? [] : [name, value];
   });
 }
 
-/** The headers of the platform's answer for the caller. */
+/** The headers of the platform's answer for the caller, as node:http can write them: with the bytes that came. */
 export function answerHeaders(headers: Headers): Record<string, string | string[]> {
   const named = namedByConnection([headers["connection"] ?? []].flat());
   return Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]): [string, string | string[]][] =>
       value === undefined || ofConnection.has(name) || named.has(name) || ofCredentials.test(name)
         ? []
-        : [[name, value]],
+        : [[name, typeof value === "string" ? asBytes(value) : value.map(asBytes)]],
     ),
   );
+}
+
+/** A character for each byte: the text was decoded as UTF-8, and is written as Latin-1. */
+function asBytes(value: string): string {
+  return /^[\t\x20-\x7e]*$/.test(value) ? value : Buffer.from(value).toString("latin1");
 }
 
 /** A browser says where a page's request comes from. @returns whether it comes from another site */

@@ -47,8 +47,12 @@ export class Exchange {
     const isControl = request.url?.startsWith("/_sandbox/") === true;
     const maxBodyBytes = isControl ? maxControlBytes : options.maxBodyBytes;
     readRequest(request, { names: this.#names, maxBodyBytes, language: options.language }, (received) => {
-      if (isControl) deliver(response, controlAnswer(control(this.#deps, received)));
-      else this.#call(received, response);
+      try {
+        if (isControl) deliver(response, controlAnswer(control(this.#deps, received)));
+        else this.#call(received, response);
+      } catch {
+        response.destroy(); // the worker of the demo runs in this process
+      }
     });
   }
 
@@ -91,7 +95,9 @@ export class Exchange {
       const call = { accounts, options, state, holder, names: this.#names, ids, queryText, hasBody, body, json };
       const result = operation.handle(call);
       if (!(result instanceof Promise)) return this.#send(response, asAnswer(result, headers), fault);
-      void result.then((value) => this.#send(response, asAnswer(value, headers), fault), refuse);
+      result
+        .then((value) => this.#send(response, asAnswer(value, headers), fault), refuse)
+        .catch(() => response.destroy());
     } catch (thrown) {
       refuse(thrown);
     }
@@ -122,10 +128,10 @@ export class Exchange {
     state.countAnswer(answer.status);
     const delayMs = drawLatencyMs() + (fault === "slow" ? options.slowMs : 0);
     if (delayMs <= 0) return deliver(response, answer, fault);
-    void options.clock.sleep(delayMs, closing).then(
-      () => deliver(response, answer, fault),
-      () => response.destroy(),
-    );
+    options.clock
+      .sleep(delayMs, closing)
+      .then(() => deliver(response, answer, fault))
+      .catch(() => response.destroy());
   }
 }
 

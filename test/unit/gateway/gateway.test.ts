@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
 import { PlatformError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
@@ -46,6 +48,20 @@ describe("a call through the gateway", () => {
     const said = JSON.stringify([answered, gateway.log]);
     expect(said).toContain('\\"caller\\":\\"ci\\"');
     for (const secret of ["token-1", "api-key-1", "token=abc"]) expect(said).not.toContain(secret);
+  });
+
+  // Shows S1.
+  it("an error that repeats the pair is forwarded without it, and a large one without its body", async () => {
+    const pages = [1_000, 100_000].map((length) => `token-1 ${"x".repeat(length)} api-key-1`);
+    await using platform = await startOpenPlatform((request, response) =>
+      answer(response, 500, pages[Number(request.url?.slice(-1))] ?? "", { "x-echo": "token-1", "set-cookie": "a=b" }),
+    );
+    await using gateway = await openGateway(platform.url);
+    const small = await call(gateway.url, "/v1/files/0");
+    expect([small.status, small.text]).toEqual([500, `[secret] ${"x".repeat(1_000)} [secret]`]);
+    expect([small.headers["x-echo"], small.headers["set-cookie"]]).toEqual(["[secret]", undefined]);
+    const large = await call(gateway.url, "/v1/files/1");
+    expect(`${large.status},${large.text}`).toMatch(/^500,The gateway left out the body/);
   });
 
   it("the caller's own authentication passes without the pair", async () => {
@@ -312,6 +328,28 @@ describe("who may use the gateway", () => {
     const many = Object.fromEntries(Array.from({ length: 120 }, (_, n) => [`x-${n}`, "1"]));
     expect((await call(gateway.url, "/v1/files/1", { headers: many })).status).toBe(431);
     expect((await call(gateway.url, "/v1/files/1", { headers: { "x-long": "x".repeat(40_000) } })).status).toBe(431);
+  });
+});
+
+describe("one connection", () => {
+  it("that cannot be answered is closed and logged, and the next one is served", async () => {
+    await using platform = await fine();
+    await using gateway = await openGateway(platform.url, { freezeOf: () => Promise.reject(null) });
+    await expect(call(gateway.url, "/v1/files/1", { method: "POST" })).rejects.toThrow("socket hang up");
+    expect(gateway.log.join("")).toContain("a connection to the gateway failed");
+    expect((await call(gateway.url, "/v1/files/1")).status).toBe(200);
+  });
+
+  it("that asks for a tunnel and is reset ends nothing else", async () => {
+    await using platform = await fine();
+    await using gateway = await openGateway(platform.url);
+    for (let n = 0; n < 20; n += 1) {
+      const socket = connect(Number(new URL(gateway.url).port), "127.0.0.1");
+      await once(socket, "connect");
+      socket.write("CONNECT a:1 HTTP/1.1\r\nhost: a:1\r\n\r\n");
+      socket.resetAndDestroy();
+    }
+    expect((await call(gateway.url, "/v1/files/1")).status).toBe(200);
   });
 });
 

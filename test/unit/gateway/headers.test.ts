@@ -4,7 +4,7 @@ import { answerHeaders, isCrossSite, requestHeaders } from "#gateway/headers.ts"
 
 describe("the headers of a call through the gateway", () => {
   // Shows S6.
-  it("credentials and headers of the connection do not pass", () => {
+  it("credentials, other methods and headers of the connection do not pass", () => {
     const raw = [
       ["Host", "127.0.0.1:8081"],
       ["Authorization", "Bearer x"],
@@ -20,6 +20,10 @@ describe("the headers of a call through the gateway", () => {
       ["Expect", "100-continue"],
       ["Proxy-Authorization", "Basic x"],
       ["Accept", "application/json"],
+      ["Accept-Encoding", "gzip"],
+      ["X-HTTP-Method-Override", "DELETE"],
+      ["X-HTTP-Method", "DELETE"],
+      ["x-method-override", "DELETE"],
       ["X-Svc-Lang", "ja"],
       ["Content-Length", "7"],
     ].flat();
@@ -27,7 +31,7 @@ describe("the headers of a call through the gateway", () => {
     expect(requestHeaders(raw, "streamed").slice(-2)).toEqual(["content-length", "7"]);
   });
 
-  it("an answer keeps its headers except for those of the connection and of a pair", () => {
+  it("an answer keeps its headers except for those of the connection, of a pair and of a session", () => {
     const headers = {
       connection: "close, x-hop",
       "x-hop": "1",
@@ -40,7 +44,14 @@ describe("the headers of a call through the gateway", () => {
     expect(answerHeaders(headers)).toEqual({
       "x-svc-next-key": "k",
       location: "https://elsewhere.example.com/",
-      "set-cookie": ["a", "b"],
+    });
+  });
+
+  it("a value of an answer keeps its bytes, whatever they are", () => {
+    const [name, link] = [Buffer.from("日本").toString("latin1"), Buffer.from("\u00e9").toString("latin1")];
+    expect(answerHeaders({ "x-name": "日本", link: ["<a>", "\u00e9"] })).toEqual({
+      "x-name": name,
+      link: ["<a>", link],
     });
   });
 

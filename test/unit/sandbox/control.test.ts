@@ -35,6 +35,17 @@ describe("the sandbox's control interface", () => {
     expect((await send("GET", "/_sandbox/sims/none")).status).toBe(404);
   });
 
+  test("a fault of the sandbox itself ends one connection and not the process", async () => {
+    const { sandbox, send } = await openSandbox();
+    const { countCall } = sandbox.state;
+    sandbox.state.countCall = () => {
+      throw new Error("broken");
+    };
+    await expect(send("GET", "/v1/sims")).rejects.toThrow("fetch failed");
+    sandbox.state.countCall = countCall;
+    expect((await send("GET", "/v1/sims")).status).toBe(401);
+  });
+
   test("the control interface sets faults", async () => {
     const { update, send, pair } = await openSandbox();
     await pair();
