@@ -136,7 +136,8 @@ const head = `# Configuration
 simfleet reads settings from one YAML file and from environment variables. A variable overrides the file. An empty
 variable counts as not set.
 
-**File.** The first of: \`--config\`, \`${fileVariable}\`, \`config/simfleet.yaml\` if it exists.
+**File.** The first of: \`--config\`, \`${fileVariable}\`, \`config/simfleet.yaml\` if it exists,
+\`/etc/simfleet/simfleet.yaml\` if it exists: the usual place of a machine whose users share a worker.
 \`config/simfleet.example.yaml\` shows every setting. Relative paths start at the working directory.
 
 **Problems.** simfleet reports all problems at once. Unknown keys and unknown \`SIMFLEET_\` variables are problems.

@@ -3,7 +3,7 @@ import type { App } from "#app/app.ts";
 import type { AppFeature } from "#app/feature.ts";
 import type { FeatureSection } from "#config/setting.ts";
 import type { Client } from "#contract/client.ts";
-import type { CommandEffect } from "./command-effects.ts";
+import type { CommandEffect, StoreUse } from "./command-effects.ts";
 import type { EventChoice, EventSource } from "./event-source.ts";
 import type { TextSink } from "./output.ts";
 
@@ -43,6 +43,7 @@ export interface GivenCommand {
   /** `runs cancel` */
   readonly name: string;
   readonly effect: CommandEffect;
+  readonly store: StoreUse;
   /** Its arguments; empty where it has none. */
   readonly target: string;
 }

@@ -6,6 +6,13 @@
 /** `changes profile`: its target is the selected profile unless its arguments name another thing. */
 export type CommandEffect = "reads" | "changes" | "changes profile";
 
+/**
+ * Whether a command may make the embedded Redis of a data directory that has none: a command that starts work makes it
+ * anywhere, one that changes or reads state only where the configuration names the directory, and one that has to reach the
+ * workers never does.
+ */
+export type StoreUse = "makes" | "where configured" | "never makes";
+
 /** Those of the commands that belong to no feature. */
 export const processEffects: Readonly<Record<string, CommandEffect>> = {
   // It prints a token and stores nothing: the configuration grants its rights.

@@ -3,6 +3,7 @@
  * command that changes something. Context loads this file when a command connects.
  */
 import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { App } from "#app/app.ts";
@@ -10,7 +11,7 @@ import { endpointsOf } from "#app/feature.ts";
 import { localClient } from "#contract/client.ts";
 import type { Config } from "#config/config.ts";
 import { readSecretFile } from "#config/secrets/secret-file.ts";
-import { loadConfig } from "#config/load.ts";
+import { loadConfig, usualFiles } from "#config/load.ts";
 import { messageOf, SimfleetError } from "#core/errors.ts";
 import { keepHeapSmall } from "#core/heap-room.ts";
 import { isLoopback } from "#core/loopback.ts";
@@ -78,6 +79,7 @@ export async function localCaller({ features, actor, io: { interrupt } }: Comman
 
 /** Opens the app, calls `use`, and always closes the app again. */
 export async function withApp<T>(context: CommandContext, config: Config, use: (app: App) => Promise<T>): Promise<T> {
+  assertStore(context, config);
   const { env, stderr } = context.io;
   const level = env.SIMFLEET_LOG_LEVEL === undefined ? "silent" : config.logLevel;
   const logger = createLogger({ level, destination: stderr });
@@ -94,6 +96,22 @@ export async function withApp<T>(context: CommandContext, config: Config, use: (
   } finally {
     await app.close(deadlineMs);
   }
+}
+
+/**
+ * An empty store that is made by mistake, in another folder or by another user, looks as if nothing were running.
+ * @throws SimfleetError USAGE
+ */
+function assertStore({ command }: CommandContext, { redis, dataDir, isUsualDataDir, file }: Config): void {
+  const place = join(dataDir, "redis");
+  if (redis !== undefined || command === undefined || command.store === "makes" || existsSync(place)) return;
+  if (!isUsualDataDir && command.store === "where configured") return;
+  const named = isUsualDataDir ? ", the usual place of this user" : "";
+  const read = file === undefined ? `neither ${usualFiles.join(" nor ")} is there` : `${file} names no other place`;
+  const looked = `No data of simfleet was found in ${dataDir}${named}${isUsualDataDir ? `; ${read}` : ""}. Nothing was done.`;
+  const fix =
+    "Name the worker's data with --config, SIMFLEET_DATA_DIR or SIMFLEET_REDIS_URL, or its address with --server";
+  throw new SimfleetError("USAGE", `${looked} ${fix}`);
 }
 
 /**

@@ -5,7 +5,7 @@
 import type { Command } from "@commander-js/extra-typings";
 import type { AppFeature } from "#app/feature.ts";
 import type { FeatureSection } from "#config/setting.ts";
-import type { CommandEffect } from "./command-effects.ts";
+import type { CommandEffect, StoreUse } from "./command-effects.ts";
 import type { Context } from "./context.ts";
 import type { CommandGroup } from "./strings.ts";
 
@@ -23,4 +23,6 @@ export interface Feature extends AppFeature, FeatureSection {
   readonly commands?: Readonly<Record<string, FeatureCommand>>;
   /** What each command changes, by its words; the audit log needs it. */
   readonly effects?: Readonly<Record<string, CommandEffect>>;
+  /** What a command does where there is no data yet, by its words, if it is not `where configured`. */
+  readonly stores?: Readonly<Record<string, StoreUse>>;
 }

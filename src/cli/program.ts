@@ -7,7 +7,7 @@ import { ConfigError, SimfleetError, messageOf } from "#core/errors.ts";
 import type { RunWorker } from "./commands/worker.ts";
 import { suggestion } from "#core/suggest.ts";
 import { visibleLines } from "#core/visible-text.ts";
-import { type CommandEffect, processEffects } from "./command-effects.ts";
+import { type CommandEffect, processEffects, type StoreUse } from "./command-effects.ts";
 import type { Feature, FeatureCommand } from "./feature.ts";
 import { Context, exampleOf, type GivenCommand, type ProcessIo } from "./context.ts";
 import { Output } from "./output.ts";
@@ -98,7 +98,8 @@ export async function buildProgram(deps: Deps, asked: string | undefined, loads?
   const ofFeatures = <T>(part: (feature: Feature) => Readonly<Record<string, T>> | undefined): Record<string, T> =>
     Object.fromEntries(deps.features.flatMap((feature) => Object.entries(part(feature) ?? {})));
   const commands = { ...ofFeatures<FeatureCommand>((feature) => feature.commands), ...processCommands(deps) };
-  const effects = { ...ofFeatures((feature) => feature.effects), ...processEffects };
+  const effects = ofFeatures((feature) => feature.effects);
+  const stores = ofFeatures((feature) => feature.stores);
   const { stdout, stderr } = deps.io;
   const program = new Command("simfleet")
     .description(programStrings.description)
@@ -125,7 +126,7 @@ export async function buildProgram(deps: Deps, asked: string | undefined, loads?
     });
   });
   program.hook("preAction", (_, command) => {
-    context.command = given(command as unknown as Command, effects);
+    context.command = given(command as unknown as Command, { effects, stores });
   });
   return program;
 }
@@ -150,14 +151,18 @@ function assertKnownWords(program: Command, argv: readonly string[]): void {
 }
 
 /** @throws Error for a command whose feature does not say what it changes */
-function given(command: Command, effects: Readonly<Record<string, CommandEffect>>): GivenCommand {
+function given(
+  command: Command,
+  { effects, stores }: Record<"effects", Record<string, CommandEffect>> & Record<"stores", Record<string, StoreUse>>,
+): GivenCommand {
   const name = nameOf(command);
-  const effect = Object.hasOwn(effects, name) ? effects[name] : undefined;
+  const effect = effects[name] ?? processEffects[name];
+  const store = stores[name] ?? (effects[name] === undefined ? "makes" : "where configured");
   if (effect === undefined) throw new Error(`the feature of ${name} does not say what the command changes (effects)`);
   refuseEmptyValues(command);
   const { where = [], dryRun }: { where?: readonly string[]; dryRun?: boolean } = command.opts();
   const about = command.args.length > 0 ? command.args : where;
-  return { name, effect: dryRun === true ? "reads" : effect, target: about.join(" ") };
+  return { name, effect: dryRun === true ? "reads" : effect, store, target: about.join(" ") };
 }
 
 /** Options that count as not given if they are empty, as in the environment. */

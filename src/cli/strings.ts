@@ -31,7 +31,8 @@ export const programStrings = {
 
 /** Options and messages of several commands. */
 export const commonStrings = {
-  config: "the YAML configuration (default: SIMFLEET_CONFIG, else config/simfleet.yaml)",
+  config:
+    "the YAML configuration (default: SIMFLEET_CONFIG, else config/simfleet.yaml, else /etc/simfleet/simfleet.yaml)",
   profile: "profile (account) to use (default: SIMFLEET_PROFILE, else default)",
   server: "send the command to the control API of this worker (default: SIMFLEET_SERVER)",
   json: "print one JSON document on stdout",

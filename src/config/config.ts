@@ -56,6 +56,8 @@ export interface Config {
   /** Absent: the embedded server. */
   readonly redis: RedisConfig | undefined;
   readonly dataDir: string;
+  /** No setting names it: it is the usual one of this user. */
+  readonly isUsualDataDir: boolean;
   /** With the brand and base addresses that the configuration sets over it. */
   readonly deployment: Deployment;
   /** Name of the selected profile; `profiles` always has it. */

@@ -4,7 +4,7 @@
  */
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
-import { join, resolve } from "node:path";
+import { isAbsolute, join, resolve } from "node:path";
 import { addEvents } from "#events/event.ts";
 import { keptFields, secretFields } from "#fleet/sim/sim-fields.ts";
 import { fieldsOfOperations } from "#fleet/sim-operation/sim-operation.ts";
@@ -36,12 +36,13 @@ import { readWebhooks } from "#jobs/webhooks/config.ts";
 import { isTree, readOwnedYaml, valueAt } from "./file/yaml-file.ts";
 
 const dayMs = 86_400_000;
-const usualFile = "config/simfleet.yaml";
+/** The place in the working folder comes before that of the machine. */
+export const usualFiles = ["config/simfleet.yaml", "/etc/simfleet/simfleet.yaml"] as const;
 
 /**
  * Reads and checks the whole configuration. Paths in it are relative to the working folder; a variable that is set to
  * nothing counts as not set.
- * @param from `file` is that of `--config`; else `SIMFLEET_CONFIG`, else `config/simfleet.yaml` if it is there
+ * @param from `file` is that of `--config`; else `SIMFLEET_CONFIG`, else the first of the usual files that is there
  * @throws ConfigError with all problems
  */
 export function loadConfig(from: ConfigSource = {}): Config {
@@ -50,14 +51,15 @@ export function loadConfig(from: ConfigSource = {}): Config {
   // Schedules, automations and webhooks may name them.
   for (const { events } of features) addEvents(events ?? {});
   const named = from.file ?? (env[fileVariable] || undefined);
-  const file = named ?? (existsSync(usualFile) ? usualFile : undefined);
+  const file = named ?? usualFiles.find((usual) => existsSync(usual));
   const read = file === undefined ? { tree: {} } : readOwnedYaml(file, report.problems);
   if (file !== undefined) checkOwner(file, read, { isNamed: named !== undefined, report });
   checkVariables(env, report);
   const source = { tree: read.tree, env, profile: selectedProfile(read.tree, env) };
   const own = features.flatMap(({ section }) => section ?? []);
   const settings = readSettings(schemaWith(own), source, report);
-  if (file !== undefined && named === undefined) checkDestinations(file, { settings, env }, report);
+  if (file !== undefined && named === undefined && !isAbsolute(file))
+    checkDestinations(file, { settings, env }, report);
   const config = { file, ...assemble(settings, source, report), sections: entriesOf(own, settings) };
   if (report.problems.length > 0) throw report.error();
   return frozen(config);
@@ -105,8 +107,7 @@ function assemble(settings: Settings, source: SettingSource, report: Report): Om
   const known = { profiles: names, rotations, authKeys: Object.keys(authKeys), fieldsOf, operations, wordingOf };
   return {
     redis: readRedis(settings.redis, report),
-    // The embedded Redis runs in a folder of its own.
-    dataDir: resolve(settings.dataDir ?? usualDataDir(source.env)),
+    ...readDataDir(settings, source.env),
     deployment,
     profile: source.profile,
     profiles,
@@ -233,8 +234,11 @@ function checkVariables(env: Environment, report: Report): void {
   }
 }
 
-function usualDataDir(env: Environment): string {
-  return join(env["XDG_DATA_HOME"] || join(env["HOME"] || homedir(), ".local", "share"), "simfleet");
+/** The embedded Redis runs in a folder of its own, hence the absolute path. */
+function readDataDir({ dataDir }: Settings, env: Environment): Pick<Config, "dataDir" | "isUsualDataDir"> {
+  if (dataDir !== undefined) return { dataDir: resolve(dataDir), isUsualDataDir: false };
+  const shared = env["XDG_DATA_HOME"] || join(env["HOME"] || homedir(), ".local", "share");
+  return { dataDir: resolve(join(shared, "simfleet")), isUsualDataDir: true };
 }
 
 function frozen<T>(value: T): T {

@@ -1,45 +1,26 @@
 /** The npm package as a user gets it: packed, installed into empty folders, started, and imported by a program. */
 import { spawnSync } from "node:child_process";
-import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
-import { homedir, tmpdir } from "node:os";
+import { mkdir, readFile, readdir, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import { startSandbox } from "#sandbox/server.ts";
 import { testKeys } from "../support/redis.ts";
-import { builtCli, root } from "./support/built-cli.ts";
+import { root } from "./support/built-cli.ts";
+import { installPackage, type InstalledPackage, npm, run } from "./support/installed-package.ts";
 import { type Ended, RunningProcess } from "./support/process.ts";
-
-interface Packed {
-  readonly filename: string;
-  readonly version: string;
-  readonly files: readonly { readonly path: string }[];
-}
 
 const cacheHome = process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
 let folder: string;
 let tarball: string;
-let packed: Packed;
+let packed: InstalledPackage["packed"];
+let remove: InstalledPackage["remove"] = () => Promise.resolve();
 const installed = (): string => join(folder, "global", "lib", "node_modules", "simfleet");
 
 beforeAll(async () => {
-  await builtCli(); // builds dist/ if the sources are newer
-  folder = await mkdtemp(join(tmpdir(), "simfleet-package-"));
-  const report = npm(["pack", "--ignore-scripts", "--json", "--pack-destination", folder], root);
-  packed = (JSON.parse(report) as [Packed])[0];
-  tarball = join(folder, packed.filename);
-  npm(["install", "--global", "--prefix", join(folder, "global"), "--offline", tarball], folder);
+  ({ folder, tarball, packed, remove } = await installPackage());
 }, 180_000);
-afterAll(() => rm(folder, { recursive: true, force: true }));
-
-function npm(args: readonly string[], cwd: string): string {
-  return run("npm", [...args, "--no-audit", "--no-fund"], { cwd, env: process.env });
-}
-
-function run(command: string, args: readonly string[], options: { cwd: string; env: NodeJS.ProcessEnv }): string {
-  const { status, stdout, stderr, error } = spawnSync(command, args, { encoding: "utf8", ...options });
-  if (status !== 0) throw new Error(`${command} ${args[0]}: ${error?.message ?? stdout + stderr}`);
-  return stdout;
-}
+afterAll(() => remove());
 
 /** Runs the installed command, with nothing of this repository in its environment. */
 async function simfleet(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {

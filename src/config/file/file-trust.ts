@@ -29,7 +29,7 @@ export function checkOwner(
 ): void {
   if (uid === undefined || mode === undefined) return;
   if (!isNamed && !isOurs(uid)) {
-    const message = `belongs to another user (ID ${uid}) and was found in the working folder. ${namingOf(file)}, or change its owner to ${ownId()}.`;
+    const message = `belongs to another user (ID ${uid}) and was found there, not named. ${namingOf(file)}, or change its owner to ${ownId()}.`;
     report.fault(file, message);
   }
   const secret = secretIn(tree);

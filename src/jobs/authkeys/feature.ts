@@ -31,6 +31,7 @@ export const authKeys: Feature = {
       load: async (context) => (await import("./commands/authkeys.ts")).authKeysCommand(context),
     },
   },
+  stores: { "authkeys list": "makes", "authkeys rotate": "makes" },
   effects: {
     "authkeys list": "reads",
     "authkeys rotate": "changes profile",

@@ -31,6 +31,7 @@ export const credentials: Feature = {
       load: async (context) => (await import("./commands/credentials.ts")).credentialsCommand(context),
     },
   },
+  stores: { "credentials list": "makes", "credentials rotate": "makes" },
   effects: {
     "credentials list": "reads",
     "credentials rotate": "changes",

@@ -50,14 +50,15 @@ async function show(
   output.answer(report, (shown) => textOf(shown));
 }
 
-function textOf({ profiles, windows }: FreezeReport): string {
+function textOf({ profiles, windows, store, workers }: FreezeReport): string {
   const now = Object.entries(profiles).map(([name, held]) => {
     if (held === null) return freezeStrings.notFrozen(name);
     const until = held.until === null ? freezeStrings.endWith : freezeStrings.endsAt(held.until);
     return freezeStrings.frozen(name, held.reason, until);
   });
   const configured = windows.map(freezeStrings.configured);
-  return [...now, ...configured].join("\n");
+  const reached = Object.entries(workers).map(([name, count]) => freezeStrings.reached(name, count));
+  return [...now, ...configured, freezeStrings.store(store), ...reached].join("\n");
 }
 
 function asInstant(text: string): number {

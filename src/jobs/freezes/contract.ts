@@ -20,6 +20,10 @@ const freezeReport = z.object({
   profiles: z
     .record(z.string(), z.object({ reason: z.string(), until: instant.nullable() }).nullable())
     .describe("what freezes each profile now: the manual freeze, or one of the configuration"),
+  store: z.string().describe("the Redis that holds the freeze"),
+  workers: z
+    .record(z.string(), z.number().int())
+    .describe("by profile: the processes that work on its runs now, which the freeze holds"),
   windows: list(freezeTimeReport).describe(
     "the freezes of the configuration that are active now, and the next three times of each, earliest first",
   ),

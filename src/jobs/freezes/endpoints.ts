@@ -2,11 +2,10 @@
 import { type Endpoint, endpoint } from "#contract/route.ts";
 import * as routes from "./contract.ts";
 import type { Freezes } from "./record.ts";
-import { reportOfFreezes } from "./report.ts";
+import { type Reach, reportOfFreezes } from "./report.ts";
 
-/** @param profiles names of the configured profiles */
-export function freezeEndpoints(freezes: Freezes, profiles: readonly string[]): readonly Endpoint[] {
-  const report = (): Promise<routes.FreezeReport> => reportOfFreezes(freezes, profiles);
+export function freezeEndpoints(freezes: Freezes, reach: Reach): readonly Endpoint[] {
+  const report = (): Promise<routes.FreezeReport> => reportOfFreezes(freezes, reach);
   return [
     endpoint(routes.showFreeze, report),
     endpoint(routes.startFreeze, async ({ body, by }) => {

@@ -4,8 +4,12 @@ import { freezeSummary } from "./strings.ts";
 
 export const freezes: Feature = {
   name: "freezes",
-  endpoints: async (app) =>
-    (await import("./endpoints.ts")).freezeEndpoints(app.freezes, Object.keys(app.config.profiles)),
+  endpoints: async ({ freezes: store, config, redisPlace, runs }) =>
+    (await import("./endpoints.ts")).freezeEndpoints(store, {
+      profiles: Object.keys(config.profiles),
+      store: redisPlace,
+      workersOf: (profile) => runs.workersOf(profile),
+    }),
   commands: {
     freeze: {
       group: "automate",
@@ -13,6 +17,7 @@ export const freezes: Feature = {
       load: async (context) => (await import("./commands.ts")).freezeCommand(context),
     },
   },
+  stores: { "freeze on": "never makes", "freeze off": "never makes" },
   effects: {
     "freeze on": "changes",
     "freeze off": "changes",

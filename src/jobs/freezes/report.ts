@@ -3,10 +3,20 @@ import { isoTime } from "#core/time.ts";
 import type { FreezeReport } from "./contract.ts";
 import type { Freezes } from "./record.ts";
 
+/** What a freeze reaches. */
+export interface Reach {
+  readonly profiles: readonly string[];
+  /** Location of the data, for display. */
+  readonly store: string;
+  /** The number of processes that work on the runs of a profile. */
+  readonly workersOf: (profile: string) => Promise<number>;
+}
+
 /** Number of times shown for a recurring window. */
 const shownTimes = 3;
 
-export async function reportOfFreezes(freezes: Freezes, profiles: readonly string[]): Promise<FreezeReport> {
+export async function reportOfFreezes(freezes: Freezes, { profiles, store, workersOf }: Reach): Promise<FreezeReport> {
+  const workers = await Promise.all(profiles.map(async (name) => [name, await workersOf(name)] as const));
   const ordered = await freezes.ordered();
   const held = await Promise.all(
     profiles.map(async (name) => {
@@ -25,6 +35,8 @@ export async function reportOfFreezes(freezes: Freezes, profiles: readonly strin
             until: isoTime(ordered.untilMs),
           },
     profiles: Object.fromEntries(held),
+    store,
+    workers: Object.fromEntries(workers),
     windows: freezes.times(shownTimes).map(({ name, profile, fromMs, toMs }) => ({
       name,
       profile: profile ?? null,

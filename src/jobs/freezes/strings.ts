@@ -1,4 +1,5 @@
 /** The texts of the commands of freezes. */
+import { counted } from "#cli/format.ts";
 
 export const freezeSummary = "freeze all changes on the platform";
 
@@ -14,6 +15,11 @@ export const freezeStrings = {
   frozen: (profile: string, reason: string, end: string) => `${profile}: frozen: ${reason} (${end})`,
   endsAt: (at: string) => `until ${at}`,
   endWith: "end it with simfleet freeze off",
+  store: (store: string) => `data: ${store}`,
+  reached: (profile: string, workers: number) =>
+    workers === 0
+      ? `${profile}: no worker is running; one that starts is frozen`
+      : `${profile}: ${counted(workers, "worker")} reached`,
   configured: ({ name, profile, from, to }: { name: string; profile: string | null; from: string; to: string }) =>
     `${name}: freezes ${profile ?? "every profile"} from ${from} to ${to}`,
 } as const;

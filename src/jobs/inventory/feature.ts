@@ -25,6 +25,7 @@ export const inventory: Feature = {
       load: async (context) => (await import("./commands/sims.ts")).simsCommand(context),
     },
   },
+  stores: { "sims sync": "makes" },
   effects: {
     "sims sync": "changes profile",
     "sims list": "reads",

@@ -17,6 +17,7 @@ export const operations: Feature = {
       load: async (context) => (await import("./commands.ts")).operationsCommand(context),
     },
   },
+  stores: { "operations list": "makes", "operations show": "makes" },
   effects: {
     "operations list": "reads",
     "operations show": "reads",

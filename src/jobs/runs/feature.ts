@@ -38,6 +38,7 @@ export const runs: Feature = {
       load: async (context) => (await import("./commands/runs.ts")).runsCommand(context),
     },
   },
+  stores: { plan: "makes", apply: "makes" },
   effects: {
     plan: "reads",
     apply: "changes",

@@ -343,6 +343,12 @@ export class RunService {
     return [...new Set([...this.#operations.values()].map((operation) => operationBucket(operation, profile)))];
   }
 
+  /** How many live processes work on the runs of a profile. */
+  async workersOf(profile: string): Promise<number> {
+    const workers = this.bucketsOf(profile).map((bucket) => this.#workerRegistry.workers(queueName(bucket)));
+    return Math.max(0, ...(await Promise.all(workers)).map(({ length }) => length));
+  }
+
   /** Whether a live process handles the bucket. */
   async isServed(bucket: string): Promise<boolean> {
     return (await this.#workerRegistry.workers(queueName(bucket))).length > 0;

@@ -19,6 +19,7 @@ export const webhooks: Feature = {
       load: async (context) => (await import("./commands/deliveries.ts")).deliveriesCommand(context),
     },
   },
+  stores: { "webhooks test": "makes" },
   effects: {
     "webhooks list": "reads",
     // It sends a message.
