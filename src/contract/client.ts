@@ -66,7 +66,7 @@ function callOf(
     params: parsed(route.params, params),
     query: parsed(route.query, query),
     body: parsed(route.body, body),
-    rows: rows === undefined ? undefined : localRows(rows),
+    rows: rows === undefined ? undefined : { ...localRows(rows), signal },
     by,
     signal,
   } as Call<Route>;

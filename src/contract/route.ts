@@ -46,7 +46,7 @@ export interface Call<R extends Route> {
   readonly rows: R["rows"] extends "required" ? Rows : R["rows"] extends "optional" ? Rows | undefined : undefined;
   /** Who calls: `token:NAME`, `cli:USER`. */
   readonly by: string;
-  /** Aborts after Ctrl-C in a command, and a minute after a worker has begun to answer. */
+  /** Aborts after Ctrl-C in a command; a minute after a worker has begun to answer, and when its caller has gone. */
   readonly signal: AbortSignal;
 }
 
@@ -68,6 +68,8 @@ export interface Rows {
   readonly sha256?: string;
   /** The space that an upload takes up; absent for a file that stays where it is. */
   readonly uploadId?: string;
+  /** Aborts when who sent them no longer waits. */
+  readonly signal?: AbortSignal;
 }
 
 /** What a caller of a route passes; parts that may be left out are optional. */

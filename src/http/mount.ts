@@ -35,8 +35,11 @@ export function mount(
     preHandler: preHandler ?? [],
     handler: async (request, reply) => {
       const call = callOf(request);
-      const answer = async (rows?: Rows): Promise<FastifyReply> => {
-        const checked = { ...call, rows, signal: AbortSignal.timeout(patienceMs) } as Call<Route>;
+      const gone = goneSignal(reply);
+      const answer = async (received?: Rows): Promise<FastifyReply> => {
+        const rows = received === undefined ? undefined : { ...received, signal: gone };
+        const signal = AbortSignal.any([gone, AbortSignal.timeout(patienceMs)]);
+        const checked = { ...call, rows, signal } as Call<Route>;
         if (creation !== undefined) {
           const exchange = { request, reply, status: route.status === 201 ? 201 : 202, sha256: rows?.sha256 } as const;
           return once(deps, exchange, (await creation(checked)) as Creation<object>);
@@ -50,6 +53,15 @@ export function mount(
       return hasRows ? withRows(request, { ...deps, by: call.by }, answer) : answer();
     },
   });
+}
+
+/** Aborts when the caller disconnects before the answer. */
+function goneSignal({ raw }: FastifyReply): AbortSignal {
+  const gone = new AbortController();
+  raw.once("close", () => {
+    if (!raw.writableFinished) gone.abort();
+  });
+  return gone.signal;
 }
 
 /** How Fastify registers a route. */

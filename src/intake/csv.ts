@@ -6,6 +6,7 @@
 import type { Readable } from "node:stream";
 import { type CsvError, parse, type Parser } from "csv-parse";
 import { IntakeError, messageOf } from "#core/errors.ts";
+import { yieldToEventLoop } from "#core/time.ts";
 import type { InputFile } from "#core/files/open-file.ts";
 import { type Fingerprint, InputBytes } from "./bytes.ts";
 import { type Delimiter, findDelimiter } from "./delimiter.ts";
@@ -13,7 +14,7 @@ import { type Delimiter, findDelimiter } from "./delimiter.ts";
 /** Limits on a file; a file is rejected as soon as it exceeds one. */
 export interface CsvCaps {
   readonly bytes: number;
-  /** Rows below the header. */
+  /** Rows below the header, blank ones included. */
   readonly rows: number;
   readonly columns: number;
   /** Size of one record in bytes, including its line breaks and quotes. */
@@ -45,16 +46,24 @@ export interface CsvReader {
   close(): void;
 }
 
+/** Pieces after which other work of the process gets its turn: about 20 ms of parsing. */
+const piecesPerTurn = 16;
+
 /**
  * Opens a file and reads its header.
  * @param source a path, a file, or a stream of bytes
- * @throws IntakeError with the line, for a file that is not CSV in UTF-8
+ * @param signal ends the reading when it aborts
+ * @throws IntakeError with the line, for a file that is not CSV in UTF-8; the signal's reason
  */
-export async function openCsv(source: string | InputFile | Readable, caps: Partial<CsvCaps> = {}): Promise<CsvReader> {
+export async function openCsv(
+  source: string | InputFile | Readable,
+  caps: Partial<CsvCaps> = {},
+  signal?: AbortSignal,
+): Promise<CsvReader> {
   const limits = { ...defaultCaps, ...caps };
   const bytes = new InputBytes(source, limits.bytes);
   try {
-    const pieces = bytes.pieces();
+    const pieces = inTurns(bytes.pieces(), signal);
     const { start, delimiter } = await readStart(pieces, limits.recordBytes);
     const records = parseRecords(start, pieces, delimiter, limits);
     const first = await records.next();
@@ -94,6 +103,16 @@ async function readStart(
   }
 }
 
+async function* inTurns(pieces: AsyncGenerator<Buffer>, signal: AbortSignal | undefined): AsyncGenerator<Buffer> {
+  let count = 0;
+  for await (const piece of pieces) {
+    signal?.throwIfAborted();
+    yield piece;
+    count += 1;
+    if (count % piecesPerTurn === 0) await yieldToEventLoop();
+  }
+}
+
 async function* rowsOf(
   first: readonly CsvRow[],
   records: AsyncGenerator<CsvRow[]>,
@@ -118,7 +137,12 @@ async function* parseRecords(
     delimiter,
     record_delimiter: ["\r\n", "\n", "\r"],
     relax_column_count: true,
-    on_record: (cells: string[], at) => collector.take(cells, at),
+    on_record: (cells: string[], at) => {
+      // Each record sets the expected length anew: the parser makes an error for each of another length, which takes ten
+      // times as long as the record. A reader of the rows checks the length.
+      (parser.info as { records: number }).records = 0;
+      return collector.take(cells, at);
+    },
   });
   parser.on("error", () => {});
   try {
@@ -161,11 +185,11 @@ class Collector {
     this.#recordEnd = at.bytes;
     this.nextLine += at.lines - this.#parserLine === 1 ? 1 : 1 + breaksIn(cells);
     this.#parserLine = at.lines;
-    if (isBlank(cells)) return null;
     this.#rows += 1;
     if (this.#rows > this.#caps.rows) {
-      throw new IntakeError(`The file has more than ${this.#caps.rows} rows. Split it.`, { line });
+      throw new IntakeError(`The file has more than ${this.#caps.rows} rows, blank ones included. Split it.`, { line });
     }
+    if (isBlank(cells)) return null;
     this.batch.push({ line, cells });
     return null;
   }

@@ -49,16 +49,20 @@ export interface ResolvedRow {
 
 /**
  * Reads a whole file and validates every row.
- * @param options `problemLimit`: default 1000
- * @throws IntakeError for a file that cannot be processed at all
+ * @param options `problemLimit`: default 1000; `signal` ends the reading
+ * @throws IntakeError for a file that cannot be processed at all; the signal's reason
  */
 export async function surveyFile(
   file: InputFile,
-  options: RowRequest & { readonly problemLimit?: number; readonly caps?: Partial<CsvCaps> },
+  options: RowRequest & {
+    readonly problemLimit?: number;
+    readonly caps?: Partial<CsvCaps>;
+    readonly signal?: AbortSignal | undefined;
+  },
 ): Promise<FileSurvey> {
   const caps = options.caps ?? {};
   const problemLimit = options.problemLimit ?? 1000;
-  const csv = await openCsv(file, caps);
+  const csv = await openCsv(file, caps, options.signal);
   const { operation, set } = options;
   const duplicates = new Duplicates();
   const byProblem: Partial<Record<RowProblemCode, number>> = {};

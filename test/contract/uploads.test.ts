@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { ControlHarness } from "./support/control-harness.ts";
 
 const csv = { "content-type": "text/csv" };
@@ -143,6 +143,57 @@ test("a request that cannot succeed is refused before its file is read", async (
   expect(await refusalOf("/v1/plans?profile=typo")).toMatchObject([404, { code: "NOT_FOUND" }]);
   expect(await refusalOf("/v1/runs?profile=typo")).toMatchObject([404, { code: "NOT_FOUND" }]);
   expect(await refusalOf("/v1/runs?planId=p-none")).toMatchObject([400, { detail: /send planId alone/ }]);
+});
+
+test("a form that is malformed, or has another number of files, is refused with 400 and leaves nothing", async () => {
+  await using harness = await ControlHarness.open();
+  const file = (name: string): string =>
+    `--x\r\ncontent-disposition: form-data; name="${name}"; filename="a.csv"\r\n\r\n${harness.csv(2)}\r\n`;
+  const forms: readonly (readonly [string, string, string?])[] = [
+    ["broken off", file("file")],
+    ["no form", "simId,speedClass\n"],
+    ["no parts", "--x--\r\n"],
+    ["no boundary", `${file("file")}--x--\r\n`, "multipart/form-data"],
+    ["a long boundary", `${file("file")}--x--\r\n`, `multipart/form-data; boundary=${"x".repeat(300)}`],
+    ["two files", `${file("file")}${file("file")}--x--\r\n`],
+    ["a file in another field", `${file("rows")}--x--\r\n`],
+  ];
+  for (const [fault, body, type = "multipart/form-data; boundary=x"] of forms) {
+    const headers = { "content-type": type };
+    const refused = await harness.ask("/v1/plans", { as: "operator", method: "POST", body, headers });
+    expect([fault, refused.status, await refused.json()]).toMatchObject([fault, 400, { code: "REQUEST_INVALID" }]);
+  }
+  expect(await readdir(join(harness.folder, "data", "spool"))).toEqual([]);
+  expect(harness.log.filter((line) => line.includes('"stack"'))).toEqual([]);
+});
+
+test("20 MB of blank lines are refused within 20 s", async () => {
+  await using harness = await ControlHarness.open();
+  const body = Buffer.concat([Buffer.from(harness.csv(1)), Buffer.alloc(20_000_000, "\n")]);
+  const beganMs = performance.now();
+  const refused = await harness.ask("/v1/plans", { as: "operator", method: "POST", body, headers: csv });
+  expect([refused.status, await refused.json()]).toMatchObject([422, { code: "INTAKE_INVALID" }]);
+  expect(performance.now() - beganMs).toBeLessThan(20_000);
+});
+
+test.each(["/v1/plans", "/v1/runs"])("a caller of %s that disconnects ends the reading of its file", async (path) => {
+  await using harness = await ControlHarness.open();
+  const { runs } = harness.app;
+  const [begun, stopped] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  vi.spyOn(runs, "plan").mockImplementation(async (_from, _order, signal) => {
+    begun.resolve();
+    await new Promise((resolve) => signal?.addEventListener("abort", resolve, { once: true }));
+    stopped.resolve();
+    signal?.throwIfAborted();
+    throw new Error("not stopped");
+  });
+  const client = new AbortController();
+  const { signal } = client;
+  const asked = harness.ask(path, { as: "operator", method: "POST", body: harness.csv(3), headers: csv, signal });
+  await begun.promise;
+  client.abort();
+  await expect(asked).rejects.toThrow("aborted");
+  await stopped.promise;
 });
 
 test("a form is accepted for any spelling of its media type", async () => {

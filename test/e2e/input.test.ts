@@ -61,6 +61,16 @@ describe.concurrent("refused input files", () => {
     expect(await planOf(harness, content)).toBe(`simfleet: ${message}\n`);
   });
 
+  test("plan refuses 20 MB of blank lines within 20 s", async () => {
+    await using harness = await CliHarness.open();
+    const beganMs = performance.now();
+    const blank = Buffer.concat([Buffer.from("simId,speedClass\n894,s1.fast\n"), Buffer.alloc(20_000_000, "\n")]);
+    expect(await planOf(harness, blank)).toBe(
+      "simfleet: The file has more than 2000000 rows, blank ones included. Split it.\n",
+    );
+    expect(performance.now() - beganMs).toBeLessThan(20_000);
+  });
+
   test("apply refuses a missing file and a folder", async () => {
     await using harness = await CliHarness.open();
     expect(await harness.run(["apply", "nowhere.csv", "--yes"])).toEqual({

@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
-import { SimfleetError } from "#core/errors.ts";
+import { SimfleetError, messageOf } from "#core/errors.ts";
 import { parseFilter } from "#fleet/filter.ts";
 import type { Rows } from "#contract/route.ts";
 import type { Reservation, SpooledPlans } from "./spooled-plans.ts";
@@ -48,15 +48,35 @@ async function readUpload(
   request: FastifyRequest,
   to: { spool: Spool; name: string; reservation: Reservation },
 ): Promise<Rows> {
-  if (request.isMultipart()) {
-    const part = await request.file();
-    if (part === undefined || part.fieldname !== "file") {
-      throw new SimfleetError("REQUEST_INVALID", "The form must have exactly one file, in the field file");
-    }
-    return inSpool(part.file, { ...to, source: nameOf(part.filename) });
-  }
+  if (request.isMultipart()) return fileOfForm(request, to);
   if (request.body instanceof Readable) return inSpool(request.body, { ...to, source: "upload.csv" });
   return filterOf(request.body);
+}
+
+async function fileOfForm(
+  request: FastifyRequest,
+  to: { spool: Spool; name: string; reservation: Reservation },
+): Promise<Rows> {
+  let rows: Rows | undefined;
+  try {
+    for await (const part of request.parts()) {
+      if (part.type !== "file") continue;
+      if (rows !== undefined || part.fieldname !== "file") throw notOneFile();
+      rows = await inSpool(part.file, { ...to, source: nameOf(part.filename) });
+    }
+  } catch (thrown) {
+    const code = (thrown as { code?: unknown }).code;
+    if (code === "FST_FILES_LIMIT") throw notOneFile();
+    // The parser has no class of its own for a form that it cannot read.
+    if (code !== undefined || !/multipart|needle/i.test(messageOf(thrown))) throw thrown;
+    throw new SimfleetError("REQUEST_INVALID", `The form cannot be read: ${messageOf(thrown)}`);
+  }
+  if (rows === undefined) throw notOneFile();
+  return rows;
+}
+
+function notOneFile(): SimfleetError {
+  return new SimfleetError("REQUEST_INVALID", "The form must have exactly one file, in the field file");
 }
 
 async function inSpool(

@@ -95,9 +95,9 @@ async function createPlan(
   planId: string,
   { runs, plans, profileOf }: RunEndpointDeps,
 ): Promise<PlanDocument> {
-  const { from, source, uploadId } = rows;
+  const { from, source, uploadId, signal } = rows;
   const order = orderOf(query, rows, profileOf);
-  const plan = await runs.plan(from, order);
+  const plan = await runs.plan(from, order, signal);
   // An upload has a path of its own, which means nothing to the caller.
   const report = { ...reportOfPlan(plan), ...(uploadId !== undefined && "path" in from ? { file: source } : {}) };
   return documentOf(await plans.put({ planId, by, order, from, source, report, plan }, uploadId));
@@ -118,7 +118,7 @@ async function startRows(
   }
   const order = orderOf(query, rows, profileOf);
   assertUsable(order.profile);
-  const plan = await runs.plan(rows.from, order);
+  const plan = await runs.plan(rows.from, order, rows.signal);
   return runs.submit(plan, { ...order, source: rows.source, by, runId });
 }
 

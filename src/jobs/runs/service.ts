@@ -142,10 +142,11 @@ export class RunService {
 
   /**
    * Plans rows; makes no call.
-   * @throws IntakeError for a file that cannot be read as input, or an invalid value for all rows
+   * @param signal aborts when nobody waits for the plan any more
+   * @throws IntakeError for a file that cannot be read as input, or an invalid value for all rows; the signal's reason
    * @throws SimfleetError OPERATION_NOT_FOUND, USAGE for a filter without a required value or secret inputs without a key
    */
-  plan(from: PlanRequest["from"], order: Order): Promise<Plan> {
+  plan(from: PlanRequest["from"], order: Order, signal?: AbortSignal): Promise<Plan> {
     const { profile, options } = order;
     const operation = this.assertOperation(order.operation, profile);
     refuseSecretValues(operation, order.set);
@@ -159,6 +160,7 @@ export class RunService {
       callsPerMinute: options.callsPerMinute,
       fleet: { inventory: this.#inventory, profile, operations: this.#operations },
       periodMs: this.#periodMs,
+      signal,
     };
     return makePlan(request, this.#limiter);
   }

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import { describe, expect, it } from "vitest";
 import { IntakeError } from "#core/errors.ts";
+import { yieldToEventLoop } from "#core/time.ts";
 import { type CsvCaps, type CsvRow, openCsv } from "#intake/csv.ts";
 
 function inPieces(text: string | Buffer, bytes = 1024): Readable {
@@ -169,7 +170,13 @@ describe("refused CSV files", () => {
 
   it.each<[string, string, Partial<CsvCaps>, string]>([
     ["too many bytes", "a\n1\n2\n", { bytes: 5 }, "The file is larger than 5 bytes. Split it."],
-    ["too many rows", "a\n1\n2\n3\n", { rows: 2 }, "The file has more than 2 rows. Split it."],
+    ["too many rows", "a\n1\n2\n3\n", { rows: 2 }, "The file has more than 2 rows, blank ones included. Split it."],
+    [
+      "too many blank lines",
+      "a\n1\n\n \n",
+      { rows: 2 },
+      "The file has more than 2 rows, blank ones included. Split it.",
+    ],
     ["too many columns", "a,b,c\n", { columns: 2 }, "The header has 3 columns; at most 2 are allowed."],
     [
       "a record that is too long",
@@ -191,6 +198,44 @@ describe("refused CSV files", () => {
     ],
   ])("a CSV file over a limit is refused: %s", async (_name, content, caps, message) => {
     for (const bytes of [1, 7, 1000]) expect((await faultOf(inPieces(content, bytes), caps)).message).toBe(message);
+  });
+
+  it.each(["\n", " \n", "x\n", ",\n"])(
+    "20 MB of lines with %j block the process for less than 200 ms",
+    async (line) => {
+      const text = Buffer.concat([Buffer.from("a,b\n1,2\n"), Buffer.alloc(20_000_000, line)]);
+      const cpuMs = (): number => process.threadCpuUsage().user / 1_000;
+      // Time of this thread, since others share its core.
+      let [turnedMs, longestMs] = [cpuMs(), 0];
+      const watch = setInterval(() => {
+        const nowMs = cpuMs();
+        [turnedMs, longestMs] = [nowMs, Math.max(longestMs, nowMs - turnedMs)];
+      }, 1);
+      const csv = await openCsv(Readable.from([text]), { rows: 4_000_000 });
+      const reading = (async () => {
+        for await (const _ of csv.batches);
+      })();
+      await expect(reading).rejects.toThrow("more than 4000000 rows");
+      clearInterval(watch);
+      expect(longestMs).toBeLessThan(200);
+    },
+  );
+
+  it("an abort ends the reading within a second", async () => {
+    const abort = new AbortController();
+    const endless = Readable.from(
+      (function* () {
+        yield Buffer.from("a,b\n");
+        for (;;) yield Buffer.alloc(32_768, "\n");
+      })(),
+    );
+    const csv = await openCsv(endless, { rows: 1e9, bytes: 1e12 }, abort.signal);
+    const reading = csv.batches[Symbol.asyncIterator]().next();
+    await yieldToEventLoop();
+    abort.abort();
+    const abortedMs = performance.now();
+    await expect(reading).rejects.toThrow("aborted");
+    expect(performance.now() - abortedMs).toBeLessThan(1_000);
   });
 
   it("a missing file or a folder is refused", async () => {

@@ -25,6 +25,8 @@ export interface PlanRequest extends RowRequest {
   readonly knownSpeedClasses: readonly string[];
   readonly callsPerMinute?: number | undefined;
   readonly periodMs: number;
+  /** Aborts when nobody waits for the plan any more. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface Plan {
@@ -50,7 +52,7 @@ const mostUnlisted = 20;
 
 /**
  * @throws IntakeError for a file that cannot be read as input
- * @throws SimfleetError USAGE for a filter without a required value, or one that matches no SIM
+ * @throws SimfleetError USAGE for a filter without a required value, or one that matches no SIM; the signal's reason
  */
 export async function makePlan(request: PlanRequest, limiter: Limiter): Promise<Plan> {
   const { operation, fleet, skipUnchanged } = request;
@@ -74,9 +76,9 @@ export async function makePlan(request: PlanRequest, limiter: Limiter): Promise<
   return { source, verdicts, rejected, problems, calls, costly, estimateMs, warnings };
 }
 
-async function openSource({ from, fleet, operation, set }: PlanRequest): Promise<RowSource> {
+async function openSource({ from, fleet, operation, set, signal }: PlanRequest): Promise<RowSource> {
   const request = { operation, set };
-  if ("path" in from) return fileSource(await surveyFile(from, { ...request, problemLimit }));
+  if ("path" in from) return fileSource(await surveyFile(from, { ...request, problemLimit, signal }));
   if ("sims" in from) return simsSource(from.sims, request);
   return filterSource(fleet.inventory, { profile: fleet.profile, filter: from.filter, request });
 }
@@ -120,6 +122,7 @@ async function classifyAll(source: RowSource, request: PlanRequest) {
   const problems: RowFault[] = [];
   let costly = 0;
   for await (const batch of classifyRows(source, request.fleet)) {
+    request.signal?.throwIfAborted();
     for (const { row, verdict, isCostly } of batch) {
       verdicts[verdict] += 1;
       const { index, line, problem, inputs } = row;
