@@ -17,7 +17,7 @@ import { Access } from "#http/auth/access.ts";
 import { AuthFailures } from "#http/auth/auth-failures.ts";
 import { BucketWindows } from "#http/monitoring/bucket-windows.ts";
 import type { SeenCalls } from "#jobs/quota/report.ts";
-import { EventStreams } from "#http/events/event-streams.ts";
+import { EventStreams } from "#http/event-streams.ts";
 import type { Health } from "#http/monitoring/health.ts";
 import { JwtReader } from "#http/auth/jwt.ts";
 import { isLoopback } from "#core/loopback.ts";

@@ -13,7 +13,7 @@ import { minuteMs } from "#core/time.ts";
 import { listEvents } from "#events/contract.ts";
 import { addBodyTypes } from "./body-types.ts";
 import type { Api, ControlDeps } from "./deps.ts";
-import { eventStream } from "./events/event-stream-route.ts";
+import { eventStream } from "./routes/event-stream.ts";
 import { mount } from "./mount.ts";
 import { addDescription, describedBy } from "./openapi.ts";
 import { watchEventLoop } from "./event-loop.ts";

@@ -15,7 +15,7 @@ import type { Role } from "#fleet/role.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import type { Access } from "./auth/access.ts";
 import type { AuthFailures } from "./auth/auth-failures.ts";
-import type { EventStreams } from "./events/event-streams.ts";
+import type { EventStreams } from "./event-streams.ts";
 import type { SpooledPlans } from "./plans/spooled-plans.ts";
 import type { Principal } from "./auth/principal.ts";
 import type { Spool } from "./plans/spool.ts";

@@ -20,8 +20,12 @@ export class ManualClock implements Clock {
 
   sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#sleepers.push({ atMs: this.#nowMs + delayMs, wake: resolve });
-      signal?.addEventListener("abort", () => reject(signal.reason as Error));
+      const sleeper = { atMs: this.#nowMs + delayMs, wake: resolve };
+      this.#sleepers.push(sleeper);
+      signal?.addEventListener("abort", () => {
+        this.#sleepers = this.#sleepers.filter((other) => other !== sleeper);
+        reject(signal.reason as Error);
+      });
     });
   }
 

@@ -1,26 +1,25 @@
 /** The stream form of `GET /v1/events`, which the server adds to the route's list. */
-import { parseInstant } from "#core/ago.ts";
 import { z } from "zod";
 import { asList } from "#contract/fields.ts";
 import type { Call } from "#contract/route.ts";
-import { typesMeantBy } from "#events/event-pattern.ts";
+import { parseInstant } from "#core/ago.ts";
 import type { listEvents } from "#events/contract.ts";
+import { typesMeantBy } from "#events/event-pattern.ts";
 import type { ControlDeps } from "../deps.ts";
 import type { HttpPart } from "../mount.ts";
 
-const mostInId = 2n ** 64n - 1n;
+const maxInId = 2n ** 64n - 1n;
 const eventId = z
   .string()
   .regex(/^\d{1,15}-\d{1,20}$/, "must be the ID of an event")
-  .refine((id) => BigInt(id.split("-")[1] ?? "0") <= mostInId, "must be the ID of an event");
-const streamType = "text/event-stream";
+  .refine((id) => BigInt(id.split("-")[1] ?? "0") <= maxInId, "must be the ID of an event");
 
 export function eventStream({ streams, app }: Pick<ControlDeps, "streams" | "app">): HttpPart {
   return {
     headers: z.object({ "last-event-id": eventId.optional() }),
     preHandler: async (request, reply) => {
       const { accept = "", "last-event-id": lastId } = request.headers;
-      if (!accept.includes(streamType)) return undefined;
+      if (!accept.includes("text/event-stream")) return undefined;
       const { profile, type, since } = request.query as Call<typeof listEvents>["query"];
       const sinceMs = parseInstant(since);
       const afterId = sinceMs === undefined ? undefined : idBefore(sinceMs);
