@@ -2,14 +2,16 @@
  * The checks before the first use: Redis is reachable, recent enough, configured to refuse writes when full instead of
  * evicting data, and of the kind that its address says. In a cluster every primary is checked.
  */
+import { connect } from "node:net";
 import type { Cluster, Redis } from "ioredis";
 import { SimfleetError, messageOf } from "#core/errors.ts";
 import { type Clock, systemClock } from "#core/time.ts";
 import type { RedisConnections } from "./connection.ts";
-import { type RedisTarget, type Topology, addressText, placeOf, topologyOf } from "./target.ts";
+import { type RedisAddress, type RedisTarget, type Topology, addressText, placeOf, topologyOf } from "./target.ts";
 
 const oldestVersion = [6, 2] as const;
 const firstConnectionMs = 5_000;
+const refusalMs = 1_000;
 
 /** What `verifyRedis` found. */
 export interface RedisFacts {
@@ -46,6 +48,8 @@ export async function verifyRedis(connections: RedisConnections, clock: Clock = 
       clock.sleep(firstConnectionMs, waiting.signal).then(() => Promise.reject(new Error("no answer within 5 s"))),
     ]);
   } catch (thrown) {
+    const refusal = "host" in target && target.tls === undefined ? await refusalOf(target) : undefined;
+    if (refusal !== undefined) throw unavailable(placeOf(target), `refuses connections: ${refusal}`, thrown);
     throw unavailable(
       placeOf(target),
       `cannot be used: ${messageOf(thrown).replace(/[.]$/, "")}. Check that it is running and that SIMFLEET_REDIS_URL is correct.`,
@@ -142,6 +146,26 @@ function lastErrorInstead<T>(redis: Redis, target: RedisTarget, reply: Promise<T
     reply.then(resolve, reject);
     redis.on("error", fail);
     reply.finally(() => redis.off("error", fail)).catch(() => undefined);
+  });
+}
+
+/**
+ * What Redis says before it closes a connection, as in protected mode or with too many clients. ioredis drops this text, since
+ * it answers no command, and reports only that its own writes failed.
+ */
+function refusalOf({ host, port }: RedisAddress): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port, timeout: refusalMs });
+    let text = "";
+    const end = (): void => {
+      socket.destroy();
+      resolve(/^-(?:DENIED |ERR )?(.+?)\r?$/m.exec(text)?.[1]);
+    };
+    socket.setEncoding("utf8").on("data", (more: string) => {
+      text += more;
+      if (text.includes("\n")) end();
+    });
+    socket.on("timeout", end).on("error", end).on("close", end);
   });
 }
 
