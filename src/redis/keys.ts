@@ -262,6 +262,11 @@ export class Keys {
     return `${this.prefix}:storage:swept`;
   }
 
+  /** String: when a worker last removed old data, ms of Redis's clock. */
+  sweptAt(): string {
+    return `${this.prefix}:storage:swept-at`;
+  }
+
   /** Sorted set: Redis's memory in bytes, by the time of the measurement. */
   storageHistory(): string {
     return `${this.prefix}:storage:history`;

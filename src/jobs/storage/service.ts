@@ -76,14 +76,39 @@ export function storageService(deps: StorageDeps) {
   /**
    * Notes the profiles of this process, and sweeps if it is time, and no other process has done so.
    * @returns undefined if another process has
+   * @throws Error if a clock may be wrong: what seems old may be minutes old
    */
   const sweepIfDue = async (signal: AbortSignal): Promise<SweepReport | undefined> => {
-    await noteProfiles(deps.profiles, clock.wallMs(), deps);
-    const isDue = await redis.set(keys.swept(), clock.wallMs(), "PX", sweepEveryMs - 5_000, "NX");
+    const [seconds] = await redis.time();
+    const nowMs = Number(seconds) * 1_000;
+    await noteProfiles(deps.profiles, nowMs, deps);
+    const isDue = await redis.set(keys.swept(), nowMs, "PX", sweepEveryMs - 5_000, "NX");
     if (isDue === null) return undefined;
-    await recordUsage(deps, { atMs: clock.wallMs(), usedBytes: (await memory()).usedBytes });
-    return sweep(deps, signal);
+    const sweptMs = Number((await redis.set(keys.sweptAt(), nowMs, "GET")) ?? nowMs);
+    assertClocksAgree({ nowMs, processMs: clock.wallMs(), sweptMs });
+    await recordUsage(deps, { atMs: nowMs, usedBytes: (await memory()).usedBytes });
+    return sweep(deps, nowMs, signal);
   };
 
   return { memory, report, warnIfLow, sweepIfDue };
+}
+
+const isoTime = (ms: number): string => new Date(ms).toISOString();
+
+/**
+ * After a jump of Redis's clock since the last sweep, the next sweep goes on, since Redis may have been away.
+ * @throws Error if the clocks disagree by more than an hour, or Redis's has jumped
+ */
+function assertClocksAgree({ nowMs, processMs, sweptMs }: { nowMs: number; processMs: number; sweptMs: number }): void {
+  if (Math.abs(processMs - nowMs) > hourMs) {
+    throw new Error(
+      `it is ${isoTime(nowMs)} by Redis's clock and ${isoTime(processMs)} by this machine's: set the wrong one`,
+    );
+  }
+  if (sweptMs - nowMs > hourMs || nowMs - sweptMs > dayMs) {
+    throw new Error(
+      `it is ${isoTime(nowMs)} by Redis's clock, and the last removal was at ${isoTime(sweptMs)}: set the clock if it is wrong. ` +
+        "The next removal, in an hour at most, goes on",
+    );
+  }
 }

@@ -47,11 +47,13 @@ export interface SweepReport {
   readonly problems: readonly string[];
 }
 
-/** @param signal aborts between two runs */
-export async function sweep(deps: SweepDeps, signal: AbortSignal): Promise<SweepReport> {
-  const { clock, retention, profiles, syncs, ledger, runRemoval } = deps;
+/**
+ * @param nowMs by Redis's clock, ms since the epoch: that of a process may be wrong
+ * @param signal aborts between two runs
+ */
+export async function sweep(deps: SweepDeps, nowMs: number, signal: AbortSignal): Promise<SweepReport> {
+  const { retention, profiles, syncs, ledger, runRemoval } = deps;
   const rowsMs = Math.min(retention.rowsMs, retention.runsMs);
-  const nowMs = clock.wallMs();
   const counts = { runs: 0, rowsOfRuns: 0, goneSims: 0, rotations: 0, profiles: 0 };
   const problems: string[] = [];
   for await (const run of ledger.createdBefore(nowMs - rowsMs)) {

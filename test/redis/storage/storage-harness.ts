@@ -13,9 +13,10 @@ import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { runRemoval } from "#jobs/runs/removal/removal.ts";
 import type { RunHead } from "#jobs/runs/ledger/run-record.ts";
 import { resultLines } from "#jobs/runs/results/results.ts";
+import type { StoreDeps } from "#engine/store-deps.ts";
 import { Keys } from "#redis/keys.ts";
 import type { Retention } from "#jobs/storage/config.ts";
-import { type SweepReport, sweep } from "#jobs/storage/sweep.ts";
+import { type SweepDeps, type SweepReport, sweep } from "#jobs/storage/sweep.ts";
 import type { TestRedis } from "../../support/redis.ts";
 import { begunAtMs, keptBounds, settledAs, submit } from "../ledger/run-of.ts";
 
@@ -79,29 +80,32 @@ export function storageHarness({ redis, keys: { prefix } }: Pick<TestRedis, "red
     },
     sweep: (retention: Partial<Retention> = {}, on: Redis = redis): Promise<SweepReport> => {
       const deps = { ...storeDeps, redis: on };
-      return sweep(
-        {
-          ...deps,
-          ledger: new Ledger(deps),
-          runRemoval: runRemoval(deps),
-          inventory: new Inventory(deps),
-          syncs: new SyncLog(deps),
-          rotations: rotationLog(deps),
-          configuredRotations: [],
-          profiles: ["default"],
-          retention: { ...kept, ...retention },
-          keyColumnOf: () => "simId",
-          archiveOf: (record) =>
-            Promise.resolve({ report: { runId: record.runId }, lines: resultLines(record, ledger, { format: "csv" }) }),
-        },
-        new AbortController().signal,
-      );
+      return sweep({ ...sweepDeps(deps), retention: { ...kept, ...retention } }, nowMs, new AbortController().signal);
     },
     /** Keys of the run in Redis, without the common prefix. */
     keysOf: async ({ runId }: Pick<RunHead, "runId">): Promise<string[]> => {
       const found = await redis.keys(`${keys.prefix}:run:${runId}*`);
       return found.map((key) => key.slice(keys.run(runId).length)).toSorted();
     },
+  };
+}
+
+/** What a sweep needs, with one profile and no rotations. */
+export function sweepDeps(deps: StoreDeps & { clock: Clock }): SweepDeps {
+  const ledger = new Ledger(deps);
+  return {
+    ...deps,
+    ledger,
+    runRemoval: runRemoval(deps),
+    inventory: new Inventory(deps),
+    syncs: new SyncLog(deps),
+    rotations: rotationLog(deps),
+    configuredRotations: [],
+    profiles: ["default"],
+    retention: kept,
+    keyColumnOf: () => "simId",
+    archiveOf: (record) =>
+      Promise.resolve({ report: { runId: record.runId }, lines: resultLines(record, ledger, { format: "csv" }) }),
   };
 }
 
