@@ -2,6 +2,7 @@
 import { expect, it } from "vitest";
 import type { PlatformClientOptions } from "#api/client-options.ts";
 import { systemClock } from "#core/time.ts";
+import { UnsafeCalls } from "#jobs/runs/work/unsafe-calls.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { answer, type Handler, OpenPermits } from "../../unit/api/support.ts";
@@ -159,4 +160,23 @@ it("a run of unsafe calls pauses after twenty lost answers in a row instead of l
   const outcomes = (await work.rows(runId)).map(({ outcome }) => outcome);
   expect(outcomes.filter((outcome) => outcome === "unknown")).toHaveLength(calls.length);
   expect(outcomes.filter((outcome) => outcome === "pending")).toHaveLength(80 - calls.length);
+});
+
+it("a process that has lost its job takes back no mark of the one that took over", async () => {
+  const { runId } = await submit(ledger, [[1]], { operations: [sendSms] });
+  const callsOf = () =>
+    new UnsafeCalls({ ledger, clock, runId, segment: 0, tries: new Map(), signal: new AbortController().signal });
+  const [first, second] = [callsOf(), callsOf()];
+  await first.markSent(0);
+  await first.unmark(0);
+  await second.markSent(0);
+  const mark = (await work.triesOf(runId)).get(0);
+  // Late writes of the first process: its response was a 429, or its record is to be read later.
+  await first.unmark(0);
+  await first.readLater(0, 1_000);
+  await ledger.recordTries(runId, 0, new Map([[0, { attempts: 1, reason: "timeout" }]]));
+  expect((await work.triesOf(runId)).get(0)).toEqual(mark);
+  expect(mark?.sentAtMs).toBeDefined();
+  await second.unmark(0);
+  expect((await work.triesOf(runId)).get(0)?.sentAtMs).toBeUndefined();
 });

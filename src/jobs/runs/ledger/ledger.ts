@@ -65,6 +65,7 @@ const problemScript = runScript("record-run-problem.lua");
 const holdScript = Script.load(new URL("./hold-run.lua", import.meta.url));
 const readScript = Script.load(new URL("./read-run.lua", import.meta.url));
 const markScript = Script.load(new URL("./mark-sent.lua", import.meta.url));
+const recordTriesScript = Script.load(new URL("./record-tries.lua", import.meta.url));
 const claimScript = Script.load(new URL("./claim-sims.lua", import.meta.url));
 const finishScript = Script.load(new URL("./finish-segment.lua", import.meta.url));
 const draftSeconds = 3_600;
@@ -302,11 +303,19 @@ export class Ledger {
     return { state, pending, canaryHeld: held === 1 };
   }
 
-  /** Stores attempts that did not settle a row, so that counting continues after a restart. */
-  async recordTries(runId: string, segment: number, tries: ReadonlyMap<number, Tries>): Promise<void> {
-    if (tries.size === 0) return;
-    const fields = Object.fromEntries([...tries].map(([place, entry]) => [place, JSON.stringify(entry)]));
-    await this.#redis.hset(this.#keys.segmentTries(runId, segment), fields);
+  /**
+   * Stores attempts that did not settle a row, so that counting continues after a restart. A row that other work has marked
+   * as sent keeps its mark.
+   * @param owner owner of the mark that the caller has read or written; default none
+   */
+  async recordTries(
+    runId: string,
+    segment: number,
+    tries: ReadonlyMap<number, Tries>,
+    owner: string | undefined = "",
+  ): Promise<void> {
+    const fields = [...tries].flatMap(([place, entry]) => [place, JSON.stringify(entry)]);
+    await recordTriesScript.run(this.#redis, [this.#keys.segmentTries(runId, segment)], [owner, ...fields]);
   }
 
   /**

@@ -50,6 +50,8 @@ export interface Tries {
   readonly unknownSinceMs?: number;
   /** When a call that must not be repeated was sent. Written before the call, so that no process sends it again. */
   readonly sentAtMs?: number;
+  /** Which work on the segment wrote this mark. */
+  readonly owner?: string;
   /** When to find out again what such a call did, whose response was lost. */
   readonly readAtMs?: number;
 }

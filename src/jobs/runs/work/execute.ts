@@ -354,7 +354,7 @@ class SegmentWork {
     const isPlatformDown = this.#incident >= outageAfterFailures;
     const delayMs = isPlatformDown ? Math.max(sleepInPlaceMs, this.backoffMs()) : this.backoffMs();
     await Promise.all([
-      this.#context.ledger.recordTries(this.#run.runId, this.#segment, new Map([[place, tries]])),
+      this.#context.ledger.recordTries(this.#run.runId, this.#segment, new Map([[place, tries]]), before?.owner),
       this.#recordProblem(result.reason, delayMs),
     ]);
     if (isPlatformDown) this.#stopWith({ kind: "postponed", delayMs, scope: "job", reason: result.reason });

@@ -2,6 +2,7 @@
  * The calls of one segment that must not be repeated. A row is marked as sent, durably, right before its call leaves. The mark
  * goes when the platform answered that it did nothing; while it is there, the call is never made again, by any process.
  */
+import { randomBytes } from "node:crypto";
 import type { Clock } from "#core/time.ts";
 import { NotReplicatedError } from "#redis/replicated-writes.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -20,6 +21,7 @@ export class NotSent extends Error {
 }
 
 export class UnsafeCalls {
+  readonly #owner = randomBytes(6).toString("base64url");
   readonly #deps: {
     readonly ledger: Pick<Ledger, "markSent" | "recordTries">;
     readonly clock: Clock;
@@ -49,10 +51,10 @@ export class UnsafeCalls {
   async markSent(place: number): Promise<void> {
     const { ledger, clock, runId, segment, tries } = this.#deps;
     const before: Tries = tries.get(place) ?? { attempts: 0, reason: "" };
-    const marked: Tries = { ...before, sentAtMs: clock.wallMs() };
+    const marked: Tries = { ...before, sentAtMs: clock.wallMs(), owner: this.#owner };
     const isMarked = await ledger.markSent(runId, segment, { place, tries: marked }).catch(async (thrown: unknown) => {
       if (!(thrown instanceof NotReplicatedError)) throw thrown;
-      await ledger.recordTries(runId, segment, new Map([[place, before]]));
+      await ledger.recordTries(runId, segment, new Map([[place, before]]), this.#owner);
       throw new NotSent("no replica of Redis has acknowledged that a row is sent", { isProblem: true });
     });
     if (!isMarked) throw new NotSent("another worker has sent a row, or the run has stopped", { isProblem: false });
@@ -62,8 +64,8 @@ export class UnsafeCalls {
   /** Takes the mark back: the platform has not carried out the call. */
   async unmark(place: number): Promise<void> {
     const { ledger, runId, segment, tries } = this.#deps;
-    const { sentAtMs: _, ...others } = tries.get(place) ?? { attempts: 0, reason: "" };
-    await ledger.recordTries(runId, segment, new Map([[place, others]]));
+    const { sentAtMs: _, owner, ...others } = tries.get(place) ?? { attempts: 0, reason: "" };
+    await ledger.recordTries(runId, segment, new Map([[place, others]]), owner);
     tries.set(place, others);
   }
 
@@ -89,8 +91,9 @@ export class UnsafeCalls {
   async readLater(place: number, delayMs: number): Promise<void> {
     const { ledger, clock, runId, segment, tries } = this.#deps;
     const readAtMs = Math.ceil(clock.wallMs() + delayMs);
-    const waiting: Tries = { attempts: 0, reason: "", ...tries.get(place), readAtMs };
-    await ledger.recordTries(runId, segment, new Map([[place, waiting]]));
+    const before = tries.get(place);
+    const waiting: Tries = { attempts: 0, reason: "", ...before, readAtMs, owner: this.#owner };
+    await ledger.recordTries(runId, segment, new Map([[place, waiting]]), before?.owner);
     tries.set(place, waiting);
   }
 
