@@ -15,5 +15,7 @@ for i, workers in ipairs(KEYS) do
     redis.call('PEXPIRE', workers, lives_ms)
   end
   redis.call('ZREMRANGEBYSCORE', workers, '-inf', now)
+  -- Written before Redis's clock was set back.
+  redis.call('ZREMRANGEBYSCORE', workers, '(' .. now + lives_ms, '+inf')
 end
 return redis.call('ZRANGE', KEYS[#KEYS], 0, -1)

@@ -59,7 +59,6 @@ export function profileJobs(kind: KindOfWork, deps: ProfileJobsOptions) {
     /** Adds the job if there is work without one, or starts it if it is delayed although its work is due. */
     const restore = async (): Promise<void> => {
       try {
-        await queues.promoteFar(profile);
         const found = await status(profile);
         if (found !== "none") await enqueue(profile, found === "due" ? "now" : "leave");
       } catch (thrown) {

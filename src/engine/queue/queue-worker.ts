@@ -13,11 +13,9 @@ import { queueTime, type Timing } from "#core/timings.ts";
 import { traced } from "#core/traced.ts";
 import type { WorkerRegistry } from "./worker-registry.ts";
 import { faultBackoffMs } from "./job-options.ts";
+import { lockMs, maxHoldMs, stalledCheckMs } from "./wrong-times.ts";
 import { reportToQueue } from "./report-result.ts";
 
-/** After a worker is killed, another worker picks up its jobs within 5 to 15 s. */
-const lockMs = 10_000;
-const stalledCheckMs = 5_000;
 const stopMs = 15_000;
 
 export interface QueueWorkerOptions<Data, V> {
@@ -108,7 +106,8 @@ export class QueueWorker<Data, V extends JobResult | WorkResult> {
   async isMoving(withinMs: number): Promise<boolean> {
     const { queue, clock } = this.#options;
     const [counts, heldMs] = await Promise.all([queue.getJobCounts("wait", "active"), queue.getRateLimitTtl()]);
-    const isIdle = (counts.wait ?? 0) === 0 || (counts.active ?? 0) > 0 || heldMs > 0;
+    const isHeld = heldMs > 0 && heldMs <= maxHoldMs;
+    const isIdle = (counts.wait ?? 0) === 0 || (counts.active ?? 0) > 0 || isHeld;
     return isIdle || clock.monotonicMs() - this.#lastStartMs < withinMs;
   }
 

@@ -5,6 +5,7 @@
 import { DelayedError, type Job, type Queue, RateLimitError, WaitingError } from "bullmq";
 import type { Clock } from "#core/time.ts";
 import type { WorkResult, JobResult } from "./job-result.ts";
+import { maxHoldMs } from "./wrong-times.ts";
 
 /** The job and the queue that a result is reported for. */
 interface JobContext<Data> {
@@ -38,9 +39,9 @@ export async function reportToQueue<Data>(result: JobResult | WorkResult, contex
   }
 }
 
-/** In BullMQ the last writer wins, so this only ever extends a hold. */
+/** In BullMQ the last writer wins, so this only ever extends a hold. After the longest one, a job asks for another. */
 async function holdQueue<Data>(queue: Queue<Data>, holdMs: number): Promise<void> {
-  const wholeMs = Math.max(1, Math.floor(holdMs));
+  const wholeMs = Math.min(Math.max(1, Math.floor(holdMs)), maxHoldMs);
   const presentMs = await queue.getRateLimitTtl();
   if (wholeMs > presentMs) await queue.rateLimit(wholeMs);
 }

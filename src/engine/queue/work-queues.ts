@@ -7,10 +7,10 @@ import type { Redis } from "ioredis";
 import { type Clock, every } from "#core/time.ts";
 import type { Keys } from "#redis/keys.ts";
 import type { WorkResult } from "./job-result.ts";
-import { promoteFarJobs } from "./far-jobs.ts";
 import { jobOptions } from "./job-options.ts";
 import { openQueue } from "./open-queue.ts";
 import type { QueueWorkerOptions } from "./queue-worker.ts";
+import { repairTimes } from "./wrong-times.ts";
 import type { WorkerRegistry } from "./worker-registry.ts";
 import type { Working } from "./working.ts";
 
@@ -37,8 +37,6 @@ export interface WorkQueues<Data> {
   readonly queue: (key: string) => Promise<Queue<Data>>;
   /** Whether a live process handles the work of the key. */
   readonly isServed: (key: string) => Promise<boolean>;
-  /** Starts jobs that a wrong clock has delayed. */
-  readonly promoteFar: (key: string) => Promise<void>;
   /** Processes the work of a key until stopped. */
   readonly consume: (key: string, consumer: Consumer<Data>) => Promise<Working>;
   readonly close: () => Promise<void>;
@@ -64,15 +62,16 @@ export function workQueues<Data>(
   return {
     queue: queueOf,
     isServed: async (key) => (await deps.workerRegistry.workers(kind.nameOf(key))).length > 0,
-    promoteFar: async (key) => {
-      const queue = await queueOf(key);
-      if (redis !== undefined) await promoteFarJobs(queue, redis, deps.clock.wallMs());
-    },
     async consume(key, { restore, restoreEveryMs = 5_000, ...consumer }) {
       const { QueueWorker } = await import("./queue-worker.ts");
-      const worker = await QueueWorker.start<Data, WorkResult>({ ...deps, ...consumer, queue: await queueOf(key) });
-      await restore();
-      const stopRestoring = every(restoreEveryMs, () => void restore());
+      const queue = await queueOf(key);
+      const worker = await QueueWorker.start<Data, WorkResult>({ ...deps, ...consumer, queue });
+      const repairAndRestore = async (): Promise<void> => {
+        if (redis !== undefined) await repairTimes(queue, redis, deps.clock.wallMs()).catch(() => undefined);
+        await restore();
+      };
+      await repairAndRestore();
+      const stopRestoring = every(restoreEveryMs, () => void repairAndRestore());
       return {
         isMoving: (withinMs) => worker.isMoving(withinMs),
         restart: () => worker.restart(),

@@ -61,7 +61,6 @@ export function deliveryQueues(deps: QueueDeps) {
       work,
       restore: async () => {
         try {
-          await queues.promoteFar(webhook);
           await enqueue(webhook, await due(webhook, restoreAtOnce));
         } catch (thrown) {
           onIncident({ message: `messages to ${webhook} could not be put back into the queue: ${messageOf(thrown)}` });

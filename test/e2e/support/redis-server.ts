@@ -57,21 +57,11 @@ export async function startRedis(
   harness: Pick<CliHarness, "folder" | "startProgram">,
   at: number,
   args: readonly string[],
-  folder = harness.folder,
+  { folder = harness.folder, env = {} }: { folder?: string; env?: Readonly<Record<string, string>> } = {},
 ): Promise<RedisOnPort> {
-  const running = await startServerProgram(harness, [
-    ...args,
-    "--bind",
-    "127.0.0.1",
-    "--dir",
-    folder,
-    "--appendonly",
-    "yes",
-    "--save",
-    "",
-    "--maxmemory-policy",
-    "noeviction",
-  ]);
+  const options = ["--bind", "127.0.0.1", "--dir", folder, "--appendonly", "yes", "--save", ""];
+  const policy = ["--maxmemory-policy", "noeviction"];
+  const running = await startServerProgram(harness, [...args, ...options, ...policy], env);
   await running.said(/Ready to accept connections/, "stdout");
   return {
     url: `redis://127.0.0.1:${at}`,
@@ -88,10 +78,11 @@ export async function startRedis(
 export async function startServerProgram(
   harness: Pick<CliHarness, "startProgram">,
   args: readonly string[],
+  more: Readonly<Record<string, string>> = {},
 ): Promise<RunningProcess> {
   const server = await findRedisServer({ path: process.env.PATH ?? "", cacheDir: inject("cacheDir") });
   const env = server.libraries === undefined ? {} : { LD_LIBRARY_PATH: server.libraries };
-  return harness.startProgram(server.binary, args, env);
+  return harness.startProgram(server.binary, args, { ...env, ...more });
 }
 
 /**

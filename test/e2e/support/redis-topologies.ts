@@ -43,7 +43,7 @@ async function startMemberAt(
   const folder = harness.path(name);
   await mkdir(folder, { recursive: true });
   const listen = connection.tls === undefined ? ["--port", `${port}`] : ["--port", "0", "--tls-port", `${port}`];
-  const server = await startRedis(harness, port, [...listen, ...args], folder);
+  const server = await startRedis(harness, port, [...listen, ...args], { folder });
   const redis = new Redis({ host: "127.0.0.1", port, maxRetriesPerRequest: null, ...connection });
   redis.on("error", () => undefined);
   const kill = async (): Promise<void> => {

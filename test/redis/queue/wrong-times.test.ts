@@ -1,4 +1,4 @@
-/** A job that a wrong clock has delayed does not wait until the right clock is as late. */
+/** Times that a wrong clock has written do not make work wait until the right clock is as late. */
 import type { Job } from "bullmq";
 import { expect, it, onTestFinished } from "vitest";
 import { minuteMs, systemClock } from "#core/time.ts";
@@ -6,13 +6,16 @@ import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 
 import { openQueue } from "#engine/queue/open-queue.ts";
 import { profileJobs } from "#engine/queue/profile-queue.ts";
+import { QueueWorker } from "#engine/queue/queue-worker.ts";
 import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
+import { repairTimes } from "#engine/queue/wrong-times.ts";
 import { Queues } from "#jobs/runs/work/queues.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { keptBounds, submit } from "../ledger/run-of.ts";
 
 const { redis, keys, connect } = openTestRedis();
+const dayMs = 1_440 * minuteMs;
 const ledger = new Ledger({ redis, keys, clock: systemClock, bounds: keptBounds });
 
 /** Takes the next job as a worker with this clock would, and delays it. */
@@ -68,4 +71,50 @@ it("work of a profile that a process with a fast clock has delayed starts soon",
   });
   onTestFinished(() => working.stop());
   await until("the work was taken", () => worked.length > 0);
+});
+
+/** A key of a queue that Redis wrote before its clock was set back a day. */
+async function expireInADay(key: string, text = "1"): Promise<void> {
+  await redis.set(key, text, "PX", dayMs);
+}
+
+it("a lock, a hold and a check for stalled jobs that expire in a day are shortened", async () => {
+  const queue = await openQueue("late", { redis, keys });
+  onTestFinished(() => queue.close());
+  await queue.add("job", {}, { jobId: "the-job" });
+  await redis.lmove(queue.toKey("wait"), queue.toKey("active"), "LEFT", "LEFT");
+  const late = ["the-job:lock", "limiter", "stalled-check"].map((key) => queue.toKey(key));
+  for (const key of late) await expireInADay(key);
+  await repairTimes(queue, redis, systemClock.wallMs());
+  const leftMs = await Promise.all(late.map((key) => redis.pttl(key)));
+  expect(leftMs[0]).toBeLessThanOrEqual(10_000);
+  expect(leftMs.slice(1)).toEqual([-2, -2]);
+});
+
+it("a queue that is held longer than any hold does not count as idle", async () => {
+  const queues = new Queues({ connect, keys, ledger, clock: systemClock });
+  onTestFinished(() => queues.close());
+  const queue = await queues.queue("held");
+  const worker = await QueueWorker.start({
+    queue,
+    connect,
+    keys,
+    clock: systemClock,
+    atOnce: 1,
+    onIncident: () => undefined,
+    workerRegistry: new WorkerRegistry({ redis, keys }),
+    work: () => Promise.resolve({ kind: "ended" } as const),
+  });
+  onTestFinished(() => worker.stop());
+  await expireInADay(queue.toKey("limiter"), String(Number.MAX_SAFE_INTEGER));
+  await queue.add("job", { runId: "r", segment: 0 });
+  expect(await worker.isMoving(0)).toBe(false);
+  await redis.pexpire(queue.toKey("limiter"), 5_000);
+  expect(await worker.isMoving(0)).toBe(true);
+});
+
+it("a worker whose entry was written by a later clock does not count as alive", async () => {
+  const registry = new WorkerRegistry({ redis, keys });
+  await redis.zadd(keys.liveWorkers("late"), Date.now() + dayMs, "dead");
+  expect(await registry.workers("late")).toEqual([]);
 });

@@ -10,12 +10,12 @@ import type { Keys } from "#redis/keys.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { RunRecord } from "../ledger/run-record.ts";
 import { openQueue } from "#engine/queue/open-queue.ts";
-import { promoteFarJobs } from "#engine/queue/far-jobs.ts";
+import { maxHoldMs, repairTimes } from "#engine/queue/wrong-times.ts";
 import type { Clock } from "#core/time.ts";
 
 const segmentJobName = "process-segment";
 /** BullMQ applies a queue's manual rate limit only if one is configured; this one is high enough never to take effect itself. */
-const boundlessRate = { max: 1e12, durationMs: 60_000 };
+const boundlessRate = { max: 1e12, durationMs: maxHoldMs };
 const addAtOnce = 500;
 const mostRead = 9_999;
 
@@ -80,13 +80,13 @@ export class Queues {
 
   /**
    * Enqueues missing jobs of the bucket's running runs, after a crash between ledger and queue or the loss of a queue, and
-   * starts those that a wrong clock has delayed.
+   * repairs the times that a wrong clock has written.
    */
   async restore(bucket: string): Promise<void> {
     const runs = (await this.#ledger.running()).filter((run) => run.bucket === bucket);
     if (runs.length === 0) return;
     const queue = await this.queue(bucket);
-    if (this.#redis !== undefined) await promoteFarJobs(queue, this.#redis, this.#clock.wallMs());
+    if (this.#redis !== undefined) await repairTimes(queue, this.#redis, this.#clock.wallMs());
     const counts = await queue.getJobCounts("wait", "active", "delayed", "prioritized");
     const inQueue = Object.values(counts).reduce((sum, count) => sum + count, 0);
     const open = await Promise.all(runs.map(async (run) => (await this.#openSegments(run)).length));
