@@ -8,6 +8,7 @@ import type { AddressInfo } from "node:net";
 import { SimfleetError, messageOf } from "#core/errors.ts";
 import type { Secret } from "#core/secret.ts";
 import { type Clock, secondMs } from "#core/time.ts";
+import { ConnectionLimits, connectionCheckMs, headersMs } from "#http/connection-limits.ts";
 import { problemOf, retryAfterSeconds } from "#http/problem.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import { admission, type Admit } from "./admission.ts";
@@ -19,11 +20,10 @@ import { answerHealth, answerMetrics, type Monitoring, ownPathOf } from "./own-a
 import { PlatformConnections } from "./platform-connections.ts";
 import { readTarget, type RequestTarget } from "./target.ts";
 
-/** Open connections of callers; each has one call in progress at most. */
-const mostConnections = 1_024;
+/** Connections of callers that may use the gateway; each has one call in progress at most. */
+const maxCallers = 1_024;
 const mostHeaderBytes = 32 * 1_024;
 const mostHeaders = 100;
-const headersMs = 10 * secondMs;
 /** How long calls that were sent may take when the gateway closes. */
 const drainMs = 10 * secondMs;
 const usualTimes = { aheadIdleMs: 30 * secondMs, restIdleMs: 5 * secondMs, readerIdleMs: 30 * secondMs };
@@ -51,6 +51,7 @@ export class Gateway {
   readonly #closing = new AbortController();
   readonly #server: Server;
   readonly #admit: Admit;
+  readonly #limits: ConnectionLimits;
 
   private constructor(options: GatewayOptions) {
     this.#options = options;
@@ -58,8 +59,8 @@ export class Gateway {
     this.#log = new CallLog(options.logger);
     this.#admit = admission({ ...options, port: () => this.#port });
     // Bodies have limits of their own, since large ones take long.
-    const limits = { maxHeaderSize: mostHeaderBytes, headersTimeout: headersMs, requestTimeout: 0 };
-    this.#server = createServer(limits, (request, response) => {
+    const times = { headersTimeout: headersMs, connectionsCheckingInterval: connectionCheckMs, requestTimeout: 0 };
+    this.#server = createServer({ maxHeaderSize: mostHeaderBytes, ...times }, (request, response) => {
       // An answer that cannot be written must not end the process.
       const end = (thrown: unknown): void => {
         options.logger.error({ error: thrown }, "a connection to the gateway failed");
@@ -69,7 +70,8 @@ export class Gateway {
       this.#answer(request, response).catch(end);
     });
     this.#server.maxHeadersCount = mostHeaders;
-    this.#server.maxConnections = mostConnections;
+    this.#limits = new ConnectionLimits({ clock: options.clock, maxKnown: maxCallers });
+    this.#limits.watch(this.#server);
     this.#server.on("connect", (_request, socket) => {
       socket.on("error", () => undefined).end("HTTP/1.1 405 Method Not Allowed\r\n\r\n");
     });
@@ -129,6 +131,7 @@ export class Gateway {
     let caller = "unknown";
     try {
       await this.#admit(request);
+      this.#limits.markKnown(request.socket);
       if (own === "metrics") return await answerMetrics(response, monitoring);
       caller = this.#callers.nameOf(headers);
       const target = readTarget(url);
@@ -177,8 +180,8 @@ export class Gateway {
       "cache-control": "no-store",
       ...(status === 401 ? { "www-authenticate": "Bearer" } : {}),
       ...(seconds === undefined ? {} : { "retry-after": String(seconds) }),
-      // What follows of the body is not read.
-      ...(request.complete && !this.#closing.signal.aborted ? {} : { connection: "close" }),
+      // What follows of the body is not read, and a connection that is one too many is not kept.
+      ...(request.complete && code !== "OVERLOADED" ? {} : { connection: "close" }),
     });
     response.end(JSON.stringify(problem));
   }

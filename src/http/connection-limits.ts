@@ -1,12 +1,13 @@
 /**
- * Limits what unknown clients can hold open. A client is known once a request on its connection had a valid credential.
- * Unknown clients share a limited number of connections; a new one closes the oldest, so that a flood of connections
- * does not block valid clients. Headers and bodies of unknown clients have deadlines. It does not count requests:
- * control-api.ts does.
+ * Limits what clients can hold open. A client is known once a request on its connection had a valid credential. Unknown
+ * clients share a limited number of connections; a new one closes the oldest, so that a flood of connections does not
+ * block valid clients. Known clients have a number of their own, so that they never keep anybody from asking for health.
+ * Headers and bodies of unknown clients have deadlines. It does not count requests: control-api.ts does.
  */
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance } from "fastify";
+import { SimfleetError } from "#core/errors.ts";
 import { type Clock, secondMs } from "#core/time.ts";
 
 /** Connections of unknown clients. */
@@ -24,18 +25,20 @@ const overInTime = (): void => undefined;
 
 export class ConnectionLimits {
   readonly #clock: Clock;
+  readonly #maxKnown: number;
   readonly #unknown = new Set<Socket>();
+  readonly #known = new Set<Socket>();
 
-  constructor(clock: Clock) {
+  /** @param options `maxKnown`: connections of known clients at once */
+  constructor({ clock, maxKnown }: { clock: Clock; maxKnown: number }) {
     this.#clock = clock;
+    this.#maxKnown = maxKnown;
   }
 
-  /** @param most connections at once; further ones are refused */
-  watch(server: Server, most: number): void {
-    server.maxConnections = most;
+  watch(server: Server): void {
     server.on("connection", (socket: Socket) => {
       this.#unknown.add(socket);
-      socket.once("close", () => this.#unknown.delete(socket));
+      socket.once("close", () => this.#forget(socket));
       const [oldest] = this.#unknown;
       if (oldest === undefined || this.#unknown.size <= mostUnknown) return;
       this.#unknown.delete(oldest); // it says only later that it is closed
@@ -43,9 +46,19 @@ export class ConnectionLimits {
     });
   }
 
-  /** Marks the client of a request as known. */
-  isKnown({ raw: { socket } }: FastifyRequest): void {
+  /** Marks a client as known. @throws SimfleetError OVERLOADED if there are too many; its connection is to be closed */
+  markKnown(socket: Socket): void {
+    if (!this.#unknown.has(socket)) return;
+    if (this.#known.size >= this.#maxKnown) {
+      throw new SimfleetError("OVERLOADED", `There are ${this.#maxKnown} connections already: try again later`);
+    }
     this.#unknown.delete(socket);
+    this.#known.add(socket);
+  }
+
+  #forget(socket: Socket): void {
+    this.#unknown.delete(socket);
+    this.#known.delete(socket);
   }
 
   /** Must be called before the guard is added, so that requests refused by the guard are limited as well. */

@@ -29,8 +29,6 @@ export interface HttpServer {
 
 /** The port where none was chosen: a second worker on the machine then takes another. */
 const usualPort = 8080;
-/** Where health alone is answered. */
-const mostConnections = 1_000;
 /** Of JSON; files go to the spool. */
 const mostBodyBytes = 256 * 1_024;
 /** From the first byte of a request to its last, files included. */
@@ -91,8 +89,9 @@ async function buildServer(options: HttpOptions): Promise<FastifyInstance> {
     genReqId: () => randomUUID(),
     exposeHeadRoutes: false,
   });
-  const limits = new ConnectionLimits(control?.clock ?? systemClock);
-  limits.watch(server.server, control?.config.http.connections ?? mostConnections);
+  const maxKnown = control?.config.http.connections ?? 0;
+  const limits = new ConnectionLimits({ clock: control?.clock ?? systemClock, maxKnown });
+  limits.watch(server.server);
   limits.boundBodies(server);
   const isOurHost = hostCheck({ host, port: () => portOf(server) ?? 0, hosts });
   server.addHook("onRequest", (request, reply, done) => {

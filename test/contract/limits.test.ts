@@ -118,7 +118,7 @@ describe.concurrent("connection limits", () => {
     expect((await harness.ask("/v1/me", { as: "viewer" })).status).toBe(200);
   });
 
-  test("the total number of connections is limited", async () => {
+  test("the connections of known clients are limited, and health is answered beside them", async () => {
     await using harness = await ControlHarness.open({ http: "  connections: 20\n" });
     const streams = await Promise.all(
       Array.from({ length: 30 }, () =>
@@ -136,7 +136,9 @@ describe.concurrent("connection limits", () => {
     await until("each has its answer or is closed", () =>
       streams.every(({ text, isClosed }) => isClosed || text.startsWith("HTTP/1.1 200")),
     );
-    expect(streams.filter(({ isClosed }) => !isClosed).length).toBeLessThanOrEqual(20);
+    expect(streams.filter(({ isClosed }) => !isClosed).length).toBe(20);
+    expect(streams.filter(({ text }) => text.startsWith("HTTP/1.1 503")).length).toBe(10);
+    expect((await harness.ask("/healthz")).status).toBe(200);
   });
 });
 

@@ -67,7 +67,7 @@ export const httpSection = group({
   ),
   connections: setting(
     integer(10, 1_000_000).default(6_000),
-    "Maximum open connections per worker, event streams included.",
+    "Maximum open connections of authenticated clients per worker, event streams included.",
     { variable: "SIMFLEET_HTTP_CONNECTIONS" },
   ),
   hosts: setting(

@@ -32,6 +32,8 @@ export function addGuard(server: FastifyInstance, deps: Parts): void {
     try {
       await admit(request, deps);
     } catch (thrown) {
+      // Its connection may be one too many.
+      if (thrown instanceof SimfleetError && thrown.code === "OVERLOADED") reply.header("connection", "close");
       // Answered here, since plugins have their own error handlers.
       return sendProblem(thrown, request, reply);
     }
@@ -54,7 +56,7 @@ async function admit(request: FastifyRequest, deps: Parts): Promise<void> {
   if (role === "open") return;
   const principal = await principalOf(request, deps);
   request.principal = principal;
-  limits.isKnown(request);
+  limits.markKnown(request.raw.socket);
   if (!isAtLeast(principal.role, role)) {
     throw new SimfleetError(
       "FORBIDDEN",

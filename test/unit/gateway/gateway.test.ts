@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { PlatformError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
@@ -328,6 +328,47 @@ describe("who may use the gateway", () => {
     const many = Object.fromEntries(Array.from({ length: 120 }, (_, n) => [`x-${n}`, "1"]));
     expect((await call(gateway.url, "/v1/files/1", { headers: many })).status).toBe(431);
     expect((await call(gateway.url, "/v1/files/1", { headers: { "x-long": "x".repeat(40_000) } })).status).toBe(431);
+  });
+});
+
+// Shows S11.
+describe("connections that send no whole request", () => {
+  it("are closed for newer ones, and keep neither health nor a call with a token waiting", async () => {
+    await using platform = await fine();
+    const token = "t".repeat(32);
+    await using gateway = await openGateway(platform.url, { token: new Secret(token) });
+    const sockets: Socket[] = [];
+    while (sockets.length < 1_200) {
+      const some = Array.from({ length: 200 }, () => connect(Number(new URL(gateway.url).port), "127.0.0.1"));
+      await Promise.all(some.map((socket) => once(socket, "connect")));
+      for (const socket of some) socket.on("error", () => undefined).write("GET /v1/files/1 HTTP/1.1\r\nx-a: ");
+      sockets.push(...some);
+    }
+    expect((await call(gateway.url, "/healthz")).status).toBe(200);
+    expect((await call(gateway.url, "/v1/files/1", { headers: { authorization: `Bearer ${token}` } })).status).toBe(
+      200,
+    );
+    await until("the oldest are closed", () => sockets.filter(({ closed }) => !closed).length <= 512);
+    for (const socket of sockets) socket.destroy();
+  });
+
+  it("callers beyond 1,024 connections are refused with 503, and health is answered", async () => {
+    await using platform = await startOpenPlatform(() => undefined);
+    await using gateway = await openGateway(platform.url);
+    const begin = (): ReturnType<typeof beginCall> => beginCall(gateway.url, "/v1/files/1").end();
+    const calls: ReturnType<typeof beginCall>[] = [];
+    while (calls.length < 1_024) {
+      calls.push(...Array.from({ length: 128 }, begin));
+      await until(
+        "they are sent",
+        () => gateway.permits.diary.filter((what) => /File sending/.test(what)).length === calls.length,
+      );
+    }
+    const refused = await call(gateway.url, "/v1/files/1");
+    expect([refused.status, refused.headers.connection]).toEqual([503, "close"]);
+    expect((await call(gateway.url, "/healthz")).status).toBe(200);
+    for (const begun of calls) begun.destroy();
+    platform.server.closeAllConnections();
   });
 });
 
