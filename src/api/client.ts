@@ -24,7 +24,7 @@ import { forget, type Pair } from "./auth/pair.ts";
 import { type Principal, principalOf } from "./auth/principal.ts";
 import { checkTtl } from "./auth/renewal-timing.ts";
 import { type Reply, type Route, Sender } from "./http/sender.ts";
-import { Slots } from "./http/slots.ts";
+import { Slots } from "#core/slots.ts";
 import { type TokenReader, tokenReader } from "./auth/token-claims.ts";
 import { Transport } from "./http/transport.ts";
 

@@ -5,6 +5,7 @@
 import { Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest, preHandlerAsyncHookHandler } from "fastify";
 import { z } from "zod";
+import { Slots } from "#core/slots.ts";
 import { noBody, nothing } from "#contract/fields.ts";
 import type { Call, Creation, Endpoint, Lines, Route, Rows } from "#contract/route.ts";
 import { actorOf } from "./auth/principal.ts";
@@ -14,6 +15,8 @@ import { withRows } from "./plans/upload.ts";
 
 /** How long a handler may wait for the platform. */
 const patienceMs = 60_000;
+/** Reads of one route that are answered at once: a burst of them must not slow the runs of this worker. */
+const readsAtOnce = 8;
 
 /** Properties of a route that only HTTP needs. */
 export interface HttpPart {
@@ -29,6 +32,15 @@ export function mount(
   { headers, preHandler }: Partial<HttpPart> = {},
 ): void {
   const { schema, ...options } = optionsOf(route);
+  const slots = new Slots(readsAtOnce);
+  const inTurn = async (read: () => unknown, signal: AbortSignal): Promise<unknown> => {
+    await slots.enter(route.path, signal);
+    try {
+      return await read();
+    } finally {
+      slots.leave();
+    }
+  };
   api.route({
     ...options,
     schema: headers === undefined ? schema : { ...schema, headers },
@@ -44,7 +56,7 @@ export function mount(
           const exchange = { request, reply, status: route.status === 201 ? 201 : 202, sha256: rows?.sha256 } as const;
           return once(deps, exchange, (await creation(checked)) as Creation<object>);
         }
-        const result = await handle?.(checked);
+        const result = await (route.method === "GET" ? inTurn(() => handle?.(checked), gone) : handle?.(checked));
         if (route.answer === "lines") return streamed(result as Lines, reply);
         return reply.code(route.status ?? 200).send(result);
       };

@@ -109,7 +109,8 @@ async function buildServer(options: HttpOptions): Promise<FastifyInstance> {
     const thrown = explained(error);
     const problem = problemOf(thrown, request.id);
     const facts = { error: thrown, requestId: request.id, route: request.routeOptions.url };
-    if (problem.status >= 500) control?.logger.warn(facts, "a request to the control API failed");
+    const isGone = reply.raw.destroyed && thrown instanceof DOMException;
+    if (problem.status >= 500 && !isGone) control?.logger.warn(facts, "a request to the control API failed");
     return sendProblem(thrown, request, reply);
   });
   addHealth(server, health, version);

@@ -1,7 +1,7 @@
 /** What a client that nobody knows can use up: guesses of tokens, connections, and time. */
 import { createConnection, type Socket } from "node:net";
 import { Readable } from "node:stream";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test, vi } from "vitest";
 import { isLong, seeds } from "../support/long.ts";
 import { until } from "../support/until.ts";
 import { ControlHarness, tokens } from "./support/control-harness.ts";
@@ -140,6 +140,44 @@ describe.concurrent("connection limits", () => {
     expect(streams.filter(({ text }) => text.startsWith("HTTP/1.1 503")).length).toBe(10);
     expect((await harness.ask("/healthz")).status).toBe(200);
   });
+});
+
+test("a burst of reads is answered a few at a time, and one whose caller has gone is left out", async () => {
+  await using harness = await ControlHarness.open();
+  const { runs } = harness.app;
+  const list = runs.list.bind(runs);
+  const held = Promise.withResolvers<void>();
+  let [now, peak, count] = [0, 0, 0];
+  vi.spyOn(runs, "list").mockImplementation(async (query) => {
+    [now, count] = [now + 1, count + 1];
+    peak = Math.max(peak, now);
+    await held.promise;
+    now -= 1;
+    return list(query);
+  });
+  const client = new AbortController();
+  const ask = (init: RequestInit = {}): Promise<Response> => harness.ask("/v1/runs", { as: "viewer", ...init });
+  const first = Array.from({ length: 100 }, () => ask());
+  await until("the first ones are read", () => now > 0);
+  const gone = ask({ signal: client.signal });
+  await until("all wait", async () => (await harness.ask("/v1/me", { as: "viewer" })).ok && now >= 8);
+  client.abort();
+  await expect(gone).rejects.toThrow("aborted");
+  held.resolve();
+  expect((await Promise.all(first)).map(({ status }) => status)).toEqual(Array.from({ length: 100 }, () => 200));
+  expect([peak, count]).toEqual([8, 100]);
+});
+
+test("storage is measured once a minute", async () => {
+  await using harness = await ControlHarness.open();
+  const redis = harness.redis();
+  const measured = async (): Promise<number> =>
+    Number(/cmdstat_memory\|usage:calls=(\d+)/.exec(await redis.info("commandstats"))?.[1] ?? 0);
+  expect((await harness.ask("/v1/storage", { as: "viewer" })).status).toBe(200);
+  const once = await measured();
+  await Promise.all(Array.from({ length: 20 }, () => harness.ask("/v1/storage", { as: "viewer" })));
+  expect(once).toBeGreaterThan(0);
+  expect(await measured()).toBe(once);
 });
 
 describe.concurrent("endless request bodies", () => {

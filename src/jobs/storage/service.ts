@@ -1,4 +1,5 @@
 /** Reports on Redis's memory, warns before it is full, and removes what has been kept for long enough. */
+import type { Clock } from "#core/time.ts";
 import { type RedisMemory, redisMemory } from "#redis/memory.ts";
 import type { Feed } from "#events/feed.ts";
 import type { StorageReport } from "./contract.ts";
@@ -28,10 +29,13 @@ export function storageService(deps: StorageDeps) {
 
   const memory = (): Promise<RedisMemory> => redisMemory(redis, keys);
 
+  /** Redis visits every key of simfleet for them. */
+  const parts = onceAMinute(clock, () => storageParts(deps));
+
   const report = async (): Promise<StorageReport> => {
-    const [used, parts, former, growthBytesPerDay] = await Promise.all([
+    const [used, sizes, former, growthBytesPerDay] = await Promise.all([
       memory(),
-      storageParts(deps),
+      parts(),
       formerProfiles(deps.profiles, deps),
       growthPerDay(deps, clock.wallMs()),
     ]);
@@ -40,7 +44,7 @@ export function storageService(deps: StorageDeps) {
       ...used,
       growthBytesPerDay,
       daysLeft: isGrowing ? Math.max(0, (used.limitBytes - used.usedBytes) / growthBytesPerDay) : null,
-      parts,
+      parts: sizes,
       retentionDays: {
         rows: Math.min(retention.rowsMs, retention.runsMs) / dayMs,
         runs: retention.runsMs / dayMs,
@@ -111,4 +115,19 @@ function assertClocksAgree({ nowMs, processMs, sweptMs }: { nowMs: number; proce
         "The next removal, in an hour at most, goes on",
     );
   }
+}
+
+/** Keeps what was measured for a minute. */
+function onceAMinute<T>(clock: Clock, measure: () => Promise<T>): () => Promise<T> {
+  let last: { readonly atMs: number; readonly measured: Promise<T> } | undefined;
+  return () => {
+    const nowMs = clock.monotonicMs();
+    if (last !== undefined && nowMs - last.atMs < minuteMs) return last.measured;
+    const now = { atMs: nowMs, measured: measure() };
+    last = now;
+    now.measured.catch(() => {
+      if (last === now) last = undefined;
+    });
+    return now.measured;
+  };
 }

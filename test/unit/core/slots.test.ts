@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Slots } from "#api/http/slots.ts";
+import { Slots } from "#core/slots.ts";
 
 /** Enters in this order, then leaves one by one; who got in, in their order. */
 async function servedOf(entering: readonly string[], slots: Slots): Promise<string[]> {
