@@ -35,6 +35,14 @@ const recordPath = z
 
 const field = z.string().regex(/^[A-Za-z][A-Za-z0-9_]{0,63}$/, "must be the name of a field: letters, digits and _");
 const group = z.string().regex(/^[A-Za-z0-9_-]{1,40}$/, "must be the name of a group: letters, digits, - and _");
+const quota = z.strictObject(
+  { perIp: z.boolean("must be true or false") },
+  "must be a mapping such as { perIp: true }",
+);
+const pathGroup = z.union(
+  [group, z.strictObject({ group, quota: quota.optional() })],
+  "must be the name of a group (letters, digits, - and _), or a mapping such as { group: Device, quota: { perIp: true } }",
+);
 const statuses = z
   .array(z.number().int().min(200).max(299), "must be a list such as [200]")
   .min(1, "must have a status that means success");
@@ -56,6 +64,7 @@ function operation(id: DeploymentOperationId) {
       userPath: has("userPath") ? path("userPath").nullish() : none,
       statuses: statuses.nullish(),
       group: group.nullish(),
+      quota: quota.nullish(),
       userGroup: has("userGroup") ? group.nullish() : none,
       ttlField: has("ttlField") ? field.nullish() : none,
     })
@@ -89,7 +98,7 @@ export const deploymentSchema = z.strictObject({
           /^(?=\/)(?:\/(?:[A-Za-z0-9_~-][A-Za-z0-9._~-]*|\*))*(?:\/\*\*)?$/,
           "must be a path such as /v1/sims/*/events, with * for a segment and ** for the rest",
         ),
-      group.nullable(),
+      pathGroup.nullable(),
     )
     .optional(),
   simOperations: simOperations.optional(),

@@ -10,6 +10,7 @@ import {
   deploymentOperationIds,
   type DeploymentOperationId,
   type DeploymentOperations,
+  type PathGroup,
 } from "#fleet/deployment-operation.ts";
 import type { RecordPaths } from "#fleet/sim/record-path.ts";
 import { builtIn, type DeploymentFile, deploymentSchema, problemsOf } from "./deployment-schema.ts";
@@ -36,7 +37,7 @@ export interface Deployment {
   /** What the interface names but does not show; `requireOperation` asks for one. */
   readonly operations: DeploymentOperations;
   /** API groups by pattern of a path, for calls of the gateway that no operation describes. */
-  readonly apiGroups: Readonly<Record<string, string>>;
+  readonly apiGroups: Readonly<Record<string, string | PathGroup>>;
   /** What runs can do to SIMs, by name. */
   readonly simOperations: SimOperations;
 }

@@ -17,6 +17,18 @@ export type Placeholder =
   | "simId"
   | "imsi";
 
+/** How a quota is counted, where it is not by API group (interface, section 8, rule 3). */
+export interface QuotaRule {
+  /** By the address that a call comes from. */
+  readonly perIp: boolean;
+}
+
+/** The API group of calls to a path. */
+export interface PathGroup {
+  readonly group: string;
+  readonly quota?: QuotaRule | undefined;
+}
+
 /** One operation as configured for an installation. */
 export interface DeploymentOperation {
   readonly method: Method;
@@ -30,6 +42,7 @@ export interface DeploymentOperation {
   readonly group: string;
   /** The group of `userPath`, if it differs. */
   readonly userGroup?: string | undefined;
+  readonly quota?: QuotaRule | undefined;
   /** The request field that sets a lifetime in seconds. */
   readonly ttlField?: string | undefined;
 }

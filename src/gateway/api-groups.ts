@@ -4,8 +4,8 @@
  * comes before `*`, and `*` before `**`; among equals, an operation comes before a pattern.
  */
 import { catalogue } from "#api/operations/catalogue.ts";
-import type { Operation, Quota } from "#api/operations/operation.ts";
-import type { DeploymentOperation, DeploymentOperations } from "#fleet/deployment-operation.ts";
+import { type Operation, type Quota, quotaOf } from "#api/operations/operation.ts";
+import type { DeploymentOperation, DeploymentOperations, PathGroup } from "#fleet/deployment-operation.ts";
 import type { SimOperation } from "#fleet/sim-operation/sim-operation.ts";
 
 /** What the gateway has to know of a call. */
@@ -30,7 +30,7 @@ export interface Grouping {
   readonly operations: DeploymentOperations;
   readonly simOperations: ReadonlyMap<string, Pick<SimOperation, "method" | "path" | "group">>;
   /** API groups by pattern. */
-  readonly apiGroups: Readonly<Record<string, string>>;
+  readonly apiGroups: Readonly<Record<string, string | PathGroup>>;
 }
 
 export class ApiGroups {
@@ -43,8 +43,10 @@ export class ApiGroups {
       ...Object.entries(operations).flatMap(([id, described]) =>
         described === undefined ? [] : ofDescription(id, described),
       ),
-      ...[...simOperations.values()].map(({ method, path, group }) => ofGroup(group, path, method)),
-      ...Object.entries(apiGroups).map(([pattern, group]) => ofGroup(group, pattern)),
+      ...[...simOperations.values()].map(({ method, path, group }) => ofQuota({ group }, path, method)),
+      ...Object.entries(apiGroups).map(([pattern, group]) =>
+        ofQuota(typeof group === "string" ? { group } : quotaOf(group, pattern), pattern),
+      ),
     ];
     this.#rules = rules.toSorted(bySpecificity);
   }
@@ -60,16 +62,18 @@ function ofOperation({ id, method, path, quota, authenticated }: Operation<never
   return { id, method, quota, authenticated, segments: segmentsOf(path) };
 }
 
-function ofDescription(id: string, { method, path, group, userPath, userGroup = group }: DeploymentOperation): Rule[] {
-  const rules = [
-    ofGroup(group, path, method),
-    ...(userPath === undefined ? [] : [ofGroup(userGroup, userPath, method)]),
-  ];
+function ofDescription(id: string, described: DeploymentOperation): Rule[] {
+  const { method, path, group, quota, userPath, userGroup = group } = described;
+  const rules = [ofQuota(quotaOf({ group, quota }, id), path, method)];
+  if (userPath !== undefined) {
+    rules.push(ofQuota(quotaOf({ group: userGroup, quota }, `${id}OfUser`), userPath, method));
+  }
   return id === "renewToken" ? rules.map((rule) => ({ ...rule, answersPair: true })) : rules;
 }
 
-function ofGroup(group: string, path: string, method?: string): Rule {
-  const rule = { id: `gateway.${group}`, quota: { group }, authenticated: true, segments: segmentsOf(path) };
+function ofQuota(quota: Quota, path: string, method?: string): Rule {
+  const id = `gateway.${"group" in quota ? quota.group : quota.perIp}`;
+  const rule = { id, quota, authenticated: true, segments: segmentsOf(path) };
   return method === undefined ? rule : { ...rule, method };
 }
 

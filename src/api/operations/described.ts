@@ -6,7 +6,7 @@
 import { ConfigError } from "#core/errors.ts";
 import type { DeploymentOperation, DeploymentOperationId, Placeholder } from "#fleet/deployment-operation.ts";
 import { isImsi, isSimId } from "#fleet/sim/sim.ts";
-import type { Operation, PathParameter } from "./operation.ts";
+import { type Operation, type PathParameter, quotaOf } from "./operation.ts";
 
 /** Who AuthKeys belong to: the Root user, or a sub-user by name. */
 export interface Owner {
@@ -68,7 +68,7 @@ function partsOf<I>(deps: {
     method: description.method,
     path,
     parameters,
-    quota: { group },
+    quota: quotaOf({ group, quota: description.quota }, id),
     authenticated: true,
     successStatuses: description.statuses,
   };

@@ -5,11 +5,21 @@
  */
 import type { z } from "zod";
 import { PlatformError } from "#core/errors.ts";
+import type { PathGroup } from "#fleet/deployment-operation.ts";
 
 /**
  * The quota that a call spends: that of an API group of the account, or of the caller's IP address (section 8, rule 3).
  */
 export type Quota = { readonly group: string } | { readonly perIp: string };
+
+/**
+ * The quota of a call that a deployment describes.
+ * @param name what it is called, within its group: an operation or a path
+ */
+export function quotaOf({ group, quota }: PathGroup, name: string): Quota {
+  if (quota?.perIp !== true) return { group };
+  return { perIp: `${group}-${name.replaceAll(/[^A-Za-z0-9]+/g, "_").replaceAll(/^_|_$/g, "")}` };
+}
 
 /** A variable segment of a path. */
 export interface PathParameter<I> {

@@ -33,7 +33,7 @@ const quotaList: List<"buckets", BucketReport> = {
 
 /** Who has the quota: the account of a profile, or this machine's address (`ip.<egress>.<group>-<operation>`). */
 function quotaOf(bucket: string): { readonly quota: string; readonly of: string } {
-  const [, egress, group] = /^ip\.(.+)\.(\w+)-\w+$/.exec(bucket) ?? [];
+  const [, egress, group] = /^ip\.(.+)\.([\w-]+)-\w+$/.exec(bucket) ?? [];
   if (egress !== undefined && group !== undefined) return { quota: group, of: quotaStrings.ofAddress(egress) };
   const dot = bucket.indexOf(".");
   return { quota: bucket.slice(dot + 1), of: quotaStrings.ofProfile(bucket.slice(0, dot)) };

@@ -59,6 +59,19 @@ it("a custom deployment file adds and removes patterns of API groups", () => {
   expect(Object.keys(deployment.apiGroups)).not.toContain("/v1/groups/**");
 });
 
+it("a deployment file says what is counted by address", () => {
+  const text =
+    "extends: soracom\noperations: { listGroups: { quota: { perIp: true } } }\n" +
+    'apiGroups: { "/v1/devices/*/publish": { group: Device, quota: { perIp: true } } }\n';
+  const { deployment, problems } = load("addresses.yaml", text);
+  expect(problems).toEqual([]);
+  expect(deployment.operations.listGroups).toMatchObject({ group: "Group", quota: { perIp: true } });
+  expect(deployment.apiGroups["/v1/devices/*/publish"]).toEqual({ group: "Device", quota: { perIp: true } });
+  expect(load("wrong.yaml", "apiGroups: { /v1/x: { quota: { perIp: true } } }\n").problems).toEqual([
+    { where: expect.stringContaining("apiGroups./v1/x"), message: expect.stringContaining("{ group: Device, quota") },
+  ]);
+});
+
 it("a pattern of an API group must be a path", () => {
   for (const pattern of ["v1/sims", "/v1/../x", "/v1/**/x", "/v1/s*s", ""]) {
     const { problems } = load("groups.yaml", `apiGroups: { "${pattern}": Sim }\n`);

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { described as describedOperation } from "#api/operations/described.ts";
 import { loadDeployment } from "#config/deployment.ts";
 import type { Problem } from "#core/errors.ts";
 import { ApiGroups, type Grouping } from "#gateway/api-groups.ts";
@@ -39,6 +40,26 @@ describe("the API group of a path", () => {
       );
       expect(groups).toEqual(["Other", "Sim", "Event", "All"].map((group) => ({ group })));
     }
+  });
+
+  it("a pattern or an operation of a deployment can be counted by address", () => {
+    const apiGroups = {
+      "/v1/devices/**": "Device",
+      "/v1/devices/*/publish": { group: "Device", quota: { perIp: true } },
+      "/v1/devices/*/shadow": { group: "Device", quota: { perIp: false } },
+    };
+    const found = ["publish", "shadow", "other"].map((last) => quotaOf({ apiGroups }, "POST", `/v1/devices/1/${last}`));
+    expect(found).toEqual([{ perIp: "Device-v1_devices_publish" }, { group: "Device" }, { group: "Device" }]);
+    const listGroups = {
+      method: "GET",
+      path: "/v1/groups",
+      statuses: [200],
+      group: "Group",
+      quota: { perIp: true },
+    } as const;
+    const perIp = { perIp: "Group-listGroups" };
+    expect(quotaOf({ operations: { listGroups } }, "GET", "/v1/groups")).toEqual(perIp);
+    expect(describedOperation<void>("listGroups", listGroups, {}).quota).toEqual(perIp);
   });
 
   it("a known operation keeps its group beside a pattern for the same path", () => {
