@@ -11,7 +11,7 @@ export type CommandEffect = "reads" | "changes" | "changes profile";
  * anywhere, one that changes or reads state only where the configuration names the directory, and one that has to reach the
  * workers never does.
  */
-export type StoreUse = "makes" | "where configured" | "never makes";
+export type StoreUse = "makes" | "configured" | "never";
 
 /** Those of the commands that belong to no feature. */
 export const processEffects: Readonly<Record<string, CommandEffect>> = {

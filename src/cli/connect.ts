@@ -105,13 +105,9 @@ export async function withApp<T>(context: CommandContext, config: Config, use: (
 function assertStore({ command }: CommandContext, { redis, dataDir, isUsualDataDir, file }: Config): void {
   const place = join(dataDir, "redis");
   if (redis !== undefined || command === undefined || command.store === "makes" || existsSync(place)) return;
-  if (!isUsualDataDir && command.store === "where configured") return;
-  const named = isUsualDataDir ? ", the usual place of this user" : "";
-  const read = file === undefined ? `neither ${usualFiles.join(" nor ")} is there` : `${file} names no other place`;
-  const looked = `No data of simfleet was found in ${dataDir}${named}${isUsualDataDir ? `; ${read}` : ""}. Nothing was done.`;
-  const fix =
-    "Name the worker's data with --config, SIMFLEET_DATA_DIR or SIMFLEET_REDIS_URL, or its address with --server";
-  throw new SimfleetError("USAGE", `${looked} ${fix}`);
+  if (!isUsualDataDir && command.store === "configured") return;
+  const looked = isUsualDataDir ? [file ?? usualFiles].flat() : [];
+  throw new SimfleetError("USAGE", commonStrings.noData(dataDir, looked));
 }
 
 /**

@@ -23,6 +23,6 @@ export interface Feature extends AppFeature, FeatureSection {
   readonly commands?: Readonly<Record<string, FeatureCommand>>;
   /** What each command changes, by its words; the audit log needs it. */
   readonly effects?: Readonly<Record<string, CommandEffect>>;
-  /** What a command does where there is no data yet, by its words, if it is not `where configured`. */
+  /** What a command does where there is no data yet, by its words, if it is not `configured`. */
   readonly stores?: Readonly<Record<string, StoreUse>>;
 }

@@ -157,7 +157,7 @@ function given(
 ): GivenCommand {
   const name = nameOf(command);
   const effect = effects[name] ?? processEffects[name];
-  const store = stores[name] ?? (effects[name] === undefined ? "makes" : "where configured");
+  const store = stores[name] ?? (effects[name] === undefined ? "makes" : "configured");
   if (effect === undefined) throw new Error(`the feature of ${name} does not say what the command changes (effects)`);
   refuseEmptyValues(command);
   const { where = [], dryRun }: { where?: readonly string[]; dryRun?: boolean } = command.opts();

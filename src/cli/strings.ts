@@ -49,6 +49,12 @@ export const commonStrings = {
   yesOrNo: (question: string) => `${question} [y/N] `,
   nothingStarted: "Nothing was started.",
   rejectedCredentials: (message: string) => `The platform rejected the credentials: ${message}`,
+  /** @param files where the place of the data could have been named; empty: it was */
+  noData: (dataDir: string, files: readonly string[]) => {
+    const usual =
+      files.length === 0 ? "" : `, the usual place of this user; no other is named in ${files.join(" or ")}`;
+    return `No data of simfleet was found in ${dataDir}${usual}. Nothing was done. Name the worker's data with --config, SIMFLEET_DATA_DIR or SIMFLEET_REDIS_URL, or its address with --server`;
+  },
   auditFailed: (message: string) => `The result could not be recorded in the audit log: ${message}`,
 } as const;
 

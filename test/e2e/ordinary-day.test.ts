@@ -95,7 +95,7 @@ describe("where simfleet has no data", () => {
     const { code, stdout, stderr } = await person.shell(`simfleet ${command}`).ended;
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toContain(`No data of simfleet was found in ${person.home}/.local/share/simfleet`);
-    expect(stderr).toContain("neither config/simfleet.yaml nor /etc/simfleet/simfleet.yaml is there");
+    expect(stderr).toContain("no other is named in config/simfleet.yaml or /etc/simfleet/simfleet.yaml");
     expect(stderr).toMatch(/^simfleet: .*--server\n$/);
     expect(await readdir(person.home)).toEqual([]);
   });

@@ -3,6 +3,7 @@
  * files. A file that was found in the working directory, not named by the user, may not send secrets of the environment
  * to an address that it sets: whoever created the directory could otherwise collect them.
  */
+import { isAbsolute } from "node:path";
 import { isOurs, ownId } from "#core/files/open-file.ts";
 import { parseRedisUrl } from "../sections/redis-url.ts";
 import { type Environment, pathsIn } from "../read-settings.ts";
@@ -29,7 +30,7 @@ export function checkOwner(
 ): void {
   if (uid === undefined || mode === undefined) return;
   if (!isNamed && !isOurs(uid)) {
-    const message = `belongs to another user (ID ${uid}) and was found there, not named. ${namingOf(file)}, or change its owner to ${ownId()}.`;
+    const message = `belongs to another user (ID ${uid})${isAbsolute(file) ? "" : " and was found in the working folder"}. ${namingOf(file)}, or change its owner to ${ownId()}.`;
     report.fault(file, message);
   }
   const secret = secretIn(tree);

@@ -17,7 +17,7 @@ export const freezes: Feature = {
       load: async (context) => (await import("./commands.ts")).freezeCommand(context),
     },
   },
-  stores: { "freeze on": "never makes", "freeze off": "never makes" },
+  stores: { "freeze on": "never", "freeze off": "never" },
   effects: {
     "freeze on": "changes",
     "freeze off": "changes",

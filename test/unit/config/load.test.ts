@@ -54,6 +54,7 @@ describe("defaults and precedence", () => {
       file: undefined,
       redis: undefined,
       dataDir: "/home/op/.local/share/simfleet",
+      isUsualDataDir: true,
       deployment: expect.objectContaining({
         name: "svc",
         brand: "Svc",
