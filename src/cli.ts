@@ -5,6 +5,10 @@
  */
 const oldestNode = 24;
 
+// Without a listener, the first opens a port for debuggers, and the second ends the process.
+process.on("SIGUSR1", function () {});
+process.on("SIGUSR2", function () {});
+
 if (Number(process.versions.node.split(".", 1)[0]) < oldestNode) {
   console.error(
     `simfleet needs Node ${oldestNode} or newer and was started with ${process.version}. ` +

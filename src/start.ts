@@ -1,30 +1,43 @@
 /** Gives the command line a process: its arguments, streams, signals and exit code. */
 import { cacheCompiledCode } from "#core/compile-cache.ts";
 import { keepHeapSmall } from "#core/heap-room.ts";
+import { standardOutput } from "#cli/standard-output.ts";
+
+/** They run until they are stopped: Ctrl-C is their normal end, and a closed terminal is none. */
+const servers: readonly unknown[] = ["worker", "gateway"];
 
 /** Runs the command line of this process to its end and exits. */
 export async function start(): Promise<void> {
+  const [, , command] = process.argv;
   // Other commands call it once their modules are loaded, which takes a third less time without it.
-  if (process.argv[2] === "worker") keepHeapSmall();
+  if (command === "worker") keepHeapSmall();
   cacheCompiledCode(process.env);
   const { runCommandLine } = await import("#command-line.ts");
   const interrupt = new AbortController();
+  let endedBy: NodeJS.Signals | undefined;
   const stop = (name: NodeJS.Signals): void => {
-    // A second signal does not wait any longer.
-    if (interrupt.signal.aborted) process.exit(130);
+    // A second signal does not wait any longer; a closed terminal may send several.
+    if (interrupt.signal.aborted && name !== "SIGHUP") process.exit(130);
+    endedBy ??= name;
     interrupt.abort(new Error(`stopped by ${name}`));
   };
   process.on("SIGINT", stop).on("SIGTERM", stop);
-  // A reader that has exited, such as `head`, is no error.
-  process.stderr.on("error", () => undefined);
-  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code === "EPIPE") process.exit(0);
-    console.error(`simfleet: the answer could not be written: ${error.message}`);
-    process.exit(4);
+  // Whose output is no terminal, as under nohup, goes on without one.
+  const hasTerminal = process.stdout.isTTY || process.stderr.isTTY;
+  process.on("SIGHUP", () => {
+    if (hasTerminal && !servers.includes(command)) stop("SIGHUP");
   });
+  // A closed terminal is no error.
+  process.stderr.on("error", () => undefined);
   await runCommandLine(process.argv.slice(2), {
     env: process.env,
-    stdout: process.stdout,
+    stdout: standardOutput(process.stdout, (error) => {
+      // A reader that has exited, such as `head`, is no error.
+      if (error.code === "EPIPE") process.exit(0);
+      if (endedBy === "SIGHUP") return;
+      console.error(`simfleet: the output could not be written: ${error.message}`);
+      process.exit(4);
+    }),
     stderr: process.stderr,
     stdin: process.stdin,
     interrupt: interrupt.signal,
@@ -33,7 +46,10 @@ export async function start(): Promise<void> {
     },
   });
   await Promise.all([drained(process.stdout), drained(process.stderr)]);
-  process.exit();
+  if (endedBy === undefined || endedBy === "SIGTERM" || servers.includes(command)) process.exit();
+  // Only a process that the signal has ended makes a shell stop its loop.
+  process.removeAllListeners(endedBy);
+  process.kill(process.pid, endedBy);
 }
 
 /** Resolves once written output has left the process. */

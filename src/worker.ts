@@ -13,10 +13,14 @@ import { keepHeapSmall } from "#core/heap-room.ts";
  */
 export async function runWorker(options: ServeOptions): Promise<void> {
   const { serve } = await import("#app/serve.ts");
-  await serve(options);
+  const goOn = (): void => options.logger.info("SIGHUP was received: the worker goes on");
+  process.on("SIGHUP", goOn);
+  await serve(options).finally(() => process.off("SIGHUP", goOn));
 }
 
 async function main(): Promise<never> {
+  // Without a listener, the first opens a port for debuggers, and the others end the process.
+  for (const name of ["SIGUSR1", "SIGUSR2", "SIGHUP"] as const) process.on(name, () => undefined);
   keepHeapSmall();
   const stop = new AbortController();
   for (const name of ["SIGTERM", "SIGINT"] as const) process.on(name, () => stop.abort());

@@ -169,6 +169,8 @@ export async function asking<T>(
 ): Promise<T> {
   const { createInterface } = await import("node:readline");
   const terminal = createInterface({ input: io.stdin, output: process.stderr });
+  // Otherwise readline takes Ctrl-C for itself, and a shell goes on with its loop.
+  terminal.on("SIGINT", () => process.kill(process.pid, "SIGINT"));
   const lines = on(terminal, "line", { close: ["close"], signal: io.interrupt });
   try {
     return await use(async (question) => {

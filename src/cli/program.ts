@@ -84,7 +84,7 @@ function processCommands(deps: Deps): Readonly<Record<string, FeatureCommand>> {
     sandbox: {
       group: "start",
       summary: summaries.sandbox,
-      load: async () => (await import("./commands/sandbox.ts")).sandboxCommand(),
+      load: async (context) => (await import("./commands/sandbox.ts")).sandboxCommand(context),
     },
   };
 }

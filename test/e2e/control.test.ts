@@ -224,7 +224,7 @@ describe.concurrent("control of runs in progress", () => {
     apply.kill("SIGINT");
     const stopped = await apply.ended;
     const runId = runIdIn(stopped.stderr);
-    expect(stopped.code).toBe(1);
+    expect(stopped.code).toBe(130);
     expect(stopped.stderr).toMatch(/Stopping: waiting for calls in flight …\n/);
     expect(stopped.stderr).toMatch(/Paused\. \d+ rows left; nothing is lost\.\n/);
     expect(stopped.stderr).toContain(`Resume with: simfleet runs resume ${runId}\n`);

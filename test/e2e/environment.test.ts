@@ -133,7 +133,7 @@ describe.runIf(isLong).concurrent("Redis outages during a run", () => {
     apply.kill("SIGINT");
     const left = await apply.ended;
     expect(performance.now() - before).toBeLessThan(20_000);
-    expect(left.code).toBe(4);
+    expect(left.code).toBe(130);
     const runId = runIdIn(left.stderr);
     expect(lastLine(left.stderr)).toBe(
       "simfleet: Redis is not responding, so this command stopped. No recorded outcome is lost. " +

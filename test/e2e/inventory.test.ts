@@ -295,7 +295,7 @@ describe.concurrent("syncs", () => {
     await vi.waitUntil(() => (harness.sandbox.state.totals.byOperation.listSims ?? 0) > 10, { timeout: 60_000 });
     stopped.child.kill("SIGINT");
     const ended = await stopped.ended;
-    expect(ended.code).toBe(1);
+    expect(ended.code).toBe(130);
     expect(ended.stderr).toMatch(/Nothing is lost: stopped after page \d+\. Resume with: simfleet sims sync/);
     expect((await harness.json<SyncDocument>(["sims", "sync"])).document).toMatchObject({ sims: 600, pages: 60 });
   });

@@ -4,7 +4,9 @@
 import { chmod, chown, mkdir, mkdtemp, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
-import { startSandbox } from "#sandbox/server.ts";
+import type { SandboxOptions } from "#sandbox/options.ts";
+import { type Sandbox, startSandbox } from "#sandbox/server.ts";
+import { until } from "../support/until.ts";
 import { installPackage, type InstalledPackage } from "./support/installed-package.ts";
 import { RunningProcess } from "./support/process.ts";
 
@@ -59,9 +61,16 @@ class Person {
   }
 }
 
+interface Configured {
+  readonly owner: Person;
+  readonly folder: string;
+  readonly yaml: string;
+  readonly sandbox: Sandbox;
+}
+
 /** A configured working folder: its worker is the one that people want to reach. */
-async function configured(): Promise<{ owner: Person; folder: string; yaml: string }> {
-  const sandbox = await startSandbox({ sims: 20 });
+async function configured(options: Partial<SandboxOptions> = {}): Promise<Configured> {
+  const sandbox = await startSandbox({ sims: 20, periodSeconds: 2, ...options });
   onTestFinished(() => sandbox.close());
   const owner = await Person.withHome();
   const folder = join(owner.home, "fleet");
@@ -70,12 +79,13 @@ async function configured(): Promise<{ owner: Person; folder: string; yaml: stri
   const credentials = `{ authKeyId: ${sandbox.options.authKeyId}, authKeyFile: ${join(folder, "auth-key")} }`;
   const yaml = [
     `dataDir: ${join(folder, "data")}`,
+    "limits: { periodSeconds: 2 }",
     `endpoints: { global: "${sandbox.url}" }`,
     `http: { port: 0 }`,
     `profiles: { default: { credentials: ${credentials} } }`,
   ].join("\n");
   await writeFile(join(folder, "config", "simfleet.yaml"), yaml);
-  return { owner, folder, yaml };
+  return { owner, folder, yaml, sandbox };
 }
 
 describe("where simfleet has no data", () => {
@@ -131,4 +141,109 @@ test.runIf(isRoot)("every folder of a machine finds the configuration in /etc/si
   const mounted = `unshare --mount bash -c 'cp -a /etc ${etc}/copy && mkdir ${etc}/copy/simfleet &&
     cp ${etc}/simfleet.yaml ${etc}/copy/simfleet && mount --bind ${etc}/copy /etc && simfleet sims count'`;
   expect(await owner.shell(mounted).ended).toMatchObject({ code: 0, stdout: expect.stringContaining("20") as string });
+});
+
+/** A file for all SIMs, at a quota of ten calls per window. */
+async function hours(...names: readonly string[]): Promise<Configured> {
+  const made = await configured({ limits: { Sim: 10 }, sims: 40 });
+  const { sims } = made.sandbox.state;
+  const rows = Array.from({ length: 40 }, (_, n) => `${sims.simIdAt(n)},s1.fast\n`).join("");
+  for (const name of names) await writeFile(join(made.folder, name), `simId,speedClass\n${rows}`);
+  return made;
+}
+
+/** Types the script into a terminal of its own, which closes with the returned process. */
+function onTerminal({ owner, folder }: Configured, script: string): RunningProcess {
+  return owner.shell(`exec script -qfec '${script}' /dev/null`, { SHELL: "/bin/bash" }, folder);
+}
+
+function changes({ sandbox: { state } }: Configured): number {
+  return Array.from({ length: state.sims.count }, (_, n) => state.sims.acceptedAt(n)).reduce((sum, n) => sum + n, 0);
+}
+
+interface RunDocument {
+  readonly state: string;
+  readonly reason?: string;
+  readonly counts: Readonly<Record<string, number>>;
+}
+
+async function runsOf({ owner, folder }: Configured): Promise<readonly RunDocument[]> {
+  const { stdout } = await owner.shell("simfleet runs list --json", {}, folder).ended;
+  return (JSON.parse(stdout) as { runs: RunDocument[] }).runs;
+}
+
+describe("signals", () => {
+  test("a terminal that is closed stops apply as Ctrl-C does", async () => {
+    const day = await hours("fleet.csv");
+    const terminal = onTerminal(day, "simfleet apply fleet.csv --yes");
+    await until("calls were made", () => changes(day) >= 10);
+    terminal.kill("SIGKILL");
+    await until("the run is paused", async () => (await runsOf(day))[0]?.state === "paused", 30_000);
+    const [run] = await runsOf(day);
+    expect(run).toMatchObject({ reason: "stopped by SIGHUP", counts: { unknown: 0, failed: 0, done: changes(day) } });
+  });
+
+  test("apply goes on under nohup when its terminal is closed", async () => {
+    const day = await hours("fleet.csv");
+    const { owner, folder } = day;
+    const apply = owner.shell("exec nohup simfleet apply fleet.csv --yes", {}, folder);
+    await until("calls were made", () => changes(day) >= 10);
+    apply.kill("SIGHUP");
+    expect((await apply.ended).code).toBe(0);
+    expect(changes(day)).toBe(40);
+  });
+
+  test("a worker outlives SIGHUP, SIGUSR1 and SIGUSR2, and opens no port for debuggers", async () => {
+    const { owner, folder } = await configured();
+    const worker = owner.shell("exec simfleet worker", {}, folder);
+    await worker.said(/the worker is ready/);
+    worker.kill("SIGUSR1");
+    worker.kill("SIGUSR2");
+    worker.kill("SIGHUP");
+    await worker.said(/SIGHUP was received: the worker goes on/);
+    worker.kill("SIGTERM");
+    const { code, stderr } = await worker.ended;
+    expect(code).toBe(0);
+    expect(stderr).not.toMatch(/debugger/i);
+  });
+
+  test("Ctrl-C stops the loop of a shell, after apply has paused its run", async () => {
+    const day = await hours("a.csv", "b.csv");
+    const { owner, folder } = day;
+    const loop = 'for f in a b; do echo "file $f"; simfleet apply $f.csv --yes; done';
+    // A terminal sends SIGINT to all processes of the shell.
+    const shell = owner.shell(`exec setsid --wait bash -c 'echo "group $$"; ${loop}'`, {}, folder);
+    const [, group = ""] = await shell.said(/group (\d+)/, "stdout");
+    await until("calls were made", () => changes(day) >= 10);
+    process.kill(-Number(group), "SIGINT");
+    const { code, stdout, stderr } = await shell.ended;
+    expect([code, stdout.match(/file ./g)]).toEqual([130, ["file a"]]);
+    expect(stderr).toMatch(/Paused\. \d+ rows left; nothing is lost\./);
+    expect((await runsOf(day)).map(({ state }) => state)).toEqual(["paused"]);
+  });
+});
+
+test("output that cannot be written is exit code 4 with the reason, also where the disk takes a part of it", async () => {
+  const { owner, folder, sandbox } = await configured({ sims: 400, limits: { Sim: 2_000 } });
+  const rows = Array.from({ length: 400 }, (_, n) => `${sandbox.state.sims.simIdAt(n)},s1.fast\n`).join("");
+  await writeFile(join(folder, "fleet.csv"), `simId,speedClass\n${rows}`);
+  const { stdout } = await owner.shell("simfleet sims sync && simfleet apply fleet.csv --yes", {}, folder).ended;
+  const [runId] = /r-\d{8}-\d{6}-\w+/.exec(stdout) ?? [];
+  const long = [
+    "schema",
+    "sims list -n 400",
+    "sims export",
+    "sims export --format ndjson",
+    `runs results ${runId} --json`,
+  ];
+  const short = ["--help", "runs list", "completion bash"];
+  const lines = (commands: readonly string[], to: string): string =>
+    commands.map((command) => `simfleet ${command} > ${to}; echo $? >&2\n`).join("");
+  // In a mount namespace, which ends with its shell.
+  const small = `unshare --mount bash -s <<'END'\nmkdir small; mount -t tmpfs -o size=4k none small\n${lines(long, "small/out")}END\n`;
+  const script = `${lines([...long, ...short], "/dev/full")}${isRoot ? small : ""}`;
+  const { stderr } = await owner.shell(script, {}, folder).ended;
+  const lost = ["simfleet: the output could not be written: ENOSPC: no space left on device, write", "4"];
+  const given = [...long, ...short, ...(isRoot ? long : [])];
+  expect(stderr.trim().split("\n")).toEqual(given.flatMap(() => lost));
 });

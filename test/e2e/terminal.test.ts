@@ -124,7 +124,7 @@ describe.concurrent("commands on a terminal", () => {
     try {
       await tmux("new-session -d -x 100 -y 40 /bin/bash --norc").ended;
       const command = harness.commandLine(["apply", "fleet.csv", "--yes"]);
-      await harness.write("go.sh", `${command}; echo "ended with $?"\n`);
+      await harness.write("go.sh", `trap : INT; ${command}; echo "ended with $?"\n`);
       await tmux("send-keys 'PS1=; . ./go.sh' Enter").ended;
       await harness.untilChanges(20);
       await tmux("send-keys C-c").ended;
@@ -138,7 +138,7 @@ describe.concurrent("commands on a terminal", () => {
         30_000,
       );
       expect(screen).toMatch(/\nPaused\. \d+ rows left; nothing is lost\.\nResume with: simfleet runs resume r-/);
-      expect(screen).toContain("\nended with 1\n");
+      expect(screen).toContain("\nended with 130\n");
       expect(screen).not.toContain("^[");
     } finally {
       await tmux("kill-server").ended;

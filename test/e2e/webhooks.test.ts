@@ -208,7 +208,7 @@ test.concurrent("the event feed can be listed and followed without missing an ev
     .split("\n")
     .map((line) => JSON.parse(line) as NoticeEvent);
   expect([ended.code, lines.map(({ type, fields }) => [type, fields["run"]])]).toEqual([
-    0,
+    130,
     [
       ["run.submitted", before],
       ["run.completed", before],

@@ -1,4 +1,5 @@
 /** `simfleet sandbox`: runs the platform simulator until it is interrupted. */
+import { once } from "node:events";
 import { Command, Option } from "@commander-js/extra-typings";
 import { keepHeapSmall } from "#core/heap-room.ts";
 import type { Coverage } from "#fleet/profile.ts";
@@ -18,6 +19,7 @@ import {
   readGroups,
   readSimIds,
 } from "./sandbox-values.ts";
+import type { ProcessIo } from "../context.ts";
 import { sandboxStrings } from "./strings.ts";
 import { programStrings } from "../strings.ts";
 
@@ -26,7 +28,9 @@ ${programStrings.example}
   simfleet sandbox --sims 2000 --limit Sim=300 --fault reset=0.02 --competitor Sim=5
   curl -X POST http://127.0.0.1:8787/_sandbox/faults -d '{"next":{"fault":"lost-answer","count":3}}'`;
 
-export function sandboxCommand(): Command {
+type SandboxIo = Pick<ProcessIo, "stdout" | "stderr" | "interrupt">;
+
+export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
   const command = new Command("sandbox")
     .description(sandboxStrings.description)
     .addHelpText("after", example)
@@ -115,19 +119,19 @@ export function sandboxCommand(): Command {
         slowMs: rest.slow,
         latencyMs: rest.latency ?? 0,
       };
-      await runUntilInterrupted(options, { japanPort, isJson: rest.json });
+      await runUntilInterrupted(options, { japanPort, isJson: rest.json, io });
     });
   return command;
 }
 
 async function runUntilInterrupted(
   options: Parameters<typeof startSandbox>[0],
-  { japanPort, isJson }: { japanPort: number | undefined; isJson: boolean },
+  { japanPort, isJson, io }: { japanPort: number | undefined; isJson: boolean; io: SandboxIo },
 ): Promise<void> {
   const sandbox = await startSandbox(options);
   const japan = japanPort === undefined ? undefined : await startBeside(sandbox, japanPort);
-  announce({ sandbox, japan }, { isJson });
-  await interruption();
+  announce({ sandbox, japan }, { isJson, io });
+  await aborted(io.interrupt);
   await Promise.all([sandbox.close(), japan?.close()]);
 }
 
@@ -158,7 +162,7 @@ interface Addresses {
   readonly japan: Sandbox | undefined;
 }
 
-function announce({ sandbox, japan }: Addresses, { isJson }: { isJson: boolean }): void {
+function announce({ sandbox, japan }: Addresses, { isJson, io }: { isJson: boolean; io: SandboxIo }): void {
   const { url, port, options, state } = sandbox;
   const environment = environmentOf({ sandbox, japan });
   const lines = Object.entries(environment).map(([name, value]) => `  export ${name}=${value}`);
@@ -168,7 +172,7 @@ function announce({ sandbox, japan }: Addresses, { isJson }: { isJson: boolean }
     sandboxStrings.quota(options.limits.Sim, options.periodSeconds),
     sandboxStrings.howToUse(lines),
   ];
-  process.stderr.write(`${parts.join("")}\n`);
+  io.stderr.write(`${parts.join("")}\n`);
   if (isJson) {
     const facts = {
       url,
@@ -178,7 +182,7 @@ function announce({ sandbox, japan }: Addresses, { isJson }: { isJson: boolean }
       limits: options.limits,
       periodSeconds: options.periodSeconds,
     };
-    process.stdout.write(`${JSON.stringify({ ...facts, environment })}\n`);
+    io.stdout.write(`${JSON.stringify({ ...facts, environment })}\n`);
   }
 }
 
@@ -194,19 +198,18 @@ function environmentOf({ sandbox: { url, options }, japan }: Addresses): Record<
     SIMFLEET_AUTH_KEY_ID: authKeyId,
     SIMFLEET_AUTH_KEY: authKey,
     SIMFLEET_JWKS_URL: `${url}/.well-known/jwks.json`,
-    ...(brand === defaultOptions.brand ? {} : { SIMFLEET_BRAND: brand }),
+    ...(brand === defaultOptions.brand ? {} : deploymentOf(brand, serves)),
     ...(periodSeconds === 60 ? {} : { SIMFLEET_RATE_PERIOD_SECONDS: String(periodSeconds) }),
   };
 }
 
-function interruption(): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      process.off("SIGINT", end);
-      process.off("SIGTERM", end);
-      resolve();
-    };
-    process.on("SIGINT", end);
-    process.on("SIGTERM", end);
-  });
+/** A deployment that comes with simfleet has addresses for both coverages: the one that the sandbox has is chosen. */
+function deploymentOf(brand: string, serves: readonly Coverage[]): Record<string, string> {
+  if (brand !== "Soracom") return { SIMFLEET_BRAND: brand };
+  const [coverage = "g"] = serves;
+  return { SIMFLEET_DEPLOYMENT: "soracom", SIMFLEET_COVERAGE: coverage };
+}
+
+function aborted(signal: AbortSignal): Promise<unknown> {
+  return signal.aborted ? Promise.resolve() : once(signal, "abort");
 }

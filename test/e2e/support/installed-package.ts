@@ -34,7 +34,13 @@ export async function installPackage(): Promise<InstalledPackage> {
   await cp(process.execPath, join(folder, "node")); // which other users may start
   const command = `exec ${folder}/node ${folder}/global/bin/simfleet "$@"`;
   await writeFile(join(bin, "simfleet"), `#!/bin/sh\n${command}\n`, { mode: 0o755 });
-  return { folder, tarball, packed, bin, remove: () => rm(folder, { recursive: true, force: true }) };
+  return {
+    folder,
+    tarball,
+    packed,
+    bin,
+    remove: () => rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }),
+  };
 }
 
 export function npm(args: readonly string[], cwd: string): string {

@@ -7,11 +7,9 @@ import { sandboxCommand } from "#cli/commands/sandbox.ts";
 import { faultKinds } from "#sandbox/faults.ts";
 import { refusals } from "#sandbox/http/messages.ts";
 
-const script = "import { sandboxCommand } from '#cli/commands/sandbox.ts'; await sandboxCommand().parseAsync();";
-
 /** Starts the command in a process of its own and gives what it printed on stdout once it listens. */
 async function start(options: string) {
-  const command = ["--input-type=module", "-e", script, "--", "--port", "0", ...options.split(" ")];
+  const command = ["src/cli.ts", "sandbox", "--port", "0", ...options.split(" ")];
   const child = spawn(process.execPath, command, { stdio: ["ignore", "pipe", "pipe"] });
   onTestFinished(() => void child.kill("SIGKILL"));
   let stderr = "";
@@ -27,11 +25,13 @@ async function start(options: string) {
 /** What the command says of options that it does not take. */
 async function complaintOf(...options: string[]): Promise<string> {
   let complaint = "";
-  const command = sandboxCommand().exitOverride();
+  const command = sandboxCommand({ io }).exitOverride();
   command.configureOutput({ writeErr: (text) => (complaint += text) });
   await expect(command.parseAsync(["node", "sandbox", ...options])).rejects.toThrow();
   return complaint;
 }
+
+const io = { stdout: process.stdout, stderr: process.stderr, interrupt: AbortSignal.abort() };
 
 describe("simfleet sandbox", () => {
   test("`simfleet sandbox` prints one JSON document, serves the requested fleet, and exits cleanly", async () => {
@@ -103,7 +103,7 @@ describe("simfleet sandbox", () => {
   });
 
   test("`simfleet sandbox` rejects numbers out of range", async () => {
-    const command = sandboxCommand().exitOverride();
+    const command = sandboxCommand({ io }).exitOverride();
     await expect(command.parseAsync(["node", "sandbox", "--period", "0"])).rejects.toThrow("periodSeconds");
   });
 
@@ -111,7 +111,7 @@ describe("simfleet sandbox", () => {
     ["tsconfig.build.json", "tsconfig.build.json"],
     ["no-such-file.csv", "cannot be read"],
   ])("`simfleet sandbox` rejects a file %s without SIM ids", async (file, why) => {
-    const command = sandboxCommand().exitOverride();
+    const command = sandboxCommand({ io }).exitOverride();
     await expect(command.parseAsync(["node", "sandbox", "--ids-from", file])).rejects.toThrow(why);
   });
 
@@ -135,13 +135,13 @@ describe("simfleet sandbox", () => {
     onTestFinished(() => rm(folder, { recursive: true }));
     const file = join(folder, "groups.yaml");
     await writeFile(file, text);
-    const command = sandboxCommand().exitOverride();
+    const command = sandboxCommand({ io }).exitOverride();
     await expect(command.parseAsync(["node", "sandbox", "--groups-from", file])).rejects.toThrow(why);
   });
 
   test("docs/sandbox.md names every option, fault, and error code of the sandbox", async () => {
     const page = (await readFile("docs/sandbox.md", "utf8")).replaceAll(/ +/g, " ");
-    const options = sandboxCommand().options.map(({ long }) => `\`${long}`);
+    const options = sandboxCommand({ io }).options.map(({ long }) => `\`${long}`);
     const codes = Object.values(refusals).map(({ status, code }) => `\`${code}\` | ${status} |`);
     for (const name of [...options, ...faultKinds.map((kind) => `| \`${kind}\` |`), ...codes]) {
       expect(page).toContain(name);
@@ -150,7 +150,7 @@ describe("simfleet sandbox", () => {
 
   test("the help of `simfleet sandbox` contains an example", () => {
     let help = "";
-    sandboxCommand()
+    sandboxCommand({ io })
       .configureOutput({ writeOut: (text) => (help += text) })
       .outputHelp();
     expect(help).toContain("simfleet sandbox --sims 2000");

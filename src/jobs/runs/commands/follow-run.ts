@@ -217,7 +217,8 @@ class Follower {
   }
 }
 
-/** `stopped with Ctrl-C`, or `stopped by SIGTERM`: the signal as the entry point reports it. */
+/** `stopped with Ctrl-C`, or such as `stopped by SIGTERM`: the signal as the entry point reports it. */
 export function stopReason({ reason }: AbortSignal): string {
-  return messageOf(reason) === "stopped by SIGTERM" ? "stopped by SIGTERM" : followStrings.byCtrlC;
+  const signal = messageOf(reason);
+  return /^stopped by SIG(TERM|HUP)$/.test(signal) ? signal : followStrings.byCtrlC;
 }
