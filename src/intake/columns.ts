@@ -15,7 +15,12 @@ export interface RowRequest {
   readonly operation: SimOperation;
   /** Values for all rows by input, instead of columns. */
   readonly set: Readonly<Record<string, string>>;
+  /** Also takes the results of a run, whose values may be old. */
+  readonly fromResults?: boolean | undefined;
 }
+
+/** No input file has all of these, and every results file does. */
+const resultColumns = ["outcome", "attempts", "finishedAt"] as const;
 
 /** The source of an input's values: a column, or one value for all rows. */
 type InputSource =
@@ -39,6 +44,11 @@ export function matchColumns(header: readonly string[], request: RowRequest): Co
   const { operation, set } = request;
   const { keyColumn } = operation;
   const given = readSet(request);
+  if (request.fromResults !== true && resultColumns.every((column) => header.some((name) => isColumn(name, column)))) {
+    throw new IntakeError(
+      `This is a results file: it has the columns ${resultColumns.join(", ")}, and its values may be old. To send unsuccessful rows again, use simfleet runs retry RUN. To use it as input all the same, add --from-results on the command line, fromResults=true in the API.`,
+    );
+  }
   const keyAt = find(header, keyColumn);
   if (keyAt === undefined) throw missingKey(header, operation);
   const inputs = operation.inputs.map((field): InputSource => {
@@ -170,6 +180,10 @@ function find(header: readonly string[], column: string): number | undefined {
     });
   }
   return places[0];
+}
+
+function isColumn(name: string, column: string): boolean {
+  return normalized(name) === normalized(column);
 }
 
 function normalized(name: string): string {

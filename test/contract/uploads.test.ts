@@ -132,6 +132,19 @@ test("the rows of a plan are paged completely and each once", async () => {
   expect(lines).toEqual(Array.from({ length: 30 }, (_, n) => n + 2));
 });
 
+test("a results file is refused, unless the request says that it is one", async () => {
+  await using harness = await ControlHarness.open();
+  const body = "simId,speedClass,Outcome,reason,attempts,finished_at\n8942310022000000000,s1.fast,done,,1,\n";
+  const plan = (query: string): Promise<Response> =>
+    harness.ask(`/v1/plans${query}`, { as: "operator", method: "POST", headers: csv, body });
+  const refused = await plan("");
+  expect([refused.status, await refused.json()]).toEqual([
+    422,
+    expect.objectContaining({ detail: expect.stringContaining("fromResults=true") as string }),
+  ]);
+  expect((await plan("?fromResults=true")).ok).toBe(true);
+});
+
 test("a request that cannot succeed is refused before its file is read", async () => {
   await using harness = await ControlHarness.open({ http: "  uploadBytes: 1000\n" });
   const large = harness.csv(50);

@@ -223,6 +223,20 @@ describe("signals", () => {
   });
 });
 
+test("a loop over all CSV files refuses the results of the run before, unless they are asked for", async () => {
+  const { owner, folder, sandbox } = await configured();
+  await writeFile(join(folder, "fleet.csv"), `simId,speedClass\n${sandbox.state.sims.simIdAt(0)},s1.fast\n`);
+  const loop = 'for f in *.csv; do simfleet apply "$f" --yes; echo "ended $?"; done';
+  expect((await owner.shell(loop, {}, folder).ended).stdout.match(/ended .*/g)).toEqual(["ended 0"]);
+  const second = await owner.shell(loop, {}, folder).ended;
+  expect(second.stdout.match(/ended .*/g)).toEqual(["ended 0", "ended 2"]);
+  expect(second.stderr).toMatch(/This is a results file.*simfleet runs retry RUN.*--from-results/);
+  expect((await readdir(folder)).filter((name) => name.endsWith(".csv"))).toHaveLength(3);
+  const asked = await owner.shell("ls fleet.r-*.csv | head -1 | xargs -I{} simfleet plan {} --from-results", {}, folder)
+    .ended;
+  expect([asked.code, asked.stderr]).toEqual([0, ""]);
+});
+
 test("output that cannot be written is exit code 4 with the reason, also where the disk takes a part of it", async () => {
   const { owner, folder, sandbox } = await configured({ sims: 400, limits: { Sim: 2_000 } });
   const rows = Array.from({ length: 400 }, (_, n) => `${sandbox.state.sims.simIdAt(n)},s1.fast\n`).join("");

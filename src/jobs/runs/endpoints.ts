@@ -234,6 +234,7 @@ function orderOf(query: OrderQuery, rows: Rows, profileOf: (name?: string) => st
     profile: profileOf(profile),
     operation: rows.operation ?? operation,
     set: { ...(speedClass === undefined ? {} : { speedClass }), ...Object.fromEntries(given), ...rows.set },
+    fromResults: query.fromResults === "true",
     name,
     confirm,
     options: {

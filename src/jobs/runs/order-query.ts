@@ -8,6 +8,7 @@ const orderFields = {
   speedClass: z.string().min(1).max(100).optional().describe("short for set.speedClass"),
   name: z.string().min(1).max(200).optional().describe("a name for the run"),
   partial: flag.describe("process the valid rows even if other rows are invalid"),
+  fromResults: flag.describe("take a results file of a run as input, which is refused otherwise"),
   skipUnchanged: flag.describe("skip SIMs that, according to the inventory, the operation would not change"),
   rate: z.coerce.number().int().min(1).optional().describe("maximum number of calls per minute"),
   maxFailures: z

@@ -53,6 +53,8 @@ export interface Order {
   readonly operation?: string | undefined;
   /** Values for all rows by input; the others come from the rows. */
   readonly set: Readonly<Record<string, string>>;
+  /** The file may be the results of a run. */
+  readonly fromResults?: boolean | undefined;
   /** Name of the run; the file name or the filter by default. */
   readonly name?: string | undefined;
   /** The number of calls that cannot be undone, as a person confirmed it. */
@@ -154,6 +156,7 @@ export class RunService {
       from,
       operation,
       set: order.set,
+      fromResults: order.fromResults,
       bucket: operationBucket(operation, profile),
       knownSpeedClasses: this.#speedClasses,
       skipUnchanged: options.skipUnchanged,

@@ -16,6 +16,7 @@ export const orderStrings = {
   set: "a value for all rows instead of a column; repeatable",
   setFault: "It must be an input and its value, such as groupId=g-1.",
   speedClass: "one speed class for all rows; short for --set speedClass=CLASS",
+  fromResults: "take a results file as input, whose values may be old",
   noRows: "give a file or --where",
   twoKindsOfRows: "give a file or --where, not both",
 } as const;

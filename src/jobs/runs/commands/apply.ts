@@ -26,6 +26,7 @@ export function applyCommand(context: Context): Command {
     .addOption(operationOption())
     .addOption(setOption())
     .addOption(speedClassOption())
+    .option("--from-results", orderStrings.fromResults)
     .optionsGroup(applyStrings.safety)
     .option("-y, --yes", commonStrings.yes)
     .option("--confirm <n>", startStrings.confirm, asCount)
@@ -99,6 +100,7 @@ function orderQueryOf(
     operation?: string | undefined;
     set?: Readonly<Record<string, string>> | undefined;
     speedClass?: string | undefined;
+    fromResults?: boolean | undefined;
     name?: string | undefined;
     partial?: true | undefined;
     skipUnchanged?: true | undefined;

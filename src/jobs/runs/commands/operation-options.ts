@@ -25,10 +25,16 @@ export interface OperationOptions {
   readonly operation?: string | undefined;
   readonly set?: Readonly<Record<string, string>> | undefined;
   readonly speedClass?: string | undefined;
+  readonly fromResults?: boolean | undefined;
 }
 
 /** The options, as the query of a plan. */
-export function operationQuery({ operation, set = {}, speedClass }: OperationOptions) {
+export function operationQuery({ operation, set = {}, speedClass, fromResults }: OperationOptions) {
   const values = Object.entries(set).map(([name, value]) => [`set.${name}`, value] as const);
-  return { operation, speedClass, ...Object.fromEntries(values) };
+  return {
+    operation,
+    speedClass,
+    fromResults: fromResults === true ? ("true" as const) : undefined,
+    ...Object.fromEntries(values),
+  };
 }

@@ -17,6 +17,7 @@ export function planCommand(context: Context): Command {
     .addOption(operationOption())
     .addOption(setOption())
     .addOption(speedClassOption())
+    .option("--from-results", orderStrings.fromResults)
     .option("-o, --out <file>", planStrings.out);
   return withCommon(
     command,

@@ -76,8 +76,8 @@ export async function makePlan(request: PlanRequest, limiter: Limiter): Promise<
   return { source, verdicts, rejected, problems, calls, costly, estimateMs, warnings };
 }
 
-async function openSource({ from, fleet, operation, set, signal }: PlanRequest): Promise<RowSource> {
-  const request = { operation, set };
+async function openSource({ from, fleet, operation, set, fromResults, signal }: PlanRequest): Promise<RowSource> {
+  const request = { operation, set, fromResults };
   if ("path" in from) return fileSource(await surveyFile(from, { ...request, problemLimit, signal }));
   if ("sims" in from) return simsSource(from.sims, request);
   return filterSource(fleet.inventory, { profile: fleet.profile, filter: from.filter, request });
