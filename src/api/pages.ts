@@ -32,9 +32,9 @@ export async function* readPages<T>(options: {
   while (true) {
     if (key !== undefined) seen.add(key);
     const { value, headers } = await options.fetchPage(key);
-    const nextKey = readNextKey(headers, options.nextKeyHeader);
-    if (nextKey !== undefined && (nextKey.length > keyCap || seen.has(nextKey))) {
-      const fault = nextKey.length > keyCap ? "is too long" : "was given before, so the list would never end";
+    const [nextKey, otherKey] = readNextKeys(headers, options.nextKeyHeader);
+    const fault = nextKey === undefined ? undefined : faultOf(nextKey, { otherKey, seen });
+    if (fault !== undefined) {
       throw new PlatformError("PLATFORM_CONTRACT", `${options.operation}: the key of the next page ${fault}.`, {
         operation: options.operation,
       });
@@ -45,12 +45,19 @@ export async function* readPages<T>(options: {
   }
 }
 
-/** The next page's key: from its own header, or from the query in the `link` header; undefined on the last page. */
-export function readNextKey(headers: AnswerHeaders, nextKeyHeader: string): string | undefined {
+/** Following either of two keys could leave out SIMs. */
+function faultOf(key: string, { otherKey = key, seen }: { otherKey: string | undefined; seen: ReadonlySet<string> }) {
+  if (key.length > keyCap) return "is too long";
+  if (otherKey !== key) return "is another one in the header link";
+  return seen.has(key) ? "was given before, so the list would never end" : undefined;
+}
+
+/** The next page's key: from its own header, and from the query in the `link` header; none on the last page. */
+export function readNextKeys(headers: AnswerHeaders, nextKeyHeader: string): readonly string[] {
   const own = headerOf(headers, nextKeyHeader)?.trim();
-  if (own !== undefined && own !== "") return own;
   const link = headerOf(headers, "link");
-  return link === undefined ? undefined : keyInLink(link.slice(0, 4 * keyCap));
+  const linked = link === undefined ? undefined : keyInLink(link.slice(0, 4 * keyCap));
+  return [own, linked].filter((key) => key !== undefined && key !== "") as string[];
 }
 
 /** `<path?last_evaluated_key=KEY>; rel=next`, alone or among other links. */

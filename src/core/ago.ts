@@ -7,13 +7,14 @@ const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 8
 const time = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)?))?$/;
 
 /**
- * Milliseconds since the epoch of an age (`90m`, `24h`, `7d`), a date or a time; undefined for another text. A date begins at
+ * Milliseconds since the epoch of an age (`90m`, `24h`, `7d`), a date (also `20261125`) or a time; undefined for another text. A date begins at
  * midnight, and without an offset a date or a time is local, as all times that are shown.
  */
 export function parseInstant(text = ""): number | undefined {
   const [, count, unit = ""] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
   if (count !== undefined) return Date.now() - Number(count) * (unitMs[unit] ?? 0);
-  const [, date, timeOfDay = "00:00"] = time.exec(text) ?? [];
+  // The platform's own form of a date.
+  const [, date, timeOfDay = "00:00"] = time.exec(text.replace(/^(\d{4})(\d\d)(\d\d)$/, "$1-$2-$3")) ?? [];
   const ms = date === undefined ? Number.NaN : Date.parse(`${date}T${timeOfDay}`);
   return Number.isNaN(ms) ? undefined : ms;
 }

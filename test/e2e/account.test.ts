@@ -55,6 +55,8 @@ describe.concurrent("sign-in with an account", () => {
       code: 0,
       document: { counts: { done: 3 } },
     });
+    const unverified = await harness.run(["check"], env);
+    expect(unverified.stdout).toMatch(/warning +token +signature not verified: set SIMFLEET_JWKS_URL or /);
     const checked = await harness.run(["check"], {
       ...env,
       SIMFLEET_JWKS_URL: `${harness.sandbox.url}/.well-known/jwks.json`,

@@ -109,7 +109,7 @@ async function checkProfile(app: App, config: Config, name: string): Promise<Fin
       ok(what(topics.credentials), checkStrings.validUntil(covered, new Date(me.expiresAtMs).toISOString())),
       ...(await checkAuthKeys(app, name, what)),
       config.tokenKey === undefined
-        ? ok(what(topics.token), checkStrings.signatureUnknown)
+        ? { what: what(topics.token), status: "warning", detail: checkStrings.signatureUnknown }
         : ok(what(topics.token), checkStrings.signatureVerified),
     ];
   } catch (thrown) {

@@ -62,7 +62,7 @@ const typeRules: Readonly<Record<InputType, string>> = {
   text: "text",
   integer: "a whole number",
   boolean: "true or false",
-  time: "a time with its zone such as 2027-01-31T09:00:00+09:00, or milliseconds since 1970",
+  time: "a time with its zone such as 2027-01-31T09:00:00+09:00, a date in UTC such as 20270131, or milliseconds since 1970",
   list: "items separated by ;",
 };
 
@@ -130,6 +130,9 @@ function hasControl(text: string): boolean {
 /** Milliseconds since the epoch. A time without its zone is refused: it would mean another instant on each machine. */
 function timeOf(text: string): string | undefined {
   if (/^\d{12,14}$/.test(text)) return String(Number(text));
+  // The platform's own form of a date, which is in UTC (interface, section 8, rule 6).
+  const [, year, month, date] = /^(\d{4})(\d\d)(\d\d)$/.exec(text) ?? [];
+  if (year !== undefined) return timeOf(`${year}-${month}-${date}T00:00Z`);
   const day = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2})$/.exec(text)?.[1];
   if (day === undefined || !isDay(day)) return undefined;
   const atMs = Date.parse(text);

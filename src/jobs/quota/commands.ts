@@ -6,10 +6,19 @@ import { answerList, type List, withListOptions } from "#cli/list.ts";
 import { quotaStrings } from "./strings.ts";
 
 export function quotaCommand(context: Context): Command {
-  const command = new Command("quota").description(quotaStrings.description);
+  const command = new Command("quota")
+    .description(quotaStrings.description)
+    .option("--request", quotaStrings.requestOption);
   return withCommon(withListOptions(command), "simfleet quota --json").action(async (options) => {
     const output = context.output(options);
+    // The calls of each group are known here alone.
+    const config = options.request === true ? await context.config(options) : undefined;
     const page = await context.connect(options, ({ client }) => client.call(listBuckets));
+    if (config !== undefined) {
+      const { limitRequests, limitRequestText } = await import("#cli/commands/limit-request.ts");
+      output.answer({ requests: limitRequests(page.buckets, config) }, (shown) => limitRequestText(shown.requests));
+      return;
+    }
     answerList(output, page, quotaList, options);
   });
 }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { listSims, listSubscribers } from "#api/operations/sims.ts";
-import { readNextKey } from "#api/pages.ts";
+import { readNextKeys } from "#api/pages.ts";
 import { answer, clientFor, refusalOf, startOpenPlatform } from "./support.ts";
 
 const nextKeyHeader = "x-svc-next-key";
@@ -78,6 +78,19 @@ describe("list pages", () => {
     expect(platform.seen.length).toBe(4);
   });
 
+  it("a listing fails when the two headers name different next pages", async () => {
+    const link = (key: string): Record<string, string> => ({ link: `</v1/sims?last_evaluated_key=${key}>; rel=next` });
+    await using platform = await platformOf({
+      "": { sims: ["1"], headers: { [nextKeyHeader]: "k+1/", ...link("k%2B1%2F") } },
+      "k+1/": { sims: ["2"], headers: { [nextKeyHeader]: "k2", ...link("k3") } },
+    });
+    await using client = clientFor(platform.url);
+    const pages = client.pages(listSims, {});
+    expect((await pages.next()).value).toMatchObject({ nextKey: "k+1/" });
+    const error = await refusalOf(pages.next());
+    expect(error).toMatchObject({ code: "PLATFORM_CONTRACT", message: expect.stringContaining("header link") });
+  });
+
   it("a listing fails when a page key is too long", async () => {
     await using platform = await platformOf({
       "": { sims: [], headers: { [nextKeyHeader]: "k".repeat(5_000) } },
@@ -114,22 +127,24 @@ describe("next page keys", () => {
     [{ link: "</v1/sims?last_evaluated_key=>; rel=next" }, undefined],
     [{ link: "</v1/sims?x=1>; rel=next" }, undefined],
     [{ link: "nonsense" }, undefined],
-    [{ [nextKeyHeader]: "own", link: "</v1/sims?last_evaluated_key=other>; rel=next" }, "own"],
+    [{ [nextKeyHeader]: "own", link: "</v1/sims?last_evaluated_key=other>; rel=next" }, "own", "other"],
     [{ [nextKeyHeader]: "", link: "</v1/sims?last_evaluated_key=other>; rel=next" }, "other"],
     [{}, undefined],
-  ])("the next page key of %j is %s", (headers, key) => expect(readNextKey(headers, nextKeyHeader)).toBe(key));
+  ])("the next page key of %j is %s", (headers, ...keys) =>
+    expect(readNextKeys(headers, nextKeyHeader)).toEqual(keys.filter((key) => key !== undefined)),
+  );
 
   it("reading a next page key from arbitrary input is fast and never throws", () => {
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom("<", ">", ";", ",", " ", "rel=next", "?last_evaluated_key=", "%", "x")),
         (deps) => {
-          readNextKey({ link: deps.join("") }, nextKeyHeader);
+          readNextKeys({ link: deps.join("") }, nextKeyHeader);
         },
       ),
     );
     for (const part of ["<", ", <", ";rel", "<?last_evaluated_key=", "; rel =   "]) {
-      readNextKey({ link: part.repeat(100_000) }, nextKeyHeader);
+      readNextKeys({ link: part.repeat(100_000) }, nextKeyHeader);
     }
   });
 });

@@ -8,6 +8,7 @@ afterEach(() => {
 
 test.each([
   ["2026-11-25", "2026-11-24T15:00:00.000Z"],
+  ["20261125", "2026-11-24T15:00:00.000Z"],
   ["2026-11-25 00:00", "2026-11-24T15:00:00.000Z"],
   ["2026-11-25T08:30", "2026-11-24T23:30:00.000Z"],
   ["2026-11-25T08:30:15.5", "2026-11-24T23:30:15.500Z"],
@@ -26,9 +27,17 @@ test.each([
   expect(Math.abs(Date.now() - agoMs - (parseInstant(text) ?? 0))).toBeLessThan(1_000);
 });
 
-test.each(["", "24", "yesterday", "2026-13-01", "2026-11-25T25:00", "2026-11-25Z", "24h ago"])(
-  "%j is no time",
-  (text) => {
-    expect(parseInstant(text)).toBeUndefined();
-  },
-);
+test.each([
+  "",
+  "24",
+  "yesterday",
+  "2026-13-01",
+  "20261301",
+  "202611",
+  "20261125 08:30",
+  "2026-11-25T25:00",
+  "2026-11-25Z",
+  "24h ago",
+])("%j is no time", (text) => {
+  expect(parseInstant(text)).toBeUndefined();
+});

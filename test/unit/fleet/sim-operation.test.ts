@@ -71,6 +71,8 @@ describe("input values", () => {
     [input("time"), "1801353600000", "1801353600000"],
     [input("time"), "2027-01-31T09:00:00", undefined],
     [input("time"), "2027-02-31T09:00:00Z", undefined],
+    [input("time"), "20270131", "1801353600000"],
+    [input("time"), "20270231", undefined],
     [input("list"), " a ; b;", '["a","b"]'],
     [input("list"), '["a","b"]', '["a","b"]'],
     [input("list"), "[1]", undefined],

@@ -1,0 +1,23 @@
+/** The text with which an operator requests a higher quota. */
+import { expect, test } from "vitest";
+import { listSims } from "#api/operations/sims.ts";
+import { ControlHarness } from "./support/control-harness.ts";
+import { runCommand } from "./support/run-command.ts";
+
+test("quota --request names the calls, the limit and the rate of each API group", async () => {
+  await using harness = await ControlHarness.open({
+    env: { SIMFLEET_DEPLOYMENT: "soracom", SIMFLEET_COVERAGE: "g" },
+    sandbox: { brand: "Soracom" },
+  });
+  expect((await runCommand(harness, ["quota", "--request"], "local")).stdout).toMatch(/^No quota is known yet/);
+  await harness.app.client("default").call(listSims, { limit: 1 });
+  const { code, stdout } = await runCommand(harness, ["quota", "--request"], "local");
+  expect([code, stdout]).toEqual([0, expect.stringMatching(/^Please raise the rate limit/)]);
+  expect(stdout).toMatch(
+    /\n\nAPI group: Sim \(limit now: 2000 requests per minute\)\nAPI calls:\n {2}GET \/v1\/sims\n/,
+  );
+  expect(stdout).toMatch(/\nEstimated requests per minute: \d+ .*\n\nUse case: /);
+  expect(stdout).not.toContain("Auth");
+  const remote = await runCommand(harness, ["quota", "--request"], "remote");
+  expect(remote.code).toBe(2);
+});
