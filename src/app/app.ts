@@ -370,7 +370,7 @@ export class App {
     return result;
   }
 
-  /** Whether Redis responds within a second. */
+  /** Whether Redis responds within a second. @throws SimfleetError STORE_UNAVAILABLE if it refuses writes */
   ping(): Promise<boolean> {
     return respondsInTime(this.#redis, { keys: this.#stores.keys, clock: this.#clock, withinMs: 1_000 });
   }

@@ -257,6 +257,11 @@ export class Keys {
     return `${this.prefix}:audit:results`;
   }
 
+  /** Never exists: to try whether Redis accepts writes. */
+  probe(): string {
+    return `${this.prefix}:probe`;
+  }
+
   /** String, expires within an hour: a worker has removed old data. */
   swept(): string {
     return `${this.prefix}:storage:swept`;

@@ -2,12 +2,14 @@
  * Explains errors of a Redis that answers but refuses a command (full, read-only, a user without permission) to an operator.
  * Errors caused by simfleet itself (a wrong command, a wrong type) are not among them.
  */
+import type { Redis } from "ioredis";
 import { SimfleetError } from "#core/errors.ts";
+import type { Keys } from "./keys.ts";
 
 /** The prefix of an error, and its fix. */
 const hints: Readonly<Record<string, string>> = {
   OOM: "it is full: raise its maxmemory, or delete data",
-  MISCONF: "it cannot save its data: check its log and its disk",
+  MISCONF: "it cannot save its data: make room on its disk, or make it writable",
   READONLY: "it is a replica: SIMFLEET_REDIS_URL has to name the primary",
   NOPERM: "its user may not do this: docs/redis.md has the ACL that simfleet needs",
   NOAUTH: "it requires a password: set SIMFLEET_REDIS_PASSWORD_FILE",
@@ -27,6 +29,11 @@ export function inWordsOfRedis(thrown: unknown): unknown {
     return new SimfleetError("STORE_UNAVAILABLE", `Redis rejects commands: ${fix} (${reason})`, { cause: thrown });
   }
   return thrown;
+}
+
+/** Does nothing, but is a write. @throws SimfleetError STORE_UNAVAILABLE if Redis refuses it, as on a full disk */
+export async function assertWritable(redis: Redis, keys: Keys): Promise<void> {
+  await redis.unlink(keys.probe()).catch((thrown: unknown) => Promise.reject(inWordsOfRedis(thrown) as Error));
 }
 
 /** A transaction fails with EXECABORT, and lists the errors of its commands beside. */

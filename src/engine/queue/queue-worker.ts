@@ -47,6 +47,9 @@ export class QueueWorker<Data, V extends JobResult | WorkResult> {
   #worker: Worker<Data, string> | undefined;
   #leave: (() => Promise<void>) | undefined;
   #lastStartMs: number;
+  /** Errors of Redis since a job was taken last. */
+  #faults = 0;
+  #isBackingOff = false;
 
   private constructor(options: QueueWorkerOptions<Data, V>) {
     this.#options = options;
@@ -83,9 +86,7 @@ export class QueueWorker<Data, V extends JobResult | WorkResult> {
         ...(repeatStrategy === undefined ? {} : { repeatStrategy }),
       },
     });
-    worker.on("error", (error) => {
-      onIncident({ message: `the queue is tried again after an error: ${messageOf(error)}` });
-    });
+    worker.on("error", (error) => void this.#backOff(worker, error));
     worker.on("failed", (job, error) => onIncident({ ...(job ? { data: job.data } : {}), message: messageOf(error) }));
     worker.on("lockRenewalFailed", (jobIds) => {
       for (const jobId of jobIds) worker.cancelJob(jobId, "its lock was lost");
@@ -93,6 +94,20 @@ export class QueueWorker<Data, V extends JobResult | WorkResult> {
     worker.on("completed", (job, kind) => this.#options.afterReporting?.(job.data, kind));
     this.#worker = worker;
     await worker.waitUntilReady();
+  }
+
+  /** BullMQ asks again at once after an error of Redis, such as that of a full disk. */
+  async #backOff(worker: Worker<Data, string>, error: Error): Promise<void> {
+    if (this.#isBackingOff) return;
+    const { clock, onIncident } = this.#options;
+    onIncident({ message: `the queue is tried again after an error: ${messageOf(error)}` });
+    if (error.name !== "ReplyError") return;
+    this.#isBackingOff = true;
+    this.#faults += 1;
+    await worker.pause(true).catch(() => undefined);
+    await clock.sleep(faultBackoffMs(this.#faults), this.#stopping.signal).catch(() => undefined);
+    this.#isBackingOff = false;
+    void worker.resume();
   }
 
   get isStopping(): boolean {
@@ -143,6 +158,7 @@ export class QueueWorker<Data, V extends JobResult | WorkResult> {
   async #processJob(job: Job<Data>, token: string | undefined, lost: AbortSignal | undefined): Promise<string> {
     const { queue, clock, work, beforeReporting } = this.#options;
     this.#lastStartMs = clock.monotonicMs();
+    this.#faults = 0;
     const signal = lost === undefined ? this.#stopping.signal : AbortSignal.any([this.#stopping.signal, lost]);
     const result = await work(job.data, signal, job.stalledCounter);
     // Without the lock the job belongs to another worker by now: do not touch it.

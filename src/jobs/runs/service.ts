@@ -30,7 +30,7 @@ import { reportOfPlan } from "./plan/plan-report.ts";
 import { planRows } from "./plan/plan-rows.ts";
 import type { RowCounts } from "./plan/row-counts.ts";
 import { type RunPolicy, assertConfirmed, mostDangerous } from "./policy.ts";
-import type { QuotaView } from "./plan/quota-estimate.ts";
+import { unknownQuota } from "./plan/quota-estimate.ts";
 import type { FollowUpPlan, RowReport, PlanRow, RunReport, SimRun } from "./contract.ts";
 import { runsOfSim } from "./results/runs-of-sim.ts";
 import { reportOf } from "./report.ts";
@@ -279,7 +279,21 @@ export class RunService {
   /** @throws SimfleetError RUN_NOT_FOUND */
   async show(runId: string): Promise<RunReport> {
     const run = await readSettled(runId, this.#submitDeps);
-    return reportOf(run, await quotaView(this.#limiter, run.bucket, this.#periodMs));
+    return (await this.#reports([run]))[0] ?? reportOf(run, unknownQuota);
+  }
+
+  /** While Redis refuses writes, it keeps no problem of a run and tells no quota. */
+  async #reports(runs: readonly RunRecord[]): Promise<RunReport[]> {
+    const message = runs.some(({ state }) => state === "running") ? await this.#ledger.refusal() : undefined;
+    if (message !== undefined) {
+      const since = new Date(this.#submitDeps.clock.wallMs()).toISOString();
+      const problem = { message, since, attempts: 1, nextAttemptAt: null };
+      return runs.map((run) => ({ ...reportOf(run, unknownQuota), ...(run.state === "running" ? { problem } : {}) }));
+    }
+    const buckets = [...new Set(runs.map(({ bucket }) => bucket))];
+    const views = buckets.map((bucket) => quotaView(this.#limiter, bucket, this.#periodMs));
+    const quotas = new Map((await Promise.all(views)).map((view, i) => [buckets[i], view]));
+    return runs.map((run) => reportOf(run, quotas.get(run.bucket) ?? unknownQuota));
   }
 
   /**
@@ -293,14 +307,7 @@ export class RunService {
     profile?: string | undefined;
   }): Promise<{ runs: RunReport[]; nextCursor: string | null }> {
     const { runs, nextCursor } = await runPage(this.#ledger, query);
-    const quotas = new Map<string, Promise<QuotaView>>();
-    const quotaOf = (bucket: string): Promise<QuotaView> => {
-      const quota = quotas.get(bucket) ?? quotaView(this.#limiter, bucket, this.#periodMs);
-      quotas.set(bucket, quota);
-      return quota;
-    };
-    const reports = runs.map(async (run) => reportOf(run, await quotaOf(run.bucket)));
-    return { runs: await Promise.all(reports), nextCursor };
+    return { runs: await this.#reports(runs), nextCursor };
   }
 
   /** Lists the rows of a run with their outcomes. @throws SimfleetError RUN_NOT_FOUND */

@@ -6,12 +6,12 @@
  */
 import { execFile, spawn } from "node:child_process";
 import { constants } from "node:fs";
-import { type FileHandle, mkdir, open, readFile } from "node:fs/promises";
+import { type FileHandle, access, mkdir, open, readFile, statfs } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { SimfleetError } from "#core/errors.ts";
+import { SimfleetError, messageOf } from "#core/errors.ts";
 import { FileRefusedError } from "#core/files/open-file.ts";
 import { type Clock, systemClock } from "#core/time.ts";
 import { ensurePrivateFolder, holdFolder } from "#core/files/write-file.ts";
@@ -112,6 +112,7 @@ export class EmbeddedRedis {
   async #start(): Promise<void> {
     const clock = this.#options.clock ?? systemClock;
     if (await answers(this.socketPath)) return;
+    await this.#assertRoom();
     const server = await findRedisServer(this.#options);
     const endMs = clock.monotonicMs() + startDeadlineMs;
     let nextSpawnMs = 0;
@@ -128,6 +129,16 @@ export class EmbeddedRedis {
       "STORE_UNAVAILABLE",
       `The embedded Redis in ${this.#folder} did not start within ${startDeadlineMs / 1_000} s: ${await this.#lastWords()}`,
     );
+  }
+
+  /** A server would end at once, and could not even say why. @throws SimfleetError STORE_UNAVAILABLE */
+  async #assertRoom(): Promise<void> {
+    const reason = await access(this.#folder, constants.W_OK).then(
+      async () => ((await statfs(this.#folder)).bavail === 0 ? "its disk is full" : undefined),
+      messageOf,
+    );
+    if (reason === undefined) return;
+    throw new SimfleetError("STORE_UNAVAILABLE", `The embedded Redis in ${this.#folder} cannot start: ${reason}`);
   }
 
   #spawnSupervisor(binary: string, libraries: string | undefined): void {
@@ -169,9 +180,12 @@ async function makePipe(path: string): Promise<void> {
   });
 }
 
-/** Whether a loaded Redis answers a PING on the socket. */
+/**
+ * Whether a loaded Redis answers a PING on the socket.
+ * @throws SimfleetError STORE_UNAVAILABLE if it runs and refuses writes, as on a full disk
+ */
 function answers(socketPath: string): Promise<boolean> {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const socket = connect(socketPath);
     const done = (isUp: boolean): void => {
       socket.destroy();
@@ -180,7 +194,13 @@ function answers(socketPath: string): Promise<boolean> {
     socket.setTimeout(500, () => done(false));
     socket.on("error", () => done(false));
     socket.on("connect", () => socket.write("PING\r\n"));
-    socket.on("data", (data) => done(data.toString("latin1").startsWith("+PONG")));
+    socket.on("data", (data) => {
+      const reply = data.toString("latin1").trim();
+      if (!reply.startsWith("-MISCONF ")) return done(reply.startsWith("+PONG"));
+      socket.destroy();
+      const message = `The embedded Redis at ${socketPath} runs and refuses writes: ${reply.slice("-MISCONF ".length)}`;
+      reject(new SimfleetError("STORE_UNAVAILABLE", `${message}. Make room on its disk, or make it writable`));
+    });
     socket.on("end", () => done(false));
   });
 }

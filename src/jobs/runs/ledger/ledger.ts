@@ -4,13 +4,14 @@
  * operation may be repeated. An incomplete submission leaves only keys that expire.
  */
 import type { Redis } from "ioredis";
-import { SimfleetError } from "#core/errors.ts";
+import { SimfleetError, messageOf } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import type { FeedBounds } from "#events/feed.ts";
 import { encodeName } from "#fleet/sim/field-text.ts";
 import type { RunState } from "#fleet/run.ts";
 import type { SimChange } from "#fleet/sim-operation/sim-operation.ts";
 import type { Keys } from "#redis/keys.ts";
+import { assertWritable } from "#redis/refusal.ts";
 import type { ReplicatedWrites } from "#redis/replicated-writes.ts";
 import { Script } from "#redis/script.ts";
 import { inventoryKeys, inventoryScriptParts } from "#jobs/inventory/store/inventory-script.ts";
@@ -339,6 +340,11 @@ export class Ledger {
   /** Records that all sent rows of a run that is over have an outcome. */
   async noteSentSettled(runId: string): Promise<void> {
     await this.#redis.hset(this.#keys.run(runId), "areSentSettled", 1);
+  }
+
+  /** Why Redis accepts no outcomes; undefined if it does. */
+  async refusal(): Promise<string | undefined> {
+    return assertWritable(this.#redis, this.#keys).then(() => undefined, messageOf);
   }
 
   /** Records why no row of the run can be processed; the problem lasts until the next usable response. */

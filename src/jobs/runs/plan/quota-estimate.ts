@@ -13,6 +13,14 @@ export interface QuotaView {
   readonly periodMs: number;
 }
 
+export const unknownQuota: QuotaView = {
+  limit: undefined,
+  left: undefined,
+  reserved: 0,
+  untilRefreshMs: 0,
+  periodMs: 0,
+};
+
 /**
  * Minimum time to send `calls` calls, in milliseconds; undefined while the quota is unknown.
  * @param callsPerMinute the run's own rate limit, if it has one
