@@ -272,11 +272,6 @@ export class Keys {
     return `${this.prefix}:storage:swept-at`;
   }
 
-  /** Sorted set: Redis's memory in bytes, by the time of the measurement. */
-  storageHistory(): string {
-    return `${this.prefix}:storage:history`;
-  }
-
   /** Sorted set: counts of the fleet, by time. */
   fleetHistory(profile: string): string {
     return `${this.prefix}:sims:${profile}:history`;

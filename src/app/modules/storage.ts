@@ -29,7 +29,6 @@ export function openStorage(appDeps: AppDeps): StorageService {
     retention: config.retention,
     auditKeepMs: config.audit.keepMs,
     profiles: Object.keys(config.profiles),
-    webhooks: Object.keys(config.webhooks),
     rotations: rotationLog,
     configuredRotations: Object.keys(config.rotations),
     keyColumnOf: (profile) => keyColumnOf(wordingOf(profile)),

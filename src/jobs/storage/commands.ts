@@ -1,4 +1,4 @@
-/** `simfleet storage`: what uses how much of Redis's memory. */
+/** `simfleet storage`: how much of Redis's memory each kind of data uses. */
 import { Command } from "@commander-js/extra-typings";
 import { type Context, withCommon } from "#cli/context.ts";
 import { table } from "#cli/output.ts";
@@ -22,7 +22,7 @@ function storageText(report: StorageReport): string {
   const size = sizeText(limitBytes);
   const limit = limitFrom === "maxmemory" ? size : storageStrings.noMaxmemory(size);
   return [
-    storageStrings.used(sizeText(usedBytes), limit, leftText(report)),
+    storageStrings.used(sizeText(usedBytes), limit),
     table(storageStrings.headings, rows),
     ...formerProfiles.map(({ profile, since, removedAt }) =>
       storageStrings.formerProfile(profile, dateOf(since), dateOf(removedAt)),
@@ -33,13 +33,6 @@ function storageText(report: StorageReport): string {
 
 function dateOf(instant: string): string {
   return instant.slice(0, 10);
-}
-
-function leftText({ growthBytesPerDay, daysLeft }: StorageReport): string {
-  if (growthBytesPerDay === null) return storageStrings.growthUnknown;
-  const change = growthBytesPerDay < 0 ? storageStrings.shrinks : storageStrings.grows;
-  const growth = change(sizeText(Math.abs(growthBytesPerDay)));
-  return daysLeft === null ? growth : `${growth}${storageStrings.fullIn(Math.floor(daysLeft))}`;
 }
 
 function daysText(days: number | undefined): string {

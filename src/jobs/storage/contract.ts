@@ -4,7 +4,7 @@ import { count, instant, list } from "#contract/fields.ts";
 import { route } from "#contract/route.ts";
 
 const storagePart = z.object({
-  part: z.enum(["runs", "inventory", "events", "deliveries", "audit", "queues", "quotas"]),
+  part: z.string().describe("such as runs, inventory, events, deliveries, audit, queues, quotas"),
   bytes: count,
   keys: count,
 });
@@ -17,12 +17,7 @@ const storageReport = z.object({
   limitFrom: z
     .enum(["maxmemory", "machine"])
     .describe("machine: Redis has no maxmemory, so this is the machine's memory"),
-  growthBytesPerDay: z
-    .number()
-    .nullable()
-    .describe("over the last seven days at most; null until a worker has measured for a day"),
-  daysLeft: z.number().nullable().describe("until the limit at this rate; null if it does not grow, or is not known"),
-  parts: list(storagePart).describe("estimated from samples"),
+  parts: list(storagePart).describe("estimated from samples, the largest first"),
   retentionDays: z.object({
     rows: count,
     runs: count,
@@ -46,6 +41,6 @@ export const showStorage = route({
   path: "/storage",
   role: "viewer",
   tag: "storage",
-  summary: "Get the memory of Redis by kind of data, and when it runs out",
+  summary: "Get the memory of Redis by kind of data",
   answer: storageReport,
 });

@@ -5,7 +5,7 @@
  */
 import type { StoreDeps } from "#engine/store-deps.ts";
 import { type RotationLog, isRotationOver } from "#jobs/credentials/record.ts";
-import { inventoryKeysOf } from "./usage.ts";
+import { keysLike } from "./usage.ts";
 
 const removedAtOnce = 500;
 /** Name of the queue of a profile's syncs. */
@@ -52,10 +52,8 @@ export async function removeProfile(
   const records = await rotations.records(profile);
   if (records.some((record) => !isRotationOver(record))) return false;
   for (const record of records) await rotations.forget(record);
-  const names: string[] = [];
-  for await (const key of inventoryKeysOf(profile, { redis, keys })) names.push(key);
-  // The head says how many others there are, so it goes last.
-  names.reverse();
+  const names = [keys.sims(profile)];
+  for await (const { key } of keysLike(`sims:${profile}:`, { redis, keys })) names.push(key);
   for (let at = 0; at < names.length; at += removedAtOnce) await redis.unlink(names.slice(at, at + removedAtOnce));
   await redis.unlink(keys.authKeyRotation(profile), keys.authKeyUsers(profile), keys.rotations(profile));
   await redis.srem(keys.queueNames(), `syncs-${profile}`);

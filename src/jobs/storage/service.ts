@@ -3,7 +3,6 @@ import type { Clock } from "#core/time.ts";
 import { type RedisMemory, redisMemory } from "#redis/memory.ts";
 import type { Feed } from "#events/feed.ts";
 import type { StorageReport } from "./contract.ts";
-import { growthPerDay, recordUsage } from "./history.ts";
 import { formerProfiles, noteProfiles } from "./profiles.ts";
 import { type SweepDeps, type SweepReport, sweep } from "./sweep.ts";
 import { storageParts } from "./usage.ts";
@@ -14,7 +13,6 @@ const minuteMs = 60_000;
 
 export interface StorageDeps extends SweepDeps {
   readonly feed: Feed;
-  readonly webhooks: readonly string[];
   readonly auditKeepMs: number;
 }
 
@@ -33,17 +31,9 @@ export function storageService(deps: StorageDeps) {
   const parts = onceAMinute(clock, () => storageParts(deps));
 
   const report = async (): Promise<StorageReport> => {
-    const [used, sizes, former, growthBytesPerDay] = await Promise.all([
-      memory(),
-      parts(),
-      formerProfiles(deps.profiles, deps),
-      growthPerDay(deps, clock.wallMs()),
-    ]);
-    const isGrowing = growthBytesPerDay !== null && growthBytesPerDay > 0;
+    const [used, sizes, former] = await Promise.all([memory(), parts(), formerProfiles(deps.profiles, deps)]);
     return {
       ...used,
-      growthBytesPerDay,
-      daysLeft: isGrowing ? Math.max(0, (used.limitBytes - used.usedBytes) / growthBytesPerDay) : null,
       parts: sizes,
       retentionDays: {
         rows: Math.min(retention.rowsMs, retention.runsMs) / dayMs,
@@ -90,7 +80,6 @@ export function storageService(deps: StorageDeps) {
     if (isDue === null) return undefined;
     const sweptMs = Number((await redis.set(keys.sweptAt(), nowMs, "GET")) ?? nowMs);
     assertClocksAgree({ nowMs, processMs: clock.wallMs(), sweptMs });
-    await recordUsage(deps, { atMs: nowMs, usedBytes: (await memory()).usedBytes });
     return sweep(deps, nowMs, signal);
   };
 

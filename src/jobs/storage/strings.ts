@@ -4,18 +4,14 @@ import { counted } from "#cli/format.ts";
 export const storageSummary = "Redis memory by kind of data";
 
 export const storageStrings = {
-  description: "show Redis memory by kind of data, and when it runs out",
+  description: "show Redis memory by kind of data, and how long each is kept",
   headings: ["DATA", "SIZE", "KEYS", "KEPT"],
   other: "other",
-  used: (used: string, limit: string, growth: string) => `${used} of ${limit} used${growth}`,
+  used: (used: string, limit: string) => `${used} of ${limit} used`,
   noMaxmemory: (limit: string) => `${limit} (the machine's memory; Redis has no maxmemory)`,
   formerProfile: (profile: string, since: string, removedAt: string) =>
     `The profile ${profile} is not configured since ${since}; its data are removed on ${removedAt}.`,
   noArchive: "Rows are removed without an archive.",
   archive: (place: string) => `Results are archived in ${place}.`,
-  growthUnknown: "; growth unknown until a worker has measured for a day",
-  grows: (size: string) => `; growing by ${size} a day`,
-  shrinks: (size: string) => `; shrinking by ${size} a day`,
-  fullIn: (days: number) => `, full in ${counted(days, "day")}`,
   days: (days: number) => counted(days, "day"),
 } as const;
