@@ -44,22 +44,36 @@ export function entriesRenamed(
   });
 }
 
+/** Placeholders whose values are digits; that of any other can have every character. */
+const digitPlaceholders: ReadonlySet<string> = new Set(["imsi", "simId", "iccid", "msisdn", "imei"]);
+
 /** Whether a name with placeholders could expand to this id. */
 export function mayMean(name: string, credentialsId: string): boolean {
-  if (!name.includes("#{")) return false;
-  const [first = "", ...others] = name.split(/#\{[^}]*\}/);
-  const last = others.pop();
-  if (last === undefined) return false;
-  const end = credentialsId.length - last.length;
-  if (!credentialsId.startsWith(first) || !credentialsId.endsWith(last) || end < first.length) return false;
-  // The texts between placeholders must occur in order; matching each as early as possible leaves most room for the rest.
-  let at = first.length;
-  for (const part of others) {
-    const found = credentialsId.indexOf(part, at);
-    if (found < 0 || found + part.length > end) return false;
-    at = found + part.length;
+  const parts = name.split(/#\{([^}]*)\}/);
+  if (parts.length === 1) return false;
+  // Where in the id the parts so far can end. Texts and names of placeholders take turns.
+  let ends = new Set([0]);
+  for (const [i, part] of parts.entries()) {
+    const next = new Set<number>();
+    for (const end of ends) {
+      if (i % 2 === 1) addEnds(next, { part, credentialsId, from: end });
+      else if (credentialsId.startsWith(part, end)) next.add(end + part.length);
+    }
+    ends = next;
   }
-  return true;
+  return ends.has(credentialsId.length);
+}
+
+/** Adds where the value of a placeholder can end that begins at `from`; the ends after a known one are known. */
+function addEnds(
+  ends: Set<number>,
+  { part, credentialsId, from }: { part: string; credentialsId: string; from: number },
+): void {
+  const isAllowed = (at: number): boolean => !digitPlaceholders.has(part) || /[0-9]/.test(credentialsId.charAt(at));
+  for (let at = from; at <= credentialsId.length && !ends.has(at); at += 1) {
+    ends.add(at);
+    if (!isAllowed(at)) return;
+  }
 }
 
 /** The names in document order. Uses an explicit stack, since the platform determines how deep an entry is. */

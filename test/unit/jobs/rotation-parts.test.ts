@@ -293,6 +293,10 @@ describe("Credential Set references", () => {
     ["psk-#{imsi}.v1", "psk-001.v2", false],
     ["pskX#{imsi}", "psk.001", false],
     ["psk-1", "psk-1", false],
+    ["psk-#{imsi}", "psk-a-20261125", false],
+    ["psk-#{imsi}", "psk-a", false],
+    ["psk-#{simId}-x", "psk-8942-x", true],
+    ["psk-#{deviceName}", "psk-a-20261125", true],
   ])("the placeholder name %s may match %s: %s", (name, id, may) => {
     expect(mayMean(name, id)).toBe(may);
   });
