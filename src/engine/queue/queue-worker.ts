@@ -17,6 +17,8 @@ import { lockMs, maxHoldMs, stalledCheckMs } from "./wrong-times.ts";
 import { reportToQueue } from "./report-result.ts";
 
 const stopMs = 15_000;
+/** So long after a lost lock, the errors of other jobs have the same cause. */
+const lostLockMs = 60_000;
 
 export interface QueueWorkerOptions<Data, V> {
   readonly queue: Queue<Data>;
@@ -50,6 +52,7 @@ export class QueueWorker<Data, V extends JobResult | WorkResult> {
   /** Errors of Redis since a job was taken last. */
   #faults = 0;
   #isBackingOff = false;
+  #lockNotedUntilMs = Number.NEGATIVE_INFINITY;
 
   private constructor(options: QueueWorkerOptions<Data, V>) {
     this.#options = options;
@@ -96,10 +99,19 @@ export class QueueWorker<Data, V extends JobResult | WorkResult> {
     await worker.waitUntilReady();
   }
 
+  /** A lock that was lost brings several errors for each of the jobs. */
+  #noteLostLock(): void {
+    const { clock, onIncident } = this.#options;
+    if (clock.monotonicMs() < this.#lockNotedUntilMs) return;
+    this.#lockNotedUntilMs = clock.monotonicMs() + lostLockMs;
+    onIncident({ message: `this process stood still for ${lockMs / 1_000} s or more: its work is taken up again` });
+  }
+
   /** BullMQ asks again at once after an error of Redis, such as that of a full disk. */
   async #backOff(worker: Worker<Data, string>, error: Error): Promise<void> {
     if (this.#isBackingOff) return;
     const { clock, onIncident } = this.#options;
+    if (/\block for job\b/.test(error.message)) return this.#noteLostLock();
     onIncident({ message: `the queue is tried again after an error: ${messageOf(error)}` });
     if (error.name !== "ReplyError") return;
     this.#isBackingOff = true;

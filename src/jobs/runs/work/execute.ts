@@ -198,7 +198,7 @@ class SegmentWork {
     const { runId } = this.#run;
     const suspects = due.splice(0, Math.max(this.#context.lanes, minSuspects));
     suspects.push(...suspects.splice(0, this.#deaths % Math.max(1, suspects.length)));
-    const message = `a worker crashed while it processed rows of this run (${this.#deaths} in all): they are tried one at a time`;
+    const message = `a worker crashed or stood still while it processed rows of this run (${this.#deaths} in all): they are tried one at a time`;
     await ledger.recordProblem(runId, { message, delayMs: 0 });
     await this.#lane(suspects.values(), async (place, row) => {
       const name = `run ${runId}, line ${row.line}`;
