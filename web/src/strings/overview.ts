@@ -21,7 +21,7 @@ export const overviewText = {
   allEvents: "All events",
   quota: "Quota use today",
   noQuota: "No quota is known yet. The first response of the platform reports it.",
-  callsToday: (calls: string) => `${calls} since 00:00 UTC`,
+  callsToday: (calls: string, since: string) => `${calls} seen by this worker since ${since}`,
   throttled: (count: string) => `, ${count} rate-limited`,
   leftNow: (left: string, limit: string) => ` · ${left} of ${limit} left`,
   next: "Next schedules",

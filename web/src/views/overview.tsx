@@ -11,7 +11,7 @@ import { Sentence } from "../parts/sentence.tsx";
 import { Ago } from "../parts/time.tsx";
 import { View } from "../parts/view.tsx";
 import { bucketTitle } from "../pure/bucket.ts";
-import { counted, duration, grouped } from "../pure/format.ts";
+import { clockTime, counted, duration, grouped } from "../pure/format.ts";
 import { dueSecrets, failuresOf, nextTimes, waitingThings } from "../pure/overview.ts";
 import { hrefOf } from "../pure/route.ts";
 import type {
@@ -190,8 +190,8 @@ function QuotaToday(): JSX.Element {
           <li key={bucket}>
             <b>{bucketTitle(bucket)}</b>
             <span>
-              {text.callsToday(counted(today?.calls ?? 0, "call"))}
-              {(today?.throttled ?? 0) > 0 && text.throttled(grouped(today?.throttled ?? 0))}
+              {today && text.callsToday(counted(today.calls, "call"), clockTime(Date.parse(today.since)))}
+              {today && today.throttled > 0 && text.throttled(grouped(today.throttled))}
               <span class="quiet">
                 {text.leftNow(left === null ? grouped(limit ?? 0) : grouped(left), grouped(limit ?? 0))}
               </span>
