@@ -131,9 +131,14 @@ describe("compose.yaml", () => {
     expect(settings).toContain("--maxmemory-policy noeviction");
     expect(volumes).toEqual(["redis-data:/data"]);
     expect(ports).toBeUndefined();
-    expect(networks).toEqual(["inside"]);
-    expect(compose.networks["inside"]).toEqual({ internal: true });
+    expect(networks).toEqual(["data"]);
+    expect(compose.networks["data"]).toEqual({ internal: true });
     expect(services["redis"]).toHaveProperty("healthcheck");
+  });
+
+  it("compose.yaml keeps Prometheus and Grafana out of the network of Redis", () => {
+    const sharing = Object.entries(services).filter(([, service]) => service.networks?.includes("data"));
+    expect(sharing.map(([name]) => name).toSorted()).toEqual(["gateway", "redis", "sandbox", "worker"]);
   });
 
   it.each(["worker", "sandbox-worker"])(
