@@ -1,124 +1,111 @@
 /**
- * Removes the live secrets (`secret.ts`) from text, and nothing else: a text without a live secret is returned
- * unchanged. It finds each secret
- * - verbatim, reversed, and with NUL or invisible characters between its own (UTF-16 that was decoded as UTF-8);
- * - percent-encoded in either case, form-encoded (`+` for a space), in HTML entities (named, decimal, hexadecimal)
- *   and in JSON or JavaScript escapes, for any of its characters, up to five layers deep and mixed;
- * - inside base64 and base64url at any offset, with or without padding and line breaks, as UTF-8 or UTF-16;
- * - in hexadecimal in either case, with or without separators, as UTF-8 or UTF-16, and as a list of bytes.
+ * Removes the live secrets (`secret.ts`), and other secret values that a caller names, from text, and nothing else: a text
+ * without them is returned unchanged. It finds each value
+ * - verbatim, and with any of its characters percent-encoded (also several times, or `+` for a space), escaped as in JSON
+ *   or JavaScript (also nested), or as one of the five entities of XML;
+ * - inside base64 and base64url at any offset, with or without padding;
+ * - in hexadecimal in either case, with or without separators, and as a list of bytes.
  *
- * It does not find a secret that was split, encrypted, hashed or compressed. Running time is linear in the text.
+ * Named values are also found in another case, and where a text was cut within them. It does not find a value that was
+ * split, reversed, encrypted, hashed or compressed. Running time is linear in the text: every repetition is bounded.
  */
 import { liveSecrets } from "./secret.ts";
 
 const replacement = "[secret]";
 
 /** A shorter value would remove ordinary words and is not treated as a secret. */
-const leastCharacters = 4;
-/** For a shorter value only the plain text is searched: its encodings occur in ordinary numbers and words. */
-const leastEncodedBytes = 6;
-const leastReversed = 8;
-/** Number of escape layers that are decoded. */
-const mostLayers = 5;
+const minCharacters = 4;
+/** The encodings of a shorter value occur in ordinary numbers and words. */
+const minEncodedBytes = 6;
+/** A named value may be a word of a file, so that it has to be longer than a secret. */
+const minNamedCharacters = 6;
 
 /** Returns the text without the live secrets. */
 export function scrubSecrets(text: string): string {
-  const { shortest, ofSecrets } = liveNeedles();
-  if (text.length < shortest) return text;
-  // No encoding is shorter than the secret itself.
-  const wanted = ofSecrets.filter(({ leastLength }) => leastLength <= text.length);
-  const found: Span[] = [];
-  const searched = new Set<string>();
-  for (const step of unescapeSteps) {
-    let layer: View = { text, steps: [] };
-    for (let depth = 0; depth <= mostLayers; depth += 1) {
-      if (!searched.has(layer.text)) searchLayer(layer, wanted, found);
-      searched.add(layer.text);
-      const next = viewOf(layer, step);
-      if (next === layer) break;
-      layer = next;
-    }
-  }
-  return found.length === 0 ? text : withoutSpans(text, found);
+  const { patterns, minLength } = livePatterns();
+  return text.length < minLength ? text : withoutSpans(text, patterns);
+}
+
+/** Returns the text without these values, in any case. */
+export function scrubValues(text: string, values: readonly string[]): string {
+  const long = values.filter((value) => value.trim().length >= minNamedCharacters);
+  const clean = withoutSpans(
+    text,
+    long.map((value) => patternOf(value, "gi")),
+  );
+  if (!clean.includes("…")) return clean;
+  const forms = long.flatMap((value) => plainFormsOf(value));
+  const parts = clean.split("…");
+  return parts.map((part, at) => (at === parts.length - 1 ? part : forms.reduce(withoutCutEnd, part))).join("…");
 }
 
 /** Returns the JSON document without the live secrets in its names and strings; its structure is preserved. */
 export function scrubSecretsInJson(json: string): string {
-  if (scrubSecrets(json) === json) return json;
+  return scrubSecrets(json) === json ? json : scrubJson(json, scrubSecrets);
+}
+
+/** Returns the JSON document with its names, strings, and lists and numbers that stand for a text, scrubbed. */
+export function scrubJson(json: string, scrubText: (text: string) => string): string {
   const document: unknown = JSON.parse(json, (_name, value: unknown) => {
-    if (typeof value === "string") return scrubSecrets(value);
-    if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [scrubSecrets(name), inner as unknown]));
+    if (typeof value === "string") return scrubText(value);
+    if (typeof value === "number" || Array.isArray(value)) {
+      const written = JSON.stringify(value);
+      return scrubText(written) === written ? value : replacement;
+    }
+    if (typeof value !== "object" || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [scrubText(name), inner as unknown]));
   });
   return JSON.stringify(document);
 }
 
-/** A range of the text, and its replacement. */
-interface Span {
-  readonly start: number;
-  readonly end: number;
-  readonly by: string;
-}
-
-/** The text after some rewriting steps; the steps are kept to map a match back to the original text. */
-interface View {
-  readonly text: string;
-  readonly steps: readonly { readonly step: Step; readonly before: string }[];
-}
-
-/** Rewrites every match of `pattern`; the whole output for a match maps to the whole match. */
-interface Step {
+interface Pattern {
   readonly pattern: RegExp;
-  readonly rewrite: (match: string) => string;
+  /** No form of the value is shorter. */
+  readonly minLength: number;
 }
 
-function viewOf(view: View, step: Step): View {
-  const before = view.text;
-  const text = before.replace(step.pattern, step.rewrite);
-  return text === before ? view : { text, steps: [...view.steps, { step, before }] };
-}
+/** The patterns of the live secrets, rebuilt when these have changed. */
+let prepared: {
+  readonly secrets: readonly string[];
+  readonly bySecret: ReadonlyMap<string, Pattern>;
+  readonly patterns: readonly Pattern[];
+  readonly minLength: number;
+} = { secrets: [], bySecret: new Map(), patterns: [], minLength: Number.POSITIVE_INFINITY };
 
-function searchLayer(layer: View, wanted: readonly Needles[], found: Span[]): void {
-  const visible = viewOf(layer, invisibleStep);
-  const base64 = viewOf(viewOf(layer, base64Step), invisibleStep);
-  const hex = viewOf(layer, hexStep);
-  const dense = viewOf(layer, whiteSpaceStep);
-  for (const needles of wanted) {
-    found.push(...hitsOf(needles.texts, layer));
-    if (visible !== layer) found.push(...hitsOf(needles.texts, visible));
-    found.push(...hitsOf(needles.base64, base64).map((hit) => ({ ...hit, end: afterPadding(base64, hit.end) })));
-    found.push(...hitsOf(needles.hex, hex));
-    // A list of bytes becomes a number, so that JSON stays JSON.
-    found.push(...hitsOf(needles.byteLists, dense).map((hit) => ({ ...hit, by: "0" })));
+function livePatterns(): { readonly patterns: readonly Pattern[]; readonly minLength: number } {
+  const secrets = liveSecrets();
+  if (prepared.secrets !== secrets) {
+    const known = secrets.filter((secret) => secret.trim().length >= minCharacters);
+    const bySecret = new Map(known.map((one) => [one, prepared.bySecret.get(one) ?? patternOf(one, "g")]));
+    const patterns = [...bySecret.values()];
+    prepared = { secrets, bySecret, patterns, minLength: Math.min(...patterns.map(({ minLength }) => minLength)) };
   }
+  return prepared;
 }
 
-function hitsOf(needles: readonly string[], view: View): Span[] {
-  const hits: Span[] = [];
-  for (const needle of needles) {
-    let at = view.text.indexOf(needle);
-    if (at < 0) continue;
-    const source = sourceOf(view);
-    const places = placesOf(view);
-    for (; at >= 0; at = view.text.indexOf(needle, at + needle.length)) {
-      const start = places.starts[at] ?? 0;
-      const end = places.ends[at + needle.length - 1] ?? 0;
+function withoutSpans(text: string, patterns: readonly Pattern[]): string {
+  const found: { start: number; end: number; by: string }[] = [];
+  for (const { pattern, minLength } of patterns) {
+    if (text.length < minLength) continue;
+    pattern.lastIndex = 0;
+    for (let hit = pattern.exec(text); hit !== null; hit = pattern.exec(text)) {
       // A remaining backslash would escape the replacement and break the JSON.
-      hits.push({ start: isEscaped(source, start) ? start - 1 : start, end, by: replacement });
+      const start = isEscaped(text, hit.index) ? hit.index - 1 : hit.index;
+      // A list of bytes becomes a number, so that JSON stays JSON.
+      found.push({ start, end: pattern.lastIndex, by: hit[1] === undefined ? replacement : "0" });
     }
   }
-  return hits;
-}
-
-/** The text that a view was created from. */
-function sourceOf(view: View): string {
-  return view.steps[0]?.before ?? view.text;
-}
-
-/** The end of base64 that ends with a secret: its last character holds only bits of the secret. */
-function afterPadding(view: View, end: number): number {
-  const [padding = ""] = /^[\w+/-]?={1,2}(?![\w=])/.exec(sourceOf(view).slice(end, end + 4)) ?? [];
-  return end + padding.length;
+  if (found.length === 0) return text;
+  found.sort((a, b) => a.start - b.start || b.end - a.end);
+  const parts: string[] = [];
+  let at = 0;
+  for (const { start, end, by } of found) {
+    if (end <= at) continue;
+    // Overlapping spans are merged: the first part has already been replaced.
+    if (start >= at) parts.push(text.slice(at, start), by);
+    at = end;
+  }
+  return `${parts.join("")}${text.slice(at)}`;
 }
 
 /** Whether an odd number of backslashes precedes a position. */
@@ -128,250 +115,75 @@ function isEscaped(text: string, at: number): boolean {
   return (at - from) % 2 === 1;
 }
 
-/** For each character of a view, its start and end in the original text. */
-interface Places {
-  readonly starts: ArrayLike<number>;
-  readonly ends: ArrayLike<number>;
-}
-
-const placesByView = new WeakMap<View, Places>();
-
-function placesOf(view: View): Places {
-  let places = placesByView.get(view);
-  if (places === undefined) {
-    const starts = Uint32Array.from({ length: sourceOf(view).length }, (_, i) => i);
-    places = { starts, ends: starts.map((start) => start + 1) };
-    for (const { step, before } of view.steps) places = placesAfter(step, before, places);
-    placesByView.set(view, places);
+/** Removes the beginning of a value at the end of a text, where a message was cut to its length. */
+function withoutCutEnd(text: string, form: string): string {
+  for (let length = Math.min(form.length - 1, text.length); length >= minNamedCharacters; length -= 1) {
+    if (text.endsWith(form.slice(0, length))) return `${text.slice(0, -length)}${replacement}`;
   }
-  return places;
+  return text;
 }
 
-function placesAfter({ pattern, rewrite }: Step, before: string, places: Places): Places {
-  const starts: number[] = [];
-  const ends: number[] = [];
-  let copied = 0;
-  const copyTo = (end: number): void => {
-    for (; copied < end; copied += 1) {
-      starts.push(places.starts[copied] ?? 0);
-      ends.push(places.ends[copied] ?? 0);
-    }
-  };
-  for (const { 0: match, index } of before.matchAll(pattern)) {
-    copyTo(index);
-    copied = index + match.length;
-    const written = rewrite(match);
-    for (let i = 0; i < written.length; i += 1) {
-      starts.push(places.starts[index] ?? 0);
-      ends.push(places.ends[copied - 1] ?? 0);
-    }
+function plainFormsOf(value: string): string[] {
+  const bytes = Buffer.from(value);
+  return [value, encodeURIComponent(value.toWellFormed()), bytes.toString("base64"), bytes.toString("hex")];
+}
+
+function patternOf(secret: string, flags: "g" | "gi"): Pattern {
+  const value = secret.trim();
+  const readable = Array.from(value.matchAll(/\\+|./gsu), ([part]) => anyFormOf(part)).join("");
+  const bytes = Buffer.from(value);
+  const byteList = `(?<!\\d)(${[...bytes].join(String.raw`,\s{0,2}`)})(?!\\d)`;
+  const hex = [...bytes].map(hexOf).join(String.raw`[\s:,-]{0,2}(?:0[xX])?`);
+  const encoded = bytes.length < minEncodedBytes ? [] : [...[0, 1, 2].map((at) => base64Of(bytes, at)), hex, byteList];
+  return { pattern: new RegExp([readable, ...encoded].join("|"), flags), minLength: value.length };
+}
+
+const letters: Readonly<Record<string, string>> = { "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t" };
+const entities: Readonly<Record<string, string>> = { "&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos" };
+
+/** A character, or a run of backslashes, verbatim or in any escape. */
+function anyFormOf(part: string): string {
+  if (part.startsWith("\\")) {
+    return `(?:\\\\{${part.length},${part.length * 8}}|(?:${percentOf("\\")}|${unicodeOf("\\")}){${part.length}})`;
   }
-  copyTo(before.length);
-  return { starts, ends };
+  const forms = [percentOf(part), unicodeOf(part), literally(part)];
+  const escaped = letters[part] ?? (/["'/]/.test(part) ? part : undefined);
+  if (escaped !== undefined) forms.unshift(`\\\\{1,7}${escaped}`);
+  if (entities[part] !== undefined) forms.unshift(`&${entities[part]};`);
+  if (part === " ") forms.push("\\+");
+  return `(?:${forms.join("|")})`;
 }
 
-function withoutSpans(text: string, found: Span[]): string {
-  found.sort((a, b) => a.start - b.start || b.end - a.end);
-  const deps: string[] = [];
-  let at = 0;
-  for (const { start, end, by } of found) {
-    if (end <= at) continue;
-    // Overlapping ranges are merged: the first part has already been replaced.
-    if (start >= at) deps.push(text.slice(at, start), by);
-    at = end;
-  }
-  deps.push(text.slice(at));
-  return deps.join("");
+function percentOf(character: string): string {
+  return Array.from(Buffer.from(character), (byte) => `%(?:25){0,4}${hexOf(byte)}`).join("");
 }
 
-interface Needles {
-  readonly texts: readonly string[];
-  /** In the base64 alphabet, without padding. */
-  readonly base64: readonly string[];
-  /** In lower case, without separators. */
-  readonly hex: readonly string[];
-  readonly byteLists: readonly string[];
-  readonly leastLength: number;
+/** `\u0041` for each code unit; `\x41` for the first 256. */
+function unicodeOf(character: string): string {
+  const units = Array.from({ length: character.length }, (_, at) => character.charCodeAt(at));
+  return units
+    .map((unit) => {
+      const low = hexOf(unit % 256);
+      return unit < 256 ? `\\\\{1,7}(?:u00|x)${low}` : `\\\\{1,7}u${hexOf(Math.floor(unit / 256))}${low}`;
+    })
+    .join("");
 }
 
-/** The patterns to search for, rebuilt when the live secrets have changed. */
-let prepared: {
-  readonly secrets: readonly string[];
-  readonly bySecret: ReadonlyMap<string, Needles>;
-  readonly ofSecrets: readonly Needles[];
-  readonly shortest: number;
-} = { secrets: [], bySecret: new Map(), ofSecrets: [], shortest: Number.POSITIVE_INFINITY };
-
-function liveNeedles(): { readonly shortest: number; readonly ofSecrets: readonly Needles[] } {
-  const secrets = liveSecrets();
-  if (prepared.secrets !== secrets) {
-    const bySecret = new Map(secrets.map((secret) => [secret, prepared.bySecret.get(secret) ?? makeNeedles(secret)]));
-    const ofSecrets = [...bySecret.values()];
-    const shortest = Math.min(...ofSecrets.map(({ leastLength }) => leastLength));
-    prepared = { secrets, bySecret, ofSecrets, shortest };
-  }
-  return prepared;
+/** Two digits, in either case. */
+function hexOf(byte: number): string {
+  const digits = byte.toString(16).padStart(2, "0");
+  return digits.replaceAll(/[a-f]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
 }
 
-function makeNeedles(secret: string): Needles {
-  const trimmed = secret.trim();
-  if (trimmed.length < leastCharacters) {
-    return { texts: [], base64: [], hex: [], byteLists: [], leastLength: Number.POSITIVE_INFINITY };
-  }
-  const readable = [secret, trimmed, secret.toWellFormed(), secret.replaceAll(" ", "+"), unescaped(secret)];
-  const reversed = trimmed.length < leastReversed ? [] : [Array.from(trimmed).toReversed().join("")];
-  const encodable = [...new Set([secret, trimmed])].map((text) => Buffer.from(text));
-  // Without its last byte, the little-endian form is also part of the big-endian one.
-  const wide = Buffer.from(trimmed, "utf16le").subarray(0, -1);
-  const bytes = [...encodable, wide].filter(({ length }) => length >= leastEncodedBytes);
-  return {
-    texts: distinct([...readable, ...reversed]).filter((text) => text.trim().length >= leastCharacters),
-    base64: distinct(bytes.flatMap((some) => [0, 1, 2].map((offset) => base64Core(some, offset)))),
-    hex: distinct(bytes.map((some) => some.toString("hex"))),
-    byteLists: distinct(encodable.map((some) => some.join(","))),
-    leastLength: trimmed.length,
-  };
-}
-
-function distinct(texts: readonly string[]): string[] {
-  return [...new Set(texts)].sort((a, b) => b.length - a.length);
-}
-
-/** Base64 of text that holds the bytes after `offset` others: only the characters that do not depend on neighbors. */
-function base64Core(bytes: Buffer, offset: number): string {
+/** Base64 of text that holds the bytes after `offset` others: the characters that do not depend on neighbors. */
+function base64Of(bytes: Buffer, offset: number): string {
   const whole = Buffer.concat([Buffer.alloc(offset), bytes]);
-  return whole.toString("base64").slice([0, 2, 3][offset], Math.floor((whole.length * 8) / 6));
+  const core = whole.toString("base64").slice([0, 2, 3][offset], Math.floor((whole.length * 8) / 6));
+  const plus = core.replaceAll("/", String.raw`(?:\\{0,3}/|_|%2[fF])`).replaceAll("+", "(?:[+-]|%2[bB])");
+  // Its last character holds only bits of the secret where padding follows.
+  return `${plus}(?:[\\w+/-]?={1,2}(?![\\w=]))?`;
 }
 
-const invisible = String.raw`\0\u00AD\u200B-\u200F\u2060\uFEFF`;
-const invisibleStep: Step = { pattern: new RegExp(`[${invisible}]+`, "g"), rewrite: () => "" };
-
-const whiteSpaceStep: Step = { pattern: /\s+/g, rewrite: () => "" };
-
-const base64Step: Step = {
-  pattern: /[-_]|[\s=]+/g,
-  rewrite: (match) => (match === "-" ? "+" : match === "_" ? "/" : ""),
-};
-
-const hexStep: Step = {
-  pattern: /[A-F]+|0[xX](?=[0-9A-Fa-f]{2})|[\s:,-]+/g,
-  rewrite: (match) => (/^[A-F]/.test(match) ? match.toLowerCase() : ""),
-};
-
-const escapes = {
-  // One character of UTF-8, a lone byte (Latin-1), or `%uXXXX`
-  percent:
-    "%(?:u[0-9a-f]{4}|[0-7][0-9a-f]|[cd][0-9a-f]%[89ab][0-9a-f]|e[0-9a-f](?:%[89ab][0-9a-f]){2}|f[0-7](?:%[89ab][0-9a-f]){3}|[89a-f][0-9a-f])",
-  entity: "&(?:#[0-9]{1,7}|#x[0-9a-f]{1,6}|[a-z]{2,8}[0-9]{0,2});",
-  backslash: String.raw`\\(?:u\{[0-9a-f]{1,6}\}|u[0-9a-f]{4}|x[0-9a-f]{2}|["'\\/bfnrt])`,
-} as const;
-
-function unescapeStep(...kinds: readonly (keyof typeof escapes)[]): Step {
-  return {
-    pattern: new RegExp(kinds.map((kind) => escapes[kind]).join("|"), "gi"),
-    rewrite: (match) => {
-      if (match.startsWith("%")) return fromPercent(match);
-      return match.startsWith("&") ? fromEntity(match) : fromBackslash(match);
-    },
-  };
-}
-
-const unescapeAll = unescapeStep("percent", "entity", "backslash");
-
-/**
- * Every combination of escapes. A secret that ends with `%` before digits, or begins with digits after a `%`, looks like
- * percent-encoding when only its quotes were escaped: then the other escapes alone reveal it.
- */
-const unescapeSteps: readonly Step[] = [
-  unescapeAll,
-  unescapeStep("entity", "backslash"),
-  unescapeStep("percent", "backslash"),
-  unescapeStep("percent", "entity"),
-  unescapeStep("backslash"),
-  unescapeStep("entity"),
-  unescapeStep("percent"),
-];
-
-function unescaped(text: string): string {
-  let view: View = { text, steps: [] };
-  for (let depth = 0; depth < mostLayers; depth += 1) view = viewOf(view, unescapeAll);
-  return view.text;
-}
-
-function fromPercent(match: string): string {
-  if (match[1] === "u" || match[1] === "U") return String.fromCharCode(Number.parseInt(match.slice(2), 16));
-  const bytes = Buffer.from(match.replaceAll("%", ""), "hex");
-  return bytes.toString(bytes.length === 1 ? "latin1" : "utf8");
-}
-
-const codesByLetter: Readonly<Record<string, string>> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
-
-function fromBackslash(match: string): string {
-  const digits = /[0-9a-f]{2,}/i.exec(match.slice(2))?.[0] ?? (match[2] === "{" ? match.slice(3, -1) : "");
-  if (digits !== "") return fromCode(Number.parseInt(digits, 16), match);
-  const letter = match[1] ?? "";
-  return codesByLetter[letter] ?? letter;
-}
-
-function fromCode(code: number, match: string): string {
-  return code <= 0x10_ff_ff ? String.fromCodePoint(code) : match;
-}
-
-const latin1Names =
-  "nbsp iexcl cent pound curren yen brvbar sect uml copy ordf laquo not shy reg macr deg plusmn sup2 sup3 acute micro " +
-  "para middot cedil sup1 ordm raquo frac14 frac12 frac34 iquest Agrave Aacute Acirc Atilde Auml Aring AElig Ccedil " +
-  "Egrave Eacute Ecirc Euml Igrave Iacute Icirc Iuml ETH Ntilde Ograve Oacute Ocirc Otilde Ouml times Oslash Ugrave " +
-  "Uacute Ucirc Uuml Yacute THORN szlig agrave aacute acirc atilde auml aring aelig ccedil egrave eacute ecirc euml " +
-  "igrave iacute icirc iuml eth ntilde ograve oacute ocirc otilde ouml divide oslash ugrave uacute ucirc uuml yacute " +
-  "thorn yuml";
-
-/** The names of HTML 4 in Latin-1, and those of HTML 5 for punctuation. */
-const charactersByName: ReadonlyMap<string, string> = new Map([
-  ...latin1Names.split(" ").map((name, i) => [name, String.fromCharCode(0xa0 + i)] as const),
-  ...Object.entries({
-    amp: "&",
-    lt: "<",
-    gt: ">",
-    quot: '"',
-    apos: "'",
-    excl: "!",
-    num: "#",
-    dollar: "$",
-    percnt: "%",
-    lpar: "(",
-    rpar: ")",
-    ast: "*",
-    plus: "+",
-    comma: ",",
-    period: ".",
-    sol: "/",
-    colon: ":",
-    semi: ";",
-    equals: "=",
-    quest: "?",
-    commat: "@",
-    lsqb: "[",
-    lbrack: "[",
-    bsol: "\\",
-    rsqb: "]",
-    rbrack: "]",
-    hat: "^",
-    lowbar: "_",
-    grave: "`",
-    lcub: "{",
-    lbrace: "{",
-    verbar: "|",
-    vert: "|",
-    rcub: "}",
-    rbrace: "}",
-    tab: "\t",
-    newline: "\n",
-  }),
-]);
-
-function fromEntity(match: string): string {
-  const name = match.slice(1, -1);
-  if (!name.startsWith("#")) return charactersByName.get(name) ?? charactersByName.get(name.toLowerCase()) ?? match;
-  const isHex = name[1] === "x" || name[1] === "X";
-  return fromCode(Number.parseInt(name.slice(isHex ? 2 : 1), isHex ? 16 : 10), match);
+function literally(character: string): string {
+  return character.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`);
 }

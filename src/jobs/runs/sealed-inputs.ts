@@ -84,10 +84,7 @@ async function opened(key: Seal, text: string): Promise<string> {
   return clear;
 }
 
-/** A message of the platform without the secret values of the row, which it may quote. */
-export function withoutSecrets(text: string, operation: SimOperation, inputs: readonly string[]): string {
-  return inputs.reduce(
-    (clean, value, i) => (operation.inputs[i]?.isSecret && value !== "" ? clean.replaceAll(value, "[secret]") : clean),
-    text,
-  );
+/** The secret values of a row, which the platform may echo. */
+export function secretsOf(operation: SimOperation, inputs: readonly string[]): readonly string[] {
+  return inputs.filter((value, i) => operation.inputs[i]?.isSecret === true && value !== "");
 }

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import { seeds } from "../../support/long.ts";
 import { readFault } from "#api/http/error-body.ts";
-import { scrubSecrets, scrubSecretsInJson } from "#core/scrub-secrets.ts";
+import { scrubJson, scrubSecrets, scrubSecretsInJson, scrubValues } from "#core/scrub-secrets.ts";
 import { Secret } from "#core/secret.ts";
 import { pickFields } from "#fleet/sim/sim-fields.ts";
 import { scrub } from "#telemetry/scrub.ts";
@@ -155,4 +155,36 @@ it.each(hard)("scrubbing a long cell of %j takes linear time", (unit) => {
   // processor during a measurement, but not during each of three.
   const isLinear = [1, 2, 3].some(() => growth() < 16);
   expect(isLinear).toBe(true);
+});
+
+describe("secret inputs of a row", () => {
+  const value = "Canary pass/word+1";
+
+  it.each(Object.entries(encodings))("are removed from a message when written as %s, in any case", (_name, encode) => {
+    const clean = scrubValues(`before ${encode(value)} after, ${value.toUpperCase()}`, [value]);
+    expect(clean).toMatch(/^before .{0,12}(\[secret\]|0).{0,12} after, \[secret\]$/s);
+  });
+
+  it("are removed from a record in each encoding, and a record without them is unchanged", () => {
+    const text = fc.string({ minLength: 8, maxLength: 20 }).filter((one) => one.trim() === one);
+    fc.assert(
+      fc.property(text, fc.constantFrom(...Object.values(encodings)), (secret, encode) => {
+        const record = {
+          status: encode(secret),
+          tags: { note: `a ${encode(secret)} b` },
+          bytes: [...Buffer.from(secret)],
+        };
+        const clean = scrubJson(JSON.stringify(record), (one) => scrubValues(one, [secret]));
+        expect(clean).not.toContain(JSON.stringify(encode(secret)).slice(1, -1));
+        expect(JSON.parse(clean)).toMatchObject({ bytes: "[secret]" });
+      }),
+    );
+    const other = { status: "active", list: [1, 2, 3], sum: 12 };
+    expect(JSON.parse(scrubJson(JSON.stringify(other), (one) => scrubValues(one, [value])))).toEqual(other);
+  });
+
+  it("are removed where a message was cut within them, and short ones are left in records", () => {
+    expect(scrubValues("no such word Canary pass/w…. It failed", [value])).toBe("no such word [secret]…. It failed");
+    expect(scrubValues("active 1234", ["1234"])).toBe("active 1234");
+  });
 });

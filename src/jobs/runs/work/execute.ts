@@ -17,7 +17,7 @@ import type { ShownSim } from "../ledger/settlement.ts";
 import { type FieldValues, type Settled, type StoredRow, type Tries, doubtOf, operationOf } from "../ledger/packing.ts";
 import type { RunRecord } from "../ledger/run-record.ts";
 import type { CallOptions } from "#api/client-options.ts";
-import { hasSecrets, withoutSecrets } from "../sealed-inputs.ts";
+import { hasSecrets } from "../sealed-inputs.ts";
 import { type OpenRows, claimOpenRows, noLonger } from "./open-rows.ts";
 import type { JobContext } from "./job-context.ts";
 import { makeCall } from "./row-call.ts";
@@ -262,12 +262,11 @@ class SegmentWork {
     try {
       if (this.#unsafe.wasSent(place)) return await this.#unsafe.settle(place, lost());
       const inputs = hasSecrets(operation) ? await this.#context.openInputs(operation, row.inputs) : row.inputs;
-      const made = await makeCall(
+      const result = await makeCall(
         account,
         { operation, row: { key: row.key, inputs }, changes: this.#changesOf(place) },
         options,
       );
-      const result = "reason" in made ? { ...made, reason: withoutSecrets(made.reason, operation, inputs) } : made;
       return isSafe ? result : await this.#unsafe.after(place, result, lost());
     } catch (thrown) {
       // Stopped while waiting for a permit: nothing was sent now. A call in flight ends with its response.

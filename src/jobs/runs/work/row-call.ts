@@ -5,6 +5,7 @@ import { bucketOf } from "#api/operations/operation.ts";
 import { simOperationCall } from "#api/operations/sim-operation.ts";
 import type { SimRecord } from "#api/operations/sims.ts";
 import { PlatformError } from "#core/errors.ts";
+import { scrubJson, scrubValues } from "#core/scrub-secrets.ts";
 import { type FieldSelection, pickFields, type SimFields } from "#fleet/sim/sim-fields.ts";
 import {
   type FieldChange,
@@ -12,6 +13,7 @@ import {
   type SimOperation,
   simChangeOf,
 } from "#fleet/sim-operation/sim-operation.ts";
+import { secretsOf } from "../sealed-inputs.ts";
 import type { ShownSim } from "../ledger/settlement.ts";
 import type { TryResult } from "./row-attempt.ts";
 
@@ -42,15 +44,27 @@ export async function makeCall(
     call = simOperationCall(operation);
     calls.set(operation, call);
   }
+  const secrets = secretsOf(operation, row.inputs);
   try {
-    const record = await client.call(call, row, options);
+    const answered = await client.call(call, row, options);
+    const record = answered === undefined || secrets.length === 0 ? answered : recordWithout(answered, secrets);
     return operation.answer === "accepted"
       ? { kind: "done" }
       : { kind: "done", shown: shownAfter(simChangeOf(operation, changes), record, selection) };
   } catch (thrown) {
+    if (thrown instanceof PlatformError && secrets.length > 0) thrown.message = textWithout(thrown.message, secrets);
     if (thrown instanceof PlatformError) return isAlreadyDone(operation, thrown) ? already(thrown) : resultOf(thrown);
     throw thrown;
   }
+}
+
+/** A message of the platform without the secret values of the row. A short one is removed as it is only. */
+function textWithout(message: string, secrets: readonly string[]): string {
+  return secrets.reduce((text, value) => text.replaceAll(value, "[secret]"), scrubValues(message, secrets));
+}
+
+function recordWithout(record: SimRecord, secrets: readonly string[]): SimRecord {
+  return JSON.parse(scrubJson(JSON.stringify(record), (text) => scrubValues(text, secrets))) as SimRecord;
 }
 
 /**
