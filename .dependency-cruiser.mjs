@@ -185,9 +185,9 @@ const importRules = Object.entries(modules).map(([module, { imports, reason }]) 
   name: `imports-of-${module.replace("/", "-")}`,
   comment: `${module} imports from ${imports.join(", ") || "no other module"}. ${reason}`,
   severity: "error",
-  // A feature.ts ties a feature to the app and to the command line, of which its commands and their texts are a part. Its
+  // A feature.ts ties a feature to the app and to the command line, of which its commands are a part. Its
   // config.ts is a part of the loader.
-  from: { path: `^src/${module}/`, pathNot: "/((feature|config|strings)[.]ts$|commands([.]ts$|/))" },
+  from: { path: `^src/${module}/`, pathNot: "/((feature|config)[.]ts$|commands([.]ts$|/))" },
   to: {
     path: "^src/",
     pathNot: [`^src/(${[module, ...imports].join("|")})/`, ...(module === "config" ? sections : [])],
@@ -215,14 +215,6 @@ export default {
       to: { path: "^src/jobs/[a-z-]+/(ledger|work|store|steps|queue[.]ts|record[.]ts)" },
     },
     {
-      name: "strings-are-texts",
-      comment:
-        "The texts of commands are one file per folder, which a translation can replace: it formats numbers, no more.",
-      severity: "error",
-      from: { path: "^src/.*/strings[.]ts$" },
-      to: { pathNot: "^src/cli/format[.]ts$" },
-    },
-    {
       name: "no-cycle",
       comment: "Files that import each other can be understood and tested only together.",
       severity: "error",
@@ -247,14 +239,11 @@ export default {
     {
       name: "pure-logic",
       comment:
-        "web/src/pure is tested without a browser: it knows no page, no request and no component. It takes the types of reports from the contracts of the features, and texts from web/src/strings.",
+        "web/src/pure is tested without a browser: it knows no page, no request and no component. It takes the types of reports from the contracts of the features.",
       severity: "error",
-      from: { path: "^web/src/(pure|strings)/" },
+      from: { path: "^web/src/pure/" },
       to: {
-        pathNot: [
-          "^web/src/(pure|strings)/",
-          "^src/((jobs/[a-z-]+|events)/(summary-)?contract|contract/(me|profiles))[.]ts$",
-        ],
+        pathNot: ["^web/src/pure/", "^src/((jobs/[a-z-]+|events)/(summary-)?contract|contract/(me|profiles))[.]ts$"],
       },
     },
     {

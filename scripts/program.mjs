@@ -58,8 +58,6 @@ export const program = {
         chunkFileNames: "[name]-[hash].js",
         comments: false,
         charset: "ascii",
-        // The texts of all commands in one file: a command would read a dozen small ones.
-        codeSplitting: { groups: [{ name: "strings", test: /\/src\/(.+\/strings|cli\/format)\.ts$/ }] },
       },
     },
   },

@@ -23,13 +23,20 @@ import type { Caller, CommandContext, CommonOptions } from "./caller.ts";
 import { localEvents } from "./event-source.ts";
 import { remoteEvents } from "./remote-event-source.ts";
 import { RemoteWorker } from "./remote-worker.ts";
-import { commonStrings, workerStrings } from "./strings.ts";
+
+const noData = (dataDir: string, files: readonly string[]) => {
+  const usual = files.length === 0 ? "" : `, the usual place of this user; no other is named in ${files.join(" or ")}`;
+  return `No data of simfleet was found in ${dataDir}${usual}. Nothing was done. Name the worker's data with --config, SIMFLEET_DATA_DIR or SIMFLEET_REDIS_URL, or its address with --server`;
+};
 
 /** For a command that only works locally. @throws ConfigError; SimfleetError USAGE with `--server` */
 export function localConfig(context: CommandContext, options: CommonOptions): Config {
   const config = configOf(context, options);
   if (config.server === undefined) return config;
-  throw new SimfleetError("USAGE", commonStrings.localOnly(config.server.url));
+  throw new SimfleetError(
+    "USAGE",
+    `This command only works locally and cannot be sent to ${config.server.url}: leave out --server and SIMFLEET_SERVER`,
+  );
 }
 
 function configOf({ io: { env }, features }: CommandContext, options: CommonOptions): Config {
@@ -107,7 +114,7 @@ function assertStore({ command }: CommandContext, { redis, dataDir, isUsualDataD
   if (redis !== undefined || command === undefined || command.store === "makes" || existsSync(place)) return;
   if (!isUsualDataDir && command.store === "configured") return;
   const looked = isUsualDataDir ? [file ?? usualFiles].flat() : [];
-  throw new SimfleetError("USAGE", commonStrings.noData(dataDir, looked));
+  throw new SimfleetError("USAGE", noData(dataDir, looked));
 }
 
 /**
@@ -131,7 +138,7 @@ async function audited<T>(
   });
   const finish = (exitCode: number): Promise<void> =>
     audit.finish(id, { exitCode }).catch((thrown: unknown) => {
-      io.stderr.write(`${commonStrings.auditFailed(messageOf(thrown))}\n`);
+      io.stderr.write(`The result could not be recorded in the audit log: ${messageOf(thrown)}\n`);
     });
   try {
     const answer = await act();
@@ -156,9 +163,12 @@ function exitCodeOf(answer: unknown): number {
 function localToken(url: string, dataDir: string): Secret {
   const { hostname: host } = new URL(url);
   if (!isLoopback(host)) {
-    throw new SimfleetError("UNAUTHENTICATED", workerStrings.remoteTokenNeeded(host));
+    throw new SimfleetError(
+      "UNAUTHENTICATED",
+      `A token for ${host} is required: set SIMFLEET_SERVER_TOKEN_FILE. The token of the data directory is only sent to this machine`,
+    );
   }
   const read = readSecretFile(join(dataDir, "admin-token"));
   if ("secret" in read) return new Secret(read.secret);
-  throw new SimfleetError("UNAUTHENTICATED", workerStrings.tokenNeeded);
+  throw new SimfleetError("UNAUTHENTICATED", "A token for the worker is required: set SIMFLEET_SERVER_TOKEN_FILE");
 }

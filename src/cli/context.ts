@@ -15,7 +15,6 @@ import { suggestion } from "#core/suggest.ts";
 import { visible } from "#core/visible-text.ts";
 import type { Caller, CommandContext, CommonOptions, GivenCommand, ProcessIo } from "./caller.ts";
 import { Output } from "./output.ts";
-import { commonStrings, programStrings } from "./strings.ts";
 
 export type { Caller, CommonOptions, GivenCommand, ProcessIo } from "./caller.ts";
 
@@ -24,7 +23,8 @@ type WithCommon<A extends unknown[], O> = Command<
   O & { config?: string; profile?: string; server?: string; json?: true }
 >;
 
-const serverOption = (): Option => new Option("--server <url>", commonStrings.server);
+const serverOption = (): Option =>
+  new Option("--server <url>", "send the command to the control API of this worker (default: SIMFLEET_SERVER)");
 
 /** Adds the common options and an example to a command that also works with `--server`. */
 export function withCommon<A extends unknown[], O extends Record<string, unknown>>(
@@ -47,7 +47,7 @@ const examples = new WeakMap<object, string>();
 /** Adds an example to the help of a command; that of its group has the first line. */
 export function addExample(command: Pick<Command, "addHelpText">, example: string): void {
   examples.set(command, example.split("\n", 1)[0] ?? "");
-  command.addHelpText("after", `\n${programStrings.example}\n${example.replace(/^/gm, "  ")}`);
+  command.addHelpText("after", `\nExample:\n${example.replace(/^/gm, "  ")}`);
 }
 
 /** The first line of a command's example; undefined if it has none. */
@@ -61,11 +61,14 @@ function withOptions<A extends unknown[], O extends Record<string, unknown>>(
   ofServer: Option,
 ): WithCommon<A, O> {
   command
-    .optionsGroup(programStrings.commonOptions)
-    .option("--config <file>", commonStrings.config)
-    .option("--profile <name>", commonStrings.profile)
+    .optionsGroup("Common options:")
+    .option(
+      "--config <file>",
+      "the YAML configuration (default: SIMFLEET_CONFIG, else config/simfleet.yaml, else /etc/simfleet/simfleet.yaml)",
+    )
+    .option("--profile <name>", "profile (account) to use (default: SIMFLEET_PROFILE, else default)")
     .addOption(ofServer)
-    .option("--json", commonStrings.json);
+    .option("--json", "print one JSON document on stdout");
   addExample(command as unknown as Command, example);
   return command;
 }
@@ -132,13 +135,13 @@ export function choiceOption<const Flags extends string, const Names extends rea
 export function oneOf<const Names extends readonly string[]>(text: string, names: Names): Names[number] {
   const found = names.find((name) => name === text);
   if (found !== undefined) return found;
-  throw new InvalidArgumentError(commonStrings.notOneOf(names, suggestion(text, names)));
+  throw new InvalidArgumentError(`It must be one of ${names.join(", ")}.${suggestion(text, names)}`);
 }
 
 export function asCount(text: string): number {
   const count = Number(text);
   if (!/^\d+$/.test(text) || count < 1 || !Number.isSafeInteger(count)) {
-    throw new InvalidArgumentError(commonStrings.notACount);
+    throw new InvalidArgumentError("It must be a whole number of at least 1.");
   }
   return count;
 }
@@ -148,8 +151,8 @@ export function asCount(text: string): number {
  * @throws SimfleetError USAGE without a terminal
  */
 export async function confirm(io: ProcessIo, question: string): Promise<boolean> {
-  if (!isTerminal(io)) throw new SimfleetError("USAGE", commonStrings.noTerminal);
-  return /^y(es)?$/i.test((await ask(io, commonStrings.yesOrNo(question))) ?? "");
+  if (!isTerminal(io)) throw new SimfleetError("USAGE", "Not a terminal: add --yes to confirm. Nothing was started");
+  return /^y(es)?$/i.test((await ask(io, `${question} [y/N] `)) ?? "");
 }
 
 /** Whether somebody can answer a question. */

@@ -7,7 +7,19 @@ import type { AppFeature } from "#app/feature.ts";
 import type { FeatureSection } from "#config/setting.ts";
 import type { CommandEffect, StoreUse } from "./command-effects.ts";
 import type { Context } from "./context.ts";
-import type { CommandGroup } from "./strings.ts";
+
+/** The headings of the help, in its order. */
+export const commandGroups = {
+  start: "Get started:",
+  change: "Change SIMs:",
+  fleet: "See the fleet:",
+  secrets: "Rotate secrets:",
+  automate: "Automate:",
+  follow: "Follow what happens:",
+  operate: "Operate simfleet:",
+} as const;
+
+type CommandGroup = keyof typeof commandGroups;
 
 /** A command as the help lists it. The command itself is loaded when it is given. */
 export interface FeatureCommand {

@@ -9,7 +9,6 @@ import { SimfleetError } from "#core/errors.ts";
 import { suggestion } from "#core/suggest.ts";
 import { asCount } from "./context.ts";
 import { type Output, table } from "./output.ts";
-import { listStrings } from "./strings.ts";
 
 export interface Column<T> {
   /** A field of the JSON document, or the name of what `value` computes. */
@@ -44,9 +43,9 @@ export function withListOptions<A extends unknown[], O extends Record<string, un
   command: Command<A, O>,
 ): Command<A, O & { limit?: number; columns?: string[]; sort?: string }> {
   return (command as unknown as Command)
-    .option("-n, --limit <n>", listStrings.limit, asCount)
-    .option("--columns <names>", listStrings.columns, asNames)
-    .option("--sort <field>", listStrings.sort) as never;
+    .option("-n, --limit <n>", "maximum number of results", asCount)
+    .option("--columns <names>", "comma-separated columns, named as in --json", asNames)
+    .option("--sort <field>", "sort the list by this field; -FIELD reverses the order") as never;
 }
 
 /** Adds the options of a list with pages. */
@@ -55,7 +54,7 @@ export function withPageOptions<A extends unknown[], O extends Record<string, un
   limit = 50,
 ): Command<A, O & { limit: number; cursor?: string; columns?: string[]; sort?: string }> {
   return (withListOptions(command) as unknown as Command)
-    .option("--cursor <cursor>", listStrings.cursor)
+    .option("--cursor <cursor>", "continue after the page that returned this cursor")
     .setOptionValueWithSource("limit", limit, "default") as never;
 }
 
@@ -76,14 +75,18 @@ export function answerList<Name extends string, T>(
   output.answer({ ...page, [list.name]: shown }, (document) =>
     listText((document as typeof page)[list.name], list, columns),
   );
-  if (page.nextCursor && !output.isJson) output.say(listStrings.more(page.nextCursor));
+  if (page.nextCursor && !output.isJson) output.say(`More: --cursor ${page.nextCursor}`);
 }
 
 /** The rows of one page in order would look like the first rows of the whole list. @throws SimfleetError USAGE */
 function assertWhole(nextCursor: string | null | undefined, cursor: string | undefined): void {
-  if (cursor !== undefined) throw new SimfleetError("USAGE", listStrings.sortWithCursor);
+  if (cursor !== undefined)
+    throw new SimfleetError("USAGE", "--sort needs the whole list: leave out --cursor or --sort");
   if (!nextCursor) return;
-  throw new SimfleetError("USAGE", listStrings.sortWithMore);
+  throw new SimfleetError(
+    "USAGE",
+    "--sort needs the whole list, and there are more rows than --limit: raise it (up to 1000), or leave out --sort",
+  );
 }
 
 /** @param columns default: those of the list */
@@ -161,7 +164,10 @@ function assertKnown<T>(name: string, list: List<string, T>, items: readonly T[]
   // Of an empty list of SIMs, the fields are not known.
   if (known.has(name) || (items.length === 0 && fields.length === 0)) return;
   const names = [...known];
-  throw new SimfleetError("USAGE", listStrings.unknownColumn(name, suggestion(name, names), names.toSorted()));
+  throw new SimfleetError(
+    "USAGE",
+    `There is no column ${name}.${suggestion(name, names)} Columns: ${names.toSorted().join(", ")}`,
+  );
 }
 
 function fieldsOfRoute({ route, name }: List<string, never>): readonly string[] {

@@ -2,12 +2,15 @@
 import { systemClock } from "#core/time.ts";
 import type { ProblemReport } from "#engine/problem.ts";
 import { localTimeOfDay, withLocalTimes } from "./local-time.ts";
-import { problemStrings } from "./strings.ts";
+import { counted, duration } from "./format.ts";
 
 /** A problem as one line: `The platform answered 500 (12 failed attempts since 12:00:05+02:00, next attempt in 3 s)`. */
 export function problemText(problem: ProblemReport, nowMs: number = systemClock.wallMs()): string {
   const { message, since, attempts } = problem;
-  const details = [problemStrings.attempts(attempts, timeOfDay(since, nowMs)), nextAttemptText(problem, nowMs)];
+  const details = [
+    `${counted(attempts, "failed attempt")} since ${timeOfDay(since, nowMs)}`,
+    nextAttemptText(problem, nowMs),
+  ];
   return `${message.replace(/\.$/, "")} (${details.filter((part) => part !== "").join(", ")})`;
 }
 
@@ -18,7 +21,7 @@ export function nextAttemptText(
 ): string {
   if (nextAttemptAt === null) return "";
   const untilMs = Date.parse(nextAttemptAt) - nowMs;
-  return untilMs > 0 ? problemStrings.nextIn(untilMs) : problemStrings.nextNow;
+  return untilMs > 0 ? `next attempt in ${duration(untilMs)}` : "next attempt now";
 }
 
 /** `12:00:05+02:00` within a day, else with the date. */

@@ -8,11 +8,9 @@ import type { RunWorker } from "./commands/worker.ts";
 import { suggestion } from "#core/suggest.ts";
 import { visibleLines } from "#core/visible-text.ts";
 import { type CommandEffect, processEffects, type StoreUse } from "./command-effects.ts";
-import type { Feature, FeatureCommand } from "./feature.ts";
+import { commandGroups, type Feature, type FeatureCommand } from "./feature.ts";
 import { Context, exampleOf, type GivenCommand, type ProcessIo } from "./context.ts";
 import { Output } from "./output.ts";
-import { summaries } from "./commands/strings.ts";
-import { groupStrings, programStrings } from "./strings.ts";
 
 /**
  * Runs one command line.
@@ -40,37 +38,37 @@ function processCommands(deps: Deps): Readonly<Record<string, FeatureCommand>> {
   return {
     init: {
       group: "start",
-      summary: summaries.init,
+      summary: "write a configuration file",
       load: async (context) => (await import("./commands/init.ts")).initCommand(context),
     },
     worker: {
       group: "operate",
-      summary: summaries.worker,
+      summary: "always-on process with dashboard and control API",
       load: async (context) => (await import("./commands/worker.ts")).workerCommand(context, runWorker),
     },
     gateway: {
       group: "operate",
-      summary: summaries.gateway,
+      summary: "quota-sharing proxy for other tools",
       load: async (context) => (await import("./commands/gateway.ts")).gatewayCommand(context),
     },
     check: {
       group: "operate",
-      summary: summaries.check,
+      summary: "check configuration, Redis, platform addresses, credentials and clock",
       load: async (context) => (await import("./commands/check.ts")).checkCommand(context),
     },
     tokens: {
       group: "operate",
-      summary: summaries.tokens,
+      summary: "create bearer tokens for the control API",
       load: async (context) => (await import("./commands/tokens.ts")).tokensCommand(context),
     },
     schema: {
       group: "operate",
-      summary: summaries.schema,
+      summary: "the JSON Schema of the configuration",
       load: async (context) => (await import("./commands/schema.ts")).schemaCommand(context),
     },
     completion: {
       group: "operate",
-      summary: summaries.completion,
+      summary: "completion for bash, zsh and fish",
       load: async (context) => {
         const { completionCommand } = await import("./commands/completion.ts");
         return completionCommand(context, () => buildProgram(deps, undefined, "all"));
@@ -78,12 +76,12 @@ function processCommands(deps: Deps): Readonly<Record<string, FeatureCommand>> {
     },
     demo: {
       group: "start",
-      summary: summaries.demo,
+      summary: "a sample run against a simulated platform",
       load: async (context) => (await import("./commands/demo.ts")).demoCommand(context, runWorker),
     },
     sandbox: {
       group: "start",
-      summary: summaries.sandbox,
+      summary: "simulate the platform",
       load: async (context) => (await import("./commands/sandbox.ts")).sandboxCommand(context),
     },
   };
@@ -102,19 +100,19 @@ export async function buildProgram(deps: Deps, asked: string | undefined, loads?
   const stores = ofFeatures((feature) => feature.stores);
   const { stdout, stderr } = deps.io;
   const program = new Command("simfleet")
-    .description(programStrings.description)
-    .version(deps.version, "-V, --version", programStrings.version)
-    .addHelpText("after", `\n${programStrings.example}\n  simfleet plan fleet.csv\n  simfleet apply fleet.csv`);
+    .description("Changes fleets of SIMs through a rate-limited connectivity API.")
+    .version(deps.version, "-V, --version", "show the version")
+    .addHelpText("after", `\nExample:\n  simfleet plan fleet.csv\n  simfleet apply fleet.csv`);
   for (const [name, { group, summary, load }] of Object.entries(commands)) {
     const command = loads === "all" || name === asked ? await load(context) : new Command(name);
     if (command.description() === "") command.description(summary);
-    program.addCommand(command.summary(summary).helpGroup(groupStrings[group]));
+    program.addCommand(command.summary(summary).helpGroup(commandGroups[group]));
   }
   forEachCommand(program, (command) => {
-    command.exitOverride().helpOption("-h, --help", programStrings.help);
+    command.exitOverride().helpOption("-h, --help", "show this help");
     if (command.commands.length > 0) {
-      const help = new Command("help").argument("[command]").description(programStrings.helpCommand);
-      help.helpOption(false).helpGroup(command === program ? groupStrings.start : programStrings.commands);
+      const help = new Command("help").argument("[command]").description("show the help of a command");
+      help.helpOption(false).helpGroup(command === program ? commandGroups.start : "Commands:");
       command.addHelpCommand(help as unknown as Command);
       if (command !== program) command.addHelpText("after", groupExample(command));
     }
@@ -134,7 +132,7 @@ export async function buildProgram(deps: Deps, asked: string | undefined, loads?
 /** The example of a group: those of its first commands. */
 function groupExample({ commands }: Command): string {
   const examples = commands.flatMap((sub) => exampleOf(sub) ?? []).slice(0, 3);
-  return [`\n${programStrings.example}`, ...examples.map((line) => `  ${line}`)].join("\n");
+  return [`\nExample:`, ...examples.map((line) => `  ${line}`)].join("\n");
 }
 
 /** Rejects a word that is no command also before `--help`, where it would get the help of the word before. */
@@ -145,7 +143,7 @@ function assertKnownWords(program: Command, argv: readonly string[]): void {
     if (word === "help") continue;
     const names = command.commands.map((sub) => sub.name());
     const sub = command.commands[names.indexOf(word)];
-    if (sub === undefined) command.error(programStrings.unknownCommand(word, suggestion(word, names)));
+    if (sub === undefined) command.error(`unknown command '${word}'.${suggestion(word, names)}`);
     command = sub as Command;
   }
 }
@@ -173,8 +171,9 @@ function refuseEmptyValues(command: Command): void {
   const values: Readonly<Record<string, unknown>> = command.opts();
   const empty = Object.keys(values).find((name) => !mayBeEmpty.has(name) && [values[name]].flat().includes(""));
   const flag = command.options.find((option) => option.attributeName() === empty)?.long;
-  if (empty !== undefined) throw new SimfleetError("USAGE", programStrings.emptyOption(flag ?? empty));
-  if (command.args.includes("")) throw new SimfleetError("USAGE", programStrings.emptyArgument);
+  if (empty !== undefined)
+    throw new SimfleetError("USAGE", `${flag ?? empty} is empty: give it a value, or leave it out`);
+  if (command.args.includes("")) throw new SimfleetError("USAGE", "An argument is empty");
 }
 
 /** `runs cancel` */
@@ -202,8 +201,8 @@ function emit(thrown: unknown, argv: readonly string[], { stdout, stderr, interr
     output.answer({ error: { code, message: messageOf(error), ...problems } }, () => "");
   }
   // The faults of a configuration stand on lines of their own; any other message is one line.
-  if (error instanceof ConfigError) output.sayLines(programStrings.error(error.message));
-  else output.say(programStrings.error(messageOf(error)));
+  if (error instanceof ConfigError) output.sayLines(`simfleet: ${error.message}`);
+  else output.say(`simfleet: ${messageOf(error)}`);
   if (error instanceof SimfleetError) return error.exitCode;
   output.sayLines(error instanceof Error ? (error.stack ?? "") : "");
   return 4;
@@ -213,5 +212,5 @@ function emit(thrown: unknown, argv: readonly string[], { stdout, stderr, interr
 function usageError({ message }: CommanderError): SimfleetError {
   const text = message.replace(/^error: /, "").replace(/\n\((.*)\)$/, ". $1");
   const sentence = `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
-  return new SimfleetError("USAGE", programStrings.seeHelp(sentence.replace(/[^.?]$/, "$&.")));
+  return new SimfleetError("USAGE", `${sentence.replace(/[^.?]$/, "$&.")} Add --help for the options.`);
 }

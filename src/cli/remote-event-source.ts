@@ -10,7 +10,6 @@ import { isAfter } from "#events/event-id.ts";
 import { beforeAll } from "#events/feed.ts";
 import type { EventChoice, EventSource } from "./event-source.ts";
 import type { RemoteWorker } from "./remote-worker.ts";
-import { workerStrings } from "./strings.ts";
 
 const againAfterMs = 2 * secondMs;
 const streamPath = `/v1${listEvents.path}`;
@@ -41,7 +40,7 @@ export function remoteEvents(
         yield events.filter((event) => !isAfter(event.id, head.id));
         if (events.some((event) => !isAfter(head.id, event.id))) return;
       }
-      throw new SimfleetError("WORKER_UNREACHABLE", workerStrings.streamEnded);
+      throw new SimfleetError("WORKER_UNREACHABLE", "The worker ended the event stream before the newest event");
     },
     async *follow(id) {
       let lastId = id;
@@ -54,7 +53,7 @@ export function remoteEvents(
         } catch (thrown) {
           if (interrupt.aborted) return;
           if (!(thrown instanceof SimfleetError && thrown.code === "WORKER_UNREACHABLE")) throw thrown;
-          say(workerStrings.tryingAgain(thrown.message));
+          say(`${thrown.message}. Trying again …`);
         }
         await clock.sleep(againAfterMs, interrupt).catch(() => undefined);
       }

@@ -8,7 +8,6 @@ import { errorCatalogue, type ErrorCode, IntakeError, messageOf, SimfleetError }
 import { openFile } from "#core/files/open-file.ts";
 import type { Secret } from "#core/secret.ts";
 import { type Client, clientOf, type Send } from "#contract/client.ts";
-import { workerStrings } from "./strings.ts";
 
 type Parameters = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
@@ -89,7 +88,7 @@ export class RemoteWorker {
   #unavailable(thrown: unknown): unknown {
     if (this.#interrupt.aborted) return thrown;
     const cause = thrown instanceof Error ? (thrown.cause ?? thrown) : thrown;
-    return new SimfleetError("WORKER_UNREACHABLE", workerStrings.noResponse(this.#url, messageOf(cause)));
+    return new SimfleetError("WORKER_UNREACHABLE", `No response from the worker at ${this.#url}: ${messageOf(cause)}`);
   }
 }
 
@@ -98,7 +97,7 @@ async function refusalOf(answer: Response, url: string): Promise<SimfleetError> 
   if (typeof problem.code === "string" && Object.hasOwn(errorCatalogue, problem.code)) {
     return new SimfleetError(problem.code as ErrorCode, String(problem.detail));
   }
-  return new SimfleetError("WORKER_UNREACHABLE", workerStrings.notAWorker(url, answer.status));
+  return new SimfleetError("WORKER_UNREACHABLE", `${url} answered ${answer.status}, but not like a simfleet worker`);
 }
 
 function textOf(query: Parameters): string {
@@ -112,7 +111,7 @@ function textOf(query: Parameters): string {
 /** @throws IntakeError when the file cannot be read */
 async function streamOf(file: string): Promise<ReadableStream> {
   const handle = await openFile(file, { links: "follow" }).catch((thrown: unknown) => {
-    throw new IntakeError(workerStrings.unreadable(file, messageOf(thrown)), { cause: thrown });
+    throw new IntakeError(`The file ${file} cannot be read: ${messageOf(thrown)}`, { cause: thrown });
   });
   return Readable.toWeb(handle.createReadStream()) as ReadableStream;
 }

@@ -2,7 +2,8 @@
 import type { Feature } from "#cli/feature.ts";
 import { messageOf } from "#core/errors.ts";
 import { every, minuteMs } from "#core/time.ts";
-import { eventsSummary } from "./strings.ts";
+
+const eventsSummary = "event history and live feed";
 
 const trimEveryMs = 60 * minuteMs;
 

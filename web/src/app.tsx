@@ -8,7 +8,6 @@ import { place } from "./place.ts";
 import { profile, session } from "./session.ts";
 import { ShortcutList } from "./shortcuts.tsx";
 import { Side } from "./side.tsx";
-import { shellText as text } from "./strings/shell.ts";
 import { Audit } from "./views/audit.tsx";
 import { Credentials } from "./views/credentials/credentials.tsx";
 import { Events } from "./views/events.tsx";
@@ -50,7 +49,7 @@ function Frame(): JSX.Element {
   return (
     <div class="frame">
       <button type="button" class="to-content" onClick={() => main.current?.focus()}>
-        {text.toContent}
+        Skip to content
       </button>
       <Side />
       <main ref={main} tabIndex={-1} key={profile.value}>

@@ -1,6 +1,5 @@
 /** Requests to the control API: the token as a header, responses as values, everything else as a Problem. */
 import { problemFrom, problemOf } from "./pure/problem.ts";
-import { problemsText as text } from "./strings/problems.ts";
 import { dropToken, token } from "./token.ts";
 
 export type Query = Readonly<Record<string, string | number | readonly string[] | undefined>>;
@@ -44,7 +43,7 @@ export async function send(path: string, { method = "GET", query, body, headers,
   if (response.ok) return response;
   const problem = problemOf(response.status, await response.text());
   if (problem.status === 401 && used !== undefined && used === token.value) {
-    dropToken(text.signedOut(problem.message));
+    dropToken(`You were signed out: ${problem.message}`);
   }
   throw problem;
 }

@@ -3,9 +3,8 @@ import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { goTo } from "./place.ts";
-import type { Choice } from "./pure/palette.ts";
+import { type Choice, choiceKinds } from "./pure/palette.ts";
 import { useSearch } from "./search.ts";
-import { shellText as text } from "./strings/shell.ts";
 
 export const isPaletteOpen = signal(false);
 
@@ -41,15 +40,15 @@ function OpenPalette(): JSX.Element {
     event.preventDefault();
   };
   return (
-    <dialog ref={dialog} class="palette" aria-label={text.palette} onClose={close}>
+    <dialog ref={dialog} class="palette" aria-label="Search and commands" onClose={close}>
       <input
         class="input"
         role="combobox"
-        aria-label={text.palette}
+        aria-label="Search and commands"
         aria-expanded="true"
         aria-controls="palette-list"
         aria-activedescendant={found.length > 0 ? `palette-${chosen}` : undefined}
-        placeholder={text.palettePlaceholder}
+        placeholder="Page, SIM ID, IMSI, run, schedule, credential …"
         spellcheck={false}
         autocomplete="off"
         value={search}
@@ -59,7 +58,7 @@ function OpenPalette(): JSX.Element {
         }}
         onKeyDown={onKey}
       />
-      <ul id="palette-list" role="listbox" aria-label={text.palette}>
+      <ul id="palette-list" role="listbox" aria-label="Search and commands">
         {found.map((choice, i) => (
           <li
             key={`${choice.kind} ${choice.label} ${choice.hint ?? ""}`}
@@ -72,16 +71,16 @@ function OpenPalette(): JSX.Element {
             <span>
               {choice.label} {choice.hint !== undefined && <span class="quiet">{choice.hint}</span>}
             </span>
-            <span class="quiet">{text.paletteGroups[choice.kind]}</span>
+            <span class="quiet">{choiceKinds[choice.kind]}</span>
           </li>
         ))}
       </ul>
       <p class={problem === undefined ? "hint" : "fault"} role="status">
         {problem === undefined
           ? found.length === 0
-            ? text.paletteEmpty
-            : text.paletteHint
-          : text.paletteFailed(problem.message)}
+            ? "Nothing found."
+            : "↑ ↓ to choose, Enter to open, Esc to close"
+          : `The search is incomplete: ${problem.message}`}
       </p>
     </dialog>
   );

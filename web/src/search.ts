@@ -16,8 +16,8 @@ import type {
   SimDocument,
 } from "./pure/shapes.ts";
 import { profile, profileReport, session } from "./session.ts";
-import { shellText as text, themesText, viewTitles } from "./strings/shell.ts";
-import { chooseTheme } from "./theme.ts";
+import { themesText, chooseTheme } from "./theme.ts";
+import { viewTitles } from "./pure/views.ts";
 
 interface Found {
   readonly found: readonly Choice[];
@@ -39,7 +39,7 @@ function pages(): readonly Choice[] {
   const views = mainViews.filter((view) => view !== "audit" || isAdmin);
   return [
     ...views.map((view): Choice => ({ kind: "page", label: viewTitles[view], href: hrefOf(view) })),
-    { kind: "page", label: text.apiReference, href: "/docs" },
+    { kind: "page", label: "API reference", href: "/docs" },
     { kind: "action", label: themesText.dark, act: () => chooseTheme("dark") },
     { kind: "action", label: themesText.light, act: () => chooseTheme("light") },
   ];
@@ -124,7 +124,11 @@ function useSims(search: string): Found {
         const key = String(sim[keyColumn]);
         return { kind: "sim", label: key, href: hrefOf("sims", key) };
       });
-      const all: Choice = { kind: "sim", label: text.findSims(search), href: hrefOf("sims", undefined, { search }) };
+      const all: Choice = {
+        kind: "sim",
+        label: `Search “${search}” in all SIMs`,
+        href: hrefOf("sims", undefined, { search }),
+      };
       return found.length < 2 ? found : [...found, all];
     };
     const show = async (): Promise<void> => {

@@ -8,8 +8,21 @@ import { isPaletteOpen } from "./palette.tsx";
 import { goTo } from "./place.ts";
 import { type View, hrefOf } from "./pure/route.ts";
 import { session } from "./session.ts";
-import { partsText } from "./strings/parts.ts";
-import { shellText as text } from "./strings/shell.ts";
+
+const keysText = [
+  ["Ctrl K", "search and commands; ⌘ K on a Mac"],
+  ["?", "this list"],
+  ["/", "search"],
+  ["n", "new run"],
+  ["g o", "overview"],
+  ["g f", "fleet"],
+  ["g s", "SIMs"],
+  ["g r", "runs"],
+  ["g q", "quota"],
+  ["g c", "credentials"],
+  ["g e", "events"],
+  ["Esc", "close a dialog or a menu"],
+] as const;
 
 const kept = "simfleet.keys";
 const isOn = signal(localStorage.getItem(kept) !== "off");
@@ -69,9 +82,9 @@ function OpenList(): JSX.Element {
   };
   return (
     <dialog ref={dialog} aria-labelledby="shortcuts-title" onClose={close}>
-      <h2 id="shortcuts-title">{text.shortcuts}</h2>
+      <h2 id="shortcuts-title">Shortcuts</h2>
       <dl class="facts keys">
-        {text.keys.map(([keys, does]) => (
+        {keysText.map(([keys, does]) => (
           <>
             <dt>
               <kbd>{keys}</kbd>
@@ -81,8 +94,8 @@ function OpenList(): JSX.Element {
         ))}
       </dl>
       <Tick
-        label={text.keysOn}
-        hint={text.keysHint}
+        label="Single-key shortcuts"
+        hint="Ctrl K always works."
         isOn={isOn.value}
         onChange={(on) => {
           isOn.value = on;
@@ -90,7 +103,7 @@ function OpenList(): JSX.Element {
         }}
       />
       <div class="actions">
-        <Button onPress={close}>{partsText.close}</Button>
+        <Button onPress={close}>Close</Button>
       </div>
     </dialog>
   );

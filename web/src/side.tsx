@@ -11,9 +11,11 @@ import { type MainView, hrefOf, mainViews } from "./pure/route.ts";
 import { chooseProfile, profile, session } from "./session.ts";
 import { showShortcuts } from "./shortcuts.tsx";
 import { connection } from "./stream.ts";
-import { shellText as text, themesText, viewTitles } from "./strings/shell.ts";
-import { chooseTheme, theme, themes } from "./theme.ts";
+import { themesText, chooseTheme, theme, themes } from "./theme.ts";
+import { viewTitles } from "./pure/views.ts";
 import { dropToken } from "./token.ts";
+
+const connectionText = { opening: "Connecting …", live: "Live", lost: "Connection lost, trying again" } as const;
 
 export function Side(): JSX.Element {
   const [isOpen, setOpen] = useState(false);
@@ -30,21 +32,21 @@ export function Side(): JSX.Element {
           aria-controls="side-fold"
           onClick={() => setOpen(!isOpen)}
         >
-          <Icon name="menu" /> {text.menu}
+          <Icon name="menu" /> Menu
         </button>
       </div>
       <div id="side-fold" class={`side-fold ${isOpen ? "is-open" : ""}`}>
         <Button onPress={() => (isPaletteOpen.value = true)}>
           <Icon name="search" size={16} />
-          {text.search}
-          <kbd>{text.searchKeys}</kbd>
+          Search
+          <kbd>Ctrl K</kbd>
         </Button>
         <ProfileSwitch />
         <Navigation />
         <div class="side-foot">
           <ConnectionState />
           <Select
-            label={text.colors}
+            label="Colors"
             value={theme.value}
             options={themes.map((value) => ({ value, text: themesText[value] }))}
             onValue={chooseTheme}
@@ -59,7 +61,7 @@ export function Side(): JSX.Element {
 function Navigation(): JSX.Element {
   const current = place.value.view;
   return (
-    <nav aria-label={text.views}>
+    <nav aria-label="Views">
       <ul>
         {mainViews.filter(isForRole).map((view) => (
           <li key={view}>
@@ -72,7 +74,7 @@ function Navigation(): JSX.Element {
         <li>
           <a href="/docs">
             <Icon name="docs" />
-            {text.apiReference}
+            API reference
           </a>
         </li>
       </ul>
@@ -90,9 +92,9 @@ function ProfileSwitch(): JSX.Element | null {
   if (profiles.length < 2) return null;
   return (
     <Select
-      label={text.profile}
+      label="Profile"
       value={profile.value}
-      options={profiles.map(({ name }) => ({ value: name, text: text.profileNamed(name) }))}
+      options={profiles.map(({ name }) => ({ value: name, text: `Profile ${name}` }))}
       onValue={chooseProfile}
     />
   );
@@ -106,9 +108,9 @@ function ConnectionState(): JSX.Element {
     <div>
       <span class={`badge ${isLost ? "is-bad" : now.state === "live" ? "is-good" : ""}`} role="status">
         <Icon name={isLost ? "warn" : "events"} size={13} />
-        {text.connection[now.state]}
+        {connectionText[now.state]}
       </span>
-      {seconds > 0 && <div class="hint">{text.tryingIn(seconds)}</div>}
+      {seconds > 0 && <div class="hint">{`in ${seconds} s`}</div>}
     </div>
   );
 }
@@ -120,15 +122,15 @@ function WhoIsThis(): JSX.Element | null {
     <div>
       <div>
         <b>{me.name}</b>
-        {text.signedInAs(me.role)}
+        {`, ${me.role}`}
       </div>
-      <div class="hint">{text.version(me.version)}</div>
+      <div class="hint">{`simfleet ${me.version}`}</div>
       <div class="more">
         <Button isSmall onPress={() => dropToken()}>
-          {text.signOut}
+          Sign out
         </Button>
         <Button isSmall kind="plain" onPress={showShortcuts}>
-          {text.shortcuts}
+          Shortcuts
         </Button>
       </div>
     </div>

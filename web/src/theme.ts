@@ -4,6 +4,12 @@ import { effect, signal } from "@preact/signals";
 export const themes = ["system", "light", "dark"] as const;
 export type Theme = (typeof themes)[number];
 
+export const themesText: Readonly<Record<Theme, string>> = {
+  system: "System colors",
+  light: "Light colors",
+  dark: "Dark colors",
+};
+
 const place = "simfleet.theme";
 const systemIsDark = matchMedia("(prefers-color-scheme: dark)");
 

@@ -5,15 +5,49 @@ import { access, constants, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { Command } from "@commander-js/extra-typings";
 import type { App } from "#app/app.ts";
-import type { Config } from "#config/config.ts";
-import { requirePlatform } from "#config/config.ts";
+import { type Config, requirePlatform } from "#config/config.ts";
 import { ConfigError, SimfleetError, messageOf } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";
 import { checkFolder } from "#core/files/write-file.ts";
 import type { Schedule } from "#fleet/schedule.ts";
 import { nextTimes } from "#jobs/schedules/service.ts";
 import { type CommonOptions, type Context, withLocalOptions } from "../context.ts";
-import { checkStrings } from "./strings.ts";
+
+const checkStrings = {
+  description: "check configuration, Redis, platform addresses, credentials and clock",
+  labels: { ok: "ok", warning: "warning", wrong: "FAIL" },
+  topics: {
+    configuration: "configuration",
+    redis: "redis",
+    clock: "clock",
+    profile: "profile",
+    address: "address",
+    credentials: "credentials",
+    token: "token",
+    authKey: "AuthKey",
+    dropFolder: "drop folder",
+  },
+  ofProfile: (topic: string, profile: string) => `${topic} of ${profile}`,
+  ofSchedule: (name: string) => `schedule ${name}`,
+  fault: (where: string, message: string) => `${where}: ${message}`,
+  noFile: "from environment variables only",
+  topologies: { server: "", sentinel: "primary named by Sentinel, ", cluster: "cluster, " },
+  redis: (address: string, topology: string, version: string, policy: string) =>
+    `${address}, ${topology}version ${version}, maxmemory-policy ${policy}`,
+  user: (name: string, operatorId: string) => `${name} of ${operatorId}`,
+  coverage: (who: string, coverageTypes: readonly string[]) => `${who}, coverage ${coverageTypes.join(" and ")}`,
+  validUntil: (who: string, until: string) => `${who}, token valid until ${until}`,
+  signatureUnknown: "signature not verified: set SIMFLEET_JWKS_URL or SIMFLEET_TOKEN_PUBLIC_KEY_FILE to verify it",
+  signatureVerified: "signature verified",
+  authKeyAccepted: (authKeyId: string) => `${authKeyId} is accepted`,
+  notAFolder: (path: string) => `${path} is not a folder`,
+  folderUnusable: (path: string, reason: string) =>
+    `${path} cannot be used: ${reason}; create it, and give the worker's user read, write and execute permission`,
+  nextTimes: (times: readonly string[]) => `next ${times.join(", ")}`,
+  clockRight: (seconds: string) => `within ${seconds} s of Redis's`,
+  clockWrong: (seconds: string) =>
+    `differs from Redis's by ${seconds} s: synchronize both machines with NTP, or one-time codes will be rejected`,
+} as const;
 
 /** A larger difference breaks one-time codes and token lifetimes. */
 const mostClockDriftMs = 5_000;

@@ -9,30 +9,29 @@ import { readFileOnce } from "#core/files/open-file.ts";
 import { candidates, readLine } from "../completion/candidates.ts";
 import { builtTree, type CommandTree, treeOf } from "../completion/command-tree.ts";
 import { addExample, type Context } from "../context.ts";
-import { completionStrings } from "./strings.ts";
 
 const shells = ["bash", "zsh", "fish"] as const;
 
 /** @param program builds the whole command line, with every command loaded */
 export function completionCommand({ io }: Context, program: () => Promise<Command>): Command {
-  const command = new Command("completion").description(completionStrings.description);
+  const command = new Command("completion").description("print the completion script for a shell");
   for (const shell of shells) {
-    const sub = new Command(shell).description(completionStrings.ofShell(shell));
+    const sub = new Command(shell).description(`print the completion script for ${shell}`);
     addExample(sub, examples[shell]);
     command.addCommand(sub.action(() => void io.stdout.write(scriptOf(shell))));
   }
   const tree = async (): Promise<CommandTree> => treeOf(await program());
   const words = new Command("words")
-    .description(completionStrings.words)
-    .argument("[words...]", completionStrings.before)
-    .option("--current <word>", completionStrings.current, "");
+    .description("print the words that complete a line; the scripts call it")
+    .argument("[words...]", "words before the cursor")
+    .option("--current <word>", "the word at the cursor", "");
   words.action(async (before, { current }) => {
     const line = readLine(builtTree() ?? (await tree()), before);
     const { words: found, areFiles } = candidates(line, current);
     for (const { word, description } of found) io.stdout.write(`${word}\t${description}\n`);
     if (areFiles) io.stdout.write(":files\n");
   });
-  const build = new Command("tree").description(completionStrings.tree);
+  const build = new Command("tree").description("print all commands and options as JSON; the build keeps them");
   build.action(async () => void io.stdout.write(JSON.stringify(await tree())));
   command.addCommand(words, { hidden: true });
   return command.addCommand(build, { hidden: true });

@@ -19,7 +19,7 @@ import { planText } from "#jobs/runs/commands/plan-text.ts";
 import { runText } from "#jobs/runs/commands/run-text.ts";
 import { sampleFleet } from "../sample-fleet.ts";
 import type { RunWorker } from "./worker.ts";
-import { demoStrings } from "./strings.ts";
+import { grouped } from "../format.ts";
 
 /** A quota that makes the run meet several windows and still ends in under a minute. */
 const quota = { callsPerPeriod: 500, periodSeconds: 10, offsetMs: 4_000 };
@@ -27,9 +27,9 @@ const latencyMs = [15, 60] as const;
 
 export function demoCommand(context: Context, runWorker: RunWorker): Command {
   const command = new Command("demo")
-    .description(demoStrings.description)
-    .option("--rows <n>", demoStrings.rows, asCount, 2_000)
-    .option("--keep", demoStrings.keep);
+    .description("try simfleet: a simulated platform, a worker, and a run of a sample file")
+    .option("--rows <n>", "rows of the sample file", asCount, 2_000)
+    .option("--keep", "keep everything running after the run, until Ctrl-C");
   return withLocalOptions(command, "simfleet demo --keep").action(async (options) => {
     const output = context.output(options);
     const folder = await mkdtemp(join(tmpdir(), "simfleet-demo-"));
@@ -65,18 +65,20 @@ async function runDemo(
   const { env, interrupt } = context.io;
   // Nothing of the caller's own settings: the demo must never touch a real account, or a Redis with real runs.
   const config = loadConfig({ env: { ...environmentOf(demo), HOME: env.HOME } });
-  output.say(demoStrings.platform(sandbox.url, quota.callsPerPeriod, quota.periodSeconds));
-  output.sayLines(demoStrings.file(file));
+  output.say(`Sandbox platform on ${sandbox.url}: ${quota.callsPerPeriod} calls per ${quota.periodSeconds} s`);
+  output.sayLines(`Sample file: ${file}\n`);
   return context.withApp(config, async (app) => {
     const runId = await submitSample(app, output, file);
     const { client } = await localCaller(context, app);
     const { report, exitCode } = await follow({ client, app, output, runId, interrupt, mode: "work" });
     const results = join(folder, "results.csv");
-    await writeResults(results, app.runs.results(runId, { format: "csv" }), demoStrings.freeSpace);
+    await writeResults(results, app.runs.results(runId, { format: "csv" }), "Free some space there");
     const { byOperation, throttled } = sandbox.state.totals;
     output.answer({ ...report, results }, (shown) => runText(shown));
-    output.say(demoStrings.calls(byOperation.updateSimSpeedClass ?? 0, throttled));
-    output.say(demoStrings.results(results));
+    output.say(
+      `The platform accepted ${grouped(byOperation.updateSimSpeedClass ?? 0)} changes and rejected ${throttled} with 429.`,
+    );
+    output.say(`Results: ${results}`);
     // While this one is open its Redis stays up for the next.
     if (!interrupt.aborted) await demo.keep?.();
     // The three spoiled rows are part of the show: the demo itself went well.
@@ -94,7 +96,7 @@ async function submitSample(app: App, output: Output, file: string): Promise<str
   const plan = await app.runs.plan({ path: file }, order);
   output.sayLines(planText(visibleIn(reportOfPlan(plan))));
   const report = await app.runs.submit(plan, { ...order, by: "cli:demo" });
-  output.sayLines(demoStrings.run(report.runId));
+  output.sayLines(`\nRun ${report.runId}, the valid rows of the file:`);
   return report.runId;
 }
 
@@ -111,8 +113,8 @@ async function keepUp(demo: {
   const logger = createLogger({ level: "error", destination: stderr, format: "lines" });
   const settings = Object.entries(environment).map(([name, value]) => `  export ${name}=${value}`);
   const onReady = (url: string): void => {
-    output.sayLines(demoStrings.dashboard(url, join(config.dataDir, "admin-token")));
-    output.sayLines(demoStrings.keepsRunning(settings));
+    output.sayLines(`\nDashboard: ${url}\n  Sign in with the token in ${join(config.dataDir, "admin-token")}`);
+    output.sayLines(`\nSandbox and worker keep running until Ctrl-C. From another terminal:\n${settings.join("\n")}`);
     output.sayLines("  npx --no-install simfleet runs list\n  npx --no-install simfleet quota");
   };
   await runWorker({ config, env, features: context.features, logger, stop: interrupt, onReady });

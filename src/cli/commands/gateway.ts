@@ -2,10 +2,9 @@
 import { Command } from "@commander-js/extra-typings";
 import { createLogger } from "#telemetry/logger.ts";
 import { type Context, withLocalOptions } from "../context.ts";
-import { gatewayStrings } from "./strings.ts";
 
 export function gatewayCommand(context: Context): Command {
-  const command = new Command("gateway").description(gatewayStrings.description);
+  const command = new Command("gateway").description("run a quota-sharing proxy for other tools; logs to stderr");
   return withLocalOptions(command, "simfleet gateway --profile default\ncurl http://127.0.0.1:8081/v1/sims").action(
     async (options) => {
       const { env, stderr, interrupt } = context.io;

@@ -12,27 +12,28 @@ import { type Problem, ConfigError, SimfleetError } from "#core/errors.ts";
 import { createFile, replaceFile } from "#core/files/write-file.ts";
 import { type Context, asking, isTerminal } from "../context.ts";
 import { type InitAnswers, checkAnswers, configText } from "../init/config-text.ts";
-import { initStrings } from "./strings.ts";
-import { commonStrings, programStrings } from "../strings.ts";
 
 const usualFile = "config/simfleet.yaml";
 
 export function initCommand(context: Context): Command {
   const command = new Command("init")
-    .description(initStrings.description)
-    .option("--deployment <name>", initStrings.deployment)
-    .option("--endpoint <url>", initStrings.endpoint)
-    .option("--coverage <type>", initStrings.coverage)
-    .option("--auth-key-id <id>", initStrings.authKeyId)
-    .option("--auth-key-file <path>", initStrings.authKeyFile)
-    .option("--redis-url <url>", initStrings.redisUrl)
-    .option("--data-dir <path>", initStrings.dataDir)
-    .option("--config <file>", initStrings.config, usualFile)
-    .option("--force", initStrings.force)
-    .option("--json", commonStrings.json)
+    .description("write a configuration file; on a terminal, asks for options that are missing")
+    .option("--deployment <name>", "installation of the platform: svc, soracom or the path of a deployment file")
+    .option("--endpoint <url>", "base address of the platform, without /v1; needed if the deployment has none")
+    .option("--coverage <type>", "coverage of the account, g or jp; needed if the deployment has an address for both")
+    .option("--auth-key-id <id>", "ID of the AuthKey")
+    .option("--auth-key-file <path>", "file that holds the AuthKey's secret")
+    .option(
+      "--redis-url <url>",
+      "address of a Redis server, which several machines can share (default: an embedded Redis)",
+    )
+    .option("--data-dir <path>", "folder of the embedded Redis (default: ~/.local/share/simfleet)")
+    .option("--config <file>", "file to write", usualFile)
+    .option("--force", "overwrite the file")
+    .option("--json", "print one JSON document on stdout")
     .addHelpText(
       "after",
-      `\n${programStrings.example}\n  simfleet init --endpoint https://api.example.com --auth-key-id keyId-1 --auth-key-file secrets/auth-key`,
+      `\nExample:\n  simfleet init --endpoint https://api.example.com --auth-key-id keyId-1 --auth-key-file secrets/auth-key`,
     );
   return command.action(async ({ config: file, force, json, ...given }) => {
     const output = context.output({ json });
@@ -40,9 +41,7 @@ export function initCommand(context: Context): Command {
     checkAnswers(answers);
     await write(file, configText(answers), { force: force === true });
     const next = nextSteps(file, answers);
-    output.answer({ file, next }, (shown) =>
-      [initStrings.wrote(shown.file), "", initStrings.next, ...shown.next].join("\n"),
-    );
+    output.answer({ file, next }, (shown) => [`Wrote ${shown.file}.`, "", "Next:", ...shown.next].join("\n"));
   });
 }
 
@@ -51,10 +50,8 @@ async function completed(given: Partial<InitAnswers>, { io }: Context): Promise<
   if (!isTerminal(io)) return answersOf(given, (_question, usual) => Promise.resolve(usual));
   return asking(io, (ask) =>
     answersOf(given, async (question, usual) => {
-      const text = await ask(
-        usual === undefined ? initStrings.ask(question) : initStrings.askWithDefault(question, usual),
-      );
-      if (text === undefined) throw new SimfleetError("USAGE", initStrings.interrupted);
+      const text = await ask(usual === undefined ? `${question}: ` : `${question} [${usual}]: `);
+      if (text === undefined) throw new SimfleetError("USAGE", "Interrupted. Nothing was written");
       return text === "" ? usual : text;
     }),
   );
@@ -63,24 +60,25 @@ async function completed(given: Partial<InitAnswers>, { io }: Context): Promise<
 type Answer = (question: string, usual?: string) => Promise<string | undefined>;
 
 async function answersOf(given: Partial<InitAnswers>, answer: Answer): Promise<InitAnswers> {
-  const deployment = given.deployment ?? (await answer(initStrings.askDeployment, "svc")) ?? "svc";
+  const deployment = given.deployment ?? (await answer("Deployment (svc, soracom, or a file)", "svc")) ?? "svc";
   const problems: Problem[] = [];
   const { global, japan } = loadDeployment(deployment, problems).endpoints;
   if (problems.length > 0) throw new ConfigError(problems);
   const needsEndpoint = global === undefined && japan === undefined;
-  const endpoint = given.endpoint ?? (needsEndpoint ? await answer(initStrings.askEndpoint) : undefined);
-  if (needsEndpoint && endpoint === undefined) throw missing("--endpoint", initStrings.noAddress(deployment));
+  const endpoint = given.endpoint ?? (needsEndpoint ? await answer("Base address, without /v1") : undefined);
+  if (needsEndpoint && endpoint === undefined)
+    throw missing("--endpoint", `the deployment ${deployment} has no address`);
   const isOpen = global !== undefined && japan !== undefined;
-  const coverage = given.coverage ?? (isOpen ? await answer(initStrings.askCoverage, "g") : undefined);
-  const authKeyId = given.authKeyId ?? (await answer(initStrings.askAuthKeyId));
-  if (authKeyId === undefined) throw missing("--auth-key-id", initStrings.noAuthKeyId);
-  const authKeyFile = given.authKeyFile ?? (await answer(initStrings.askAuthKeyFile, "secrets/auth-key")) ?? "";
-  const redisUrl = given.redisUrl ?? (given.dataDir ? undefined : await answer(initStrings.askRedisUrl));
+  const coverage = given.coverage ?? (isOpen ? await answer("Coverage (g or jp)", "g") : undefined);
+  const authKeyId = given.authKeyId ?? (await answer("ID of the AuthKey"));
+  if (authKeyId === undefined) throw missing("--auth-key-id", "simfleet signs in with an AuthKey");
+  const authKeyFile = given.authKeyFile ?? (await answer("File with the AuthKey's secret", "secrets/auth-key")) ?? "";
+  const redisUrl = given.redisUrl ?? (given.dataDir ? undefined : await answer("Redis URL (empty: embedded)"));
   return { deployment, endpoint, coverage, authKeyId, authKeyFile, redisUrl, dataDir: given.dataDir };
 }
 
 function missing(option: string, reason: string): SimfleetError {
-  return new SimfleetError("USAGE", initStrings.missing(option, reason));
+  return new SimfleetError("USAGE", `${option} is required: ${reason}. Nothing was written`);
 }
 
 /** @throws SimfleetError USAGE if the file exists */
@@ -91,17 +89,17 @@ async function write(file: string, text: string, { force }: { force: boolean }):
     await createFile(file, text, { mode: 0o644 });
   } catch (thrown) {
     if ((thrown as NodeJS.ErrnoException).code !== "EEXIST") throw thrown;
-    throw new SimfleetError("USAGE", initStrings.exists(file));
+    throw new SimfleetError("USAGE", `${file} exists and was not changed. Add --force to overwrite it`);
   }
 }
 
 /** What to type next; the secret comes first where its file is not ready. */
 function nextSteps(file: string, { authKeyFile }: InitAnswers): string[] {
   const naming = file === usualFile ? "" : ` --config ${file}`;
-  const check = initStrings.checkStep(`simfleet check${naming}`);
+  const check = `  simfleet check${naming}    # verify the configuration, Redis, the address and the AuthKey`;
   const read = readSecretFile(authKeyFile);
   if ("secret" in read) return [check];
   const folder = dirname(authKeyFile);
   const making = folder === "." ? "" : `mkdir -p ${folder} && `;
-  return [initStrings.secretStep(`${making}(umask 077; cat > ${authKeyFile})`), check];
+  return [`  ${making}(umask 077; cat > ${authKeyFile})    # paste the secret, then Enter and Ctrl-D`, check];
 }

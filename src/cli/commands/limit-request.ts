@@ -5,7 +5,15 @@
 import { catalogue } from "#api/operations/catalogue.ts";
 import type { Config } from "#config/config.ts";
 import type { BucketReport } from "#jobs/quota/contract.ts";
-import { quotaStrings } from "#jobs/quota/strings.ts";
+
+const request = {
+  intro: "Please raise the rate limit of these API groups of our account.",
+  group: (group: string, limit: number | null) =>
+    `API group: ${group}${limit === null ? "" : ` (limit now: ${limit} requests per minute)`}`,
+  calls: (calls: readonly string[]) => ["API calls:", ...calls.map((call) => `  ${call}`)].join("\n"),
+  rate: (perMinute: number) => `Estimated requests per minute: ${perMinute} (the most so far, with those that waited)`,
+  useCase: "Use case: we change and read our SIMs in bulk. (Say how many SIMs, how often, and by when.)",
+} as const;
 
 export interface LimitRequest {
   readonly group: string;
@@ -34,15 +42,11 @@ export function limitRequests(
 }
 
 export function limitRequestText(requests: readonly LimitRequest[]): string {
-  if (requests.length === 0) return quotaStrings.none;
+  if (requests.length === 0) return "No quota is known yet: the platform reports it with its first response.";
   const groups = requests.map(({ group, limit, callsPerMinute, calls }) =>
-    [
-      quotaStrings.request.group(group, limit),
-      quotaStrings.request.calls(calls),
-      quotaStrings.request.rate(callsPerMinute),
-    ].join("\n"),
+    [request.group(group, limit), request.calls(calls), request.rate(callsPerMinute)].join("\n"),
   );
-  return [quotaStrings.request.intro, ...groups, quotaStrings.request.useCase].join("\n\n");
+  return [request.intro, ...groups, request.useCase].join("\n\n");
 }
 
 function callsByGroup({ operations, simOperations }: Config["deployment"]): ReadonlyMap<string, readonly string[]> {

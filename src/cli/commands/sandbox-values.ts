@@ -9,7 +9,6 @@ import { isSimId } from "#fleet/sim/sim.ts";
 import { type FaultKind, faultKinds, type FaultRates } from "#sandbox/faults.ts";
 import type { GroupSeed } from "#sandbox/credentials/groups.ts";
 import { type ApiGroup, apiGroups, type LimitChange } from "#sandbox/throttle.ts";
-import { sandboxFaults } from "./strings.ts";
 
 /** Limits of the sandbox, which keeps everything in memory. */
 const mostSeedBytes = 512 * 1_048_576;
@@ -20,7 +19,7 @@ type PerGroup = Partial<Record<ApiGroup, number>>;
 export function readSimIds(file: string): string[] {
   const rows = readRows(file);
   const column = rows[0]?.findIndex((name) => name.toLowerCase().replaceAll(/[\s_]/g, "") === "simid") ?? -1;
-  if (column < 0) throw new IntakeError(sandboxFaults.noSimIds(file));
+  if (column < 0) throw new IntakeError(`${file} has no column simId; the sandbox takes its SIMs from there.`);
   return [...new Set(rows.slice(1).map((row) => row[column] ?? ""))].filter(isSimId);
 }
 
@@ -38,10 +37,10 @@ export function readGroups(file: string): GroupSeed[] {
   try {
     content = parseYaml(textOf(file));
   } catch (cause) {
-    throw new IntakeError(sandboxFaults.notYaml(file, messageOf(cause)), { cause });
+    throw new IntakeError(`${file} cannot be read as YAML or JSON: ${messageOf(cause)}`, { cause });
   }
   const groups = groupsSchema.safeParse(content);
-  if (!groups.success) throw new IntakeError(sandboxFaults.notGroups(file, z.prettifyError(groups.error)));
+  if (!groups.success) throw new IntakeError(`${file} holds no groups: ${z.prettifyError(groups.error)}`);
   return groups.data;
 }
 
@@ -53,13 +52,13 @@ function readRows(file: string): string[][] {
   try {
     return parse(textOf(file), { bom: true, relax_column_count: true, trim: true });
   } catch (cause) {
-    throw new IntakeError(sandboxFaults.notCsv(file, messageOf(cause)), { cause });
+    throw new IntakeError(`${file} cannot be read as CSV: ${messageOf(cause)}`, { cause });
   }
 }
 
 export function asNumber(text: string): number {
   const number = text.trim() === "" ? Number.NaN : Number(text);
-  if (!Number.isFinite(number)) throw new InvalidArgumentError(sandboxFaults.notANumber);
+  if (!Number.isFinite(number)) throw new InvalidArgumentError("It must be a number.");
   return number;
 }
 
@@ -69,7 +68,7 @@ export function asList(text: string): string[] {
 
 export function asLatency(text: string): number | readonly [number, number] {
   const [least = "", most, ...rest] = text.split("-");
-  if (rest.length > 0) throw new InvalidArgumentError(sandboxFaults.notALatency);
+  if (rest.length > 0) throw new InvalidArgumentError("It must be milliseconds, `20` or `10-50`.");
   return most === undefined ? asNumber(least) : [asNumber(least), asNumber(most)];
 }
 
@@ -80,19 +79,19 @@ export function addPerGroup(text: string, before: PerGroup = {}): PerGroup {
 
 export function addLimitChange(text: string, before: LimitChange[] = []): LimitChange[] {
   const [, name, limit, seconds] = /^(\w+)=(\d+)@(\d+(?:\.\d+)?)$/.exec(text) ?? [];
-  if (name === undefined) throw new InvalidArgumentError(sandboxFaults.notALimitChange);
+  if (name === undefined) throw new InvalidArgumentError("It must be GROUP=LIMIT@SECONDS, such as Sim=100@30.");
   return [...before, { group: asGroup(name), limit: Number(limit), afterMs: Number(seconds) * 1_000 }];
 }
 
 export function addFault(text: string, before: FaultRates = {}): FaultRates {
   const [name = "", share = ""] = text.split("=", 2);
   const kind = faultKinds.find((known): known is FaultKind => known === name);
-  if (kind === undefined) throw new InvalidArgumentError(sandboxFaults.notAFault(faultKinds));
+  if (kind === undefined) throw new InvalidArgumentError(`It must be KIND=SHARE; kinds: ${faultKinds.join(", ")}.`);
   return { ...before, [kind]: asNumber(share) };
 }
 
 function asGroup(name: string): ApiGroup {
   const group = apiGroups.find((known) => known === name);
-  if (group === undefined) throw new InvalidArgumentError(sandboxFaults.unknownGroup(name, apiGroups));
+  if (group === undefined) throw new InvalidArgumentError(`Unknown API group ${name}; known: ${apiGroups.join(", ")}.`);
   return group;
 }

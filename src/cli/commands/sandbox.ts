@@ -20,11 +20,9 @@ import {
   readSimIds,
 } from "./sandbox-values.ts";
 import type { ProcessIo } from "../context.ts";
-import { sandboxStrings } from "./strings.ts";
-import { programStrings } from "../strings.ts";
 
 const example = `
-${programStrings.example}
+Example:
   simfleet sandbox --sims 2000 --limit Sim=300 --fault reset=0.02 --competitor Sim=5
   curl -X POST http://127.0.0.1:8787/_sandbox/faults -d '{"next":{"fault":"lost-answer","count":3}}'`;
 
@@ -32,71 +30,83 @@ type SandboxIo = Pick<ProcessIo, "stdout" | "stderr" | "interrupt">;
 
 export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
   const command = new Command("sandbox")
-    .description(sandboxStrings.description)
+    .description("simulate the platform, to try simfleet without an account")
     .addHelpText("after", example)
-    .option("--port <port>", sandboxStrings.port, asNumber, 8787)
-    .option("--host <address>", sandboxStrings.host, defaultOptions.host)
-    .option("--brand <word>", sandboxStrings.brand, defaultOptions.brand)
-    .option("--seed <number>", sandboxStrings.seed, asNumber, defaultOptions.seed)
-    .option("--sims <count>", sandboxStrings.sims, asNumber, 2_000)
-    .option("--ids-from <file>", sandboxStrings.idsFrom)
-    .option("--speed-classes <list>", sandboxStrings.speedClasses, asList, [...defaultOptions.speedClasses])
-    .addOption(new Option("--records <shape>", sandboxStrings.records).choices(recordShapes).default("svc" as const))
-    .addOption(new Option("--coverage <which>", sandboxStrings.coverage).choices(["g", "jp", "both"]).default("both"))
-    .addOption(new Option("--coverage-types <which>", sandboxStrings.coverageTypes).choices(["g", "jp", "both"]))
-    .option("--japan-port <port>", sandboxStrings.japanPort, asNumber)
-    .addOption(new Option("--language <language>", sandboxStrings.language).choices(["en", "ja"]).default("en"))
-    .option("--operator-id <id>", sandboxStrings.operatorId, defaultOptions.operatorId)
-    .option("--root-email <email>", sandboxStrings.rootEmail, defaultOptions.rootEmail)
-    .option("--root-password <password>", sandboxStrings.rootPassword, defaultOptions.rootPassword)
-    .option("--user-name <name>", sandboxStrings.userName, defaultOptions.userName)
-    .option("--user-password <password>", sandboxStrings.userPassword, defaultOptions.userPassword)
-    .option("--auth-key-id <id>", sandboxStrings.authKeyId, defaultOptions.authKeyId)
-    .option("--auth-key <secret>", sandboxStrings.authKey, defaultOptions.authKey)
-    .option("--user-auth-key-id <id>", sandboxStrings.userAuthKeyId)
-    .option("--user-auth-key <secret>", sandboxStrings.userAuthKey)
+    .option("--port <port>", "port to listen on; 0: any free one", asNumber, 8787)
+    .option("--host <address>", "address to listen on", defaultOptions.host)
+    .option("--brand <word>", "word in the header names", defaultOptions.brand)
+    .option("--seed <number>", "seed of records, faults, latencies and page lengths", asNumber, defaultOptions.seed)
+    .option("--sims <count>", "number of simulated SIMs", asNumber, 2_000)
+    .option("--ids-from <file>", "take the SIM IDs from the column simId of this CSV file")
+    .option("--speed-classes <list>", "speed classes that a SIM can have", asList, [...defaultOptions.speedClasses])
+    .addOption(new Option("--records <shape>", "shape of SIM records").choices(recordShapes).default("svc" as const))
+    .addOption(new Option("--coverage <which>", "coverage to serve").choices(["g", "jp", "both"]).default("both"))
     .addOption(
-      new Option("--user-key-access <which>", sandboxStrings.userKeyAccess)
+      new Option("--coverage-types <which>", "coverage claims of tokens (default: g)").choices(["g", "jp", "both"]),
+    )
+    .option("--japan-port <port>", "serve Japan coverage at a second address, with SIMs of its own", asNumber)
+    .addOption(new Option("--language <language>", "default language of messages").choices(["en", "ja"]).default("en"))
+    .option("--operator-id <id>", "ID of the account", defaultOptions.operatorId)
+    .option("--root-email <email>", "email address of the Root user", defaultOptions.rootEmail)
+    .option("--root-password <password>", "password of the Root user", defaultOptions.rootPassword)
+    .option("--user-name <name>", "name of the sub-user", defaultOptions.userName)
+    .option("--user-password <password>", "password of the sub-user", defaultOptions.userPassword)
+    .option("--auth-key-id <id>", "ID of the AuthKey", defaultOptions.authKeyId)
+    .option("--auth-key <secret>", "secret of the AuthKey", defaultOptions.authKey)
+    .option("--user-auth-key-id <id>", "ID of an AuthKey of the sub-user")
+    .option("--user-auth-key <secret>", "secret of that AuthKey")
+    .addOption(
+      new Option("--user-key-access <which>", "AuthKeys that the sub-user may manage")
         .choices(keyAccesses)
         .default("own" as const),
     )
-    .option("--revoke-kills-pairs", sandboxStrings.revokeKillsPairs, false)
-    .option("--mfa-secret <base32>", sandboxStrings.mfaSecret)
-    .option("--ttl-field <name>", sandboxStrings.ttlField, defaultOptions.ttlField)
-    .option("--pair-ttl <seconds>", sandboxStrings.pairTtl, asNumber)
+    .option("--revoke-kills-pairs", "revoking an AuthKey invalidates its pairs of API key and token", false)
+    .option("--mfa-secret <base32>", "require one-time codes of this secret from the Root user and the sub-user")
+    .option("--ttl-field <name>", "field of /v1/auth that asks for a lifetime", defaultOptions.ttlField)
+    .option("--pair-ttl <seconds>", "lifetime of every pair of API key and token, ignoring requests", asNumber)
     .addOption(
-      new Option("--token-algorithm <name>", sandboxStrings.tokenAlgorithm)
+      new Option("--token-algorithm <name>", "algorithm of token signatures")
         .choices(["ES256", "RS256"])
         .default("ES256"),
     )
-    .option("--page-size <count>", sandboxStrings.pageSize, asNumber, defaultOptions.pageSize)
-    .option("--max-page-size <count>", sandboxStrings.maxPageSize, asNumber, defaultOptions.maxPageSize)
-    .addOption(new Option("--paging <headers>", sandboxStrings.paging).choices(["both", "link", "key"]).default("both"))
-    .option("--hostile-cursors", sandboxStrings.hostileCursors, false)
-    .option("--short-pages <share>", sandboxStrings.shortPages, asNumber, defaultOptions.shortPages)
-    .option("--empty-pages <share>", sandboxStrings.emptyPages, asNumber, defaultOptions.emptyPages)
+    .option("--page-size <count>", "records per page if the call has no limit", asNumber, defaultOptions.pageSize)
+    .option("--max-page-size <count>", "maximum number of records per page", asNumber, defaultOptions.maxPageSize)
     .addOption(
-      new Option("--operations <which>", sandboxStrings.operations)
+      new Option("--paging <headers>", "headers with the next page").choices(["both", "link", "key"]).default("both"),
+    )
+    .option("--hostile-cursors", "return cursors with characters that need percent-encoding", false)
+    .option("--short-pages <share>", "share of pages shorter than requested", asNumber, defaultOptions.shortPages)
+    .option("--empty-pages <share>", "share of pages that are empty", asNumber, defaultOptions.emptyPages)
+    .addOption(
+      new Option("--operations <which>", "operations to serve: those of the specification, or all")
         .choices(operationSets)
         .default("interface" as const),
     )
-    .option("--groups-from <file>", sandboxStrings.groupsFrom)
-    .option("--created-status <status>", sandboxStrings.createdStatus, asNumber, defaultOptions.createdStatus)
-    .option("--max-body <bytes>", sandboxStrings.maxBody, asNumber, defaultOptions.maxBodyBytes)
-    .option("--limit <group=calls>", sandboxStrings.limit, addPerGroup)
-    .option("--period <seconds>", sandboxStrings.period, asNumber, defaultOptions.periodSeconds)
-    .addOption(new Option("--rounding <how>", sandboxStrings.rounding).choices(["up", "down", "nearest"]).default("up"))
+    .option("--groups-from <file>", "read groups and their configuration from this YAML or JSON file")
+    .option("--created-status <status>", "status of a created Credential Set", asNumber, defaultOptions.createdStatus)
+    .option("--max-body <bytes>", "maximum size of a request body", asNumber, defaultOptions.maxBodyBytes)
+    .option("--limit <group=calls>", "calls per period, `Sim=300` or `300` for Sim; repeatable", addPerGroup)
+    .option("--period <seconds>", "length of a quota window", asNumber, defaultOptions.periodSeconds)
     .addOption(
-      new Option("--anchored <where>", sandboxStrings.anchored).choices(["start", "first-call"]).default("start"),
+      new Option("--rounding <how>", "rounding of seconds-before-refresh")
+        .choices(["up", "down", "nearest"])
+        .default("up"),
     )
-    .option("--window-offset <ms>", sandboxStrings.windowOffset, asNumber, defaultOptions.windowOffsetMs)
-    .option("--competitor <group=rate>", sandboxStrings.competitor, addPerGroup)
-    .option("--limit-change <change>", sandboxStrings.limitChange, addLimitChange)
-    .option("--fault <kind=share>", sandboxStrings.fault(faultKinds), addFault)
-    .option("--faults-on-auth", sandboxStrings.faultsOnAuth, false)
-    .option("--slow <ms>", sandboxStrings.slow, asNumber, defaultOptions.slowMs)
-    .option("--latency <ms>", sandboxStrings.latency, asLatency)
-    .option("--json", sandboxStrings.json, false)
+    .addOption(
+      new Option("--anchored <where>", "what opens a window").choices(["start", "first-call"]).default("start"),
+    )
+    .option("--window-offset <ms>", "elapsed part of the first window", asNumber, defaultOptions.windowOffsetMs)
+    .option("--competitor <group=rate>", "calls per second that another caller makes; repeatable", addPerGroup)
+    .option("--limit-change <change>", "`Sim=100@30`: another limit after 30 s; repeatable", addLimitChange)
+    .option(
+      "--fault <kind=share>",
+      `probability of a fault per call; repeatable; kinds: ${faultKinds.join(", ")}`,
+      addFault,
+    )
+    .option("--faults-on-auth", "inject faults into authentication as well", false)
+    .option("--slow <ms>", "delay of the fault slow", asNumber, defaultOptions.slowMs)
+    .option("--latency <ms>", "delay of every response: `20`, or `10-50` for a random one", asLatency)
+    .option("--json", "print {url, port, environment, …} on stdout once it listens", false)
     .action(async ({ idsFrom, groupsFrom, coverage, coverageTypes, japanPort, maxBody, ...rest }) => {
       keepHeapSmall();
       const isTwofold = japanPort !== undefined;
@@ -167,10 +177,10 @@ function announce({ sandbox, japan }: Addresses, { isJson, io }: { isJson: boole
   const environment = environmentOf({ sandbox, japan });
   const lines = Object.entries(environment).map(([name, value]) => `  export ${name}=${value}`);
   const parts = [
-    sandboxStrings.listens(url, state.sims.count),
-    japan === undefined ? "" : sandboxStrings.listensInJapan(japan.url, japan.state.sims.count),
-    sandboxStrings.quota(options.limits.Sim, options.periodSeconds),
-    sandboxStrings.howToUse(lines),
+    `The sandbox listens on ${url} with ${state.sims.count} SIMs`,
+    japan === undefined ? "" : ` and, for Japan coverage, on ${japan.url} with ${japan.state.sims.count}`,
+    `, ${options.limits.Sim} calls of the group Sim per ${options.periodSeconds} s.`,
+    ` To use it, set\n${lines.join("\n")}\nStop it with Ctrl-C.`,
   ];
   io.stderr.write(`${parts.join("")}\n`);
   if (isJson) {

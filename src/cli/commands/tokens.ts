@@ -3,8 +3,6 @@ import { createHash, randomBytes } from "node:crypto";
 import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
 import { roles } from "#fleet/role.ts";
 import { type Context, addExample, choiceOption } from "../context.ts";
-import { tokensStrings } from "./strings.ts";
-import { commonStrings } from "../strings.ts";
 
 export function tokensCommand(context: Context): Command {
   return new Command("tokens").addCommand(createCommand(context));
@@ -12,10 +10,10 @@ export function tokensCommand(context: Context): Command {
 
 function createCommand(context: Context): Command {
   const command = new Command("create")
-    .description(tokensStrings.create)
-    .requiredOption("--name <name>", tokensStrings.name, asName)
-    .addOption(choiceOption("--role <role>", tokensStrings.role, roles).makeOptionMandatory())
-    .option("--json", commonStrings.json);
+    .description("create a token, which is shown once and not stored; its hash goes into the configuration")
+    .requiredOption("--name <name>", "owner of the token, as shown in the audit log", asName)
+    .addOption(choiceOption("--role <role>", "what it may do", roles).makeOptionMandatory())
+    .option("--json", "print one JSON document on stdout");
   addExample(command, "simfleet tokens create --name ci --role operator");
   return command.action(({ name, role, json }) => {
     const output = context.output({ json });
@@ -24,14 +22,16 @@ function createCommand(context: Context): Command {
     const yaml = `http:\n  tokens:\n    ${name}: { role: ${role}, hash: "${hash}" }`;
     output.answer({ name, role, token, hash, yaml }, () => token);
     if (output.isJson) return;
-    output.say(tokensStrings.shownOnce);
+    output.say("The token is not shown again. Add its hash to the configuration of the workers and restart them:");
     output.sayLines(`\n${yaml}`);
   });
 }
 
 function asName(text: string): string {
   if (!/^[A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9])?$/.test(text)) {
-    throw new InvalidArgumentError(tokensStrings.nameFault);
+    throw new InvalidArgumentError(
+      "It may have letters, digits, - and _, and must start and end with a letter or digit.",
+    );
   }
   return text;
 }

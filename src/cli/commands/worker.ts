@@ -3,13 +3,12 @@ import { Command } from "@commander-js/extra-typings";
 import type { ServeOptions } from "#app/serve.ts";
 import { createLogger } from "#telemetry/logger.ts";
 import { type Context, withLocalOptions } from "../context.ts";
-import { workerCommandStrings } from "./strings.ts";
 
 /** Runs the worker until the signal aborts (src/app/serve.ts). */
 export type RunWorker = (options: ServeOptions) => Promise<void>;
 
 export function workerCommand(context: Context, runWorker: RunWorker): Command {
-  const command = new Command("worker").description(workerCommandStrings.description);
+  const command = new Command("worker").description("run the always-on worker; logs JSON lines to stderr");
   return withLocalOptions(command, "SIMFLEET_REDIS_URL=redis://10.0.0.5:6379 simfleet worker").action(
     async (options) => {
       const { env, stderr, interrupt } = context.io;

@@ -8,7 +8,6 @@ import type { PlatformError } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";
 import type { Output } from "../output.ts";
 import { PlainLines } from "./plain-lines.ts";
-import { commonStrings, programStrings } from "../strings.ts";
 
 const pollIntervalMs = 150;
 /** A remote worker is polled over the network and has a rate limit. */
@@ -77,7 +76,7 @@ async function poll<Report>(
     if (line !== undefined && output.isLive) output.live(line.live ?? line.text);
     else if (line !== undefined) lines.show(line.text, { topic: line.topic, nowMs: systemClock.monotonicMs() });
     if (worked.refusal !== undefined) {
-      output.say(commonStrings.rejectedCredentials(worked.refusal.message));
+      output.say(`The platform rejected the credentials: ${worked.refusal.message}`);
       return { report, exitCode: worked.refusal.exitCode };
     }
     if (interrupt.aborted) {
@@ -126,7 +125,7 @@ class LocalWorker {
   #emit({ message, refusal, isInReport = false }: Incident): void {
     const isNews = message !== this.#lastIncident && !isInReport;
     if (refusal !== undefined) this.refusal = refusal;
-    else if (isNews) this.#output.say(programStrings.error(message));
+    else if (isNews) this.#output.say(`simfleet: ${message}`);
     this.#lastIncident = message;
   }
 

@@ -11,19 +11,22 @@ import type { EventSource } from "#cli/event-source.ts";
 import { asInstant } from "#cli/instant.ts";
 import { withLocalTimes } from "#cli/local-time.ts";
 import type { Output } from "#cli/output.ts";
-import { eventsStrings } from "../strings.ts";
 
 /** The greatest number that an event of a millisecond can have. */
 const lastOfMs = "18446744073709551615";
 
 export function tailCommand(context: Context): Command {
   const command = new Command("tail")
-    .description(eventsStrings.tail)
-    .option("--since <from>", eventsStrings.since, asPlace)
-    .option("--type <type>", eventsStrings.type, asTypes)
-    .option("-n, --limit <n>", eventsStrings.limit, asCount, 20)
-    .addOption(new Option("--last <n>", eventsStrings.last).argParser(asCount).hideHelp())
-    .option("-f, --follow", eventsStrings.follow);
+    .description("print events, oldest first")
+    .option(
+      "--since <from>",
+      "start after this event ID, or at an age such as 90m, 24h or 7d, or a date or time such as 2026-11-20 or 2026-11-20T08:00, in local time unless it has an offset",
+      asPlace,
+    )
+    .option("--type <type>", "only events of this type, such as run.completed or run.*; repeatable", asTypes)
+    .option("-n, --limit <n>", "without --since: number of most recent events", asCount, 20)
+    .addOption(new Option("--last <n>", "the earlier name of --limit").argParser(asCount).hideHelp())
+    .option("-f, --follow", "print new events until Ctrl-C; with --json one document per line (NDJSON)");
   return withCommon(command, "simfleet events tail --since 1h --type run.* --type sync.failed --follow").action(
     async (options) => {
       const output = context.output(options);
@@ -103,5 +106,7 @@ function asPlace(text: string): string {
 function asTypes(pattern: string, before: readonly EventType[] | undefined): readonly EventType[] {
   const types = typesMeantBy(pattern);
   if (types.length > 0) return [...(before ?? []), ...types];
-  throw new InvalidArgumentError(eventsStrings.unknownType(pattern, suggestion(pattern, knownPatterns())));
+  throw new InvalidArgumentError(
+    `There is no event ${pattern}.${suggestion(pattern, knownPatterns())} docs/events.md lists them.`,
+  );
 }

@@ -5,7 +5,6 @@ import { type Context, oneOf, withCommon } from "#cli/context.ts";
 import { asInstant } from "#cli/instant.ts";
 import { answerList, type List, withPageOptions } from "#cli/list.ts";
 import { type AuditKind, auditKinds } from "./kind.ts";
-import { auditStrings } from "./strings.ts";
 
 export function auditCommand(context: Context): Command {
   return new Command("audit").addCommand(listCommand(context));
@@ -13,10 +12,14 @@ export function auditCommand(context: Context): Command {
 
 function listCommand(context: Context): Command {
   const command = new Command("list")
-    .description(auditStrings.list)
-    .option("--since <when>", auditStrings.since, asInstant)
-    .option("--who <caller>", auditStrings.who)
-    .option("--kind <kind>", auditStrings.kind(auditKinds), asKinds);
+    .description("list changes and rejected attempts, newest first")
+    .option(
+      "--since <when>",
+      "only entries since an age such as 90m, 24h or 7d, or a date or time such as 2026-11-20 or 2026-11-20T08:00, in local time unless it has an offset",
+      asInstant,
+    )
+    .option("--who <caller>", "only what this caller did, such as token:anna")
+    .option("--kind <kind>", `only this kind: ${auditKinds.join(", ")}; repeatable`, asKinds);
   return withCommon(withPageOptions(command), "simfleet audit list --kind runs --kind freezes --since 24h").action(
     async (options) => {
       const output = context.output(options);
@@ -36,7 +39,7 @@ function asKinds(text: string, before: AuditKind[] = []): AuditKind[] {
 const auditList: List<"entries", AuditEntry> = {
   name: "entries",
   route: listAudit,
-  empty: auditStrings.none,
+  empty: "No entries.",
   columns: [
     { name: "at" },
     { name: "who" },
@@ -50,6 +53,6 @@ const auditList: List<"entries", AuditEntry> = {
 
 /** `done 202`, `failed exit 1`; nothing is known of a change whose process ended before it could say. */
 function resultText({ result, status, exitCode }: AuditEntry): string {
-  if (result === "not recorded") return auditStrings.noResult;
-  return `${result} ${status ?? auditStrings.exitCode(exitCode)}`;
+  if (result === "not recorded") return "no result recorded";
+  return `${result} ${status ?? `exit ${exitCode}`}`;
 }

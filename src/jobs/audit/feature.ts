@@ -1,6 +1,7 @@
 /** The audit log: who changed what. */
 import type { Feature } from "#cli/feature.ts";
-import { auditSummary } from "./strings.ts";
+
+const auditSummary = "audit log: who changed what";
 
 export const audit: Feature = {
   name: "audit",

@@ -2,7 +2,8 @@
 import { logIncidents } from "#app/feature.ts";
 import type { Feature } from "#cli/feature.ts";
 import { messageOf } from "#core/errors.ts";
-import { authKeysSummary } from "./strings.ts";
+
+const authKeysSummary = "list and rotate the account's AuthKeys";
 
 export const authKeys: Feature = {
   name: "authkeys",

@@ -8,24 +8,34 @@ import { asInstant } from "#cli/instant.ts";
 import { answerList, type List, listText, withListOptions } from "#cli/list.ts";
 import { withLocalTimes } from "#cli/local-time.ts";
 import { table } from "#cli/output.ts";
-import { automationsStrings } from "./strings.ts";
-import { commonStrings } from "#cli/strings.ts";
+import { grouped } from "#cli/format.ts";
+
+const decisionTexts = {
+  act: "would act",
+  done: "already processed",
+  condition: "does not match the filter",
+  unchanged: "already has the class",
+  gone: "no longer in the inventory",
+  loop: "would stop: the event was caused by its own change",
+} as const;
+
+const decisionHeadings = ["AT", "EVENT", "SIM", "DECISION"] as const;
 
 export function automationsCommand(context: Context): Command {
   return new Command("automations")
     .addCommand(listCommand(context))
-    .addCommand(stepCommand(context, routes.pauseAutomation, { name: "pause", description: automationsStrings.pause }))
+    .addCommand(stepCommand(context, routes.pauseAutomation, { name: "pause", description: "pause an automation" }))
     .addCommand(
       stepCommand(context, routes.resumeAutomation, {
         name: "resume",
-        description: automationsStrings.resume,
+        description: "resume an automation that was paused or stopped itself",
       }),
     )
     .addCommand(replayCommand(context));
 }
 
 function listCommand(context: Context): Command {
-  const command = withListOptions(new Command("list").description(automationsStrings.list));
+  const command = withListOptions(new Command("list").description("list automations: trigger, task, counts and state"));
   return withCommon(command, "simfleet automations list").action(async (options) => {
     const output = context.output(options);
     const page = await context.connect(options, ({ client }) => client.call(routes.listAutomations));
@@ -38,7 +48,7 @@ function stepCommand(
   route: typeof routes.pauseAutomation | typeof routes.resumeAutomation,
   { name, description }: { name: string; description: string },
 ): Command {
-  const command = new Command(name).description(description).argument("<automation>", automationsStrings.automation);
+  const command = new Command(name).description(description).argument("<automation>", "name of the automation");
   return withCommon(command, `simfleet automations ${name} new-sims-slow`).action(async (automation, options) => {
     const output = context.output(options);
     const report = await context.connect(options, ({ client }) => client.call(route, { params: { name: automation } }));
@@ -48,34 +58,38 @@ function stepCommand(
 
 function replayCommand(context: Context): Command {
   const command = new Command("replay")
-    .description(automationsStrings.replay)
-    .argument("<automation>", automationsStrings.automation)
-    .option("--since <when>", automationsStrings.since, asInstant)
-    .option("--dry-run", automationsStrings.dryRun)
-    .option("-y, --yes", commonStrings.yes);
+    .description("process recent events that the automation missed, each once")
+    .argument("<automation>", "name of the automation")
+    .option(
+      "--since <when>",
+      "how far back, at most 24 hours (the default): an age such as 90m, 24h or 7d, or a date or time such as 2026-11-20 or 2026-11-20T08:00, in local time unless it has an offset",
+      asInstant,
+    )
+    .option("--dry-run", "only print what would be done, event by event")
+    .option("-y, --yes", "skip the confirmation; required without a terminal");
   return withLocalOptions(command, "simfleet automations replay new-sims-slow --dry-run").action(
     async (name, options) => {
       const output = context.output(options);
       await context.withApp(await context.config(options), async (app) => {
         const sinceMs = options.since ?? systemClock.wallMs() - 24 * 3_600_000;
         if (options.dryRun !== true) {
-          const question = automationsStrings.question(withLocalTimes(new Date(sinceMs).toISOString()), name);
+          const question = `Process the events since ${withLocalTimes(new Date(sinceMs).toISOString())} that ${name} missed?`;
           if (options.yes !== true && !(await confirm(context.io, question))) {
-            output.say(commonStrings.nothingStarted);
+            output.say("Nothing was started.");
             context.io.setExitCode(2);
             return;
           }
           const replayed = await app.automations.replay(name, sinceMs);
           const report = await app.automations.show(name);
           output.answer({ ...report, replayed: replayed.events }, (shown) => listText([shown], automationList));
-          output.say(automationsStrings.processed(replayed.events));
+          output.say(`${grouped(replayed.events)} events were processed.`);
           return;
         }
         const decisions: DecisionReport[] = [];
         for await (const one of app.automations.dryRun(name, sinceMs)) decisions.push(one);
         output.answer({ name, decisions }, (shown) => decisionsText(shown.decisions));
         const acts = decisions.filter(({ decision }) => decision === "act").length;
-        output.say(automationsStrings.wouldAct(decisions.length, acts));
+        output.say(`${grouped(decisions.length)} matching events; it would act on ${grouped(acts)}. Nothing was done.`);
       });
     },
   ) as unknown as Command;
@@ -84,9 +98,9 @@ function replayCommand(context: Context): Command {
 const automationList: List<"automations", AutomationReport> = {
   name: "automations",
   route: routes.listAutomations,
-  empty: automationsStrings.none,
+  empty: "No automations. Add them under `automations` in the configuration (docs/automations.md).",
   columns: [
-    { name: "name", heading: automationsStrings.headings.automation },
+    { name: "name", heading: "automation" },
     { name: "on", value: ({ on }) => on.join(" ") },
     { name: "where" },
     {
@@ -97,17 +111,12 @@ const automationList: List<"automations", AutomationReport> = {
     { name: "done" },
     { name: "unchanged" },
     { name: "failed" },
-    { name: "lastRef", heading: automationsStrings.headings.last },
+    { name: "lastRef", heading: "last" },
   ],
 };
 
 function decisionsText(decisions: readonly DecisionReport[]): string {
-  if (decisions.length === 0) return automationsStrings.noEvents;
-  const rows = decisions.map(({ at, type, sim, decision }) => [
-    at,
-    type,
-    sim ?? "-",
-    automationsStrings.decisions[decision],
-  ]);
-  return table(automationsStrings.decisionHeadings, rows);
+  if (decisions.length === 0) return "No matching events.";
+  const rows = decisions.map(({ at, type, sim, decision }) => [at, type, sim ?? "-", decisionTexts[decision]]);
+  return table(decisionHeadings, rows);
 }

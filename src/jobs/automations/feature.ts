@@ -1,7 +1,8 @@
 /** Automations: tasks that events start. */
 import { logIncidents } from "#app/feature.ts";
 import type { Feature } from "#cli/feature.ts";
-import { automationsSummary } from "./strings.ts";
+
+const automationsSummary = "event-triggered tasks";
 
 export const automations: Feature = {
   name: "automations",

@@ -1,8 +1,7 @@
 /** The section `rotations`: which Credential Sets are rotated, how, and the sinks of the new secret. */
 import { z } from "zod";
 import { webhookKey } from "#core/webhook-secret.ts";
-import type { Recipe, Rotation, SecretSource, Sink } from "#fleet/rotation.ts";
-import { successorSuffixLength } from "#fleet/rotation.ts";
+import { type Recipe, type Rotation, type SecretSource, type Sink, successorSuffixLength } from "#fleet/rotation.ts";
 import type { Deployment } from "#config/deployment.ts";
 import type { Report } from "#config/report.ts";
 import {

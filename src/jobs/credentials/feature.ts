@@ -1,7 +1,8 @@
 /** Credential Sets and the rotations of their secrets. */
 import { logIncidents } from "#app/feature.ts";
 import type { Feature } from "#cli/feature.ts";
-import { credentialsSummary } from "./strings.ts";
+
+const credentialsSummary = "list Credential Sets and rotate their secrets";
 
 export const credentials: Feature = {
   name: "credentials",

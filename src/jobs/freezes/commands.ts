@@ -4,7 +4,7 @@ import type { Client } from "#contract/client.ts";
 import * as routes from "./contract.ts";
 import type { FreezeReport } from "./contract.ts";
 import { type CommonOptions, type Context, withCommon } from "#cli/context.ts";
-import { freezeStrings } from "./strings.ts";
+import { counted } from "#cli/format.ts";
 
 export function freezeCommand(context: Context): Command {
   return new Command("freeze")
@@ -15,9 +15,9 @@ export function freezeCommand(context: Context): Command {
 
 function onCommand(context: Context): Command {
   const command = new Command("on")
-    .description(freezeStrings.on)
-    .option("--reason <text>", freezeStrings.reason, "")
-    .option("--until <instant>", freezeStrings.until, asInstant);
+    .description("freeze all changes; calls in flight are completed")
+    .option("--reason <text>", "reason, shown with the freeze", "")
+    .option("--until <instant>", "time at which the freeze ends, such as 2026-12-27T09:00:00+09:00", asInstant);
   return withCommon(command, "simfleet freeze on --reason 'incident 12'").action(async (options) => {
     const { reason, until: untilMs } = options;
     const until = untilMs === undefined ? undefined : new Date(untilMs).toISOString();
@@ -26,14 +26,14 @@ function onCommand(context: Context): Command {
 }
 
 function offCommand(context: Context): Command {
-  const command = new Command("off").description(freezeStrings.off);
+  const command = new Command("off").description("end the freeze; freezes in the configuration still apply");
   return withCommon(command, "simfleet freeze off").action((options) =>
     show(context, options, (client) => client.call(routes.endFreeze)),
   );
 }
 
 function statusCommand(context: Context): Command {
-  const command = new Command("status").description(freezeStrings.status);
+  const command = new Command("status").description("show whether changes are frozen, and why");
   return withCommon(command, "simfleet freeze status").action((options) =>
     show(context, options, (client) => client.call(routes.showFreeze)),
   );
@@ -52,17 +52,24 @@ async function show(
 
 function textOf({ profiles, windows, store, workers }: FreezeReport): string {
   const now = Object.entries(profiles).map(([name, held]) => {
-    if (held === null) return freezeStrings.notFrozen(name);
-    const until = held.until === null ? freezeStrings.endWith : freezeStrings.endsAt(held.until);
-    return freezeStrings.frozen(name, held.reason, until);
+    if (held === null) return `${name}: not frozen`;
+    const until = held.until === null ? "end it with simfleet freeze off" : `until ${held.until}`;
+    return `${name}: frozen: ${held.reason} (${until})`;
   });
-  const configured = windows.map(freezeStrings.configured);
-  const reached = Object.entries(workers).map(([name, count]) => freezeStrings.reached(name, count));
-  return [...now, ...configured, freezeStrings.store(store), ...reached].join("\n");
+  const configured = windows.map(
+    ({ name, profile, from, to }: { name: string; profile: string | null; from: string; to: string }) =>
+      `${name}: freezes ${profile ?? "every profile"} from ${from} to ${to}`,
+  );
+  const reached = Object.entries(workers).map(([name, count]) =>
+    count === 0
+      ? `${name}: no worker is running; one that starts is frozen`
+      : `${name}: ${counted(count, "worker")} reached`,
+  );
+  return [...now, ...configured, `data: ${store}`, ...reached].join("\n");
 }
 
 function asInstant(text: string): number {
   const ms = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(ms)) throw new InvalidArgumentError(freezeStrings.untilFault);
+  if (Number.isNaN(ms)) throw new InvalidArgumentError("It must be a time such as 2026-12-27T09:00:00+09:00.");
   return ms;
 }

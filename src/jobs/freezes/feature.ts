@@ -1,6 +1,7 @@
 /** Freezes: times without changes. */
 import type { Feature } from "#cli/feature.ts";
-import { freezeSummary } from "./strings.ts";
+
+const freezeSummary = "freeze all changes on the platform";
 
 export const freezes: Feature = {
   name: "freezes",

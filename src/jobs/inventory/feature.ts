@@ -1,7 +1,8 @@
 /** The inventory: SIMs as they were last seen, and the syncs that read them. */
 import { logIncidents } from "#app/feature.ts";
 import type { Feature } from "#cli/feature.ts";
-import { simsSummary } from "./strings.ts";
+
+const simsSummary = "inventory: SIMs as last seen on the platform";
 
 export const inventory: Feature = {
   name: "inventory",

@@ -3,7 +3,34 @@ import { Command } from "@commander-js/extra-typings";
 import { type Context, withCommon } from "#cli/context.ts";
 import { answerList, type List, withListOptions } from "#cli/list.ts";
 import { listOperations, type OperationReport, showOperation } from "./contract.ts";
-import { operationsStrings } from "./strings.ts";
+
+const operationsStrings = {
+  list: "list the operations of the deployment",
+  none: "The deployment has no operations.",
+  headings: { operation: "operation" },
+  show: "show an operation: inputs, quota, undo and an example file",
+  operation: "name of the operation",
+  labels: {
+    quota: "quota",
+    sets: "sets",
+    requires: "requires",
+    noResponse: "no response",
+    undo: "undo",
+    danger: "danger",
+    inputs: "inputs",
+  },
+  setsNothing: "no field of the inventory",
+  requiresNothing: "nothing",
+  sentAgain: "the call is sent again",
+  neverSentAgain: "the call is never sent again",
+  undoSeparator: ", or ",
+  noUndo: "none",
+  dangerWhen: (danger: string, condition: string) => `${danger} when ${condition}`,
+  noInputs: "none",
+  optional: " (optional)",
+  secret: " (secret)",
+  exampleFile: "Example file:",
+} as const;
 
 export function operationsCommand(context: Context): Command {
   return new Command("operations").addCommand(listCommand(context)).addCommand(showCommand(context));

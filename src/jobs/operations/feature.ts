@@ -1,6 +1,7 @@
 /** SIM operations: what runs can do to SIMs. */
 import type { Feature } from "#cli/feature.ts";
-import { operationsSummary } from "./strings.ts";
+
+const operationsSummary = "what runs can do to SIMs";
 
 export const operations: Feature = {
   name: "operations",

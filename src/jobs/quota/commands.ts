@@ -3,12 +3,11 @@ import { Command } from "@commander-js/extra-typings";
 import { type BucketReport, listBuckets } from "./contract.ts";
 import { type Context, withCommon } from "#cli/context.ts";
 import { answerList, type List, withListOptions } from "#cli/list.ts";
-import { quotaStrings } from "./strings.ts";
 
 export function quotaCommand(context: Context): Command {
   const command = new Command("quota")
-    .description(quotaStrings.description)
-    .option("--request", quotaStrings.requestOption);
+    .description("list quotas: limit, calls left, reserve, time to reset, waiting calls")
+    .option("--request", "print a text that requests a higher quota from the platform's support");
   return withCommon(withListOptions(command), "simfleet quota --json").action(async (options) => {
     const output = context.output(options);
     // The calls of each group are known here alone.
@@ -26,7 +25,7 @@ export function quotaCommand(context: Context): Command {
 const quotaList: List<"buckets", BucketReport> = {
   name: "buckets",
   route: listBuckets,
-  empty: quotaStrings.none,
+  empty: "No quota is known yet: the platform reports it with its first response.",
   columns: [
     { name: "quota", value: ({ bucket }) => quotaOf(bucket).quota },
     { name: "of", value: ({ bucket }) => quotaOf(bucket).of },
@@ -34,8 +33,8 @@ const quotaList: List<"buckets", BucketReport> = {
     { name: "left", value: ({ left }) => left ?? "?" },
     { name: "inFlight" },
     { name: "reserve", value: ({ reserve }) => reserve ?? "?" },
-    { name: "secondsToRefresh", heading: quotaStrings.headings.resetsIn, value: resetText },
-    { name: "throttled", heading: quotaStrings.headings.throttled },
+    { name: "secondsToRefresh", heading: "resets in", value: resetText },
+    { name: "throttled", heading: "429s" },
     { name: "waiting", value: ({ waiters }) => waiters.reduce((sum, { waiting }) => sum + waiting, 0) },
   ],
 };
@@ -43,12 +42,12 @@ const quotaList: List<"buckets", BucketReport> = {
 /** Who has the quota: the account of a profile, or this machine's address (`ip.<egress>.<group>-<operation>`). */
 function quotaOf(bucket: string): { readonly quota: string; readonly of: string } {
   const [, egress, group] = /^ip\.(.+)\.([\w-]+)-\w+$/.exec(bucket) ?? [];
-  if (egress !== undefined && group !== undefined) return { quota: group, of: quotaStrings.ofAddress(egress) };
+  if (egress !== undefined && group !== undefined) return { quota: group, of: `address of ${egress}` };
   const dot = bucket.indexOf(".");
-  return { quota: bucket.slice(dot + 1), of: quotaStrings.ofProfile(bucket.slice(0, dot)) };
+  return { quota: bucket.slice(dot + 1), of: `profile ${bucket.slice(0, dot)}` };
 }
 
 function resetText({ secondsToRefresh, refreshDoubtSeconds }: BucketReport): string {
   if (secondsToRefresh === null) return "?";
-  return quotaStrings.resetsIn(secondsToRefresh, (refreshDoubtSeconds ?? 0) / 2);
+  return `${secondsToRefresh.toFixed(1)} s ± ${((refreshDoubtSeconds ?? 0) / 2).toFixed(2)}`;
 }

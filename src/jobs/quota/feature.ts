@@ -1,6 +1,7 @@
 /** Quotas: what is left of each bucket. */
 import type { Feature } from "#cli/feature.ts";
-import { quotaSummary } from "./strings.ts";
+
+const quotaSummary = "quotas of the platform: limit, calls left, waiting calls";
 
 export const quota: Feature = {
   name: "quota",

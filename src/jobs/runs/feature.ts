@@ -1,7 +1,6 @@
 /** Runs: bulk changes, from a plan to their results. */
 import { logIncidents } from "#app/feature.ts";
 import type { Feature } from "#cli/feature.ts";
-import { runSummaries } from "./strings.ts";
 
 export const runs: Feature = {
   name: "runs",
@@ -24,17 +23,17 @@ export const runs: Feature = {
   commands: {
     plan: {
       group: "change",
-      summary: runSummaries.plan,
+      summary: "preview the run of a file or filter; makes no API calls",
       load: async (context) => (await import("./commands/plan.ts")).planCommand(context),
     },
     apply: {
       group: "change",
-      summary: runSummaries.apply,
+      summary: "change SIMs from a file or filter, with a result for every row",
       load: async (context) => (await import("./commands/apply.ts")).applyCommand(context),
     },
     runs: {
       group: "change",
-      summary: runSummaries.runs,
+      summary: "list, show and control runs",
       load: async (context) => (await import("./commands/runs.ts")).runsCommand(context),
     },
   },

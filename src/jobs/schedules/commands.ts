@@ -5,7 +5,9 @@ import * as routes from "./contract.ts";
 import type { ScheduleReport } from "./contract.ts";
 import { type Context, withCommon } from "#cli/context.ts";
 import { answerList, type List, listText, withListOptions } from "#cli/list.ts";
-import { schedulesStrings } from "./strings.ts";
+import { duration } from "#cli/format.ts";
+
+const noWorker = "No worker is running: schedules need one (simfleet worker).";
 
 export function schedulesCommand(context: Context): Command {
   return new Command("schedules")
@@ -13,34 +15,36 @@ export function schedulesCommand(context: Context): Command {
     .addCommand(
       stepCommand(context, routes.triggerSchedule, {
         name: "trigger",
-        description: schedulesStrings.trigger,
-        done: schedulesStrings.triggered,
+        description: "run a schedule's task now",
+        done: "Triggered; a worker is starting it.",
       }),
     )
     .addCommand(
       stepCommand(context, routes.pauseSchedule, {
         name: "pause",
-        description: schedulesStrings.pause,
-        done: schedulesStrings.paused,
+        description: "pause a schedule",
+        done: "Paused; a task in progress continues.",
       }),
     )
     .addCommand(
       stepCommand(context, routes.resumeSchedule, {
         name: "resume",
-        description: schedulesStrings.resume,
-        done: schedulesStrings.resumed,
+        description: "resume a schedule; it starts at its next time",
+        done: "Resumed.",
       }),
     );
 }
 
 function listCommand(context: Context): Command {
-  const command = withListOptions(new Command("list").description(schedulesStrings.list));
+  const command = withListOptions(
+    new Command("list").description("list schedules: next times, last result, task in progress"),
+  );
   return withCommon(command, "simfleet schedules list").action(async (options) => {
     const output = context.output(options);
     await context.connect(options, async ({ client, app }) => {
       const page = await client.call(routes.listSchedules);
       answerList(output, page, scheduleList, options);
-      if (page.schedules.length > 0 && !(await isServed(app))) output.say(schedulesStrings.noWorker);
+      if (page.schedules.length > 0 && !(await isServed(app))) output.say(noWorker);
     });
   });
 }
@@ -50,13 +54,13 @@ function stepCommand(
   route: typeof routes.triggerSchedule | typeof routes.pauseSchedule | typeof routes.resumeSchedule,
   { name, description, done }: { name: string; description: string; done: string },
 ): Command {
-  const command = new Command(name).description(description).argument("<schedule>", schedulesStrings.schedule);
+  const command = new Command(name).description(description).argument("<schedule>", "name of the schedule");
   return withCommon(command, `simfleet schedules ${name} nightly-sync`).action(async (schedule, options) => {
     const output = context.output(options);
     await context.connect(options, async ({ client, app }) => {
       const report = await client.call(route, { params: { name: schedule } });
       output.answer(report, (shown) => listText([shown], scheduleList));
-      output.say((await isServed(app)) ? done : schedulesStrings.noWorker);
+      output.say((await isServed(app)) ? done : noWorker);
     });
   }) as unknown as Command;
 }
@@ -69,9 +73,9 @@ async function isServed(app: App | undefined): Promise<boolean> {
 const scheduleList: List<"schedules", ScheduleReport> = {
   name: "schedules",
   route: routes.listSchedules,
-  empty: schedulesStrings.none,
+  empty: "No schedules. Add them under `schedules` in the configuration (docs/schedules.md).",
   columns: [
-    { name: "name", heading: schedulesStrings.headings.schedule },
+    { name: "name", heading: "schedule" },
     { name: "job" },
     { name: "cron" },
     { name: "state" },
@@ -84,15 +88,15 @@ const scheduleList: List<"schedules", ScheduleReport> = {
 
 function nowText({ running, isQueued }: ScheduleReport): string {
   if (running === null) return "-";
-  if (running.fault !== null) return schedulesStrings.retrying(running.fault);
-  const ref = running.ref ?? schedulesStrings.starting;
-  return isQueued ? schedulesStrings.oneMoreQueued(ref) : ref;
+  if (running.fault !== null) return `retrying: ${running.fault}`;
+  const ref = running.ref ?? "starting";
+  return isQueued ? `${ref}, one more queued` : ref;
 }
 
 function lastText({ last }: ScheduleReport): string {
   if (last === null) return "-";
   const { result, seconds, reason, finishedAt } = last;
   const hasRun = result === "done" || result === "failed";
-  const what = hasRun ? schedulesStrings.took(result, seconds * 1_000) : result;
-  return schedulesStrings.last(what, finishedAt, reason);
+  const what = hasRun ? `${result} in ${duration(seconds * 1_000)}` : result;
+  return `${what} at ${finishedAt}${reason === null ? "" : `: ${reason}`}`;
 }

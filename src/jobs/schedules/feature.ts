@@ -1,7 +1,8 @@
 /** Schedules: tasks at times. */
 import { logIncidents } from "#app/feature.ts";
 import type { Feature } from "#cli/feature.ts";
-import { schedulesSummary } from "./strings.ts";
+
+const schedulesSummary = "scheduled tasks: next times and last results";
 
 export const schedules: Feature = {
   name: "schedules",

@@ -3,10 +3,12 @@ import { Command } from "@commander-js/extra-typings";
 import { type Context, withCommon } from "#cli/context.ts";
 import { table } from "#cli/output.ts";
 import { type StorageReport, showStorage } from "./contract.ts";
-import { storageStrings } from "./strings.ts";
+import { counted } from "#cli/format.ts";
+
+const headings = ["DATA", "SIZE", "KEYS", "KEPT"] as const;
 
 export function storageCommand(context: Context): Command {
-  const command = new Command("storage").description(storageStrings.description);
+  const command = new Command("storage").description("show Redis memory by kind of data, and how long each is kept");
   return withCommon(command, "simfleet storage --json").action(async (options) => {
     const report = await context.connect(options, ({ client }) => client.call(showStorage));
     context.output(options).answer(report, storageText);
@@ -15,19 +17,20 @@ export function storageCommand(context: Context): Command {
 
 function storageText(report: StorageReport): string {
   const { usedBytes, limitBytes, limitFrom, parts, retentionDays, formerProfiles, archive } = report;
-  const counted = parts.reduce((sum, { bytes }) => sum + bytes, 0);
+  const ofParts = parts.reduce((sum, { bytes }) => sum + bytes, 0);
   const days: Partial<Record<string, number>> = { ...retentionDays, runs: retentionDays.rows };
   const rows = parts.map(({ part, bytes, keys }) => [part, sizeText(bytes), keys, daysText(days[part])]);
-  rows.push([storageStrings.other, sizeText(Math.max(0, usedBytes - counted)), "", ""]);
+  rows.push(["other", sizeText(Math.max(0, usedBytes - ofParts)), "", ""]);
   const size = sizeText(limitBytes);
-  const limit = limitFrom === "maxmemory" ? size : storageStrings.noMaxmemory(size);
+  const limit = limitFrom === "maxmemory" ? size : `${size} (the machine's memory; Redis has no maxmemory)`;
   return [
-    storageStrings.used(sizeText(usedBytes), limit),
-    table(storageStrings.headings, rows),
-    ...formerProfiles.map(({ profile, since, removedAt }) =>
-      storageStrings.formerProfile(profile, dateOf(since), dateOf(removedAt)),
+    `${sizeText(usedBytes)} of ${limit} used`,
+    table(headings, rows),
+    ...formerProfiles.map(
+      ({ profile, since, removedAt }) =>
+        `The profile ${profile} is not configured since ${dateOf(since)}; its data are removed on ${dateOf(removedAt)}.`,
     ),
-    archive === null ? storageStrings.noArchive : storageStrings.archive(archive),
+    archive === null ? "Rows are removed without an archive." : `Results are archived in ${archive}.`,
   ].join("\n");
 }
 
@@ -36,7 +39,7 @@ function dateOf(instant: string): string {
 }
 
 function daysText(days: number | undefined): string {
-  return days === undefined ? "" : storageStrings.days(days);
+  return days === undefined ? "" : counted(days, "day");
 }
 
 const units = ["B", "KB", "MB", "GB", "TB"] as const;

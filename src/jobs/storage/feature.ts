@@ -1,6 +1,7 @@
 /** Storage: how long data is kept in Redis, and how much room it takes. */
 import type { Feature } from "#cli/feature.ts";
-import { storageSummary } from "./strings.ts";
+
+const storageSummary = "Redis memory by kind of data";
 
 export const storage: Feature = {
   name: "storage",

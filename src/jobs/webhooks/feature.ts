@@ -1,7 +1,9 @@
 /** Webhooks and the deliveries of their messages. */
 import { logIncidents } from "#app/feature.ts";
 import type { Feature } from "#cli/feature.ts";
-import { deliveriesSummary, webhooksSummary } from "./strings.ts";
+
+const webhooksSummary = "webhook endpoints and their delivery status";
+const deliveriesSummary = "webhook messages and their delivery status";
 
 export const webhooks: Feature = {
   name: "webhooks",

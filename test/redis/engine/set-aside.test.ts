@@ -1,8 +1,7 @@
 /** What becomes of rotations and syncs that have killed three workers, and how a person continues them. */
 import { afterAll, beforeAll as before, expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
-import type { PoisonGuard } from "#engine/poison-guard.ts";
-import { setAside } from "#engine/poison-guard.ts";
+import { type PoisonGuard, setAside } from "#engine/poison-guard.ts";
 import type { ProfileJobs } from "#engine/queue/profile-queue.ts";
 import { beforeAll, Feed } from "#events/feed.ts";
 import { reportOfRotation as reportOfKeyRotation } from "#jobs/authkeys/report.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { eventCatalogue, eventTypes } from "#events/event.ts";
 import { groupedEvents, sentenceOf, textOfSentence, typesOf } from "../../../web/src/pure/events/sentences.ts";
-import { eventKinds, eventSentences, failureTypes } from "../../../web/src/strings/events.ts";
+import { eventKinds, eventSentences, failureTypes } from "../../../web/src/pure/events/event-texts.ts";
 
 const said = (type: string, fields: Record<string, string>): string => textOfSentence(sentenceOf({ type, fields }));
 

@@ -1,10 +1,19 @@
 /** Bars: rows by outcome, shares of a whole, and the remaining quota. Each shows its numbers as text next to it. */
 import type { ComponentChildren, JSX } from "preact";
 import { grouped, percent } from "../pure/format.ts";
-import type { Tally } from "../pure/shapes.ts";
+import type { Tally, Outcome } from "../pure/shapes.ts";
 import { segmentsOf, settledRows } from "../pure/runs/tally.ts";
-import { outcomesText, partsText as text } from "../strings/parts.ts";
 import { IdLink } from "./ref.tsx";
+
+const outcomesText: Readonly<Record<Outcome, string>> = {
+  done: "accepted by the platform",
+  skipped: "already as requested",
+  rejected: "invalid, or rejected by the platform",
+  failed: "no usable response after all attempts",
+  unknown: "sent once, response lost; may be done",
+  cancelled: "not sent: the run was cancelled or aborted",
+  pending: "not processed yet",
+};
 
 export function OutcomeBar({ counts, isSlim = false }: { counts: Tally; isSlim?: boolean }): JSX.Element {
   const settled = settledRows(counts);
@@ -12,11 +21,11 @@ export function OutcomeBar({ counts, isSlim = false }: { counts: Tally; isSlim?:
     <div
       class={`outcomes ${isSlim ? "is-slim" : ""}`}
       role="progressbar"
-      aria-label={text.outcomeBar}
+      aria-label="Rows with an outcome"
       aria-valuemin={0}
       aria-valuemax={counts.total}
       aria-valuenow={settled}
-      aria-valuetext={text.outcomeBarValue(settled, counts.total, percent(settled, counts.total))}
+      aria-valuetext={`${grouped(settled)} of ${grouped(counts.total)} rows, ${percent(settled, counts.total)}`}
     >
       {segmentsOf(counts).map(({ outcome, share }) => (
         <span key={outcome} class={`of-${outcome}`} style={{ flex: `${share} 1 0` }} />
@@ -27,7 +36,7 @@ export function OutcomeBar({ counts, isSlim = false }: { counts: Tally; isSlim?:
 
 export function OutcomeLegend({ counts }: { counts: Tally }): JSX.Element {
   return (
-    <ul class="legend" aria-label={text.outcomeLegend}>
+    <ul class="legend" aria-label="Rows by outcome">
       {segmentsOf(counts).map(({ outcome, rows }) => (
         <li key={outcome}>
           <span class={`swatch of-${outcome}`} />
@@ -84,11 +93,11 @@ export function QuotaMeter({ left, limit, reserve }: { left: number; limit: numb
     <div
       class="meter"
       role="meter"
-      aria-label={text.quotaMeter}
+      aria-label="Calls left in this window"
       aria-valuemin={0}
       aria-valuemax={limit}
       aria-valuenow={Math.min(left, limit)}
-      aria-valuetext={text.quotaMeterValue(left, limit, reserve)}
+      aria-valuetext={`${grouped(left)} of ${grouped(limit)} calls left${reserve > 0 ? `, ${grouped(reserve)} reserved` : ""}`}
     >
       <span style={{ width: share(left) }} />
       {reserve > 0 && <span class="meter-reserve" style={{ width: share(Math.min(reserve, left)) }} />}

@@ -1,6 +1,5 @@
 /** Icons of the dashboard, drawn on a 20 px grid. They are always accompanied by text or a label. */
 import type { JSX } from "preact";
-import { shellText } from "../strings/shell.ts";
 
 const paths = {
   fleet: "M5 2.5h6.5L15 6v11.5H5zM7.5 9.5h5v5h-5zM7.5 12h5M10 9.5v5",
@@ -49,7 +48,7 @@ export function Brand(): JSX.Element {
         <path d="M8 3h11l7 7v16a3 3 0 0 1-3 3H8a3 3 0 0 1-3-3V6a3 3 0 0 1 3-3Z" fill="currentColor" />
         <path d="M10 24v-4M16 24v-8M22 24V13" stroke="var(--panel)" stroke-width="3" stroke-linecap="round" />
       </svg>
-      {shellText.product}
+      simfleet
     </a>
   );
 }

@@ -3,10 +3,8 @@ import type { ComponentChildren, JSX } from "preact";
 import { useId } from "preact/hooks";
 import { type Problem, adviceOf } from "../pure/problem.ts";
 import { nowMs } from "../clock.ts";
-import { duration } from "../pure/format.ts";
+import { duration, counted } from "../pure/format.ts";
 import type { CurrentProblem } from "../pure/shapes.ts";
-import { partsText as text } from "../strings/parts.ts";
-import { timesText } from "../strings/times.ts";
 import { Icon, type IconName } from "./icon.tsx";
 import { At } from "./time.tsx";
 import { Said } from "./said.tsx";
@@ -100,8 +98,8 @@ export function CurrentProblemNotice({ problem }: { problem: CurrentProblem | un
         <Said text={message} />
       </b>
       <span>
-        {text.failedAttempts(attempts)} <At at={since} />
-        {nextAttemptAt !== null && text.nextAttempt(untilText(nextAttemptAt))}
+        {`${counted(attempts, "failed attempt")} since`} <At at={since} />
+        {nextAttemptAt !== null && `, next attempt ${untilText(nextAttemptAt)}`}
       </span>
     </Notice>
   );
@@ -110,9 +108,9 @@ export function CurrentProblemNotice({ problem }: { problem: CurrentProblem | un
 /** `now`, `in 5 s` */
 export function untilText(at: string): string {
   const seconds = (Date.parse(at) - nowMs.value) / 1_000;
-  return seconds < 1 ? timesText.now : timesText.in(duration(seconds));
+  return seconds < 1 ? "now" : `in ${duration(seconds)}`;
 }
 
 export function Waiting({ what }: { what: string }): JSX.Element {
-  return <p class="quiet">{text.reading(what)}</p>;
+  return <p class="quiet">{`Loading ${what} …`}</p>;
 }

@@ -3,7 +3,9 @@ import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { countMarks, timeMarks } from "../pure/axis.ts";
 import { grouped, zoneOf } from "../pure/format.ts";
-import { partsText as text } from "../strings/parts.ts";
+
+const seriesRange = (name: string, last: number, [least, most]: readonly [number, number]) =>
+  `${name}: ${grouped(last)} now, between ${grouped(least)} and ${grouped(most)}`;
 
 export interface Series {
   readonly name: string;
@@ -55,11 +57,11 @@ export function Plot({ says, times, series, height = 200 }: PlotProps): JSX.Elem
 /** The numbers that the eye takes from a series: where a line ends and its range, or the largest of its bars. */
 function heard({ name, values, kind }: Series): string {
   const known = values.filter((value) => value !== null);
-  if (known.length === 0) return text.seriesNoValue(name);
+  if (known.length === 0) return `${name}: no value`;
   const [least, most] = [Math.min(...known), Math.max(...known)];
-  if (kind === "bars") return text.seriesOfBars(name, sumOf(known), most);
+  if (kind === "bars") return `${name}: ${grouped(sumOf(known))} in total, ${grouped(most)} at most`;
   const last = known.at(-1) ?? 0;
-  return least === most ? text.seriesConstant(name, last) : text.seriesRange(name, last, [least, most]);
+  return least === most ? `${name}: ${grouped(last)}` : seriesRange(name, last, [least, most]);
 }
 
 function sumOf(counts: readonly number[]): number {

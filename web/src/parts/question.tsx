@@ -5,9 +5,9 @@ import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { isSameCount } from "../pure/runs/operation.ts";
-import { partsText as text } from "../strings/parts.ts";
 import { Button } from "./button.tsx";
 import { TextField } from "./field.tsx";
+import { grouped } from "../pure/format.ts";
 
 interface Question {
   readonly title: string;
@@ -45,7 +45,7 @@ export function QuestionDialog(): JSX.Element | null {
     answer(yes);
   };
   const { typed, yes, isDangerous = false } = question;
-  const off = typed === undefined || isSameCount(written, typed) ? undefined : text.typeFirst(typed);
+  const off = typed === undefined || isSameCount(written, typed) ? undefined : `Type ${grouped(typed)} first.`;
   return (
     <dialog
       ref={dialog}
@@ -66,15 +66,15 @@ export function QuestionDialog(): JSX.Element | null {
       >
         {typed !== undefined && (
           <TextField
-            label={text.numberOfSims}
+            label="Number of SIMs"
             value={written}
             onValue={setWritten}
-            hint={text.typeToConfirm(typed)}
+            hint={`Type ${grouped(typed)} to confirm.`}
             isRequired
           />
         )}
         <div class="actions">
-          <Button onPress={() => close(false)}>{text.close}</Button>
+          <Button onPress={() => close(false)}>Close</Button>
           <Button kind={isDangerous ? "danger" : "main"} refusal={off} type="submit">
             {yes}
           </Button>

@@ -4,7 +4,6 @@ import { useState } from "preact/hooks";
 import { type CredentialKind, hrefOf, hrefOfCredential, hrefOfId } from "../pure/route.ts";
 import { equals } from "../pure/sims/filter.ts";
 import { profile, profileReport } from "../session.ts";
-import { partsText as text } from "../strings/parts.ts";
 import { Icon } from "./icon.tsx";
 
 /** @param href of the object; without one, the id is plain text */
@@ -66,7 +65,7 @@ export function Copy({ id }: { id: string }): JSX.Element {
     setTimeout(() => setCopied(false), saidMs);
   };
   return (
-    <button type="button" class="copy" aria-label={isCopied ? text.copied : text.copy(id)} onClick={() => void copy()}>
+    <button type="button" class="copy" aria-label={isCopied ? "Copied" : `Copy ${id}`} onClick={() => void copy()}>
       <Icon name={isCopied ? "done" : "copy"} size={14} />
     </button>
   );

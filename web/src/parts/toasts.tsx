@@ -2,7 +2,6 @@
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { type Problem, adviceOf } from "../pure/problem.ts";
-import { partsText } from "../strings/parts.ts";
 import { Icon } from "./icon.tsx";
 import { Said } from "./said.tsx";
 
@@ -49,12 +48,7 @@ export function Toasts(): JSX.Element {
             </span>
             {advice !== undefined && <span class="hint">{advice}</span>}
           </div>
-          <button
-            type="button"
-            class="button is-plain is-small"
-            aria-label={partsText.dismiss}
-            onClick={() => putAway(id)}
-          >
+          <button type="button" class="button is-plain is-small" aria-label="Dismiss" onClick={() => putAway(id)}>
             <Icon name="cross" size={14} />
           </button>
         </div>

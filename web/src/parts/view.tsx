@@ -2,8 +2,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { place } from "../place.ts";
 import { hrefOf } from "../pure/route.ts";
-import { partsText as text } from "../strings/parts.ts";
-import { viewTitles } from "../strings/shell.ts";
+import { viewTitles } from "../pure/views.ts";
 
 interface ViewProps {
   readonly title: ComponentChildren;
@@ -33,7 +32,7 @@ function Breadcrumbs(): JSX.Element | null {
   const { view, id } = place.value;
   if (id === undefined) return null;
   return (
-    <nav class="path" aria-label={text.path}>
+    <nav class="path" aria-label="Breadcrumbs">
       <ol>
         <li>
           <a href={hrefOf(view)}>{viewTitles[view]}</a>

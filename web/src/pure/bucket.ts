@@ -1,5 +1,4 @@
 /** Bucket names of quotas. */
-import { quotaText as text } from "../strings/quota.ts";
 import type { BucketReport } from "./shapes.ts";
 
 /** The bucket of a profile's runs: that of the API group of their operation. */
@@ -13,5 +12,5 @@ export function bucketOf(
 /** What people call it: `default.Sim` as it is, `ip.vm.Auth-auth` as the calls of one address. */
 export function bucketTitle(bucket: string): string {
   const [, address, group] = /^ip\.(.+)\.(\w+)-\w+$/.exec(bucket) ?? [];
-  return address === undefined || group === undefined ? bucket : text.ofAddress(group, address);
+  return address === undefined || group === undefined ? bucket : `${group} from ${address}`;
 }

@@ -1,5 +1,4 @@
 /** Numbers, times and durations as text, formatted as on the command line. */
-import { timesText as times } from "../strings/times.ts";
 
 /** 12,345 */
 export function grouped(count: number): string {
@@ -30,7 +29,7 @@ export function distance(iso: string, nowMs: number): string {
   const seconds = (Date.parse(iso) - nowMs) / 1_000;
   const far = Math.abs(seconds);
   if (Number.isNaN(seconds)) return iso;
-  if (far < 5) return times.justNow;
+  if (far < 5) return "just now";
   const text =
     far < 60
       ? `${Math.round(far)} s`
@@ -39,7 +38,7 @@ export function distance(iso: string, nowMs: number): string {
         : far < 172_800
           ? `${Math.round(far / 3_600)} h`
           : `${grouped(Math.round(far / 86_400))} d`;
-  return seconds < 0 ? times.ago(text) : times.in(text);
+  return seconds < 0 ? `${text} ago` : `in ${text}`;
 }
 
 /** `2026-11-22 08:00:05 UTC+9`: local time with its zone. */
@@ -93,4 +92,9 @@ export function fileSize(bytes: number): string {
 export function valueText(value: unknown): string {
   if (value === undefined || value === null || value === "") return "–";
   return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/** `a`, `a and b`, `a, b and c` */
+export function listed(names: readonly string[]): string {
+  return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 }

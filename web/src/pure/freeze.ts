@@ -1,5 +1,4 @@
 /** The end of a freeze, as entered by a user. */
-import { freezesText as text } from "../strings/schedules.ts";
 
 export interface Until {
   /** ISO 8601, UTC; undefined: until it is ended manually. */
@@ -11,6 +10,6 @@ export interface Until {
 export function untilOf(written: string, nowMs: number): Until {
   if (written === "") return {};
   const ms = Date.parse(written);
-  if (Number.isNaN(ms)) return { fault: text.noTime };
-  return ms <= nowMs ? { fault: text.pastTime } : { until: new Date(ms).toISOString() };
+  if (Number.isNaN(ms)) return { fault: "Enter a date and a time." };
+  return ms <= nowMs ? { fault: "Enter a time in the future." } : { until: new Date(ms).toISOString() };
 }

@@ -1,5 +1,4 @@
 /** What the overview makes of the reports: who has to act, what failed, and what comes next. */
-import { overviewText as text } from "../strings/overview.ts";
 import { hrefOf, hrefOfCredential } from "./route.ts";
 import type {
   AutomationReport,
@@ -30,22 +29,22 @@ export function waitingThings(all: {
       href: hrefOf("runs", runId),
       name: name === "" ? runId : name,
       state,
-      what: state === "paused" ? text.paused : text.needsApproval,
+      what: state === "paused" ? "paused" : "needs approval",
     })),
     ...all.rotations
       .filter(({ waitsFor }) => waitsFor === "confirmation")
       .map(({ name }) => ({
         href: hrefOfCredential("rotation", name),
         name,
-        what: text.confirm,
+        what: "needs confirmation",
         state: "awaiting-approval",
       })),
     ...all.automations
       .filter(({ state }) => state === "stopped")
-      .map(({ name, state }) => ({ href: hrefOf("schedules"), name, what: text.stopped, state })),
+      .map(({ name, state }) => ({ href: hrefOf("schedules"), name, what: "stopped", state })),
     ...all.webhooks
       .filter(({ state }) => state === "stopped")
-      .map(({ name, state }) => ({ href: hrefOf("events"), name, what: text.stopped, state })),
+      .map(({ name, state }) => ({ href: hrefOf("events"), name, what: "stopped", state })),
   ];
 }
 

@@ -1,8 +1,21 @@
 /** What the command palette offers for a search text, the best first. */
-import type { shellText } from "../strings/shell.ts";
+
+/** The kinds of choices, as the palette shows them. */
+export const choiceKinds = {
+  page: "Page",
+  action: "Action",
+  sim: "SIM",
+  run: "Run",
+  schedule: "Schedule",
+  automation: "Automation",
+  rotation: "Rotation",
+  set: "Credential Set",
+  authKey: "AuthKey",
+  events: "Events",
+} as const;
 
 export interface Choice {
-  readonly kind: keyof typeof shellText.paletteGroups;
+  readonly kind: keyof typeof choiceKinds;
   readonly label: string;
   /** Shown after it, such as an id, and searched too. */
   readonly hint?: string;

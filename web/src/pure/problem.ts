@@ -1,5 +1,4 @@
 /** A failed request in words: what happened, and what to do. */
-import { problemsText as text } from "../strings/problems.ts";
 
 /** A location in a file or a configuration, and its problem. */
 export interface Fault {
@@ -34,26 +33,29 @@ export function problemOf(status: number, body: string): Problem {
 export function problemFrom(thrown: unknown): Problem {
   if (thrown instanceof Problem) return thrown;
   const isNetwork = thrown instanceof TypeError;
-  return new Problem(0, isNetwork ? text.noAnswer : String(thrown));
+  return new Problem(0, isNetwork ? "The worker is not responding." : String(thrown));
 }
 
 /** What the user can do about it; undefined if the message says so. */
 export function adviceOf({ status, code }: Pick<Problem, "status" | "code">): string | undefined {
-  if (status === 0) return text.noAnswerAdvice;
-  if (status === 403) return text.roleAdvice;
-  if (status === 429) return text.tooManyRequests;
-  if (code === "STORE_UNAVAILABLE") return text.noRedis;
-  if (status === 502 || status === 504) return text.proxy;
-  if (status >= 500) return text.seeLog;
+  if (status === 0)
+    return "Check that it is running: simfleet check on its machine shows problems. This page retries automatically.";
+  if (status === 403)
+    return "Ask an admin for a token with another role: simfleet tokens create --name NAME --role operator";
+  if (status === 429) return "Too many requests. This page retries automatically.";
+  if (code === "STORE_UNAVAILABLE")
+    return "The worker cannot reach Redis. Nothing is lost; work resumes when Redis is back.";
+  if (status === 502 || status === 504) return "A proxy in front of the worker got no response from it.";
+  if (status >= 500) return "See the worker's log for the cause.";
   return undefined;
 }
 
 function textOf(status: number): string {
-  if (status === 401) return text.badToken;
-  if (status === 403) return text.notAllowed;
-  if (status === 404) return text.notFound;
-  if (status === 413) return text.tooLarge;
-  return text.status(status);
+  if (status === 401) return "The token is missing, invalid or expired.";
+  if (status === 403) return "The role of this token does not allow this.";
+  if (status === 404) return "Not found.";
+  if (status === 413) return "The file is larger than the worker accepts.";
+  return `The worker responded with status ${status}.`;
 }
 
 function recordOf(body: string): Record<string, unknown> {

@@ -4,7 +4,6 @@
  */
 
 import type { Me } from "#contract/me.ts";
-import { problemsText } from "../strings/problems.ts";
 
 export type Role = Me["role"];
 const roles = ["viewer", "operator", "admin"] as const satisfies Role[];
@@ -15,5 +14,5 @@ export function allows(role: Role, needed: Role): boolean {
 
 /** Why a button is disabled; undefined if the role suffices. */
 export function refusalOf(role: Role, needed: Role): string | undefined {
-  return allows(role, needed) ? undefined : problemsText.needsRole(needed, role);
+  return allows(role, needed) ? undefined : `Requires the role ${needed}; yours is ${role}.`;
 }

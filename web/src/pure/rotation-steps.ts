@@ -1,6 +1,15 @@
 /** The progress of a rotation, as a sequence of steps. */
-import { rotationsText as text } from "../strings/credentials.ts";
 import type { RotationReport } from "./shapes.ts";
+
+const stepsText = {
+  planned: "planned",
+  generated: "new secret generated",
+  "handed-over": "delivered to its sinks",
+  created: "sent to the platform",
+  updated: "sent to the platform",
+  repointed: "groups use the new set",
+  done: "old secret removed",
+} as Readonly<Record<string, string>>;
 
 const courses: Readonly<Record<string, readonly string[]>> = {
   successor: ["planned", "generated", "handed-over", "created", "repointed", "done"],
@@ -16,7 +25,7 @@ export interface Step {
 export function stepsOf({ state, strategy }: Pick<RotationReport, "state" | "strategy">): Step[] {
   const course = courses[strategy] ?? [];
   const at = course.indexOf(state);
-  return at < 0 ? [] : course.map((name, i) => ({ word: text.steps[name] ?? name, isPast: i <= at }));
+  return at < 0 ? [] : course.map((name, i) => ({ word: stepsText[name] ?? name, isPast: i <= at }));
 }
 
 export function isInProgress({ state }: Pick<RotationReport, "state">): boolean {

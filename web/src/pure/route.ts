@@ -1,5 +1,7 @@
 /** Routes of the dashboard, in the address after the `#`: `#/runs/r-20261120-1?outcome=failed`. */
-import { shellText, viewNouns, viewTitles } from "../strings/shell.ts";
+import { viewTitles } from "./views.ts";
+
+const viewNouns: Readonly<Partial<Record<string, string>>> = { runs: "Run", sims: "SIM" };
 
 /** Those of the navigation. */
 export const mainViews = [
@@ -65,7 +67,7 @@ export function hrefOfTarget(action: string, target: string): string | undefined
 /** The window title of a route. */
 export function titleOf({ view, id }: Route): string {
   const what = id === undefined ? viewTitles[view] : `${viewNouns[view] ?? viewTitles[view]} ${id}`;
-  return shellText.windowTitle(what);
+  return `${what} · simfleet`;
 }
 
 function decoded(part: string): string {

@@ -14,12 +14,49 @@ import { View } from "../parts/view.tsx";
 import { place, replacePlace } from "../place.ts";
 import { spanOf } from "../pure/events/event-choice.ts";
 import { hrefOf, hrefOfTarget } from "../pure/route.ts";
-import type { AuditEntry } from "../pure/shapes.ts";
+import type { AuditEntry, AuditKind } from "../pure/shapes.ts";
 import { refusal } from "../session.ts";
-import { auditKinds, auditText as text } from "../strings/audit.ts";
-import { eventsText } from "../strings/events.ts";
-import { columnsText } from "../strings/parts.ts";
-import { viewTitles } from "../strings/shell.ts";
+import { viewTitles } from "../pure/views.ts";
+
+const actionsText = {
+  "POST /v1/runs": "started a run",
+  "POST /v1/runs/:runId/pause": "paused the run",
+  "POST /v1/runs/:runId/resume": "resumed the run",
+  "POST /v1/runs/:runId/cancel": "cancelled the run",
+  "POST /v1/runs/:runId/approve": "approved the run",
+  "POST /v1/runs/:runId/retry": "retried the run",
+  "POST /v1/runs/:runId/undo": "undid the run",
+  "DELETE /v1/runs/:runId": "deleted the run",
+  "POST /v1/plans": "created a plan",
+  "DELETE /v1/plans/:planId": "deleted a plan",
+  "POST /v1/syncs": "started a sync of",
+  "POST /v1/freeze": "froze all changes",
+  "DELETE /v1/freeze": "ended the freeze",
+  "POST /v1/schedules/:name/trigger": "triggered the schedule",
+  "POST /v1/schedules/:name/pause": "paused the schedule",
+  "POST /v1/schedules/:name/resume": "resumed the schedule",
+  "POST /v1/automations/:name/pause": "paused the automation",
+  "POST /v1/automations/:name/resume": "resumed the automation",
+  "POST /v1/rotations/:name/rotate": "rotated the secret",
+  "POST /v1/rotations/:name/confirm": "confirmed the rotation",
+  "POST /v1/authkeys/rotate": "rotated the AuthKey",
+  "POST /v1/automations/:name/dry-run": "previewed the automation",
+  "POST /v1/hooks/:name": "triggered the schedule",
+  "POST /v1/deliveries/:deliveryId/redeliver": "sent the message again",
+  "POST /v1/webhooks/:name/test": "tested the webhook",
+  "POST /v1/webhooks/:name/resume": "resumed the webhook",
+} as Readonly<Record<string, string>>;
+const auditKinds: Readonly<Record<AuditKind, string>> = {
+  runs: "Runs",
+  syncs: "Syncs",
+  schedules: "Schedules",
+  automations: "Automations",
+  credentials: "Credentials",
+  authkeys: "AuthKeys",
+  freezes: "Freezes",
+  webhooks: "Webhooks",
+  other: "Other",
+};
 
 const kindNames = Object.keys(auditKinds) as (keyof typeof auditKinds)[];
 
@@ -36,24 +73,32 @@ export function Audit(): JSX.Element {
   const { value, problem } = pages.first;
   const isFiltered = who !== "" || day !== "" || kinds.length > 0;
   return (
-    <View title={viewTitles.audit} says={text.hint} actions={off === undefined && <Export chosen={chosen} />}>
+    <View
+      title={viewTitles.audit}
+      says="Who changed what, or tried to, through the control API or the command line. Newest first."
+      actions={off === undefined && <Export chosen={chosen} />}
+    >
       {off !== undefined && (
         <Notice kind="warn" icon="person">
-          <b>{text.notAllowed}</b>
+          <b>Not allowed for this token</b>
           <span>{off}</span>
         </Notice>
       )}
       {off === undefined && <Filters {...{ who, day, kinds }} known={pages.rows.flatMap((entry) => entry.who ?? [])} />}
-      <ProblemNotice problem={problem} what={text.failed} />
-      {off === undefined && value === undefined && problem === undefined && <Waiting what={text.reading} />}
+      <ProblemNotice problem={problem} what="The audit log could not be loaded" />
+      {off === undefined && value === undefined && problem === undefined && <Waiting what="the audit log" />}
       {value !== undefined && (
-        <section class="panel" aria-label={text.log}>
+        <section class="panel" aria-label="Audit log">
           {pages.rows.length === 0 ? (
-            <Empty command={text.command}>{isFiltered ? text.noneMatch : text.none}</Empty>
+            <Empty command="simfleet audit list">
+              {isFiltered
+                ? "No entry matches."
+                : "No changes yet. Changes made in the dashboard, by scripts or by commands appear here."}
+            </Empty>
           ) : (
             <Entries entries={pages.rows} />
           )}
-          <More pages={pages} what={text.older} />
+          <More pages={pages} what="Older entries" />
         </section>
       )}
     </View>
@@ -68,7 +113,7 @@ function Export({ chosen }: { chosen: Query }): JSX.Element {
   return (
     <Button isBusy={isBusy} onPress={() => act(save)}>
       <Icon name="down" size={16} />
-      {text.exportCsv}
+      Export as CSV
     </Button>
   );
 }
@@ -86,9 +131,9 @@ function Filters({ who, day, kinds, known }: FilterProps): JSX.Element {
   const chooseKind = (name: string, isOn: boolean): void =>
     choose({ kind: kindNames.filter((one) => (one === name ? isOn : kinds.includes(one))).join(",") });
   return (
-    <section class="panel event-filters" aria-label={eventsText.filters}>
+    <section class="panel event-filters" aria-label="Filters">
       <fieldset class="kinds">
-        <legend class="only-heard">{eventsText.kinds}</legend>
+        <legend class="only-heard">Kinds</legend>
         {kindNames.map((name) => (
           <Tick
             key={name}
@@ -100,13 +145,13 @@ function Filters({ who, day, kinds, known }: FilterProps): JSX.Element {
       </fieldset>
       <div class="form-row audit-filters">
         <TextField
-          label={eventsText.by}
+          label="Who"
           value={who}
-          placeholder={eventsText.everyone}
+          placeholder="Everyone"
           suggestions={[...new Set(known)]}
           onValue={(value) => choose({ who: value.trim() })}
         />
-        <TextField type="date" label={eventsText.day} value={day} onValue={(value) => choose({ day: value })} />
+        <TextField type="date" label="Day" value={day} onValue={(value) => choose({ day: value })} />
       </div>
     </section>
   );
@@ -115,14 +160,14 @@ function Filters({ who, day, kinds, known }: FilterProps): JSX.Element {
 function Entries({ entries }: { entries: readonly AuditEntry[] }): JSX.Element {
   return (
     <Table
-      label={text.changes}
+      label="Changes"
       rows={entries}
       keyOf={({ id }) => id}
       columns={[
-        { label: columnsText.at, kind: "tight", cell: ({ at }) => <Ago at={at} /> },
-        { label: columnsText.what, cell: (entry) => <What {...entry} /> },
-        { label: text.ended, kind: "tight", cell: (entry) => <Ended {...entry} /> },
-        { label: text.from, kind: "tight", cell: ({ from }) => <span class="mono">{from}</span> },
+        { label: "Time", kind: "tight", cell: ({ at }) => <Ago at={at} /> },
+        { label: "What", cell: (entry) => <What {...entry} /> },
+        { label: "Result", kind: "tight", cell: (entry) => <Ended {...entry} /> },
+        { label: "From", kind: "tight", cell: ({ from }) => <span class="mono">{from}</span> },
       ]}
     />
   );
@@ -131,14 +176,14 @@ function Entries({ entries }: { entries: readonly AuditEntry[] }): JSX.Element {
 /** A sentence, and below it the exact request or command. */
 function What({ who, role, action, target }: AuditEntry): JSX.Element {
   const isCommand = action.startsWith("simfleet ");
-  const verb = text.actions[action] ?? (isCommand ? text.ranCommand : text.requested);
-  const hasVerb = action in text.actions;
+  const verb = actionsText[action] ?? (isCommand ? "ran" : "requested");
+  const hasVerb = action in actionsText;
   return (
     <>
-      <b>{who ?? text.somebody}</b> {verb} {!hasVerb && <span class="mono">{action}</span>}{" "}
+      <b>{who ?? "Unknown caller"}</b> {verb} {!hasVerb && <span class="mono">{action}</span>}{" "}
       {target !== null && <IdLink id={target} href={hrefOfTarget(action, target)} />}
       <span class="quiet">
-        {hasVerb && <span class="mono">{action}</span>} {role !== null && text.withRole(role)}
+        {hasVerb && <span class="mono">{action}</span>} {role !== null && `with the role ${role}`}
       </span>
     </>
   );
@@ -147,6 +192,6 @@ function What({ who, role, action, target }: AuditEntry): JSX.Element {
 const badges = { done: "done", refused: "rejected", failed: "failed", "not recorded": "unknown" } as const;
 
 function Ended({ result, status, exitCode }: AuditEntry): JSX.Element {
-  if (result === "not recorded") return <Badge state={badges[result]} word={text.noResult} />;
-  return <Badge state={badges[result]} word={`${result} ${status ?? text.exit(exitCode)}`} />;
+  if (result === "not recorded") return <Badge state={badges[result]} word="no result recorded" />;
+  return <Badge state={badges[result]} word={`${result} ${status ?? `exit ${exitCode}`}`} />;
 }

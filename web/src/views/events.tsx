@@ -28,10 +28,10 @@ import { type Entry, groupedEvents } from "../pure/events/sentences.ts";
 import type { FleetEvent } from "../pure/shapes.ts";
 import { session } from "../session.ts";
 import { connection, onEvents } from "../stream.ts";
-import { eventKinds, eventsText as text } from "../strings/events.ts";
-import { columnsText } from "../strings/parts.ts";
-import { viewTitles } from "../strings/shell.ts";
+import { eventKinds } from "../pure/events/event-texts.ts";
+import { viewTitles } from "../pure/views.ts";
 import { Webhooks } from "./unattended/webhooks.tsx";
+import { counted } from "../pure/format.ts";
 
 const pageSize = 200;
 
@@ -47,23 +47,27 @@ export function Events(): JSX.Element {
       actions={
         <Button onPress={() => setPaused(!isPaused)} isPressed={isPaused}>
           <Icon name={isPaused ? "runs" : "paused"} size={16} />
-          {isPaused ? text.resume(feed.waiting) : text.pause}
+          {isPaused ? `Resume (${counted(feed.waiting, "new event")})` : "Pause"}
         </Button>
       }
     >
       <EventFilters choice={choice} people={feed.people} />
-      <ProblemNotice problem={feed.problem} what={text.failed} />
-      <section class="panel" aria-label={text.feed} hidden={feed.problem !== undefined && entries.length === 0}>
-        {!feed.isRead && <Waiting what={text.reading} />}
+      <ProblemNotice problem={feed.problem} what="The events could not be loaded" />
+      <section class="panel" aria-label="Event feed" hidden={feed.problem !== undefined && entries.length === 0}>
+        {!feed.isRead && <Waiting what="the events" />}
         {isKnown && entries.length === 0 && (
-          <Empty command={text.command}>{choice.kinds.length === 0 ? text.empty : text.noneMatch}</Empty>
+          <Empty command="simfleet events tail">
+            {choice.kinds.length === 0 ? "No events yet. New events appear here automatically." : "No event matches."}
+          </Empty>
         )}
         {entries.length > 0 && <EventTable entries={entries} />}
-        {choice.kinds.length === 0 && choice.cause === "" && isKnown && <p class="quiet more">{text.noise}</p>}
+        {choice.kinds.length === 0 && choice.cause === "" && isKnown && (
+          <p class="quiet more">Changes of single SIMs are hidden. Select SIM changes to see them.</p>
+        )}
         {feed.older !== undefined && (
           <div class="more">
             <Button isSmall onPress={feed.older}>
-              {text.older}
+              Older events
             </Button>
           </div>
         )}
@@ -146,9 +150,9 @@ function EventFilters({ choice, people }: { choice: EventChoice; people: readonl
   const isOn = (kind: string): boolean => choice.kinds.includes(kind);
   const everyone = [...new Set([...people, ...(choice.by === "" ? [] : [choice.by])])].toSorted();
   return (
-    <section class="panel event-filters" aria-label={text.filters}>
+    <section class="panel event-filters" aria-label="Filters">
       <fieldset class="kinds">
-        <legend class="only-heard">{text.kinds}</legend>
+        <legend class="only-heard">Kinds</legend>
         {kindNames.map((kind) => (
           <Tick
             key={kind}
@@ -160,28 +164,28 @@ function EventFilters({ choice, people }: { choice: EventChoice; people: readonl
       </fieldset>
       <div class="actions">
         <SelectField
-          label={text.by}
+          label="Who"
           value={choice.by}
-          options={[{ value: "", text: text.everyone }, ...everyone.map((by) => ({ value: by, text: by }))]}
+          options={[{ value: "", text: "Everyone" }, ...everyone.map((by) => ({ value: by, text: by }))]}
           onValue={(by) => choose({ by })}
         />
-        <TextField type="date" label={text.day} value={choice.day} onValue={(day) => choose({ day })} />
+        <TextField type="date" label="Day" value={choice.day} onValue={(day) => choose({ day })} />
         {choice.cause !== "" && (
           <span class="chip">
             <span>
-              {text.causedBy} <Ref id={choice.cause} />
+              Caused by <Ref id={choice.cause} />
             </span>
             <Button isSmall kind="plain" onPress={() => choose({ cause: "" })}>
-              {text.anyCause}
+              All causes
             </Button>
           </span>
         )}
         {profiles.length > 1 && (
           <Select
-            label={text.profileFilter}
+            label="Filter events by profile"
             value={choice.profile}
             options={[
-              { value: "", text: text.allProfiles },
+              { value: "", text: "All profiles" },
               ...profiles.map(({ name }) => ({ value: name, text: name })),
             ]}
             onValue={(profile) => choose({ profile })}
@@ -204,11 +208,11 @@ function EventTable({ entries }: { entries: readonly Entry[] }): JSX.Element {
       rows={entries}
       keyOf={(entry) => newestOf(entry).id}
       columns={[
-        { label: columnsText.at, kind: "tight", cell: (entry) => <Ago at={newestOf(entry).at} /> },
-        { label: columnsText.what, cell: (entry) => <What entry={entry} /> },
-        ...(isOneOfSeveral ? [{ label: columnsText.profile, cell: (entry: Entry) => newestOf(entry).profile }] : []),
+        { label: "Time", kind: "tight", cell: (entry) => <Ago at={newestOf(entry).at} /> },
+        { label: "What", cell: (entry) => <What entry={entry} /> },
+        ...(isOneOfSeveral ? [{ label: "Profile", cell: (entry: Entry) => newestOf(entry).profile }] : []),
         {
-          label: columnsText.type,
+          label: "Type",
           kind: "tight",
           cell: (entry) => <span class="mono quiet">{newestOf(entry).type}</span>,
         },
@@ -233,7 +237,7 @@ function What({ entry }: { entry: Entry }): JSX.Element {
   if (changes.length === 1) return <Sentence event={entry.newest} />;
   return (
     <details>
-      <summary>{text.simChanges(changes.length, cause)}</summary>
+      <summary>{`${changes.length.toLocaleString("en-US")} SIM changes of ${cause.startsWith("r-") ? "a run" : "a sync"}`}</summary>
       <ChangeList changes={changes} />
     </details>
   );
@@ -246,8 +250,8 @@ function ChangesOfRun({ run }: { run: string }): JSX.Element {
   const { value } = useLive<{ events: FleetEvent[] }>(isOpen ? address : undefined, { ms: 600_000 });
   return (
     <details onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>{text.changesOfRun}</summary>
-      {value?.events.length === 0 && <p class="quiet">{text.noChanges}</p>}
+      <summary>Show the SIM changes</summary>
+      {value?.events.length === 0 && <p class="quiet">No SIM changed.</p>}
       <ChangeList changes={value?.events ?? []} />
     </details>
   );

@@ -12,14 +12,19 @@ import { Plot, type Series } from "../parts/plot.tsx";
 import { Ago } from "../parts/time.tsx";
 import { View } from "../parts/view.tsx";
 import { goTo } from "../place.ts";
-import { duration, grouped } from "../pure/format.ts";
+import { duration, grouped, counted } from "../pure/format.ts";
 import { equals } from "../pure/sims/filter.ts";
 import { hrefOf } from "../pure/route.ts";
 import type { FleetPoint, FleetReport, SyncReport } from "../pure/shapes.ts";
 import { profile, profileReport, refusal, session } from "../session.ts";
-import { fleetText as text } from "../strings/fleet.ts";
-import { viewTitles } from "../strings/shell.ts";
+import { viewTitles } from "../pure/views.ts";
 import { OutsideChanges } from "./sims/changes.tsx";
+
+const historyRanges = [
+  { value: "1", text: "Last hour" },
+  { value: "24", text: "Last 24 hours" },
+  { value: "168", text: "Last 7 days" },
+] as const;
 
 export function Fleet(): JSX.Element {
   const fleet = useLive<FleetReport>(addressOf("/v1/fleet", { profile: profile.value }), {
@@ -30,7 +35,7 @@ export function Fleet(): JSX.Element {
   return (
     <View
       title={viewTitles.fleet}
-      says={(session.value?.profiles.length ?? 0) > 1 ? text.ofProfile(profile.value) : undefined}
+      says={(session.value?.profiles.length ?? 0) > 1 ? `Profile: ${profile.value}` : undefined}
       actions={
         <>
           <FindSim />
@@ -38,15 +43,15 @@ export function Fleet(): JSX.Element {
         </>
       }
     >
-      <ProblemNotice problem={fleet.problem} what={text.failed} />
-      {value === undefined ? fleet.problem === undefined && <Waiting what={text.reading} /> : <Status fleet={value} />}
+      <ProblemNotice problem={fleet.problem} what="The fleet could not be loaded" />
+      {value === undefined ? fleet.problem === undefined && <Waiting what="the inventory" /> : <Status fleet={value} />}
     </View>
   );
 }
 
 function FindSim(): JSX.Element {
   const [sim, setSim] = useState("");
-  const label = profileReport.value?.wording === "subscribers" ? text.imsi : text.simId;
+  const label = profileReport.value?.wording === "subscribers" ? "IMSI" : "SIM ID";
   return (
     <form
       class="find"
@@ -64,7 +69,7 @@ function FindSim(): JSX.Element {
         value={sim}
         onInput={(event) => setSim(event.currentTarget.value)}
       />
-      <Button type="submit">{text.open}</Button>
+      <Button type="submit">Open</Button>
     </form>
   );
 }
@@ -75,8 +80,11 @@ function Status({ fleet }: { fleet: FleetReport }): JSX.Element {
     return (
       <>
         <SyncProblem sync={lastSync} />
-        <Panel title={text.empty}>
-          <Empty command={text.syncCommand}>{text.emptyHint}</Empty>
+        <Panel title="The inventory is empty">
+          <Empty command="simfleet sims sync">
+            Sync the fleet with the button above or with this command. A sync fills this page, makes plans exact, and
+            shows external changes.
+          </Empty>
         </Panel>
       </>
     );
@@ -84,26 +92,26 @@ function Status({ fleet }: { fleet: FleetReport }): JSX.Element {
   return (
     <>
       <SyncProblem sync={lastSync} />
-      <section class="panel" aria-label={text.summary}>
+      <section class="panel" aria-label="Summary">
         <dl class="figures">
-          <Figure label={text.sims} note={fleet.isComplete ? undefined : text.incomplete}>
+          <Figure label="SIMs" note={fleet.isComplete ? undefined : "first sync not finished"}>
             {grouped(total)}
           </Figure>
-          <Figure label={text.gone}>{grouped(gone)}</Figure>
-          <Figure label={text.lastSync} note={<SyncNote sync={lastSync} />}>
-            {isInProgress(lastSync) ? text.inProgress : <Ago at={lastSync?.finishedAt} none={text.never} />}
+          <Figure label="No longer listed">{grouped(gone)}</Figure>
+          <Figure label="Last sync" note={<SyncNote sync={lastSync} />}>
+            {isInProgress(lastSync) ? "in progress" : <Ago at={lastSync?.finishedAt} none="never" />}
           </Figure>
         </dl>
       </section>
       <div class="columns">
-        <Panel title={text.bySpeedClass}>
-          <Shares label={text.simsBySpeedClass} counts={bySpeedClass} whole={total} hrefOf={simsWith("speedClass")} />
+        <Panel title="By speed class">
+          <Shares label="SIMs by speed class" counts={bySpeedClass} whole={total} hrefOf={simsWith("speedClass")} />
         </Panel>
-        <Panel title={text.byStatus}>
-          <Shares label={text.simsByStatus} counts={byStatus} whole={total} hrefOf={simsWith("status")} />
+        <Panel title="By status">
+          <Shares label="SIMs by status" counts={byStatus} whole={total} hrefOf={simsWith("status")} />
         </Panel>
-        <Panel title={text.byGroup}>
-          <Shares label={text.simsByGroup} counts={byGroup} whole={total} hrefOf={simsWith("groupId")} hasIds />
+        <Panel title="By group">
+          <Shares label="SIMs by group" counts={byGroup} whole={total} hrefOf={simsWith("groupId")} hasIds />
         </Panel>
       </div>
       <History />
@@ -129,9 +137,10 @@ function SyncProblem({ sync }: { sync: SyncReport | null }): JSX.Element | null 
   if (sync?.state !== "failed") return null;
   return (
     <Notice kind="bad">
-      <b>{text.syncFailed}</b>
+      <b>The last sync failed</b>
       <span>
-        {sync.reason ?? text.syncFailedReason} {text.syncFailedHint}
+        {sync.reason ?? "The list was not read to the end."} The numbers are older than this sync. The next sync starts
+        over.
       </span>
     </Notice>
   );
@@ -139,12 +148,12 @@ function SyncProblem({ sync }: { sync: SyncReport | null }): JSX.Element | null 
 
 function SyncNote({ sync }: { sync: SyncReport | null }): JSX.Element | null {
   if (sync === null) return null;
-  if (isInProgress(sync)) return <>{text.syncSoFar(sync.sims, sync.pages)}</>;
+  if (isInProgress(sync)) return <>{`${counted(sync.sims, "SIM")} on ${counted(sync.pages, "page")} so far`}</>;
   const { added, changed, gone, seconds } = sync;
   return (
     <>
-      {text.syncFound(added, changed, gone)}
-      {seconds !== null && text.syncTook(duration(seconds))}
+      {`${grouped(added)} new, ${grouped(changed)} changed, ${grouped(gone)} gone`}
+      {seconds !== null && `, in ${duration(seconds)}`}
     </>
   );
 }
@@ -154,12 +163,12 @@ function SyncButton({ isRunning, onStarted }: { isRunning: boolean; onStarted: (
   const start = async (): Promise<string> => {
     await ask<SyncReport>("/v1/syncs", { method: "POST", query: { profile: profile.value } });
     onStarted();
-    return text.syncStarted;
+    return "Sync started.";
   };
   return (
     <Button refusal={refusal("operator")} isBusy={isBusy || isRunning} onPress={() => act(start)}>
       <Icon name="sync" size={16} />
-      {isRunning ? text.syncing : text.sync}
+      {isRunning ? "Syncing …" : "Sync now"}
     </Button>
   );
 }
@@ -168,22 +177,22 @@ const mostSeries = 5;
 const dashes = [undefined, [7, 4], [2, 3], [10, 3, 2, 3], [5, 2]] as const;
 
 function History(): JSX.Element {
-  const [hours, setHours] = useState<(typeof text.historyRanges)[number]["value"]>("24");
+  const [hours, setHours] = useState<(typeof historyRanges)[number]["value"]>("24");
   const address = addressOf("/v1/fleet/history", { profile: profile.value, hours });
   const { value, problem } = useLive<{ points: FleetPoint[] }>(address, { ms: 60_000, andOn: ["sync.completed"] });
   const points = value?.points ?? [];
-  const range = text.historyRanges.find((one) => one.value === hours);
+  const range = historyRanges.find((one) => one.value === hours);
   return (
     <Panel
-      title={text.history}
-      actions={<Select label={text.historyRange} value={hours} options={text.historyRanges} onValue={setHours} />}
+      title="Speed classes over time"
+      actions={<Select label="Time range" value={hours} options={historyRanges} onValue={setHours} />}
     >
       <ProblemNotice problem={problem} />
       {points.length < 2 ? (
-        <Empty>{text.historyEmpty}</Empty>
+        <Empty>Collecting data: the chart appears after about 10 minutes.</Empty>
       ) : (
         <Plot
-          says={text.historyOver(range?.text.toLowerCase() ?? "")}
+          says={`SIMs by speed class over the ${range?.text.toLowerCase() ?? ""}`}
           times={points.map(({ at }) => Date.parse(at) / 1_000)}
           series={seriesOf(points)}
         />

@@ -3,15 +3,15 @@ import type { JSX } from "preact";
 import { Notice } from "../parts/notice.tsx";
 import { View } from "../parts/view.tsx";
 import { hrefOf } from "../pure/route.ts";
-import { shellText as text, viewTitles } from "../strings/shell.ts";
+import { viewTitles } from "../pure/views.ts";
 
 export function Missing(): JSX.Element {
   return (
     <View title={viewTitles.missing}>
       <Notice kind="warn">
-        <b>{text.missing}</b>
+        <b>There is no page at this address</b>
         <span>
-          {text.missingHint} <a href={hrefOf("overview")}>{viewTitles.overview}</a>
+          Check the address, or continue here: <a href={hrefOf("overview")}>{viewTitles.overview}</a>
         </span>
       </Notice>
     </View>

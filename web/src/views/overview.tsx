@@ -25,9 +25,8 @@ import type {
 } from "../pure/shapes.ts";
 import { settledRows } from "../pure/runs/tally.ts";
 import { profile } from "../session.ts";
-import { failureTypes } from "../strings/events.ts";
-import { overviewText as text } from "../strings/overview.ts";
-import { viewTitles } from "../strings/shell.ts";
+import { failureTypes } from "../pure/events/event-texts.ts";
+import { viewTitles } from "../pure/views.ts";
 import { Said } from "../parts/said.tsx";
 
 interface Rotations {
@@ -43,10 +42,10 @@ export function Overview(): JSX.Element {
   const rotations = useLive<Rotations>(addressOf("/v1/rotations", { profile: profile.value }), minute);
   return (
     <View title={viewTitles.overview}>
-      <ProblemNotice problem={running.problem} what={text.failed} />
-      <Panel title={text.running} actions={<a href={hrefOf("runs")}>{text.allRuns}</a>}>
+      <ProblemNotice problem={running.problem} what="The runs could not be loaded" />
+      <Panel title="Running now" actions={<a href={hrefOf("runs")}>All runs</a>}>
         {running.value === undefined && <NotRead of={[running]} />}
-        {running.value?.runs.length === 0 && <Empty>{text.nothingRuns}</Empty>}
+        {running.value?.runs.length === 0 && <Empty>No run is in progress.</Empty>}
         <ul class="stack">
           {running.value?.runs.map((run) => (
             <Running key={run.runId} run={run} />
@@ -60,9 +59,9 @@ export function Overview(): JSX.Element {
       <Failures />
       <div class="columns">
         <QuotaToday />
-        <Panel title={text.next} actions={<a href={hrefOf("schedules")}>{text.allSchedules}</a>}>
+        <Panel title="Next schedules" actions={<a href={hrefOf("schedules")}>All schedules</a>}>
           {schedules.value === undefined && <NotRead of={[schedules]} />}
-          {schedules.value?.schedules.length === 0 && <p class="quiet">{text.noSchedules}</p>}
+          {schedules.value?.schedules.length === 0 && <p class="quiet">No schedule is configured.</p>}
           <List>
             {nextTimes(schedules.value?.schedules ?? []).map(({ name, job, at }) => (
               <li key={`${name} ${at}`}>
@@ -97,9 +96,9 @@ function WaitingPanel({ rotations }: { rotations: Live<Rotations> }): JSX.Elemen
   const all = [rotations, paused, unapproved, automations, webhooks];
   const isRead = all.every(({ value }) => value !== undefined);
   return (
-    <Panel title={text.waits}>
+    <Panel title="Needs action">
       {!isRead && waiting.length === 0 && <NotRead of={all} />}
-      {isRead && waiting.length === 0 && <p class="quiet">{text.nothingWaits}</p>}
+      {isRead && waiting.length === 0 && <p class="quiet">Nothing needs action.</p>}
       <List>
         {waiting.map(({ href, name, what, state }) => (
           <li key={`${href} ${name}`}>
@@ -114,7 +113,7 @@ function WaitingPanel({ rotations }: { rotations: Live<Rotations> }): JSX.Elemen
 
 /** In place of what was not loaded; an error is shown elsewhere on the page. */
 function NotRead({ of }: { of: readonly Pick<Live<unknown>, "problem">[] }): JSX.Element {
-  return <p class="quiet">{of.some(({ problem }) => problem !== undefined) ? text.notRead : text.loading}</p>;
+  return <p class="quiet">{of.some(({ problem }) => problem !== undefined) ? "Not known yet." : "Loading …"}</p>;
 }
 
 function List({ children }: { children: ComponentChildren }): JSX.Element {
@@ -128,8 +127,8 @@ function Running({ run }: { run: RunReport }): JSX.Element {
       <div class="line-head">
         {name === "" ? <Ref id={runId} /> : <a href={hrefOf("runs", runId)}>{name}</a>}
         <span class="quiet">
-          {text.progress(grouped(settledRows(counts)), counted(counts.total, "row"))}
-          {etaSeconds !== null && ` · ${text.left(duration(etaSeconds))}`}
+          {`${grouped(settledRows(counts))} of ${counted(counts.total, "row")}`}
+          {etaSeconds !== null && ` · ${duration(etaSeconds)} left`}
         </span>
       </div>
       <OutcomeBar counts={counts} isSlim />
@@ -137,7 +136,7 @@ function Running({ run }: { run: RunReport }): JSX.Element {
         <Notice kind="warn">
           <span>
             <Said text={problem.message} />{" "}
-            {problem.nextAttemptAt !== null && text.nextAttempt(untilText(problem.nextAttemptAt))}
+            {problem.nextAttemptAt !== null && `Next attempt ${untilText(problem.nextAttemptAt)}.`}
           </span>
         </Notice>
       )}
@@ -160,10 +159,10 @@ function Failures(): JSX.Element {
   });
   const failures = failuresOf(value?.events ?? []);
   return (
-    <Panel title={text.failures} actions={<a href={hrefOf("events")}>{text.allEvents}</a>}>
+    <Panel title="Failed in the last 24 hours" actions={<a href={hrefOf("events")}>All events</a>}>
       <ProblemNotice problem={problem} />
       {value === undefined && problem === undefined && <NotRead of={[]} />}
-      {value !== undefined && failures.length === 0 && <p class="quiet">{text.noFailures}</p>}
+      {value !== undefined && failures.length === 0 && <p class="quiet">Nothing failed.</p>}
       <List>
         {failures.slice(0, 12).map((event) => (
           <li key={event.id}>
@@ -172,7 +171,7 @@ function Failures(): JSX.Element {
           </li>
         ))}
       </List>
-      {failures.length > 12 && <p class="quiet">{text.moreFailures(failures.length - 12)}</p>}
+      {failures.length > 12 && <p class="quiet">{`and ${failures.length - 12} more`}</p>}
     </Panel>
   );
 }
@@ -182,18 +181,21 @@ function QuotaToday(): JSX.Element {
   const { value } = live;
   const buckets = (value?.buckets ?? []).filter(({ limit }) => limit !== null);
   return (
-    <Panel title={text.quota} actions={<a href={hrefOf("quota")}>{viewTitles.quota}</a>}>
+    <Panel title="Quota use today" actions={<a href={hrefOf("quota")}>{viewTitles.quota}</a>}>
       {value === undefined && <NotRead of={[live]} />}
-      {value !== undefined && buckets.length === 0 && <p class="quiet">{text.noQuota}</p>}
+      {value !== undefined && buckets.length === 0 && (
+        <p class="quiet">No quota is known yet. The first response of the platform reports it.</p>
+      )}
       <List>
         {buckets.map(({ bucket, limit, left, today }) => (
           <li key={bucket}>
             <b>{bucketTitle(bucket)}</b>
             <span>
-              {today && text.callsToday(counted(today.calls, "call"), clockTime(Date.parse(today.since)))}
-              {today && today.throttled > 0 && text.throttled(grouped(today.throttled))}
+              {today &&
+                `${counted(today.calls, "call")} seen by this worker since ${clockTime(Date.parse(today.since))}`}
+              {today && today.throttled > 0 && `, ${grouped(today.throttled)} rate-limited`}
               <span class="quiet">
-                {text.leftNow(left === null ? grouped(limit ?? 0) : grouped(left), grouped(limit ?? 0))}
+                {` · ${left === null ? grouped(limit ?? 0) : grouped(left)} of ${grouped(limit ?? 0)} left`}
               </span>
             </span>
           </li>
@@ -207,13 +209,13 @@ function Secrets({ rotations }: { rotations: Live<Rotations> }): JSX.Element {
   const { value } = rotations;
   const due = dueSecrets(value?.rotations ?? [], nowMs.value);
   return (
-    <Panel title={text.secrets} actions={<a href={hrefOf("credentials")}>{viewTitles.credentials}</a>}>
+    <Panel title="Secrets due for rotation" actions={<a href={hrefOf("credentials")}>{viewTitles.credentials}</a>}>
       {value === undefined && <NotRead of={[rotations]} />}
-      {value !== undefined && due.length === 0 && <p class="quiet">{text.noSecrets}</p>}
+      {value !== undefined && due.length === 0 && <p class="quiet">None in the next 30 days.</p>}
       <List>
         {due.map(({ name, dueAt, isOverdue }) => (
           <li key={name}>
-            <Badge state={isOverdue ? "failed" : "pending"} word={isOverdue ? text.overdue : text.due} />
+            <Badge state={isOverdue ? "failed" : "pending"} word={isOverdue ? "overdue" : "due"} />
             <span>
               <CredentialLink kind="rotation" id={name} /> <Ago at={dueAt} />
             </span>

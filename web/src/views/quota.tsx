@@ -8,21 +8,22 @@ import { Empty, Notice, Panel, ProblemNotice, Waiting } from "../parts/notice.ts
 import { Plot } from "../parts/plot.tsx";
 import { View } from "../parts/view.tsx";
 import { bucketTitle } from "../pure/bucket.ts";
-import { grouped } from "../pure/format.ts";
+import { grouped, counted } from "../pure/format.ts";
 import type { BucketReport } from "../pure/shapes.ts";
-import { quotaText as text } from "../strings/quota.ts";
-import { viewTitles } from "../strings/shell.ts";
+import { viewTitles } from "../pure/views.ts";
 
 export function Quota(): JSX.Element {
   const { value, problem } = useLive<{ buckets: BucketReport[] }>("/v1/buckets", { ms: 1_500 });
   const seenMs = nowMs.peek();
   return (
-    <View title={viewTitles.quota} says={text.hint}>
-      <ProblemNotice problem={problem} what={text.failed} />
-      {value === undefined && problem === undefined && <Waiting what={text.reading} />}
+    <View title={viewTitles.quota} says="Calls left in the current window, for each API group.">
+      <ProblemNotice problem={problem} what="The quotas could not be loaded" />
+      {value === undefined && problem === undefined && <Waiting what="the quotas" />}
       {value?.buckets.length === 0 && (
-        <Panel title={text.none}>
-          <Empty command={text.command}>{text.noneHint}</Empty>
+        <Panel title="No quotas yet">
+          <Empty command="simfleet sims sync">
+            The platform reports a quota with its first response. Run a sync to get one.
+          </Empty>
         </Panel>
       )}
       {value?.buckets.map((bucket) => (
@@ -38,7 +39,7 @@ function Bucket({ bucket, seenMs }: { bucket: BucketReport; seenMs: number }): J
   return (
     <Panel
       title={bucketTitle(bucket.bucket)}
-      actions={frozen ? <Badge state="paused" word={text.frozen} /> : undefined}
+      actions={frozen ? <Badge state="paused" word="paused after a 429" /> : undefined}
     >
       <div class="form">
         <div>
@@ -52,36 +53,39 @@ function Bucket({ bucket, seenMs }: { bucket: BucketReport; seenMs: number }): J
         </div>
         {frozen && (
           <Notice kind="warn" icon="paused">
-            {text.frozenHint}
+            The platform answered 429. Every process waits for the reset; no row loses an attempt.
           </Notice>
         )}
         <dl class="figures">
           <Figure
-            label={text.reserved}
-            note={left === null || reserve === null || reserve === 0 ? undefined : text.reservedHint}
+            label="Reserved"
+            note={left === null || reserve === null || reserve === 0 ? undefined : "hatched in the bar"}
           >
             {reserve === null ? "–" : grouped(reserve)}
           </Figure>
-          <Figure label={text.inFlight}>{grouped(inFlight)}</Figure>
-          <Figure label={text.waiting} note={waiters.length > 0 ? text.waitingHint(waiters.length) : undefined}>
+          <Figure label="In flight">{grouped(inFlight)}</Figure>
+          <Figure
+            label="Waiting"
+            note={waiters.length > 0 ? `in ${counted(waiters.length, "process", "processes")}` : undefined}
+          >
             {grouped(waiting)}
           </Figure>
-          <Figure label={text.calls}>{grouped(calls)}</Figure>
-          <Figure label={text.throttled} note={throttled > 0 ? text.throttledHint : undefined}>
+          <Figure label="Total calls">{grouped(calls)}</Figure>
+          <Figure label="Rate-limited (429)" note={throttled > 0 ? "another caller used the quota" : undefined}>
             {grouped(throttled)}
           </Figure>
         </dl>
         {windows.length > 1 && windows.some((one) => one.calls > 0) && (
-          <section aria-label={text.windows(bucketTitle(bucket.bucket))}>
-            <h3>{text.perWindow}</h3>
+          <section aria-label={`Windows of ${bucketTitle(bucket.bucket)}`}>
+            <h3>Calls per window</h3>
             <Plot
-              says={text.chart(windows.length)}
+              says={`Calls in the last ${windows.length} windows, and how many of them were rate-limited`}
               height={150}
               times={windows.map(({ at }) => Date.parse(at) / 1_000)}
               series={[
-                { name: text.chartCalls, values: windows.map((one) => one.calls), kind: "bars", color: "--series-1" },
+                { name: "calls", values: windows.map((one) => one.calls), kind: "bars", color: "--series-1" },
                 {
-                  name: text.chartThrottled,
+                  name: "rate-limited",
                   values: windows.map((one) => one.throttled),
                   kind: "bars",
                   color: "--bad",
@@ -96,16 +100,16 @@ function Bucket({ bucket, seenMs }: { bucket: BucketReport; seenMs: number }): J
 }
 
 function Left({ left, limit }: BucketReport): JSX.Element {
-  if (limit === null) return <small>{text.noLimit}</small>;
+  if (limit === null) return <small>Limit not known yet</small>;
   return left === null ? (
     <>
       {grouped(limit)}
-      <small>{text.perEveryWindow}</small>
+      <small>{" per window"}</small>
     </>
   ) : (
     <>
       {grouped(left)}
-      <small>{text.leftOf(limit)}</small>
+      <small>{` of ${grouped(limit)} left`}</small>
     </>
   );
 }
@@ -113,12 +117,12 @@ function Left({ left, limit }: BucketReport): JSX.Element {
 /** Counts down between two responses. */
 function Countdown({ bucket, seenMs }: { bucket: BucketReport; seenMs: number }): JSX.Element {
   const { secondsToRefresh, refreshDoubtSeconds } = bucket;
-  if (secondsToRefresh === null) return <span class="quiet">{text.noReset}</span>;
+  if (secondsToRefresh === null) return <span class="quiet">Reset time not known</span>;
   const left = Math.max(0, secondsToRefresh - Math.max(0, nowMs.value - seenMs) / 1_000);
-  const doubt = refreshDoubtSeconds === null ? text.second : `± ${(refreshDoubtSeconds / 2).toFixed(2)} s`;
+  const doubt = refreshDoubtSeconds === null ? "the second" : `± ${(refreshDoubtSeconds / 2).toFixed(2)} s`;
   return (
-    <span class="quiet" title={text.resetKnownTo(doubt)}>
-      {left === 0 ? text.nextCallOpens : text.resetsIn(left.toFixed(0))}
+    <span class="quiet" title={`Accurate to ${doubt}`}>
+      {left === 0 ? "a new window opens with the next call" : `resets in ${left.toFixed(0)} s`}
     </span>
   );
 }

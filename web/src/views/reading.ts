@@ -3,7 +3,6 @@ import { useState } from "preact/hooks";
 import { ask } from "../ask.ts";
 import { useAction } from "../parts/button.tsx";
 import { problemFrom } from "../pure/problem.ts";
-import { problemsText } from "../strings/problems.ts";
 
 interface Reading<T> {
   readonly value: T | undefined;
@@ -24,7 +23,11 @@ export function useReading<T>(address: string): Reading<T> {
       const problem = problemFrom(thrown);
       if (problem.code !== "CONFIG_INVALID") throw problem;
       const undescribed = problem.faults.find(({ where }) => where.startsWith("operations."));
-      setRefused(undescribed === undefined ? problem.message : problemsText.notDescribed(undescribed.where));
+      setRefused(
+        undescribed === undefined
+          ? problem.message
+          : `Not available: the deployment does not define ${undescribed.where}.`,
+      );
     }
   };
   return { value, refused, isBusy, read: () => act(read) };

@@ -7,7 +7,6 @@ import { Brand } from "../parts/icon.tsx";
 import { Notice, ProblemNotice } from "../parts/notice.tsx";
 import { Problem, problemFrom } from "../pure/problem.ts";
 import { openSession, session, sessionProblem } from "../session.ts";
-import { signInText as text } from "../strings/shell.ts";
 import { dropToken, keepToken, signedOutBecause, token } from "../token.ts";
 
 export function SignIn(): JSX.Element {
@@ -25,9 +24,9 @@ export function SignIn(): JSX.Element {
 function Resuming(): JSX.Element {
   return (
     <div class="form">
-      <h1>{text.busy}</h1>
+      <h1>Signing in …</h1>
       <ProblemNotice problem={sessionProblem.value} />
-      {sessionProblem.value !== undefined && <Button onPress={() => dropToken()}>{text.otherToken}</Button>}
+      {sessionProblem.value !== undefined && <Button onPress={() => dropToken()}>Use another token</Button>}
     </div>
   );
 }
@@ -41,7 +40,7 @@ function Form(): JSX.Element {
     const given = value.trim();
     if (isBusy) return;
     if (!/^[\x21-\x7E]+$/.test(given)) {
-      setProblem(new Problem(401, text.notAToken));
+      setProblem(new Problem(401, "Paste the token as it was printed: one word, without spaces."));
       return;
     }
     setBusy(true);
@@ -63,25 +62,25 @@ function Form(): JSX.Element {
         void signIn();
       }}
     >
-      <h1>{text.title}</h1>
+      <h1>Sign in</h1>
       {because !== undefined && problem === undefined && <Notice kind="warn">{because}</Notice>}
       <ProblemNotice problem={problem} />
       <TextField
-        label={text.token}
+        label="Token"
         type="password"
         value={value}
         onValue={setValue}
         autocomplete="current-password"
-        hint={text.tokenHint}
+        hint="The worker logs the path of its admin token file at startup."
       />
-      <Tick label={text.keep} isOn={isKept} onChange={setKept} />
+      <Tick label="Keep me signed in on this device" isOn={isKept} onChange={setKept} />
       <div class="actions">
         <Button kind="main" type="submit" isBusy={isBusy}>
-          {isBusy ? text.busy : text.title}
+          {isBusy ? "Signing in …" : "Sign in"}
         </Button>
       </div>
       <p class="hint">
-        {text.others} <code>{text.othersCommand}</code>
+        An admin creates more tokens with: <code>simfleet tokens create --name anna --role operator</code>
       </p>
     </form>
   );

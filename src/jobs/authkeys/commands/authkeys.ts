@@ -4,14 +4,15 @@ import { type AuthKeyReport, listAuthKeys } from "../contract.ts";
 import { type Context, withCommon } from "#cli/context.ts";
 import { answerList, type List, withListOptions } from "#cli/list.ts";
 import { rotateCommand } from "./rotate.ts";
-import { authKeysStrings } from "../strings.ts";
 
 export function authKeysCommand(context: Context): Command {
   return new Command("authkeys").addCommand(listCommand(context)).addCommand(rotateCommand(context));
 }
 
 function listCommand(context: Context): Command {
-  const command = new Command("list").description(authKeysStrings.list);
+  const command = new Command("list").description(
+    "list AuthKeys with their age and who uses them; never shows a secret",
+  );
   return withCommon(withListOptions(command), "simfleet authkeys list").action(async (options) => {
     const output = context.output(options);
     const page = await context.connect(options, ({ client, profile }) =>
@@ -20,7 +21,7 @@ function listCommand(context: Context): Command {
     const { rotation } = page;
     answerList(output, page, keyList, options);
     if (rotation !== null && rotation.now !== null && !output.isJson) {
-      output.say(authKeysStrings.inRotation(rotation.rotationId, rotation.now));
+      output.say(`The rotation ${rotation.rotationId} is in progress: ${rotation.now}`);
     }
   });
 }
@@ -28,15 +29,15 @@ function listCommand(context: Context): Command {
 const keyList: List<"authKeys", AuthKeyReport> = {
   name: "authKeys",
   route: listAuthKeys,
-  empty: authKeysStrings.none,
+  empty: "The user has no AuthKey.",
   columns: [
-    { name: "authKeyId", heading: authKeysStrings.headings.authKey },
+    { name: "authKeyId", heading: "authkey" },
     {
       name: "ageDays",
-      heading: authKeysStrings.headings.age,
-      value: ({ ageDays }) => (ageDays === null ? "?" : authKeysStrings.ageInDays(ageDays)),
+      heading: "age",
+      value: ({ ageDays }) => (ageDays === null ? "?" : `${ageDays} d`),
     },
-    { name: "lastUsedAt", heading: authKeysStrings.headings.lastUsed },
+    { name: "lastUsedAt", heading: "last used" },
     { name: "configured" },
     { name: "usedBy" },
   ],

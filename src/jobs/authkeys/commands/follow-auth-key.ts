@@ -5,7 +5,6 @@ import { followWork } from "#cli/follow/follow-work.ts";
 import { systemClock } from "#core/time.ts";
 import type { Output } from "#cli/output.ts";
 import { problemText } from "#cli/problem-text.ts";
-import { rotateStrings } from "../strings.ts";
 
 interface Ask {
   readonly profile: string;
@@ -33,10 +32,13 @@ export function followAuthKey(
     report: () => client.call(showAuthKeyRotation, { query: { profile } }),
     endOf: (report) => endOf(report, untilRevoked),
     line: ({ now, problem }) => ({
-      text: rotateStrings.progress(profile, problem === undefined ? now : problemText(problem)),
+      text: `AuthKey of ${profile}: ${problem === undefined ? now : problemText(problem)}`,
       topic: `${now} ${problem?.attempts ?? 0}`,
     }),
-    leaving: (_report, { wasLocal }) => (wasLocal ? rotateStrings.stopped : rotateStrings.continues),
+    leaving: (_report, { wasLocal }) =>
+      wasLocal
+        ? "Nothing is lost, and no AuthKey in use is revoked. Resume with: simfleet authkeys rotate"
+        : "The rotation continues in its worker. Follow it with: simfleet authkeys rotate",
   });
 }
 

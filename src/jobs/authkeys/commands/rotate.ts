@@ -5,16 +5,14 @@ import type { AuthKeyRotationReport } from "../contract.ts";
 import { type Caller, type Context, confirm, withCommon } from "#cli/context.ts";
 import { followAuthKey } from "./follow-auth-key.ts";
 import type { Output } from "#cli/output.ts";
-import { rotateStrings } from "../strings.ts";
-import { commonStrings } from "#cli/strings.ts";
 
 export function rotateCommand(context: Context): Command {
   const command = new Command("rotate")
-    .description(rotateStrings.description)
-    .option("--replace <id>", rotateStrings.replace)
-    .option("-y, --yes", commonStrings.yes)
-    .option("--wait", rotateStrings.wait)
-    .option("--detach", commonStrings.detach);
+    .description("create an AuthKey, deliver it to its sinks, and revoke the old one once it is unused")
+    .option("--replace <id>", "revoke this AuthKey first, if the user already has two")
+    .option("-y, --yes", "skip the confirmation; required without a terminal")
+    .option("--wait", "wait until the old AuthKey is revoked, which can take a day")
+    .option("--detach", "leave it to a worker and return immediately");
   return withCommon(command, "simfleet authkeys rotate --profile plant --yes").action(async (options) => {
     const output = context.output(options);
     const { replace } = options;
@@ -42,13 +40,13 @@ async function rotate(
   const { replace } = flags;
   const plan = await client.call(routes.planAuthKeyRotation, { query: { profile: named, replace } });
   const { profile, oldAuthKeyId, isInProgress } = plan;
-  const oldId = oldAuthKeyId ?? rotateStrings.keyInUse;
-  if (isInProgress) output.say(rotateStrings.resuming(oldId));
+  const oldId = oldAuthKeyId ?? "in use";
+  if (isInProgress) output.say(`Resuming the rotation of ${oldId}.`);
   else if (!flags.isAgreed) {
     const question =
       replace === undefined
-        ? rotateStrings.question(oldId, profile)
-        : rotateStrings.questionWithReplace(replace, oldId, profile);
+        ? `Replace the AuthKey ${oldId} of ${profile}?`
+        : `Revoke ${replace}, then replace the AuthKey ${oldId} of ${profile}?`;
     if (!(await confirm(context.io, question))) return 1;
   }
   const body = replace === undefined ? undefined : { replace };
@@ -58,7 +56,9 @@ async function rotate(
     // A remote worker carries rotations out itself.
     const isServed = app === undefined || (await app.authKeys.isServed(profile));
     if (!isServed) {
-      output.say(rotateStrings.detachedNeedsWorker);
+      output.say(
+        "No worker is running: the rotation starts with the next one (simfleet worker), or with: simfleet authkeys rotate",
+      );
     }
     return 0;
   }
@@ -72,14 +72,18 @@ async function rotate(
   output.answer(report, (shown) => rotationText(shown));
   const needsWorker = report.state === "taken-up" && !interrupt.aborted && app !== undefined;
   if (needsWorker && !(await app.authKeys.isServed(profile))) {
-    output.say(rotateStrings.revocationNeedsWorker);
+    output.say(
+      "No worker is running: start one (simfleet worker), or revoke later with: simfleet authkeys rotate --wait",
+    );
   }
   return exitCode;
 }
 
 function rotationText({ state, oldAuthKeyId, newAuthKeyId, reason, now, revokesAt }: AuthKeyRotationReport): string {
-  if (state === "done") return rotateStrings.done(newAuthKeyId, oldAuthKeyId);
-  if (state === "failed") return rotateStrings.failed(oldAuthKeyId, reason);
-  if (revokesAt !== null) return rotateStrings.revokesLater(newAuthKeyId, oldAuthKeyId, revokesAt);
-  return rotateStrings.inProgress(now);
+  if (state === "done") return `${newAuthKeyId} is in use, and ${oldAuthKeyId} is revoked.`;
+  if (state === "failed")
+    return `The rotation was rolled back, and ${oldAuthKeyId ?? "the old AuthKey"} stays in use: ${reason}`;
+  if (revokesAt !== null)
+    return `${newAuthKeyId} is in use. ${oldAuthKeyId ?? "The old AuthKey"} will be revoked at ${revokesAt} if it stays unused until then.`;
+  return `In progress: ${now}`;
 }

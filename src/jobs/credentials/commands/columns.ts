@@ -2,7 +2,6 @@
 import { systemClock } from "#core/time.ts";
 import type { SetReport } from "../contract.ts";
 import { duration } from "#cli/format.ts";
-import { credentialsStrings } from "../strings.ts";
 
 /** How long ago an instant was; `-` where it is not known. */
 export function ageText(instant: string | null): string {
@@ -10,9 +9,9 @@ export function ageText(instant: string | null): string {
 }
 
 export function referencesText(references: SetReport["references"]): string {
-  if (references === null) return credentialsStrings.unknownReferences;
-  if (references.length === 0) return credentialsStrings.noReferences;
+  if (references === null) return "unknown";
+  if (references.length === 0) return "nothing";
   const places = references.map(({ groupId, namespace, how }) => `${groupId}/${namespace}${how === "id" ? "" : "?"}`);
   const first = places.slice(0, 3).join(" ");
-  return places.length > 3 ? credentialsStrings.moreReferences(first, places.length - 3) : first;
+  return places.length > 3 ? `${first} and ${places.length - 3} more` : first;
 }

@@ -3,12 +3,11 @@ import { Command } from "@commander-js/extra-typings";
 import { confirmRotation } from "../contract.ts";
 import { type Context, withCommon } from "#cli/context.ts";
 import { rotationStatusText } from "./rotation-text.ts";
-import { credentialsStrings } from "../strings.ts";
 
 export function confirmCommand(context: Context): Command {
   const command = new Command("confirm")
-    .description(credentialsStrings.confirm)
-    .argument("<name>", credentialsStrings.rotation);
+    .description("confirm that the old set is no longer referenced; its grace period then starts")
+    .argument("<name>", "name of the rotation in the configuration");
   return withCommon(command, "simfleet credentials confirm mqtt-psk").action(async (name, options) => {
     const output = context.output(options);
     await context.connect(options, async ({ client, app }) => {
@@ -17,7 +16,7 @@ export function confirmCommand(context: Context): Command {
       // A remote worker carries rotations out itself.
       const isServed = app === undefined || (await app.credentials.isServed(report.profile));
       if (!isServed) {
-        output.say(credentialsStrings.confirmNeedsWorker(name));
+        output.say(`No worker is running: run simfleet worker, or resume with simfleet credentials rotate ${name}`);
       }
     });
   }) as unknown as Command;

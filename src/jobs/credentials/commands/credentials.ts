@@ -7,7 +7,6 @@ import { ageText, referencesText } from "./columns.ts";
 import { confirmCommand } from "./confirm.ts";
 import { rotateCommand } from "./rotate.ts";
 import { statusCommand } from "./status.ts";
-import { credentialsStrings } from "../strings.ts";
 
 export function credentialsCommand(context: Context): Command {
   return new Command("credentials")
@@ -18,7 +17,9 @@ export function credentialsCommand(context: Context): Command {
 }
 
 function listCommand(context: Context): Command {
-  const command = withListOptions(new Command("list").description(credentialsStrings.list));
+  const command = withListOptions(
+    new Command("list").description("list the account's Credential Sets: age, last use, references"),
+  );
   return withCommon(command, "simfleet credentials list").action(async (options) => {
     const output = context.output(options);
     const page = await context.connect(options, ({ client, profile }) =>
@@ -31,16 +32,16 @@ function listCommand(context: Context): Command {
 const setList: List<"credentials", SetReport> = {
   name: "credentials",
   route: listCredentials,
-  empty: credentialsStrings.none,
+  empty: "The account has no Credential Set.",
   columns: [
     { name: "credentialsId" },
     { name: "type" },
     { name: "age", value: ({ updatedAt, createdAt }) => ageText(updatedAt ?? createdAt) },
-    { name: "lastUsedAt", heading: credentialsStrings.headings.lastUsed },
+    { name: "lastUsedAt", heading: "last used" },
     { name: "rotation" },
     {
       name: "references",
-      heading: credentialsStrings.headings.referencedBy,
+      heading: "referenced by",
       value: ({ references }) => referencesText(references),
     },
   ],

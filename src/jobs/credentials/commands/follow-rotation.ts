@@ -4,7 +4,6 @@ import type { Caller } from "#cli/context.ts";
 import { followWork } from "#cli/follow/follow-work.ts";
 import type { Output } from "#cli/output.ts";
 import { problemText } from "#cli/problem-text.ts";
-import { rotateStrings } from "../strings.ts";
 
 interface Ask {
   readonly name: string;
@@ -36,7 +35,7 @@ export function followRotation(
       const text = problem === undefined ? step : `${step}: ${problemText(problem)}`;
       return { text, topic: `${state} ${problem?.attempts ?? 0}` };
     },
-    leaving: () => rotateStrings.leaving(name),
+    leaving: () => `Nothing is lost. Resume with: simfleet credentials rotate ${name}`,
   });
 }
 

@@ -1,25 +1,26 @@
 /** Renders a rotation as text for a terminal. */
 import type { RotationReport } from "../contract.ts";
 import { problemText } from "#cli/problem-text.ts";
-import { rotationStrings } from "../strings.ts";
+
+const actionNeeded = (action: string) => `Action needed: ${action}.`;
 
 /** One line: the status of the rotation, and what it waits for. */
 export function rotationStatusText(report: RotationReport): string {
   const { name, state, credentialsId, reason, nextStep, nextAt, handedTo, waitsFor, problem } = report;
   switch (state) {
     case "never":
-      return rotationStrings.never(name);
+      return `${name} has not been rotated yet.`;
     case "done":
-      return `${rotationStrings.done(name, credentialsId ?? rotationStrings.theSet)}${reason === null ? "" : ` ${reason}.`}`;
+      return `${name} was rotated: ${credentialsId ?? "the set"} has the new secret.${reason === null ? "" : ` ${reason}.`}`;
     case "failed": {
-      const sinks = handedTo.length === 0 ? "" : rotationStrings.delivered(handedTo);
-      return `${rotationStrings.failed(name, reason ?? rotationStrings.unknownReason)}${sinks}`;
+      const sinks = handedTo.length === 0 ? "" : ` These already have the new value: ${handedTo.join(", ")}.`;
+      return `The rotation ${name} failed, and the old secret stays in use: ${reason ?? "unknown reason"}.${sinks}`;
     }
     default: {
       // The reason of a grace period repeats the state.
       const reasonText = reason === null || waitsFor === "grace" ? "" : `\n  ${reason}.`;
       const why = problem === undefined ? reasonText : `\n  ${problemText(problem)}`;
-      return `${rotationStrings.inProgress(name, nextStep ?? "", nextAt)}${why}`;
+      return `The rotation ${name} is in progress. Next step: ${nextStep ?? ""}${nextAt === null ? "" : `, at ${nextAt}`}.${why}`;
     }
   }
 }
@@ -28,14 +29,16 @@ export function rotationStatusText(report: RotationReport): string {
 export function waitText({ name, waitsFor, nextAt, reason }: RotationReport): string {
   switch (waitsFor) {
     case "grace":
-      return rotationStrings.inGrace(nextAt);
+      return `The new secret is active. The old set will be deleted${nextAt === null ? "" : ` after ${nextAt}`} if unused.`;
     case "confirmation":
-      return rotationStrings.actionNeeded(reason ?? `simfleet credentials confirm ${name}`);
+      return actionNeeded(reason ?? `simfleet credentials confirm ${name}`);
     case "set-aside":
-      return rotationStrings.actionNeeded(reason ?? "");
+      return actionNeeded(reason ?? "");
     case "reference":
-      return rotationStrings.blocked(reason ?? "");
+      return `The rotation continues automatically when nothing blocks it: ${reason ?? ""}.`;
     default:
-      return reason === null ? rotationStrings.working : rotationStrings.nextAttempt(nextAt, reason);
+      return reason === null
+        ? "It is in progress."
+        : `The next attempt is${nextAt === null ? "" : ` at ${nextAt}`}: ${reason}.`;
   }
 }

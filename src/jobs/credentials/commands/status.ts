@@ -5,10 +5,11 @@ import { type Context, withCommon } from "#cli/context.ts";
 import { answerList, type List, withListOptions } from "#cli/list.ts";
 import { rotationStatusText } from "./rotation-text.ts";
 import { ageText, referencesText } from "./columns.ts";
-import { credentialsStrings } from "../strings.ts";
 
 export function statusCommand(context: Context): Command {
-  const command = new Command("status").description(credentialsStrings.status);
+  const command = new Command("status").description(
+    "list rotations: state, age of the secret, last use, next step, references",
+  );
   return withCommon(withListOptions(command), "simfleet credentials status --json").action(async (options) => {
     const output = context.output(options);
     // Of all profiles, unless the command names one.
@@ -17,7 +18,7 @@ export function statusCommand(context: Context): Command {
     );
     answerList(output, status, rotationList, options);
     for (const [profile, reason] of Object.entries(status.unknown)) {
-      output.say(credentialsStrings.unreadable(profile, reason));
+      output.say(`The Credential Sets of ${profile} could not be read: ${reason}`);
     }
   });
 }
@@ -25,17 +26,17 @@ export function statusCommand(context: Context): Command {
 const rotationList: List<"rotations", RotationReport> = {
   name: "rotations",
   route: listRotations,
-  empty: credentialsStrings.noRotations,
+  empty: "No rotations. Add them under `rotations` in the configuration (docs/credentials.md).",
   columns: [
-    { name: "name", heading: credentialsStrings.headings.rotation },
+    { name: "name", heading: "rotation" },
     { name: "state" },
-    { name: "credentialsId", heading: credentialsStrings.headings.set },
+    { name: "credentialsId", heading: "set" },
     { name: "age", value: ({ rotatedAt }) => ageText(rotatedAt) },
-    { name: "lastUsedAt", heading: credentialsStrings.headings.lastUsed },
-    { name: "nextAt", heading: credentialsStrings.headings.next },
+    { name: "lastUsedAt", heading: "last used" },
+    { name: "nextAt", heading: "next" },
     {
       name: "references",
-      heading: credentialsStrings.headings.referencedBy,
+      heading: "referenced by",
       value: ({ credentialsId, references }) => (credentialsId === null ? "-" : referencesText(references)),
     },
   ],

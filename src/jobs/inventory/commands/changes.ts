@@ -4,18 +4,21 @@ import { type Change, changeTypes, listChanges } from "../contract.ts";
 import { type Context, choiceOption, withCommon } from "#cli/context.ts";
 import { asInstant } from "#cli/instant.ts";
 import { answerList, type List, withPageOptions } from "#cli/list.ts";
-import { changesStrings } from "../strings.ts";
 
 const kinds = changeTypes.map((type) => type.slice("sim.".length));
 
 export function changesCommand(context: Context): Command {
   const command = new Command("changes")
-    .description(changesStrings.description)
-    .option("--since <when>", changesStrings.since, asInstant)
-    .option("--sim <sim>", changesStrings.sim)
-    .option("--field <field>", changesStrings.field)
-    .addOption(choiceOption("--by <who>", changesStrings.by, ["run", "outside"]))
-    .addOption(choiceOption("--kind <kind>", changesStrings.kind, kinds));
+    .description("list changes of the fleet, newest first")
+    .option(
+      "--since <when>",
+      "only changes since an age such as 90m, 24h or 7d, or a date or time such as 2026-11-20 or 2026-11-20T08:00, in local time unless it has an offset",
+      asInstant,
+    )
+    .option("--sim <sim>", "only changes of this SIM")
+    .option("--field <field>", "only changes of this field, such as speedClass or tags.site")
+    .addOption(choiceOption("--by <who>", "only changes by runs, or only changes from outside", ["run", "outside"]))
+    .addOption(choiceOption("--kind <kind>", "only this kind of change", kinds));
   return withCommon(
     withPageOptions(command),
     "simfleet sims changes --since 24h --by outside --field speedClass",
@@ -35,7 +38,7 @@ export function changesCommand(context: Context): Command {
 const changeList: List<"changes", Change> = {
   name: "changes",
   route: listChanges,
-  empty: changesStrings.none,
+  empty: "No changes recorded.",
   columns: [
     { name: "at" },
     { name: "kind", value: ({ type }) => type.slice("sim.".length) },
@@ -51,6 +54,6 @@ const changeList: List<"changes", Change> = {
 };
 
 function valueText(value: unknown): string {
-  if (value === null || value === undefined) return changesStrings.noValue;
+  if (value === null || value === undefined) return "none";
   return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -4,14 +4,16 @@ import { countSimsBy, type SimCounts } from "../contract.ts";
 import { type Context, withCommon } from "#cli/context.ts";
 import { answerList, type List, withListOptions } from "#cli/list.ts";
 import { assertFilter, whereOption } from "#cli/where.ts";
-import { simsStrings } from "../strings.ts";
+import { counted } from "#cli/format.ts";
+
+const countedText = (sims: number) => counted(sims, "SIM");
 
 export function countCommand(context: Context): Command {
   const command = new Command("count")
-    .description(simsStrings.count)
-    .addOption(whereOption(simsStrings.where))
-    .option("--gone", simsStrings.gone)
-    .option("--by <field>", simsStrings.countBy);
+    .description("count SIMs in total or by the values of a field")
+    .addOption(whereOption("only SIMs that match a filter"))
+    .option("--gone", "only SIMs that the platform no longer lists")
+    .option("--by <field>", "count for each value of this field, such as speedClass or tags.site");
   return withCommon(
     withListOptions(command),
     "simfleet sims count --where tags.site=berlin\nsimfleet sims count --by speedClass",
@@ -23,9 +25,9 @@ export function countCommand(context: Context): Command {
     const counts = await context.connect(options, ({ client, profile }) =>
       client.call(countSimsBy, { query: { profile, where, gone, by } }),
     );
-    if (by === undefined) output.answer(counts, ({ total }) => simsStrings.counted(total));
+    if (by === undefined) output.answer(counts, ({ total }) => countedText(total));
     else answerList(output, counts, valueList(by, counts.total), options);
-    if (!counts.isComplete) output.say(simsStrings.notSynced);
+    if (!counts.isComplete) output.say("The inventory has not been synced yet; run: simfleet sims sync");
   });
 }
 
@@ -33,11 +35,11 @@ function valueList(field: string, total: number): List<"values", SimCounts["valu
   return {
     name: "values",
     route: countSimsBy,
-    empty: simsStrings.none,
+    empty: "No SIM matches.",
     columns: [
       { name: "value", heading: field },
-      { name: "count", heading: simsStrings.headings.sims },
+      { name: "count", heading: "SIMs" },
     ],
-    below: () => [simsStrings.counted(total)],
+    below: () => [countedText(total)],
   };
 }

@@ -5,18 +5,17 @@ import { writeResults } from "#jobs/runs/results/results.ts";
 import { type Context, choiceOption, withCommon } from "#cli/context.ts";
 import type { Output } from "#cli/output.ts";
 import { assertFilter, whereOption } from "#cli/where.ts";
-import { simsStrings } from "../strings.ts";
 
 type Format = "csv" | "ndjson";
 
 export function exportCommand(context: Context): Command {
   const command = new Command("export")
-    .description(simsStrings.export)
-    .addOption(choiceOption("--format <format>", simsStrings.format, ["csv", "ndjson"]).default("csv"))
-    .addOption(whereOption(simsStrings.where))
-    .option("--gone", simsStrings.gone)
-    .option("--columns <names>", simsStrings.exportColumns)
-    .option("-o, --out <file>", simsStrings.out);
+    .description("export the inventory as CSV (accepted by plan and apply) or as NDJSON with raw values")
+    .addOption(choiceOption("--format <format>", "format of the output", ["csv", "ndjson"]).default("csv"))
+    .addOption(whereOption("only SIMs that match a filter"))
+    .option("--gone", "only SIMs that the platform no longer lists")
+    .option("--columns <names>", "comma-separated CSV columns, such as simId,speedClass,tags.site")
+    .option("-o, --out <file>", "write to this file atomically (default: stdout)");
   return withCommon(
     command,
     "simfleet sims export --where tags.site=berlin --columns simId,speedClass --out berlin.csv",
@@ -39,8 +38,8 @@ async function give(
   { output, out, format }: { output: Output; out: string | undefined; format: Format },
 ): Promise<void> {
   if (out !== undefined) {
-    await writeResults(out, lines, simsStrings.otherPath);
-    output.answer({ file: out, format }, (shown) => simsStrings.writtenTo(shown.file));
+    await writeResults(out, lines, "Choose another path with --out");
+    output.answer({ file: out, format }, (shown) => `Inventory: ${shown.file}`);
   } else if (output.isJson) await giveOneDocument(wholeLines(lines), output);
   else for await (const lot of lines) await output.stream(lot);
 }

@@ -7,7 +7,7 @@ import { showSync, type SyncReport } from "../contract.ts";
 import { type StatusLine, followWork } from "#cli/follow/follow-work.ts";
 import type { Output } from "#cli/output.ts";
 import { nextAttemptText, problemText } from "#cli/problem-text.ts";
-import { syncStrings } from "../strings.ts";
+import { counted, grouped } from "#cli/format.ts";
 
 /** @returns the last report of the sync, and the exit code */
 export function followSync({
@@ -46,8 +46,8 @@ function endOf({ state }: SyncReport): number | undefined {
 }
 
 function leaving({ pages }: SyncReport, { wasLocal }: { wasLocal: boolean }): string {
-  if (!wasLocal) return syncStrings.continues;
-  return syncStrings.stopped(pages);
+  if (!wasLocal) return "The sync continues in its worker.";
+  return `Nothing is lost: stopped after page ${grouped(pages)}. Resume with: simfleet sims sync`;
 }
 
 async function lineOf(
@@ -55,13 +55,13 @@ async function lineOf(
   app: App | undefined,
   profile: string,
 ): Promise<StatusLine> {
-  if (state === "sweeping") return { text: syncStrings.marking, topic: state };
-  const progress = syncStrings.progress(sims, pages);
+  if (state === "sweeping") return { text: "marking SIMs that are gone", topic: state };
+  const progress = `${counted(sims, "SIM")}, ${counted(pages, "page")}`;
   if (problem === undefined) {
     return { text: `${progress}${app === undefined ? "" : await quotaText(app, profile)}`, topic: state };
   }
   return {
-    text: syncStrings.pageProblem(pages + 1, problemText(problem)),
+    text: `page ${grouped(pages + 1)} could not be read: ${problemText(problem)}`,
     live: `${progress} · ${nextAttemptText(problem)} · ${problem.message}`,
     topic: `${problem.attempts} ${problem.message}`,
   };
@@ -71,5 +71,5 @@ async function quotaText(app: App, profile: string): Promise<string> {
   const bucket = await app.runs.bucket(bucketOf(listSims, profile));
   const toRefreshMs = (bucket.refreshLatestMs ?? bucket.nowMs) - bucket.nowMs;
   const isWaiting = bucket.left === 0 && toRefreshMs > 0;
-  return isWaiting ? syncStrings.resetsIn(Math.ceil(toRefreshMs / 1_000)) : "";
+  return isWaiting ? `, the quota resets in ${Math.ceil(toRefreshMs / 1_000)} s` : "";
 }

@@ -9,7 +9,6 @@ import { changesCommand } from "./changes.ts";
 import { countCommand } from "./count.ts";
 import { exportCommand } from "./export.ts";
 import { syncCommand } from "./sync.ts";
-import { simsStrings } from "../strings.ts";
 
 export function simsCommand(context: Context): Command {
   return new Command("sims")
@@ -23,9 +22,9 @@ export function simsCommand(context: Context): Command {
 
 function listCommand(context: Context): Command {
   const command = new Command("list")
-    .description(simsStrings.list)
-    .addOption(whereOption(simsStrings.where))
-    .option("--gone", simsStrings.gone);
+    .description("list SIMs, most recently discovered first")
+    .addOption(whereOption("only SIMs that match a filter"))
+    .option("--gone", "only SIMs that the platform no longer lists");
   return withCommon(
     withPageOptions(command),
     "simfleet sims list --where speedClass=s1.fast --where tags.site=berlin --sort -groupId\nsimfleet sims list --where 'status in (active, ready) and groupId not exists' --json",
@@ -39,7 +38,7 @@ function listCommand(context: Context): Command {
     );
     // The route sorts all SIMs, not only those of the page.
     answerList(output, page, simList(page.sims), { limit, columns });
-    if (!page.isComplete) output.say(simsStrings.notSynced);
+    if (!page.isComplete) output.say("The inventory has not been synced yet; run: simfleet sims sync");
   });
 }
 
@@ -51,14 +50,14 @@ function simList(sims: readonly SimDocument[]): List<"sims", SimDocument> {
   const fields = new Set(sims.flatMap((sim) => Object.keys(sim)));
   const others = [...fields].filter((name) => !firstFields.includes(name) && !hiddenFields.has(name)).toSorted();
   const names = [...firstFields.filter((name) => fields.has(name)), ...others, "seenAt"];
-  return { name: "sims", route: routes.listSims, empty: simsStrings.none, columns: names.map((name) => ({ name })) };
+  return { name: "sims", route: routes.listSims, empty: "No SIM matches.", columns: names.map((name) => ({ name })) };
 }
 
 function showCommand(context: Context): Command {
   const command = new Command("show")
-    .description(simsStrings.show)
-    .argument("<sim>", simsStrings.sim)
-    .option("--fresh", simsStrings.fresh);
+    .description("show one SIM as last seen, or as it is now")
+    .argument("<sim>", "SIM ID, or IMSI")
+    .option("--fresh", "read it from the platform now; uses one call");
   return withCommon(command, "simfleet sims show 8942310022000012345 --fresh").action(async (key, options) => {
     const output = context.output(options);
     const sim: Readonly<Record<string, unknown>> = await context.connect(options, ({ client, profile }) => {

@@ -4,16 +4,14 @@ import * as routes from "../contract.ts";
 import type { SyncReport } from "../contract.ts";
 import { type Caller, type Context, withCommon } from "#cli/context.ts";
 import { followSync } from "./follow-sync.ts";
-import { grouped } from "#cli/format.ts";
+import { grouped, counted, duration } from "#cli/format.ts";
 import type { Output } from "#cli/output.ts";
-import { syncStrings } from "../strings.ts";
-import { commonStrings } from "#cli/strings.ts";
 
 export function syncCommand(context: Context): Command {
   const command = new Command("sync")
-    .description(syncStrings.description)
-    .option("--restart", syncStrings.restart)
-    .option("--detach", commonStrings.detach);
+    .description("sync the inventory with the platform; resumes an interrupted sync")
+    .option("--restart", "start over from the first page")
+    .option("--detach", "leave it to a worker and return immediately");
   return withCommon(command, "simfleet sims sync").action(async (options) => {
     const output = context.output(options);
     const { interrupt } = context.io;
@@ -24,7 +22,8 @@ export function syncCommand(context: Context): Command {
       if (app !== undefined && !isDetached) await app.client(app.config.profile).whoAmI(interrupt);
       const query = { profile, restart: options.restart === true ? "true" : undefined } as const;
       const started = await client.call(routes.startSync, { query });
-      if (started.pages > 0) output.say(syncStrings.resuming(started.startedAt, started.pages));
+      if (started.pages > 0)
+        output.say(`Resuming the sync of ${started.startedAt}, after ${counted(started.pages, "page")}.`);
       if (isDetached) return showDetached(started, { caller, output });
       const followed = await followSync({ client, app, output, profile: started.profile, interrupt });
       output.answer(followed.report, syncText);
@@ -40,16 +39,18 @@ async function showDetached(
 ): Promise<number> {
   output.answer(started, ({ syncId }) => syncId);
   if (app !== undefined && !(await app.sims.isServed(started.profile))) {
-    output.say(syncStrings.noWorker);
+    output.say(
+      "No worker is running: the sync starts with the next one (simfleet worker), or with: simfleet sims sync",
+    );
   }
   return 0;
 }
 
 function syncText(report: SyncReport): string {
   const { added, changed, returned, gone, seconds, reason } = report;
-  if (report.state === "failed") return syncStrings.failed(reason ?? syncStrings.unknownReason);
+  if (report.state === "failed") return `The sync failed: ${reason ?? "unknown reason"}`;
   const news = Object.entries({ added, changed, returned, gone }).filter(([, count]) => count > 0);
-  const differences = news.map(([name, count]) => `${grouped(count)} ${name}`).join(", ") || syncStrings.noDifference;
-  const time = seconds === null ? syncStrings.soFar : syncStrings.took(seconds * 1_000);
-  return syncStrings.report(report.sims, report.pages, time, differences);
+  const differences = news.map(([name, count]) => `${grouped(count)} ${name}`).join(", ") || "nothing has changed";
+  const time = seconds === null ? "so far" : `in ${duration(seconds * 1_000)}`;
+  return `${counted(report.sims, "SIM")} on ${counted(report.pages, "page")} ${time}: ${differences}`;
 }

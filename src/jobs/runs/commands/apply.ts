@@ -12,33 +12,36 @@ import { confirmation } from "./confirmation.ts";
 import { planText } from "./plan-text.ts";
 import { resultsPathOf, showToEnd } from "./end-of-run.ts";
 import { whereOption } from "#cli/where.ts";
-import { operationOption, operationQuery, setOption, speedClassOption } from "./operation-options.ts";
+import { operationOption, operationQuery, setOption, speedClassOption, optionTexts } from "./operation-options.ts";
 import { rowsOf } from "./plan.ts";
-import { applyStrings, orderStrings, startStrings } from "../strings.ts";
-import { commonStrings } from "#cli/strings.ts";
+import { counted, grouped } from "#cli/format.ts";
 
 export function applyCommand(context: Context): Command {
   const command = new Command("apply")
-    .description(applyStrings.description)
-    .argument("[file]", orderStrings.file)
-    .optionsGroup(applyStrings.what)
-    .addOption(whereOption(orderStrings.where))
+    .description("change SIMs from a file or filter: plan, run, and write a result for every row")
+    .argument("[file]", optionTexts.file)
+    .optionsGroup("What to change:")
+    .addOption(whereOption(optionTexts.where))
     .addOption(operationOption())
     .addOption(setOption())
     .addOption(speedClassOption())
-    .option("--from-results", orderStrings.fromResults)
-    .optionsGroup(applyStrings.safety)
-    .option("-y, --yes", commonStrings.yes)
-    .option("--confirm <n>", startStrings.confirm, asCount)
-    .option("--partial", applyStrings.partial)
-    .option("--skip-unchanged", applyStrings.skipUnchanged)
-    .option("--max-failures <n>", applyStrings.maxFailures, asFailureLimit)
-    .option("--canary <n>", applyStrings.canary, asCount)
-    .option("--rate <n>", applyStrings.rate, asCount)
-    .optionsGroup(applyStrings.run)
-    .option("--name <name>", applyStrings.name)
-    .option("-o, --out <file>", applyStrings.out)
-    .option("--detach", startStrings.detach);
+    .option("--from-results", "take a results file as input, whose values may be old")
+    .optionsGroup("Safety:")
+    .option("-y, --yes", "skip the confirmation; required without a terminal")
+    .option("--confirm <n>", optionTexts.confirm, asCount)
+    .option("--partial", "process the valid rows even if other rows are invalid")
+    .option("--skip-unchanged", "skip SIMs that already have the requested values in the inventory")
+    .option(
+      "--max-failures <n>",
+      "abort when more rows than this fail: a number or a percentage such as 5%",
+      asFailureLimit,
+    )
+    .option("--canary <n>", "process the first n rows, and the rest only if all of them succeed", asCount)
+    .option("--rate <n>", "maximum number of calls per minute", asCount)
+    .optionsGroup("Run:")
+    .option("--name <name>", "name of the run (default: the file name or the filter)")
+    .option("-o, --out <file>", "write the results to this file (default: next to the input file)")
+    .option("--detach", "submit the run, print its ID and return");
   return withCommon(
     command,
     "simfleet apply fleet.csv --yes\nsimfleet apply --where tags.site=stadium --speed-class s1.fast --skip-unchanged\nsimfleet apply ids.csv --speed-class s1.slow --canary 20 --max-failures 2% --rate 120",
@@ -61,12 +64,12 @@ export function applyCommand(context: Context): Command {
         context.io,
       );
       if (confirmed === undefined) {
-        output.say(commonStrings.nothingStarted);
+        output.say("Nothing was started.");
         return 2;
       }
       const report = await client.call(startRun, { query: { planId: plan.planId, ...confirmed } });
       if (options.detach === true) return detached(report, { app, output });
-      output.say(applyStrings.started(report.runId));
+      output.say(`Run ${report.runId} started.`);
       return showToEnd({ caller, output, context, run: report, resultsPath: pathOf(report.runId) });
     });
     context.io.setExitCode(exitCode);
@@ -80,15 +83,17 @@ export function changesQuestion(
 ): string {
   const same = skipUnchanged ? 0 : verdicts.unchanged;
   const changes = calls - same;
-  const question = applyStrings.question(changes);
+  const question = `Make ${counted(changes, "change")}?`;
   if (same === 0) return question;
-  return `${question} (${applyStrings.callsOfNoChange(same)})`;
+  return `${question} (${same === 1 ? "1 more call changes" : `${grouped(same)} more calls change`} nothing; --skip-unchanged leaves them out)`;
 }
 
 async function detached(report: RunReport, { app, output }: { app: App | undefined; output: Output }): Promise<number> {
   output.answer(report, (shown) => shown.runId);
   if (app !== undefined && !(await app.runs.isServed((await app.runs.record(report.runId)).bucket))) {
-    output.say(applyStrings.noWorker(report.runId));
+    output.say(
+      `No worker is running: the run starts with the next one (simfleet worker), or with: simfleet runs resume ${report.runId}`,
+    );
   }
   return 0;
 }
@@ -127,7 +132,7 @@ function asFailureLimit(text: string): string {
   const match = /^(\d+(?:\.\d+)?)(%?)$/.exec(text);
   const amount = Number(match?.[1]);
   if (match === null || (match[2] === "%" ? amount > 100 : !Number.isInteger(amount))) {
-    throw new InvalidArgumentError(applyStrings.maxFailuresFault);
+    throw new InvalidArgumentError("It must be a number of rows, such as 20, or a percentage, such as 5%.");
   }
   return text;
 }

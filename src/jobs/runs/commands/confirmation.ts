@@ -1,7 +1,7 @@
 /** One rule for all commands that start a run: a question on a terminal, or the number of calls that cannot be undone. */
 import { SimfleetError } from "#core/errors.ts";
 import { type ProcessIo, ask, confirm, isTerminal } from "#cli/context.ts";
-import { planStrings, startStrings } from "../strings.ts";
+import { grouped } from "#cli/format.ts";
 
 /** What a run would do. */
 export interface Confirming {
@@ -31,14 +31,17 @@ export async function confirmation(
   if (irreversible === 0) return yes === true || (await confirm(io, question)) ? {} : undefined;
   if (given !== undefined) return { confirm: given };
   if (yes === true || !isTerminal(io)) {
-    throw new SimfleetError("NOT_CONFIRMED", startStrings.unconfirmed(operation, irreversible));
+    throw new SimfleetError(
+      "NOT_CONFIRMED",
+      `${operation} is irreversible: confirm the number of SIMs with --confirm ${irreversible}. Nothing was started`,
+    );
   }
-  const answer = await ask(io, startStrings.typeNumber(operation, irreversible));
+  const answer = await ask(io, `${operation} is irreversible. Type the number of SIMs (${grouped(irreversible)}): `);
   const typed = answer?.replaceAll(/[,.'\s]/g, "") ?? "";
   return /^\d{1,9}$/.test(typed) ? { confirm: Number(typed) } : undefined;
 }
 
 /** A line about calls that cost money; empty if there are none. */
 export function costText({ costly }: { readonly costly: number }): string {
-  return costly === 0 ? "" : planStrings.costly(costly);
+  return costly === 0 ? "" : `${grouped(costly)} of the calls cost money, according to the inventory`;
 }

@@ -15,8 +15,6 @@ import { exitCodeOf } from "../report.ts";
 import { writeResults } from "../results/results.ts";
 import { follow } from "./follow-run.ts";
 import { countsText, type Reason, runText } from "./run-text.ts";
-import { endStrings } from "../strings.ts";
-import { programStrings } from "#cli/strings.ts";
 
 /**
  * Shows a run until it ends and prints its report; writes its results if a path is given.
@@ -45,10 +43,10 @@ export async function showToEnd(options: {
     isOver ? runText(shown, reasons) : countsText(shown),
   );
   if (!isOver) return exitCode;
-  if (unwritten === undefined) output.say(endStrings.results(path ?? command));
+  if (unwritten === undefined) output.say(`Results: ${path ?? command}`);
   output.say(conclusionOf(report));
   if (unwritten === undefined) return exitCode;
-  output.say(programStrings.error(unwritten.message));
+  output.say(`simfleet: ${unwritten.message}`);
   return unwritten.exitCode;
 }
 
@@ -56,12 +54,12 @@ export async function showToEnd(options: {
 function conclusionOf(report: RunReport): string {
   const { done, skipped, total, ...others } = report.counts;
   if (exitCodeOf(report) === 0) {
-    const what = skipped === 0 ? endStrings.done : done === 0 ? endStrings.skipped : endStrings.doneOrSkipped;
-    return endStrings.success(total, what);
+    const what = skipped === 0 ? "done" : done === 0 ? "skipped" : "done or skipped";
+    return total === 1 ? `Success: the row is ${what}.` : `Success: all ${grouped(total)} rows are ${what}.`;
   }
   const parts = Object.entries(others).filter(([, count]) => count > 0);
   const counts = parts.map(([outcome, count]) => `${grouped(count)} ${outcome}`).join(", ");
-  return endStrings.notAllDone(counts, total);
+  return total === 1 ? `The row is not done: ${counts}.` : `Not all ${grouped(total)} rows are done: ${counts}.`;
 }
 
 /** @returns why the file could not be written; undefined if it was */
@@ -72,7 +70,7 @@ async function saveResults(
 ): Promise<SimfleetError | undefined> {
   try {
     const lines = await client.call(downloadResults, { params: { runId }, query: { format: "csv" } });
-    await writeResults(path, lines, endStrings.otherPath(command));
+    await writeResults(path, lines, `No outcome is lost: write them to another path with ${command}`);
     return undefined;
   } catch (thrown) {
     if (thrown instanceof SimfleetError && thrown.code === "RESULTS_NOT_WRITABLE") return thrown;

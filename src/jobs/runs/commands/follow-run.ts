@@ -14,8 +14,7 @@ import type { Caller } from "#cli/context.ts";
 import type { Output } from "#cli/output.ts";
 import { PlainLines } from "#cli/follow/plain-lines.ts";
 import { Progress } from "./progress.ts";
-import { followStrings } from "../strings.ts";
-import { commonStrings, programStrings } from "#cli/strings.ts";
+import { duration, counted } from "#cli/format.ts";
 
 const pollIntervalMs = 200;
 /** A remote worker is polled over the network and has a rate limit. */
@@ -140,7 +139,9 @@ class Follower {
     this.#silentSinceMs ??= nowMs - silenceMs;
     const silentMs = nowMs - this.#silentSinceMs;
     const line =
-      this.#request.app === undefined ? followStrings.workerSilent(silentMs) : followStrings.redisSilent(silentMs);
+      this.#request.app === undefined
+        ? `The worker has not answered for ${duration(silentMs)}. Nothing is lost: the run continues there.`
+        : `Redis has not answered for ${duration(silentMs)}. Nothing is lost: the run waits for it.`;
     this.#silence.show(line, { topic: "silence", nowMs });
   }
 
@@ -148,12 +149,15 @@ class Follower {
   #leftInSilence(): SimfleetError {
     this.#consumer = undefined;
     const { runId } = this.#request;
-    return new SimfleetError("STORE_UNAVAILABLE", followStrings.leftInSilence(runId));
+    return new SimfleetError(
+      "STORE_UNAVAILABLE",
+      `Redis is not responding, so this command stopped. No recorded outcome is lost. When Redis is back, resume with: simfleet runs resume ${runId}`,
+    );
   }
 
   #leftForApproval(report: RunReport): Followed {
     const { output, runId } = this.#request;
-    output.say(followStrings.waitsForApproval(runId));
+    output.say(`The run is waiting for approval by someone else: simfleet runs approve ${runId}`);
     return this.#end(report);
   }
 
@@ -166,7 +170,7 @@ class Follower {
     if (await app.runs.isServed(bucket)) return;
     this.#consumer = await app.consume({ profile, bucket }, (incident) => {
       if (incident.refusal !== undefined) this.#refusal = incident.refusal;
-      if (incident.message !== this.#lastIncident) this.#request.output.say(programStrings.error(incident.message));
+      if (incident.message !== this.#lastIncident) this.#request.output.say(`simfleet: ${incident.message}`);
       this.#lastIncident = incident.message;
     });
   }
@@ -181,23 +185,25 @@ class Follower {
   }
 
   #pausedByAnother(report: RunReport): Followed {
-    this.#request.output.say(followStrings.wasPaused(report.reason, report.runId));
+    this.#request.output.say(
+      `The run was paused${report.reason ? ` (${report.reason})` : ""}. Resume with: simfleet runs resume ${report.runId}`,
+    );
     return this.#end(report);
   }
 
   async #leave(): Promise<Followed> {
     const { output, runId, interrupt } = this.#request;
     if (this.#consumer === undefined) {
-      output.say(followStrings.continues(runId));
-      output.say(followStrings.pauseWith(runId));
+      output.say(`The run continues in its worker. Follow it with: simfleet runs watch ${runId}`);
+      output.say(`Pause it with: simfleet runs pause ${runId}`);
       return this.#end(await this.#report());
     }
-    output.say(followStrings.stopping);
+    output.say("Stopping: waiting for calls in flight …");
     return this.#holdRun(stopReason(interrupt));
   }
 
   async #leaveRefused(refusal: PlatformError): Promise<Followed> {
-    this.#request.output.say(commonStrings.rejectedCredentials(refusal.message));
+    this.#request.output.say(`The platform rejected the credentials: ${refusal.message}`);
     const { report } = await this.#holdRun(refusal.message);
     return { report, exitCode: refusal.exitCode };
   }
@@ -210,8 +216,8 @@ class Follower {
     const report = await this.#report();
     if (!isRunOver(report.state)) {
       const { pending } = report.counts;
-      output.say(followStrings.paused(pending));
-      output.say(followStrings.resumeWith(resumeCommand));
+      output.say(`Paused. ${counted(pending, "row")} left; nothing is lost.`);
+      output.say(`Resume with: ${resumeCommand}`);
     }
     return this.#end(report);
   }
@@ -220,5 +226,5 @@ class Follower {
 /** `stopped with Ctrl-C`, or such as `stopped by SIGTERM`: the signal as the entry point reports it. */
 export function stopReason({ reason }: AbortSignal): string {
   const signal = messageOf(reason);
-  return /^stopped by SIG(TERM|HUP)$/.test(signal) ? signal : followStrings.byCtrlC;
+  return /^stopped by SIG(TERM|HUP)$/.test(signal) ? signal : "stopped with Ctrl-C";
 }

@@ -6,19 +6,19 @@ import { writeResults } from "../results/results.ts";
 import { type Context, withCommon } from "#cli/context.ts";
 import { planText } from "./plan-text.ts";
 import { assertFilter, whereOption } from "#cli/where.ts";
-import { operationOption, operationQuery, setOption, speedClassOption } from "./operation-options.ts";
-import { orderStrings, planStrings } from "../strings.ts";
+import { operationOption, operationQuery, setOption, speedClassOption, optionTexts } from "./operation-options.ts";
+import { grouped } from "#cli/format.ts";
 
 export function planCommand(context: Context): Command {
   const command = new Command("plan")
-    .description(planStrings.description)
-    .argument("[file]", orderStrings.file)
-    .addOption(whereOption(orderStrings.where))
+    .description("validate a file or filter and preview the run; makes no API calls")
+    .argument("[file]", optionTexts.file)
+    .addOption(whereOption(optionTexts.where))
     .addOption(operationOption())
     .addOption(setOption())
     .addOption(speedClassOption())
-    .option("--from-results", orderStrings.fromResults)
-    .option("-o, --out <file>", planStrings.out);
+    .option("--from-results", "take a results file as input, whose values may be old")
+    .option("-o, --out <file>", "write what the run would do with each row (its verdict) to this CSV file");
   return withCommon(
     command,
     "simfleet plan fleet.csv\nsimfleet plan ids.csv --speed-class s1.slow --out verdicts.csv\nsimfleet plan --where groupId=g-1 --speed-class s1.slow\nsimfleet plan groups.csv --operation set-group",
@@ -30,15 +30,17 @@ export function planCommand(context: Context): Command {
       const plan = await client.call(createPlan, { query: { profile, ...operationQuery(options) }, rows });
       if (out !== undefined) {
         const verdicts = await client.call(downloadVerdicts, { params: { planId: plan.planId } });
-        await writeResults(out, verdicts, planStrings.otherPath);
+        await writeResults(out, verdicts, "Choose another path with --out");
       }
       const { planId, expiresAt, ...report } = plan;
       // A plan of this process ends with it, and no run can be started from it.
       output.answer(app === undefined ? { planId, expiresAt, ...report } : report, (shown) => planText(shown));
       const { rows: all, problemsInAll: wrong } = plan;
       if (wrong > 0 && wrong < all) {
-        output.say(planStrings.someInvalid(wrong, all));
-      } else if (wrong > 0) output.say(planStrings.allInvalid);
+        output.say(
+          `${grouped(wrong)} of ${grouped(all)} rows cannot be sent, so apply would reject the file. Fix it, or use --partial to process only the valid rows.`,
+        );
+      } else if (wrong > 0) output.say("No row of the file can be sent; apply would reject it.");
       context.io.setExitCode(wrong === 0 ? 0 : wrong === all ? 2 : 1);
     });
   }) as unknown as Command;
@@ -53,6 +55,6 @@ export function rowsOf(
   assertFilter(where);
   if (file !== undefined && where === undefined) return { file };
   if (file === undefined && where !== undefined) return { where };
-  const wrong = file === undefined ? orderStrings.noRows : orderStrings.twoKindsOfRows;
+  const wrong = file === undefined ? "give a file or --where" : "give a file or --where, not both";
   return command.error(`error: ${wrong}`);
 }

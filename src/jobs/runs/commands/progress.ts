@@ -1,11 +1,15 @@
 /** Renders a run's progress: one live line on a terminal, occasional lines in a pipe. */
 import type { BucketState } from "#limiter/limiter.ts";
 import type { RunReport } from "../contract.ts";
-import { grouped } from "#cli/format.ts";
+import { grouped, duration } from "#cli/format.ts";
 import type { Output } from "#cli/output.ts";
 import { PlainLines } from "#cli/follow/plain-lines.ts";
 import { nextAttemptText, problemText } from "#cli/problem-text.ts";
-import { progressStrings } from "../strings.ts";
+
+const rowsText = (runId: string, state: string, settled: number, total: number) => {
+  const percent = total === 0 ? 100 : Math.floor((100 * settled) / total);
+  return `${runId} ${state}: ${grouped(settled)} of ${grouped(total)} rows (${percent}%)`;
+};
 
 const barCells = 24;
 /** Terminals with fewer columns get a short bar. */
@@ -49,10 +53,16 @@ export class Progress {
     const full = Math.round(share * cells);
     const bar = `${"█".repeat(full)}${"░".repeat(cells - full)}`;
     const rows = `${bar} ${grouped(settledRows(report))}/${grouped(counts.total)}`;
-    const state = report.state === "running" ? progressStrings.rate(this.#rate()) : report.state;
+    const state = report.state === "running" ? `${this.#rate()}/s` : report.state;
     // A problem is shown as far as it fits.
     if (problem !== undefined) return [rows, nextAttemptText(problem), problem.message].filter(Boolean).join(" · ");
-    const parts = [rows, state, failureText(report), windowText(bucket), etaText(report, progressStrings.eta)];
+    const parts = [
+      rows,
+      state,
+      failureText(report),
+      windowText(bucket),
+      etaText(report, (ms: number) => `ETA ${duration(ms)}`),
+    ];
     return fitting(parts.filter(Boolean), width);
   }
 
@@ -71,10 +81,10 @@ function fitting(parts: readonly string[], width: number): string {
 
 function plainLine(report: RunReport, bucket: BucketState | undefined): string {
   const { counts, problem } = report;
-  const rows = progressStrings.rows(report.runId, report.state, settledRows(report), counts.total);
+  const rows = rowsText(report.runId, report.state, settledRows(report), counts.total);
   const deps =
     problem === undefined
-      ? [rows, windowText(bucket), etaText(report, progressStrings.left), failureText(report)]
+      ? [rows, windowText(bucket), etaText(report, (ms: number) => `about ${duration(ms)} left`), failureText(report)]
       : [rows, failureText(report), problemText(problem)];
   return deps.filter((part) => part !== "").join(", ");
 }
@@ -86,17 +96,17 @@ function etaText({ etaSeconds }: RunReport, text: (ms: number) => string): strin
 /** Calls left in the current window, and the time until the next one. */
 function windowText(bucket: BucketState | undefined): string {
   if (bucket === undefined) return "";
-  if (bucket.limit === undefined) return progressStrings.noQuotaYet;
-  const left = bucket.left === undefined ? "" : progressStrings.quota(bucket.left, bucket.limit);
+  if (bucket.limit === undefined) return "waiting for the first response";
+  const left = bucket.left === undefined ? "" : `quota ${grouped(bucket.left)}/${grouped(bucket.limit)}`;
   const untilMs = (bucket.refreshLatestMs ?? bucket.nowMs) - bucket.nowMs;
-  const reset = untilMs > 0 ? progressStrings.resetsIn(untilMs) : "";
+  const reset = untilMs > 0 ? `resets in ${duration(untilMs)}` : "";
   return [left, reset].filter((part) => part !== "").join(", ");
 }
 
 function failureText({ counts }: RunReport): string {
   const deps = [
-    counts.rejected > 0 ? progressStrings.rejected(counts.rejected) : "",
-    counts.failed > 0 ? progressStrings.failed(counts.failed) : "",
+    counts.rejected > 0 ? `${grouped(counts.rejected)} rejected` : "",
+    counts.failed > 0 ? `${grouped(counts.failed)} failed` : "",
   ];
   return deps.filter((part) => part !== "").join(", ");
 }

@@ -4,7 +4,6 @@ import { type Outcome, outcomes } from "#fleet/run.ts";
 import { downloadResults, showRun } from "../contract.ts";
 import { writeResults } from "../results/results.ts";
 import { type Context, choiceOption, oneOf, withCommon } from "#cli/context.ts";
-import { runsStrings } from "../strings.ts";
 
 /** The option by which commands take rows with some outcome. */
 export function outcomeOption(description: string) {
@@ -16,11 +15,17 @@ export function outcomeOption(description: string) {
 
 export function resultsCommand(context: Context): Command {
   const command = new Command("results")
-    .description(runsStrings.results)
-    .argument("<run>", runsStrings.run)
-    .addOption(outcomeOption(runsStrings.resultsOutcome))
-    .option("-o, --out <file>", runsStrings.resultsOut)
-    .addOption(choiceOption("--format <format>", runsStrings.resultsFormat, ["csv", "ndjson"]).default("csv"));
+    .description("print the results of a run: every input row with its outcome")
+    .argument("<run>", "ID of the run")
+    .addOption(outcomeOption("only rows with this outcome; repeatable"))
+    .option("-o, --out <file>", "write to this file atomically (default: stdout)")
+    .addOption(
+      choiceOption(
+        "--format <format>",
+        "csv escapes cells that a spreadsheet would run as formulas; ndjson has the raw values",
+        ["csv", "ndjson"],
+      ).default("csv"),
+    );
   return withCommon(command, "simfleet runs results r-20261120-103045-x7k2 --outcome failed --out failed.csv").action(
     async (runId, options) => {
       const output = context.output(options);
@@ -33,8 +38,8 @@ export function resultsCommand(context: Context): Command {
           query: { format, outcome: outcomesAsked === undefined ? undefined : [...outcomesAsked] },
         });
         if (out !== undefined) {
-          await writeResults(out, lines, runsStrings.otherPath);
-          output.answer({ ...report, results: out }, (shown) => runsStrings.writtenTo(shown.results));
+          await writeResults(out, lines, "No outcome is lost: choose another path with --out");
+          output.answer({ ...report, results: out }, (shown) => `Results: ${shown.results}`);
         } else if (output.isJson) {
           let text = "";
           for await (const batch of lines) text += batch;

@@ -5,14 +5,14 @@ import { type Context, withCommon } from "#cli/context.ts";
 import { runText } from "./run-text.ts";
 import { assertCanWrite } from "../results/results.ts";
 import { resultsPathOf, showToEnd } from "./end-of-run.ts";
-import { runsStrings } from "../strings.ts";
+import { optionTexts } from "./operation-options.ts";
 
 export function resumeCommand(context: Context): Command {
   const command = new Command("resume")
-    .description(runsStrings.resume)
-    .argument("<run>", runsStrings.run)
-    .option("-o, --out <file>", runsStrings.outOfFollowUp)
-    .option("--detach", runsStrings.resumeOnly);
+    .description("resume a run and follow it until it ends")
+    .argument("<run>", "ID of the run")
+    .option("-o, --out <file>", optionTexts.out)
+    .option("--detach", "return immediately");
   return withCommon(command, "simfleet runs resume r-20261120-103045-x7k2").action(async (runId, options) => {
     const output = context.output(options);
     const exitCode = await context.connect(options, async (caller) => {

@@ -8,18 +8,18 @@ import { assertCanWrite } from "../results/results.ts";
 import { resultsPathOf, showToEnd } from "./end-of-run.ts";
 import { confirmation, costText } from "./confirmation.ts";
 import { outcomeOption } from "./results.ts";
-import { runsStrings, startStrings } from "../strings.ts";
-import { commonStrings } from "#cli/strings.ts";
+import { counted } from "#cli/format.ts";
+import { optionTexts } from "./operation-options.ts";
 
 export function retryCommand(context: Context): Command {
   const command = new Command("retry")
-    .description(runsStrings.retry)
-    .argument("<run>", runsStrings.finishedRun)
-    .addOption(outcomeOption(runsStrings.retryOutcome))
-    .option("-y, --yes", commonStrings.yes)
-    .option("--confirm <n>", startStrings.confirm, asCount)
-    .option("-o, --out <file>", runsStrings.outOfFollowUp)
-    .option("--detach", startStrings.detach);
+    .description("retry failed and cancelled rows in a new run")
+    .argument("<run>", "ID of the finished run")
+    .addOption(outcomeOption("retry rows with this outcome instead; repeatable"))
+    .option("-y, --yes", "skip the confirmation; required without a terminal")
+    .option("--confirm <n>", optionTexts.confirm, asCount)
+    .option("-o, --out <file>", optionTexts.out)
+    .option("--detach", "submit the run, print its ID and return");
   return withCommon(command, "simfleet runs retry r-20261120-103045-x7k2 --yes").action(async (ofRunId, options) => {
     const output = context.output(options);
     const { outcome: outcomes, detach, out } = options;
@@ -34,10 +34,10 @@ export function retryCommand(context: Context): Command {
         query: { outcome: outcomes === undefined ? undefined : [...outcomes] },
       });
       if (plan.costly > 0) output.say(`${costText(plan)}.`);
-      const question = runsStrings.retryQuestion(plan.total, ofRunId);
+      const question = `Send ${counted(plan.total, "row")} of ${ofRunId} again?`;
       const confirmed = await confirmation({ ...plan, question }, options, context.io);
       if (confirmed === undefined) {
-        output.say(commonStrings.nothingStarted);
+        output.say("Nothing was started.");
         return 2;
       }
       const report = await client.call(retryRun, {
@@ -49,7 +49,7 @@ export function retryCommand(context: Context): Command {
         output.answer(report, (printed) => printed.runId);
         return 0;
       }
-      output.say(runsStrings.retries(runId, counts.total, ofRunId));
+      output.say(`Run ${runId} retries ${counted(counts.total, "row")} of ${ofRunId}.`);
       return showToEnd({ caller, output, context, run: report, resultsPath: out ?? resultsPathOf(report) });
     });
     context.io.setExitCode(exitCode);
@@ -61,5 +61,8 @@ function assertSomeRetried({ runId, finishedAt, counts }: RunReport, outcomes: r
   if (outcomes !== undefined || finishedAt === null || counts.failed + counts.cancelled > 0) return;
   const other = (["rejected", "unknown"] as const).find((outcome) => counts[outcome] > 0);
   if (other === undefined) return;
-  throw new SimfleetError("RUN_STATE", runsStrings.nothingToRetry(runId, other));
+  throw new SimfleetError(
+    "RUN_STATE",
+    `Run ${runId} has no failed or cancelled rows. To retry its ${other} rows, add --outcome ${other}`,
+  );
 }

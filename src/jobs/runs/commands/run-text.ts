@@ -1,12 +1,11 @@
 /** Renders runs as text for a terminal. */
 import { setSpeedClassName } from "#fleet/sim-operation/sim-operation.ts";
 import type { List } from "#cli/list.ts";
-import { grouped } from "#cli/format.ts";
+import { grouped, counted, duration } from "#cli/format.ts";
 import { problemText } from "#cli/problem-text.ts";
 import { visible } from "#core/visible-text.ts";
 import { isRunOver } from "#fleet/run.ts";
 import { listRuns, type RunReport } from "../contract.ts";
-import { runReportStrings } from "../strings.ts";
 
 /** How many rows have an outcome for one reason. */
 export interface Reason {
@@ -24,20 +23,22 @@ export function runText(report: RunReport, reasons: readonly Reason[] = []): str
     `  ${stateText(report)}`,
     `  ${countsText(report)}`,
     ...reasons.map(({ outcome, reason, rows }) => `    ${grouped(rows)} ${outcome}: ${visible(reason)}`),
-    `  ${runReportStrings.calls(report.calls)}${report.throttled > 0 ? `, ${runReportStrings.throttled(report.throttled)}` : ""}`,
+    `  ${counted(report.calls, "call")}${report.throttled > 0 ? `, ${grouped(report.throttled)} rate-limited` : ""}`,
   ];
   if (isRunOver(report.state) && counts.pending > 0) {
-    lines.push(`  ${runReportStrings.inFlight}`);
+    lines.push(`  some calls are still in flight: check again in a moment`);
   }
-  if (report.startedAt !== null) lines.push(`  ${runReportStrings.started(report.startedAt)}${finishedText(report)}`);
-  if (report.etaSeconds !== null) lines.push(`  ${runReportStrings.left(report.etaSeconds * 1_000)}`);
+  if (report.startedAt !== null) lines.push(`  started ${report.startedAt}${finishedText(report)}`);
+  if (report.etaSeconds !== null) lines.push(`  about ${duration(report.etaSeconds * 1_000)} left`);
   if (report.problem !== undefined) lines.push(`  ${problemText(report.problem)}`);
-  if (report.retryOf !== undefined) lines.push(`  ${runReportStrings.retryOf(report.retryOf)}`);
+  if (report.retryOf !== undefined) lines.push(`  retries rows of ${report.retryOf}`);
   if (counts.failed + (report.state === "completed" ? 0 : counts.cancelled) > 0) {
-    lines.push(`  ${runReportStrings.retryWith(report.runId)}`);
+    lines.push(`  retry failed and cancelled rows: simfleet runs retry ${report.runId}`);
   }
   if (counts.unknown > 0) {
-    lines.push(`  ${runReportStrings.unknown(counts.unknown, report.runId)}`);
+    lines.push(
+      `  the responses of ${grouped(counts.unknown)} rows were lost, and these rows are not sent again: simfleet runs results ${report.runId} --outcome unknown`,
+    );
   }
   return lines.join("\n");
 }
@@ -53,30 +54,30 @@ export function countsText({ counts }: RunReport): string {
   const deps = Object.entries(outcomes)
     .filter(([name, count]) => count > 0 || name === "done")
     .map(([name, count]) => `${grouped(count)} ${name}`);
-  return runReportStrings.rows(total, deps.join(", "));
+  return `${counted(total, "row")}: ${deps.join(", ")}`;
 }
 
 function finishedText(report: RunReport): string {
   if (report.finishedAt === null || report.startedAt === null) return "";
   const tookMs = Date.parse(report.finishedAt) - Date.parse(report.startedAt);
-  return `, ${runReportStrings.finished(report.finishedAt, tookMs)}`;
+  return `, finished ${report.finishedAt} (${duration(tookMs)})`;
 }
 
 export const runList: List<"runs", RunReport> = {
   name: "runs",
   route: listRuns,
-  empty: runReportStrings.none,
+  empty: "No runs yet. Start one with: simfleet apply FILE",
   columns: [
-    { name: "runId", heading: runReportStrings.headings.run },
+    { name: "runId", heading: "run" },
     { name: "name" },
     {
       name: "state",
-      value: ({ state, problem }) => (problem === undefined ? state : runReportStrings.withProblem(state)),
+      value: ({ state, problem }) => (problem === undefined ? state : `${state} (problem)`),
     },
-    { name: "counts.total", heading: runReportStrings.headings.rows },
-    { name: "counts.done", heading: runReportStrings.headings.done },
+    { name: "counts.total", heading: "rows" },
+    { name: "counts.done", heading: "done" },
     { name: "notDone", value: ({ counts }) => counts.rejected + counts.failed + counts.unknown },
-    { name: "counts.pending", heading: runReportStrings.headings.pending },
-    { name: "startedAt", heading: runReportStrings.headings.started },
+    { name: "counts.pending", heading: "pending" },
+    { name: "startedAt", heading: "started" },
   ],
 };

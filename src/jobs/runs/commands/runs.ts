@@ -11,7 +11,6 @@ import { resultsCommand } from "./results.ts";
 import { resumeCommand } from "./resume.ts";
 import { retryCommand } from "./retry.ts";
 import { undoCommand } from "./undo.ts";
-import { runReportStrings, runsStrings } from "../strings.ts";
 
 export function runsCommand(context: Context): Command {
   return new Command("runs")
@@ -29,7 +28,7 @@ export function runsCommand(context: Context): Command {
 }
 
 function listCommand(context: Context): Command {
-  const command = withPageOptions(new Command("list").description(runsStrings.list), 20);
+  const command = withPageOptions(new Command("list").description("list runs, newest first"), 20);
   return withCommon(
     command,
     "simfleet runs list -n 50\nsimfleet runs list -n 1000 --columns runId,submittedBy,counts.failed --sort -counts.failed",
@@ -43,9 +42,9 @@ function listCommand(context: Context): Command {
 
 function showCommand(context: Context): Command {
   const command = new Command("show")
-    .description(runsStrings.show)
-    .argument("<run>", runsStrings.run)
-    .option("-w, --watch", runsStrings.watchIt);
+    .description("show one run")
+    .argument("<run>", "ID of the run")
+    .option("-w, --watch", "follow the run until it ends, as runs watch does");
   return withCommon(command, "simfleet runs show r-20261120-103045-x7k2").action(async (runId, options) => {
     if (options.watch === true) return watch(context, runId, options);
     const output = context.output(options);
@@ -58,7 +57,7 @@ function showCommand(context: Context): Command {
 }
 
 function watchCommand(context: Context): Command {
-  const command = new Command("watch").description(runsStrings.watch).argument("<run>", runsStrings.run);
+  const command = new Command("watch").description("follow a run until it ends").argument("<run>", "ID of the run");
   return withCommon(command, "simfleet runs watch r-20261120-103045-x7k2").action((runId, options) =>
     watch(context, runId, options),
   ) as unknown as Command;
@@ -76,25 +75,27 @@ async function watch(context: Context, runId: string, options: CommonOptions): P
 }
 
 function pauseCommand(context: Context): Command {
-  const command = new Command("pause").description(runsStrings.pause).argument("<run>", runsStrings.run);
+  const command = new Command("pause")
+    .description("pause a run; calls in flight are completed")
+    .argument("<run>", "ID of the run");
   return withCommon(command, "simfleet runs pause r-20261120-103045-x7k2").action(async (runId, options) => {
     const output = context.output(options);
     const report = await context.connect(options, ({ client }) => client.call(pauseRun, { params: { runId } }));
-    output.answer(report, (shown) => `${runText(shown)}\n  ${runReportStrings.resumeWith(runId)}`);
+    output.answer(report, (shown) => `${runText(shown)}\n  resume with: simfleet runs resume ${runId}`);
   }) as unknown as Command;
 }
 
 function cancelCommand(context: Context): Command {
   const command = new Command("cancel")
-    .description(runsStrings.cancel)
-    .argument("<run>", runsStrings.run)
-    .option("-y, --yes", runsStrings.cancelYes);
+    .description("cancel a run; rows not yet sent are left unchanged")
+    .argument("<run>", "ID of the run")
+    .option("-y, --yes", "skip the confirmation");
   return withCommon(command, "simfleet runs cancel r-20261120-103045-x7k2").action(async (runId, options) => {
     const output = context.output(options);
     // It changes no SIM, so that a script needs no --yes; on a terminal it may be a slip, and cannot be taken back.
     const isAsked = options.yes !== true && context.io.stdin.isTTY === true;
-    if (isAsked && !(await confirm(context.io, runsStrings.cancelQuestion(runId)))) {
-      output.say(runsStrings.nothingChanged);
+    if (isAsked && !(await confirm(context.io, `Cancel ${runId}? It cannot be resumed.`))) {
+      output.say("Nothing was changed.");
       context.io.setExitCode(2);
       return;
     }
@@ -104,7 +105,9 @@ function cancelCommand(context: Context): Command {
 }
 
 function approveCommand(context: Context): Command {
-  const command = new Command("approve").description(runsStrings.approve).argument("<run>", runsStrings.run);
+  const command = new Command("approve")
+    .description("approve a large run submitted by someone else")
+    .argument("<run>", "ID of the run");
   return withCommon(command, "simfleet runs approve r-20261120-103045-x7k2").action(async (runId, options) => {
     const output = context.output(options);
     const report = await context.connect(options, ({ client }) => client.call(approveRun, { params: { runId } }));

@@ -8,18 +8,23 @@ import type { Output } from "#cli/output.ts";
 import { assertCanWrite } from "../results/results.ts";
 import { resultsPathOf, showToEnd } from "./end-of-run.ts";
 import { type Confirming, type ConfirmOptions, confirmation, costText } from "./confirmation.ts";
-import { runsStrings, startStrings } from "../strings.ts";
-import { commonStrings } from "#cli/strings.ts";
+import { counted, grouped } from "#cli/format.ts";
+import { optionTexts } from "./operation-options.ts";
+
+const restoresText = (runId: string, { calls, total }: { calls: number; total: number }, ofRunId: string) => {
+  const rows = calls === total ? counted(total, "row") : `${grouped(calls)} of ${counted(total, "row")}`;
+  return `Run ${runId} restores ${rows} of ${ofRunId}.`;
+};
 
 export function undoCommand(context: Context): Command {
   const command = new Command("undo")
-    .description(runsStrings.undo)
-    .argument("<run>", runsStrings.finishedRun)
-    .option("-y, --yes", commonStrings.yes)
-    .option("--confirm <n>", startStrings.confirm, asCount)
-    .option("--no-sync", runsStrings.noSync)
-    .option("-o, --out <file>", runsStrings.outOfFollowUp)
-    .option("--detach", startStrings.detach);
+    .description("start a new run that restores the previous values; SIMs changed since are left as they are")
+    .argument("<run>", "ID of the finished run")
+    .option("-y, --yes", "skip the confirmation; required without a terminal")
+    .option("--confirm <n>", optionTexts.confirm, asCount)
+    .option("--no-sync", "use the inventory as it is, without syncing first")
+    .option("-o, --out <file>", optionTexts.out)
+    .option("--detach", "submit the run, print its ID and return");
   return withCommon(command, "simfleet runs undo r-20261120-103045-x7k2 --yes").action(async (runId, options) => {
     const output = context.output(options);
     const exitCode = await context.connect(options, (caller) =>
@@ -63,7 +68,7 @@ async function undo(
   if (syncs) {
     // Without a terminal the confirmation may fail: do that before the sync.
     if (!isTerminal(io)) await confirmation(confirming(plan), given, io);
-    output.say(runsStrings.syncing);
+    output.say("Syncing first, so that later changes are not overwritten …");
     await client.call(startSync, { query: { profile, restart: "true" } });
     const { report, exitCode } = await followSync({ ...caller, output, profile, interrupt: io.interrupt });
     if (report.state !== "finished") return exitCode;
@@ -72,7 +77,7 @@ async function undo(
   if (plan.costly > 0) output.say(`${costText(plan)}.`);
   const confirmed = await confirmation(confirming(plan), given, io);
   if (confirmed === undefined) {
-    output.say(commonStrings.nothingStarted);
+    output.say("Nothing was started.");
     return 2;
   }
   const report = await client.call(undoRun, { params: { runId }, body: confirmed });
@@ -80,7 +85,7 @@ async function undo(
     output.answer(report, (shown) => shown.runId);
     return 0;
   }
-  output.say(runsStrings.restores(report.runId, plan, runId));
+  output.say(restoresText(report.runId, plan, runId));
   return showToEnd({ caller, output, context, run: report, resultsPath: out ?? resultsPathOf(report) });
 }
 
@@ -89,8 +94,11 @@ function confirming(plan: FollowUpPlan): Confirming {
 }
 
 export function undoQuestion({ calls, total }: Pick<FollowUpPlan, "calls" | "total">): string {
-  if (calls === 0) return runsStrings.undoNothing(total);
-  const question = runsStrings.undoQuestion(calls);
+  if (calls === 0)
+    return `No SIM would be restored: ${total === 1 ? "1 row stays as it is" : `${grouped(total)} rows stay as they are`}. Start the run anyway, to get the reasons?`;
+  const question = `Restore the previous state of ${counted(calls, "SIM")}?`;
   const others = total - calls;
-  return others > 0 ? `${question} (${runsStrings.undoLeaves(others)})` : question;
+  return others > 0
+    ? `${question} (${others === 1 ? "1 other row stays as it is" : `${grouped(others)} other rows stay as they are`})`
+    : question;
 }

@@ -4,7 +4,6 @@ import * as routes from "../contract.ts";
 import { type DeliveryDocument, type DeliveryReport, deliveryStates } from "../contract.ts";
 import { type Context, choiceOption, withCommon } from "#cli/context.ts";
 import { answerList, type List, withPageOptions } from "#cli/list.ts";
-import { deliveriesStrings } from "../strings.ts";
 
 export function deliveriesCommand(context: Context): Command {
   return new Command("deliveries")
@@ -15,9 +14,9 @@ export function deliveriesCommand(context: Context): Command {
 
 function listCommand(context: Context): Command {
   const command = new Command("list")
-    .description(deliveriesStrings.list)
-    .option("--webhook <name>", deliveriesStrings.webhook)
-    .addOption(choiceOption("--state <state>", deliveriesStrings.state, deliveryStates));
+    .description("list messages, newest event first")
+    .option("--webhook <name>", "only messages to this webhook")
+    .addOption(choiceOption("--state <state>", "only messages in this state", deliveryStates));
   return withCommon(withPageOptions(command), "simfleet deliveries list --webhook ops --state failed").action(
     async (options) => {
       const output = context.output(options);
@@ -31,8 +30,8 @@ function listCommand(context: Context): Command {
 
 function showCommand(context: Context): Command {
   const command = new Command("show")
-    .description(deliveriesStrings.show)
-    .argument("<delivery>", deliveriesStrings.delivery);
+    .description("show one message and its event")
+    .argument("<delivery>", "ID of the message");
   return withCommon(command, "simfleet deliveries show ops.1790000000000-0").action(async (deliveryId, options) => {
     const output = context.output(options);
     const shown = await context.connect(options, ({ client }) =>
@@ -44,17 +43,17 @@ function showCommand(context: Context): Command {
 
 function redeliverCommand(context: Context): Command {
   const command = new Command("redeliver")
-    .description(deliveriesStrings.redeliver)
-    .argument("<delivery>", deliveriesStrings.delivery);
+    .description("resend a message with the same ID, through a worker")
+    .argument("<delivery>", "ID of the message");
   return withCommon(command, "simfleet deliveries redeliver ops.1790000000000-0").action(
     async (deliveryId, options) => {
       const output = context.output(options);
       await context.connect(options, async ({ client, app }) => {
         const sent = await client.call(routes.redeliver, { params: { deliveryId } });
-        output.answer(sent, (shown) => deliveriesStrings.resending(shown.deliveryId));
+        output.answer(sent, (shown) => `Resending ${shown.deliveryId}.`);
         // A remote worker delivers itself.
         const isServed = app === undefined || (await app.webhooks.isServed(sent.webhook));
-        if (!isServed) output.say(deliveriesStrings.noWorker);
+        if (!isServed) output.say("No worker is running: the message is sent by the next one (simfleet worker)");
       });
     },
   ) as unknown as Command;
@@ -63,15 +62,15 @@ function redeliverCommand(context: Context): Command {
 const deliveryList: List<"deliveries", DeliveryReport> = {
   name: "deliveries",
   route: routes.listDeliveries,
-  empty: deliveriesStrings.none,
+  empty: "No messages.",
   columns: [
-    { name: "deliveryId", heading: deliveriesStrings.headings.delivery },
-    { name: "eventType", heading: deliveriesStrings.headings.event },
+    { name: "deliveryId", heading: "delivery" },
+    { name: "eventType", heading: "event" },
     { name: "state" },
-    { name: "attempts", heading: deliveriesStrings.headings.attempts },
-    { name: "createdAt", heading: deliveriesStrings.headings.created },
-    { name: "nextAttemptAt", heading: deliveriesStrings.headings.nextAttempt },
-    { name: "lastReason", heading: deliveriesStrings.headings.lastAttempt },
+    { name: "attempts", heading: "tries" },
+    { name: "createdAt", heading: "created" },
+    { name: "nextAttemptAt", heading: "next try" },
+    { name: "lastReason", heading: "last try" },
   ],
 };
 

@@ -4,7 +4,7 @@ import * as routes from "../contract.ts";
 import type { TestReport, WebhookReport } from "../contract.ts";
 import { type Context, withCommon } from "#cli/context.ts";
 import { answerList, type List, listText, withListOptions } from "#cli/list.ts";
-import { webhooksStrings } from "../strings.ts";
+import { grouped } from "#cli/format.ts";
 
 export function webhooksCommand(context: Context): Command {
   return new Command("webhooks")
@@ -14,7 +14,7 @@ export function webhooksCommand(context: Context): Command {
 }
 
 function listCommand(context: Context): Command {
-  const command = withListOptions(new Command("list").description(webhooksStrings.list));
+  const command = withListOptions(new Command("list").description("list the configured webhooks and their status"));
   return withCommon(command, "simfleet webhooks list").action(async (options) => {
     const output = context.output(options);
     const page = await context.connect(options, ({ client }) => client.call(routes.listWebhooks));
@@ -23,7 +23,9 @@ function listCommand(context: Context): Command {
 }
 
 function testCommand(context: Context): Command {
-  const command = new Command("test").description(webhooksStrings.test).argument("<name>", webhooksStrings.webhook);
+  const command = new Command("test")
+    .description("send a test message now and print the result")
+    .argument("<name>", "name of the webhook");
   return withCommon(command, "simfleet webhooks test ops").action(async (name, options) => {
     const output = context.output(options);
     const report = await context.connect(options, ({ client }) =>
@@ -35,7 +37,9 @@ function testCommand(context: Context): Command {
 }
 
 function resumeCommand(context: Context): Command {
-  const command = new Command("resume").description(webhooksStrings.resume).argument("<name>", webhooksStrings.webhook);
+  const command = new Command("resume")
+    .description("resume a webhook stopped by 410 Gone and send the backlog")
+    .argument("<name>", "name of the webhook");
   return withCommon(command, "simfleet webhooks resume ops").action(async (name, options) => {
     const output = context.output(options);
     await context.connect(options, async ({ client, app }) => {
@@ -43,7 +47,7 @@ function resumeCommand(context: Context): Command {
       output.answer(report, (shown) => listText([shown], webhookList));
       // A remote worker delivers itself.
       const isServed = app === undefined || (await app.webhooks.isServed(name));
-      if (!isServed) output.say(webhooksStrings.noWorker);
+      if (!isServed) output.say("No worker is running: the messages are sent by the next one.");
     });
   }) as unknown as Command;
 }
@@ -51,30 +55,35 @@ function resumeCommand(context: Context): Command {
 const webhookList: List<"webhooks", WebhookReport> = {
   name: "webhooks",
   route: routes.listWebhooks,
-  empty: webhooksStrings.none,
+  empty: "No webhooks. Add them under `webhooks` in the configuration (docs/webhooks.md).",
   columns: [
-    { name: "name", heading: webhooksStrings.headings.webhook },
-    { name: "url", heading: webhooksStrings.headings.address },
+    { name: "name", heading: "webhook" },
+    { name: "url", heading: "address" },
     { name: "format" },
     { name: "events", value: ({ events }) => events.join(" ") },
     { name: "state" },
     { name: "pending" },
     {
       name: "lastDelivery",
-      heading: webhooksStrings.headings.last,
+      heading: "last",
       value: ({ lastDelivery }) => (lastDelivery === null ? "-" : `${lastDelivery.eventType} ${lastDelivery.state}`),
     },
   ],
   below: (webhooks) => [
     ...webhooks
       .filter(({ state }) => state === "stopped")
-      .map(({ name, reason }) => webhooksStrings.stopped(name, reason)),
-    ...webhooks.filter(({ dropped }) => dropped > 0).map(({ name, dropped }) => webhooksStrings.dropped(dropped, name)),
+      .map(({ name, reason }) => `${name} is stopped: ${reason ?? "unknown reason"}`),
+    ...webhooks
+      .filter(({ dropped }) => dropped > 0)
+      .map(
+        ({ name, dropped }) =>
+          `${grouped(dropped)} messages to ${name} were dropped to make room for newer ones: it does not accept them in time.`,
+      ),
   ],
 };
 
 function testText({ webhook, accepted, status, reason, messageId }: TestReport): string {
   return accepted
-    ? webhooksStrings.accepted(webhook, messageId, status)
-    : webhooksStrings.notAccepted(webhook, messageId, reason);
+    ? `${webhook} accepted ${messageId} with ${status}.`
+    : `${webhook} did not accept ${messageId}: ${reason}`;
 }

@@ -1,5 +1,5 @@
 /** Which events the page shows: kinds, a person, a day, a profile, a cause; as part of the address, and as a request. */
-import { eventKinds } from "../../strings/events.ts";
+import { eventKinds } from "./event-texts.ts";
 import { kindOf, typesOf } from "./sentences.ts";
 import type { FleetEvent } from "../shapes.ts";
 

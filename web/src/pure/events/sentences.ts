@@ -1,5 +1,5 @@
 /** Events as sentences, and the changes of single SIMs grouped under what caused them. */
-import { eventSentences } from "../../strings/events.ts";
+import { eventSentences } from "./event-texts.ts";
 import type { FleetEvent } from "../shapes.ts";
 
 /** Text, or a field of the event, which may be shown as a link. */

@@ -1,6 +1,6 @@
 /** SIM operations as a form shows them: which inputs need a value, what is wrong with one, and what to know beforehand. */
-import { cautionsText, faultsText } from "../../strings/new-run.ts";
 import type { OperationReport, PlanReport } from "../shapes.ts";
+import { counted } from "../format.ts";
 
 export const setSpeedClass = "set-speed-class";
 
@@ -52,8 +52,9 @@ export function inputFaults(operation: OperationReport, from: RowsFrom, texts: I
 
 function faultOf({ type, maxLength }: Pick<Input, "type" | "maxLength">, text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
-  if (type === "integer" && !/^-?\d+$/.test(text)) return faultsText.integer;
-  if (maxLength !== undefined && text.length > maxLength) return faultsText.tooLong(maxLength, text.length);
+  if (type === "integer" && !/^-?\d+$/.test(text)) return "Enter a whole number, such as 10.";
+  if (maxLength !== undefined && text.length > maxLength)
+    return `Enter at most ${maxLength} characters; there are ${text.length}.`;
   return undefined;
 }
 
@@ -79,10 +80,14 @@ export function columnsFor(operation: OperationReport, texts: InputTexts): strin
 /** What to know before a run with this operation is started, the most serious first. */
 export function cautionsOf({ danger, costlyWhen, undo, repeat }: OperationReport): string[] {
   return [
-    danger === "irreversible" ? cautionsText.irreversible : "",
-    danger === "costly" ? (costlyWhen === null ? cautionsText.costly : cautionsText.costlyWhen(costlyWhen)) : "",
-    undo.length === 0 ? cautionsText.noUndo : "",
-    repeat === "unsafe" ? cautionsText.unsafe : "",
+    danger === "irreversible" ? "Irreversible: to confirm, type the number of SIMs." : "",
+    danger === "costly"
+      ? costlyWhen === null
+        ? "Every call costs money."
+        : `Calls cost money for SIMs with ${costlyWhen}.`
+      : "",
+    undo.length === 0 ? "This operation has no undo." : "",
+    repeat === "unsafe" ? "A call whose response is lost is not sent again; its outcome may stay unknown." : "",
   ].filter((text) => text !== "");
 }
 
@@ -90,9 +95,9 @@ export function cautionsOf({ danger, costlyWhen, undo, repeat }: OperationReport
 export function cautionsOfPlan(plan: Pick<PlanReport, "costly" | "irreversible" | "hasUndo">): string[] {
   const { costly, irreversible, hasUndo } = plan;
   return [
-    irreversible > 0 ? cautionsText.irreversibleSims(irreversible) : "",
-    costly > 0 ? cautionsText.costlyCalls(costly) : "",
-    hasUndo ? "" : cautionsText.runWithoutUndo,
+    irreversible > 0 ? `The change of ${counted(irreversible, "SIM")} is irreversible.` : "",
+    costly > 0 ? `${counted(costly, "call costs", "calls cost")} money.` : "",
+    hasUndo ? "" : "This run cannot be undone.",
   ].filter((text) => text !== "");
 }
 

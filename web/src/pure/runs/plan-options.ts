@@ -1,5 +1,4 @@
 /** The options of a plan or run, as form fields and as the query of a request. */
-import { faultsText } from "../../strings/new-run.ts";
 import { type InputTexts, setSpeedClass } from "./operation.ts";
 
 export interface PlanForm {
@@ -32,11 +31,11 @@ export const emptyForm: PlanForm = {
 export function faultsOf(form: PlanForm): Partial<Record<keyof PlanForm, string>> {
   const { maxFailures, canary, rate } = form;
   return {
-    ...(isCount(canary) ? {} : { canary: faultsText.canary }),
-    ...(isCount(rate) ? {} : { rate: faultsText.rate }),
+    ...(isCount(canary) ? {} : { canary: "Enter a whole number of rows, such as 100." }),
+    ...(isCount(rate) ? {} : { rate: "Enter a whole number of calls per minute, such as 60." }),
     ...(maxFailures.trim() === "" || /^\s*(\d+|\d+(\.\d+)?\s*%)\s*$/.test(maxFailures)
       ? {}
-      : { maxFailures: faultsText.maxFailures }),
+      : { maxFailures: "Enter a number of rows, such as 50, or a percentage, such as 5%." }),
   };
 }
 

@@ -12,7 +12,6 @@ import { Ago } from "../../parts/time.tsx";
 import { place } from "../../place.ts";
 import type { AuthKeyReport, AuthKeyRotationReport } from "../../pure/shapes.ts";
 import { profile, refusal } from "../../session.ts";
-import { authKeysText as text, credentialsText } from "../../strings/credentials.ts";
 import { Said } from "../../parts/said.tsx";
 
 interface Answer {
@@ -26,33 +25,33 @@ export function AuthKeys(): JSX.Element {
   const isInProgress = value?.rotation?.now !== null && value?.rotation?.now !== undefined;
   return (
     <Panel
-      title={text.title}
+      title="AuthKeys"
       actions={value !== undefined && !isInProgress && <Rotate keys={value.authKeys} onStarted={refresh} />}
     >
-      <ProblemNotice problem={problem} what={text.failed} />
-      {value === undefined && problem === undefined && <Waiting what={text.reading} />}
+      <ProblemNotice problem={problem} what="The AuthKeys could not be loaded" />
+      {value === undefined && problem === undefined && <Waiting what="the AuthKeys from the platform" />}
       {value?.rotation !== null && value?.rotation !== undefined && <Rotation rotation={value.rotation} />}
-      {value?.authKeys.length === 0 && <Empty command={text.command}>{text.none}</Empty>}
+      {value?.authKeys.length === 0 && <Empty command="simfleet authkeys list">The user has no AuthKey.</Empty>}
       {value !== undefined && value.authKeys.length > 0 && (
         <Table
-          label={text.title}
+          label="AuthKeys"
           rows={value.authKeys}
           keyOf={({ authKeyId }) => authKeyId}
           current={place.value.query.authKey}
           columns={[
-            { label: text.authKey, cell: ({ authKeyId }) => <CredentialLink kind="authKey" id={authKeyId} /> },
+            { label: "AuthKey", cell: ({ authKeyId }) => <CredentialLink kind="authKey" id={authKeyId} /> },
             {
-              label: text.created,
+              label: "Created",
               kind: "tight",
-              cell: ({ createdAt }) => <Ago at={createdAt} none={credentialsText.unknown} />,
+              cell: ({ createdAt }) => <Ago at={createdAt} none="unknown" />,
             },
             {
-              label: credentialsText.lastUsed,
+              label: "Last used",
               kind: "tight",
-              cell: ({ lastUsedAt }) => <Ago at={lastUsedAt} none={credentialsText.neverUsed} />,
+              cell: ({ lastUsedAt }) => <Ago at={lastUsedAt} none="never, or unknown" />,
             },
-            { label: text.configured, cell: ({ configured }) => configured ?? text.notConfigured },
-            { label: text.usedBy, cell: ({ usedBy }) => (usedBy.length === 0 ? text.noWorker : usedBy.join(", ")) },
+            { label: "Configured", cell: ({ configured }) => configured ?? "no" },
+            { label: "Used by", cell: ({ usedBy }) => (usedBy.length === 0 ? "no worker" : usedBy.join(", ")) },
           ]}
         />
       )}
@@ -67,14 +66,14 @@ function Rotation({ rotation }: { rotation: AuthKeyRotationReport }): JSX.Elemen
   return (
     <Notice kind={state === "failed" ? "bad" : "plain"} icon={state === "failed" ? "warn" : "busy"}>
       <b>
-        {text.rotation} <Ref id={rotationId} /> <Badge state={state} />
+        Rotation <Ref id={rotationId} /> <Badge state={state} />
       </b>
       <span>
         <Said text={now ?? reason ?? ""} />
       </span>
       {finishedAt !== null && (
         <span class="hint">
-          {text.ended} <Ago at={finishedAt} />
+          ended <Ago at={finishedAt} />
         </span>
       )}
     </Notice>
@@ -83,22 +82,22 @@ function Rotation({ rotation }: { rotation: AuthKeyRotationReport }): JSX.Elemen
 
 function Rotate({ keys, onStarted }: { keys: readonly AuthKeyReport[]; onStarted: () => void }): JSX.Element {
   const { isBusy, act } = useAction();
-  const inUse = keys.find(({ configured }) => configured === "first")?.authKeyId ?? text.inUse;
+  const inUse = keys.find(({ configured }) => configured === "first")?.authKeyId ?? "the AuthKey in use";
   const start = async (): Promise<string | undefined> => {
     const isMeant = await confirmed({
-      title: text.rotateTitle(inUse),
-      text: text.rotateWhat(inUse, profile.value),
-      yes: text.rotateYes,
+      title: `Rotate ${inUse}?`,
+      text: `A new AuthKey replaces it for the profile ${profile.value}. Runs continue meanwhile. ${inUse} is revoked once no process uses it.`,
+      yes: "Rotate the AuthKey",
       isDangerous: true,
     });
     if (!isMeant) return undefined;
     await ask("/v1/authkeys/rotate", { method: "POST", query: { profile: profile.value } });
     onStarted();
-    return text.rotating;
+    return "Rotation of the AuthKey started.";
   };
   return (
     <Button isSmall isBusy={isBusy} refusal={refusal("admin")} onPress={() => act(start)}>
-      {credentialsText.rotate}
+      Rotate
     </Button>
   );
 }

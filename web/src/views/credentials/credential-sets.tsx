@@ -9,42 +9,42 @@ import { Ago } from "../../parts/time.tsx";
 import { place } from "../../place.ts";
 import type { SetReport } from "../../pure/shapes.ts";
 import { profile } from "../../session.ts";
-import { credentialsText, setsText as text } from "../../strings/credentials.ts";
-import { columnsText } from "../../strings/parts.ts";
 import { References } from "./rotations.tsx";
 
 export function CredentialSets(): JSX.Element {
   const address = addressOf("/v1/credentials", { profile: profile.value });
   const { value, problem } = useLive<{ credentials: SetReport[] }>(address, { ms: 120_000, andOn: ["credential."] });
   return (
-    <Panel title={text.title}>
-      <ProblemNotice problem={problem} what={text.failed} />
-      {value === undefined && problem === undefined && <Waiting what={text.reading} />}
-      {value?.credentials.length === 0 && <Empty command={text.command}>{text.none}</Empty>}
+    <Panel title="Credential Sets">
+      <ProblemNotice problem={problem} what="The Credential Sets could not be loaded" />
+      {value === undefined && problem === undefined && <Waiting what="the sets from the platform" />}
+      {value?.credentials.length === 0 && (
+        <Empty command="simfleet credentials list">The account has no Credential Set.</Empty>
+      )}
       {value !== undefined && value.credentials.length > 0 && (
         <Table
-          label={text.title}
+          label="Credential Sets"
           rows={value.credentials}
           keyOf={({ credentialsId }) => credentialsId}
           current={place.value.query.set}
           columns={[
-            { label: text.set, cell: (set) => <SetName {...set} /> },
-            { label: columnsText.type, cell: ({ type }) => type },
+            { label: "Set", cell: (set) => <SetName {...set} /> },
+            { label: "Type", cell: ({ type }) => type },
             {
-              label: text.secretSince,
+              label: "Secret created",
               kind: "tight",
               cell: ({ updatedAt, createdAt }) => <Ago at={updatedAt ?? createdAt} />,
             },
             {
-              label: credentialsText.lastUsed,
+              label: "Last used",
               kind: "tight",
-              cell: ({ lastUsedAt }) => <Ago at={lastUsedAt} none={credentialsText.neverUsed} />,
+              cell: ({ lastUsedAt }) => <Ago at={lastUsedAt} none="never, or unknown" />,
             },
             {
-              label: text.rotation,
+              label: "Rotation",
               cell: ({ rotation }) => rotation !== null && <CredentialLink kind="rotation" id={rotation} />,
             },
-            { label: credentialsText.referencedBy, cell: ({ references }) => <References references={references} /> },
+            { label: "Referenced by", cell: ({ references }) => <References references={references} /> },
           ]}
         />
       )}

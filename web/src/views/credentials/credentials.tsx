@@ -4,15 +4,17 @@
  */
 import type { JSX } from "preact";
 import { View } from "../../parts/view.tsx";
-import { credentialsText as text } from "../../strings/credentials.ts";
-import { viewTitles } from "../../strings/shell.ts";
+import { viewTitles } from "../../pure/views.ts";
 import { AuthKeys } from "./auth-keys.tsx";
 import { CredentialSets } from "./credential-sets.tsx";
 import { Rotations } from "./rotations.tsx";
 
 export function Credentials(): JSX.Element {
   return (
-    <View title={viewTitles.credentials} says={text.hint}>
+    <View
+      title={viewTitles.credentials}
+      says="Credential Sets and AuthKeys, their age and use. Secrets are never shown."
+    >
       <Rotations />
       <AuthKeys />
       <CredentialSets />

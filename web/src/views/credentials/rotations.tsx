@@ -13,8 +13,8 @@ import { place } from "../../place.ts";
 import { isInProgress, stepsOf } from "../../pure/rotation-steps.ts";
 import type { Reference, RotationReport } from "../../pure/shapes.ts";
 import { profile, refusal } from "../../session.ts";
-import { credentialsText, rotationsText as text } from "../../strings/credentials.ts";
 import { Said } from "../../parts/said.tsx";
+import { counted } from "../../pure/format.ts";
 
 interface Answer {
   readonly rotations: readonly RotationReport[];
@@ -27,15 +27,20 @@ export function Rotations(): JSX.Element {
   const { value, problem, refresh } = useLive<Answer>(address, { ms: 60_000, andOn: ["credential."] });
   const unknown = Object.entries(value?.unknown ?? {});
   return (
-    <Panel title={text.title}>
-      <ProblemNotice problem={problem} what={text.failed} />
-      {value === undefined && problem === undefined && <Waiting what={text.reading} />}
+    <Panel title="Rotations">
+      <ProblemNotice problem={problem} what="The rotations could not be loaded" />
+      {value === undefined && problem === undefined && <Waiting what="the rotations" />}
       {unknown.map(([name, reason]) => (
         <Notice key={name} kind="warn">
-          {text.platformUnknown(name, reason)}
+          {`The Credential Sets of ${name} could not be loaded: ${reason}`}
         </Notice>
       ))}
-      {value?.rotations.length === 0 && <Empty command={text.command}>{text.none}</Empty>}
+      {value?.rotations.length === 0 && (
+        <Empty command="simfleet credentials rotate NAME">
+          No rotation is configured. Add one to the section rotations of the configuration, as described in
+          docs/credentials.md.
+        </Empty>
+      )}
       <ul class="stack">
         {value?.rotations.map((rotation) => (
           <li key={rotation.name}>
@@ -65,13 +70,13 @@ function Rotation({ rotation, onChanged }: { rotation: RotationReport; onChanged
   } = rotation;
   return (
     <article
-      aria-label={text.rotation(name)}
+      aria-label={`Rotation ${name}`}
       {...(place.value.query.rotation === name ? { "aria-current": "true", ref: intoView } : {})}
     >
       <div class="panel-head">
         <h3>
           <CredentialLink kind="rotation" id={name} />{" "}
-          <Badge state={state} word={state === "never" ? text.never : state} />
+          <Badge state={state} word={state === "never" ? "not rotated yet" : state} />
         </h3>
         <div class="actions">
           <RotationButtons rotation={rotation} onChanged={onChanged} />
@@ -87,26 +92,26 @@ function Rotation({ rotation, onChanged }: { rotation: RotationReport; onChanged
         </Notice>
       )}
       <dl class="facts">
-        <dt>{text.set}</dt>
+        <dt>Set</dt>
         <dd>
-          {credentialsId === null ? text.noSet : <CredentialLink kind="set" id={credentialsId} />}{" "}
+          {credentialsId === null ? "none yet" : <CredentialLink kind="set" id={credentialsId} />}{" "}
           <span class="quiet">{`${type}, ${strategy}`}</span>
         </dd>
-        <dt>{text.secretSince}</dt>
+        <dt>Secret created</dt>
         <dd>
-          <Ago at={rotatedAt} none={credentialsText.unknown} /> {rotationId !== null && <Ref id={rotationId} />}
+          <Ago at={rotatedAt} none="unknown" /> {rotationId !== null && <Ref id={rotationId} />}
         </dd>
-        <dt>{credentialsText.lastUsed}</dt>
+        <dt>Last used</dt>
         <dd>
-          <Ago at={lastUsedAt} none={credentialsText.neverUsed} />
+          <Ago at={lastUsedAt} none="never, or unknown" />
         </dd>
-        <dt>{credentialsText.referencedBy}</dt>
+        <dt>Referenced by</dt>
         <dd>
           <References references={references} />
         </dd>
         {nextStep !== null && nextStep !== "" && (
           <>
-            <dt>{text.next}</dt>
+            <dt>Next</dt>
             <dd>
               <span class="prose">
                 <Said text={nextStep} />
@@ -126,7 +131,7 @@ function Steps({ rotation }: { rotation: RotationReport }): JSX.Element | null {
   const past = steps.filter(({ isPast }) => isPast);
   return (
     <>
-      <p class="quiet">{text.step(past.length, steps.length, past.at(-1)?.word)}</p>
+      <p class="quiet">{`Step ${past.length} of ${steps.length}: ${past.at(-1)?.word}`}</p>
       <ol class="steps" aria-hidden="true">
         {steps.map(({ word, isPast }) => (
           <li key={word} class={isPast ? "is-past" : ""} title={word} />
@@ -143,22 +148,22 @@ function RotationButtons({ rotation, onChanged }: { rotation: RotationReport; on
     const isMeant = await confirmed(
       action === "rotate"
         ? {
-            title: text.rotateTitle(name),
-            text: text.rotateWhat(credentialsId ?? text.newSet, of),
-            yes: credentialsText.rotate,
+            title: `Rotate ${name}?`,
+            text: `A new secret replaces the one in ${credentialsId ?? "a new Credential Set"} of the profile ${of}. It is delivered to its sinks first, then to the platform.`,
+            yes: "Rotate",
             isDangerous: true,
           }
         : {
-            title: text.confirmTitle(before),
-            text: text.confirmWhat(before),
-            yes: text.confirmYes,
+            title: `Is ${before ?? "the old set"} no longer referenced?`,
+            text: `After a grace period without use, ${before ?? "the old Credential Set"} is deleted. Anything that still uses it then stops working.`,
+            yes: "Not referenced",
             isDangerous: true,
           },
     );
     if (!isMeant) return undefined;
     await ask(`/v1/rotations/${encodeURIComponent(name)}/${action}`, { method: "POST" });
     onChanged();
-    return action === "rotate" ? text.rotating(name) : text.confirmed(name);
+    return action === "rotate" ? `Rotation of ${name} started.` : `The rotation ${name} continues.`;
   };
   return (
     <>
@@ -170,12 +175,12 @@ function RotationButtons({ rotation, onChanged }: { rotation: RotationReport; on
           refusal={refusal("admin")}
           onPress={() => act(() => post("confirm"))}
         >
-          {text.confirm}
+          Confirm
         </Button>
       )}
       {!isInProgress(rotation) && (
         <Button isSmall isBusy={isBusy} refusal={refusal("admin")} onPress={() => act(() => post("rotate"))}>
-          {credentialsText.rotate}
+          Rotate
         </Button>
       )}
     </>
@@ -183,8 +188,8 @@ function RotationButtons({ rotation, onChanged }: { rotation: RotationReport; on
 }
 
 export function References({ references }: { references: readonly Reference[] | null }): JSX.Element {
-  if (references === null) return <>{credentialsText.notReported}</>;
-  if (references.length === 0) return <>{credentialsText.noReferences}</>;
+  if (references === null) return <>{"not reported by this deployment"}</>;
+  if (references.length === 0) return <>{"nothing"}</>;
   const shown = references.slice(0, 4);
   const more = references.length - shown.length;
   return (
@@ -195,7 +200,7 @@ export function References({ references }: { references: readonly Reference[] | 
           <GroupLink group={groupId} /> ({namespace})
         </span>
       ))}
-      {more > 0 && credentialsText.moreReferences(more)}
+      {more > 0 && ` and ${counted(more, "other")}`}
     </>
   );
 }

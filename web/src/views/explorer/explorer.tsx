@@ -13,12 +13,12 @@ import { hrefOf } from "../../pure/route.ts";
 import type { SimDocument, SimFields } from "../../pure/shapes.ts";
 import { profile, profileReport } from "../../session.ts";
 import { useStored } from "../../stored.ts";
-import { simsText as text } from "../../strings/sims.ts";
 import { FilterBuilder } from "./filter-builder.tsx";
 import { ColumnChoice, SavedFilters } from "./saved-filters.tsx";
 import { SearchField, useCount } from "./search-field.tsx";
 import { SelectionBar } from "./selection-bar.tsx";
 import { SimTable } from "./sim-table.tsx";
+import { counted, grouped } from "../../pure/format.ts";
 
 const pageSize = 100;
 const minute = { ms: 60_000, andOn: ["sync.completed"] };
@@ -39,12 +39,12 @@ export function Explorer(): JSX.Element {
   const total = count.value?.isExact === true ? count.value.count : undefined;
   return (
     <View
-      title={text.title}
+      title="SIMs"
       says={
         <span role="status">
           {count.value === undefined
-            ? count.problem === undefined && text.counting
-            : text.count(count.value.count, count.value.isExact)}
+            ? count.problem === undefined && "Counting …"
+            : `${counted(count.value.count, "SIM")}${count.value.isExact ? "" : " or more"}`}
         </span>
       }
       actions={
@@ -54,15 +54,15 @@ export function Explorer(): JSX.Element {
         </>
       }
     >
-      <section class="panel" aria-label={text.conditions}>
+      <section class="panel" aria-label="Conditions of the filter">
         <div class="explorer-find">
           <SearchField search={shown.search} keyColumn={keyColumn} onSearch={(search) => show({ search })} />
           <Select
-            label={text.presence}
+            label="Which SIMs"
             value={shown.gone ? "gone" : "listed"}
             options={[
-              { value: "listed", text: text.listed },
-              { value: "gone", text: text.gone },
+              { value: "listed", text: "Listed" },
+              { value: "gone", text: "No longer listed" },
             ]}
             onValue={(value) => show({ gone: value === "gone" })}
           />
@@ -74,7 +74,9 @@ export function Explorer(): JSX.Element {
           onDraft={setDraft}
           draftCount={
             drafted.problem?.message ??
-            (drafted.value === undefined ? undefined : text.draftCount(drafted.value.count, drafted.value.isExact))
+            (drafted.value === undefined
+              ? undefined
+              : `${grouped(drafted.value.count)}${drafted.value.isExact ? "" : " or more"} with this condition`)
           }
         />
       </section>
@@ -112,15 +114,15 @@ function Found({ shown, keyColumn, columns, total, sortable, onSort }: FoundProp
   const isReading = pages.first.value === undefined && pages.first.problem === undefined;
   return (
     <>
-      <ProblemNotice problem={pages.first.problem} what={text.failed} />
-      {isReading && <Waiting what={text.reading} />}
+      <ProblemNotice problem={pages.first.problem} what="The SIMs could not be loaded" />
+      {isReading && <Waiting what="the SIMs" />}
       {!isReading && sims.length === 0 && pages.first.problem === undefined && (
-        <section class="panel" aria-label={text.table}>
+        <section class="panel" aria-label="SIMs">
           <Nothing isFiltered={shown.where !== "" || shown.search !== ""} />
         </section>
       )}
       {sims.length > 0 && (
-        <section class="panel explorer-list" aria-label={text.table}>
+        <section class="panel explorer-list" aria-label="SIMs">
           <SelectionBar
             shown={shown}
             keyColumn={keyColumn}
@@ -133,7 +135,7 @@ function Found({ shown, keyColumn, columns, total, sortable, onSort }: FoundProp
             onSelect={setSelected}
           />
           <p class="quiet" role="status">
-            {pages.isBusy ? text.loading : text.loaded(sims.length)}
+            {pages.isBusy ? "Loading more …" : `${grouped(sims.length)} loaded`}
           </p>
         </section>
       )}
@@ -146,5 +148,11 @@ function unique(sims: readonly SimDocument[], keyColumn: string): SimDocument[] 
 }
 
 function Nothing({ isFiltered }: { isFiltered: boolean }): JSX.Element {
-  return isFiltered ? <Empty>{text.none}</Empty> : <Empty command={text.syncCommand}>{text.emptyInventory}</Empty>;
+  return isFiltered ? (
+    <Empty>No SIM matches.</Empty>
+  ) : (
+    <Empty command="simfleet sims sync">
+      The inventory is empty. Sync the fleet on the Fleet page or with this command:
+    </Empty>
+  );
 }

@@ -6,7 +6,14 @@ import { SelectField, TextField } from "../../parts/field.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { type Operator, conditionFrom, conditionsOf, operators, textOf } from "../../pure/sims/filter.ts";
 import type { SimField } from "../../pure/shapes.ts";
-import { simsText as text } from "../../strings/sims.ts";
+
+const operatorsText = {
+  "=": "is",
+  "!=": "is not",
+  in: "is one of",
+  exists: "has a value",
+  "not exists": "has no value",
+} as const;
 
 interface BuilderProps {
   readonly where: string;
@@ -29,7 +36,7 @@ export function FilterBuilder({ where, fields, onWhere, onDraft, draftCount }: B
   const needsValue = draft.operator !== "exists" && draft.operator !== "not exists";
   return (
     <div class="builder">
-      <ul class="chips" aria-label={text.conditions}>
+      <ul class="chips" aria-label="Conditions of the filter">
         {conditions === undefined && (
           <li class="chip">
             <code>{where}</code>
@@ -40,7 +47,7 @@ export function FilterBuilder({ where, fields, onWhere, onDraft, draftCount }: B
             <code>{textOf([one])}</code>
             <button
               type="button"
-              aria-label={text.remove(textOf([one]))}
+              aria-label={`Remove the condition ${textOf([one])}`}
               onClick={() => onWhere(textOf(conditions.toSpliced(i, 1)))}
             >
               <Icon name="cross" size={12} />
@@ -50,7 +57,7 @@ export function FilterBuilder({ where, fields, onWhere, onDraft, draftCount }: B
       </ul>
       <form
         class="form-row"
-        aria-label={text.addCondition}
+        aria-label="Add a condition"
         onSubmit={(event) => {
           event.preventDefault();
           if (whole === undefined) return;
@@ -59,28 +66,28 @@ export function FilterBuilder({ where, fields, onWhere, onDraft, draftCount }: B
         }}
       >
         <TextField
-          label={text.field}
+          label="Field"
           value={draft.field}
           suggestions={fields.map(({ name }) => name)}
           onValue={(field) => setDraft({ ...draft, field })}
         />
         <SelectField
-          label={text.operator}
+          label="Operator"
           value={draft.operator}
-          options={operators.map((value) => ({ value, text: text.operators[value] }))}
+          options={operators.map((value) => ({ value, text: operatorsText[value] }))}
           onValue={(operator) => setDraft({ ...draft, operator: operator as Operator })}
         />
         {needsValue && (
           <TextField
-            label={draft.operator === "in" ? text.values : text.value}
+            label={draft.operator === "in" ? "Values, separated by commas" : "Value"}
             value={draft.value}
             suggestions={fields.find(({ name }) => name === draft.field.trim())?.values ?? []}
             onValue={(value) => setDraft({ ...draft, value })}
           />
         )}
         <div class="builder-add">
-          <Button type="submit" refusal={whole === undefined ? text.incomplete : undefined}>
-            {text.add}
+          <Button type="submit" refusal={whole === undefined ? "Enter a field and a value first." : undefined}>
+            Add
           </Button>
           <span class="hint" role="status">
             {draftCount}
@@ -101,7 +108,7 @@ function FilterText({ where, onWhere }: Pick<BuilderProps, "where" | "onWhere">)
   useEffect(() => setWritten(where), [where]);
   return (
     <details class="more">
-      <summary>{text.asText}</summary>
+      <summary>Filter as text</summary>
       <form
         class="with-button"
         onSubmit={(event) => {
@@ -109,8 +116,13 @@ function FilterText({ where, onWhere }: Pick<BuilderProps, "where" | "onWhere">)
           onWhere(written.trim());
         }}
       >
-        <TextField label={text.asText} value={written} onValue={setWritten} placeholder={text.asTextExample} />
-        <Button type="submit">{text.apply}</Button>
+        <TextField
+          label="Filter as text"
+          value={written}
+          onValue={setWritten}
+          placeholder="tags.site=berlin and speedClass!=s1.slow"
+        />
+        <Button type="submit">Apply</Button>
       </form>
     </details>
   );

@@ -7,7 +7,6 @@ import { TextField, Tick } from "../../parts/field.tsx";
 import { type Shown, queryOfShown } from "../../pure/sims/explorer.ts";
 import { hrefOf } from "../../pure/route.ts";
 import { useStored } from "../../stored.ts";
-import { simsText as text } from "../../strings/sims.ts";
 
 interface Saved {
   readonly name: string;
@@ -20,9 +19,9 @@ export function SavedFilters({ shown }: { shown: Shown }): JSX.Element {
   const saved = stored ?? [];
   const canSave = name.trim() !== "" && (shown.where !== "" || shown.search !== "");
   return (
-    <DropDown label={text.saved}>
+    <DropDown label="Saved filters">
       <div class="panel">
-        {saved.length === 0 && <p class="quiet">{text.noSaved}</p>}
+        {saved.length === 0 && <p class="quiet">None yet. Filters are saved in this browser.</p>}
         <ul class="saved">
           {saved.map((one) => (
             <li key={one.name}>
@@ -30,10 +29,10 @@ export function SavedFilters({ shown }: { shown: Shown }): JSX.Element {
               <Button
                 isSmall
                 kind="plain"
-                label={text.deleteSaved(one.name)}
+                label={`Delete the filter ${one.name}`}
                 onPress={() => put(saved.filter((other) => other !== one))}
               >
-                {text.deleteWord}
+                Delete
               </Button>
             </li>
           ))}
@@ -47,9 +46,9 @@ export function SavedFilters({ shown }: { shown: Shown }): JSX.Element {
             setName("");
           }}
         >
-          <TextField label={text.saveAs} value={name} onValue={setName} />
-          <Button type="submit" refusal={canSave ? undefined : text.saveFirst}>
-            {text.save}
+          <TextField label="Name" value={name} onValue={setName} />
+          <Button type="submit" refusal={canSave ? undefined : "Enter a name and a filter first."}>
+            Save this filter
           </Button>
         </form>
       </div>
@@ -66,9 +65,9 @@ interface ColumnChoiceProps {
 /** In the order of all fields. */
 export function ColumnChoice({ all, chosen, onChosen }: ColumnChoiceProps): JSX.Element {
   return (
-    <DropDown label={text.columns}>
+    <DropDown label="Columns">
       <fieldset class="panel">
-        <legend class="only-heard">{text.columns}</legend>
+        <legend class="only-heard">Columns</legend>
         {all.map((name) => (
           <Tick
             key={name}

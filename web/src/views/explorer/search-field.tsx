@@ -6,7 +6,9 @@ import { type Live, useLive } from "../../live.ts";
 import { type Shown, queryOfShown } from "../../pure/sims/explorer.ts";
 import type { SimCount } from "../../pure/shapes.ts";
 import { profile } from "../../session.ts";
-import { simsText as text } from "../../strings/sims.ts";
+
+const searchLabel = (keyColumn: string) =>
+  keyColumn === "imsi" ? "Search by IMSI or SIM ID" : "Search by SIM ID or IMSI";
 
 const pauseMs = 250;
 
@@ -46,8 +48,8 @@ export function SearchField({ search, keyColumn, onSearch }: SearchProps): JSX.E
       <input
         class="input"
         type="search"
-        aria-label={text.searchLabel(keyColumn)}
-        placeholder={text.searchLabel(keyColumn)}
+        aria-label={searchLabel(keyColumn)}
+        placeholder={searchLabel(keyColumn)}
         maxLength={100}
         value={written}
         onInput={(event) => setWritten(event.currentTarget.value)}

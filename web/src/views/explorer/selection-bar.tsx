@@ -5,7 +5,9 @@ import { goTo } from "../../place.ts";
 import * as explorer from "../../pure/sims/explorer.ts";
 import { hrefOf } from "../../pure/route.ts";
 import { putSelectedSims } from "../../selected-sims.ts";
-import { simsText as text } from "../../strings/sims.ts";
+import { counted } from "../../pure/format.ts";
+
+const notGone = "A run cannot change SIMs that the platform no longer lists.";
 
 interface SelectionProps {
   readonly shown: explorer.Shown;
@@ -15,20 +17,24 @@ interface SelectionProps {
 }
 
 export function SelectionBar({ shown, keyColumn, selected, onClear }: SelectionProps): JSX.Element {
-  const offAll = shown.gone ? text.notGone : shown.search === "" ? undefined : text.notWithSearch;
+  const offAll = shown.gone
+    ? notGone
+    : shown.search === ""
+      ? undefined
+      : "A run cannot use a search: select SIMs, or add a condition.";
   return (
     <div class="actions explorer-actions">
       {selected.size > 0 && (
         <>
           <Button
             kind="main"
-            refusal={shown.gone ? text.notGone : undefined}
+            refusal={shown.gone ? notGone : undefined}
             onPress={() => planSelected([...selected], keyColumn)}
           >
-            {text.runForSelected(selected.size)}
+            {`New run for ${counted(selected.size, "selected SIM")}`}
           </Button>
           <Button kind="plain" onPress={onClear}>
-            {text.clearSelection}
+            Clear the selection
           </Button>
         </>
       )}
@@ -36,7 +42,7 @@ export function SelectionBar({ shown, keyColumn, selected, onClear }: SelectionP
         refusal={offAll}
         onPress={() => goTo(hrefOf("new", undefined, { where: explorer.filterOfShown(shown, keyColumn) }))}
       >
-        {text.runForAll}
+        New run for all matching SIMs
       </Button>
     </div>
   );

@@ -9,7 +9,6 @@ import { Ago } from "../../parts/time.tsx";
 import { fieldOf, recordFields } from "../../pure/sims/explorer.ts";
 import type { SimDocument } from "../../pure/shapes.ts";
 import { drawnRows, isNearEnd } from "../../pure/sims/virtual.ts";
-import { simsText as text } from "../../strings/sims.ts";
 import { Value } from "../sims/sim-fields.tsx";
 
 interface SimTableProps {
@@ -58,14 +57,14 @@ export function SimTable(props: SimTableProps): JSX.Element {
   };
   const isAll = sims.length > 0 && sims.every((sim) => selected.has(keyOf(sim)));
   return (
-    <div ref={region} class="long-list" role="region" aria-label={text.table} tabIndex={0}>
-      <table aria-label={text.table} aria-rowcount={total === undefined ? -1 : total + 1}>
+    <div ref={region} class="long-list" role="region" aria-label="SIMs" tabIndex={0}>
+      <table aria-label="SIMs" aria-rowcount={total === undefined ? -1 : total + 1}>
         <thead>
           <tr aria-rowindex={1}>
             <th scope="col" class="is-select">
               <input
                 type="checkbox"
-                aria-label={text.selectLoaded}
+                aria-label="Select all loaded SIMs"
                 checked={isAll}
                 onChange={() => onSelect(isAll ? new Set() : new Set(sims.map(keyOf)))}
               />
@@ -84,7 +83,7 @@ export function SimTable(props: SimTableProps): JSX.Element {
                 <td class="is-select">
                   <input
                     type="checkbox"
-                    aria-label={text.selectSim(key)}
+                    aria-label={`Select ${key}`}
                     checked={selected.has(key)}
                     onChange={() => toggle(key)}
                   />
@@ -105,7 +104,7 @@ export function SimTable(props: SimTableProps): JSX.Element {
 function Header({ name, sort, sortable, onSort }: SimTableProps & { name: string }): JSX.Element {
   if (!sortable.has(name)) {
     return (
-      <th scope="col" title={text.notSortable}>
+      <th scope="col" title="Narrow the filter to sort by this field">
         {name}
       </th>
     );
@@ -113,7 +112,7 @@ function Header({ name, sort, sortable, onSort }: SimTableProps & { name: string
   const order = sort === name ? "ascending" : sort === `-${name}` ? "descending" : undefined;
   return (
     <th scope="col" aria-sort={order ?? "none"}>
-      <button type="button" class="sort" title={text.sortBy(name)} onClick={() => onSort(name)}>
+      <button type="button" class="sort" title={`Sort by ${name}`} onClick={() => onSort(name)}>
         {name}
         <span aria-hidden="true">{order === "ascending" ? " ↑" : order === "descending" ? " ↓" : " ↕"}</span>
       </button>

@@ -18,8 +18,7 @@ import { type Problem, problemFrom } from "../../pure/problem.ts";
 import type { OperationReport, PlanReport } from "../../pure/shapes.ts";
 import { takeSelectedSims, withColumns } from "../../selected-sims.ts";
 import { profile, refusal } from "../../session.ts";
-import { newRunText as text } from "../../strings/new-run.ts";
-import { viewTitles } from "../../strings/shell.ts";
+import { viewTitles } from "../../pure/views.ts";
 import { ExampleFile, InputFields, OperationChoice } from "./operation-fields.tsx";
 import { useOperations } from "./operations.ts";
 import { PlanResult } from "./plan-result.tsx";
@@ -30,9 +29,12 @@ import { RunOptions } from "./run-options.tsx";
 export function NewRun({ where }: { where: string }): JSX.Element {
   const { value, problem } = useOperations(profile.value);
   return (
-    <View title={viewTitles.new} says={text.hint}>
-      <ProblemNotice problem={problem} what={text.failed} />
-      {value === undefined && problem === undefined && <Waiting what={text.reading} />}
+    <View
+      title={viewTitles.new}
+      says="Preview the changes first. Nothing is sent to the platform until you start the run."
+    >
+      <ProblemNotice problem={problem} what="The operations could not be loaded" />
+      {value === undefined && problem === undefined && <Waiting what="the operations" />}
       {value !== undefined && <Order where={where} operations={value.operations} />}
     </View>
   );
@@ -72,7 +74,7 @@ function Order({ where: whereAtFirst, operations }: OrderProps): JSX.Element | n
     <>
       <form
         class="panel form"
-        aria-label={text.settings}
+        aria-label="Run settings"
         onSubmit={(event) => {
           event.preventDefault();
           void makePlan();
@@ -85,15 +87,15 @@ function Order({ where: whereAtFirst, operations }: OrderProps): JSX.Element | n
         <RunOptions form={form} faults={faultsOf(form)} onForm={setForm} />
         <div class="actions">
           <Button kind={made?.of === asked ? undefined : "main"} type="submit" isBusy={isBusy} refusal={off}>
-            {isBusy ? text.busy : made === undefined ? text.preview : text.updatePlan}
+            {isBusy ? "Planning …" : made === undefined ? "Preview" : "Update plan"}
           </Button>
           {off !== undefined && <span class="hint">{off}</span>}
         </div>
       </form>
       <div ref={result} tabIndex={-1} class="plan-place" aria-live="polite">
-        <ProblemNotice problem={problem} what={text.planFailed} />
+        <ProblemNotice problem={problem} what="The plan could not be created" />
         {made !== undefined && (
-          <Panel title={text.plan} hint={`${made.plan.operation} · ${made.plan.file ?? made.plan.where ?? ""}`}>
+          <Panel title="Plan" hint={`${made.plan.operation} · ${made.plan.file ?? made.plan.where ?? ""}`}>
             <PlanResult key={made.plan.planId} plan={made.plan} form={form} isStale={made.of !== asked} />
           </Panel>
         )}
@@ -166,10 +168,10 @@ async function planOf({ operation, form, from, source }: PlanOrder): Promise<Pla
 function lackOf(source: Source, operation: OperationReport, form: PlanForm): string | undefined {
   const { kind, file, where } = source;
   const from = rowsFrom(source);
-  if (kind === "file" && file === undefined) return text.noFile;
-  if (kind === "filter" && where.trim() === "") return text.noFilter;
+  if (kind === "file" && file === undefined) return "Choose a file first.";
+  if (kind === "filter" && where.trim() === "") return "Enter a filter first.";
   const missing = from === "file" ? [] : missingInputs(operation, form.texts);
-  if (missing.length > 0) return text.noValue(missing.join(", "));
+  if (missing.length > 0) return `Enter a value for ${missing.join(", ")}.`;
   const faults = { ...faultsOf(form), ...inputFaults(operation, from, form.texts) };
-  return Object.keys(faults).length > 0 ? text.fixFields : undefined;
+  return Object.keys(faults).length > 0 ? "Fix the highlighted fields." : undefined;
 }

@@ -15,7 +15,7 @@ import {
 } from "../../pure/runs/operation.ts";
 import type { OperationReport } from "../../pure/shapes.ts";
 import { profileReport } from "../../session.ts";
-import { newRunText as text } from "../../strings/new-run.ts";
+import { listed } from "../../pure/format.ts";
 
 interface ChoiceProps {
   readonly operations: readonly OperationReport[];
@@ -30,11 +30,11 @@ export function OperationChoice({ operations, operation, onOperation }: ChoicePr
     <>
       <div class="operation">
         <SelectField
-          label={text.operation}
+          label="Operation"
           value={operation.name}
           options={operations.map(({ name }) => ({ value: name, text: name }))}
           onValue={onOperation}
-          hint={text.operationHint(summary, requires)}
+          hint={`${summary}.${requires === null ? "" : ` Only SIMs with ${requires}.`}`}
         />
       </div>
       {cautions.length > 0 && (
@@ -61,7 +61,7 @@ export function InputFields({ operation, from, texts, onTexts }: FieldsProps): J
   if (fields.length === 0) return null;
   return (
     <fieldset class="form-row">
-      <legend class="only-heard">{text.values}</legend>
+      <legend class="only-heard">Values for all rows</legend>
       {fields.map((field) => (
         <InputField
           key={field.name}
@@ -90,7 +90,7 @@ function InputField({ operation, field, hasColumns, value, fault, onValue }: Fie
   const shared = { label: name, value, onValue, fault, isRequired, hint: hintOf(field, hasColumns) };
   const fixed = values ?? (type === "boolean" ? ["true", "false"] : undefined);
   if (fixed !== undefined && type !== "list") {
-    const none = hasColumns ? text.valueFromFile : isRequired ? text.chooseValue : text.noneChosen;
+    const none = hasColumns ? "from the file" : isRequired ? "choose one" : "none";
     const options = [{ value: "", text: none }, ...fixed.map((one) => ({ value: one, text: one }))];
     return <SelectField {...shared} options={options} />;
   }
@@ -108,14 +108,14 @@ function InputField({ operation, field, hasColumns, value, fault, onValue }: Fie
 
 function hintOf({ type, rule, values, required, fromInventory }: FieldProps["field"], hasColumns: boolean): string {
   const from = hasColumns
-    ? text.insteadOfColumn
+    ? "For all rows, instead of a column"
     : fromInventory
-      ? text.notInInventory
+      ? "Only needed if not in the inventory"
       : required
-        ? text.required
-        : text.optional;
+        ? "Required"
+        : "Optional";
   if (values !== undefined && type !== "list") return from;
-  return text.inputHint(from, type === "time" ? text.localTime : rule);
+  return `${from}: ${type === "time" ? "local time" : rule}`;
 }
 
 export function ExampleFile({ operation: { name, example, inputs } }: { operation: OperationReport }): JSX.Element {
@@ -124,9 +124,9 @@ export function ExampleFile({ operation: { name, example, inputs } }: { operatio
     <div class="actions">
       <Button isSmall onPress={() => saveFile(new Blob([example.join("\n")], { type: "text/csv" }), `${name}.csv`)}>
         <Icon name="down" size={14} />
-        {text.exampleFile}
+        Example file
       </Button>
-      {secrets.length > 0 && <span class="hint">{text.secrets(secrets)}</span>}
+      {secrets.length > 0 && <span class="hint">Secret inputs must be columns of the file: {listed(secrets)}</span>}
     </div>
   );
 }

@@ -10,15 +10,12 @@ import { Notice } from "../../parts/notice.tsx";
 import { confirmed } from "../../parts/question.tsx";
 import { Table } from "../../parts/table.tsx";
 import { goTo } from "../../place.ts";
-import { duration, grouped } from "../../pure/format.ts";
+import { duration, grouped, counted } from "../../pure/format.ts";
 import type { PlanForm } from "../../pure/runs/plan-options.ts";
 import { cautionsOfPlan } from "../../pure/runs/operation.ts";
 import { hrefOf } from "../../pure/route.ts";
 import type { PlanReport, RunReport } from "../../pure/shapes.ts";
 import { profile, refusal } from "../../session.ts";
-import { planText as text } from "../../strings/new-run.ts";
-import { columnsText } from "../../strings/parts.ts";
-import { runText } from "../../strings/run.ts";
 import { PlanRows } from "./plan-rows.tsx";
 
 interface ResultProps {
@@ -40,16 +37,16 @@ export function PlanResult({ plan, form, isStale }: ResultProps): JSX.Element {
         </Notice>
       ))}
       {problems.length > 0 && (
-        <section aria-label={text.problems}>
-          <h3>{text.problemsTitle(plan.problemsInAll, problems.length)}</h3>
+        <section aria-label="Problems">
+          <h3>{`${counted(plan.problemsInAll, "row")} cannot be sent${plan.problemsInAll > problems.length ? `; the first ${grouped(problems.length)}` : ""}`}</h3>
           <Table
-            label={text.problemsInFile}
+            label="Problems in the file"
             rows={problems}
             keyOf={({ line, column }) => `${line} ${column}`}
             columns={[
-              { label: columnsText.line, kind: "number", cell: ({ line }) => grouped(line) },
-              { label: text.column, cell: ({ column }) => column },
-              { label: columnsText.problem, cell: ({ message }) => message },
+              { label: "Line", kind: "number", cell: ({ line }) => grouped(line) },
+              { label: "Column", cell: ({ column }) => column },
+              { label: "Problem", cell: ({ message }) => message },
             ]}
           />
         </section>
@@ -64,19 +61,22 @@ function Figures({ plan, form }: Omit<ResultProps, "isStale">): JSX.Element {
   const { rows, verdicts, calls, estimateSeconds, problemsInAll } = plan;
   return (
     <dl class="figures">
-      <Figure label={text.rows}>{grouped(rows)}</Figure>
-      <Figure label={text.change} note={verdicts.unknown > 0 ? text.alsoUnknown(verdicts.unknown) : undefined}>
+      <Figure label="Rows">{grouped(rows)}</Figure>
+      <Figure
+        label="To change"
+        note={verdicts.unknown > 0 ? `and ${grouped(verdicts.unknown)} not in the inventory` : undefined}
+      >
         {grouped(verdicts.change)}
       </Figure>
-      <Figure label={text.unchanged} note={form.skipUnchanged ? text.unchangedSkipped : text.unchangedSent}>
+      <Figure label="Unchanged" note={form.skipUnchanged ? "skipped, no call" : "will be sent anyway"}>
         {grouped(verdicts.unchanged)}
       </Figure>
-      <Figure label={text.refused} note={refusedText(plan)}>
+      <Figure label="Cannot be sent" note={refusedText(plan)}>
         {grouped(problemsInAll)}
       </Figure>
-      <Figure label={text.calls}>{grouped(calls)}</Figure>
-      <Figure label={text.time} note={estimateSeconds === null ? text.noQuota : text.atQuota}>
-        {estimateSeconds === null ? text.timeUnknown : duration(estimateSeconds)}
+      <Figure label="Calls">{grouped(calls)}</Figure>
+      <Figure label="Time" note={estimateSeconds === null ? "quota not known yet" : "at the current quota"}>
+        {estimateSeconds === null ? "unknown" : duration(estimateSeconds)}
       </Figure>
     </dl>
   );
@@ -84,8 +84,8 @@ function Figures({ plan, form }: Omit<ResultProps, "isStale">): JSX.Element {
 
 function refusedText({ verdicts }: PlanReport): string | undefined {
   const parts = [
-    verdicts["not-allowed"] > 0 ? text.notAllowed(verdicts["not-allowed"]) : "",
-    verdicts.conflict > 0 ? text.conflicts(verdicts.conflict) : "",
+    verdicts["not-allowed"] > 0 ? `${grouped(verdicts["not-allowed"])} not allowed` : "",
+    verdicts.conflict > 0 ? `${grouped(verdicts.conflict)} in conflict` : "",
   ].filter((part) => part !== "");
   return parts.length === 0 ? undefined : parts.join(", ");
 }
@@ -108,9 +108,11 @@ function Start({ plan, form, isStale }: ResultProps): JSX.Element {
   const { planId, rows, problemsInAll, irreversible } = plan;
   const off =
     refusal("operator") ??
-    (isStale ? text.stale : undefined) ??
-    (problemsInAll > 0 && !form.partial ? text.hasProblems : undefined) ??
-    (rows === problemsInAll ? text.noRow : undefined);
+    (isStale ? "The settings changed: update the plan first." : undefined) ??
+    (problemsInAll > 0 && !form.partial
+      ? 'Fix the rows, or select "Skip invalid rows" and update the plan.'
+      : undefined) ??
+    (rows === problemsInAll ? "No row can be sent." : undefined);
   const start = async (): Promise<string | undefined> => {
     if (!(await isMeant(plan))) return undefined;
     // A plan becomes one run, however often it is submitted.
@@ -118,12 +120,12 @@ function Start({ plan, form, isStale }: ResultProps): JSX.Element {
     const headers = { "idempotency-key": `dashboard-${planId}` };
     const run = await ask<RunReport>("/v1/runs", { method: "POST", query, headers });
     goTo(hrefOf("runs", run.runId));
-    return runText.started(run.runId);
+    return `Run ${run.runId} started.`;
   };
   return (
     <div class="actions">
       <Button kind="main" refusal={off} isBusy={isBusy} onPress={() => act(start)}>
-        {isBusy ? text.starting : text.start}
+        {isBusy ? "Starting …" : "Start the run"}
       </Button>
       {off !== undefined && <span class="hint">{off}</span>}
     </div>
@@ -133,11 +135,11 @@ function Start({ plan, form, isStale }: ResultProps): JSX.Element {
 function isMeant(plan: PlanReport): Promise<boolean> {
   const { operation, calls, rows, problemsInAll, estimateSeconds, hasUndo, irreversible } = plan;
   const time = estimateSeconds === null || estimateSeconds === 0 ? undefined : duration(estimateSeconds);
-  const what = text.startWhat(rows - problemsInAll, profile.value, time);
+  const what = `${counted(rows - problemsInAll, "row")} of the profile ${profile.value}${time === undefined ? "" : `, about ${time}`}.`;
   return confirmed({
-    title: text.startTitle(operation, calls),
-    text: [what, ...cautionsOfPlan(plan), text.startAfter(hasUndo)].join(" "),
-    yes: text.start,
+    title: `Start ${operation} with ${counted(calls, "call")}?`,
+    text: [what, ...cautionsOfPlan(plan), `You can pause it${hasUndo ? " and undo it later" : ""}.`].join(" "),
+    yes: "Start the run",
     isDangerous: irreversible > 0,
     typed: irreversible > 0 ? irreversible : undefined,
   });

@@ -9,8 +9,6 @@ import { SimLink } from "../../parts/ref.tsx";
 import { Table } from "../../parts/table.tsx";
 import { grouped } from "../../pure/format.ts";
 import { type PlanReport, type PlanRow, type RowVerdict, verdicts } from "../../pure/shapes.ts";
-import { planText as text } from "../../strings/new-run.ts";
-import { columnsText } from "../../strings/parts.ts";
 import { RowChanges } from "../runs/row-changes.tsx";
 
 type Shown = RowVerdict | "all";
@@ -28,30 +26,30 @@ export function PlanRows({ plan }: { plan: PlanReport }): JSX.Element {
     .filter((one) => one === "all" || plan.verdicts[one] > 0)
     .map((value) => ({
       value,
-      text: value === "all" ? text.all : `${value.replace("-", " ")} ${grouped(plan.verdicts[value])}`,
+      text: value === "all" ? "all" : `${value.replace("-", " ")} ${grouped(plan.verdicts[value])}`,
     }));
   return (
-    <section aria-label={text.planRows} class="form">
+    <section aria-label="Rows of the plan" class="form">
       <div>
-        <Choices<Shown> label={text.verdictFilter} {...{ value: verdict, options }} onValue={setVerdict} />
+        <Choices<Shown> label="Filter rows by verdict" {...{ value: verdict, options }} onValue={setVerdict} />
       </div>
       <ProblemNotice problem={pages.first.problem} />
-      {pages.first.value !== undefined && pages.rows.length === 0 && <Empty>{text.noRows}</Empty>}
+      {pages.first.value !== undefined && pages.rows.length === 0 && <Empty>No row has this verdict.</Empty>}
       {pages.rows.length > 0 && (
         <Table
-          label={text.planRows}
+          label="Rows of the plan"
           rows={pages.rows}
           keyOf={({ line }) => line}
           columns={[
-            { label: columnsText.line, kind: "number", cell: ({ line }) => grouped(line) },
-            { label: columnsText.sim, cell: ({ key }) => <SimLink sim={key} /> },
-            { label: columnsText.change, cell: (row) => <RowChanges {...row} /> },
-            { label: text.verdict, kind: "tight", cell: (row) => <Badge state={row.verdict} /> },
-            { label: columnsText.problem, cell: ({ problem }) => problem?.message },
+            { label: "Line", kind: "number", cell: ({ line }) => grouped(line) },
+            { label: "SIM", cell: ({ key }) => <SimLink sim={key} /> },
+            { label: "Before and after", cell: (row) => <RowChanges {...row} /> },
+            { label: "Verdict", kind: "tight", cell: (row) => <Badge state={row.verdict} /> },
+            { label: "Problem", cell: ({ problem }) => problem?.message },
           ]}
         />
       )}
-      <More pages={pages} what={text.more} />
+      <More pages={pages} what="More rows" />
     </section>
   );
 }

@@ -2,7 +2,6 @@
 import type { JSX } from "preact";
 import { TextField, Tick } from "../../parts/field.tsx";
 import type { PlanForm } from "../../pure/runs/plan-options.ts";
-import { newRunText as text } from "../../strings/new-run.ts";
 
 interface OptionsProps {
   readonly form: PlanForm;
@@ -18,23 +17,27 @@ export function RunOptions({ form, faults, onForm }: OptionsProps): JSX.Element 
   });
   return (
     <fieldset class="form">
-      <legend class="only-heard">{text.options}</legend>
+      <legend class="only-heard">Options</legend>
       <div class="form-row">
-        <TextField label={text.name} {...field("name")} hint={text.nameHint} />
-        <TextField label={text.canary} {...field("canary")} hint={text.canaryHint} />
-        <TextField label={text.maxFailures} {...field("maxFailures")} hint={text.maxFailuresHint} />
-        <TextField label={text.rate} {...field("rate")} hint={text.rateHint} />
+        <TextField label="Name" {...field("name")} hint="Shown in lists" />
+        <TextField label="Canary" {...field("canary")} hint="Rows to try first; the rest follow only if all succeed" />
+        <TextField
+          label="Max failures"
+          {...field("maxFailures")}
+          hint="Abort if more rows than this fail, such as 50 or 5%"
+        />
+        <TextField label="Rate" {...field("rate")} hint="Maximum calls per minute, below the quota" />
       </div>
       <div class="form-row">
         <Tick
-          label={text.partial}
-          hint={text.partialHint}
+          label="Skip invalid rows"
+          hint="Otherwise, one invalid row blocks the run"
           isOn={form.partial}
           onChange={(partial) => onForm({ ...form, partial })}
         />
         <Tick
-          label={text.skipUnchanged}
-          hint={text.skipUnchangedHint}
+          label="Skip unchanged SIMs"
+          hint="Skip SIMs that already have the requested values in the inventory"
           isOn={form.skipUnchanged}
           onChange={(skipUnchanged) => onForm({ ...form, skipUnchanged })}
         />

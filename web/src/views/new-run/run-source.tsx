@@ -3,9 +3,8 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { Choices, TextField } from "../../parts/field.tsx";
 import { Icon } from "../../parts/icon.tsx";
-import { fileSize } from "../../pure/format.ts";
+import { fileSize, listed } from "../../pure/format.ts";
 import type { SourceKind } from "../../pure/runs/operation.ts";
-import { newRunText as text } from "../../strings/new-run.ts";
 
 /** Both are kept while the person changes between them. */
 export interface Source {
@@ -28,11 +27,11 @@ export function RunSource({ source, onSource, columns }: SourceProps): JSX.Eleme
     <>
       <div>
         <Choices<SourceKind>
-          label={text.source}
+          label="Source of SIMs"
           value={source.kind}
           options={[
-            { value: "file", text: text.fromFile },
-            { value: "filter", text: text.fromFilter },
+            { value: "file", text: "A CSV file" },
+            { value: "filter", text: "A filter" },
           ]}
           onValue={(kind) => onSource({ ...source, kind })}
         />
@@ -45,11 +44,11 @@ export function RunSource({ source, onSource, columns }: SourceProps): JSX.Eleme
         />
       ) : (
         <TextField
-          label={text.filter}
+          label="Filter"
           value={source.where}
           onValue={(where) => onSource({ ...source, where })}
-          placeholder={text.filterExample}
-          hint={text.filterHint}
+          placeholder="tags.site=berlin and speedClass!=s1.slow"
+          hint="Same syntax as simfleet sims list --where"
         />
       )}
     </>
@@ -85,19 +84,21 @@ function FileSource({ file, onFile, columns }: FileProps): JSX.Element {
       <input
         type="file"
         accept=".csv,.tsv,.txt,text/csv"
-        aria-label={text.file}
+        aria-label="CSV file"
         onChange={(event) => take(event.currentTarget.files)}
       />
       <Icon name="file" size={26} />
       {file === undefined ? (
         <>
-          <b>{text.dropFile}</b>
-          <span class="hint">{text.columns(columns)}</span>
+          <b>Drop a CSV file here, or choose one</b>
+          <span class="hint">
+            With a header line and the {columns.length === 1 ? "column" : "columns"} {listed(columns)}
+          </span>
         </>
       ) : (
         <>
           <b>{file.name}</b>
-          <span class="hint">{text.replaceFile(fileSize(file.size))}</span>
+          <span class="hint">{`${fileSize(file.size)} · drop or choose another to replace it`}</span>
         </>
       )}
     </label>

@@ -9,7 +9,16 @@ import { hrefOf } from "../../pure/route.ts";
 import type { FollowUpPlan, OperationReport, RunReport } from "../../pure/shapes.ts";
 import { type RunAction, actionsFor } from "../../pure/runs/tally.ts";
 import { refusal } from "../../session.ts";
-import { runActionsText as text, runText } from "../../strings/run.ts";
+import { counted } from "../../pure/format.ts";
+
+const verbs = {
+  approve: "Approve",
+  pause: "Pause",
+  resume: "Resume",
+  cancel: "Cancel",
+  retry: "Retry",
+  undo: "Undo",
+} satisfies Record<RunAction, string>;
 
 const kinds: Partial<Record<RunAction, "main" | "danger">> = {
   approve: "main",
@@ -41,10 +50,10 @@ export function RunActions({ report, operation, hasUndo, onChanged }: ActionsPro
     });
     if (answer.runId === runId) {
       onChanged(answer);
-      return text.stateNow(answer.name || runId, answer.state.replaceAll("-", " "));
+      return `${answer.name || runId} is ${answer.state.replaceAll("-", " ")}.`;
     }
     goTo(hrefOf("runs", answer.runId));
-    return runText.started(answer.runId);
+    return `Run ${answer.runId} started.`;
   };
   return (
     <>
@@ -57,7 +66,7 @@ export function RunActions({ report, operation, hasUndo, onChanged }: ActionsPro
         }
       >
         <Icon name="down" size={16} />
-        {text.results}
+        Results
       </Button>
       {actionsFor({ ...report, hasUndo }).map((action) => (
         <Button
@@ -67,7 +76,7 @@ export function RunActions({ report, operation, hasUndo, onChanged }: ActionsPro
           refusal={refusal("operator")}
           onPress={() => act(() => work(action))}
         >
-          {text.verbs[action]}
+          {verbs[action]}
         </Button>
       ))}
     </>
@@ -87,35 +96,41 @@ function isMeant({
   plan: FollowUpPlan | undefined;
 }): Promise<boolean> | true {
   const run = name === "" ? runId : `${name} (${runId})`;
-  const costs = plan.costly === 0 ? "" : text.costs(plan.costly);
+  const costs =
+    plan.costly === 0 ? "" : ` According to the inventory, ${counted(plan.costly, "call costs", "calls cost")} money.`;
   switch (action) {
     case "cancel":
       return confirmed({
-        title: text.cancel(run),
-        text: text.cancelWhat(counts.pending),
-        yes: text.cancelYes(counts.pending),
+        title: `Cancel ${run}?`,
+        text: `${counted(counts.pending, "row")} will not be sent. Completed rows stay changed. You can retry the cancelled rows later.`,
+        yes: `Cancel ${counted(counts.pending, "row")}`,
         isDangerous: true,
       });
     case "undo":
       return confirmed({
-        title: text.undo(run),
-        text: text.undoWhat(plan.calls, profile) + costs,
-        yes: text.undoYes(plan.calls),
+        title: `Undo ${run}?`,
+        text:
+          `A new run restores the previous values of up to ${counted(plan.calls, "SIM")} of the profile ${profile}. SIMs that were changed again since are left as they are.` +
+          costs,
+        yes: `Restore ${counted(plan.calls, "SIM")}`,
         isDangerous: true,
         ...typed(plan.irreversible),
       });
     case "retry":
       return confirmed({
-        title: text.retry(run),
-        text: text.retryWhat(plan.total, plan.calls) + costs + leftOutText(counts),
-        yes: runText.retryYes(plan.total),
+        title: `Retry ${run}?`,
+        text:
+          `A new run sends the failed and cancelled rows again: ${counted(plan.total, "row")}, in ${counted(plan.calls, "call")}.` +
+          costs +
+          leftOutText(counts),
+        yes: `Retry ${counted(plan.total, "row")}`,
         ...typed(plan.irreversible),
       });
     case "approve":
       return confirmed({
-        title: text.approve(run),
-        text: text.approveWhat(counts.pending, profile),
-        yes: text.approveYes,
+        title: `Approve ${run}?`,
+        text: `It changes up to ${counted(counts.pending, "SIM")} of the profile ${profile}, and starts immediately.`,
+        yes: "Approve and start",
         ...typed(operation?.danger === "irreversible" ? counts.pending : 0),
       });
     case "pause":
@@ -131,5 +146,14 @@ function typed(calls: number): { isDangerous?: boolean; typed?: number } {
 
 /** The rows that a retry leaves out, and why. */
 function leftOutText({ rejected, unknown }: RunReport["counts"]): string {
-  return (rejected > 0 ? text.rejectedLeftOut(rejected) : "") + (unknown > 0 ? text.unknownLeftOut(unknown) : "");
+  return [
+    rejected > 0 && `${leftOut(rejected, "rejected")}, and would be rejected again. Fix the file and start a new run.`,
+    unknown > 0 && `${leftOut(unknown, "unknown")}: the calls may have taken effect. Check these SIMs first.`,
+  ]
+    .filter((sentence) => sentence !== false)
+    .join("");
+}
+
+function leftOut(rows: number, outcome: string): string {
+  return rows === 1 ? ` The ${outcome} row is left out` : ` The ${counted(rows, `${outcome} row`)} are left out`;
 }

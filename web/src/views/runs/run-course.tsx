@@ -12,8 +12,6 @@ import { hrefOf } from "../../pure/route.ts";
 import { filledWindows, quotaPerWindow } from "../../pure/runs/run-course.ts";
 import type { BucketReport, RunReport, RunSummary } from "../../pure/shapes.ts";
 import { isOver } from "../../pure/runs/tally.ts";
-import { columnsText } from "../../strings/parts.ts";
-import { runText as text } from "../../strings/run.ts";
 import { Said } from "../../parts/said.tsx";
 
 /** The counts of a run over time; none once its rows were removed. */
@@ -54,43 +52,44 @@ function Timeline({ summary, bucket }: { summary: RunSummary; bucket: BucketRepo
   const notDone = (one: (typeof windows)[number]): number => one.rejected + one.failed + one.unknown;
   if (windows.length === 0) {
     return (
-      <Panel title={text.timeline}>
-        <p class="quiet">{text.noWindows}</p>
+      <Panel title="Timeline">
+        <p class="quiet">No row has an outcome yet.</p>
       </Panel>
     );
   }
-  const use = quota === null ? "" : ` · ${text.quotaUse(percent(Math.min(most, quota), quota))}`;
+  const use =
+    quota === null ? "" : ` · ${percent(Math.min(most, quota), quota)} of the quota used in the busiest window`;
   return (
-    <Panel title={text.timeline} hint={`${text.timelineHint(window)}${use}`}>
+    <Panel title="Timeline" hint={`Outcomes and calls per ${window}${use}`}>
       <div class="columns">
         <section>
-          <h3>{text.outcomes}</h3>
+          <h3>Rows</h3>
           <Plot
-            says={text.outcomesSay(window)}
+            says={`Rows per ${window}`}
             height={150}
             times={times}
             series={[
               {
-                name: text.chartDone,
+                name: "done or skipped",
                 kind: "bars",
                 color: "--series-1",
                 values: windows.map(({ done, skipped }) => done + skipped),
               },
-              { name: text.chartNotDone, kind: "bars", color: "--bad", values: windows.map(notDone) },
+              { name: "not done", kind: "bars", color: "--bad", values: windows.map(notDone) },
             ]}
           />
         </section>
         <section>
-          <h3>{text.calls}</h3>
+          <h3>Calls</h3>
           <Plot
-            says={text.callsSay(window)}
+            says={`Calls per ${window}`}
             height={150}
             times={times}
             series={[
-              { name: text.chartCalls, kind: "bars", color: "--series-3", values: windows.map(({ calls }) => calls) },
+              { name: "calls", kind: "bars", color: "--series-3", values: windows.map(({ calls }) => calls) },
               ...(quota === null
                 ? []
-                : [{ name: text.quota, color: "--series-2", dash: [7, 4], values: windows.map(() => quota) }]),
+                : [{ name: "quota", color: "--series-2", dash: [7, 4], values: windows.map(() => quota) }]),
             ]}
           />
         </section>
@@ -102,29 +101,36 @@ function Timeline({ summary, bucket }: { summary: RunSummary; bucket: BucketRepo
 function Reasons({ summary, runId }: { summary: RunSummary; runId: string }): JSX.Element {
   const { reasons, reasonsInAll } = summary;
   return (
-    <Panel title={text.reasons} hint={text.reasonsHint(reasons.length, reasonsInAll)}>
+    <Panel
+      title="Why rows are not done"
+      hint={
+        reasons.length === reasonsInAll
+          ? "Grouped by reason, most frequent first"
+          : `The ${reasons.length} most frequent of ${grouped(reasonsInAll)} reasons`
+      }
+    >
       <Table
-        label={text.reasons}
+        label="Why rows are not done"
         rows={reasons}
         keyOf={({ outcome, reason }) => `${outcome} ${reason}`}
         columns={[
-          { label: text.outcomes, kind: "number", cell: ({ rows }) => <b>{grouped(rows)}</b> },
-          { label: columnsText.outcome, kind: "tight", cell: ({ outcome }) => <Badge state={outcome} /> },
-          { label: columnsText.reason, cell: ({ reason }) => <Said text={reason} /> },
+          { label: "Rows", kind: "number", cell: ({ rows }) => <b>{grouped(rows)}</b> },
+          { label: "Outcome", kind: "tight", cell: ({ outcome }) => <Badge state={outcome} /> },
+          { label: "Reason", cell: ({ reason }) => <Said text={reason} /> },
           {
-            label: text.showRows,
+            label: "Show the rows",
             kind: "act",
             cell: ({ outcome, reason }) => (
               <a
                 href={hrefOf("runs", runId, { outcome, reason })}
-                aria-label={text.rowsOf(reason)}
+                aria-label={`Show the rows with the reason: ${reason}`}
                 onClick={(event) => {
                   event.preventDefault();
                   replacePlace(hrefOf("runs", runId, { outcome, reason }));
                   document.getElementById("rows")?.scrollIntoView();
                 }}
               >
-                {text.showRows}
+                Show the rows
               </a>
             ),
           },

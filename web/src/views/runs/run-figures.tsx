@@ -8,7 +8,6 @@ import { callsPerMinute } from "../../pure/runs/run-course.ts";
 import type { BucketReport, RunReport, RunSummary } from "../../pure/shapes.ts";
 import { isOver } from "../../pure/runs/tally.ts";
 import { bucketOf } from "../../pure/bucket.ts";
-import { runText as text } from "../../strings/run.ts";
 
 /** @param group of the API whose quota its calls use */
 export function RunFigures({
@@ -28,23 +27,23 @@ export function RunFigures({
   const buckets = useLive<{ buckets: BucketReport[] }>(isGoing ? "/v1/buckets" : undefined, { ms: 2_000 });
   const bucket = bucketOf(buckets.value?.buckets ?? [], { profile: report.profile, group });
   return (
-    <section class="panel" aria-label={text.summary}>
+    <section class="panel" aria-label="Summary">
       <dl class="figures">
         {isGoing && (
-          <Figure label={text.timeLeft} note={etaSeconds === null ? undefined : text.endsAt(endText(etaSeconds))}>
+          <Figure label="Time left" note={etaSeconds === null ? undefined : `about ${endText(etaSeconds)}`}>
             {etaSeconds === null ? "–" : duration(etaSeconds)}
           </Figure>
         )}
         {isGoing && (
-          <Figure label={text.perMinute} note={summary && isMeasured ? rateNote(summary, perMinute) : undefined}>
+          <Figure label="Calls per minute" note={summary && isMeasured ? rateNote(summary, perMinute) : undefined}>
             {perMinute === undefined ? "–" : grouped(Math.round(perMinute))}
           </Figure>
         )}
-        {!isGoing && <Figure label={text.duration}>{takenText(report)}</Figure>}
-        <Figure label={text.calls} note={counts.skipped > 0 ? text.callsHint : undefined}>
+        {!isGoing && <Figure label="Duration">{takenText(report)}</Figure>}
+        <Figure label="Calls" note={counts.skipped > 0 ? "skipped rows need none" : undefined}>
           {grouped(calls)}
         </Figure>
-        <Figure label={text.throttled} note={throttled === 0 ? undefined : text.throttledHint}>
+        <Figure label="Rate-limited (429)" note={throttled === 0 ? undefined : "another caller used the quota"}>
           {grouped(throttled)}
         </Figure>
         {isGoing && bucket !== undefined && <QuotaFigure bucket={bucket} />}
@@ -55,15 +54,15 @@ export function RunFigures({
 
 function rateNote({ windowSeconds }: RunSummary, perMinute: number | undefined): string {
   const window = duration(windowSeconds);
-  return perMinute === undefined ? text.noFullWindow(window) : text.lastWindow(window);
+  return perMinute === undefined ? `known after a full ${window}` : `in the last full ${window}`;
 }
 
 function QuotaFigure({ bucket }: { bucket: BucketReport }): JSX.Element {
   const { limit, left, reserve, secondsToRefresh } = bucket;
-  if (limit === null || left === null) return <Figure label={text.quotaLeft}>–</Figure>;
+  if (limit === null || left === null) return <Figure label="Quota left">–</Figure>;
   const resetsIn = secondsToRefresh === null ? undefined : duration(secondsToRefresh);
   return (
-    <Figure label={text.quotaLeft} note={text.quotaHint(limit, resetsIn)}>
+    <Figure label="Quota left" note={`of ${grouped(limit)}${resetsIn === undefined ? "" : ` · resets in ${resetsIn}`}`}>
       {grouped(left)}
       <QuotaMeter left={left} limit={limit} reserve={reserve ?? 0} />
     </Figure>

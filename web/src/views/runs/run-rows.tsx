@@ -17,8 +17,6 @@ import { hrefOf } from "../../pure/route.ts";
 import { type FollowUpPlan, type Outcome, type RunReport, type RunRow, outcomes } from "../../pure/shapes.ts";
 import { isOver } from "../../pure/runs/tally.ts";
 import { refusal } from "../../session.ts";
-import { columnsText } from "../../strings/parts.ts";
-import { runText as text } from "../../strings/run.ts";
 import { useSettled } from "../explorer/search-field.tsx";
 import { RowChanges } from "./row-changes.tsx";
 import { Said } from "../../parts/said.tsx";
@@ -50,7 +48,7 @@ export function RunRows({ report, isLive, isRepeatable }: RowsProps): JSX.Elemen
     replacePlace(hrefOf("runs", runId, { outcome: asked, reason, ...change }));
   const options = (["all", ...outcomes] as const)
     .filter((one) => one === "all" || one === outcome || counts[one] > 0)
-    .map((value) => ({ value, text: value === "all" ? text.all : `${value} ${grouped(counts[value])}` }));
+    .map((value) => ({ value, text: value === "all" ? "all" : `${value} ${grouped(counts[value])}` }));
   const canRetry = isOver(state) && isRepeatable === true;
   const hasRetryable = [...retryable].some((one) => counts[one] > 0);
   const toggle = ({ line, outcome: of }: RunRow): void => {
@@ -60,10 +58,10 @@ export function RunRows({ report, isLive, isRepeatable }: RowsProps): JSX.Elemen
   };
   return (
     <Panel
-      title={text.outcomes}
+      title="Rows"
       actions={
         <Choices<Shown>
-          label={text.outcomeFilter}
+          label="Filter rows by outcome"
           {...{ value: outcome, options }}
           onValue={(value) => choose({ outcome: value === "all" ? undefined : value, reason: undefined })}
         />
@@ -75,31 +73,33 @@ export function RunRows({ report, isLive, isRepeatable }: RowsProps): JSX.Elemen
           <span class="chip">
             <span>{reason}</span>
             <Button isSmall kind="plain" onPress={() => choose({ reason: undefined })}>
-              {text.anyReason}
+              All reasons
             </Button>
           </span>
         )}
         {selected.size > 0 && <RetryButton report={report} selected={selected} />}
       </div>
-      {isOver(state) && isRepeatable === false && hasRetryable && <p class="quiet">{text.noSelection}</p>}
+      {isOver(state) && isRepeatable === false && hasRetryable && (
+        <p class="quiet">Rows cannot be selected for a retry, because calls of this operation must not be repeated.</p>
+      )}
       <ProblemNotice problem={pages.first.problem} />
-      {pages.first.value !== undefined && pages.rows.length === 0 && <Empty>{text.nothing}</Empty>}
+      {pages.first.value !== undefined && pages.rows.length === 0 && <Empty>No row matches.</Empty>}
       {pages.rows.length > 0 && (
         <Table<RunRow>
-          label={text.table}
+          label="Rows of the run"
           rows={pages.rows}
           keyOf={({ line }) => line}
           columns={[
             ...(canRetry
               ? [
                   {
-                    label: text.select,
+                    label: "Select",
                     kind: "tight" as const,
                     cell: (row: RunRow) =>
                       retryable.has(row.outcome) && (
                         <input
                           type="checkbox"
-                          aria-label={text.selectRow(row.line)}
+                          aria-label={`Select line ${grouped(row.line)}`}
                           checked={selected.has(row.line)}
                           onChange={() => toggle(row)}
                         />
@@ -107,20 +107,20 @@ export function RunRows({ report, isLive, isRepeatable }: RowsProps): JSX.Elemen
                   },
                 ]
               : []),
-            { label: columnsText.line, kind: "number", cell: ({ line }) => grouped(line) },
-            { label: columnsText.sim, cell: ({ key }) => <SimLink sim={key} of={profile} /> },
-            { label: text.change, cell: (row) => <RowChanges {...row} /> },
-            { label: columnsText.outcome, kind: "tight", cell: (row) => <Badge state={row.outcome} /> },
-            { label: columnsText.reason, cell: (row) => <Said text={row.reason} /> },
+            { label: "Line", kind: "number", cell: ({ line }) => grouped(line) },
+            { label: "SIM", cell: ({ key }) => <SimLink sim={key} of={profile} /> },
+            { label: "Change", cell: (row) => <RowChanges {...row} /> },
+            { label: "Outcome", kind: "tight", cell: (row) => <Badge state={row.outcome} /> },
+            { label: "Reason", cell: (row) => <Said text={row.reason} /> },
             {
-              label: columnsText.at,
+              label: "Time",
               kind: "tight",
               cell: ({ finishedAt }) => finishedAt !== null && <Ago at={finishedAt} />,
             },
           ]}
         />
       )}
-      <More pages={pages} what={text.more} />
+      <More pages={pages} what="More rows" />
     </Panel>
   );
 }
@@ -131,8 +131,8 @@ function RowSearch({ search, setSearch }: { search: string; setSearch: (search: 
       <input
         class="input"
         type="search"
-        aria-label={text.searchRows}
-        placeholder={text.searchRows}
+        aria-label="Search by SIM ID or IMSI"
+        placeholder="Search by SIM ID or IMSI"
         maxLength={100}
         value={search}
         onInput={(event) => setSearch(event.currentTarget.value)}
@@ -150,20 +150,20 @@ function RetryButton({ report, selected }: { report: RunReport; selected: Readon
     const query = new URLSearchParams([["lines", lines.join(",")], ...of.map((one) => ["outcome", one])]);
     const plan = await ask<FollowUpPlan>(`${route}/plan?${query.toString()}`);
     const isMeant = await confirmed({
-      title: text.retryTitle(plan.total),
-      text: text.retryWhat(counted(plan.calls, "call")),
-      yes: text.retryYes(plan.total),
+      title: `Retry ${counted(plan.total, "row")}?`,
+      text: `A new run sends the selected rows again, in ${counted(plan.calls, "call")}.`,
+      yes: `Retry ${counted(plan.total, "row")}`,
       ...(plan.irreversible > 0 ? { isDangerous: true, typed: plan.irreversible } : {}),
     });
     if (!isMeant) return undefined;
     const confirm = plan.irreversible > 0 ? { confirm: plan.irreversible } : {};
     const { runId } = await ask<RunReport>(route, { method: "POST", body: { outcomes: of, lines, ...confirm } });
     goTo(hrefOf("runs", runId));
-    return text.started(runId);
+    return `Run ${runId} started.`;
   };
   return (
     <Button kind="main" isBusy={isBusy} refusal={refusal("operator")} onPress={() => act(retry)}>
-      {text.retrySelected(selected.size)}
+      {`Retry ${counted(selected.size, "selected row")}`}
     </Button>
   );
 }

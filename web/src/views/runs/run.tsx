@@ -8,17 +8,23 @@ import { CurrentProblemNotice, Notice, ProblemNotice, Waiting } from "../../part
 import { Ref } from "../../parts/ref.tsx";
 import { At } from "../../parts/time.tsx";
 import { View } from "../../parts/view.tsx";
-import { percent } from "../../pure/format.ts";
+import { percent, grouped, counted } from "../../pure/format.ts";
 import { canUndo } from "../../pure/runs/operation.ts";
-import type { OperationReport, RunReport } from "../../pure/shapes.ts";
+import type { OperationReport, RunReport, RunState } from "../../pure/shapes.ts";
 import { isOver, settledRows } from "../../pure/runs/tally.ts";
-import { runText as text } from "../../strings/run.ts";
 import { useOperations } from "../new-run/operations.ts";
 import { RunActions } from "./run-actions.tsx";
 import { RunCourse, useSummary } from "./run-course.tsx";
 import { RunFigures } from "./run-figures.tsx";
 import { RunRows } from "./run-rows.tsx";
 import { Said } from "../../parts/said.tsx";
+
+const rowsFinished = (settled: number, total: number) => `${grouped(settled)} of ${grouped(total)} rows finished`;
+const stateHints = {
+  paused: "Nothing is lost. Fix the cause, then resume.",
+  aborted: "Completed rows stay changed. Check the rejected and failed rows below, then retry.",
+  "awaiting-approval": "It starts when someone other than the submitter approves it.",
+} as Partial<Record<RunState, string>>;
 
 export function RunView({ runId }: { runId: string }): JSX.Element {
   const run = useLive<RunReport>(`/v1/runs/${encodeURIComponent(runId)}`, { ms: 1_000, andOn: ["run."] });
@@ -27,9 +33,9 @@ export function RunView({ runId }: { runId: string }): JSX.Element {
   const course = useSummary(report);
   if (report === undefined) {
     return (
-      <View title={text.title(runId)}>
-        {run.problem === undefined && <Waiting what={text.reading} />}
-        <ProblemNotice problem={run.problem} what={text.failed} />
+      <View title={`Run ${runId}`}>
+        {run.problem === undefined && <Waiting what="the run" />}
+        <ProblemNotice problem={run.problem} what="The run could not be loaded" />
       </View>
     );
   }
@@ -42,24 +48,24 @@ export function RunView({ runId }: { runId: string }): JSX.Element {
         <>
           <b>{report.operation}</b>
           {summary} · <Ref id={runId} />
-          {text.ofProfile(profile)}
-          {submittedBy !== undefined && text.by(submittedBy)}
+          {` · profile ${profile}`}
+          {submittedBy !== undefined && ` · by ${submittedBy}`}
           <Lineage report={report} />
         </>
       }
       actions={<RunActions {...{ report, operation, hasUndo }} onChanged={run.put} />}
     >
-      <ProblemNotice problem={run.problem} what={text.outOfDate} />
+      <ProblemNotice problem={run.problem} what="Data may be out of date" />
       <Stop report={report} />
       <UnknownRows counts={counts} />
       <CurrentProblemNotice problem={report.problem} />
-      <section class="panel" aria-label={text.progress}>
+      <section class="panel" aria-label="Progress">
         <div class="progress-head">
           <div class="progress-number">
             {percent(settledRows(counts), counts.total)}
             <Badge state={state} />
           </div>
-          <p class="quiet">{text.rowsFinished(settledRows(counts), counts.total)}</p>
+          <p class="quiet">{rowsFinished(settledRows(counts), counts.total)}</p>
         </div>
         <OutcomeBar counts={counts} />
         <OutcomeLegend counts={counts} />
@@ -73,10 +79,10 @@ export function RunView({ runId }: { runId: string }): JSX.Element {
         isRepeatable={operation && operation.repeat === "safe"}
       />
       <p class="quiet">
-        {text.startedAt} <At at={report.startedAt} none={text.notStarted} />
+        Started <At at={report.startedAt} none="not yet" />
         {report.finishedAt !== null && (
           <>
-            {text.finishedAt} <At at={report.finishedAt} />
+            {", finished"} <At at={report.finishedAt} />
           </>
         )}
       </p>
@@ -104,8 +110,11 @@ function UnknownRows({ counts: { unknown } }: Pick<RunReport, "counts">): JSX.El
   if (unknown === 0) return null;
   return (
     <Notice kind="warn">
-      <b>{text.unknownRows(unknown)}</b>
-      <span>{text.unknownRowsHint}</span>
+      <b>{`${counted(unknown, "row has", "rows have")} an unknown outcome`}</b>
+      <span>
+        The call was sent once and its response was lost, so it may have taken effect. It is not sent again, because a
+        second call could do harm. Open the SIM below and read it from the platform to see the outcome.
+      </span>
     </Notice>
   );
 }
@@ -115,7 +124,7 @@ function Lineage({ report: { retryOf, undoOf } }: { report: RunReport }): JSX.El
   if (before === undefined) return null;
   return (
     <>
-      {retryOf === undefined ? text.undoOf : text.retryOf}
+      {retryOf === undefined ? " · undoes " : " · retries rows of "}
       <Ref id={before} />
     </>
   );
@@ -123,7 +132,7 @@ function Lineage({ report: { retryOf, undoOf } }: { report: RunReport }): JSX.El
 
 /** Why it is paused, the first thing that an operator on call looks for. */
 function Stop({ report: { state, reason } }: { report: RunReport }): JSX.Element | null {
-  const fix = text.stateHints[state];
+  const fix = stateHints[state];
   if (reason === undefined && (fix === undefined || state === "paused")) return null;
   const said = reason === undefined ? undefined : reason.charAt(0).toUpperCase() + reason.slice(1);
   return (
@@ -143,8 +152,8 @@ function Heard({ report: { state, counts } }: { report: RunReport }): JSX.Elemen
   const settled = settledRows(counts);
   const tenths = counts.total === 0 ? 10 : Math.floor((10 * settled) / counts.total);
   const said = useMemo(() => {
-    const rows = text.rowsFinished(settled, counts.total);
-    return text.heard(state.replaceAll("-", " "), percent(settled, counts.total), rows);
+    const rows = rowsFinished(settled, counts.total);
+    return `The run is ${state.replaceAll("-", " ")}: ${percent(settled, counts.total)}, ${rows}.`;
   }, [state, tenths]);
   return (
     <span class="only-heard" role="status" aria-live="polite">

@@ -10,18 +10,26 @@ import { type Column, Table } from "../../parts/table.tsx";
 import { Ago } from "../../parts/time.tsx";
 import { View } from "../../parts/view.tsx";
 import { place, replacePlace } from "../../place.ts";
-import { duration, grouped } from "../../pure/format.ts";
+import { duration, grouped, counted } from "../../pure/format.ts";
 import { setSpeedClass } from "../../pure/runs/operation.ts";
 import { hrefOf } from "../../pure/route.ts";
-import type { RunReport } from "../../pure/shapes.ts";
+import type { RunReport, RunState } from "../../pure/shapes.ts";
 import { isOver, settledRows } from "../../pure/runs/tally.ts";
 import { session } from "../../session.ts";
-import { columnsText } from "../../strings/parts.ts";
-import { runsText as text } from "../../strings/run.ts";
-import { viewTitles } from "../../strings/shell.ts";
+import { viewTitles } from "../../pure/views.ts";
+
+const states = [
+  { value: "all", text: "All" },
+  { value: "running", text: "Running" },
+  { value: "paused", text: "Paused" },
+  { value: "awaiting-approval", text: "Awaiting approval" },
+  { value: "completed", text: "Completed" },
+  { value: "aborted", text: "Aborted" },
+  { value: "cancelled", text: "Cancelled" },
+] satisfies { value: RunState | "all"; text: string }[];
 
 export function Runs(): JSX.Element {
-  const state = text.states.find(({ value }) => value === place.value.query.state)?.value ?? "all";
+  const state = states.find(({ value }) => value === place.value.query.state)?.value ?? "all";
   const pages = usePages<RunReport>("/v1/runs", "runs", {
     query: { state: state === "all" ? undefined : state, limit: 25 },
     every: { ms: 5_000, andOn: ["run."] },
@@ -38,23 +46,25 @@ export function Runs(): JSX.Element {
     >
       <div>
         <Choices
-          label={text.stateFilter}
+          label="Filter runs by state"
           value={state}
-          options={text.states}
+          options={states}
           onValue={(value) => replacePlace(hrefOf("runs", undefined, { state: value === "all" ? undefined : value }))}
         />
       </div>
-      <ProblemNotice problem={pages.first.problem} what={text.failed} />
-      {pages.first.value === undefined && pages.first.problem === undefined && <Waiting what={text.reading} />}
+      <ProblemNotice problem={pages.first.problem} what="The runs could not be loaded" />
+      {pages.first.value === undefined && pages.first.problem === undefined && <Waiting what="the runs" />}
       {(isEmpty || pages.rows.length > 0) && (
-        <section class="panel" aria-label={text.list}>
+        <section class="panel" aria-label="List of runs">
           {isEmpty && (
-            <Empty command={text.applyCommand}>
-              {state === "all" ? text.none : text.noneInState(state.replaceAll("-", " "))}
+            <Empty command="simfleet apply fleet.csv">
+              {state === "all"
+                ? "No runs yet. Start one with New run or on the command line."
+                : `No run is ${state.replaceAll("-", " ")}.`}
             </Empty>
           )}
           {pages.rows.length > 0 && <RunTable runs={pages.rows} />}
-          <More pages={pages} what={text.older} />
+          <More pages={pages} what="Older runs" />
         </section>
       )}
     </View>
@@ -64,7 +74,7 @@ export function Runs(): JSX.Element {
 function RunTable({ runs }: { runs: readonly RunReport[] }): JSX.Element {
   const isMixed = runs.some(({ operation }) => operation !== setSpeedClass);
   const operationColumn: Column<RunReport> = {
-    label: text.operation,
+    label: "Operation",
     kind: "tight",
     cell: ({ operation }) => operation,
   };
@@ -74,17 +84,17 @@ function RunTable({ runs }: { runs: readonly RunReport[] }): JSX.Element {
       rows={runs}
       keyOf={({ runId }) => runId}
       columns={[
-        { label: text.run, cell: (run) => <RunName {...run} /> },
+        { label: "Run", cell: (run) => <RunName {...run} /> },
         ...(isMixed ? [operationColumn] : []),
         {
-          label: columnsText.state,
+          label: "State",
           kind: "tight",
           cell: ({ state, problem }) => <Badge state={problem === undefined ? state : "stalled"} />,
         },
-        { label: text.rows, cell: (run) => <Rows {...run} /> },
-        { label: text.rowsNotDone, kind: "number", cell: ({ counts }) => <NotDone {...counts} /> },
-        { label: text.started, kind: "tight", cell: ({ startedAt }) => <Ago at={startedAt} none={text.notStarted} /> },
-        { label: text.time, kind: "tight", cell: timeText },
+        { label: "Rows", cell: (run) => <Rows {...run} /> },
+        { label: "Not done", kind: "number", cell: ({ counts }) => <NotDone {...counts} /> },
+        { label: "Started", kind: "tight", cell: ({ startedAt }) => <Ago at={startedAt} none="not yet" /> },
+        { label: "Time", kind: "tight", cell: timeText },
       ]}
     />
   );
@@ -107,7 +117,7 @@ function Rows({ counts }: RunReport): JSX.Element {
   return (
     <div class="run-rows">
       <OutcomeBar counts={counts} isSlim />
-      <span class="quiet">{text.rowsOf(settledRows(counts), counts.total)}</span>
+      <span class="quiet">{`${grouped(settledRows(counts))} of ${counted(counts.total, "row")}`}</span>
     </div>
   );
 }
@@ -117,13 +127,13 @@ function NotDone({ rejected, failed, unknown }: RunReport["counts"]): JSX.Elemen
   return (
     <>
       {grouped(rejected + failed)}
-      {unknown > 0 && <span class="quiet nowrap">{text.unknown(unknown)}</span>}
+      {unknown > 0 && <span class="quiet nowrap">{`${grouped(unknown)} unknown`}</span>}
     </>
   );
 }
 
 function timeText({ state, startedAt, finishedAt, etaSeconds }: RunReport): string {
-  if (etaSeconds !== null) return text.left(duration(etaSeconds));
+  if (etaSeconds !== null) return `${duration(etaSeconds)} left`;
   if (!isOver(state) || startedAt === null || finishedAt === null) return "";
-  return text.took(duration((Date.parse(finishedAt) - Date.parse(startedAt)) / 1_000));
+  return `took ${duration((Date.parse(finishedAt) - Date.parse(startedAt)) / 1_000)}`;
 }

@@ -9,17 +9,16 @@ import { Ago } from "../../parts/time.tsx";
 import { valueText } from "../../pure/format.ts";
 import type { Change } from "../../pure/shapes.ts";
 import { profile } from "../../session.ts";
-import { columnsText } from "../../strings/parts.ts";
-import { changeWords, changesText as text } from "../../strings/sim.ts";
+import { changeWords } from "../../pure/events/event-texts.ts";
 
 export function OutsideChanges(): JSX.Element {
   return (
     <ChangesPanel
-      title={text.outside}
-      hint={text.outsideHint}
+      title="External changes"
+      hint="Changes that syncs found, newest first"
       query={{ by: "outside" }}
-      column={{ label: columnsText.sim, cell: ({ sim }) => <SimLink sim={sim} /> }}
-      empty={<Empty command={text.outsideCommand}>{text.noneOutside}</Empty>}
+      column={{ label: "SIM", cell: ({ sim }) => <SimLink sim={sim} /> }}
+      empty={<Empty command="simfleet sims changes --by outside">No external changes.</Empty>}
     />
   );
 }
@@ -47,14 +46,14 @@ function ChangesPanel({ title, hint, query, column, empty }: PanelProps): JSX.El
           rows={pages.rows}
           keyOf={({ id }) => id}
           columns={[
-            { label: text.seen, kind: "tight", cell: ({ at }) => <Ago at={at} /> },
+            { label: "Seen", kind: "tight", cell: ({ at }) => <Ago at={at} /> },
             column,
-            { label: columnsText.what, cell: ({ field, type }) => field ?? changeWords[type] ?? type },
-            { label: columnsText.change, cell: (change) => change.field !== undefined && <BeforeAfter {...change} /> },
+            { label: "What", cell: ({ field, type }) => field ?? changeWords[type] ?? type },
+            { label: "Before and after", cell: (change) => change.field !== undefined && <BeforeAfter {...change} /> },
           ]}
         />
       )}
-      <More pages={pages} what={text.older} />
+      <More pages={pages} what="Older changes" />
     </Panel>
   );
 }
@@ -70,7 +69,7 @@ export function BeforeAfter({ field = "", before, after }: BeforeAfterProps): JS
     <span class="change">
       {fieldLink(field, before) ?? valueText(before)}
       <Icon name="arrow" size={14} />
-      <span class="only-heard">{text.becomes}</span>
+      <span class="only-heard">{" becomes "}</span>
       {fieldLink(field, after) ?? valueText(after)}
     </span>
   );

@@ -5,16 +5,15 @@ import { Panel } from "../../parts/notice.tsx";
 import { fieldLink } from "../../parts/ref.tsx";
 import { Table } from "../../parts/table.tsx";
 import { At } from "../../parts/time.tsx";
-import { valueText } from "../../pure/format.ts";
+import { valueText, counted } from "../../pure/format.ts";
 import type { SimDocument } from "../../pure/shapes.ts";
 import { type FieldLine, type Leaves, comparedFields, instantOf, leavesOf, otherFields } from "../../pure/sims/sim.ts";
-import { simText as text } from "../../strings/sim.ts";
 
 export function SimFields({ stored, fresh }: { stored: Leaves; fresh: SimDocument | undefined }): JSX.Element {
   if (fresh === undefined) {
     return (
-      <Panel title={text.fields} hint={text.fieldsHint}>
-        <FieldTable label={text.fields} rows={[...stored]} />
+      <Panel title="Fields" hint="From the inventory">
+        <FieldTable label="Fields" rows={[...stored]} />
       </Panel>
     );
   }
@@ -24,17 +23,17 @@ export function SimFields({ stored, fresh }: { stored: Leaves; fresh: SimDocumen
   const different = lines.filter(({ isDifferent }) => isDifferent).length;
   const hint = (
     <span role="status">
-      {text.readAt} <At at={String(fresh.seenAt)} />
-      {text.differences(different)}
+      Read from the platform <At at={String(fresh.seenAt)} />
+      {different === 0 ? ": no difference" : `: ${counted(different, "field differs", "fields differ")}`}
     </span>
   );
   return (
-    <Panel title={text.fields} hint={hint}>
+    <Panel title="Fields" hint={hint}>
       {lines.length > 0 && <Compared lines={lines} />}
       {others.length > 0 && (
         <details class={lines.length > 0 ? "more" : ""} open={lines.length === 0}>
-          <summary>{text.moreFields(others.length)}</summary>
-          <FieldTable label={text.platformFields} rows={others} />
+          <summary>{`${counted(others.length, "more field", "more fields")} of the platform's record`}</summary>
+          <FieldTable label="Fields of the platform's record" rows={others} />
         </details>
       )}
     </Panel>
@@ -44,17 +43,17 @@ export function SimFields({ stored, fresh }: { stored: Leaves; fresh: SimDocumen
 function Compared({ lines }: { lines: readonly FieldLine[] }): JSX.Element {
   return (
     <Table
-      label={text.fields}
+      label="Fields"
       rows={lines}
       keyOf={({ field }) => field}
       columns={[
-        { label: text.field, kind: "tight", cell: ({ field }) => field },
-        { label: text.inventory, cell: ({ field, stored }) => <Value field={field} of={stored} /> },
-        { label: text.platform, cell: ({ field, fresh }) => <Value field={field} of={fresh} /> },
+        { label: "Field", kind: "tight", cell: ({ field }) => field },
+        { label: "Inventory", cell: ({ field, stored }) => <Value field={field} of={stored} /> },
+        { label: "Platform", cell: ({ field, fresh }) => <Value field={field} of={fresh} /> },
         {
-          label: text.compared,
+          label: "Compared",
           kind: "tight",
-          cell: ({ isDifferent }) => isDifferent && <Badge state="stalled" word={text.differs} />,
+          cell: ({ isDifferent }) => isDifferent && <Badge state="stalled" word="differs" />,
         },
       ]}
     />
@@ -70,8 +69,8 @@ function FieldTable({ label, rows }: { label: string; rows: readonly Row[] }): J
       rows={rows}
       keyOf={([field]) => field}
       columns={[
-        { label: text.field, kind: "tight", cell: ([field]) => field },
-        { label: text.value, cell: ([field, value]) => <Value field={field} of={value} /> },
+        { label: "Field", kind: "tight", cell: ([field]) => field },
+        { label: "Value", cell: ([field, value]) => <Value field={field} of={value} /> },
       ]}
     />
   );

@@ -5,7 +5,6 @@ import { Empty, Panel } from "../../parts/notice.tsx";
 import { Table } from "../../parts/table.tsx";
 import { type Leaves, leavesOf } from "../../pure/sims/sim.ts";
 import { refusal } from "../../session.ts";
-import { simText as text } from "../../strings/sim.ts";
 import { useReading } from "../reading.ts";
 import { Value } from "./sim-fields.tsx";
 
@@ -23,17 +22,17 @@ export function SimStatuses({ address }: { address: string }): JSX.Element {
   const rows: readonly Row[] = value?.statuses.map((entry, place) => ({ place, leaves: leavesOf(entry) })) ?? [];
   const names = [...new Set(rows.flatMap(({ leaves }) => [...leaves.keys()]))];
   return (
-    <Panel title={text.statuses} hint={text.statusesHint}>
+    <Panel title="Status history" hint="From the platform; reading it uses one call">
       {refused !== undefined && <p class="quiet">{refused}</p>}
       {refused === undefined && value === undefined && (
         <Button isBusy={isBusy} refusal={refusal("operator")} onPress={read}>
-          {isBusy ? text.busy : text.readStatuses}
+          {isBusy ? "Reading …" : "Read the status history"}
         </Button>
       )}
-      {value !== undefined && rows.length === 0 && <Empty>{text.noStatuses}</Empty>}
+      {value !== undefined && rows.length === 0 && <Empty>The platform has no entries.</Empty>}
       {rows.length > 0 && (
         <Table<Row>
-          label={text.statuses}
+          label="Status history"
           rows={rows}
           keyOf={({ place }) => place}
           columns={names.map((label) => ({ label, cell: ({ leaves }) => <Value field="" of={leaves.get(label)} /> }))}

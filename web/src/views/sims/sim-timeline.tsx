@@ -10,8 +10,7 @@ import { hrefOf } from "../../pure/route.ts";
 import type { Change, SimRun } from "../../pure/shapes.ts";
 import { type Happening, timelineOf } from "../../pure/sims/sim-timeline.ts";
 import { profile } from "../../session.ts";
-import { columnsText } from "../../strings/parts.ts";
-import { changeWords, simText as text } from "../../strings/sim.ts";
+import { changeWords } from "../../pure/events/event-texts.ts";
 import { BeforeAfter } from "./changes.tsx";
 import { RowChanges } from "../runs/row-changes.tsx";
 import { Said } from "../../parts/said.tsx";
@@ -30,30 +29,36 @@ export function SimTimeline({ route, sim }: { route: string; sim: string }): JSX
   const { value, problem } = runs.first;
   const rows = timelineOf(runs.rows, changes.rows);
   return (
-    <Panel title={text.timeline} hint={text.timelineHint}>
-      <ProblemNotice problem={problem ?? changes.first.problem} what={text.timelineFailed} />
-      {value === undefined && problem === undefined && <Waiting what={text.timelineReading} />}
-      {value !== undefined && rows.length === 0 && <Empty>{runs.hasMore ? text.noneNew : text.noneAtAll}</Empty>}
+    <Panel title="Timeline" hint="Runs with a row for this SIM, and its changes, newest first">
+      <ProblemNotice problem={problem ?? changes.first.problem} what="The timeline could not be loaded" />
+      {value === undefined && problem === undefined && <Waiting what="the timeline" />}
+      {value !== undefined && rows.length === 0 && (
+        <Empty>
+          {runs.hasMore
+            ? "The newest runs have no row for this SIM, and no change is recorded."
+            : "No run has a row for this SIM, and no change is recorded."}
+        </Empty>
+      )}
       {rows.length > 0 && (
         <Table<Happening>
-          label={text.timeline}
+          label="Timeline"
           rows={rows}
           keyOf={(row) => ("run" in row ? `${row.run.runId} ${row.run.line}` : row.change.id)}
           columns={[
-            { label: columnsText.at, kind: "tight", cell: ({ at }) => <Ago at={at} /> },
-            { label: columnsText.what, cell: (row) => <What row={row} /> },
-            { label: columnsText.change, cell: (row) => <Difference row={row} /> },
+            { label: "Time", kind: "tight", cell: ({ at }) => <Ago at={at} /> },
+            { label: "What", cell: (row) => <What row={row} /> },
+            { label: "Before and after", cell: (row) => <Difference row={row} /> },
             {
-              label: columnsText.outcome,
+              label: "Outcome",
               kind: "tight",
               cell: (row) => "run" in row && <Badge state={row.run.outcome} />,
             },
-            { label: columnsText.reason, cell: (row) => "run" in row && <Said text={row.run.reason} /> },
+            { label: "Reason", cell: (row) => "run" in row && <Said text={row.run.reason} /> },
           ]}
         />
       )}
-      <More pages={runs} what={text.olderRuns} />
-      <More pages={changes} what={text.olderChanges} />
+      <More pages={runs} what="Search older runs" />
+      <More pages={changes} what="Older changes" />
     </Panel>
   );
 }
@@ -72,8 +77,8 @@ function What({ row }: { row: Happening }): JSX.Element {
   const isOfRun = by === "run";
   return (
     <>
-      {field === undefined ? (changeWords[type] ?? type) : text.fieldChanged(field)}{" "}
-      <span class="quiet">{isOfRun ? <Ref id={cause} /> : text.outside}</span>
+      {field === undefined ? (changeWords[type] ?? type) : `${field} changed`}{" "}
+      <span class="quiet">{isOfRun ? <Ref id={cause} /> : "outside simfleet"}</span>
     </>
   );
 }

@@ -15,7 +15,6 @@ import { hrefOf } from "../../pure/route.ts";
 import type { SimDocument } from "../../pure/shapes.ts";
 import { leavesOf } from "../../pure/sims/sim.ts";
 import { chooseProfile, profile, profileReport, refusal, session } from "../../session.ts";
-import { simText as text } from "../../strings/sim.ts";
 import { useReading } from "../reading.ts";
 import { SimFields } from "./sim-fields.tsx";
 import { SimStatuses } from "./sim-statuses.tsx";
@@ -38,37 +37,37 @@ export function SimView({ sim, of }: { sim: string; of: string | undefined }): J
     <View
       title={
         <>
-          {text.title(sim)} <Copy id={sim} />
+          {`SIM ${sim}`} <Copy id={sim} />
         </>
       }
-      says={stored.value === undefined ? text.profile(profile.value) : <Facts record={stored.value} />}
+      says={stored.value === undefined ? `Profile ${profile.value}` : <Facts record={stored.value} />}
       actions={
         <>
           {fresh.refused === undefined && (
             <Button isBusy={fresh.isBusy} refusal={refusal("operator")} onPress={fresh.read}>
               <Icon name="sync" size={16} />
-              {fresh.isBusy ? text.busy : text.readFresh}
+              {fresh.isBusy ? "Reading …" : "Read from the platform now"}
             </Button>
           )}
           <a class="button is-main" href={hrefOf("new", undefined, { where: equals(keyColumn, sim) })}>
-            {text.newRun}
+            New run for this SIM
           </a>
         </>
       }
     >
-      {stored.value === undefined && stored.problem === undefined && <Waiting what={text.reading} />}
+      {stored.value === undefined && stored.problem === undefined && <Waiting what="the SIM" />}
       {isUnknown ? (
         <Notice kind="warn">
-          <b>{text.unknown(profile.value)}</b>
-          <span>{text.unknownHint}</span>
+          <b>{`This SIM is not in the inventory of the profile ${profile.value}`}</b>
+          <span>Check the ID, or sync the fleet. If the platform has the SIM, you can read it from there.</span>
         </Notice>
       ) : (
-        <ProblemNotice problem={stored.problem} what={text.failed} />
+        <ProblemNotice problem={stored.problem} what="The SIM could not be loaded" />
       )}
       {typeof stored.value?.goneAt === "string" && (
         <Notice kind="warn">
           <span>
-            {text.goneSince} <Ago at={stored.value.goneAt} />.
+            The platform has not listed this SIM since <Ago at={stored.value.goneAt} />.
           </span>
         </Notice>
       )}
@@ -85,13 +84,13 @@ export function SimView({ sim, of }: { sim: string; of: string | undefined }): J
 function Facts({ record: { addedAt, updatedAt, updatedBy, seenAt } }: { record: SimDocument }): JSX.Element {
   return (
     <>
-      {text.profile(profile.value)}
-      {text.discovered}
+      {`Profile ${profile.value}`}
+      {" · discovered "}
       <Ago at={textOf(addedAt)} />
-      {text.changed}
+      {" · changed "}
       <Ago at={textOf(updatedAt)} />
-      {typeof updatedBy === "string" && text.changedBy(updatedBy)}
-      {text.seen}
+      {typeof updatedBy === "string" && ` by a ${updatedBy}`}
+      {" · seen "}
       <Ago at={textOf(seenAt)} />
     </>
   );

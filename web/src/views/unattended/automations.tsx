@@ -11,8 +11,7 @@ import { Ago } from "../../parts/time.tsx";
 import { grouped } from "../../pure/format.ts";
 import type { AutomationReport } from "../../pure/shapes.ts";
 import { refusal } from "../../session.ts";
-import { columnsText } from "../../strings/parts.ts";
-import { automationsText as text, toggleText } from "../../strings/schedules.ts";
+import { toggleText } from "./toggle-text.ts";
 import { Said } from "../../parts/said.tsx";
 
 export function Automations(): JSX.Element {
@@ -21,25 +20,29 @@ export function Automations(): JSX.Element {
     andOn: ["automation."],
   });
   return (
-    <Panel title={text.title} hint={text.hint}>
-      <ProblemNotice problem={problem} what={text.failed} />
-      {value === undefined && problem === undefined && <Waiting what={text.reading} />}
-      {value?.automations.length === 0 && <Empty command={text.example}>{text.none}</Empty>}
+    <Panel title="Automations" hint="Event-triggered tasks">
+      <ProblemNotice problem={problem} what="The automations could not be loaded" />
+      {value === undefined && problem === undefined && <Waiting what="the automations" />}
+      {value?.automations.length === 0 && (
+        <Empty command="automations: { new-sims-slow: { on: sim.added, job: apply, speedClass: s1.minimum } }">
+          No automations. Add a line such as this one to the configuration to give every new SIM the slowest class:
+        </Empty>
+      )}
       {value !== undefined && value.automations.length > 0 && (
         <Table
-          label={text.title}
+          label="Automations"
           rows={value.automations}
           keyOf={({ name }) => name}
           columns={[
-            { label: columnsText.name, cell: ({ name }) => <b class="nowrap">{name}</b> },
-            { label: text.when, cell: whenText },
-            { label: text.does, cell: (one) => <Does {...one} /> },
-            { label: columnsText.state, cell: (one) => <State {...one} /> },
-            { label: text.lastEvent, cell: (one) => <Last {...one} /> },
-            { label: text.done, kind: "number", cell: ({ done }) => grouped(done) },
-            { label: text.unchanged, kind: "number", cell: ({ unchanged }) => grouped(unchanged) },
-            { label: text.failures, kind: "number", cell: ({ failed }) => grouped(failed) },
-            { label: columnsText.act, kind: "act", cell: (one) => <Toggle automation={one} onChanged={refresh} /> },
+            { label: "Name", cell: ({ name }) => <b class="nowrap">{name}</b> },
+            { label: "When", cell: whenText },
+            { label: "Task", cell: (one) => <Does {...one} /> },
+            { label: "State", cell: (one) => <State {...one} /> },
+            { label: "Last event", cell: (one) => <Last {...one} /> },
+            { label: "Done", kind: "number", cell: ({ done }) => grouped(done) },
+            { label: "Unchanged", kind: "number", cell: ({ unchanged }) => grouped(unchanged) },
+            { label: "Failed", kind: "number", cell: ({ failed }) => grouped(failed) },
+            { label: "Actions", kind: "act", cell: (one) => <Toggle automation={one} onChanged={refresh} /> },
           ]}
         />
       )}
@@ -48,7 +51,7 @@ export function Automations(): JSX.Element {
 }
 
 function whenText({ on, where }: AutomationReport): string {
-  return where === "" ? on.join(", ") : text.whenWhere(on.join(", "), where);
+  return where === "" ? on.join(", ") : `${on.join(", ")} where ${where}`;
 }
 
 function Does({ job, operation, set }: AutomationReport): JSX.Element {
@@ -68,7 +71,7 @@ function Does({ job, operation, set }: AutomationReport): JSX.Element {
 function Last({ lastEventAt, lastRef }: AutomationReport): JSX.Element {
   return (
     <>
-      <Ago at={lastEventAt} none={text.noEvent} />
+      <Ago at={lastEventAt} none="none yet" />
       {lastRef !== null && (
         <span class="quiet">
           <Ref id={lastRef} />

@@ -15,17 +15,18 @@ import { untilOf } from "../../pure/freeze.ts";
 import { localTime } from "../../pure/format.ts";
 import type { FreezeReport, FreezeTimeReport } from "../../pure/shapes.ts";
 import { refusal } from "../../session.ts";
-import { columnsText } from "../../strings/parts.ts";
-import { freezesText as text } from "../../strings/schedules.ts";
-import { viewTitles } from "../../strings/shell.ts";
+import { viewTitles } from "../../pure/views.ts";
 import { HeldText, useFreezes } from "./frozen.tsx";
 
 export function Freezes(): JSX.Element {
   const { value, problem, put } = useFreezes();
   return (
-    <View title={viewTitles.freezes} says={text.hint}>
-      <ProblemNotice problem={problem} what={text.failed} />
-      {value === undefined && problem === undefined && <Waiting what={text.reading} />}
+    <View
+      title={viewTitles.freezes}
+      says="Periods without changes. Runs and rotations wait and then resume automatically; syncs continue."
+    >
+      <ProblemNotice problem={problem} what="The freezes could not be loaded" />
+      {value === undefined && problem === undefined && <Waiting what="the freezes" />}
       {value !== undefined && (
         <>
           <Now report={value} />
@@ -39,20 +40,19 @@ export function Freezes(): JSX.Element {
 
 function Now({ report: { profiles } }: { report: FreezeReport }): JSX.Element {
   return (
-    <Panel title={text.now}>
+    <Panel title="Now">
       <Table
-        label={text.profilesNow}
+        label="Profiles now"
         rows={Object.entries(profiles)}
         keyOf={([name]) => name}
         columns={[
-          { label: columnsText.profile, cell: ([name]) => <b>{name}</b> },
+          { label: "Profile", cell: ([name]) => <b>{name}</b> },
           {
-            label: columnsText.state,
+            label: "State",
             kind: "tight",
-            cell: ([, held]) =>
-              held === null ? <Badge state="active" word={text.notFrozen} /> : <Badge state="frozen" />,
+            cell: ([, held]) => (held === null ? <Badge state="active" word="not frozen" /> : <Badge state="frozen" />),
           },
-          { label: text.why, cell: ([, held]) => held !== null && <HeldText held={held} /> },
+          { label: "Why", cell: ([, held]) => held !== null && <HeldText held={held} /> },
         ]}
       />
     </Panel>
@@ -70,35 +70,38 @@ function Order({ onChanged }: Changing): JSX.Element {
   const { until, fault } = untilOf(written, nowMs.value);
   const order = async (): Promise<string | undefined> => {
     const isMeant = await confirmed({
-      title: text.freezeTitle,
-      text: text.freezeWhat(until === undefined ? undefined : localTime(until)),
-      yes: text.freeze,
+      title: "Freeze all changes?",
+      text: `Runs and rotations of every profile stop sending calls within two seconds, until ${(until === undefined ? undefined : localTime(until)) ?? "someone unfreezes"}. Calls in flight are completed.`,
+      yes: "Freeze all changes",
       isDangerous: true,
     });
     if (!isMeant) return undefined;
     const body = { reason: reason.trim(), ...(until === undefined ? {} : { until }) };
     onChanged(await ask<FreezeReport>("/v1/freeze", { method: "POST", body }));
-    return text.frozen;
+    return "All changes are frozen.";
   };
   return (
-    <Panel title={text.everything} hint={text.everythingHint}>
+    <Panel
+      title="Freeze all changes"
+      hint="Immediately and for every profile, until a time that you set or until someone unfreezes"
+    >
       <form
         class="form"
-        aria-label={text.everything}
+        aria-label="Freeze all changes"
         onSubmit={(event) => {
           event.preventDefault();
           act(order);
         }}
       >
         <div class="form-row">
-          <TextField label={text.reason} value={reason} onValue={setReason} hint={text.reasonHint} />
+          <TextField label="Reason" value={reason} onValue={setReason} hint="Shown with the freeze" />
           <TextField
-            label={text.until}
+            label="Until"
             type="datetime-local"
             value={written}
             onValue={setWritten}
             fault={fault}
-            hint={text.untilHint}
+            hint="Local time; leave empty to freeze until someone unfreezes"
           />
         </div>
         <div class="actions">
@@ -106,9 +109,9 @@ function Order({ onChanged }: Changing): JSX.Element {
             kind="danger"
             type="submit"
             isBusy={isBusy}
-            refusal={refusal("admin") ?? (fault === undefined ? undefined : text.fixField)}
+            refusal={refusal("admin") ?? (fault === undefined ? undefined : "Fix the highlighted field.")}
           >
-            {text.freeze}
+            Freeze all changes
           </Button>
           <RoleHint />
         </div>
@@ -123,27 +126,27 @@ function Ordered({ report: { ordered }, onChanged }: Changing & { report: Freeze
   const { by, reason, since, until } = ordered;
   const lift = async (): Promise<string | undefined> => {
     const isMeant = await confirmed({
-      title: text.unfreezeTitle,
-      text: text.unfreezeWhat(by),
-      yes: text.unfreeze,
+      title: "Unfreeze?",
+      text: `Runs and rotations of every profile, frozen by ${by}, resume within ten seconds. Freezes in the configuration still apply.`,
+      yes: "Unfreeze",
     });
     if (!isMeant) return undefined;
     onChanged(await ask<FreezeReport>("/v1/freeze", { method: "DELETE" }));
-    return text.unfrozen;
+    return "Changes are no longer frozen.";
   };
   return (
-    <Panel title={text.everythingFrozen}>
+    <Panel title="All changes are frozen">
       <Notice kind="warn" icon="freezes">
-        <b>{reason === "" ? text.noReason : reason}</b>
+        <b>{reason === "" ? "No reason was given" : reason}</b>
         <span>
-          {text.frozenBy(by)} <Ago at={since} />
-          {until === null ? text.endless : text.endsAt}
+          {`Frozen by ${by}`} <Ago at={since} />
+          {until === null ? ", until someone unfreezes." : ", until "}
           {until !== null && <At at={until} />}
         </span>
       </Notice>
       <div class="actions more">
         <Button kind="main" isBusy={isBusy} refusal={refusal("admin")} onPress={() => act(lift)}>
-          {text.unfreeze}
+          Unfreeze
         </Button>
         <RoleHint />
       </div>
@@ -158,20 +161,25 @@ function RoleHint(): JSX.Element | null {
 
 function Windows({ windows }: { windows: readonly FreezeTimeReport[] }): JSX.Element {
   return (
-    <Panel title={text.windows} hint={text.windowsHint}>
+    <Panel title="From the configuration" hint="Active now, and the next three of each">
       {windows.length === 0 ? (
-        <Empty command={text.windowExample}>{text.noWindows}</Empty>
+        <Empty
+          command={'freezes: { year-end: { from: "2026-12-24T00:00:00+09:00", to: "2027-01-04T09:00:00+09:00" } }'}
+        >
+          No current or future freezes. Add a line such as this one to the configuration to freeze all changes over the
+          holidays:
+        </Empty>
       ) : (
         <Table
-          label={text.windowsTable}
+          label="Freezes of the configuration"
           rows={windows}
           keyOf={({ name, from }) => `${name} ${from}`}
           columns={[
-            { label: columnsText.name, cell: ({ name }) => <b class="nowrap">{name}</b> },
-            { label: columnsText.profile, cell: ({ profile }) => profile ?? text.allProfiles },
-            { label: columnsText.state, kind: "tight", cell: ({ from }) => <WindowState from={from} /> },
-            { label: text.from, kind: "tight", cell: ({ from }) => <At at={from} /> },
-            { label: text.to, kind: "tight", cell: ({ to }) => <At at={to} /> },
+            { label: "Name", cell: ({ name }) => <b class="nowrap">{name}</b> },
+            { label: "Profile", cell: ({ profile }) => profile ?? "all" },
+            { label: "State", kind: "tight", cell: ({ from }) => <WindowState from={from} /> },
+            { label: "From", kind: "tight", cell: ({ from }) => <At at={from} /> },
+            { label: "To", kind: "tight", cell: ({ to }) => <At at={to} /> },
           ]}
         />
       )}

@@ -6,8 +6,7 @@ import { At } from "../../parts/time.tsx";
 import { hrefOf } from "../../pure/route.ts";
 import type { FreezeReport, Held } from "../../pure/shapes.ts";
 import { profile } from "../../session.ts";
-import { freezesText as text } from "../../strings/schedules.ts";
-import { viewTitles } from "../../strings/shell.ts";
+import { viewTitles } from "../../pure/views.ts";
 
 /** Configured windows open and close without an event. */
 export function useFreezes(): Live<FreezeReport> {
@@ -27,7 +26,7 @@ export function FrozenNotice(): JSX.Element {
 function Frozen({ held }: { held: Held }): JSX.Element {
   return (
     <Notice kind="warn" icon="freezes">
-      <b>{text.frozenNow}</b>
+      <b>Changes are frozen</b>
       <span>
         <HeldText held={held} /> <a href={hrefOf("freezes")}>{viewTitles.freezes}</a>
       </span>
@@ -41,10 +40,10 @@ export function HeldText({ held: { reason, until } }: { held: Held }): JSX.Eleme
     <>
       {reason.replace(/^t(?=he )/, "T")},{" "}
       {until === null ? (
-        text.heldEndless
+        "until someone unfreezes."
       ) : (
         <>
-          {text.heldUntil} <At at={until} />.
+          {"until "} <At at={until} />.
         </>
       )}
     </>

@@ -12,8 +12,8 @@ import { View } from "../../parts/view.tsx";
 import { duration, utcTime } from "../../pure/format.ts";
 import type { FiringReport, ScheduleReport, UnderWay } from "../../pure/shapes.ts";
 import { refusal } from "../../session.ts";
-import { schedulesText as text, toggleText } from "../../strings/schedules.ts";
-import { viewTitles } from "../../strings/shell.ts";
+import { toggleText } from "./toggle-text.ts";
+import { viewTitles } from "../../pure/views.ts";
 import { Automations } from "./automations.tsx";
 import { Said } from "../../parts/said.tsx";
 
@@ -23,12 +23,14 @@ export function Schedules(): JSX.Element {
     andOn: ["schedule."],
   });
   return (
-    <View title={viewTitles.schedules} says={text.hint}>
-      <ProblemNotice problem={problem} what={text.failed} />
-      {value === undefined && problem === undefined && <Waiting what={text.reading} />}
+    <View title={viewTitles.schedules} says="Scheduled tasks and automations.">
+      <ProblemNotice problem={problem} what="The schedules could not be loaded" />
+      {value === undefined && problem === undefined && <Waiting what="the schedules" />}
       {value?.schedules.length === 0 && (
-        <Panel title={text.none}>
-          <Empty command={text.example}>{text.noneHint}</Empty>
+        <Panel title="No schedules">
+          <Empty command={'schedules: { nightly-sync: { cron: "0 3 * * *", timezone: Asia/Tokyo, job: sync } }'}>
+            Add a line such as this one to the configuration to sync the inventory every night:
+          </Empty>
         </Panel>
       )}
       {value?.schedules.map((schedule) => (
@@ -45,7 +47,7 @@ function Schedule({ schedule, onChanged }: { schedule: ScheduleReport; onChanged
   return (
     <Panel
       title={name}
-      hint={text.facts(what, profile, [cron, timezone])}
+      hint={[`${what} of the profile ${profile}`, cron, timezone].join(" · ")}
       actions={
         <>
           <Badge state={running === null ? state : "running"} />
@@ -55,8 +57,8 @@ function Schedule({ schedule, onChanged }: { schedule: ScheduleReport; onChanged
     >
       <div class="columns is-uneven">
         <div>
-          <h3>{text.next}</h3>
-          {next.length === 0 && <p class="quiet">{state === "paused" ? text.paused : text.noTimes}</p>}
+          <h3>Next</h3>
+          {next.length === 0 && <p class="quiet">{state === "paused" ? "Paused." : "No upcoming times."}</p>}
           <ul class="times">
             {next.map(({ at, local }) => (
               <li key={at}>
@@ -67,8 +69,8 @@ function Schedule({ schedule, onChanged }: { schedule: ScheduleReport; onChanged
         </div>
         <div>
           {running !== null && <Running inProgress={running} />}
-          <h3>{text.last}</h3>
-          {last === null ? <p class="quiet">{text.neverRan}</p> : <Firing firing={last} />}
+          <h3>Last</h3>
+          {last === null ? <p class="quiet">Not run yet.</p> : <Firing firing={last} />}
         </div>
       </div>
     </Panel>
@@ -78,7 +80,7 @@ function Schedule({ schedule, onChanged }: { schedule: ScheduleReport; onChanged
 function Running({ inProgress: { startedAt, ref, fault } }: { inProgress: UnderWay }): JSX.Element {
   return (
     <p class="under-way">
-      {text.runningSince} <Ago at={startedAt} /> {ref !== null && <Ref id={ref} />}
+      Running since <Ago at={startedAt} /> {ref !== null && <Ref id={ref} />}
       {fault !== null && <span class="fault"> {fault}</span>}
     </p>
   );
@@ -88,7 +90,7 @@ function Firing({ firing }: { firing: FiringReport }): JSX.Element {
   const { dueAt, seconds, result, reason, ref } = firing;
   return (
     <dl class="facts">
-      <dt>{text.result}</dt>
+      <dt>Result</dt>
       <dd>
         <Badge state={result} />{" "}
         {reason !== null && (
@@ -97,14 +99,14 @@ function Firing({ firing }: { firing: FiringReport }): JSX.Element {
           </span>
         )}
       </dd>
-      <dt>{text.due}</dt>
+      <dt>Due</dt>
       <dd>
         <Ago at={dueAt} />
-        <span class="quiet">{text.took(duration(seconds))}</span>
+        <span class="quiet">{` took ${duration(seconds)}`}</span>
       </dd>
       {ref !== null && (
         <>
-          <dt>{text.made}</dt>
+          <dt>Started</dt>
           <dd>
             <Ref id={ref} />
           </dd>
@@ -124,11 +126,11 @@ function ScheduleButtons({ schedule, onChanged }: { schedule: ScheduleReport; on
   };
   const trigger = async (): Promise<string | undefined> => {
     const isMeant = await confirmed({
-      title: text.triggerTitle(name),
-      text: text.triggerWhat(job, profile),
-      yes: text.triggerYes,
+      title: `Trigger ${name} now?`,
+      text: `The task ${job} starts immediately for the profile ${profile}. Its next scheduled time does not change.`,
+      yes: "Trigger now",
     });
-    return isMeant ? post("trigger", text.triggered(name)) : undefined;
+    return isMeant ? post("trigger", `${name} was triggered.`) : undefined;
   };
   const toggle = state === "active" ? "pause" : "resume";
   return (
@@ -137,10 +139,10 @@ function ScheduleButtons({ schedule, onChanged }: { schedule: ScheduleReport; on
         isSmall
         {...{ isBusy }}
         refusal={refusal("operator")}
-        label={text.triggerNamed(name)}
+        label={`Trigger ${name}`}
         onPress={() => act(trigger)}
       >
-        {text.trigger}
+        Trigger
       </Button>
       <Button
         isSmall

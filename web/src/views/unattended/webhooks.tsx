@@ -12,8 +12,6 @@ import { grouped } from "../../pure/format.ts";
 import { Problem } from "../../pure/problem.ts";
 import type { DeliveryReport, TestReport, WebhookReport } from "../../pure/shapes.ts";
 import { refusal } from "../../session.ts";
-import { columnsText } from "../../strings/parts.ts";
-import { webhooksText as text } from "../../strings/webhooks.ts";
 import { Said } from "../../parts/said.tsx";
 
 export function Webhooks(): JSX.Element {
@@ -23,28 +21,32 @@ export function Webhooks(): JSX.Element {
   });
   return (
     <>
-      <Panel title={text.title} hint={text.hint}>
-        <ProblemNotice problem={problem} what={text.failed} />
-        {value === undefined && problem === undefined && <Waiting what={text.reading} />}
-        {value?.webhooks.length === 0 && <Empty command={text.example}>{text.none}</Empty>}
+      <Panel title="Webhooks" hint="Endpoints that receive signed event messages">
+        <ProblemNotice problem={problem} what="The webhooks could not be loaded" />
+        {value === undefined && problem === undefined && <Waiting what="the webhooks" />}
+        {value?.webhooks.length === 0 && (
+          <Empty command={'webhooks: { ops: { url: "https://…", secretFile: /run/secrets/ops, events: ["run.*"] } }'}>
+            No webhooks. Add a line such as this one to the configuration to be notified when a run ends:
+          </Empty>
+        )}
         {value !== undefined && value.webhooks.length > 0 && (
           <Table
-            label={text.title}
+            label="Webhooks"
             rows={value.webhooks}
             keyOf={({ name }) => name}
             columns={[
-              { label: columnsText.name, cell: ({ name }) => <b class="nowrap">{name}</b> },
-              { label: text.address, cell: ({ url }) => <span class="mono change">{url}</span> },
-              { label: text.events, cell: ({ events }) => events.join(", ") },
-              { label: columnsText.state, cell: (webhook) => <State {...webhook} /> },
-              { label: text.queued, kind: "number", cell: ({ pending }) => grouped(pending) },
+              { label: "Name", cell: ({ name }) => <b class="nowrap">{name}</b> },
+              { label: "Address", cell: ({ url }) => <span class="mono change">{url}</span> },
+              { label: "Events", cell: ({ events }) => events.join(", ") },
+              { label: "State", cell: (webhook) => <State {...webhook} /> },
+              { label: "Queued", kind: "number", cell: ({ pending }) => grouped(pending) },
               {
-                label: text.last,
+                label: "Last",
                 kind: "tight",
                 cell: ({ lastDelivery }) => lastDelivery && <Ago at={lastDelivery.createdAt} />,
               },
               {
-                label: columnsText.act,
+                label: "Actions",
                 kind: "act",
                 cell: (webhook) => <WebhookButtons webhook={webhook} onChanged={refresh} />,
               },
@@ -77,13 +79,14 @@ function WebhookButtons({ webhook, onChanged }: { webhook: WebhookReport; onChan
   const resume = async (): Promise<string> => {
     await ask(`${route}/resume`, { method: "POST" });
     onChanged();
-    return text.resumed(name);
+    return `${name} resumed.`;
   };
   const send = async (): Promise<string> => {
     const test = await ask<TestReport>(`${route}/test`, { method: "POST" });
     onChanged();
-    if (!test.accepted) throw new Problem(200, text.testRefused(name, test.reason ?? test.status));
-    return text.testAccepted(name);
+    if (!test.accepted)
+      throw new Problem(200, `${name} did not accept the test message: ${test.reason ?? test.status}`);
+    return `${name} accepted the test message.`;
   };
   return (
     <div class="actions">
@@ -92,20 +95,14 @@ function WebhookButtons({ webhook, onChanged }: { webhook: WebhookReport; onChan
           isSmall
           {...{ isBusy }}
           refusal={refusal("operator")}
-          label={text.resumeNamed(name)}
+          label={`Resume ${name}`}
           onPress={() => act(resume)}
         >
-          {text.resume}
+          Resume
         </Button>
       )}
-      <Button
-        isSmall
-        {...{ isBusy }}
-        refusal={refusal("operator")}
-        label={text.testNamed(name)}
-        onPress={() => act(send)}
-      >
-        {text.test}
+      <Button isSmall {...{ isBusy }} refusal={refusal("operator")} label={`Test ${name}`} onPress={() => act(send)}>
+        Test
       </Button>
     </div>
   );
@@ -120,26 +117,26 @@ function Deliveries(): JSX.Element {
   const again = async (deliveryId: string): Promise<string> => {
     await ask(`/v1/deliveries/${encodeURIComponent(deliveryId)}/redeliver`, { method: "POST" });
     pages.first.refresh();
-    return text.sentAgain;
+    return "Message queued.";
   };
   return (
-    <Panel title={text.deliveries}>
+    <Panel title="Deliveries">
       <ProblemNotice problem={pages.first.problem} />
-      {pages.first.value !== undefined && pages.rows.length === 0 && <Empty>{text.noDeliveries}</Empty>}
+      {pages.first.value !== undefined && pages.rows.length === 0 && <Empty>No messages yet.</Empty>}
       {pages.rows.length > 0 && (
         <Table
-          label={text.deliveries}
+          label="Deliveries"
           rows={pages.rows}
           keyOf={({ deliveryId }) => deliveryId}
           columns={[
-            { label: columnsText.at, kind: "tight", cell: ({ createdAt }) => <Ago at={createdAt} /> },
-            { label: text.webhook, cell: ({ webhook }) => webhook },
-            { label: text.event, cell: ({ eventType }) => <span class="mono">{eventType}</span> },
-            { label: columnsText.state, kind: "tight", cell: ({ state }) => <Badge state={state} /> },
-            { label: text.attempts, kind: "number", cell: ({ attempts }) => grouped(attempts) },
-            { label: text.lastResponse, cell: ({ lastStatus, lastReason }) => lastReason ?? lastStatus },
+            { label: "Time", kind: "tight", cell: ({ createdAt }) => <Ago at={createdAt} /> },
+            { label: "Webhook", cell: ({ webhook }) => webhook },
+            { label: "Event", cell: ({ eventType }) => <span class="mono">{eventType}</span> },
+            { label: "State", kind: "tight", cell: ({ state }) => <Badge state={state} /> },
+            { label: "Attempts", kind: "number", cell: ({ attempts }) => grouped(attempts) },
+            { label: "Last response", cell: ({ lastStatus, lastReason }) => lastReason ?? lastStatus },
             {
-              label: columnsText.act,
+              label: "Actions",
               kind: "act",
               cell: ({ deliveryId, state }) =>
                 state === "failed" && (
@@ -149,14 +146,14 @@ function Deliveries(): JSX.Element {
                     refusal={refusal("operator")}
                     onPress={() => act(() => again(deliveryId))}
                   >
-                    {text.sendAgain}
+                    Send again
                   </Button>
                 ),
             },
           ]}
         />
       )}
-      <More pages={pages} what={text.older} />
+      <More pages={pages} what="Older deliveries" />
     </Panel>
   );
 }

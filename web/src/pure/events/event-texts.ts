@@ -2,7 +2,6 @@
  * The texts of the page Events. Events as sentences: `{field}` is a field of the event; a part in brackets is
  * left out if its field is empty, or zero where `+` follows the name.
  */
-import { counted } from "../pure/format.ts";
 
 export const eventSentences: Readonly<Record<string, string>> = {
   "run.submitted": "Run {run}[ “{name}”] with {total} rows was submitted[ by {by}]",
@@ -111,28 +110,9 @@ export const failureTypes: readonly string[] = [
   "webhook.stopped",
 ];
 
-export const eventsText = {
-  failed: "The events could not be loaded",
-  reading: "the events",
-  feed: "Event feed",
-  command: "simfleet events tail",
-  pause: "Pause",
-  resume: (waiting: number) => `Resume (${counted(waiting, "new event")})`,
-  profileFilter: "Filter events by profile",
-  allProfiles: "All profiles",
-  filters: "Filters",
-  kinds: "Kinds",
-  by: "Who",
-  everyone: "Everyone",
-  day: "Day",
-  noise: "Changes of single SIMs are hidden. Select SIM changes to see them.",
-  simChanges: (count: number, of: string) =>
-    `${count.toLocaleString("en-US")} SIM changes of ${of.startsWith("r-") ? "a run" : "a sync"}`,
-  causedBy: "Caused by",
-  anyCause: "All causes",
-  changesOfRun: "Show the SIM changes",
-  noChanges: "No SIM changed.",
-  older: "Older events",
-  empty: "No events yet. New events appear here automatically.",
-  noneMatch: "No event matches.",
-} as const;
+/** Changes that are not of a field, by the type of their event. */
+export const changeWords: Readonly<Record<string, string>> = {
+  "sim.added": "is new",
+  "sim.gone": "is no longer listed",
+  "sim.returned": "is listed again",
+};
