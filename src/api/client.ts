@@ -4,11 +4,10 @@
  * once, after a 401 with a new pair; the queue handles all other retries.
  */
 import { PlatformError } from "#core/errors.ts";
-import type { Profile } from "#fleet/profile.ts";
+import type { Profile, Coverage } from "#fleet/profile.ts";
 import { type HeaderNames, headerNames } from "./http/brand.ts";
 import type { ClientEvent } from "./client-event.ts";
 import type { Attempt } from "./http/attempt.ts";
-import type { Loan } from "./loan.ts";
 import type { CallOptions, PlatformClientOptions } from "./client-options.ts";
 import { addressFor, authAddress, type Routes, routesOf } from "./auth/coverage.ts";
 import type { CredentialForm } from "./auth/credential-form.ts";
@@ -21,12 +20,12 @@ import { type Page, readPages } from "./pages.ts";
 import { PairKeeper } from "./auth/pair-keeper.ts";
 import { pairSource } from "./auth/pair-source.ts";
 import { forget, type Pair } from "./auth/pair.ts";
-import { type Principal, principalOf } from "./auth/principal.ts";
 import { checkTtl } from "./auth/renewal-timing.ts";
 import { type Reply, type Route, Sender } from "./http/sender.ts";
 import { Slots } from "#core/slots.ts";
 import { type TokenReader, tokenReader } from "./auth/token-claims.ts";
 import { Transport } from "./http/transport.ts";
+import type { Address } from "./http/address.ts";
 
 export class PlatformClient {
   readonly #profile: Profile;
@@ -273,4 +272,34 @@ function emitter(onEvent: ((event: ClientEvent) => void) | undefined): (event: C
       // An error in telemetry; the call continues.
     }
   };
+}
+
+// The identity that the credentials of a profile belong to.
+
+/** The identity as reported by the platform. */
+interface Principal {
+  readonly operatorId: string;
+  /** Present for a sub-user. */
+  readonly userName: string | undefined;
+  /** Undefined unless tokens are verified. */
+  readonly coverageTypes: readonly Coverage[] | undefined;
+  /** Expiry of the current pair, milliseconds since the Unix epoch. */
+  readonly expiresAtMs: number;
+}
+
+function principalOf({ operatorId, userName, coverageTypes, expiresAtMs }: Pair): Principal {
+  return { operatorId, userName, coverageTypes, expiresAtMs };
+}
+
+// What a call of another program gets from the client: where it goes, and the pair that it goes with.
+
+interface Loan {
+  readonly address: Address;
+  /** The headers of the pair: name, value, name, value. They are for one call and are not kept. */
+  readonly headers: readonly string[];
+  /**
+   * Reports the status of the answer.
+   * @returns whether the call can be sent again with another pair: after a 401
+   */
+  end(status: number): boolean;
 }

@@ -16,13 +16,16 @@ import { messageOf, SimfleetError } from "#core/errors.ts";
 import { keepHeapSmall } from "#core/heap-room.ts";
 import { isLoopback } from "#core/loopback.ts";
 import { Secret } from "#core/secret.ts";
-import { systemClock } from "#core/time.ts";
+import { systemClock, type Clock, secondMs } from "#core/time.ts";
 import { onePlan } from "#jobs/runs/plan/one-plan.ts";
 import { createLogger } from "#telemetry/logger.ts";
 import type { Caller, CommandContext, CommonOptions } from "./caller.ts";
-import { localEvents } from "./event-source.ts";
-import { remoteEvents } from "./remote-event-source.ts";
+import { localEvents, type EventChoice, type EventSource } from "./event-source.ts";
 import { RemoteWorker } from "./remote-worker.ts";
+import { createParser } from "eventsource-parser";
+import { type EventDocument, listEvents } from "#events/contract.ts";
+import { isAfter } from "#events/event-id.ts";
+import { beforeAll } from "#events/feed.ts";
 
 const noData = (dataDir: string, files: readonly string[]) => {
   const usual = files.length === 0 ? "" : `, the usual place of this user; no other is named in ${files.join(" or ")}`;
@@ -171,4 +174,68 @@ function localToken(url: string, dataDir: string): Secret {
   const read = readSecretFile(join(dataDir, "admin-token"));
   if ("secret" in read) return new Secret(read.secret);
   throw new SimfleetError("UNAUTHENTICATED", "A token for the worker is required: set SIMFLEET_SERVER_TOKEN_FILE");
+}
+
+// Events of a remote worker: its list for the most recent ones, its event stream (server-sent events) for everything after
+// some point. An interrupted stream resumes after the last received event.
+
+const againAfterMs = 2 * secondMs;
+const streamPath = `/v1${listEvents.path}`;
+
+/** @param how `say`: reports to the user that the connection was lost */
+export function remoteEvents(
+  worker: Pick<RemoteWorker, "client" | "text">,
+  { types, profile }: EventChoice,
+  how: { interrupt: AbortSignal; say: (text: string) => void; clock?: Clock },
+): EventSource {
+  const { interrupt, say, clock = systemClock } = how;
+  const query = { type: types === undefined ? undefined : [...types], profile };
+  const newest = async (limit: number): Promise<readonly EventDocument[]> =>
+    (await worker.client.call(listEvents, { query: { ...query, limit } })).events;
+  const stream = (id: string): AsyncGenerator<readonly EventDocument[]> =>
+    documentsIn(worker.text(streamPath, query, { accept: "text/event-stream", "last-event-id": id }));
+  return {
+    async last(most) {
+      // A page has at most a thousand events, which is enough for a terminal.
+      const events = await newest(Math.min(most, 1_000));
+      return { events: events.toReversed(), lastId: events[0]?.id ?? beforeAll };
+    },
+    async *after(id) {
+      const [head] = await newest(1);
+      if (head === undefined || !isAfter(head.id, id)) return;
+      // The stream does not end: stop at the event that was the newest when it started.
+      for await (const events of stream(id)) {
+        yield events.filter((event) => !isAfter(event.id, head.id));
+        if (events.some((event) => !isAfter(head.id, event.id))) return;
+      }
+      throw new SimfleetError("WORKER_UNREACHABLE", "The worker ended the event stream before the newest event");
+    },
+    async *follow(id) {
+      let lastId = id;
+      while (!interrupt.aborted) {
+        try {
+          for await (const events of stream(lastId)) {
+            yield events;
+            lastId = events.at(-1)?.id ?? lastId;
+          }
+        } catch (thrown) {
+          if (interrupt.aborted) return;
+          if (!(thrown instanceof SimfleetError && thrown.code === "WORKER_UNREACHABLE")) throw thrown;
+          say(`${thrown.message}. Trying again …`);
+        }
+        await clock.sleep(againAfterMs, interrupt).catch(() => undefined);
+      }
+    },
+  };
+}
+
+/** The events in the text of a stream, as they arrive; heartbeats have none. */
+async function* documentsIn(text: AsyncIterable<string>): AsyncGenerator<readonly EventDocument[]> {
+  let documents: EventDocument[] = [];
+  const parser = createParser({ onEvent: ({ data }) => documents.push(JSON.parse(data) as EventDocument) });
+  for await (const chunk of text) {
+    parser.feed(chunk);
+    if (documents.length > 0) yield documents;
+    documents = [];
+  }
 }

@@ -6,19 +6,18 @@
 import multipart from "@fastify/multipart";
 import rateLimit from "@fastify/rate-limit";
 import swagger from "@fastify/swagger";
-import type { FastifyInstance } from "fastify";
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from "fastify-type-provider-zod";
-import { SimfleetError } from "#core/errors.ts";
-import { minuteMs } from "#core/time.ts";
+import { minuteMs, every, secondMs, type Clock } from "#core/time.ts";
 import { listEvents } from "#events/contract.ts";
-import { addBodyTypes } from "./body-types.ts";
-import type { Api, ControlDeps } from "./deps.ts";
 import { eventStream } from "./routes/event-stream.ts";
-import { mount } from "./mount.ts";
+import { mount, optionsOf } from "./mount.ts";
 import { addDescription, describedBy } from "./openapi.ts";
-import { watchEventLoop } from "./event-loop.ts";
 import { hookRoutes } from "./routes/hooks.ts";
-import { meRoutes } from "./routes/me.ts";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { SimfleetError } from "#core/errors.ts";
+import { noBody } from "#contract/fields.ts";
+import { type Me, showMe } from "#contract/me.ts";
+import type { Api, ControlDeps } from "./deps.ts";
 
 /** Beyond this the event loop is so late that one more request only makes it worse. */
 const mostEventLoopDelayMs = 3_000;
@@ -67,4 +66,77 @@ export async function controlApi(server: FastifyInstance, deps: ControlDeps): Pr
     },
     { prefix: "/v1" },
   );
+}
+
+// Checks the content type of a request before its body is read. A route accepts a file only if it declares one
+// (`consumes`), and JSON otherwise. The error lists what the route accepts. It does not check the content itself: the
+// schemas do.
+
+const json = "application/json";
+
+function addBodyTypes(api: FastifyInstance): void {
+  api.addHook("preParsing", (request, _reply, payload, done) => {
+    done(faultOf(request), payload);
+  });
+}
+
+function faultOf({ method, headers, routeOptions }: FastifyRequest): SimfleetError | null {
+  const { config, schema, url = "" } = routeOptions;
+  if (method === "GET" || method === "HEAD" || config.takesAnyBody === true) return null;
+  const written = headers["content-type"] ?? "";
+  const isEmpty = (headers["content-length"] ?? "0") === "0" && headers["transfer-encoding"] === undefined;
+  if (written === "" && isEmpty) return null;
+  const type = written.split(";", 1)[0]?.trim().toLowerCase() ?? "";
+  const { consumes = [json], body } = (schema ?? {}) as { consumes?: readonly string[]; body?: unknown };
+  if (consumes.includes(type)) return null;
+  const takesNone = consumes.length === 1 && (body === undefined || body === noBody);
+  const taken = takesNone ? "no body: leave it and its Content-Type out" : listed(consumes);
+  const given = type === "" ? "what has no Content-Type" : type.slice(0, 100);
+  return new SimfleetError("BODY_UNSUPPORTED", `${method} ${url} does not take ${given}. It takes ${taken}`);
+}
+
+/** `text/csv, multipart/form-data or application/json` */
+function listed(types: readonly string[]): string {
+  return types.length < 2 ? types.join("") : `${types.slice(0, -1).join(", ")} or ${types.at(-1)}`;
+}
+
+// Whether the event loop is too late to accept more requests. One timer per second measures it, as exactly as a limit of
+// seconds needs. Packages for this wake the process a hundred times per second, which takes half of what an idle worker
+// takes.
+
+const measureEveryMs = secondMs;
+
+interface EventLoopDelay {
+  /** By how much both of the last two timers were late: a single pause, as of the whole machine, is no overload. */
+  readonly lateMs: number;
+  stop(): void;
+}
+
+export function watchEventLoop(clock: Clock): EventLoopDelay {
+  let measuredMs = clock.monotonicMs();
+  let [lastMs, lateMs] = [0, 0];
+  const stop = every(measureEveryMs, () => {
+    const nowMs = clock.monotonicMs();
+    const delayMs = Math.max(0, nowMs - measuredMs - measureEveryMs);
+    [lastMs, lateMs] = [delayMs, Math.min(delayMs, lastMs)];
+    measuredMs = nowMs;
+  });
+  return {
+    get lateMs() {
+      return lateMs;
+    },
+    stop,
+  };
+}
+
+// Who am I: answered from the credential of the request, which no endpoint sees.
+
+function meRoutes(api: Api, { version }: ControlDeps): void {
+  api.route({
+    ...optionsOf(showMe),
+    handler: ({ principal }): Me => {
+      const { name = "", role = "viewer", kind = "token" } = principal ?? {};
+      return { name, role, kind, version };
+    },
+  });
 }

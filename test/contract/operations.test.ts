@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadDeployment } from "#config/deployment.ts";
 import { operationFor } from "#fleet/sim-operation/sim-operation.ts";
 import type { OperationReport } from "#jobs/operations/contract.ts";
-import { reportOfOperation } from "#jobs/operations/report.ts";
+import { reportOfOperation } from "#jobs/operations/endpoints.ts";
 import type { PlanReport, RowReport, RunReport } from "#jobs/runs/contract.ts";
 import { until } from "../support/until.ts";
 import { ControlHarness } from "./support/control-harness.ts";

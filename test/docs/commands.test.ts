@@ -2,7 +2,7 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { type CommandTree, treeOf } from "#cli/completion/command-tree.ts";
+import { type CommandTree, treeOf } from "#cli/commands/completion.ts";
 import { buildProgram } from "#cli/program.ts";
 import { features } from "#features.ts";
 

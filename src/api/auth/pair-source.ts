@@ -11,8 +11,12 @@ import type { AuthInput, AuthOutput } from "../operations/auth.ts";
 import type { Operation } from "../operations/operation.ts";
 import { renewToken, type RenewTokenInput } from "../operations/token.ts";
 import type { Pair, PairSource } from "./pair.ts";
+import { PlatformError } from "#core/errors.ts";
+import { Secret } from "#core/secret.ts";
+import type { Clock } from "#core/time.ts";
+import { pairOf } from "./grant.ts";
+import { lifetimeMs, type RequestedTtl } from "./renewal-timing.ts";
 import type { TokenReader } from "./token-claims.ts";
-import { TokenRenewal } from "./token-renewal.ts";
 
 export function pairSource(
   options: Pick<PlatformClientOptions, "clock" | "ttlField" | "ttlSeconds" | "renewToken">,
@@ -46,4 +50,51 @@ export function pairSource(
   // Changed credentials take effect through an authentication.
   const renew = (pair: Pair) => (authenticator.isUpToDate() ? renewal.renew(pair) : Promise.resolve(undefined));
   return { authenticate, authenticateWith, renew };
+}
+
+// Renews the token of a valid pair with the deployment's own operation for it, so that it does not count toward the
+// limit on authentications per caller address. It makes no decisions: if it returns nothing, the pair keeper
+// authenticates again.
+
+/** Errors that a retry cannot fix: the pair has expired, or the operation does not exist or is not permitted. */
+const final = new Set(["PLATFORM_REJECTED", "PLATFORM_UNAUTHORIZED", "PLATFORM_FORBIDDEN", "PLATFORM_CONTRACT"]);
+
+class TokenRenewal {
+  readonly #clock: Clock;
+  readonly #ttl: RequestedTtl;
+  readonly #tokens: TokenReader | undefined;
+  readonly #send: (pair: Pair, input: RenewTokenInput) => Promise<{ readonly token: Secret }>;
+
+  constructor(deps: {
+    clock: Clock;
+    ttl: RequestedTtl;
+    /** Absent: claims are ignored. */
+    tokens: TokenReader | undefined;
+    send: (pair: Pair, input: RenewTokenInput) => Promise<{ readonly token: Secret }>;
+  }) {
+    this.#clock = deps.clock;
+    this.#ttl = deps.ttl;
+    this.#tokens = deps.tokens;
+    this.#send = deps.send;
+  }
+
+  /**
+   * The pair with a new token, or undefined if the platform issues none.
+   * @throws PlatformError if the platform is unavailable or the quota is exhausted, so that a later attempt can
+   *   succeed
+   */
+  async renew(pair: Pair): Promise<Pair | undefined> {
+    const askedAtMs = this.#clock.monotonicMs();
+    const endMs = lifetimeMs(this.#ttl);
+    try {
+      const { token } = await this.#send(pair, { operatorId: pair.operatorId, ttlSeconds: endMs / 1_000 });
+      // A separate Secret, so that the retired pair can forget its key while this one stays registered.
+      const grant = { ...pair, token, apiKey: new Secret(pair.apiKey.reveal()) };
+      const { madeWith } = pair;
+      return await pairOf(grant, { madeWith, clock: this.#clock, tokens: this.#tokens, askedAtMs, lifetimeMs: endMs });
+    } catch (thrown) {
+      if (thrown instanceof PlatformError && final.has(thrown.code)) return undefined;
+      throw thrown;
+    }
+  }
 }

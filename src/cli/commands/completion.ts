@@ -3,12 +3,10 @@
  * calls `completion words` with the line as typed so far, by the name or path that the line begins with. It answers a word
  * per line, with a tab before its description; the line `:files` stands for paths.
  */
-import { fileURLToPath } from "node:url";
-import { Command } from "@commander-js/extra-typings";
-import { readFileOnce } from "#core/files/open-file.ts";
-import { candidates, readLine } from "../completion/candidates.ts";
-import { builtTree, type CommandTree, treeOf } from "../completion/command-tree.ts";
+import { Command, type Option } from "@commander-js/extra-typings";
 import { addExample, type Context } from "../context.ts";
+import { fileURLToPath } from "node:url";
+import { readFileOnce } from "#core/files/open-file.ts";
 
 const shells = ["bash", "zsh", "fish"] as const;
 
@@ -47,3 +45,144 @@ const examples: Readonly<Record<(typeof shells)[number], string>> = {
   zsh: "source <(simfleet completion zsh)",
   fish: "simfleet completion fish > ~/.config/fish/completions/simfleet.fish",
 };
+
+// Which words complete a command line: a pure function of the command tree and the line.
+
+interface Candidate {
+  readonly word: string;
+  readonly description: string;
+}
+
+interface Candidates {
+  readonly words: readonly Candidate[];
+  /** Whether the shell completes a path. */
+  readonly areFiles: boolean;
+}
+
+/** A command line up to the cursor, read as far as completion needs it. */
+interface ReadLine {
+  readonly command: CommandTree;
+  /** The option whose value comes next. */
+  readonly pending: Slot | undefined;
+  /** How many arguments the command has been given. */
+  readonly given: number;
+  readonly areOptionsOver: boolean;
+}
+
+/** @param words those before the cursor, without the program */
+export function readLine(tree: CommandTree, words: readonly string[]): ReadLine {
+  let command = tree;
+  let pending: Slot | undefined;
+  let given = 0;
+  let areOptionsOver = false;
+  // Bash hands over `--option=value` as three words.
+  for (const word of words.filter((one) => one !== "=")) {
+    if (pending !== undefined) pending = undefined;
+    else if (word === "--") areOptionsOver = true;
+    else if (word.startsWith("-") && !areOptionsOver) {
+      const [flag = "", value] = word.split(/=(.*)/s);
+      if (value === undefined) pending = valueOf(command, flag);
+    } else {
+      const sub = command.commands.find(({ name }) => name === word);
+      if (sub === undefined) given += 1;
+      else command = sub;
+    }
+  }
+  return { command, pending, given, areOptionsOver };
+}
+
+/** The words that may stand at the cursor. @param current what is typed of the word, which may be empty */
+export function candidates(line: ReadLine, current: string): Candidates {
+  const typed = current === "=" ? "" : current;
+  const starting = ({ words, areFiles }: Candidates, prefix = ""): Candidates => ({
+    areFiles,
+    words: words
+      .map(({ word, description }) => ({ word: `${prefix}${word}`, description }))
+      .filter(({ word }) => word.startsWith(typed)),
+  });
+  const { command, pending, given, areOptionsOver } = line;
+  if (pending !== undefined) return starting(valuesOf(pending));
+  const [flag = "", value] = typed.split(/=(.*)/s);
+  const slot = value === undefined ? undefined : valueOf(command, flag);
+  if (slot !== undefined) return starting(valuesOf(slot), `${flag}=`);
+  if (typed.startsWith("-") && !areOptionsOver) return starting(optionsOf(command));
+  if (command.commands.length > 0) {
+    return starting(wordsOnly(command.commands.map(({ name, summary }) => ({ word: name, description: summary }))));
+  }
+  const argument = command.arguments[given];
+  if (argument !== undefined) return starting(valuesOf(argument));
+  return areOptionsOver ? wordsOnly([]) : starting(optionsOf(command));
+}
+
+function valueOf(command: CommandTree, flag: string): Slot | undefined {
+  return command.options.find(({ flags }) => flags.includes(flag))?.value;
+}
+
+function optionsOf({ options }: CommandTree): Candidates {
+  return wordsOnly(options.map(({ flags, description }) => ({ word: flags.at(-1) ?? "", description })));
+}
+
+function valuesOf({ isFile, choices }: Slot): Candidates {
+  return { words: choices.map((word) => ({ word, description: "" })), areFiles: isFile };
+}
+
+function wordsOnly(words: readonly Candidate[]): Candidates {
+  return { words, areFiles: false };
+}
+
+// The words of the command line as data: commands, options and what their values are. The build writes them to
+// dist/completion.json, so that a completion loads no command. They come from the Commander program alone.
+
+/** The value of an option or argument. */
+interface Slot {
+  /** Whether the value is a path. */
+  readonly isFile: boolean;
+  readonly choices: readonly string[];
+}
+
+export interface CommandTree {
+  readonly name: string;
+  readonly summary: string;
+  readonly commands: readonly CommandTree[];
+  readonly options: readonly {
+    readonly flags: readonly string[];
+    readonly description: string;
+    /** Absent: the option takes no value. */
+    readonly value?: Slot;
+  }[];
+  readonly arguments: readonly Slot[];
+}
+
+export function treeOf(command: Command): CommandTree {
+  const help = command.createHelp();
+  return {
+    name: command.name(),
+    summary: command.summary() || command.description(),
+    commands: help.visibleCommands(command as never).map((sub) => treeOf(sub as unknown as Command)),
+    options: help.visibleOptions(command as never).map((option) => optionOf(option)),
+    arguments: command.registeredArguments.map((argument) => slotOf(argument.name(), argument)),
+  };
+}
+
+function optionOf(option: Option): CommandTree["options"][number] {
+  const flags = [option.short, option.long].filter((flag) => typeof flag === "string");
+  const { description } = option;
+  const placeholder = /[<[]([^>\]]+)/.exec(option.flags)?.[1];
+  if (placeholder === undefined) return { flags, description };
+  return { flags, description, value: slotOf(placeholder, option) };
+}
+
+function slotOf(placeholder: string, { argChoices }: { argChoices?: readonly string[] | undefined }): Slot {
+  return { isFile: /^(file|path|folder)$/.test(placeholder), choices: argChoices ?? [] };
+}
+
+const built = fileURLToPath(new URL("../../completion.json", import.meta.url));
+
+/** The tree that the build wrote; undefined when the program runs from its sources. */
+function builtTree(): CommandTree | undefined {
+  try {
+    return JSON.parse(readFileOnce(built, { links: "follow", mostBytes: 1_048_576 }).bytes.toString()) as CommandTree;
+  } catch {
+    return undefined;
+  }
+}

@@ -3,18 +3,17 @@
  * of the code: losing a job's lock aborts the work on it, a stop has a deadline, and progress can be checked.
  */
 import { randomBytes } from "node:crypto";
-import { type Job, type Queue, Worker } from "bullmq";
+import { type Job, type Queue, Worker, DelayedError, RateLimitError, WaitingError } from "bullmq";
 import type { Redis } from "ioredis";
 import { messageOf } from "#core/errors.ts";
-import type { Clock } from "#core/time.ts";
-import type { WorkResult, JobResult } from "./job-result.ts";
 import type { Keys } from "#redis/keys.ts";
 import { queueTime, type Timing } from "#core/timings.ts";
 import { traced } from "#core/traced.ts";
 import type { WorkerRegistry } from "./worker-registry.ts";
 import { faultBackoffMs } from "./job-options.ts";
 import { lockMs, maxHoldMs, stalledCheckMs } from "./wrong-times.ts";
-import { reportToQueue } from "./report-result.ts";
+import type { Clock } from "#core/time.ts";
+import type { WorkResult, JobResult } from "./job-result.ts";
 
 const stopMs = 15_000;
 /** So long after a lost lock, the errors of other jobs have the same cause. */
@@ -204,4 +203,46 @@ function publishQueueTime(queue: string, { attemptsStarted, processedOn, timesta
   if (!queueTime.hasSubscribers || attemptsStarted > 1 || processedOn === undefined) return;
   const seconds = Math.max(0, processedOn - timestamp - delay) / 1_000;
   queueTime.publish({ seconds, labels: { queue } } satisfies Timing);
+}
+
+// Reports the result of a job to BullMQ. None of the results consumes one of the job's attempts: a spent quota pauses the
+// whole queue until shortly before the refresh, other waits delay only this job.
+
+/** The job and the queue that a result is reported for. */
+interface JobContext<Data> {
+  readonly queue: Queue<Data>;
+  readonly job: Job<Data>;
+  readonly token: string | undefined;
+  readonly clock: Clock;
+}
+
+/** How long before the refresh the queue resumes: the rest is waited for in the process, to the millisecond. */
+const leadMs = 1_000;
+
+async function reportToQueue<Data>(result: JobResult | WorkResult, context: JobContext<Data>): Promise<void> {
+  const { queue, job, token, clock } = context;
+  switch (result.kind) {
+    case "finished":
+    case "parked":
+    case "ended":
+      return;
+    case "handed-back":
+      await job.moveToWait(token);
+      throw new WaitingError();
+    case "postponed": {
+      if (result.scope === "job") {
+        await job.moveToDelayed(clock.wallMs() + Math.ceil(result.delayMs), token);
+        throw new DelayedError();
+      }
+      await holdQueue(queue, result.delayMs - leadMs);
+      throw new RateLimitError();
+    }
+  }
+}
+
+/** In BullMQ the last writer wins, so this only ever extends a hold. After the longest one, a job asks for another. */
+async function holdQueue<Data>(queue: Queue<Data>, holdMs: number): Promise<void> {
+  const wholeMs = Math.min(Math.max(1, Math.floor(holdMs)), maxHoldMs);
+  const presentMs = await queue.getRateLimitTtl();
+  if (wholeMs > presentMs) await queue.rateLimit(wholeMs);
 }

@@ -11,15 +11,15 @@
  */
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import type { Clock } from "#core/time.ts";
 import { type PoisonGuard, setAside, setAsideReason } from "#engine/poison-guard.ts";
 import type { EventType } from "#events/event.ts";
 import type { Feed } from "#events/feed.ts";
 import type { DropFolder } from "#fleet/drop-folder.ts";
 import { Folder, type FoundFile, type Place } from "./folder.ts";
 import { type TakenName, besideName, isInput, nameFault, readTakenName, safeName, takenName } from "./names.ts";
-import { Stillness } from "./stillness.ts";
-import { Incidents } from "./incidents.ts";
+import { backoffMs } from "#core/backoff.ts";
+import { messageOf } from "#core/errors.ts";
+import type { Clock } from "#core/time.ts";
 
 /** Why a file cannot become a run. */
 export interface Refusal {
@@ -246,3 +246,86 @@ function inProcessing(name: string): string {
 
 const writtenLater =
   "The file was changed after it was picked up: the run processed its previous content. Write to another name and rename the complete file, or raise dropFolder.settleSeconds.";
+
+// Retries failed work with growing delays; reports an error when it first occurs or changes.
+
+const pauses = { baseMs: 2_000, capMs: 60_000 };
+
+interface Incident {
+  /** Distinguishes errors: the code if there is one, since messages contain file names. */
+  readonly kind: string;
+  readonly tries: number;
+  readonly againAtMs: number;
+}
+
+class Incidents {
+  readonly #clock: Clock;
+  readonly #emit: (message: string) => void;
+  #incidents = new Map<string, Incident>();
+
+  constructor({ clock, emit }: { clock: Clock; emit: (message: string) => void }) {
+    this.#clock = clock;
+    this.#emit = emit;
+  }
+
+  /** Does the work unless it is delayed; an error is reported and delays the next attempt. @returns whether it succeeded */
+  async try(what: string, work: () => Promise<void>): Promise<boolean> {
+    const before = this.#incidents.get(what);
+    if (before !== undefined && this.#clock.monotonicMs() < before.againAtMs) return false;
+    try {
+      await work();
+      this.#incidents.delete(what);
+      return true;
+    } catch (thrown) {
+      const kind = kindOf(thrown);
+      const tries = (before?.tries ?? 0) + 1;
+      this.#incidents.set(what, { kind, tries, againAtMs: this.#clock.monotonicMs() + backoffMs(pauses, tries) });
+      if (before?.kind !== kind) this.#emit(`${what}: ${messageOf(thrown)} (it is tried again)`);
+      return false;
+    }
+  }
+
+  /** Forgets work that no longer exists. */
+  keepOnly(names: ReadonlySet<string>): void {
+    this.#incidents = new Map([...this.#incidents].filter(([name]) => names.has(name)));
+  }
+}
+
+function kindOf(thrown: unknown): string {
+  const hasCode = thrown instanceof Error && "code" in thrown && typeof thrown.code === "string";
+  return hasCode ? (thrown.code as string) : messageOf(thrown);
+}
+
+// Detects when a file is complete: its fingerprint was the same in every poll for long enough. No file system shows whether a
+// writer has finished; an unchanged file can be detected on all of them, including network mounts. Only this process's
+// clock is used, so the files' times may come from any other clock.
+
+interface Sight {
+  readonly fingerprint: string;
+  readonly sinceMs: number;
+}
+
+class Stillness {
+  readonly #clock: Clock;
+  readonly #settleMs: number;
+  #sights = new Map<string, Sight>();
+
+  constructor({ clock, settleMs }: { clock: Clock; settleMs: number }) {
+    this.#clock = clock;
+    this.#settleMs = settleMs;
+  }
+
+  /** Records the current fingerprint of a file. @returns whether it has been unchanged for long enough */
+  isStill(name: string, fingerprint: string): boolean {
+    const nowMs = this.#clock.monotonicMs();
+    const before = this.#sights.get(name);
+    if (before?.fingerprint === fingerprint) return nowMs - before.sinceMs >= this.#settleMs;
+    this.#sights.set(name, { fingerprint, sinceMs: nowMs });
+    return false;
+  }
+
+  /** Forgets files that no longer exist. */
+  keepOnly(names: ReadonlySet<string>): void {
+    this.#sights = new Map([...this.#sights].filter(([name]) => names.has(name)));
+  }
+}

@@ -1,16 +1,17 @@
 /** What answers the routes of the inventory. */
 import { parseInstant } from "#core/ago.ts";
-import type { Clock } from "#core/time.ts";
-import type { Account } from "#api/account.ts";
-import { readNow, statusesNow } from "./one-sim.ts";
 import { asList } from "#contract/fields.ts";
 import { creating, type Endpoint, endpoint } from "#contract/route.ts";
-import { SimfleetError } from "#core/errors.ts";
+import { SimfleetError, ConfigError } from "#core/errors.ts";
 import { everySim, type Filter, parseFilter } from "#fleet/filter.ts";
 import * as routes from "./contract.ts";
 import type { FleetService } from "./fleet-service.ts";
 import type { SimService } from "./service.ts";
 import { mostSorted } from "./explore/sorted-page.ts";
+import type { Account } from "#api/account.ts";
+import type { Clock } from "#core/time.ts";
+import type { DeploymentOperationId } from "#fleet/deployment-operation.ts";
+import { jsonWithoutSecrets } from "#fleet/sim/sim-fields.ts";
 
 export interface InventoryDeps {
   readonly sims: SimService;
@@ -115,4 +116,34 @@ function filterOf(where: string | readonly string[] | undefined): Filter {
 
 function presenceOf(gone: "true" | "false" | undefined): "gone" | "listed" {
   return gone === "true" ? "gone" : "listed";
+}
+
+// Reads of one SIM from the platform, where the deployment describes how.
+
+/**
+ * The record of a SIM as the platform has it now, without secrets.
+ * @throws PlatformError; ConfigError if the deployment does not describe the read
+ */
+async function readNow(
+  key: string,
+  { account, clock, signal }: { account: Account; clock: Clock; signal: AbortSignal },
+) {
+  const { client, readSim, selection } = account;
+  if (readSim === undefined) throw missing("getSim");
+  const record = await client.call(readSim, { key }, { signal });
+  const clean = JSON.parse(jsonWithoutSecrets(record, selection.secrets)) as Record<string, unknown>;
+  return { ...clean, seenAt: new Date(clock.wallMs()).toISOString() };
+}
+
+/** @throws as `readNow` */
+async function statusesNow(key: string, account: Account, signal: AbortSignal) {
+  const { client, readStatusHistory, selection } = account;
+  if (readStatusHistory === undefined) throw missing("getSimStatusHistory");
+  const entries = await client.call(readStatusHistory, { key }, { signal });
+  return JSON.parse(jsonWithoutSecrets(entries, selection.secrets)) as Record<string, unknown>[];
+}
+
+function missing(id: DeploymentOperationId): ConfigError {
+  const message = "is not in the deployment, so one SIM cannot be read (docs/deployments.md).";
+  return new ConfigError([{ where: `operations.${id}`, message }]);
 }

@@ -1,34 +1,42 @@
 /**
  * Operations on the inventory, shared by the CLI and the HTTP API.
  */
-import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
-import type { Feed } from "#events/feed.ts";
+import type { Feed, EventQuery } from "#events/feed.ts";
 import { type Filter, everySim } from "#fleet/filter.ts";
-import { documentOf } from "#fleet/sim/sim-fields.ts";
+import { documentOf, textOf } from "#fleet/sim/sim-fields.ts";
 import { type KeyColumn, type Wording, keyColumnOf } from "#fleet/sim/sim.ts";
 import type { SyncQueues } from "./queue.ts";
-import type { FoundSim, Inventory, InventoryFacts, SimPresence } from "./store/inventory.ts";
+import {
+  type FoundSim,
+  type Inventory,
+  type InventoryFacts,
+  type SimPresence,
+  fieldTextOf,
+} from "./store/inventory.ts";
 import type { SyncLog } from "./store/sync-record.ts";
-import { type ChangeQuery, changesOf } from "./changes.ts";
-import type {
-  Change,
-  FleetReport,
-  SimCount,
-  SimCounts,
-  SimDocument,
-  SimField,
-  SimPage,
-  SyncReport,
+import {
+  type Change,
+  type FleetReport,
+  type SimCount,
+  type SimCounts,
+  type SimDocument,
+  type SimField,
+  type SimPage,
+  type SyncReport,
+  type ChangeType,
+  changeTypes,
+  type Counts,
 } from "./contract.ts";
 import { countSims } from "./explore/count.ts";
 import { fieldsOf } from "./explore/fields.ts";
 import { namesOfRecord, orderOf, sortedPage } from "./explore/sorted-page.ts";
 import { assertFieldsKnown, assertNamesKnown } from "./filter-fields.ts";
-import { countByValue } from "./count-by-value.ts";
-import { countFleet } from "./fleet-report.ts";
-import { type ExportFormat, exportLines, timeColumns } from "./export.ts";
 import { newSyncId, reportOfSync } from "./sync-report.ts";
+import type { Event } from "#events/event.ts";
+import type { FieldValue } from "#fleet/sim/field-value.ts";
+import { SimfleetError } from "#core/errors.ts";
+import { csvLine } from "#intake/cell.ts";
 
 const countLimitMs = 1_000;
 
@@ -248,4 +256,192 @@ function documentOfSim(
 
 function instant(ms: number): string {
   return new Date(ms).toISOString();
+}
+
+// Changes of the fleet, for display and JSON: the inventory's events, newest first.
+
+interface ChangeQuery {
+  readonly types?: readonly ChangeType[] | undefined;
+  readonly sim?: string | undefined;
+  readonly field?: string | undefined;
+  readonly by?: "run" | "outside" | undefined;
+  readonly sinceMs?: number | undefined;
+}
+
+export async function changesOf(
+  feed: Feed,
+  query: ChangeQuery & { readonly profile: string },
+  page: { limit: number; cursor?: string | undefined },
+): Promise<{ changes: Change[]; nextCursor: string | null }> {
+  const { profile, types = changeTypes, sim, field, by, sinceMs } = query;
+  const asked: EventQuery = {
+    profile,
+    types,
+    sinceMs,
+    fields: {
+      sim,
+      by,
+      field,
+    },
+  };
+  const { events, nextCursor } = await feed.newest(asked, page);
+  return { changes: events.map(changeOf), nextCursor };
+}
+
+function changeOf({ id, type, atMs, fields, values = {} }: Event): Change {
+  const { sim = "", field, by, cause = "" } = fields;
+  return {
+    id,
+    at: new Date(atMs).toISOString(),
+    type: type as ChangeType,
+    sim,
+    ...(field === undefined ? {} : { field, before: plainOf(values.before), after: plainOf(values.after) }),
+    by: by === "run" ? "run" : "outside",
+    cause,
+  };
+}
+
+function plainOf(value: FieldValue | undefined): unknown {
+  if (value === undefined) return null;
+  return "text" in value ? value.text : JSON.parse(value.json);
+}
+
+// Counts SIMs by the value of a field: exact, from the records, in bounded memory.
+
+/** More values are no help to a person, and take memory. */
+const mostValues = 10_000;
+
+/** @throws SimfleetError USAGE for a field with too many values */
+export async function countByValue(
+  inventory: Pick<Inventory, "scan">,
+  query: {
+    readonly profile: string;
+    readonly keyColumn: KeyColumn;
+    readonly filter: Filter;
+    readonly presence: SimPresence;
+    readonly field?: string | undefined;
+  },
+): Promise<Pick<SimCounts, "total" | "values">> {
+  const { profile, filter, field, ...options } = query;
+  const counts = new Map<string | null, number>();
+  let total = 0;
+  for await (const found of inventory.scan(profile, filter, options)) {
+    total += found.length;
+    if (field === undefined) continue;
+    for (const { key, sim } of found) {
+      const value = (field === query.keyColumn ? key : fieldTextOf(sim, field)) ?? null;
+      counts.set(value, (counts.get(value) ?? 0) + 1);
+    }
+    if (counts.size > mostValues) {
+      throw new SimfleetError(
+        "USAGE",
+        `${field} has more than ${mostValues.toLocaleString("en-US")} values: count by another field, or narrow the filter`,
+      );
+    }
+  }
+  const values = [...counts].map(([value, count]) => ({ value, count }));
+  return {
+    total,
+    values: values.toSorted((a, b) => b.count - a.count || ((a.value ?? "") < (b.value ?? "") ? -1 : 1)),
+  };
+}
+
+// Exports the inventory: as CSV for spreadsheets and for `plan` and `apply`, or as NDJSON with raw values.
+
+type ExportFormat = "csv" | "ndjson";
+
+/** When each SIM was seen, and what changed it last. */
+const timeColumns: readonly string[] = ["addedAt", "updatedAt", "updatedBy", "seenAt", "goneAt"];
+
+/**
+ * @param options `columns` of the CSV; by default the key, the stored fields (an object as JSON) and the times
+ */
+export async function* exportLines(
+  sims: AsyncIterable<readonly FoundSim[]>,
+  options: {
+    readonly format: ExportFormat;
+    readonly columns?: readonly string[] | undefined;
+    readonly keyColumn: KeyColumn;
+    readonly fields: readonly string[];
+  },
+  show: (found: FoundSim) => Readonly<Record<string, unknown>>,
+): AsyncGenerator<string> {
+  if (options.format === "ndjson") {
+    for await (const batch of sims) yield batch.map((found) => `${JSON.stringify(show(found))}\n`).join("");
+    return;
+  }
+  const columns = options.columns ?? [options.keyColumn, ...options.fields, ...timeColumns];
+  yield csvLine(columns);
+  for await (const batch of sims) {
+    yield batch
+      .map((found) => {
+        const document = show(found);
+        return csvLine(columns.map((column) => cellOf(document, column)));
+      })
+      .join("");
+  }
+}
+
+function cellOf(document: Readonly<Record<string, unknown>>, column: string): string {
+  const value = Object.hasOwn(document, column) ? document[column] : memberOf(document, column);
+  if (value === undefined || value === null) return "";
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function memberOf(document: Readonly<Record<string, unknown>>, column: string): unknown {
+  const dot = column.indexOf(".");
+  const outer = dot < 0 ? undefined : document[column.slice(0, dot)];
+  const name = column.slice(dot + 1);
+  return typeof outer === "object" && outer !== null && Object.hasOwn(outer, name)
+    ? Reflect.get(outer, name)
+    : undefined;
+}
+
+// Counts the fleet, for the dashboard and for scheduled reports.
+
+/** Key for SIMs without a value. */
+const none = "none";
+const mostGroups = 50;
+
+/** Reads every SIM once, in constant memory. */
+async function countFleet(
+  inventory: Inventory,
+  of: { profile: string; keyColumn: KeyColumn; lastSync: SyncReport | undefined; atMs: number },
+): Promise<FleetReport> {
+  const { profile, keyColumn, lastSync, atMs } = of;
+  const tallies = {
+    speedClass: new Map<string, number>(),
+    status: new Map<string, number>(),
+    groupId: new Map<string, number>(),
+  };
+  let total = 0;
+  for await (const found of inventory.scan(profile, everySim, { keyColumn })) {
+    total += found.length;
+    for (const { sim } of found) {
+      for (const [field, counts] of Object.entries(tallies)) {
+        const value = sim.fields.get(field);
+        const text = value === undefined ? none : textOf(value);
+        counts.set(text, (counts.get(text) ?? 0) + 1);
+      }
+    }
+  }
+  const { gone, isComplete } = await inventory.facts(profile);
+  return {
+    profile,
+    at: new Date(atMs).toISOString(),
+    total,
+    gone,
+    isComplete,
+    lastSync: lastSync ?? null,
+    bySpeedClass: countsOf(tallies.speedClass, Number.POSITIVE_INFINITY),
+    byStatus: countsOf(tallies.status, Number.POSITIVE_INFINITY),
+    byGroup: countsOf(tallies.groupId, mostGroups),
+  };
+}
+
+function countsOf(tally: ReadonlyMap<string, number>, most: number): Counts {
+  const largest = [...tally].toSorted(([a, n], [b, m]) => m - n || (a < b ? -1 : 1));
+  const rest = largest.slice(most).reduce((sum, [, count]) => sum + count, 0);
+  const shown = largest.slice(0, most);
+  return Object.fromEntries(rest === 0 ? shown : [...shown, ["other", rest]]);
 }

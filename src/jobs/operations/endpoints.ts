@@ -1,8 +1,9 @@
 /** What answers the routes of operations. */
 import { type Endpoint, endpoint } from "#contract/route.ts";
+import { listOperations, showOperation, type OperationReport } from "./contract.ts";
+import { type InputField, ruleOf } from "#fleet/sim-operation/input.ts";
 import type { SimOperation } from "#fleet/sim-operation/sim-operation.ts";
-import { listOperations, showOperation } from "./contract.ts";
-import { reportOfOperation } from "./report.ts";
+import { csvLine } from "#intake/cell.ts";
 
 export function operationEndpoints(deps: {
   /** Names of the deployment's operations. */
@@ -23,3 +24,69 @@ export function operationEndpoints(deps: {
     ),
   ];
 }
+
+// The JSON form of an operation, shared by `operations show --json` and the control API.
+
+const exampleSims = {
+  simId: ["8942310022000012345", "8942310022000012352"],
+  imsi: ["440101234567890", "440101234567891"],
+};
+
+export function reportOfOperation(operation: SimOperation): OperationReport {
+  const { name, summary, group, keyColumn, inputs, sets, requires, repeat, undo, danger, costlyWhen } = operation;
+  return {
+    name,
+    summary,
+    group,
+    keyColumn,
+    repeat,
+    danger,
+    inputs: inputs.map((field) => ({
+      name: field.name,
+      type: field.type,
+      required: field.isRequired,
+      rule: ruleOf(field),
+      ...(field.values === undefined ? {} : { values: [...field.values] }),
+      ...(field.maxLength === undefined ? {} : { maxLength: field.maxLength }),
+      secret: field.isSecret === true,
+      fromInventory: field.inventoryField !== undefined,
+    })),
+    sets: Object.keys(sets),
+    requires: requires ?? null,
+    undo: undo === undefined ? [] : [undo, ...(undo.otherwise ? [undo.otherwise] : [])].map((step) => step.operation),
+    costlyWhen: costlyWhen ?? null,
+    example: exampleOf(operation),
+  };
+}
+
+function exampleOf({ keyColumn, inputs }: SimOperation): string[] {
+  const columns = inputs.filter(({ inventoryField }) => inventoryField === undefined);
+  const rows = exampleSims[keyColumn].map((key, i) => [key, ...columns.map((field) => valueFor(field, i))]);
+  return [[keyColumn, ...columns.map((field) => field.name)], ...rows].map((cells) => csvLine(cells).trimEnd());
+}
+
+/** A valid value where the description shows one; otherwise a word to replace. */
+function valueFor({ name, type, values }: InputField, row: number): string {
+  if (values !== undefined) return values[row % values.length] ?? "";
+  switch (type) {
+    case "integer":
+      return String(row + 1);
+    case "boolean":
+      return "true";
+    case "time":
+      return "2027-01-31T09:00:00Z";
+    case "list":
+      return "first;second";
+    case "text":
+      return exampleTexts[name] ?? name;
+  }
+}
+
+const exampleTexts: Readonly<Record<string, string>> = {
+  speedClass: "s1.fast",
+  groupId: "11111111-2222-3333-4444-555555555555",
+  tagName: "site",
+  tagValue: "berlin",
+  imei: "356938035643809",
+  payload: "hello",
+};

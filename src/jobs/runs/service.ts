@@ -3,9 +3,7 @@
  * terminal nor HTTP.
  */
 import { basename } from "node:path";
-import { SimfleetError } from "#core/errors.ts";
-import type { Clock } from "#core/time.ts";
-import type { Outcome, RunOptions, RunState } from "#fleet/run.ts";
+import { type Outcome, type RunOptions, type RunState, outcomes, runStates, isRunOver } from "#fleet/run.ts";
 import {
   type SimOperation,
   type SimOperations,
@@ -19,12 +17,8 @@ import type { RedisMemory } from "#redis/memory.ts";
 import type { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { type Queues, queueName } from "./work/queues.ts";
 import type { Inventory } from "#jobs/inventory/store/inventory.ts";
-import type { Ledger } from "./ledger/ledger.ts";
 import type { RunRemoval } from "./removal/removal.ts";
 import type { RunRecord } from "./ledger/run-record.ts";
-import { type RunCensus, censusOf } from "./census.ts";
-import { RunControl } from "./control.ts";
-import { readWhenEnded } from "./ended-run.ts";
 import { type Plan, type PlanRequest, makePlan, quotaView } from "./plan/plan.ts";
 import { reportOfPlan } from "./plan/plan-report.ts";
 import { planRows } from "./plan/plan-rows.ts";
@@ -41,10 +35,17 @@ import { readSettled } from "./results/sent-rows.ts";
 import { runPage, withValidCursor } from "./results/run-page.ts";
 import { type RetriedRows, retrySubmission } from "./retry.ts";
 import { undoSubmission } from "./undo.ts";
-import { planLines } from "./plan/plan-lines.ts";
 import { operationBucket } from "./work/row-call.ts";
 import type { SealInputs } from "./sealed-inputs.ts";
 import { type Signature, type Submission, assertAllValid, storedRows, submitRun } from "./submit.ts";
+import { SimfleetError } from "#core/errors.ts";
+import type { Clock } from "#core/time.ts";
+import type { Ledger } from "./ledger/ledger.ts";
+import { readWhenEnded } from "./ended-run.ts";
+import { csvLine } from "#intake/cell.ts";
+import { secretColumns } from "#intake/columns.ts";
+import { type ClassifiedRow, type KnownFleet, classifyRows } from "./plan/classify.ts";
+import type { RowSource } from "./plan/row-source.ts";
 
 /** How rows are planned and run. */
 export interface Order {
@@ -391,4 +392,107 @@ function refuseSecretValues({ inputs }: SimOperation, set: Readonly<Record<strin
 
 function sourceNameOf({ origin }: Plan["source"]): string {
   return "file" in origin ? basename(origin.file) : origin.where;
+}
+
+// Counts the last thousand runs by state, and their rows by outcome.
+
+interface RunCensus {
+  readonly runs: Readonly<Record<RunState, number>>;
+  readonly rows: Readonly<Record<Outcome, number>>;
+}
+
+async function censusOf(ledger: Ledger): Promise<RunCensus> {
+  const runs = Object.fromEntries(runStates.map((state) => [state, 0])) as Record<RunState, number>;
+  const rows = Object.fromEntries(outcomes.map((outcome) => [outcome, 0])) as Record<Outcome, number>;
+  for (const { state, tally } of await ledger.statuses()) {
+    runs[state] += 1;
+    for (const outcome of outcomes) rows[outcome] += tally[outcome];
+  }
+  return { runs, rows };
+}
+
+// Pauses, resumes, approves and cancels runs. The transitions of a run are
+//   running -> paused (pause)            paused -> running (resume)
+//   awaiting-approval -> running (approve, by another user)
+//   running | paused | awaiting-approval -> cancelled (cancel)
+// and those caused by its own rows (settle.lua): completed, aborted. Workers notice a transition with the next outcome.
+
+class RunControl {
+  readonly #ledger: Ledger;
+  readonly #queues: Queues;
+  readonly #clock: Clock;
+
+  constructor(deps: { ledger: Ledger; queues: Queues; clock: Clock }) {
+    this.#ledger = deps.ledger;
+    this.#clock = deps.clock;
+    this.#queues = deps.queues;
+  }
+
+  /** Stops making calls; calls in flight end and are settled. */
+  async pause(runId: string, options: { readonly reason?: string; readonly by?: string } = {}): Promise<void> {
+    await this.#ledger.move(runId, "paused", ["running", "paused"], options);
+  }
+
+  /** Resumes the run where it was paused. Also skips pending retry delays. */
+  async resume(runId: string, options: { readonly by?: string } = {}): Promise<void> {
+    const run = await this.#ledger.run(runId);
+    if (isRunOver(run.state)) {
+      throw new SimfleetError(
+        "RUN_STATE",
+        `Run ${runId} is ${run.state} and cannot be resumed: retry its unsuccessful rows with simfleet runs retry ${runId}`,
+      );
+    }
+    await this.#ledger.move(runId, "running", ["paused", "running"], options);
+    await this.#queues.enqueue(await this.#ledger.run(runId), "now");
+  }
+
+  /**
+   * Starts a run that awaits approval.
+   * @param by who approves; must differ from who submitted the run
+   * @throws SimfleetError RUN_STATE
+   */
+  async approve(runId: string, by: string): Promise<void> {
+    const { submittedBy, state } = await this.#ledger.run(runId);
+    if (state === "awaiting-approval" && submittedBy === by) {
+      throw new SimfleetError(
+        "RUN_STATE",
+        `Run ${runId} was submitted by ${by}: someone else has to approve it (simfleet runs approve ${runId})`,
+      );
+    }
+    await this.#ledger.move(runId, "running", ["awaiting-approval"], { by });
+    await this.#queues.enqueue(await this.#ledger.run(runId));
+  }
+
+  /** Ends the run: rows not yet sent are left unchanged. Waits some seconds for calls in flight. */
+  async cancel(runId: string, options: { readonly reason?: string; readonly by?: string } = {}): Promise<void> {
+    const { reason = "cancelled by a user" } = options;
+    await this.#ledger.move(runId, "cancelled", ["running", "paused", "awaiting-approval"], { ...options, reason });
+    await readWhenEnded(runId, { ledger: this.#ledger, clock: this.#clock });
+  }
+}
+
+// Renders a plan as CSV: the input's columns, followed by the verdict of each row.
+
+async function* planLines(source: RowSource, fleet: KnownFleet): AsyncGenerator<string> {
+  const fields = Object.keys(source.request.operation.sets);
+  const secret = secretColumns(source.header, source.request.operation);
+  yield csvLine([
+    ...source.header,
+    "verdict",
+    "reason",
+    ...fields.flatMap((field) => [`${field}Before`, `${field}After`]),
+  ]);
+  for await (const batch of classifyRows(source, fleet)) {
+    for (const classified of batch) {
+      const { row, verdict, changes, before } = classified;
+      const cells = source.header.map((_, i) => (secret.has(i) ? "" : (row.cells[i] ?? "")));
+      const values = fields.flatMap((_, i) => [before?.[i] ?? "", changes[i]?.[1] ?? ""]);
+      yield csvLine([...cells, verdict, reasonOf(classified, source), ...values]);
+    }
+  }
+}
+
+function reasonOf({ row, duplicateOf }: ClassifiedRow, source: RowSource): string {
+  if (row.problem !== undefined) return row.problem.message;
+  return duplicateOf === undefined ? "" : `the same as line ${source.lineOf(duplicateOf)}`;
 }

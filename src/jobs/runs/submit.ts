@@ -17,11 +17,10 @@ import type { RunHead, SegmentSpan } from "./ledger/run-record.ts";
 import { type ClassifiedRow, type KnownFleet, classifyRows } from "./plan/classify.ts";
 import { failureLimit } from "./plan/plan.ts";
 import type { SealInputs } from "./sealed-inputs.ts";
-import type { RedisMemory } from "#redis/memory.ts";
-import { assertRoom, isRefusedForMemory, outOfRoom } from "./room.ts";
 import { type RunPolicy, assertConfirmed, assertWithinPolicy, needsApproval } from "./policy.ts";
 import { isIrreversible } from "./plan/row-counts.ts";
 import type { RowSource } from "./plan/row-source.ts";
+import type { RedisMemory } from "#redis/memory.ts";
 
 /** Rows per segment: few enough to switch between runs often, enough to fit a million rows into two thousand jobs. */
 const rowsPerSegment = { least: 20, most: 500, segmentsWanted: 40 };
@@ -289,4 +288,36 @@ export function runIdFor(key: string, wallMs: number): string {
 
 function stampOf(wallMs: number): string {
   return new Date(wallMs).toISOString().replace(/[-:]/g, "").replace("T", "-").slice(0, 15);
+}
+
+// Whether Redis has room for a run. A run is refused as a whole before any of its calls, never stored in part.
+
+/** Bytes of a row: its input and its outcome, and its outcome alone (npm run bench:million -- --run). */
+const bytesPerRow = { rows: 50, outcomes: 35 };
+/** The records of the run, its jobs and its segments in progress. */
+const bytesPerRun = 256 * 1_024;
+
+/** @throws SimfleetError STORE_FULL if Redis has a limit and too little is left */
+function assertRoom(rows: number, memory: RedisMemory, what: keyof typeof bytesPerRow): void {
+  const { usedBytes, limitBytes, limitFrom } = memory;
+  if (limitFrom === "machine") return; // other programs use it too, so that it says little
+  if (limitBytes - usedBytes < bytesPerRun + rows * bytesPerRow[what]) throw outOfRoom(rows, memory);
+}
+
+function outOfRoom(rows: number, { usedBytes, limitBytes }: RedisMemory): SimfleetError {
+  const left = Math.max(0, limitBytes - usedBytes);
+  return new SimfleetError(
+    "STORE_FULL",
+    `Redis has ${megabytes(left)} of ${megabytes(limitBytes)} left, too little for a run of ${rows} rows: nothing was started. ` +
+      "Raise its maxmemory, or delete old runs with simfleet runs delete; simfleet storage shows what uses the memory",
+  );
+}
+
+/** Whether Redis refused a write because it is full. */
+function isRefusedForMemory(thrown: unknown): boolean {
+  return thrown instanceof Error && thrown.name === "ReplyError" && /\bOOM\b/.test(thrown.message);
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1_048_576).toFixed(1)} MB`;
 }

@@ -2,7 +2,7 @@
  * One sweep: removes what has been kept for long enough. Rows are archived first, if there is an archive; a run whose rows
  * cannot be archived keeps them. Every removal may be interrupted and is completed by the next sweep.
  */
-import { messageOf } from "#core/errors.ts";
+import { messageOf, SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import type { KeyColumn } from "#fleet/sim/sim.ts";
 import type { StoreDeps } from "#engine/store-deps.ts";
@@ -13,9 +13,15 @@ import type { SyncLog } from "#jobs/inventory/store/sync-record.ts";
 import type { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { type RunRemoval, endedBefore } from "#jobs/runs/removal/removal.ts";
 import type { RunRecord } from "#jobs/runs/ledger/run-record.ts";
-import { archiveRun } from "./archive.ts";
 import type { Retention } from "./config.ts";
 import { formerProfiles, removeProfile } from "./profiles.ts";
+import { createHash } from "node:crypto";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { createGunzip, createGzip } from "node:zlib";
+import { openFile } from "#core/files/open-file.ts";
+import { checkFolder, replaceFile } from "#core/files/write-file.ts";
 
 export interface SweepDeps extends StoreDeps {
   readonly clock: Clock;
@@ -96,4 +102,57 @@ async function archived(run: RunRecord, { retention, archiveOf }: SweepDeps): Pr
   if (archive === undefined || run.rowsRemovedAtMs !== undefined) return undefined;
   const { runId, createdAtMs, total } = run;
   return archiveRun(archive, { runId, createdAtMs, total, ...(await archiveOf(run)) });
+}
+
+// The archive: the results and the report of a run as files, written before its rows are removed from Redis. A run is
+// archived when both files are on disk and the results, read back, have the hash of what was written and a row for every
+// row of the run.
+//
+//   <folder>/2026/11/r-20261120-103045-x7k2m9ab.results.csv.gz
+//   <folder>/2026/11/r-20261120-103045-x7k2m9ab.report.json
+
+interface ArchivedRun {
+  readonly runId: string;
+  readonly createdAtMs: number;
+  /** Number of rows. */
+  readonly total: number;
+  /** As `runs show --json` prints it. */
+  readonly report: object;
+  /** The results as CSV; read once. */
+  readonly lines: AsyncIterable<string>;
+}
+
+/**
+ * Writes a run to the archive; files of an earlier attempt are replaced.
+ * @returns the path of the results
+ * @throws the error of the file system or of the rows; SimfleetError RESULTS_NOT_WRITABLE if what was written does not read
+ *   back
+ */
+async function archiveRun(folder: string, run: ArchivedRun): Promise<string> {
+  const month = new Date(run.createdAtMs).toISOString().slice(0, 7).replace("-", "/");
+  const path = join(folder, month);
+  await mkdir(path, { recursive: true, mode: 0o700 });
+  await checkFolder(path);
+  const results = join(path, `${run.runId}.results.csv.gz`);
+  const written = createHash("sha256");
+  let records = 0;
+  const counted = async function* (): AsyncGenerator<string> {
+    for await (const line of run.lines) {
+      written.update(line);
+      records += 1;
+      yield line;
+    }
+  };
+  await pipeline(counted, createGzip(), (packed: AsyncIterable<Buffer>) =>
+    replaceFile(results, packed, { mode: 0o600 }),
+  );
+  const readBack = createHash("sha256");
+  const file = await openFile(results, { links: "refuse" });
+  await pipeline(file.createReadStream(), createGunzip(), readBack);
+  if (readBack.digest("hex") !== written.digest("hex") || records !== run.total + 1) {
+    throw new SimfleetError("RESULTS_NOT_WRITABLE", `The archive ${results} does not read back as it was written`);
+  }
+  const report = join(path, `${run.runId}.report.json`);
+  await replaceFile(report, `${JSON.stringify(run.report, null, 2)}\n`, { mode: 0o600 });
+  return results;
 }

@@ -1,15 +1,15 @@
 /** Operations on webhooks and their deliveries, shared by the CLI and the HTTP API. */
 import { randomBytes } from "node:crypto";
 import { SimfleetError } from "#core/errors.ts";
-import type { Clock } from "#core/time.ts";
+import { type Clock, isoTime } from "#core/time.ts";
 import { documentOfEvent } from "#events/event-document.ts";
 import type { WebhookSender } from "#events/webhook/webhook.ts";
 import type { DeliveryDocument, DeliveryReport, TestReport, WebhookReport } from "./contract.ts";
 import { type Endpoint, sendOnce, wordsFor } from "./work.ts";
 import type { DeliveryQueues } from "./queue.ts";
-import type { DeliveryLog } from "./delivery-log.ts";
+import type { DeliveryLog, WebhookStatus } from "./delivery-log.ts";
 import { type Delivery, type DeliveryState, partsOf, placeOf } from "./record.ts";
-import { reportOfDelivery, reportOfWebhook } from "./report.ts";
+import type { Webhook } from "#fleet/webhook.ts";
 
 export interface WebhookDeps {
   readonly log: DeliveryLog;
@@ -171,4 +171,42 @@ function rankOf({ webhook, event }: Delivery): string {
 
 function noDelivery(deliveryId: string): SimfleetError {
   return new SimfleetError("DELIVERY_NOT_FOUND", `There is no delivery ${deliveryId}, or it is no longer kept`);
+}
+
+// Reports on webhooks and deliveries, for display and JSON. Only the origin of an address is shown: the rest may be secret.
+
+function reportOfDelivery(delivery: Delivery): DeliveryReport {
+  const { deliveryId, webhook, event, state, attempts, createdAtMs, finishedAtMs, nextAttemptAtMs } = delivery;
+  return {
+    deliveryId,
+    webhook,
+    eventId: event.id,
+    eventType: event.type,
+    state,
+    attempts,
+    lastStatus: delivery.lastStatus ?? null,
+    lastReason: delivery.lastReason ?? null,
+    createdAt: new Date(createdAtMs).toISOString(),
+    finishedAt: isoTime(finishedAtMs),
+    nextAttemptAt: isoTime(nextAttemptAtMs),
+  };
+}
+
+function reportOfWebhook(
+  webhook: Webhook,
+  now: { url: string; status: WebhookStatus; pending: number; last: Delivery | undefined },
+): WebhookReport {
+  const { name, events, profile, format } = webhook;
+  return {
+    name,
+    url: new URL(now.url).origin,
+    events,
+    profile: profile ?? null,
+    format,
+    state: now.status.state,
+    reason: now.status.reason ?? null,
+    pending: now.pending,
+    dropped: now.status.dropped,
+    lastDelivery: now.last === undefined ? null : reportOfDelivery(now.last),
+  };
 }

@@ -10,8 +10,7 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, inject, it, vi } from "vitest";
 import { RedisConnections } from "#redis/connection.ts";
 import { EmbeddedRedis } from "#redis/embedded/embedded.ts";
-import { recordFetched } from "#redis/embedded/fetched-server.ts";
-import { findRedisServer } from "#redis/embedded/find-server.ts";
+import { recordFetched, findRedisServer } from "#redis/embedded/find-server.ts";
 import { until } from "../../support/until.ts";
 
 const cacheDir = inject("cacheDir");

@@ -4,7 +4,7 @@ import { systemClock } from "#core/time.ts";
 import { type PoisonGuard, setAside } from "#engine/poison-guard.ts";
 import type { ProfileJobs } from "#engine/queue/profile-queue.ts";
 import { beforeAll, Feed } from "#events/feed.ts";
-import { reportOfRotation as reportOfKeyRotation } from "#jobs/authkeys/report.ts";
+import { reportOfRotation as reportOfKeyRotation } from "#jobs/authkeys/service.ts";
 import { rotationLog } from "#jobs/credentials/record.ts";
 import { reportOfRotation } from "#jobs/credentials/report.ts";
 import { CredentialService } from "#jobs/credentials/service.ts";

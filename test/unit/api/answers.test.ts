@@ -1,10 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readFault } from "#api/http/error-body.ts";
+import { readFault, readAnswer } from "#api/http/response.ts";
 import { authOperation } from "#api/operations/auth.ts";
 import { listSims } from "#api/operations/sims.ts";
 import { updateSimSpeedClass } from "../../support/speed-class.ts";
-import { readAnswer } from "#api/http/response.ts";
 import type { Operation } from "#api/operations/operation.ts";
 import { PlatformError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";

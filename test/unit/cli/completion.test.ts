@@ -1,7 +1,6 @@
 /** Which words complete a command line. The shells themselves are in test/e2e/completion.test.ts. */
 import { beforeAll, describe, expect, test } from "vitest";
-import { candidates, readLine } from "#cli/completion/candidates.ts";
-import { type CommandTree, treeOf } from "#cli/completion/command-tree.ts";
+import { candidates, readLine, type CommandTree, treeOf } from "#cli/commands/completion.ts";
 import { buildProgram } from "#cli/program.ts";
 import { features } from "#features.ts";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import { seeds } from "../../support/long.ts";
-import { readFault } from "#api/http/error-body.ts";
+import { readFault } from "#api/http/response.ts";
 import { scrubJson, scrubSecrets, scrubSecretsInJson, scrubValues } from "#core/scrub-secrets.ts";
 import { Secret } from "#core/secret.ts";
 import { pickFields } from "#fleet/sim/sim-fields.ts";

@@ -1,6 +1,6 @@
 /** The measure of how late the event loop is, by which a worker refuses requests. */
 import { expect, onTestFinished, test, vi } from "vitest";
-import { watchEventLoop } from "#http/event-loop.ts";
+import { watchEventLoop } from "#http/control-api.ts";
 import { systemClock } from "#core/time.ts";
 
 test("the event loop is late if two timers in a row are, and on time again with the first that is", () => {

@@ -1,14 +1,24 @@
 /** `simfleet sims …`: the inventory. */
-import { Command } from "@commander-js/extra-typings";
 import * as routes from "../contract.ts";
-import type { SimDocument } from "../contract.ts";
-import { type Context, withCommon } from "#cli/context.ts";
-import { answerList, cellText, type List, withPageOptions } from "#cli/list.ts";
+import {
+  type SimDocument,
+  type Change,
+  changeTypes,
+  listChanges,
+  countSimsBy,
+  type SimCounts,
+  exportSims,
+  type SyncReport,
+} from "../contract.ts";
+import { type Context, withCommon, choiceOption, type Caller } from "#cli/context.ts";
+import { answerList, cellText, type List, withPageOptions, withListOptions } from "#cli/list.ts";
+import { asInstant } from "#cli/instant.ts";
+import { counted, grouped, duration } from "#cli/format.ts";
+import { writeResults } from "#jobs/runs/results/results.ts";
 import { assertFilter, whereOption } from "#cli/where.ts";
-import { changesCommand } from "./changes.ts";
-import { countCommand } from "./count.ts";
-import { exportCommand } from "./export.ts";
-import { syncCommand } from "./sync.ts";
+import { Command } from "@commander-js/extra-typings";
+import { followSync } from "./follow-sync.ts";
+import type { Output } from "#cli/output.ts";
 
 export function simsCommand(context: Context): Command {
   return new Command("sims")
@@ -70,4 +80,211 @@ function showCommand(context: Context): Command {
       return fields.map(([name, value]) => `${name.padEnd(width)}  ${cellText(value)}`).join("\n");
     });
   }) as unknown as Command;
+}
+
+// `simfleet sims changes`: changes of the fleet, by runs or from outside.
+
+const kinds = changeTypes.map((type) => type.slice("sim.".length));
+
+function changesCommand(context: Context): Command {
+  const command = new Command("changes")
+    .description("list changes of the fleet, newest first")
+    .option(
+      "--since <when>",
+      "only changes since an age such as 90m, 24h or 7d, or a date or time such as 2026-11-20 or 2026-11-20T08:00, in local time unless it has an offset",
+      asInstant,
+    )
+    .option("--sim <sim>", "only changes of this SIM")
+    .option("--field <field>", "only changes of this field, such as speedClass or tags.site")
+    .addOption(choiceOption("--by <who>", "only changes by runs, or only changes from outside", ["run", "outside"]))
+    .addOption(choiceOption("--kind <kind>", "only this kind of change", kinds));
+  return withCommon(
+    withPageOptions(command),
+    "simfleet sims changes --since 24h --by outside --field speedClass",
+  ).action(async (options) => {
+    const output = context.output(options);
+    const { since, sim, field, kind, limit, cursor } = options;
+    const by = options.by === "run" || options.by === "outside" ? options.by : undefined;
+    const type = changeTypes.find((one) => one === `sim.${kind}`);
+    const from = since === undefined ? undefined : new Date(since).toISOString();
+    const page = await context.connect(options, ({ client, profile }) =>
+      client.call(listChanges, { query: { profile, sim, field, by, type, since: from, limit, cursor } }),
+    );
+    answerList(output, page, changeList, options);
+  });
+}
+
+const changeList: List<"changes", Change> = {
+  name: "changes",
+  route: listChanges,
+  empty: "No changes recorded.",
+  columns: [
+    { name: "at" },
+    { name: "kind", value: ({ type }) => type.slice("sim.".length) },
+    { name: "sim" },
+    {
+      name: "what",
+      value: ({ field, before, after }) =>
+        field === undefined ? "" : `${field}: ${valueText(before)} -> ${valueText(after)}`,
+    },
+    { name: "by" },
+    { name: "cause" },
+  ],
+};
+
+function valueText(value: unknown): string {
+  if (value === null || value === undefined) return "none";
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+// `simfleet sims count`: how many SIMs there are, in all or for each value of a field.
+
+const countedText = (sims: number) => counted(sims, "SIM");
+
+function countCommand(context: Context): Command {
+  const command = new Command("count")
+    .description("count SIMs in total or by the values of a field")
+    .addOption(whereOption("only SIMs that match a filter"))
+    .option("--gone", "only SIMs that the platform no longer lists")
+    .option("--by <field>", "count for each value of this field, such as speedClass or tags.site");
+  return withCommon(
+    withListOptions(command),
+    "simfleet sims count --where tags.site=berlin\nsimfleet sims count --by speedClass",
+  ).action(async (options) => {
+    const output = context.output(options);
+    const { where, by } = options;
+    assertFilter(where);
+    const gone = options.gone === true ? "true" : undefined;
+    const counts = await context.connect(options, ({ client, profile }) =>
+      client.call(countSimsBy, { query: { profile, where, gone, by } }),
+    );
+    if (by === undefined) output.answer(counts, ({ total }) => countedText(total));
+    else answerList(output, counts, valueList(by, counts.total), options);
+    if (!counts.isComplete) output.say("The inventory has not been synced yet; run: simfleet sims sync");
+  });
+}
+
+function valueList(field: string, total: number): List<"values", SimCounts["values"][number]> {
+  return {
+    name: "values",
+    route: countSimsBy,
+    empty: "No SIM matches.",
+    columns: [
+      { name: "value", heading: field },
+      { name: "count", heading: "SIMs" },
+    ],
+    below: () => [countedText(total)],
+  };
+}
+
+// `simfleet sims export`: the inventory as a file.
+
+type Format = "csv" | "ndjson";
+
+function exportCommand(context: Context): Command {
+  const command = new Command("export")
+    .description("export the inventory as CSV (accepted by plan and apply) or as NDJSON with raw values")
+    .addOption(choiceOption("--format <format>", "format of the output", ["csv", "ndjson"]).default("csv"))
+    .addOption(whereOption("only SIMs that match a filter"))
+    .option("--gone", "only SIMs that the platform no longer lists")
+    .option("--columns <names>", "comma-separated CSV columns, such as simId,speedClass,tags.site")
+    .option("-o, --out <file>", "write to this file atomically (default: stdout)");
+  return withCommon(
+    command,
+    "simfleet sims export --where tags.site=berlin --columns simId,speedClass --out berlin.csv",
+  ).action(async (options) => {
+    const output = context.output(options);
+    const { where, columns, out } = options;
+    assertFilter(where);
+    const gone = options.gone === true ? "true" : undefined;
+    const chosen: Format = options.format === "ndjson" ? "ndjson" : "csv";
+    const format = out === undefined && output.isJson ? "ndjson" : chosen;
+    await context.connect(options, async ({ client, profile }) => {
+      const lines = await client.call(exportSims, { query: { profile, where, gone, columns, format } });
+      await give(lines, { output, out, format });
+    });
+  });
+}
+
+async function give(
+  lines: AsyncIterable<string>,
+  { output, out, format }: { output: Output; out: string | undefined; format: Format },
+): Promise<void> {
+  if (out !== undefined) {
+    await writeResults(out, lines, "Choose another path with --out");
+    output.answer({ file: out, format }, (shown) => `Inventory: ${shown.file}`);
+  } else if (output.isJson) await giveOneDocument(wholeLines(lines), output);
+  else for await (const lot of lines) await output.stream(lot);
+}
+
+/** One document, as --json promises; --format ndjson streams without it. */
+async function giveOneDocument(lots: AsyncIterable<string>, output: Output): Promise<void> {
+  let separator = '{"sims": [\n';
+  for await (const lot of lots) {
+    await output.stream(separator + lot.trimEnd().replaceAll("\n", ",\n"));
+    separator = ",\n";
+  }
+  await output.stream(`${separator === ",\n" ? "\n" : separator}], "nextCursor": null}\n`);
+}
+
+/** Regroups text from the network into chunks that end with a line. */
+async function* wholeLines(lots: AsyncIterable<string>): AsyncGenerator<string> {
+  let rest = "";
+  for await (const lot of lots) {
+    const text = rest + lot;
+    const end = text.lastIndexOf("\n") + 1;
+    rest = text.slice(end);
+    if (end > 0) yield text.slice(0, end);
+  }
+  if (rest !== "") yield rest;
+}
+
+// `simfleet sims sync`: syncs the inventory and shows the progress.
+
+function syncCommand(context: Context): Command {
+  const command = new Command("sync")
+    .description("sync the inventory with the platform; resumes an interrupted sync")
+    .option("--restart", "start over from the first page")
+    .option("--detach", "leave it to a worker and return immediately");
+  return withCommon(command, "simfleet sims sync").action(async (options) => {
+    const output = context.output(options);
+    const { interrupt } = context.io;
+    const isDetached = options.detach === true;
+    const exitCode = await context.connect(options, async (caller) => {
+      const { client, profile, app } = caller;
+      // Reports wrong credentials now instead of in a worker's log.
+      if (app !== undefined && !isDetached) await app.client(app.config.profile).whoAmI(interrupt);
+      const query = { profile, restart: options.restart === true ? "true" : undefined } as const;
+      const started = await client.call(routes.startSync, { query });
+      if (started.pages > 0)
+        output.say(`Resuming the sync of ${started.startedAt}, after ${counted(started.pages, "page")}.`);
+      if (isDetached) return showDetached(started, { caller, output });
+      const followed = await followSync({ client, app, output, profile: started.profile, interrupt });
+      output.answer(followed.report, syncText);
+      return followed.exitCode;
+    });
+    context.io.setExitCode(exitCode);
+  });
+}
+
+async function showDetached(
+  started: SyncReport,
+  { caller: { app }, output }: { caller: Caller; output: Output },
+): Promise<number> {
+  output.answer(started, ({ syncId }) => syncId);
+  if (app !== undefined && !(await app.sims.isServed(started.profile))) {
+    output.say(
+      "No worker is running: the sync starts with the next one (simfleet worker), or with: simfleet sims sync",
+    );
+  }
+  return 0;
+}
+
+function syncText(report: SyncReport): string {
+  const { added, changed, returned, gone, seconds, reason } = report;
+  if (report.state === "failed") return `The sync failed: ${reason ?? "unknown reason"}`;
+  const news = Object.entries({ added, changed, returned, gone }).filter(([, count]) => count > 0);
+  const differences = news.map(([name, count]) => `${grouped(count)} ${name}`).join(", ") || "nothing has changed";
+  const time = seconds === null ? "so far" : `in ${duration(seconds * 1_000)}`;
+  return `${counted(report.sims, "SIM")} on ${counted(report.pages, "page")} ${time}: ${differences}`;
 }

@@ -1,16 +1,30 @@
 /** `simfleet runs …`: the life of runs. */
-import { Command } from "@commander-js/extra-typings";
-import { approveRun, cancelRun, listRuns, pauseRun, showRun } from "../contract.ts";
-import { type CommonOptions, type Context, confirm, withCommon } from "#cli/context.ts";
-import { topReasons } from "./end-of-run.ts";
+import {
+  approveRun,
+  cancelRun,
+  listRuns,
+  pauseRun,
+  showRun,
+  deleteRun,
+  resumeRun,
+  planRetry,
+  retryRun,
+  type RunReport,
+} from "../contract.ts";
+import { type CommonOptions, type Context, confirm, withCommon, asCount } from "#cli/context.ts";
+import { topReasons, resultsPathOf, showToEnd } from "./end-of-run.ts";
 import { follow } from "./follow-run.ts";
 import { answerList, withPageOptions } from "#cli/list.ts";
 import { runList, runText } from "./run-text.ts";
-import { deleteCommand } from "./delete.ts";
-import { resultsCommand } from "./results.ts";
-import { resumeCommand } from "./resume.ts";
-import { retryCommand } from "./retry.ts";
+import { resultsCommand, outcomeOption } from "./results.ts";
 import { undoCommand } from "./undo.ts";
+import { Command } from "@commander-js/extra-typings";
+import { SimfleetError } from "#core/errors.ts";
+import type { Outcome } from "#fleet/run.ts";
+import { assertCanWrite } from "../results/results.ts";
+import { confirmation, costText } from "./confirmation.ts";
+import { counted } from "#cli/format.ts";
+import { optionTexts } from "./operation-options.ts";
 
 export function runsCommand(context: Context): Command {
   return new Command("runs")
@@ -113,4 +127,112 @@ function approveCommand(context: Context): Command {
     const report = await context.connect(options, ({ client }) => client.call(approveRun, { params: { runId } }));
     output.answer(report, (shown) => runText(shown));
   }) as unknown as Command;
+}
+
+// `simfleet runs delete`: removes a run that is over from Redis.
+
+function deleteCommand(context: Context): Command {
+  const command = new Command("delete")
+    .description("delete a finished run with its rows and results")
+    .argument("<run>", "ID of the run")
+    .option("-y, --yes", "skip the confirmation; required without a terminal");
+  return withCommon(command, "simfleet runs delete r-20261120-103045-x7k2 --yes").action(async (runId, options) => {
+    const output = context.output(options);
+    await context.connect(options, async ({ client }) => {
+      const { name, counts } = await client.call(showRun, { params: { runId } });
+      const question = `Delete ${runId} (${name}) and the results of its ${counted(counts.total, "row")}? They cannot be restored.`;
+      if (options.yes !== true && !(await confirm(context.io, question))) {
+        output.say("Nothing was deleted.");
+        context.io.setExitCode(2);
+        return;
+      }
+      await client.call(deleteRun, { params: { runId } });
+      output.answer({ runId, deleted: true }, () => `Deleted ${runId}.`);
+    });
+  }) as unknown as Command;
+}
+
+// `simfleet runs resume`: resumes a paused run.
+
+function resumeCommand(context: Context): Command {
+  const command = new Command("resume")
+    .description("resume a run and follow it until it ends")
+    .argument("<run>", "ID of the run")
+    .option("-o, --out <file>", optionTexts.out)
+    .option("--detach", "return immediately");
+  return withCommon(command, "simfleet runs resume r-20261120-103045-x7k2").action(async (runId, options) => {
+    const output = context.output(options);
+    const exitCode = await context.connect(options, async (caller) => {
+      const { client, app } = caller;
+      if (options.detach === true) {
+        output.answer(await client.call(resumeRun, { params: { runId } }), (shown) => runText(shown));
+        return 0;
+      }
+      const report = await client.call(showRun, { params: { runId } });
+      const resultsPath = options.out ?? resultsPathOf(report);
+      await assertCanWrite(resultsPath);
+      await app?.client(report.profile).whoAmI(context.io.interrupt);
+      await client.call(resumeRun, { params: { runId } });
+      return showToEnd({ caller, output, context, run: report, resultsPath });
+    });
+    context.io.setExitCode(exitCode);
+  }) as unknown as Command;
+}
+
+// `simfleet runs retry`: redoes rows of a run, as a new run.
+
+function retryCommand(context: Context): Command {
+  const command = new Command("retry")
+    .description("retry failed and cancelled rows in a new run")
+    .argument("<run>", "ID of the finished run")
+    .addOption(outcomeOption("retry rows with this outcome instead; repeatable"))
+    .option("-y, --yes", "skip the confirmation; required without a terminal")
+    .option("--confirm <n>", optionTexts.confirm, asCount)
+    .option("-o, --out <file>", optionTexts.out)
+    .option("--detach", "submit the run, print its ID and return");
+  return withCommon(command, "simfleet runs retry r-20261120-103045-x7k2 --yes").action(async (ofRunId, options) => {
+    const output = context.output(options);
+    const { outcome: outcomes, detach, out } = options;
+    const exitCode = await context.connect(options, async (caller) => {
+      const { client, app } = caller;
+      const before = await client.call(showRun, { params: { runId: ofRunId } });
+      if (detach !== true) await assertCanWrite(out ?? resultsPathOf(before));
+      assertSomeRetried(before, outcomes);
+      if (detach !== true) await app?.client(before.profile).whoAmI(context.io.interrupt);
+      const plan = await client.call(planRetry, {
+        params: { runId: ofRunId },
+        query: { outcome: outcomes === undefined ? undefined : [...outcomes] },
+      });
+      if (plan.costly > 0) output.say(`${costText(plan)}.`);
+      const question = `Send ${counted(plan.total, "row")} of ${ofRunId} again?`;
+      const confirmed = await confirmation({ ...plan, question }, options, context.io);
+      if (confirmed === undefined) {
+        output.say("Nothing was started.");
+        return 2;
+      }
+      const report = await client.call(retryRun, {
+        params: { runId: ofRunId },
+        body: { ...(outcomes === undefined ? {} : { outcomes: [...outcomes] }), ...confirmed },
+      });
+      const { runId, counts } = report;
+      if (detach === true) {
+        output.answer(report, (printed) => printed.runId);
+        return 0;
+      }
+      output.say(`Run ${runId} retries ${counted(counts.total, "row")} of ${ofRunId}.`);
+      return showToEnd({ caller, output, context, run: report, resultsPath: out ?? resultsPathOf(report) });
+    });
+    context.io.setExitCode(exitCode);
+  }) as unknown as Command;
+}
+
+/** Names the option that would retry something. @throws SimfleetError RUN_STATE */
+function assertSomeRetried({ runId, finishedAt, counts }: RunReport, outcomes: readonly Outcome[] | undefined): void {
+  if (outcomes !== undefined || finishedAt === null || counts.failed + counts.cancelled > 0) return;
+  const other = (["rejected", "unknown"] as const).find((outcome) => counts[outcome] > 0);
+  if (other === undefined) return;
+  throw new SimfleetError(
+    "RUN_STATE",
+    `Run ${runId} has no failed or cancelled rows. To retry its ${other} rows, add --outcome ${other}`,
+  );
 }

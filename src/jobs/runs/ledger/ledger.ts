@@ -46,7 +46,6 @@ import {
   startOf,
   statusFields,
 } from "./run-record.ts";
-import { failOnAny, fromPairs, mapValues } from "./replies.ts";
 import { Signatures } from "#jobs/inventory/records/signature.ts";
 import { encodeFields } from "#jobs/inventory/records/sim-record.ts";
 
@@ -409,4 +408,24 @@ export class Ledger {
       keys.runFinished(runId),
     ];
   }
+}
+
+// Replies of Redis as values.
+
+/** Converts the flat field-value list that scripts return. */
+function fromPairs(flat: readonly string[]): Record<string, string> {
+  const hash: Record<string, string> = {};
+  for (let at = 0; at < flat.length; at += 2) hash[flat[at] ?? ""] = flat[at + 1] ?? "";
+  return hash;
+}
+
+/** A hash by row, with its values decoded. */
+function mapValues<T>(hash: Readonly<Record<string, string>>, decode: (text: string) => T): Map<number, T> {
+  return new Map(Object.entries(hash).map(([place, text]) => [Number(place), decode(text)]));
+}
+
+/** ioredis returns a transaction's failures as values; this throws the first one. */
+function failOnAny(replies: [Error | null, unknown][] | null): void {
+  const failed = replies === null ? new Error("the transaction was refused") : replies.find(([error]) => error)?.[0];
+  if (failed) throw failed;
 }

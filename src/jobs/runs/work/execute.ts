@@ -9,23 +9,39 @@
  */
 import { backoffMs } from "#core/backoff.ts";
 import { SimfleetError } from "#core/errors.ts";
-import type { Clock } from "#core/time.ts";
-import { setAside, setAsideReason } from "#engine/poison-guard.ts";
-import type { FieldChange } from "#fleet/sim-operation/sim-operation.ts";
-import { fieldInputOf } from "#jobs/inventory/store/inventory.ts";
-import type { ShownSim } from "../ledger/settlement.ts";
-import { type FieldValues, type Settled, type StoredRow, type Tries, doubtOf, operationOf } from "../ledger/packing.ts";
-import type { RunRecord } from "../ledger/run-record.ts";
+import { setAside, setAsideReason, type PoisonGuard } from "#engine/poison-guard.ts";
+import {
+  type FieldChange,
+  type SimOperation,
+  type SimChange,
+  changesOf,
+  simChangeOf,
+} from "#fleet/sim-operation/sim-operation.ts";
+import { fieldInputOf, type Inventory } from "#jobs/inventory/store/inventory.ts";
+import type { ShownSim, SegmentState } from "../ledger/settlement.ts";
+import {
+  type FieldValues,
+  type Settled,
+  type StoredRow,
+  type Tries,
+  doubtOf,
+  operationOf,
+  isCallable,
+} from "../ledger/packing.ts";
 import type { CallOptions } from "#api/client-options.ts";
 import { hasSecrets } from "../sealed-inputs.ts";
-import { type OpenRows, claimOpenRows, noLonger } from "./open-rows.ts";
-import type { JobContext } from "./job-context.ts";
 import { makeCall } from "./row-call.ts";
 import type { LostRow } from "./lost-call.ts";
 import { NotSent, UnsafeCalls } from "./unsafe-calls.ts";
 import type { JobResult } from "#engine/queue/job-result.ts";
 import type { SegmentReference, TryResult } from "./row-attempt.ts";
-import { OutcomeWriter } from "./outcome-writer.ts";
+import { OutcomeWriter, type Backlog } from "./outcome-writer.ts";
+import type { Account } from "#api/account.ts";
+import type { Clock } from "#core/time.ts";
+import type { RunWatch } from "./run-watch.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { RunRecord } from "../ledger/run-record.ts";
+import { beforeOf } from "../plan/classify.ts";
 
 /** A row fails after this many calls without a usable response. */
 const mostAttempts = 10;
@@ -432,4 +448,85 @@ class SegmentWork {
 
 function untilOutageEnds(delayMs: number): JobResult & { kind: "postponed" } {
   return { kind: "postponed", delayMs, scope: "job", reason: "the responses to too many calls in a row were lost" };
+}
+
+// What the work on a segment uses; shared by all segments of a process.
+
+/** Dependencies of a segment's work. */
+interface JobContext {
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly inventory: Inventory;
+  readonly accountFor: (profile: string) => Account;
+  /** Shared by all segments of this process. */
+  readonly backlog: Backlog;
+  readonly watch: RunWatch;
+  /** Finds a row that kills its worker. */
+  readonly guard: Pick<PoisonGuard, "runAlone">;
+  /** Opens the sealed ones among the inputs of a row. */
+  readonly openInputs: (operation: SimOperation, inputs: readonly string[]) => Promise<readonly string[]>;
+  /** Rows in progress at once in one segment. */
+  readonly lanes: number;
+}
+
+// The rows of a segment that have no outcome yet: what they change, and what the inventory knows of their SIMs.
+
+interface OpenRows {
+  readonly state: SegmentState;
+  /** Rows that make a call and have no outcome yet, by position. */
+  readonly rows: readonly (readonly [place: number, row: StoredRow])[];
+  /** What each row changes, by place. */
+  readonly changes: ReadonlyMap<number, readonly FieldChange[]>;
+  /** Values of the fields that each row sets, by place, as the inventory has them now. */
+  readonly before: ReadonlyMap<number, FieldValues>;
+  /** When the inventory had last changed each SIM, by key; SIMs that it does not know are absent. */
+  readonly changedAtMs: ReadonlyMap<string, number>;
+}
+
+/** Reads the open rows of a segment, and claims their SIMs for the run. */
+async function claimOpenRows(
+  run: RunRecord,
+  segment: number,
+  { ledger, inventory }: { readonly ledger: Ledger; readonly inventory: Inventory },
+): Promise<OpenRows> {
+  const state = await ledger.segment(run, segment);
+  const rows = [...state.rows.entries()].filter(([place, row]) => isCallable(row) && !state.settled.has(place));
+  const claims = new Map<string, SimChange>();
+  const changes = new Map<number, readonly FieldChange[]>();
+  for (const [place, row] of rows) {
+    const operation = operationOf(run, row);
+    const change = changesOf(operation, row.key, row.inputs);
+    changes.set(place, change);
+    if (change.length > 0) claims.set(row.key, joined(claims.get(row.key), simChangeOf(operation, change)));
+  }
+  const [known, facts] = await Promise.all([
+    inventory.lookUp(
+      run.profile,
+      rows.map(([, { key }]) => key),
+    ),
+    inventory.facts(run.profile),
+    ledger.claim(run, claims),
+  ]);
+  const before = new Map(
+    rows.map(([place], i) => [place, beforeOf(changes.get(place) ?? [], known[i], facts)] as const),
+  );
+  const changedAtMs = new Map(
+    rows.flatMap(([, { key }], i) => {
+      const sim = known[i];
+      return sim === undefined ? [] : [[key, sim.updatedAtMs] as const];
+    }),
+  );
+  return { state, rows, changes, before, changedAtMs };
+}
+
+/** A SIM can have several rows, such as one for each tag. */
+function joined(before: SimChange | undefined, { set, fields }: SimChange): SimChange {
+  if (before === undefined) return { set, fields };
+  return { set: [...before.set, ...set], fields: new Map([...before.fields, ...fields]) };
+}
+
+/** Why a row is left alone whose SIM has changed since. */
+function noLonger([field, expected]: FieldChange, present: string | undefined): string {
+  const text = (value: string | null): string => (value === null ? `no ${field}` : value);
+  return `left unchanged: it has ${text(present ?? null)} now, not ${text(expected)} from the run`;
 }
