@@ -49,7 +49,7 @@ export function matchColumns(header: readonly string[], request: RowRequest): Co
       `This is a results file: it has the columns ${resultColumns.join(", ")}, and its values may be old. To send unsuccessful rows again, use simfleet runs retry RUN. To use it as input all the same, add --from-results on the command line, fromResults=true in the API.`,
     );
   }
-  const keyAt = find(header, keyColumn);
+  const keyAt = findKey(header, keyColumn);
   if (keyAt === undefined) throw missingKey(header, operation);
   const inputs = operation.inputs.map((field): InputSource => {
     const at = find(header, field.name);
@@ -170,6 +170,11 @@ export function secretColumns(
   return new Set(header.flatMap((name, at) => (names.has(normalized(name)) ? [at] : [])));
 }
 
+/** A SIM ID is an ICCID, and many files of other tools call it so. */
+function findKey(header: readonly string[], keyColumn: KeyColumn): number | undefined {
+  return find(header, keyColumn) ?? (keyColumn === "simId" ? find(header, "iccid") : undefined);
+}
+
 function find(header: readonly string[], column: string): number | undefined {
   const wanted = normalized(column);
   const places = header.flatMap((name, at) => (normalized(name) === wanted ? [at] : []));
@@ -192,7 +197,7 @@ function normalized(name: string): string {
 
 function missingKey(header: readonly string[], { keyColumn: column, inputs }: SimOperation): IntakeError {
   const other = column === "simId" ? "imsi" : "simId";
-  if (find(header, other) !== undefined) {
+  if (findKey(header, other) !== undefined) {
     const [wording, otherWording] = column === "simId" ? ["sims", "subscribers"] : ["subscribers", "sims"];
     return new IntakeError(
       `The file names its SIMs by ${other}, but the configured wording is ${wording}, which needs a column ${column}. Set SIMFLEET_WORDING=${otherWording} to work with ${other}, or give the file a column ${column}.`,

@@ -31,6 +31,17 @@ describe("CSV headers", () => {
     });
   });
 
+  it.each([["ICCID"], ["simId", "iccid"], ["iccid", "SIM ID"]])(
+    "a column iccid holds SIM IDs where no simId is: %j",
+    (...header) => {
+      const keyAt = Math.max(
+        0,
+        header.findIndex((name) => /^sim/i.test(name)),
+      );
+      expect(matchColumns([...header, "speedClass"], sims)).toMatchObject({ keyAt, keyColumn: "simId" });
+    },
+  );
+
   it("the earlier API wording uses the imsi column, even beside a simId column", () => {
     expect(matchColumns(["simId", "IMSI", "speedClass"], subscribers)).toMatchObject({
       keyAt: 1,
