@@ -66,6 +66,28 @@ export function unknownFieldOf(filter: Filter, known: readonly string[]): string
   return filter.conditions.map(({ field }) => field).find((field) => !isKnown(field));
 }
 
+/**
+ * Why a filter may match no SIM: a value that is known in another case, or a `*`, which stands for itself.
+ * @param valuesOf the known values of a field
+ */
+export function hintForNoMatch(filter: Filter, valuesOf: (field: string) => Iterable<string>): string | undefined {
+  for (const condition of filter.conditions) {
+    if (condition.kind !== "equals" && condition.kind !== "in") continue;
+    const { field } = condition;
+    for (const value of condition.kind === "in" ? condition.values : [condition.value]) {
+      const sameLetters = [...valuesOf(field)].filter((known) => known.toLowerCase() === value.toLowerCase());
+      const [other] = sameLetters.includes(value) ? [] : sameLetters;
+      if (other !== undefined) {
+        return `Values are case-sensitive: no SIM has ${field}=${quoted(value)}. Did you mean ${field}=${quoted(other)}?`;
+      }
+      if (value.includes("*")) {
+        return `A filter has no wildcards: ${field}=${quoted(value)} matches only SIMs whose ${field} contains the * itself.`;
+      }
+    }
+  }
+  return undefined;
+}
+
 function textOf(condition: Condition): string {
   switch (condition.kind) {
     case "equals":
@@ -108,6 +130,7 @@ class Reader {
 
   #condition(): Condition {
     this.#take(/\s*/y);
+    const start = this.#at;
     const field = this.#take(/[A-Za-z_][A-Za-z0-9_-]*(?:\.[^\s=!,()"]+)?/y);
     if (field === undefined) throw this.#fault("expected a field name");
     const operator = this.#take(/\s*(?:!=|=|\s(?:in(?=[\s(])|exists\b|not\s+exists\b))\s*/iy)
@@ -122,8 +145,12 @@ class Reader {
         return { kind: "in", field, values: this.#values() };
       case "exists":
         return { kind: "exists", field };
-      case undefined:
+      case undefined: {
+        // The name of a member can contain the sign of an operator that does not exist, as in `tags.site~ber`.
+        const sign = field.search(/[~<>*^]/);
+        if (sign > 0) this.#at = start + sign;
         throw this.#fault("expected an operator (=, !=, in, exists or not exists)");
+      }
       default:
         return { kind: "absent", field };
     }

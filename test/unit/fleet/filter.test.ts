@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { SimfleetError } from "#core/errors.ts";
-import { type Condition, everySim, matches, parseFilter } from "#fleet/filter.ts";
+import { type Condition, everySim, hintForNoMatch, matches, parseFilter } from "#fleet/filter.ts";
 
 function conditionsOf(text: string): readonly Condition[] {
   return parseFilter(text).conditions;
@@ -115,6 +115,8 @@ describe("invalid filters", () => {
     ["a=b and ", "expected a field name at its end"],
     ["a=b and and", "expected an operator (=, !=, in, exists or not exists) at its end"],
     ["(a=b)", 'expected a field name at "(a=b)"'],
+    ["tags.site~ber", 'expected an operator (=, !=, in, exists or not exists) at "~ber"'],
+    ["tags.site<5", 'exists) at "<5"'],
   ])("the invalid filter %j is refused: %s", (text, place) => expect(faultOf(text)).toContain(place));
 
   it("a filter error quotes only part of a long text, and a filter over the length limit is refused", () => {
@@ -216,3 +218,18 @@ describe("filter matching", () => {
     );
   });
 });
+
+it.each([
+  ["tags.site=Berlin", "Values are case-sensitive: no SIM has tags.site=Berlin. Did you mean tags.site=berlin?"],
+  ["simId exists and tags.site in (osaka, OSLO)", "no SIM has tags.site=OSLO. Did you mean tags.site=oslo?"],
+  ["simId=89423*", "A filter has no wildcards: simId=89423* matches only SIMs whose simId contains the * itself."],
+])("a filter that matches no SIM is explained: %s", (text, hint) => {
+  expect(hintForNoMatch(parseFilter(text), () => ["berlin", "oslo"])).toContain(hint);
+});
+
+it.each(["tags.site=berlin", "tags.site=rome", "tags.site!=Berlin", "tags.site not exists"])(
+  "a filter without a doubtful value has no explanation: %s",
+  (text) => {
+    expect(hintForNoMatch(parseFilter(text), () => ["berlin", "Berlin"])).toBeUndefined();
+  },
+);

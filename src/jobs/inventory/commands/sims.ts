@@ -8,6 +8,7 @@ import {
   countSimsBy,
   type SimCounts,
   exportSims,
+  listSimFields,
   type SyncReport,
 } from "../contract.ts";
 import { type Context, withCommon, choiceOption, type Caller } from "#cli/context.ts";
@@ -16,6 +17,7 @@ import { asInstant } from "#cli/instant.ts";
 import { counted, grouped, duration } from "#cli/format.ts";
 import { writeResults } from "#jobs/runs/results/results.ts";
 import { assertFilter, whereOption } from "#cli/where.ts";
+import { hintForNoMatch, parseFilter } from "#fleet/filter.ts";
 import { Command } from "@commander-js/extra-typings";
 import { followSync } from "./follow-sync.ts";
 import type { Output } from "#cli/output.ts";
@@ -43,12 +45,15 @@ function listCommand(context: Context): Command {
     const { where, limit, cursor, columns, sort } = options;
     assertFilter(where);
     const gone = options.gone === true ? "true" : undefined;
-    const page = await context.connect(options, ({ client, profile }) =>
-      client.call(routes.listSims, { query: { profile, where, gone, limit, cursor, sort } }),
-    );
+    const { page, hint } = await context.connect(options, async (caller) => {
+      const query = { profile: caller.profile, where, gone, limit, cursor, sort } as const;
+      const found = await caller.client.call(routes.listSims, { query });
+      return { page: found, hint: found.sims.length === 0 ? await hintForNone(caller, where) : undefined };
+    });
     // The route sorts all SIMs, not only those of the page.
     answerList(output, page, simList(page.sims), { limit, columns });
     if (!page.isComplete) output.say("The inventory has not been synced yet; run: simfleet sims sync");
+    else if (hint !== undefined) output.say(hint);
   });
 }
 
@@ -155,13 +160,25 @@ function countCommand(context: Context): Command {
     const { where, by } = options;
     assertFilter(where);
     const gone = options.gone === true ? "true" : undefined;
-    const counts = await context.connect(options, ({ client, profile }) =>
-      client.call(countSimsBy, { query: { profile, where, gone, by } }),
-    );
+    const { counts, hint } = await context.connect(options, async (caller) => {
+      const found = await caller.client.call(countSimsBy, { query: { profile: caller.profile, where, gone, by } });
+      return { counts: found, hint: found.total === 0 ? await hintForNone(caller, where) : undefined };
+    });
     if (by === undefined) output.answer(counts, ({ total }) => countedText(total));
     else answerList(output, counts, valueList(by, counts.total), options);
     if (!counts.isComplete) output.say("The inventory has not been synced yet; run: simfleet sims sync");
+    else if (hint !== undefined) output.say(hint);
   });
+}
+
+/** Why the filter of a command may match no SIM. */
+async function hintForNone(
+  { client, profile }: Pick<Caller, "client" | "profile">,
+  where: readonly string[] | undefined,
+): Promise<string | undefined> {
+  if (where === undefined) return undefined;
+  const { fields } = await client.call(listSimFields, { query: { profile } });
+  return hintForNoMatch(parseFilter(where), (field) => fields.find(({ name }) => name === field)?.values ?? []);
 }
 
 function valueList(field: string, total: number): List<"values", SimCounts["values"][number]> {

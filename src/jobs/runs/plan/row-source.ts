@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { SimfleetError } from "#core/errors.ts";
-import type { Filter } from "#fleet/filter.ts";
+import { type Filter, hintForNoMatch } from "#fleet/filter.ts";
 import type { SimOperation } from "#fleet/sim-operation/sim-operation.ts";
 import { type RowRequest, readSet } from "#intake/columns.ts";
 import { type FileSurvey, type ResolvedRow, type RowFault, readRows } from "#intake/read-rows.ts";
@@ -151,9 +151,12 @@ async function failForNoSim(
   if (!isComplete) {
     throw new SimfleetError("USAGE", "The inventory has not been synced yet; run: simfleet sims sync");
   }
+  const indexed = await inventory.indexedFields(profile);
+  const valuesOf = (name: string) => indexed.find(({ field }) => field === name)?.values.keys() ?? [];
+  const hint = hintForNoMatch(filter, valuesOf) ?? "simfleet sims list --where … shows what a filter selects";
   throw new SimfleetError(
     "NO_SIM_MATCHES",
-    `None of the ${known} SIMs in the inventory matches ${filter.text}: simfleet sims list --where … shows what a filter selects`,
+    `None of the ${known} SIMs in the inventory matches ${filter.text}: ${hint}`,
   );
 }
 
