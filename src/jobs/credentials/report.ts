@@ -67,7 +67,8 @@ function turnOf(
     confirmedBy: record?.confirmedBy ?? null,
     finishedAt: isoTime(record?.finishedAtMs),
     waitsFor: record?.waitsFor ?? null,
-    reason: record?.reason ?? null,
+    // The texts that show it end their sentences themselves.
+    reason: record?.reason?.replace(/\.$/, "") ?? null,
     handedTo: record?.handedToNames ?? [],
   };
 }

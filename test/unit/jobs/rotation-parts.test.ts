@@ -9,7 +9,9 @@ import { systemClock } from "#core/time.ts";
 import type { Rotation, SecretSource, Sink } from "#fleet/rotation.ts";
 import { CommandRunner } from "#jobs/credentials/command.ts";
 import { drawn, newSecret } from "#jobs/credentials/steps/new-secret.ts";
+import { rotationStatusText } from "#jobs/credentials/commands/rotation-text.ts";
 import { entriesRenamed, mayMean, referencesIn } from "#jobs/credentials/references.ts";
+import { reportOfRotation } from "#jobs/credentials/report.ts";
 import { handOver, SinkError, sinkFault, sinkKey, sinkName } from "#jobs/credentials/sinks.ts";
 import { until } from "../../support/until.ts";
 
@@ -45,6 +47,24 @@ const rotationOf = (source: SecretSource, more: Partial<Rotation> = {}): Rotatio
   maxAgeMs: undefined,
   sinks: [],
   ...more,
+});
+
+it("the status of a failed rotation ends its reason with one period", () => {
+  const [name, profile] = ["a", "default"];
+  const head = {
+    name,
+    profile,
+    rotationId: "t-1",
+    strategy: "in-place",
+    type: "psk",
+    newId: "a",
+    startedAtMs: 0,
+  } as const;
+  const lists = { handedTo: [], handedToNames: [], groups: [] };
+  const reason = "A Credential Set of type psk needs credentials.";
+  const record = { ...head, ...lists, state: "failed", movedAtMs: 0, nextAtMs: 0, tries: 0, reason } as const;
+  const report = reportOfRotation({ name, profile }, { rotation: undefined, record, nowMs: 0 });
+  expect(rotationStatusText(report)).toMatch(/[^.]: A Credential Set of type psk needs credentials\.$/);
 });
 
 describe("generated values", () => {
