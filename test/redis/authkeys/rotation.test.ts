@@ -91,7 +91,7 @@ describe("AuthKeys in use by another process", () => {
     await harness.begin();
     const waiting = await harness.live(undefined, 60);
     expect(waiting).toMatchObject({ phase: "taken-up" });
-    expect(waiting.waitsFor).toBe(`${harness.old} is still used by w-2.`);
+    expect(waiting.waitsFor).toBe(`waiting until ${harness.old} is unused; w-2 still uses it`);
     expect(harness.ids()).toContain(harness.old);
     await harness.users.say(harness.profile, "w-2", waiting.newId);
     expect((await harness.live()).phase).toBe("done");
@@ -144,7 +144,7 @@ describe("AuthKeys in use by another process", () => {
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     sandbox.accounts.authKeys.noteUse(harness.old);
     const second = await harness.live(undefined, 20);
-    expect(second.waitsFor).toMatch(/will be revoked at \S+ if it stays unused|is still used by another program/);
+    expect(second.waitsFor).toMatch(/is revoked then if it stays unused|another program still uses it/);
     expect(second.quietSinceMs).toBeGreaterThan(first.quietSinceMs ?? 0);
     expect((await harness.live()).phase).toBe("done");
   });

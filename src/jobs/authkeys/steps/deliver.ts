@@ -39,7 +39,7 @@ export async function awaitTakeUp(step: StepContext): Promise<AuthKeyResult> {
   const { newId = "", oldId } = record;
   const inUse = deps.inUseHere();
   if (inUse !== newId) {
-    const reason = `The credentials of ${record.profile} on this machine still name ${inUse ?? "no AuthKey"}; they must name ${newId}.`;
+    const reason = `waiting until the credentials of ${record.profile} on this machine name ${newId}; they name ${inUse ?? "no AuthKey"} now`;
     return wait({ delayMs: pollIntervalMs, reason });
   }
   const keys = await step.list();

@@ -18,19 +18,23 @@ export async function awaitQuiet(step: StepContext): Promise<AuthKeyResult> {
   const usedAtMs = key.lastUsedAtMs ?? 0;
   if (users.length > 0 || isUsedHere || usedAtMs > lastUsedAtMs) {
     const who = isUsedHere ? "this process" : users.map(({ worker }) => worker).join(", ") || "another program";
-    const reason = `${oldId} is still used by ${who}.`;
+    const reason = `waiting until ${oldId} is unused; ${who} still uses it`;
     const used: AuthKeyChange = usedAtMs > 0 ? { lastUsedAtMs: usedAtMs } : {};
     return wait({ delayMs: everyMs, reason, change: { quietSinceMs: "now", ...used } });
   }
   const leftMs = quietSinceMs + deps.quietMs - (await deps.rotations.nowMs());
   if (leftMs > 0) {
     const untilWhen = new Date(quietSinceMs + deps.quietMs).toISOString();
-    const reason = `${oldId} will be revoked at ${untilWhen} if it stays unused until then.`;
+    const reason = `waiting until ${untilWhen}: ${oldId} is revoked then if it stays unused`;
     return wait({ delayMs: Math.min(everyMs, leftMs), reason });
   }
   const reply = await deps.rotations.move(record, { phase: "revoking" }, { unused: oldId });
   if (reply !== "used") return again;
-  return wait({ delayMs: everyMs, reason: `${oldId} is in use again.`, change: { quietSinceMs: "now" } });
+  return wait({
+    delayMs: everyMs,
+    reason: `waiting until ${oldId} is unused; it is in use again`,
+    change: { quietSinceMs: "now" },
+  });
 }
 
 /** revoking -> revoked, or back to taken-up */
