@@ -75,6 +75,11 @@ describe.concurrent("the inventory", () => {
     const miswritten = await harness.run(["sims", "list", "--sort", "-updatedat"]);
     expect(miswritten.stderr).toContain("has the field updatedat. Did you mean updatedAt? Known fields:");
 
+    for (const command of ["list", "count"]) {
+      const found = await harness.run(["sims", command, "--where", "tags.site=Berlin"]);
+      expect(found).toMatchObject({ code: 0, stderr: expect.stringContaining("Did you mean tags.site=berlin?") });
+    }
+
     const exported = await harness.run(["sims", "export", "-o", "fleet.csv"]);
     expect(exported.code).toBe(0);
     const mistyped = await harness.run(["sims", "export", "--columns", "simId,speedClas"]);
