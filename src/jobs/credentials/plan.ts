@@ -41,19 +41,16 @@ export async function planRotation(
     );
   }
   const head = { name, profile, strategy, type, rotationId: newRotationId(nowMs), startedAtMs: nowMs };
-  if (strategy === "in-place") {
-    if (!sets.some((set) => set.credentialsId === credentialsId)) {
-      throw refused(
-        `there is no Credential Set ${credentialsId} to change in place: create it first, or rotate it once with strategy: successor`,
-      );
-    }
+  const isInPlace = strategy === "in-place";
+  if (isInPlace && sets.some((set) => set.credentialsId === credentialsId)) {
     return { ...head, oldId: credentialsId, newId: credentialsId };
   }
   if (sets.length >= account.mostSets) {
     throw refused(
-      `the account holds ${sets.length} Credential Sets and may hold ${account.mostSets}, so there is no room for a successor: delete one that nothing uses (simfleet credentials list), or raise limits.credentialSets if support has raised the limit`,
+      `the account holds ${sets.length} Credential Sets and may hold ${account.mostSets}, so there is no room for another: delete one that nothing uses (simfleet credentials list), or raise limits.credentialSets if support has raised the limit`,
     );
   }
+  if (isInPlace) return { ...head, newId: credentialsId };
   const taken = new Set(sets.map((set) => set.credentialsId));
   const oldId = current?.credentialsId ?? (await namedInVain(credentialsId, accountSets));
   return { ...head, oldId, newId: successorId(credentialsId, nowMs, taken) };

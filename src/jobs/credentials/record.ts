@@ -7,6 +7,7 @@
  *   created -> repointed            every reference to the old set was changed to the new one, or a user confirmed it
  *   repointed -> done               the old set was unused for the grace period, nothing refers to it, and it was deleted
  *   handed-over -> updated -> done  in-place: the set was updated with the new secret, and the update was verified
+ *   handed-over -> done             in-place, without a set before: the set was created
  *   planned | generated | handed-over | created -> rolling-back -> failed   it cannot continue and was rolled back
  * The encrypted secret is removed with the last move, not before.
  */

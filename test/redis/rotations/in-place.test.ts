@@ -34,9 +34,18 @@ it("an in-place rotation detects its update even within the same second as the p
   expect(harness.sets).toEqual({ [credentialsId]: harness.handed });
 });
 
-it("an in-place rotation of a missing set does not start", async () => {
+it("an in-place rotation creates a missing set, also if the response is lost", async () => {
   const harness = await open();
-  await expect(harness.begin()).rejects.toThrow(/there is no Credential Set .* create it first/);
+  const { credentialsId } = harness.rotation;
+  harness.sandbox.faults.next("lost-answer", 1, "createCredential");
+  await harness.begin();
+  expect(await harness.workToEnd()).toMatchObject({ state: "done", currentId: credentialsId });
+  expect(harness.sets).toEqual({ [credentialsId]: harness.handed });
+  expect((await harness.events()).map(({ type }) => type)).toEqual([
+    "credential.handed-over",
+    "credential.created",
+    "credential.rotated",
+  ]);
 });
 
 it("an in-place rotation that the platform rejects ends and reports who has the new value", async () => {

@@ -6,6 +6,7 @@ import type { CredentialInput, CredentialSet } from "#api/operations/credentials
 import { PlatformError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import { minuteMs, secondMs } from "#core/time.ts";
+import type { MoveEvent } from "#engine/move-record.ts";
 import { giveUp, move, wait } from "#engine/steps.ts";
 import type { RotationChange, RotationRecord } from "../record.ts";
 import type { RotationResult, StepContext } from "./step-context.ts";
@@ -19,6 +20,15 @@ const laterMs = 10 * minuteMs;
 
 /** handed-over -> created: creates the successor. */
 export async function createSuccessor(step: StepContext): Promise<RotationResult> {
+  await create(step);
+  return move({ state: "created" }, createdEvent(step));
+}
+
+function createdEvent({ record: { newId, strategy } }: StepContext): MoveEvent {
+  return { type: "credential.created", fields: { credentialsId: newId, strategy } };
+}
+
+async function create(step: StepContext): Promise<void> {
   const { newId } = step.record;
   await withInput(step, async (input) => {
     try {
@@ -29,14 +39,14 @@ export async function createSuccessor(step: StepContext): Promise<RotationResult
       if (found === undefined || !isOurs(found, step.record)) throw thrown;
     }
   });
-  return move(
-    { state: "created" },
-    { type: "credential.created", fields: { credentialsId: newId, strategy: "successor" } },
-  );
 }
 
-/** handed-over -> updated: updates the set itself with the new secret. */
+/** handed-over -> updated: updates the set itself with the new secret. Without a set yet, -> done: creates it. */
 export async function updateInPlace(step: StepContext): Promise<RotationResult> {
+  if (step.record.oldId === undefined) {
+    await create(step);
+    return finishInPlace(step, createdEvent(step));
+  }
   if (step.record.updatedBeforeMs === undefined) {
     const before = await step.sets.find(step.record.newId);
     if (before === undefined) return giveUp(`the Credential Set ${step.record.newId} is gone`);
@@ -44,10 +54,7 @@ export async function updateInPlace(step: StepContext): Promise<RotationResult> 
     await step.save({ updatedBeforeMs: before.updatedAtMs ?? 0 });
   }
   await sendUpdate(step);
-  return move(
-    { state: "updated" },
-    { type: "credential.created", fields: { credentialsId: step.record.newId, strategy: "in-place" } },
-  );
+  return move({ state: "updated" }, createdEvent(step));
 }
 
 /** updated -> done, when the set's update time has changed. */
@@ -66,7 +73,7 @@ export async function verifyUpdate(step: StepContext): Promise<RotationResult> {
   return wait({ isProblem: true, reason, delayMs, tries: tries + 1 });
 }
 
-function finishInPlace(step: StepContext): RotationResult {
+function finishInPlace(step: StepContext, ...before: readonly MoveEvent[]): RotationResult {
   const { newId } = step.record;
   const done: RotationChange = {
     state: "done",
@@ -75,7 +82,7 @@ function finishInPlace(step: StepContext): RotationResult {
     currentId: newId,
     rotatedAtMs: step.nowMs,
   };
-  return move(done, { type: "credential.rotated", fields: { credentialsId: newId, oldId: newId } });
+  return move(done, ...before, { type: "credential.rotated", fields: { credentialsId: newId, oldId: newId } });
 }
 
 /** Sends the update. A rejection does not count if an earlier attempt, whose response was lost, may have succeeded. */
