@@ -1,4 +1,5 @@
 /** The always-on process: works on the queues of every profile, and serves health checks over HTTP. */
+import { loadUndici } from "#api/http/transport.ts";
 import type { Config } from "#config/config.ts";
 import { SimfleetError, messageOf } from "#core/errors.ts";
 import { every, minuteMs, systemClock } from "#core/time.ts";
@@ -43,8 +44,8 @@ export async function serve(options: ServeOptions): Promise<void> {
       features.map(async ({ work }) => (await work?.(app, { profiles, logger })) ?? []),
     );
     const consumers = started.flat();
-    // Loaded only here, so that the other commands start without the server's dependencies.
-    const { openHttp } = await import("./http.ts");
+    // Loaded only here, so that the other commands start without it; all of it now, since an update replaces the files.
+    const [{ openHttp }] = await Promise.all([import("./http.ts"), loadUndici()]);
     const http = await openHttp({
       app,
       config,

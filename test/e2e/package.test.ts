@@ -1,10 +1,10 @@
 /** The npm package as a user gets it: packed, installed into empty folders, started, and imported by a program. */
 import { spawnSync } from "node:child_process";
-import { mkdir, readFile, readdir, writeFile } from "node:fs/promises";
+import { cp, mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
-import { startSandbox } from "#sandbox/server.ts";
+import { type Sandbox, startSandbox } from "#sandbox/server.ts";
 import { testKeys } from "../support/redis.ts";
 import { root } from "./support/built-cli.ts";
 import { installPackage, type InstalledPackage, npm, run } from "./support/installed-package.ts";
@@ -33,6 +33,21 @@ async function simfleet(args: readonly string[], env: Readonly<Record<string, st
   return command.ended;
 }
 
+function accessTo({ url, options }: Sandbox): Readonly<Record<string, string>> {
+  return {
+    SIMFLEET_ENDPOINT_GLOBAL: url,
+    SIMFLEET_AUTH_KEY_ID: options.authKeyId,
+    SIMFLEET_AUTH_KEY: options.authKey,
+  };
+}
+
+/** A change of the first three SIMs. */
+async function fleetFile({ state }: Sandbox): Promise<string> {
+  const rows = [0, 1, 2].map((place) => `${state.sims.simIdAt(place)},s1.fast\n`);
+  await writeFile(join(folder, "fleet.csv"), `simId,speedClass\n${rows.join("")}`);
+  return "fleet.csv";
+}
+
 test("the installed command prints its version and its help", async () => {
   expect(await simfleet(["--version"])).toMatchObject({ code: 0, stdout: `${packed.version}\n` });
   expect((await simfleet(["--help"])).stdout).toMatch(/^Usage: simfleet /m);
@@ -41,16 +56,55 @@ test("the installed command prints its version and its help", async () => {
 test("the installed command applies a file", async () => {
   const sandbox = await startSandbox({ sims: 3 });
   onTestFinished(() => sandbox.close());
-  const rows = [0, 1, 2].map((place) => `${sandbox.state.sims.simIdAt(place)},s1.fast\n`);
-  await writeFile(join(folder, "fleet.csv"), `simId,speedClass\n${rows.join("")}`);
-  const { stdout } = await simfleet(["apply", "fleet.csv", "--yes", "--json"], {
+  const { stdout } = await simfleet(["apply", await fleetFile(sandbox), "--yes", "--json"], {
     SIMFLEET_DATA_DIR: join(folder, "data"),
-    SIMFLEET_ENDPOINT_GLOBAL: sandbox.url,
-    SIMFLEET_AUTH_KEY_ID: sandbox.options.authKeyId,
-    SIMFLEET_AUTH_KEY: sandbox.options.authKey,
+    ...accessTo(sandbox),
   });
   expect(JSON.parse(stdout)).toMatchObject({ state: "completed", counts: { total: 3, done: 3 } });
   expect(sandbox.state.sims.speedClassAt(0)).toBe("s1.fast");
+});
+
+/** A worker of a copy of the installed package, whose files a test removes. */
+async function copiedWorker(
+  copy: string,
+  damage: (dist: string) => Promise<void> = () => Promise.resolve(),
+): Promise<{ worker: RunningProcess; dist: string; env: Readonly<Record<string, string>>; sandbox: Sandbox }> {
+  const sandbox = await startSandbox({ sims: 3 });
+  onTestFinished(() => sandbox.close());
+  const dist = join(folder, copy, "dist");
+  await cp(installed(), join(folder, copy), { recursive: true });
+  await damage(dist);
+  const env = {
+    PATH: process.env.PATH ?? "",
+    HOME: folder,
+    XDG_CACHE_HOME: cacheHome,
+    SIMFLEET_DATA_DIR: join(folder, `${copy}-data`),
+    SIMFLEET_HTTP_PORT: "0",
+    ...accessTo(sandbox),
+  };
+  const worker = new RunningProcess({ program: process.execPath, args: [join(dist, "worker.js")], cwd: folder, env });
+  onTestFinished(async () => {
+    worker.kill("SIGTERM");
+    await worker.ended;
+  });
+  return { worker, dist, env, sandbox };
+}
+
+test("a worker whose files were removed before its first call carries out a run", async () => {
+  const { worker, dist, env, sandbox } = await copiedWorker("removed");
+  await worker.said(/the worker is ready/);
+  await rm(dist, { recursive: true });
+  const { stdout } = await simfleet(["apply", await fleetFile(sandbox), "--yes", "--json"], env);
+  expect(JSON.parse(stdout)).toMatchObject({ state: "completed", counts: { total: 3, done: 3 } });
+});
+
+test("a worker that lacks a file for its calls ends with 4, so that it is started again", async () => {
+  const { worker } = await copiedWorker("incomplete", async (dist) => {
+    for (const name of await readdir(dist)) if (/^undici-.*[.]js$/.test(name)) await rm(join(dist, name));
+  });
+  const { code, stderr } = await worker.ended;
+  expect(stderr).toMatch(/"level":"fatal".*Cannot find module .*undici-/);
+  expect(code).toBe(4);
 });
 
 test("the installed command names the version that it needs when an older Node.js starts it", async () => {
@@ -97,7 +151,7 @@ import {
   type Permit,
   type PolicyReading,
 } from "simfleet/limiter";
-import { startSandbox } from "simfleet/sandbox";
+import { type Sandbox, startSandbox } from "simfleet/sandbox";
 
 const [redis = "", keyPrefix = ""] = process.argv.slice(2);
 const sandbox = await startSandbox({ sims: 7 });

@@ -2,9 +2,9 @@
  * The connections to the platform, and nothing else: no retries, no redirects, no quota, no interpretation. It uses
  * undici's dispatcher directly, since the request API's stream per response costs more than the rest of a call.
  * HTTP/1.1 with one request per connection at a time, so that a broken connection costs exactly one response. undici is
- * loaded on first use: most commands make no call.
+ * loaded on first use, since most commands make no call; a worker loads it at its start.
  */
-import type { Dispatcher } from "undici";
+import type * as Undici from "undici";
 import type { Clock } from "#core/time.ts";
 import { type Exchange, type ExchangeLimits, Receiver } from "./exchange.ts";
 import type { Answer } from "./response.ts";
@@ -20,14 +20,19 @@ export interface TransportOptions {
   /** Maximum size of a response body in bytes; default 4 MiB. */
   readonly maxBodyBytes?: number | undefined;
   /** Sends through this dispatcher instead of own connections (a proxy); it is not closed with the transport. */
-  readonly dispatcher?: Dispatcher | undefined;
+  readonly dispatcher?: Undici.Dispatcher | undefined;
+}
+
+/** A process that runs for long loads it before its first call, by when the program's files may have been replaced. */
+export function loadUndici(): Promise<typeof Undici> {
+  return import("undici");
 }
 
 export class Transport {
   readonly #options: TransportOptions;
   readonly #limits: ExchangeLimits;
-  #dispatcher: Dispatcher | undefined;
-  #opening: Promise<Dispatcher> | undefined;
+  #dispatcher: Undici.Dispatcher | undefined;
+  #opening: Promise<Undici.Dispatcher> | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(options: TransportOptions) {
@@ -72,8 +77,8 @@ export class Transport {
     return this.#closing;
   }
 
-  async #open(): Promise<Dispatcher> {
-    const { Agent } = await import("undici");
+  async #open(): Promise<Undici.Dispatcher> {
+    const { Agent } = await loadUndici();
     this.#dispatcher = new Agent({
       connections: this.#options.connections,
       pipelining: 1,
