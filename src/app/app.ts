@@ -3,7 +3,7 @@
  * makes no decisions; commands and the worker open it, use its modules and close it.
  */
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import type { PlatformClient } from "#api/client.ts";
 import type { Config } from "#config/config.ts";
 import { SimfleetError } from "#core/errors.ts";
@@ -389,11 +389,13 @@ export class App {
   }
 }
 
-/** A user of a container may have no home folder, for which Node.js throws. */
+/** A user of a container may have no home folder, for which Node.js throws, or an empty one. */
 function cacheHome(dataDir: string): string {
   try {
-    return join(homedir(), ".cache");
+    const home = homedir();
+    if (isAbsolute(home)) return join(home, ".cache");
   } catch {
-    return join(dataDir, "cache");
+    // As without one.
   }
+  return join(dataDir, "cache");
 }

@@ -107,7 +107,7 @@ function assemble(settings: Settings, source: SettingSource, report: Report): Om
   const known = { profiles: names, rotations, authKeys: Object.keys(authKeys), fieldsOf, operations, wordingOf };
   return {
     redis: readRedis(settings.redis, report),
-    ...readDataDir(settings, source.env),
+    ...readDataDir(settings, source.env, report),
     deployment,
     profile: source.profile,
     profiles,
@@ -235,10 +235,28 @@ function checkVariables(env: Environment, report: Report): void {
 }
 
 /** The embedded Redis runs in a folder of its own, hence the absolute path. */
-function readDataDir({ dataDir }: Settings, env: Environment): Pick<Config, "dataDir" | "isUsualDataDir"> {
+function readDataDir(
+  { dataDir }: Settings,
+  env: Environment,
+  report: Report,
+): Pick<Config, "dataDir" | "isUsualDataDir"> {
   if (dataDir !== undefined) return { dataDir: resolve(dataDir), isUsualDataDir: false };
-  const shared = env["XDG_DATA_HOME"] || join(env["HOME"] || homedir(), ".local", "share");
-  return { dataDir: resolve(join(shared, "simfleet")), isUsualDataDir: true };
+  const shared = env["XDG_DATA_HOME"] || join(env["HOME"] ?? homeOfUser(), ".local", "share");
+  if (!isAbsolute(shared)) {
+    const message =
+      "has no usual place, since neither XDG_DATA_HOME nor HOME is an absolute path. Set it, or SIMFLEET_DATA_DIR.";
+    report.fault("dataDir", message);
+  }
+  return { dataDir: join(shared, "simfleet"), isUsualDataDir: true };
+}
+
+/** Empty for a user without an entry among the system's users, as in a container. */
+function homeOfUser(): string {
+  try {
+    return homedir();
+  } catch {
+    return "";
+  }
 }
 
 function frozen<T>(value: T): T {

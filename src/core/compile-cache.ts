@@ -5,13 +5,13 @@
  */
 import { lstatSync, mkdirSync } from "node:fs";
 import { enableCompileCache } from "node:module";
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
 
 /** Without a usable folder it does nothing. */
 export function cacheCompiledCode({ XDG_CACHE_HOME, HOME, NODE_COMPILE_CACHE }: NodeJS.ProcessEnv): void {
   if (NODE_COMPILE_CACHE) return;
   const base = XDG_CACHE_HOME || (HOME && join(HOME, ".cache"));
-  if (!base) return;
+  if (!base || !isAbsolute(base)) return;
   const folder = join(base, "simfleet", "compiled");
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });

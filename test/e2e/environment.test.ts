@@ -1,6 +1,11 @@
 /** What a run depends on and can fail: addresses, names, Redis, disks, readers of its output. */
+import { spawnSync } from "node:child_process";
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { isLong } from "../support/long.ts";
+import { builtCli } from "./support/built-cli.ts";
 import { redisOnPort } from "./support/redis-server.ts";
 import { oldRedis, webServer } from "./support/stand-in.ts";
 import { column, counted, runIdIn } from "./support/results.ts";
@@ -50,6 +55,18 @@ describe.concurrent("platform addresses that do not work", () => {
       `simfleet: auth: ${host} answered 200 with a web page that is not JSON. Check the address.`,
     );
     expect((await harness.run(["check"])).stdout).toMatch(/\nFAIL +address +auth: /);
+  });
+});
+
+test("a relative path in a working folder that was deleted is refused in one sentence", async () => {
+  const { path } = await builtCli();
+  const folder = await mkdtemp(join(tmpdir(), "simfleet-gone-"));
+  const script = `cd ${folder} && rmdir ${folder} && exec ${process.execPath} ${path} quota`;
+  const env = { PATH: process.env.PATH, HOME: "/nonexistent", SIMFLEET_DATA_DIR: "data" };
+  const { status, stderr } = spawnSync("sh", ["-c", script], { encoding: "utf8", env });
+  expect({ status, stderr }).toEqual({
+    status: 2,
+    stderr: "simfleet: The working folder no longer exists, and a relative path was given: change to another folder\n",
   });
 });
 

@@ -49,6 +49,14 @@ describe("defaults and precedence", () => {
     expect(loadConfig({ env: { SIMFLEET_DATA_DIR: "data" } }).dataDir).toBe(join(process.cwd(), "data"));
   });
 
+  it.each([{ HOME: "" }, { HOME: "home" }, { HOME: "/home/op", XDG_DATA_HOME: "data" }])(
+    "the usual dataDir is an absolute path or a fault: %j",
+    (env) => {
+      expect(() => loadConfig({ env })).toThrow("dataDir: has no usual place, since neither XDG_DATA_HOME nor HOME is");
+      expect(loadConfig({ env: { ...env, SIMFLEET_DATA_DIR: "/data" } }).dataDir).toBe("/data");
+    },
+  );
+
   it("an empty configuration is valid", () => {
     expect(loadConfig({ env: { HOME: "/home/op" } })).toEqual({
       file: undefined,
