@@ -47,7 +47,7 @@ const { values } = parseArgs({
 });
 const most = Number(values.sims);
 const rounds = Array.from({ length: Number(values.rounds) }, (_, i) => i);
-const deps = new Set(values.only.split(","));
+const parts = new Set(values.only.split(","));
 const sizes = [1_000, 10_000, 100_000, 1_000_000].filter((size) => size < most).concat(most);
 
 const folder = await mkdtemp(join(tmpdir(), "simfleet-bench-"));
@@ -184,22 +184,22 @@ async function forget(profile: string): Promise<void> {
 /** Syncs a fleet of each size and takes the requested measurements. */
 async function measureSizes(): Promise<void> {
   const tables: Record<"b" | "c" | "d" | "e" | "f", Table> = { b: [], c: [], d: [], e: [], f: [] };
-  for (const sims of deps.has("b") || deps.has("e") ? sizes : [most]) {
+  for (const sims of parts.has("b") || parts.has("e") ? sizes : [most]) {
     await withFleet({ sims, profile: `s-${sims}` }, async (env) => {
       const before = await usedMemory(redis);
       const first = await syncOnce(env, sims);
-      if (deps.has("b")) tables.b.push(await memoryRow(env, sims, first));
-      if (sims === most && deps.has("c")) {
+      if (parts.has("b")) tables.b.push(await memoryRow(env, sims, first));
+      if (sims === most && parts.has("c")) {
         tables.c.push(await bytesRow("a fleet of the sandbox", `s-${sims}`, { before, sims }));
       }
-      if (sims === most && deps.has("d")) tables.d.push(...(await filterRows(env, sims)));
-      if (sims === most && deps.has("f"))
+      if (sims === most && parts.has("d")) tables.d.push(...(await filterRows(env, sims)));
+      if (sims === most && parts.has("f"))
         tables.f.push(...(await explorerRows(env, { fleet: sandboxFleet(sims), sims, rounds: rounds.length })));
-      if (sims >= Math.min(100_000, most) && deps.has("e")) tables.e.push(await planRow(env, sims));
+      if (sims >= Math.min(100_000, most) && parts.has("e")) tables.e.push(await planRow(env, sims));
     });
     await forget(`s-${sims}`);
   }
-  if (deps.has("c")) tables.c.push(await fullestRecords());
+  if (parts.has("c")) tables.c.push(await fullestRecords());
   show("b: peak memory, MB", tables.b);
   show("c: bytes of Redis per SIM", tables.c);
   show(`d: time of a filter among ${most} SIMs`, tables.d);
@@ -371,8 +371,8 @@ async function planRow(env: Environment, sims: number): Promise<Table[number]> {
 }
 
 try {
-  if (deps.has("a")) await compareSpeed();
-  if (["b", "c", "d", "e", "f"].some((part) => deps.has(part))) await measureSizes();
+  if (parts.has("a")) await compareSpeed();
+  if (["b", "c", "d", "e", "f"].some((part) => parts.has(part))) await measureSizes();
 } finally {
   await connections.close();
   await embedded.close();

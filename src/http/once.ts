@@ -85,6 +85,6 @@ function keyIn({ headers }: FastifyRequest): string | undefined {
   throw new SimfleetError("REQUEST_INVALID", "An Idempotency-Key must have 1 to 255 visible ASCII characters");
 }
 
-function digestOf(...deps: readonly unknown[]): string {
-  return createHash("sha256").update(JSON.stringify(deps)).digest("hex");
+function digestOf(...parts: readonly unknown[]): string {
+  return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
 }

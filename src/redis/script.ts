@@ -24,8 +24,8 @@ export class Script {
   }
 
   /** Reads the parts of one script, ordered by dependency. */
-  static load(...deps: readonly URL[]): Script {
-    return new Script(deps.map(readLua).join("\n"));
+  static load(...parts: readonly URL[]): Script {
+    return new Script(parts.map(readLua).join("\n"));
   }
 
   /** Adds the script to a pipeline, in full: a pipeline cannot be sent again with what Redis did not have cached. */

@@ -62,12 +62,12 @@ const dottedWords = /[A-Za-z0-9_.-]+/g;
 /** Redacts JSON Web Tokens: a part that begins with `eyJ`, or has a hyphen before it, and the two parts after it. */
 function withoutWebTokens(words: string): string {
   if (!words.includes("eyJ")) return words;
-  const deps = words.split(".");
+  const parts = words.split(".");
   const clean: string[] = [];
-  for (let i = 0; i < deps.length; i += 1) {
-    const part = deps[i] ?? "";
+  for (let i = 0; i < parts.length; i += 1) {
+    const part = parts[i] ?? "";
     const at = /(?:^|-)eyJ[A-Za-z0-9_-]{5}/.exec(part)?.index;
-    if (at === undefined || (deps[i + 1]?.length ?? 0) < 5) {
+    if (at === undefined || (parts[i + 1]?.length ?? 0) < 5) {
       clean.push(part);
       continue;
     }

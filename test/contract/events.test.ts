@@ -39,9 +39,9 @@ class Client implements AsyncDisposable {
     const decoder = new TextDecoder();
     for await (const chunk of answer.body ?? []) {
       text += decoder.decode(chunk as Uint8Array, { stream: true });
-      const deps = text.split("\n\n");
-      text = deps.pop() ?? "";
-      for (const part of deps) this.#take(part);
+      const parts = text.split("\n\n");
+      text = parts.pop() ?? "";
+      for (const part of parts) this.#take(part);
     }
   }
 

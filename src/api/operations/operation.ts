@@ -143,9 +143,9 @@ function isMark(segment: string): boolean {
 }
 
 function queryOf(parameters: Readonly<Record<string, string | undefined>>): string {
-  const deps: string[] = [];
+  const pairs: string[] = [];
   for (const [name, value] of Object.entries(parameters)) {
-    if (value !== undefined) deps.push(`${name}=${encodeURIComponent(value.toWellFormed())}`);
+    if (value !== undefined) pairs.push(`${name}=${encodeURIComponent(value.toWellFormed())}`);
   }
-  return deps.join("&");
+  return pairs.join("&");
 }

@@ -18,15 +18,15 @@ const fetchMs = 5_000;
 const ofTheToken = /^ERR_(?:JWT|JWS|JOSE_ALG|JOSE_NOT_SUPPORTED|JWKS_NO_MATCHING|JWKS_MULTIPLE)/;
 
 export class JwtReader {
-  readonly #storeDeps: JwtOptions;
+  readonly #options: JwtOptions;
   readonly #keys: Keys;
   readonly #clock: Clock;
 
   /** @throws ConfigError when the public key is none */
-  constructor(storeDeps: JwtOptions, clock: Clock) {
-    this.#storeDeps = storeDeps;
+  constructor(options: JwtOptions, clock: Clock) {
+    this.#options = options;
     this.#clock = clock;
-    this.#keys = keysOf(storeDeps.keys);
+    this.#keys = keysOf(options.keys);
   }
 
   /** @throws SimfleetError UNAUTHENTICATED, or FORBIDDEN when it names no role of ours; OVERLOADED without the keys */
@@ -36,7 +36,7 @@ export class JwtReader {
     if (sub === undefined || sub === "") throw new SimfleetError("UNAUTHENTICATED", "The JWT has no subject (sub)");
     const role = this.#roleIn(payload);
     if (role === undefined) {
-      const claim = this.#storeDeps.roleClaim.join(".");
+      const claim = this.#options.roleClaim.join(".");
       throw new SimfleetError(
         "FORBIDDEN",
         `The JWT of ${sub} has no role: no value of its claim ${claim} is in http.jwt.roles`,
@@ -47,7 +47,7 @@ export class JwtReader {
   }
 
   async #verified(token: string): Promise<JWTPayload> {
-    const { issuer, audience, algorithms } = this.#storeDeps;
+    const { issuer, audience, algorithms } = this.#options;
     const options: JWTVerifyOptions = {
       issuer,
       audience,
@@ -78,7 +78,7 @@ export class JwtReader {
 
   #roleIn(payload: JWTPayload): Role | undefined {
     let claim: unknown = payload;
-    for (const step of this.#storeDeps.roleClaim) {
+    for (const step of this.#options.roleClaim) {
       claim =
         typeof claim === "object" && claim !== null && Object.hasOwn(claim, step)
           ? Reflect.get(claim, step)
@@ -86,7 +86,7 @@ export class JwtReader {
     }
     const named = [claim].flat().filter((value) => typeof value === "string");
     const held = new Set(
-      named.map((value) => (Object.hasOwn(this.#storeDeps.roles, value) ? this.#storeDeps.roles[value] : undefined)),
+      named.map((value) => (Object.hasOwn(this.#options.roles, value) ? this.#options.roles[value] : undefined)),
     );
     return roles.findLast((role) => held.has(role));
   }

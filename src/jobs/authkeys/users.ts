@@ -24,9 +24,9 @@ export class AuthKeyUsers {
   readonly #redis: Redis;
   readonly #keys: Keys;
 
-  constructor(storeDeps: { readonly redis: Redis; readonly keys: Keys }) {
-    this.#redis = storeDeps.redis;
-    this.#keys = storeDeps.keys;
+  constructor(deps: { readonly redis: Redis; readonly keys: Keys }) {
+    this.#redis = deps.redis;
+    this.#keys = deps.keys;
   }
 
   /** Records the AuthKey that a process uses now; undefined for none. */

@@ -46,25 +46,25 @@ export class CommandRunner {
    */
   async run(
     [program, ...args]: Command,
-    storeDeps: {
+    terms: {
       input: string;
       env?: Readonly<Record<string, string>>;
       complaint: "included" | "left-out";
       signal: AbortSignal;
     },
   ): Promise<Ended> {
-    const { signal } = storeDeps;
+    const { signal } = terms;
     signal.throwIfAborted();
     // A separate process group, so that its children can be stopped with it.
     const child = spawn(program, args, {
-      env: { ...this.#env, ...storeDeps.env },
+      env: { ...this.#env, ...terms.env },
       stdio: ["pipe", "pipe", "pipe"],
       detached: true,
     });
     const output = gather(child.stdout);
     const complaint = gather(child.stderr);
     // A program that does not read all of its input is still evaluated by its exit.
-    child.stdin.on("error", () => undefined).end(storeDeps.input);
+    child.stdin.on("error", () => undefined).end(terms.input);
     const closed = once(child, "close") as Promise<[number | null, string | null]>;
     const done = new AbortController();
     let late: string | undefined;
@@ -89,7 +89,7 @@ export class CommandRunner {
     if (late !== undefined) fault = late;
     else if (output.isTooLong()) fault ??= `${program} printed more than ${mostOutput} bytes`;
     if (fault === undefined) return { output: output.text(), fault };
-    if (storeDeps.complaint === "left-out") return { output: "", fault };
+    if (terms.complaint === "left-out") return { output: "", fault };
     const words = scrubSecrets(complaint.text()).replaceAll(/\s+/g, " ").trim().slice(0, mostWords);
     return { output: "", fault: words === "" ? fault : `${fault}: ${words}` };
   }

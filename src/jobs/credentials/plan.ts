@@ -24,10 +24,10 @@ const needed = {
  */
 export async function planRotation(
   rotation: Rotation,
-  storeDeps: { account: RotationAccount; record: RotationRecord | undefined; nowMs: number },
+  terms: { account: RotationAccount; record: RotationRecord | undefined; nowMs: number },
   signal: AbortSignal,
 ): Promise<RotationHead> {
-  const { account, record, nowMs } = storeDeps;
+  const { account, record, nowMs } = terms;
   const { name, profile, strategy, type, credentialsId } = rotation;
   requireOperations(account.deployment, needed[strategy], feature);
   const problems = await faultsOfSinks(rotation);

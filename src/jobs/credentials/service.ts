@@ -64,8 +64,8 @@ export class CredentialService {
     requireSeal();
     let record = await log.record(name);
     if (record === undefined || isRotationOver(record)) {
-      const storeDeps = { account: accountFor(rotation.profile), record, nowMs: clock.wallMs() };
-      record = await log.begin({ ...(await planRotation(rotation, storeDeps, signal)), startedBy: by });
+      const terms = { account: accountFor(rotation.profile), record, nowMs: clock.wallMs() };
+      record = await log.begin({ ...(await planRotation(rotation, terms, signal)), startedBy: by });
     } else if (!isUnattended(by)) record = (await log.release(record)) ?? record;
     await queues.enqueue(record.profile, "now");
     return this.#report(rotation, record);

@@ -38,10 +38,10 @@ export class SinkError extends SimfleetError {
   /** Whether retrying is useless. */
   readonly isFinal: boolean;
 
-  constructor(sink: Sink, words: string, storeDeps: { isFinal: boolean; retryAfterMs?: number | undefined }) {
-    super("SINK_FAILED", `the sink ${sinkName(sink)} did not accept the new secret: ${words}`, storeDeps);
+  constructor(sink: Sink, words: string, options: { isFinal: boolean; retryAfterMs?: number | undefined }) {
+    super("SINK_FAILED", `the sink ${sinkName(sink)} did not accept the new secret: ${words}`, options);
     this.name = "SinkError";
-    this.isFinal = storeDeps.isFinal;
+    this.isFinal = options.isFinal;
   }
 }
 

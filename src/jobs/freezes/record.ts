@@ -15,17 +15,17 @@ export interface OrderedFreeze {
 }
 
 export class Freezes {
-  readonly #storeDeps: StoreDeps & { readonly clock: Clock; readonly windows: readonly FreezeWindow[] };
+  readonly #deps: StoreDeps & { readonly clock: Clock; readonly windows: readonly FreezeWindow[] };
   readonly #redis: Redis;
 
-  constructor(storeDeps: StoreDeps & { readonly clock: Clock; readonly windows: readonly FreezeWindow[] }) {
-    this.#storeDeps = storeDeps;
-    this.#redis = storeDeps.redis;
+  constructor(deps: StoreDeps & { readonly clock: Clock; readonly windows: readonly FreezeWindow[] }) {
+    this.#deps = deps;
+    this.#redis = deps.redis;
   }
 
   /** The current freeze of a profile; if there are several, the one that ends last. */
   async of(profile: string): Promise<Freeze | undefined> {
-    const { windows, clock } = this.#storeDeps;
+    const { windows, clock } = this.#deps;
     const ordered = await this.ordered();
     const window = freezeAt(windows, profile, clock.wallMs());
     if (ordered === undefined) return window;
@@ -36,16 +36,16 @@ export class Freezes {
 
   /** Current and upcoming windows of the configuration, earliest first. @param most times per window */
   times(most: number): FreezeTime[] {
-    const { windows, clock } = this.#storeDeps;
+    const { windows, clock } = this.#deps;
     return freezeTimes(windows, clock.wallMs(), most);
   }
 
   /** The manual freeze, if one is active. */
   async ordered(): Promise<OrderedFreeze | undefined> {
-    const { by, reason = "", sinceMs, untilMs } = await this.#redis.hgetall(this.#storeDeps.keys.freeze());
+    const { by, reason = "", sinceMs, untilMs } = await this.#redis.hgetall(this.#deps.keys.freeze());
     if (by === undefined) return undefined;
     const until = untilMs === undefined ? undefined : Number(untilMs);
-    if (until !== undefined && until <= this.#storeDeps.clock.wallMs()) return undefined;
+    if (until !== undefined && until <= this.#deps.clock.wallMs()) return undefined;
     return { by, reason, sinceMs: Number(sinceMs), untilMs: until };
   }
 
@@ -54,14 +54,14 @@ export class Freezes {
    * @throws SimfleetError REQUEST_INVALID if that time is not in the future: the freeze would have no effect
    */
   async order({ by, reason, untilMs }: Omit<OrderedFreeze, "sinceMs">): Promise<void> {
-    const { keys, clock } = this.#storeDeps;
+    const { keys, clock } = this.#deps;
     if (untilMs !== undefined && untilMs <= clock.wallMs()) {
       const message = `The freeze would end at ${new Date(untilMs).toISOString()}, which is in the past: give a later time, or none`;
       throw new SimfleetError("REQUEST_INVALID", message);
     }
     const until = untilMs === undefined ? undefined : new Date(untilMs).toISOString();
     const set = ["by", by, "reason", reason, "sinceMs", clock.wallMs()];
-    await makeMove(this.#storeDeps, {
+    await makeMove(this.#deps, {
       key: keys.freeze(),
       profile: "",
       guard: [],
@@ -82,8 +82,8 @@ export class Freezes {
 
   /** Ends the manual freeze; the configured windows still apply. */
   async end(by: string): Promise<void> {
-    const { keys } = this.#storeDeps;
-    await makeMove(this.#storeDeps, {
+    const { keys } = this.#deps;
+    await makeMove(this.#deps, {
       key: keys.freeze(),
       profile: "",
       guard: [],

@@ -65,26 +65,19 @@ export class DeliveryLog {
   readonly #records: StateStore<Delivery>;
 
   /**
-   * @param storeDeps `most`: maximum number of deliveries kept per webhook, 10,000 by default; `keepMs`: how long they are
+   * @param options `most`: maximum number of deliveries kept per webhook, 10,000 by default; `keepMs`: how long they are
    *   kept, as long as events by default, and three days at least
    */
-  constructor(storeDeps: {
-    redis: Redis;
-    keys: Keys;
-    clock: Clock;
-    bounds: FeedBounds;
-    most?: number;
-    keepMs?: number;
-  }) {
-    this.#redis = storeDeps.redis;
-    this.#keys = storeDeps.keys;
-    this.#clock = storeDeps.clock;
-    this.#bounds = storeDeps.bounds;
-    this.#most = storeDeps.most ?? usuallyMost;
-    this.#keptMs = Math.max(leastKeptMs, Math.round(storeDeps.keepMs ?? storeDeps.bounds.keepMs));
-    this.#records = stateStore(deliveryFields, storeDeps, (deliveryId) => {
+  constructor(options: { redis: Redis; keys: Keys; clock: Clock; bounds: FeedBounds; most?: number; keepMs?: number }) {
+    this.#redis = options.redis;
+    this.#keys = options.keys;
+    this.#clock = options.clock;
+    this.#bounds = options.bounds;
+    this.#most = options.most ?? usuallyMost;
+    this.#keptMs = Math.max(leastKeptMs, Math.round(options.keepMs ?? options.bounds.keepMs));
+    this.#records = stateStore(deliveryFields, options, (deliveryId) => {
       const { webhook = "", eventId = "" } = partsOf(deliveryId) ?? {};
-      return storeDeps.keys.delivery(webhook, placeOf(eventId));
+      return options.keys.delivery(webhook, placeOf(eventId));
     });
   }
 

@@ -130,9 +130,9 @@ export class WebhookService {
    */
   async redeliver(deliveryId: string): Promise<DeliveryDocument> {
     const { log, queues } = this.#deps;
-    const deps = partsOf(deliveryId);
-    if (deps === undefined || (await log.delivery(deliveryId)) === undefined) throw noDelivery(deliveryId);
-    const { webhook, eventId } = deps;
+    const parts = partsOf(deliveryId);
+    if (parts === undefined || (await log.delivery(deliveryId)) === undefined) throw noDelivery(deliveryId);
+    const { webhook, eventId } = parts;
     this.#endpoint(webhook);
     if ((await log.status(webhook)).state === "stopped") {
       const message = `${webhook} is stopped: resume it with simfleet webhooks resume ${webhook}`;
@@ -144,8 +144,8 @@ export class WebhookService {
   }
 
   #cursor(text: string): Cursor {
-    const deps = partsOf(text);
-    if (deps !== undefined) return deps;
+    const cursor = partsOf(text);
+    if (cursor !== undefined) return cursor;
     throw new SimfleetError(
       "USAGE",
       `${JSON.stringify(text)} is not a valid cursor: use the nextCursor of the previous page`,

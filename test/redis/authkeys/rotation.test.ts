@@ -105,8 +105,8 @@ describe("AuthKeys in use by another process", () => {
       rotations: {
         record: (profile) => deps.rotations.record(profile),
         nowMs: () => deps.rotations.nowMs(),
-        move: async (record, change, storeDeps) => {
-          const reply = await deps.rotations.move(record, change, storeDeps);
+        move: async (record, change, options) => {
+          const reply = await deps.rotations.move(record, change, options);
           if (change.phase === "revoking" && !isThere) {
             isThere = true;
             await harness.users.say(harness.profile, "w-3", harness.old);

@@ -94,12 +94,12 @@ export class Signatures {
 
   /** Adds a field of the current SIM. */
   add(name: string, text: string): void {
-    const deps = this.#names.get(name) ?? this.#learn(name);
-    for (const place of deps.places) this.#setBit(place);
-    for (const { index } of deps.objectColumns) this.#putCode(index, unknownCode);
-    this.#set(mixedText(text, deps.mixed));
-    if (deps.column === undefined) this.#book.note(name, text);
-    else this.#putCode(deps.column.index, this.#book.codeOf(deps.column, text));
+    const parts = this.#names.get(name) ?? this.#learn(name);
+    for (const place of parts.places) this.#setBit(place);
+    for (const { index } of parts.objectColumns) this.#putCode(index, unknownCode);
+    this.#set(mixedText(text, parts.mixed));
+    if (parts.column === undefined) this.#book.note(name, text);
+    else this.#putCode(parts.column.index, this.#book.codeOf(parts.column, text));
   }
 
   end(): string {
@@ -126,10 +126,10 @@ export class Signatures {
       mixed = mix(mixed, code);
     }
     places.push(...placesOfMixed(mixed));
-    const deps = { places, objectColumns, column: this.#book.columnOf(name), mixed: mix(mixed, equals) };
+    const parts = { places, objectColumns, column: this.#book.columnOf(name), mixed: mix(mixed, equals) };
     if (this.#names.size >= mostNames) this.#names.clear();
-    this.#names.set(name, deps);
-    return deps;
+    this.#names.set(name, parts);
+    return parts;
   }
 
   #putCode(column: number, code: number): void {

@@ -79,9 +79,9 @@ export class Inventory {
   readonly #redis: StoreDeps["redis"];
   readonly #keys: StoreDeps["keys"];
 
-  constructor(storeDeps: Pick<StoreDeps, "redis" | "keys">) {
-    this.#redis = storeDeps.redis;
-    this.#keys = storeDeps.keys;
+  constructor(deps: Pick<StoreDeps, "redis" | "keys">) {
+    this.#redis = deps.redis;
+    this.#keys = deps.keys;
   }
 
   async facts(profile: string): Promise<InventoryFacts> {

@@ -70,14 +70,14 @@ const kind: RecordKind<SyncState> = {
 };
 
 export class SyncLog {
-  readonly #storeDeps: StoreDeps;
+  readonly #deps: StoreDeps;
   readonly #lineEncoder = new LineEncoder();
 
   readonly #records: RecordStore<SyncState>;
 
-  constructor(storeDeps: StoreDeps) {
-    this.#storeDeps = storeDeps;
-    this.#records = recordStore(kind, storeDeps, (profile) => storeDeps.keys.sync(profile));
+  constructor(deps: StoreDeps) {
+    this.#deps = deps;
+    this.#records = recordStore(kind, deps, (profile) => deps.keys.sync(profile));
   }
 
   /**
@@ -118,7 +118,7 @@ export class SyncLog {
     },
   ): Promise<number | undefined> {
     const { syncId, pagesBefore, sims, nextKey, asOfMs, quiet, codes } = page;
-    const storeDeps = [syncId, pagesBefore, nextKey ?? "", asOfMs, quiet.map(encodeName).join(",")];
+    const head = [syncId, pagesBefore, nextKey ?? "", asOfMs, quiet.map(encodeName).join(",")];
     const taking = randomUUID();
     const { length } = sims.keys;
     for (let from = 0; ; from += mostPerSlice) {
@@ -134,7 +134,7 @@ export class SyncLog {
       let reply: unknown;
       for (;;) {
         const what = [areAllEncoded ? "*" : reported.places.join(","), reported.signatures, reported.lines];
-        reply = await this.#run(pageScript, profile, [...storeDeps, ...listed, ...what, taking, which, length]);
+        reply = await this.#run(pageScript, profile, [...head, ...listed, ...what, taking, which, length]);
         if (!Array.isArray(reply)) break;
         for (const place of reply as number[]) reported.encodeFields(place);
       }
@@ -175,7 +175,7 @@ export class SyncLog {
    * rows in progress, and later external changes to that class would be attributed to the run.
    */
   async forgetOldClaims(profile: string): Promise<void> {
-    const { redis, keys } = this.#storeDeps;
+    const { redis, keys } = this.#deps;
     const claims = Object.entries(await redis.hgetall(keys.simsClaims(profile)));
     const runIds = [...new Set(claims.map(([, claim]) => runOf(claim)))];
     const nowMs = await this.nowMs();
@@ -192,16 +192,16 @@ export class SyncLog {
 
   /** The codes of values that earlier syncs have seen. */
   codes(profile: string): Promise<ValueCodes> {
-    return ValueCodes.load(this.#storeDeps.redis, this.#storeDeps.keys, profile);
+    return ValueCodes.load(this.#deps.redis, this.#deps.keys, profile);
   }
 
   /** Redis's clock, ms. */
   nowMs(): Promise<number> {
-    return redisTimeMs(this.#storeDeps.redis, this.#storeDeps.keys);
+    return redisTimeMs(this.#deps.redis, this.#deps.keys);
   }
 
   #run(script: Script, profile: string, args: readonly (string | number | Buffer)[]): Promise<unknown> {
-    const { redis, keys, bounds } = this.#storeDeps;
+    const { redis, keys, bounds } = this.#deps;
     return script.run(redis, [...inventoryKeys(keys, profile), keys.sync(profile)], [profile, bounds.most, ...args]);
   }
 }

@@ -82,11 +82,11 @@ function fitting(parts: readonly string[], width: number): string {
 function plainLine(report: RunReport, bucket: BucketState | undefined): string {
   const { counts, problem } = report;
   const rows = rowsText(report.runId, report.state, settledRows(report), counts.total);
-  const deps =
+  const parts =
     problem === undefined
       ? [rows, windowText(bucket), etaText(report, (ms: number) => `about ${duration(ms)} left`), failureText(report)]
       : [rows, failureText(report), problemText(problem)];
-  return deps.filter((part) => part !== "").join(", ");
+  return parts.filter((part) => part !== "").join(", ");
 }
 
 function etaText({ etaSeconds }: RunReport, text: (ms: number) => string): string {

@@ -51,10 +51,10 @@ function stateText({ state, reason }: RunReport): string {
 
 export function countsText({ counts }: RunReport): string {
   const { total, ...outcomes } = counts;
-  const deps = Object.entries(outcomes)
+  const parts = Object.entries(outcomes)
     .filter(([name, count]) => count > 0 || name === "done")
     .map(([name, count]) => `${grouped(count)} ${name}`);
-  return `${counted(total, "row")}: ${deps.join(", ")}`;
+  return `${counted(total, "row")}: ${parts.join(", ")}`;
 }
 
 function finishedText(report: RunReport): string {
