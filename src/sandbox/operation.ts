@@ -1,7 +1,7 @@
 /** An operation of the platform: its path, its quota, and its handler. */
 import type { Accounts } from "./accounts/accounts.ts";
 import type { Holder } from "./accounts/pairs.ts";
-import { Refusal, type RefusalName } from "./http/messages.ts";
+import { Refusal, type RefusalName } from "./refusals.ts";
 import type { SandboxOptions } from "./options.ts";
 import { cutPage, pageHeaders, type PagedList } from "./http/paging.ts";
 import type { HeaderNames } from "./http/request.ts";

@@ -3,7 +3,7 @@
  * others are those of a public deployment. The Root user manages all AuthKeys of its operator; the sub-user manages its
  * own or none.
  */
-import { Refusal } from "../http/messages.ts";
+import { Refusal } from "../refusals.ts";
 import { answer, type Call, done, holderOf, type Operation } from "../operation.ts";
 
 export const openOperations: readonly Operation[] = [

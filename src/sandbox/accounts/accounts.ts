@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import type { JSONWebKeySet } from "jose";
 import { type Clock, secondMs } from "#core/time.ts";
 import type { Coverage } from "#fleet/profile.ts";
-import { Refusal, type RefusalName } from "../http/messages.ts";
+import { Refusal, type RefusalName } from "../refusals.ts";
 import { type AuthKeyPair, AuthKeys } from "./auth-keys.ts";
 import { isOneTimeCode } from "./one-time-code.ts";
 import { type Holder, Pairs } from "./pairs.ts";

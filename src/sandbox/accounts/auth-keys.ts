@@ -4,7 +4,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { type Clock, secondMs } from "#core/time.ts";
-import { Refusal } from "../http/messages.ts";
+import { Refusal } from "../refusals.ts";
 
 /** An AuthKey as lists show it; times are epoch seconds. */
 interface AuthKeyRecord {

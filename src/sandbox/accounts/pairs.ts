@@ -4,7 +4,7 @@
  * valid until it expires, so that calls in flight with the old one are not affected.
  */
 import type { Clock } from "#core/time.ts";
-import { Refusal, type RefusalName } from "../http/messages.ts";
+import { Refusal, type RefusalName } from "../refusals.ts";
 
 /** The holder of a pair. */
 export interface Holder {

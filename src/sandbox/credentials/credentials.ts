@@ -4,7 +4,7 @@
  */
 import { type Clock, secondMs } from "#core/time.ts";
 import { holdsFieldsOf, type TypeRules } from "./credential-types.ts";
-import { Refusal } from "../http/messages.ts";
+import { Refusal } from "../refusals.ts";
 
 /** A Credential Set as responses show it: `credentials` is always empty. */
 export interface CredentialRecord {

@@ -1,5 +1,5 @@
 /** The operations on groups, which the interface names without showing them. */
-import { Refusal } from "../http/messages.ts";
+import { Refusal } from "../refusals.ts";
 import { answer, answerPage, type Call, type Operation } from "../operation.ts";
 import type { TagQuery } from "./groups.ts";
 

@@ -4,7 +4,7 @@
  * unmodified and resolves no reference.
  */
 import type { Clock } from "#core/time.ts";
-import { Refusal } from "../http/messages.ts";
+import { Refusal } from "../refusals.ts";
 import { firstCreatedMs, seededGroupIds } from "../sims/sim-records.ts";
 
 type Configuration = Readonly<Record<string, Readonly<Record<string, unknown>>>>;

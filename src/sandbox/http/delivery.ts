@@ -1,9 +1,8 @@
 /** Writes a response to the connection, or breaks the connection as a fault requires. */
 import type { ServerResponse } from "node:http";
 import type { Language } from "#fleet/profile.ts";
-import type { RefusalFacts } from "../accounts/account-refusals.ts";
 import type { FaultKind } from "../faults.ts";
-import { errorBody, refusals } from "./messages.ts";
+import { Refusal } from "../refusals.ts";
 import type { Result } from "../operation.ts";
 
 export interface Answer {
@@ -28,15 +27,15 @@ export function asAnswer(result: Result, headers: readonly string[] = []): Answe
 }
 
 /** The response to a refused call, in the caller's language. */
-export function refused(facts: RefusalFacts, language: Language, headers: readonly string[] = []): Answer {
-  return { status: facts.status, headers, body: errorBody(facts, language) };
+export function refused(refusal: Refusal, language: Language, headers: readonly string[] = []): Answer {
+  return { status: refusal.status, headers, body: JSON.stringify(refusal.bodyIn(language)) };
 }
 
 /** An error whose body has the nested form that some operations use instead of the flat one. */
 export function nestedError(language: Language, headers: readonly string[]): Answer {
-  const { status, code } = refusals.faulty;
-  const body = JSON.stringify({ httpStatus: status, errorMessage: { code, message: refusals.faulty[language] } });
-  return { status, headers, body };
+  const refusal = new Refusal("faulty");
+  const body = JSON.stringify({ httpStatus: refusal.status, errorMessage: refusal.bodyIn(language) });
+  return { status: refusal.status, headers, body };
 }
 
 /** @returns whether the fault prevents the operation from running and has been applied */

@@ -4,11 +4,10 @@
  * header names computed once, one JSON.stringify.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { RefusalFacts } from "../accounts/account-refusals.ts";
 import { control, type ControlAnswer, type Controls } from "./control.ts";
 import { type Answer, asAnswer, deliver, nestedError, refused, strike } from "./delivery.ts";
 import type { FaultKind } from "../faults.ts";
-import { Refusal, refusals } from "./messages.ts";
+import { Refusal } from "../refusals.ts";
 import type { Operation } from "../operation.ts";
 import type { Holder } from "../accounts/pairs.ts";
 import type { Reading } from "../quota.ts";
@@ -62,11 +61,11 @@ export class Exchange {
     const found = locate(options.operations, path);
     const operation = found?.byMethod.get(method);
     state.countCall(operation?.name ?? "none");
-    if (found === undefined) return this.#send(response, refused(refusals.pathUnknown, language));
+    if (found === undefined) return this.#send(response, refused(new Refusal("pathUnknown"), language));
     if (found.group === undefined) return this.#run(received, response, { ...found, operation }, open);
     if (throttle.isSpent(found.group, callerIp)) {
       const headers = this.#quotaHeaders(throttle.refuse(found.group, callerIp));
-      return this.#send(response, refused(refusals.throttled, language, headers));
+      return this.#send(response, refused(new Refusal("throttled"), language, headers));
     }
     const fault = faults.draw({ isAuth: found.group === "Auth", operation: operation?.name });
     if (fault === "expire-pairs") accounts.expirePairs();
@@ -83,7 +82,7 @@ export class Exchange {
     { headers, fault }: Passage,
   ): void {
     const refuse = (thrown: unknown): void =>
-      this.#send(response, refused(factsOf(thrown), received.language, headers), fault);
+      this.#send(response, refused(asRefusal(thrown), received.language, headers), fault);
     try {
       if (operation === undefined) throw new Refusal("methodUnknown");
       const holder = operation.needsPair ? this.#checkPair(received, operation) : undefined;
@@ -141,6 +140,6 @@ function controlAnswer({ status, value }: ControlAnswer): Answer {
 
 const open: Passage = { headers: [], fault: undefined };
 
-function factsOf(thrown: unknown): RefusalFacts {
-  return thrown instanceof Refusal ? thrown.facts : refusals.faulty;
+function asRefusal(thrown: unknown): Refusal {
+  return thrown instanceof Refusal ? thrown : new Refusal("faulty");
 }

@@ -4,7 +4,7 @@
  * seed and the position in the list: the same call returns the same page again. The cursor after an empty page is
  * marked, so that a client never gets two empty pages in a row for one position and always makes progress.
  */
-import { Refusal } from "./messages.ts";
+import { Refusal } from "../refusals.ts";
 import { seededBits, seededShare } from "../seeded.ts";
 
 export interface PageOptions {

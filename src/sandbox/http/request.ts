@@ -1,7 +1,7 @@
 /** Reads a client's request: path, query, language, headers and body, with minimal work per call. */
 import type { IncomingMessage } from "node:http";
 import type { Language } from "#fleet/profile.ts";
-import { Refusal } from "./messages.ts";
+import { Refusal } from "../refusals.ts";
 
 /** The header names of a brand, in lower case, computed once. */
 export interface HeaderNames {

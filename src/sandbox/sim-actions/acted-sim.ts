@@ -1,5 +1,5 @@
 /** A SIM that a call acts on: what it is now, and the changes that several operations share. */
-import { Refusal } from "../http/messages.ts";
+import { Refusal } from "../refusals.ts";
 import type { SimFacts, SimStatus } from "../sims/sim-records.ts";
 import type { SandboxOptions } from "../options.ts";
 import type { SandboxState } from "../state.ts";

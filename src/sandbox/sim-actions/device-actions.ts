@@ -2,7 +2,7 @@
  * The actions that reach the device of a SIM. Each call acts again: the effects in the log count what a device would
  * have noticed.
  */
-import { Refusal } from "../http/messages.ts";
+import { Refusal } from "../refusals.ts";
 import { answer, type Result } from "../operation.ts";
 import { seededBits } from "../seeded.ts";
 import { bodyOf, isCountOf, type SimAction } from "./sim-action.ts";

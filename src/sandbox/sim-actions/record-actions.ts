@@ -1,5 +1,5 @@
 /** The actions that set and remove fields of a SIM: group, tags, expiry, IMEI lock and bundles. */
-import { Refusal } from "../http/messages.ts";
+import { Refusal } from "../refusals.ts";
 import { done } from "../operation.ts";
 import { bodyOf, isCountOf, type SimAction } from "./sim-action.ts";
 

@@ -3,7 +3,7 @@
  * what it does. `operationOf` makes the operation of it that the routes serve: it finds the SIM, refuses one that is
  * terminated, and counts the effect.
  */
-import { Refusal } from "../http/messages.ts";
+import { Refusal } from "../refusals.ts";
 import type { Call, Operation, Result } from "../operation.ts";
 import type { ApiGroup } from "../throttle.ts";
 import { ActedSim } from "./acted-sim.ts";

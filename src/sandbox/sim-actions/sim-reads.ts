@@ -1,5 +1,5 @@
 /** The reads of one SIM: its record, the statuses that it had, and its sessions. */
-import { Refusal } from "../http/messages.ts";
+import { Refusal } from "../refusals.ts";
 import { answerPage, type Call, type Result } from "../operation.ts";
 import { listedSim, type SimOperation } from "./sim-action.ts";
 

@@ -2,7 +2,7 @@
  * The status machine of a SIM. A new SIM is ready and never becomes ready again; a terminated one never changes. Setting
  * the present status succeeds and changes nothing.
  */
-import { Refusal } from "../http/messages.ts";
+import { Refusal } from "../refusals.ts";
 import type { SimStatus } from "../sims/sim-records.ts";
 import type { ActedSim } from "./acted-sim.ts";
 import type { SimAction } from "./sim-action.ts";

@@ -1,6 +1,6 @@
 /** The operations on SIMs (interface, section 4), in both variants. */
 import type { Wording } from "#fleet/sim/sim.ts";
-import { Refusal } from "../http/messages.ts";
+import { Refusal } from "../refusals.ts";
 import { answerPage, type Call, type Operation, type Result } from "../operation.ts";
 import type { Sims } from "./sims.ts";
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { sandboxCommand } from "#cli/commands/sandbox.ts";
 import { faultKinds } from "#sandbox/faults.ts";
-import { refusals } from "#sandbox/http/messages.ts";
+import { refusals } from "#sandbox/refusals.ts";
 
 /** Starts the command in a process of its own and gives what it printed on stdout once it listens. */
 async function start(options: string) {
@@ -142,7 +142,7 @@ describe("simfleet sandbox", () => {
   test("docs/sandbox.md names every option, fault, and error code of the sandbox", async () => {
     const page = (await readFile("docs/sandbox.md", "utf8")).replaceAll(/ +/g, " ");
     const options = sandboxCommand({ io }).options.map(({ long }) => `\`${long}`);
-    const codes = Object.values(refusals).map(({ status, code }) => `\`${code}\` | ${status} |`);
+    const codes = Object.values(refusals).map(([status, code]) => `\`${code}\` | ${status} |`);
     for (const name of [...options, ...faultKinds.map((kind) => `| \`${kind}\` |`), ...codes]) {
       expect(page).toContain(name);
     }
