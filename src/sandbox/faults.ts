@@ -3,6 +3,7 @@
  * first served), and probabilities with a seed, so that the same calls in the same order get the same faults. A call
  * refused by an exhausted quota gets no fault: the client sees the response of the quota.
  */
+import { z } from "zod";
 import { seededRandom } from "./seeded.ts";
 
 /** Each kind of fault, and its effect for a client. */
@@ -20,19 +21,22 @@ const faultCatalogue = {
 
 export type FaultKind = keyof typeof faultCatalogue;
 
-export const faultKinds = Object.keys(faultCatalogue) as readonly FaultKind[];
+export const faultKinds = Object.keys(faultCatalogue) as FaultKind[];
 
-export type FaultRates = Partial<Record<FaultKind, number>>;
+/** Probability of each fault per call. */
+export const faultRates = z
+  .partialRecord(z.enum(faultKinds), z.number().min(0).max(1))
+  .refine(
+    (rates) => Object.values(rates).reduce((sum, rate) => sum + rate, 0) <= 1 + 1e-9,
+    "the probabilities add up to more than 1",
+  );
 
-export interface FaultOptions {
-  /** Seed of records, faults, latencies and page lengths. Default 1. */
+export type FaultRates = Readonly<z.output<typeof faultRates>>;
+
+interface Options {
   readonly seed: number;
-  /** Probability of each fault per call, 0 to 1. Default none. */
   readonly faults: FaultRates;
-  /** Whether faults also apply to authentication. Default false. */
   readonly faultsOnAuth: boolean;
-  /** Delay of the fault `slow`. Default 2000. */
-  readonly slowMs: number;
 }
 
 /** A fault requested for a next call. */
@@ -45,12 +49,12 @@ interface OrderedFault {
 export class Faults {
   /** Number of calls affected by each kind. */
   readonly counts: Partial<Record<FaultKind, number>> = {};
-  readonly #options: FaultOptions;
+  readonly #options: Options;
   #rates: FaultRates;
   #ordered: OrderedFault[] = [];
   #random: () => number;
 
-  constructor(options: FaultOptions) {
+  constructor(options: Options) {
     this.#options = options;
     this.#rates = options.faults;
     this.#random = seededRandom(options.seed);
@@ -67,8 +71,8 @@ export class Faults {
 
   /** Replaces all probabilities. @throws RangeError if they are invalid */
   setRates(rates: FaultRates): void {
-    const problems = problemsOfRates(rates);
-    if (problems.length > 0) throw new RangeError(problems.join("; "));
+    const checked = faultRates.safeParse(rates);
+    if (!checked.success) throw new RangeError(z.prettifyError(checked.error));
     this.#rates = rates;
   }
 
@@ -106,15 +110,4 @@ export class Faults {
     }
     return undefined;
   }
-}
-
-/** Validates a set of probabilities; their sum may not exceed 1. */
-export function problemsOfRates(rates: Partial<Record<string, number>>): string[] {
-  const known: readonly string[] = faultKinds;
-  const unknown = Object.keys(rates).filter((kind) => !known.includes(kind));
-  const values = Object.values(rates).map((rate) => rate ?? 0);
-  const problems = unknown.map((kind) => `unknown fault ${kind}; known: ${faultKinds.join(", ")}`);
-  if (values.some((rate) => !(rate >= 0 && rate <= 1))) problems.push("a probability must be 0 to 1");
-  if (values.reduce((sum, rate) => sum + rate, 0) > 1 + 1e-9) problems.push("the probabilities add up to more than 1");
-  return problems;
 }

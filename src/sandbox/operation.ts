@@ -2,11 +2,10 @@
 import type { Accounts } from "./accounts/accounts.ts";
 import type { Holder } from "./accounts/pairs.ts";
 import { Refusal, type RefusalName } from "./refusals.ts";
-import type { SandboxOptions } from "./options.ts";
+import type { ApiGroup, SandboxOptions } from "./options.ts";
 import { cutPage, pageHeaders, type PagedList } from "./http/paging.ts";
 import type { HeaderNames } from "./http/request.ts";
 import type { SandboxState } from "./state.ts";
-import type { ApiGroup } from "./throttle.ts";
 
 /** One call, as far as an operation needs it. */
 export interface Call {

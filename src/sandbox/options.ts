@@ -1,82 +1,207 @@
-/** The options of a sandbox with their defaults: each module defines its own, and this file combines them. */
-import { systemClock } from "#core/time.ts";
-import type { Coverage, Language } from "#fleet/profile.ts";
-import type { AccountOptions, Accounts } from "./accounts/accounts.ts";
-import type { FaultOptions } from "./faults.ts";
-import type { PageOptions } from "./http/paging.ts";
-import type { StateOptions } from "./state.ts";
-import { defaultLimits, type ThrottleOptions } from "./throttle.ts";
+/** The options of a sandbox: what each may be, and its default. `docs/sandbox.md` says what they do. */
+import { z } from "zod";
+import { ConfigError } from "#core/errors.ts";
+import { type Clock, systemClock } from "#core/time.ts";
+import { isSimId } from "#fleet/sim/sim.ts";
+import { isSpeedClass } from "#fleet/sim/speed-class.ts";
+import { isBase32 } from "./accounts/one-time-code.ts";
+import { faultRates } from "./faults.ts";
+import { recordShapes } from "./sims/sim-records.ts";
 
-export interface SandboxOptions extends StateOptions, AccountOptions, PageOptions, ThrottleOptions, FaultOptions {
-  /** Address to listen on. Default 127.0.0.1. */
-  readonly host: string;
-  /** Default 0: any free port. */
-  readonly port: number;
-  /** The word in the header names. Default Svc: `X-Svc-Token`, `x-svc-next-key`. */
-  readonly brand: string;
-  /** The coverages that this address serves. Default both. */
-  readonly serves: readonly Coverage[];
-  /** Language of messages if a call requests none. Default en. */
-  readonly language: Language;
-  /** Accounts of another sandbox, whose pairs then work here as well. The account options are ignored then. */
-  readonly accounts: Accounts | undefined;
-  /** Status of a created Credential Set: 200 or 201. Default 201. */
-  readonly createdStatus: number;
-  /** Largest request body, in bytes. Default 65536. */
-  readonly maxBodyBytes: number;
-  /** Added to every response: one delay, or the minimum and maximum of a seeded one. Default 0. */
-  readonly latencyMs: number | readonly [number, number];
+/** Which AuthKeys the sub-user may manage. */
+export const keyAccesses = ["own", "none"] as const;
+
+/** `interface`: the operations that the interface shows; `all`: also those that it only names. */
+export const operationSets = ["interface", "all"] as const;
+export type OperationSet = (typeof operationSets)[number];
+
+/** The API groups with their usual limits in calls per minute; `Auth` is limited per caller IP, others per account. */
+const defaultLimits = { Sim: 600, Subscriber: 60, Credential: 60, Operator: 60, Group: 60, Auth: 60 };
+export type ApiGroup = keyof typeof defaultLimits;
+export const apiGroups = Object.keys(defaultLimits) as ApiGroup[];
+
+export interface LimitChange {
+  readonly group: ApiGroup;
+  /** Calls per period from then on. */
+  readonly limit: number;
+  /** Counted from now; among the options, from the start of the sandbox. */
+  readonly afterMs: number;
 }
 
-export const defaultOptions: SandboxOptions = {
-  clock: systemClock,
-  host: "127.0.0.1",
-  port: 0,
-  brand: "Svc",
-  seed: 1,
-  sims: 100,
-  simIds: undefined,
-  records: "svc",
-  speedClasses: ["s1.minimum", "s1.slow", "s1.standard", "s1.fast", "s1.4xfast", "s1.8xfast"],
-  coverageTypes: ["g"],
-  serves: ["g", "jp"],
-  language: "en",
-  accounts: undefined,
-  operatorId: "OP0000000001",
-  rootEmail: "root@example.com",
-  rootPassword: "sandbox-password",
-  rootMfaSecret: undefined,
-  userName: "robot",
-  userPassword: "sandbox-password",
-  userMfaSecret: undefined,
-  authKeyId: "keyId-sandbox",
-  authKey: "secret-sandbox",
-  userAuthKeyId: undefined,
-  userAuthKey: undefined,
-  userKeyAccess: "own",
-  revokeKillsPairs: false,
-  ttlField: "tokenTimeoutSeconds",
-  pairTtlSeconds: undefined,
-  tokenAlgorithm: "ES256",
-  pageSize: 100,
-  maxPageSize: 1000,
-  paging: "both",
-  hostileCursors: false,
-  shortPages: 0,
-  emptyPages: 0,
-  operations: "interface",
-  groups: [],
-  createdStatus: 201,
-  maxBodyBytes: 65_536,
-  limits: defaultLimits,
-  periodSeconds: 60,
-  rounding: "up",
-  anchored: "start",
-  windowOffsetMs: 0,
-  competitor: {},
-  limitChanges: [],
-  faults: {},
-  faultsOnAuth: false,
-  slowMs: 2_000,
-  latencyMs: 0,
+/** An initial group. */
+export interface GroupSeed {
+  readonly groupId: string;
+  /** Shown as the tag `name`. Default: the group id. */
+  readonly name?: string | undefined;
+  /** By namespace (SoracomFunnel), then by key. Default none. */
+  readonly configuration?: Readonly<Record<string, Readonly<Record<string, unknown>>>> | undefined;
+}
+
+const count = z.int().min(0);
+const share = z.number().min(0).max(1);
+const password = z.string().default("sandbox-password");
+const mfaSecret = z.string().refine(isBase32, "must be base32: letters A to Z and digits 2 to 7").optional();
+const latency = z.number().min(0).max(3_600_000);
+const coverages = z.array(z.enum(["g", "jp"])).readonly();
+const classes = ["s1.minimum", "s1.slow", "s1.standard", "s1.fast", "s1.4xfast", "s1.8xfast"];
+
+const server = {
+  /** Clock of windows, lifetimes, delays and timestamps. */
+  clock: z.custom<Clock>().default(systemClock),
+  host: z.string().default("127.0.0.1"),
+  /** 0: any free port. */
+  port: count.max(65_535).default(0),
+  /** The word in the header names: `X-Svc-Token`, `x-svc-next-key`. */
+  brand: z
+    .string()
+    .regex(/^[A-Za-z][A-Za-z0-9]*$/, "must be one word of letters and digits")
+    .default("Svc"),
+  /** Seed of records, faults, latencies and page lengths. */
+  seed: z.int().default(1),
+  /** Language of messages if a call requests none. */
+  language: z.enum(["en", "ja"]).default("en"),
+  operations: z.enum(operationSets).default("interface"),
+  maxBodyBytes: count.default(65_536),
+  /** Added to every response: one delay, or the minimum and maximum of a seeded one. */
+  latencyMs: z
+    .union([latency, z.tuple([latency, latency]).readonly()])
+    .refine((one) => typeof one === "number" || one[0] <= one[1], "must name the minimum before the maximum")
+    .default(0),
 };
+
+const fleet = {
+  /** Number of generated SIMs. */
+  sims: count.max(1e8).default(100),
+  /** These SIMs, in this order, instead of generated ones. */
+  simIds: z
+    .custom<readonly string[]>()
+    .refine((ids) => ids.every(isSimId), "must be IDs of letters, digits, `-` and `_`, 64 at most")
+    .refine((ids) => new Set(ids).size === ids.length, "must not name a SIM twice")
+    .optional(),
+  /** Shape of SIM records: with `imsi` at the top, or under `profiles`. */
+  records: z.enum(recordShapes).default("svc"),
+  speedClasses: z
+    .array(z.string().refine(isSpeedClass, "must be names such as s1.fast"))
+    .min(1)
+    .readonly()
+    .default(classes),
+  /** Groups in addition to those of the seed; one with the ID of such a group replaces it. */
+  groups: z
+    .custom<readonly GroupSeed[]>()
+    .refine((all) => all.every(({ groupId }) => /^[^/]{1,100}$/.test(groupId)), "must have IDs without `/`")
+    .refine((all) => new Set(all.map(({ groupId }) => groupId)).size === all.length, "must not name a group twice")
+    .default([]),
+  /** Status of a created Credential Set. */
+  createdStatus: z
+    .number()
+    .refine((status) => [200, 201].includes(status), "must be 200 or 201")
+    .default(201),
+};
+
+const account = {
+  operatorId: z.string().default("OP0000000001"),
+  rootEmail: z.string().default("root@example.com"),
+  rootPassword: password,
+  rootMfaSecret: mfaSecret,
+  /** The sub-user. */
+  userName: z.string().default("robot"),
+  userPassword: password,
+  userMfaSecret: mfaSecret,
+  /** The Root user's AuthKey. */
+  authKeyId: z.string().default("keyId-sandbox"),
+  authKey: z.string().default("secret-sandbox"),
+  /** An AuthKey of the sub-user. */
+  userAuthKeyId: z.string().optional(),
+  userAuthKey: z.string().optional(),
+  userKeyAccess: z.enum(keyAccesses).default("own"),
+  /** Whether revoking an AuthKey ends the pairs that were made with it. */
+  revokeKillsPairs: z.boolean().default(false),
+  /** Name of the field of `POST /v1/auth` that asks for a lifetime. */
+  ttlField: z.string().min(1).default("tokenTimeoutSeconds"),
+  /** Lifetime of every pair, regardless of the requested one; may be shorter than the platform's minimum. */
+  pairTtlSeconds: z.number().positive().optional(),
+  tokenAlgorithm: z.enum(["ES256", "RS256"]).default("ES256"),
+  /** The operator's coverage types, as the token claims them. */
+  coverageTypes: coverages.default(["g"]),
+  /** The coverages that this address serves. */
+  serves: coverages.refine((served) => served.length > 0, "must name g, jp or both").default(["g", "jp"]),
+};
+
+const lists = {
+  /** Page size if a call requests none. */
+  pageSize: z.int().min(1).default(100),
+  /** A higher `limit` is reduced to it. */
+  maxPageSize: count.default(1_000),
+  /** Which headers contain the next page. */
+  paging: z.enum(["both", "link", "key"]).default("both"),
+  /** Use cursors with characters that break a client without percent-encoding. */
+  hostileCursors: z.boolean().default(false),
+  /** Share of pages that are shorter than requested. */
+  shortPages: share.default(0),
+  /** Share of pages that are empty although the list continues. */
+  emptyPages: share.default(0),
+};
+
+const quota = {
+  /** Calls per period for each API group. */
+  limits: z
+    .partialRecord(z.enum(apiGroups), count)
+    .default({})
+    .transform((given): Partial<Record<ApiGroup, number>> => ({ ...defaultLimits, ...given })),
+  /** Length of a window; fractions are allowed. */
+  periodSeconds: z.number().positive().default(60),
+  /** How the seconds before refresh are rounded. */
+  rounding: z.enum(["up", "down", "nearest"]).default("up"),
+  /** `start`: windows follow each other from the start; `first-call`: each opens at the first call after the last. */
+  anchored: z.enum(["start", "first-call"]).default("start"),
+  /** With `start`: the offset into a window at which the sandbox begins. */
+  windowOffsetMs: z.number().min(0).default(0),
+  /** Another caller's steady rate in each group, in calls per second. */
+  competitor: z.partialRecord(z.enum(apiGroups), z.number().min(0).max(10_000)).default({}),
+  /** Scheduled changes of limits. */
+  limitChanges: z
+    .custom<readonly LimitChange[]>()
+    .refine((all) => all.every(({ limit }) => count.safeParse(limit).success), "must be whole limits, 0 or more")
+    .refine((all) => all.every(({ afterMs }) => afterMs >= 0), "must lie in the future")
+    .default([]),
+};
+
+const faults = {
+  /** Probability of each fault per call. */
+  faults: faultRates.default({}),
+  /** Whether faults also apply to authentication. */
+  faultsOnAuth: z.boolean().default(false),
+  /** Delay of the fault `slow`. */
+  slowMs: z.number().min(0).max(86_400_000).default(2_000),
+};
+
+const schema = z
+  .object({ ...server, ...fleet, ...account, ...lists, ...quota, ...faults })
+  .refine(({ pageSize, maxPageSize }) => maxPageSize >= pageSize, {
+    path: ["maxPageSize"],
+    error: "must not be below pageSize",
+    when: () => true,
+  })
+  .refine(({ userAuthKeyId, userAuthKey }) => (userAuthKeyId === undefined) === (userAuthKey === undefined), {
+    path: ["userAuthKey"],
+    error: "needs userAuthKeyId, and vice versa",
+    when: () => true,
+  })
+  .refine(({ authKeyId, userAuthKeyId }) => userAuthKeyId !== authKeyId, {
+    path: ["userAuthKeyId"],
+    error: "must not be the ID of the Root user's AuthKey",
+    when: () => true,
+  });
+
+export type SandboxOptions = Readonly<z.output<typeof schema>>;
+
+/** The options with their defaults. @throws ConfigError with every invalid option */
+export function resolveOptions(given: Partial<SandboxOptions>): SandboxOptions {
+  const resolved = schema.safeParse(given);
+  if (resolved.success) return resolved.data;
+  throw new ConfigError(
+    resolved.error.issues.map(({ path, message }) => ({ where: String(path[0] ?? "options"), message })),
+  );
+}
+
+export const defaultOptions = resolveOptions({});

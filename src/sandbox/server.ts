@@ -10,8 +10,7 @@ import { type Accounts, openAccounts } from "./accounts/accounts.ts";
 import { Exchange } from "./http/exchange.ts";
 import { Faults } from "./faults.ts";
 import { Fleet } from "./sims/fleet.ts";
-import { resolveOptions } from "./option-checks.ts";
-import type { SandboxOptions } from "./options.ts";
+import { resolveOptions, type SandboxOptions } from "./options.ts";
 import { seededRandom } from "./seeded.ts";
 import { SandboxState } from "./state.ts";
 import { Throttle } from "./throttle.ts";
@@ -39,10 +38,13 @@ export interface Sandbox {
  */
 const keepAliveTimeoutMs = 72_000;
 
+/** `accounts`: those of another sandbox, whose pairs then work here as well, instead of those of the options. */
+export type StartOptions = Partial<SandboxOptions> & { readonly accounts?: Accounts };
+
 /** Starts a sandbox and resolves once it listens. @throws ConfigError; SimfleetError if the port is in use */
-export async function startSandbox(given: Partial<SandboxOptions> = {}): Promise<Sandbox> {
-  const options = resolveOptions({ ...given, ...(given.accounts && { operatorId: given.accounts.operatorId }) });
-  const accounts = options.accounts ?? (await openAccounts(options));
+export async function startSandbox({ accounts: shared, ...given }: StartOptions = {}): Promise<Sandbox> {
+  const options = resolveOptions({ ...given, ...(shared && { operatorId: shared.operatorId }) });
+  const accounts = shared ?? (await openAccounts(options));
   const closing = new AbortController();
   const state = new SandboxState(options);
   const controls = {

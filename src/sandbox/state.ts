@@ -2,11 +2,12 @@
  * The state of the simulated account: SIMs, Credential Sets, groups and call counts. Quotas, pairs and faults are
  * stored outside the sandbox. A test reads this after a run to verify what arrived.
  */
+import type { SandboxOptions } from "./options.ts";
 import { CredentialSets } from "./credentials/credentials.ts";
-import { Groups, type GroupsOptions } from "./credentials/groups.ts";
+import { Groups } from "./credentials/groups.ts";
 import { type Effects, SimLog } from "./sims/sim-log.ts";
 import type { SimRecord } from "./sims/sim-records.ts";
-import { Sims, type SimsOptions } from "./sims/sims.ts";
+import { Sims } from "./sims/sims.ts";
 
 export interface Totals {
   /** Calls that reached the sandbox, including those affected by a fault or refused by a quota. */
@@ -19,14 +20,7 @@ export interface Totals {
   readonly byStatus: Record<number, number>;
 }
 
-/** `interface`: the operations that the interface shows; `all`: also those that it only names. */
-export const operationSets = ["interface", "all"] as const;
-export type OperationSet = (typeof operationSets)[number];
-
-export interface StateOptions extends SimsOptions, GroupsOptions {
-  /** Which operations are served. Default interface. */
-  readonly operations: OperationSet;
-}
+export { operationSets } from "./options.ts";
 
 export class SandboxState {
   readonly sims: Sims;
@@ -35,7 +29,7 @@ export class SandboxState {
   readonly log: SimLog;
   #totals: Totals = noTotals();
 
-  constructor(options: StateOptions) {
+  constructor(options: SandboxOptions) {
     this.sims = new Sims(options);
     this.credentials = new CredentialSets(options.clock, options.operations === "all" ? "known" : "psk");
     this.groups = new Groups(options);

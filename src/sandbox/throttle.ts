@@ -3,51 +3,10 @@
  * It decides whether a call may pass and provides the rate-limit headers; the exchange formats a refusal. Tests and the
  * control paths change limits and competitors here at run time.
  */
-import type { Clock } from "#core/time.ts";
-import { Quota, type QuotaRules, type QuotaWindow, type Reading, type Rounding } from "./quota.ts";
+import { type ApiGroup, apiGroups, type LimitChange, type SandboxOptions } from "./options.ts";
+import { Quota, type QuotaRules, type QuotaWindow, type Reading } from "./quota.ts";
 
-/** The API groups of the sandbox; `Auth` is limited per caller IP, the others per account. */
-export const apiGroups = ["Sim", "Subscriber", "Credential", "Operator", "Group", "Auth"] as const;
-export type ApiGroup = (typeof apiGroups)[number];
-
-export const defaultLimits: Readonly<Record<ApiGroup, number>> = {
-  Sim: 600,
-  Subscriber: 60,
-  Credential: 60,
-  Operator: 60,
-  Group: 60,
-  Auth: 60,
-};
-
-export interface LimitChange {
-  readonly group: ApiGroup;
-  /** Calls per period from then on. */
-  readonly limit: number;
-  /** Counted from now; among the options, from the start of the sandbox. */
-  readonly afterMs: number;
-}
-
-export interface ThrottleOptions {
-  /** Clock of windows, lifetimes, delays and timestamps. */
-  readonly clock: Clock;
-  /** Calls per period for each API group. Default Sim 600, the others 60. */
-  readonly limits: Partial<Record<ApiGroup, number>>;
-  /** Length of a window in seconds; fractions are allowed. Default 60. */
-  readonly periodSeconds: number;
-  /** How the seconds before refresh are rounded. Default up. */
-  readonly rounding: Rounding;
-  /**
-   * `start`: windows follow each other from the start; `first-call`: each opens at the first call after the previous
-   * one.
-   */
-  readonly anchored: "start" | "first-call";
-  /** With `start`: the offset into a window at which the sandbox begins. Default 0. */
-  readonly windowOffsetMs: number;
-  /** Another caller's steady rate in each group, in calls per second. Default none. */
-  readonly competitor: Partial<Record<ApiGroup, number>>;
-  /** Scheduled changes of limits. Default none. */
-  readonly limitChanges: readonly LimitChange[];
-}
+export { type ApiGroup, apiGroups, type LimitChange } from "./options.ts";
 
 interface Group {
   limit: number;
@@ -57,11 +16,11 @@ interface Group {
 }
 
 export class Throttle {
-  readonly #options: ThrottleOptions;
+  readonly #options: SandboxOptions;
   #groups: Record<ApiGroup, Group>;
   #rules: QuotaRules;
 
-  constructor(options: ThrottleOptions) {
+  constructor(options: SandboxOptions) {
     this.#options = options;
     this.#rules = this.#rulesFromNow();
     this.#groups = this.#groupsFromNow();
@@ -139,7 +98,7 @@ export class Throttle {
   #groupsFromNow(): Record<ApiGroup, Group> {
     const nowMs = this.#nowMs();
     const open = (group: ApiGroup): Group => ({
-      limit: this.#options.limits[group] ?? defaultLimits[group],
+      limit: this.#options.limits[group] ?? 0,
       competitor: this.#options.competitor[group] ?? 0,
       changes: this.#options.limitChanges
         .filter((change) => change.group === group)

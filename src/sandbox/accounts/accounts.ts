@@ -4,54 +4,16 @@
  */
 import { randomBytes } from "node:crypto";
 import type { JSONWebKeySet } from "jose";
-import { type Clock, secondMs } from "#core/time.ts";
+import { secondMs } from "#core/time.ts";
 import type { Coverage } from "#fleet/profile.ts";
+import type { SandboxOptions } from "../options.ts";
 import { Refusal, type RefusalName } from "../refusals.ts";
 import { type AuthKeyPair, AuthKeys } from "./auth-keys.ts";
 import { isOneTimeCode } from "./one-time-code.ts";
 import { type Holder, Pairs } from "./pairs.ts";
-import { openTokenSigner, type TokenAlgorithm, type TokenSigner } from "./tokens.ts";
+import { openTokenSigner, type TokenSigner } from "./tokens.ts";
 
-export const keyAccesses = ["own", "none"] as const;
-type KeyAccess = (typeof keyAccesses)[number];
-
-export interface AccountOptions {
-  /** Clock of windows, lifetimes, delays and timestamps. */
-  readonly clock: Clock;
-  /** The operator's coverage types, as the token claims them. Default g. */
-  readonly coverageTypes: readonly Coverage[];
-  /** Default OP0000000001. */
-  readonly operatorId: string;
-  /** Default root@example.com. */
-  readonly rootEmail: string;
-  /** Default sandbox-password. */
-  readonly rootPassword: string;
-  /** Base32; absent: the Root user has no MFA. */
-  readonly rootMfaSecret: string | undefined;
-  /** The sub-user's name. Default robot. */
-  readonly userName: string;
-  /** Default sandbox-password. */
-  readonly userPassword: string;
-  /** Base32; absent: the sub-user has no MFA. */
-  readonly userMfaSecret: string | undefined;
-  /** The Root user's AuthKey. Default keyId-sandbox. */
-  readonly authKeyId: string;
-  /** Default secret-sandbox. */
-  readonly authKey: string;
-  /** An AuthKey of the sub-user, with `userAuthKey`. Default none. */
-  readonly userAuthKeyId: string | undefined;
-  readonly userAuthKey: string | undefined;
-  /** Which AuthKeys the sub-user may manage: its own, or none. Default own. */
-  readonly userKeyAccess: KeyAccess;
-  /** Whether revoking an AuthKey ends the pairs that were made with it. Default false. */
-  readonly revokeKillsPairs: boolean;
-  /** Name of the field of `POST /v1/auth` that asks for a lifetime. Default tokenTimeoutSeconds. */
-  readonly ttlField: string;
-  /** Lifetime of every pair, regardless of the requested one; may be shorter than the platform's minimum. */
-  readonly pairTtlSeconds: number | undefined;
-  /** Default ES256. */
-  readonly tokenAlgorithm: TokenAlgorithm;
-}
+export { keyAccesses } from "../options.ts";
 
 /** The result of a successful authentication. */
 export interface Pair {
@@ -78,12 +40,12 @@ const variants = {
 } as const;
 
 export class Accounts {
-  readonly #options: AccountOptions;
+  readonly #options: SandboxOptions;
   readonly #signer: TokenSigner;
   readonly #pairs: Pairs;
   readonly authKeys: AuthKeys;
 
-  constructor(options: AccountOptions, signer: TokenSigner) {
+  constructor(options: SandboxOptions, signer: TokenSigner) {
     this.#options = options;
     this.#signer = signer;
     this.#pairs = new Pairs(options.clock);
@@ -217,11 +179,11 @@ export class Accounts {
   }
 }
 
-export async function openAccounts(options: AccountOptions): Promise<Accounts> {
+export async function openAccounts(options: SandboxOptions): Promise<Accounts> {
   return new Accounts(options, await openTokenSigner(options.tokenAlgorithm));
 }
 
-function firstKeysOf(options: AccountOptions): (AuthKeyPair & { userName: string | undefined })[] {
+function firstKeysOf(options: SandboxOptions): (AuthKeyPair & { userName: string | undefined })[] {
   const { authKeyId, authKey, userAuthKeyId, userAuthKey, userName } = options;
   const ofRoot = { authKeyId, authKey, userName: undefined };
   if (userAuthKeyId === undefined || userAuthKey === undefined) return [ofRoot];

@@ -3,32 +3,13 @@
  * `$credentialsId` anywhere inside an entry, or by a placeholder such as `psk-#{imsi}`. The sandbox stores the values
  * unmodified and resolves no reference.
  */
-import type { Clock } from "#core/time.ts";
+import type { GroupSeed, SandboxOptions } from "../options.ts";
 import { Refusal } from "../refusals.ts";
 import { firstCreatedMs, seededGroupIds } from "../sims/sim-records.ts";
 
 type Configuration = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/** An initial group. */
-export interface GroupSeed {
-  readonly groupId: string;
-  /** Shown as the tag `name`. Default: the group id. */
-  readonly name?: string | undefined;
-  /** By namespace (SoracomFunnel), then by key. Default none. */
-  readonly configuration?: Configuration | undefined;
-}
-
-export interface GroupsOptions {
-  /** Clock of windows, lifetimes, delays and timestamps. */
-  readonly clock: Clock;
-  /** Default OP0000000001. */
-  readonly operatorId: string;
-  /**
-   * Groups in addition to those to which the seed assigns SIMs; using one of their ids gives that group a
-   * configuration. Default none.
-   */
-  readonly groups: readonly GroupSeed[];
-}
+export type { GroupSeed } from "../options.ts";
 
 /** A group as responses show it; times are epoch milliseconds. */
 export interface GroupRecord {
@@ -51,10 +32,10 @@ export interface TagQuery {
 const namespacePattern = /^[A-Za-z][A-Za-z0-9]{0,63}$/;
 
 export class Groups {
-  readonly #options: GroupsOptions;
+  readonly #options: SandboxOptions;
   #groups = new Map<string, GroupRecord>();
 
-  constructor(options: GroupsOptions) {
+  constructor(options: SandboxOptions) {
     this.#options = options;
     this.reset();
   }

@@ -1,16 +1,15 @@
 /** The bodies of the calls that control a running sandbox; unknown members are rejected. */
 import { z } from "zod";
-import { faultKinds } from "../faults.ts";
-import { apiGroups } from "../throttle.ts";
+import { faultKinds, faultRates } from "../faults.ts";
+import { apiGroups } from "../options.ts";
 
 const group = z.enum(apiGroups);
-const share = z.number().min(0).max(1);
 const simId = z.string().min(1).max(100);
 const someIds = z.array(simId).min(1).optional();
 
 const faults = z
   .strictObject({
-    rates: z.partialRecord(z.enum(faultKinds), share).optional(),
+    rates: faultRates.optional(),
     next: z
       .strictObject({
         fault: z.enum(faultKinds),
@@ -19,11 +18,7 @@ const faults = z
       })
       .optional(),
   })
-  .refine(({ rates, next }) => rates ?? next, "send `rates`, `next` or both")
-  .refine(
-    ({ rates }) => Object.values(rates ?? {}).reduce((sum, rate) => sum + rate, 0) <= 1,
-    "the probabilities in `rates` add up to more than 1",
-  );
+  .refine(({ rates, next }) => rates ?? next, "send `rates`, `next` or both");
 
 const set = z
   .record(z.string(), z.unknown())

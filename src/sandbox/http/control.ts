@@ -8,9 +8,9 @@ import type { Accounts } from "../accounts/accounts.ts";
 import { controlBodies } from "./control-bodies.ts";
 import type { Faults } from "../faults.ts";
 import type { Fleet } from "../sims/fleet.ts";
-import type { SandboxOptions } from "../options.ts";
+import { apiGroups, type SandboxOptions } from "../options.ts";
 import type { SandboxState } from "../state.ts";
-import { apiGroups, type Throttle } from "../throttle.ts";
+import type { Throttle } from "../throttle.ts";
 
 /** What can be controlled and inspected. */
 export interface Controls {

@@ -4,25 +4,9 @@
  * seed and the position in the list: the same call returns the same page again. The cursor after an empty page is
  * marked, so that a client never gets two empty pages in a row for one position and always makes progress.
  */
+import type { SandboxOptions } from "../options.ts";
 import { Refusal } from "../refusals.ts";
 import { seededBits, seededShare } from "../seeded.ts";
-
-export interface PageOptions {
-  /** Seed of records, faults, latencies and page lengths. Default 1. */
-  readonly seed: number;
-  /** Page size if a call requests none. Default 100. */
-  readonly pageSize: number;
-  /** Maximum page size; a higher `limit` is reduced to it. Default 1000. */
-  readonly maxPageSize: number;
-  /** Which headers contain the next page. Default both. */
-  readonly paging: "both" | "link" | "key";
-  /** Use cursors with characters that break a client without percent-encoding. Default false. */
-  readonly hostileCursors: boolean;
-  /** Share of pages that are shorter than requested. Default 0. */
-  readonly shortPages: number;
-  /** Share of pages that are empty although the list continues. Default 0. */
-  readonly emptyPages: number;
-}
 
 /** A list whose items have fixed positions; a position may become empty. */
 export interface PagedList {
@@ -49,7 +33,7 @@ interface Place {
 const hostileTail = "/+=&%2F ?#<>;,\"'";
 
 /** The page of a list that `query` requests; empty positions are skipped. @throws Refusal */
-export function cutPage(options: PageOptions, list: PagedList, query: URLSearchParams): Page {
+export function cutPage(options: SandboxOptions, list: PagedList, query: URLSearchParams): Page {
   const asked = query.get("limit");
   if (asked !== null && !/^[1-9][0-9]{0,8}$/.test(asked)) throw new Refusal("limitInvalid");
   const size = Math.min(asked === null ? options.pageSize : Number(asked), options.maxPageSize);
@@ -77,7 +61,7 @@ export function cutPage(options: PageOptions, list: PagedList, query: URLSearchP
 
 /** The headers that contain the next page, as a raw header list. */
 export function pageHeaders(
-  options: PageOptions,
+  options: SandboxOptions,
   facts: { path: string; cursor: string; keyHeader: string },
 ): string[] {
   const headers: string[] = [];
@@ -88,13 +72,13 @@ export function pageHeaders(
   return headers;
 }
 
-function cursorOf(options: PageOptions, path: string, { index, isAfterEmptyPage }: Place): string {
+function cursorOf(options: SandboxOptions, path: string, { index, isAfterEmptyPage }: Place): string {
   const place = `${index.toString(36)}${isAfterEmptyPage ? "e" : "n"}`;
   const key = Buffer.from(`${path}|${place}|${options.seed}`).toString("base64url");
   return options.hostileCursors ? key + hostileTail : key;
 }
 
-function placeOf(options: PageOptions, path: string, cursor: string): Place {
+function placeOf(options: SandboxOptions, path: string, cursor: string): Place {
   const text = Buffer.from(cursor.split("/", 1)[0] ?? "", "base64url").toString("latin1");
   const [, index, mark] = /\|([0-9a-z]+)([en])\|/.exec(text) ?? [];
   const place = { index: Number.parseInt(index ?? "", 36), isAfterEmptyPage: mark === "e" };

@@ -9,8 +9,7 @@ import { groupOperations } from "../credentials/group-operations.ts";
 import type { Operation } from "../operation.ts";
 import { simActionOperations } from "../sim-actions/operations.ts";
 import { simOperations } from "../sims/sim-operations.ts";
-import type { OperationSet } from "../state.ts";
-import type { ApiGroup } from "../throttle.ts";
+import type { ApiGroup, OperationSet } from "../options.ts";
 
 /** A route: its API group, its operations by method, and the variable parts of the path. */
 interface Place {

@@ -5,7 +5,7 @@
  */
 import { Refusal } from "../refusals.ts";
 import type { Call, Operation, Result } from "../operation.ts";
-import type { ApiGroup } from "../throttle.ts";
+import type { ApiGroup } from "../options.ts";
 import { ActedSim } from "./acted-sim.ts";
 
 export interface SimAction {

@@ -3,7 +3,7 @@
  * that a cursor always refers to the same one. A record is generated on request from the seed and the position; only
  * what calls change is stored per SIM, and edits in a sparse map, so that a million SIMs cost little.
  */
-import type { Clock } from "#core/time.ts";
+import type { SandboxOptions } from "../options.ts";
 import { seededBits } from "../seeded.ts";
 import { SimColumns } from "./sim-columns.ts";
 import { SimIds } from "./sim-ids.ts";
@@ -13,31 +13,13 @@ import {
   factsOf,
   type KeptFacts,
   recordText,
-  type RecordShape,
   type SimFacts,
   type SimRecord,
   subscriberText,
 } from "./sim-records.ts";
 
-export interface SimsOptions {
-  /** Clock of windows, lifetimes, delays and timestamps. */
-  readonly clock: Clock;
-  /** Seed of records, faults, latencies and page lengths. Default 1. */
-  readonly seed: number;
-  /** Number of generated SIMs. Default 100. */
-  readonly sims: number;
-  /** These SIMs, in this order, instead of generated ids; `sims` is then ignored. */
-  readonly simIds: readonly string[] | undefined;
-  /** Classes that a SIM can have. Default s1.minimum, s1.slow, s1.standard, s1.fast, s1.4xfast, s1.8xfast. */
-  readonly speedClasses: readonly string[];
-  /** Default OP0000000001. */
-  readonly operatorId: string;
-  /** Shape of SIM records: with `imsi` at the top, or under `profiles`. Default svc. */
-  readonly records: RecordShape;
-}
-
 export class Sims {
-  readonly #options: SimsOptions;
+  readonly #options: SandboxOptions;
   readonly #ids: SimIds;
   readonly #columns: SimColumns;
   readonly #edits = new Map<number, Edits>();
@@ -49,7 +31,7 @@ export class Sims {
   #removed = 0;
   #acceptedTotal = 0;
 
-  constructor(options: SimsOptions) {
+  constructor(options: SandboxOptions) {
     this.#options = options;
     this.#ids = new SimIds(options.seed, options.simIds);
     this.#columns = new SimColumns(this.#firstPlaces);

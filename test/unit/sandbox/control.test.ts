@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ConfigError } from "#core/errors.ts";
 import { control } from "#sandbox/http/control.ts";
-import { resolveOptions } from "#sandbox/option-checks.ts";
+import { resolveOptions } from "#sandbox/options.ts";
 import { openSandbox } from "./open-sandbox.ts";
 
 describe("the sandbox's control interface", () => {

@@ -159,7 +159,7 @@ describe("fault selection", () => {
   test("faults follow the configured probabilities and depend only on the seed", () => {
     const rates = { reset: 0.1, slow: 0.3 };
     const drawn = (seed: number) => {
-      const faults = new Faults({ seed, faults: rates, faultsOnAuth: false, slowMs: 1 });
+      const faults = new Faults({ seed, faults: rates, faultsOnAuth: false });
       return Array.from({ length: 5_000 }, () => faults.draw({ isAuth: false }));
     };
     const shareOf = (kind: FaultKind) => drawn(1).filter((fault) => fault === kind).length / 5_000;
@@ -170,7 +170,7 @@ describe("fault selection", () => {
   });
 
   test("fault selection starts over after a reset", () => {
-    const faults = new Faults({ seed: 3, faults: { reset: 0.5 }, faultsOnAuth: false, slowMs: 1 });
+    const faults = new Faults({ seed: 3, faults: { reset: 0.5 }, faultsOnAuth: false });
     const draw = () => Array.from({ length: 50 }, () => faults.draw({ isAuth: false }));
     const first = draw();
     faults.next("slow", 3);
@@ -181,10 +181,10 @@ describe("fault selection", () => {
   });
 
   test("invalid fault probabilities are rejected", () => {
-    const faults = new Faults({ seed: 3, faults: {}, faultsOnAuth: false, slowMs: 1 });
+    const faults = new Faults({ seed: 3, faults: {}, faultsOnAuth: false });
     expect(() => faults.setRates({ reset: 0.7, slow: 0.7 })).toThrow("add up to more than 1");
-    expect(() => faults.setRates({ reset: -1 })).toThrow("0 to 1");
-    expect(() => faults.setRates({ flood: 0.1 } as object)).toThrow("unknown fault flood");
+    expect(() => faults.setRates({ reset: -1 })).toThrow("reset");
+    expect(() => faults.setRates({ flood: 0.1 } as object)).toThrow("flood");
     expect(faultKinds).toHaveLength(9);
   });
 });

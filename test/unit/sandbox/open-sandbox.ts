@@ -1,7 +1,6 @@
 /** Opens a sandbox with a clock that the test moves, closes it after the test, and calls it as a client would. */
 import { onTestFinished } from "vitest";
-import type { SandboxOptions } from "#sandbox/options.ts";
-import { type Sandbox, startSandbox } from "#sandbox/server.ts";
+import { type Sandbox, startSandbox, type StartOptions } from "#sandbox/server.ts";
 import { ManualClock } from "./manual-clock.ts";
 
 export interface Answered {
@@ -32,7 +31,7 @@ export interface OpenSandbox {
 
 export const goodAuthKey = { authKeyId: "keyId-sandbox", authKey: "secret-sandbox" };
 
-export async function openSandbox(options: Partial<SandboxOptions> = {}): Promise<OpenSandbox> {
+export async function openSandbox(options: StartOptions = {}): Promise<OpenSandbox> {
   const clock = new ManualClock();
   const sandbox = await startSandbox({ clock, ...options });
   onTestFinished(() => sandbox.close());
