@@ -1,10 +1,9 @@
 /** An operation of the platform: its path, its quota, and its handler. */
 import type { Accounts } from "./accounts/accounts.ts";
 import type { Holder } from "./accounts/pairs.ts";
-import { Refusal, type RefusalName } from "./refusals.ts";
-import type { ApiGroup, SandboxOptions } from "./options.ts";
-import { cutPage, pageHeaders, type PagedList } from "./http/paging.ts";
 import type { HeaderNames } from "./http/request.ts";
+import type { ApiGroup, SandboxOptions } from "./options.ts";
+import { Refusal, type RefusalName } from "./refusals.ts";
 import type { SandboxState } from "./state.ts";
 
 /** One call, as far as an operation needs it. */
@@ -14,6 +13,7 @@ export interface Call {
   readonly state: SandboxState;
   /** The holder of the pair; undefined if the operation needs none. */
   readonly holder: Holder | undefined;
+  readonly path: string;
   /** The variable parts of the path in order, percent-decoded. */
   readonly ids: readonly string[];
   readonly names: HeaderNames;
@@ -37,7 +37,7 @@ export interface Result {
 
 export interface Operation {
   readonly name: string;
-  readonly method: "GET" | "POST" | "PUT" | "DELETE";
+  readonly method: string;
   /** `v1/sims/*`: no leading slash, `*` for a variable part. */
   readonly path: string;
   /** Absent: not subject to a quota. All operations of a path belong to one group. */
@@ -45,7 +45,20 @@ export interface Operation {
   readonly needsPair: boolean;
   /** How to refuse the call if the pair has expired. Default pairExpired. */
   readonly whenExpired?: RefusalName;
-  handle(call: Call): Result | Promise<Result>;
+  readonly handle: Handler;
+}
+
+type Handler = (call: Call) => Result | Promise<Result>;
+
+/** Operations of one API group, by name: method and path (`GET v1/sims/*`), and the handler. */
+export type OperationTable = Readonly<Record<string, readonly [call: string, handle: Handler]>>;
+
+export function operationsOf(group: ApiGroup | undefined, table: OperationTable): Operation[] {
+  const needsPair = group !== undefined && group !== "Auth";
+  return Object.entries(table).map(([name, [call, handle]]) => {
+    const [method = "", path = ""] = call.split(" ");
+    return { name, method, path, group, needsPair, handle };
+  });
 }
 
 export function answer(status: number, value: unknown): Result {
@@ -53,24 +66,6 @@ export function answer(status: number, value: unknown): Result {
 }
 
 export const done: Result = { status: 204, text: "" };
-
-/** One page of a list; `show` returns the JSON of the item at a position, or undefined if it no longer exists. */
-export function answerPage(
-  { options, names, queryText }: Call,
-  list: PagedList,
-  show: (place: number) => string | undefined,
-): Result {
-  const page = cutPage(options, list, new URLSearchParams(queryText));
-  let items = "";
-  for (let place = page.from; place < page.to; place += 1) {
-    const text = show(place);
-    if (text !== undefined) items += items === "" ? text : `,${text}`;
-  }
-  const { path } = list;
-  const headers =
-    page.cursor === undefined ? [] : pageHeaders(options, { path, cursor: page.cursor, keyHeader: names.nextKey });
-  return { status: 200, text: `[${items}]`, headers };
-}
 
 /** The holder of the pair of a call, for operations that need one. */
 export function holderOf({ holder }: Call): Holder {

@@ -49,9 +49,9 @@ export class Groups {
     return [...this.#groups.values()];
   }
 
-  /** As `all`, those with the tag. */
-  withTag(query: TagQuery): readonly GroupRecord[] {
-    return this.all.filter(({ tags }) => hasTag(tags, query));
+  /** As `all`, those with the tag; without a query, any. */
+  matching(query: TagQuery | undefined): readonly GroupRecord[] {
+    return query === undefined ? this.all : this.all.filter(({ tags }) => hasTag(tags, query));
   }
 
   /** @throws Refusal if there is no such group */

@@ -87,11 +87,11 @@ export class Exchange {
       if (operation === undefined) throw new Refusal("methodUnknown");
       const holder = operation.needsPair ? this.#checkPair(received, operation) : undefined;
       const { accounts, options, state } = this.#deps;
-      const { queryText } = received;
+      const { path, queryText } = received;
       const body = (): Readonly<Record<string, unknown>> => bodyObject(received);
       const json = (): unknown => bodyJson(received);
       const hasBody = received.bodyText !== "";
-      const call = { accounts, options, state, holder, names: this.#names, ids, queryText, hasBody, body, json };
+      const call = { accounts, options, state, holder, names: this.#names, path, ids, queryText, hasBody, body, json };
       const result = operation.handle(call);
       if (!(result instanceof Promise)) return this.#send(response, asAnswer(result, headers), fault);
       result

@@ -4,25 +4,28 @@
  * seed and the position in the list: the same call returns the same page again. The cursor after an empty page is
  * marked, so that a client never gets two empty pages in a row for one position and always makes progress.
  */
-import type { SandboxOptions } from "../options.ts";
+import type { Call, Result } from "../operation.ts";
 import { Refusal } from "../refusals.ts";
 import { seededBits, seededShare } from "../seeded.ts";
 
 /** A list whose items have fixed positions; a position may become empty. */
-export interface PagedList {
-  readonly path: string;
+interface PagedList {
   /** Length of the list, including empty positions. */
   readonly places: number;
   /** The position after the next `items` items from a position; `places` if none is left. */
   placeAfter(from: number, items: number): number;
+  /** The JSON of the item at a position, or undefined if it no longer exists. */
+  show(place: number): string | undefined;
+  /** Maximum page size, if it is below that of the options. */
+  readonly maxItems?: number;
 }
 
-export interface Page {
+interface Page {
   readonly from: number;
   /** Exclusive. */
   readonly to: number;
-  /** Absent on the last page. */
-  readonly cursor: string | undefined;
+  /** Where the next page begins; absent on the last page. */
+  readonly next: Place | undefined;
 }
 
 interface Place {
@@ -32,56 +35,62 @@ interface Place {
 
 const hostileTail = "/+=&%2F ?#<>;,\"'";
 
-/** The page of a list that `query` requests; empty positions are skipped. @throws Refusal */
-export function cutPage(options: SandboxOptions, list: PagedList, query: URLSearchParams): Page {
+/** The page that the query of a call requests; empty positions are skipped. @throws Refusal */
+export function answerPage(call: Call, list: PagedList): Result {
+  const { from, to, next } = cutPage(call, list);
+  let items = "";
+  for (let place = from; place < to; place += 1) {
+    const text = list.show(place);
+    if (text !== undefined) items += items === "" ? text : `,${text}`;
+  }
+  return { status: 200, text: `[${items}]`, headers: next === undefined ? [] : headersFor(call, next) };
+}
+
+/** As `answerPage`, of items that are all there. */
+export function answerItems(call: Call, items: readonly unknown[], maxItems = Infinity): Result {
+  return answerPage(call, {
+    places: items.length,
+    placeAfter: (from, count) => Math.min(from + count, items.length),
+    show: (place) => JSON.stringify(items[place]),
+    maxItems,
+  });
+}
+
+function cutPage(call: Call, list: PagedList): Page {
+  const { pageSize, maxPageSize, seed, shortPages, emptyPages } = call.options;
+  const query = new URLSearchParams(call.queryText);
   const asked = query.get("limit");
   if (asked !== null && !/^[1-9][0-9]{0,8}$/.test(asked)) throw new Refusal("limitInvalid");
-  const size = Math.min(asked === null ? options.pageSize : Number(asked), options.maxPageSize);
+  const size = Math.min(asked === null ? pageSize : Number(asked), maxPageSize, list.maxItems ?? Infinity);
   const cursor = query.get("last_evaluated_key");
-  const place = cursor === null ? { index: 0, isAfterEmptyPage: false } : placeOf(options, list.path, cursor);
-  const from = place.index;
+  const { index: from, isAfterEmptyPage } =
+    cursor === null ? { index: 0, isAfterEmptyPage: false } : placeOf(call, cursor);
   if (from > list.places) throw new Refusal("cursorUnknown");
-  const isEmpty = !place.isAfterEmptyPage && seededShare(options.seed ^ 0x0e, from) < options.emptyPages;
-  if (isEmpty)
-    return {
-      from,
-      to: from,
-      cursor: cursorOf(options, list.path, { index: from, isAfterEmptyPage: true }),
-    };
-  const isShort = size > 1 && seededShare(options.seed ^ 0x05, from) < options.shortPages;
-  const length = isShort ? 1 + (seededBits(options.seed ^ 0x1e, from) % (size - 1)) : size;
-  const to = list.placeAfter(from, length);
-  const isLast = to === list.places;
-  return {
-    from,
-    to,
-    cursor: isLast ? undefined : cursorOf(options, list.path, { index: to, isAfterEmptyPage: false }),
-  };
+  const isEmpty = !isAfterEmptyPage && seededShare(seed ^ 0x0e, from) < emptyPages;
+  if (isEmpty) return { from, to: from, next: { index: from, isAfterEmptyPage: true } };
+  const isShort = size > 1 && seededShare(seed ^ 0x05, from) < shortPages;
+  const to = list.placeAfter(from, isShort ? 1 + (seededBits(seed ^ 0x1e, from) % (size - 1)) : size);
+  return { from, to, next: to === list.places ? undefined : { index: to, isAfterEmptyPage: false } };
 }
 
-/** The headers that contain the next page, as a raw header list. */
-export function pageHeaders(
-  options: SandboxOptions,
-  facts: { path: string; cursor: string; keyHeader: string },
-): string[] {
-  const headers: string[] = [];
-  if (options.paging !== "key") {
-    headers.push("link", `<${facts.path}?last_evaluated_key=${encodeURIComponent(facts.cursor)}>; rel=next`);
-  }
-  if (options.paging !== "link") headers.push(facts.keyHeader, facts.cursor);
-  return headers;
+/** The headers that name the next page. */
+function headersFor(call: Call, next: Place): string[] {
+  const { paging } = call.options;
+  const cursor = cursorOf(call, next);
+  const link = ["link", `<${call.path}?last_evaluated_key=${encodeURIComponent(cursor)}>; rel=next`];
+  return [...(paging === "key" ? [] : link), ...(paging === "link" ? [] : [call.names.nextKey, cursor])];
 }
 
-function cursorOf(options: SandboxOptions, path: string, { index, isAfterEmptyPage }: Place): string {
+function cursorOf({ options, path }: Call, { index, isAfterEmptyPage }: Place): string {
   const place = `${index.toString(36)}${isAfterEmptyPage ? "e" : "n"}`;
   const key = Buffer.from(`${path}|${place}|${options.seed}`).toString("base64url");
   return options.hostileCursors ? key + hostileTail : key;
 }
 
-function placeOf(options: SandboxOptions, path: string, cursor: string): Place {
+function placeOf(call: Call, cursor: string): Place {
   const text = Buffer.from(cursor.split("/", 1)[0] ?? "", "base64url").toString("latin1");
   const [, index, mark] = /\|([0-9a-z]+)([en])\|/.exec(text) ?? [];
   const place = { index: Number.parseInt(index ?? "", 36), isAfterEmptyPage: mark === "e" };
-  if (Number.isNaN(place.index) || cursorOf(options, path, place) !== cursor) throw new Refusal("cursorUnknown");
+  if (Number.isNaN(place.index) || cursorOf(call, place) !== cursor) throw new Refusal("cursorUnknown");
   return place;
 }

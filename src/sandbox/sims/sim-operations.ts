@@ -1,67 +1,86 @@
-/** The operations on SIMs (interface, section 4), in both variants. */
+/**
+ * The operations on SIMs that list or read them, and those that the interface shows (section 4), in both variants. The
+ * actions on one SIM are in sim-actions.ts.
+ */
 import type { Wording } from "#fleet/sim/sim.ts";
+import { answerItems, answerPage } from "../http/paging.ts";
+import { type Call, operationsOf, type Result } from "../operation.ts";
 import { Refusal } from "../refusals.ts";
-import { answerPage, type Call, type Operation, type Result } from "../operation.ts";
+import { listedPlace, simActions } from "./sim-actions.ts";
 import type { Sims } from "./sims.ts";
 
-export const simOperations: readonly Operation[] = [
-  {
-    name: "listSims",
-    method: "GET",
-    path: "v1/sims",
-    group: "Sim",
-    needsPair: true,
-    handle: (call) => list(call, "sims"),
-  },
-  {
-    name: "updateSimSpeedClass",
-    method: "POST",
-    path: "v1/sims/*/update_speed_class",
-    group: "Sim",
-    needsPair: true,
-    handle: (call) => updateSpeedClass(call, "sims"),
-  },
-  {
-    name: "listSubscribers",
-    method: "GET",
-    path: "v1/subscribers",
-    group: "Sim",
-    needsPair: true,
-    handle: (call) => list(call, "subscribers"),
-  },
-  {
-    name: "updateSubscriberSpeedClass",
-    method: "POST",
-    path: "v1/subscribers/*/update_speed_class",
-    group: "Sim",
-    needsPair: true,
-    handle: (call) => updateSpeedClass(call, "subscribers"),
-  },
+/** Longest page of a status history. */
+const longestHistoryPage = 100;
+
+export const shownSimOperations = operationsOf("Sim", {
+  listSims: ["GET v1/sims", (call) => list(call, "sims")],
+  updateSimSpeedClass: ["POST v1/sims/*/update_speed_class", (call) => updateSpeedClass(call, "sims")],
+  listSubscribers: ["GET v1/subscribers", (call) => list(call, "subscribers")],
+  updateSubscriberSpeedClass: [
+    "POST v1/subscribers/*/update_speed_class",
+    (call) => updateSpeedClass(call, "subscribers"),
+  ],
+});
+
+/** The operations on one SIM that the interface does not show. */
+export const namedSimOperations = [
+  ...simActions,
+  ...operationsOf("Sim", {
+    getSim: ["GET v1/sims/*", (call) => ({ status: 200, text: call.state.sims.textAt(listedPlace(call, "sims")) })],
+    listSimStatusHistory: [
+      "GET v1/sims/*/statuses/history",
+      (call) => {
+        const place = listedPlace(call, "sims");
+        const { fromMs, toMs, isAscending } = periodOf(call);
+        const entries = call.state.log.statusesAt(place).filter(({ time }) => time >= fromMs && time <= toMs);
+        return answerItems(call, isAscending ? entries : entries.toReversed(), longestHistoryPage);
+      },
+    ],
+    listSimSessionEvents: [
+      "GET v1/sims/*/events/sessions",
+      (call) => answerItems(call, call.state.log.sessionsAt(listedPlace(call, "sims")).toReversed()),
+    ],
+  }),
 ];
 
 function list(call: Call, wording: Wording): Result {
   const { sims } = call.state;
-  const placeAfter = (from: number, items: number): number => sims.placeAfter(from, items);
-  return answerPage(call, { path: `/v1/${wording}`, places: sims.places, placeAfter }, (place) =>
-    sims.isListedAt(place) ? textOf(sims, place, wording) : undefined,
-  );
+  return answerPage(call, {
+    places: sims.places,
+    placeAfter: (from, items) => sims.placeAfter(from, items),
+    show: (place) => (sims.isListedAt(place) ? textOf(sims, place, wording) : undefined),
+  });
 }
 
 function updateSpeedClass(call: Call, wording: Wording): Result {
   const { options, state, body } = call;
-  const { sims } = state;
-  const [id = ""] = call.ids;
   const { speedClass } = body();
-  const place = wording === "sims" ? sims.placeOfSimId(id) : sims.placeOfImsi(id);
-  if (place === undefined || !sims.isListedAt(place)) throw new Refusal("simUnknown");
-  if (sims.isTerminatedAt(place)) throw new Refusal("simTerminated");
+  const place = listedPlace(call, wording);
+  if (state.sims.isTerminatedAt(place)) throw new Refusal("simTerminated");
   if (typeof speedClass !== "string" || speedClass === "") throw new Refusal("speedClassMissing");
-  if (!sims.setSpeedClass(place, speedClass)) throw new Refusal("speedClassUnknown");
+  if (!state.sims.setSpeedClass(place, speedClass)) throw new Refusal("speedClassUnknown");
   // Only then is there an operation that lists it.
   if (options.operations === "all") state.log.noteStatus(place);
-  return { status: 200, text: textOf(sims, place, wording) };
+  return { status: 200, text: textOf(state.sims, place, wording) };
 }
 
 function textOf(sims: Sims, place: number, wording: Wording): string {
   return wording === "sims" ? sims.textAt(place) : sims.subscriberTextAt(place);
+}
+
+/** The period and order of a history; newest first by default. @throws Refusal */
+function periodOf({ queryText }: Call): { fromMs: number; toMs: number; isAscending: boolean } {
+  const query = new URLSearchParams(queryText);
+  const numberOf = (name: string, otherwise: number): number => {
+    const text = query.get(name);
+    if (text === null) return otherwise;
+    if (!/^[0-9]{1,15}$/.test(text)) throw new Refusal("historyQueryInvalid");
+    return Number(text);
+  };
+  const sort = query.get("sort") ?? "desc";
+  const limit = numberOf("limit", longestHistoryPage);
+  if ((sort !== "asc" && sort !== "desc") || limit < 1 || limit > longestHistoryPage) {
+    throw new Refusal("historyQueryInvalid");
+  }
+  return { fromMs: numberOf("from", 0), toMs: numberOf("to", Infinity), isAscending: sort === "asc" };
 }

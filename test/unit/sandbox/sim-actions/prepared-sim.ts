@@ -1,7 +1,7 @@
 /** A sandbox with one SIM on which every operation succeeds, and a call of each operation. */
 import { expect } from "vitest";
+import type { Operation } from "#sandbox/operation.ts";
 import type { SandboxOptions } from "#sandbox/options.ts";
-import type { SimOperation } from "#sandbox/sim-actions/sim-action.ts";
 import { type Answered, type OpenSandbox, openSandbox } from "../open-sandbox.ts";
 
 export const simId = "sim-a";
@@ -22,7 +22,7 @@ const prepared = {
 
 export interface PreparedSim extends OpenSandbox {
   /** Calls an operation on the SIM, or on another. */
-  readonly act: (operation: SimOperation, id?: string) => Promise<Answered>;
+  readonly act: (operation: Operation, id?: string) => Promise<Answered>;
   readonly post: (path: string, body?: unknown) => Promise<Answered>;
   readonly record: () => Readonly<Record<string, any>>;
   readonly effects: () => Readonly<Record<string, number>>;
@@ -33,7 +33,7 @@ export async function openPreparedSim(options: Partial<SandboxOptions> = {}): Pr
   const { state, fleet } = opened.sandbox;
   fleet.edit(simId, prepared);
   const imsi = state.sims.imsiAt(0);
-  const idFor = (operation: SimOperation): string => (operation.path.startsWith("v1/subscribers/") ? imsi : simId);
+  const idFor = (operation: Operation): string => (operation.path.startsWith("v1/subscribers/") ? imsi : simId);
   return {
     ...opened,
     act: async (operation, id = idFor(operation)) => {
@@ -56,6 +56,8 @@ interface Example {
   readonly body?: unknown;
   /** The second variable part of the path. */
   readonly variable?: string;
+  /** Default 200. */
+  readonly status?: number;
   /** Fields of the record afterward; undefined for one that is not there. */
   readonly sets?: Readonly<Record<string, unknown>>;
 }
@@ -78,7 +80,7 @@ export const examples: Readonly<Record<string, Example>> = {
     ],
     sets: { tags: { name: "pump", site: "berlin", "floor 2/é": "" } },
   },
-  deleteSimTag: { variable: "site", sets: { tags: { name: "pump" } } },
+  deleteSimTag: { variable: "site", status: 204, sets: { tags: { name: "pump" } } },
   setSimExpiryTime: {
     body: { expiryTime: 1_950_000_000_000, expiryAction: "deactivate" },
     sets: { expiryTime: 1_950_000_000_000, expiryAction: "deactivate" },
@@ -88,8 +90,8 @@ export const examples: Readonly<Record<string, Example>> = {
   unsetSimImeiLock: { sets: { imeiLock: undefined } },
   putBundles: { body: ["bundle-10MB"] },
   deleteSimSession: {},
-  sendSimSms: { body: { payload: "on", encodingType: 1 } },
-  reportSimLocalInfo: {},
+  sendSimSms: { status: 202, body: { payload: "on", encodingType: 1 } },
+  reportSimLocalInfo: { status: 202 },
   sendSimDownlinkPing: { body: { numberOfPingRequests: 1, timeoutSeconds: 10 } },
   getSim: {},
   listSimStatusHistory: {},
