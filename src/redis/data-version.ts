@@ -7,8 +7,12 @@ const dataVersion = 2;
 
 /** @throws SimfleetError STORE_UNAVAILABLE if the data in Redis are of another version */
 export async function ensureDataVersion(redis: Redis, keys: Keys): Promise<void> {
-  await redis.setnx(keys.dataVersion(), dataVersion);
-  const found = await redis.get(keys.dataVersion());
+  // Only the first process writes: commands that read work on a Redis that is full.
+  let found = await redis.get(keys.dataVersion());
+  if (found === null) {
+    await redis.setnx(keys.dataVersion(), dataVersion);
+    found = await redis.get(keys.dataVersion());
+  }
   if (Number(found) === dataVersion) return;
   const isNewer = Number(found) > dataVersion;
   throw new SimfleetError(

@@ -217,7 +217,7 @@ describe.concurrent("closed output streams", () => {
     expect(await harness.shell("simfleet plan fleet.csv > /dev/full").ended).toEqual({
       code: 4,
       stdout: "",
-      stderr: "simfleet: the answer could not be written: ENOSPC: no space left on device, write\n",
+      stderr: "simfleet: the output could not be written: ENOSPC: no space left on device, write\n",
     });
   });
 });

@@ -17,8 +17,8 @@ const spoiled: [string, string | Buffer, string][] = [
   ["a header alone", "simId,speedClass\n", "The file has a header but no rows."],
   [
     "other columns",
-    "iccid,class\n1,2\n",
-    "The header has no column simId. Columns found: iccid, class. Needed: simId and speedClass.",
+    "serial,class\n1,2\n",
+    "The header has no column simId. Columns found: serial, class. Needed: simId and speedClass.",
   ],
   [
     "no header",

@@ -1,24 +1,20 @@
-/** The npm package as a user gets it: packed, installed into empty folders, started, and imported by a program. */
-import { spawnSync } from "node:child_process";
-import { cp, mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
+/** The npm package as a user gets it: packed, installed into empty folders, and started. */
+import { cp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
-import { testKeys } from "../support/redis.ts";
-import { root } from "./support/built-cli.ts";
-import { installPackage, type InstalledPackage, npm, run } from "./support/installed-package.ts";
+import { installPackage, type InstalledPackage } from "./support/installed-package.ts";
 import { type Ended, RunningProcess } from "./support/process.ts";
 
 const cacheHome = process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
 let folder: string;
-let tarball: string;
 let packed: InstalledPackage["packed"];
 let remove: InstalledPackage["remove"] = () => Promise.resolve();
 const installed = (): string => join(folder, "global", "lib", "node_modules", "simfleet");
 
 beforeAll(async () => {
-  ({ folder, tarball, packed, remove } = await installPackage());
+  ({ folder, packed, remove } = await installPackage());
 }, 180_000);
 afterAll(() => remove());
 
@@ -137,72 +133,4 @@ test("the notices name every package in the program with its license", async () 
   const list = JSON.parse(await readFile(join(dist, "third-party.json"), "utf8")) as Record<string, string>[];
   expect(list.length).toBeGreaterThan(50);
   for (const { name, version, license } of list) expect(notices).toContain(`${name} ${version}\nLicense: ${license}\n`);
-});
-
-/** Uses each entry point as a program of a user would. */
-const consumer = `
-import { openClient, type Sim } from "simfleet/api";
-import {
-  openLimiter,
-  readPlatformHeaders,
-  readRateLimitHeaders,
-  readRetryAfter,
-  type FixedLimit,
-  type Permit,
-  type PolicyReading,
-} from "simfleet/limiter";
-import { type Sandbox, startSandbox } from "simfleet/sandbox";
-
-const [redis = "", keyPrefix = ""] = process.argv.slice(2);
-const sandbox = await startSandbox({ sims: 7 });
-const { url: endpoint, authKeyId, authKey } = sandbox;
-const client = openClient({ endpoint, authKeyId, authKey, redis, keyPrefix });
-const sims: Sim[] = [];
-for await (const sim of client.sims()) sims.push(sim);
-const limiter = openLimiter({ redis, keyPrefix });
-const permit: Permit = await limiter.acquire("default.Sim");
-permit.giveBack();
-const { limit } = await limiter.state("default.Sim");
-const documented: FixedLimit[] = [{ limit: 5, periodMs: 1_000 }];
-const alone = openLimiter({ store: "memory", limits: { documented } });
-const headers = new Headers({ "RateLimit-Policy": '"burst";q=9;w=60', RateLimit: '"burst";r=8;t=60' });
-const policies: PolicyReading[] = readRateLimitHeaders(headers);
-const first = await alone.acquire("api");
-first.sending();
-first.answered({ policies, throttled: false, retryAfterMs: readRetryAfter(headers) });
-await (await alone.acquire("documented")).giveBack();
-const second = await alone.acquire("api", { partition: "", urgency: "priority" });
-second.answered({ reading: readPlatformHeaders(headers, { brand: "Svc" }), throttled: false });
-console.log(sims.length, limit, (await alone.state("api")).limit);
-await Promise.all([client.close(), limiter.close(), alone.close(), sandbox.close()]);
-`;
-
-/** The one name that the consumer uses of Node.js, whose types it does not have. */
-const globals = "declare const process: { argv: string[] };\n";
-
-test("a program that installs the package can import each entry point, with types and without other packages", async () => {
-  const redis = inject("redis");
-  if ("failure" in redis) throw new Error(redis.failure);
-  const project = join(folder, "consumer");
-  await mkdir(project);
-  await writeFile(join(project, "package.json"), '{ "type": "module" }');
-  npm(["install", "--offline", tarball], project);
-  await writeFile(join(project, "globals.d.ts"), globals);
-  await writeFile(join(project, "main.ts"), consumer);
-  await writeFile(join(project, "wrong.ts"), 'import { openLimiter } from "simfleet/limiter";\nopenLimiter({});\n');
-  const compile = (file: string): string => {
-    const options = ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2024", "--lib", "es2024,dom"];
-    const compiler = join(root, "node_modules", "typescript", "bin", "tsc");
-    const { stdout } = spawnSync(process.execPath, [compiler, ...options, "--types", "", "globals.d.ts", file], {
-      cwd: project,
-      encoding: "utf8",
-    });
-    return stdout;
-  };
-  expect(compile("main.ts")).toBe("");
-  expect(compile("wrong.ts")).toMatch(
-    /^wrong\.ts\(2,\d+\): error TS2345: Argument of type '{}' is not assignable to parameter of type 'LimiterOptions'/,
-  );
-  const args = ["main.ts", redis.url, testKeys().prefix];
-  expect(run(process.execPath, args, { cwd: project, env: { PATH: process.env.PATH } })).toBe("7 600 9\n");
 });
