@@ -184,6 +184,17 @@ describe("the Kubernetes manifests", () => {
     expect(settings["SIMFLEET_REDIS_URL"]).toBe("redis://simfleet-redis:6379");
   });
 
+  test("Redis and the worker take the password of Redis from the same secret", () => {
+    const redis = workloads.find(({ kind }) => kind === "StatefulSet")?.spec.template.spec.containers[0];
+    const key = "redis-password";
+    expect(redis?.args?.slice(0, 2)).toEqual(["--requirepass", "$(REDISCLI_AUTH)"]);
+    expect(redis?.["env"]).toEqual([{ name: "REDISCLI_AUTH", valueFrom: { secretKeyRef: { name: "simfleet", key } } }]);
+    expect(pod?.volumes.find(({ name }) => name === "mounted")).toMatchObject({ secret: { secretName: "simfleet" } });
+    expect(settingsIn("base/settings.env")["SIMFLEET_REDIS_PASSWORD_FILE"]).toBe(`/run/secrets/simfleet/${key}`);
+    const docs = readFileSync(`${root}docs/operations.md`, "utf8");
+    expect(docs).toContain(`--from-literal=${key}="$(openssl rand -hex 32)"\nkubectl apply -k `);
+  });
+
   test("every volume that a container mounts exists", () => {
     const volumes = pod?.volumes.map(({ name }) => name);
     for (const { volumeMounts = [] } of [...(pod?.initContainers ?? []), ...(pod?.containers ?? [])]) {

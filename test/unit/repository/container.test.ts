@@ -136,6 +136,19 @@ describe("compose.yaml", () => {
     expect(services["redis"]).toHaveProperty("healthcheck");
   });
 
+  it("compose.yaml starts nothing without a password of Redis, which Redis and the workers take from one variable", () => {
+    const needed = /^\$\{REDIS_PASSWORD:\?[a-z. -]+\}$/;
+    const { command = [], environment } = services["redis"] ?? {};
+    expect(command[command.indexOf("--requirepass") + 1]).toMatch(needed);
+    expect(environment?.["REDISCLI_AUTH"]).toMatch(needed);
+    for (const name of ["worker", "gateway", "sandbox-worker"]) {
+      expect(services[name]?.environment?.["SIMFLEET_REDIS_PASSWORD"]).toMatch(needed);
+    }
+    const setting = 'echo "REDIS_PASSWORD=$(openssl rand -hex 32)" >> .env\n';
+    for (const path of ["compose.yaml", "README.md", "docs/operations.md"]) expect(read(path)).toContain(setting);
+    expect(read(".gitignore")).toMatch(/^\.env$/m);
+  });
+
   it("compose.yaml keeps Prometheus and Grafana out of the network of Redis", () => {
     const sharing = Object.entries(services).filter(([, service]) => service.networks?.includes("data"));
     expect(sharing.map(([name]) => name).toSorted()).toEqual(["gateway", "redis", "sandbox", "worker"]);
@@ -168,10 +181,11 @@ describe("compose.yaml", () => {
     }
   });
 
-  it.each(["worker", "gateway"])("compose.yaml passes the %s its secrets as files", (name) => {
+  it.each(["worker", "gateway"])("compose.yaml passes the %s its secrets as files, but the one of Redis", (name) => {
     const { environment = {}, secrets = [] } = services[name] ?? {};
     const secretNames = settingsOf(configSchema).flatMap(({ facts }) => (facts.secret ? (facts.variable ?? []) : []));
-    for (const secret of secretNames) expect(environment).not.toHaveProperty(secret);
+    // Redis cannot read a file that simfleet accepts.
+    expect(secretNames.filter((secret) => secret in environment)).toEqual(["SIMFLEET_REDIS_PASSWORD"]);
     const files = Object.entries(environment).filter(([variable]) => variable.endsWith("_FILE"));
     expect(files.map(([, path]) => path.replace("/run/secrets/", "")).toSorted()).toEqual([...secrets].toSorted());
     expect(Object.keys(compose.secrets)).toEqual(expect.arrayContaining([...secrets]));
