@@ -31,23 +31,44 @@ export function echoServer(): Promise<StandIn> {
  * A platform that authenticates everybody and refuses every other call with a given text.
  * @param refusal text for the call with this number, from 0
  */
-export function refusingPlatform(
-  pair: { readonly apiKey: string; readonly token: string },
-  refusal: (call: number) => string,
+export function refusingPlatform(pair: Pair, refusal: (call: number) => string): Promise<StandIn> {
+  let calls = 0;
+  return answeringPlatform(pair, () => {
+    const text = refusal(calls++);
+    return { status: 400, body: { code: text, message: text } };
+  });
+}
+
+interface Pair {
+  readonly apiKey: string;
+  readonly token: string;
+}
+
+/** A platform that authenticates everybody and answers every other call as `answerTo` says. */
+export function answeringPlatform(
+  pair: Pair,
+  answerTo: (call: { readonly path: string; readonly body: string }) => {
+    readonly status: number;
+    readonly body: unknown;
+  },
 ): Promise<StandIn> {
   let calls = 0;
   const server = createHttp((request, response) => {
-    request.resume().on("end", () => {
-      const isAuth = request.url?.endsWith("/auth") === true;
-      const body = isAuth
-        ? { operatorId: "OP0012345678", ...pair }
-        : { code: refusal(calls), message: refusal(calls++) };
+    const { url: path = "" } = request;
+    let text = "";
+    request.on("data", (data: Buffer) => (text += data.toString()));
+    request.on("end", () => {
+      const isAuth = path.endsWith("/auth");
+      const { status, body } = isAuth
+        ? { status: 200, body: { operatorId: "OP0012345678", ...pair } }
+        : answerTo({ path, body: text });
+      if (!isAuth) calls += 1;
       const quota = {
         "x-svc-ratelimit-limit": "1000",
         "x-svc-ratelimit-remaining": String(1_000 - calls),
         "x-svc-ratelimit-seconds-before-refresh": "60",
       };
-      response.writeHead(isAuth ? 200 : 400, { "content-type": "application/json", ...quota });
+      response.writeHead(status, { "content-type": "application/json", ...quota });
       response.end(JSON.stringify(body));
     });
   });
