@@ -23,21 +23,19 @@ export interface Totals {
 export { operationSets } from "./options.ts";
 
 export class SandboxState {
+  readonly #options: SandboxOptions;
   readonly sims: Sims;
   readonly credentials: CredentialSets;
   readonly groups: Groups;
   readonly log: SimLog;
-  #totals: Totals = noTotals();
+  readonly totals: Totals = { calls: 0, throttled: 0, byOperation: {}, byStatus: {} };
 
   constructor(options: SandboxOptions) {
+    this.#options = options;
     this.sims = new Sims(options);
-    this.credentials = new CredentialSets(options.clock, options.operations === "all" ? "known" : "psk");
+    this.credentials = new CredentialSets(options);
     this.groups = new Groups(options);
     this.log = new SimLog(this.sims);
-  }
-
-  get totals(): Totals {
-    return this.#totals;
   }
 
   /** The class of a SIM by its SIM id or IMSI, or undefined when there is no such SIM. */
@@ -84,25 +82,17 @@ export class SandboxState {
   }
 
   countCall(operation: string): void {
-    this.#totals.calls += 1;
-    this.#totals.byOperation[operation] = (this.#totals.byOperation[operation] ?? 0) + 1;
+    this.totals.calls += 1;
+    this.totals.byOperation[operation] = (this.totals.byOperation[operation] ?? 0) + 1;
   }
 
   countAnswer(status: number): void {
-    if (status === 429) this.#totals.throttled += 1;
-    this.#totals.byStatus[status] = (this.#totals.byStatus[status] ?? 0) + 1;
+    if (status === 429) this.totals.throttled += 1;
+    this.totals.byStatus[status] = (this.totals.byStatus[status] ?? 0) + 1;
   }
 
   /** Restores the initial state. */
   reset(): void {
-    this.sims.reset();
-    this.credentials.reset();
-    this.groups.reset();
-    this.log.reset();
-    this.#totals = noTotals();
+    Object.assign(this, new SandboxState(this.#options));
   }
-}
-
-function noTotals(): Totals {
-  return { calls: 0, throttled: 0, byOperation: {}, byStatus: {} };
 }

@@ -2,8 +2,9 @@
  * The Credential Sets of the account (interface, section 2). Responses never contain secret values; the sandbox keeps
  * the latest ones so that a test can verify what arrived, even after the set was deleted.
  */
-import { type Clock, secondMs } from "#core/time.ts";
-import { holdsFieldsOf, type TypeRules } from "./credential-types.ts";
+import { secondMs } from "#core/time.ts";
+import { isObject } from "../http/request.ts";
+import type { SandboxOptions } from "../options.ts";
 import { Refusal } from "../refusals.ts";
 
 /** A Credential Set as responses show it: `credentials` is always empty. */
@@ -22,17 +23,33 @@ type Body = Readonly<Record<string, unknown>>;
 
 /** Sets per account (interface, section 8). */
 const maxSets = 100;
+/**
+ * The types of Credential Sets that a public deployment documents, and the fields that `credentials` then requires, all
+ * of them strings. A type that is not listed is accepted with any content.
+ */
+const fieldsByType: Readonly<Record<string, readonly string[]>> = {
+  psk: ["key"],
+  x509: ["key", "cert", "ca"],
+  "aws-credentials": ["accessKeyId", "secretAccessKey"],
+  "aws-iam-role-credentials": ["roleArn", "externalId"],
+  "azure-credentials": ["policyName", "key"],
+  "azureIoT-credentials": ["sharedAccessKeyName", "sharedAccessKey"],
+  "googleIoT-credentials": ["projectId", "region", "registryId", "deviceId", "algorithm", "privateKey"],
+  "google-service-account-json": ["credentials"],
+  "pubnub-credentials": ["pubKey", "subKey"],
+  "api-token-credentials": ["token"],
+  "username-password-credentials": ["username", "password"],
+};
+
 const idPattern = /^[A-Za-z0-9._-]{1,100}$/;
 
 export class CredentialSets {
-  readonly #clock: Clock;
-  readonly #typeRules: TypeRules;
+  readonly #options: Pick<SandboxOptions, "clock" | "operations">;
   readonly #records = new Map<string, CredentialRecord>();
   readonly #secrets = new Map<string, Body>();
 
-  constructor(clock: Clock, typeRules: TypeRules) {
-    this.#clock = clock;
-    this.#typeRules = typeRules;
+  constructor(options: Pick<SandboxOptions, "clock" | "operations">) {
+    this.#options = options;
   }
 
   get count(): number {
@@ -87,11 +104,6 @@ export class CredentialSets {
     this.#records.set(credentialsId, { ...record, lastUsedDateTime: this.#nowSeconds() });
   }
 
-  reset(): void {
-    this.#records.clear();
-    this.#secrets.clear();
-  }
-
   #contentOf({ description, type, credentials }: Body): Pick<CredentialRecord, "description" | "type" | "credentials"> {
     const isWellFormed =
       typeof type === "string" &&
@@ -99,7 +111,9 @@ export class CredentialSets {
       isObject(credentials) &&
       (description === undefined || typeof description === "string");
     if (!isWellFormed) throw new Refusal("credentialInvalid");
-    if (!holdsFieldsOf(type, credentials, this.#typeRules)) throw new Refusal("credentialInvalid");
+    // The interface shows the type psk alone, so only the wider set of operations checks the others.
+    const isChecked = type === "psk" || this.#options.operations === "all";
+    if (isChecked && !holdsFieldsOf(type, credentials)) throw new Refusal("credentialInvalid");
     return { ...(description === undefined ? {} : { description }), type, credentials: {} };
   }
 
@@ -116,10 +130,21 @@ export class CredentialSets {
   }
 
   #nowSeconds(): number {
-    return Math.floor(this.#clock.wallMs() / secondMs);
+    return Math.floor(this.#options.clock.wallMs() / secondMs);
   }
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+function holdsFieldsOf(type: string, credentials: Body): boolean {
+  const fields = Object.hasOwn(fieldsByType, type) ? (fieldsByType[type] ?? []) : [];
+  if (!fields.every((field) => typeof credentials[field] === "string")) return false;
+  return type !== "google-service-account-json" || isJson(String(credentials["credentials"]));
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }

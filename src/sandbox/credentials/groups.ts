@@ -33,11 +33,21 @@ const namespacePattern = /^[A-Za-z][A-Za-z0-9]{0,63}$/;
 
 export class Groups {
   readonly #options: SandboxOptions;
-  #groups = new Map<string, GroupRecord>();
+  readonly #groups = new Map<string, GroupRecord>();
 
   constructor(options: SandboxOptions) {
     this.#options = options;
-    this.reset();
+    const ofSims = seededGroupIds.map((groupId): GroupSeed => ({ groupId, name: groupId.replace(/^[^-]*-/, "") }));
+    for (const { groupId, name, configuration } of [...ofSims, ...options.groups]) {
+      this.#groups.set(groupId, {
+        groupId,
+        operatorId: options.operatorId,
+        configuration: configuration ?? {},
+        tags: { name: name ?? this.#groups.get(groupId)?.tags.name ?? groupId },
+        createdTime: firstCreatedMs,
+        lastModifiedTime: firstCreatedMs,
+      });
+    }
   }
 
   get count(): number {
@@ -74,22 +84,6 @@ export class Groups {
     const changed = { ...record, configuration, lastModifiedTime: this.#options.clock.wallMs() };
     this.#groups.set(groupId, changed);
     return changed;
-  }
-
-  /** Restores the initial state. */
-  reset(): void {
-    const ofSims = seededGroupIds.map((groupId): GroupSeed => ({ groupId, name: groupId.replace(/^[^-]*-/, "") }));
-    this.#groups = new Map();
-    for (const { groupId, name, configuration } of [...ofSims, ...this.#options.groups]) {
-      this.#groups.set(groupId, {
-        groupId,
-        operatorId: this.#options.operatorId,
-        configuration: configuration ?? {},
-        tags: { name: name ?? this.#groups.get(groupId)?.tags.name ?? groupId },
-        createdTime: firstCreatedMs,
-        lastModifiedTime: firstCreatedMs,
-      });
-    }
   }
 }
 

@@ -94,7 +94,7 @@ export function bodyObject(received: Received): Readonly<Record<string, unknown>
   return value;
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
+export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 

@@ -3,8 +3,7 @@
  * that something happened to are stored. The log is what a test compares with a client's own account, so an effect is
  * counted where it happens, whether or not the answer arrives.
  */
-import { dayMs } from "./public-members.ts";
-import type { SimFacts } from "./sim-records.ts";
+import { dayMs, type SimFacts } from "./sim-records.ts";
 import type { Sims } from "./sims.ts";
 
 /** Calls that took effect, by operation. */
@@ -32,7 +31,7 @@ export class SimLog {
   readonly #effects = new Map<number, Record<string, number>>();
   readonly #statuses = new Map<number, readonly StatusEntry[]>();
   readonly #sessions = new Map<number, readonly SessionEvent[]>();
-  #totals: Record<string, number> = {};
+  readonly #totals: Record<string, number> = {};
 
   constructor(sims: Sims) {
     this.#sims = sims;
@@ -83,13 +82,6 @@ export class SimLog {
     const { imsi, sessionStatus, createdTime } = this.#sims.firstFactsAt(place);
     if (!sessionStatus.online) return [];
     return [{ time: createdTime + dayMs, event: "Created", imsi, imei: this.#sims.deviceImeiAt(place) }];
-  }
-
-  reset(): void {
-    this.#effects.clear();
-    this.#statuses.clear();
-    this.#sessions.clear();
-    this.#totals = {};
   }
 }
 

@@ -7,7 +7,6 @@
  * Records are assembled as JSON text: objects whose keys are ids would make long lists of the second shape slow.
  */
 import { seededBits } from "../seeded.ts";
-import { publicMembers } from "./public-members.ts";
 
 export const recordShapes = ["svc", "soracom"] as const;
 export type RecordShape = (typeof recordShapes)[number];
@@ -21,12 +20,6 @@ export interface SimRecord {
   readonly [field: string]: unknown;
 }
 
-/** Where the seed takes the values of a SIM from. */
-interface Origin {
-  readonly seed: number;
-  readonly place: number;
-}
-
 /** The statuses of a SIM in the order of its life; the seed makes no SIM that is terminated. */
 export const simStatuses = ["ready", "active", "inactive", "standby", "suspended", "terminated"] as const;
 export type SimStatus = (typeof simStatuses)[number];
@@ -38,24 +31,37 @@ const subscriptions = ["plan01s", "plan01s", "plan01s", "plan-US"];
 /** Kinds of cards in the shape `soracom`, and the module of each. */
 const cards = ["uicc", "uicc", "uicc", "euicc", "virtual"] as const;
 const modules = { uicc: "nano", euicc: "embedded", virtual: "virtual" };
+export const dayMs = 86_400_000;
+
+/** The first 14 digits of an IMEI. */
+const firstImei = 35_000_000_000_000;
+const expiryActions = ["doNothing", "deleteSession", "deactivate", "suspend"] as const;
+const firstExpiryMs = Date.UTC(2030, 0, 1);
+
+/** The statuses whose beginning counts for the renewal fee. */
+const renewalStatuses = ["ready", "standby", "suspended"];
+
 export const firstCreatedMs = Date.UTC(2024, 0, 1);
 const createdSpanMs = Date.UTC(2026, 0, 1) - firstCreatedMs;
 
 /** The groups to which the seed assigns SIMs. */
 export const seededGroupIds = [...new Set(groups)].filter((groupId) => groupId !== null);
 
-/** The stored data of a SIM, in addition to the generated values. */
-export interface KeptFacts {
+/** Fields that were set from outside, with their values. */
+export type Edits = Readonly<Record<string, unknown>>;
+
+/** What a record is made from. */
+export interface SimSource {
+  readonly seed: number;
+  readonly place: number;
   readonly simId: string;
   readonly imsi: string;
   readonly operatorId: string;
   readonly speedClass: string;
-  /** 0: never changed. */
-  readonly modifiedMs: number;
+  /** Absent: never changed. */
+  readonly modifiedMs: number | undefined;
+  readonly edits: Edits | undefined;
 }
-
-/** Fields that were set from outside, with their values. */
-export type Edits = Readonly<Record<string, unknown>>;
 
 /** The fields of a SIM that operations read, whatever the shape of its record. */
 export interface SimFacts {
@@ -83,62 +89,62 @@ interface Members {
 }
 
 /** The record as JSON. */
-export function recordText(shape: RecordShape, origin: Origin, kept: KeptFacts, edits: Edits | undefined): string {
-  const { simId, imsi, operator, subscriber, others, status } = membersOf(shape, origin, kept, edits);
+export function recordText(shape: RecordShape, source: SimSource): string {
+  const { simId, imsi, operator, subscriber, others, status } = membersOf(shape, source);
   if (shape === "svc") return `{"simId":"${simId}",${operator},${subscriber},${others}}`;
   return (
     `{"simId":"${simId}",${operator},${others},"profiles":{"${simId}":{"iccid":"${simId}","primaryImsi":"${imsi}",` +
     `"subscribers":{"${imsi}":{${subscriber},"status":${status}}},` +
-    `"arcClientPeerPrivateKey":"${peerKeyOf(origin)}"}}}`
+    `"arcClientPeerPrivateKey":"${peerKeyOf(source)}"}}}`
   );
 }
 
 /** The record of the older variant as JSON: identified by its IMSI only, in either shape. */
-export function subscriberText(origin: Origin, kept: KeptFacts, edits: Edits | undefined): string {
-  const { simId, operator, subscriber, others } = membersOf("svc", origin, kept, edits);
+export function subscriberText(source: SimSource): string {
+  const { simId, operator, subscriber, others } = membersOf("svc", source);
   return `{${operator},${subscriber},${others},"iccid":"${simId}"}`;
 }
 
 /** The fields of the shape `soracom`, with those that lie under `profiles` at the top level. */
-export function factsOf(origin: Origin, kept: KeptFacts, edits: Edits | undefined): SimFacts {
-  const { subscriber, others } = membersOf("soracom", origin, kept, edits);
+export function factsOf(source: SimSource): SimFacts {
+  const { subscriber, others } = membersOf("soracom", source);
   return JSON.parse(`{${subscriber},${others}}`) as SimFacts;
 }
 
-function membersOf(shape: RecordShape, origin: Origin, kept: KeptFacts, edits: Edits | undefined): Members {
-  const members = seededMembers(shape, origin, kept);
-  return edits === undefined ? members : editedMembers(shape, members, edits);
+function membersOf(shape: RecordShape, source: SimSource): Members {
+  const members = seededMembers(shape, source);
+  return source.edits === undefined ? members : editedMembers(shape, members, source.edits);
 }
 
-function seededMembers(shape: RecordShape, { seed, place }: Origin, kept: KeptFacts): Members {
+function seededMembers(shape: RecordShape, source: SimSource): Members {
+  const { seed, place, simId, imsi, operatorId, speedClass } = source;
   const bits = seededBits(seed, place);
   const createdTime = firstCreatedMs + Math.floor((bits / 2 ** 32) * createdSpanMs);
   const site = sites[(bits >>> 8) % sites.length];
   const status = statusOf(bits);
   const groupId = groups[(bits >>> 4) % groups.length];
   const isOnline = status === "active" && (bits & 0x1000) !== 0;
-  const { simId, imsi } = kept;
   const card = cards[(bits >>> 24) % cards.length] ?? "uicc";
   const kind =
     shape === "svc" ? '"type":"s1.standard","moduleType":"nano"' : `"type":"${card}","moduleType":"${modules[card]}"`;
   const state =
     shape === "svc"
       ? `"sessionStatus":{"online":${isOnline}},"expiryAction":null`
-      : publicMembers(seed, place, { simId, imsi, card, status, isOnline, createdTime });
+      : publicMembers(source, { card, status, isOnline, createdTime });
   const noGroup = shape === "svc" ? '"groupId":null,' : "";
   return {
     simId,
     imsi,
     status: `"${status}"`,
-    operator: `"operatorId":${JSON.stringify(kept.operatorId)}`,
+    operator: `"operatorId":${JSON.stringify(operatorId)}`,
     subscriber:
       `"imsi":"${imsi}","msisdn":"42300${String(place).padStart(9, "0")}",` +
       `"subscription":"${subscriptions[(bits >>> 20) % subscriptions.length]}"`,
     others:
-      `"status":"${status}","speedClass":"${kept.speedClass}",${kind},` +
+      `"status":"${status}","speedClass":"${speedClass}",${kind},` +
       (groupId === null ? noGroup : `"groupId":"${groupId}",`) +
       `"tags":{"name":"sim-${place + 1}"${site === undefined ? "" : `,"site":"${site}"`}},` +
-      `${state},"createdTime":${createdTime},"lastModifiedTime":${kept.modifiedMs || createdTime}`,
+      `${state},"createdTime":${createdTime},"lastModifiedTime":${source.modifiedMs ?? createdTime}`,
   };
 }
 
@@ -164,9 +170,60 @@ function editedMembers(shape: RecordShape, members: Members, edits: Edits): Memb
 }
 
 /** Resembles a private key of 32 bytes; differs for each SIM. */
-function peerKeyOf({ seed, place }: Origin): string {
+function peerKeyOf({ seed, place }: SimSource): string {
   for (let i = 0; i < 8; i += 1) peerKey.writeUInt32BE(seededBits(seed ^ 0xa2c, place * 8 + i), i * 4);
   return peerKey.toString("base64");
 }
 
 const peerKey = Buffer.alloc(32);
+
+/** The IMEI of the device that holds the SIM at this position: 15 digits with a check digit. */
+export function deviceImeiAt(seed: number, place: number): string {
+  return withLuhnDigit(String(firstImei + (seededBits(seed ^ 0x1e1, 0) % 1_000_000) * 1_000_000 + place));
+}
+
+/** What the other members of a record already say. */
+interface CardFacts {
+  readonly card: string;
+  readonly status: string;
+  readonly isOnline: boolean;
+  readonly createdTime: number;
+}
+
+/**
+ * `sessionStatus` and the members that only the shape `soracom` has, without braces: what a deployment keeps of a card
+ * and its device beyond the interface. A member without a value is omitted.
+ */
+function publicMembers({ seed, place, simId, imsi }: SimSource, facts: CardFacts): string {
+  const { card, status, isOnline, createdTime } = facts;
+  const bits = seededBits(seed ^ 0x50b, place);
+  const imei = deviceImeiAt(seed, place);
+  const device = `"imei":"${imei}","imsi":"${imsi}"`;
+  const hasSerial = card !== "virtual";
+  // One text, instead of a list that is joined: a page has a thousand records.
+  let text =
+    `"sessionStatus":{"online":${isOnline}${isOnline ? `,${device},"lastUpdatedAt":${createdTime + dayMs}` : ""}},` +
+    `"terminationEnabled":${(bits & 7) === 0},"activeProfileId":"${simId}",` +
+    `"capabilities":{"data":true,"sms":${hasSerial}}`;
+  if (status !== "ready") text += `,"previousSession":{${device},"endedTime":${createdTime + dayMs / 2}}`;
+  if (isOnline) text += `,"lastLocationUpdateTime":${createdTime + dayMs}`;
+  if (hasSerial) text += `,"serialNumber":"SB${1_000_000_001 + place}"`;
+  if (card === "euicc") text += `,"otaSerialNumber":"OT${1_000_000_001 + place}"`;
+  if (renewalStatuses.includes(status)) text += `,"renewalFeeStatusSetTime":${createdTime + dayMs / 2}`;
+  if ((bits >>> 3) % 16 === 0) {
+    const expiryTime = firstExpiryMs + ((bits >>> 8) % 1_000) * dayMs;
+    text += `,"expiryTime":${expiryTime},"expiryAction":"${expiryActions[(bits >>> 20) % expiryActions.length]}"`;
+  }
+  if ((bits >>> 12) % 16 === 0) text += `,"imeiLock":{"imei":"${imei}"}`;
+  return text;
+}
+
+/** As `withLuhnDigit` of `fleet/sim`, without its trials: listing a page computes thousands. */
+export function withLuhnDigit(digits: string): string {
+  let sum = 0;
+  for (let i = digits.length - 1, isDoubled = true; i >= 0; i -= 1, isDoubled = !isDoubled) {
+    const digit = digits.charCodeAt(i) - 48;
+    sum += isDoubled ? (digit > 4 ? digit * 2 - 9 : digit * 2) : digit;
+  }
+  return digits + ((10 - (sum % 10)) % 10);
+}

@@ -1,46 +1,57 @@
 /**
  * The SIMs of the sandbox, by position in the list of all SIMs that ever existed: a removed SIM keeps its position, so
- * that a cursor always refers to the same one. A record is generated on request from the seed and the position; only
- * what calls change is stored per SIM, and edits in a sparse map, so that a million SIMs cost little.
+ * that a cursor always refers to the same one. IDs and records are computed from the seed and the position; only given
+ * IDs and what calls change are stored, so that a million SIMs cost little.
  */
 import type { SandboxOptions } from "../options.ts";
-import { seededBits } from "../seeded.ts";
-import { SimColumns } from "./sim-columns.ts";
-import { SimIds } from "./sim-ids.ts";
-import { deviceImeiAt } from "./public-members.ts";
+import { seededBits, seededShare } from "../seeded.ts";
 import {
+  deviceImeiAt,
   type Edits,
   factsOf,
-  type KeptFacts,
   recordText,
   type SimFacts,
   type SimRecord,
+  type SimSource,
   subscriberText,
+  withLuhnDigit,
 } from "./sim-records.ts";
+
+const simIdPrefix = "8942310";
+const imsiPrefix = "29505";
 
 export class Sims {
   readonly #options: SandboxOptions;
-  readonly #ids: SimIds;
-  readonly #columns: SimColumns;
+  readonly #firstSerial: number;
+  readonly #firstImsi: number;
+  /** By position, those that are not computed. */
+  readonly #givenIds: string[];
+  readonly #placeByGiven: Map<string, number>;
+  /** The values that were set, by position; a hole is the seed's. */
+  readonly #classes: string[] = [];
+  readonly #accepted: number[] = [];
+  readonly #modifiedMs: number[] = [];
   readonly #edits = new Map<number, Edits>();
   /** Edits that take effect later, at an instant of the wall clock. */
   readonly #dueEdits = new Map<number, { readonly atMs: number; readonly set: Edits }>();
-  /** Classes set from outside that are not among those of the options. */
-  readonly #foreignClasses = new Map<number, string>();
-  #places = 0;
-  #removed = 0;
+  readonly #removed = new Set<number>();
+  #places: number;
   #acceptedTotal = 0;
 
   constructor(options: SandboxOptions) {
     this.#options = options;
-    this.#ids = new SimIds(options.seed, options.simIds);
-    this.#columns = new SimColumns(this.#firstPlaces);
-    this.#grow(this.#firstPlaces);
+    this.#firstSerial = Math.floor(seededShare(options.seed, -2) * 9e10);
+    this.#firstImsi = Math.floor(seededShare(options.seed, -3) * 9e9);
+    this.#givenIds = [...(options.simIds ?? [])];
+    this.#placeByGiven = new Map(this.#givenIds.map((id, place) => [id, place]));
+    this.#places = options.simIds?.length ?? options.sims;
+    // Of full length at once: an array that is filled in any order would become a dictionary.
+    for (const column of [this.#classes, this.#accepted, this.#modifiedMs]) column.length = this.#places;
   }
 
   /** SIMs that are listed. */
   get count(): number {
-    return this.#places - this.#removed;
+    return this.#places - this.#removed.size;
   }
 
   /** Number of SIMs that ever existed: the length of the list including removed ones. */
@@ -49,40 +60,43 @@ export class Sims {
   }
 
   simIdAt(place: number): string {
-    return this.#ids.simIdAt(place);
+    return this.#givenIds[place] ?? this.#madeUpIdAt(place);
   }
 
   imsiAt(place: number): string {
-    return this.#ids.imsiAt(place);
+    return imsiPrefix + String(this.#firstImsi + place).padStart(10, "0");
   }
 
   /** The position of the SIM, removed or not, or undefined if it never existed. */
   placeOfSimId(simId: string): number | undefined {
-    return this.#within(this.#ids.placeOfSimId(simId));
+    return this.#within(this.placeByRule(simId));
   }
 
   /** The position that this id has, or would have once enough SIMs are generated. */
   placeByRule(simId: string): number | undefined {
-    return this.#ids.placeOfSimId(simId);
+    const given = this.#placeByGiven.get(simId);
+    if (given !== undefined) return given;
+    const place = Number(simId.slice(simIdPrefix.length, -1)) - this.#firstSerial;
+    return isPlace(place) && this.simIdAt(place) === simId ? place : undefined;
   }
 
   /** As `placeOfSimId`. */
   placeOfImsi(imsi: string): number | undefined {
-    return this.#within(this.#ids.placeOfImsi(imsi));
+    const place = Number(imsi.slice(imsiPrefix.length)) - this.#firstImsi;
+    return this.#within(isPlace(place) && this.imsiAt(place) === imsi ? place : undefined);
   }
 
   isListedAt(place: number): boolean {
-    return place < this.#places && this.#columns.removed[place] === 0;
+    return place < this.#places && !this.#removed.has(place);
   }
 
   /** The position after the next `items` listed SIMs from a position; the end of the list if none is left. */
   placeAfter(from: number, items: number): number {
-    if (this.#removed === 0) return Math.min(from + items, this.#places);
-    const { removed } = this.#columns;
+    if (this.#removed.size === 0) return Math.min(from + items, this.#places);
     let left = items;
     let place = from;
     for (; place < this.#places; place += 1) {
-      if (removed[place] !== 0) continue;
+      if (this.#removed.has(place)) continue;
       if (left === 0) break;
       left -= 1;
     }
@@ -90,11 +104,12 @@ export class Sims {
   }
 
   speedClassAt(place: number): string {
-    return this.#foreignClasses.get(place) ?? this.#options.speedClasses[this.#columns.classes[place] ?? 0] ?? "";
+    return this.#classes[place] ?? this.#firstClassAt(place);
   }
 
+  /** Class changes made by calls. */
   acceptedAt(place: number): number {
-    return this.#columns.accepted[place] ?? 0;
+    return this.#accepted[place] ?? 0;
   }
 
   /** Class changes applied to all SIMs together. */
@@ -105,10 +120,10 @@ export class Sims {
   /** @returns false if no SIM can have this class */
   setSpeedClass(place: number, speedClass: string): boolean {
     if (!this.#options.speedClasses.includes(speedClass)) return false;
-    this.#putClass(place, speedClass);
-    this.#columns.accepted[place] = this.acceptedAt(place) + 1;
+    this.#classes[place] = speedClass;
+    this.#accepted[place] = this.acceptedAt(place) + 1;
     this.#acceptedTotal += 1;
-    this.#columns.modifiedMs[place] = this.#options.clock.wallMs();
+    this.#modifiedMs[place] = this.#options.clock.wallMs();
     return true;
   }
 
@@ -119,22 +134,23 @@ export class Sims {
 
   /** The record as JSON. */
   textAt(place: number): string {
-    const { records, seed } = this.#options;
-    const edits = this.#editsAt(place);
-    return recordText(records, { seed, place }, this.#keptAt(place), edits);
+    return recordText(this.#options.records, this.#sourceAt(place));
+  }
+
+  /** The record of the older variant as JSON. */
+  subscriberTextAt(place: number): string {
+    return subscriberText(this.#sourceAt(place));
   }
 
   /** What operations read of the SIM, in any shape of records. */
   factsAt(place: number): SimFacts {
-    const edits = this.#editsAt(place);
-    return factsOf({ seed: this.#options.seed, place }, this.#keptAt(place), edits);
+    return factsOf(this.#sourceAt(place));
   }
 
   /** As `factsAt`, as the seed made the SIM. */
   firstFactsAt(place: number): SimFacts {
-    const { seed, speedClasses } = this.#options;
-    const kept = { ...this.#keptAt(place), speedClass: speedClasses[this.#firstClassAt(place)] ?? "", modifiedMs: 0 };
-    return factsOf({ seed, place }, kept, undefined);
+    const speedClass = this.#firstClassAt(place);
+    return factsOf({ ...this.#sourceAt(place), speedClass, modifiedMs: undefined, edits: undefined });
   }
 
   isTerminatedAt(place: number): boolean {
@@ -146,42 +162,38 @@ export class Sims {
     return deviceImeiAt(this.#options.seed, place);
   }
 
-  /** The record of the older variant as JSON. */
-  subscriberTextAt(place: number): string {
-    const edits = this.#editsAt(place);
-    return subscriberText({ seed: this.#options.seed, place }, this.#keptAt(place), edits);
-  }
-
   /** Appends generated SIMs. @throws RangeError if one of their ids was given to another SIM */
   append(count: number): void {
     const places = this.#places + count;
-    const clash = this.#ids.clashWithin(this.#places, places);
-    if (clash !== undefined) throw new RangeError(`the next SIMs of the seed include ${clash}, which is there already`);
-    this.#grow(places);
+    for (let place = this.#places; this.#placeByGiven.size > 0 && place < places; place += 1) {
+      const id = this.#madeUpIdAt(place);
+      if (this.#placeByGiven.has(id))
+        throw new RangeError(`the next SIMs of the seed include ${id}, which is there already`);
+    }
+    this.#places = places;
   }
 
   /** Appends a SIM with this id, which no SIM has. */
   appendGiven(simId: string): void {
-    this.#ids.give(this.#places, simId);
-    this.#grow(this.#places + 1);
+    this.#givenIds[this.#places] = simId;
+    this.#placeByGiven.set(simId, this.#places);
+    this.#places += 1;
   }
 
   remove(place: number): void {
-    if (this.isListedAt(place)) this.#removed += 1;
-    this.#columns.removed[place] = 1;
+    this.#removed.add(place);
   }
 
   /** Lists a removed SIM again, at its old position. */
   restore(place: number): void {
-    if (!this.isListedAt(place)) this.#removed -= 1;
-    this.#columns.removed[place] = 0;
+    this.#removed.delete(place);
   }
 
   /** Sets fields of the record from outside: not an accepted change, and any class is allowed. */
   edit(place: number, set: Edits): void {
     const { speedClass, lastModifiedTime, ...others } = set;
-    if (typeof speedClass === "string") this.#putClass(place, speedClass);
-    this.#columns.modifiedMs[place] = Number(lastModifiedTime ?? this.#options.clock.wallMs());
+    if (typeof speedClass === "string") this.#classes[place] = speedClass;
+    this.#modifiedMs[place] = Number(lastModifiedTime ?? this.#options.clock.wallMs());
     if (Object.keys(others).length > 0) this.#edits.set(place, { ...this.#edits.get(place), ...others });
   }
 
@@ -190,65 +202,42 @@ export class Sims {
     this.#dueEdits.set(place, { atMs: this.#options.clock.wallMs() + delayMs, set });
   }
 
-  /** Restores the initial state: the SIMs of the options, the generated classes, no accepted changes. */
-  reset(): void {
-    this.#ids.reset();
-    this.#columns.clear();
-    this.#edits.clear();
-    this.#dueEdits.clear();
-    this.#foreignClasses.clear();
-    this.#removed = 0;
-    this.#acceptedTotal = 0;
-    this.#places = 0;
-    this.#grow(this.#firstPlaces);
-  }
-
-  get #firstPlaces(): number {
-    return this.#options.simIds?.length ?? this.#options.sims;
-  }
-
-  #editsAt(place: number): Edits | undefined {
-    const due = this.#dueEdits.size === 0 ? undefined : this.#dueEdits.get(place);
-    if (due !== undefined && due.atMs <= this.#options.clock.wallMs()) {
-      this.#dueEdits.delete(place);
-      this.edit(place, { ...due.set, lastModifiedTime: due.atMs });
-    }
-    return this.#edits.get(place);
-  }
-
-  #keptAt(place: number): KeptFacts {
+  #sourceAt(place: number): SimSource {
+    const { seed, operatorId } = this.#options;
+    this.#applyDueEdit(place);
     return {
+      seed,
+      place,
+      operatorId,
       simId: this.simIdAt(place),
       imsi: this.imsiAt(place),
-      operatorId: this.#options.operatorId,
       speedClass: this.speedClassAt(place),
-      modifiedMs: this.#columns.modifiedMs[place] ?? 0,
+      modifiedMs: this.#modifiedMs[place],
+      edits: this.#edits.get(place),
     };
   }
 
-  #grow(places: number): void {
-    this.#columns.reserve(places);
-    for (let place = this.#places; place < places; place += 1) {
-      this.#columns.classes[place] = this.#firstClassAt(place);
-    }
-    this.#places = places;
+  #applyDueEdit(place: number): void {
+    const due = this.#dueEdits.size === 0 ? undefined : this.#dueEdits.get(place);
+    if (due === undefined || due.atMs > this.#options.clock.wallMs()) return;
+    this.#dueEdits.delete(place);
+    this.edit(place, { ...due.set, lastModifiedTime: due.atMs });
   }
 
-  #firstClassAt(place: number): number {
-    return (seededBits(this.#options.seed, place) >>> 12) % this.#options.speedClasses.length;
+  #firstClassAt(place: number): string {
+    const { seed, speedClasses } = this.#options;
+    return speedClasses[(seededBits(seed, place) >>> 12) % speedClasses.length] ?? "";
   }
 
-  #putClass(place: number, speedClass: string): void {
-    const code = this.#options.speedClasses.indexOf(speedClass);
-    if (code < 0) {
-      this.#foreignClasses.set(place, speedClass);
-    } else {
-      this.#columns.classes[place] = code;
-      this.#foreignClasses.delete(place);
-    }
+  #madeUpIdAt(place: number): string {
+    return withLuhnDigit(simIdPrefix + String(this.#firstSerial + place).padStart(11, "0"));
   }
 
   #within(place: number | undefined): number | undefined {
     return place !== undefined && place < this.#places ? place : undefined;
   }
+}
+
+function isPlace(number: number): boolean {
+  return Number.isSafeInteger(number) && number >= 0;
 }
