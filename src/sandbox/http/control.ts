@@ -1,14 +1,13 @@
 /**
  * Controls a running sandbox over HTTP, under `/_sandbox/`: no authentication, no quota, no faults, and only for
  * callers on this machine. It is meant for manual use with curl and for tests in another process; it is not part of the
- * platform's interface.
+ * platform's interface. Unknown members of a body are rejected.
  */
 import { z } from "zod";
 import type { Accounts } from "../accounts/accounts.ts";
-import { controlBodies } from "./control-bodies.ts";
-import type { Faults } from "../faults.ts";
-import type { Fleet } from "../sims/fleet.ts";
+import { faultKinds, faultRates, type Faults } from "../faults.ts";
 import { apiGroups, type SandboxOptions } from "../options.ts";
+import { type Fleet, fleetChange } from "../sims/fleet.ts";
 import type { SandboxState } from "../state.ts";
 import type { Throttle } from "../throttle.ts";
 
@@ -35,73 +34,82 @@ export interface ControlAnswer {
   readonly value: unknown;
 }
 
+const group = z.enum(apiGroups);
+const nothing = z.strictObject({});
+const faultChange = z
+  .strictObject({
+    rates: faultRates.optional(),
+    next: z
+      .strictObject({
+        fault: z.enum(faultKinds),
+        count: z.int().min(1).max(100_000).default(1),
+        operation: z.string().min(1).max(100).optional(),
+      })
+      .optional(),
+  })
+  .refine(({ rates, next }) => rates ?? next, "send `rates`, `next` or both");
+
+/** The calls that change something, by path. */
+const posts = new Map([
+  post("fleet", fleetChange, ({ fleet }, change) => ({ added: fleet.change(change) })),
+  post("faults", faultChange, ({ faults }, { rates, next }) => {
+    if (rates) faults.setRates(rates);
+    if (next) faults.next(next.fault, next.count, next.operation);
+  }),
+  post(
+    "limits",
+    z.strictObject({ group, limit: z.int().min(0), afterMs: z.number().min(0).default(0) }),
+    ({ throttle }, change) => throttle.changeLimit(change),
+  ),
+  post("competitor", z.strictObject({ group, callsPerSecond: z.number().min(0).max(10_000) }), ({ throttle }, rival) =>
+    throttle.compete(rival.group, rival.callsPerSecond),
+  ),
+  post(
+    "credentials-used",
+    z.strictObject({ credentialsId: z.string().min(1).max(100) }),
+    ({ state }, { credentialsId }) => state.credentials.noteUse(credentialsId),
+  ),
+  post("expire-pairs", nothing, ({ accounts }) => accounts.expirePairs()),
+  post("reset", nothing, ({ accounts, state, throttle, faults }) => {
+    for (const part of [accounts, state, throttle, faults]) part.reset();
+  }),
+]);
+
 /** Handles one call under `/_sandbox/`. */
 export function control(controls: Controls, call: ControlCall): ControlAnswer {
-  if (!isLoopback(call.callerIp)) return { status: 403, value: { message: "Only this machine controls the sandbox." } };
-  const [, , what = "", id, ...rest] = call.path.split("/");
-  if (rest.length > 0 || (id !== undefined && what !== "sims")) return unknown(call);
-  if (call.method === "GET" && what === "state") return { status: 200, value: describe(controls) };
-  if (call.method === "GET" && what === "sims" && id) return showSim(controls, id);
-  if (call.method !== "POST") return unknown(call);
-  if (call.isTooLarge) return { status: 413, value: { message: "The body is too large." } };
-  switch (what) {
-    case "fleet":
-      return steer(controls, call.bodyText, controlBodies.fleet, (change) => ({
-        added: controls.fleet.change(change),
-      }));
-    case "faults":
-      return steer(controls, call.bodyText, controlBodies.faults, ({ rates, next }) => {
-        if (rates) controls.faults.setRates(rates);
-        if (next) controls.faults.next(next.fault, next.count, next.operation);
-      });
-    case "limits":
-      return steer(controls, call.bodyText, controlBodies.limits, (change) => controls.throttle.changeLimit(change));
-    case "competitor":
-      return steer(controls, call.bodyText, controlBodies.competitor, (rival) =>
-        controls.throttle.compete(rival.group, rival.callsPerSecond),
-      );
-    case "credentials-used":
-      return steer(controls, call.bodyText, controlBodies.credentialsUsed, ({ credentialsId }) =>
-        controls.state.credentials.noteUse(credentialsId),
-      );
-    case "expire-pairs":
-      return steer(controls, call.bodyText, controlBodies.nothing, () => controls.accounts.expirePairs());
-    case "reset":
-      return steer(controls, call.bodyText, controlBodies.nothing, () => reset(controls));
-    default:
-      return unknown(call);
+  if (!isLoopback(call.callerIp)) return refusal(403, "Only this machine controls the sandbox.");
+  const [what = "", id, ...rest] = call.path.split("/").slice(2);
+  const change = call.method === "POST" && id === undefined ? posts.get(what) : undefined;
+  if (change !== undefined) {
+    return call.isTooLarge ? refusal(413, "The body is too large.") : change(controls, call.bodyText);
   }
+  if (call.method === "GET" && what === "state" && id === undefined) return { status: 200, value: describe(controls) };
+  if (call.method === "GET" && what === "sims" && id && rest.length === 0) return showSim(controls, id);
+  const known = `GET state, GET sims/{id}, POST ${[...posts.keys()].join(", ")}`;
+  return refusal(404, `There is no ${call.method} ${call.path}. There are: ${known}, all under /_sandbox/.`);
 }
 
-/** The result of `act` is returned together with the state. */
-function steer<T>(
-  controls: Controls,
-  body: string,
+type Change = (controls: Controls, bodyText: string) => ControlAnswer;
+
+/** A call that acts as its body says. The result of `act` is returned together with the state. */
+function post<T>(
+  path: string,
   schema: z.ZodType<T>,
-  act: (wanted: T) => Readonly<Record<string, unknown>> | void,
-): ControlAnswer {
-  let sent: unknown;
-  try {
-    sent = body === "" ? {} : JSON.parse(body);
-  } catch {
-    return refusal("The body is not JSON.");
-  }
-  const wanted = schema.safeParse(sent);
-  if (!wanted.success) return refusal(z.prettifyError(wanted.error));
-  try {
-    const shown = act(wanted.data) ?? {};
-    return { status: 200, value: { ...describe(controls), ...shown } };
-  } catch (thrown) {
-    if (thrown instanceof RangeError) return refusal(thrown.message);
-    throw thrown;
-  }
-}
-
-function reset({ accounts, state, throttle, faults }: Controls): void {
-  accounts.reset();
-  state.reset();
-  throttle.reset();
-  faults.reset();
+  act: (controls: Controls, wanted: T) => Readonly<Record<string, unknown>> | void,
+): [string, Change] {
+  const change: Change = (controls, bodyText) => {
+    try {
+      const wanted = schema.parse(bodyText === "" ? {} : JSON.parse(bodyText));
+      const shown = act(controls, wanted) ?? {};
+      return { status: 200, value: { ...describe(controls), ...shown } };
+    } catch (thrown) {
+      if (thrown instanceof SyntaxError) return refusal(400, "The body is not JSON.");
+      if (thrown instanceof z.ZodError) return refusal(400, z.prettifyError(thrown));
+      if (thrown instanceof RangeError) return refusal(400, thrown.message);
+      throw thrown;
+    }
+  };
+  return [path, change];
 }
 
 function describe({ options, accounts, state, throttle, faults }: Controls): Record<string, unknown> {
@@ -120,20 +128,13 @@ function describe({ options, accounts, state, throttle, faults }: Controls): Rec
 
 function showSim({ state }: Controls, id: string): ControlAnswer {
   const record = state.recordOf(id);
-  if (record === undefined) return { status: 404, value: { message: `There is no SIM ${id}.` } };
+  if (record === undefined) return refusal(404, `There is no SIM ${id}.`);
   const counts = { acceptedChanges: state.acceptedChanges(id), effects: state.effectsOn(id) };
   return { status: 200, value: { ...counts, isListed: state.isListed(id), record } };
 }
 
-function refusal(message: string): ControlAnswer {
-  return { status: 400, value: { message } };
-}
-
-function unknown(call: ControlCall): ControlAnswer {
-  const message =
-    `There is no ${call.method} ${call.path}. There are: GET state, GET sims/{id}, ` +
-    "POST fleet, faults, limits, competitor, credentials-used, expire-pairs and reset, all under /_sandbox/.";
-  return { status: 404, value: { message } };
+function refusal(status: number, message: string): ControlAnswer {
+  return { status, value: { message } };
 }
 
 function isLoopback(ip: string): boolean {

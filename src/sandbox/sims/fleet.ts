@@ -3,31 +3,43 @@
  * SIMs. A change is validated as a whole before any of it is applied. It counts as neither a call nor an accepted
  * change.
  */
+import { z } from "zod";
 import { isSimId } from "#fleet/sim/sim.ts";
 import { isSpeedClass } from "#fleet/sim/speed-class.ts";
 import type { SandboxState } from "../state.ts";
 
-export interface SimEdit {
-  /** SIM id or IMSI. */
-  readonly id: string;
-  /** Fields of the record and their new values; an object replaces the previous one completely. */
-  readonly set: Readonly<Record<string, unknown>>;
-}
+const ids = z.array(z.string().min(1).max(100)).min(1).readonly().optional();
 
-/** The parts are applied in this order. Ids are SIM ids or IMSIs, except those of added SIMs. */
-export interface FleetChange {
-  /** Number of generated SIMs to append. */
-  readonly add?: number | undefined;
-  /** SIM ids to append. */
-  readonly addIds?: readonly string[] | undefined;
-  readonly restore?: readonly string[] | undefined;
-  readonly remove?: readonly string[] | undefined;
-  readonly edit?: readonly SimEdit[] | undefined;
-}
+/** New values of fields; an object replaces the previous one completely. */
+const set = z
+  .record(z.string(), z.unknown())
+  .refine((fields) => Object.keys(fields).length > 0, "`set` must name at least one field");
+
+/** The parts are applied in this order. IDs are SIM IDs or IMSIs, except those of added SIMs. */
+export const fleetChange = z
+  .strictObject({
+    /** Number of generated SIMs to append. */
+    add: z.int().min(1).max(1e8).optional(),
+    /** SIM IDs to append. */
+    addIds: ids,
+    restore: ids,
+    remove: ids,
+    edit: z
+      .array(z.strictObject({ id: z.string().min(1).max(100), set }))
+      .min(1)
+      .readonly()
+      .optional(),
+  })
+  .refine(
+    (change) => Object.values(change).some((part) => part !== undefined),
+    "send `add`, `addIds`, `remove`, `restore`, `edit` or several of them",
+  );
+
+type FleetChange = Readonly<z.output<typeof fleetChange>>;
 
 /** Fields that identify a SIM and its owner. */
 const fixedFields = ["simId", "iccid", "imsi", "operatorId", "profiles"];
-const mostPlaces = 1e8;
+const maxPlaces = 1e8;
 
 export class Fleet {
   readonly #state: SandboxState;
@@ -47,17 +59,17 @@ export class Fleet {
   }
 
   /** Removes SIMs from the list; calls on them respond that there is no such SIM. */
-  remove(ids: readonly string[]): void {
-    this.change({ remove: ids });
+  remove(simIds: readonly string[]): void {
+    this.change({ remove: simIds });
   }
 
   /** Restores removed SIMs at their previous positions, unchanged. */
-  restore(ids: readonly string[]): void {
-    this.change({ restore: ids });
+  restore(simIds: readonly string[]): void {
+    this.change({ restore: simIds });
   }
 
-  edit(id: string, set: Readonly<Record<string, unknown>>): void {
-    this.change({ edit: [{ id, set }] });
+  edit(id: string, fields: Readonly<Record<string, unknown>>): void {
+    this.change({ edit: [{ id, set: fields }] });
   }
 
   /**
@@ -72,7 +84,7 @@ export class Fleet {
     for (const simId of change.addIds ?? []) sims.appendGiven(simId);
     for (const id of change.restore ?? []) sims.restore(this.#placeOf(id));
     for (const id of change.remove ?? []) sims.remove(this.#placeOf(id));
-    for (const { id, set } of change.edit ?? []) sims.edit(this.#placeOf(id), set);
+    for (const edit of change.edit ?? []) sims.edit(this.#placeOf(edit.id), edit.set);
     return Array.from({ length: sims.places - from }, (_, i) => sims.simIdAt(from + i));
   }
 
@@ -81,7 +93,7 @@ export class Fleet {
     const problems: string[] = [];
     const isCount = Number.isSafeInteger(add) && add >= 0;
     if (!isCount) problems.push("`add` must be a whole number, 0 or more");
-    if (sims.places + add + addIds.length > mostPlaces) problems.push(`there can be ${mostPlaces} SIMs at most`);
+    if (sims.places + add + addIds.length > maxPlaces) problems.push(`there can be ${maxPlaces} SIMs at most`);
     if (new Set(addIds).size < addIds.length) problems.push("`addIds` must not name a SIM twice");
     for (const simId of addIds) {
       const place = sims.placeByRule(simId);
@@ -116,12 +128,9 @@ function problemsOfEdits({ edit = [] }: FleetChange): string[] {
       .map((field) => `${field} of ${id} cannot be edited`);
     const isClass = speedClass === undefined || (typeof speedClass === "string" && isSpeedClass(speedClass));
     if (!isClass) problems.push(`speedClass of ${id} must be a name such as s1.fast`);
-    const isTime = lastModifiedTime === undefined || isAboveZero(lastModifiedTime);
+    const isTime =
+      lastModifiedTime === undefined || (Number.isFinite(lastModifiedTime) && Number(lastModifiedTime) > 0);
     if (!isTime) problems.push(`lastModifiedTime of ${id} must be epoch milliseconds`);
     return problems;
   });
-}
-
-function isAboveZero(value: unknown): boolean {
-  return typeof value === "number" && value > 0 && value < Infinity;
 }
