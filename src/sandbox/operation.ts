@@ -1,6 +1,6 @@
 /** An operation of the platform: its path, its quota, and its handler. */
-import type { Accounts } from "./accounts/accounts.ts";
-import type { Holder } from "./accounts/pairs.ts";
+import type { Accounts, Holder } from "./accounts/accounts.ts";
+
 import type { HeaderNames } from "./http/request.ts";
 import type { ApiGroup, SandboxOptions } from "./options.ts";
 import { Refusal, type RefusalName } from "./refusals.ts";

@@ -69,7 +69,7 @@ export async function startSandbox({ accounts: shared, ...given }: StartOptions 
     ...controls,
     url: `http://${host}:${port}`,
     port,
-    publicKeyPem: accounts.publicKeyPem,
+    publicKeyPem: accounts.signer.publicKeyPem,
     close: () => {
       closing.abort();
       return close(server);

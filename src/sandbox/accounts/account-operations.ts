@@ -11,7 +11,7 @@ export const openOperations = [
     auth: ["POST v1/auth", async ({ accounts, body }) => answer(200, await accounts.authenticate(body()))],
   }),
   ...operationsOf(undefined, {
-    jwks: ["GET .well-known/jwks.json", ({ accounts }) => answer(200, accounts.jwks)],
+    jwks: ["GET .well-known/jwks.json", ({ accounts }) => answer(200, accounts.signer.jwks)],
   }),
 ];
 

@@ -1,80 +1,84 @@
 /**
  * The principals that may call: the Root user and one sub-user, by password or AuthKey (interface, sections 2, 3 and
- * 5), and the pairs they get. Sandboxes can share accounts, since a pair works on every base address.
+ * 5), and the pairs they get. Sandboxes can share accounts, since a pair works on every base address. A pair is
+ * validated by a lookup, not by its signature: the sandbox created it, and the lookup keeps the server fast.
  */
 import { randomBytes } from "node:crypto";
-import type { JSONWebKeySet } from "jose";
 import { secondMs } from "#core/time.ts";
 import type { Coverage } from "#fleet/profile.ts";
 import type { SandboxOptions } from "../options.ts";
 import { Refusal, type RefusalName } from "../refusals.ts";
 import { type AuthKeyPair, AuthKeys } from "./auth-keys.ts";
 import { isOneTimeCode } from "./one-time-code.ts";
-import { type Holder, Pairs } from "./pairs.ts";
 import { openTokenSigner, type TokenSigner } from "./tokens.ts";
 
 export { keyAccesses } from "../options.ts";
 
+type Body = Readonly<Record<string, unknown>>;
+
 /** The result of a successful authentication. */
-export interface Pair {
+interface Pair {
   readonly operatorId: string;
-  readonly userName?: string;
+  /** Absent: the Root user. */
+  readonly userName: string | undefined;
   readonly apiKey: string;
   readonly token: string;
 }
 
-interface Principal {
+/** The holder of a pair. */
+export interface Holder {
+  readonly apiKey: string;
   /** Absent: the Root user. */
   readonly userName: string | undefined;
-  readonly mfaSecret: string | undefined;
-  readonly authKeyId?: string;
+  /** The AuthKey that the pair was obtained with, if any. */
+  readonly authKeyId: string | undefined;
 }
 
-/** Bounds of a lifetime (interface, section 8). */
-const ttlSeconds = { least: 180, usual: 86_400, most: 172_800 };
+/** A renewed pair has several tokens; each remains valid until it expires, for the sake of calls in flight. */
+interface IssuedPair {
+  readonly holder: Holder;
+  /** Newest first. */
+  readonly tokens: { readonly text: string; expiresAtMs: number }[];
+}
 
-const variants = {
+type Principal = Omit<Holder, "apiKey"> & { readonly mfaSecret: string | undefined };
+
+/** Bounds of a lifetime (interface, section 8). */
+const ttlSeconds = { min: 180, usual: 86_400, max: 172_800 };
+const maxTokens = 10;
+
+/** The forms of credentials: exactly one must be complete, and no other partly given. */
+const forms = {
   root: ["email", "password"],
   user: ["operatorId", "userName", "password"],
   authKey: ["authKeyId", "authKey"],
 } as const;
 
 export class Accounts {
-  readonly #options: SandboxOptions;
-  readonly #signer: TokenSigner;
-  readonly #pairs: Pairs;
+  readonly operatorId: string;
+  /** The operator's, as the token claims them. */
+  readonly coverageTypes: readonly Coverage[];
+  readonly signer: TokenSigner;
   readonly authKeys: AuthKeys;
+  readonly #options: SandboxOptions;
+  readonly #pairs = new Map<string, IssuedPair>();
 
   constructor(options: SandboxOptions, signer: TokenSigner) {
-    this.#options = options;
-    this.#signer = signer;
-    this.#pairs = new Pairs(options.clock);
+    this.operatorId = options.operatorId;
+    this.coverageTypes = options.coverageTypes;
+    this.signer = signer;
     this.authKeys = new AuthKeys(options.clock, firstKeysOf(options));
-  }
-
-  get operatorId(): string {
-    return this.#options.operatorId;
-  }
-
-  get coverageTypes(): readonly Coverage[] {
-    return this.#options.coverageTypes;
-  }
-
-  get jwks(): JSONWebKeySet {
-    return this.#signer.jwks;
-  }
-
-  get publicKeyPem(): string {
-    return this.#signer.publicKeyPem;
+    this.#options = options;
   }
 
   /** Pairs that are neither expired nor revoked. */
   get livePairs(): number {
-    return this.#pairs.live;
+    const nowMs = this.#options.clock.monotonicMs();
+    return [...this.#pairs.values()].filter(({ tokens }) => tokens.some((token) => token.expiresAtMs > nowMs)).length;
   }
 
   /** Handles the body of `POST /v1/auth`. @throws Refusal */
-  async authenticate(body: Readonly<Record<string, unknown>>): Promise<Pair> {
+  async authenticate(body: Body): Promise<Pair> {
     const principal = this.#principalOf(body);
     const ttlMs = this.#ttlMsOf(body);
     if (principal === undefined) throw new Refusal("authFailed");
@@ -83,20 +87,22 @@ export class Accounts {
     if (authKeyId !== undefined) this.authKeys.noteUse(authKeyId);
     const apiKey = `api-${randomBytes(24).toString("hex")}`;
     const token = await this.#issue({ apiKey, userName, authKeyId }, ttlMs);
-    return { operatorId: this.#options.operatorId, ...(userName === undefined ? {} : { userName }), apiKey, token };
+    return { operatorId: this.operatorId, userName, apiKey, token };
   }
 
-  /**
-   * Issues another token for the API key of a valid pair; the previous token remains valid until it expires. @throws
-   * Refusal
-   */
-  renew(holder: Holder, body: Readonly<Record<string, unknown>>): Promise<string> {
+  /** Issues another token for the API key of a valid pair. @throws Refusal */
+  renew(holder: Holder, body: Body): Promise<string> {
     return this.#issue(holder, this.#ttlMsOf(body));
   }
 
   /** Checks that a pair is valid. @throws Refusal */
-  check(apiKey: string | undefined, token: string | undefined, whenExpired: RefusalName = "pairExpired"): Holder {
-    return this.#pairs.check(apiKey, token, whenExpired);
+  check(apiKey: string | undefined, text: string | undefined, whenExpired: RefusalName = "pairExpired"): Holder {
+    if (!apiKey || !text) throw new Refusal("pairMissing");
+    const pair = this.#pairs.get(apiKey);
+    const token = pair?.tokens.find((known) => known.text === text);
+    if (pair === undefined || token === undefined) throw new Refusal("pairInvalid");
+    if (token.expiresAtMs <= this.#options.clock.monotonicMs()) throw new Refusal(whenExpired);
+    return pair.holder;
   }
 
   /**
@@ -113,12 +119,13 @@ export class Accounts {
   /** Revokes an AuthKey: authentication with it fails from now on. @throws Refusal if the principal has no such key */
   revoke(userName: string | undefined, authKeyId: string): void {
     this.authKeys.revoke(userName, authKeyId);
-    if (this.#options.revokeKillsPairs) this.#pairs.withdraw(authKeyId);
+    if (!this.#options.revokeKillsPairs) return;
+    for (const [apiKey, { holder }] of this.#pairs) if (holder.authKeyId === authKeyId) this.#pairs.delete(apiKey);
   }
 
   /** Invalidates every pair. */
   expirePairs(): void {
-    this.#pairs.expireAll();
+    for (const { tokens } of this.#pairs.values()) for (const token of tokens) token.expiresAtMs = -Infinity;
   }
 
   /** Restores the initial state: the AuthKeys of the options, and no valid pair. */
@@ -128,46 +135,48 @@ export class Accounts {
   }
 
   async #issue(holder: Holder, ttlMs: number): Promise<string> {
-    const { clock, operatorId, coverageTypes } = this.#options;
+    const { operatorId, coverageTypes } = this;
+    const { clock } = this.#options;
     const issuedAtMs = clock.wallMs();
     const expiresAtMs = clock.monotonicMs() + ttlMs;
-    const span = { issuedAtMs, expiresAtMs: issuedAtMs + ttlMs };
-    const token = await this.#signer.sign({ operatorId, coverageTypes }, span);
-    this.#pairs.put(holder, token, expiresAtMs);
-    return token;
+    const text = await this.signer.sign({ operatorId, coverageTypes }, { issuedAtMs, expiresAtMs: issuedAtMs + ttlMs });
+    const pair = this.#pairs.get(holder.apiKey) ?? { holder, tokens: [] };
+    pair.tokens.unshift({ text, expiresAtMs });
+    pair.tokens.length = Math.min(pair.tokens.length, maxTokens);
+    this.#pairs.set(holder.apiKey, pair);
+    return text;
   }
 
   /** The caller, or undefined if the credentials are wrong. @throws Refusal if they have no known form */
-  #principalOf(body: Readonly<Record<string, unknown>>): Principal | undefined {
-    const matching = Object.values(variants).filter((fields) =>
-      fields.every((field) => typeof body[field] === "string"),
-    );
-    const named = new Set<string>(matching.flat());
-    const allFields = Object.values(variants).flat();
-    if (matching.length !== 1 || allFields.some((field) => body[field] !== undefined && !named.has(field))) {
+  #principalOf(body: Body): Principal | undefined {
+    const isComplete = (fields: readonly string[]): boolean => fields.every((field) => typeof body[field] === "string");
+    const [form, ...others] = Object.values(forms).filter(isComplete);
+    const isPartOfAnother = (field: string): boolean =>
+      body[field] !== undefined && !form?.some((own) => own === field);
+    if (form === undefined || others.length > 0 || Object.values(forms).flat().some(isPartOfAnother)) {
       throw new Refusal("authVariant");
     }
-    const options = this.#options;
-    if (matching[0] === variants.authKey) {
-      const { authKeyId, authKey } = body;
-      const owner = this.authKeys.ownerOf({ authKeyId, authKey });
-      return owner && { userName: owner.userName, mfaSecret: undefined, authKeyId: String(authKeyId) };
+    const { operatorId, rootEmail, rootPassword, rootMfaSecret, userName, userPassword, userMfaSecret } = this.#options;
+    if (form === forms.authKey) {
+      const authKeyId = String(body["authKeyId"]);
+      const owner = this.authKeys.ownerOf({ authKeyId, authKey: String(body["authKey"]) });
+      return owner && { userName: owner.userName, mfaSecret: undefined, authKeyId };
     }
-    if (matching[0] === variants.root) {
-      const isRoot = body["email"] === options.rootEmail && body["password"] === options.rootPassword;
-      return isRoot ? { userName: undefined, mfaSecret: options.rootMfaSecret } : undefined;
-    }
-    const isUser =
-      body["operatorId"] === options.operatorId &&
-      body["userName"] === options.userName &&
-      body["password"] === options.userPassword;
-    return isUser ? { userName: options.userName, mfaSecret: options.userMfaSecret } : undefined;
+    const isRoot = form === forms.root;
+    const expected = isRoot
+      ? { email: rootEmail, password: rootPassword }
+      : { operatorId, userName, password: userPassword };
+    const isRight = Object.entries(expected).every(([field, value]) => body[field] === value);
+    if (!isRight) return undefined;
+    return isRoot
+      ? { userName: undefined, mfaSecret: rootMfaSecret, authKeyId: undefined }
+      : { userName, mfaSecret: userMfaSecret, authKeyId: undefined };
   }
 
-  #ttlMsOf(body: Readonly<Record<string, unknown>>): number {
+  #ttlMsOf(body: Body): number {
     const requested = body[this.#options.ttlField] ?? ttlSeconds.usual;
     const isWithinBounds =
-      Number.isInteger(requested) && Number(requested) >= ttlSeconds.least && Number(requested) <= ttlSeconds.most;
+      Number.isInteger(requested) && Number(requested) >= ttlSeconds.min && Number(requested) <= ttlSeconds.max;
     if (!isWithinBounds) throw new Refusal("ttlOutOfBounds");
     return (this.#options.pairTtlSeconds ?? Number(requested)) * secondMs;
   }

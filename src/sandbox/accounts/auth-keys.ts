@@ -11,7 +11,7 @@ interface AuthKeyRecord {
   readonly authKeyId: string;
   readonly createDateTime: number;
   /** Absent until the key is first used. */
-  readonly lastUsedDateTime?: number;
+  readonly lastUsedDateTime: number | undefined;
 }
 
 /** An AuthKey as its creation returns it, only once. */
@@ -20,22 +20,18 @@ export interface AuthKeyPair {
   readonly authKey: string;
 }
 
-interface StoredKey extends AuthKeyPair {
-  readonly userName: string | undefined;
-  readonly createdAtMs: number;
-  lastUsedAtMs: number | undefined;
-}
+type OwnedKey = AuthKeyPair & { readonly userName: string | undefined };
 
 /** AuthKeys per principal (interface, section 8). */
 const maxKeys = 2;
 
 export class AuthKeys {
   readonly #clock: Clock;
-  readonly #first: readonly (AuthKeyPair & { userName: string | undefined })[];
-  readonly #keys = new Map<string, StoredKey>();
+  readonly #first: readonly OwnedKey[];
+  readonly #keys = new Map<string, OwnedKey & AuthKeyRecord>();
 
   /** `first`: the initial keys. */
-  constructor(clock: Clock, first: readonly (AuthKeyPair & { userName: string | undefined })[]) {
+  constructor(clock: Clock, first: readonly OwnedKey[]) {
     this.#clock = clock;
     this.#first = first;
     this.reset();
@@ -43,16 +39,14 @@ export class AuthKeys {
 
   /** The keys of a principal, oldest first. */
   list(userName: string | undefined): AuthKeyRecord[] {
-    return this.#of(userName).map(({ authKeyId, createdAtMs, lastUsedAtMs }) => ({
-      authKeyId,
-      createDateTime: Math.floor(createdAtMs / secondMs),
-      ...(lastUsedAtMs === undefined ? {} : { lastUsedDateTime: Math.floor(lastUsedAtMs / secondMs) }),
-    }));
+    return [...this.#keys.values()]
+      .filter((key) => key.userName === userName)
+      .map(({ authKeyId, createDateTime, lastUsedDateTime }) => ({ authKeyId, createDateTime, lastUsedDateTime }));
   }
 
   /** @throws Refusal if the principal already has two */
   create(userName: string | undefined): AuthKeyPair {
-    if (this.#of(userName).length >= maxKeys) throw new Refusal("authKeyLimit");
+    if (this.list(userName).length >= maxKeys) throw new Refusal("authKeyLimit");
     const authKeyId = `keyId-${randomBytes(16).toString("hex")}`;
     const authKey = `secret-${randomBytes(32).toString("hex")}`;
     this.#put({ authKeyId, authKey, userName });
@@ -61,21 +55,21 @@ export class AuthKeys {
 
   /** @throws Refusal if the principal has no such key */
   revoke(userName: string | undefined, authKeyId: string): void {
-    const isTheirs = this.#of(userName).some((key) => key.authKeyId === authKeyId);
+    const isTheirs = this.list(userName).some((key) => key.authKeyId === authKeyId);
     if (!isTheirs) throw new Refusal("authKeyUnknown");
     this.#keys.delete(authKeyId);
   }
 
   /** The owner of a key, or undefined if id and secret do not match a key. */
-  ownerOf({ authKeyId, authKey }: { authKeyId: unknown; authKey: unknown }): Pick<StoredKey, "userName"> | undefined {
-    const key = typeof authKeyId === "string" ? this.#keys.get(authKeyId) : undefined;
+  ownerOf({ authKeyId, authKey }: AuthKeyPair): Pick<OwnedKey, "userName"> | undefined {
+    const key = this.#keys.get(authKeyId);
     return key?.authKey === authKey ? key : undefined;
   }
 
   /** Records an authentication with the key. */
   noteUse(authKeyId: string): void {
     const key = this.#keys.get(authKeyId);
-    if (key) key.lastUsedAtMs = this.#clock.wallMs();
+    if (key) this.#keys.set(authKeyId, { ...key, lastUsedDateTime: this.#nowSeconds() });
   }
 
   /** Restores the initial state: the first keys, never used. */
@@ -84,11 +78,11 @@ export class AuthKeys {
     for (const key of this.#first) this.#put(key);
   }
 
-  #put(key: AuthKeyPair & { userName: string | undefined }): void {
-    this.#keys.set(key.authKeyId, { ...key, createdAtMs: this.#clock.wallMs(), lastUsedAtMs: undefined });
+  #put(key: OwnedKey): void {
+    this.#keys.set(key.authKeyId, { ...key, createDateTime: this.#nowSeconds(), lastUsedDateTime: undefined });
   }
 
-  #of(userName: string | undefined): StoredKey[] {
-    return [...this.#keys.values()].filter((key) => key.userName === userName);
+  #nowSeconds(): number {
+    return Math.floor(this.#clock.wallMs() / secondMs);
   }
 }

@@ -3,8 +3,6 @@ import { exportJWK, exportSPKI, generateKeyPair, type JSONWebKeySet, SignJWT } f
 import { secondMs } from "#core/time.ts";
 import type { Coverage } from "#fleet/profile.ts";
 
-export type TokenAlgorithm = "ES256" | "RS256";
-
 interface TokenClaims {
   readonly operatorId: string;
   readonly coverageTypes: readonly Coverage[];
@@ -19,7 +17,7 @@ export interface TokenSigner {
 
 const keyId = "sandbox-1";
 
-export async function openTokenSigner(algorithm: TokenAlgorithm): Promise<TokenSigner> {
+export async function openTokenSigner(algorithm: "ES256" | "RS256"): Promise<TokenSigner> {
   const { privateKey, publicKey } = await generateKeyPair(algorithm, { extractable: true });
   const jwk = { ...(await exportJWK(publicKey)), kid: keyId, alg: algorithm, use: "sig" };
   let serial = 0;

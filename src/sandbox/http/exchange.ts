@@ -9,7 +9,7 @@ import { type Answer, asAnswer, deliver, nestedError, refused, strike } from "./
 import type { FaultKind } from "../faults.ts";
 import { Refusal } from "../refusals.ts";
 import type { Operation } from "../operation.ts";
-import type { Holder } from "../accounts/pairs.ts";
+import type { Holder } from "../accounts/accounts.ts";
 import type { Reading } from "../quota.ts";
 import { bodyJson, bodyObject, headerNamesOf, type HeaderNames, readRequest, type Received } from "./request.ts";
 import { locate } from "./routes.ts";
