@@ -69,7 +69,11 @@ export function buildStores({
   lifecycle: Lifecycle;
   logger: Logger;
 }): Stores {
-  const replicated = redisFacts.hasReplicas ? new ReplicatedWrites(() => connections.connect("replicated")) : undefined;
+  const needed = { ofReplica: redisFacts.hasReplicas, ofFile: redisFacts.acknowledgesFile };
+  const replicated =
+    needed.ofReplica || needed.ofFile
+      ? new ReplicatedWrites(() => connections.connect("replicated"), needed)
+      : undefined;
   const keys = new Keys();
   const { periodMs, reserve } = config.limits;
   const storeDeps = { redis, keys, bounds: config.events };

@@ -1,19 +1,30 @@
 /**
- * Writes that must outlive a failover: the primary asks for an acknowledgement of a replica before the caller continues. WAIT
- * holds up its connection, so this has one of its own, and writes that arrive in the meantime share the next WAIT.
+ * Writes that must outlive a failover, or a power failure: Redis acknowledges that a replica has them (WAIT), or that they are
+ * in its file (WAITAOF), before the caller continues. Both hold up their connection, so this has one of its own, and writes
+ * that arrive in the meantime share the next acknowledgement.
  */
 import type { Redis } from "ioredis";
 import type { Script } from "./script.ts";
 
 /** A replica that is there answers within milliseconds. */
-const longestWaitMs = 1_000;
+const maxReplicaMs = 1_000;
+/** With `appendfsync everysec` the file is written once a second. */
+const maxFileMs = 3_000;
 const mostAtOnce = 500;
 
-/** The write was made, but no replica has it: a failover would lose it. */
+/** The write was made, but a failover or a power failure would lose it. */
 export class NotReplicatedError extends Error {
   constructor() {
-    super("No replica of Redis has acknowledged a write");
+    super("Redis has not acknowledged in time that a write is safe");
   }
+}
+
+/** What Redis has to acknowledge. */
+export interface Acknowledgements {
+  /** That a replica has the write. */
+  readonly ofReplica: boolean;
+  /** That the write is in the append-only file. Needs Redis 7.2. */
+  readonly ofFile: boolean;
 }
 
 interface Write {
@@ -26,17 +37,19 @@ interface Write {
 
 export class ReplicatedWrites {
   readonly #connect: () => Redis;
+  readonly #needed: Acknowledgements;
   readonly #waiting: Write[] = [];
   #redis: Redis | undefined;
   #isBusy = false;
 
   /** @param connect opens a connection that nothing else uses */
-  constructor(connect: () => Redis) {
+  constructor(connect: () => Redis, needed: Acknowledgements) {
     this.#connect = connect;
+    this.#needed = needed;
   }
 
   /**
-   * Runs a script; its reply comes once a replica has what it wrote.
+   * Runs a script; its reply comes once what it wrote is safe.
    * @throws NotReplicatedError
    */
   run(script: Script, keys: Write["keys"], args: Write["args"]): Promise<unknown> {
@@ -51,12 +64,13 @@ export class ReplicatedWrites {
     const redis = (this.#redis ??= this.#connect());
     while (this.#waiting.length > 0) {
       const writes = this.#waiting.splice(0, mostAtOnce);
-      const replies = await waitFor(redis, writes);
-      const [, replicas] = replies.at(-1) ?? [];
+      const replies = await waitFor(redis, writes, this.#needed);
+      const acknowledged = replies.slice(writes.length).map(([, reply]) => Number([reply].flat()[0]));
+      const isSafe = acknowledged.length > 0 && acknowledged.every((count) => count > 0);
       for (const [i, { resolve, reject }] of writes.entries()) {
         const [refusal, reply] = replies[i] ?? [];
         if (refusal?.name === "ReplyError") reject(refusal);
-        else if (refusal === null && Number(replicas) > 0) resolve(reply);
+        else if (refusal === null && isSafe) resolve(reply);
         else reject(new NotReplicatedError());
       }
     }
@@ -64,12 +78,18 @@ export class ReplicatedWrites {
   }
 }
 
-/** A pipeline stays on one connection, in a cluster to the node that has the keys. Without one, nothing is replicated. */
-async function waitFor(redis: Redis, writes: readonly Write[]): Promise<readonly [Error | null, unknown][]> {
+/** A pipeline stays on one connection, in a cluster to the node that has the keys. Without one, nothing is acknowledged. */
+async function waitFor(
+  redis: Redis,
+  writes: readonly Write[],
+  { ofReplica, ofFile }: Acknowledgements,
+): Promise<readonly [Error | null, unknown][]> {
   const pipeline = redis.pipeline();
   for (const { script, keys, args } of writes) script.addTo(pipeline, keys, args);
   try {
-    return (await pipeline.wait(1, longestWaitMs).exec()) ?? [];
+    if (ofReplica) pipeline.wait(1, maxReplicaMs);
+    if (ofFile) pipeline.call("WAITAOF", 1, 0, maxFileMs);
+    return (await pipeline.exec()) ?? [];
   } catch {
     return [];
   }

@@ -21,6 +21,8 @@ export interface RedisFacts {
   readonly maxmemoryPolicy: string;
   /** Whether a replica can take over, with whatever it has received until then. */
   readonly hasReplicas: boolean;
+  /** Whether Redis can acknowledge that a write is in its append-only file (WAITAOF). */
+  readonly acknowledgesFile: boolean;
   /** What works but puts data at risk. */
   readonly warnings: readonly string[];
 }
@@ -66,6 +68,8 @@ export async function verifyRedis(connections: RedisConnections, clock: Clock = 
     version: versions.toSorted((a, b) => a.localeCompare(b, "en", { numeric: true }))[0] ?? "unknown",
     maxmemoryPolicy: "noeviction",
     hasReplicas: found.hasReplicas,
+    // Not tried with a cluster.
+    acknowledgesFile: topology !== "cluster" && found.nodes.every(({ info }) => acknowledgesFile(info)),
     warnings: topology === "sentinel" ? found.nodes.flatMap(({ info }) => warningsOf(info)) : [],
   };
 }
@@ -91,7 +95,7 @@ async function readCluster(redis: Redis): Promise<{ nodes: Node[]; hasReplicas: 
 
 function checkNode({ where, info, state }: Node, topology: Topology): void {
   const version = valueOf(info, "redis_version");
-  if (!isRecent(version)) {
+  if (!isAtLeast(version, oldestVersion)) {
     throw unavailable(where, `is version ${version}; simfleet needs ${oldestVersion.join(".")} or newer: upgrade it`);
   }
   if (topology !== "cluster" && valueOf(info, "cluster_enabled") === "1") {
@@ -184,7 +188,11 @@ function ofNode(error: Error): Error {
   return error.message === "Connection is closed." ? new Error("none of the nodes answers", { cause: error }) : error;
 }
 
-function isRecent(version: string): boolean {
+function acknowledgesFile(info: string): boolean {
+  return isAtLeast(valueOf(info, "redis_version"), [7, 2]) && valueOf(info, "aof_enabled") === "1";
+}
+
+function isAtLeast(version: string, oldest: readonly [number, number]): boolean {
   const [major = 0, minor = 0] = version.split(".").map(Number);
-  return major > oldestVersion[0] || (major === oldestVersion[0] && minor >= oldestVersion[1]);
+  return major > oldest[0] || (major === oldest[0] && minor >= oldest[1]);
 }

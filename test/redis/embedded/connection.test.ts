@@ -70,6 +70,7 @@ describe("the check before the first use of Redis", () => {
       version: expect.stringMatching(/^\d+\.\d+\.\d+/),
       maxmemoryPolicy: "noeviction",
       hasReplicas: false,
+      acknowledgesFile: false,
       warnings: [],
     });
     await server.config("SET", "requirepass", "right");

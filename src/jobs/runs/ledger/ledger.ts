@@ -321,7 +321,7 @@ export class Ledger {
   /**
    * Marks a row as sent; must be called right before a call that must not be repeated leaves.
    * @returns false if the row is marked or settled already, or the run is not running: the call must not be made
-   * @throws NotReplicatedError the row is marked, but a failover would lose the mark: the call must not be made
+   * @throws NotReplicatedError the row is marked, but a failover or a power failure would lose the mark: the call must not be made
    */
   async markSent(runId: string, segment: number, { place, tries }: { place: number; tries: Tries }): Promise<boolean> {
     const keys = this.#segmentKeys(runId, segment);

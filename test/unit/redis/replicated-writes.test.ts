@@ -1,0 +1,58 @@
+/** Writes that are not safe until Redis says so; test/e2e/redis-failover.test.ts has real replicas. */
+import type { Redis } from "ioredis";
+import { expect, test } from "vitest";
+import { ReplicatedWrites, NotReplicatedError } from "#redis/replicated-writes.ts";
+import { Script } from "#redis/script.ts";
+
+const script = Script.load(new URL("../../../src/limiter/pace.lua", import.meta.url));
+
+/** A connection whose pipeline answers the script with 1, and each wait with the given reply. */
+function connectionWith(replies: readonly unknown[]): { redis: Redis; commands: string[] } {
+  const commands: string[] = [];
+  const waits = [...replies];
+  const pipeline = () => {
+    const results: [null, unknown][] = [];
+    const add = (command: string, reply: unknown): void => {
+      commands.push(command);
+      results.push([null, reply]);
+    };
+    return {
+      eval: () => add("EVAL", 1),
+      wait: (...args: number[]) => add(`WAIT ${args.join(" ")}`, waits.shift()),
+      call: (...args: (string | number)[]) => add(args.join(" "), waits.shift()),
+      exec: () => Promise.resolve(results),
+    };
+  };
+  return { redis: { pipeline } as unknown as Redis, commands };
+}
+
+test.each([
+  ["a file that has it", { ofReplica: false, ofFile: true }, [[1, 0]], ["EVAL", "WAITAOF 1 0 3000"], 1],
+  [
+    "a file that has it too late",
+    { ofReplica: false, ofFile: true },
+    [[0, 0]],
+    ["EVAL", "WAITAOF 1 0 3000"],
+    undefined,
+  ],
+  [
+    "a replica and a file",
+    { ofReplica: true, ofFile: true },
+    [1, [1, 0]],
+    ["EVAL", "WAIT 1 1000", "WAITAOF 1 0 3000"],
+    1,
+  ],
+  [
+    "a file alone of two",
+    { ofReplica: true, ofFile: true },
+    [0, [1, 0]],
+    ["EVAL", "WAIT 1 1000", "WAITAOF 1 0 3000"],
+    undefined,
+  ],
+] as const)("a write ends with %s", async (_, needed, replies, expected, reply) => {
+  const { redis, commands } = connectionWith(replies);
+  const written = new ReplicatedWrites(() => redis, needed).run(script, ["k"], []);
+  if (reply === undefined) await expect(written).rejects.toThrow(NotReplicatedError);
+  else expect(await written).toBe(reply);
+  expect(commands).toEqual(expected);
+});
