@@ -4,24 +4,23 @@
  * a test with its own clock sees the same as a live server. Refused calls do not count as spent. All instants are
  * monotonic milliseconds of the sandbox's clock.
  */
-export type Rounding = "up" | "down" | "nearest";
+import type { SandboxOptions } from "./options.ts";
 
-export interface QuotaRules {
-  readonly periodMs: number;
-  readonly rounding: Rounding;
-  /**
-   * `start`: windows follow each other from `originMs`; `first-call`: each opens at the first call after the previous
-   * one.
-   */
-  readonly anchored: "start" | "first-call";
+export type Rounding = SandboxOptions["rounding"];
+
+interface QuotaRules extends Pick<SandboxOptions, "periodSeconds" | "rounding" | "anchored"> {
+  /** With `anchored: start`, where the windows begin. */
   readonly originMs: number;
 }
 
-/** The calls of one window by result. */
-export interface QuotaWindow {
+interface QuotaOwner {
   readonly group: string;
   /** Address of the caller, if the quota is per address. */
   readonly caller: string | undefined;
+}
+
+/** The calls of one window by result. */
+export interface QuotaWindow extends QuotaOwner {
   readonly startedAtMs: number;
   /** The limit at the end of the window, or now. */
   limit: number;
@@ -40,19 +39,19 @@ export interface Reading {
   readonly secondsBeforeRefresh: number;
 }
 
-const keptWindows = 10_000;
+const maxWindows = 10_000;
 
 export class Quota {
   readonly windows: QuotaWindow[] = [];
+  readonly owner: QuotaOwner;
   readonly #rules: QuotaRules;
-  readonly #owner: { group: string; caller: string | undefined };
   #limit: number;
   #changes: { atMs: number; limit: number }[] = [];
-  #competitor: { intervalMs: number; nextAtMs: number } | undefined;
-  #window: QuotaWindow | undefined;
+  /** The interval is infinite without a competitor. */
+  #competitor = { intervalMs: Infinity, nextAtMs: Infinity };
 
-  constructor(owner: { group: string; caller: string | undefined }, rules: QuotaRules, limit: number) {
-    this.#owner = owner;
+  constructor(owner: QuotaOwner, rules: QuotaRules, limit: number) {
+    this.owner = owner;
     this.#rules = rules;
     this.#limit = limit;
   }
@@ -62,20 +61,18 @@ export class Quota {
     return this.#left(nowMs) <= 0;
   }
 
-  /** Spends one call. */
-  accept(nowMs: number): Reading {
+  /** Records a call: an accepted one spends the quota. */
+  count(fate: "accepted" | "throttled", nowMs: number): Reading {
     this.advance(nowMs);
     const window = this.#open(nowMs);
-    window.accepted += 1;
-    return this.#read(window, nowMs);
-  }
-
-  /** Records a call that is refused because the quota is exhausted. */
-  refuse(nowMs: number): Reading {
-    this.advance(nowMs);
-    const window = this.#open(nowMs);
-    window.throttled += 1;
-    return this.#read(window, nowMs);
+    window[fate] += 1;
+    const { periodSeconds, rounding } = this.#rules;
+    const round = { up: Math.ceil, down: Math.floor, nearest: Math.round }[rounding];
+    return {
+      limit: this.#limit,
+      remaining: Math.max(0, this.#left(nowMs)),
+      secondsBeforeRefresh: round((window.startedAtMs + periodSeconds * 1_000 - nowMs) / 1_000),
+    };
   }
 
   changeLimit(atMs: number, limit: number): void {
@@ -86,34 +83,26 @@ export class Quota {
   compete(nowMs: number, callsPerSecond: number): void {
     this.advance(nowMs);
     const intervalMs = 1_000 / callsPerSecond;
-    this.#competitor = callsPerSecond > 0 ? { intervalMs, nextAtMs: nowMs + intervalMs } : undefined;
+    this.#competitor = { intervalMs, nextAtMs: nowMs + intervalMs };
   }
 
   /** Applies everything that was due until now. */
   advance(nowMs: number): void {
     for (;;) {
-      const changeAtMs = this.#changes[0]?.atMs ?? Infinity;
-      const competitorAtMs = this.#competitor?.nextAtMs ?? Infinity;
-      if (Math.min(changeAtMs, competitorAtMs) > nowMs) return;
-      if (changeAtMs <= competitorAtMs) this.#applyChange();
-      else this.#spendOfCompetitor();
+      const [change] = this.#changes;
+      const atMs = this.#competitor.nextAtMs;
+      if (change !== undefined && change.atMs <= Math.min(atMs, nowMs)) {
+        this.#changes.shift();
+        this.#limit = change.limit;
+        const window = this.#current(change.atMs);
+        if (window) window.limit = change.limit;
+      } else if (atMs <= nowMs) {
+        this.#competitor.nextAtMs += this.#competitor.intervalMs;
+        if (this.#left(atMs) > 0) this.#open(atMs).competitor += 1;
+      } else {
+        return;
+      }
     }
-  }
-
-  #applyChange(): void {
-    const change = this.#changes.shift();
-    if (change === undefined) return;
-    this.#limit = change.limit;
-    const window = this.#current(change.atMs);
-    if (window) window.limit = change.limit;
-  }
-
-  #spendOfCompetitor(): void {
-    const competitor = this.#competitor;
-    if (competitor === undefined) return;
-    const atMs = competitor.nextAtMs;
-    competitor.nextAtMs += competitor.intervalMs;
-    if (this.#left(atMs) > 0) this.#open(atMs).competitor += 1;
   }
 
   #left(atMs: number): number {
@@ -123,37 +112,20 @@ export class Quota {
 
   /** The window that contains `atMs`, if a call has opened it. */
   #current(atMs: number): QuotaWindow | undefined {
-    const window = this.#window;
-    return window && atMs < window.startedAtMs + this.#rules.periodMs ? window : undefined;
+    const window = this.windows.at(-1);
+    return window && atMs < window.startedAtMs + this.#rules.periodSeconds * 1_000 ? window : undefined;
   }
 
   #open(atMs: number): QuotaWindow {
     const current = this.#current(atMs);
     if (current) return current;
-    const { anchored, originMs, periodMs } = this.#rules;
+    const { anchored, originMs, periodSeconds } = this.#rules;
+    const periodMs = periodSeconds * 1_000;
     const startedAtMs =
       anchored === "first-call" ? atMs : originMs + Math.floor((atMs - originMs) / periodMs) * periodMs;
-    const window = {
-      ...this.#owner,
-      startedAtMs,
-      limit: this.#limit,
-      accepted: 0,
-      competitor: 0,
-      throttled: 0,
-    };
-    this.#window = window;
+    const window = { ...this.owner, startedAtMs, limit: this.#limit, accepted: 0, competitor: 0, throttled: 0 };
     this.windows.push(window);
-    if (this.windows.length > keptWindows) this.windows.shift();
+    if (this.windows.length > maxWindows) this.windows.shift();
     return window;
-  }
-
-  #read(window: QuotaWindow, nowMs: number): Reading {
-    const seconds = (window.startedAtMs + this.#rules.periodMs - nowMs) / 1_000;
-    const round = { up: Math.ceil, down: Math.floor, nearest: Math.round }[this.#rules.rounding];
-    return {
-      limit: this.#limit,
-      remaining: Math.max(0, this.#limit - window.accepted - window.competitor),
-      secondsBeforeRefresh: round(seconds),
-    };
   }
 }
