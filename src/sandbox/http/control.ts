@@ -7,9 +7,11 @@ import { z } from "zod";
 import type { Accounts } from "../accounts/accounts.ts";
 import { faultKinds, faultRates, type Faults } from "../faults.ts";
 import { apiGroups, type SandboxOptions } from "../options.ts";
+import { answer, type Result } from "../operation.ts";
 import { type Fleet, fleetChange } from "../sims/fleet.ts";
 import type { SandboxState } from "../state.ts";
 import type { Throttle } from "../throttle.ts";
+import type { Received } from "./request.ts";
 
 /** What can be controlled and inspected. */
 export interface Controls {
@@ -21,18 +23,7 @@ export interface Controls {
   readonly faults: Faults;
 }
 
-interface ControlCall {
-  readonly method: string;
-  readonly path: string;
-  readonly bodyText: string;
-  readonly isTooLarge: boolean;
-  readonly callerIp: string;
-}
-
-export interface ControlAnswer {
-  readonly status: number;
-  readonly value: unknown;
-}
+type ControlCall = Pick<Received, "method" | "path" | "bodyText" | "isTooLarge" | "callerIp">;
 
 const group = z.enum(apiGroups);
 const nothing = z.strictObject({});
@@ -76,20 +67,20 @@ const posts = new Map([
 ]);
 
 /** Handles one call under `/_sandbox/`. */
-export function control(controls: Controls, call: ControlCall): ControlAnswer {
+export function control(controls: Controls, call: ControlCall): Result {
   if (!isLoopback(call.callerIp)) return refusal(403, "Only this machine controls the sandbox.");
   const [what = "", id, ...rest] = call.path.split("/").slice(2);
   const change = call.method === "POST" && id === undefined ? posts.get(what) : undefined;
   if (change !== undefined) {
     return call.isTooLarge ? refusal(413, "The body is too large.") : change(controls, call.bodyText);
   }
-  if (call.method === "GET" && what === "state" && id === undefined) return { status: 200, value: describe(controls) };
+  if (call.method === "GET" && what === "state" && id === undefined) return answer(200, describe(controls));
   if (call.method === "GET" && what === "sims" && id && rest.length === 0) return showSim(controls, id);
   const known = `GET state, GET sims/{id}, POST ${[...posts.keys()].join(", ")}`;
   return refusal(404, `There is no ${call.method} ${call.path}. There are: ${known}, all under /_sandbox/.`);
 }
 
-type Change = (controls: Controls, bodyText: string) => ControlAnswer;
+type Change = (controls: Controls, bodyText: string) => Result;
 
 /** A call that acts as its body says. The result of `act` is returned together with the state. */
 function post<T>(
@@ -101,7 +92,7 @@ function post<T>(
     try {
       const wanted = schema.parse(bodyText === "" ? {} : JSON.parse(bodyText));
       const shown = act(controls, wanted) ?? {};
-      return { status: 200, value: { ...describe(controls), ...shown } };
+      return answer(200, { ...describe(controls), ...shown });
     } catch (thrown) {
       if (thrown instanceof SyntaxError) return refusal(400, "The body is not JSON.");
       if (thrown instanceof z.ZodError) return refusal(400, z.prettifyError(thrown));
@@ -126,15 +117,15 @@ function describe({ options, accounts, state, throttle, faults }: Controls): Rec
   };
 }
 
-function showSim({ state }: Controls, id: string): ControlAnswer {
+function showSim({ state }: Controls, id: string): Result {
   const record = state.recordOf(id);
   if (record === undefined) return refusal(404, `There is no SIM ${id}.`);
   const counts = { acceptedChanges: state.acceptedChanges(id), effects: state.effectsOn(id) };
-  return { status: 200, value: { ...counts, isListed: state.isListed(id), record } };
+  return answer(200, { ...counts, isListed: state.isListed(id), record });
 }
 
-function refusal(status: number, message: string): ControlAnswer {
-  return { status, value: { message } };
+function refusal(status: number, message: string): Result {
+  return answer(status, { message });
 }
 
 function isLoopback(ip: string): boolean {

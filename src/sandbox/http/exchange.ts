@@ -4,18 +4,32 @@
  * header names computed once, one JSON.stringify.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { control, type ControlAnswer, type Controls } from "./control.ts";
-import { type Answer, asAnswer, deliver, nestedError, refused, strike } from "./delivery.ts";
+import type { Language } from "#fleet/profile.ts";
 import type { FaultKind } from "../faults.ts";
-import { Refusal } from "../refusals.ts";
-import type { Operation } from "../operation.ts";
-import type { Holder } from "../accounts/accounts.ts";
+import { answer, type Result } from "../operation.ts";
 import type { Reading } from "../quota.ts";
+import { Refusal } from "../refusals.ts";
+import { control, type Controls } from "./control.ts";
 import { bodyJson, bodyObject, headerNamesOf, type HeaderNames, readRequest, type Received } from "./request.ts";
-import { locate } from "./routes.ts";
+import { locate, type Place } from "./routes.ts";
 
 /** A change of the fleet may list every SIM. */
 const maxControlBytes = 64 * 1_048_576;
+
+const longText = 32_768;
+const badGatewayPage =
+  "<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>\n";
+
+/** The faults that prevent the operation from running. */
+const strikes: Partial<Record<FaultKind, (response: ServerResponse) => void>> = {
+  reset: (response) => response.socket?.resetAndDestroy(),
+  hang: () => undefined,
+  "html-502": (response) =>
+    response
+      .writeHead(502, ["content-type", "text/html", "content-length", String(badGatewayPage.length)])
+      .end(badGatewayPage),
+  "empty-500": (response) => response.writeHead(500, ["content-length", "0"]).end(),
+};
 
 /** What an exchange needs beyond the controls. */
 export interface ExchangeParts extends Controls {
@@ -25,29 +39,23 @@ export interface ExchangeParts extends Controls {
   readonly closing: AbortSignal;
 }
 
-/** How to send the response of an accepted call. */
-interface Passage {
-  readonly headers: readonly string[];
-  readonly fault: FaultKind | undefined;
-}
-
 export class Exchange {
-  readonly #deps: ExchangeParts;
+  readonly #parts: ExchangeParts;
   readonly #names: HeaderNames;
 
-  constructor(deps: ExchangeParts) {
-    this.#deps = deps;
-    this.#names = headerNamesOf(deps.options.brand);
+  constructor(parts: ExchangeParts) {
+    this.#parts = parts;
+    this.#names = headerNamesOf(parts.options.brand);
   }
 
   /** Responds to one request. */
   receive(request: IncomingMessage, response: ServerResponse): void {
-    const { options } = this.#deps;
+    const { maxBodyBytes, language } = this.#parts.options;
     const isControl = request.url?.startsWith("/_sandbox/") === true;
-    const maxBodyBytes = isControl ? maxControlBytes : options.maxBodyBytes;
-    readRequest(request, { names: this.#names, maxBodyBytes, language: options.language }, (received) => {
+    const rules = { names: this.#names, maxBodyBytes: isControl ? maxControlBytes : maxBodyBytes, language };
+    readRequest(request, rules, (received) => {
       try {
-        if (isControl) deliver(response, controlAnswer(control(this.#deps, received)));
+        if (isControl) deliver(response, control(this.#parts, received));
         else this.#call(received, response);
       } catch {
         response.destroy(); // the worker of the demo runs in this process
@@ -56,90 +64,115 @@ export class Exchange {
   }
 
   #call(received: Received, response: ServerResponse): void {
-    const { accounts, faults, options, state, throttle } = this.#deps;
+    const { accounts, faults, options, state, throttle } = this.#parts;
     const { callerIp, language, method, path } = received;
     const found = locate(options.operations, path);
-    const operation = found?.byMethod.get(method);
-    state.countCall(operation?.name ?? "none");
-    if (found === undefined) return this.#send(response, refused(new Refusal("pathUnknown"), language));
-    if (found.group === undefined) return this.#run(received, response, { ...found, operation }, open);
+    const name = found?.byMethod.get(method)?.name;
+    state.countCall(name ?? "none");
+    if (found?.group === undefined) return this.#run(received, response, { found });
     if (throttle.isSpent(found.group, callerIp)) {
       const headers = this.#quotaHeaders(throttle.refuse(found.group, callerIp));
-      return this.#send(response, refused(new Refusal("throttled"), language, headers));
+      return this.#send(response, { ...refused(new Refusal("throttled"), language), headers });
     }
-    const fault = faults.draw({ isAuth: found.group === "Auth", operation: operation?.name });
+    const fault = faults.draw({ isAuth: found.group === "Auth", operation: name });
+    const strike = fault && strikes[fault];
+    if (strike) return strike(response);
     if (fault === "expire-pairs") accounts.expirePairs();
-    if (fault !== undefined && strike(response, fault)) return;
     const headers = this.#quotaHeaders(throttle.accept(found.group, callerIp));
-    if (fault === "nested-error") return this.#send(response, nestedError(language, headers));
-    this.#run(received, response, { ...found, operation }, { headers, fault });
+    if (fault === "nested-error") return this.#send(response, { ...nestedError(language), headers });
+    this.#run(received, response, { found, headers, fault });
   }
 
   #run(
     received: Received,
     response: ServerResponse,
-    { ids, operation }: { ids: readonly string[]; operation: Operation | undefined },
-    { headers, fault }: Passage,
+    {
+      found,
+      headers = [],
+      fault,
+    }: { found: Place | undefined; headers?: readonly string[]; fault?: FaultKind | undefined },
   ): void {
-    const refuse = (thrown: unknown): void =>
-      this.#send(response, refused(asRefusal(thrown), received.language, headers), fault);
+    const send = (result: Result): void =>
+      this.#send(response, { ...result, headers: [...headers, ...(result.headers ?? [])] }, fault);
+    const refuse = (thrown: unknown): void => send(refused(thrown, received.language));
     try {
-      if (operation === undefined) throw new Refusal("methodUnknown");
-      const holder = operation.needsPair ? this.#checkPair(received, operation) : undefined;
-      const { accounts, options, state } = this.#deps;
-      const { path, queryText } = received;
-      const body = (): Readonly<Record<string, unknown>> => bodyObject(received);
-      const json = (): unknown => bodyJson(received);
-      const hasBody = received.bodyText !== "";
-      const call = { accounts, options, state, holder, names: this.#names, path, ids, queryText, hasBody, body, json };
-      const result = operation.handle(call);
-      if (!(result instanceof Promise)) return this.#send(response, asAnswer(result, headers), fault);
-      result
-        .then((value) => this.#send(response, asAnswer(value, headers), fault), refuse)
-        .catch(() => response.destroy());
+      const result = this.#perform(received, found);
+      if (!(result instanceof Promise)) return send(result);
+      result.then(send, refuse).catch(() => response.destroy());
     } catch (thrown) {
       refuse(thrown);
     }
   }
 
-  #checkPair({ apiKey, token }: Received, { whenExpired }: Operation): Holder {
-    const { accounts, options } = this.#deps;
-    const holder = accounts.check(apiKey, token, whenExpired);
-    const isServed = accounts.coverageTypes.some((coverage) => options.serves.includes(coverage));
-    if (!isServed) throw new Refusal("coverageMismatch");
-    return holder;
+  /** @throws Refusal */
+  #perform(received: Received, found: Place | undefined): Result | Promise<Result> {
+    if (found === undefined) throw new Refusal("pathUnknown");
+    const operation = found.byMethod.get(received.method);
+    if (operation === undefined) throw new Refusal("methodUnknown");
+    const { accounts, options, state } = this.#parts;
+    const { apiKey, token, path, queryText, bodyText } = received;
+    const holder = operation.needsPair ? accounts.check(apiKey, token, operation.whenExpired) : undefined;
+    if (holder && !accounts.coverageTypes.some((coverage) => options.serves.includes(coverage))) {
+      throw new Refusal("coverageMismatch");
+    }
+    return operation.handle({
+      accounts,
+      options,
+      state,
+      holder,
+      names: this.#names,
+      ids: found.ids,
+      path,
+      queryText,
+      hasBody: bodyText !== "",
+      body: () => bodyObject(received),
+      json: () => bodyJson(received),
+    });
   }
 
-  #quotaHeaders(reading: Reading): readonly string[] {
-    const { limit, remaining, secondsBeforeRefresh } = this.#names;
-    return [
-      limit,
-      String(reading.limit),
-      remaining,
-      String(reading.remaining),
-      secondsBeforeRefresh,
-      String(reading.secondsBeforeRefresh),
-    ];
+  #quotaHeaders(reading: Reading): string[] {
+    const names = ["limit", "remaining", "secondsBeforeRefresh"] as const;
+    return names.flatMap((name) => [this.#names[name], String(reading[name])]);
   }
 
-  #send(response: ServerResponse, answer: Answer, fault?: FaultKind): void {
-    const { closing, drawLatencyMs, options, state } = this.#deps;
-    state.countAnswer(answer.status);
+  #send(response: ServerResponse, result: Result, fault?: FaultKind): void {
+    const { closing, drawLatencyMs, options, state } = this.#parts;
+    state.countAnswer(result.status);
     const delayMs = drawLatencyMs() + (fault === "slow" ? options.slowMs : 0);
-    if (delayMs <= 0) return deliver(response, answer, fault);
+    if (delayMs <= 0) return deliver(response, result, fault);
     options.clock
       .sleep(delayMs, closing)
-      .then(() => deliver(response, answer, fault))
+      .then(() => deliver(response, result, fault))
       .catch(() => response.destroy());
   }
 }
 
-function controlAnswer({ status, value }: ControlAnswer): Answer {
-  return { status, headers: [], body: JSON.stringify(value) };
+/** The response to a refused call, in the caller's language. */
+function refused(thrown: unknown, language: Language): Result {
+  const refusal = thrown instanceof Refusal ? thrown : new Refusal("faulty");
+  return answer(refusal.status, refusal.bodyIn(language));
 }
 
-const open: Passage = { headers: [], fault: undefined };
+/** An error whose body has the nested form that some operations use instead of the flat one. */
+function nestedError(language: Language): Result {
+  const refusal = new Refusal("faulty");
+  return answer(refusal.status, { httpStatus: refusal.status, errorMessage: refusal.bodyIn(language) });
+}
 
-function asRefusal(thrown: unknown): Refusal {
-  return thrown instanceof Refusal ? thrown : new Refusal("faulty");
+/** Sends the response, unless the fault corrupts it on the way. */
+function deliver(response: ServerResponse, { status, text, headers = [] }: Result, fault?: FaultKind): void {
+  if (fault === "lost-answer" || (fault === "truncated" && text === "")) {
+    response.socket?.destroy();
+    return;
+  }
+  if (text === "") {
+    response.writeHead(status, [...headers]).end();
+    return;
+  }
+  // A long text is encoded once, instead of once to count the bytes and once to send them.
+  const body = text.length > longText ? Buffer.from(text) : text;
+  const length = String(Buffer.byteLength(body));
+  response.writeHead(status, ["content-type", "application/json", "content-length", length, ...headers]);
+  if (fault === "truncated") response.write(text.slice(0, text.length / 2), () => response.socket?.destroy());
+  else response.end(body);
 }

@@ -18,7 +18,7 @@ interface Route {
 }
 
 /** A route, and the variable parts of a path, percent-decoded. */
-interface Place extends Route {
+export interface Place extends Route {
   readonly ids: readonly string[];
 }
 
