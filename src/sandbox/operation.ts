@@ -1,24 +1,21 @@
 /** An operation of the platform: its path, its quota, and its handler. */
 import type { Accounts, Holder } from "./accounts/accounts.ts";
 
-import type { HeaderNames } from "./http/request.ts";
+import type { HeaderNames, Received } from "./http/request.ts";
 import type { ApiGroup, SandboxOptions } from "./options.ts";
 import { Refusal, type RefusalName } from "./refusals.ts";
 import type { SandboxState } from "./state.ts";
 
 /** One call, as far as an operation needs it. */
-export interface Call {
+export interface Call extends Pick<Received, "path" | "queryText"> {
   readonly options: SandboxOptions;
   readonly accounts: Accounts;
   readonly state: SandboxState;
   /** The holder of the pair; undefined if the operation needs none. */
   readonly holder: Holder | undefined;
-  readonly path: string;
   /** The variable parts of the path in order, percent-decoded. */
   readonly ids: readonly string[];
   readonly names: HeaderNames;
-  /** The raw query, without the question mark. */
-  readonly queryText: string;
   /** Whether a body was sent. */
   readonly hasBody: boolean;
   /** The body as an object. @throws Refusal if it is not one */

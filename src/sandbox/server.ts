@@ -7,6 +7,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { SimfleetError } from "#core/errors.ts";
 import { type Accounts, openAccounts } from "./accounts/accounts.ts";
+import type { Controls } from "./http/control.ts";
 import { Exchange } from "./http/exchange.ts";
 import { Faults } from "./faults.ts";
 import { Fleet } from "./sims/fleet.ts";
@@ -15,20 +16,10 @@ import { seededRandom } from "./seeded.ts";
 import { SandboxState } from "./state.ts";
 import { Throttle } from "./throttle.ts";
 
-export interface Sandbox {
+export interface Sandbox extends Controls {
   /** Base address without a path, `http://127.0.0.1:8787`. */
   readonly url: string;
   readonly port: number;
-  /** The options with their defaults. */
-  readonly options: SandboxOptions;
-  readonly accounts: Accounts;
-  /** Verifies the tokens, like `/.well-known/jwks.json`. */
-  readonly publicKeyPem: string;
-  readonly state: SandboxState;
-  /** Adds, removes and edits SIMs while the sandbox runs. */
-  readonly fleet: Fleet;
-  readonly throttle: Throttle;
-  readonly faults: Faults;
   /** Closes every connection, even with a response pending. */
   close(): Promise<void>;
 }
@@ -47,7 +38,7 @@ export async function startSandbox({ accounts: shared, ...given }: StartOptions 
   const accounts = shared ?? (await openAccounts(options));
   const closing = new AbortController();
   const state = new SandboxState(options);
-  const controls = {
+  const controls: Controls = {
     options,
     accounts,
     state,
@@ -55,11 +46,7 @@ export async function startSandbox({ accounts: shared, ...given }: StartOptions 
     throttle: new Throttle(options),
     faults: new Faults(options),
   };
-  const exchange = new Exchange({
-    ...controls,
-    drawLatencyMs: latenciesOf(options),
-    closing: closing.signal,
-  });
+  const exchange = new Exchange({ ...controls, drawLatencyMs: latenciesOf(options), closing: closing.signal });
   const server = createServer({ keepAliveTimeout: keepAliveTimeoutMs }, (request, response) =>
     exchange.receive(request, response),
   );
@@ -69,7 +56,6 @@ export async function startSandbox({ accounts: shared, ...given }: StartOptions 
     ...controls,
     url: `http://${host}:${port}`,
     port,
-    publicKeyPem: accounts.signer.publicKeyPem,
     close: () => {
       closing.abort();
       return close(server);
@@ -79,9 +65,9 @@ export async function startSandbox({ accounts: shared, ...given }: StartOptions 
 
 function latenciesOf({ latencyMs, seed }: SandboxOptions): () => number {
   if (typeof latencyMs === "number") return () => latencyMs;
-  const [leastMs, mostMs] = latencyMs;
+  const [minMs, maxMs] = latencyMs;
   const random = seededRandom(seed + 1);
-  return () => leastMs + (mostMs - leastMs) * random();
+  return () => minMs + (maxMs - minMs) * random();
 }
 
 function listen(server: Server, { host, port }: SandboxOptions): Promise<number> {

@@ -40,14 +40,12 @@ export class SandboxState {
 
   /** The class of a SIM by its SIM id or IMSI, or undefined when there is no such SIM. */
   speedClassOf(id: string): string | undefined {
-    const place = this.placeOf(id);
-    return place === undefined ? undefined : this.sims.speedClassAt(place);
+    return this.#read(id, (place) => this.sims.speedClassAt(place));
   }
 
   /** Number of class changes applied to a SIM; 0 for one that does not exist. */
   acceptedChanges(id: string): number {
-    const place = this.placeOf(id);
-    return place === undefined ? 0 : this.sims.acceptedAt(place);
+    return this.#read(id, (place) => this.sims.acceptedAt(place)) ?? 0;
   }
 
   /**
@@ -55,8 +53,7 @@ export class SandboxState {
    * suppressed.
    */
   effectsOn(id: string): Effects {
-    const place = this.placeOf(id);
-    return place === undefined ? {} : this.log.effectsAt(place);
+    return this.#read(id, (place) => this.log.effectsAt(place)) ?? {};
   }
 
   /** As `effectsOn`, of all SIMs together. */
@@ -66,19 +63,22 @@ export class SandboxState {
 
   /** The record of a SIM by its SIM id or IMSI. */
   recordOf(id: string): SimRecord | undefined {
-    const place = this.placeOf(id);
-    return place === undefined ? undefined : this.sims.recordAt(place);
+    return this.#read(id, (place) => this.sims.recordAt(place));
   }
 
   /** Whether the SIM exists and is not removed; the other queries include removed SIMs. */
   isListed(id: string): boolean {
-    const place = this.placeOf(id);
-    return place !== undefined && this.sims.isListedAt(place);
+    return this.#read(id, (place) => this.sims.isListedAt(place)) ?? false;
   }
 
   /** The position of a SIM in the list, removed or not, by its SIM id or IMSI. */
   placeOf(id: string): number | undefined {
     return this.sims.placeOfSimId(id) ?? this.sims.placeOfImsi(id);
+  }
+
+  #read<T>(id: string, read: (place: number) => T): T | undefined {
+    const place = this.placeOf(id);
+    return place === undefined ? undefined : read(place);
   }
 
   countCall(operation: string): void {

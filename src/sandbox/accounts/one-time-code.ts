@@ -26,18 +26,9 @@ export function isBase32(text: string): boolean {
 
 function base32Bytes(text: string): Buffer {
   if (!isBase32(text)) throw new RangeError("a one-time-code secret must be base32: letters A to Z and digits 2 to 7");
-  const bytes: number[] = [];
-  let bits = 0;
-  let held = 0;
-  for (const letter of withoutPadding(text).toUpperCase()) {
-    held = ((held << 5) | alphabet.indexOf(letter)) & 0xfff;
-    bits += 5;
-    if (bits >= 8) {
-      bits -= 8;
-      bytes.push((held >>> bits) & 0xff);
-    }
-  }
-  return Buffer.from(bytes);
+  const letters = withoutPadding(text).toUpperCase().split("");
+  const bits = letters.map((letter) => alphabet.indexOf(letter).toString(2).padStart(5, "0")).join("");
+  return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
 }
 
 function withoutPadding(text: string): string {

@@ -1,5 +1,5 @@
-/** Signs the tokens of pairs with a key generated at startup, and publishes the public key as JWKS and PEM. */
-import { exportJWK, exportSPKI, generateKeyPair, type JSONWebKeySet, SignJWT } from "jose";
+/** Signs the tokens of pairs with a key generated at startup, and publishes the public key as JWKS. */
+import { exportJWK, generateKeyPair, type JSONWebKeySet, SignJWT } from "jose";
 import { secondMs } from "#core/time.ts";
 import type { Coverage } from "#fleet/profile.ts";
 
@@ -10,7 +10,6 @@ interface TokenClaims {
 
 export interface TokenSigner {
   readonly jwks: JSONWebKeySet;
-  readonly publicKeyPem: string;
   /** A JSON Web Token whose payload holds `operator: {operatorId, coverageTypes}`, `iat` and `exp`. */
   sign(claims: TokenClaims, span: { issuedAtMs: number; expiresAtMs: number }): Promise<string>;
 }
@@ -23,7 +22,6 @@ export async function openTokenSigner(algorithm: "ES256" | "RS256"): Promise<Tok
   let serial = 0;
   return {
     jwks: { keys: [jwk] },
-    publicKeyPem: await exportSPKI(publicKey),
     sign: (operator, span) => {
       serial += 1;
       return new SignJWT({ operator })

@@ -3,17 +3,6 @@ import type { IncomingMessage } from "node:http";
 import type { Language } from "#fleet/profile.ts";
 import { Refusal } from "../refusals.ts";
 
-/** The header names of a brand, in lower case, computed once. */
-export interface HeaderNames {
-  readonly apiKey: string;
-  readonly token: string;
-  readonly language: string;
-  readonly limit: string;
-  readonly remaining: string;
-  readonly secondsBeforeRefresh: string;
-  readonly nextKey: string;
-}
-
 export interface Received {
   readonly method: string;
   readonly path: string;
@@ -28,27 +17,30 @@ export interface Received {
   readonly token: string | undefined;
 }
 
-export function headerNamesOf(brand: string): HeaderNames {
-  const word = brand.toLowerCase();
-  return {
-    apiKey: `x-${word}-api-key`,
-    token: `x-${word}-token`,
-    language: `x-${word}-lang`,
-    limit: `x-${word}-ratelimit-limit`,
-    remaining: `x-${word}-ratelimit-remaining`,
-    secondsBeforeRefresh: `x-${word}-ratelimit-seconds-before-refresh`,
-    nextKey: `x-${word}-next-key`,
-  };
-}
+const headerNames = {
+  apiKey: "api-key",
+  token: "token",
+  language: "lang",
+  limit: "ratelimit-limit",
+  remaining: "ratelimit-remaining",
+  secondsBeforeRefresh: "ratelimit-seconds-before-refresh",
+  nextKey: "next-key",
+};
 
-export interface ReadingRules {
-  readonly names: HeaderNames;
-  readonly maxBodyBytes: number;
-  readonly language: Language;
+/** The header names of a brand, in lower case, computed once. */
+export type HeaderNames = Readonly<Record<keyof typeof headerNames, string>>;
+
+export function headerNamesOf(brand: string): HeaderNames {
+  const names = Object.entries(headerNames).map(([name, end]) => [name, `x-${brand.toLowerCase()}-${end}`]);
+  return Object.fromEntries(names) as HeaderNames;
 }
 
 /** Calls `then` once the whole request has arrived; never if the client disconnects before. */
-export function readRequest(request: IncomingMessage, rules: ReadingRules, then: (received: Received) => void): void {
+export function readRequest(
+  request: IncomingMessage,
+  rules: { readonly names: HeaderNames; readonly maxBodyBytes: number; readonly language: Language },
+  then: (received: Received) => void,
+): void {
   const { names, maxBodyBytes } = rules;
   const url = request.url ?? "/";
   const mark = url.indexOf("?");

@@ -1,4 +1,4 @@
-import { createLocalJWKSet, decodeJwt, importSPKI, jwtVerify } from "jose";
+import { createLocalJWKSet, decodeJwt, jwtVerify } from "jose";
 import { describe, expect, test } from "vitest";
 import { oneTimeCode } from "#sandbox/accounts/one-time-code.ts";
 import { goodAuthKey, openSandbox, quotaOf } from "./open-sandbox.ts";
@@ -86,20 +86,15 @@ describe("one-time codes", () => {
 });
 
 describe("tokens", () => {
-  test.each(["ES256", "RS256"] as const)(
-    "a token signed with %s verifies against the JWKS and the PEM key",
-    async (tokenAlgorithm) => {
-      const { sandbox, send, clock } = await openSandbox({ tokenAlgorithm, coverageTypes: ["g", "jp"] });
-      const { json } = await send("POST", "/v1/auth", { body: goodAuthKey });
-      const jwks = (await send("GET", "/.well-known/jwks.json")).json;
-      const currentDate = new Date(clock.wallMs());
-      const { payload } = await jwtVerify(json.token, createLocalJWKSet(jwks), { currentDate });
-      expect(payload["operator"]).toEqual({ operatorId: "OP0000000001", coverageTypes: ["g", "jp"] });
-      const publicKey = await importSPKI(sandbox.publicKeyPem, tokenAlgorithm);
-      await expect(jwtVerify(json.token, publicKey, { currentDate })).resolves.toBeDefined();
-      expect(JSON.stringify(jwks)).not.toContain('"d":');
-    },
-  );
+  test.each(["ES256", "RS256"] as const)("a token signed with %s verifies against the JWKS", async (tokenAlgorithm) => {
+    const { send, clock } = await openSandbox({ tokenAlgorithm, coverageTypes: ["g", "jp"] });
+    const { json } = await send("POST", "/v1/auth", { body: goodAuthKey });
+    const jwks = (await send("GET", "/.well-known/jwks.json")).json;
+    const currentDate = new Date(clock.wallMs());
+    const { payload } = await jwtVerify(json.token, createLocalJWKSet(jwks), { currentDate });
+    expect(payload["operator"]).toEqual({ operatorId: "OP0000000001", coverageTypes: ["g", "jp"] });
+    expect(JSON.stringify(jwks)).not.toContain('"d":');
+  });
 
   test("a token lives one day unless the sign-in requests another lifetime", async () => {
     const { send } = await openSandbox();
