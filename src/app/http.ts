@@ -58,7 +58,6 @@ export async function openHttp(deps: {
   const shared = { spool, plans, streams, authFailures };
   const seenCalls = (bucket: string): SeenCalls => ({
     windows: windows.of(bucket),
-    today: windows.today(bucket),
     periodMs: config.limits.periodMs,
   });
   const endpoints = [

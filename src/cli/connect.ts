@@ -76,7 +76,7 @@ export async function localCaller({ features, actor, io: { interrupt } }: Comman
   const endpoints = await endpointsOf(features, app, {
     plans: onePlan(systemClock),
     clock: systemClock,
-    seenCalls: () => ({ windows: [], today: undefined, periodMs: app.config.limits.periodMs }),
+    seenCalls: () => ({ windows: [], periodMs: app.config.limits.periodMs }),
     process: "command",
   });
   return {

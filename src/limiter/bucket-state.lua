@@ -15,7 +15,7 @@ local SET_BACK_MS = 1000   -- a step back of Redis's clock that an exchange must
 local NUMBERS = { 'limit', 'left', 'left_at', 'window', 'serial', 'granted', 'lone_at', 'lost', 'lost_serial',
   'floor', 'ceiling', 'after', 'before', 'frozen', 'others', 'others_first', 'others_from', 'asked_at', 'calls',
   'throttled', 'alone_until', 'misses', 'backlog', 'backlog_at', 'backlog_since', 'round_trip',
-  'limit_at', 'run_at', 'either', 'burst', 'short_window' }
+  'limit_at', 'run_at', 'either', 'burst', 'short_window', 'day', 'day_calls', 'day_throttled' }
 local stored = redis.call('HMGET', KEYS[1], 'ways', unpack(NUMBERS))
 local b, before = { ways = stored[1] or 'und' }, { ways = stored[1] }
 for i, name in ipairs(NUMBERS) do

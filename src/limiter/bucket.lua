@@ -33,6 +33,12 @@ if want > granted then
   redis.call('PEXPIRE', KEYS[4], 60000)
 end
 
+-- For display: the calls since 00:00 UTC.
+local day = math.floor(now / 86400000)
+if b.day ~= day then b.day, b.day_calls, b.day_throttled = day, 0, 0 end
+b.day_calls = b.day_calls + b.calls - (before.calls or 0)
+b.day_throttled = b.day_throttled + b.throttled - (before.throttled or 0)
+
 -- Only what has changed: writing all numbers again would take most of the script's time.
 local write, gone = {}, {}
 if b.ways ~= before.ways then write = { 'ways', b.ways } end

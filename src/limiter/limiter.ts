@@ -52,6 +52,8 @@ export interface BucketState {
   readonly frozenUntilMs: number | undefined;
   readonly calls: number;
   readonly throttled: number;
+  /** Those since 00:00 UTC. */
+  readonly today: { readonly calls: number; readonly throttled: number };
   /** Waiting callers, by process. */
   readonly waiters: readonly { readonly process: string; readonly waiting: number }[];
 }
@@ -116,7 +118,9 @@ export class Limiter {
       backlog: -1,
       observations: [],
     });
-    const [calls, throttled] = await this.#redis.hmget(this.#keys.bucket(bucket), "calls", "throttled");
+    const key = this.#keys.bucket(bucket);
+    const counters = await this.#redis.hmget(key, "calls", "throttled", "day_calls", "day_throttled");
+    const [calls = 0, throttled = 0, callsToday = 0, throttledToday = 0] = counters.map(Number);
     const nowMs = Number(reply[0]);
     const waiters = Object.entries(await this.#redis.hgetall(this.#keys.waiters(bucket)))
       .map(([process, entry]) => ({ process, waiting: parseInt(entry, 10), sinceMs: Number(entry.split(":")[1]) }))
@@ -132,8 +136,9 @@ export class Limiter {
       refreshEarliestMs: numberOrNone(reply[9]),
       refreshLatestMs: numberOrNone(reply[10]),
       frozenUntilMs: numberOrNone(reply[11]),
-      calls: Number(calls ?? 0),
-      throttled: Number(throttled ?? 0),
+      calls,
+      throttled,
+      today: { calls: callsToday, throttled: throttledToday },
       waiters,
     };
   }

@@ -40,7 +40,7 @@ describe.skipIf(withoutBrowser)(`the overview${withoutBrowser === undefined ? ""
     await page.getByRole("region", { name: "Next schedules" }).getByText("nightly-sync").waitFor();
     await page
       .getByRole("region", { name: "Quota use today" })
-      .getByText(/calls? seen by this worker since \d+:\d\d/)
+      .getByText(/^[\d,]+ calls? since 00:00 UTC/)
       .first()
       .waitFor();
     const time = failed.getByRole("time");

@@ -7,10 +7,6 @@ const bucketWindow = z.object({ at: instant.describe("end of the window"), calls
 
 export type BucketWindow = Readonly<z.infer<typeof bucketWindow>>;
 
-const bucketDay = z.object({ since: instant, calls: count, throttled: count });
-
-export type BucketDay = Readonly<z.infer<typeof bucketDay>>;
-
 const bucketReport = z.object({
   bucket: z.string(),
   limit: count.nullable().describe("null until the first response reports it"),
@@ -25,7 +21,7 @@ const bucketReport = z.object({
   throttled: count,
   waiters: list(z.object({ process: z.string(), waiting: count })),
   windows: list(bucketWindow).describe("calls of recent periods as this worker has seen them, newest last"),
-  today: bucketDay.nullable().describe("since 00:00 UTC, or since this worker has seen the quota; null if it has not"),
+  today: z.object({ calls: count, throttled: count }).describe("since 00:00 UTC, of all processes"),
 });
 
 export type BucketReport = Readonly<z.infer<typeof bucketReport>>;

@@ -1,16 +1,15 @@
 /** The JSON form of a quota, shared by `quota --json` and the control API. */
 import type { BucketState } from "#limiter/limiter.ts";
-import type { BucketDay, BucketReport, BucketWindow } from "./contract.ts";
+import type { BucketReport, BucketWindow } from "./contract.ts";
 
 /** Calls of a bucket as this process has seen them; none in a process that takes no samples. */
 export interface SeenCalls {
   readonly windows: readonly BucketWindow[];
-  readonly today: BucketDay | undefined;
   /** The period of all quotas. */
   readonly periodMs: number;
 }
 
-export function reportOfBucket(bucket: BucketState, { windows, today, periodMs }: SeenCalls): BucketReport {
+export function reportOfBucket(bucket: BucketState, { windows, periodMs }: SeenCalls): BucketReport {
   return {
     bucket: bucket.bucket,
     limit: bucket.limit ?? null,
@@ -24,8 +23,8 @@ export function reportOfBucket(bucket: BucketState, { windows, today, periodMs }
     calls: bucket.calls,
     throttled: bucket.throttled,
     waiters: bucket.waiters,
+    today: bucket.today,
     windows,
-    today: today ?? null,
   };
 }
 

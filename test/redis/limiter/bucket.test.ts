@@ -22,10 +22,12 @@ class Talk {
     this.#id = id;
   }
 
-  static open(): { one: Talk; other: Talk } {
+  static open(): { one: Talk; other: Talk; today: () => Promise<number[]> } {
     const own = new Keys(`${keys.prefix}:${randomBytes(4).toString("hex")}`);
     const bucket = new SimulatedBucket(redis, own, { periodMs: 60_000, reserve: 0, leaseMs: 45_000 });
-    return { one: new Talk(bucket, "one"), other: new Talk(bucket, "other") };
+    const today = async (): Promise<number[]> =>
+      (await redis.hmget(own.bucket("b"), "day_calls", "day_throttled")).map(Number);
+    return { one: new Talk(bucket, "one"), other: new Talk(bucket, "other"), today };
   }
 
   async ask(
@@ -88,6 +90,19 @@ describe("the bucket script", () => {
     const again = await one.repeat(0.11, 4, 2, [heard(lone, 0.1, { limit: 10, remaining: 9, seconds: 50 })]);
     expect([grant.granted, again.granted, again.inFlight]).toEqual([4, 4, 4]);
     expect((await other.ask(0.12, 8)).inFlight).toBeLessThanOrEqual(9);
+  });
+
+  it("the bucket counts the calls of a day, those of all processes, until 00:00 UTC", async () => {
+    const { one, other, today } = Talk.open();
+    const dayMs = 86_400_000;
+    const midnightS = (dayMs - (beginMs % dayMs)) / 1_000;
+    const mine = await one.ask(midnightS - 2, 1);
+    const said = { limit: 10, remaining: 9, seconds: 50 };
+    const theirs = await other.ask(midnightS - 1, 1, [heard(mine, midnightS - 1, said)]);
+    await one.ask(midnightS - 0.5, 0, [heard(theirs, midnightS - 0.5, { ...said, kind: "throttled" })]);
+    expect(await today()).toEqual([2, 1]);
+    await one.ask(midnightS, 0);
+    expect(await today()).toEqual([0, 0]);
   });
 
   it("the bucket is not reopened by a delayed response with the previous limit", async () => {

@@ -11,7 +11,7 @@ import { Sentence } from "../parts/sentence.tsx";
 import { Ago } from "../parts/time.tsx";
 import { View } from "../parts/view.tsx";
 import { bucketTitle } from "../pure/bucket.ts";
-import { clockTime, counted, duration, grouped } from "../pure/format.ts";
+import { counted, duration, grouped } from "../pure/format.ts";
 import { dueSecrets, failuresOf, nextTimes, waitingThings } from "../pure/overview.ts";
 import { hrefOf } from "../pure/route.ts";
 import type {
@@ -191,9 +191,8 @@ function QuotaToday(): JSX.Element {
           <li key={bucket}>
             <b>{bucketTitle(bucket)}</b>
             <span>
-              {today &&
-                `${counted(today.calls, "call")} seen by this worker since ${clockTime(Date.parse(today.since))}`}
-              {today && today.throttled > 0 && `, ${grouped(today.throttled)} rate-limited`}
+              {`${counted(today.calls, "call")} since 00:00 UTC`}
+              {today.throttled > 0 && `, ${grouped(today.throttled)} rate-limited`}
               <span class="quiet">
                 {` · ${left === null ? grouped(limit ?? 0) : grouped(left)} of ${grouped(limit ?? 0)} left`}
               </span>
