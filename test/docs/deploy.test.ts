@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { histogramCatalogue, metricCatalogue } from "#telemetry/metrics.ts";
+import { unless } from "../support/left-out.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const read = (path: string): string => readFileSync(`${root}${path}`, "utf8");
@@ -56,10 +57,13 @@ describe("alert rules", () => {
   });
 
   const promtool = tool("/usr/bin/promtool", "/usr/local/bin/promtool");
-  test.skipIf(promtool === undefined)("the alert rules pass their promtool tests", () => {
-    const { status, output } = run(promtool ?? "", "test", "rules", "deploy/prometheus/alerts.test.yaml");
-    expect({ status, output }).toEqual({ status: 0, output: expect.stringContaining("SUCCESS") as unknown });
-  });
+  test.skipIf(promtool === undefined)(
+    `the alert rules pass their promtool tests${unless(promtool !== undefined, "no promtool here")}`,
+    () => {
+      const { status, output } = run(promtool ?? "", "test", "rules", "deploy/prometheus/alerts.test.yaml");
+      expect({ status, output }).toEqual({ status: 0, output: expect.stringContaining("SUCCESS") as unknown });
+    },
+  );
 });
 
 test("every metric of the Grafana dashboard exists", () => {
@@ -83,17 +87,20 @@ describe("the systemd unit", () => {
     expect(unit).toContain("TimeoutStopSec=30");
   });
 
-  test.skipIf(analyze === undefined)("the systemd unit is valid and restricts the worker", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "simfleet-unit-"));
-    try {
-      const path = join(folder, "simfleet.service");
-      await writeFile(path, unit);
-      expect(run(analyze ?? "", "verify", path)).toEqual({ status: 0, output: "" });
-      const rated = run(analyze ?? "", "security", "--offline=true", "--threshold=20", path);
-      expect(rated.output).toMatch(/Overall exposure level for simfleet\.service: \d/);
-      expect(rated.status).toBe(0);
-    } finally {
-      await rm(folder, { recursive: true });
-    }
-  });
+  test.skipIf(analyze === undefined)(
+    `the systemd unit is valid and restricts the worker${unless(analyze !== undefined, "no systemd-analyze here")}`,
+    async () => {
+      const folder = await mkdtemp(join(tmpdir(), "simfleet-unit-"));
+      try {
+        const path = join(folder, "simfleet.service");
+        await writeFile(path, unit);
+        expect(run(analyze ?? "", "verify", path)).toEqual({ status: 0, output: "" });
+        const rated = run(analyze ?? "", "security", "--offline=true", "--threshold=20", path);
+        expect(rated.output).toMatch(/Overall exposure level for simfleet\.service: \d/);
+        expect(rated.status).toBe(0);
+      } finally {
+        await rm(folder, { recursive: true });
+      }
+    },
+  );
 });

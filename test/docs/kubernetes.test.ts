@@ -9,6 +9,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import { configSchema } from "#config/schema.ts";
 import { settingsOf } from "#config/setting.ts";
+import { unless } from "../support/left-out.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const folder = `${root}deploy/kubernetes`;
@@ -236,6 +237,7 @@ const kustomize = [
   ["kustomize", "build"],
   ["kubectl", "kustomize"],
 ].find(([command = "", ...args]) => spawnSync(command, [...args, "--help"]).status === 0);
+const withoutKustomize = unless(kustomize !== undefined, "no kustomize here");
 
 function build(place: string): Manifest[] {
   const [command = "", ...args] = kustomize ?? [];
@@ -249,40 +251,46 @@ function build(place: string): Manifest[] {
   return manifests;
 }
 
-test.skipIf(kustomize === undefined)("the component gateway opens the gateway of the worker, with a token", () => {
-  const place = mkdtempSync(join(tmpdir(), "simfleet-kustomize-"));
-  onTestFinished(() => rmSync(place, { recursive: true, force: true }));
-  const from = (path: string): string => relative(realpathSync(place), join(folder, path));
-  const overlay = { resources: [from("overlays/several-workers")], components: [from("components/gateway")] };
-  writeFileSync(join(place, "kustomization.yaml"), JSON.stringify(overlay));
-  const manifests = build(place);
-  const of = (kind: Manifest["kind"], name: string): Manifest["spec"] | undefined =>
-    manifests.find((one) => one.kind === kind && one.metadata.name === name)?.spec;
-  const deployment = of("Deployment", "simfleet-worker");
-  expect(deployment?.template.spec.containers[0]?.ports?.map(({ name }) => name).toSorted()).toEqual([
-    "gateway",
-    "http",
-  ]);
-  expect(deployment?.replicas).toBe(3);
-  expect(
-    of("Service", "simfleet")
-      ?.ports?.map(({ targetPort }) => targetPort)
-      .toSorted(),
-  ).toEqual(["gateway", "http"]);
-  expect(of("NetworkPolicy", "simfleet-worker")).toMatchObject({
-    ingress: [{ ports: [{ port: "http" }, { port: "gateway" }] }],
-  });
-  const settings = manifests.find(({ kind }) => kind === "ConfigMap")?.data;
-  expect(settings).toMatchObject(settingsIn("components/gateway/settings.env"));
-  expect(settings).toMatchObject(settingsIn("base/settings.env"));
-});
+test.skipIf(kustomize === undefined)(
+  `the component gateway opens the gateway of the worker, with a token${withoutKustomize}`,
+  () => {
+    const place = mkdtempSync(join(tmpdir(), "simfleet-kustomize-"));
+    onTestFinished(() => rmSync(place, { recursive: true, force: true }));
+    const from = (path: string): string => relative(realpathSync(place), join(folder, path));
+    const overlay = { resources: [from("overlays/several-workers")], components: [from("components/gateway")] };
+    writeFileSync(join(place, "kustomization.yaml"), JSON.stringify(overlay));
+    const manifests = build(place);
+    const of = (kind: Manifest["kind"], name: string): Manifest["spec"] | undefined =>
+      manifests.find((one) => one.kind === kind && one.metadata.name === name)?.spec;
+    const deployment = of("Deployment", "simfleet-worker");
+    expect(deployment?.template.spec.containers[0]?.ports?.map(({ name }) => name).toSorted()).toEqual([
+      "gateway",
+      "http",
+    ]);
+    expect(deployment?.replicas).toBe(3);
+    expect(
+      of("Service", "simfleet")
+        ?.ports?.map(({ targetPort }) => targetPort)
+        .toSorted(),
+    ).toEqual(["gateway", "http"]);
+    expect(of("NetworkPolicy", "simfleet-worker")).toMatchObject({
+      ingress: [{ ports: [{ port: "http" }, { port: "gateway" }] }],
+    });
+    const settings = manifests.find(({ kind }) => kind === "ConfigMap")?.data;
+    expect(settings).toMatchObject(settingsIn("components/gateway/settings.env"));
+    expect(settings).toMatchObject(settingsIn("base/settings.env"));
+  },
+);
 
-test.skipIf(kustomize === undefined).each(overlays)("the overlay %s builds to valid manifests", (overlay) => {
-  const manifests = build(`${folder}/overlays/${overlay}`);
-  const deployment = manifests.find(({ kind }) => kind === "Deployment");
-  const names = deployment?.spec.template.spec.containers.map(({ name }) => name);
-  expect(names).toEqual(overlay === "sandbox" ? ["worker", "sandbox"] : ["worker"]);
-  expect(deployment?.spec.replicas).toBe(overlay === "several-workers" ? 3 : 1);
-  const settings = manifests.find(({ kind }) => kind === "ConfigMap")?.data;
-  expect(settings?.["SIMFLEET_ENDPOINT_GLOBAL"]).toMatch(overlay === "sandbox" ? /127\.0\.0\.1:8787/ : /^https:/);
-});
+test.skipIf(kustomize === undefined).each(overlays)(
+  `the overlay %s builds to valid manifests${withoutKustomize}`,
+  (overlay) => {
+    const manifests = build(`${folder}/overlays/${overlay}`);
+    const deployment = manifests.find(({ kind }) => kind === "Deployment");
+    const names = deployment?.spec.template.spec.containers.map(({ name }) => name);
+    expect(names).toEqual(overlay === "sandbox" ? ["worker", "sandbox"] : ["worker"]);
+    expect(deployment?.spec.replicas).toBe(overlay === "several-workers" ? 3 : 1);
+    const settings = manifests.find(({ kind }) => kind === "ConfigMap")?.data;
+    expect(settings?.["SIMFLEET_ENDPOINT_GLOBAL"]).toMatch(overlay === "sandbox" ? /127\.0\.0\.1:8787/ : /^https:/);
+  },
+);

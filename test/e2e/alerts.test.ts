@@ -11,6 +11,7 @@ import { isLong } from "../support/long.ts";
 import { until } from "../support/until.ts";
 import { root } from "./support/built-cli.ts";
 import { CliHarness } from "./support/cli-harness.ts";
+import { unless } from "../support/left-out.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -104,7 +105,7 @@ function differences(
 }
 
 test.skipIf(promtool === undefined || !isLong)(
-  "each alert fires after its fault, and none on a day without one",
+  `each alert fires after its fault, and none on a day without one${unless(promtool !== undefined, "no promtool here")}`,
   async () => {
     await using receiver = await openReceiver(secret);
     await using harness = await CliHarness.open({

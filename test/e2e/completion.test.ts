@@ -6,12 +6,13 @@ import { delimiter, dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { builtCli } from "./support/built-cli.ts";
 import { CliHarness } from "./support/cli-harness.ts";
+import { unless } from "../support/left-out.ts";
 
 const has = (program: string): boolean =>
   (process.env.PATH ?? "").split(delimiter).some((folder) => existsSync(join(folder, program)));
 
 /** For the name of a test that is skipped. */
-const reason = (shell: string): string => (has(shell) ? "" : ` (skipped: no ${shell} here)`);
+const reason = (shell: string): string => unless(has(shell), `no ${shell} here`);
 
 /** A harness with a folder of its own, and `simfleet` on the PATH. */
 async function open(): Promise<CliHarness> {

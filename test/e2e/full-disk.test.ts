@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { until } from "../support/until.ts";
 import { CliHarness } from "./support/cli-harness.ts";
+import { unless } from "../support/left-out.ts";
 
 /** A folder on a disk of its own; undefined where none can be mounted. */
 const folder = ((): string | undefined => {
@@ -31,7 +32,7 @@ function fill(path: string): void {
 }
 
 test.skipIf(folder === undefined)(
-  "a worker on a full disk is not ready and says why, commands too, and its run ends once there is room",
+  `a worker on a full disk is not ready and says why, commands too, and its run ends once there is room${unless(folder !== undefined, "no disk can be mounted here")}`,
   { timeout: 120_000 },
   async () => {
     const data = folder ?? "";

@@ -9,10 +9,10 @@ import { type Sandbox, startSandbox } from "#sandbox/server.ts";
 import { until } from "../support/until.ts";
 import { installPackage, type InstalledPackage } from "./support/installed-package.ts";
 import { RunningProcess } from "./support/process.ts";
+import { isRoot, unlessRoot } from "../support/left-out.ts";
 
 /** As in the Dockerfile. */
 const user = 10_001;
-const isRoot = process.getuid?.() === 0;
 let installed: InstalledPackage;
 
 beforeAll(async () => {
@@ -100,15 +100,18 @@ describe("where simfleet has no data", () => {
     "events tail",
   ];
 
-  test.runIf(isRoot).each(commands)("`simfleet %s` says so to another user, and makes none", async (command) => {
-    const person = await Person.withHome(user);
-    const { code, stdout, stderr } = await person.shell(`simfleet ${command}`).ended;
-    expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toContain(`No data of simfleet was found in ${person.home}/.local/share/simfleet`);
-    expect(stderr).toContain("no other is named in config/simfleet.yaml or /etc/simfleet/simfleet.yaml");
-    expect(stderr).toMatch(/^simfleet: .*--server\n$/);
-    expect(await readdir(person.home)).toEqual([]);
-  });
+  test.runIf(isRoot).each(commands)(
+    `simfleet %s says so to another user, and makes none${unlessRoot}`,
+    async (command) => {
+      const person = await Person.withHome(user);
+      const { code, stdout, stderr } = await person.shell(`simfleet ${command}`).ended;
+      expect([code, stdout]).toEqual([2, ""]);
+      expect(stderr).toContain(`No data of simfleet was found in ${person.home}/.local/share/simfleet`);
+      expect(stderr).toContain("no other is named in config/simfleet.yaml or /etc/simfleet/simfleet.yaml");
+      expect(stderr).toMatch(/^simfleet: .*--server\n$/);
+      expect(await readdir(person.home)).toEqual([]);
+    },
+  );
 
   test("a freeze does not make a data directory that the configuration names", async () => {
     const person = await Person.withHome();
@@ -132,7 +135,7 @@ test("a freeze names the data and the workers that it reached, and another folde
   expect(there.code).toBe(0);
 });
 
-test.runIf(isRoot)("every folder of a machine finds the configuration in /etc/simfleet", async () => {
+test.runIf(isRoot)(`every folder of a machine finds the configuration in /etc/simfleet${unlessRoot}`, async () => {
   const { owner, folder, yaml } = await configured();
   await owner.shell("simfleet sims sync", {}, folder).ended;
   // A copy of /etc that this shell alone sees.

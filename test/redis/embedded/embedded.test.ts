@@ -12,6 +12,7 @@ import { RedisConnections } from "#redis/connection.ts";
 import { EmbeddedRedis } from "#redis/embedded/embedded.ts";
 import { recordFetched, findRedisServer } from "#redis/embedded/find-server.ts";
 import { until } from "../../support/until.ts";
+import { isRoot, unlessRoot } from "../../support/left-out.ts";
 
 const cacheDir = inject("cacheDir");
 const path = process.env.PATH ?? "";
@@ -215,7 +216,7 @@ describe("the embedded Redis", () => {
     });
   });
 
-  it.runIf(process.geteuid?.() === 0)("the embedded Redis refuses a folder of another user", async () => {
+  it.runIf(isRoot)(`the embedded Redis refuses a folder of another user${unlessRoot}`, async () => {
     await mkdir(join(dataDir, "redis"));
     await chown(join(dataDir, "redis"), 12_345, 12_345);
     await expect(attach()).rejects.toMatchObject({
@@ -289,7 +290,7 @@ describe("the search for a redis-server", () => {
     await refusal.toMatchObject({ code: "STORE_UNAVAILABLE", message: expect.stringMatching(message) });
   });
 
-  it.runIf(process.geteuid?.() === 0)("a downloaded redis-server of another user is not run", async () => {
+  it.runIf(isRoot)(`a downloaded redis-server of another user is not run${unlessRoot}`, async () => {
     const home = await copyIn(dataDir);
     await chown(join(home, "redis-server"), 12_345, 12_345);
     await expect(findRedisServer({ path: "", cacheDir: dataDir })).rejects.toMatchObject({

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { loadConfig } from "#config/load.ts";
 import { ConfigError } from "#core/errors.ts";
+import { isRoot, unlessRoot } from "../../support/left-out.ts";
 
 const file = "config/simfleet.yaml";
 let folder: string;
@@ -88,8 +89,8 @@ describe("a config file found in the working folder", () => {
     expect(problemsOf({ env: key })).toEqual([]);
   });
 
-  it.runIf(process.geteuid?.() === 0)(
-    "a config file of another user is refused when found in the working folder and accepted when named",
+  it.runIf(isRoot)(
+    `a config file of another user is refused when found in the working folder and accepted when named${unlessRoot}`,
     () => {
       write("logLevel: warn");
       chownSync(file, 12_345, 12_345);

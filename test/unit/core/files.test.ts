@@ -23,6 +23,7 @@ import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { readSecretFile } from "#config/secrets/secret-file.ts";
 import { openFile, readFileOnce } from "#core/files/open-file.ts";
 import { checkFolder, createFile, ensurePrivateFolder, replaceFile, writeInto } from "#core/files/write-file.ts";
+import { isRoot, unlessRoot } from "../../support/left-out.ts";
 
 const root = mkdtempSync(join(tmpdir(), "simfleet-files-"));
 afterAll(() => rmSync(root, { recursive: true }));
@@ -34,7 +35,6 @@ beforeEach(() => {
   mkdirSync(folder);
 });
 
-const isRoot = process.geteuid?.() === 0;
 const at = (name: string): string => join(folder, name);
 
 function write(name: string, content = "content", mode = 0o600): string {
@@ -94,7 +94,7 @@ describe("secret files", () => {
     });
   });
 
-  it.runIf(isRoot)("a secret file of another user is refused, even behind a link", () => {
+  it.runIf(isRoot)(`a secret file of another user is refused, even behind a link${unlessRoot}`, () => {
     chownSync(write("file"), 12_345, 12_345);
     symlinkSync(at("file"), at("link"));
     for (const path of [at("file"), at("link")]) {
@@ -171,7 +171,7 @@ describe("private folders", () => {
     await expect(ensurePrivateFolder(at("real"))).rejects.toMatchObject({ kind: "mode" });
   });
 
-  it.runIf(isRoot)("a private folder is refused if it belongs to another user", async () => {
+  it.runIf(isRoot)(`a private folder is refused if it belongs to another user${unlessRoot}`, async () => {
     mkdirSync(at("theirs"), { mode: 0o700 });
     chownSync(at("theirs"), 12_345, 12_345);
     await expect(ensurePrivateFolder(at("theirs"))).rejects.toMatchObject({ kind: "owner" });

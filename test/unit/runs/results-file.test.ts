@@ -13,6 +13,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { writeResults } from "#jobs/runs/results/results.ts";
+import { isRoot, unlessRoot } from "../../support/left-out.ts";
 
 let folder: string;
 beforeEach(() => (folder = mkdtempSync(join(tmpdir(), "simfleet-results-"))));
@@ -39,7 +40,7 @@ describe("results files in a folder that others can write to", () => {
     expect(readdirSync(folder)).toHaveLength(2);
   });
 
-  it.runIf(process.geteuid?.() === 0)("a results file is not written through a link of another user", async () => {
+  it.runIf(isRoot)(`a results file is not written through a link of another user${unlessRoot}`, async () => {
     writeFileSync(at("victim"), "untouched");
     symlinkSync(at("victim"), at("out.csv"));
     lchownSync(at("out.csv"), 12_345, 12_345);

@@ -13,6 +13,7 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { FolderHarness, settleMs } from "./folder-harness.ts";
+import { isRoot, unlessRoot } from "../../../support/left-out.ts";
 
 const namesOf = (harness: FolderHarness): string[] => harness.runs.submitted.map(({ name }) => name);
 
@@ -345,7 +346,7 @@ describe("a drop folder that others can write to", () => {
     }
   });
 
-  it.runIf(process.geteuid?.() === 0)("a folder that belongs to another user stops the drop folder", async () => {
+  it.runIf(isRoot)(`a folder that belongs to another user stops the drop folder${unlessRoot}`, async () => {
     const harness = new FolderHarness();
     mkdirSync(join(harness.path, "processing"));
     chownSync(join(harness.path, "processing"), 12_345, 12_345);
