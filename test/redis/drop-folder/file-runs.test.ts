@@ -66,6 +66,17 @@ describe("runs of drop folder files", () => {
     expect(refusal).toMatchObject({ reason: expect.stringContaining("The run has 4 changes"), faults: [] });
   });
 
+  it("a results file is refused, and no run is made of it", async () => {
+    const path = join(folder, "fleet.r-1.results.csv");
+    writeFileSync(path, `simId,speedClass,outcome,attempts,finishedAt\n${row(1)},done,1,2026-11-20T08:00:00Z\n`);
+    const runId = runs.newRunId();
+    expect(await runs.submit(path, { runId, name: "fleet.csv" })).toEqual({
+      reason: expect.stringContaining("This is a results file: it has the columns outcome, attempts, finishedAt"),
+      faults: [],
+    });
+    expect(await runs.status(runId)).toBeUndefined();
+  });
+
   it("a file is not refused when it is temporarily unreadable", async () => {
     const how = { runId: runs.newRunId(), name: "fleet.csv" };
     await expect(runs.submit(join(folder, "gone.csv"), how)).rejects.toThrow(/gone\.csv/);
