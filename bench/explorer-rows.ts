@@ -4,7 +4,7 @@ import { App } from "#app/app.ts";
 import { loadConfig } from "#config/load.ts";
 import { systemClock } from "#core/time.ts";
 import { parseFilter } from "#fleet/filter.ts";
-import { mostSorted } from "#jobs/inventory/explore/sorted-page.ts";
+import { maxSorted } from "#jobs/inventory/explore/sorted-page.ts";
 import type { Sims } from "#sandbox/sims/sims.ts";
 import { createLogger } from "#telemetry/logger.ts";
 
@@ -43,7 +43,7 @@ export async function explorerRows(
       ["", "-speedClass", undefined],
       [berlin, "groupId", undefined],
       // Without an index, the records are read: the most that a list may have.
-      ...(sims <= mostSorted ? ([["", "-imsi", undefined]] as const) : []),
+      ...(sims <= maxSorted ? ([["", "-imsi", undefined]] as const) : []),
       ["", undefined, fleet.simIdAt(Math.floor(sims / 3)).slice(-7)],
       ["", undefined, fleet.imsiAt(Math.floor(sims / 3))],
       ["", undefined, "nowhere"],

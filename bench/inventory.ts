@@ -45,10 +45,10 @@ const { values } = parseArgs({
     latency: { type: "string", default: "0" },
   },
 });
-const most = Number(values.sims);
+const max = Number(values.sims);
 const rounds = Array.from({ length: Number(values.rounds) }, (_, i) => i);
 const parts = new Set(values.only.split(","));
-const sizes = [1_000, 10_000, 100_000, 1_000_000].filter((size) => size < most).concat(most);
+const sizes = [1_000, 10_000, 100_000, 1_000_000].filter((size) => size < max).concat(max);
 
 const folder = await mkdtemp(join(tmpdir(), "simfleet-bench-"));
 const dataDir = join(folder, "d");
@@ -184,27 +184,27 @@ async function forget(profile: string): Promise<void> {
 /** Syncs a fleet of each size and takes the requested measurements. */
 async function measureSizes(): Promise<void> {
   const tables: Record<"b" | "c" | "d" | "e" | "f", Table> = { b: [], c: [], d: [], e: [], f: [] };
-  for (const sims of parts.has("b") || parts.has("e") ? sizes : [most]) {
+  for (const sims of parts.has("b") || parts.has("e") ? sizes : [max]) {
     await withFleet({ sims, profile: `s-${sims}` }, async (env) => {
       const before = await usedMemory(redis);
       const first = await syncOnce(env, sims);
       if (parts.has("b")) tables.b.push(await memoryRow(env, sims, first));
-      if (sims === most && parts.has("c")) {
+      if (sims === max && parts.has("c")) {
         tables.c.push(await bytesRow("a fleet of the sandbox", `s-${sims}`, { before, sims }));
       }
-      if (sims === most && parts.has("d")) tables.d.push(...(await filterRows(env, sims)));
-      if (sims === most && parts.has("f"))
+      if (sims === max && parts.has("d")) tables.d.push(...(await filterRows(env, sims)));
+      if (sims === max && parts.has("f"))
         tables.f.push(...(await explorerRows(env, { fleet: sandboxFleet(sims), sims, rounds: rounds.length })));
-      if (sims >= Math.min(100_000, most) && parts.has("e")) tables.e.push(await planRow(env, sims));
+      if (sims >= Math.min(100_000, max) && parts.has("e")) tables.e.push(await planRow(env, sims));
     });
     await forget(`s-${sims}`);
   }
   if (parts.has("c")) tables.c.push(await fullestRecords());
   show("b: peak memory, MB", tables.b);
   show("c: bytes of Redis per SIM", tables.c);
-  show(`d: time of a filter among ${most} SIMs`, tables.d);
+  show(`d: time of a filter among ${max} SIMs`, tables.d);
   show("e: plan of a file", tables.e);
-  show(`f: answers to the SIM explorer for ${most} SIMs`, tables.f);
+  show(`f: answers to the SIM explorer for ${max} SIMs`, tables.f);
 }
 
 function show(title: string, table: Table): void {
@@ -249,17 +249,17 @@ async function bytesRow(
  * The sandbox's records with every optional field: a group for each SIM, with the length of a UUID, and a subscription.
  */
 async function fullestRecords(): Promise<Table[number]> {
-  const fleet = sandboxFleet(most);
-  const syncs = new SyncLog({ redis, keys, bounds: { keepMs: 1, most: 1_000 } });
+  const fleet = sandboxFleet(max);
+  const syncs = new SyncLog({ redis, keys, bounds: { keepMs: 1, maxEvents: 1_000 } });
   const selection = { fields: usualFields.slice(1), secrets: new Set(secretFields), places: {} };
   const before = await usedMemory(redis);
   const profile = "c";
   const { syncId } = await syncs.begin(profile, "s-bench", "restart");
   const codes = await syncs.codes(profile);
   const page = 1_000;
-  for (let pagesBefore = 0; pagesBefore * page < most; pagesBefore += 1) {
+  for (let pagesBefore = 0; pagesBefore * page < max; pagesBefore += 1) {
     const from = pagesBefore * page;
-    const records = Array.from({ length: Math.min(page, most - from) }, (_, i) => {
+    const records = Array.from({ length: Math.min(page, max - from) }, (_, i) => {
       const groupId = `3f6c1d52-9a41-4d0e-b7c3-${String((from + i) % 50).padStart(12, "0")}`;
       return { ...fleet.recordAt(from + i), groupId, subscription: "plan01s-ldv" };
     });
@@ -268,13 +268,13 @@ async function fullestRecords(): Promise<Table[number]> {
       digests: records.map(({ simId }) => `00${digestOf(simId)}`).join(""),
       encodeFields: (place, visit) => void visitFields(records[place] ?? {}, selection, visit),
     };
-    const nextKey = from + page < most ? "more" : undefined;
+    const nextKey = from + page < max ? "more" : undefined;
     await syncs.takePage(profile, { syncId, pagesBefore, sims, nextKey, asOfMs: 0, quiet: [], codes, expect: "new" });
   }
   const state = await syncs.state(profile);
-  if (state?.sims !== most) throw new Error(`the sync took ${state?.sims} of ${most}`);
+  if (state?.sims !== max) throw new Error(`the sync took ${state?.sims} of ${max}`);
   await syncs.sweep(profile, state, selection.fields);
-  const row = await bytesRow("group of 36 characters and subscription each", profile, { before, sims: most });
+  const row = await bytesRow("group of 36 characters and subscription each", profile, { before, sims: max });
   await forget(profile);
   return row;
 }

@@ -13,7 +13,7 @@ export interface MemoryCounts {
 
 /** The line that `report-memory.mjs` writes. */
 export interface MemoryReport {
-  readonly memoryReport: { readonly now: MemoryCounts; readonly most: MemoryCounts };
+  readonly memoryReport: { readonly now: MemoryCounts; readonly max: MemoryCounts };
 }
 
 export interface Measured {

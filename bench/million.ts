@@ -104,7 +104,7 @@ try {
     const { runId } = JSON.parse(out) as { runId: string };
     await runSimfleet(["runs", "watch", runId], env);
     report["worked off, s"] = ((systemClock.monotonicMs() - startMs) / 1_000).toFixed(1);
-    const bounds = { keepMs: minuteMs, most: 1 };
+    const bounds = { keepMs: minuteMs, maxEvents: 1 };
     const ledger = new Ledger({ redis, keys: new Keys(), clock: systemClock, bounds });
     const summaries = new RunSummaries({ ledger, clock: systemClock, periodMs: minuteMs });
     const askedMs = systemClock.monotonicMs();

@@ -21,7 +21,7 @@ import { takeEveryLook, takeProblem } from "./every-look.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 const pictures = join(root, "docs", "pictures");
-const mostBytes = 150_000;
+const maxBytes = 150_000;
 const quota = { callsPerPeriod: 120, periodSeconds: 12 };
 
 interface Picture {
@@ -173,7 +173,7 @@ async function takeAll(origin: string, emptyOrigin: string): Promise<void> {
       await page.screenshot({ path });
       const { size } = statSync(path);
       console.log(`${path}: ${Math.ceil(size / 1_000)} KB`);
-      if (size > mostBytes) throw new Error(`${path} is larger than ${mostBytes} bytes`);
+      if (size > maxBytes) throw new Error(`${path} is larger than ${maxBytes} bytes`);
       if (watched.faults.length > 0) throw new Error(watched.faults.join("\n"));
     }
   } finally {

@@ -120,7 +120,7 @@ export async function runTrial(limiter: string, cell: Cell, redis: string, prefi
     for (const child of callers) child.send("go");
     setTimeout(endTurn, 1_000);
 
-    const least = (): number => {
+    const min = (): number => {
       const windows = new Map(
         sandbox.throttle.windows("Sim").map((window) => [windowOf(window.startedAtMs + 1), window]),
       );
@@ -136,7 +136,7 @@ export async function runTrial(limiter: string, cell: Cell, redis: string, prefi
     };
     const accepted = (): number =>
       sandbox.throttle.windows("Sim").reduce((sum, window) => sum + window.accepted, 0) - bursts.length;
-    const deadlineMs = startedMs + 4 * least() + 5_000;
+    const deadlineMs = startedMs + 4 * min() + 5_000;
     while (accepted() < cell.calls) {
       if (systemClock.monotonicMs() > deadlineMs) {
         return { ratio: 0, throttled: sandbox.state.totals.throttled, cpuMs: Number.NaN, redisCalls: Number.NaN };
@@ -150,7 +150,7 @@ export async function runTrial(limiter: string, cell: Cell, redis: string, prefi
     const endedAtMs = Math.max(...results.map((report) => report.endedAtMs));
     const sum = (of: "cpuMs" | "redisCalls"): number => results.reduce((total, report) => total + report[of], 0);
     return {
-      ratio: least() / (endedAtMs - startedAtMs),
+      ratio: min() / (endedAtMs - startedAtMs),
       throttled: sandbox.state.totals.throttled,
       cpuMs: sum("cpuMs") / cell.calls,
       redisCalls: sum("redisCalls") / cell.calls,

@@ -48,13 +48,13 @@ export async function openHttp(deps: {
   const clock = systemClock;
   const access = await openAccess(config, logger);
   const seal = config.seal === undefined ? undefined : new Seal(config.seal);
-  const spool = new Spool({ dataDir: config.dataDir, mostBytes: uploadBytes, clock, seal });
+  const spool = new Spool({ dataDir: config.dataDir, maxBytes: uploadBytes, clock, seal });
   await spool.sweep();
-  const limits = { mostPlans: config.http.plansPerCaller, mostBytes: config.http.planBytesPerCaller };
+  const limits = { maxPlans: config.http.plansPerCaller, maxBytes: config.http.planBytesPerCaller };
   const plans = new SpooledPlans({ spool, clock, limits });
   const streams = new EventStreams({ tail: app.tail, clock, logger, access });
   const windows = new BucketWindows();
-  const authFailures = new AuthFailures({ clock, mostPerMinute: config.http.authFailuresPerMinute });
+  const authFailures = new AuthFailures({ clock, maxPerMinute: config.http.authFailuresPerMinute });
   const shared = { spool, plans, streams, authFailures };
   const seenCalls = (bucket: string): SeenCalls => ({
     windows: windows.of(bucket),

@@ -69,11 +69,7 @@ export function buildStores({
   lifecycle: Lifecycle;
   logger: Logger;
 }): Stores {
-  const needed = { ofReplica: redisFacts.hasReplicas, ofFile: redisFacts.acknowledgesFile };
-  const replicated =
-    needed.ofReplica || needed.ofFile
-      ? new ReplicatedWrites(() => connections.connect("replicated"), needed)
-      : undefined;
+  const replicated = replicatedWrites(connections, redisFacts);
   const keys = new Keys();
   const { periodMs, reserve } = config.limits;
   const storeDeps = { redis, keys, bounds: config.events };
@@ -114,4 +110,11 @@ export function buildStores({
     workerRegistry,
     guard,
   };
+}
+
+/** Undefined where Redis acknowledges nothing beyond its reply. */
+function replicatedWrites(connections: RedisConnections, facts: RedisFacts): ReplicatedWrites | undefined {
+  const needed = { ofReplica: facts.hasReplicas, ofFile: facts.acknowledgesFile };
+  if (!needed.ofReplica && !needed.ofFile) return undefined;
+  return new ReplicatedWrites(() => connections.connect("replicated"), needed);
 }

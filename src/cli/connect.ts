@@ -195,9 +195,9 @@ export function remoteEvents(
   const stream = (id: string): AsyncGenerator<readonly EventDocument[]> =>
     documentsIn(worker.text(streamPath, query, { accept: "text/event-stream", "last-event-id": id }));
   return {
-    async last(most) {
+    async last(max) {
       // A page has at most a thousand events, which is enough for a terminal.
-      const events = await newest(Math.min(most, 1_000));
+      const events = await newest(Math.min(max, 1_000));
       return { events: events.toReversed(), lastId: events[0]?.id ?? beforeAll };
     },
     async *after(id) {

@@ -19,7 +19,7 @@ type Lots = AsyncIterable<readonly EventDocument[]>;
 
 export interface EventSource {
   /** The most recent events. @returns `lastId`: later calls return only events after it */
-  last(most: number): Promise<{ events: readonly EventDocument[]; lastId: string }>;
+  last(max: number): Promise<{ events: readonly EventDocument[]; lastId: string }>;
   /** All existing events after an event. */
   after(id: string): Lots;
   /** All events after an event, existing and new, until Ctrl-C. */
@@ -36,9 +36,9 @@ export function localEvents(
     (selection.profile === undefined || profile === "" || profile === selection.profile) &&
     (known === undefined || known.has(type));
   return {
-    async last(most) {
+    async last(max) {
       const head = await feed.head();
-      const { events } = await feed.newest(selection, { limit: most });
+      const { events } = await feed.newest(selection, { limit: max });
       // Events between the two calls are in the list and are not returned again.
       return { events: events.toReversed().map(documentOfEvent), lastId: events[0]?.id ?? head };
     },

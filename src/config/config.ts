@@ -47,7 +47,7 @@ export interface SecretOrigin {
 /** How much of the past the event feed keeps. */
 export interface FeedBounds {
   readonly keepMs: number;
-  readonly most: number;
+  readonly maxEvents: number;
 }
 
 export interface Config {
@@ -96,7 +96,7 @@ export interface Config {
   readonly events: FeedBounds;
   /** How much one run may change by itself; undefined where there is no bound. */
   readonly changes: {
-    readonly mostChanges: number | undefined;
+    readonly maxChanges: number | undefined;
     readonly approvalAbove: number | undefined;
     readonly approvalFor: readonly Danger[];
   };

@@ -129,9 +129,9 @@ function assemble(settings: Settings, source: SettingSource, report: Report): Om
     dropFolder: readDropFolder(settings.dropFolder, { ...known, selected: source.profile }, report),
     seal: readSealKeys(settings.seal, report),
     inventory: settings.inventory,
-    events: { keepMs: events.keepDays * dayMs, most: events.most },
+    events: { keepMs: events.keepDays * dayMs, maxEvents: events.maxEvents },
     changes: {
-      mostChanges: changes.mostRows,
+      maxChanges: changes.maxRows,
       approvalAbove: changes.approvalAbove,
       approvalFor: changes.approvalFor,
     },

@@ -117,17 +117,17 @@ export const configSchema = z.strictObject({
       "Days to keep events, and with them the changes of the inventory.",
       { variable: "SIMFLEET_EVENTS_KEEP_DAYS" },
     ),
-    most: setting(
+    maxEvents: setting(
       integer(1_000, 100_000_000).default(1_000_000),
       "Approximate maximum number of stored events; the oldest are removed first. An event takes about 100 bytes of Redis.",
-      { variable: "SIMFLEET_EVENTS_MOST" },
+      { variable: "SIMFLEET_EVENTS_MAX_EVENTS" },
     ),
   }),
   changes: group({
-    mostRows: setting(
+    maxRows: setting(
       integer(1, 100_000_000).optional(),
       "Maximum rows of a run that make a call; a larger run is rejected.",
-      { variable: "SIMFLEET_CHANGES_MOST_ROWS" },
+      { variable: "SIMFLEET_CHANGES_MAX_ROWS" },
     ),
     approvalAbove: setting(
       integer(0, 100_000_000).optional(),

@@ -20,13 +20,13 @@ export function text(expects = "text", pattern = /^[^\0\r\n]+$/): z.ZodString {
 /** A path; a shell's `~` is refused, since it would become a folder of that name. */
 export const path = text("a path (`~` is not expanded)", /^[^~\0\r\n][^\0\r\n]*$/);
 
-export function number(least: number, most: number): z.ZodNumber {
-  return expecting(`a number from ${least} to ${most}`, z.number().min(least).max(most));
+export function number(min: number, max: number): z.ZodNumber {
+  return expecting(`a number from ${min} to ${max}`, z.number().min(min).max(max));
 }
 
-export function integer(least: number, most: number): z.ZodNumber {
+export function integer(min: number, max: number): z.ZodNumber {
   // After `int()`, zod would not look at the rest of the entry.
-  return expecting(`a whole number from ${least} to ${most}`, z.number().multipleOf(1).min(least).max(most));
+  return expecting(`a whole number from ${min} to ${max}`, z.number().multipleOf(1).min(min).max(max));
 }
 
 export const yesOrNo = expecting("`true` or `false`", z.boolean());

@@ -1,10 +1,10 @@
 /** The closest known name, as ` Did you mean X?`; empty if none is close. */
 export function suggestion(written: string, known: Iterable<string>): string {
-  const most = Math.max(1, Math.min(3, Math.floor(written.length / 3)));
+  const max = Math.max(1, Math.min(3, Math.floor(written.length / 3)));
   let best: { name: string; edits: number } | undefined;
   for (const name of known) {
     const edits = editsBetween(written.toLowerCase(), name.toLowerCase());
-    if (edits <= most && (!best || edits < best.edits)) best = { name, edits };
+    if (edits <= max && (!best || edits < best.edits)) best = { name, edits };
   }
   return best ? ` Did you mean ${best.name}?` : "";
 }

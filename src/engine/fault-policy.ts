@@ -20,7 +20,7 @@ interface FaultWait {
   /** The fault counts as a failed attempt of the step. */
   readonly countsTry?: true;
   /** The work gives up with this failed attempt. */
-  readonly mostTries?: number;
+  readonly maxTries?: number;
 }
 
 export interface FaultRules extends Readonly<Partial<Record<ErrorCode, FaultRule>>> {
@@ -89,7 +89,7 @@ export function actionAfter(fault: unknown, tries: number, rules: FaultRules): F
   const rule = ruleFor(fault, rules);
   if (rule === "throw") throw fault;
   const failed = tries + 1;
-  const isLast = rule !== "give-up" && rule.mostTries !== undefined && failed >= rule.mostTries;
+  const isLast = rule !== "give-up" && rule.maxTries !== undefined && failed >= rule.maxTries;
   if (rule === "give-up" || isLast) return { kind: "give-up", reason: messageOf(fault) };
   const delayMs = delayOf(rule, failed, fault instanceof SimfleetError ? fault.retryAfterMs : undefined);
   if (delayMs <= (rule.sleepUpToMs ?? 0)) return { kind: "sleep", delayMs };

@@ -51,7 +51,7 @@ export async function makeMove({ redis, keys, bounds }: StoreDeps, move: Move): 
   const args = [guard, condition?.args ?? [], set, remove].flatMap(counted);
   const { script = unconditional } = condition ?? {};
   const allKeys = [key, keys.events(), ...(condition?.keys ?? [])];
-  return (await script.run(redis, allKeys, [profile, bounds.most, ...args, ...events])) as number | string;
+  return (await script.run(redis, allKeys, [profile, bounds.maxEvents, ...args, ...events])) as number | string;
 }
 
 function counted(items: readonly (string | number)[]): (string | number)[] {

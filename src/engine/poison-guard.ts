@@ -13,7 +13,7 @@ import { Script } from "#redis/script.ts";
 import type { WorkerRegistry } from "./queue/worker-registry.ts";
 
 const beginScript = Script.load(new URL("./begin-work.lua", import.meta.url));
-const mostDeaths = 3;
+const maxDeaths = 3;
 /** Older deaths are forgotten: a worker that lives for years is killed now and then. */
 const deathCountsMs = 24 * 60 * minuteMs;
 /** Under this name the processes that do work are registered. */
@@ -59,7 +59,7 @@ export class PoisonGuard {
     this.#leave ??= this.#registry.announce(processes, this.#process);
     await this.#leave;
     const keys = [this.#keys.workMarks(name), this.#keys.liveWorkers(processes)];
-    if ((await beginScript.run(this.#redis, keys, [this.#process, mostDeaths, deathCountsMs])) === "set-aside") {
+    if ((await beginScript.run(this.#redis, keys, [this.#process, maxDeaths, deathCountsMs])) === "set-aside") {
       this.#onSetAside(`${name}: ${setAsideReason}`);
       return setAside;
     }

@@ -21,7 +21,7 @@ const markSeconds = 30 * 86_400;
 export interface FeedBounds {
   readonly keepMs: number;
   /** Approximate maximum number of events. */
-  readonly most: number;
+  readonly maxEvents: number;
 }
 
 /** Which events to read. */
@@ -47,7 +47,7 @@ export const beforeAll = "0-0";
 
 const readAtOnce = 1_000;
 /** A page ends after this many events were scanned, whether they match or not. */
-const mostScanned = 100_000;
+const maxScanned = 100_000;
 
 export class Feed {
   readonly bounds: FeedBounds;
@@ -76,7 +76,7 @@ export class Feed {
     const events: Event[] = [];
     const oldest = query.sinceMs === undefined ? "-" : String(Math.max(0, Math.floor(query.sinceMs)));
     let end = page.cursor === undefined ? "+" : olderThan(page.cursor);
-    for (let scanned = 0; scanned < mostScanned; scanned += readAtOnce) {
+    for (let scanned = 0; scanned < maxScanned; scanned += readAtOnce) {
       const entries = await this.#redis.xrevrange(this.key, end, oldest, "COUNT", readAtOnce);
       for (const entry of entries) {
         const event = decode(entry);
@@ -108,14 +108,14 @@ export class Feed {
   /** Emits an event without a change in the store; an event of a change is emitted by the script that makes the change. */
   async emit({ type, profile, fields }: Pick<Event, "type" | "profile" | "fields">): Promise<void> {
     const pairs = Object.entries(fields).flat();
-    const { most } = this.bounds;
-    await this.#redis.xadd(this.key, "MAXLEN", "~", most, "*", "type", type, "profile", profile, ...pairs);
+    const { maxEvents } = this.bounds;
+    await this.#redis.xadd(this.key, "MAXLEN", "~", maxEvents, "*", "type", type, "profile", profile, ...pairs);
   }
 
   /** Emits an event of a change outside the store, which may be repeated after a crash. @param mark identifies it for a month */
   async emitOnce(event: Pick<Event, "type" | "profile" | "fields">, mark: string): Promise<void> {
     const { type, profile, fields } = event;
-    const args = [this.bounds.most, markSeconds, type, profile, ...Object.entries(fields).flat()];
+    const args = [this.bounds.maxEvents, markSeconds, type, profile, ...Object.entries(fields).flat()];
     await emitOnceScript.run(this.#redis, [this.key, this.#keys.emittedOnce(mark)], args);
   }
 

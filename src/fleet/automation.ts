@@ -13,7 +13,7 @@ export interface Automation {
   readonly condition: Filter;
   readonly action: AutomationAction;
   /** More SIMs (or tasks) per hour stop the automation. */
-  readonly mostPerHour: number;
+  readonly maxPerHour: number;
 }
 
 export type AutomationAction =

@@ -27,7 +27,7 @@ export interface Filter {
 /** Matches every SIM. */
 export const everySim: Filter = { text: "", conditions: [] };
 
-const mostCharacters = 4_096;
+const maxCharacters = 4_096;
 
 /**
  * Parses a filter; several texts are joined by `and`.
@@ -116,7 +116,7 @@ class Reader {
 
   constructor(text: string) {
     this.#text = text;
-    if (text.length > mostCharacters) throw this.#fault(`is longer than ${mostCharacters} characters`);
+    if (text.length > maxCharacters) throw this.#fault(`is longer than ${maxCharacters} characters`);
   }
 
   conditions(): Condition[] {

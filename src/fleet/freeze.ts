@@ -29,17 +29,17 @@ export interface FreezeTime {
 }
 
 /** The occurrences of the windows that are not over at an instant, earliest first. @param most per window */
-export function freezeTimes(windows: readonly FreezeWindow[], atMs: number, most: number): FreezeTime[] {
+export function freezeTimes(windows: readonly FreezeWindow[], atMs: number, max: number): FreezeTime[] {
   return windows
-    .flatMap(({ name, profile, when }) => timesOf(when, atMs, most).map((time) => ({ name, profile, ...time })))
+    .flatMap(({ name, profile, when }) => timesOf(when, atMs, max).map((time) => ({ name, profile, ...time })))
     .sort((a, b) => a.fromMs - b.fromMs);
 }
 
-function timesOf(when: FreezeWindow["when"], atMs: number, most: number): { fromMs: number; toMs: number }[] {
+function timesOf(when: FreezeWindow["when"], atMs: number, max: number): { fromMs: number; toMs: number }[] {
   if ("fromMs" in when) return when.toMs > atMs ? [when] : [];
   const times: { fromMs: number; toMs: number }[] = [];
   let opens = when.opens.next(atMs - when.lengthMs);
-  while (opens !== undefined && times.length < most) {
+  while (opens !== undefined && times.length < max) {
     times.push({ fromMs: opens, toMs: opens + when.lengthMs });
     opens = when.opens.next(opens);
   }

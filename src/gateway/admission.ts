@@ -28,7 +28,7 @@ export function admission(options: AdmissionOptions): Admit {
   const isOurHost = hostCheck({ host, port, hosts: [] });
   const adminToken = token?.reveal();
   const access = new Access({ tokens: [], adminToken, jwt: undefined, clock });
-  const failures = new AuthFailures({ clock, mostPerMinute: authFailuresPerMinute });
+  const failures = new AuthFailures({ clock, maxPerMinute: authFailuresPerMinute });
   return async ({ headers, socket }) => {
     if (!isOurHost(headers.host)) throw forbidden("This host name is not that of the gateway: use its address");
     if (isCrossSite(headers)) throw forbidden("Requests of web pages are not allowed");

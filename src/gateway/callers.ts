@@ -1,8 +1,8 @@
 /** Names the callers of the gateway for the log and the metrics. The number of names is limited, since callers choose them. */
 import type { IncomingHttpHeaders } from "node:http";
 
-const mostNames = 50;
-const mostCharacters = 40;
+const maxNames = 50;
+const maxCharacters = 40;
 
 export class Callers {
   readonly #names = new Set<string>();
@@ -12,7 +12,7 @@ export class Callers {
     const given = [headers["x-simfleet-caller"]].flat()[0] ?? "";
     const product = /^[^\s/(]*/.exec(headers["user-agent"] ?? "")?.[0] ?? "";
     const name = clean(given) || clean(product) || "unknown";
-    if (!this.#names.has(name) && this.#names.size >= mostNames) return "other";
+    if (!this.#names.has(name) && this.#names.size >= maxNames) return "other";
     this.#names.add(name);
     return name;
   }
@@ -21,7 +21,7 @@ export class Callers {
 function clean(text: string): string {
   return text
     .trim()
-    .slice(0, mostCharacters)
+    .slice(0, maxCharacters)
     .replace(/[^A-Za-z0-9._-]+/g, "-")
     .replace(/^-+|-+$/g, "");
 }

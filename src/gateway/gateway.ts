@@ -22,8 +22,8 @@ import { readTarget, type RequestTarget } from "./target.ts";
 
 /** Connections of callers that may use the gateway; each has one call in progress at most. */
 const maxCallers = 1_024;
-const mostHeaderBytes = 32 * 1_024;
-const mostHeaders = 100;
+const maxHeaderBytes = 32 * 1_024;
+const maxHeaders = 100;
 /** How long calls that were sent may take when the gateway closes. */
 const drainMs = 10 * secondMs;
 const usualTimes = { aheadIdleMs: 30 * secondMs, restIdleMs: 5 * secondMs, readerIdleMs: 30 * secondMs };
@@ -60,7 +60,7 @@ export class Gateway {
     this.#admit = admission({ ...options, port: () => this.#port });
     // Bodies have limits of their own, since large ones take long.
     const times = { headersTimeout: headersMs, connectionsCheckingInterval: connectionCheckMs, requestTimeout: 0 };
-    this.#server = createServer({ maxHeaderSize: mostHeaderBytes, ...times }, (request, response) => {
+    this.#server = createServer({ maxHeaderSize: maxHeaderBytes, ...times }, (request, response) => {
       // An answer that cannot be written must not end the process.
       const end = (thrown: unknown): void => {
         options.logger.error({ error: thrown }, "a connection to the gateway failed");
@@ -69,7 +69,7 @@ export class Gateway {
       response.on("error", () => undefined);
       this.#answer(request, response).catch(end);
     });
-    this.#server.maxHeadersCount = mostHeaders;
+    this.#server.maxHeadersCount = maxHeaders;
     this.#limits = new ConnectionLimits({ clock: options.clock, maxKnown: maxCallers });
     this.#limits.watch(this.#server);
     this.#server.on("connect", (_request, socket) => {

@@ -6,7 +6,7 @@ import type { IncomingMessage } from "node:http";
 import { SimfleetError } from "#core/errors.ts";
 import { type Clock, secondMs } from "#core/time.ts";
 
-const mostAhead = 64 * 1_024;
+const maxAhead = 64 * 1_024;
 
 export interface BodyTimes {
   readonly clock: Clock;
@@ -31,7 +31,7 @@ export async function readAhead(request: IncomingMessage, times: BodyTimes): Pro
   // Read by hand: a loop that ends early would close the connection.
   const chunks = request[Symbol.asyncIterator]() as AsyncIterator<Buffer, undefined>;
   const ahead: Buffer[] = [];
-  for (let bytes = 0; bytes <= mostAhead;) {
+  for (let bytes = 0; bytes <= maxAhead;) {
     const next = await inTime(chunks.next(), times.aheadIdleMs, times.clock);
     if (next.done === true) {
       const whole = Buffer.concat(ahead);

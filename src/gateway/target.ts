@@ -11,14 +11,14 @@ export interface RequestTarget {
   readonly segments: readonly string[];
 }
 
-const mostCharacters = 8_192;
+const maxCharacters = 8_192;
 const anywhere = "https://platform.invalid";
 
 /** @throws SimfleetError REQUEST_INVALID */
 export function readTarget(target: string): RequestTarget {
   if (!target.startsWith("/"))
     throw invalid("must be a path: send the request to the gateway itself, not as to a proxy");
-  if (target.length > mostCharacters) throw invalid(`is longer than ${mostCharacters} characters`);
+  if (target.length > maxCharacters) throw invalid(`is longer than ${maxCharacters} characters`);
   if (!/^[\x21-\x7e]+$/.test(target) || target.includes("#"))
     throw invalid("has characters that must be percent-encoded");
   const [path = ""] = target.split("?", 1);

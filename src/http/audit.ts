@@ -14,7 +14,7 @@ import { problemOf } from "./problem.ts";
 
 const idForm = /^[\w-]{1,64}$/;
 /** Refusals of unknown callers that are recorded per minute. */
-const mostUnknown = 60;
+const maxUnknown = 60;
 
 /** Must be called before the routes are registered, since it wraps their handlers. */
 export function addAudit(server: FastifyInstance, deps: ControlDeps): void {
@@ -132,6 +132,6 @@ class UnknownCallers {
     const minute = Math.floor(this.#clock.monotonicMs() / minuteMs);
     if (minute !== this.#minute) [this.#minute, this.#noted] = [minute, 0];
     this.#noted += 1;
-    return this.#noted <= mostUnknown;
+    return this.#noted <= maxUnknown;
   }
 }

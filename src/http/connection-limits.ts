@@ -11,7 +11,7 @@ import { SimfleetError } from "#core/errors.ts";
 import { type Clock, secondMs } from "#core/time.ts";
 
 /** Connections of unknown clients. */
-const mostUnknown = 512;
+const maxUnknown = 512;
 /** From the opening of a connection, or the first byte of a further request, to the end of its headers. */
 export const headersMs = 10 * secondMs;
 /** How often connections are checked for late ones. */
@@ -40,7 +40,7 @@ export class ConnectionLimits {
       this.#unknown.add(socket);
       socket.once("close", () => this.#forget(socket));
       const [oldest] = this.#unknown;
-      if (oldest === undefined || this.#unknown.size <= mostUnknown) return;
+      if (oldest === undefined || this.#unknown.size <= maxUnknown) return;
       this.#unknown.delete(oldest); // it says only later that it is closed
       oldest.destroy();
     });

@@ -20,7 +20,7 @@ import { type Me, showMe } from "#contract/me.ts";
 import type { Api, ControlDeps } from "./deps.ts";
 
 /** Beyond this the event loop is so late that one more request only makes it worse. */
-const mostEventLoopDelayMs = 3_000;
+const maxEventLoopDelayMs = 3_000;
 
 const nouns: readonly ((api: Api, deps: ControlDeps) => void)[] = [meRoutes, hookRoutes];
 
@@ -34,7 +34,7 @@ export async function controlApi(server: FastifyInstance, deps: ControlDeps): Pr
     done();
   });
   server.addHook("onRequest", (_request, _reply, done) => {
-    const isLate = delay.lateMs > mostEventLoopDelayMs;
+    const isLate = delay.lateMs > maxEventLoopDelayMs;
     done(isLate ? new SimfleetError("OVERLOADED", "The worker is overloaded: retry later") : undefined);
   });
   await server.register(rateLimit, {

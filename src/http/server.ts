@@ -30,7 +30,7 @@ export interface HttpServer {
 /** The port where none was chosen: a second worker on the machine then takes another. */
 const usualPort = 8080;
 /** Of JSON; files go to the spool. */
-const mostBodyBytes = 256 * 1_024;
+const maxBodyBytes = 256 * 1_024;
 /** From the first byte of a request to its last, files included. */
 const requestMs = 3_600_000;
 
@@ -83,7 +83,7 @@ async function buildServer(options: HttpOptions): Promise<FastifyInstance> {
   const server = fastify({
     logger: false,
     forceCloseConnections: true,
-    bodyLimit: mostBodyBytes,
+    bodyLimit: maxBodyBytes,
     requestTimeout: requestMs,
     http: { headersTimeout: headersMs, connectionsCheckingInterval: connectionCheckMs },
     genReqId: () => randomUUID(),

@@ -21,7 +21,7 @@ export function findDelimiter(start: Buffer): { delimiter: Delimiter; isWhole: b
     if (character === '"') isQuoted = !isQuoted;
     else if (!isQuoted && (character === "," || character === ";" || character === "\t")) counts[character] += 1;
   }
-  const most = Math.max(counts[","], counts[";"], counts["\t"]);
-  const delimiter = counts[","] === most ? "," : counts[";"] === most ? ";" : "\t";
+  const max = Math.max(counts[","], counts[";"], counts["\t"]);
+  const delimiter = counts[","] === max ? "," : counts[";"] === max ? ";" : "\t";
   return { delimiter, isWhole };
 }

@@ -75,10 +75,10 @@ export class Duplicates {
   }
 
   /** The first lines that name the same SIM as this row, in order. */
-  linesOf(index: number, most: number): readonly number[] {
+  linesOf(index: number, max: number): readonly number[] {
     const lines: number[] = [];
     let at = this.#first[index] ?? index;
-    while (lines.length < most) {
+    while (lines.length < max) {
       lines.push(this.lineOf(at));
       const next = this.#next[at] ?? 0;
       if (next === 0) break;

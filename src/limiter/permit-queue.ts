@@ -10,7 +10,7 @@ import type { QuotaReading, TimedPermit, Urgency } from "./permit.ts";
 
 /** Longest wait for a permit inside this process; the caller must handle a longer one. */
 export const patienceMs = 2_000;
-const mostPerExchange = 128;
+const maxPerExchange = 128;
 const idlePollMs = 10;
 /** Why a sleep ended early; created once, since creating an error for every response is expensive. */
 const awake = new Error("something came in");
@@ -87,8 +87,8 @@ export class PermitQueue {
     while (this.#waiters.length > 0 || this.#observations.length > 0) {
       this.#dropAborted();
       const urgency: Urgency = this.#waiters.some((w) => w.urgency === "priority") ? "priority" : "normal";
-      const line = this.#waiters.filter((w) => w.urgency === urgency).slice(0, mostPerExchange);
-      const observations = [...this.#unreported, ...this.#observations.splice(0, mostPerExchange)];
+      const line = this.#waiters.filter((w) => w.urgency === urgency).slice(0, maxPerExchange);
+      const observations = [...this.#unreported, ...this.#observations.splice(0, maxPerExchange)];
       this.#unreported = [];
       const firstPermitNumber = this.#nextPermitNumber;
       this.#nextPermitNumber += line.length;

@@ -10,7 +10,7 @@ import type { Script } from "./script.ts";
 const maxReplicaMs = 1_000;
 /** With `appendfsync everysec` the file is written once a second. */
 const maxFileMs = 3_000;
-const mostAtOnce = 500;
+const maxAtOnce = 500;
 
 /** The write was made, but a failover or a power failure would lose it. */
 export class NotReplicatedError extends Error {
@@ -63,7 +63,7 @@ export class ReplicatedWrites {
     this.#isBusy = true;
     const redis = (this.#redis ??= this.#connect());
     while (this.#waiting.length > 0) {
-      const writes = this.#waiting.splice(0, mostAtOnce);
+      const writes = this.#waiting.splice(0, maxAtOnce);
       const replies = await waitFor(redis, writes, this.#needed);
       const acknowledged = replies.slice(writes.length).map(([, reply]) => Number([reply].flat()[0]));
       const isSafe = acknowledged.length > 0 && acknowledged.every((count) => count > 0);

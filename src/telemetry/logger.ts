@@ -63,7 +63,7 @@ function withVisibleControls(line: string): string {
   });
 }
 
-const mostCauses = 5;
+const maxCauses = 5;
 
 /** An error as plain fields; the stack is included only for bugs in simfleet and unknown errors. */
 function describeError(thrown: unknown, depth = 0): unknown {
@@ -76,7 +76,7 @@ function describeError(thrown: unknown, depth = 0): unknown {
     message: thrown.message,
     ...(thrown instanceof PlatformError ? platformFacts(thrown) : {}),
     ...(isExpected ? {} : { stack: thrown.stack }),
-    ...(thrown.cause === undefined || depth === mostCauses ? {} : { cause: describeError(thrown.cause, depth + 1) }),
+    ...(thrown.cause === undefined || depth === maxCauses ? {} : { cause: describeError(thrown.cause, depth + 1) }),
   };
 }
 

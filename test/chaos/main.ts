@@ -23,11 +23,11 @@ const { values } = parseArgs({
   },
 });
 const first = Number(values.seed);
-const most = values.seeds === undefined ? (values.minutes === undefined ? 1 : Infinity) : Number(values.seeds);
+const max = values.seeds === undefined ? (values.minutes === undefined ? 1 : Infinity) : Number(values.seeds);
 const endMs = values.minutes === undefined ? Infinity : nowMs() + Number(values.minutes) * 60_000;
 const script = fileURLToPath(new URL("./round.ts", import.meta.url));
 /** A round that hangs is ended: long after every deadline within it. */
-const mostRoundMs = 300_000;
+const maxRoundMs = 300_000;
 
 /** What came to rest later than this is named. */
 const slowRestSeconds = 20;
@@ -45,7 +45,7 @@ async function runRound(seed: number, options: readonly string[]): Promise<Round
   const args = [script, String(seed), ...options];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe", "ipc"] });
   running.add(child);
-  const late = setTimeout(() => child.kill("SIGTERM"), mostRoundMs);
+  const late = setTimeout(() => child.kill("SIGTERM"), maxRoundMs);
   if (child.stdout === null || child.stderr === null) throw new Error("no output");
   const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
   clearTimeout(late);
@@ -121,7 +121,7 @@ const beganMs = nowMs();
 const calmMb = await calmMegabytes();
 let next = first;
 async function lane(): Promise<void> {
-  while (!stopping.signal.aborted && next < first + most && nowMs() < endMs) {
+  while (!stopping.signal.aborted && next < first + max && nowMs() < endMs) {
     const seed = next;
     next += 1;
     const result = await runRound(seed, [calmMb]);

@@ -61,11 +61,11 @@ export function planOf(seed: number, isCalm = false): Plan {
   const count = isCalm ? 0 : 3 + Math.floor(random() * 5);
   const faults = Array.from({ length: count }, (_, i): PlannedFault => {
     const kind = i === 0 ? (faultKinds[seed % faultKinds.length] ?? "worker-kill") : drawKind(random());
-    const [least, most] = kinds[kind].lastsMs;
+    const [min, max] = kinds[kind].lastsMs;
     return {
       kind,
       atMs: Math.round(200 + random() * windowMs),
-      lastsMs: Math.round(least + random() * (most - least)),
+      lastsMs: Math.round(min + random() * (max - min)),
       worker: Math.floor(random() * workers),
       share: random(),
     };

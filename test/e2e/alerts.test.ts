@@ -18,12 +18,12 @@ vi.setConfig({ testTimeout: 120_000 });
 const promtool = ["/usr/bin/promtool", "/usr/local/bin/promtool"].find((path) => existsSync(path));
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
-const settings = (receiver: string): string => `changes: { mostRows: 55 }
+const settings = (receiver: string): string => `changes: { maxRows: 55 }
 schedules:
   nightly: { cron: "0 3 1 1 *", job: sync }
   too-large: { cron: "0 3 1 1 *", job: apply, where: "speedClass exists", speedClass: s1.fast }
 automations:
-  new-sims: { on: sim.added, job: apply, speedClass: s1.fast, mostPerHour: 1 }
+  new-sims: { on: sim.added, job: apply, speedClass: s1.fast, maxPerHour: 1 }
 webhooks:
   ops: { url: "${receiver}", secretFile: hook-secret, events: ["run.*"] }
 `;

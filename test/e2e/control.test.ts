@@ -51,11 +51,11 @@ describe.concurrent("runs", () => {
   });
 
   test("a run larger than the configured limit is refused", async () => {
-    await using harness = await CliHarness.open({ env: { SIMFLEET_CHANGES_MOST_ROWS: "5" } });
+    await using harness = await CliHarness.open({ env: { SIMFLEET_CHANGES_MAX_ROWS: "5" } });
     await harness.fleet("many.csv", 6);
     const refused = await harness.run(["apply", "many.csv", "--yes"]);
     expect(refused.code).toBe(2);
-    expect(refused.stderr).toContain("has 6 changes, more than the limit of 5 (changes.mostRows)");
+    expect(refused.stderr).toContain("has 6 changes, more than the limit of 5 (changes.maxRows)");
     expect(harness.changes).toBe(0);
   });
 
@@ -86,7 +86,7 @@ describe.concurrent("runs", () => {
     ["10", 10, "11 rows failed or were rejected, more than the 10 allowed"],
     ["5%", 10, "11 rows failed or were rejected, more than the 10 allowed"],
     ["0", 0, "1 row failed or was rejected, more than the 0 allowed"],
-  ])("a run is aborted beyond --max-failures %s and sends only the calls in flight", async (limit, most, reason) => {
+  ])("a run is aborted beyond --max-failures %s and sends only the calls in flight", async (limit, max, reason) => {
     const inFlight = 4;
     await using harness = await CliHarness.open({
       sims: 200,
@@ -101,11 +101,11 @@ describe.concurrent("runs", () => {
     expect(applied.code).toBe(1);
     const { state, counts } = applied.document;
     expect(state).toBe("aborted");
-    expect(counts.rejected).toBeGreaterThan(most);
+    expect(counts.rejected).toBeGreaterThan(max);
     // Those in flight when the limit was passed still got their answers; each of four segments has that many lanes.
-    expect(counts.rejected).toBeLessThanOrEqual(most + 1 + 4 * inFlight);
+    expect(counts.rejected).toBeLessThanOrEqual(max + 1 + 4 * inFlight);
     expect(counts.cancelled).toBeGreaterThan(100);
-    if (counts.rejected === most + 1) expect(applied.document.reason).toBe(reason);
+    if (counts.rejected === max + 1) expect(applied.document.reason).toBe(reason);
     else expect(applied.document.reason).toMatch(/^\d+ rows? failed or w(as|ere) rejected, more than the \d+ allowed$/);
   });
 

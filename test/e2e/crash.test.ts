@@ -28,14 +28,14 @@ async function changesOfDone(harness: CliHarness, runId: string): Promise<Readon
   return new Map(done.map(({ simId = "" }) => [simId, harness.sandbox.state.acceptedChanges(simId)]));
 }
 
-async function expectWhole(harness: CliHarness, runId: string, most: { repeated: number }): Promise<void> {
+async function expectWhole(harness: CliHarness, runId: string, max: { repeated: number }): Promise<void> {
   const results = resultRows((await harness.run(["runs", "results", runId])).stdout);
   expect(counted(results.map(({ outcome = "" }) => outcome))).toEqual({ done: rows });
   for (const { simId = "", speedClass } of results) {
     expect(harness.sandbox.state.speedClassOf(simId)).toBe(speedClass);
     expect(harness.sandbox.state.acceptedChanges(simId)).toBeGreaterThan(0);
   }
-  expect(harness.changes - rows).toBeLessThanOrEqual(most.repeated);
+  expect(harness.changes - rows).toBeLessThanOrEqual(max.repeated);
   expect(harness.sandbox.state.totals.throttled).toBe(0);
   const { counts } = (await harness.json(["runs", "show", runId])).document;
   expect(counts).toEqual({

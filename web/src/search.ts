@@ -107,7 +107,7 @@ function useCredentials(search: string): readonly Choice[] {
 }
 
 const nothing: Found = { found: [], problem: undefined };
-const mostSims = 6;
+const maxSims = 6;
 const pauseMs = 200;
 
 function useSims(search: string): Found {
@@ -117,7 +117,7 @@ function useSims(search: string): Found {
     setSims(nothing);
     if (search.length < leastLength || !/^[\w-]+$/.test(search) || !/\d/.test(search)) return undefined;
     const stop = new AbortController();
-    const query = { profile: profile.value, search, limit: mostSims };
+    const query = { profile: profile.value, search, limit: maxSims };
     const find = async (): Promise<readonly Choice[]> => {
       const page = await ask<{ sims: SimDocument[] }>("/v1/sims", { query, signal: stop.signal });
       const found = page.sims.map((sim): Choice => {

@@ -105,10 +105,10 @@ export class PairKeeper {
   invalidate(pair: Pair): boolean {
     if (pair !== this.#current) return true;
     if (!this.#isProven) {
-      const most = this.#wasEverProven ? refusedInARow.afterSuccess : refusedInARow.fromTheStart;
+      const maxRefused = this.#wasEverProven ? refusedInARow.afterSuccess : refusedInARow.fromTheStart;
       const isYoung = this.#clock.monotonicMs() - this.#obtainedAtMs < refusalMs;
-      if (this.#refusedInARow < most) this.#refusedInARow += 1;
-      if (this.#refusedInARow >= most && isYoung) return false;
+      if (this.#refusedInARow < maxRefused) this.#refusedInARow += 1;
+      if (this.#refusedInARow >= maxRefused && isYoung) return false;
     }
     this.#retire("refused");
     return true;

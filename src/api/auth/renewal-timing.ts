@@ -17,7 +17,7 @@ const unavailablePolicy = { baseMs: 100, capMs: 5_000 };
 
 /** Default lifetime of a pair, and the bounds of a requested one (interface, section 8). */
 const defaultTtlSeconds = 86_400;
-const ttlBoundsSeconds = { least: 180, most: 172_800 };
+const ttlBoundsSeconds = { min: 180, max: 172_800 };
 
 export interface RequestedTtl {
   /** Field of the authentication request that sets a lifetime; the interface does not show its name. */
@@ -30,12 +30,12 @@ export interface RequestedTtl {
  * @throws ConfigError outside 180 to 172,800 whole seconds, or if the field name is that of a credential
  */
 export function checkTtl({ field, seconds }: RequestedTtl): void {
-  const { least, most } = ttlBoundsSeconds;
-  if (seconds !== undefined && !(Number.isInteger(seconds) && seconds >= least && seconds <= most)) {
+  const { min, max } = ttlBoundsSeconds;
+  if (seconds !== undefined && !(Number.isInteger(seconds) && seconds >= min && seconds <= max)) {
     throw new ConfigError([
       {
         where: "SIMFLEET_TOKEN_TTL_SECONDS",
-        message: `must be a whole number from ${least} to ${most}`,
+        message: `must be a whole number from ${min} to ${max}`,
       },
     ]);
   }

@@ -91,6 +91,6 @@ export class Rotations {
 
   #account(profile: string): RotationAccount {
     const { deployment, credentialSets } = this.#appDeps.config;
-    return { client: this.#appDeps.clientOf(profile), deployment, mostSets: credentialSets };
+    return { client: this.#appDeps.clientOf(profile), deployment, maxSets: credentialSets };
   }
 }

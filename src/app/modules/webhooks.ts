@@ -112,7 +112,7 @@ export class Webhooks {
         this.#reportFaults(webhook, onIncident);
         return result;
       },
-      due: async (name, most) => ((await this.#log.status(name)).state === "stopped" ? [] : this.#log.due(name, most)),
+      due: async (name, max) => ((await this.#log.status(name)).state === "stopped" ? [] : this.#log.due(name, max)),
     });
   }
 

@@ -50,7 +50,7 @@ const checkStrings = {
 } as const;
 
 /** A larger difference breaks one-time codes and token lifetimes. */
-const mostClockDriftMs = 5_000;
+const maxClockDriftMs = 5_000;
 
 /** How a status is shown to people; JSON keeps the status. */
 const { labels, topics } = checkStrings;
@@ -199,7 +199,7 @@ function timesText(schedule: Schedule): string {
 async function checkClock(app: App): Promise<Finding> {
   const { nowMs } = await app.limiter.state(bucketOf(listSims, app.config.profile));
   const driftMs = Math.abs(nowMs - systemClock.wallMs());
-  if (driftMs <= mostClockDriftMs) return ok(topics.clock, checkStrings.clockRight((driftMs / 1_000).toFixed(1)));
+  if (driftMs <= maxClockDriftMs) return ok(topics.clock, checkStrings.clockRight((driftMs / 1_000).toFixed(1)));
   return {
     what: topics.clock,
     status: "warning",

@@ -37,7 +37,7 @@ export function completionCommand({ io }: Context, program: () => Promise<Comman
 
 function scriptOf(shell: (typeof shells)[number]): string {
   const file = fileURLToPath(new URL(`../completion/${shell}.sh`, import.meta.url));
-  return readFileOnce(file, { links: "follow", mostBytes: 65_536 }).bytes.toString();
+  return readFileOnce(file, { links: "follow", maxBytes: 65_536 }).bytes.toString();
 }
 
 const examples: Readonly<Record<(typeof shells)[number], string>> = {
@@ -181,7 +181,7 @@ const built = fileURLToPath(new URL("../../completion.json", import.meta.url));
 /** The tree that the build wrote; undefined when the program runs from its sources. */
 function builtTree(): CommandTree | undefined {
   try {
-    return JSON.parse(readFileOnce(built, { links: "follow", mostBytes: 1_048_576 }).bytes.toString()) as CommandTree;
+    return JSON.parse(readFileOnce(built, { links: "follow", maxBytes: 1_048_576 }).bytes.toString()) as CommandTree;
   } catch {
     return undefined;
   }

@@ -11,7 +11,7 @@ import type { GroupSeed } from "#sandbox/credentials/groups.ts";
 import { type ApiGroup, apiGroups, type LimitChange } from "#sandbox/throttle.ts";
 
 /** Limits of the sandbox, which keeps everything in memory. */
-const mostSeedBytes = 512 * 1_048_576;
+const maxSeedBytes = 512 * 1_048_576;
 
 type PerGroup = Partial<Record<ApiGroup, number>>;
 
@@ -45,7 +45,7 @@ export function readGroups(file: string): GroupSeed[] {
 }
 
 function textOf(file: string): string {
-  return readFileOnce(file, { links: "follow", mostBytes: mostSeedBytes }).bytes.toString("utf8");
+  return readFileOnce(file, { links: "follow", maxBytes: maxSeedBytes }).bytes.toString("utf8");
 }
 
 function readRows(file: string): string[][] {
@@ -67,9 +67,9 @@ export function asList(text: string): string[] {
 }
 
 export function asLatency(text: string): number | readonly [number, number] {
-  const [least = "", most, ...rest] = text.split("-");
+  const [min = "", max, ...rest] = text.split("-");
   if (rest.length > 0) throw new InvalidArgumentError("It must be milliseconds, `20` or `10-50`.");
-  return most === undefined ? asNumber(least) : [asNumber(least), asNumber(most)];
+  return max === undefined ? asNumber(min) : [asNumber(min), asNumber(max)];
 }
 
 export function addPerGroup(text: string, before: PerGroup = {}): PerGroup {

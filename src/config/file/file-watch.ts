@@ -14,7 +14,7 @@ const quietMs = 50;
 /** … and is reported after this time at the latest. */
 const longestBurstMs = 1_000;
 /** As many links as Linux follows. */
-const mostLinks = 40;
+const maxLinks = 40;
 
 export class FileWatch {
   readonly #files: readonly string[];
@@ -113,7 +113,7 @@ function foldersOf(file: string): string[] {
   const folders: string[] = [];
   let place = resolve(file);
   let links = 0;
-  for (let step = 1; step < place.split(sep).length && links <= mostLinks; step += 1) {
+  for (let step = 1; step < place.split(sep).length && links <= maxLinks; step += 1) {
     const steps = place.split(sep);
     const prefix = steps.slice(0, step + 1).join(sep);
     const target = linkTarget(prefix);

@@ -3,7 +3,7 @@ import { LineCounter, parseDocument } from "yaml";
 import { messageOf, type Problem } from "#core/errors.ts";
 import { readFileOnce } from "#core/files/open-file.ts";
 
-const mostBytes = 4 * 1_048_576;
+const maxBytes = 4 * 1_048_576;
 
 export type Tree = Readonly<Record<string, unknown>>;
 
@@ -25,7 +25,7 @@ export function readYaml(file: string, problems: Problem[]): Tree {
 /** The file's mapping, with who owns the file and its mode; these are absent where it cannot be read. */
 export function readOwnedYaml(file: string, problems: Problem[]): OwnedTree {
   try {
-    const { bytes, uid, mode } = readFileOnce(file, { links: "follow", mostBytes });
+    const { bytes, uid, mode } = readFileOnce(file, { links: "follow", maxBytes });
     return { tree: parseTree(file, bytes.toString("utf8"), problems), uid, mode };
   } catch (thrown) {
     const isMissing = (thrown as NodeJS.ErrnoException).code === "ENOENT";

@@ -1,7 +1,7 @@
 import { messageOf } from "#core/errors.ts";
 import { FileRefusedError, readFileOnce } from "#core/files/open-file.ts";
 
-const mostBytes = 64 * 1024;
+const maxBytes = 64 * 1024;
 
 /**
  * Reads a secret from a file that belongs to this user or root and that no other user may read. One line break at its
@@ -18,7 +18,7 @@ export function readSecretFile(path: string): { readonly secret: string } | { re
 /** The same file as the bytes that it holds, for keys that are no text. */
 export function readSecretBytes(path: string): { readonly bytes: Buffer } | { readonly fault: string } {
   try {
-    return { bytes: readFileOnce(path, { links: "follow", access: "private", mostBytes }).bytes };
+    return { bytes: readFileOnce(path, { links: "follow", access: "private", maxBytes }).bytes };
   } catch (thrown) {
     if (thrown instanceof FileRefusedError) {
       return { fault: thrown.kind === "size" ? `${path} is too large for a secret.` : thrown.message };

@@ -29,7 +29,7 @@ export interface RedisUrl {
 type Faults = { readonly faults: readonly string[] };
 
 const usualPorts = { server: 6379, cluster: 6379, sentinel: 26_379 };
-const mostDatabase = 2 ** 31 - 1;
+const maxDatabase = 2 ** 31 - 1;
 const examples = {
   server: "such as redis://host:6379 or rediss://host:6380/1",
   sentinel: "such as redis+sentinel://host:26379,host2:26379/NAME",
@@ -113,7 +113,7 @@ function placeOf(
   const given = new Set([...(segments.length > 0 ? [segments.join("/")] : []), ...parameters.getAll("db")]);
   if (given.size > 1) faults.push("names more than one database. Keep one of them.");
   const [text = "0"] = given;
-  const isNumber = /^[0-9]{1,10}$/.test(text) && Number(text) <= mostDatabase;
+  const isNumber = /^[0-9]{1,10}$/.test(text) && Number(text) <= maxDatabase;
   if (!isNumber) faults.push("names a database that is not a number, as in redis://host:6379/1.");
   else if (topology === "cluster" && Number(text) !== 0) {
     faults.push("names a database, and a cluster has only database 0. Leave it out.");

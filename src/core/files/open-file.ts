@@ -12,7 +12,7 @@ export interface FileRules {
   /** What to do if the path ends in a symbolic link. Links among its parent folders are always followed. */
   readonly links: "follow" | "refuse";
   /** Absent: any size. */
-  readonly mostBytes?: number;
+  readonly maxBytes?: number;
   /** `private`: the file belongs to this user or root, and no other user may read or change it. */
   readonly access?: "any" | "private";
   /** Refuse a file that has a second name (a hard link), which may be in another user's folder. */
@@ -69,9 +69,9 @@ export async function openFile(path: string, rules: FileRules): Promise<FileHand
 
 /**
  * Reads a whole small regular file.
- * @throws FileRefusedError, also if it grows past `mostBytes` while being read; the file system error
+ * @throws FileRefusedError, also if it grows past `maxBytes` while being read; the file system error
  */
-export function readFileOnce(path: string, rules: FileRules & { readonly mostBytes: number }): ReadFile {
+export function readFileOnce(path: string, rules: FileRules & { readonly maxBytes: number }): ReadFile {
   let descriptor: number;
   try {
     descriptor = openSync(path, flagsOf(rules));
@@ -81,13 +81,13 @@ export function readFileOnce(path: string, rules: FileRules & { readonly mostByt
   try {
     const stats = fstatSync(descriptor);
     check(path, stats, rules);
-    return { bytes: readToEnd(path, descriptor, rules.mostBytes), uid: stats.uid, mode: stats.mode };
+    return { bytes: readToEnd(path, descriptor, rules.maxBytes), uid: stats.uid, mode: stats.mode };
   } finally {
     closeSync(descriptor);
   }
 }
 
-function readToEnd(path: string, descriptor: number, mostBytes: number): Buffer {
+function readToEnd(path: string, descriptor: number, maxBytes: number): Buffer {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for (;;) {
@@ -95,7 +95,7 @@ function readToEnd(path: string, descriptor: number, mostBytes: number): Buffer 
     const read = readSync(descriptor, chunk);
     if (read === 0) return Buffer.concat(chunks);
     bytes += read;
-    if (bytes > mostBytes) throw tooLarge(path, bytes, mostBytes);
+    if (bytes > maxBytes) throw tooLarge(path, bytes, maxBytes);
     chunks.push(chunk.subarray(0, read));
   }
 }
@@ -105,7 +105,7 @@ function flagsOf({ links }: FileRules): number {
   return O_RDONLY | O_NONBLOCK | O_NOCTTY | (links === "refuse" ? O_NOFOLLOW : 0);
 }
 
-function check(path: string, stats: Stats, { mostBytes, access, isOneName }: FileRules): void {
+function check(path: string, stats: Stats, { maxBytes, access, isOneName }: FileRules): void {
   if (stats.isDirectory()) throw new FileRefusedError("folder", path, `${path} is a folder, not a file.`);
   if (!stats.isFile()) {
     throw new FileRefusedError("special", path, `${path} is not a regular file, but a pipe, socket or device.`);
@@ -122,7 +122,7 @@ function check(path: string, stats: Stats, { mostBytes, access, isOneName }: Fil
     const message = `${path} can be read by others (mode ${mode}). Fix it with: chmod 600 ${path}`;
     throw new FileRefusedError("mode", path, message);
   }
-  if (mostBytes !== undefined && stats.size > mostBytes) throw tooLarge(path, stats.size, mostBytes);
+  if (maxBytes !== undefined && stats.size > maxBytes) throw tooLarge(path, stats.size, maxBytes);
 }
 
 /** Whether only this user and root can change a file or folder of this owner. */
@@ -135,8 +135,8 @@ export function ownId(): number | undefined {
   return process.geteuid?.();
 }
 
-function tooLarge(path: string, bytes: number, mostBytes: number): FileRefusedError {
-  return new FileRefusedError("size", path, `${path} is too large (${bytes} bytes; at most ${mostBytes}).`);
+function tooLarge(path: string, bytes: number, maxBytes: number): FileRefusedError {
+  return new FileRefusedError("size", path, `${path} is too large (${bytes} bytes; at most ${maxBytes}).`);
 }
 
 /** With O_NOFOLLOW a link is ELOOP; a socket is ENXIO. */

@@ -74,8 +74,8 @@ function inOneDocument(output: Output): Form {
 }
 
 /** @returns id of the last event that was shown, or after which they begin */
-async function showLast(source: EventSource, most: number, form: Form): Promise<string> {
-  const { events, lastId } = await source.last(most);
+async function showLast(source: EventSource, max: number, form: Form): Promise<string> {
+  const { events, lastId } = await source.last(max);
   await form.add(events);
   return lastId;
 }

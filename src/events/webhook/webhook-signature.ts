@@ -35,7 +35,7 @@ export interface ReceivedParts {
 }
 
 /** Maximum clock difference: an older or newer message may be a replay. */
-const mostDriftSeconds = 300;
+const maxDriftSeconds = 300;
 
 /**
  * Verifies the signature of a received message; returns the fault, or undefined if one of the secrets has signed it recently.
@@ -47,7 +47,7 @@ export function signatureFault(
   nowMs: number,
 ): "unsigned" | "stale" | "forged" | undefined {
   if (id === undefined || signature === undefined || !/^\d{1,12}$/.test(timestamp ?? "")) return "unsigned";
-  if (Math.abs(nowMs / 1_000 - Number(timestamp)) > mostDriftSeconds) return "stale";
+  if (Math.abs(nowMs / 1_000 - Number(timestamp)) > maxDriftSeconds) return "stale";
   const given = signature
     .split(" ")
     .slice(0, 10)

@@ -17,7 +17,7 @@ export interface InputField {
   /** A regular expression that the whole value matches. */
   readonly pattern?: string | undefined;
   readonly values?: readonly string[] | undefined;
-  /** In characters; `mostInputCharacters` if absent. */
+  /** In characters; `maxInputCharacters` if absent. */
   readonly maxLength?: number | undefined;
   /** Sealed in Redis; in no log, error or results file. */
   readonly isSecret?: boolean | undefined;
@@ -28,7 +28,7 @@ export interface InputField {
 }
 
 /** Longest value of an input without `maxLength`, in characters. */
-const mostInputCharacters = 1_000;
+const maxInputCharacters = 1_000;
 
 export type ReadInput = { readonly value: string } | { readonly problem: "missing" | "invalid"; readonly rule: string };
 
@@ -90,7 +90,7 @@ export function typedValue({ type }: Pick<InputField, "type">, value: string): J
 }
 
 function canonical(field: InputField, text: string): string | undefined {
-  if (text.length > (field.maxLength ?? mostInputCharacters) || !text.isWellFormed()) return undefined;
+  if (text.length > (field.maxLength ?? maxInputCharacters) || !text.isWellFormed()) return undefined;
   switch (field.type) {
     case "integer":
       return /^-?(?:0|[1-9]\d{0,15})$/.test(text) && Number.isSafeInteger(Number(text)) && isAllowed(field, text)

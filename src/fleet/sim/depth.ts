@@ -4,7 +4,7 @@
  */
 
 /** Deeper than any meaningful record, and far from the depth at which serialization fails. */
-export const mostLevels = 100;
+export const maxLevels = 100;
 
 /** Whether a value has more levels of objects and arrays than this; uses no recursion, so any depth is safe. */
 export function isDeeperThan(value: unknown, levels: number): boolean {
@@ -16,9 +16,9 @@ export function isDeeperThan(value: unknown, levels: number): boolean {
   return false;
 }
 
-/** The value without anything deeper than `mostLevels`: arrays get null there, objects omit the member. */
+/** The value without anything deeper than `maxLevels`: arrays get null there, objects omit the member. */
 export function withoutDepths<T>(value: T): T {
-  return isDeeperThan(value, mostLevels) ? (cutAt(value, mostLevels) as T) : value;
+  return isDeeperThan(value, maxLevels) ? (cutAt(value, maxLevels) as T) : value;
 }
 
 function cutAt(value: unknown, levels: number): unknown {

@@ -13,12 +13,12 @@ export interface RecordPaths {
   readonly subscription?: RecordPath | undefined;
 }
 
-const mostSteps = 16;
+const maxSteps = 16;
 
 /** The steps of a path, or undefined if the text is not a path. */
 export function parseRecordPath(text: string): RecordPath | undefined {
   const steps = text.split(".");
-  const isPath = steps.length <= mostSteps && steps.every((step) => step === "*" || /^[A-Za-z0-9_-]{1,64}$/.test(step));
+  const isPath = steps.length <= maxSteps && steps.every((step) => step === "*" || /^[A-Za-z0-9_-]{1,64}$/.test(step));
   return isPath ? steps : undefined;
 }
 

@@ -42,7 +42,7 @@ export function keptFields(
 }
 
 /** Longer values are truncated to this many characters. */
-const mostCharacters = 1_000;
+const maxCharacters = 1_000;
 
 export interface FieldSelection {
   /** Names of fields, `a.b` for a member. */
@@ -182,12 +182,12 @@ function visitValue(name: string, mentioned: unknown, secrets: ReadonlySet<strin
     if (!hasControl(value)) return visit(name, "text", cut(value.toWellFormed()));
   }
   const json = scrubSecretsInJson(jsonWithoutSecrets(value, secrets));
-  return json.length > mostCharacters ? visit(name, "text", cut(json)) : visit(name, "json", json);
+  return json.length > maxCharacters ? visit(name, "text", cut(json)) : visit(name, "json", json);
 }
 
 /** Whether a text is stored unmodified: it is short and consists of printable ASCII only, as nearly all texts do. */
 function isPlain(text: string): boolean {
-  if (text.length > mostCharacters) return false;
+  if (text.length > maxCharacters) return false;
   for (let i = 0; i < text.length; i += 1) {
     const code = text.charCodeAt(i);
     if (code < 0x20 || code > 0x7e) return false;
@@ -197,7 +197,7 @@ function isPlain(text: string): boolean {
 
 /** Interned member names, reused for the following records. */
 const memberNames = new Map<string, Map<string, string>>();
-const mostMemberNames = 1_000;
+const maxMemberNames = 1_000;
 
 function memberName(name: string, member: string): string {
   let names = memberNames.get(name);
@@ -208,7 +208,7 @@ function memberName(name: string, member: string): string {
   let full = names.get(member);
   if (full === undefined) {
     full = `${name}.${member.toWellFormed()}`;
-    if (names.size >= mostMemberNames) names.clear();
+    if (names.size >= maxMemberNames) names.clear();
     names.set(member, full);
   }
   return full;
@@ -216,8 +216,8 @@ function memberName(name: string, member: string): string {
 
 /** Never ends in half a surrogate pair: text stored as UTF-8 would otherwise change. */
 function cut(text: string): string {
-  if (text.length <= mostCharacters) return text;
-  return `${text.slice(0, mostCharacters).replace(/[\uD800-\uDBFF]$/, "")}…`;
+  if (text.length <= maxCharacters) return text;
+  return `${text.slice(0, maxCharacters).replace(/[\uD800-\uDBFF]$/, "")}…`;
 }
 
 const control = /[\p{Cc}\u2028\u2029]/u;

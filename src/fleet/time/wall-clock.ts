@@ -4,7 +4,7 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 /** No zone shifts its clocks by more at once, except when whole days were skipped. */
-const mostShiftMs = 3 * hourMs;
+const maxShiftMs = 3 * hourMs;
 
 export class WallClock {
   readonly #format: Intl.DateTimeFormat;
@@ -86,9 +86,9 @@ export class WallClock {
    */
   firstAfter(afterMs: number, nextShown: (shownMs: number) => number | undefined): number | undefined {
     let first: number | undefined;
-    let shown = nextShown(this.shownAt(afterMs) - mostShiftMs);
+    let shown = nextShown(this.shownAt(afterMs) - maxShiftMs);
     // A skipped time fires among those that follow it.
-    while (shown !== undefined && (first === undefined || shown <= this.shownAt(first) + mostShiftMs)) {
+    while (shown !== undefined && (first === undefined || shown <= this.shownAt(first) + maxShiftMs)) {
       const instant = this.instantOf(shown);
       if (instant > afterMs) first = Math.min(instant, first ?? instant);
       shown = nextShown(shown);

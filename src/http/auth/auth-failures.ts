@@ -8,17 +8,17 @@ import { SimfleetError } from "#core/errors.ts";
 import { type Clock, minuteMs } from "#core/time.ts";
 
 /** Addresses counted separately per minute; all others share one counter. */
-const mostAddresses = 10_000;
+const maxAddresses = 10_000;
 
 export class AuthFailures {
   readonly #clock: Clock;
-  readonly #mostPerMinute: number;
+  readonly #maxPerMinute: number;
   readonly #counts = new Map<string, number>();
   #minute = 0;
 
-  constructor(options: { clock: Clock; mostPerMinute: number }) {
+  constructor(options: { clock: Clock; maxPerMinute: number }) {
     this.#clock = options.clock;
-    this.#mostPerMinute = options.mostPerMinute;
+    this.#maxPerMinute = options.maxPerMinute;
   }
 
   /**
@@ -42,10 +42,10 @@ export class AuthFailures {
     if (minute !== this.#minute) this.#counts.clear();
     this.#minute = minute;
     const wanted = networkOf(ip);
-    const key = this.#counts.has(wanted) || this.#counts.size < mostAddresses ? wanted : "others";
+    const key = this.#counts.has(wanted) || this.#counts.size < maxAddresses ? wanted : "others";
     const failures = (this.#counts.get(key) ?? 0) + 1;
     this.#counts.set(key, failures);
-    if (failures <= this.#mostPerMinute) return refusal;
+    if (failures <= this.#maxPerMinute) return refusal;
     return new SimfleetError(
       "TOO_MANY_REQUESTS",
       `Too many requests with invalid credentials from ${ip}: retry in a minute`,

@@ -28,14 +28,14 @@ const staleMs = 120 * minuteMs;
 
 export class Spool {
   readonly #folder: string;
-  readonly #mostBytes: number;
+  readonly #maxBytes: number;
   readonly #clock: Clock;
   readonly #seal: Seal | undefined;
 
   /** @param options `seal` encrypts files; undefined if no key is configured */
-  constructor(options: { dataDir: string; mostBytes: number; clock: Clock; seal: Seal | undefined }) {
+  constructor(options: { dataDir: string; maxBytes: number; clock: Clock; seal: Seal | undefined }) {
     this.#folder = join(options.dataDir, "spool");
-    this.#mostBytes = options.mostBytes;
+    this.#maxBytes = options.maxBytes;
     this.#clock = options.clock;
     this.#seal = options.seal;
   }
@@ -56,7 +56,7 @@ export class Spool {
   ): Promise<SpooledFile> {
     await this.open();
     const path = this.path(name);
-    const meter = new Meter(this.#mostBytes, onBytes);
+    const meter = new Meter(this.#maxBytes, onBytes);
     const stalled = new AbortController();
     const watch = this.#watchOver(meter, stalled);
     try {
@@ -143,20 +143,20 @@ function isDiskFull(thrown: unknown): boolean {
 class Meter extends Transform {
   bytes = 0;
   readonly #hash = createHash("sha256");
-  readonly #most: number;
+  readonly #max: number;
 
   readonly #onBytes: (bytes: number) => void;
 
-  constructor(most: number, onBytes: (bytes: number) => void) {
+  constructor(max: number, onBytes: (bytes: number) => void) {
     super();
-    this.#most = most;
+    this.#max = max;
     this.#onBytes = onBytes;
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
     this.bytes += chunk.length;
-    if (this.bytes > this.#most) {
-      const message = `The file is larger than ${this.#most} bytes (http.uploadBytes): split it`;
+    if (this.bytes > this.#max) {
+      const message = `The file is larger than ${this.#max} bytes (http.uploadBytes): split it`;
       done(new SimfleetError("TOO_LARGE", message));
       return;
     }
@@ -184,7 +184,7 @@ const algorithm = "aes-256-gcm";
 const nonce = Buffer.alloc(12);
 const tagBytes = 16;
 /** A sealed key has about 250 bytes. */
-const mostKeyBytes = 1_024;
+const maxKeyBytes = 1_024;
 
 /** Yields the file that encrypts what the source contains. */
 async function* encrypted(source: AsyncIterable<Buffer>, seal: Seal): AsyncGenerator<Buffer> {
@@ -209,7 +209,7 @@ async function* decrypted(path: string, seal: Seal): AsyncGenerator<Buffer> {
   const file = await openFile(path, { links: "refuse" });
   try {
     const { size } = await file.stat();
-    const head = await readAt(file, 0, Math.min(size, mostKeyBytes));
+    const head = await readAt(file, 0, Math.min(size, maxKeyBytes));
     const start = head.indexOf(10) + 1;
     const key = await keyIn(head.toString("latin1", 0, Math.max(0, start - 1)), seal);
     const end = Math.max(start, size - tagBytes);

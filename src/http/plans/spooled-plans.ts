@@ -20,12 +20,12 @@ const keepMs = 60 * minuteMs;
 const graceMs = minuteMs;
 const kinds = ["json", "csv", "rows"] as const;
 /** A page ends after this many bytes of rows were scanned, matching or not. */
-const mostScanned = 16 * 1_048_576;
+const maxScanned = 16 * 1_048_576;
 
 /** What one caller may have in the spool at once. */
 export interface PlanLimits {
-  readonly mostPlans: number;
-  readonly mostBytes: number;
+  readonly maxPlans: number;
+  readonly maxBytes: number;
 }
 
 /** Space in the spool for what one request uploads. */
@@ -84,7 +84,7 @@ export class SpooledPlans implements PlanStore {
    * @throws SimfleetError PLAN_LIMIT when the caller has too many plans, or too many bytes of them
    */
   async reserve(by: string): Promise<Reservation> {
-    const { mostPlans, mostBytes } = this.#limits;
+    const { maxPlans, maxBytes } = this.#limits;
     let storedBytes = 0;
     const reservations = this.#reservations;
     const reservation = {
@@ -96,8 +96,8 @@ export class SpooledPlans implements PlanStore {
         reservation.bytes = bytes;
         let handedOver = 0;
         for (const one of reservations) if (one.by === by && !one.isStored) handedOver += one.bytes;
-        if (storedBytes + handedOver > mostBytes) {
-          throw limited(`more than ${mostBytes} bytes of plans and files (http.planBytesPerCaller)`);
+        if (storedBytes + handedOver > maxBytes) {
+          throw limited(`more than ${maxBytes} bytes of plans and files (http.planBytesPerCaller)`);
         }
       },
       release: () => void reservations.delete(reservation),
@@ -109,11 +109,11 @@ export class SpooledPlans implements PlanStore {
       const stored = [...(await this.#stored())].filter(([, plan]) => plan.by === by);
       storedBytes = stored.reduce((sum, [, { bytes }]) => sum + bytes, 0);
       const handedOver = [...reservations].filter((one) => one.by === by && !one.isStored).length;
-      if (stored.length + handedOver > mostPlans) {
+      if (stored.length + handedOver > maxPlans) {
         const oldest = stored.toSorted(([, a], [, b]) => a.expiresAtMs - b.expiresAtMs)[0];
         const first = oldest === undefined ? "" : `; the oldest is ${oldest[0]}`;
         const retryAfterMs = oldest === undefined ? minuteMs : oldest[1].expiresAtMs + graceMs - this.#clock.wallMs();
-        throw limited(`more than ${mostPlans} plans and files (http.plansPerCaller)${first}`, retryAfterMs);
+        throw limited(`more than ${maxPlans} plans and files (http.plansPerCaller)${first}`, retryAfterMs);
       }
       reservation.grow(0);
       return reservation;
@@ -187,7 +187,7 @@ export class SpooledPlans implements PlanStore {
     const start = await startOf(path, query.cursor);
     const rows: PlanRow[] = [];
     for await (const { line, at } of linesOf(path, start)) {
-      if (rows.length === query.limit || at - start > mostScanned) return { rows, nextCursor: String(at) };
+      if (rows.length === query.limit || at - start > maxScanned) return { rows, nextCursor: String(at) };
       const row = JSON.parse(line) as PlanRow;
       if (query.verdict === undefined || row.verdict === query.verdict) rows.push(row);
     }

@@ -12,13 +12,13 @@ import type { Api, ControlDeps } from "../deps.ts";
 import { actorOf } from "../auth/principal.ts";
 import { id, nothing } from "#contract/fields.ts";
 
-const mostBytes = 65_536;
+const maxBytes = 65_536;
 
 export function hookRoutes(api: Api, deps: ControlDeps): void {
   void api.register((child, _options, done) => {
     // The signature is over the body byte for byte.
     child.removeAllContentTypeParsers();
-    child.addContentTypeParser("*", { parseAs: "string", bodyLimit: mostBytes }, (_request, body, next) =>
+    child.addContentTypeParser("*", { parseAs: "string", bodyLimit: maxBytes }, (_request, body, next) =>
       next(null, body),
     );
     addHook(child.withTypeProvider(), deps);

@@ -52,7 +52,7 @@ export interface AuditQuery {
 
 const readAtOnce = 500;
 /** A page ends after this many entries were scanned, whether they match or not. */
-const mostScanned = 50_000;
+const maxScanned = 50_000;
 
 /** How long a change waits for its entry before it is refused. */
 const patienceMs = 5 * secondMs;
@@ -105,7 +105,7 @@ export class AuditLog {
     const oldest = sinceMs === undefined ? "-" : String(Math.max(0, Math.floor(sinceMs)));
     const records: AuditRecord[] = [];
     let cursor = query.cursor;
-    for (let scanned = 0; scanned < mostScanned; scanned += readAtOnce) {
+    for (let scanned = 0; scanned < maxScanned; scanned += readAtOnce) {
       const end = cursor === undefined ? "+" : olderThan(cursor);
       const entries = await this.#redis.xrevrange(this.#keys.audit(), end, oldest, "COUNT", readAtOnce);
       const results = await this.#results(entries.map(([id]) => id));

@@ -33,7 +33,7 @@ export const automationsSection = section(
     rate: setting(integer(1, 10_000_000).optional(), "With `apply`: maximum calls per minute."),
     rotation: setting(text().optional(), "With `rotate`: the name of the rotation."),
     file: setting(path.optional(), "With `report`: the JSON file to write."),
-    mostPerHour: setting(
+    maxPerHour: setting(
       integer(1, 10_000_000).default(10_000),
       "Maximum events per hour; the automation stops itself, with an event, before it exceeds this.",
     ),
@@ -55,8 +55,8 @@ export function readAutomations(entries: Written, known: KnownNames, report: Rep
     const action =
       written.job === "apply" ? changeOf(written, { on, known, fault }) : otherTask(written, { at, known, report });
     if (action === undefined || condition === undefined) continue;
-    const { profile, mostPerHour } = written;
-    automations.push({ name, profile, on, condition, action, mostPerHour });
+    const { profile, maxPerHour } = written;
+    automations.push({ name, profile, on, condition, action, maxPerHour });
   }
   return automations;
 }

@@ -20,7 +20,7 @@ export const automationReport = z.object({
   failed: count.describe("events that it failed to act on"),
   lastEventAt: instant.nullable(),
   lastRef: z.string().nullable().describe("the run, sync or rotation that it started last"),
-  mostPerHour: count,
+  maxPerHour: count,
 });
 
 export type AutomationReport = Readonly<z.infer<typeof automationReport>>;

@@ -6,7 +6,7 @@ import type { DecisionReport } from "./contract.ts";
 import type { AutomationService } from "./service.ts";
 
 /** Decisions that one dry run shows; more are counted. */
-const mostShown = 1_000;
+const maxShown = 1_000;
 
 export function automationEndpoints({
   automations,
@@ -24,7 +24,7 @@ export function automationEndpoints({
       const counts: Record<string, number> = {};
       for await (const one of automations.dryRun(params.name, clock.wallMs() - query.hours * 3_600_000)) {
         counts[one.decision] = (counts[one.decision] ?? 0) + 1;
-        if (decisions.length < mostShown) decisions.push(one);
+        if (decisions.length < maxShown) decisions.push(one);
       }
       return { decisions, counts };
     }),

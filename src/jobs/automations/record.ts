@@ -108,11 +108,11 @@ function claimStore({ redis, keys }: StoreDeps) {
   const claim = async (
     name: string,
     eventIds: readonly string[],
-    { id, mostPerHour, atMs }: { id: string; mostPerHour: number; atMs: number },
+    { id, maxPerHour, atMs }: { id: string; maxPerHour: number; atMs: number },
   ): Promise<ReadonlyMap<string, string> | undefined> => {
     const rate = keys.automationRate(name, Math.floor(atMs / hourMs));
     const claims = eventIds.map((eventId) => keys.automationClaim(name, eventId));
-    const reply = await claimScript.run(redis, [rate, ...claims], [id, claimSeconds, mostPerHour]);
+    const reply = await claimScript.run(redis, [rate, ...claims], [id, claimSeconds, maxPerHour]);
     if (reply === "over") return undefined;
     return new Map((reply as string[]).map((claimed, i) => [eventIds[i] ?? "", claimed]));
   };

@@ -124,7 +124,7 @@ export class AutomationService {
     throw new SimfleetError("AUTOMATION_NOT_FOUND", `There is no automation ${name} in the configuration; ${hint}`);
   }
 
-  async #report({ name, profile, on, condition, action, mostPerHour }: Automation): Promise<AutomationReport> {
+  async #report({ name, profile, on, condition, action, maxPerHour }: Automation): Promise<AutomationReport> {
     const record = await this.#deps.log.record({ name, profile });
     const { state, reason, done, unchanged, failed, lastEventAtMs, lastRef } = record;
     return {
@@ -141,7 +141,7 @@ export class AutomationService {
       failed,
       lastEventAt: lastEventAtMs === undefined ? null : new Date(lastEventAtMs).toISOString(),
       lastRef: lastRef ?? null,
-      mostPerHour,
+      maxPerHour,
     };
   }
 

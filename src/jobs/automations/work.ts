@@ -52,7 +52,7 @@ async function act(automation: Automation, events: readonly Event[], deps: Autom
 
 async function begin(automation: Automation, wanted: readonly Decided[], deps: AutomationDeps): Promise<void> {
   const { log, clock, tasks } = deps;
-  const { name, mostPerHour } = automation;
+  const { name, maxPerHour } = automation;
   const atMs = clock.wallMs();
   const [first] = wanted;
   if (first === undefined) return;
@@ -61,10 +61,10 @@ async function begin(automation: Automation, wanted: readonly Decided[], deps: A
   const claims = await log.claim(
     name,
     wanted.map(({ event }) => event.id),
-    { id, mostPerHour, atMs },
+    { id, maxPerHour, atMs },
   );
   if (claims === undefined) {
-    const reason = `it would act on more than ${mostPerHour} events within an hour (mostPerHour)`;
+    const reason = `it would act on more than ${maxPerHour} events within an hour (maxPerHour)`;
     return stop(automation, { reason, event: first.event, deps });
   }
   for (const claimed of new Set(claims.values())) {

@@ -27,7 +27,7 @@ export interface RotationAccount {
     readonly credentialTypes: CredentialTypes;
   };
   /** Maximum number of Credential Sets (interface, section 8). */
-  readonly mostSets: number;
+  readonly maxSets: number;
 }
 
 export const feature = "Rotating Credential Sets";

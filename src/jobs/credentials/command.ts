@@ -15,8 +15,8 @@ export interface Ended {
   readonly fault: string | undefined;
 }
 
-const mostOutput = 65_536;
-const mostWords = 200;
+const maxOutput = 65_536;
+const maxWords = 200;
 /** Time between SIGTERM and SIGKILL. */
 const graceMs = 2 * secondMs;
 
@@ -87,10 +87,10 @@ export class CommandRunner {
     }
     signal.throwIfAborted();
     if (late !== undefined) fault = late;
-    else if (output.isTooLong()) fault ??= `${program} printed more than ${mostOutput} bytes`;
+    else if (output.isTooLong()) fault ??= `${program} printed more than ${maxOutput} bytes`;
     if (fault === undefined) return { output: output.text(), fault };
     if (terms.complaint === "left-out") return { output: "", fault };
-    const words = scrubSecrets(complaint.text()).replaceAll(/\s+/g, " ").trim().slice(0, mostWords);
+    const words = scrubSecrets(complaint.text()).replaceAll(/\s+/g, " ").trim().slice(0, maxWords);
     return { output: "", fault: words === "" ? fault : `${fault}: ${words}` };
   }
 
@@ -130,9 +130,9 @@ function gather(stream: NodeJS.ReadableStream): { text: () => string; isTooLong:
   let length = 0;
   stream.on("data", (chunk: Buffer) => {
     length += chunk.length;
-    if (length <= mostOutput) chunks.push(chunk);
+    if (length <= maxOutput) chunks.push(chunk);
   });
-  return { text: () => Buffer.concat(chunks).toString(), isTooLong: () => length > mostOutput };
+  return { text: () => Buffer.concat(chunks).toString(), isTooLong: () => length > maxOutput };
 }
 
 function codeOf(thrown: unknown): string {

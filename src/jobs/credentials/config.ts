@@ -182,9 +182,9 @@ function checkMeaning(
   const at = `rotations.${rotation.name}`;
   const { profile, credentialsId, strategy, sinks } = rotation;
   report.checkProfile(`${at}.profile`, profile, profiles);
-  const most = maxIdLength - successorSuffixLength - 1;
-  if (strategy === "successor" && credentialsId.length > most) {
-    report.fault(`${at}.credentialsId`, `is too long for successors: ${most} characters at most.`);
+  const max = maxIdLength - successorSuffixLength - 1;
+  if (strategy === "successor" && credentialsId.length > max) {
+    report.fault(`${at}.credentialsId`, `is too long for successors: ${max} characters at most.`);
   }
   checkFields(rotation, deployment.credentialTypes, report);
   checkSinks(at, sinks, report);

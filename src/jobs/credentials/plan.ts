@@ -45,9 +45,9 @@ export async function planRotation(
   if (isInPlace && sets.some((set) => set.credentialsId === credentialsId)) {
     return { ...head, oldId: credentialsId, newId: credentialsId };
   }
-  if (sets.length >= account.mostSets) {
+  if (sets.length >= account.maxSets) {
     throw refused(
-      `the account holds ${sets.length} Credential Sets and may hold ${account.mostSets}, so there is no room for another: delete one that nothing uses (simfleet credentials list), or raise limits.credentialSets if support has raised the limit`,
+      `the account holds ${sets.length} Credential Sets and may hold ${account.maxSets}, so there is no room for another: delete one that nothing uses (simfleet credentials list), or raise limits.credentialSets if support has raised the limit`,
     );
   }
   if (isInPlace) return { ...head, newId: credentialsId };

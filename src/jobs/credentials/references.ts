@@ -4,7 +4,7 @@
  * match a set without containing its id; such a name is only reported, never changed. The same applies to a name in an entry
  * that is nested too deep to be written back. This code reads and keeps no other values.
  */
-import { isDeeperThan, mostLevels } from "#fleet/sim/depth.ts";
+import { isDeeperThan, maxLevels } from "#fleet/sim/depth.ts";
 import type { GroupRecord } from "#api/operations/groups.ts";
 
 export interface Reference {
@@ -18,7 +18,7 @@ const namingKeys: ReadonlySet<string> = new Set(["credentialsId", "$credentialsI
 /** The entries of a group that refer to the set, or may refer to it. */
 export function referencesIn({ groupId, configuration }: GroupRecord, credentialsId: string): Reference[] {
   return Object.entries(configuration ?? {}).flatMap(([namespace, entries]) => {
-    const isWritable = !isDeeperThan(entries, mostLevels);
+    const isWritable = !isDeeperThan(entries, maxLevels);
     const ways = new Set<Reference["how"]>();
     for (const name of namesIn(entries)) {
       if (name === credentialsId) ways.add(isWritable ? "id" : "placeholder");
@@ -35,7 +35,7 @@ export function entriesRenamed(
   to: string,
 ): { readonly namespace: string; readonly entries: Readonly<Record<string, unknown>> }[] {
   return Object.entries(configuration ?? {}).flatMap(([namespace, written]) => {
-    if (!isMapping(written) || isDeeperThan(written, mostLevels)) return [];
+    if (!isMapping(written) || isDeeperThan(written, maxLevels)) return [];
     const changed = Object.entries(written).flatMap(([key, value]) => {
       const isNamed = [...namesIn({ [key]: value })].includes(from);
       return isNamed ? [[key, renamed(key, value, { from, to })] as const] : [];

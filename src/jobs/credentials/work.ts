@@ -149,7 +149,7 @@ function saveSetAside(step: StepContext, why: string): Promise<void> {
 const rules = faultRules({
   PLATFORM_THROTTLED: { delay: secondMs, retryAfter: "replaces", sleepUpToMs: 2 * secondMs },
   PLATFORM_UNAVAILABLE: { delay: 5 * secondMs },
-  SINK_FAILED: { ...retryRule, mostTries: 6 },
+  SINK_FAILED: { ...retryRule, maxTries: 6 },
 });
 const finalSinkRules: FaultRules = { SINK_FAILED: "give-up" };
 /** The new secret is active, or is being rolled back: a person is waited for, instead of rolling back. */

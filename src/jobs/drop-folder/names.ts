@@ -8,7 +8,7 @@ const unfinished = /^\.|\.(?:part|tmp|filepart|crdownload)$|~$/i;
 const csv = /\.csv$/i;
 const taken = /^(?<stem>[^]*)\.(?<runId>r-\d{8}-\d{6}-[a-z0-9]{4,16})\.csv$/;
 /** Most file systems limit names to 255 bytes; the rest is for the run's id and the longest suffix. */
-const mostStemBytes = 180;
+const maxStemBytes = 180;
 
 /** A claimed file. */
 export interface TakenName {
@@ -65,7 +65,7 @@ export function besideName(name: string, ending: "results.csv" | "problem.txt"):
 function shortened(stem: string): string {
   let short = "";
   for (const character of stem) {
-    if (Buffer.byteLength(short + character) > mostStemBytes) break;
+    if (Buffer.byteLength(short + character) > maxStemBytes) break;
     short += character;
   }
   return short;

@@ -35,9 +35,9 @@ export class Freezes {
   }
 
   /** Current and upcoming windows of the configuration, earliest first. @param most times per window */
-  times(most: number): FreezeTime[] {
+  times(max: number): FreezeTime[] {
     const { windows, clock } = this.#deps;
-    return freezeTimes(windows, clock.wallMs(), most);
+    return freezeTimes(windows, clock.wallMs(), max);
   }
 
   /** The manual freeze, if one is active. */

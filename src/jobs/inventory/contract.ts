@@ -151,7 +151,7 @@ export const listSims = route({
       .max(200)
       .optional()
       .describe(
-        "a field, `addedAt`, `updatedAt`, `updatedBy` or `goneAt`; with `-` before it in reverse. A field that `GET /v1/sims/fields` does not call sortable is rejected for more than its `mostSorted` SIMs.",
+        "a field, `addedAt`, `updatedAt`, `updatedBy` or `goneAt`; with `-` before it in reverse. A field that `GET /v1/sims/fields` does not call sortable is rejected for more than its `maxSorted` SIMs.",
       ),
     cursor: z.string().min(1).max(2_000).optional(),
   }),
@@ -205,7 +205,7 @@ export type SimField = Readonly<z.infer<typeof simField>>;
 
 const simFields = z.object({
   fields: list(simField),
-  mostSorted: count.describe("maximum number of SIMs in a list that is sorted by another field"),
+  maxSorted: count.describe("maximum number of SIMs in a list that is sorted by another field"),
 });
 
 export type SimFields = Readonly<z.infer<typeof simFields>>;

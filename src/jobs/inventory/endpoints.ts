@@ -7,7 +7,7 @@ import { everySim, type Filter, parseFilter } from "#fleet/filter.ts";
 import * as routes from "./contract.ts";
 import type { FleetService } from "./fleet-service.ts";
 import type { SimService } from "./service.ts";
-import { mostSorted } from "./explore/sorted-page.ts";
+import { maxSorted } from "./explore/sorted-page.ts";
 import type { Account } from "#api/account.ts";
 import type { Clock } from "#core/time.ts";
 import type { DeploymentOperationId } from "#fleet/deployment-operation.ts";
@@ -72,7 +72,7 @@ function simEndpoints({ sims, profileOf, accountOf, clock }: InventoryDeps): rea
     ),
     endpoint(routes.listSimFields, async ({ query }) => ({
       fields: await sims.fields(profileOf(query.profile)),
-      mostSorted,
+      maxSorted,
     })),
     endpoint(routes.exportSims, async ({ query: { profile: named, where, gone, format, columns } }) => {
       const profile = profileOf(named);

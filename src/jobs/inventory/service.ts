@@ -309,7 +309,7 @@ function plainOf(value: FieldValue | undefined): unknown {
 // Counts SIMs by the value of a field: exact, from the records, in bounded memory.
 
 /** More values are no help to a person, and take memory. */
-const mostValues = 10_000;
+const maxValues = 10_000;
 
 /** @throws SimfleetError USAGE for a field with too many values */
 export async function countByValue(
@@ -332,10 +332,10 @@ export async function countByValue(
       const value = (field === query.keyColumn ? key : fieldTextOf(sim, field)) ?? null;
       counts.set(value, (counts.get(value) ?? 0) + 1);
     }
-    if (counts.size > mostValues) {
+    if (counts.size > maxValues) {
       throw new SimfleetError(
         "USAGE",
-        `${field} has more than ${mostValues.toLocaleString("en-US")} values: count by another field, or narrow the filter`,
+        `${field} has more than ${maxValues.toLocaleString("en-US")} values: count by another field, or narrow the filter`,
       );
     }
   }
@@ -401,7 +401,7 @@ function memberOf(document: Readonly<Record<string, unknown>>, column: string): 
 
 /** Key for SIMs without a value. */
 const none = "none";
-const mostGroups = 50;
+const maxGroups = 50;
 
 /** Reads every SIM once, in constant memory. */
 async function countFleet(
@@ -435,13 +435,13 @@ async function countFleet(
     lastSync: lastSync ?? null,
     bySpeedClass: countsOf(tallies.speedClass, Number.POSITIVE_INFINITY),
     byStatus: countsOf(tallies.status, Number.POSITIVE_INFINITY),
-    byGroup: countsOf(tallies.groupId, mostGroups),
+    byGroup: countsOf(tallies.groupId, maxGroups),
   };
 }
 
-function countsOf(tally: ReadonlyMap<string, number>, most: number): Counts {
+function countsOf(tally: ReadonlyMap<string, number>, max: number): Counts {
   const largest = [...tally].toSorted(([a, n], [b, m]) => m - n || (a < b ? -1 : 1));
-  const rest = largest.slice(most).reduce((sum, [, count]) => sum + count, 0);
-  const shown = largest.slice(0, most);
+  const rest = largest.slice(max).reduce((sum, [, count]) => sum + count, 0);
+  const shown = largest.slice(0, max);
   return Object.fromEntries(rest === 0 ? shown : [...shown, ["other", rest]]);
 }

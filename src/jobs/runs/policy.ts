@@ -6,7 +6,7 @@ import type { RunHead } from "./ledger/run-record.ts";
 
 export interface RunPolicy {
   /** A run with more changes than this is refused; undefined: no limit. */
-  readonly mostChanges: number | undefined;
+  readonly maxChanges: number | undefined;
   /** A run with more changes than this waits for another user's approval; undefined: approval is never needed. */
   readonly approvalAbove: number | undefined;
   /** Runs of operations with one of these dangers wait for approval, whatever their size. */
@@ -14,11 +14,11 @@ export interface RunPolicy {
 }
 
 /** @throws SimfleetError USAGE */
-export function assertWithinPolicy({ mostChanges }: RunPolicy, { calls }: { readonly calls: number }): void {
-  if (mostChanges === undefined || calls <= mostChanges) return;
+export function assertWithinPolicy({ maxChanges }: RunPolicy, { calls }: { readonly calls: number }): void {
+  if (maxChanges === undefined || calls <= maxChanges) return;
   throw new SimfleetError(
     "USAGE",
-    `The run has ${calls} changes, more than the limit of ${mostChanges} (changes.mostRows). Nothing was started. Split the file or raise the limit`,
+    `The run has ${calls} changes, more than the limit of ${maxChanges} (changes.maxRows). Nothing was started. Split the file or raise the limit`,
   );
 }
 
@@ -35,12 +35,12 @@ export function assertConfirmed(
   const given = confirm === undefined ? "was not confirmed" : `was confirmed for ${confirm} SIMs, not ${irreversible}`;
   throw new SimfleetError(
     "NOT_CONFIRMED",
-    `${mostDangerous(operations).name} is irreversible and ${given}: nothing was started. Confirm the number of SIMs: --confirm ${irreversible} on the command line, confirm in the API`,
+    `${maxDangerous(operations).name} is irreversible and ${given}: nothing was started. Confirm the number of SIMs: --confirm ${irreversible} on the command line, confirm in the API`,
   );
 }
 
 /** The operation of a run to name before it starts: one that is irreversible, or the first. */
-export function mostDangerous(operations: RunHead["operations"]): SimOperation {
+export function maxDangerous(operations: RunHead["operations"]): SimOperation {
   return operations.find(({ danger }) => danger === "irreversible") ?? operations[0];
 }
 

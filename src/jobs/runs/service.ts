@@ -23,7 +23,7 @@ import { type Plan, type PlanRequest, makePlan, quotaView } from "./plan/plan.ts
 import { reportOfPlan } from "./plan/plan-report.ts";
 import { planRows } from "./plan/plan-rows.ts";
 import type { RowCounts } from "./plan/row-counts.ts";
-import { type RunPolicy, assertConfirmed, mostDangerous } from "./policy.ts";
+import { type RunPolicy, assertConfirmed, maxDangerous } from "./policy.ts";
 import { unknownQuota } from "./plan/quota-estimate.ts";
 import type { FollowUpPlan, RowReport, PlanRow, RunReport, SimRun } from "./contract.ts";
 import { runsOfSim } from "./results/runs-of-sim.ts";
@@ -377,7 +377,7 @@ export class RunService {
 }
 
 function followUpPlan({ operations, total, calls, costly, irreversible }: Submission & RowCounts): FollowUpPlan {
-  return { operation: mostDangerous(operations).name, total, calls, costly, irreversible };
+  return { operation: maxDangerous(operations).name, total, calls, costly, irreversible };
 }
 
 /** A value for all rows is part of an address or a command line, which others may read. @throws SimfleetError USAGE */

@@ -23,7 +23,7 @@ import type { RowSource } from "./plan/row-source.ts";
 import type { RedisMemory } from "#redis/memory.ts";
 
 /** Rows per segment: few enough to switch between runs often, enough to fit a million rows into two thousand jobs. */
-const rowsPerSegment = { least: 20, most: 500, segmentsWanted: 40 };
+const rowsPerSegment = { min: 20, max: 500, segmentsWanted: 40 };
 
 /** The content of a run, independent of the source of its rows. */
 export interface Submission {
@@ -214,8 +214,8 @@ class SegmentWriter {
     this.#ledger = ledger;
     this.#draftId = draftId;
     this.#operations = submission.operations;
-    const { least, most, segmentsWanted } = rowsPerSegment;
-    this.#size = Math.min(most, Math.max(least, Math.ceil(submission.total / segmentsWanted)));
+    const { min, max, segmentsWanted } = rowsPerSegment;
+    this.#size = Math.min(max, Math.max(min, Math.ceil(submission.total / segmentsWanted)));
     this.#canaryLeft = submission.options.canary ?? 0;
   }
 

@@ -8,13 +8,13 @@ import type { Stretch } from "./record.ts";
 /** A time noticed later than this was missed: no worker was running. */
 const onTimeMs = minuteMs;
 /** Upper limit for counting passed times. */
-export const mostCounted = 1_000;
+export const maxCounted = 1_000;
 
 /** Times that have passed since the expected one. */
 export interface PassedTimes {
   /** The latest of them. */
   readonly latestMs: number;
-  /** How many, up to `mostCounted`. */
+  /** How many, up to `maxCounted`. */
   readonly count: number;
   /** Whether the latest passed so long ago that no worker can have been running. */
   readonly isMissed: boolean;
@@ -35,7 +35,7 @@ export function passedTimes(schedule: Schedule, dueMs: number, nowMs: number): P
   for (let next = cron.next(dueMs); next !== undefined && next <= nowMs; next = cron.next(next)) {
     latestMs = next;
     count += 1;
-    if (count < mostCounted) continue;
+    if (count < maxCounted) continue;
     latestMs = latestBefore(cron, next, nowMs);
     break;
   }
@@ -54,7 +54,7 @@ function latestBefore(cron: Cron, knownMs: number, nowMs: number): number {
 }
 
 /** Stretches kept: one more begins whenever a clock jumps ahead, or times were missed. */
-const mostStretches = 10;
+const maxStretches = 10;
 
 /** Whether a time was acted on, maybe by a process whose clock was ahead. */
 export function wasActedOn(stretches: readonly Stretch[], atMs: number): boolean {
@@ -65,7 +65,7 @@ export function wasActedOn(stretches: readonly Stretch[], atMs: number): boolean
 export function withTime({ cron }: Pick<Schedule, "cron">, stretches: readonly Stretch[], atMs: number): Stretch[] {
   const before = stretches.find(([, untilMs]) => untilMs < atMs && cron.next(untilMs) === atMs);
   const others = stretches.filter((one) => one !== before);
-  return [...others, [before?.[0] ?? atMs, atMs] as const].slice(-mostStretches);
+  return [...others, [before?.[0] ?? atMs, atMs] as const].slice(-maxStretches);
 }
 
 /** `nightly-20261122T030000Z` */

@@ -20,7 +20,7 @@ import type { FiringResult, Schedule } from "#fleet/schedule.ts";
 import { changesPlatform } from "#fleet/task.ts";
 import type { Tasks } from "#jobs/tasks/task-runner.ts";
 import type { Firing, ScheduleChange, ScheduleLog, ScheduleRecord } from "./record.ts";
-import { firingId, jitterOf, mostCounted, passedTimes, wasActedOn, withTime } from "./times.ts";
+import { firingId, jitterOf, maxCounted, passedTimes, wasActedOn, withTime } from "./times.ts";
 
 export interface ScheduleContext {
   readonly log: ScheduleLog;
@@ -47,7 +47,7 @@ const startPauses = { baseMs: 5 * secondMs, capMs: 5 * minuteMs };
 /** With this backoff the attempts to start a task take about a quarter of an hour. */
 const startRules: FaultRules = {
   hopeless: "give-up",
-  other: { delay: startPauses, countsTry: true, mostTries: 8 },
+  other: { delay: startPauses, countsTry: true, maxTries: 8 },
 };
 
 const steps: Steps<ScheduleState, Poll, ScheduleChange> = {
@@ -167,7 +167,7 @@ function passTime(poll: Poll): ScheduleResult {
   if (wasActedOn(actedOn, latestMs)) return move(known);
   const next = { ...known, actedOn: withTime(schedule, actedOn, latestMs) };
   const isMadeUp = isMissed && schedule.missed === "once";
-  const left = isMissed || count === mostCounted ? count : count - 1;
+  const left = isMissed || count === maxCounted ? count : count - 1;
   const missed = left > 0 ? [missedEvent(schedule, dueMs, { times: left, madeUp: isMadeUp ? "yes" : "no" })] : [];
   const firing = { id: firingId(schedule.name, latestMs), dueMs: latestMs, startedAtMs: nowMs };
   if (isMissed && !isMadeUp)

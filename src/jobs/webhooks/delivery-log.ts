@@ -60,7 +60,7 @@ export class DeliveryLog {
   readonly #keys: Keys;
   readonly #clock: Clock;
   readonly #bounds: FeedBounds;
-  readonly #most: number;
+  readonly #max: number;
   readonly #keptMs: number;
   readonly #records: StateStore<Delivery>;
 
@@ -68,12 +68,12 @@ export class DeliveryLog {
    * @param options `most`: maximum number of deliveries kept per webhook, 10,000 by default; `keepMs`: how long they are
    *   kept, as long as events by default, and three days at least
    */
-  constructor(options: { redis: Redis; keys: Keys; clock: Clock; bounds: FeedBounds; most?: number; keepMs?: number }) {
+  constructor(options: { redis: Redis; keys: Keys; clock: Clock; bounds: FeedBounds; max?: number; keepMs?: number }) {
     this.#redis = options.redis;
     this.#keys = options.keys;
     this.#clock = options.clock;
     this.#bounds = options.bounds;
-    this.#most = options.most ?? usuallyMost;
+    this.#max = options.max ?? usuallyMost;
     this.#keptMs = Math.max(leastKeptMs, Math.round(options.keepMs ?? options.bounds.keepMs));
     this.#records = stateStore(deliveryFields, options, (deliveryId) => {
       const { webhook = "", eventId = "" } = partsOf(deliveryId) ?? {};
@@ -93,10 +93,10 @@ export class DeliveryLog {
       this.#keys.events(),
     ];
     return (await beginScript.run(this.#redis, keys, [
-      this.#bounds.most,
+      this.#bounds.maxEvents,
       placeOf(event.id),
       oldest,
-      this.#most,
+      this.#max,
       this.#keptMs,
       nowMs,
       ...storedRecord(newDelivery(webhook, event, nowMs)),
@@ -158,7 +158,7 @@ export class DeliveryLog {
       stop,
     }: { nextAttemptAtMs?: number | undefined; livesMs?: number; stop?: Readonly<Record<string, string | undefined>> },
   ): MoveCondition {
-    const reported = stop && [this.#clock.wallMs(), this.#bounds.most, "webhook.stopped", event.profile];
+    const reported = stop && [this.#clock.wallMs(), this.#bounds.maxEvents, "webhook.stopped", event.profile];
     const args = [placeOf(event.id), nextAttemptAtMs ?? "", livesMs ?? "", ...(reported ?? [""])];
     return {
       script: keepPending,
@@ -194,9 +194,9 @@ export class DeliveryLog {
   }
 
   /** Events whose deliveries are due, longest waiting first. */
-  async due(webhook: string, most: number): Promise<string[]> {
+  async due(webhook: string, max: number): Promise<string[]> {
     const key = this.#keys.deliveriesPending(webhook);
-    const places = await this.#redis.zrangebyscore(key, "-inf", this.#clock.wallMs(), "LIMIT", 0, most);
+    const places = await this.#redis.zrangebyscore(key, "-inf", this.#clock.wallMs(), "LIMIT", 0, max);
     return places.map(eventIdAt);
   }
 

@@ -19,7 +19,7 @@ const restoreAtOnce = 1_000;
 export interface DeliveryDeps {
   readonly work: (reference: DeliveryReference, signal: AbortSignal) => Promise<WorkResult>;
   /** Ids of events whose delivery to the webhook is due; empty while it is stopped. */
-  readonly due: (webhook: string, most: number) => Promise<readonly string[]>;
+  readonly due: (webhook: string, max: number) => Promise<readonly string[]>;
   readonly onIncident: (incident: Incident) => void;
 }
 

@@ -154,7 +154,7 @@ function firstLine(text: string): string {
 // able to change it, and its files must match the digests recorded at download.
 
 const recordName = "fetched.json";
-const mostBytes = 256 * 1_048_576;
+const maxBytes = 256 * 1_048_576;
 
 interface FetchRecord {
   /** When it was downloaded, or when a renewal was last tried. */
@@ -213,7 +213,7 @@ async function digestsOf(home: string): Promise<Record<string, string>> {
 }
 
 function contentOf(path: string): Buffer {
-  const { bytes, uid, mode } = readFileOnce(path, { links: "refuse", mostBytes });
+  const { bytes, uid, mode } = readFileOnce(path, { links: "refuse", maxBytes });
   if (!isOurs(uid)) throw new Error(`${path} belongs to another user (ID ${uid})`);
   if ((mode & 0o022) !== 0) throw new Error(`${path} can be written to by others`);
   return bytes;

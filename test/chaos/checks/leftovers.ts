@@ -67,9 +67,8 @@ export function checkProcesses({ stations }: Stage, calmMegabytes = usualMegabyt
       continue;
     }
     if (now.fds > base.fds + moreFds) faults.push(`${name} has ${now.fds} open files, ${base.fds} at its start`);
-    const most = 1.5 * calmMegabytes;
-    if (now.megabytes > most)
-      faults.push(`${name} takes ${Math.round(now.megabytes)} MB, more than ${Math.round(most)}`);
+    const max = 1.5 * calmMegabytes;
+    if (now.megabytes > max) faults.push(`${name} takes ${Math.round(now.megabytes)} MB, more than ${Math.round(max)}`);
     for (const { code, signal, wasReady, lastLines } of worker.crashes) {
       // One that cannot start while Redis is away gives up, and its supervisor starts it again.
       const isExcused = !wasReady && lastLines.includes("STORE_UNAVAILABLE");

@@ -12,7 +12,7 @@ import { nowMs, sleep } from "../time.ts";
 const entry = fileURLToPath(new URL("./worker-entry.ts", import.meta.url));
 const restartMs = 200;
 /** A worker promises to stop within 25 s. */
-const mostStopMs = 28_000;
+const maxStopMs = 28_000;
 const readyLine = "the worker is ready";
 
 /** An end that nobody asked for. */
@@ -123,7 +123,7 @@ export class WorkerProcess {
     const beganMs = nowMs();
     child.kill(signal);
     // A frozen process cannot stop: its time begins when it is thawed.
-    const leftMs = (): number => Math.max(beganMs, this.#thawedAtMs) + mostStopMs - nowMs();
+    const leftMs = (): number => Math.max(beganMs, this.#thawedAtMs) + maxStopMs - nowMs();
     let isGone = false;
     while (!isGone && leftMs() > 0) {
       const late = new AbortController();

@@ -119,11 +119,11 @@ export class KeyHarness {
   }
 
   /** One life of a process: works on the rotation until it ends, with short waits. @param around wraps what it uses */
-  async live(around: Around = (_, thing) => thing, mostPolls = 500): Promise<AuthKeyRotation> {
+  async live(around: Around = (_, thing) => thing, maxPolls = 500): Promise<AuthKeyRotation> {
     const { client, watch } = this.#open();
     try {
       const harness = this.change(this.#harnessOf(client, watch, around));
-      for (let poll = 0; poll < mostPolls; poll += 1) {
+      for (let poll = 0; poll < maxPolls; poll += 1) {
         const result = await rotateAuthKey(this.profile, harness, new AbortController().signal);
         const record = await this.record();
         if (result.kind === "ended" || isRotationOver(record)) return record;

@@ -106,7 +106,7 @@ class Harness {
       on: ["sim.added"],
       action: change,
       condition: everySim,
-      mostPerHour: 1e3,
+      maxPerHour: 1e3,
       ...written,
     };
   }
@@ -292,7 +292,7 @@ describe("automations", () => {
   });
 
   it("an automation stops before it exceeds its hourly limit and processes the rest on replay", async () => {
-    const harness = await Harness.open({ mostPerHour: 5 });
+    const harness = await Harness.open({ maxPerHour: 5 });
     await harness.appear(5);
     await harness.handle();
     const late = await harness.appear(2);
@@ -300,7 +300,7 @@ describe("automations", () => {
     expect(harness.tasks.changed).toHaveLength(5);
     expect(await harness.log.record(harness.automation)).toMatchObject({
       state: "stopped",
-      reason: "it would act on more than 5 events within an hour (mostPerHour)",
+      reason: "it would act on more than 5 events within an hour (maxPerHour)",
     });
     const runs = harness.runs();
     const { name } = harness.automation;
@@ -342,7 +342,7 @@ describe("automations", () => {
 
 const rounds = seeds(20, 100);
 it(`an automation acts on each event once when its process is killed at any point, in ${rounds} rounds by seed`, async () => {
-  const harness = await Harness.open({ mostPerHour: 100_000 }, 4);
+  const harness = await Harness.open({ maxPerHour: 100_000 }, 4);
   let deaths = 0;
   const wanted: string[] = [];
   onTestFinished(() => console.log(`${deaths} deaths between the event and the saved place`));

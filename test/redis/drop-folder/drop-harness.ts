@@ -31,7 +31,7 @@ export function dropParts(of: {
   path: string;
   profile: string;
   onIncident: (message: string) => void;
-  mostChanges?: number;
+  maxChanges?: number;
 }): DropParts {
   const { redis, connect, keys, path, profile, onIncident } = of;
   const clock = systemClock;
@@ -59,7 +59,7 @@ export function dropParts(of: {
     speedClasses: [],
     policy: {
       ...noPolicy,
-      mostChanges: of.mostChanges,
+      maxChanges: of.maxChanges,
     },
     operations,
     sealInputs,

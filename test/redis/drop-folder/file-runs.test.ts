@@ -18,7 +18,7 @@ const { runs, ledger } = dropParts({
   path: folder,
   profile: "default",
   onIncident,
-  mostChanges: 3,
+  maxChanges: 3,
 });
 
 function fileOf(rows: readonly string[]): string {

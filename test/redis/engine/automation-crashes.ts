@@ -41,7 +41,7 @@ function begun(place: TestRedis, action: AutomationAction, fault?: Error): Crash
     on: ["sim.added"],
     action,
     condition: everySim,
-    mostPerHour: 10,
+    maxPerHour: 10,
   };
   /** What was begun, by its key: beginning twice under one key is beginning once. */
   const tasks = new Set<string>();

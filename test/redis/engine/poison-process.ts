@@ -81,7 +81,7 @@ const works: Readonly<Record<string, () => Promise<unknown>>> = {
       fields: {},
     };
     return actOn(
-      { name: "syncs", profile: "default", on: ["sync.completed"], action: task, condition: everySim, mostPerHour: 9 },
+      { name: "syncs", profile: "default", on: ["sync.completed"], action: task, condition: everySim, maxPerHour: 9 },
       [event],
       {
         log: automationLog(storeDeps),

@@ -5,7 +5,7 @@ import { systemClock } from "#core/time.ts";
 import { type Condition, type Filter, everySim, matches, parseFilter } from "#fleet/filter.ts";
 import { pickFields, textOf, visitFields } from "#fleet/sim/sim-fields.ts";
 import { countSims } from "#jobs/inventory/explore/count.ts";
-import { mostSorted, orderOf, sortedPage } from "#jobs/inventory/explore/sorted-page.ts";
+import { maxSorted, orderOf, sortedPage } from "#jobs/inventory/explore/sorted-page.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { SyncLog } from "#jobs/inventory/store/sync-record.ts";
 import type { ListedSims } from "#jobs/inventory/records/page-encoder.ts";
@@ -180,7 +180,7 @@ it("a list is sorted by a field without an index, or by a time of the record, if
 
 it("a list of more SIMs than can be sorted by a field without an index names what to do", async () => {
   const many = vi.spyOn(inventory, "index").mockImplementation(async function* () {
-    const tooMany = Array.from({ length: mostSorted + 1 }, (_, n) => String(n));
+    const tooMany = Array.from({ length: maxSorted + 1 }, (_, n) => String(n));
     yield await Promise.resolve({
       first: 0,
       keys: tooMany,

@@ -13,7 +13,7 @@ const ledger = new Ledger({ redis, keys, clock: systemClock, bounds: keptBounds 
 const queues = { enqueue: () => Promise.resolve() } as unknown as Queues;
 
 /** Submits nine rows that make a call, of which the plan had counted three: a sync came between the two. */
-function submitNine(policy: { mostChanges?: number; approvalAbove?: number }, more: { maxFailures?: 50 } = {}) {
+function submitNine(policy: { maxChanges?: number; approvalAbove?: number }, more: { maxFailures?: 50 } = {}) {
   const { head, segments } = runOf([[1, 1, 1, 1, 1, 1, 1, 1, 1]]);
   const { profile, bucket, header, source, sha256 } = head;
   const percent = more.maxFailures;
@@ -59,7 +59,7 @@ async function runsAndDrafts(): Promise<string[]> {
 describe("policies for a run with more calls than planned", () => {
   it("a run of nine calls planned as three is refused by a limit of three and leaves nothing behind", async () => {
     const before = await runsAndDrafts();
-    await expect(submitNine({ mostChanges: 3 })).rejects.toThrow("The run has 9 changes, more than the limit of 3");
+    await expect(submitNine({ maxChanges: 3 })).rejects.toThrow("The run has 9 changes, more than the limit of 3");
     expect(await runsAndDrafts()).toEqual(before);
   });
 

@@ -74,7 +74,7 @@ export function settledAs(outcome: Settled["outcome"], attempts = 1): Settled {
 }
 
 /** How much of the past tests keep. */
-export const keptBounds = { keepMs: 86_400_000, most: 1_000_000 };
+export const keptBounds = { keepMs: 86_400_000, maxEvents: 1_000_000 };
 
 /** The claim of rows that set a class, by SIM. */
 export function claimOf(...rows: readonly (readonly [key: string, speedClass: string])[]) {
@@ -86,7 +86,7 @@ export function claimOf(...rows: readonly (readonly [key: string, speedClass: st
 /** What work on runs needs to open inputs; none is sealed. */
 export const openInputs: OpenInputs = (_, inputs) => Promise.resolve(inputs);
 export const sealInputs: SealInputs = { assertKey: () => undefined, seal: (rows) => Promise.resolve(rows) };
-export const noPolicy = { mostChanges: undefined, approvalAbove: undefined, approvalFor: [] } as const;
+export const noPolicy = { maxChanges: undefined, approvalAbove: undefined, approvalFor: [] } as const;
 export const operations = new Map([[setSpeedClass.name, setSpeedClass]]);
 
 /** A Redis without a limit of memory. */

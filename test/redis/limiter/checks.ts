@@ -7,10 +7,10 @@ export const ours = (counts: Window["counted"]): number => counts.normal + count
 export const nameOf = (window: Window): string => `the window of ${((window.beginMs - beginMs) / 1_000).toFixed(3)} s`;
 
 const fewRefusals =
-  (most: number): Check =>
+  (max: number): Check =>
   ({ windows }) =>
     windows
-      .filter(({ refused }) => ours(refused) > most)
+      .filter(({ refused }) => ours(refused) > max)
       .map((w) => `${nameOf(w)} met ${ours(w.refused)} answers of 429`);
 export const noRefusal = fewRefusals(0);
 export const onePerWindow = fewRefusals(1);

@@ -6,7 +6,7 @@ import { type Scenario, type Seen, calm, simulate } from "./simulation.ts";
 const share = (steps: number): fc.Arbitrary<number> => fc.integer({ min: 0, max: steps }).map((n) => n / steps);
 const legMs: fc.Arbitrary<readonly [number, number]> = fc
   .tuple(fc.integer({ min: 1, max: 30 }), fc.integer({ min: 0, max: 120 }))
-  .map(([least, more]) => [least, least + more] as const);
+  .map(([min, more]) => [min, min + more] as const);
 
 /** A platform, processes and a network on which nothing breaks. */
 export const quiet = {

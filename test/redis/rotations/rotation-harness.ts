@@ -209,7 +209,7 @@ export class RotationHarness {
     const operations = Object.fromEntries(
       Object.entries(deployment.operations).filter(([id]) => !this.#options.without?.some((one) => one === id)),
     );
-    return { client, deployment: { ...deployment, operations }, mostSets: 100 };
+    return { client, deployment: { ...deployment, operations }, maxSets: 100 };
   }
 
   #client(): PlatformClient {
@@ -241,11 +241,11 @@ export class RotationHarness {
   }
 
   /** Works, and lets the time pass that it asks for, until the rotation is over or waits for what time does not bring. */
-  async workToEnd(context: RotationContext = this.context(), mostWaits = 60): Promise<RotationRecord> {
+  async workToEnd(context: RotationContext = this.context(), maxWaits = 60): Promise<RotationRecord> {
     for (let waits = 0; ; waits += 1) {
       const result = await this.work(context);
       const record = await this.record();
-      if (result.kind !== "postponed" || waits >= mostWaits) return record;
+      if (result.kind !== "postponed" || waits >= maxWaits) return record;
       if (record.waitsFor === "confirmation" || record.waitsFor === "reference") return record;
       this.clock.pass(result.delayMs);
     }

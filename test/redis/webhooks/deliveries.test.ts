@@ -8,8 +8,8 @@ import { beganAtMs, DeliveryDeps, eventOf, webhookOf } from "./delivery-harness.
 const { redis, keys } = openTestRedis();
 let harnesses = 0;
 
-function open(webhooks = [webhookOf("ops")], most?: number): DeliveryDeps {
-  return new DeliveryDeps({ redis, keys: new Keys(`${keys.prefix}:${(harnesses += 1)}`) }, webhooks, most);
+function open(webhooks = [webhookOf("ops")], max?: number): DeliveryDeps {
+  return new DeliveryDeps({ redis, keys: new Keys(`${keys.prefix}:${(harnesses += 1)}`) }, webhooks, max);
 }
 
 const minuteMs = 60_000;

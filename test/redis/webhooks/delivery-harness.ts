@@ -37,12 +37,12 @@ export class DeliveryDeps {
   readonly #context: DeliveryContext;
   readonly #place: Pick<TestRedis, "redis" | "keys">;
 
-  constructor(place: Pick<TestRedis, "redis" | "keys">, webhooks: readonly Webhook[], most?: number) {
+  constructor(place: Pick<TestRedis, "redis" | "keys">, webhooks: readonly Webhook[], max?: number) {
     const clock = { ...systemClock, wallMs: () => this.nowMs };
     this.webhooks = webhooks;
     this.#place = place;
     this.feed = new Feed({ ...place, clock, bounds: keptBounds });
-    this.log = new DeliveryLog({ ...place, clock, bounds: keptBounds, ...(most !== undefined && { most }) });
+    this.log = new DeliveryLog({ ...place, clock, bounds: keptBounds, ...(max !== undefined && { max }) });
     this.#context = {
       log: this.log,
       clock,

@@ -58,9 +58,9 @@ describe("pair handling of the API client", () => {
   // Shows S4.
   it("the client authenticates once for 100 concurrent callers and limits calls in flight to its connections", async () => {
     let inFlight = 0;
-    let most = 0;
+    let max = 0;
     await using platform = await startOpenPlatform((request, response) => {
-      most = Math.max(most, (inFlight += 1));
+      max = Math.max(max, (inFlight += 1));
       setImmediate(() => {
         inFlight -= 1;
         changed(request, response);
@@ -69,7 +69,7 @@ describe("pair handling of the API client", () => {
     await using client = clientFor(platform.url, { connections: 4 });
     await Promise.all(Array.from({ length: 100 }, () => client.call(updateSimSpeedClass, change)));
     expect(platform.auths()).toBe(1);
-    expect(most).toBeLessThanOrEqual(4);
+    expect(max).toBeLessThanOrEqual(4);
   });
 
   it("the client reports the owner of its credentials", async () => {

@@ -95,7 +95,7 @@ describe("defaults and precedence", () => {
         secrets: [],
         limit: undefined,
       },
-      events: { keepMs: 30 * 86_400_000, most: 1_000_000 },
+      events: { keepMs: 30 * 86_400_000, maxEvents: 1_000_000 },
       limits: { periodMs: 60_000, reserve: 0, connections: 64, egress: undefined },
       http: {
         host: "127.0.0.1",
@@ -125,7 +125,7 @@ describe("defaults and precedence", () => {
         warnAtShare: 0.8,
         archive: undefined,
       },
-      changes: { mostChanges: undefined, approvalAbove: undefined, approvalFor: [] },
+      changes: { maxChanges: undefined, approvalAbove: undefined, approvalFor: [] },
       logLevel: "info",
       warnings: [],
     });

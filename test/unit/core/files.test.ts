@@ -53,8 +53,8 @@ describe("opening files", () => {
   it("opening a file follows a link only where links are allowed", async () => {
     write("file");
     symlinkSync(at("file"), at("link"));
-    expect(readFileOnce(at("link"), { links: "follow", mostBytes: 100 }).bytes.toString()).toBe("content");
-    expect(() => readFileOnce(at("link"), { links: "refuse", mostBytes: 100 })).toThrow(/is a symbolic link/);
+    expect(readFileOnce(at("link"), { links: "follow", maxBytes: 100 }).bytes.toString()).toBe("content");
+    expect(() => readFileOnce(at("link"), { links: "refuse", maxBytes: 100 })).toThrow(/is a symbolic link/);
     await expect(openFile(at("link"), { links: "refuse" })).rejects.toMatchObject({ kind: "link" });
   });
 
@@ -67,14 +67,14 @@ describe("opening files", () => {
   it("opening a pipe, a folder, or a device is refused without blocking", async () => {
     for (const path of [pipe("pipe"), "/dev/null"]) {
       await expect(openFile(path, { links: "follow" })).rejects.toMatchObject({ kind: "special" });
-      expect(() => readFileOnce(path, { links: "follow", mostBytes: 100 })).toThrow(/is not a regular file/);
+      expect(() => readFileOnce(path, { links: "follow", maxBytes: 100 })).toThrow(/is not a regular file/);
     }
     await expect(openFile(folder, { links: "follow" })).rejects.toMatchObject({ kind: "folder" });
   });
 
   it("opening a file refuses more bytes than allowed", () => {
     const path = write("file", "x".repeat(101));
-    expect(() => readFileOnce(path, { links: "follow", mostBytes: 100 })).toThrow(/is too large/);
+    expect(() => readFileOnce(path, { links: "follow", maxBytes: 100 })).toThrow(/is too large/);
   });
 });
 

@@ -31,7 +31,7 @@ describe("the fault policy of durable jobs", () => {
 
   it("a job gives up on a rejected call and after the last attempt that its rule allows", () => {
     expect(actionAfter(platform("PLATFORM_REJECTED"), 0, rules)).toEqual({ kind: "give-up", reason: "m" });
-    const few = faultRules({ SINK_FAILED: { ...retryRule, mostTries: 2 } });
+    const few = faultRules({ SINK_FAILED: { ...retryRule, maxTries: 2 } });
     expect(actionAfter(new SimfleetError("SINK_FAILED", "m"), 0, few)).toMatchObject({ kind: "wait", tries: 1 });
     expect(actionAfter(new SimfleetError("SINK_FAILED", "m"), 1, few)).toEqual({ kind: "give-up", reason: "m" });
   });

@@ -143,14 +143,14 @@ describe("Retry-After headers of webhooks", () => {
     [new Date(systemClock.wallMs() + 60_000).toUTCString(), 50_000, 60_000],
     [new Date(systemClock.wallMs() - 60_000).toUTCString(), 0, 0],
     ["soon", undefined, undefined],
-  ])("the Retry-After header %s is read and clamped", async (written, least, most) => {
+  ])("the Retry-After header %s is read and clamped", async (written, min, max) => {
     await using receiver = await startPlatform((_, response) => {
       response.writeHead(503, { "retry-after": written }).end();
     });
     const delivery = await sender().send({ url: receiver.url, id: "m", body: "{}", secrets: [secret] });
     const asked = delivery.kind === "refused" ? delivery.retryAfterMs : -1;
-    if (least === undefined) expect(asked).toBeUndefined();
-    else expect([asked, (asked ?? -1) >= least, (asked ?? -1) <= (most ?? 0)]).toEqual([asked, true, true]);
+    if (min === undefined) expect(asked).toBeUndefined();
+    else expect([asked, (asked ?? -1) >= min, (asked ?? -1) <= (max ?? 0)]).toEqual([asked, true, true]);
   });
 });
 

@@ -8,7 +8,7 @@ const refusal = new SimfleetError("UNAUTHENTICATED", "The token is not valid");
 function failures(): { code: (ip: string) => string; passMs: (ms: number) => void; last: () => SimfleetError } {
   let nowMs = 90_000;
   let last = refusal;
-  const counted = new AuthFailures({ clock: { ...systemClock, monotonicMs: () => nowMs }, mostPerMinute: 2 });
+  const counted = new AuthFailures({ clock: { ...systemClock, monotonicMs: () => nowMs }, maxPerMinute: 2 });
   return {
     code: (ip) => (last = counted.count(ip, refusal)).code,
     passMs: (ms) => (nowMs += ms),

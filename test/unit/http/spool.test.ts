@@ -11,12 +11,12 @@ import { Spool } from "#http/plans/spool.ts";
 
 async function spool(
   clock: Clock = systemClock,
-  { seal, mostBytes = 10 }: { seal?: Seal; mostBytes?: number } = {},
+  { seal, maxBytes = 10 }: { seal?: Seal; maxBytes?: number } = {},
 ): Promise<{ spool: Spool; names: () => Promise<string[]> }> {
   const dataDir = await mkdtemp(join(tmpdir(), "spool-"));
   onTestFinished(() => rm(dataDir, { recursive: true }));
   return {
-    spool: new Spool({ dataDir, mostBytes, clock, seal }),
+    spool: new Spool({ dataDir, maxBytes, clock, seal }),
     names: () => readdir(join(dataDir, "spool")),
   };
 }
@@ -89,7 +89,7 @@ async function contentOf(harness: Spool, name: string): Promise<Buffer> {
 test.each([0, 1, 65_536, 300_001])(
   "an upload of %d bytes is read back as it was, and is encrypted on disk",
   async (bytes) => {
-    const { spool: harness } = await spool(systemClock, { seal, mostBytes: 1_000_000 });
+    const { spool: harness } = await spool(systemClock, { seal, maxBytes: 1_000_000 });
     const clear = Buffer.alloc(bytes, "topsecret,");
     await harness.take(Readable.from(clear.length === 0 ? [] : [clear]), "file");
     expect((await readFile(harness.path("file"))).includes("secret")).toBe(false);
@@ -98,7 +98,7 @@ test.each([0, 1, 65_536, 300_001])(
 );
 
 test("an encrypted upload that was altered or cut off is refused", async () => {
-  const { spool: harness } = await spool(systemClock, { seal, mostBytes: 1_000_000 });
+  const { spool: harness } = await spool(systemClock, { seal, maxBytes: 1_000_000 });
   for (const name of ["altered", "cut"]) await harness.take(Readable.from([Buffer.alloc(5_000, "x")]), name);
   const altered = await open(harness.path("altered"), "r+");
   await altered.write("!", 2_000);

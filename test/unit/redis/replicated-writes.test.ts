@@ -27,29 +27,31 @@ function connectionWith(replies: readonly unknown[]): { redis: Redis; commands: 
 }
 
 test.each([
-  ["a file that has it", { ofReplica: false, ofFile: true }, [[1, 0]], ["EVAL", "WAITAOF 1 0 3000"], 1],
+  [
+    "a file that has it",
+    { ofReplica: false, ofFile: true },
+    [[1, 0]],
+    { commands: ["EVAL", "WAITAOF 1 0 3000"], reply: 1 },
+  ],
   [
     "a file that has it too late",
     { ofReplica: false, ofFile: true },
     [[0, 0]],
-    ["EVAL", "WAITAOF 1 0 3000"],
-    undefined,
+    { commands: ["EVAL", "WAITAOF 1 0 3000"], reply: undefined },
   ],
   [
     "a replica and a file",
     { ofReplica: true, ofFile: true },
     [1, [1, 0]],
-    ["EVAL", "WAIT 1 1000", "WAITAOF 1 0 3000"],
-    1,
+    { commands: ["EVAL", "WAIT 1 1000", "WAITAOF 1 0 3000"], reply: 1 },
   ],
   [
     "a file alone of two",
     { ofReplica: true, ofFile: true },
     [0, [1, 0]],
-    ["EVAL", "WAIT 1 1000", "WAITAOF 1 0 3000"],
-    undefined,
+    { commands: ["EVAL", "WAIT 1 1000", "WAITAOF 1 0 3000"], reply: undefined },
   ],
-] as const)("a write ends with %s", async (_, needed, replies, expected, reply) => {
+] as const)("a write ends with %s", async (_, needed, replies, { commands: expected, reply }) => {
   const { redis, commands } = connectionWith(replies);
   const written = new ReplicatedWrites(() => redis, needed).run(script, ["k"], []);
   if (reply === undefined) await expect(written).rejects.toThrow(NotReplicatedError);

@@ -9,16 +9,16 @@ describe("the count axis", () => {
     [1_296, 4, [0, 500, 1_000]],
     [1_300, 3, [0, 500, 1_000]],
     [70_000, 4, [0, 20_000, 40_000, 60_000]],
-  ])("the count axis has round marks up to %d", (most, room, marks) => {
-    expect(countMarks(most, room)).toEqual(marks);
+  ])("the count axis has round marks up to %d", (max, room, marks) => {
+    expect(countMarks(max, room)).toEqual(marks);
   });
 
   it("the count axis has no more marks than fit besides zero", () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 10_000_000 }), fc.integer({ min: 1, max: 12 }), (most, room) => {
-        const marks = countMarks(most, room);
+      fc.property(fc.integer({ min: 1, max: 10_000_000 }), fc.integer({ min: 1, max: 12 }), (max, room) => {
+        const marks = countMarks(max, room);
         expect(marks.length).toBeLessThanOrEqual(room + 1);
-        expect(marks.every((mark) => Number.isSafeInteger(mark) && mark <= most)).toBe(true);
+        expect(marks.every((mark) => Number.isSafeInteger(mark) && mark <= max)).toBe(true);
       }),
     );
   });

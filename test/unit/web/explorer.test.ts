@@ -34,7 +34,7 @@ describe("the SIM explorer", () => {
       { name: "simId", values: [], isSortable: true },
       { name: "name", values: [], isSortable: false },
     ];
-    const columns = (count: number | undefined) => [...sortableColumns(fields, { count, mostSorted: 100 })];
+    const columns = (count: number | undefined) => [...sortableColumns(fields, { count, maxSorted: 100 })];
     expect(columns(101)).toEqual(["simId"]);
     expect(columns(undefined)).toEqual(["simId"]);
     expect(columns(100)).toEqual(["simId", "name", "addedAt", "updatedAt", "updatedBy", "goneAt"]);

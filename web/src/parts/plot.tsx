@@ -4,8 +4,8 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { countMarks, timeMarks } from "../pure/axis.ts";
 import { grouped, zoneOf } from "../pure/format.ts";
 
-const seriesRange = (name: string, last: number, [least, most]: readonly [number, number]) =>
-  `${name}: ${grouped(last)} now, between ${grouped(least)} and ${grouped(most)}`;
+const seriesRange = (name: string, last: number, [min, max]: readonly [number, number]) =>
+  `${name}: ${grouped(last)} now, between ${grouped(min)} and ${grouped(max)}`;
 
 export interface Series {
   readonly name: string;
@@ -58,10 +58,10 @@ export function Plot({ says, times, series, height = 200 }: PlotProps): JSX.Elem
 function heard({ name, values, kind }: Series): string {
   const known = values.filter((value) => value !== null);
   if (known.length === 0) return `${name}: no value`;
-  const [least, most] = [Math.min(...known), Math.max(...known)];
-  if (kind === "bars") return `${name}: ${grouped(sumOf(known))} in total, ${grouped(most)} at most`;
+  const [min, max] = [Math.min(...known), Math.max(...known)];
+  if (kind === "bars") return `${name}: ${grouped(sumOf(known))} in total, ${grouped(max)} at most`;
   const last = known.at(-1) ?? 0;
-  return least === most ? `${name}: ${grouped(last)}` : seriesRange(name, last, [least, most]);
+  return min === max ? `${name}: ${grouped(last)}` : seriesRange(name, last, [min, max]);
 }
 
 function sumOf(counts: readonly number[]): number {
@@ -78,15 +78,15 @@ function Drawing({ times, series, width, height }: Drawn): JSX.Element {
   const hasBars = series.some(({ kind }) => kind === "bars");
   // Half a bar more at each end, so that none is clipped.
   const half = hasBars ? (last - first) / Math.max(1, 2 * (times.length - 1)) : 0;
-  const most = 1.08 * Math.max(1, ...series.flatMap(({ values }) => values.map((value) => value ?? 0)));
+  const max = 1.08 * Math.max(1, ...series.flatMap(({ values }) => values.map((value) => value ?? 0)));
   const room = { width: width - margin.left - margin.right, height: height - margin.top - margin.bottom };
   const span = last - first + 2 * half || 1;
   const x = (at: number): number => margin.left + (room.width * (at - first + half)) / span;
-  const y = (count: number): number => margin.top + room.height * (1 - count / most);
+  const y = (count: number): number => margin.top + room.height * (1 - count / max);
   const barWidth = Math.min(26, (0.7 * room.width) / times.length);
   return (
     <svg width={width} height={height} aria-hidden="true">
-      {countMarks(most, room.height / 44).map((count) => (
+      {countMarks(max, room.height / 44).map((count) => (
         <g key={count}>
           <path d={`M${margin.left} ${y(count)}H${width - margin.right}`} />
           <text x={margin.left - 8} y={y(count) + 4} text-anchor="end">

@@ -11,11 +11,11 @@ export interface Mark {
  * @param most the largest value of the axis
  * @param room how many marks fit
  */
-export function countMarks(most: number, room: number): number[] {
-  const least = Math.max(1, most / Math.max(1, room));
-  const power = 10 ** Math.floor(Math.log10(least));
-  const step = ([1, 2, 5].find((digit) => digit * power >= least) ?? 10) * power;
-  return Array.from({ length: Math.floor(most / step) + 1 }, (_, i) => i * step);
+export function countMarks(max: number, room: number): number[] {
+  const min = Math.max(1, max / Math.max(1, room));
+  const power = 10 ** Math.floor(Math.log10(min));
+  const step = ([1, 2, 5].find((digit) => digit * power >= min) ?? 10) * power;
+  return Array.from({ length: Math.floor(max / step) + 1 }, (_, i) => i * step);
 }
 
 const minute = 60;
@@ -27,8 +27,8 @@ const steps = [1, 5, 10, 30, minute, 5 * minute, 10 * minute, 30 * minute, day /
  * @param first, last in seconds since 1970
  */
 export function timeMarks([first, last]: readonly [first: number, last: number], room: number): Mark[] {
-  const least = (last - first) / Math.max(1, room);
-  const step = steps.find((one) => one >= least) ?? Math.ceil(least / day) * day;
+  const min = (last - first) / Math.max(1, room);
+  const step = steps.find((one) => one >= min) ?? Math.ceil(min / day) * day;
   const offset = new Date(first * 1_000).getTimezoneOffset() * minute;
   const start = Math.ceil((first - offset) / step) * step + offset;
   return Array.from({ length: Math.max(0, Math.floor((last - start) / step) + 1) }, (_, i) => {

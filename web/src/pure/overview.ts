@@ -59,7 +59,7 @@ function isZero(count: string | undefined): boolean {
   return count === undefined || count === "" || count === "0";
 }
 
-const mostTimes = 6;
+const maxTimes = 6;
 
 export function nextTimes(
   schedules: readonly ScheduleReport[],
@@ -67,7 +67,7 @@ export function nextTimes(
   return schedules
     .flatMap(({ name, job, next }) => next.slice(0, 1).map(({ at }) => ({ name, job, at })))
     .toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at))
-    .slice(0, mostTimes);
+    .slice(0, maxTimes);
 }
 
 interface Due {

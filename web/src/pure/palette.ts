@@ -23,7 +23,7 @@ export interface Choice {
   readonly act?: () => void;
 }
 
-const mostShown = 12;
+const maxShown = 12;
 
 /** Choices whose label or hint has all words of the text; those whose label begins with it first. */
 export function foundIn(choices: readonly Choice[], search: string): Choice[] {
@@ -31,5 +31,5 @@ export function foundIn(choices: readonly Choice[], search: string): Choice[] {
   const textOf = ({ label, hint = "" }: Choice): string => `${label} ${hint}`.toLowerCase();
   const found = choices.filter((choice) => words.every((word) => textOf(choice).includes(word)));
   const rank = ({ label }: Choice): number => (label.toLowerCase().startsWith(words[0] ?? "") ? 0 : 1);
-  return found.toSorted((a, b) => rank(a) - rank(b)).slice(0, mostShown);
+  return found.toSorted((a, b) => rank(a) - rank(b)).slice(0, maxShown);
 }

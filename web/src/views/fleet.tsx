@@ -173,7 +173,7 @@ function SyncButton({ isRunning, onStarted }: { isRunning: boolean; onStarted: (
   );
 }
 
-const mostSeries = 5;
+const maxSeries = 5;
 const dashes = [undefined, [7, 4], [2, 3], [10, 3, 2, 3], [5, 2]] as const;
 
 function History(): JSX.Element {
@@ -206,7 +206,7 @@ function seriesOf(points: readonly FleetPoint[]): Series[] {
   const now = points.at(-1)?.bySpeedClass ?? {};
   const names = [...new Set(points.flatMap(({ bySpeedClass }) => Object.keys(bySpeedClass)))]
     .toSorted((a, b) => (now[b] ?? 0) - (now[a] ?? 0))
-    .slice(0, mostSeries);
+    .slice(0, maxSeries);
   return names.map((name, i) => ({
     name,
     values: points.map(({ bySpeedClass }) => bySpeedClass[name] ?? 0),

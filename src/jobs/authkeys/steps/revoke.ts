@@ -4,13 +4,13 @@ import { type AuthKeyResult, failed, revoked, type StepContext } from "./step-co
 import type { AuthKeyChange } from "../record.ts";
 
 const pollAgainMs = 2_000;
-const pollIntervalMs = { least: 2_000, most: 60_000 };
+const pollIntervalMs = { min: 2_000, max: 60_000 };
 
 /** taken-up -> revoking, or revoked if another process was faster */
 export async function awaitQuiet(step: StepContext): Promise<AuthKeyResult> {
   const { record, deps } = step;
   const { profile, oldId = "", quietSinceMs = 0, lastUsedAtMs = 0 } = record;
-  const everyMs = Math.min(Math.max(deps.quietMs / 20, pollIntervalMs.least), pollIntervalMs.most);
+  const everyMs = Math.min(Math.max(deps.quietMs / 20, pollIntervalMs.min), pollIntervalMs.max);
   const key = (await step.list()).find(({ authKeyId }) => authKeyId === oldId);
   if (key === undefined) return move({ phase: "revoked" });
   const users = (await deps.users.list(profile)).filter(({ authKeyId }) => authKeyId === oldId);

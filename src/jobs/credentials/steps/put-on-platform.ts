@@ -12,10 +12,10 @@ import type { RotationChange, RotationRecord } from "../record.ts";
 import type { RotationResult, StepContext } from "./step-context.ts";
 
 /** Maximum clock difference for attributing a set to this rotation by its creation time. */
-const mostClockDriftMs = 10 * minuteMs;
+const maxClockDriftMs = 10 * minuteMs;
 /** The platform reports update times in seconds: two updates in the same second cannot be distinguished. */
 const untilUpdateShowsMs = 1_100;
-const mostRepeatsAtOnce = 5;
+const maxRepeatsAtOnce = 5;
 const laterMs = 10 * minuteMs;
 
 /** handed-over -> created: creates the successor. */
@@ -68,7 +68,7 @@ export async function verifyUpdate(step: StepContext): Promise<RotationResult> {
   // If the platform reports no update times, its success response must suffice.
   if (found.updatedAtMs === undefined || found.updatedAtMs !== updatedBeforeMs) return finishInPlace(step);
   await sendUpdate(step);
-  const delayMs = tries < mostRepeatsAtOnce ? untilUpdateShowsMs : laterMs;
+  const delayMs = tries < maxRepeatsAtOnce ? untilUpdateShowsMs : laterMs;
   const reason = `the platform has taken the update of ${newId} and does not show it yet`;
   return wait({ isProblem: true, reason, delayMs, tries: tries + 1 });
 }
@@ -108,7 +108,7 @@ function isDoubtful(thrown: unknown): boolean {
 /** Whether this rotation created the set; decided by the creation time if the platform reports no descriptions. */
 export function isOurs(found: CredentialSet, { rotationId, startedAtMs }: RotationRecord): boolean {
   if (found.description !== undefined) return found.description.includes(rotationId);
-  return found.createdAtMs === undefined || found.createdAtMs >= startedAtMs - mostClockDriftMs - secondMs;
+  return found.createdAtMs === undefined || found.createdAtMs >= startedAtMs - maxClockDriftMs - secondMs;
 }
 
 /** Constants are not secret, but are handled like secrets during a call. */

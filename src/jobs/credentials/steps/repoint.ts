@@ -8,7 +8,7 @@ import type { RotationResult, StepContext } from "./step-context.ts";
 export const pollAgainMs = 10 * minuteMs;
 const dayMs = 24 * 60 * minuteMs;
 /** Limits the rounds if someone else edits groups at the same time. */
-const mostRounds = 3;
+const maxRounds = 3;
 
 export async function repoint(step: StepContext): Promise<RotationResult> {
   const { oldId, confirmedAtMs } = step.record;
@@ -16,7 +16,7 @@ export async function repoint(step: StepContext): Promise<RotationResult> {
   if (!step.sets.can("listGroups")) {
     return confirmedAtMs === undefined ? askPerson(step, oldId) : repointed(step, confirmedAtMs);
   }
-  for (let round = 0; round < mostRounds; round += 1) {
+  for (let round = 0; round < maxRounds; round += 1) {
     const left = await repointGroups(step, { from: oldId, to: step.record.newId });
     const named = left.filter(({ how }) => how === "id");
     if (named.length === 0) return repointed(step, step.nowMs, left);

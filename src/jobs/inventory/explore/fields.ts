@@ -6,8 +6,8 @@ import type { SimField } from "../contract.ts";
 import type { Inventory } from "../store/inventory.ts";
 import type { IndexedField } from "../records/value-codes.ts";
 
-const mostValues = 200;
-const mostFields = 100;
+const maxValues = 200;
+const maxFields = 100;
 
 /** The key first, then the fields that can be sorted by, then the others that some of the first SIMs have. */
 export async function fieldsOf(
@@ -17,7 +17,7 @@ export async function fieldsOf(
 ): Promise<SimField[]> {
   const fields: SimField[] = [{ name: keyColumn, values: [], isSortable: true }];
   for (const { field, values, isFull } of indexed) {
-    const some = [...values.keys()].toSorted().slice(0, mostValues);
+    const some = [...values.keys()].toSorted().slice(0, maxValues);
     if (some.length > 0) fields.push({ name: field, values: some, isSortable: !isFull });
   }
   const others = new Map<string, Set<string>>();
@@ -34,5 +34,5 @@ export async function fieldsOf(
     // A field whose values are nearly all different, such as a name, is not offered as a list.
     fields.push({ name, values: values.size > 50 ? [] : [...values].toSorted(), isSortable: false });
   }
-  return fields.slice(0, mostFields);
+  return fields.slice(0, maxFields);
 }

@@ -10,7 +10,7 @@ import { type IndexedField, absentCode, unknownCode } from "../records/value-cod
 import type { Selection } from "./count.ts";
 
 /** SIMs whose value is in their record only: as many as are read in half a second. */
-export const mostSorted = 100_000;
+export const maxSorted = 100_000;
 const readAtOnce = 1_000;
 
 export interface Order {
@@ -137,7 +137,7 @@ async function firstInOrder(
         else kept.add(key, code === absentCode ? undefined : values.get(code), first + place);
       }
     }
-    if (unknown.length > mostSorted) throw await tooMany(field, { source, inventory, profile, keyColumn });
+    if (unknown.length > maxSorted) throw await tooMany(field, { source, inventory, profile, keyColumn });
   }
   for (let at = 0; at < unknown.length; at += readAtOnce) {
     for (const { key, sim } of await inventory.read(profile, filter, unknown.slice(at, at + readAtOnce), selection)) {
@@ -155,7 +155,7 @@ interface Bounds {
 
 /** Keeps the first so many of those that are added, a million in a fraction of a second. */
 class FirstOf {
-  readonly #most: number;
+  readonly #max: number;
   readonly #bounds: Bounds;
   #kept: Candidate[] = [];
   /** The last one that may still be among the first. */
@@ -163,8 +163,8 @@ class FirstOf {
   /** Compared before anything is created for a SIM. */
   readonly #probe: { value: string | undefined; ordinal: number } = { value: undefined, ordinal: 0 };
 
-  constructor(most: number, bounds: Bounds) {
-    this.#most = most;
+  constructor(max: number, bounds: Bounds) {
+    this.#max = max;
     this.#bounds = bounds;
   }
 
@@ -176,18 +176,18 @@ class FirstOf {
     if (this.#last !== undefined && compare(probe, this.#last) > 0) return;
     if (after !== undefined && compare(probe, after) <= 0) return;
     this.#kept.push({ key, value, ordinal });
-    if (this.#kept.length >= 8 * this.#most) this.#cut();
+    if (this.#kept.length >= 8 * this.#max) this.#cut();
   }
 
   end(): { first: readonly Candidate[]; isAll: boolean } {
-    const isAll = this.#last === undefined && this.#kept.length <= this.#most;
+    const isAll = this.#last === undefined && this.#kept.length <= this.#max;
     this.#cut();
     return { first: this.#kept, isAll };
   }
 
   #cut(): void {
-    this.#kept = this.#kept.toSorted(this.#bounds.compare).slice(0, this.#most);
-    if (this.#kept.length === this.#most) this.#last = this.#kept.at(-1);
+    this.#kept = this.#kept.toSorted(this.#bounds.compare).slice(0, this.#max);
+    if (this.#kept.length === this.#max) this.#last = this.#kept.at(-1);
   }
 }
 
@@ -206,7 +206,7 @@ async function tooMany(
   field: string,
   { source, inventory, profile, keyColumn }: Fleet & { readonly source: Source; readonly keyColumn: string },
 ): Promise<SimfleetError> {
-  const limit = mostSorted.toLocaleString("en-US");
+  const limit = maxSorted.toLocaleString("en-US");
   if (source !== "records") {
     const message = `More than ${limit} SIMs have changed since the last sync, so they cannot be sorted by ${field} now: sync the fleet, or narrow the filter`;
     return new SimfleetError("USAGE", message);

@@ -11,8 +11,8 @@ const end = 0x0d;
 /** Typical size of a SIM; the buffer starts large enough that it rarely has to grow. */
 const usualBytes = 300;
 /** Maximum number of bytes per character of a string. */
-const mostBytes = 3;
-const mostNames = 1_000;
+const maxBytes = 3;
+const maxNames = 1_000;
 
 /** The SIMs of a page. */
 export interface ListedSims {
@@ -33,7 +33,7 @@ export class LineEncoder {
     let name = this.#names.get(field);
     if (name === undefined) {
       name = encodeName(field);
-      if (this.#names.size >= mostNames) this.#names.clear();
+      if (this.#names.size >= maxNames) this.#names.clear();
       this.#names.set(field, name);
     }
     return name;
@@ -55,13 +55,13 @@ export class PageEncoder {
   /** @param most expected number of SIMs; more may follow */
   constructor(
     sims: ListedSims,
-    { codes, lineEncoder, most }: { codes: ValueCodes; lineEncoder: LineEncoder; most: number },
+    { codes, lineEncoder, max }: { codes: ValueCodes; lineEncoder: LineEncoder; max: number },
   ) {
     this.#sims = sims;
     this.#codes = codes;
     this.#lineEncoder = lineEncoder;
-    this.#signatures = Buffer.allocUnsafe(most * signatureLength);
-    this.#lines = Buffer.allocUnsafe(most * usualBytes);
+    this.#signatures = Buffer.allocUnsafe(max * signatureLength);
+    this.#lines = Buffer.allocUnsafe(max * usualBytes);
   }
 
   get signatures(): Buffer {
@@ -80,7 +80,7 @@ export class PageEncoder {
     const at = this.places.length * signatureLength;
     this.#signatures = withRoom(this.#signatures, at, signatureLength);
     signatures.endIn(this.#signatures, at);
-    this.#lines = withRoom(this.#lines, this.#length, this.#text.length * mostBytes + 1);
+    this.#lines = withRoom(this.#lines, this.#length, this.#text.length * maxBytes + 1);
     this.#length += this.#lines.write(this.#text, this.#length);
     this.#lines[this.#length] = end;
     this.#length += 1;

@@ -48,7 +48,7 @@ interface NameParts {
 }
 
 /** Maximum number of cached names; a fleet in which every SIM has different tags has more. */
-const mostNames = 1_000;
+const maxNames = 1_000;
 
 /** Builds signatures one after the other, reusing its buffers for every SIM of a page. */
 export class Signatures {
@@ -127,7 +127,7 @@ export class Signatures {
     }
     places.push(...placesOfMixed(mixed));
     const parts = { places, objectColumns, column: this.#book.columnOf(name), mixed: mix(mixed, equals) };
-    if (this.#names.size >= mostNames) this.#names.clear();
+    if (this.#names.size >= maxNames) this.#names.clear();
     this.#names.set(name, parts);
     return parts;
   }

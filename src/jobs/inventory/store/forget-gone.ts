@@ -22,7 +22,7 @@ export async function forgetGoneSims(
   for await (const found of inventory.scan(profile, everySim, { presence: "gone", keyColumn })) {
     const old = found.filter(({ sim }) => (sim.goneAtMs ?? beforeMs) < beforeMs);
     for (const [chunk, sims] of Map.groupBy(old, ({ sim }) => Math.floor(sim.ordinal / simsPerChunk))) {
-      const args = [profile, bounds.most, chunk, beforeMs, ...sims.map(({ key }) => key)];
+      const args = [profile, bounds.maxEvents, chunk, beforeMs, ...sims.map(({ key }) => key)];
       removed += Number(await forgetScript.run(redis, inventoryKeys(keys, profile), args));
     }
   }

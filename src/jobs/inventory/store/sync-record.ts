@@ -22,7 +22,7 @@ const releaseScript = Script.load(new URL("./release-claims.lua", import.meta.ur
 const lateOutcomeMs = 10 * 60_000;
 
 /** SIMs per call: each changed SIM occupies Redis for about 20 microseconds. */
-const mostPerSlice = 1_000;
+const maxPerSlice = 1_000;
 
 export type SyncPhase = "listing" | "sweeping" | "finished" | "failed";
 
@@ -121,16 +121,16 @@ export class SyncLog {
     const head = [syncId, pagesBefore, nextKey ?? "", asOfMs, quiet.map(encodeName).join(",")];
     const taking = randomUUID();
     const { length } = sims.keys;
-    for (let from = 0; ; from += mostPerSlice) {
+    for (let from = 0; ; from += maxPerSlice) {
       const isFirst = from === 0;
-      const isLast = from + mostPerSlice >= length;
+      const isLast = from + maxPerSlice >= length;
       const which = isFirst ? (isLast ? "only" : "first") : isLast ? "last" : "next";
-      const slice = length <= mostPerSlice ? sims : sliceOf(sims, from);
+      const slice = length <= maxPerSlice ? sims : sliceOf(sims, from);
       const listed = [slice.keys.join("\n"), slice.digests];
       const areAllEncoded = page.expect === "new";
-      const most = areAllEncoded ? slice.keys.length : 0;
-      const reported = new PageEncoder(slice, { codes, lineEncoder: this.#lineEncoder, most });
-      for (let place = 0; place < most; place += 1) reported.encodeFields(place);
+      const max = areAllEncoded ? slice.keys.length : 0;
+      const reported = new PageEncoder(slice, { codes, lineEncoder: this.#lineEncoder, max });
+      for (let place = 0; place < max; place += 1) reported.encodeFields(place);
       let reply: unknown;
       for (;;) {
         const what = [areAllEncoded ? "*" : reported.places.join(","), reported.signatures, reported.lines];
@@ -202,13 +202,17 @@ export class SyncLog {
 
   #run(script: Script, profile: string, args: readonly (string | number | Buffer)[]): Promise<unknown> {
     const { redis, keys, bounds } = this.#deps;
-    return script.run(redis, [...inventoryKeys(keys, profile), keys.sync(profile)], [profile, bounds.most, ...args]);
+    return script.run(
+      redis,
+      [...inventoryKeys(keys, profile), keys.sync(profile)],
+      [profile, bounds.maxEvents, ...args],
+    );
   }
 }
 
 /** The slice of a page that one call stores, starting at a place. */
 function sliceOf(sims: ListedSims, from: number): ListedSims {
-  const to = from + mostPerSlice;
+  const to = from + maxPerSlice;
   const width = sims.digests.length / sims.keys.length;
   return {
     keys: sims.keys.slice(from, to),

@@ -99,7 +99,7 @@ function resumeCommandOf(run: Pick<RunReport, "runId" | "name">, path: string | 
 const explained = ["rejected", "failed", "unknown"] as const;
 const reasonsShown = 3;
 /** Reasons are counted in the first rows only, so that the end of a large run does not take long. */
-const mostRows = 20_000;
+const maxRows = 20_000;
 
 /** The most frequent reasons of rows that are not done; none while the run is in progress. */
 export async function topReasons(client: Client, { runId, state, counts }: RunReport): Promise<readonly Reason[]> {
@@ -117,7 +117,7 @@ export async function topReasons(client: Client, { runId, state, counts }: RunRe
       const known = found.get(key);
       found.set(key, { outcome, reason: known === undefined ? reason : kind, rows: (known?.rows ?? 0) + 1 });
       read += 1;
-      if (read === mostRows) break;
+      if (read === maxRows) break;
     }
   } catch (thrown) {
     // The report is complete without them, such as when the rows of an old run were removed.

@@ -121,7 +121,7 @@ export class Ledger {
       runId,
       segments.length,
       createdAtMs,
-      this.#bounds.most,
+      this.#bounds.maxEvents,
       submittedBy,
       takes.length,
       ...takes.map(takenField),
@@ -292,7 +292,7 @@ export class Ledger {
   ): Promise<SettleReply> {
     const { runId, profile } = run;
     const args: (string | number)[] = [this.#clock.wallMs(), segment, counts.calls, counts.throttled];
-    args.push(profile, this.#bounds.most, runId);
+    args.push(profile, this.#bounds.maxEvents, runId);
     for (const settlement of settlements) args.push(encodeSettlement(settlement, this.#signatures));
     const keys = [...this.#segmentKeys(runId, segment), ...inventoryKeys(this.#keys, profile)];
     const [state, pending, held] = (await settleScript.run(this.#redis, keys, args)) as [
@@ -355,7 +355,7 @@ export class Ledger {
       message,
       Math.ceil(nowMs + delayMs),
       runId,
-      this.#bounds.most,
+      this.#bounds.maxEvents,
       isExpected ? "" : stalledAfterMs,
       event ?? "",
     ];
@@ -391,7 +391,7 @@ export class Ledger {
     const before = await moveScript.run(
       this.#redis,
       [this.#keys.run(runId), this.#keys.events()],
-      [to, this.#clock.wallMs(), reason, runId, this.#bounds.most, by, ...from],
+      [to, this.#clock.wallMs(), reason, runId, this.#bounds.maxEvents, by, ...from],
     );
     if (before === "gone") await this.run(runId);
     if (!from.includes(before as RunState)) {

@@ -48,7 +48,7 @@ export interface Plan {
 /** Problems of single rows that a plan lists. */
 const problemLimit = 1_000;
 /** Speed classes that a plan looks at; a file with more has another column under this name. */
-const mostUnlisted = 20;
+const maxUnlisted = 20;
 
 /**
  * @throws IntakeError for a file that cannot be read as input
@@ -140,7 +140,7 @@ async function classifyAll(source: RowSource, request: PlanRequest) {
       if (verdict === "unknown") add(unknown, lineOf);
       const [speedClass = ""] = inputs;
       if (!hasClasses || listed.has(speedClass)) continue;
-      if (classes.size >= mostUnlisted && !classes.has(speedClass)) continue;
+      if (classes.size >= maxUnlisted && !classes.has(speedClass)) continue;
       const some = classes.get(speedClass) ?? { rows: 0, lines: [] };
       classes.set(speedClass, some);
       add(some, lineOf);

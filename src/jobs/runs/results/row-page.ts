@@ -10,7 +10,7 @@ import { reportChanges } from "../plan/plan-rows.ts";
 import { type RowResult, rowResults } from "./results.ts";
 
 /** A page ends after this many rows were scanned, whether they match or not. */
-const mostScanned = 50_000;
+const maxScanned = 50_000;
 
 export interface RowQuery {
   readonly outcomes?: readonly Outcome[] | undefined;
@@ -36,7 +36,7 @@ export async function rowPage(
   let scanned = 0;
   for await (const result of rowResults(run, ledger, from)) {
     const { row } = result;
-    if (rows.length === query.limit || scanned === mostScanned) return { rows, nextCursor: String(row.index) };
+    if (rows.length === query.limit || scanned === maxScanned) return { rows, nextCursor: String(row.index) };
     scanned += 1;
     if (isWanted(result, query)) rows.push(rowReport(run, result));
   }

@@ -6,7 +6,7 @@ import type { RunRecord } from "../ledger/run-record.ts";
 
 const readAtOnce = 100;
 /** A page ends after this many runs were scanned, whether they match or not. */
-const mostScanned = 2_000;
+const maxScanned = 2_000;
 
 interface RunQuery {
   readonly limit: number;
@@ -43,7 +43,7 @@ async function readPage(ledger: Ledger, query: RunQuery): Promise<RunPage> {
   if (state === undefined && profile === undefined) return ledger.list(pageOf(limit, query.cursor));
   const runs: RunRecord[] = [];
   let cursor = query.cursor;
-  for (let scanned = 0; scanned < mostScanned; scanned += readAtOnce) {
+  for (let scanned = 0; scanned < maxScanned; scanned += readAtOnce) {
     const page = await ledger.list(pageOf(readAtOnce, cursor));
     for (const [at, run] of page.runs.entries()) {
       if ((state !== undefined && run.state !== state) || (profile !== undefined && run.profile !== profile)) continue;

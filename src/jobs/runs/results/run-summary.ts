@@ -11,10 +11,10 @@ import type { RunRecord } from "../ledger/run-record.ts";
 import { segmentResults, type RowResult } from "./results.ts";
 import type { RunSummary } from "../summary-contract.ts";
 
-const mostWindows = 60;
-const mostReasons = 50;
+const maxWindows = 60;
+const maxReasons = 50;
 const leastKeptMs = 2_000;
-const mostKept = 100;
+const maxKept = 100;
 
 interface Kept {
   readonly summary: Promise<RunSummary>;
@@ -51,7 +51,7 @@ export class RunSummaries {
     this.#kept.delete(runId);
     this.#kept.set(runId, kept);
     const [oldest] = this.#kept.keys();
-    if (this.#kept.size > mostKept && oldest !== undefined) this.#kept.delete(oldest);
+    if (this.#kept.size > maxKept && oldest !== undefined) this.#kept.delete(oldest);
     const keep = (): void => {
       const nowMs = this.#clock.monotonicMs();
       kept.untilMs = nowMs + Math.max(leastKeptMs, 10 * (nowMs - startMs));
@@ -81,7 +81,7 @@ export class RunSummaries {
       at: new Date(atMs).toISOString(),
       windowSeconds: windowMs / 1_000,
       windows,
-      reasons: reasons.slice(0, mostReasons),
+      reasons: reasons.slice(0, maxReasons),
       reasonsInAll: reasons.length,
     };
   }
@@ -90,14 +90,14 @@ export class RunSummaries {
   #windowMs({ createdAtMs, startedAtMs, finishedAtMs, state }: RunRecord): number {
     const endMs = isRunOver(state) && finishedAtMs !== undefined ? finishedAtMs : this.#clock.wallMs();
     const spanMs = Math.max(1, endMs - (startedAtMs ?? createdAtMs));
-    return this.#periodMs * Math.max(1, Math.ceil(spanMs / this.#periodMs / mostWindows));
+    return this.#periodMs * Math.max(1, Math.ceil(spanMs / this.#periodMs / maxWindows));
   }
 }
 
 // Counts rows by the period in which they got their outcome, and by the reason of their outcome.
 
 /** A tally with more reasons takes too much memory to be kept: each row may have its own. */
-const mostKeptReasons = 10_000;
+const maxKeptReasons = 10_000;
 
 type Window = RunSummary["windows"][number];
 type Counts = { -readonly [Name in Exclude<keyof Window, "at">]: number };
@@ -114,7 +114,7 @@ class RowTally {
   }
 
   get isSmall(): boolean {
-    return this.#reasons.size <= mostKeptReasons;
+    return this.#reasons.size <= maxKeptReasons;
   }
 
   add(rows: readonly RowResult[]): void {

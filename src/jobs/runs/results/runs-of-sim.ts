@@ -11,7 +11,7 @@ import { rowReport } from "./row-page.ts";
 
 const runsAtOnce = 20;
 /** A page ends after this many rows were scanned, whether they match or not. */
-const mostScanned = 500_000;
+const maxScanned = 500_000;
 
 /** @throws SimfleetError RUN_NOT_FOUND for an invalid cursor */
 export async function runsOfSim(
@@ -29,7 +29,7 @@ export async function runsOfSim(
         found.push(...(await rowsIn(run, key, ledger)));
         scanned += run.total;
       }
-      if (found.length >= query.limit || scanned >= mostScanned) return { runs: found, nextCursor: run.runId };
+      if (found.length >= query.limit || scanned >= maxScanned) return { runs: found, nextCursor: run.runId };
     }
     if (page.nextCursor === null) return { runs: found, nextCursor: null };
     cursor = page.nextCursor;

@@ -44,7 +44,7 @@ import type { RunRecord } from "../ledger/run-record.ts";
 import { beforeOf } from "../plan/classify.ts";
 
 /** A row fails after this many calls without a usable response. */
-const mostAttempts = 10;
+const maxAttempts = 10;
 const retryBackoff = { baseMs: 400, capMs: 60_000 };
 /** This many consecutive calls without a usable response end the pass: the problem is the platform, not the row. */
 const outageAfterFailures = 20;
@@ -361,7 +361,7 @@ class SegmentWork {
       ...(unknownSinceMs === undefined ? {} : { unknownSinceMs }),
     };
     this.#incident += 1;
-    if (attempts >= mostAttempts) {
+    if (attempts >= maxAttempts) {
       return this.#settle(place, row, { outcome: "failed", reason: `gave up: ${result.reason}${doubtOf(tries)}` });
     }
     this.#outcomeWriter.countCall({ wasThrottled: false });

@@ -32,7 +32,7 @@ interface LostCall {
  */
 const settledAfterMs = 2 * minuteMs;
 /** Reading the record is given up this long after the call. */
-const mostReadingMs = 15 * minuteMs;
+const maxReadingMs = 15 * minuteMs;
 const rereadMs = 2 * secondMs;
 
 export async function settleLostCall(
@@ -58,7 +58,7 @@ export async function settleLostCall(
     const result = resultOf(thrown);
     // A SIM that cannot be read, now or for a while, shows nothing. A refusal is about the read, not about the row.
     const isHopeless = result.kind === "rejected" || thrown.code === "PLATFORM_FORBIDDEN";
-    if (isHopeless || clock.wallMs() > sentAtMs + mostReadingMs) return unknown;
+    if (isHopeless || clock.wallMs() > sentAtMs + maxReadingMs) return unknown;
     if (result.kind === "postponed" || result.kind === "refused") return result;
     return { kind: "waiting", delayMs: rereadMs };
   }

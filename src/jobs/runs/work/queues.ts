@@ -17,7 +17,7 @@ const segmentJobName = "process-segment";
 /** BullMQ applies a queue's manual rate limit only if one is configured; this one is high enough never to take effect itself. */
 const boundlessRate = { max: 1e12, durationMs: maxHoldMs };
 const addAtOnce = 500;
-const mostRead = 9_999;
+const maxRead = 9_999;
 
 export class Queues {
   readonly #connect: (name: string) => Redis;
@@ -64,7 +64,7 @@ export class Queues {
     const queue = await this.queue(run.bucket);
     const segments = await this.#openSegments(run);
     if (others === "now") {
-      const delayed = (await queue.getDelayed(0, mostRead)).filter((job) => job?.data.runId === run.runId);
+      const delayed = (await queue.getDelayed(0, maxRead)).filter((job) => job?.data.runId === run.runId);
       // A job that has just become due starts without help.
       await Promise.all(delayed.map((job) => job.promote().catch(() => undefined)));
     }

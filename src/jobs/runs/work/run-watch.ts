@@ -11,7 +11,7 @@ import type { Ledger } from "../ledger/ledger.ts";
 
 const pollIntervalMs = 500;
 /** After this many lost answers in a row to calls that must not be repeated, a run waits: the platform is down. */
-const mostLost = 20;
+const maxLost = 20;
 const outageMs = 30 * secondMs;
 
 interface Watched {
@@ -55,7 +55,7 @@ export class RunWatch {
   /** Counts a lost answer to a call that must not be repeated. @returns how long the run waits now, ms; 0 if it continues */
   noteLost(runId: string): number {
     const { count = 0 } = this.#lost.get(runId) ?? {};
-    const untilMs = count + 1 < mostLost ? 0 : systemClock.monotonicMs() + outageMs;
+    const untilMs = count + 1 < maxLost ? 0 : systemClock.monotonicMs() + outageMs;
     this.#lost.set(runId, { count: count + 1, untilMs });
     return untilMs === 0 ? 0 : outageMs;
   }

@@ -4,7 +4,7 @@
  */
 import type { FleetEvent } from "../shapes.ts";
 
-const mostKept = 500;
+const maxKept = 500;
 
 export interface EventWindow {
   readonly shown: readonly FleetEvent[];
@@ -34,7 +34,7 @@ export function resumed(window: EventWindow): EventWindow {
 
 function merged(before: readonly FleetEvent[], more: readonly FleetEvent[]): FleetEvent[] {
   const byId = new Map([...before, ...more].map((event) => [event.id, event]));
-  return [...byId.values()].toSorted((a, b) => compareIds(b.id, a.id)).slice(0, mostKept);
+  return [...byId.values()].toSorted((a, b) => compareIds(b.id, a.id)).slice(0, maxKept);
 }
 
 /** Ids are `milliseconds-number`, and both parts increase. */

@@ -55,9 +55,9 @@ export function columnsOf(fields: readonly SimField[]): string[] {
  */
 export function sortableColumns(
   fields: readonly SimField[],
-  { count, mostSorted }: { readonly count: number | undefined; readonly mostSorted: number },
+  { count, maxSorted }: { readonly count: number | undefined; readonly maxSorted: number },
 ): ReadonlySet<string> {
-  const isShort = count !== undefined && count <= mostSorted;
+  const isShort = count !== undefined && count <= maxSorted;
   const columns = isShort ? columnsOf(fields) : fields.filter(({ isSortable }) => isSortable).map(({ name }) => name);
   // All listed SIMs were seen by the same sync.
   return new Set(columns.filter((name) => name !== "seenAt"));

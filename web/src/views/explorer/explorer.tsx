@@ -29,7 +29,7 @@ export function Explorer(): JSX.Element {
     replacePlace(hrefOf("sims", undefined, explorer.queryOfShown({ ...shown, ...change })));
   const keyColumn = profileReport.value?.wording === "subscribers" ? "imsi" : "simId";
   const fields = useLive<SimFields>(addressOf("/v1/sims/fields", { profile: profile.value }), minute);
-  const { fields: known, mostSorted } = fields.value ?? { fields: [], mostSorted: 0 };
+  const { fields: known, maxSorted } = fields.value ?? { fields: [], maxSorted: 0 };
   const [stored, putColumns] = useStored<readonly string[]>("simfleet.columns");
   const columns = stored ?? explorer.firstColumns(known);
   const [draft, setDraft] = useState<string | undefined>();
@@ -84,7 +84,7 @@ export function Explorer(): JSX.Element {
         key={address}
         {...{ shown, keyColumn, columns }}
         total={total}
-        sortable={explorer.sortableColumns(known, { count: total, mostSorted })}
+        sortable={explorer.sortableColumns(known, { count: total, maxSorted })}
         onSort={(field) => show({ sort: explorer.nextSort(shown.sort, field) })}
       />
     </View>

@@ -47,7 +47,7 @@ function Timeline({ summary, bucket }: { summary: RunSummary; bucket: BucketRepo
   const windows = filledWindows(summary);
   const window = duration(summary.windowSeconds);
   const quota = quotaPerWindow(summary, bucket);
-  const most = Math.max(0, ...windows.map(({ calls }) => calls));
+  const max = Math.max(0, ...windows.map(({ calls }) => calls));
   const times = windows.map(({ at }) => Date.parse(at) / 1_000);
   const notDone = (one: (typeof windows)[number]): number => one.rejected + one.failed + one.unknown;
   if (windows.length === 0) {
@@ -58,7 +58,7 @@ function Timeline({ summary, bucket }: { summary: RunSummary; bucket: BucketRepo
     );
   }
   const use =
-    quota === null ? "" : ` · ${percent(Math.min(most, quota), quota)} of the quota used in the busiest window`;
+    quota === null ? "" : ` · ${percent(Math.min(max, quota), quota)} of the quota used in the busiest window`;
   return (
     <Panel title="Timeline" hint={`Outcomes and calls per ${window}${use}`}>
       <div class="columns">
