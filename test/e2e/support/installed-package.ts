@@ -43,11 +43,11 @@ export async function installPackage(): Promise<InstalledPackage> {
   };
 }
 
-export function npm(args: readonly string[], cwd: string): string {
+function npm(args: readonly string[], cwd: string): string {
   return run("npm", [...args, "--no-audit", "--no-fund"], { cwd, env: process.env });
 }
 
-export function run(
+function run(
   command: string,
   args: readonly string[],
   options: { cwd: string; env: NodeJS.ProcessEnv },
