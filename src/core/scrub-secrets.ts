@@ -29,14 +29,29 @@ export function scrubSecrets(text: string): string {
 /** Returns the text without these values, in any case. */
 export function scrubValues(text: string, values: readonly string[]): string {
   const long = values.filter((value) => value.trim().length >= minNamedCharacters);
+  const present = long.filter((value) => mayHold(text, value.trim()));
   const clean = withoutSpans(
     text,
-    long.map((value) => patternOf(value, "gi")),
+    present.map((value) => patternOf(value, "gi")),
   );
   if (!clean.includes("…")) return clean;
   const forms = long.flatMap((value) => plainFormsOf(value));
   const parts = clean.split("…");
   return parts.map((part, at) => (at === parts.length - 1 ? part : forms.reduce(withoutCutEnd, part))).join("…");
+}
+
+/** Whether the pattern of a value can match a text: to build one for the values of each row takes milliseconds. */
+function mayHold(text: string, value: string): boolean {
+  if (text.length < value.length) return false;
+  // Escapes, and letters with several forms, are left to the pattern.
+  if (/[%\\&+]/.test(text) || /[^\x20-\x7e]/.test(value)) return true;
+  const lower = text.toLowerCase();
+  if (lower.includes(value.toLowerCase())) return true;
+  const bytes = Buffer.from(value);
+  if (lower.replaceAll(/0x|[\s:,-]/g, "").includes(bytes.toString("hex"))) return true;
+  if (text.replaceAll(/\s/g, "").includes(bytes.join(","))) return true;
+  const base64 = lower.replaceAll("-", "+").replaceAll("_", "/");
+  return [0, 1, 2].some((at) => base64.includes(base64CoreOf(bytes, at).toLowerCase()));
 }
 
 /** Returns the JSON document without the live secrets in its names and strings; its structure is preserved. */
@@ -176,9 +191,13 @@ function hexOf(byte: number): string {
 }
 
 /** Base64 of text that holds the bytes after `offset` others: the characters that do not depend on neighbors. */
-function base64Of(bytes: Buffer, offset: number): string {
+function base64CoreOf(bytes: Buffer, offset: number): string {
   const whole = Buffer.concat([Buffer.alloc(offset), bytes]);
-  const core = whole.toString("base64").slice([0, 2, 3][offset], Math.floor((whole.length * 8) / 6));
+  return whole.toString("base64").slice([0, 2, 3][offset], Math.floor((whole.length * 8) / 6));
+}
+
+function base64Of(bytes: Buffer, offset: number): string {
+  const core = base64CoreOf(bytes, offset);
   const plus = core.replaceAll("/", String.raw`(?:\\{0,3}/|_|%2[fF])`).replaceAll("+", "(?:[+-]|%2[bB])");
   // Its last character holds only bits of the secret where padding follows.
   return `${plus}(?:[\\w+/-]?={1,2}(?![\\w=]))?`;
