@@ -46,20 +46,16 @@ interface OrderedFault {
 
 export class Faults {
   /** Number of calls affected by each kind. */
-  readonly counts: Partial<Record<FaultKind, number>> = {};
+  counts: Partial<Record<FaultKind, number>> = {};
+  rates: FaultRates;
   readonly #options: Options;
-  #rates: FaultRates;
   #ordered: OrderedFault[] = [];
   #random: () => number;
 
   constructor(options: Options) {
     this.#options = options;
-    this.#rates = options.faults;
+    this.rates = options.faults;
     this.#random = seededRandom(options.seed);
-  }
-
-  get rates(): FaultRates {
-    return this.#rates;
   }
 
   /** Requested faults that have not been applied yet. */
@@ -71,7 +67,7 @@ export class Faults {
   setRates(rates: FaultRates): void {
     const checked = faultRates.safeParse(rates);
     if (!checked.success) throw new RangeError(z.prettifyError(checked.error));
-    this.#rates = rates;
+    this.rates = rates;
   }
 
   /** Applies this fault to the next `count` calls that can have one: of any operation, or of the named one alone. */
@@ -89,10 +85,10 @@ export class Faults {
 
   /** Restores the initial state. */
   reset(): void {
-    this.#rates = this.#options.faults;
+    this.rates = this.#options.faults;
     this.#ordered = [];
     this.#random = seededRandom(this.#options.seed);
-    for (const kind of faultKinds) delete this.counts[kind];
+    this.counts = {};
   }
 
   #takeOrdered(called: string | undefined): FaultKind | undefined {
@@ -103,7 +99,7 @@ export class Faults {
   #drawByRate(): FaultKind | undefined {
     let left = this.#random();
     for (const kind of faultKinds) {
-      left -= this.#rates[kind] ?? 0;
+      left -= this.rates[kind] ?? 0;
       if (left < 0) return kind;
     }
     return undefined;

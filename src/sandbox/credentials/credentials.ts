@@ -10,13 +10,13 @@ import { Refusal } from "../refusals.ts";
 /** A Credential Set as responses show it: `credentials` is always empty. */
 export interface CredentialRecord {
   readonly credentialsId: string;
-  readonly description?: string;
+  readonly description: string | undefined;
   readonly type: string;
   readonly credentials: Readonly<Record<string, never>>;
   readonly createDateTime: number;
   readonly updateDateTime: number;
   /** Absent until the platform has used the set. */
-  readonly lastUsedDateTime?: number;
+  readonly lastUsedDateTime: number | undefined;
 }
 
 type Body = Readonly<Record<string, unknown>>;
@@ -61,10 +61,6 @@ export class CredentialSets {
     return [...this.#records.values()];
   }
 
-  record(credentialsId: string): CredentialRecord | undefined {
-    return this.#records.get(credentialsId);
-  }
-
   /** The secret values last accepted for this id: for tests, never for a response. */
   secretOf(credentialsId: string): Body | undefined {
     return this.#secrets.get(credentialsId);
@@ -76,19 +72,15 @@ export class CredentialSets {
     if (!idPattern.test(credentialsId)) throw new Refusal("credentialInvalid");
     if (this.#records.has(credentialsId)) throw new Refusal("credentialDuplicate");
     if (this.#records.size >= maxSets) throw new Refusal("credentialLimit");
-    const nowSeconds = this.#nowSeconds();
-    return this.#put({ credentialsId, ...content, createDateTime: nowSeconds, updateDateTime: nowSeconds }, body);
+    return this.#put(
+      { credentialsId, ...content, createDateTime: this.#nowSeconds(), lastUsedDateTime: undefined },
+      body,
+    );
   }
 
   /** Replaces description, type and secret values. @throws Refusal */
   update(credentialsId: string, body: Body): CredentialRecord {
-    const { createDateTime, lastUsedDateTime } = this.#existing(credentialsId);
-    const times = {
-      createDateTime,
-      updateDateTime: this.#nowSeconds(),
-      ...(lastUsedDateTime === undefined ? {} : { lastUsedDateTime }),
-    };
-    return this.#put({ credentialsId, ...this.#contentOf(body), ...times }, body);
+    return this.#put({ ...this.#existing(credentialsId), ...this.#contentOf(body) }, body);
   }
 
   /** @throws Refusal */
@@ -114,10 +106,11 @@ export class CredentialSets {
     // The interface shows the type psk alone, so only the wider set of operations checks the others.
     const isChecked = type === "psk" || this.#options.operations === "all";
     if (isChecked && !holdsFieldsOf(type, credentials)) throw new Refusal("credentialInvalid");
-    return { ...(description === undefined ? {} : { description }), type, credentials: {} };
+    return { description, type, credentials: {} };
   }
 
-  #put(record: CredentialRecord, { credentials }: Body): CredentialRecord {
+  #put(changed: Omit<CredentialRecord, "updateDateTime">, { credentials }: Body): CredentialRecord {
+    const record = { ...changed, updateDateTime: this.#nowSeconds() };
     this.#records.set(record.credentialsId, record);
     this.#secrets.set(record.credentialsId, credentials as Body);
     return record;
