@@ -85,7 +85,7 @@ const fleet = {
     .min(1)
     .readonly()
     .default(classes),
-  /** Groups in addition to those of the seed; one with the ID of such a group replaces it. */
+  /** Groups in addition to those of the seed; the ID of one of those gives it a configuration. */
   groups: z
     .custom<readonly GroupSeed[]>()
     .refine((all) => all.every(({ groupId }) => /^[^/]{1,100}$/.test(groupId)), "must have IDs without `/`")
