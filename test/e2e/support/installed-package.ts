@@ -47,11 +47,7 @@ function npm(args: readonly string[], cwd: string): string {
   return run("npm", [...args, "--no-audit", "--no-fund"], { cwd, env: process.env });
 }
 
-function run(
-  command: string,
-  args: readonly string[],
-  options: { cwd: string; env: NodeJS.ProcessEnv },
-): string {
+function run(command: string, args: readonly string[], options: { cwd: string; env: NodeJS.ProcessEnv }): string {
   const { status, stdout, stderr, error } = spawnSync(command, args, { encoding: "utf8", ...options });
   if (status !== 0) throw new Error(`${command} ${args[0]}: ${error?.message ?? stdout + stderr}`);
   return stdout;
