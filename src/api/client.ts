@@ -99,7 +99,7 @@ export class PlatformClient {
 
   /**
    * Iterates over a list; `input.lastEvaluatedKey` is the start. Fetches each page on demand.
-   * @throws as `call`, and PLATFORM_CONTRACT if the platform returns a key twice
+   * @throws as `call`, and PLATFORM_RESPONSE_INVALID if the platform returns a key twice
    */
   pages<I extends ListInput, O>(
     operation: Operation<I, O>,

@@ -18,7 +18,7 @@ const keyCap = 4_096;
 /**
  * Yields the pages of a list, fetching each on demand.
  * @param startKey the key of the first page to fetch; undefined for the beginning
- * @throws PlatformError PLATFORM_CONTRACT on a repeated or oversized key; whatever `fetchPage` threw
+ * @throws PlatformError PLATFORM_RESPONSE_INVALID on a repeated or oversized key; whatever `fetchPage` threw
  */
 export async function* readPages<T>(options: {
   operation: string;
@@ -35,7 +35,7 @@ export async function* readPages<T>(options: {
     const [nextKey, otherKey] = readNextKeys(headers, options.nextKeyHeader);
     const fault = nextKey === undefined ? undefined : faultOf(nextKey, { otherKey, seen });
     if (fault !== undefined) {
-      throw new PlatformError("PLATFORM_CONTRACT", `${options.operation}: the key of the next page ${fault}.`, {
+      throw new PlatformError("PLATFORM_RESPONSE_INVALID", `${options.operation}: the key of the next page ${fault}.`, {
         operation: options.operation,
       });
     }

@@ -88,10 +88,10 @@ export class RecordList<T> {
     }
     const fault = this.#options.faultIn(record);
     if (fault === undefined) return record as T;
-    throw this.#fault("PLATFORM_CONTRACT", `record ${place} of a page is in an unexpected shape (at ${fault})`);
+    throw this.#fault("PLATFORM_RESPONSE_INVALID", `record ${place} of a page is in an unexpected shape (at ${fault})`);
   }
 
-  #fault(code: "PLATFORM_UNAVAILABLE" | "PLATFORM_CONTRACT", said: string): PlatformError {
+  #fault(code: "PLATFORM_UNAVAILABLE" | "PLATFORM_RESPONSE_INVALID", said: string): PlatformError {
     const { operation } = this.#options;
     return new PlatformError(code, `${operation}: ${said}. Check the address and the deployment.`, { operation });
   }

@@ -17,7 +17,7 @@ export const errorCatalogue = {
     exitCode: 2,
     meaning: "The configuration is invalid; each problem is listed with its path or variable.",
   },
-  INTAKE_INVALID: {
+  INPUT_INVALID: {
     disposition: "never",
     exitCode: 2,
     meaning: "The input file is invalid; the message names line and column.",
@@ -29,14 +29,22 @@ export const errorCatalogue = {
     exitCode: 2,
     meaning: "No configured automation has this name.",
   },
-  AUTOMATION_STATE: { disposition: "never", exitCode: 2, meaning: "The automation is paused or stopped itself." },
+  AUTOMATION_STATE_CONFLICT: {
+    disposition: "never",
+    exitCode: 2,
+    meaning: "The automation is paused or stopped itself.",
+  },
   RUN_NOT_FOUND: { disposition: "never", exitCode: 2, meaning: "No run has this ID." },
   ROWS_REMOVED: {
     disposition: "never",
     exitCode: 2,
     meaning: "The rows of the run were removed to make room; the message names the archived results, if there are any.",
   },
-  RUN_STATE: { disposition: "never", exitCode: 2, meaning: "The state of the run does not allow this action." },
+  RUN_STATE_CONFLICT: {
+    disposition: "never",
+    exitCode: 2,
+    meaning: "The state of the run does not allow this action.",
+  },
   NOT_CONFIRMED: {
     disposition: "never",
     exitCode: 2,
@@ -54,7 +62,7 @@ export const errorCatalogue = {
       "The results file could not be written (disk full, no permission); no outcome is lost: write them again with `simfleet runs results`.",
   },
   ROTATION_NOT_FOUND: { disposition: "never", exitCode: 2, meaning: "No configured rotation has this name." },
-  ROTATION_STATE: {
+  ROTATION_STATE_CONFLICT: {
     disposition: "never",
     exitCode: 2,
     meaning: "The state of the rotation, or of the account's Credential Sets or AuthKeys, does not allow this action.",
@@ -112,7 +120,7 @@ export const errorCatalogue = {
     exitCode: 4,
     meaning: "The platform returned no usable response (connection error, timeout, 5xx status).",
   },
-  PLATFORM_CONTRACT: {
+  PLATFORM_RESPONSE_INVALID: {
     disposition: "never",
     exitCode: 4,
     meaning: "The platform's response does not match its API; often the address is wrong.",
@@ -253,7 +261,7 @@ export class IntakeError extends SimfleetError {
   readonly withoutContent: string;
 
   constructor(message: string, at: { line?: number; column?: string; cause?: unknown; withoutContent?: string } = {}) {
-    super("INTAKE_INVALID", message, { cause: at.cause });
+    super("INPUT_INVALID", message, { cause: at.cause });
     this.name = "IntakeError";
     this.line = at.line;
     this.column = at.column;

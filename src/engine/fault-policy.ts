@@ -67,7 +67,7 @@ const usualRules: FaultRules = {
   PLATFORM_UNAUTHORIZED: refusalRule,
   PLATFORM_FORBIDDEN: refusalRule,
   PLATFORM_REJECTED: "give-up",
-  PLATFORM_CONTRACT: "give-up",
+  PLATFORM_RESPONSE_INVALID: "give-up",
   PLATFORM_UNAVAILABLE: retryRule,
   SINK_FAILED: retryRule,
   SECRET_GENERATION_FAILED: "give-up",

@@ -199,7 +199,7 @@ export const eventCatalogue = {
     when: "A file of the drop folder was rejected; it is in `failed/`.",
     fields: { ...ofFile, reason: "why" },
   },
-  "changes.frozen": {
+  "freeze.started": {
     when: "A person froze all changes: runs make no calls and rotations take no steps.",
     fields: { by: "who", reason: "why", until: "when the freeze ends automatically, ISO 8601; absent if it does not" },
   },
@@ -281,7 +281,7 @@ export const eventCatalogue = {
     when: "The platform accepted the new AuthKey of a rotation.",
     fields: ofAuthKey,
   },
-  "authkey.handed-over": {
+  "authkey.delivered": {
     when: "A sink accepted the new AuthKey of a rotation.",
     fields: { ...ofAuthKey, sink: "kind and place of the sink" },
   },

@@ -154,7 +154,7 @@ function notRepeatable(cause: string, retryAfterMs: number): SimfleetError {
 /** An error that broke off, or a head that cannot be written as HTTP. */
 function notForwarded({ id }: GatewayOperation, status: number): PlatformError {
   const message = `${id}: the platform responded with ${status}, but the response was not complete or is not valid HTTP. The call may have taken effect.`;
-  return new PlatformError("PLATFORM_CONTRACT", message, { operation: id, status, mayHaveApplied: true });
+  return new PlatformError("PLATFORM_RESPONSE_INVALID", message, { operation: id, status, mayHaveApplied: true });
 }
 
 function refusedPair({ id }: GatewayOperation): PlatformError {

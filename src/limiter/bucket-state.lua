@@ -63,7 +63,7 @@ local function is_periodic()
 end
 
 -- Redis's clock was set back, or another machine with a different clock took over: all stored times are invalid.
-local function forget_future()
+local function reset_if_clock_went_back()
   if b.run_at and now < b.run_at - SET_BACK_MS then
     b.floor, b.ceiling, b.after, b.before, b.frozen = nil, nil, nil, nil, nil
     b.asked_at, b.limit_at, b.backlog, b.backlog_at, b.backlog_since = nil, nil, nil, nil, nil
@@ -87,7 +87,7 @@ end
 
 -- Demand only decreases while nothing new is submitted, and each process reports it with a different delay: the lowest
 -- recent report is the most accurate.
-local function believe_backlog()
+local function apply_reported_backlog()
   -- A process counts a call as wanted until it has handled the response, which is after it has reported it.
   if #ARGV >= FIRST_OBSERVATION then b.backlog_since = now end
   if backlog < 0 then return end

@@ -16,9 +16,9 @@
 local UNUSED_MS = 30 * 24 * 3600 * 1000   -- a bucket that was unused for so long is deleted
 
 take_back_own()
-forget_future()
+reset_if_clock_went_back()
 pass_refresh()
-believe_backlog()
+apply_reported_backlog()
 for at = FIRST_OBSERVATION, #ARGV do take_in(ARGV[at]) end
 pass_refresh()
 local granted, wait = grants()

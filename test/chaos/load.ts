@@ -115,7 +115,7 @@ async function steer(stage: Stage, seed: number): Promise<StartedRun> {
     await sleep(500 + 1_500 * seededShare(seed, step.length));
     await ask(stage.stations, { method: "POST", path: `/runs/${run.runId}/${step}` }).catch((thrown: unknown) => {
       // It is over already, or so by an earlier request whose answer was lost.
-      if (!String(thrown).includes("RUN_STATE")) throw thrown;
+      if (!String(thrown).includes("RUN_STATE_CONFLICT")) throw thrown;
     });
   }
   return { ...run, isSteered: true };

@@ -34,7 +34,7 @@ function sendAndLeave(harness: ControlHarness, lines: readonly string[], body = 
 }
 
 async function freezesOf(harness: ControlHarness): Promise<number> {
-  const { events } = await harness.app.feed.newest({ types: ["changes.frozen"] }, { limit: 1_000 });
+  const { events } = await harness.app.feed.newest({ types: ["freeze.started"] }, { limit: 1_000 });
   return events.length;
 }
 

@@ -82,32 +82,32 @@ describe("requests that cannot succeed", () => {
     [
       "a missing column",
       () => ["operation=set-group", `simId,group\n${sim()},g\n`],
-      { status: 422, code: "INTAKE_INVALID", message: "has no column groupId. Columns found: simId, group." },
+      { status: 422, code: "INPUT_INVALID", message: "has no column groupId. Columns found: simId, group." },
     ],
     [
       "a value of the wrong type",
       () => ["operation=set-expiry&set.expiryTime=tomorrow", `simId,expiryAction\n${sim()},suspend\n`],
-      { status: 422, code: "INTAKE_INVALID", message: "is not valid for expiryTime: a time with its zone" },
+      { status: 422, code: "INPUT_INVALID", message: "is not valid for expiryTime: a time with its zone" },
     ],
     [
       "a value that is none of the allowed ones",
       () => ["operation=set-expiry", `simId,expiryTime,expiryAction\n${sim()},2027-01-01T00:00:00Z,explode\n`],
-      { status: 422, code: "INTAKE_INVALID", message: "one of doNothing, deleteSession, deactivate, suspend" },
+      { status: 422, code: "INPUT_INVALID", message: "one of doNothing, deleteSession, deactivate, suspend" },
     ],
     [
       "an input that the operation does not have",
       () => ["operation=activate&set.groupId=g", `simId\n${sim()}\n`],
-      { status: 422, code: "INTAKE_INVALID", message: "activate has no input groupId" },
+      { status: 422, code: "INPUT_INVALID", message: "activate has no input groupId" },
     ],
     [
       "a value that is given twice",
       () => ["operation=set-group&set.groupId=g-1", `simId,groupId\n${sim()},g-2\n`],
-      { status: 422, code: "INTAKE_INVALID", message: "groupId is given twice" },
+      { status: 422, code: "INPUT_INVALID", message: "groupId is given twice" },
     ],
     [
       "SIMs that do not match what is required",
       () => ["operation=terminate&confirm=1", `simId\n${sim()}\n`],
-      { status: 422, code: "INTAKE_INVALID", message: "No row of the file can be sent" },
+      { status: 422, code: "INPUT_INVALID", message: "No row of the file can be sent" },
     ],
   ])(
     "a request that cannot succeed is refused before any platform call: %s",
@@ -176,7 +176,7 @@ describe("irreversible operations", () => {
     expect(await ended(runId)).toMatchObject({ operation: "terminate", counts: { done: 2, unknown: 0 } });
     expect(await send(`/v1/runs/${runId}/undo`, { method: "POST" })).toMatchObject({
       status: 409,
-      body: { code: "RUN_STATE", detail: expect.stringContaining("terminate has no undo") as string },
+      body: { code: "RUN_STATE_CONFLICT", detail: expect.stringContaining("terminate has no undo") as string },
     });
   });
 
@@ -209,7 +209,7 @@ describe("calls that must not be repeated", () => {
     expect(effects()).toBe(1);
     expect(await send(`/v1/runs/${runId}/retry`, { method: "POST" })).toMatchObject({
       status: 409,
-      body: { code: "RUN_STATE" },
+      body: { code: "RUN_STATE_CONFLICT" },
     });
     const again = { method: "POST", body: JSON.stringify({ outcomes: ["unknown"] }), headers: json };
     const retry = await ask<RunReport>(`/v1/runs/${runId}/retry`, again);

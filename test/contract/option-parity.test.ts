@@ -56,7 +56,7 @@ describe.each(["local", "remote"] as const)("commands that work %s", (where) => 
     const { code, stderr } = await give(["freeze", "on", "--until", until], where);
     expect([code, stderr]).toEqual([2, expect.stringContaining("in the past")]);
     expect(await harness.app.freezes.ordered()).toBeUndefined();
-    const { events } = await harness.app.feed.newest({ types: ["changes.frozen"] }, { limit: 1 });
+    const { events } = await harness.app.feed.newest({ types: ["freeze.started"] }, { limit: 1 });
     expect(events).toEqual([]);
   });
 });

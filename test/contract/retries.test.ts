@@ -97,7 +97,7 @@ function refused(by: string, what: string) {
   return {
     status: 409,
     body: {
-      code: "RUN_STATE",
+      code: "RUN_STATE_CONFLICT",
       detail: expect.stringContaining(`${what} by run ${by}; retry that run instead`) as string,
     },
   };

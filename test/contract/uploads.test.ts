@@ -62,7 +62,7 @@ test("an unreadable file is reported with its line and leaves nothing", async ()
   });
   expect([broken.status, await broken.json()]).toMatchObject([
     422,
-    { code: "INTAKE_INVALID", problems: [{ where: /line 2/ }] },
+    { code: "INPUT_INVALID", problems: [{ where: /line 2/ }] },
   ]);
   expect(broken.headers.get("content-type")).toBe("application/problem+json");
   const other = await harness.ask("/v1/runs", {
@@ -185,7 +185,7 @@ test("20 MB of blank lines are refused within 20 s", async () => {
   const body = Buffer.concat([Buffer.from(harness.csv(1)), Buffer.alloc(20_000_000, "\n")]);
   const beganMs = performance.now();
   const refused = await harness.ask("/v1/plans", { as: "operator", method: "POST", body, headers: csv });
-  expect([refused.status, await refused.json()]).toMatchObject([422, { code: "INTAKE_INVALID" }]);
+  expect([refused.status, await refused.json()]).toMatchObject([422, { code: "INPUT_INVALID" }]);
   expect(performance.now() - beganMs).toBeLessThan(20_000);
 });
 
@@ -225,5 +225,5 @@ test("the verdicts of a plan are refused when its rows have changed", async () =
   expect((await verdicts.text()).trim().split("\n")).toHaveLength(4);
   await writeFile(join(harness.folder, "data", "spool", `${planId}.csv`), harness.csv(2));
   const changed = await harness.ask(`/v1/plans/${planId}/verdicts`, { as: "viewer" });
-  expect([changed.status, await changed.json()]).toMatchObject([409, { code: "RUN_STATE" }]);
+  expect([changed.status, await changed.json()]).toMatchObject([409, { code: "RUN_STATE_CONFLICT" }]);
 });

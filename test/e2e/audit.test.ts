@@ -48,5 +48,5 @@ test("a worker killed between the audit entry and the result leaves no change wi
 
 async function frozen(harness: CliHarness): Promise<number> {
   const events = await (await harness.redis()).xrange("{simfleet}:events", "-", "+");
-  return events.filter(([, fields]) => fields.includes("changes.frozen")).length;
+  return events.filter(([, fields]) => fields.includes("freeze.started")).length;
 }

@@ -125,7 +125,7 @@ rotations:
   expect(await harness.json(["schedules", "trigger", "nightly"], remote)).toMatchObject({ code: 0 });
   await tail.said(/"type":"schedule.completed"/, "stdout");
   const rotated = await harness.json<object>(["credentials", "rotate", "mqtt", "--yes"], remote);
-  expect(rotated).toMatchObject({ code: 0, document: { state: "repointed", waitsFor: "grace" } });
+  expect(rotated).toMatchObject({ code: 0, document: { state: "switched", waitsFor: "grace" } });
   await tail.said(/"type":"credential.repointed"/, "stdout");
   tail.kill("SIGINT");
   const followed = (await tail.ended).stdout
@@ -143,7 +143,7 @@ rotations:
     "credential.*",
   );
   expect(since.events.map(({ id }) => id)).toEqual(expect.arrayContaining(followed));
-  await same("events", "tail", "--last", "3", "--type", "changes.*");
+  await same("events", "tail", "--last", "3", "--type", "freeze.*");
   await Promise.all([same("credentials", "list"), same("credentials", "status")]);
   expect(await harness.run(["credentials", "confirm", "mqtt"], remote)).toMatchObject({ code: 2 });
 

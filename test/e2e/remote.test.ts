@@ -79,7 +79,7 @@ describe.concurrent("remote workers", () => {
     await using _ = harness;
     await harness.write("bad.csv", "simId\nno/sense\n");
     const refused = await harness.json<{ error: { code: string } }>(["plan", "bad.csv"], remote);
-    expect(refused).toMatchObject({ code: 2, document: { error: { code: "INTAKE_INVALID" } } });
+    expect(refused).toMatchObject({ code: 2, document: { error: { code: "INPUT_INVALID" } } });
     expect(await harness.run(["runs", "show", "r-none"], remote)).toMatchObject({ code: 2 });
     const wrong = { ...remote, SIMFLEET_SERVER_TOKEN_FILE: "", SIMFLEET_SERVER_TOKEN: "sf_wrong" };
     expect(await harness.json(["runs", "list"], wrong)).toMatchObject({

@@ -107,7 +107,7 @@ describe.skipIf(withoutBrowser)(
 
       await rotation.getByRole("button", { name: "Confirm" }).click();
       await yes(page, "Not referenced");
-      await rotationIs((now) => now?.state === "repointed" && now.credentialsId === made?.credentialsId);
+      await rotationIs((now) => now?.state === "switched" && now.credentialsId === made?.credentialsId);
       expect(watched.faults).toEqual([]);
     });
 

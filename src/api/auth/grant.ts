@@ -13,7 +13,7 @@ import type { TokenClaims, TokenReader } from "./token-claims.ts";
  * Creates a pair from a grant.
  * @param askedAtMs monotonic instant before the request was sent, since the lifetime may count from there
  * @param tokens absent: claims are ignored
- * @throws PlatformError PLATFORM_CONTRACT if the token's signature is invalid or the token has already expired
+ * @throws PlatformError PLATFORM_RESPONSE_INVALID if the token's signature is invalid or the token has already expired
  */
 export async function pairOf(
   grant: AuthOutput,
@@ -42,7 +42,11 @@ function lifetimeIn(claims: TokenClaims | undefined, clock: Clock): number {
   const leftMs = byOurClockMs > 0 ? Math.min(byOurClockMs, byItsClockMs) : byItsClockMs;
   if (leftMs > 0) return leftMs;
   const ended = new Date(expiresAtMs).toISOString();
-  throw new PlatformError("PLATFORM_CONTRACT", `auth: the token ended at ${ended}. Check this machine's clock.`, {
-    operation: "auth",
-  });
+  throw new PlatformError(
+    "PLATFORM_RESPONSE_INVALID",
+    `auth: the token ended at ${ended}. Check this machine's clock.`,
+    {
+      operation: "auth",
+    },
+  );
 }

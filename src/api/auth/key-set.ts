@@ -46,7 +46,7 @@ export function remoteKeySet({
     const text = answer.body.toString("utf8");
     if (answer.status === 200 && isKeySet(text)) return new Response(text);
     const message = `auth: ${address.host} answered ${answer.status} without a key set. Check ${address.setting}.`;
-    throw new PlatformError("PLATFORM_CONTRACT", message, facts);
+    throw new PlatformError("PLATFORM_RESPONSE_INVALID", message, facts);
   };
   return createRemoteJWKSet(new URL(url), {
     cacheMaxAge: 10 * minuteMs,

@@ -57,7 +57,12 @@ export function pairSource(
 // authenticates again.
 
 /** Errors that a retry cannot fix: the pair has expired, or the operation does not exist or is not permitted. */
-const final = new Set(["PLATFORM_REJECTED", "PLATFORM_UNAUTHORIZED", "PLATFORM_FORBIDDEN", "PLATFORM_CONTRACT"]);
+const final = new Set([
+  "PLATFORM_REJECTED",
+  "PLATFORM_UNAUTHORIZED",
+  "PLATFORM_FORBIDDEN",
+  "PLATFORM_RESPONSE_INVALID",
+]);
 
 class TokenRenewal {
   readonly #clock: Clock;

@@ -23,7 +23,7 @@ export interface TokenClaims {
 export interface TokenReader {
   /**
    * Returns the claims of a token with a valid signature.
-   * @throws PlatformError PLATFORM_CONTRACT if the signature is invalid; whatever fetching the keys threw
+   * @throws PlatformError PLATFORM_RESPONSE_INVALID if the signature is invalid; whatever fetching the keys threw
    */
   read(token: Secret): Promise<TokenClaims>;
 }
@@ -82,7 +82,7 @@ function codeOf(thrown: unknown): string {
 
 function untrusted(why: string): PlatformError {
   return new PlatformError(
-    "PLATFORM_CONTRACT",
+    "PLATFORM_RESPONSE_INVALID",
     `auth: the signature of the platform's token is not valid (${why}): the token is forged or the keys are another ` +
       `deployment's, and nothing in it is used. Check SIMFLEET_JWKS_URL or SIMFLEET_TOKEN_PUBLIC_KEY_FILE.`,
     { operation: "auth" },

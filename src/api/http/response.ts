@@ -41,7 +41,7 @@ export function readAnswer<I, O>(operation: Operation<I, O>, answer: PlacedAnswe
     .slice(0, 3)
     .map((issue) => (issue.path.length > 0 ? issue.path.join(".") : "body"));
   throw new PlatformError(
-    "PLATFORM_CONTRACT",
+    "PLATFORM_RESPONSE_INVALID",
     `${operation.id}: ${answer.host} answered ${answer.status} in an unexpected shape (at ${fields.join(", ")}). ` +
       `Check the address and the deployment.`,
     { operation: operation.id, status: answer.status, mayHaveApplied: isWrite(operation) },
@@ -84,7 +84,7 @@ function unreadable<I, O>(operation: Operation<I, O>, answer: PlacedAnswer): Pla
   }
   const page = start === "<" ? " a web page" : " something";
   return new PlatformError(
-    "PLATFORM_CONTRACT",
+    "PLATFORM_RESPONSE_INVALID",
     `${operation.id}: ${answer.host} answered ${answer.status} with${page} that is not JSON. Check the address.`,
     facts,
   );
@@ -112,7 +112,7 @@ function refusal<I, O>(operation: Operation<I, O>, answer: PlacedAnswer): Platfo
   if (status >= 400) return refusedByStatus({ operation, status, fault });
   const place = status >= 300 && headerOf(answer.headers, "location") !== undefined ? " with a redirect" : "";
   return new PlatformError(
-    "PLATFORM_CONTRACT",
+    "PLATFORM_RESPONSE_INVALID",
     `${operation.id}: ${answer.host} answered ${status}${place}, which the interface does not have and which is not ` +
       `followed. Check the address.`,
     { ...facts, mayHaveApplied: status < 300 && isWrite(operation) },
@@ -126,7 +126,7 @@ function refusedByStatus({ operation, status, fault }: Refused): PlatformError {
   const isPlatformSpeaking = fault.shape === "flat" || fault.shape === "nested";
   if (!operation.authenticated && (status === 404 || status === 405) && !isPlatformSpeaking) {
     return new PlatformError(
-      "PLATFORM_CONTRACT",
+      "PLATFORM_RESPONSE_INVALID",
       `${operation.id}: the address does not support this call (${said}). Check the address.`,
       facts,
     );

@@ -4,12 +4,12 @@
  *   begun -> making-room             both slots are taken, and the user named the AuthKey to revoke first
  *   begun | making-room -> creating  the existing AuthKeys are saved, to identify one that was created by a lost response
  *   creating -> created              the new AuthKey's secret is stored encrypted
- *   created -> proved                the platform has accepted it
- *   proved -> handed-over            every sink has it; each success is saved before the next sink is called
- *   handed-over -> taken-up          the working process itself authenticates with it
- *   taken-up -> revoking             no process used the old AuthKey for the grace period; back if one uses it again
+ *   created -> verified                the platform has accepted it
+ *   verified -> delivered            every sink has it; each success is saved before the next sink is called
+ *   delivered -> active          the working process itself authenticates with it
+ *   active -> revoking             no process used the old AuthKey for the grace period; back if one uses it again
  *   revoking -> revoked -> done      the old AuthKey is gone
- *   any up to proved -> taking-back -> failed   the new AuthKey is revoked; the old one was never changed
+ *   any up to verified -> taking-back -> failed   the new AuthKey is revoked; the old one was never changed
  * Times are Redis's. A transition can require that no process uses an AuthKey; the script checks this atomically.
  */
 import { type MoveEvent, moveScript } from "#engine/move-record.ts";
@@ -26,9 +26,9 @@ export type AuthKeyPhase =
   | "making-room"
   | "creating"
   | "created"
-  | "proved"
-  | "handed-over"
-  | "taken-up"
+  | "verified"
+  | "delivered"
+  | "active"
   | "revoking"
   | "revoked"
   | "taking-back"

@@ -48,7 +48,7 @@ export class AuthKeyService {
 
   /**
    * Previews a rotation; if one is in progress, `rotate` resumes it.
-   * @throws ConfigError listing what is missing; SimfleetError ROTATION_STATE with the obstacle; PlatformError
+   * @throws ConfigError listing what is missing; SimfleetError ROTATION_STATE_CONFLICT with the obstacle; PlatformError
    */
   async plan(profile: string, replaceId: string | undefined): Promise<AuthKeyPlan> {
     const { requireRotation, rotations, users, inUseHere } = this.#deps;
@@ -57,7 +57,7 @@ export class AuthKeyService {
     if (present !== undefined && !isRotationOver(present)) {
       if (replaceId !== undefined && replaceId !== present.replaceId) {
         throw new SimfleetError(
-          "ROTATION_STATE",
+          "ROTATION_STATE_CONFLICT",
           `The rotation ${present.rotationId} of ${profile} is in progress and was started without replacing ${replaceId}. Wait until it ends.`,
         );
       }
@@ -67,7 +67,7 @@ export class AuthKeyService {
     const oldId = inUseHere(profile);
     const status = { profile, keys, users: await users.list(profile), inUseHere: oldId, replaceId };
     const obstacle = obstacleOf(status);
-    if (obstacle !== undefined) throw new SimfleetError("ROTATION_STATE", obstacle);
+    if (obstacle !== undefined) throw new SimfleetError("ROTATION_STATE_CONFLICT", obstacle);
     return { profile, oldAuthKeyId: oldId ?? null, isInProgress: false };
   }
 
@@ -134,7 +134,7 @@ export function reportOfRotation(record: AuthKeyRotation, quietMs: number): Auth
     oldAuthKeyId: oldId ?? null,
     newAuthKeyId: newId ?? null,
     now: phase === "done" || phase === "failed" ? null : (waitsFor ?? doing[phase]),
-    revokesAt: phase === "taken-up" && quietSinceMs !== undefined ? isoTime(quietSinceMs + quietMs) : null,
+    revokesAt: phase === "active" && quietSinceMs !== undefined ? isoTime(quietSinceMs + quietMs) : null,
     startedAt: new Date(startedAtMs).toISOString(),
     startedBy: startedBy ?? null,
     finishedAt: isoTime(finishedAtMs),
@@ -148,9 +148,9 @@ const doing: Readonly<Record<Exclude<AuthKeyPhase, "done" | "failed">, string>> 
   "making-room": "revoking an AuthKey to make room",
   creating: "creating a new AuthKey",
   created: "verifying the new AuthKey by authenticating with it",
-  proved: "delivering the new AuthKey to its sinks",
-  "handed-over": "waiting for simfleet to load the new AuthKey",
-  "taken-up": "waiting until the old AuthKey is unused",
+  verified: "delivering the new AuthKey to its sinks",
+  delivered: "waiting for simfleet to load the new AuthKey",
+  active: "waiting until the old AuthKey is unused",
   revoking: "revoking the old AuthKey",
   revoked: "finishing the rotation",
   "taking-back": "revoking the new AuthKey",

@@ -21,9 +21,9 @@ const steps: Steps<Exclude<AuthKeyPhase, "done" | "failed">, StepContext, AuthKe
   "making-room": makeRoom,
   creating: create,
   created: prove,
-  proved: handOver,
-  "handed-over": awaitTakeUp,
-  "taken-up": awaitQuiet,
+  verified: handOver,
+  delivered: awaitTakeUp,
+  active: awaitQuiet,
   revoking: revokeOld,
   revoked: finish,
   "taking-back": takeBack,
@@ -90,7 +90,7 @@ const rules = faultRules({
   PLATFORM_UNAUTHORIZED: { delay: 30_000, countsTry: true },
   PLATFORM_FORBIDDEN: { delay: 30_000, countsTry: true },
   PLATFORM_REJECTED: retryRule,
-  PLATFORM_CONTRACT: retryRule,
+  PLATFORM_RESPONSE_INVALID: retryRule,
   SEAL_DECRYPTION_FAILED: retryRule,
   CONFIG_INVALID: "throw",
 });
@@ -100,7 +100,7 @@ const endingRules: FaultRules = {
   PLATFORM_UNAUTHORIZED: "give-up",
   PLATFORM_FORBIDDEN: "give-up",
   PLATFORM_REJECTED: "give-up",
-  PLATFORM_CONTRACT: "give-up",
+  PLATFORM_RESPONSE_INVALID: "give-up",
 };
 
 function rulesFor({ phase, tries }: AuthKeyRotation): FaultRules {

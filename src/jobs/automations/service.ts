@@ -60,14 +60,17 @@ export class AutomationService {
   /**
    * Processes events of at most the last day that it has not acted on, such as those emitted while it was stopped.
    * @returns the number of matching events that were checked
-   * @throws SimfleetError AUTOMATION_STATE unless it is active
+   * @throws SimfleetError AUTOMATION_STATE_CONFLICT unless it is active
    */
   async replay(name: string, sinceMs: number): Promise<{ events: number }> {
     const automation = this.#automation(name);
     const { state } = await this.show(name);
     if (state !== "active") {
       const command = `simfleet automations resume ${name}`;
-      throw new SimfleetError("AUTOMATION_STATE", `The automation ${name} is ${state}: resume it first (${command})`);
+      throw new SimfleetError(
+        "AUTOMATION_STATE_CONFLICT",
+        `The automation ${name} is ${state}: resume it first (${command})`,
+      );
     }
     let events = 0;
     for await (const stretch of this.#since(sinceMs)) {

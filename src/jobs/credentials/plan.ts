@@ -20,7 +20,7 @@ const needed = {
  * The initial record of a rotation.
  * @param terms `record` is that of the previous rotation
  * @throws ConfigError for operations that the deployment lacks and for unusable sinks
- * @throws SimfleetError ROTATION_STATE if the account's sets do not allow it; PlatformError
+ * @throws SimfleetError ROTATION_STATE_CONFLICT if the account's sets do not allow it; PlatformError
  */
 export async function planRotation(
   rotation: Rotation,
@@ -83,7 +83,7 @@ async function faultsOfSinks({ name, sinks }: Rotation): Promise<Problem[]> {
 }
 
 function refused(message: string): SimfleetError {
-  return new SimfleetError("ROTATION_STATE", `${message}. Nothing has happened yet`);
+  return new SimfleetError("ROTATION_STATE_CONFLICT", `${message}. Nothing has happened yet`);
 }
 
 /** Id of a rotation, `t-20261120-103045-482`: sorts by time. */

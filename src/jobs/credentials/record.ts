@@ -2,13 +2,13 @@
  * The stored record of a rotation: one per name, saved move by move, so an interrupted rotation can be resumed or rolled back.
  * Times are the wall clock of the process that made the move, since the waits take hours. Moves:
  *   planned -> generated            the new secret is generated and stored encrypted
- *   generated -> handed-over        every sink has it; each success is saved before the next sink is called
- *   handed-over -> created          successor: the new set exists on the platform
- *   created -> repointed            every reference to the old set was changed to the new one, or a user confirmed it
- *   repointed -> done               the old set was unused for the grace period, nothing refers to it, and it was deleted
- *   handed-over -> updated -> done  in-place: the set was updated with the new secret, and the update was verified
- *   handed-over -> done             in-place, without a set before: the set was created
- *   planned | generated | handed-over | created -> rolling-back -> failed   it cannot continue and was rolled back
+ *   generated -> delivered        every sink has it; each success is saved before the next sink is called
+ *   delivered -> created          successor: the new set exists on the platform
+ *   created -> switched            every reference to the old set was changed to the new one, or a user confirmed it
+ *   switched -> done               the old set was unused for the grace period, nothing refers to it, and it was deleted
+ *   delivered -> updated -> done  in-place: the set was updated with the new secret, and the update was verified
+ *   delivered -> done             in-place, without a set before: the set was created
+ *   planned | generated | delivered | created -> rolling-back -> failed   it cannot continue and was rolled back
  * The encrypted secret is removed with the last move, not before.
  */
 import type { MoveEvent } from "#engine/move-record.ts";
@@ -20,10 +20,10 @@ import type { RotationStrategy } from "#fleet/rotation.ts";
 export const rotationStates = [
   "planned",
   "generated",
-  "handed-over",
+  "delivered",
   "created",
   "updated",
-  "repointed",
+  "switched",
   "rolling-back",
   "done",
   "failed",

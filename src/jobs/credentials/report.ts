@@ -20,10 +20,10 @@ const dayMs = 86_400_000;
 const nextSteps: Readonly<Record<RotationState, string>> = {
   planned: "generate the new secret",
   generated: "deliver it to the sinks",
-  "handed-over": "store it on the platform",
+  delivered: "store it on the platform",
   created: "update the references to the old set",
   updated: "verify that the platform has it",
-  repointed: "delete the old set once it is unused",
+  switched: "delete the old set once it is unused",
   "rolling-back": "roll back the changes",
   done: "",
   failed: "",

@@ -56,7 +56,7 @@ export class CredentialService {
   /**
    * Begins a rotation, or resumes the one in progress, also one that was set aside if a person asks for it. The consumer of the profile's rotations carries it out.
    * @param how `by`: who requests it
-   * @throws ConfigError for missing configuration, SimfleetError ROTATION_STATE; nothing is changed then
+   * @throws ConfigError for missing configuration, SimfleetError ROTATION_STATE_CONFLICT; nothing is changed then
    */
   async rotate(name: string, { by, signal }: { by: string; signal: AbortSignal }): Promise<RotationReport> {
     const { log, queues, clock, accountFor, requireSeal } = this.#deps;
@@ -73,7 +73,7 @@ export class CredentialService {
 
   /**
    * Confirms manually that nothing refers to the old set any more.
-   * @throws SimfleetError ROTATION_STATE unless the rotation waits for this confirmation
+   * @throws SimfleetError ROTATION_STATE_CONFLICT unless the rotation waits for this confirmation
    */
   async confirm(name: string, by: string): Promise<RotationReport> {
     const { log, queues, clock } = this.#deps;
@@ -81,7 +81,7 @@ export class CredentialService {
     const record = await log.record(name);
     const confirmed = { confirmedAtMs: clock.wallMs(), confirmedBy: by };
     const moved = record && (await log.confirm(record, confirmed));
-    if (moved === undefined) throw new SimfleetError("ROTATION_STATE", notWaiting(name, record));
+    if (moved === undefined) throw new SimfleetError("ROTATION_STATE_CONFLICT", notWaiting(name, record));
     await queues.enqueue(moved.profile, "now");
     return this.#report(rotation, moved);
   }

@@ -113,10 +113,10 @@ async function waitForConfiguration(name: string, { log, clock }: RotationContex
 const steps: Steps<Exclude<RotationState, "done" | "failed">, StepContext, RotationChange> = {
   planned: makeSecret,
   generated: handOverToAll,
-  "handed-over": (step) => (step.record.strategy === "successor" ? createSuccessor(step) : updateInPlace(step)),
+  delivered: (step) => (step.record.strategy === "successor" ? createSuccessor(step) : updateInPlace(step)),
   created: repoint,
   updated: verifyUpdate,
-  repointed: retire,
+  switched: retire,
   "rolling-back": rollBack,
 };
 
@@ -156,9 +156,9 @@ const finalSinkRules: FaultRules = { SINK_FAILED: "give-up" };
 const rejectedLater: FaultRules = {
   ...rules,
   PLATFORM_REJECTED: { delay: 10 * minuteMs },
-  PLATFORM_CONTRACT: { delay: 10 * minuteMs },
+  PLATFORM_RESPONSE_INVALID: { delay: 10 * minuteMs },
 };
-const beyondReturn: ReadonlySet<RotationState> = new Set(["updated", "repointed", "rolling-back"]);
+const beyondReturn: ReadonlySet<RotationState> = new Set(["updated", "switched", "rolling-back"]);
 
 function rulesFor({ state }: RotationRecord, fault: unknown): FaultRules {
   if (fault instanceof SinkError && fault.isFinal) return finalSinkRules;

@@ -71,5 +71,5 @@ export class DroppedFileRuns implements WantedRuns {
 function isAboutTheFile(thrown: unknown): thrown is SimfleetError {
   if (!(thrown instanceof SimfleetError)) return false;
   const isOfTheSystem = thrown.cause instanceof Error && "syscall" in thrown.cause;
-  return (thrown.code === "INTAKE_INVALID" || thrown.code === "USAGE") && !isOfTheSystem;
+  return (thrown.code === "INPUT_INVALID" || thrown.code === "USAGE") && !isOfTheSystem;
 }

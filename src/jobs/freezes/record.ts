@@ -69,7 +69,7 @@ export class Freezes {
       remove: untilMs === undefined ? ["untilMs"] : [],
       events: [
         {
-          type: "changes.frozen",
+          type: "freeze.started",
           fields: {
             by,
             reason,

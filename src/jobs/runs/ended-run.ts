@@ -25,18 +25,18 @@ export async function readWhenEnded(
 
 /**
  * @param what the intended operation, such as `undone`, for the message
- * @throws SimfleetError RUN_STATE if the run has not ended, or calls are still in flight
+ * @throws SimfleetError RUN_STATE_CONFLICT if the run has not ended, or calls are still in flight
  */
 export function assertEnded({ runId, state, isEnding }: RunRecord, what: "retried" | "undone"): void {
   if (!isRunOver(state)) {
     throw new SimfleetError(
-      "RUN_STATE",
+      "RUN_STATE_CONFLICT",
       `Run ${runId} is ${state}; only a finished run can be ${what}: wait until it ends, or cancel it with simfleet runs cancel ${runId}`,
     );
   }
   if (isEnding) {
     throw new SimfleetError(
-      "RUN_STATE",
+      "RUN_STATE_CONFLICT",
       `Run ${runId} is ${state}, but some of its calls are still in flight: it can be ${what} when they complete, within a minute`,
     );
   }

@@ -138,11 +138,14 @@ function startPlanned(
   });
 }
 
-/** The plan, made again if only its rows are stored. @throws SimfleetError RUN_STATE if the rows have changed */
+/** The plan, made again if only its rows are stored. @throws SimfleetError RUN_STATE_CONFLICT if the rows have changed */
 async function planOf({ plan: made, from, order, report }: StoredPlan, runs: RunService): Promise<Plan> {
   const plan = made ?? (await runs.plan(from, order));
   if (plan.source.sha256 === report.sha256) return plan;
-  throw new SimfleetError("RUN_STATE", "The rows of the plan have changed since it was created: create a new plan");
+  throw new SimfleetError(
+    "RUN_STATE_CONFLICT",
+    "The rows of the plan have changed since it was created: create a new plan",
+  );
 }
 
 /** Lines that read a plan, which stays stored until they end. */

@@ -25,7 +25,7 @@ export interface RetriedRows {
 
 /**
  * @param newRunId the id of the retry, if it was fixed in advance
- * @throws SimfleetError RUN_STATE if the run has not ended, no row has such an outcome, or another run has taken rows whose
+ * @throws SimfleetError RUN_STATE_CONFLICT if the run has not ended, no row has such an outcome, or another run has taken rows whose
  *   calls must not be repeated
  */
 export async function retrySubmission(
@@ -36,7 +36,7 @@ export async function retrySubmission(
   assertEnded(run, "retried");
   if (lines !== undefined && !isRepeatable(run.operations)) {
     const message = `The calls of run ${run.runId} must not be repeated, so its rows are retried all at once: leave out the lines`;
-    throw new SimfleetError("RUN_STATE", message);
+    throw new SimfleetError("RUN_STATE_CONFLICT", message);
   }
   const which = { outcomes, lines: lines === undefined ? undefined : new Set(lines) };
   const found = new Set<Outcome>();
@@ -44,7 +44,7 @@ export async function retrySubmission(
   const counts = await countRows(rows, { ...run, inventory });
   if (counts.calls === 0) {
     throw new SimfleetError(
-      "RUN_STATE",
+      "RUN_STATE_CONFLICT",
       `Run ${run.runId} has no row that is ${outcomes.join(" or ")}: nothing to retry${otherOutcomes(run, outcomes)}`,
     );
   }

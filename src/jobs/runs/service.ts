@@ -211,7 +211,7 @@ export class RunService {
 
   /**
    * Retries the unsuccessful rows of a run that has ended, in a new run that refers to it.
-   * @throws SimfleetError RUN_STATE, NOT_CONFIRMED
+   * @throws SimfleetError RUN_STATE_CONFLICT, NOT_CONFIRMED
    */
   async retry(runId: string, { which, ...signature }: Confirmed & { which?: RetriedRows }): Promise<RunReport> {
     return this.#submitFollowUp(await this.#retrySubmission(runId, which, signature.runId), signature);
@@ -219,7 +219,7 @@ export class RunService {
 
   /**
    * Counts the rows of a retry of the run.
-   * @throws SimfleetError RUN_STATE if there is nothing to retry, or another run has taken the rows
+   * @throws SimfleetError RUN_STATE_CONFLICT if there is nothing to retry, or another run has taken the rows
    */
   async planRetry(runId: string, which?: RetriedRows): Promise<FollowUpPlan> {
     return followUpPlan(await this.#retrySubmission(runId, which));
@@ -227,7 +227,7 @@ export class RunService {
 
   /**
    * Counts the rows of an undo of the run.
-   * @throws SimfleetError RUN_STATE if the run has not ended, or has changed nothing
+   * @throws SimfleetError RUN_STATE_CONFLICT if the run has not ended, or has changed nothing
    */
   async planUndo(runId: string): Promise<FollowUpPlan> {
     return followUpPlan(await this.#undoSubmission(runId));
@@ -236,7 +236,7 @@ export class RunService {
   /**
    * Restores what a run that has ended changed, in a new run that refers to it; later changes are kept. It relies on the
    * inventory, so callers should sync just before.
-   * @throws SimfleetError RUN_STATE, NOT_CONFIRMED
+   * @throws SimfleetError RUN_STATE_CONFLICT, NOT_CONFIRMED
    */
   async undo(runId: string, signature: Confirmed): Promise<RunReport> {
     return this.#submitFollowUp(await this.#undoSubmission(runId, signature.runId), signature);
@@ -345,7 +345,7 @@ export class RunService {
 
   /**
    * Removes a run that is over with its rows.
-   * @throws SimfleetError RUN_NOT_FOUND, or RUN_STATE if it is not over
+   * @throws SimfleetError RUN_NOT_FOUND, or RUN_STATE_CONFLICT if it is not over
    */
   async delete(runId: string): Promise<void> {
     await this.#removal.remove(await readWhenEnded(runId, this.#submitDeps));
@@ -438,7 +438,7 @@ class RunControl {
     const run = await this.#ledger.run(runId);
     if (isRunOver(run.state)) {
       throw new SimfleetError(
-        "RUN_STATE",
+        "RUN_STATE_CONFLICT",
         `Run ${runId} is ${run.state} and cannot be resumed: retry its unsuccessful rows with simfleet runs retry ${runId}`,
       );
     }
@@ -449,13 +449,13 @@ class RunControl {
   /**
    * Starts a run that awaits approval.
    * @param by who approves; must differ from who submitted the run
-   * @throws SimfleetError RUN_STATE
+   * @throws SimfleetError RUN_STATE_CONFLICT
    */
   async approve(runId: string, by: string): Promise<void> {
     const { submittedBy, state } = await this.#ledger.run(runId);
     if (state === "awaiting-approval" && submittedBy === by) {
       throw new SimfleetError(
-        "RUN_STATE",
+        "RUN_STATE_CONFLICT",
         `Run ${runId} was submitted by ${by}: someone else has to approve it (simfleet runs approve ${runId})`,
       );
     }

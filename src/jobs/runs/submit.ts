@@ -101,7 +101,7 @@ interface SubmitDeps {
 
 /**
  * @throws errors of reading the rows, such as IntakeError for a file that has changed; SimfleetError USAGE if the run
- *   has more changes than the policy allows, STORE_FULL if Redis has no room for it, RUN_STATE if another run has taken its
+ *   has more changes than the policy allows, STORE_FULL if Redis has no room for it, RUN_STATE_CONFLICT if another run has taken its
  *   rows. Nothing of the run is kept then.
  */
 export function submitRun(submission: SignedSubmission, deps: SubmitDeps): Promise<RunHead> {
@@ -160,7 +160,7 @@ async function submit(submission: SignedSubmission, deps: SubmitDeps): Promise<R
   const state = writer.calls === 0 ? "completed" : waits ? "awaiting-approval" : "running";
   const committed = await ledger.commit(head, state, draftId, submission.takes);
   if (committed === "exists" && submission.runId === undefined) {
-    throw new SimfleetError("RUN_STATE", `The new ID ${runId} belongs to another run: submit the rows again`);
+    throw new SimfleetError("RUN_STATE_CONFLICT", `The new ID ${runId} belongs to another run: submit the rows again`);
   }
   if (state === "running") await queues.enqueue(await ledger.run(runId));
   return head;

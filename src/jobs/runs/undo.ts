@@ -40,7 +40,7 @@ interface UndoPlan {
 
 /**
  * @param newRunId the id of the undo, if it was fixed in advance
- * @throws SimfleetError RUN_STATE if the run has not ended, has changed nothing, cannot be undone, or was undone by calls
+ * @throws SimfleetError RUN_STATE_CONFLICT if the run has not ended, has changed nothing, cannot be undone, or was undone by calls
  *   that must not be repeated
  */
 export async function undoSubmission(
@@ -52,7 +52,7 @@ export async function undoSubmission(
   const plan = undoPlanOf(run, deps);
   const counts = await countRows(undoRows(run, plan, deps), { ...run, ...plan, ...deps });
   if (counts.total === 0) {
-    throw new SimfleetError("RUN_STATE", `Run ${run.runId} changed nothing: there is nothing to undo`);
+    throw new SimfleetError("RUN_STATE_CONFLICT", `Run ${run.runId} changed nothing: there is nothing to undo`);
   }
   const groups = isRepeatable(plan.operations) ? [] : (["undo"] as const);
   assertNotTaken(run, groups, newRunId);
@@ -78,7 +78,7 @@ function undoPlanOf({ runId, operations, undoOf }: RunRecord, { operationNamed }
   const [{ name, undo }] = operations;
   if (undo === undefined || operations.length > 1) {
     const what = undoOf === undefined ? `${name} has no undo` : "it is an undo itself";
-    throw new SimfleetError("RUN_STATE", `Run ${runId} cannot be undone: ${what}`);
+    throw new SimfleetError("RUN_STATE_CONFLICT", `Run ${runId} cannot be undone: ${what}`);
   }
   const steps = [undo, ...(undo.otherwise === undefined ? [] : [undo.otherwise])];
   const [first, ...others] = steps.map((step) => operationNamed(step.operation));

@@ -99,7 +99,7 @@ export class ServiceTasks implements AutomationTasks {
       await this.#deps.runService.control.cancel(id, options);
     } catch (thrown) {
       // It had ended before it could be cancelled.
-      if (!(thrown instanceof SimfleetError) || thrown.code !== "RUN_STATE") throw thrown;
+      if (!(thrown instanceof SimfleetError) || thrown.code !== "RUN_STATE_CONFLICT") throw thrown;
     }
   }
 

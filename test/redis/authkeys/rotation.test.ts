@@ -29,7 +29,7 @@ describe.each<Who>(["root", "sub-user"])("AuthKey rotation of a %s", (who) => {
     expect(await harness.events()).toEqual([
       `authkey.created ${newId}`,
       `authkey.verified ${newId}`,
-      `authkey.handed-over ${newId}`,
+      `authkey.delivered ${newId}`,
       "authkey.revoked rotated",
       `authkey.rotated ${newId}`,
     ]);
@@ -90,7 +90,7 @@ describe("AuthKeys in use by another process", () => {
     await harness.users.say(harness.profile, "w-2", harness.old);
     await harness.begin();
     const waiting = await harness.live(undefined, 60);
-    expect(waiting).toMatchObject({ phase: "taken-up" });
+    expect(waiting).toMatchObject({ phase: "active" });
     expect(waiting.waitsFor).toBe(`waiting until ${harness.old} is unused; w-2 still uses it`);
     expect(harness.ids()).toContain(harness.old);
     await harness.users.say(harness.profile, "w-2", waiting.newId);
@@ -117,7 +117,7 @@ describe("AuthKeys in use by another process", () => {
     });
     await harness.begin();
     const waiting = await harness.live(undefined, 60);
-    expect(waiting.phase).toBe("taken-up");
+    expect(waiting.phase).toBe("active");
     expect(harness.ids()).toContain(harness.old);
     await harness.users.say(harness.profile, "w-3", undefined);
     expect((await harness.live()).phase).toBe("done");
@@ -139,7 +139,7 @@ describe("AuthKeys in use by another process", () => {
     harness.change = (deps) => ({ ...deps, quietMs: 1_500 });
     await harness.begin();
     const first = await harness.live(undefined, 20);
-    expect(first.phase).toBe("taken-up");
+    expect(first.phase).toBe("active");
     // The platform reports the last use in seconds.
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     sandbox.accounts.authKeys.noteUse(harness.old);
@@ -228,7 +228,7 @@ describe("AuthKey rotations that cannot continue", () => {
     harness.sinks = [...harness.sinks, { kind: "command", command: ["/bin/false"] }];
     await harness.begin();
     const waiting = await harness.live(undefined, 20);
-    expect(waiting).toMatchObject({ phase: "proved", waitsFor: expect.stringContaining("/bin/false") });
+    expect(waiting).toMatchObject({ phase: "verified", waitsFor: expect.stringContaining("/bin/false") });
     expect(waiting.problem).toMatchObject({ message: waiting.waitsFor, attempts: waiting.tries });
     expect(waiting.problem?.nextAttemptMs).toBeGreaterThan(waiting.problem?.sinceMs ?? 0);
     expect(harness.ids()).toHaveLength(2);

@@ -304,7 +304,7 @@ describe("automations", () => {
     });
     const runs = harness.runs();
     const { name } = harness.automation;
-    await expect(runs.replay(name, 0)).rejects.toMatchObject({ code: "AUTOMATION_STATE" });
+    await expect(runs.replay(name, 0)).rejects.toMatchObject({ code: "AUTOMATION_STATE_CONFLICT" });
     await runs.resume(name, "cli:anna");
     const hour = Math.floor(Date.now() / 3_600_000);
     await redis.del(keys.automationRate(name, hour), keys.automationRate(name, hour - 1));

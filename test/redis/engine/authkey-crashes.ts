@@ -40,7 +40,7 @@ function accountOf({ account }: AuthKeyDeps): AuthKeyDeps["account"] {
   };
 }
 
-const afterCreation = ["created", "proved", "handed-over", "taken-up", "revoking", "revoked", "done"];
+const afterCreation = ["created", "verified", "delivered", "active", "revoking", "revoked", "done"];
 const ways: readonly Way[] = [
   { name: "", end: "done", states: ["begun", "creating", ...afterCreation] },
   {

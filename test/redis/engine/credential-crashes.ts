@@ -82,13 +82,13 @@ export const credentialCases = (place: TestRedis): readonly CrashCase[] => [
     name: "a rotation of credentials by a successor",
     begin: () => begun(place, {}),
     end: "new secret",
-    states: ["planned", "generated", "handed-over", "created", "repointed", "done"],
+    states: ["planned", "generated", "delivered", "created", "switched", "done"],
   },
   {
     name: "a rotation of credentials in place",
     begin: () => begun(place, { rotation: { strategy: "in-place" } }),
     end: "new secret",
-    states: ["planned", "generated", "handed-over", "updated", "done"],
+    states: ["planned", "generated", "delivered", "updated", "done"],
   },
   {
     name: "a rotation of credentials whose last sink refuses",
@@ -102,7 +102,7 @@ export const credentialCases = (place: TestRedis): readonly CrashCase[] => [
     name: "a rotation of credentials whose last group may not be changed",
     begin: () => begun(place, { prepare: (harness) => refuse(harness, "SoracomFunk") }),
     end: "old secret",
-    states: ["planned", "generated", "handed-over", "created", "rolling-back", "failed"],
+    states: ["planned", "generated", "delivered", "created", "rolling-back", "failed"],
   },
 ];
 

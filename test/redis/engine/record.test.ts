@@ -81,7 +81,7 @@ describe("durable records", () => {
   it("a durable record stored by an earlier version is readable", async () => {
     await redis.hset(keys.authKeyRotation("earlier"), {
       rotationId: "k-1",
-      phase: "taken-up",
+      phase: "active",
       startedAtMs: "1790000000000",
       movedAtMs: "1790000000001",
       tries: "0",
@@ -99,7 +99,7 @@ describe("durable records", () => {
     expect(record).toEqual({
       profile: "earlier",
       rotationId: "k-1",
-      phase: "taken-up",
+      phase: "active",
       startedBy: "cli:anna",
       tries: 0,
       startedAtMs: 179e10,

@@ -179,7 +179,7 @@ describe("runs in progress", () => {
     const head = await submit(ledger, [[1]]);
     await ledger.move(head.runId, "paused", ["running"]);
     await expect(ledger.move(head.runId, "paused", ["running"])).rejects.toMatchObject({
-      code: "RUN_STATE",
+      code: "RUN_STATE_CONFLICT",
       message: `Run ${head.runId} is paused; only a running run can be paused`,
     });
     await expect(ledger.move("r-none", "paused", ["running"])).rejects.toMatchObject({ code: "RUN_NOT_FOUND" });

@@ -33,7 +33,7 @@ describe("successor rotations", () => {
     const waiting = await harness.work();
     const { newId, state, waitsFor } = await harness.record();
     expect([state, waitsFor, waiting]).toMatchObject([
-      "repointed",
+      "switched",
       "grace",
       { kind: "postponed", delayMs: hourMs, scope: "job" },
     ]);
@@ -122,7 +122,7 @@ describe("successor rotations", () => {
     harness.nameInGroups(credentialsId);
     harness.nameByPlaceholder(`psk-#{tag.device}`);
     await harness.begin();
-    expect(await harness.workToEnd()).toMatchObject({ state: "repointed", waitsFor: "reference" });
+    expect(await harness.workToEnd()).toMatchObject({ state: "switched", waitsFor: "reference" });
     expect((await harness.record()).reason).toMatch(
       /is not deleted while SoracomBeam of group \S+ \(by placeholder\) may mean it$/,
     );
@@ -144,7 +144,7 @@ describe("successor rotations", () => {
     await harness.begin();
     await harness.work();
     harness.nameInGroups(harness.rotation.credentialsId);
-    expect(await harness.workToEnd()).toMatchObject({ state: "repointed", waitsFor: "reference" });
+    expect(await harness.workToEnd()).toMatchObject({ state: "switched", waitsFor: "reference" });
     expect(Object.keys(harness.sets)).toContain(harness.rotation.credentialsId);
   });
 
@@ -157,7 +157,7 @@ describe("successor rotations", () => {
     harness.clock.pass(hourMs);
     await harness.work();
     const failing = await harness.record();
-    expect(failing).toMatchObject({ state: "repointed", waitsFor: "fault" });
+    expect(failing).toMatchObject({ state: "switched", waitsFor: "fault" });
     expect(failing.problem).toMatchObject({ message: failing.reason, nextAttemptMs: failing.nextAtMs });
     expect(failing.problem?.attempts).toBeGreaterThan(0);
     expect(harness.sets).toEqual({ [harness.rotation.credentialsId]: oldSecret });
@@ -214,13 +214,15 @@ describe("rotations that do not start", () => {
   it("a rotation does not start if there is no room for a successor", async () => {
     const harness = await open();
     for (let i = 0; i < 100; i += 1) harness.makeOldSet(`set-${i}`);
-    expect(await refusalOf(harness.begin())).toMatch(/ROTATION_STATE the account holds 100 Credential Sets/);
+    expect(await refusalOf(harness.begin())).toMatch(/ROTATION_STATE_CONFLICT the account holds 100 Credential Sets/);
   });
 
   it("a rotation does not start if the set has another type", async () => {
     const harness = await open({ rotation: { type: "newest" } });
     harness.makeOldSet();
-    expect(await refusalOf(harness.begin())).toMatch(/ROTATION_STATE .* is of type psk, and rotations.* says newest/);
+    expect(await refusalOf(harness.begin())).toMatch(
+      /ROTATION_STATE_CONFLICT .* is of type psk, and rotations.* says newest/,
+    );
   });
 
   it("a rotation does not start if the folder of a file sink is missing", async () => {

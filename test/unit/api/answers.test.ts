@@ -38,11 +38,11 @@ const cases: [number, string, PlatformError["code"], boolean][] = [
   [500, "", "PLATFORM_UNAVAILABLE", true],
   [502, "<html><title>502 Bad Gateway</title></html>", "PLATFORM_UNAVAILABLE", true],
   [503, "", "PLATFORM_UNAVAILABLE", true],
-  [302, "", "PLATFORM_CONTRACT", false],
-  [204, "", "PLATFORM_CONTRACT", true],
-  [200, "<html><title>Sign in</title></html>", "PLATFORM_CONTRACT", true],
-  [200, '{"imsi":"1"}', "PLATFORM_CONTRACT", true],
-  [200, "[]", "PLATFORM_CONTRACT", true],
+  [302, "", "PLATFORM_RESPONSE_INVALID", false],
+  [204, "", "PLATFORM_RESPONSE_INVALID", true],
+  [200, "<html><title>Sign in</title></html>", "PLATFORM_RESPONSE_INVALID", true],
+  [200, '{"imsi":"1"}', "PLATFORM_RESPONSE_INVALID", true],
+  [200, "[]", "PLATFORM_RESPONSE_INVALID", true],
   [200, '{"imsi":"001010000000001","speedCl', "PLATFORM_UNAVAILABLE", true],
   [200, "", "PLATFORM_UNAVAILABLE", true],
 ];
@@ -92,12 +92,12 @@ describe("responses to reads and authentication", () => {
   });
 
   it("a bare 404 response to authentication is reported as a wrong address", () => {
-    expect(refusal(authOperation, 404, "<h1>nginx</h1>").code).toBe("PLATFORM_CONTRACT");
+    expect(refusal(authOperation, 404, "<h1>nginx</h1>").code).toBe("PLATFORM_RESPONSE_INVALID");
   });
 
   it("a pair that is unusable as a header is refused without being quoted", () => {
     const error = refusal(authOperation, 200, '{"operatorId":"OP1","apiKey":"a\\r\\nX-Evil: 1","token":"t"}');
-    expect(error.code).toBe("PLATFORM_CONTRACT");
+    expect(error.code).toBe("PLATFORM_RESPONSE_INVALID");
     expect(error.message).toContain("apiKey");
     expect(error.message).not.toContain("Evil");
   });

@@ -153,7 +153,7 @@ describe("API calls", () => {
       answer(response, 307, "", { location: `${other.url}/v1/x` }),
     );
     await using client = clientFor(platform.url);
-    expect((await refusalOf(client.call(updateSimSpeedClass, change))).code).toBe("PLATFORM_CONTRACT");
+    expect((await refusalOf(client.call(updateSimSpeedClass, change))).code).toBe("PLATFORM_RESPONSE_INVALID");
     expect(other.seen.length).toBe(0);
   });
 

@@ -85,7 +85,7 @@ const claims = {
 };
 
 const noKeySet = {
-  code: "PLATFORM_CONTRACT",
+  code: "PLATFORM_RESPONSE_INVALID",
   message: expect.stringMatching(/without a key set. Check SIMFLEET_JWKS_URL/) as unknown,
 };
 const tooLarge = { message: expect.stringContaining("auth (key set)") as unknown };
@@ -140,7 +140,7 @@ describe("token claims", () => {
     expect(fetches()).toBe(1);
     pass(29_000);
     ticking.pass(3_600_000);
-    expect(await refusalOf(client.whoAmI())).toMatchObject({ code: "PLATFORM_CONTRACT" });
+    expect(await refusalOf(client.whoAmI())).toMatchObject({ code: "PLATFORM_RESPONSE_INVALID" });
     expect(fetches()).toBe(1);
     published.push(next.jwk);
     pass(3_600_000);
@@ -187,7 +187,7 @@ describe("token claims", () => {
           tokenVerification: tokenVerification ?? { jwksUrl: `${platform.url}/jwks` },
         });
         const error = await refusalOf(client.call(listSims, {}));
-        expect(error.code).toBe("PLATFORM_CONTRACT");
+        expect(error.code).toBe("PLATFORM_RESPONSE_INVALID");
         expect(error.message).toMatch(/signature of the platform's token is not valid.*SIMFLEET_JWKS_URL/);
         if (token.length > 5) expect(error.message).not.toContain(token);
         expect(platform.seen.some((call) => call.path.startsWith("/v1/sims"))).toBe(false);

@@ -49,7 +49,7 @@ describe("AuthKeys", () => {
     await using platform = await startOpenPlatform((_request, response) => answer(response, 201, { authKeyId: "k" }));
     await using client = clientFor(platform.url);
     expect(await refusalOf(client.call(createAuthKey(of("createAuthKey"), owner), undefined))).toMatchObject({
-      code: "PLATFORM_CONTRACT",
+      code: "PLATFORM_RESPONSE_INVALID",
       mayHaveApplied: true,
     });
   });

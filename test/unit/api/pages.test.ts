@@ -74,7 +74,7 @@ describe("list pages", () => {
     });
     await using client = clientFor(platform.url);
     const error = await refusalOf(idsOf(client.pages(listSims, {})));
-    expect(error).toMatchObject({ code: "PLATFORM_CONTRACT", operation: "listSims" });
+    expect(error).toMatchObject({ code: "PLATFORM_RESPONSE_INVALID", operation: "listSims" });
     expect(platform.seen.length).toBe(4);
   });
 
@@ -88,7 +88,7 @@ describe("list pages", () => {
     const pages = client.pages(listSims, {});
     expect((await pages.next()).value).toMatchObject({ nextKey: "k+1/" });
     const error = await refusalOf(pages.next());
-    expect(error).toMatchObject({ code: "PLATFORM_CONTRACT", message: expect.stringContaining("header link") });
+    expect(error).toMatchObject({ code: "PLATFORM_RESPONSE_INVALID", message: expect.stringContaining("header link") });
   });
 
   it("a listing fails when a page key is too long", async () => {

@@ -149,7 +149,7 @@ describe("record lists", () => {
   it("a record list validates a record only when it is read", () => {
     const found = read('[{"simId":"1"},{"simId":"2","imsi":7},{"simId":"3","a":tru}]');
     expect(found?.record(0)).toEqual({ simId: "1" });
-    expect(faultOf(() => found?.record(1))).toMatchObject({ code: "PLATFORM_CONTRACT", operation: "listSims" });
+    expect(faultOf(() => found?.record(1))).toMatchObject({ code: "PLATFORM_RESPONSE_INVALID", operation: "listSims" });
     expect(faultOf(() => found?.record(1)).message).toContain("at imsi");
     expect(faultOf(() => found?.record(2)).code).toBe("PLATFORM_UNAVAILABLE");
   });

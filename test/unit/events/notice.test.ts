@@ -50,7 +50,7 @@ describe("event notices", () => {
       "[plant] The schedule nightly was due at 2026-11-20T03:00:00Z, while no worker was running: it is run once now.",
     ],
     [
-      reported("changes.frozen", { by: "cli:ann", reason: "year-end", until: "2027-01-04T00:00:00Z" }, ""),
+      reported("freeze.started", { by: "cli:ann", reason: "year-end", until: "2027-01-04T00:00:00Z" }, ""),
       "All changes are frozen by cli:ann (year-end) until 2027-01-04T00:00:00Z.",
     ],
     [reported("newer.thing", { a: "1", b: "", c: "x y" }), "newer.thing: a 1, c x y"],

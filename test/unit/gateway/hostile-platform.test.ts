@@ -171,7 +171,7 @@ describe("a platform that answers with anything", () => {
     expect(new Set(outcomes)).toEqual(
       new Set([
         "value",
-        "PLATFORM_CONTRACT",
+        "PLATFORM_RESPONSE_INVALID",
         "PLATFORM_FORBIDDEN",
         "PLATFORM_REJECTED",
         "PLATFORM_THROTTLED",

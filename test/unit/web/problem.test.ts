@@ -43,7 +43,7 @@ describe("dashboard problems", () => {
   it("a problem includes advice unless its message already gives it", () => {
     expect([0, 403, 429, 500, 502].map((status) => adviceOf({ status, code: undefined }))).not.toContain(undefined);
     expect(adviceOf({ status: 503, code: "STORE_UNAVAILABLE" })).toContain("Redis");
-    expect(adviceOf({ status: 409, code: "RUN_STATE" })).toBeUndefined();
+    expect(adviceOf({ status: 409, code: "RUN_STATE_CONFLICT" })).toBeUndefined();
   });
 });
 

@@ -103,7 +103,7 @@ describe("the steps of a rotation", () => {
   });
 
   it("rotation steps up to the current state are marked as past", () => {
-    const past = stepsOf({ state: "handed-over", strategy: "in-place" }).map(({ isPast }) => isPast);
+    const past = stepsOf({ state: "delivered", strategy: "in-place" }).map(({ isPast }) => isPast);
     expect(past).toEqual([true, true, true, false, false]);
   });
 

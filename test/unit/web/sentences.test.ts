@@ -30,7 +30,7 @@ describe("events as sentences", () => {
   });
 
   it("the kinds of a filter become types of events", () => {
-    expect(typesOf(["sync", "freeze"])).toEqual(["sync.completed", "sync.failed", "freeze.ended"]);
+    expect(typesOf(["sync", "freeze"])).toEqual(["sync.completed", "sync.failed", "freeze.started", "freeze.ended"]);
   });
 
   it("changes of SIMs are grouped under the run or sync that caused them, in the place of the newest", () => {

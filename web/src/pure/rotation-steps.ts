@@ -4,16 +4,16 @@ import type { RotationReport } from "./shapes.ts";
 const stepsText = {
   planned: "planned",
   generated: "new secret generated",
-  "handed-over": "delivered to its sinks",
+  delivered: "delivered to its sinks",
   created: "sent to the platform",
   updated: "sent to the platform",
-  repointed: "groups use the new set",
+  switched: "groups use the new set",
   done: "old secret removed",
 } as Readonly<Record<string, string>>;
 
 const courses: Readonly<Record<string, readonly string[]>> = {
-  successor: ["planned", "generated", "handed-over", "created", "repointed", "done"],
-  "in-place": ["planned", "generated", "handed-over", "updated", "done"],
+  successor: ["planned", "generated", "delivered", "created", "switched", "done"],
+  "in-place": ["planned", "generated", "delivered", "updated", "done"],
 };
 
 export interface Step {

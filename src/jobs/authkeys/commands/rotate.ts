@@ -70,7 +70,7 @@ async function rotate(
     untilRevoked: flags.untilRevoked,
   });
   output.answer(report, (shown) => rotationText(shown));
-  const needsWorker = report.state === "taken-up" && !interrupt.aborted && app !== undefined;
+  const needsWorker = report.state === "active" && !interrupt.aborted && app !== undefined;
   if (needsWorker && !(await app.authKeys.isServed(profile))) {
     output.say(
       "No worker is running: start one (simfleet worker), or revoke later with: simfleet authkeys rotate --wait",

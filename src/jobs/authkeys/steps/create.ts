@@ -66,7 +66,7 @@ export async function create(step: StepContext): Promise<AuthKeyResult> {
   return again;
 }
 
-/** created -> proved | taking-back */
+/** created -> verified | taking-back */
 export async function prove(step: StepContext): Promise<AuthKeyResult> {
   const { record, deps } = step;
   const key = await openKey(step);
@@ -77,7 +77,7 @@ export async function prove(step: StepContext): Promise<AuthKeyResult> {
     if (record.tries + 1 >= proofs) return giveUp(`The new AuthKey is not accepted: ${thrown.message}`);
     return step.retry(thrown.message, pollAgainMs);
   }
-  return move({ phase: "proved" }, { type: "authkey.verified", fields: { authKeyId: key.authKeyId } });
+  return move({ phase: "verified" }, { type: "authkey.verified", fields: { authKeyId: key.authKeyId } });
 }
 
 /** Decrypts the new AuthKey; the step forgets its secret when it ends. @throws SimfleetError SEAL_DECRYPTION_FAILED */

@@ -1,4 +1,4 @@
-/** Delivers a proved AuthKey to the sinks, and waits until this process has loaded it from its secret file. */
+/** Delivers a verified AuthKey to the sinks, and waits until this process has loaded it from its secret file. */
 import { SimfleetError } from "#core/errors.ts";
 import { sinkKey, sinkName } from "#jobs/credentials/sinks.ts";
 import { giveUp, move, wait } from "#engine/steps.ts";
@@ -9,12 +9,12 @@ const pollIntervalMs = 1_000;
 /** After this many failed writes, a file is considered not writable. */
 const fileTries = 3;
 
-/** proved -> handed-over | taking-back */
+/** verified -> delivered | taking-back */
 export async function handOver(step: StepContext): Promise<AuthKeyResult> {
   const { record, deps } = step;
   const { profile, rotationId, startedAtMs, handedTo } = record;
   const sink = deps.sinks.find((one) => !handedTo.includes(sinkKey(one)));
-  if (sink === undefined) return move({ phase: "handed-over" });
+  if (sink === undefined) return move({ phase: "delivered" });
   const key = await openKey(step);
   try {
     await deps.handOver(sink, { profile, rotationId, startedAtMs, key }, step.signal);
@@ -29,11 +29,11 @@ export async function handOver(step: StepContext): Promise<AuthKeyResult> {
   const { authKeyId } = key;
   return move(
     { handedTo: [...handedTo, sinkKey(sink)], tries: 0, waitsFor: undefined, problem: undefined },
-    { type: "authkey.handed-over", fields: { authKeyId, sink: sinkName(sink) } },
+    { type: "authkey.delivered", fields: { authKeyId, sink: sinkName(sink) } },
   );
 }
 
-/** handed-over -> taken-up */
+/** delivered -> active */
 export async function awaitTakeUp(step: StepContext): Promise<AuthKeyResult> {
   const { record, deps } = step;
   const { newId = "", oldId } = record;
@@ -44,5 +44,5 @@ export async function awaitTakeUp(step: StepContext): Promise<AuthKeyResult> {
   }
   const keys = await step.list();
   const lastUsedAtMs = keys.find(({ authKeyId }) => authKeyId === oldId)?.lastUsedAtMs;
-  return move({ phase: "taken-up", quietSinceMs: "now", lastUsedAtMs });
+  return move({ phase: "active", quietSinceMs: "now", lastUsedAtMs });
 }

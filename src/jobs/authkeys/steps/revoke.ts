@@ -6,7 +6,7 @@ import type { AuthKeyChange } from "../record.ts";
 const pollAgainMs = 2_000;
 const pollIntervalMs = { min: 2_000, max: 60_000 };
 
-/** taken-up -> revoking, or revoked if another process was faster */
+/** active -> revoking, or revoked if another process was faster */
 export async function awaitQuiet(step: StepContext): Promise<AuthKeyResult> {
   const { record, deps } = step;
   const { profile, oldId = "", quietSinceMs = 0, lastUsedAtMs = 0 } = record;
@@ -37,11 +37,11 @@ export async function awaitQuiet(step: StepContext): Promise<AuthKeyResult> {
   });
 }
 
-/** revoking -> revoked, or back to taken-up */
+/** revoking -> revoked, or back to active */
 export async function revokeOld(step: StepContext): Promise<AuthKeyResult> {
   const { oldId = "" } = step.record;
   const end = await step.revokeUnused(oldId);
-  if (end === "used") return move({ phase: "taken-up", quietSinceMs: "now" });
+  if (end === "used") return move({ phase: "active", quietSinceMs: "now" });
   if (end === "stays") return step.retry(`The platform still lists ${oldId}.`, pollAgainMs);
   return move({ phase: "revoked" }, revoked(oldId, "rotated"));
 }

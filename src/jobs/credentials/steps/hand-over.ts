@@ -16,7 +16,7 @@ export async function makeSecret(step: StepContext): Promise<RotationResult> {
   }
 }
 
-/** generated -> handed-over, sink by sink. */
+/** generated -> delivered, sink by sink. */
 export async function handOverToAll(step: StepContext): Promise<RotationResult> {
   const { rotation, context, signal } = step;
   const { name, profile, constants, source } = rotation;
@@ -41,5 +41,5 @@ export async function handOverToAll(step: StepContext): Promise<RotationResult> 
     const event = { type: "credential.handed-over", fields: { sink: sinkName(sink) } } as const;
     await step.save({ ...done, tries: 0, waitsFor: undefined, reason: undefined, problem: undefined }, [event]);
   }
-  return move({ state: "handed-over" });
+  return move({ state: "delivered" });
 }

@@ -18,7 +18,7 @@ const untilUpdateShowsMs = 1_100;
 const maxRepeatsAtOnce = 5;
 const laterMs = 10 * minuteMs;
 
-/** handed-over -> created: creates the successor. */
+/** delivered -> created: creates the successor. */
 export async function createSuccessor(step: StepContext): Promise<RotationResult> {
   await create(step);
   return move({ state: "created" }, createdEvent(step));
@@ -41,7 +41,7 @@ async function create(step: StepContext): Promise<void> {
   });
 }
 
-/** handed-over -> updated: updates the set itself with the new secret. Without a set yet, -> done: creates it. */
+/** delivered -> updated: updates the set itself with the new secret. Without a set yet, -> done: creates it. */
 export async function updateInPlace(step: StepContext): Promise<RotationResult> {
   if (step.record.oldId === undefined) {
     await create(step);
@@ -102,7 +102,7 @@ async function sendUpdate(step: StepContext): Promise<void> {
 /** Whether the call may have been applied, now or in an earlier attempt. */
 function isDoubtful(thrown: unknown): boolean {
   if (!(thrown instanceof PlatformError)) return false;
-  return thrown.mayHaveApplied || thrown.code === "PLATFORM_REJECTED" || thrown.code === "PLATFORM_CONTRACT";
+  return thrown.mayHaveApplied || thrown.code === "PLATFORM_REJECTED" || thrown.code === "PLATFORM_RESPONSE_INVALID";
 }
 
 /** Whether this rotation created the set; decided by the creation time if the platform reports no descriptions. */

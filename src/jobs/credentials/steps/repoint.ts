@@ -1,4 +1,4 @@
-/** created -> repointed: everything that refers to the old set is changed to refer to the new one, by simfleet or manually. */
+/** created -> switched: everything that refers to the old set is changed to refer to the new one, by simfleet or manually. */
 import { minuteMs } from "#core/time.ts";
 import type { MoveEvent } from "#engine/move-record.ts";
 import { move, wait } from "#engine/steps.ts";
@@ -12,14 +12,14 @@ const maxRounds = 3;
 
 export async function repoint(step: StepContext): Promise<RotationResult> {
   const { oldId, confirmedAtMs } = step.record;
-  if (oldId === undefined) return repointed(step, step.nowMs);
+  if (oldId === undefined) return switched(step, step.nowMs);
   if (!step.sets.can("listGroups")) {
-    return confirmedAtMs === undefined ? askPerson(step, oldId) : repointed(step, confirmedAtMs);
+    return confirmedAtMs === undefined ? askPerson(step, oldId) : switched(step, confirmedAtMs);
   }
   for (let round = 0; round < maxRounds; round += 1) {
     const left = await repointGroups(step, { from: oldId, to: step.record.newId });
     const named = left.filter(({ how }) => how === "id");
-    if (named.length === 0) return repointed(step, step.nowMs, left);
+    if (named.length === 0) return switched(step, step.nowMs, left);
     if (step.sets.can("putGroupConfiguration")) continue;
     return askToRepoint(step, oldId, named);
   }
@@ -52,14 +52,14 @@ export async function repointGroups(
 }
 
 /** After this move nothing is rolled back: the new set is active. */
-function repointed(step: StepContext, quietSinceMs: number, left: readonly Reference[] = []): RotationResult {
+function switched(step: StepContext, quietSinceMs: number, left: readonly Reference[] = []): RotationResult {
   const { oldId, newId, groups } = step.record;
   const events: MoveEvent[] = [
     { type: "credential.repointed", fields: { oldId, credentialsId: newId, groups: groups.join(", ") } },
   ];
   if (oldId !== undefined && left.length > 0) events.push(placeholdersLeft({ oldId, newId }, left));
   const holds = { currentId: newId, rotatedAtMs: step.nowMs };
-  return move({ state: "repointed", quietSinceMs, ...holds }, ...events);
+  return move({ state: "switched", quietSinceMs, ...holds }, ...events);
 }
 
 function askPerson(step: StepContext, oldId: string): RotationResult {

@@ -1,5 +1,5 @@
 /**
- * repointed -> done: watches the old set, and deletes it after it was unused for the grace period. It is never deleted
+ * switched -> done: watches the old set, and deletes it after it was unused for the grace period. It is never deleted
  * while anything refers to it or while the new set does not exist.
  */
 import { PlatformError } from "#core/errors.ts";
@@ -63,7 +63,7 @@ export async function deleteSet(step: StepContext, credentialsId: string): Promi
     return undefined;
   } catch (thrown) {
     if (!(thrown instanceof PlatformError)) throw thrown;
-    const isRefused = thrown.code === "PLATFORM_REJECTED" || thrown.code === "PLATFORM_CONTRACT";
+    const isRefused = thrown.code === "PLATFORM_REJECTED" || thrown.code === "PLATFORM_RESPONSE_INVALID";
     if (!isRefused && !thrown.mayHaveApplied) throw thrown;
     if ((await step.sets.find(credentialsId)) === undefined) return undefined;
     if (isRefused) return thrown.message;

@@ -226,13 +226,13 @@ function retryCommand(context: Context): Command {
   }) as unknown as Command;
 }
 
-/** Names the option that would retry something. @throws SimfleetError RUN_STATE */
+/** Names the option that would retry something. @throws SimfleetError RUN_STATE_CONFLICT */
 function assertSomeRetried({ runId, finishedAt, counts }: RunReport, outcomes: readonly Outcome[] | undefined): void {
   if (outcomes !== undefined || finishedAt === null || counts.failed + counts.cancelled > 0) return;
   const other = (["rejected", "unknown"] as const).find((outcome) => counts[outcome] > 0);
   if (other === undefined) return;
   throw new SimfleetError(
-    "RUN_STATE",
+    "RUN_STATE_CONFLICT",
     `Run ${runId} has no failed or cancelled rows. To retry its ${other} rows, add --outcome ${other}`,
   );
 }

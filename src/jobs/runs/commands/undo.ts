@@ -52,7 +52,7 @@ interface UndoOptions {
   readonly isDetached: boolean;
 }
 
-/** @throws SimfleetError RUN_STATE when there is nothing to undo; RESULTS_NOT_WRITABLE */
+/** @throws SimfleetError RUN_STATE_CONFLICT when there is nothing to undo; RESULTS_NOT_WRITABLE */
 async function undo(
   runId: string,
   { caller, context, output, given, syncs, out, isDetached }: UndoOptions,

@@ -31,14 +31,14 @@ export function alreadyTaken(runId: string, group: RowGroup, by: string): Simfle
   const what =
     group === "undo" ? `Run ${runId} was already undone` : `The ${group} rows of run ${runId} were already retried`;
   return new SimfleetError(
-    "RUN_STATE",
+    "RUN_STATE_CONFLICT",
     `${what} by run ${by}; retry that run instead, because these calls must not be repeated: simfleet runs retry ${by}`,
   );
 }
 
 /**
  * @param newRunId the run that is to take the rows, if its id is known: it may have taken them already
- * @throws SimfleetError RUN_STATE if another run has taken some of the rows
+ * @throws SimfleetError RUN_STATE_CONFLICT if another run has taken some of the rows
  */
 export function assertNotTaken(
   { runId, taken }: { readonly runId: string; readonly taken: TakenRows },

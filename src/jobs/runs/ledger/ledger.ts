@@ -102,7 +102,7 @@ export class Ledger {
    * @param draftId id under which the rows were drafted
    * @param takes rows that only one run may take from the run that this one retries or undoes
    * @returns `exists` if there already was a run with this id
-   * @throws SimfleetError STORE_UNAVAILABLE if a segment of the draft has expired; RUN_STATE if another run has taken
+   * @throws SimfleetError STORE_UNAVAILABLE if a segment of the draft has expired; RUN_STATE_CONFLICT if another run has taken
    *   some of these rows: the draft is deleted
    */
   async commit(
@@ -379,7 +379,7 @@ export class Ledger {
   /**
    * Changes the state of a run and emits the event.
    * @param options `by`: who does it
-   * @throws SimfleetError RUN_NOT_FOUND, or RUN_STATE if its state is not in `from`
+   * @throws SimfleetError RUN_NOT_FOUND, or RUN_STATE_CONFLICT if its state is not in `from`
    */
   async move(
     runId: string,
@@ -395,7 +395,7 @@ export class Ledger {
     );
     if (before === "gone") await this.run(runId);
     if (!from.includes(before as RunState)) {
-      throw new SimfleetError("RUN_STATE", `Run ${runId} is ${String(before)}; ${moveRule(to, from)}`);
+      throw new SimfleetError("RUN_STATE_CONFLICT", `Run ${runId} is ${String(before)}; ${moveRule(to, from)}`);
     }
   }
 

@@ -24,14 +24,14 @@ export function runRemoval({ redis, keys, clock }: Pick<StoreDeps, "redis" | "ke
   /**
    * Removes the inputs and outcomes of a run; its report stays, with its counts.
    * @param archive the file that its results were written to
-   * @throws SimfleetError RUN_STATE if the run is not over or calls of it are in flight
+   * @throws SimfleetError RUN_STATE_CONFLICT if the run is not over or calls of it are in flight
    */
   const removeRows = async ({ runId, segments }: Removed, archive = ""): Promise<void> => {
     const runKeys = [keys.run(runId), keys.runLeases(runId)];
     const reply = await markScript.run(redis, runKeys, [clock.wallMs(), leaseMs, archive]);
     if (reply !== "marked" && reply !== "gone") {
       const why = reply === "leased" ? "calls of it are still in flight" : `it is ${String(reply)}`;
-      throw new SimfleetError("RUN_STATE", `Run ${runId} cannot be deleted: ${why}; only a finished run can`);
+      throw new SimfleetError("RUN_STATE_CONFLICT", `Run ${runId} cannot be deleted: ${why}; only a finished run can`);
     }
     const finished = new Set(await redis.hkeys(keys.runFinished(runId)));
     // A segment that is not finished has keys of its own.
@@ -43,7 +43,7 @@ export function runRemoval({ redis, keys, clock }: Pick<StoreDeps, "redis" | "ke
     await redis.unlink(keys.runInput(runId), keys.runFinished(runId));
   };
 
-  /** Removes a run with its rows. @throws SimfleetError RUN_STATE */
+  /** Removes a run with its rows. @throws SimfleetError RUN_STATE_CONFLICT */
   const remove = async (run: Removed): Promise<void> => {
     const { runId } = run;
     await removeRows(run);

@@ -15,8 +15,7 @@ export interface EventChoice {
   readonly cause: string;
 }
 
-/** Two kinds have the same name: a freeze, and its end. */
-export const kindNames = Object.keys(eventKinds).filter((kind) => kind !== "changes");
+export const kindNames = Object.keys(eventKinds);
 
 export function choiceOf({
   type = "",
@@ -33,10 +32,9 @@ export function queryOfChoice({ kinds, by, day, profile, cause }: EventChoice): 
   return { type: kinds.join(","), by, day, profile, cause };
 }
 
-/** With the kind that shares its name. The changes of single SIMs are shown if a cause is chosen. */
+/** The changes of single SIMs are shown if a cause is chosen. */
 function shownKinds({ kinds, cause }: EventChoice): readonly string[] {
-  const all = kinds.length === 0 ? kindNames.filter((kind) => kind !== "sim" || cause !== "") : kinds;
-  return all.includes("freeze") ? [...all, "changes"] : all;
+  return kinds.length === 0 ? kindNames.filter((kind) => kind !== "sim" || cause !== "") : kinds;
 }
 
 /** The query of `GET /v1/events`. */
