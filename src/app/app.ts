@@ -2,17 +2,15 @@
  * The composition root: builds every module from the configuration and knows the order in which they open and close. It
  * makes no decisions; commands and the worker open it, use its modules and close it.
  */
-import { homedir } from "node:os";
+import { homedir, hostname } from "node:os";
 import { isAbsolute, join } from "node:path";
 import type { PlatformClient } from "#api/client.ts";
-import type { Config } from "#config/config.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { letNewSpaceGrow } from "#core/heap-room.ts";
 import { Lifecycle } from "#core/lifecycle.ts";
 import { type Clock, systemClock } from "#core/time.ts";
 import type { Feed } from "#events/feed.ts";
 import { FeedTail } from "#events/tail.ts";
-import type { Wording } from "#fleet/sim/sim.ts";
 import { type FreezeDeps, unlessFrozen } from "#jobs/freezes/freeze-watch.ts";
 import { execute } from "#jobs/runs/work/execute.ts";
 import type { WorkResult, JobResult } from "#engine/queue/job-result.ts";
@@ -20,11 +18,10 @@ import type { SegmentReference } from "#jobs/runs/work/row-attempt.ts";
 import { syncInventory } from "#jobs/inventory/work.ts";
 import { RunWatch } from "#jobs/runs/work/run-watch.ts";
 import { Backlog } from "#jobs/runs/work/outcome-writer.ts";
-import type { Redis } from "ioredis";
 import type { Limiter } from "#limiter/limiter.ts";
 import type { Account } from "#api/account.ts";
 import { Seal } from "#engine/seal.ts";
-import { inputSeal } from "#jobs/runs/sealed-inputs.ts";
+import { inputSeal, type SealInputs } from "#jobs/runs/sealed-inputs.ts";
 import { Consumer } from "#jobs/runs/work/consumer.ts";
 import type { Incident, Working } from "#engine/queue/working.ts";
 import { Queues } from "#jobs/runs/work/queues.ts";
@@ -37,10 +34,8 @@ import { respondsInTime } from "#redis/time.ts";
 import type { CredentialService } from "#jobs/credentials/service.ts";
 import type { AutomationService } from "#jobs/automations/service.ts";
 import type { AuthKeyService } from "#jobs/authkeys/service.ts";
-import type { RunService } from "#jobs/runs/service.ts";
 import type { ScheduleService } from "#jobs/schedules/service.ts";
 import { SimService } from "#jobs/inventory/service.ts";
-import type { StorageService } from "#jobs/storage/service.ts";
 import type { WebhookService } from "#jobs/webhooks/service.ts";
 import { newSyncId } from "#jobs/inventory/sync-report.ts";
 import type { Freezes } from "#jobs/freezes/record.ts";
@@ -50,17 +45,21 @@ import { isSyncOver } from "#jobs/inventory/store/sync-record.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import { Accounts } from "./modules/accounts.ts";
 import { AuthKeys } from "./modules/authkeys.ts";
-import { redisTargetOf } from "./redis-target.ts";
 import type { StoreDeps } from "#engine/store-deps.ts";
-import { openStorage } from "./modules/storage.ts";
-import { openRuns } from "./modules/runs.ts";
 import { buildStores, openData, type Stores } from "./stores.ts";
 import { Unattended } from "./modules/unattended.ts";
 import { version } from "#core/version.ts";
 import { ControlParts } from "./modules/control.ts";
 import { Rotations } from "./modules/credentials.ts";
-import { startTracing } from "./tracing.ts";
 import { Webhooks } from "./modules/webhooks.ts";
+import type { RemoteTarget } from "#redis/target.ts";
+import type { Redis } from "ioredis";
+import { RunService } from "#jobs/runs/service.ts";
+import { redisMemory } from "#redis/memory.ts";
+import type { Config } from "#config/config.ts";
+import { type Wording, keyColumnOf } from "#fleet/sim/sim.ts";
+import type { RotationLog } from "#jobs/credentials/record.ts";
+import { type StorageService, storageService } from "#jobs/storage/service.ts";
 
 /** Number of segments that one process works on at once; each has several calls in flight. */
 const segmentsAtOnce = 4;
@@ -398,4 +397,90 @@ function cacheHome(dataDir: string): string {
     // As without one.
   }
   return join(dataDir, "cache");
+}
+
+// Where the app connects to Redis, from the configuration.
+
+/** The configured servers, or the folder of the embedded one. The passwords leave their Secrets here. */
+function redisTargetOf({ redis, dataDir }: Config): RemoteTarget | { readonly dataDir: string } {
+  if (redis === undefined) return { dataDir };
+  const { topology, addresses, primary = "", username, database, tls, sentinelUsername } = redis;
+  const login = {
+    username,
+    password: redis.password?.reveal(),
+    tls: tls === undefined ? undefined : { ca: tls.ca, cert: tls.cert, key: tls.key?.reveal() },
+  };
+  const [server] = addresses;
+  if (topology === "cluster" || server === undefined) return { nodes: addresses, ...login };
+  if (topology === "server") return { ...server, ...login, database };
+  const sentinelPassword = redis.sentinelPassword?.reveal();
+  return { sentinels: addresses, primary, ...login, database, sentinelUsername, sentinelPassword };
+}
+
+// Starts tracing in a process whose configuration asks for it.
+
+/** Loads OpenTelemetry. Closing the app sends the remaining spans last. */
+async function startTracing({ tracing }: Pick<Config, "tracing">, lifecycle: Lifecycle): Promise<void> {
+  if (tracing === undefined) return;
+  const telemetry = await import("#telemetry/tracing.ts");
+  const stop = telemetry.startTracing({ ...tracing, instance: `${hostname()}-${process.pid}` });
+  lifecycle.onStop("traces", stop);
+}
+
+// The part of the composition root that builds the service of runs.
+
+function openRuns(deps: {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly redis: Redis;
+  readonly stores: Stores;
+  readonly queues: Queues;
+  readonly sealInputs: SealInputs;
+  readonly wordingOf: (profile: string) => Wording;
+}): RunService {
+  const { config, redis, stores } = deps;
+  return new RunService({
+    ...deps,
+    ledger: stores.ledger,
+    runRemoval: stores.runRemoval,
+    inventory: stores.inventory,
+    limiter: stores.limiter,
+    workerRegistry: stores.workerRegistry,
+    periodMs: config.limits.periodMs,
+    policy: config.changes,
+    speedClasses: config.deployment.speedClasses,
+    operations: config.deployment.simOperations,
+    memory: () => redisMemory(redis, stores.keys),
+  });
+}
+
+// The part of the composition root that builds the retention of data and the report on Redis's memory.
+
+interface AppDeps extends Pick<Stores, "storeDeps" | "ledger" | "runRemoval" | "inventory" | "syncs" | "feed"> {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly runs: RunService;
+  readonly rotationLog: RotationLog;
+  readonly wordingOf: (profile: string) => Wording;
+}
+
+function openStorage(appDeps: AppDeps): StorageService {
+  const { config, storeDeps, ledger, runRemoval, inventory, syncs, feed, clock, runs, rotationLog, wordingOf } =
+    appDeps;
+  return storageService({
+    ...storeDeps,
+    ledger,
+    runRemoval,
+    inventory,
+    syncs,
+    feed,
+    clock,
+    retention: config.retention,
+    auditKeepMs: config.audit.keepMs,
+    profiles: Object.keys(config.profiles),
+    rotations: rotationLog,
+    configuredRotations: Object.keys(config.rotations),
+    keyColumnOf: (profile) => keyColumnOf(wordingOf(profile)),
+    archiveOf: (run) => runs.archiveOf(run),
+  });
 }

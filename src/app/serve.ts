@@ -1,14 +1,18 @@
 /** The always-on process: works on the queues of every profile, and serves health checks over HTTP. */
 import { loadUndici } from "#api/http/transport.ts";
-import type { Config } from "#config/config.ts";
 import { SimfleetError, messageOf } from "#core/errors.ts";
-import { every, minuteMs, systemClock } from "#core/time.ts";
-import type { Logger } from "#telemetry/logger.ts";
-import { type ActivityDeps, logActivity } from "./activity-log.ts";
+import { every, minuteMs, systemClock, secondMs, type Clock } from "#core/time.ts";
 import { App } from "./app.ts";
 import type { AppFeature } from "./feature.ts";
-import { standstillMs, watchProgress } from "./progress-watch.ts";
-import { removeTemporaryFiles } from "./temporary-files.ts";
+import { isRunOver } from "#fleet/run.ts";
+import type { SyncReport } from "#jobs/inventory/contract.ts";
+import type { RunReport } from "#jobs/runs/contract.ts";
+import type { Logger } from "#telemetry/logger.ts";
+import type { Working } from "#engine/queue/working.ts";
+import { readdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Config } from "#config/config.ts";
+import { removeAbandonedFiles } from "#core/files/write-file.ts";
 
 const stopMs = 25_000;
 const tidyEveryMs = 60 * minuteMs;
@@ -103,4 +107,142 @@ function activityOf({ runs, sims }: App, profiles: readonly string[], logger: Lo
 function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}
+
+// Logs each run and each sync at its start and its end, with its counts. It compares the reports of the newest runs and of
+// the last sync of each profile every few seconds: reading the event feed, which has a line per changed SIM, would cost a
+// large run more than this.
+
+const pollIntervalMs = 5 * secondMs;
+
+interface ActivityDeps {
+  /** The newest ones first. */
+  readonly runs: () => Promise<readonly RunReport[]>;
+  readonly syncs: () => Promise<readonly SyncReport[]>;
+  readonly logger: Pick<Logger, "info" | "debug">;
+}
+
+/** @returns what stops it */
+function logActivity(deps: ActivityDeps): () => void {
+  const log = new ActivityLog(deps);
+  const poll = (): void => {
+    log.poll().catch((thrown: unknown) => deps.logger.debug(`activity could not be read: ${messageOf(thrown)}`));
+  };
+  poll();
+  return every(pollIntervalMs, poll);
+}
+
+export class ActivityLog {
+  readonly #deps: ActivityDeps;
+  /** By id, the last state that was seen. */
+  #states = new Map<string, string>();
+  #isFirst = true;
+
+  constructor(deps: ActivityDeps) {
+    this.#deps = deps;
+  }
+
+  /** Logs what has changed since the last time; at first only what is in progress. */
+  async poll(): Promise<void> {
+    const [runs, syncs] = await Promise.all([this.#deps.runs(), this.#deps.syncs()]);
+    const states = new Map<string, string>();
+    for (const run of runs.toReversed()) {
+      states.set(run.runId, run.state);
+      this.#note(run.runId, run.state, { isOver: isRunOver(run.state), ...runTexts(run) });
+    }
+    for (const sync of syncs) {
+      const isOver = sync.state === "finished" || sync.state === "failed";
+      const state = isOver ? sync.state : "running";
+      states.set(sync.syncId, state);
+      this.#note(sync.syncId, state, { isOver, ...syncTexts(sync) });
+    }
+    this.#states = states;
+    this.#isFirst = false;
+  }
+
+  #note(id: string, state: string, work: { isOver: boolean; facts: object; what: string; end: string }): void {
+    const before = this.#states.get(id);
+    const { isOver, facts, what, end } = work;
+    if (before === state || (isOver && this.#isFirst)) return;
+    if (before === undefined) this.#deps.logger.info(facts, `${what} started`);
+    if (isOver) this.#deps.logger.info(facts, `${what} ${end}`);
+    else if (before !== undefined) this.#deps.logger.info(facts, `${what} is ${state}`);
+  }
+}
+
+function runTexts({ runId, profile, name, counts, state, submittedBy }: RunReport) {
+  return { facts: { runId, profile, name, by: submittedBy, ...counts }, what: "the run", end: `ended: ${state}` };
+}
+
+function syncTexts({ syncId, profile, state, sims, added, changed, returned, gone, reason }: SyncReport) {
+  const facts = { syncId, profile, sims, added, changed, returned, gone, reason };
+  return { facts, what: "the sync", end: state };
+}
+
+// Watches that a worker makes progress. A consumer that holds work and starts none is reported and gets new connections; if
+// that does not help, the process gives up, so that its supervisor starts it again. After an outage of Redis a process can be
+// connected and still be stuck.
+
+/** A worker that has not picked up waiting work for this long is stuck. */
+const standstillMs = minuteMs;
+const checkEveryMs = 10 * secondMs;
+/** A consumer that is stuck again within this time after it got new connections is given up. */
+const graceMs = 3 * standstillMs;
+
+interface ProgressReporter {
+  /** A consumer gets new connections. */
+  readonly onStuck: (message: string) => void;
+  readonly onGivenUp: (message: string) => void;
+}
+
+/** @returns a function that ends the watch */
+export function watchProgress(
+  consumers: readonly Working[],
+  { clock, onStuck, onGivenUp }: ProgressReporter & { readonly clock: Clock },
+): () => void {
+  const restartedAtMs = new Map<Working, number>();
+  const held = `work waits, and none was started for ${standstillMs / secondMs} s`;
+  const check = async (consumer: Working): Promise<void> => {
+    // While Redis is away, nothing is known about progress.
+    if (await consumer.isMoving(standstillMs).catch(() => true)) return;
+    const nowMs = clock.monotonicMs();
+    if (nowMs - (restartedAtMs.get(consumer) ?? Number.NEGATIVE_INFINITY) < graceMs) {
+      onGivenUp(`${held}, also with new connections`);
+      return;
+    }
+    restartedAtMs.set(consumer, nowMs);
+    onStuck(`${held}: connecting to the queue again`);
+    await consumer.restart().catch(() => undefined);
+  };
+  return every(checkEveryMs, () => {
+    for (const consumer of consumers) void check(consumer);
+  });
+}
+
+// The folders that a worker writes files to, to remove what a killed process has left there.
+
+/** Removes temporary files of killed processes beside the sinks and reports, and from the archive. */
+export async function removeTemporaryFiles(
+  config: Pick<Config, "rotations" | "authKeys" | "schedules" | "automations" | "retention">,
+): Promise<void> {
+  const { rotations, authKeys, schedules, automations, retention } = config;
+  const sinks = [...Object.values(rotations), ...Object.values(authKeys)].flatMap((one) => one.sinks);
+  const tasks = [...schedules.map(({ task }) => task), ...automations.map(({ action }) => action)];
+  const files = [
+    ...sinks.flatMap((sink) => (sink.kind === "file" ? [sink.path] : [])),
+    ...tasks.flatMap((task) => (task.job === "report" ? [task.file] : [])),
+  ];
+  const months = retention.archive === undefined ? [] : await archivedMonths(retention.archive);
+  for (const folder of new Set([...files.map((file) => dirname(file)), ...months])) await removeAbandonedFiles(folder);
+}
+
+/** `<archive>/2026/11` */
+async function archivedMonths(archive: string): Promise<string[]> {
+  const years = await foldersIn(archive, /^\d{4}$/);
+  return (await Promise.all(years.map((year) => foldersIn(year, /^\d{2}$/)))).flat();
+}
+
+async function foldersIn(path: string, isWanted: RegExp): Promise<string[]> {
+  const names = await readdir(path).catch(() => []);
+  return names.filter((name) => isWanted.test(name)).map((name) => join(path, name));
 }

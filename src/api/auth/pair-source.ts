@@ -7,16 +7,18 @@ import type { ClientEvent } from "../client-event.ts";
 import type { PlatformClientOptions } from "../client-options.ts";
 import type { CredentialForm } from "./credential-form.ts";
 import type { CredentialList } from "./credential-list.ts";
-import type { AuthInput, AuthOutput } from "../operations/auth.ts";
-import type { Operation } from "../operations/operation.ts";
-import { renewToken, type RenewTokenInput } from "../operations/token.ts";
+import { type AuthInput, type AuthOutput, headerValue } from "../operations/auth.ts";
 import type { Pair, PairSource } from "./pair.ts";
 import { PlatformError } from "#core/errors.ts";
-import { Secret } from "#core/secret.ts";
 import type { Clock } from "#core/time.ts";
 import { pairOf } from "./grant.ts";
 import { lifetimeMs, type RequestedTtl } from "./renewal-timing.ts";
 import type { TokenReader } from "./token-claims.ts";
+import { z } from "zod";
+import { Secret } from "#core/secret.ts";
+import type { DeploymentOperation } from "#fleet/deployment-operation.ts";
+import { described } from "../operations/described.ts";
+import type { Operation } from "../operations/operation.ts";
 
 export function pairSource(
   options: Pick<PlatformClientOptions, "clock" | "ttlField" | "ttlSeconds" | "renewToken">,
@@ -102,4 +104,23 @@ class TokenRenewal {
       throw thrown;
     }
   }
+}
+
+// Issues a new token for a valid pair, if the deployment has an operation for it. This spends a quota of the account,
+// not the limit on authentications per caller address (interface, section 8, rule 3). The API key does not change.
+
+interface RenewTokenInput {
+  readonly operatorId: string;
+  /** Sent if the deployment names the field for it. */
+  readonly ttlSeconds: number;
+}
+
+export function renewToken(description: DeploymentOperation): Operation<RenewTokenInput, { readonly token: Secret }> {
+  const { ttlField } = description;
+  return {
+    ...described<RenewTokenInput>("renewToken", description, { operatorId: (input) => input.operatorId }),
+    replay: "safe",
+    body: ({ ttlSeconds }) => (ttlField === undefined ? {} : { [ttlField]: ttlSeconds }),
+    output: z.looseObject({ token: headerValue }).transform((record) => ({ token: new Secret(record.token) })),
+  };
 }

@@ -2,21 +2,23 @@
  * Processes the rotations of a profile: advances each as far as possible, and returns when to poll again. A rotation
  * continues from its record only, so it does not matter which process does it, or how the previous one ended.
  */
-import type { PlatformError } from "#core/errors.ts";
+import { messageOf, SimfleetError, PlatformError } from "#core/errors.ts";
 import { minuteMs, secondMs } from "#core/time.ts";
 import { type FaultRules, faultRules, retryRule } from "#engine/fault-policy.ts";
 import { nextProblem, setAsideProblem } from "#engine/problem.ts";
-import { type StepMachine, type Steps, type Wait, runSteps } from "#engine/steps.ts";
-import type { RotationChange, RotationRecord, RotationState } from "./record.ts";
+import { type StepMachine, type Steps, type Wait, runSteps, move } from "#engine/steps.ts";
+import { type RotationChange, type RotationRecord, type RotationState, isRotationOver } from "./record.ts";
 import type { WorkResult } from "#engine/queue/job-result.ts";
-import { checkAges } from "./steps/age.ts";
-import { handOverToAll, makeSecret } from "./steps/hand-over.ts";
-import { createSuccessor, updateInPlace, verifyUpdate } from "./steps/put-on-platform.ts";
-import { repoint } from "./steps/repoint.ts";
-import { retire } from "./steps/retire.ts";
-import { rollBack } from "./steps/roll-back.ts";
-import { type RotationContext, StepContext } from "./steps/step-context.ts";
-import { SinkError } from "./sinks.ts";
+import { createSuccessor, updateInPlace, verifyUpdate, isOurs } from "./steps/put-on-platform.ts";
+import { repoint, placesOf, repointGroups } from "./steps/repoint.ts";
+import { retire, deleteSet, leftBehind } from "./steps/retire.ts";
+import { type RotationContext, StepContext, type RotationResult } from "./steps/step-context.ts";
+import { SinkError, handOver, sinkKey, sinkName } from "./sinks.ts";
+import type { Rotation } from "#fleet/rotation.ts";
+import { AccountSets } from "./account-sets.ts";
+import { currentSet } from "./plan.ts";
+import { forgetAll, newSecret } from "./steps/new-secret.ts";
+import type { MoveEvent } from "#engine/move-record.ts";
 
 /** Called with incidents that an operator should know about. */
 export type ReportIncident = (incident: {
@@ -163,4 +165,126 @@ const beyondReturn: ReadonlySet<RotationState> = new Set(["updated", "switched",
 function rulesFor({ state }: RotationRecord, fault: unknown): FaultRules {
   if (fault instanceof SinkError && fault.isFinal) return finalSinkRules;
   return beyondReturn.has(state) ? rejectedLater : rules;
+}
+
+// Checks the age of secrets whose rotation has a maximum age, and reports each older one once.
+
+const pollIntervalMs = 60 * minuteMs;
+
+async function checkAges(
+  profile: string,
+  context: RotationContext,
+  { signal, emit }: { signal: AbortSignal; emit: (incident: { message: string }) => void },
+): Promise<void> {
+  const nowMs = context.clock.wallMs();
+  for (const rotation of context.rotationsOf(profile)) {
+    if (rotation.maxAgeMs === undefined || signal.aborted) continue;
+    const check = await context.log.ageCheck(rotation);
+    if ((check.nextCheckAtMs ?? 0) > nowMs) continue;
+    const record = await context.log.record(rotation.name);
+    if (record !== undefined && !isRotationOver(record)) continue;
+    const next = { nextCheckAtMs: nowMs + pollIntervalMs };
+    try {
+      const due = await dueOf(rotation, record, { context, signal, nowMs });
+      const isNews = due !== undefined && due.secret !== check.reported;
+      const found = isNews ? { change: { ...next, reported: due.secret }, events: [due.event] } : { change: next };
+      await context.log.noteAge(rotation.name, check, found);
+    } catch (thrown) {
+      if (signal.aborted || !(thrown instanceof SimfleetError)) throw thrown;
+      emit({ message: `the age of ${rotation.name} is not known: ${messageOf(thrown)}` });
+      await context.log.noteAge(rotation.name, check, { change: next });
+    }
+  }
+}
+
+async function dueOf(
+  rotation: Rotation,
+  record: { readonly currentId?: string } | undefined,
+  { context, signal, nowMs }: { context: RotationContext; signal: AbortSignal; nowMs: number },
+): Promise<{ secret: string; event: MoveEvent } | undefined> {
+  const account = context.accountFor(rotation.profile);
+  const current = currentSet(rotation, record, await new AccountSets(account, signal).list());
+  const sinceMs = Math.max(current?.createdAtMs ?? 0, current?.updatedAtMs ?? 0);
+  if (current === undefined || sinceMs === 0 || nowMs - sinceMs < (rotation.maxAgeMs ?? 0)) return undefined;
+  const { credentialsId } = current;
+  const since = new Date(sinceMs).toISOString();
+  return {
+    secret: `${credentialsId} since ${since}`,
+    event: { type: "credential.expiring", fields: { credentialsId, since } },
+  };
+}
+
+// The first steps of every rotation: generates and encrypts the new secret, then delivers it to every sink.
+
+/** planned -> generated. If a generated secret was not saved, it is lost, and a new one is generated. */
+async function makeSecret(step: StepContext): Promise<RotationResult> {
+  const { rotation, account, context, signal, record } = step;
+  const secrets = await newSecret(rotation, account.deployment.credentialTypes, context.sinkDeps, signal);
+  try {
+    const sealed = await context.seal.seal(record.rotationId, secrets);
+    return move({ state: "generated", sealed });
+  } finally {
+    forgetAll(secrets);
+  }
+}
+
+/** generated -> delivered, sink by sink. */
+async function handOverToAll(step: StepContext): Promise<RotationResult> {
+  const { rotation, context, signal } = step;
+  const { name, profile, constants, source } = rotation;
+  const secrets = await step.secrets();
+  for (const sink of rotation.sinks) {
+    const { rotationId, newId, type, handedTo, handedToNames, startedAtMs } = step.record;
+    const key = sinkKey(sink);
+    if (handedTo.includes(key)) continue;
+    const handover = {
+      rotation: name,
+      rotationId,
+      profile,
+      credentialsId: newId,
+      type,
+      secrets,
+      constants,
+      field: source.field,
+      startedAtMs,
+    };
+    await handOver(sink, handover, context.sinkDeps, signal);
+    const done = { handedTo: [...handedTo, key], handedToNames: [...handedToNames, sinkName(sink)] };
+    const event = { type: "credential.handed-over", fields: { sink: sinkName(sink) } } as const;
+    await step.save({ ...done, tries: 0, waitsFor: undefined, reason: undefined, problem: undefined }, [event]);
+  }
+  return move({ state: "delivered" });
+}
+
+// rolling-back -> failed: groups refer to the old set again, and the successor is deleted if nothing refers to it. A sink
+// cannot return the new value: sinks that already have it are reported.
+
+async function rollBack(step: StepContext): Promise<RotationResult> {
+  const { strategy, reason = "", handedToNames } = step.record;
+  const obstacle = strategy === "successor" ? await withdraw(step) : undefined;
+  const failed: MoveEvent = {
+    type: "credential.failed",
+    fields: { reason, sinks: handedToNames.join(", ") },
+  };
+  const left = obstacle === undefined ? [] : [leftBehind(step.record.newId, obstacle)];
+  return move({ state: "failed", finishedAtMs: step.nowMs, sealed: undefined, reason }, ...left, failed);
+}
+
+/** @returns why the successor still exists; undefined if it does not */
+async function withdraw(step: StepContext): Promise<string | undefined> {
+  const { oldId, newId } = step.record;
+  const found = await step.sets.find(newId);
+  if (found === undefined) return undefined;
+  if (!isOurs(found, step.record)) return "another than this rotation made it";
+  if (step.sets.can("listGroups")) {
+    try {
+      if (oldId !== undefined) await repointGroups(step, { from: newId, to: oldId });
+    } catch (thrown) {
+      const isRefused = thrown instanceof PlatformError && thrown.disposition === "never" && thrown.exitCode !== 3;
+      if (!isRefused) throw thrown;
+    }
+    const named = (await step.sets.references(newId)).filter(({ how }) => how === "id");
+    if (named.length > 0) return `${placesOf(named)} names it`;
+  }
+  return deleteSet(step, newId);
 }

@@ -18,7 +18,6 @@ import type { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { type Queues, queueName } from "./work/queues.ts";
 import type { Inventory } from "#jobs/inventory/store/inventory.ts";
 import type { RunRemoval } from "./removal/removal.ts";
-import type { RunRecord } from "./ledger/run-record.ts";
 import { type Plan, type PlanRequest, makePlan, quotaView } from "./plan/plan.ts";
 import { reportOfPlan } from "./plan/plan-report.ts";
 import { planRows } from "./plan/plan-rows.ts";
@@ -32,20 +31,20 @@ import { type ResultsFormat, resultLines } from "./results/results.ts";
 import { type RowQuery, rowPage } from "./results/row-page.ts";
 import { RunSummaries } from "./results/run-summary.ts";
 import { readSettled } from "./results/sent-rows.ts";
-import { runPage, withValidCursor } from "./results/run-page.ts";
 import { type RetriedRows, retrySubmission } from "./retry.ts";
 import { undoSubmission } from "./undo.ts";
 import { operationBucket } from "./work/row-call.ts";
 import type { SealInputs } from "./sealed-inputs.ts";
 import { type Signature, type Submission, assertAllValid, storedRows, submitRun } from "./submit.ts";
-import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
-import type { Ledger } from "./ledger/ledger.ts";
 import { readWhenEnded } from "./ended-run.ts";
 import { csvLine } from "#intake/cell.ts";
 import { secretColumns } from "#intake/columns.ts";
 import { type ClassifiedRow, type KnownFleet, classifyRows } from "./plan/classify.ts";
 import type { RowSource } from "./plan/row-source.ts";
+import { SimfleetError } from "#core/errors.ts";
+import type { Ledger } from "./ledger/ledger.ts";
+import type { RunRecord } from "./ledger/run-record.ts";
 
 /** How rows are planned and run. */
 export interface Order {
@@ -495,4 +494,63 @@ async function* planLines(source: RowSource, fleet: KnownFleet): AsyncGenerator<
 function reasonOf({ row, duplicateOf }: ClassifiedRow, source: RowSource): string {
   if (row.problem !== undefined) return row.problem.message;
   return duplicateOf === undefined ? "" : `the same as line ${source.lineOf(duplicateOf)}`;
+}
+
+// Lists runs page by page, newest first, filtered by state and profile.
+
+const readAtOnce = 100;
+/** A page ends after this many runs were scanned, whether they match or not. */
+const maxScanned = 2_000;
+
+interface RunQuery {
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+  readonly state?: RunState | undefined;
+  readonly profile?: string | undefined;
+}
+
+interface RunPage {
+  readonly runs: RunRecord[];
+  readonly nextCursor: string | null;
+}
+
+/** @throws SimfleetError REQUEST_INVALID for an invalid cursor */
+async function runPage(ledger: Ledger, query: RunQuery): Promise<RunPage> {
+  return withValidCursor(query.cursor, () => readPage(ledger, query));
+}
+
+/** The ledger's cursors are run ids. @throws SimfleetError REQUEST_INVALID if there is no such run */
+async function withValidCursor<T>(cursor: string | undefined, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (thrown) {
+    if (!(thrown instanceof SimfleetError) || thrown.code !== "RUN_NOT_FOUND") throw thrown;
+    throw new SimfleetError(
+      "REQUEST_INVALID",
+      `${JSON.stringify(cursor)} is not a valid cursor: use the nextCursor of the previous page`,
+    );
+  }
+}
+
+async function readPage(ledger: Ledger, query: RunQuery): Promise<RunPage> {
+  const { limit, state, profile } = query;
+  if (state === undefined && profile === undefined) return ledger.list(pageOf(limit, query.cursor));
+  const runs: RunRecord[] = [];
+  let cursor = query.cursor;
+  for (let scanned = 0; scanned < maxScanned; scanned += readAtOnce) {
+    const page = await ledger.list(pageOf(readAtOnce, cursor));
+    for (const [at, run] of page.runs.entries()) {
+      if ((state !== undefined && run.state !== state) || (profile !== undefined && run.profile !== profile)) continue;
+      runs.push(run);
+      const isLast = page.nextCursor === null && at === page.runs.length - 1;
+      if (runs.length === limit) return { runs, nextCursor: isLast ? null : run.runId };
+    }
+    if (page.nextCursor === null) return { runs, nextCursor: null };
+    cursor = page.nextCursor;
+  }
+  return { runs, nextCursor: cursor ?? null };
+}
+
+function pageOf(limit: number, cursor: string | undefined): { limit: number; cursor?: string } {
+  return cursor === undefined ? { limit } : { limit, cursor };
 }

@@ -4,13 +4,13 @@
  * validated by a lookup, not by its signature: the sandbox created it, and the lookup keeps the server fast.
  */
 import { randomBytes } from "node:crypto";
-import { secondMs } from "#core/time.ts";
-import type { Coverage } from "#fleet/profile.ts";
 import type { SandboxOptions } from "../options.ts";
 import { Refusal, type RefusalName } from "../refusals.ts";
 import { type AuthKeyPair, AuthKeys } from "./auth-keys.ts";
 import { isOneTimeCode } from "./one-time-code.ts";
-import { openTokenSigner, type TokenSigner } from "./tokens.ts";
+import { exportJWK, generateKeyPair, type JSONWebKeySet, SignJWT } from "jose";
+import { secondMs } from "#core/time.ts";
+import type { Coverage } from "#fleet/profile.ts";
 
 export { keyAccesses } from "../options.ts";
 
@@ -197,4 +197,37 @@ function firstKeysOf(options: SandboxOptions): (AuthKeyPair & { userName: string
   const ofRoot = { authKeyId, authKey, userName: undefined };
   if (userAuthKeyId === undefined || userAuthKey === undefined) return [ofRoot];
   return [ofRoot, { authKeyId: userAuthKeyId, authKey: userAuthKey, userName }];
+}
+
+// Signs the tokens of pairs with a key generated at startup, and publishes the public key as JWKS.
+
+interface TokenClaims {
+  readonly operatorId: string;
+  readonly coverageTypes: readonly Coverage[];
+}
+
+interface TokenSigner {
+  readonly jwks: JSONWebKeySet;
+  /** A JSON Web Token whose payload holds `operator: {operatorId, coverageTypes}`, `iat` and `exp`. */
+  sign(claims: TokenClaims, span: { issuedAtMs: number; expiresAtMs: number }): Promise<string>;
+}
+
+const keyId = "sandbox-1";
+
+async function openTokenSigner(algorithm: "ES256" | "RS256"): Promise<TokenSigner> {
+  const { privateKey, publicKey } = await generateKeyPair(algorithm, { extractable: true });
+  const jwk = { ...(await exportJWK(publicKey)), kid: keyId, alg: algorithm, use: "sig" };
+  let serial = 0;
+  return {
+    jwks: { keys: [jwk] },
+    sign: (operator, span) => {
+      serial += 1;
+      return new SignJWT({ operator })
+        .setProtectedHeader({ alg: algorithm, kid: keyId, typ: "JWT" })
+        .setJti(`sandbox-${serial}`)
+        .setIssuedAt(Math.floor(span.issuedAtMs / secondMs))
+        .setExpirationTime(Math.floor(span.expiresAtMs / secondMs))
+        .sign(privateKey);
+    },
+  };
 }

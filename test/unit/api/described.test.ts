@@ -5,7 +5,7 @@ import { createAuthKey, listAuthKeys, revokeAuthKey } from "#api/operations/auth
 import { deleteCredential, listCredentials, updateCredential } from "#api/operations/credentials.ts";
 import { listGroups, putGroupConfiguration } from "#api/operations/groups.ts";
 import { bucketOf, type Operation, targetOf } from "#api/operations/operation.ts";
-import { renewToken } from "#api/operations/token.ts";
+import { renewToken } from "#api/auth/pair-source.ts";
 import { loadDeployment } from "#config/deployment.ts";
 import { ConfigError, SimfleetError } from "#core/errors.ts";
 import { type DeploymentOperationId, deploymentOperationIds, termsOf } from "#fleet/deployment-operation.ts";

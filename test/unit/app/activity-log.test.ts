@@ -1,6 +1,6 @@
 /** The log lines of a worker about runs and syncs: one at the start and one at the end, with counts. */
 import { expect, test } from "vitest";
-import { ActivityLog } from "#app/activity-log.ts";
+import { ActivityLog } from "#app/serve.ts";
 import type { SyncReport } from "#jobs/inventory/contract.ts";
 import type { RunReport } from "#jobs/runs/contract.ts";
 

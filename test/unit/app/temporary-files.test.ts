@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { loadConfig } from "#config/load.ts";
 import { features } from "#features.ts";
-import { removeTemporaryFiles } from "../../../src/app/temporary-files.ts";
+import { removeTemporaryFiles } from "#app/serve.ts";
 
 it("a worker removes what killed processes have left beside sinks and reports, and in the archive", async () => {
   const root = mkdtempSync(join(tmpdir(), "simfleet-temporary-"));

@@ -9,7 +9,7 @@ import { systemClock } from "#core/time.ts";
 import type { Rotation, SecretSource, Sink } from "#fleet/rotation.ts";
 import { CommandRunner } from "#jobs/credentials/command.ts";
 import { drawn, newSecret } from "#jobs/credentials/steps/new-secret.ts";
-import { rotationStatusText } from "#jobs/credentials/commands/rotation-text.ts";
+import { rotationStatusText } from "#jobs/credentials/commands/credentials.ts";
 import { entriesRenamed, mayMean, referencesIn } from "#jobs/credentials/references.ts";
 import { reportOfRotation } from "#jobs/credentials/report.ts";
 import { handOver, SinkError, sinkFault, sinkKey, sinkName } from "#jobs/credentials/sinks.ts";

@@ -1,12 +1,22 @@
 /** `simfleet credentials …`: the account's Credential Sets and their rotation. */
+import {
+  listCredentials,
+  type SetReport,
+  confirmRotation,
+  type RotationReport,
+  showRotation,
+  listRotations,
+} from "../contract.ts";
+import { type Context, withCommon, type Caller, confirm } from "#cli/context.ts";
+import { SimfleetError } from "#core/errors.ts";
+import * as routes from "../contract.ts";
+import { followWork } from "#cli/follow/follow-work.ts";
+import type { Output } from "#cli/output.ts";
 import { Command } from "@commander-js/extra-typings";
-import { listCredentials, type SetReport } from "../contract.ts";
-import { type Context, withCommon } from "#cli/context.ts";
 import { answerList, type List, withListOptions } from "#cli/list.ts";
-import { ageText, referencesText } from "./columns.ts";
-import { confirmCommand } from "./confirm.ts";
-import { rotateCommand } from "./rotate.ts";
-import { statusCommand } from "./status.ts";
+import { problemText } from "#cli/problem-text.ts";
+import { systemClock } from "#core/time.ts";
+import { duration } from "#cli/format.ts";
 
 export function credentialsCommand(context: Context): Command {
   return new Command("credentials")
@@ -46,3 +56,228 @@ const setList: List<"credentials", SetReport> = {
     },
   ],
 };
+
+// `simfleet credentials confirm`: a person confirms that nothing references the old set any more.
+
+function confirmCommand(context: Context): Command {
+  const command = new Command("confirm")
+    .description("confirm that the old set is no longer referenced; its grace period then starts")
+    .argument("<name>", "name of the rotation in the configuration");
+  return withCommon(command, "simfleet credentials confirm mqtt-psk").action(async (name, options) => {
+    const output = context.output(options);
+    await context.connect(options, async ({ client, app }) => {
+      const report = await client.call(confirmRotation, { params: { name } });
+      output.answer(report, (shown) => rotationStatusText(shown));
+      // A remote worker carries rotations out itself.
+      const isServed = app === undefined || (await app.credentials.isServed(report.profile));
+      if (!isServed) {
+        output.say(`No worker is running: run simfleet worker, or resume with simfleet credentials rotate ${name}`);
+      }
+    });
+  }) as unknown as Command;
+}
+
+// `simfleet credentials rotate`: gives a Credential Set a new secret, and shows the progress.
+
+function rotateCommand(context: Context): Command {
+  const command = new Command("rotate")
+    .description(
+      "rotate a secret or resume its rotation; returns when it is done or has to wait for its grace period or a confirmation",
+    )
+    .argument("<name>", "name of the rotation in the configuration")
+    .option("-y, --yes", "skip the confirmation; required without a terminal")
+    .option("--detach", "leave it to a worker and return immediately");
+  return withCommon(command, "simfleet credentials rotate mqtt-psk").action(async (name, options) => {
+    const output = context.output(options);
+    const flags = { profile: options.profile, isAgreed: options.yes === true, isDetached: options.detach === true };
+    const exitCode = await context.connect(options, (caller) => rotate(caller, { name, output, context, flags }));
+    context.io.setExitCode(exitCode);
+  }) as unknown as Command;
+}
+
+async function rotate(
+  caller: Caller,
+  deps: {
+    name: string;
+    output: Output;
+    context: Context;
+    flags: { profile: string | undefined; isAgreed: boolean; isDetached: boolean };
+  },
+): Promise<number> {
+  const { client, app } = caller;
+  const { name, output, context, flags } = deps;
+  const params = { name };
+  const { profile, nextStep, strategy, credentialsId } = await client.call(routes.showRotation, { params });
+  if (flags.profile !== undefined && flags.profile !== profile) {
+    throw new SimfleetError("USAGE", `the rotation ${name} belongs to the profile ${profile}, not to ${flags.profile}`);
+  }
+  if (nextStep === null && !flags.isAgreed) {
+    const question =
+      strategy === "successor"
+        ? (set: string) => `Create a successor of ${set} and deliver it to its sinks?`
+        : (set: string) => `Create a new secret for ${set} and deliver it to its sinks?`;
+    if (!(await confirm(context.io, question(credentialsId ?? name)))) return 1;
+  }
+  const begun = await client.call(routes.rotateCredentials, { params });
+  // A remote worker carries rotations out itself.
+  const isServed = async (): Promise<boolean> => app === undefined || app.credentials.isServed(profile);
+  if (nextStep !== null) output.say(`Resuming the rotation of ${begun.startedAt ?? ""}.`);
+  if (flags.isDetached) {
+    output.answer(begun, (shown) => shown.rotationId ?? "");
+    if (!(await isServed())) {
+      output.say("No worker is running: the rotation continues with the next one (simfleet worker)");
+    }
+    return 0;
+  }
+  const { interrupt } = context.io;
+  const { report, exitCode } = await followRotation(caller, { name, profile, output, interrupt });
+  output.answer(report, (shown) => rotationStatusText(shown));
+  if (report.nextStep !== null) {
+    output.say(waitText(report));
+    if (!(await isServed())) {
+      output.say(`No worker is running: run simfleet worker, or resume later with simfleet credentials rotate ${name}`);
+    }
+  }
+  return exitCode;
+}
+
+// Shows a rotation until it ends or has to wait for hours: for its grace period or a person.
+
+interface Ask {
+  readonly name: string;
+  readonly profile: string;
+  readonly output: Output;
+  readonly interrupt: AbortSignal;
+}
+
+/** @returns the last report of the rotation, and the exit code */
+function followRotation(
+  { client, app }: Pick<Caller, "client" | "app">,
+  { name, profile, output, interrupt }: Ask,
+): Promise<{ report: RotationReport; exitCode: number }> {
+  return followWork<RotationReport>({
+    output,
+    interrupt,
+    localWork:
+      app === undefined
+        ? undefined
+        : {
+            isServed: () => app.credentials.isServed(profile),
+            work: (onIncident) => app.consumeRotations(profile, onIncident),
+          },
+    report: () => client.call(showRotation, { params: { name } }),
+    endOf,
+    line: ({ state, nextStep, problem }) => {
+      if (nextStep === null) return undefined;
+      const step = `${name}: ${nextStep}`;
+      const text = problem === undefined ? step : `${step}: ${problemText(problem)}`;
+      return { text, topic: `${state} ${problem?.attempts ?? 0}` };
+    },
+    leaving: () => `Nothing is lost. Resume with: simfleet credentials rotate ${name}`,
+  });
+}
+
+function endOf({ state, waitsFor }: RotationReport): number | undefined {
+  if (state === "done") return 0;
+  if (state === "failed") return 1;
+  if (waitsFor === "set-aside") return 1;
+  return waitsFor === null || waitsFor === "fault" ? undefined : 0;
+}
+
+// `simfleet credentials status`: the status of every rotation.
+
+function statusCommand(context: Context): Command {
+  const command = new Command("status").description(
+    "list rotations: state, age of the secret, last use, next step, references",
+  );
+  return withCommon(withListOptions(command), "simfleet credentials status --json").action(async (options) => {
+    const output = context.output(options);
+    // Of all profiles, unless the command names one.
+    const status = await context.connect(options, ({ client }) =>
+      client.call(listRotations, { query: { profile: options.profile } }),
+    );
+    answerList(output, status, rotationList, options);
+    for (const [profile, reason] of Object.entries(status.unknown)) {
+      output.say(`The Credential Sets of ${profile} could not be read: ${reason}`);
+    }
+  });
+}
+
+const rotationList: List<"rotations", RotationReport> = {
+  name: "rotations",
+  route: listRotations,
+  empty: "No rotations. Add them under `rotations` in the configuration (docs/credentials.md).",
+  columns: [
+    { name: "name", heading: "rotation" },
+    { name: "state" },
+    { name: "credentialsId", heading: "set" },
+    { name: "age", value: ({ rotatedAt }) => ageText(rotatedAt) },
+    { name: "lastUsedAt", heading: "last used" },
+    { name: "nextAt", heading: "next" },
+    {
+      name: "references",
+      heading: "referenced by",
+      value: ({ credentialsId, references }) => (credentialsId === null ? "-" : referencesText(references)),
+    },
+  ],
+  below: (rotations) =>
+    rotations.filter(({ reason, nextStep }) => reason !== null || nextStep !== null).map(rotationStatusText),
+};
+
+// Renders a rotation as text for a terminal.
+
+const actionNeeded = (action: string) => `Action needed: ${action}.`;
+
+/** One line: the status of the rotation, and what it waits for. */
+export function rotationStatusText(report: RotationReport): string {
+  const { name, state, credentialsId, reason, nextStep, nextAt, handedTo, waitsFor, problem } = report;
+  switch (state) {
+    case "never":
+      return `${name} has not been rotated yet.`;
+    case "done":
+      return `${name} was rotated: ${credentialsId ?? "the set"} has the new secret.${reason === null ? "" : ` ${reason}.`}`;
+    case "failed": {
+      const sinks = handedTo.length === 0 ? "" : ` These already have the new value: ${handedTo.join(", ")}.`;
+      return `The rotation ${name} failed, and the old secret stays in use: ${reason ?? "unknown reason"}.${sinks}`;
+    }
+    default: {
+      // The reason of a grace period repeats the state.
+      const reasonText = reason === null || waitsFor === "grace" ? "" : `\n  ${reason}.`;
+      const why = problem === undefined ? reasonText : `\n  ${problemText(problem)}`;
+      return `The rotation ${name} is in progress. Next step: ${nextStep ?? ""}${nextAt === null ? "" : `, at ${nextAt}`}.${why}`;
+    }
+  }
+}
+
+/** Says what the rotation waits for. */
+function waitText({ name, waitsFor, nextAt, reason }: RotationReport): string {
+  switch (waitsFor) {
+    case "grace":
+      return `The new secret is active. The old set will be deleted${nextAt === null ? "" : ` after ${nextAt}`} if unused.`;
+    case "confirmation":
+      return actionNeeded(reason ?? `simfleet credentials confirm ${name}`);
+    case "set-aside":
+      return actionNeeded(reason ?? "");
+    case "reference":
+      return `The rotation continues automatically when nothing blocks it: ${reason ?? ""}.`;
+    default:
+      return reason === null
+        ? "It is in progress."
+        : `The next attempt is${nextAt === null ? "" : ` at ${nextAt}`}: ${reason}.`;
+  }
+}
+
+// Columns that the tables of Credential Sets share.
+
+/** How long ago an instant was; `-` where it is not known. */
+function ageText(instant: string | null): string {
+  return instant === null ? "-" : duration(Math.max(0, systemClock.wallMs() - Date.parse(instant)));
+}
+
+function referencesText(references: SetReport["references"]): string {
+  if (references === null) return "unknown";
+  if (references.length === 0) return "nothing";
+  const places = references.map(({ groupId, namespace, how }) => `${groupId}/${namespace}${how === "id" ? "" : "?"}`);
+  const first = places.slice(0, 3).join(" ");
+  return places.length > 3 ? `${first} and ${places.length - 3} more` : first;
+}
