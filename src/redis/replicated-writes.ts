@@ -13,11 +13,7 @@ const maxFileMs = 3_000;
 const maxAtOnce = 500;
 
 /** The write was made, but a failover or a power failure would lose it. */
-export class NotReplicatedError extends Error {
-  constructor() {
-    super("Redis has not acknowledged in time that a write is safe");
-  }
-}
+export class NotReplicatedError extends Error {}
 
 /** What Redis has to acknowledge. */
 export interface Acknowledgements {
@@ -65,17 +61,27 @@ export class ReplicatedWrites {
     while (this.#waiting.length > 0) {
       const writes = this.#waiting.splice(0, maxAtOnce);
       const replies = await waitFor(redis, writes, this.#needed);
-      const acknowledged = replies.slice(writes.length).map(([, reply]) => Number([reply].flat()[0]));
-      const isSafe = acknowledged.length > 0 && acknowledged.every((count) => count > 0);
+      const missing = missingOf(replies.slice(writes.length), this.#needed);
       for (const [i, { resolve, reject }] of writes.entries()) {
         const [refusal, reply] = replies[i] ?? [];
         if (refusal?.name === "ReplyError") reject(refusal);
-        else if (refusal === null && isSafe) resolve(reply);
-        else reject(new NotReplicatedError());
+        else if (refusal === null && missing === undefined) resolve(reply);
+        else reject(new NotReplicatedError(missing));
       }
     }
     this.#isBusy = false;
   }
+}
+
+/** What has not acknowledged the writes; undefined if all that is needed has. */
+function missingOf(
+  replies: readonly [Error | null, unknown][],
+  { ofReplica, ofFile }: Acknowledgements,
+): string | undefined {
+  const counts = replies.map(([, reply]) => Number([reply].flat()[0]) || 0);
+  if (ofReplica && (counts[0] ?? 0) === 0) return "no replica of Redis has acknowledged that a row is sent";
+  if (ofFile && (counts.at(-1) ?? 0) === 0) return "Redis has not written to its file in time that a row is sent";
+  return undefined;
 }
 
 /** A pipeline stays on one connection, in a cluster to the node that has the keys. Without one, nothing is acknowledged. */

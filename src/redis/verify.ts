@@ -43,7 +43,7 @@ export async function verifyRedis(connections: RedisConnections, clock: Clock = 
   const topology = topologyOf(target);
   const redis = connections.connect("probe");
   const waiting = new AbortController();
-  let found: { nodes: Node[]; hasReplicas: boolean };
+  let found: Found;
   try {
     found = await Promise.race([
       lastErrorInstead(redis, target, topology === "cluster" ? readCluster(redis) : readServer(redis, target)),
@@ -68,19 +68,30 @@ export async function verifyRedis(connections: RedisConnections, clock: Clock = 
     version: versions.toSorted((a, b) => a.localeCompare(b, "en", { numeric: true }))[0] ?? "unknown",
     maxmemoryPolicy: "noeviction",
     hasReplicas: found.hasReplicas,
-    // Not tried with a cluster.
-    acknowledgesFile: topology !== "cluster" && found.nodes.every(({ info }) => acknowledgesFile(info)),
+    acknowledgesFile: found.acknowledgesFile,
     warnings: topology === "sentinel" ? found.nodes.flatMap(({ info }) => warningsOf(info)) : [],
   };
 }
 
-async function readServer(redis: Redis, target: RedisTarget): Promise<{ nodes: Node[]; hasReplicas: boolean }> {
+type Found = Pick<RedisFacts, "hasReplicas" | "acknowledgesFile"> & { readonly nodes: readonly Node[] };
+
+async function readServer(redis: Redis, target: RedisTarget): Promise<Found> {
   const info = await redis.info();
-  return { nodes: [{ where: placeOf(target), info, state: undefined }], hasReplicas: "sentinels" in target };
+  const acknowledgesFile = valueOf(info, "aof_enabled") === "1" && (await hasWaitAof(redis));
+  const nodes = [{ where: placeOf(target), info, state: undefined }];
+  return { nodes, hasReplicas: "sentinels" in target, acknowledgesFile };
+}
+
+/** Servers have it since 7.2, and an ACL user may lack the right. */
+function hasWaitAof(redis: Redis): Promise<boolean> {
+  return redis.call("WAITAOF", 0, 0, 1).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** Replicas that are away count too, since they come back. */
-async function readCluster(redis: Redis): Promise<{ nodes: Node[]; hasReplicas: boolean }> {
+async function readCluster(redis: Redis): Promise<Found> {
   const cluster = redis as unknown as Cluster;
   if (cluster.status !== "ready") await new Promise((resolve) => cluster.once("ready", resolve));
   const primaries = cluster.nodes("master");
@@ -90,12 +101,16 @@ async function readCluster(redis: Redis): Promise<{ nodes: Node[]; hasReplicas: 
     return { where: addressText({ host, port }), info, state: valueOf(state, "cluster_state") };
   });
   const members = String(await primaries[0]?.cluster("NODES"));
-  return { nodes: await Promise.all(nodes), hasReplicas: / (?:myself,)?slave[ ,]/.test(members) };
+  return {
+    nodes: await Promise.all(nodes),
+    hasReplicas: / (?:myself,)?slave[ ,]/.test(members),
+    acknowledgesFile: false,
+  };
 }
 
 function checkNode({ where, info, state }: Node, topology: Topology): void {
   const version = valueOf(info, "redis_version");
-  if (!isAtLeast(version, oldestVersion)) {
+  if (!isRecent(version)) {
     throw unavailable(where, `is version ${version}; simfleet needs ${oldestVersion.join(".")} or newer: upgrade it`);
   }
   if (topology !== "cluster" && valueOf(info, "cluster_enabled") === "1") {
@@ -188,11 +203,7 @@ function ofNode(error: Error): Error {
   return error.message === "Connection is closed." ? new Error("none of the nodes answers", { cause: error }) : error;
 }
 
-function acknowledgesFile(info: string): boolean {
-  return isAtLeast(valueOf(info, "redis_version"), [7, 2]) && valueOf(info, "aof_enabled") === "1";
-}
-
-function isAtLeast(version: string, oldest: readonly [number, number]): boolean {
+function isRecent(version: string): boolean {
   const [major = 0, minor = 0] = version.split(".").map(Number);
-  return major > oldest[0] || (major === oldest[0] && minor >= oldest[1]);
+  return major > oldestVersion[0] || (major === oldestVersion[0] && minor >= oldestVersion[1]);
 }

@@ -92,9 +92,14 @@ export async function startServerProgram(
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(10_000, 22_000);
-    if (await isFree(port)) return port;
+    if (given.has(port)) continue;
+    given.add(port);
+    if ((await isFree(port)) && (await isFree(port + 10_000))) return port;
   }
 }
+
+/** Tests of a file start their servers at once. */
+const given = new Set<number>();
 
 function isFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {

@@ -55,7 +55,7 @@ export class UnsafeCalls {
     const isMarked = await ledger.markSent(runId, segment, { place, tries: marked }).catch(async (thrown: unknown) => {
       if (!(thrown instanceof NotReplicatedError)) throw thrown;
       await ledger.recordTries(runId, segment, new Map([[place, before]]), this.#owner);
-      throw new NotSent("Redis has not acknowledged that the mark of a sent row is safe", { isProblem: true });
+      throw new NotSent(thrown.message, { isProblem: true });
     });
     if (!isMarked) throw new NotSent("another worker has sent a row, or the run has stopped", { isProblem: false });
     tries.set(place, marked);
