@@ -93,7 +93,7 @@ export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(10_000, 22_000);
     if (given.has(port)) continue;
-    given.add(port);
+    given.add(port).add(port + 10_000);
     if ((await isFree(port)) && (await isFree(port + 10_000))) return port;
   }
 }
