@@ -148,6 +148,11 @@ export class PlatformClient {
     return principalOf(await this.#keeper.obtain(signal));
   }
 
+  /** @throws PlatformError PLATFORM_FORBIDDEN if no address has the account's coverage, CONFIG_INVALID if two have */
+  async assertAddress(signal?: AbortSignal): Promise<void> {
+    this.#routeOf(await this.#keeper.obtain(signal));
+  }
+
   /** The credentials that the current pair was obtained with; undefined if there is no pair. */
   get inUse(): CredentialForm | undefined {
     return this.#keeper.held?.madeWith;

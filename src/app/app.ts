@@ -218,6 +218,17 @@ export class App {
     return this.#accounts.account(profile);
   }
 
+  /** @throws PlatformError CONFIG_INVALID if the profile may use two addresses; the work itself shows other faults */
+  async assertAddress(profile: string): Promise<void> {
+    const fault = await this.client(profile)
+      .assertAddress()
+      .then(
+        () => undefined,
+        (thrown: unknown) => thrown,
+      );
+    if (fault instanceof SimfleetError && fault.code === "CONFIG_INVALID") throw fault;
+  }
+
   /**
    * The client of a profile, created on first use.
    * @throws ConfigError if the profile lacks credentials or an address

@@ -269,7 +269,7 @@ export class IntakeError extends SimfleetError {
   }
 }
 
-type PlatformCode = Extract<ErrorCode, `PLATFORM_${string}`>;
+type PlatformCode = Extract<ErrorCode, `PLATFORM_${string}` | "CONFIG_INVALID">;
 
 /** What the platform (or the way to it) did to one call. */
 export class PlatformError extends SimfleetError {

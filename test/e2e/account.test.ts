@@ -1,6 +1,7 @@
 /** Accounts of every kind: credential forms, coverage, wording, brand, language. */
 import { describe, expect, test } from "vitest";
 import { column } from "./support/results.ts";
+import { until } from "../support/until.ts";
 import { CliHarness, type CliHarnessOptions } from "./support/cli-harness.ts";
 
 const noAuthKey = { SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "" };
@@ -134,6 +135,27 @@ describe.concurrent("accounts that the platform refuses", () => {
         "match this address). Give the account or sub-user this permission.\n",
     );
     expect(refused.stderr).toMatch(/Resume with: simfleet runs resume r-/);
+    expect(harness.changes).toBe(0);
+  });
+
+  test("an account with both coverages has to choose, and everything says so with exit code 2", async () => {
+    await using harness = await CliHarness.open({ coverageTypes: ["g", "jp"], serves: ["g", "jp"] });
+    const { url } = harness.sandbox;
+    const env = { SIMFLEET_ENDPOINT_JAPAN: url, SIMFLEET_JWKS_URL: `${url}/.well-known/jwks.json` };
+    const message = "Addresses for both coverages are set, and the account may use both: set SIMFLEET_COVERAGE";
+    await harness.fleet("fleet.csv", 3);
+    for (const command of ["check", "sims sync", "apply fleet.csv --yes"]) {
+      const ended = await harness.run(command.split(" "), env);
+      expect([command, ended.code]).toEqual([command, 2]);
+      expect(ended.stdout + ended.stderr, command).toContain(message);
+      expect(ended.stdout + ended.stderr, command).not.toContain("\\n");
+    }
+    const worker = await harness.worker(env);
+    const { document } = await harness.json(["apply", "fleet.csv", "--yes", "--detach"], env);
+    const shown = (): Promise<string> =>
+      harness.run(["runs", "show", document.runId], env).then(({ stdout }) => stdout);
+    await until("the worker pauses the run", async () => (await shown()).includes(`paused: ${message}`));
+    expect(worker.stderr).toContain(message);
     expect(harness.changes).toBe(0);
   });
 });

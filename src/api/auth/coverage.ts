@@ -48,8 +48,7 @@ export function authAddress(routes: Routes, configured: Coverage | undefined): A
 /**
  * The address for the calls of a profile.
  * @param claimed verified coverage types of the token; undefined if nothing is verified
- * @throws PlatformError PLATFORM_FORBIDDEN if the account lacks the configured coverage
- * @throws ConfigError if two addresses remain
+ * @throws PlatformError PLATFORM_FORBIDDEN if the account lacks the configured coverage, CONFIG_INVALID if two addresses remain
  */
 export function addressFor(
   routes: Routes,
@@ -67,12 +66,12 @@ export function addressFor(
   const [only, another] = usable;
   const address = only === undefined || another !== undefined ? undefined : routes[only];
   if (address !== undefined) return address;
-  throw new ConfigError([
-    {
-      where: "SIMFLEET_COVERAGE",
-      message: "two addresses are set and the account does not identify its own; set g (Global) or jp (Japan)",
-    },
-  ]);
+  throw new PlatformError(
+    "CONFIG_INVALID",
+    "Addresses for both coverages are set, and the account may use both: set SIMFLEET_COVERAGE, or the profile's coverage, to " +
+      "g (Global) or jp (Japan)",
+    { operation: "auth" },
+  );
 }
 
 function uncovered(wanted: readonly Coverage[], claimed: readonly Coverage[]): PlatformError {

@@ -135,7 +135,9 @@ async function checkProfile(app: App, config: Config, name: string): Promise<Fin
     );
   }
   try {
-    const me = await app.client(name).whoAmI();
+    const client = app.client(name);
+    const me = await client.whoAmI();
+    await client.assertAddress();
     const who = me.userName === undefined ? me.operatorId : checkStrings.user(me.userName, me.operatorId);
     const covered = me.coverageTypes === undefined ? who : checkStrings.coverage(who, me.coverageTypes);
     return [

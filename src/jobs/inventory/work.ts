@@ -45,7 +45,7 @@ const shorterPages = new WeakMap<SyncLog, Map<string, ShorterPages>>();
 
 const rules = faultRules({
   PLATFORM_UNAVAILABLE: { delay: { baseMs: 5_000, capMs: 30_000 } },
-  CONFIG_INVALID: "throw",
+  CONFIG_INVALID: "give-up",
 });
 
 /** A page is stored and the position saved in one script, so the steps save their moves themselves. */

@@ -34,7 +34,10 @@ export function followSync({
         ? undefined
         : {
             isServed: () => app.sims.isServed(profile),
-            work: (onIncident) => app.consumeSyncs(profile, onIncident),
+            work: async (onIncident) => {
+              await app.assertAddress(profile);
+              return app.consumeSyncs(profile, onIncident);
+            },
           },
     report: () => client.call(showSync, { params: { profile } }),
     line: (report) => lineOf(report, app, profile),

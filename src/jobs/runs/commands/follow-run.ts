@@ -203,7 +203,10 @@ class Follower {
   }
 
   async #leaveRefused(refusal: PlatformError): Promise<Followed> {
-    this.#request.output.say(`The platform rejected the credentials: ${refusal.message}`);
+    const isOurs = refusal.code === "CONFIG_INVALID";
+    this.#request.output.say(
+      isOurs ? `simfleet: ${refusal.message}` : `The platform rejected the credentials: ${refusal.message}`,
+    );
     const { report } = await this.#holdRun(refusal.message);
     return { report, exitCode: refusal.exitCode };
   }

@@ -83,7 +83,12 @@ export class Consumer implements Working {
   async #work(reference: SegmentReference, signal: AbortSignal): Promise<JobResult> {
     const result = await this.#options.execute(reference, signal);
     if (result.kind === "postponed" && result.refusal !== undefined) {
-      this.#options.onIncident({ runId: reference.runId, message: result.reason, refusal: result.refusal });
+      const { reason, refusal } = result;
+      this.#options.onIncident({ runId: reference.runId, message: reason, refusal });
+      // A person has to change the configuration, and to restart the process.
+      if (refusal.code === "CONFIG_INVALID") {
+        await this.#options.ledger.move(reference.runId, "paused", ["running"], { reason }).catch(() => undefined);
+      }
     }
     return result;
   }

@@ -36,5 +36,5 @@ export type TryResult =
   | { readonly kind: "waiting"; readonly delayMs: number }
   /** The call failed and changed nothing; it is worth a retry. */
   | { readonly kind: "failed-try"; readonly reason: string }
-  /** The platform rejected our credentials or permissions, not this row. */
+  /** The platform rejected our credentials or permissions, or the configuration lacks something: it is not this row. */
   | { readonly kind: "refused"; readonly error: PlatformError };

@@ -115,6 +115,7 @@ export function resultOf(error: PlatformError): TryResult {
       };
     case "PLATFORM_UNAUTHORIZED":
     case "PLATFORM_FORBIDDEN":
+    case "CONFIG_INVALID":
       return { kind: "refused", error };
     case "PLATFORM_REJECTED":
       return { kind: "rejected", reason: error.message };
