@@ -40,7 +40,7 @@ interface Result {
   readonly rows: number;
   readonly processes: number;
   readonly seconds: number;
-  readonly leastSeconds: number;
+  readonly minSeconds: number;
   readonly ratio: number;
   readonly throttled: number;
   readonly windows: string;
@@ -102,14 +102,14 @@ async function measure(rows: number, processes: number): Promise<Result> {
     const perWindow = (index: number): number =>
       limit - Math.round(steady) - bursts.filter((window) => window === index).length;
     const call = { meanLatencyMs, connections: Number(values.connections) };
-    const leastMs = leastTimeMs(rows, { periodMs, perWindow, beginAfterStartMs: beginMs - startedMs }, call);
+    const minMs = leastTimeMs(rows, { periodMs, perWindow, beginAfterStartMs: beginMs - startedMs }, call);
     const seconds = (endMs - beginMs) / 1_000;
     return {
       rows,
       processes,
       seconds,
-      leastSeconds: leastMs / 1_000,
-      ratio: leastMs / (endMs - beginMs),
+      minSeconds: minMs / 1_000,
+      ratio: minMs / (endMs - beginMs),
       throttled: sandbox.state.totals.throttled,
       windows: windows
         .filter(({ accepted }) => accepted > 0)
@@ -132,11 +132,11 @@ console.log(
   `${limit} calls per ${periodMs / 1_000} s, rounding ${values.rounding}, latency ${latencyMs.join(" to ")} ms`,
 );
 console.table(
-  results.map(({ rows, processes, seconds, leastSeconds, ratio, throttled, windows }) => ({
+  results.map(({ rows, processes, seconds, minSeconds, ratio, throttled, windows }) => ({
     rows,
     processes,
     "run s": seconds.toFixed(2),
-    "least s": leastSeconds.toFixed(2),
+    "least s": minSeconds.toFixed(2),
     "least / run": ratio.toFixed(3),
     "answers of 429": throttled,
     "calls per window": windows,

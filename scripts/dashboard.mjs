@@ -30,7 +30,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const server = await createServer({
     ...dashboard,
     cacheDir: join(dashboard.root, "../node_modules/.vite"),
-    server: { host: "127.0.0.1", proxy: { "/v1": proxy, "/queues": proxy, "/docs": proxy } },
+    server: { host: "127.0.0.1", proxy: { "/v1": proxy, "/docs": proxy } },
   });
   await server.listen();
   server.printUrls();

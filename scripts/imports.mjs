@@ -2,8 +2,6 @@
 // an import is spelled, whether it imports only types, and how files are named and placed. The dashboard's pure logic
 // is checked as well; its components cannot be (the parser does not support JSX), and oxlint has their one rule. `node
 // scripts/imports.mjs [folder]` prints one line per violation and exits with 1 if there is any.
-// is checked as well; its components cannot be (the parser knows no JSX), and oxlint has their one rule.
-// `node scripts/imports.mjs [folder]` prints one line per violation and ends with 1 if there is any.
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { cruise } from "dependency-cruiser";

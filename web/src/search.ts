@@ -92,12 +92,12 @@ function useNamed(): Found {
 }
 
 /** Shorter texts are in nearly every ID. */
-const leastLength = 4;
+const minLength = 4;
 
 /** A call of the platform each, and only where the deployment has the operation: hence on a text, and without a problem. */
 function useCredentials(search: string): readonly Choice[] {
   const of = { profile: profile.value };
-  const isWanted = search.length >= leastLength;
+  const isWanted = search.length >= minLength;
   const sets = useLive<{ credentials: SetReport[] }>(isWanted ? addressOf("/v1/credentials", of) : undefined, once);
   const keys = useLive<{ authKeys: AuthKeyReport[] }>(isWanted ? addressOf("/v1/authkeys", of) : undefined, once);
   return [
@@ -115,7 +115,7 @@ function useSims(search: string): Found {
   const keyColumn = profileReport.value?.wording === "subscribers" ? "imsi" : "simId";
   useEffect(() => {
     setSims(nothing);
-    if (search.length < leastLength || !/^[\w-]+$/.test(search) || !/\d/.test(search)) return undefined;
+    if (search.length < minLength || !/^[\w-]+$/.test(search) || !/\d/.test(search)) return undefined;
     const stop = new AbortController();
     const query = { profile: profile.value, search, limit: maxSims };
     const find = async (): Promise<readonly Choice[]> => {

@@ -21,7 +21,7 @@ import { suggestion } from "#core/suggest.ts";
 
 const dayMs = 86_400_000;
 /** A secret with fewer bits can be guessed. */
-const leastBits = 64;
+const minBits = 64;
 const maxIdLength = 100;
 
 const field = text("the name of a field: letters, digits and _", /^[A-Za-z][A-Za-z0-9_]{0,63}$/);
@@ -58,8 +58,8 @@ const generate = z
     ({ length, alphabet }) =>
       typeof length !== "number" ||
       typeof alphabet !== "string" ||
-      length * Math.log2(new Set(alphabet).size) >= leastBits,
-    { ...says(`is too short: length and alphabet have to make ${leastBits} bits at least.`), path: ["length"] },
+      length * Math.log2(new Set(alphabet).size) >= minBits,
+    { ...says(`is too short: length and alphabet have to make ${minBits} bits at least.`), path: ["length"] },
   );
 
 const from = z

@@ -7,7 +7,7 @@ import type { FleetHistory } from "./fleet-history.ts";
 import type { FleetPoint, FleetReport } from "./contract.ts";
 import type { SimService } from "./service.ts";
 
-const leastCachedMs = 3_000;
+const minCachedMs = 3_000;
 
 export class FleetService {
   readonly #sims: SimService;
@@ -29,7 +29,7 @@ export class FleetService {
     this.#counted.set(profile, counted);
     const stand = (): void => {
       const nowMs = this.#clock.monotonicMs();
-      counted.standsUntilMs = nowMs + Math.max(leastCachedMs, 10 * (nowMs - begunMs));
+      counted.standsUntilMs = nowMs + Math.max(minCachedMs, 10 * (nowMs - begunMs));
     };
     counted.report.then(stand, () => this.#counted.delete(profile));
     return counted.report;

@@ -29,7 +29,7 @@ const beginScript = Script.load(emitScriptPart, new URL("./begin-delivery.lua", 
 const keepPending = moveScript(new URL("./keep-pending.lua", import.meta.url));
 
 /** Delivery attempts span more than a day: the record lives longer, however short events are kept. */
-const leastKeptMs = 3 * 86_400_000;
+const minKeptMs = 3 * 86_400_000;
 const usuallyMost = 10_000;
 const readAtOnce = 200;
 
@@ -74,7 +74,7 @@ export class DeliveryLog {
     this.#clock = options.clock;
     this.#bounds = options.bounds;
     this.#max = options.max ?? usuallyMost;
-    this.#keptMs = Math.max(leastKeptMs, Math.round(options.keepMs ?? options.bounds.keepMs));
+    this.#keptMs = Math.max(minKeptMs, Math.round(options.keepMs ?? options.bounds.keepMs));
     this.#records = stateStore(deliveryFields, options, (deliveryId) => {
       const { webhook = "", eventId = "" } = partsOf(deliveryId) ?? {};
       return options.keys.delivery(webhook, placeOf(eventId));

@@ -123,13 +123,13 @@ describe("webhook deliveries", () => {
     [500, 60 * minuteMs, 4_500],
   ])(
     "a delivery answered with %i and a Retry-After of %i ms waits about %i ms",
-    async (status, retryAfterMs, leastMs) => {
+    async (status, retryAfterMs, minMs) => {
       const harness = open();
       await harness.begin(eventOf(1));
       harness.answers = [{ kind: "refused", status, isFinal: false, retryAfterMs }];
       const result = await harness.attempt("ops", eventOf(1).id);
       const delayMs = result.kind === "postponed" ? result.delayMs : -1;
-      expect([delayMs >= leastMs, delayMs <= leastMs * 1.3]).toEqual([true, true]);
+      expect([delayMs >= minMs, delayMs <= minMs * 1.3]).toEqual([true, true]);
     },
   );
 

@@ -76,10 +76,10 @@ export class StepContext {
     this.record = moved;
   }
 
-  /** Retries the step after a delay that grows with its failures, in ms at least `leastMs`. */
-  retry(reason: string, leastMs = 0): AuthKeyResult {
+  /** Retries the step after a delay that grows with its failures, in ms at least `minMs`. */
+  retry(reason: string, minMs = 0): AuthKeyResult {
     const tries = this.record.tries + 1;
-    return wait({ delayMs: Math.max(leastMs, backoffMs(retryRule.delay, tries)), reason, isProblem: true, tries });
+    return wait({ delayMs: Math.max(minMs, backoffMs(retryRule.delay, tries)), reason, isProblem: true, tries });
   }
 
   /**

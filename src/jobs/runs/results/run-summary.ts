@@ -13,7 +13,7 @@ import type { RunSummary } from "../summary-contract.ts";
 
 const maxWindows = 60;
 const maxReasons = 50;
-const leastKeptMs = 2_000;
+const minKeptMs = 2_000;
 const maxKept = 100;
 
 interface Kept {
@@ -54,7 +54,7 @@ export class RunSummaries {
     if (this.#kept.size > maxKept && oldest !== undefined) this.#kept.delete(oldest);
     const keep = (): void => {
       const nowMs = this.#clock.monotonicMs();
-      kept.untilMs = nowMs + Math.max(leastKeptMs, 10 * (nowMs - startMs));
+      kept.untilMs = nowMs + Math.max(minKeptMs, 10 * (nowMs - startMs));
     };
     kept.summary.then(keep, () => this.#kept.delete(runId));
     return kept.summary;
