@@ -15,7 +15,9 @@ import { type Sandbox, startSandbox } from "#sandbox/server.ts";
 import { Inventory, type SimPresence } from "#jobs/inventory/store/inventory.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { SyncLog, type SyncState } from "#jobs/inventory/store/sync-record.ts";
+import { redisTimeMs } from "#redis/time.ts";
 import type { TestRedis } from "../../support/redis.ts";
+import { until } from "../../support/until.ts";
 import type { Around } from "../engine/crashes.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 import { type SyncParts, accountOf, syncParts, workOn } from "./sync-harness.ts";
@@ -89,8 +91,12 @@ export class FleetHarness {
     return { result, state: await this.state() };
   }
 
-  begin(how: "resume" | "restart" = "resume"): Promise<SyncState> {
+  async begin(how: "resume" | "restart" = "resume"): Promise<SyncState> {
     this.#syncNumber += 1;
+    // A listing that is asked for in the millisecond of an answer counts as older than the answer.
+    const { redis, keys } = this.#place;
+    const nowMs = await redisTimeMs(redis, keys);
+    await until("Redis's clock moves on", async () => (await redisTimeMs(redis, keys)) > nowMs);
     return this.syncs.begin(this.profile, `s-${this.#syncNumber}`, how);
   }
 
