@@ -1,6 +1,8 @@
 /** Measures every answer that the SIM explorer of the dashboard waits for: part f of `npm run bench:inventory`. */
 import { homedir } from "node:os";
-import { App } from "#app/app.ts";
+import { App } from "#kernel/app.ts";
+import { features } from "#features.ts";
+import { inventory } from "#jobs/inventory/feature.ts";
 import { loadConfig } from "#config/load.ts";
 import { systemClock } from "#core/time.ts";
 import { parseFilter } from "#fleet/filter.ts";
@@ -17,6 +19,7 @@ export async function explorerRows(
 ): Promise<Row[]> {
   const config = loadConfig({ env, file: undefined });
   const app = await App.open(config, {
+    features,
     env: { ...env, HOME: homedir(), PATH: process.env.PATH },
     logger: createLogger({ level: "silent", destination: process.stderr }),
   });
@@ -59,24 +62,24 @@ export async function explorerRows(
         .join(", ");
       let cursor: string | null = null;
       await measure(`page: ${what || "all"}`, async () => {
-        const page = await app.sims.list(profile, query);
+        const page = await app.service(inventory).service.list(profile, query);
         cursor = page.nextCursor;
         return page.sims.length;
       });
       const next: string | null = cursor;
       if (next === null) continue;
       await measure(`next page: ${what || "all"}`, async () => {
-        return (await app.sims.list(profile, { ...query, cursor: next })).sims.length;
+        return (await app.service(inventory).service.list(profile, { ...query, cursor: next })).sims.length;
       });
     }
     for (const where of ["", berlin, "speedClass=s1.fast", "tags.name exists", `imsi!=${fleet.imsiAt(1)}`]) {
       await measure(`count: ${where || "all"}`, async () => {
         const filter = where === "" ? undefined : parseFilter(where);
-        const { count, isExact } = await app.sims.count(profile, { filter }, systemClock);
+        const { count, isExact } = await app.service(inventory).service.count(profile, { filter }, systemClock);
         return isExact ? count : `${count} or more`;
       });
     }
-    await measure("fields and values", async () => (await app.sims.fields(profile)).length);
+    await measure("fields and values", async () => (await app.service(inventory).service.fields(profile)).length);
   } finally {
     await app.close();
   }

@@ -17,7 +17,9 @@ import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { Agent, request } from "undici";
-import { App } from "#app/app.ts";
+import { App } from "#kernel/app.ts";
+import { features } from "#features.ts";
+import { inventory } from "#jobs/inventory/feature.ts";
 import { loadConfig } from "#config/load.ts";
 import { systemClock } from "#core/time.ts";
 import { parseFilter } from "#fleet/filter.ts";
@@ -306,6 +308,7 @@ async function filterRows(env: Environment, sims: number): Promise<Table> {
   const table: Table = [];
   const config = loadConfig({ env, file: undefined });
   const app = await App.open(config, {
+    features,
     env: { ...env, HOME: homedir(), PATH: process.env.PATH },
     logger: createLogger({ level: "silent", destination: process.stderr }),
   });
@@ -318,12 +321,15 @@ async function filterRows(env: Environment, sims: number): Promise<Table> {
         times.push(
           1_000 *
             (await secondsOf(async () => {
-              found = (await app.sims.list(config.profile, { filter, limit: 50 })).sims.length;
+              found = (await app.service(inventory).service.list(config.profile, { filter, limit: 50 })).sims.length;
             })),
         );
       }
       const all = await secondsOf(async () => {
-        for await (const lines of await app.sims.export(config.profile, { filter, format: "ndjson" })) void lines;
+        for await (const lines of await app
+          .service(inventory)
+          .service.export(config.profile, { filter, format: "ndjson" }))
+          void lines;
       });
       const command = await secondsOf(() => runMeasured(["sims", "list", "--where", text, "--json"], env));
       table.push({

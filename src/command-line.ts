@@ -1,6 +1,6 @@
 /** The command line with everything it needs: the program, all features and the worker. `cli.ts` gives it a process. */
 import { version } from "#core/version.ts";
-import type { ServeOptions } from "#app/serve.ts";
+import type { ServeOptions } from "#kernel/serve.ts";
 import type { ProcessIo } from "#cli/context.ts";
 import { runProgram } from "#cli/program.ts";
 import { features } from "#features.ts";

@@ -1,6 +1,6 @@
 /** All features, in the order of the help. To add one, add its folder in src/jobs and its line here. */
 import { profiles } from "#jobs/profiles/feature.ts";
-import type { Feature } from "#cli/feature.ts";
+import type { AnyFeature } from "#cli/feature.ts";
 import { events } from "#events/feature.ts";
 import { audit } from "#jobs/audit/feature.ts";
 import { authKeys } from "#jobs/authkeys/feature.ts";
@@ -16,7 +16,7 @@ import { schedules } from "#jobs/schedules/feature.ts";
 import { storage } from "#jobs/storage/feature.ts";
 import { webhooks } from "#jobs/webhooks/feature.ts";
 
-export const features: readonly Feature[] = [
+export const features: readonly AnyFeature[] = [
   profiles,
   runs,
   operations,

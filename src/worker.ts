@@ -4,7 +4,7 @@
  * and `simfleet demo` call it with a configuration of their own.
  */
 import { realpathSync } from "node:fs";
-import type { ServeOptions } from "#app/serve.ts";
+import type { ServeOptions } from "#kernel/serve.ts";
 import { keepHeapSmall } from "#core/heap-room.ts";
 
 /**
@@ -12,7 +12,7 @@ import { keepHeapSmall } from "#core/heap-room.ts";
  * @throws ConfigError, SimfleetError STORE_UNAVAILABLE if it cannot start
  */
 export async function runWorker(options: ServeOptions): Promise<void> {
-  const { serve } = await import("#app/serve.ts");
+  const { serve } = await import("#kernel/serve.ts");
   const goOn = (): void => options.logger.info("SIGHUP was received: the worker goes on");
   process.on("SIGHUP", goOn);
   await serve(options).finally(() => process.off("SIGHUP", goOn));

@@ -1,7 +1,6 @@
 /** The types of what a command is given: its process, its options, and how it calls routes. */
-import type { App } from "#app/app.ts";
-import type { AppFeature } from "#app/feature.ts";
-import type { FeatureSection } from "#config/setting.ts";
+import type { App } from "#kernel/app.ts";
+import type { AnyAppFeature } from "#kernel/feature.ts";
 import type { Client } from "#contract/client.ts";
 import type { CommandEffect, StoreUse } from "./command-effects.ts";
 import type { EventChoice, EventSource } from "./event-source.ts";
@@ -52,7 +51,7 @@ export interface GivenCommand {
 export interface CommandContext {
   readonly io: ProcessIo;
   /** Those whose commands call their routes in this process. */
-  readonly features: readonly (AppFeature & FeatureSection)[];
+  readonly features: readonly AnyAppFeature[];
   readonly actor: string;
   readonly command: GivenCommand | undefined;
 }

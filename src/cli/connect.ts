@@ -6,8 +6,8 @@ import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { App } from "#app/app.ts";
-import { endpointsOf } from "#app/feature.ts";
+import { audit } from "#jobs/audit/feature.ts";
+import { App } from "#kernel/app.ts";
 import { localClient } from "#contract/client.ts";
 import type { Config } from "#config/config.ts";
 import { readSecretFile } from "#config/secrets/secret-file.ts";
@@ -72,28 +72,24 @@ function remoteCaller({ io: { interrupt } }: CommandContext, worker: RemoteWorke
 }
 
 /** Calls routes in this process. */
-export async function localCaller({ features, actor, io: { interrupt } }: CommandContext, app: App): Promise<Caller> {
-  const endpoints = await endpointsOf(features, app, {
-    plans: onePlan(systemClock),
-    clock: systemClock,
-    seenCalls: () => ({ windows: [], periodMs: app.config.limits.periodMs }),
-    process: "command",
-  });
+export async function localCaller({ actor, io: { interrupt } }: CommandContext, app: App): Promise<Caller> {
+  const endpoints = await app.routes({ plans: onePlan(systemClock), process: "command" });
   return {
     client: localClient(endpoints, { by: actor, signal: interrupt }),
-    profile: app.config.profile,
+    profile: app.kernel.config.profile,
     app,
-    eventSource: (selection) => localEvents(app, selection, interrupt),
+    eventSource: (selection) => localEvents(app.kernel, selection, interrupt),
   };
 }
 
 /** Opens the app, calls `use`, and always closes the app again. */
 export async function withApp<T>(context: CommandContext, config: Config, use: (app: App) => Promise<T>): Promise<T> {
   assertStore(context, config);
+  const { features } = context;
   const { env, stderr } = context.io;
   const level = env.SIMFLEET_LOG_LEVEL === undefined ? "silent" : config.logLevel;
   const logger = createLogger({ level, destination: stderr });
-  const app = await App.open(config, { logger, env });
+  const app = await App.open(config, { logger, env, features });
   keepHeapSmall();
   let deadlineMs = 20_000;
   try {
@@ -124,23 +120,20 @@ function assertStore({ command }: CommandContext, { redis, dataDir, isUsualDataD
  * Runs a local command. A command that changes something writes an audit entry first, and its exit code afterwards.
  * @throws SimfleetError AUDIT_UNAVAILABLE, and nothing is done then
  */
-async function audited<T>(
-  { command, actor, io }: CommandContext,
-  { control: { audit }, config }: App,
-  act: () => Promise<T>,
-): Promise<T> {
+async function audited<T>({ command, actor, io }: CommandContext, app: App, act: () => Promise<T>): Promise<T> {
   if (command === undefined || command.effect === "reads") return act();
   const { name, effect, target } = command;
-  const id = await audit.begin({
+  const log = app.service(audit);
+  const id = await log.begin({
     who: actor,
     role: "",
     action: `simfleet ${name}`,
-    target: target === "" && effect === "changes profile" ? config.profile : target.slice(0, 200),
+    target: target === "" && effect === "changes profile" ? app.kernel.config.profile : target.slice(0, 200),
     requestId: randomUUID(),
     from: hostname(),
   });
   const finish = (exitCode: number): Promise<void> =>
-    audit.finish(id, { exitCode }).catch((thrown: unknown) => {
+    log.finish(id, { exitCode }).catch((thrown: unknown) => {
       io.stderr.write(`The result could not be recorded in the audit log: ${messageOf(thrown)}\n`);
     });
   try {

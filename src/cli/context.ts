@@ -6,10 +6,9 @@
 import { on } from "node:events";
 import { userInfo } from "node:os";
 import { type Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
-import type { App } from "#app/app.ts";
-import type { AppFeature } from "#app/feature.ts";
+import type { App } from "#kernel/app.ts";
+import type { AnyAppFeature } from "#kernel/feature.ts";
 import type { Config } from "#config/config.ts";
-import type { FeatureSection } from "#config/setting.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { suggestion } from "#core/suggest.ts";
 import { visible } from "#core/visible-text.ts";
@@ -75,12 +74,12 @@ function withOptions<A extends unknown[], O extends Record<string, unknown>>(
 
 export class Context implements CommandContext {
   readonly io: ProcessIo;
-  readonly features: readonly (AppFeature & FeatureSection)[];
+  readonly features: readonly AnyAppFeature[];
   /** Set before the command's action runs. */
   command: GivenCommand | undefined;
 
   /** @param features those whose commands call their routes in this process */
-  constructor(io: ProcessIo, features: readonly (AppFeature & FeatureSection)[]) {
+  constructor(io: ProcessIo, features: readonly AnyAppFeature[]) {
     this.io = io;
     this.features = features;
   }

@@ -2,7 +2,7 @@
  * The source of events for `events tail`: the feed of this machine's Redis, or a remote worker. Both return the same
  * documents, oldest first, without duplicates.
  */
-import type { App } from "#app/app.ts";
+import type { Kernel } from "#kernel/kernel.ts";
 import type { EventDocument } from "#events/contract.ts";
 import type { EventType } from "#events/event.ts";
 import { documentOfEvent } from "#events/event-document.ts";
@@ -27,7 +27,7 @@ export interface EventSource {
 }
 
 export function localEvents(
-  { feed, tail }: Pick<App, "feed" | "tail">,
+  { feed, tail }: Pick<Kernel, "feed" | "tail">,
   selection: EventChoice,
   interrupt: AbortSignal,
 ): EventSource {

@@ -1,10 +1,10 @@
 /**
- * A feature: everything that it adds to simfleet, in one value. The server mounts its routes, a worker starts its
- * work, the command line adds its commands, and the loader reads its section of the configuration. src/features.ts lists all of them.
+ * A feature: everything that it adds to simfleet, in one value. It opens itself on the kernel, the command line adds its
+ * commands, and the loader reads its section of the configuration. src/features.ts lists all of them.
  */
 import type { Command } from "@commander-js/extra-typings";
-import type { AppFeature } from "#app/feature.ts";
-import type { FeatureSection } from "#config/setting.ts";
+import type { AppFeature, Needs, Opened, Services } from "#kernel/feature.ts";
+import type { Kernel } from "#kernel/kernel.ts";
 import type { CommandEffect, StoreUse } from "./command-effects.ts";
 import type { Context } from "./context.ts";
 
@@ -19,22 +19,32 @@ export const commandGroups = {
   operate: "Operate simfleet:",
 } as const;
 
-type CommandGroup = keyof typeof commandGroups;
-
 /** A command as the help lists it. The command itself is loaded when it is given. */
 export interface FeatureCommand {
   /** Its heading in the help. */
-  readonly group: CommandGroup;
+  readonly group: keyof typeof commandGroups;
   readonly summary: string;
   readonly load: (context: Context) => Promise<Command>;
 }
 
-export interface Feature extends AppFeature, FeatureSection {
-  readonly name: string;
+export interface Feature<Service = unknown> extends AppFeature<Service> {
   /** Its commands by their first word, in the order of the help. */
   readonly commands?: Readonly<Record<string, FeatureCommand>>;
   /** What each command changes, by its words; the audit log needs it. */
   readonly effects?: Readonly<Record<string, CommandEffect>>;
   /** What a command does where there is no data yet, by its words, if it is not `configured`. */
   readonly stores?: Readonly<Record<string, StoreUse>>;
+}
+
+// oxlint-disable-next-line typescript/no-explicit-any -- a list has features with services of any type
+export type AnyFeature = Feature<any>;
+
+/** Declares a feature; `open` gets the services of the features in `needs`. */
+export function feature<Service, N extends Needs = Readonly<Record<string, never>>>(
+  declared: Omit<Feature<Service>, "needs" | "open"> & {
+    readonly needs?: N;
+    readonly open: (kernel: Kernel, needs: Services<N>) => Promise<Opened<Service>>;
+  },
+): Feature<Service> {
+  return declared;
 }

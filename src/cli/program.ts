@@ -8,7 +8,7 @@ import type { RunWorker } from "./commands/worker.ts";
 import { suggestion } from "#core/suggest.ts";
 import { visibleLines } from "#core/visible-text.ts";
 import { type CommandEffect, processEffects, type StoreUse } from "./command-effects.ts";
-import { commandGroups, type Feature, type FeatureCommand } from "./feature.ts";
+import { type AnyFeature, commandGroups, type FeatureCommand } from "./feature.ts";
 import { Context, exampleOf, type GivenCommand, type ProcessIo } from "./context.ts";
 import { Output } from "./output.ts";
 
@@ -30,7 +30,7 @@ export async function runProgram(argv: readonly string[], deps: Deps): Promise<v
   }
 }
 
-type Deps = { io: ProcessIo; runWorker: RunWorker; features: readonly Feature[]; version: string };
+type Deps = { io: ProcessIo; runWorker: RunWorker; features: readonly AnyFeature[]; version: string };
 
 /** Commands that start a process or look at all of simfleet. They follow those of the features in the help. */
 function processCommands(deps: Deps): Readonly<Record<string, FeatureCommand>> {
@@ -93,7 +93,7 @@ function processCommands(deps: Deps): Readonly<Record<string, FeatureCommand>> {
  */
 export async function buildProgram(deps: Deps, asked: string | undefined, loads?: "all"): Promise<Command> {
   const context = new Context(deps.io, deps.features);
-  const ofFeatures = <T>(part: (feature: Feature) => Readonly<Record<string, T>> | undefined): Record<string, T> =>
+  const ofFeatures = <T>(part: (feature: AnyFeature) => Readonly<Record<string, T>> | undefined): Record<string, T> =>
     Object.fromEntries(deps.features.flatMap((feature) => Object.entries(part(feature) ?? {})));
   const commands = { ...ofFeatures<FeatureCommand>((feature) => feature.commands), ...processCommands(deps) };
   const effects = ofFeatures((feature) => feature.effects);

@@ -1,32 +1,33 @@
 /** Events: what happened, as a list and as a stream. */
-import type { Feature } from "#cli/feature.ts";
 import { messageOf } from "#core/errors.ts";
 import { every, minuteMs } from "#core/time.ts";
-
-const eventsSummary = "event history and live feed";
+import { feature } from "#cli/feature.ts";
 
 const trimEveryMs = 60 * minuteMs;
 
-export const events: Feature = {
+export const events = feature({
   name: "events",
-  endpoints: async (app) => (await import("./endpoints.ts")).eventEndpoints(app.feed, (name) => app.profileOf(name)),
-  work: (app, { logger }) => {
-    const trim = (): Promise<unknown> =>
-      app.feed.trim().catch((thrown: unknown) => logger.warn(`old events could not be dropped: ${messageOf(thrown)}`));
-    app.onClose(
-      "trimming of events",
-      every(trimEveryMs, () => void trim()),
-    );
-    return Promise.resolve([]);
-  },
+  open: ({ feed, profileOf, logger, lifecycle }) =>
+    Promise.resolve({
+      service: undefined,
+      routes: async () => (await import("./endpoints.ts")).eventEndpoints(feed, profileOf),
+      work: () => {
+        const stop = every(trimEveryMs, () => {
+          feed.trim().catch((thrown: unknown) => logger.warn(`old events could not be dropped: ${messageOf(thrown)}`));
+        });
+        lifecycle.onStop("trimming of events", stop);
+        return Promise.resolve([]);
+      },
+      readings: async () => [{ metric: "events", value: await feed.size(), labels: {} }],
+    }),
   commands: {
     events: {
       group: "follow",
-      summary: eventsSummary,
+      summary: "event history and live feed",
       load: async (context) => (await import("./commands/events.ts")).eventsCommand(context),
     },
   },
   effects: {
     "events tail": "reads",
   },
-};
+});

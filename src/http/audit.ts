@@ -18,7 +18,7 @@ const maxUnknown = 60;
 
 /** Must be called before the routes are registered, since it wraps their handlers. */
 export function addAudit(server: FastifyInstance, deps: ControlDeps): void {
-  const { app, clock, logger } = deps;
+  const { audit, clock, logger } = deps;
   const unknownCallers = new UnknownCallers(clock);
   server.decorateRequest("audit", undefined);
   server.addHook("onRoute", (route) => {
@@ -31,7 +31,7 @@ export function addAudit(server: FastifyInstance, deps: ControlDeps): void {
     if (request.audit !== undefined) return finish(deps, request, reply);
     // Without an entry, the request was refused before its handler: by the guard, a limit or a schema.
     if (request.principal === undefined && !unknownCallers.mayBeNoted()) return;
-    app.control.audit.note(intentOf(request), { status: reply.statusCode }).catch((thrown: unknown) => {
+    audit.note(intentOf(request), { status: reply.statusCode }).catch((thrown: unknown) => {
       logger.error({ requestId: request.id }, `a refusal could not be written down: ${messageOf(thrown)}`);
     });
   });
@@ -49,7 +49,7 @@ function isReading({ method }: FastifyRequest): boolean {
 function audited(handler: RouteOptions["handler"], deps: ControlDeps): RouteOptions["handler"] {
   return async function auditedHandler(this: FastifyInstance, request, reply) {
     if (isReading(request)) return handler.call(this, request, reply);
-    request.audit = { id: await begun(deps.app, request), isFinished: false };
+    request.audit = { id: await begun(deps.audit, request), isFinished: false };
     try {
       const answer: unknown = await handler.call(this, request, reply);
       await finish(deps, request, reply);
@@ -63,7 +63,7 @@ function audited(handler: RouteOptions["handler"], deps: ControlDeps): RouteOpti
 
 /** Records the result once. The change is already made, so a failure to write the result does not fail the request. */
 async function finish(
-  { app, logger }: ControlDeps,
+  { audit: log, logger }: ControlDeps,
   request: FastifyRequest,
   reply: FastifyReply,
   status = reply.statusCode,
@@ -71,15 +71,15 @@ async function finish(
   const { audit } = request;
   if (audit === undefined || audit.isFinished) return;
   audit.isFinished = true;
-  await app.control.audit.finish(audit.id, { status, target: madeBy(reply) }).catch((thrown: unknown) => {
+  await log.finish(audit.id, { status, target: madeBy(reply) }).catch((thrown: unknown) => {
     logger.error({ requestId: request.id }, `the result of a change could not be recorded: ${messageOf(thrown)}`);
   });
 }
 
 /** @throws SimfleetError AUDIT_UNAVAILABLE */
-async function begun(app: ControlDeps["app"], request: FastifyRequest): Promise<string> {
+async function begun(audit: ControlDeps["audit"], request: FastifyRequest): Promise<string> {
   try {
-    return await app.control.audit.begin(intentOf(request));
+    return await audit.begin(intentOf(request));
   } catch (thrown) {
     if (thrown instanceof SimfleetError) throw thrown;
     throw new SimfleetError(

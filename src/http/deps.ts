@@ -7,12 +7,15 @@ import type {
   RawServerDefault,
 } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
-import type { App } from "#app/app.ts";
 import type { Endpoint } from "#contract/route.ts";
 import type { Config } from "#config/config.ts";
 import type { Clock } from "#core/time.ts";
+import type { Idempotency } from "#engine/idempotency.ts";
 import type { Role } from "#fleet/role.ts";
+import type { AuditService } from "#jobs/audit/service.ts";
+import type { ScheduleService } from "#jobs/schedules/service.ts";
 import type { Logger } from "#telemetry/logger.ts";
+import type { Reading } from "#telemetry/metrics.ts";
 import type { Access } from "./auth/access.ts";
 import type { AuthFailures } from "./auth/auth-failures.ts";
 import type { EventStreams } from "./event-streams.ts";
@@ -22,7 +25,6 @@ import type { Spool } from "./plans/spool.ts";
 
 /** The dependencies of the control API. */
 export interface ControlDeps {
-  readonly app: App;
   /** What the routes of all features do. */
   readonly endpoints: readonly Endpoint[];
   readonly config: Config;
@@ -33,6 +35,13 @@ export interface ControlDeps {
   readonly spool: Spool;
   readonly plans: SpooledPlans;
   readonly streams: EventStreams;
+  readonly audit: AuditService;
+  readonly schedules: ScheduleService;
+  readonly idempotency: Idempotency;
+  /** The profile that a request names, else the configuration's. @throws SimfleetError NOT_FOUND */
+  readonly profileOf: (named?: string) => string;
+  /** Values for the metrics that are read from Redis. */
+  readonly readings: () => Promise<Reading[]>;
   readonly authFailures: AuthFailures;
 }
 

@@ -26,7 +26,7 @@ interface Exchange {
  * @throws SimfleetError IDEMPOTENCY_REUSED, IDEMPOTENCY_BUSY; what `create` throws; then no answer is stored
  */
 export async function once<T extends object>(
-  { app }: ControlDeps,
+  { idempotency }: ControlDeps,
   exchange: Exchange,
   creation: Creation<T>,
 ): Promise<FastifyReply> {
@@ -36,7 +36,7 @@ export async function once<T extends object>(
     const created = await creation.create(creation.newId());
     return send(reply, answerOf(exchange, created, creation));
   }
-  const claim = await app.control.idempotency.begin({
+  const claim = await idempotency.begin({
     id: digestOf(actorOf(request.principal), request.method, request.routeOptions.url, key),
     fingerprint: digestOf(request.url, sha256 ?? JSON.stringify(request.body ?? null)),
     ref: creation.newId(),

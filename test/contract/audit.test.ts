@@ -34,7 +34,7 @@ function sendAndLeave(harness: ControlHarness, lines: readonly string[], body = 
 }
 
 async function freezesOf(harness: ControlHarness): Promise<number> {
-  const { events } = await harness.app.feed.newest({ types: ["freeze.started"] }, { limit: 1_000 });
+  const { events } = await harness.app.kernel.feed.newest({ types: ["freeze.started"] }, { limit: 1_000 });
   return events.length;
 }
 
@@ -60,17 +60,17 @@ describe("the audit log", () => {
 
   test("a change is refused with 503 and not made when its audit entry cannot be written", async () => {
     await using harness = await ControlHarness.open();
-    harness.app.control.audit.begin = () => Promise.reject(new Error("OOM command not allowed"));
+    harness.audit.begin = () => Promise.reject(new Error("OOM command not allowed"));
     const refused = await harness.ask("/v1/freeze", { as: "admin", method: "POST" });
     expect([refused.status, await refused.json()]).toMatchObject([503, { code: "AUDIT_UNAVAILABLE" }]);
     expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
-    expect(await harness.app.freezes.ordered()).toBeUndefined();
+    expect(await harness.freezes.ordered()).toBeUndefined();
     expect((await harness.ask("/v1/freeze", { as: "admin" })).status).toBe(200);
   });
 
   test("an audit entry says that no result was recorded when only the start of a change was written", async () => {
     await using harness = await ControlHarness.open();
-    harness.app.control.audit.finish = () => Promise.reject(new Error("gone"));
+    harness.audit.finish = () => Promise.reject(new Error("gone"));
     expect((await harness.ask("/v1/freeze", { as: "admin", method: "POST" })).status).toBe(200);
     const [entry] = await entriesOf(harness);
     expect(entry).toMatchObject({

@@ -105,7 +105,7 @@ test.each(Object.entries(examples))(
   async (name, example) => {
     const { code, stderr } = await give(`${name} ${example.args}`.trim());
     expect([code, stderr]).toEqual([example.exitCode, expect.anything()]);
-    const { entries } = await harness.app.control.audit.list({ limit: 1 });
+    const { entries } = await harness.audit.list({ limit: 1 });
     expect(entries).toMatchObject([
       {
         who: `cli:${userInfo().username}`,
@@ -128,18 +128,18 @@ test("a command changes nothing when its audit entry cannot be written", async (
   try {
     const ended = await give("freeze on");
     expect([ended.code, ended.stderr]).toEqual([4, expect.stringContaining("nothing was changed")]);
-    expect(await harness.app.freezes.ordered()).toBeUndefined();
+    expect(await harness.freezes.ordered()).toBeUndefined();
   } finally {
     await redis.rename("{simfleet}:audit:aside", "{simfleet}:audit");
   }
 });
 
 test("a dry run and a read-only command leave no audit entry", async () => {
-  const before = await harness.app.control.audit.list({ limit: 1 });
+  const before = await harness.audit.list({ limit: 1 });
   await give("automations replay none --dry-run");
   await give("freeze status");
   await give("plan none.csv");
-  expect(await harness.app.control.audit.list({ limit: 1 })).toEqual(before);
+  expect(await harness.audit.list({ limit: 1 })).toEqual(before);
 });
 
 test("the command and the API both list audit entries of commands and requests", async () => {

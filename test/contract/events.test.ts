@@ -65,7 +65,7 @@ class Client implements AsyncDisposable {
 }
 
 const emit = (harness: ControlHarness, n: number, profile = "default"): Promise<void> =>
-  harness.app.feed.emit({ type: "sync.failed", profile, fields: { cause: String(n), reason: "x" } });
+  harness.app.kernel.feed.emit({ type: "sync.failed", profile, fields: { cause: String(n), reason: "x" } });
 const emitMany = async (harness: ControlHarness, from: number, to: number): Promise<void> => {
   for (let n = from; n < to; n += 1) await emit(harness, n);
 };
@@ -115,7 +115,7 @@ describe("event streams", () => {
     await using harness = await ControlHarness.open();
     await emit(harness, 0);
     await emit(harness, 1, "plant");
-    await harness.app.feed.emit({ type: "sync.completed", profile: "default", fields: { cause: "2" } });
+    await harness.app.kernel.feed.emit({ type: "sync.completed", profile: "default", fields: { cause: "2" } });
     await emit(harness, 3);
     await using client = await Client.open(
       harness,
@@ -156,7 +156,11 @@ describe("event streams", () => {
     await using client = await Client.open(harness, "/v1/events", "0-0");
     const reason = "x".repeat(50_000);
     for (let n = 0; n < 200; n += 1) {
-      await harness.app.feed.emit({ type: "sync.failed", profile: "default", fields: { cause: String(n), reason } });
+      await harness.app.kernel.feed.emit({
+        type: "sync.failed",
+        profile: "default",
+        fields: { cause: String(n), reason },
+      });
     }
     await until("the one that reads has all", () => client.frames.length >= 200);
     expect(client.numbers).toEqual(upTo(200));
@@ -185,7 +189,11 @@ describe("event stream credentials", () => {
     expect(Date.now()).toBeGreaterThanOrEqual(expiresAtMs);
     expect(Date.now()).toBeLessThan(expiresAtMs + 5_000);
     expect((await harness.ask("/v1/events", { as: "sf_brief", headers })).status).toBe(401);
-    await harness.app.feed.emit({ type: "sync.failed", profile: "default", fields: { cause: "1", reason: "x" } });
+    await harness.app.kernel.feed.emit({
+      type: "sync.failed",
+      profile: "default",
+      fields: { cause: "1", reason: "x" },
+    });
     await until("the other stream continues", () => other.frames.length === 1);
   });
 });

@@ -1,7 +1,6 @@
 /** The gateway with real quotas: a sandbox as the platform, and the same limiter as the runs of the process. */
 import { describe, expect, test } from "vitest";
-import { openGateway } from "#app/modules/gateway.ts";
-import { createLogger } from "#telemetry/logger.ts";
+import { openGateway } from "#kernel/serve-gateway.ts";
 import { seeds } from "../support/long.ts";
 import { until } from "../support/until.ts";
 import { ControlHarness, type HarnessOptions } from "./support/control-harness.ts";
@@ -9,9 +8,7 @@ import { ControlHarness, type HarnessOptions } from "./support/control-harness.t
 async function open(options: HarnessOptions): Promise<{ harness: ControlHarness; url: string }> {
   const env = { SIMFLEET_GATEWAY_PORT: "0", ...options.env };
   const harness = await ControlHarness.open({ ...options, env });
-  const destination = { write: (line: string) => harness.log.push(line) };
-  const logger = createLogger({ level: "debug", destination });
-  return { harness, url: await openGateway(harness.app, { profile: "default", logger }) };
+  return { harness, url: await openGateway(harness.app, { profile: "default" }) };
 }
 
 const list = (url: string, headers: Record<string, string> = {}): Promise<Response> =>
@@ -37,10 +34,10 @@ describe("the gateway beside the runs of the account", () => {
       }
     };
     const clients = ["a", "b", "c", "d"].map(client);
-    await until("the run has ended", async () => (await harness.app.runs.show(runId)).state === "completed");
+    await until("the run has ended", async () => (await harness.runs.show(runId)).state === "completed");
     over.abort();
     await Promise.all(clients);
-    const { counts, throttled } = await harness.app.runs.show(runId);
+    const { counts, throttled } = await harness.runs.show(runId);
     expect([counts.done, throttled]).toEqual([rows, 0]);
     expect(statuses.length).toBeGreaterThan(20);
     expect(new Set(statuses)).toEqual(new Set([200]));

@@ -49,7 +49,7 @@ function send(
 }
 
 const triggered = async (): Promise<number> => {
-  const { entries } = await harness.app.control.audit.list({ limit: 100 });
+  const { entries } = await harness.audit.list({ limit: 100 });
   return entries.filter(({ who, status }) => who === "hook:nightly" && status === 202).length;
 };
 

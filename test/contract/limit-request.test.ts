@@ -10,7 +10,7 @@ test("quota --request names the calls, the limit and the rate of each API group"
     sandbox: { brand: "Soracom" },
   });
   expect((await runCommand(harness, ["quota", "--request"], "local")).stdout).toMatch(/^No quota is known yet/);
-  await harness.app.client("default").call(listSims, { limit: 1 });
+  await harness.app.kernel.client("default").call(listSims, { limit: 1 });
   const { code, stdout } = await runCommand(harness, ["quota", "--request"], "local");
   expect([code, stdout]).toEqual([0, expect.stringMatching(/^Please raise the rate limit/)]);
   expect(stdout).toMatch(

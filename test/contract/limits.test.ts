@@ -144,7 +144,7 @@ describe.concurrent("connection limits", () => {
 
 test("a burst of reads is answered a few at a time, and one whose caller has gone is left out", async () => {
   await using harness = await ControlHarness.open();
-  const { runs } = harness.app;
+  const { runs } = harness;
   const list = runs.list.bind(runs);
   const held = Promise.withResolvers<void>();
   let [now, peak, count] = [0, 0, 0];

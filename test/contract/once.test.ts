@@ -1,5 +1,5 @@
 /** Requests that are sent again with the same Idempotency-Key. */
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { Idempotency } from "#engine/idempotency.ts";
 import { openTestRedis } from "../support/redis.ts";
 import { until } from "../support/until.ts";
@@ -27,7 +27,7 @@ describe("requests with an Idempotency-Key", () => {
     expect([again.status, again.headers.get("idempotent-replayed")]).toEqual([202, "true"]);
     expect(again.headers.get("location")).toBe(first.headers.get("location"));
     expect(await again.text()).toBe(await first.text());
-    expect((await harness.app.runs.list({ limit: 10 })).runs).toHaveLength(1);
+    expect((await harness.runs.list({ limit: 10 })).runs).toHaveLength(1);
   });
 
   test("a different request with a used Idempotency-Key is refused, but keys of other callers are independent", async () => {
@@ -55,21 +55,23 @@ describe("requests with an Idempotency-Key", () => {
 
   test("a request repeated after its process died finds the run that was created", async () => {
     await using harness = await ControlHarness.open();
-    const { idempotency } = harness.app.control;
-    const { begin } = idempotency;
+    const { begin } = Idempotency.prototype;
     // The process dies between the commit and the answer: nothing after it happens.
-    idempotency.begin = async (request) => {
-      const claim = await begin.call(idempotency, request);
+    const killed = vi.spyOn(Idempotency.prototype, "begin").mockImplementation(async function (
+      this: Idempotency,
+      request,
+    ) {
+      const claim = await begin.call(this, request);
       if ("status" in claim) return claim;
       return { ...claim, answer: () => Promise.reject(new Error("killed")), release: () => claim.release() };
-    };
+    });
     expect((await start(harness, "a", harness.csv(3))).status).toBe(500);
-    const { runs } = await harness.app.runs.list({ limit: 10 });
+    const { runs } = await harness.runs.list({ limit: 10 });
     expect(runs).toHaveLength(1);
-    idempotency.begin = begin;
+    killed.mockRestore();
     const again = await start(harness, "a", harness.csv(3));
     expect([again.status, await again.json()]).toMatchObject([202, { runId: runs[0]?.runId }]);
-    expect((await harness.app.runs.list({ limit: 10 })).runs).toHaveLength(1);
+    expect((await harness.runs.list({ limit: 10 })).runs).toHaveLength(1);
     expect((await start(harness, "a", harness.csv(3))).headers.get("idempotent-replayed")).toBe("true");
   });
 
@@ -83,8 +85,8 @@ describe("requests with an Idempotency-Key", () => {
     const { runId } = JSON.parse((await post("/v1/runs", `${harness.csv(1)}8942319999999999999,s1.fast\n`))[2]) as {
       runId: string;
     };
-    await until("the run is over", async () => (await harness.app.runs.show(runId)).finishedAt !== null);
-    await harness.app.runs.control.cancel(runId).catch(() => undefined);
+    await until("the run is over", async () => (await harness.runs.show(runId)).finishedAt !== null);
+    await harness.runs.control.cancel(runId).catch(() => undefined);
     for (const [path, body] of [
       ["/v1/plans", harness.csv(2)],
       ["/v1/syncs", null],

@@ -55,8 +55,8 @@ describe.each(["local", "remote"] as const)("commands that work %s", (where) => 
     const until = new Date(Date.now() + offsetMs).toISOString();
     const { code, stderr } = await give(["freeze", "on", "--until", until], where);
     expect([code, stderr]).toEqual([2, expect.stringContaining("in the past")]);
-    expect(await harness.app.freezes.ordered()).toBeUndefined();
-    const { events } = await harness.app.feed.newest({ types: ["freeze.started"] }, { limit: 1 });
+    expect(await harness.freezes.ordered()).toBeUndefined();
+    const { events } = await harness.app.kernel.feed.newest({ types: ["freeze.started"] }, { limit: 1 });
     expect(events).toEqual([]);
   });
 });
@@ -99,8 +99,8 @@ test.each(["local", "remote"] as const)("an undo of a run that changed nothing s
   const begun = await harness.ask("/v1/runs", { as: "operator", method: "POST", body: harness.csv(1), headers });
   const { runId } = (await begun.json()) as { runId: string };
   await harness.ask(`/v1/runs/${runId}/cancel`, { as: "operator", method: "POST" });
-  const before = await harness.app.runs.list({ limit: 100 });
+  const before = await harness.runs.list({ limit: 100 });
   const { code, stderr } = await give(["runs", "undo", runId, "--yes", "--no-sync"], where);
   expect([code, stderr]).toEqual([2, expect.stringContaining("nothing to undo")]);
-  expect((await harness.app.runs.list({ limit: 100 })).runs).toHaveLength(before.runs.length);
+  expect((await harness.runs.list({ limit: 100 })).runs).toHaveLength(before.runs.length);
 });

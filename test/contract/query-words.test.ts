@@ -4,7 +4,7 @@ import { ControlHarness } from "./support/control-harness.ts";
 
 test("events are selected by a pattern and an age, as on the command line", async () => {
   await using harness = await ControlHarness.open();
-  const { feed } = harness.app;
+  const { feed } = harness.app.kernel;
   await feed.emit({ type: "run.stalled", profile: "default", fields: { run: "r-1", reason: "x" } });
   await feed.emit({ type: "sync.failed", profile: "default", fields: { sync: "s-1", reason: "x" } });
   const typesOf = async (query: string): Promise<string[]> => {

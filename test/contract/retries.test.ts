@@ -66,8 +66,8 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => harness[Symbol.asyncDispose]());
 afterEach(async () => {
-  const { runs } = await harness.app.runs.list({ limit: 10, state: "running" });
-  await Promise.all(runs.map(({ runId }) => harness.app.runs.control.cancel(runId).catch(() => undefined)));
+  const { runs } = await harness.runs.list({ limit: 10, state: "running" });
+  await Promise.all(runs.map(({ runId }) => harness.runs.control.cancel(runId).catch(() => undefined)));
 });
 
 /** A file for SIMs from one place to another. */
@@ -129,7 +129,7 @@ describe("a retry of an unsafe run", () => {
     const { runId: newRunId } = lost.body as RunReport;
     // The process died before it answered: the request is carried out again under the same id.
     expect(
-      await harness.app.runs.retry(runId, { which: { outcomes: ["unknown"] }, by: "anna", runId: newRunId }),
+      await harness.runs.retry(runId, { which: { outcomes: ["unknown"] }, by: "anna", runId: newRunId }),
     ).toMatchObject({
       runId: newRunId,
     });
@@ -204,7 +204,7 @@ describe("irreversible calls", () => {
     await requests.become({ terminationEnabled: true, status: "active" }, [15, 16, 17]);
     const rows = [15, 16, 16, 17].map((place) => `${harness.simId(place)}\n`).join("");
     const { runId } = await requests.start("operation=terminate&confirm=3&rate=1", `simId\n${rows}`);
-    await until("one is terminated", async () => (await harness.app.runs.show(runId)).counts.done === 1);
+    await until("one is terminated", async () => (await harness.runs.show(runId)).counts.done === 1);
     await requests.ask(`/v1/runs/${runId}/cancel`, { method: "POST" });
     expect(await requests.ask(`/v1/runs/${runId}/retry/plan`)).toEqual({
       operation: "terminate",

@@ -1,4 +1,5 @@
 /** Every route, by its description: who may call it, and that what it answers is what it declares. */
+import { inventory } from "#jobs/inventory/feature.ts";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -293,12 +294,12 @@ async function prepare(): Promise<Prepared> {
     return runId;
   };
   await worker.ask("/v1/syncs", { as: "admin", method: "POST" });
-  await until("the fleet was read", async () => (await worker.app.sims.facts("default")).isComplete);
-  await worker.app.control.fleet.remember("default");
+  await until("the fleet was read", async () => (await worker.sims.facts("default")).isComplete);
+  await worker.app.service(inventory).fleet.remember("default");
   const overId = await started(worker.csv(3, "s1.8xfast"));
   const failedId = await started(`${worker.csv(2)}8942319999999999999,s1.fast\n`);
   for (const runId of [overId, failedId]) {
-    await until(`${runId} is over`, async () => (await worker.app.runs.show(runId)).finishedAt !== null);
+    await until(`${runId} is over`, async () => (await worker.runs.show(runId)).finishedAt !== null);
   }
   const heldId = await started(worker.csv(5, "s1.slow"), "?rate=1");
   const waitingId = await started(worker.csv(20, "s1.slow"));

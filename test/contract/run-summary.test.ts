@@ -27,7 +27,7 @@ beforeAll(async () => {
     headers: { "content-type": "text/csv" },
   });
   ({ runId } = (await answer.json()) as RunReport);
-  await until("the run is over", async () => (await harness.app.runs.show(runId)).finishedAt !== null);
+  await until("the run is over", async () => (await harness.runs.show(runId)).finishedAt !== null);
 });
 afterAll(() => harness[Symbol.asyncDispose]());
 

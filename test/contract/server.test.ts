@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { loadConfig } from "#config/load.ts";
 import { createLogger } from "#telemetry/logger.ts";
-import { openHttp } from "#app/http.ts";
-import { features } from "#features.ts";
+import { openHttp } from "#kernel/http.ts";
+import type { Kernel } from "#kernel/kernel.ts";
 import { ControlHarness, tokens } from "./support/control-harness.ts";
 
 const policy =
@@ -70,7 +70,7 @@ describe("HTTP errors", () => {
 
   test("an unexpected error reveals no details, and the log has all of them", async () => {
     await using harness = await ControlHarness.open();
-    harness.app.runs.list = () => Promise.reject(new Error("secret inner words"));
+    harness.runs.list = () => Promise.reject(new Error("secret inner words"));
     const answer = await harness.ask("/v1/runs", { as: "viewer" });
     const text = await answer.text();
     expect([answer.status, text]).toEqual([500, expect.stringContaining('"code":"INTERNAL"')]);
@@ -81,7 +81,7 @@ describe("HTTP errors", () => {
 
   test("an authentication that failed is logged in one message with its reason", async () => {
     await using harness = await ControlHarness.open({ sandbox: { faultsOnAuth: true, faults: { "empty-500": 1 } } });
-    await expect(harness.app.client("default").whoAmI()).rejects.toMatchObject({ code: "PLATFORM_UNAVAILABLE" });
+    await expect(harness.app.kernel.client("default").whoAmI()).rejects.toMatchObject({ code: "PLATFORM_UNAVAILABLE" });
     const line = harness.log.find((text) => text.includes("authentication failed")) ?? "";
     expect(line.match(/"message":/g)).toHaveLength(1);
     expect(JSON.parse(line)).toMatchObject({ level: "warn", message: expect.stringMatching(/failed: auth: .*500/) });
@@ -124,6 +124,19 @@ test("a client over the request limit has to wait while others do not", async ()
   expect((await harness.ask("/healthz")).status).toBe(200);
 });
 
+/** The app of a harness with another configuration and log. */
+function appWith(
+  { app }: ControlHarness,
+  other: Pick<Kernel, "config" | "logger">,
+): Parameters<typeof openHttp>[0]["app"] {
+  return {
+    kernel: { ...app.kernel, ...other },
+    routes: (deps) => app.routes(deps),
+    service: (feature) => app.service(feature),
+    readings: () => app.readings(),
+  };
+}
+
 // Shows S10.
 describe("workers without credentials for the control API", () => {
   test("a worker on loopback creates an admin token, which other local workers reuse", async () => {
@@ -133,12 +146,11 @@ describe("workers without credentials for the control API", () => {
       SIMFLEET_HTTP_PORT: "0",
       SIMFLEET_DATA_DIR: join(harness.folder, "own"),
     };
-    const { app } = harness;
-    const config = loadConfig({ env });
     const log: string[] = [];
     const logger = createLogger({ level: "info", destination: { write: (line) => log.push(line) } });
     const health = { isMoving: () => Promise.resolve(true), isReady: () => Promise.resolve(true) };
-    const [first, second] = await Promise.all([1, 2].map(() => openHttp({ app, config, features, logger, health })));
+    const app = appWith(harness, { config: loadConfig({ env }), logger });
+    const [first, second] = await Promise.all([1, 2].map(() => openHttp({ app, health })));
     const file = join(harness.folder, "own", "admin-token");
     const token = (await readFile(file, "utf8")).trim();
     expect(token).toMatch(/^sf_[\w-]{43}$/);
@@ -161,7 +173,7 @@ describe("workers without credentials for the control API", () => {
     const env = { HOME: harness.folder, SIMFLEET_HTTP_PORT: "0", SIMFLEET_DATA_DIR: dataDir };
     const health = { isMoving: () => Promise.resolve(true), isReady: () => Promise.resolve(true) };
     const logger = createLogger({ level: "silent" });
-    const opening = openHttp({ app: harness.app, config: loadConfig({ env }), features, logger, health });
+    const opening = openHttp({ app: appWith(harness, { config: loadConfig({ env }), logger }), health });
     await expect(opening).rejects.toMatchObject({
       code: "CONFIG_INVALID",
       message: expect.stringContaining("less than 32 characters"),
@@ -173,7 +185,7 @@ describe("workers without credentials for the control API", () => {
     const env = { HOME: harness.folder, SIMFLEET_HTTP_PORT: "0", SIMFLEET_HTTP_HOST: "0.0.0.0" };
     const health = { isMoving: () => Promise.resolve(true), isReady: () => Promise.resolve(true) };
     const logger = createLogger({ level: "silent" });
-    const opening = openHttp({ app: harness.app, config: loadConfig({ env }), features, logger, health });
+    const opening = openHttp({ app: appWith(harness, { config: loadConfig({ env }), logger }), health });
     await expect(opening).rejects.toMatchObject({
       code: "CONFIG_INVALID",
       message: expect.stringContaining("SIMFLEET_HTTP_ADMIN_TOKEN_FILE"),

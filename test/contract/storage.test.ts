@@ -1,4 +1,5 @@
 /** The report on storage, the warning before Redis is full, runs that find no room, and runs that are deleted. */
+import { storage } from "#jobs/storage/feature.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../support/until.ts";
 import { ControlHarness } from "./support/control-harness.ts";
@@ -20,13 +21,13 @@ async function startRun(rows: number, query = ""): Promise<Response> {
 
 async function endedRun(): Promise<string> {
   const { runId } = (await (await startRun(4)).json()) as { runId: string };
-  await until("the run is over", async () => (await harness.app.runs.show(runId)).state === "completed");
+  await until("the run is over", async () => (await harness.runs.show(runId)).state === "completed");
   return runId;
 }
 
 /** Runs a test with so much memory left. */
 async function withMemoryLeft(bytes: number, act: () => Promise<void>): Promise<void> {
-  const { usedBytes } = await harness.app.storage.memory();
+  const { usedBytes } = await harness.app.service(storage).memory();
   await harness.redis().config("SET", "maxmemory", String(usedBytes + bytes));
   try {
     await act();
@@ -55,7 +56,7 @@ describe("storage", () => {
   });
 
   test("storage names a profile that is no longer configured, and when its data are removed", async () => {
-    const { keys } = harness.app.storeDeps;
+    const { keys } = harness.app.kernel;
     await harness.redis().zadd(keys.profiles(), Date.parse("2026-11-01T12:00:00Z"), "plant");
     const json = JSON.parse((await runCommand(harness, ["storage", "--json"], "remote")).stdout) as unknown;
     expect(json).toMatchObject({
@@ -70,12 +71,12 @@ describe("storage", () => {
   });
 
   test("storage.low is emitted once a day when too little memory is left", async () => {
-    const low = async () => (await harness.app.feed.newest({ types: ["storage.low"] }, { limit: 10 })).events;
-    await harness.app.storage.warnIfLow();
+    const low = async () => (await harness.app.kernel.feed.newest({ types: ["storage.low"] }, { limit: 10 })).events;
+    await harness.app.service(storage).warnIfLow();
     expect(await low()).toEqual([]);
     await withMemoryLeft(megabyte / 4, async () => {
-      await harness.app.storage.warnIfLow();
-      await harness.app.storage.warnIfLow();
+      await harness.app.service(storage).warnIfLow();
+      await harness.app.service(storage).warnIfLow();
     });
     const [event, ...others] = await low();
     expect(others).toEqual([]);
@@ -129,7 +130,7 @@ describe("a run that is deleted", () => {
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("only a finished run can")]);
     const unasked = await runCommand(harness, ["runs", "delete", runId], "local");
     expect([unasked.code, unasked.stderr]).toEqual([2, expect.stringContaining("add --yes to confirm")]);
-    await harness.app.runs.control.cancel(runId, { by: "cli:test", reason: "the test is over" });
+    await harness.runs.control.cancel(runId, { by: "cli:test", reason: "the test is over" });
   });
 
   test("can no longer be asked for its rows once they were removed, and says so with 410", async () => {

@@ -1,4 +1,6 @@
 /** Operations that nobody attends: an automation that leaves out SIMs that are not allowed, and what a chat receives about runs. */
+import { automations } from "#jobs/automations/feature.ts";
+import { webhooks } from "#jobs/webhooks/feature.ts";
 import { writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -58,9 +60,7 @@ webhooks:
 `;
     },
   });
-  const onIncident = ({ message }: { message: string }): unknown => harness.log.push(message);
-  await harness.app.consumeAutomations(onIncident);
-  await harness.app.consumeDeliveries(onIncident);
+  await harness.app.work(["default"], [automations, webhooks]);
   requests = new RunRequests(harness);
 }, 60_000);
 afterAll(async () => {
@@ -83,7 +83,7 @@ test("an automation changes the SIMs that are allowed, and reports the others as
   await requests.become({ status: "inactive", groupId: null }, [1]);
   // Both changes are found by one sync, and become one run.
   await requests.become({ groupId: harness.sandbox.state.groups.all[0]?.groupId }, [0, 1]);
-  const runs = async () => (await harness.app.runs.list({ limit: 10 })).runs.filter(({ name }) => name === "greet");
+  const runs = async () => (await harness.runs.list({ limit: 10 })).runs.filter(({ name }) => name === "greet");
   await until("the automation has started a run", async () => (await runs()).length > 0);
   const [{ runId } = { runId: "" }] = await runs();
   expect(await requests.ended(runId)).toMatchObject({

@@ -191,7 +191,7 @@ test("20 MB of blank lines are refused within 20 s", async () => {
 
 test.each(["/v1/plans", "/v1/runs"])("a caller of %s that disconnects ends the reading of its file", async (path) => {
   await using harness = await ControlHarness.open();
-  const { runs } = harness.app;
+  const { runs } = harness;
   const [begun, stopped] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   vi.spyOn(runs, "plan").mockImplementation(async (_from, _order, signal) => {
     begun.resolve();

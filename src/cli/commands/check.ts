@@ -4,7 +4,7 @@ import { listSims } from "#api/operations/sims.ts";
 import { access, constants, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { Command } from "@commander-js/extra-typings";
-import type { App } from "#app/app.ts";
+import type { App } from "#kernel/app.ts";
 import { type Config, requirePlatform } from "#config/config.ts";
 import { ConfigError, SimfleetError, messageOf } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";
@@ -114,7 +114,7 @@ async function checkAll(context: Context, options: CommonOptions): Promise<Findi
   return findings;
 }
 
-function redisFindings({ redisFacts, redisPlace }: App): Finding[] {
+function redisFindings({ kernel: { redisFacts, redisPlace } }: App): Finding[] {
   const { topology, version, maxmemoryPolicy, warnings } = redisFacts;
   const kind = checkStrings.topologies[topology];
   return [
@@ -135,7 +135,7 @@ async function checkProfile(app: App, config: Config, name: string): Promise<Fin
     );
   }
   try {
-    const client = app.client(name);
+    const client = app.kernel.client(name);
     const me = await client.whoAmI();
     await client.assertAddress();
     const who = me.userName === undefined ? me.operatorId : checkStrings.user(me.userName, me.operatorId);
@@ -164,7 +164,7 @@ async function checkProfile(app: App, config: Config, name: string): Promise<Fin
 /** Checks each of two AuthKeys on its own: the client would silently use the second if the first fails. */
 async function checkAuthKeys(app: App, name: string, what: (topic: string) => string): Promise<Finding[]> {
   const findings: Finding[] = [];
-  for (const { authKeyId, fault } of await app.proveAuthKeys(name)) {
+  for (const { authKeyId, fault } of await app.kernel.accounts.proveAuthKeys(name)) {
     if (fault === undefined) findings.push(ok(what(topics.authKey), checkStrings.authKeyAccepted(authKeyId)));
     else findings.push(wrong(what(topics.authKey), checkStrings.fault(authKeyId, messageOf(fault)), fault));
   }
@@ -199,7 +199,7 @@ function timesText(schedule: Schedule): string {
 
 /** One-time codes and token lifetimes need a correct clock; Redis's clock is the reference. */
 async function checkClock(app: App): Promise<Finding> {
-  const { nowMs } = await app.limiter.state(bucketOf(listSims, app.config.profile));
+  const { nowMs } = await app.kernel.limiter.state(bucketOf(listSims, app.kernel.config.profile));
   const driftMs = Math.abs(nowMs - systemClock.wallMs());
   if (driftMs <= maxClockDriftMs) return ok(topics.clock, checkStrings.clockRight((driftMs / 1_000).toFixed(1)));
   return {

@@ -3,7 +3,8 @@ import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command } from "@commander-js/extra-typings";
-import type { App } from "#app/app.ts";
+import { runs } from "#jobs/runs/feature.ts";
+import type { App } from "#kernel/app.ts";
 import { loadConfig } from "#config/load.ts";
 import { visibleIn } from "#core/visible-text.ts";
 import { createFile } from "#core/files/write-file.ts";
@@ -73,7 +74,7 @@ async function runDemo(
     const { client } = await localCaller(context, app);
     const { report, exitCode } = await follow({ client, app, output, runId, interrupt, mode: "work" });
     const results = join(folder, "results.csv");
-    await writeResults(results, app.runs.results(runId, { format: "csv" }), "Free some space there");
+    await writeResults(results, app.service(runs).service.results(runId, { format: "csv" }), "Free some space there");
     const { byOperation, throttled } = sandbox.state.totals;
     output.answer({ ...report, results }, (shown) => runText(shown));
     output.say(
@@ -89,14 +90,14 @@ async function runDemo(
 
 async function submitSample(app: App, output: Output, file: string): Promise<string> {
   const order = {
-    profile: app.config.profile,
+    profile: app.kernel.config.profile,
     set: {},
     name: "demo",
     options: { partial: true, skipUnchanged: false },
   };
-  const plan = await app.runs.plan({ path: file }, order);
+  const plan = await app.service(runs).service.plan({ path: file }, order);
   output.sayLines(planText(visibleIn(reportOfPlan(plan))));
-  const report = await app.runs.submit(plan, { ...order, by: "cli:demo" });
+  const report = await app.service(runs).service.submit(plan, { ...order, by: "cli:demo" });
   output.sayLines(`\nRun ${report.runId}, the valid rows of the file:`);
   return report.runId;
 }

@@ -12,8 +12,8 @@ export function gatewayCommand(context: Context): Command {
       const profile = options.profile === undefined ? config.gateway.profile : config.profile;
       const format = stderr.isTTY === true ? "lines" : "json";
       const logger = createLogger({ level: config.logLevel, destination: stderr, format });
-      const { serveGateway } = await import("#app/serve-gateway.ts");
-      await serveGateway({ config, profile, env, logger, stop: interrupt });
+      const { serveGateway } = await import("#kernel/serve-gateway.ts");
+      await serveGateway({ config, profile, env, features: context.features, logger, stop: interrupt });
       context.output(options).answer({ stopped: true }, () => "");
     },
   );

@@ -1,10 +1,10 @@
 /** `simfleet worker`: the always-on process. */
 import { Command } from "@commander-js/extra-typings";
-import type { ServeOptions } from "#app/serve.ts";
+import type { ServeOptions } from "#kernel/serve.ts";
 import { createLogger } from "#telemetry/logger.ts";
 import { type Context, withLocalOptions } from "../context.ts";
 
-/** Runs the worker until the signal aborts (src/app/serve.ts). */
+/** Runs the worker until the signal aborts (src/kernel/serve.ts). */
 export type RunWorker = (options: ServeOptions) => Promise<void>;
 
 export function workerCommand(context: Context, runWorker: RunWorker): Command {

@@ -3,7 +3,7 @@
  * done in this process while no live worker does it. Ctrl-C stops the display, and the work if it was local. The caller
  * defines the texts and when the work has ended.
  */
-import type { Working } from "#app/app.ts";
+import type { Working } from "#engine/queue/working.ts";
 import type { PlatformError } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";
 import type { Output } from "../output.ts";

@@ -14,7 +14,7 @@ const eventId = z
   .regex(/^\d{1,15}-\d{1,20}$/, "must be the ID of an event")
   .refine((id) => BigInt(id.split("-")[1] ?? "0") <= maxInId, "must be the ID of an event");
 
-export function eventStream({ streams, app }: Pick<ControlDeps, "streams" | "app">): HttpPart {
+export function eventStream({ streams, profileOf }: Pick<ControlDeps, "streams" | "profileOf">): HttpPart {
   return {
     headers: z.object({ "last-event-id": eventId.optional() }),
     preHandler: async (request, reply) => {
@@ -25,7 +25,7 @@ export function eventStream({ streams, app }: Pick<ControlDeps, "streams" | "app
       const afterId = sinceMs === undefined ? undefined : idBefore(sinceMs);
       await streams.serve(request, reply, {
         types: asList(type)?.flatMap(typesMeantBy),
-        profile: profile === undefined ? undefined : app.profileOf(profile),
+        profile: profile === undefined ? undefined : profileOf(profile),
         fromId: typeof lastId === "string" ? lastId : afterId,
       });
       return reply;

@@ -26,7 +26,7 @@ export function hookRoutes(api: Api, deps: ControlDeps): void {
   });
 }
 
-function addHook(api: Api, { app, config, clock, authFailures }: ControlDeps): void {
+function addHook(api: Api, { schedules, config, clock, authFailures }: ControlDeps): void {
   api.post(
     "/hooks/:schedule",
     {
@@ -72,7 +72,7 @@ function addHook(api: Api, { app, config, clock, authFailures }: ControlDeps): v
     async (request, reply) => {
       const { schedule } = request.params;
       const { "webhook-id": messageId = "" } = request.headers;
-      await app.schedules.trigger(schedule, { by: actorOf(request.principal), messageId });
+      await schedules.trigger(schedule, { by: actorOf(request.principal), messageId });
       return reply.code(202).send({ schedule });
     },
   );

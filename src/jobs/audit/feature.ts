@@ -1,19 +1,21 @@
 /** The audit log: who changed what. */
-import type { Feature } from "#cli/feature.ts";
+import { feature } from "#cli/feature.ts";
 
-const auditSummary = "audit log: who changed what";
-
-export const audit: Feature = {
+export const audit = feature({
   name: "audit",
-  endpoints: async (app) => (await import("./endpoints.ts")).auditEndpoints(app.control.audit),
+  open: async (kernel) => {
+    const [{ AuditService }, { AuditLog }] = await Promise.all([import("./service.ts"), import("./record.ts")]);
+    const service = new AuditService(new AuditLog({ ...kernel, keepMs: kernel.config.audit.keepMs }));
+    return { service, routes: async () => (await import("./endpoints.ts")).auditEndpoints(service) };
+  },
   commands: {
     audit: {
       group: "follow",
-      summary: auditSummary,
+      summary: "audit log: who changed what",
       load: async (context) => (await import("./commands.ts")).auditCommand(context),
     },
   },
   effects: {
     "audit list": "reads",
   },
-};
+});

@@ -1,34 +1,43 @@
 /** AuthKeys and their rotation. */
-import { logIncidents } from "#app/feature.ts";
-import type { Feature } from "#cli/feature.ts";
 import { messageOf } from "#core/errors.ts";
+import { freezes } from "#jobs/freezes/feature.ts";
+import { feature } from "#cli/feature.ts";
+import { logIncidents } from "#kernel/feature.ts";
 
-const authKeysSummary = "list and rotate the account's AuthKeys";
-
-export const authKeys: Feature = {
+export const authKeys = feature({
   name: "authkeys",
-  endpoints: async (app) =>
-    (await import("./endpoints.ts")).authKeyEndpoints({
-      authKeys: app.authKeys,
-      profileOf: (name) => app.profileOf(name),
-    }),
-  // A missing setting here does not prevent the rest of the work.
-  work: async (app, { profiles, logger }) => {
-    const rotated = Object.keys(app.config.authKeys).filter((name) => profiles.includes(name));
-    const started = rotated.map(async (profile) => {
-      try {
-        return [await app.consumeAuthKeys(profile, logIncidents(logger, { profile, job: "authkeys" }))];
-      } catch (thrown) {
-        logger.warn({ profile }, `AuthKeys are not rotated here: ${messageOf(thrown)}`);
-        return [];
-      }
-    });
-    return (await Promise.all(started)).flat();
+  needs: { freezes },
+  open: async (kernel, needs) => {
+    const { openAuthKeys } = await import("./open.ts");
+    const authKeyRotations = openAuthKeys(kernel, needs.freezes);
+    const { config, profileOf, logger } = kernel;
+    return {
+      service: authKeyRotations,
+      routes: async () =>
+        (await import("./endpoints.ts")).authKeyEndpoints({ authKeys: authKeyRotations.service, profileOf }),
+      // A missing setting here does not prevent the rest of the work.
+      work: async (profiles) => {
+        const rotated = Object.keys(config.authKeys).filter((name) => profiles.includes(name));
+        const started = rotated.map(async (profile) => {
+          try {
+            return [await authKeyRotations.consume(profile, logIncidents(logger, { profile, job: "authkeys" }))];
+          } catch (thrown) {
+            logger.warn({ profile }, `AuthKeys are not rotated here: ${messageOf(thrown)}`);
+            return [];
+          }
+        });
+        return (await Promise.all(started)).flat();
+      },
+      folders: async () =>
+        (await import("#jobs/credentials/sinks.ts")).foldersOfSinks(
+          Object.values(config.authKeys).flatMap(({ sinks }) => sinks),
+        ),
+    };
   },
   commands: {
     authkeys: {
       group: "secrets",
-      summary: authKeysSummary,
+      summary: "list and rotate the account's AuthKeys",
       load: async (context) => (await import("./commands/authkeys.ts")).authKeysCommand(context),
     },
   },
@@ -37,4 +46,4 @@ export const authKeys: Feature = {
     "authkeys list": "reads",
     "authkeys rotate": "changes profile",
   },
-};
+});

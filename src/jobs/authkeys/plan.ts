@@ -1,5 +1,5 @@
 /** Checks whether an AuthKey can be rotated, before anything is changed. */
-import type { AuthKeyUser } from "./users.ts";
+import type { AuthKeyUser } from "#engine/authkey-users.ts";
 import type { AuthKey } from "./account.ts";
 
 /** AuthKeys that each user can have (interface, section 8). */

@@ -17,7 +17,7 @@ import type { Problem } from "#engine/problem.ts";
 import { type Change, type RecordKind, recordStore } from "#engine/record.ts";
 import type { StoreDeps } from "#engine/store-deps.ts";
 import { redisTimeMs } from "#redis/time.ts";
-import { usersScriptPart } from "./users.ts";
+import { usersScriptPart } from "#engine/authkey-users.ts";
 
 const unlessUsed = moveScript(usersScriptPart, new URL("./unless-used.lua", import.meta.url));
 

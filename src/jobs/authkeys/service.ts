@@ -6,7 +6,7 @@ import { obstacleOf } from "./plan.ts";
 import type { ProfileJobs } from "#engine/queue/profile-queue.ts";
 import { isUnattended } from "#fleet/task.ts";
 import { type AuthKeyRotations, isRotationOver, type AuthKeyPhase, type AuthKeyRotation } from "./record.ts";
-import type { AuthKeyUsers, AuthKeyUser } from "./users.ts";
+import type { AuthKeyUsers, AuthKeyUser } from "#engine/authkey-users.ts";
 import { isoTime } from "#core/time.ts";
 import { reportOfProblem } from "#engine/problem.ts";
 import type { AuthKey } from "./account.ts";

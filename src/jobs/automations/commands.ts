@@ -1,4 +1,5 @@
 /** `simfleet automations …`: event-triggered tasks. */
+import { automations } from "./feature.ts";
 import { Command } from "@commander-js/extra-typings";
 import { systemClock } from "#core/time.ts";
 import * as routes from "./contract.ts";
@@ -79,14 +80,14 @@ function replayCommand(context: Context): Command {
             context.io.setExitCode(2);
             return;
           }
-          const replayed = await app.automations.replay(name, sinceMs);
-          const report = await app.automations.show(name);
+          const replayed = await app.service(automations).replay(name, sinceMs);
+          const report = await app.service(automations).show(name);
           output.answer({ ...report, replayed: replayed.events }, (shown) => listText([shown], automationList));
           output.say(`${grouped(replayed.events)} events were processed.`);
           return;
         }
         const decisions: DecisionReport[] = [];
-        for await (const one of app.automations.dryRun(name, sinceMs)) decisions.push(one);
+        for await (const one of app.service(automations).dryRun(name, sinceMs)) decisions.push(one);
         output.answer({ name, decisions }, (shown) => decisionsText(shown.decisions));
         const acts = decisions.filter(({ decision }) => decision === "act").length;
         output.say(`${grouped(decisions.length)} matching events; it would act on ${grouped(acts)}. Nothing was done.`);

@@ -1,21 +1,39 @@
 /** Automations: tasks that events start. */
-import { logIncidents } from "#app/feature.ts";
-import type { Feature } from "#cli/feature.ts";
+import { feature } from "#cli/feature.ts";
+import { logIncidents } from "#kernel/feature.ts";
+import { inventory } from "#jobs/inventory/feature.ts";
+import { tasks } from "#jobs/tasks/feature.ts";
+import { runs } from "#jobs/runs/feature.ts";
 
-const automationsSummary = "event-triggered tasks";
-
-export const automations: Feature = {
+export const automations = feature({
   name: "automations",
-  endpoints: async (app, { clock }) =>
-    (await import("./endpoints.ts")).automationEndpoints({ automations: app.automations, clock }),
-  work: async (app, { logger }) => {
-    await app.consumeAutomations(logIncidents(logger, { job: "automations" }));
-    return [];
+  needs: { inventory, tasks, runs },
+  open: async (kernel, needs) => {
+    const { openAutomations } = await import("./open.ts");
+    const { service, consume } = openAutomations(kernel, needs);
+    return {
+      service,
+      routes: async () =>
+        (await import("./endpoints.ts")).automationEndpoints({ automations: service, clock: kernel.clock }),
+      work: async () => {
+        await consume(logIncidents(kernel.logger, { job: "automations" }));
+        return [];
+      },
+      readings: async () =>
+        (await service.list()).flatMap(({ name: automation, state, done, unchanged, failed }) => [
+          { metric: "automationStopped" as const, value: Number(state === "stopped"), labels: { automation } },
+          ...Object.entries({ done, unchanged, failed }).map(([outcome, value]) => ({
+            metric: "automationEvents" as const,
+            value,
+            labels: { automation, outcome },
+          })),
+        ]),
+    };
   },
   commands: {
     automations: {
       group: "automate",
-      summary: automationsSummary,
+      summary: "event-triggered tasks",
       load: async (context) => (await import("./commands.ts")).automationsCommand(context),
     },
   },
@@ -26,4 +44,4 @@ export const automations: Feature = {
     // With --dry-run it reads.
     "automations replay": "changes",
   },
-};
+});

@@ -1,34 +1,44 @@
 /** Credential Sets and the rotations of their secrets. */
-import { logIncidents } from "#app/feature.ts";
-import type { Feature } from "#cli/feature.ts";
+import { feature } from "#cli/feature.ts";
+import { logIncidents } from "#kernel/feature.ts";
+import { freezes } from "#jobs/freezes/feature.ts";
 
-const credentialsSummary = "list Credential Sets and rotate their secrets";
-
-export const credentials: Feature = {
+export const credentials = feature({
   name: "credentials",
-  endpoints: async (app) =>
-    (await import("./endpoints.ts")).credentialEndpoints({
-      credentials: app.credentials,
-      profileOf: (name) => app.profileOf(name),
-      profiles: Object.keys(app.config.profiles),
-    }),
-  // Without a key to seal secrets nothing is rotated; the worker does everything else.
-  work: async (app, { profiles, logger }) => {
-    if (app.config.seal !== undefined) {
-      return Promise.all(
-        profiles.map((profile) => app.consumeRotations(profile, logIncidents(logger, { profile, job: "rotate" }))),
-      );
-    }
-    if (Object.keys(app.config.rotations).length > 0) {
-      const message = "rotations are configured but will not run: no key to seal secrets is set";
-      logger.warn({ where: "seal.keyFile" }, message);
-    }
-    return [];
+  needs: { freezes },
+  open: async (kernel, needs) => {
+    const { openRotations } = await import("./open.ts");
+    const rotations = openRotations(kernel, needs.freezes);
+    const { config, profileOf, logger } = kernel;
+    return {
+      service: rotations,
+      routes: async () =>
+        (await import("./endpoints.ts")).credentialEndpoints({
+          credentials: rotations.service,
+          profileOf,
+          profiles: Object.keys(config.profiles),
+        }),
+      // Without a key to seal secrets nothing is rotated; the worker does everything else.
+      work: async (profiles) => {
+        if (config.seal !== undefined) {
+          return Promise.all(
+            profiles.map((profile) => rotations.consume(profile, logIncidents(logger, { profile, job: "rotate" }))),
+          );
+        }
+        if (Object.keys(config.rotations).length > 0) {
+          const message = "rotations are configured but will not run: no key to seal secrets is set";
+          logger.warn({ where: "seal.keyFile" }, message);
+        }
+        return [];
+      },
+      folders: async () =>
+        (await import("./sinks.ts")).foldersOfSinks(Object.values(config.rotations).flatMap(({ sinks }) => sinks)),
+    };
   },
   commands: {
     credentials: {
       group: "secrets",
-      summary: credentialsSummary,
+      summary: "list Credential Sets and rotate their secrets",
       load: async (context) => (await import("./commands/credentials.ts")).credentialsCommand(context),
     },
   },
@@ -39,4 +49,4 @@ export const credentials: Feature = {
     "credentials confirm": "changes",
     "credentials status": "reads",
   },
-};
+});

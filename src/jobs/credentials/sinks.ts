@@ -149,3 +149,8 @@ async function sendTo(sink: Extract<Sink, { kind: "webhook" }>, handover: Handov
   const { status, isFinal, retryAfterMs } = delivery;
   throw new SinkError(sink, `it answered ${status}`, { isFinal, retryAfterMs });
 }
+
+/** The folders that sinks write files to. */
+export function foldersOfSinks(sinks: readonly Sink[]): string[] {
+  return sinks.flatMap((sink) => (sink.kind === "file" ? [dirname(sink.path)] : []));
+}

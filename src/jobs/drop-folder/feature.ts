@@ -1,11 +1,31 @@
 /** The drop folder: files that become runs. */
-import { logIncidents } from "#app/feature.ts";
-import type { Feature } from "#cli/feature.ts";
+import { feature } from "#cli/feature.ts";
+import { logIncidents } from "#kernel/feature.ts";
+import { runs } from "#jobs/runs/feature.ts";
 
-export const dropFolder: Feature = {
+export const dropFolder = feature({
   name: "drop-folder",
-  work: (app, { logger }) => {
-    app.watchDropFolder(logIncidents(logger, { job: "drop-folder" }));
-    return Promise.resolve([]);
-  },
-};
+  needs: { runs },
+  open: (kernel, { runs: { service: runService } }) =>
+    Promise.resolve({
+      service: undefined,
+      work: async () => {
+        const { dropFolder: folder } = kernel.config;
+        if (folder === undefined) return [];
+        const [{ DroppedFileRuns }, { DropFolderWork }, { DropFolderWatch }] = await Promise.all([
+          import("./file-runs.ts"),
+          import("./work.ts"),
+          import("./watch.ts"),
+        ]);
+        const report = logIncidents(kernel.logger, { job: "drop-folder" });
+        const onIncident = (message: string): void => report({ message });
+        const fileRuns = new DroppedFileRuns({ runService, clock: kernel.clock, folder });
+        const watch = new DropFolderWatch(new DropFolderWork({ ...kernel, folder, runs: fileRuns, onIncident }), {
+          clock: kernel.clock,
+          onIncident,
+        });
+        kernel.lifecycle.onStop("drop folder", () => watch.stop());
+        return [];
+      },
+    }),
+});

@@ -28,15 +28,13 @@ interface Reach {
   readonly profiles: readonly string[];
   /** Location of the data, for display. */
   readonly store: string;
-  /** The number of processes that work on the runs of a profile. */
-  readonly workersOf: (profile: string) => Promise<number>;
 }
 
 /** Number of times shown for a recurring window. */
 const shownTimes = 3;
 
-async function reportOfFreezes(freezes: Freezes, { profiles, store, workersOf }: Reach): Promise<FreezeReport> {
-  const workers = await Promise.all(profiles.map(async (name) => [name, await workersOf(name)] as const));
+async function reportOfFreezes(freezes: Freezes, { profiles, store }: Reach): Promise<FreezeReport> {
+  const workers = await Promise.all(profiles.map(async (name) => [name, await freezes.workersOf(name)] as const));
   const ordered = await freezes.ordered();
   const held = await Promise.all(
     profiles.map(async (name) => {

@@ -1,20 +1,25 @@
 /** Freezes: times without changes. */
-import type { Feature } from "#cli/feature.ts";
+import { feature } from "#cli/feature.ts";
 
-const freezeSummary = "freeze all changes on the platform";
-
-export const freezes: Feature = {
+export const freezes = feature({
   name: "freezes",
-  endpoints: async ({ freezes: store, config, redisPlace, runs }) =>
-    (await import("./endpoints.ts")).freezeEndpoints(store, {
-      profiles: Object.keys(config.profiles),
-      store: redisPlace,
-      workersOf: (profile) => runs.workersOf(profile),
-    }),
+  open: async (kernel) => {
+    const { Freezes } = await import("./record.ts");
+    const { config, redisPlace } = kernel;
+    const service = new Freezes({ ...kernel, windows: config.freezes });
+    return {
+      service,
+      routes: async () =>
+        (await import("./endpoints.ts")).freezeEndpoints(service, {
+          profiles: Object.keys(config.profiles),
+          store: redisPlace,
+        }),
+    };
+  },
   commands: {
     freeze: {
       group: "automate",
-      summary: freezeSummary,
+      summary: "freeze all changes on the platform",
       load: async (context) => (await import("./commands.ts")).freezeCommand(context),
     },
   },
@@ -24,4 +29,4 @@ export const freezes: Feature = {
     "freeze off": "changes",
     "freeze status": "reads",
   },
-};
+});

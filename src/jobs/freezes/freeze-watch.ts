@@ -9,7 +9,7 @@ import type { Interruption } from "#engine/queue/job-result.ts";
 
 export interface FreezeDeps {
   readonly clock: Clock;
-  readonly freezeOf: (profile: string) => Promise<Freeze | undefined>;
+  readonly freezes: { of(profile: string): Promise<Freeze | undefined> };
 }
 
 const pollIntervalMs = secondMs;
@@ -28,8 +28,8 @@ export async function unlessFrozen<V>(
   },
   work: (signal: AbortSignal) => Promise<V>,
 ): Promise<V | Interruption> {
-  const { clock, freezeOf, scope, signal, onFrozen } = deps;
-  const freeze = await freezeOf(profile);
+  const { clock, freezes, scope, signal, onFrozen } = deps;
+  const freeze = await freezes.of(profile);
   if (freeze !== undefined) {
     const leftMs = (freeze.untilMs ?? Number.POSITIVE_INFINITY) - clock.wallMs();
     const delayMs = Math.max(1, Math.min(leftMs, askAgainMs));
@@ -39,7 +39,7 @@ export async function unlessFrozen<V>(
   }
   const halt = new AbortController();
   const poll = async (): Promise<void> => {
-    const begun = await freezeOf(profile);
+    const begun = await freezes.of(profile);
     if (begun !== undefined) halt.abort(new Error(`changes are frozen: ${begun.reason}`));
   };
   const stopPolling = every(pollIntervalMs, () => void poll().catch(() => undefined));

@@ -17,10 +17,21 @@ export interface OrderedFreeze {
 export class Freezes {
   readonly #deps: StoreDeps & { readonly clock: Clock; readonly windows: readonly FreezeWindow[] };
   readonly #redis: Redis;
+  readonly #held: ((profile: string) => Promise<number>)[] = [];
 
   constructor(deps: StoreDeps & { readonly clock: Clock; readonly windows: readonly FreezeWindow[] }) {
     this.#deps = deps;
     this.#redis = deps.redis;
+  }
+
+  /** Says how many processes do work of a profile that freezes hold. */
+  holds(workersOf: (profile: string) => Promise<number>): void {
+    this.#held.push(workersOf);
+  }
+
+  /** The number of processes that a freeze of the profile reaches. */
+  async workersOf(profile: string): Promise<number> {
+    return Math.max(0, ...(await Promise.all(this.#held.map((workersOf) => workersOf(profile)))));
   }
 
   /** The current freeze of a profile; if there are several, the one that ends last. */

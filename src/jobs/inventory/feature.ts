@@ -1,28 +1,59 @@
 /** The inventory: SIMs as they were last seen, and the syncs that read them. */
-import { logIncidents } from "#app/feature.ts";
-import type { Feature } from "#cli/feature.ts";
+import { feature } from "#cli/feature.ts";
+import { logIncidents } from "#kernel/feature.ts";
+import { every, minuteMs, secondMs } from "#core/time.ts";
 
-const simsSummary = "inventory: SIMs as last seen on the platform";
-
-export const inventory: Feature = {
+export const inventory = feature({
   name: "inventory",
-  endpoints: async (app, { process, clock }) =>
-    (await import("./endpoints.ts")).inventoryEndpoints({
-      sims: app.sims,
-      fleet: app.control.fleet,
-      profiles: Object.keys(app.config.profiles),
-      profileOf: (name) => app.profileOf(name),
-      clock,
-      accountOf: (profile) => app.account(profile),
-      // A command without credentials may leave the sync to a worker.
-      assertCallable: (profile) => void (process === "worker" && app.client(profile)),
-    }),
-  work: (app, { profiles, logger }) =>
-    Promise.all(profiles.map((profile) => app.consumeSyncs(profile, logIncidents(logger, { profile, job: "sync" })))),
+  open: async (kernel) => {
+    const { openInventory } = await import("./open.ts");
+    const opened = openInventory(kernel);
+    const { service, fleet } = opened;
+    const { config, clock, profileOf, account, client, logger, lifecycle } = kernel;
+    const configured = Object.keys(config.profiles);
+    return {
+      service: opened,
+      routes: async ({ process }) =>
+        (await import("./endpoints.ts")).inventoryEndpoints({
+          sims: service,
+          fleet,
+          profiles: configured,
+          profileOf,
+          clock,
+          accountOf: account,
+          // A command without credentials may leave the sync to a worker.
+          assertCallable: (profile) => void (process === "worker" && client(profile)),
+        }),
+      work: async (profiles) => {
+        const { logActivity } = await import("#engine/activity-log.ts");
+        const { activityOfSyncs } = await import("./sync-report.ts");
+        const reports = () => Promise.all(profiles.map((profile) => service.syncReport(profile)));
+        const stopLogging = logActivity(async () => activityOfSyncs(await reports()), logger);
+        lifecycle.onStop("activity of syncs", stopLogging);
+        const stopRemembering = every(minuteMs, () => {
+          for (const profile of configured) fleet.remember(profile).catch(() => undefined);
+        });
+        lifecycle.onStop("history of the fleet", stopRemembering);
+        return Promise.all(
+          profiles.map((profile) => opened.consume(profile, logIncidents(logger, { profile, job: "sync" }))),
+        );
+      },
+      readings: async () => {
+        const facts = configured.map(async (profile) => ({ profile, ...(await service.facts(profile)) }));
+        return (await Promise.all(facts)).flatMap(({ profile, known, gone, listedAtMs }) => [
+          { metric: "sims" as const, value: known, labels: { profile, standing: "listed" } },
+          { metric: "sims" as const, value: gone, labels: { profile, standing: "gone" } },
+          ...(listedAtMs === undefined
+            ? []
+            : [{ metric: "syncAge" as const, value: (clock.wallMs() - listedAtMs) / secondMs, labels: { profile } }]),
+        ]);
+      },
+    };
+  },
   commands: {
     sims: {
       group: "fleet",
-      summary: simsSummary,
+      summary: "inventory: SIMs as last seen on the platform",
       load: async (context) => (await import("./commands/sims.ts")).simsCommand(context),
     },
   },
@@ -35,4 +66,4 @@ export const inventory: Feature = {
     "sims export": "reads",
     "sims changes": "reads",
   },
-};
+});

@@ -1,6 +1,7 @@
 /** The report of a sync, for display and JSON. */
 import { randomInt } from "node:crypto";
 import { reportOfProblem } from "#engine/problem.ts";
+import type { Activity } from "#engine/activity-log.ts";
 import type { SyncReport } from "./contract.ts";
 import type { SyncState } from "./store/sync-record.ts";
 
@@ -30,4 +31,21 @@ export function reportOfSync(profile: string, state: SyncState): SyncReport {
 export function newSyncId(nowMs: number): string {
   const stamp = new Date(nowMs).toISOString().replace(/[-:]/g, "").replace("T", "-").slice(0, 15);
   return `s-${stamp}-${String(randomInt(1_000)).padStart(3, "0")}`;
+}
+
+/** The last syncs for the log. */
+export function activityOfSyncs(reports: readonly (SyncReport | undefined)[]): Activity[] {
+  return reports
+    .filter((report) => report !== undefined)
+    .map(({ syncId, profile, state, sims, added, changed, returned, gone, reason }) => {
+      const isOver = state === "finished" || state === "failed";
+      return {
+        id: syncId,
+        state: isOver ? state : "running",
+        isOver,
+        facts: { syncId, profile, sims, added, changed, returned, gone, reason },
+        what: "the sync",
+        end: state,
+      };
+    });
 }

@@ -1,20 +1,24 @@
 /** SIM operations: what runs can do to SIMs. */
-import type { Feature } from "#cli/feature.ts";
+import { feature } from "#cli/feature.ts";
+import { runs } from "#jobs/runs/feature.ts";
 
-const operationsSummary = "what runs can do to SIMs";
-
-export const operations: Feature = {
+export const operations = feature({
   name: "operations",
-  endpoints: async (app) =>
-    (await import("./endpoints.ts")).operationEndpoints({
-      names: () => [...app.runs.operations.keys()],
-      operation: (name, profile) => app.runs.operation(name, profile),
-      profileOf: (name) => app.profileOf(name),
+  needs: { runs },
+  open: ({ profileOf }, { runs: { service: runService } }) =>
+    Promise.resolve({
+      service: undefined,
+      routes: async () =>
+        (await import("./endpoints.ts")).operationEndpoints({
+          names: () => [...runService.operations.keys()],
+          operation: (name, profile) => runService.operation(name, profile),
+          profileOf,
+        }),
     }),
   commands: {
     operations: {
       group: "change",
-      summary: operationsSummary,
+      summary: "what runs can do to SIMs",
       load: async (context) => (await import("./commands.ts")).operationsCommand(context),
     },
   },
@@ -23,4 +27,4 @@ export const operations: Feature = {
     "operations list": "reads",
     "operations show": "reads",
   },
-};
+});

@@ -1,7 +1,11 @@
 /** Profiles: the accounts of the configuration, without secrets. */
-import type { Feature } from "#cli/feature.ts";
+import { feature } from "#cli/feature.ts";
 
-export const profiles: Feature = {
+export const profiles = feature({
   name: "profiles",
-  endpoints: async ({ config }) => (await import("./endpoints.ts")).profileEndpoints(config),
-};
+  open: ({ config }) =>
+    Promise.resolve({
+      service: undefined,
+      routes: async () => (await import("./endpoints.ts")).profileEndpoints(config),
+    }),
+});

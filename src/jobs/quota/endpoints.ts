@@ -1,18 +1,24 @@
 /** What answers the route of quotas. */
 import { type Endpoint, endpoint } from "#contract/route.ts";
-import type { BucketState } from "#limiter/limiter.ts";
+import type { Limiter } from "#limiter/limiter.ts";
 import { listBuckets } from "./contract.ts";
-import { type SeenCalls, reportOfBucket } from "./report.ts";
+import { reportOfBucket } from "./report.ts";
+import type { BucketWindows } from "./windows.ts";
 
 export interface QuotaDeps {
-  readonly buckets: () => Promise<readonly BucketState[]>;
-  readonly seenCalls: (bucket: string) => SeenCalls;
+  readonly limiter: Limiter;
+  /** Calls as this process has seen them; none in a process that takes no samples. */
+  readonly windows: BucketWindows;
+  /** The period of all quotas. */
+  readonly periodMs: number;
 }
 
-export function quotaEndpoints({ buckets, seenCalls }: QuotaDeps): readonly Endpoint[] {
+export function quotaEndpoints({ limiter, windows, periodMs }: QuotaDeps): readonly Endpoint[] {
   return [
     endpoint(listBuckets, async () => ({
-      buckets: (await buckets()).map((state) => reportOfBucket(state, seenCalls(state.bucket))),
+      buckets: (await limiter.buckets()).map((state) =>
+        reportOfBucket(state, { windows: windows.of(state.bucket), periodMs }),
+      ),
       nextCursor: null,
     })),
   ];

@@ -1,20 +1,38 @@
 /** Quotas: what is left of each bucket. */
-import type { Feature } from "#cli/feature.ts";
+import { every } from "#core/time.ts";
+import { feature } from "#cli/feature.ts";
 
-const quotaSummary = "quotas of the platform: limit, calls left, waiting calls";
-
-export const quota: Feature = {
+export const quota = feature({
   name: "quota",
-  endpoints: async (app, { seenCalls }) =>
-    (await import("./endpoints.ts")).quotaEndpoints({ buckets: () => app.runs.buckets(), seenCalls }),
+  open: async ({ limiter, config, clock, lifecycle }) => {
+    const { BucketWindows } = await import("./windows.ts");
+    const windows = new BucketWindows();
+    const { periodMs } = config.limits;
+    return {
+      service: undefined,
+      routes: async () => (await import("./endpoints.ts")).quotaEndpoints({ limiter, windows, periodMs }),
+      work: () => {
+        const stop = every(periodMs, () => {
+          // A value that cannot be read now leaves a gap in a chart, nothing more.
+          limiter.buckets().then(
+            (buckets) => windows.take(buckets, clock.wallMs()),
+            () => undefined,
+          );
+        });
+        lifecycle.onStop("samples of quotas", stop);
+        return Promise.resolve([]);
+      },
+      readings: async () => (await import("#telemetry/metrics.ts")).quotaReadings(await limiter.buckets()),
+    };
+  },
   commands: {
     quota: {
       group: "fleet",
-      summary: quotaSummary,
+      summary: "quotas of the platform: limit, calls left, waiting calls",
       load: async (context) => (await import("./commands.ts")).quotaCommand(context),
     },
   },
   effects: {
     quota: "reads",
   },
-};
+});

@@ -1,25 +1,60 @@
 /** Runs: bulk changes, from a plan to their results. */
-import { logIncidents } from "#app/feature.ts";
-import type { Feature } from "#cli/feature.ts";
+import { feature } from "#cli/feature.ts";
+import { logIncidents } from "#kernel/feature.ts";
+import { freezes } from "#jobs/freezes/feature.ts";
+import { inventory } from "#jobs/inventory/feature.ts";
 
-export const runs: Feature = {
+/** Older ones are most likely over. */
+const runsLogged = 20;
+
+export const runs = feature({
   name: "runs",
-  endpoints: async (app, { plans, clock }) =>
-    (await import("./endpoints.ts")).runEndpoints({
-      runs: app.runs,
-      plans,
-      clock,
-      profileOf: (name) => app.profileOf(name),
-      assertUsable: (profile) => void app.client(profile),
-    }),
-  work: (app, { profiles, logger }) =>
-    Promise.all(
-      profiles.flatMap((profile) =>
-        app.runs
-          .bucketsOf(profile)
-          .map((bucket) => app.consume({ profile, bucket }, logIncidents(logger, { profile, job: "run" }))),
-      ),
-    ),
+  needs: { freezes, inventory },
+  open: async (kernel, needs) => {
+    const { openRuns } = await import("./open.ts");
+    const opened = openRuns(kernel, needs);
+    const { service } = opened;
+    const { clock, profileOf, client, logger, lifecycle } = kernel;
+    return {
+      service: opened,
+      routes: async ({ plans }) =>
+        (await import("./endpoints.ts")).runEndpoints({
+          runs: service,
+          plans,
+          clock,
+          profileOf,
+          assertUsable: (profile) => void client(profile),
+        }),
+      work: async (profiles) => {
+        const { logActivity } = await import("#engine/activity-log.ts");
+        const { activityOfRuns } = await import("./report.ts");
+        const stop = logActivity(async () => activityOfRuns((await service.list({ limit: runsLogged })).runs), logger);
+        lifecycle.onStop("activity of runs", stop);
+        return Promise.all(
+          profiles.flatMap((profile) =>
+            service
+              .bucketsOf(profile)
+              .map((bucket) => opened.consume({ profile, bucket }, logIncidents(logger, { profile, job: "run" }))),
+          ),
+        );
+      },
+      readings: async () => {
+        const census = await service.census();
+        return [
+          ...Object.entries(census.runs).map(([state, value]) => ({
+            metric: "runs" as const,
+            value,
+            labels: { state },
+          })),
+          ...Object.entries(census.rows).map(([outcome, value]) => ({
+            metric: "rows" as const,
+            value,
+            labels: { outcome },
+          })),
+        ];
+      },
+    };
+  },
   commands: {
     plan: {
       group: "change",
@@ -53,4 +88,4 @@ export const runs: Feature = {
     "runs results": "reads",
     "runs delete": "changes",
   },
-};
+});

@@ -2,6 +2,7 @@
 import { isoTime } from "#core/time.ts";
 import { isLasting, reportOfProblem } from "#engine/problem.ts";
 import { isRunOver } from "#fleet/run.ts";
+import type { Activity } from "#engine/activity-log.ts";
 import type { RunReport } from "./contract.ts";
 import type { RunRecord } from "./ledger/run-record.ts";
 import { type QuotaView, leastTimeMs } from "./plan/quota-estimate.ts";
@@ -38,4 +39,16 @@ export function exitCodeOf(report: Pick<RunReport, "counts">): 0 | 1 {
   const { counts } = report;
   const { rejected, failed, unknown, cancelled, pending } = counts;
   return rejected + failed + unknown + cancelled + pending > 0 ? 1 : 0;
+}
+
+/** The newest runs for the log, the oldest first. */
+export function activityOfRuns(reports: readonly RunReport[]): Activity[] {
+  return reports.toReversed().map(({ runId, profile, name, counts, state, submittedBy }) => ({
+    id: runId,
+    state,
+    isOver: isRunOver(state),
+    facts: { runId, profile, name, by: submittedBy, ...counts },
+    what: "the run",
+    end: `ended: ${state}`,
+  }));
 }

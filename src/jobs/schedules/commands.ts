@@ -1,6 +1,7 @@
 /** `simfleet schedules …`: scheduled tasks. */
+import { schedules } from "./feature.ts";
 import { Command } from "@commander-js/extra-typings";
-import type { App } from "#app/app.ts";
+import type { App } from "#kernel/app.ts";
 import * as routes from "./contract.ts";
 import type { ScheduleReport } from "./contract.ts";
 import { type Context, withCommon } from "#cli/context.ts";
@@ -67,7 +68,7 @@ function stepCommand(
 
 /** A remote worker serves schedules itself. */
 async function isServed(app: App | undefined): Promise<boolean> {
-  return app === undefined || app.schedules.isServed();
+  return app === undefined || app.service(schedules).isServed();
 }
 
 const scheduleList: List<"schedules", ScheduleReport> = {

@@ -1,18 +1,38 @@
 /** Schedules: tasks at times. */
-import { logIncidents } from "#app/feature.ts";
-import type { Feature } from "#cli/feature.ts";
+import { feature } from "#cli/feature.ts";
+import { logIncidents } from "#kernel/feature.ts";
+import { freezes } from "#jobs/freezes/feature.ts";
+import { tasks } from "#jobs/tasks/feature.ts";
+import { runs } from "#jobs/runs/feature.ts";
+import { secondMs } from "#core/time.ts";
 
-const schedulesSummary = "scheduled tasks: next times and last results";
-
-export const schedules: Feature = {
+export const schedules = feature({
   name: "schedules",
-  endpoints: async (app) => (await import("./endpoints.ts")).scheduleEndpoints(app.schedules),
-  // Also if none are configured: schedules that were removed are deleted from the queue.
-  work: async (app, { logger }) => [await app.consumeSchedules(logIncidents(logger, { job: "schedules" }))],
+  needs: { freezes, tasks, runs },
+  open: async (kernel, needs) => {
+    const { openSchedules } = await import("./open.ts");
+    const { service, consume } = openSchedules(kernel, needs);
+    const { clock, logger, watchOver } = kernel;
+    return {
+      service,
+      routes: async () => (await import("./endpoints.ts")).scheduleEndpoints(service),
+      // Also if none are configured: schedules that were removed are deleted from the queue.
+      work: async () => [watchOver("schedules", await consume(logIncidents(logger, { job: "schedules" })))],
+      readings: async () =>
+        (await service.list()).flatMap(({ name: schedule, last }) => {
+          if (last === null) return [];
+          const ageMs = clock.wallMs() - Date.parse(last.finishedAt);
+          return [
+            { metric: "scheduleResult", value: 1, labels: { schedule, result: last.result } },
+            { metric: "scheduleAge", value: ageMs / secondMs, labels: { schedule } },
+          ];
+        }),
+    };
+  },
   commands: {
     schedules: {
       group: "automate",
-      summary: schedulesSummary,
+      summary: "scheduled tasks: next times and last results",
       load: async (context) => (await import("./commands.ts")).schedulesCommand(context),
     },
   },
@@ -22,4 +42,4 @@ export const schedules: Feature = {
     "schedules pause": "changes",
     "schedules resume": "changes",
   },
-};
+});

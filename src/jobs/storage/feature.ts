@@ -1,28 +1,58 @@
 /** Storage: how long data is kept in Redis, and how much room it takes. */
-import type { Feature } from "#cli/feature.ts";
+import { feature } from "#cli/feature.ts";
+import { credentials } from "#jobs/credentials/feature.ts";
+import { inventory } from "#jobs/inventory/feature.ts";
+import { runs } from "#jobs/runs/feature.ts";
 
-const storageSummary = "Redis memory by kind of data";
-
-export const storage: Feature = {
+export const storage = feature({
   name: "storage",
-  endpoints: async (app) => (await import("./endpoints.ts")).storageEndpoints(app.storage),
-  work: async (app, { logger }) => {
-    const { watchStorage } = await import("./watch.ts");
-    const stop = watchStorage(app.storage, {
-      onSwept: (removed) => logger.info({ removed }, "old data was removed"),
-      onProblem: (message) => logger.warn({ job: "storage" }, message),
+  needs: { runs, inventory, credentials },
+  open: async (kernel, needs) => {
+    const { storageService } = await import("./service.ts");
+    const { config, logger, lifecycle } = kernel;
+    const service = storageService({
+      ...kernel,
+      ledger: needs.runs.ledger,
+      runRemoval: needs.runs.removal,
+      inventory: needs.inventory.store,
+      syncs: needs.inventory.syncs,
+      rotations: needs.credentials.log,
+      retention: config.retention,
+      auditKeepMs: config.audit.keepMs,
+      profiles: Object.keys(config.profiles),
+      configuredRotations: Object.keys(config.rotations),
+      archiveOf: (run) => needs.runs.service.archiveOf(run),
     });
-    app.onClose("storage", stop);
-    return [];
+    return {
+      service,
+      routes: async () => (await import("./endpoints.ts")).storageEndpoints(service),
+      work: async () => {
+        const { watchStorage } = await import("./watch.ts");
+        const stop = watchStorage(service, {
+          onSwept: (removed) => logger.info({ removed }, "old data was removed"),
+          onProblem: (message) => logger.warn({ job: "storage" }, message),
+        });
+        lifecycle.onStop("storage", stop);
+        return [];
+      },
+      readings: async () => {
+        const { usedBytes, limitBytes } = await service.memory();
+        return [
+          { metric: "redisMemory", value: usedBytes, labels: {} },
+          { metric: "redisMemoryLimit", value: limitBytes, labels: {} },
+        ];
+      },
+      folders: async () => (await import("./sweep.ts")).archivedMonths(config.retention.archive),
+    };
   },
   commands: {
     storage: {
       group: "operate",
-      summary: storageSummary,
+      summary: "Redis memory by kind of data",
       load: async (context) => (await import("./commands.ts")).storageCommand(context),
     },
   },
   effects: {
     storage: "reads",
   },
-};
+});

@@ -16,7 +16,7 @@ import type { RunRecord } from "#jobs/runs/ledger/run-record.ts";
 import type { Retention } from "./config.ts";
 import { formerProfiles, removeProfile } from "./profiles.ts";
 import { createHash } from "node:crypto";
-import { mkdir } from "node:fs/promises";
+import { mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
@@ -155,4 +155,16 @@ async function archiveRun(folder: string, run: ArchivedRun): Promise<string> {
   const report = join(path, `${run.runId}.report.json`);
   await replaceFile(report, `${JSON.stringify(run.report, null, 2)}\n`, { mode: 0o600 });
   return results;
+}
+
+/** The folders of the archive: `<archive>/2026/11`. */
+export async function archivedMonths(archive: string | undefined): Promise<string[]> {
+  if (archive === undefined) return [];
+  const years = await foldersIn(archive, /^\d{4}$/);
+  return (await Promise.all(years.map((year) => foldersIn(year, /^\d{2}$/)))).flat();
+}
+
+async function foldersIn(path: string, isWanted: RegExp): Promise<string[]> {
+  const names = await readdir(path).catch(() => []);
+  return names.filter((name) => isWanted.test(name)).map((name) => join(path, name));
 }

@@ -2,8 +2,10 @@
  * Runs the tasks of schedules and automations through the same services that users call. Beginning a task twice under one
  * key returns the first result: a run's id is derived from the key, and a sync or rotation in progress is resumed.
  */
+import { dirname } from "node:path";
 import { SimfleetError } from "#core/errors.ts";
 import { type RunOptions, isRunSettled } from "#fleet/run.ts";
+import type { Automation } from "#fleet/automation.ts";
 import type { Task, TaskReference, TaskStatus } from "#fleet/task.ts";
 import type { AuthKeyService } from "#jobs/authkeys/service.ts";
 import type { CredentialService } from "#jobs/credentials/service.ts";
@@ -201,4 +203,9 @@ function statusOfRun(report: RunReport): TaskStatus {
 function statusOfRotation(state: string, reason: string | null): TaskStatus {
   if (state === "done") return over("done", reason ?? undefined);
   return state === "failed" ? over("failed", reason ?? undefined) : { isOver: false };
+}
+
+/** The folders that tasks write reports to. */
+export function foldersOfTasks(tasks: readonly (Task | Automation["action"])[]): string[] {
+  return tasks.flatMap((task) => (task.job === "report" ? [dirname(task.file)] : []));
 }

@@ -1,23 +1,35 @@
 /** Webhooks and the deliveries of their messages. */
-import { logIncidents } from "#app/feature.ts";
-import type { Feature } from "#cli/feature.ts";
+import { feature } from "#cli/feature.ts";
+import { logIncidents } from "#kernel/feature.ts";
 
-const webhooksSummary = "webhook endpoints and their delivery status";
-const deliveriesSummary = "webhook messages and their delivery status";
-
-export const webhooks: Feature = {
+export const webhooks = feature({
   name: "webhooks",
-  endpoints: async (app) => (await import("./endpoints.ts")).webhookEndpoints(app.webhooks),
-  work: async (app, { logger }) => [await app.consumeDeliveries(logIncidents(logger, { job: "deliver" }))],
+  open: async (kernel) => {
+    const { openWebhooks } = await import("./open.ts");
+    const { service, consume } = openWebhooks(kernel);
+    return {
+      service,
+      routes: async () => (await import("./endpoints.ts")).webhookEndpoints(service),
+      work: async () => [
+        kernel.watchOver("deliveries", await consume(logIncidents(kernel.logger, { job: "deliver" }))),
+      ],
+      readings: async () =>
+        (await service.list()).flatMap(({ name: webhook, pending, dropped, state }) => [
+          { metric: "deliveries", value: pending, labels: { webhook } },
+          { metric: "dropped", value: dropped, labels: { webhook } },
+          { metric: "webhookStopped", value: Number(state === "stopped"), labels: { webhook } },
+        ]),
+    };
+  },
   commands: {
     webhooks: {
       group: "follow",
-      summary: webhooksSummary,
+      summary: "webhook endpoints and their delivery status",
       load: async (context) => (await import("./commands/webhooks.ts")).webhooksCommand(context),
     },
     deliveries: {
       group: "follow",
-      summary: deliveriesSummary,
+      summary: "webhook messages and their delivery status",
       load: async (context) => (await import("./commands/deliveries.ts")).deliveriesCommand(context),
     },
   },
@@ -31,4 +43,4 @@ export const webhooks: Feature = {
     "deliveries show": "reads",
     "deliveries redeliver": "changes",
   },
-};
+});

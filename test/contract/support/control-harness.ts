@@ -7,17 +7,24 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis } from "ioredis";
-import type { Working } from "#engine/queue/working.ts";
 import { loadConfig } from "#config/load.ts";
 import type { HttpServer } from "#http/server.ts";
 import type { Role } from "#fleet/role.ts";
 import type { SandboxOptions } from "#sandbox/options.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
 import { createLogger } from "#telemetry/logger.ts";
-import { App } from "#app/app.ts";
-import type { Feature } from "#cli/feature.ts";
+import { App } from "#kernel/app.ts";
+import type { AnyFeature } from "#cli/feature.ts";
+import type { AuditService } from "#jobs/audit/service.ts";
+import { audit } from "#jobs/audit/feature.ts";
+import { freezes } from "#jobs/freezes/feature.ts";
+import type { Freezes } from "#jobs/freezes/record.ts";
+import { inventory } from "#jobs/inventory/feature.ts";
+import type { SimService } from "#jobs/inventory/service.ts";
+import { runs } from "#jobs/runs/feature.ts";
+import type { RunService } from "#jobs/runs/service.ts";
 import { features } from "#features.ts";
-import { openHttp } from "#app/http.ts";
+import { openHttp } from "#kernel/http.ts";
 
 export const tokens = { viewer: "sf_viewer", operator: "sf_operator", admin: "sf_admin" } as const;
 
@@ -31,7 +38,7 @@ export interface HarnessOptions {
   /** Whether runs and syncs are processed. */
   readonly works?: boolean;
   /** Features besides simfleet's own. */
-  readonly more?: readonly Feature[];
+  readonly more?: readonly AnyFeature[];
 }
 
 export class ControlHarness implements AsyncDisposable {
@@ -101,20 +108,9 @@ export class ControlHarness implements AsyncDisposable {
     const log: string[] = [];
     const destination = { write: (text: string) => log.push(text) };
     const logger = createLogger({ level: "debug", destination });
-    const app = await App.open(config, { logger, env: io });
-    const consumers: Working[] = [];
-    for (const { work } of more) consumers.push(...((await work?.(app, { profiles: ["default"], logger })) ?? []));
-    if (works) {
-      const onIncident = ({ message }: { message: string }): unknown => log.push(message);
-      consumers.push(
-        ...(await Promise.all(
-          app.runs.bucketsOf("default").map((bucket) => app.consume({ profile: "default", bucket }, onIncident)),
-        )),
-        await app.consumeSyncs("default", onIncident),
-      );
-    }
-    const health = { isMoving: () => Promise.resolve(true), isReady: () => app.ping() };
-    const server = await openHttp({ app, config, features: all, logger, health });
+    const app = await App.open(config, { logger, env: io, features: all });
+    await app.work(["default"], works ? [runs, inventory, ...more] : more);
+    const server = await openHttp({ app, health: { isMoving: () => Promise.resolve(true), isReady: app.kernel.ping } });
     return new ControlHarness({
       app,
       sandbox,
@@ -126,6 +122,22 @@ export class ControlHarness implements AsyncDisposable {
         SIMFLEET_CONFIG: file,
       },
     });
+  }
+
+  get runs(): RunService {
+    return this.app.service(runs).service;
+  }
+
+  get sims(): SimService {
+    return this.app.service(inventory).service;
+  }
+
+  get freezes(): Freezes {
+    return this.app.service(freezes);
+  }
+
+  get audit(): AuditService {
+    return this.app.service(audit);
   }
 
   /** Sends a request with a token of this role, or without a token. */

@@ -1,5 +1,5 @@
 /** Runs a command in this process, on the data of a harness or through its worker. */
-import type { Feature } from "#cli/feature.ts";
+import type { AnyFeature } from "#cli/feature.ts";
 import { runProgram } from "#cli/program.ts";
 import { features } from "#features.ts";
 import { type ControlHarness, tokens } from "./control-harness.ts";
@@ -14,7 +14,7 @@ export async function runCommand(
   harness: ControlHarness,
   words: readonly string[],
   where: "local" | "remote",
-  more: readonly Feature[] = [],
+  more: readonly AnyFeature[] = [],
 ): Promise<Ended> {
   const ended = { code: 0, stdout: "", stderr: "" };
   const remote = { SIMFLEET_SERVER: harness.url, SIMFLEET_SERVER_TOKEN: tokens.admin };

@@ -1,7 +1,7 @@
 /** An example of a feature: tickets, one at a time for each queue of the configuration. */
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import type { Feature } from "#cli/feature.ts";
+import { feature } from "#cli/feature.ts";
 import { sectionOf } from "#config/config.ts";
 import { section, setting } from "#config/setting.ts";
 import { profileName, text } from "#config/value-types.ts";
@@ -20,22 +20,24 @@ const queues = {
   ),
 };
 
-export const tickets: Feature = {
+export const tickets = feature({
   name: "tickets",
   section: queues,
   events: ticketEvents,
-  endpoints: async (app) =>
-    (await import("./endpoints.ts")).ticketEndpoints({
-      store: ticketStore(app.storeDeps),
-      queues: sectionOf(app.config, queues),
-      newId: randomUUID,
-    }),
-  work: (app) => {
-    const closing = [...sectionOf(app.config, queues)].filter(([, { closesAnswered }]) => closesAnswered);
-    const store = ticketStore(app.storeDeps);
-    const close = (): void => void Promise.all(closing.map(([queue]) => closeAnswered(store, queue)));
-    app.onClose("tickets", every(100, close));
-    return Promise.resolve([]);
+  open: (kernel) => {
+    const store = ticketStore(kernel);
+    const configured = sectionOf(kernel.config, queues);
+    return Promise.resolve({
+      service: store,
+      routes: async () =>
+        (await import("./endpoints.ts")).ticketEndpoints({ store, queues: configured, newId: randomUUID }),
+      work: () => {
+        const closing = [...configured].filter(([, { closesAnswered }]) => closesAnswered);
+        const close = (): void => void Promise.all(closing.map(([queue]) => closeAnswered(store, queue)));
+        kernel.lifecycle.onStop("tickets", every(100, close));
+        return Promise.resolve([]);
+      },
+    });
   },
   commands: {
     tickets: {
@@ -50,4 +52,4 @@ export const tickets: Feature = {
     "tickets answer": "changes",
     "tickets close": "changes",
   },
-};
+});

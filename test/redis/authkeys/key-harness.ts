@@ -30,7 +30,7 @@ import {
   authKeyRotations,
   isRotationOver,
 } from "#jobs/authkeys/record.ts";
-import { AuthKeyUsers } from "#jobs/authkeys/users.ts";
+import { AuthKeyUsers } from "#engine/authkey-users.ts";
 import { Seal } from "#engine/seal.ts";
 import type { StoreDeps } from "#engine/store-deps.ts";
 import { OpenPermits } from "../../unit/api/support.ts";

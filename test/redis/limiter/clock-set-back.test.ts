@@ -94,7 +94,7 @@ describe("leases of dead processes after the clock is set back by an hour", () =
   });
 
   it("a dead process's lease keeps an AuthKey in use for its usual time after the clock is set back", async () => {
-    const announce = `${source("jobs/authkeys/users.lua")}\n${source("jobs/authkeys/announce.lua")}`;
+    const announce = `${source("engine/authkey-users.lua")}\n${source("engine/announce-authkey.lua")}`;
     const say = (nowMs: number, worker: string): Promise<unknown> =>
       runAt(nowMs, announce, [key], [worker, "keyId-1", 10_000]);
     await say(beginMs, "dead");

@@ -12,7 +12,7 @@ import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { RedisConnections } from "#redis/connection.ts";
 import { Keys } from "#redis/keys.ts";
 import type { Redis } from "ioredis";
-import { Webhooks } from "#app/modules/webhooks.ts";
+import { openWebhooks } from "#jobs/webhooks/open.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 import { noGuard } from "../../support/no-guard.ts";
 import { webhookOf } from "./delivery-harness.ts";
@@ -36,7 +36,7 @@ const config = {
   ),
 } as unknown as Config;
 const connect = (name: string): Redis => connections.connect(name);
-const webhooks = new Webhooks({
+const webhooks = openWebhooks({
   config,
   clock,
   redis,
@@ -49,15 +49,10 @@ const webhooks = new Webhooks({
     clock,
     bounds: keptBounds,
   }),
-  queueDeps: {
-    connect,
-    keys,
-    clock,
-    workerRegistry: new WorkerRegistry({
-      redis,
-      keys,
-    }),
-  },
+  keys,
+  bounds: keptBounds,
+  connect,
+  workerRegistry: new WorkerRegistry({ redis, keys }),
 });
 await webhooks.consume(({ message }) => console.error(message));
 console.log("ready");

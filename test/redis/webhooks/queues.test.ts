@@ -9,7 +9,7 @@ import { Feed } from "#events/feed.ts";
 import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { Keys } from "#redis/keys.ts";
 import { DeliveryLog } from "#jobs/webhooks/delivery-log.ts";
-import { Webhooks } from "#app/modules/webhooks.ts";
+import { openWebhooks } from "#jobs/webhooks/open.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { keptBounds } from "../ledger/run-of.ts";
@@ -36,20 +36,15 @@ function open(receivers: Readonly<Record<string, Receiver>>) {
   onTestFinished(async () => void (await lifecycle.stop()));
   const incidents: string[] = [];
   const feed = new Feed(storeDeps);
-  const webhooks = new Webhooks({
+  const webhooks = openWebhooks({
     config: config as unknown as Config,
-    clock: systemClock,
-    redis,
+    ...storeDeps,
     lifecycle,
     feed,
     userAgent: "simfleet/test",
     guard: noGuard,
-    queueDeps: {
-      connect: (): Redis => connect(),
-      keys: own,
-      clock: systemClock,
-      workerRegistry: new WorkerRegistry(storeDeps),
-    },
+    connect: (): Redis => connect(),
+    workerRegistry: new WorkerRegistry(storeDeps),
   });
   const consume = async (): Promise<void> => {
     const working = await webhooks.consume(({ message }) => incidents.push(message));

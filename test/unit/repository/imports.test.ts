@@ -16,8 +16,8 @@ const manifest = JSON.stringify({
 
 /** Files that break no rule; each test adds what it is about. */
 const sound = {
-  "src/app/app.ts": 'import { Ledger } from "#jobs/runs/ledger/ledger.ts";\nexport const ledger = new Ledger();\n',
-  "src/cli.ts": 'import { ledger } from "#app/app.ts";\nledger.open();\n',
+  "src/kernel/app.ts": 'import { Ledger } from "#jobs/runs/ledger/ledger.ts";\nexport const ledger = new Ledger();\n',
+  "src/cli.ts": 'import { ledger } from "#kernel/app.ts";\nledger.open();\n',
   "src/jobs/runs/ledger/ledger.ts":
     'import type { Redis } from "ioredis";\nimport { pack } from "./packing.ts";\nexport class Ledger {\n  open = (redis?: Redis): void => pack(redis);\n}\n',
   "src/jobs/runs/ledger/packing.ts":
@@ -53,7 +53,7 @@ const violations: [rule: string, place: string, files: Record<string, string>][]
   [
     "imports-of-jobs-runs",
     "src/jobs/runs/plan.ts:2",
-    { "src/jobs/runs/plan.ts": 'export async function plan(): Promise<void> {\n  await import("#app/app.ts");\n}\n' },
+    { "src/jobs/runs/plan.ts": 'export async function plan(): Promise<void> {\n  await import("#kernel/app.ts");\n}\n' },
   ],
   [
     "imports-of-jobs-inventory",
@@ -95,8 +95,8 @@ const violations: [rule: string, place: string, files: Record<string, string>][]
   ],
   [
     "entries-are-not-imported",
-    "src/app/app.ts:1",
-    { "src/app/app.ts": 'import "#cli.ts";\nexport const ledger = 1;\n' },
+    "src/kernel/app.ts:1",
+    { "src/kernel/app.ts": 'import "#cli.ts";\nexport const ledger = 1;\n' },
   ],
   [
     "src-stands-alone",

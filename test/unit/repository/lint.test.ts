@@ -68,7 +68,7 @@ describe("the lint rules", () => {
     const files = {
       "src/cli.ts": takings,
       "src/worker.ts": takings,
-      "src/app/app.ts": takings,
+      "src/kernel/app.ts": takings,
       "src/config/load.ts": "export const setting = process.env.HOME;",
       "src/core/time.ts": "export const now = Date.now();\nsetTimeout(() => {}, 1);",
       "src/core/backoff.ts": "export const chance = Math.random();",
@@ -97,9 +97,9 @@ describe("the lint rules", () => {
     const lines = (count: number): string =>
       Array.from({ length: count }, (_, i) => `export const a${i} = 1;`).join("\n");
     expect(
-      await lint({ "src/cli.ts": lines(61), "src/app/app.ts": lines(601), "src/store/ledger.ts": lines(600) }),
+      await lint({ "src/cli.ts": lines(61), "src/kernel/app.ts": lines(601), "src/store/ledger.ts": lines(600) }),
     ).toEqual([
-      expect.stringContaining("eslint(max-lines) src/app/app.ts"),
+      expect.stringContaining("eslint(max-lines) src/kernel/app.ts"),
       expect.stringContaining("eslint(max-lines) src/cli.ts"),
     ]);
   });

@@ -1,4 +1,5 @@
 /** `simfleet authkeys …`: the AuthKeys of the user that a profile authenticates as. */
+import { authKeys } from "../feature.ts";
 import { type AuthKeyReport, listAuthKeys, type AuthKeyRotationReport, showAuthKeyRotation } from "../contract.ts";
 import { type Context, withCommon, type Caller, confirm } from "#cli/context.ts";
 import { answerList, type List, withListOptions } from "#cli/list.ts";
@@ -97,7 +98,7 @@ async function rotate(
   if (flags.isDetached) {
     output.answer(begun, (shown) => shown.rotationId);
     // A remote worker carries rotations out itself.
-    const isServed = app === undefined || (await app.authKeys.isServed(profile));
+    const isServed = app === undefined || (await app.service(authKeys).service.isServed(profile));
     if (!isServed) {
       output.say(
         "No worker is running: the rotation starts with the next one (simfleet worker), or with: simfleet authkeys rotate",
@@ -114,7 +115,7 @@ async function rotate(
   });
   output.answer(report, (shown) => rotationText(shown));
   const needsWorker = report.state === "active" && !interrupt.aborted && app !== undefined;
-  if (needsWorker && !(await app.authKeys.isServed(profile))) {
+  if (needsWorker && !(await app.service(authKeys).service.isServed(profile))) {
     output.say(
       "No worker is running: start one (simfleet worker), or revoke later with: simfleet authkeys rotate --wait",
     );
@@ -153,8 +154,8 @@ function followAuthKey(
       app === undefined
         ? undefined
         : {
-            isServed: () => app.authKeys.isServed(profile),
-            work: (onIncident) => app.consumeAuthKeys(profile, onIncident),
+            isServed: () => app.service(authKeys).service.isServed(profile),
+            work: (onIncident) => app.service(authKeys).consume(profile, onIncident),
           },
     report: () => client.call(showAuthKeyRotation, { query: { profile } }),
     endOf: (report) => endOf(report, untilRevoked),

@@ -11,7 +11,7 @@ import { MovedByAnother, type StepResult, wait } from "#engine/steps.ts";
 import type { Sink } from "#fleet/rotation.ts";
 import type { AuthKey, AuthKeyAccount, CreatedAuthKey } from "../account.ts";
 import type { AuthKeyChange, AuthKeyRotation, AuthKeyRotations } from "../record.ts";
-import type { AuthKeyUsers } from "../users.ts";
+import type { AuthKeyUsers } from "#engine/authkey-users.ts";
 
 export interface AuthKeyDeps {
   readonly rotations: Pick<AuthKeyRotations, "record" | "move" | "nowMs">;

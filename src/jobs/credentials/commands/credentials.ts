@@ -1,4 +1,5 @@
 /** `simfleet credentials …`: the account's Credential Sets and their rotation. */
+import { credentials } from "../feature.ts";
 import {
   listCredentials,
   type SetReport,
@@ -69,7 +70,7 @@ function confirmCommand(context: Context): Command {
       const report = await client.call(confirmRotation, { params: { name } });
       output.answer(report, (shown) => rotationStatusText(shown));
       // A remote worker carries rotations out itself.
-      const isServed = app === undefined || (await app.credentials.isServed(report.profile));
+      const isServed = app === undefined || (await app.service(credentials).service.isServed(report.profile));
       if (!isServed) {
         output.say(`No worker is running: run simfleet worker, or resume with simfleet credentials rotate ${name}`);
       }
@@ -120,7 +121,8 @@ async function rotate(
   }
   const begun = await client.call(routes.rotateCredentials, { params });
   // A remote worker carries rotations out itself.
-  const isServed = async (): Promise<boolean> => app === undefined || app.credentials.isServed(profile);
+  const isServed = async (): Promise<boolean> =>
+    app === undefined || app.service(credentials).service.isServed(profile);
   if (nextStep !== null) output.say(`Resuming the rotation of ${begun.startedAt ?? ""}.`);
   if (flags.isDetached) {
     output.answer(begun, (shown) => shown.rotationId ?? "");
@@ -162,8 +164,8 @@ function followRotation(
       app === undefined
         ? undefined
         : {
-            isServed: () => app.credentials.isServed(profile),
-            work: (onIncident) => app.consumeRotations(profile, onIncident),
+            isServed: () => app.service(credentials).service.isServed(profile),
+            work: (onIncident) => app.service(credentials).consume(profile, onIncident),
           },
     report: () => client.call(showRotation, { params: { name } }),
     endOf,

@@ -1,7 +1,8 @@
 /** Shows a sync until it ends: in this process while no worker does it, or in a remote worker. */
+import { inventory } from "../feature.ts";
 import { bucketOf } from "#api/operations/operation.ts";
 import { listSims } from "#api/operations/sims.ts";
-import type { App } from "#app/app.ts";
+import type { App } from "#kernel/app.ts";
 import type { Client } from "#contract/client.ts";
 import { showSync, type SyncReport } from "../contract.ts";
 import { type StatusLine, followWork } from "#cli/follow/follow-work.ts";
@@ -33,10 +34,10 @@ export function followSync({
       app === undefined
         ? undefined
         : {
-            isServed: () => app.sims.isServed(profile),
+            isServed: () => app.service(inventory).service.isServed(profile),
             work: async (onIncident) => {
-              await app.assertAddress(profile);
-              return app.consumeSyncs(profile, onIncident);
+              await app.kernel.assertAddress(profile);
+              return app.service(inventory).consume(profile, onIncident);
             },
           },
     report: () => client.call(showSync, { params: { profile } }),
@@ -71,7 +72,7 @@ async function lineOf(
 }
 
 async function quotaText(app: App, profile: string): Promise<string> {
-  const bucket = await app.runs.bucket(bucketOf(listSims, profile));
+  const bucket = await app.kernel.limiter.state(bucketOf(listSims, profile));
   const toRefreshMs = (bucket.refreshLatestMs ?? bucket.nowMs) - bucket.nowMs;
   const isWaiting = bucket.left === 0 && toRefreshMs > 0;
   return isWaiting ? `, the quota resets in ${Math.ceil(toRefreshMs / 1_000)} s` : "";

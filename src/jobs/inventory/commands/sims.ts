@@ -1,4 +1,5 @@
 /** `simfleet sims …`: the inventory. */
+import { inventory } from "../feature.ts";
 import * as routes from "../contract.ts";
 import {
   type SimDocument,
@@ -270,7 +271,7 @@ function syncCommand(context: Context): Command {
     const exitCode = await context.connect(options, async (caller) => {
       const { client, profile, app } = caller;
       // Reports wrong credentials now instead of in a worker's log.
-      if (app !== undefined && !isDetached) await app.client(app.config.profile).whoAmI(interrupt);
+      if (app !== undefined && !isDetached) await app.kernel.client(app.kernel.config.profile).whoAmI(interrupt);
       const query = { profile, restart: options.restart === true ? "true" : undefined } as const;
       const started = await client.call(routes.startSync, { query });
       if (started.pages > 0)
@@ -289,7 +290,7 @@ async function showDetached(
   { caller: { app }, output }: { caller: Caller; output: Output },
 ): Promise<number> {
   output.answer(started, ({ syncId }) => syncId);
-  if (app !== undefined && !(await app.sims.isServed(started.profile))) {
+  if (app !== undefined && !(await app.service(inventory).service.isServed(started.profile))) {
     output.say(
       "No worker is running: the sync starts with the next one (simfleet worker), or with: simfleet sims sync",
     );

@@ -1,7 +1,8 @@
 /** `simfleet apply FILE`: plans the file, asks, submits the run and shows it until it ends. */
+import { runs } from "../feature.ts";
 import { basename, dirname } from "node:path";
 import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
-import type { App } from "#app/app.ts";
+import type { App } from "#kernel/app.ts";
 import { visibleIn } from "#core/visible-text.ts";
 import { createPlan, type PlanReport, type RunReport, startRun } from "../contract.ts";
 import { assertCanWrite } from "../results/results.ts";
@@ -57,7 +58,7 @@ export function applyCommand(context: Context): Command {
       output.sayLines(planText(visibleIn(plan)));
       assertAllValid(plan, { partial: options.partial === true });
       // Wrong credentials show now, not after the first thousand rows have been submitted.
-      if (options.detach !== true) await app?.client(app.config.profile).whoAmI(context.io.interrupt);
+      if (options.detach !== true) await app?.kernel.client(app.kernel.config.profile).whoAmI(context.io.interrupt);
       const confirmed = await confirmation(
         { ...plan, question: changesQuestion(plan, { skipUnchanged: options.skipUnchanged === true }) },
         options,
@@ -90,7 +91,10 @@ export function changesQuestion(
 
 async function detached(report: RunReport, { app, output }: { app: App | undefined; output: Output }): Promise<number> {
   output.answer(report, (shown) => shown.runId);
-  if (app !== undefined && !(await app.runs.isServed((await app.runs.record(report.runId)).bucket))) {
+  if (
+    app !== undefined &&
+    !(await app.service(runs).service.isServed((await app.service(runs).service.record(report.runId)).bucket))
+  ) {
     output.say(
       `No worker is running: the run starts with the next one (simfleet worker), or with: simfleet runs resume ${report.runId}`,
     );

@@ -3,7 +3,8 @@
  * `apply`, `runs resume`, `runs retry` and `runs watch` all use it. Ctrl-C stops the display and, if this process did the
  * work, pauses the run; the message says how to resume.
  */
-import type { Working } from "#app/app.ts";
+import { runs } from "../feature.ts";
+import type { Working } from "#engine/queue/working.ts";
 import { messageOf, type PlatformError, SimfleetError } from "#core/errors.ts";
 import { type Clock, systemClock } from "#core/time.ts";
 import { isRunOver, isRunSettled } from "#fleet/run.ts";
@@ -80,7 +81,7 @@ class Follower {
 
   async run(): Promise<Followed> {
     const { app, runId, interrupt, mode } = this.#request;
-    const bucket = app === undefined ? "" : (await app.runs.record(runId)).bucket;
+    const bucket = app === undefined ? "" : (await app.service(runs).service.record(runId)).bucket;
     for (;;) {
       const poll = await this.#poll(bucket);
       if (poll === undefined) {
@@ -106,7 +107,7 @@ class Follower {
   /** The current state; undefined if there is no answer in time. The request stays pending. */
   async #poll(bucket: string): Promise<Snapshot | undefined> {
     const { app, interrupt } = this.#request;
-    this.#pending ??= Promise.all([this.#report(), app?.runs.bucket(bucket)])
+    this.#pending ??= Promise.all([this.#report(), app?.kernel.limiter.state(bucket)])
       .then(([report, state]) => ({ report, bucket: state }))
       .finally(() => (this.#pending = undefined));
     const answered = new AbortController();
@@ -167,8 +168,8 @@ class Follower {
     const nowMs = this.#clock.monotonicMs();
     if (app === undefined || mode === "watch" || this.#consumer !== undefined || nowMs < this.#nextWorkerPollMs) return;
     this.#nextWorkerPollMs = nowMs + workerPollMs;
-    if (await app.runs.isServed(bucket)) return;
-    this.#consumer = await app.consume({ profile, bucket }, (incident) => {
+    if (await app.service(runs).service.isServed(bucket)) return;
+    this.#consumer = await app.service(runs).consume({ profile, bucket }, (incident) => {
       if (incident.refusal !== undefined) this.#refusal = incident.refusal;
       if (incident.message !== this.#lastIncident) this.#request.output.say(`simfleet: ${incident.message}`);
       this.#lastIncident = incident.message;
@@ -214,7 +215,10 @@ class Follower {
   /** Pauses the run that was processed locally, unless it has ended. */
   async #holdRun(reason: string): Promise<Followed> {
     const { app, output, runId, resumeCommand = `simfleet runs resume ${runId}` } = this.#request;
-    await app?.runs.control.pause(runId, { reason }).catch(() => undefined);
+    await app
+      ?.service(runs)
+      .service.control.pause(runId, { reason })
+      .catch(() => undefined);
     await this.stopWorking();
     const report = await this.#report();
     if (!isRunOver(report.state)) {

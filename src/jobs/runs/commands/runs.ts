@@ -171,7 +171,7 @@ function resumeCommand(context: Context): Command {
       const report = await client.call(showRun, { params: { runId } });
       const resultsPath = options.out ?? resultsPathOf(report);
       await assertCanWrite(resultsPath);
-      await app?.client(report.profile).whoAmI(context.io.interrupt);
+      await app?.kernel.client(report.profile).whoAmI(context.io.interrupt);
       await client.call(resumeRun, { params: { runId } });
       return showToEnd({ caller, output, context, run: report, resultsPath });
     });
@@ -198,7 +198,7 @@ function retryCommand(context: Context): Command {
       const before = await client.call(showRun, { params: { runId: ofRunId } });
       if (detach !== true) await assertCanWrite(out ?? resultsPathOf(before));
       assertSomeRetried(before, outcomes);
-      if (detach !== true) await app?.client(before.profile).whoAmI(context.io.interrupt);
+      if (detach !== true) await app?.kernel.client(before.profile).whoAmI(context.io.interrupt);
       const plan = await client.call(planRetry, {
         params: { runId: ofRunId },
         query: { outcome: outcomes === undefined ? undefined : [...outcomes] },

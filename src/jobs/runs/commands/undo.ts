@@ -64,7 +64,7 @@ async function undo(
   if (!isDetached) await assertCanWrite(out ?? resultsPathOf(before));
   // Reports that there is nothing to undo before a useless sync.
   let plan = await client.call(planUndo, { params: { runId } });
-  await app?.client(profile).whoAmI(io.interrupt);
+  await app?.kernel.client(profile).whoAmI(io.interrupt);
   if (syncs) {
     // Without a terminal the confirmation may fail: do that before the sync.
     if (!isTerminal(io)) await confirmation(confirming(plan), given, io);

@@ -1,4 +1,5 @@
 /** `simfleet deliveries …`: messages to webhooks and their delivery status. */
+import { webhooks } from "../feature.ts";
 import { Command } from "@commander-js/extra-typings";
 import * as routes from "../contract.ts";
 import { type DeliveryDocument, type DeliveryReport, deliveryStates } from "../contract.ts";
@@ -52,7 +53,7 @@ function redeliverCommand(context: Context): Command {
         const sent = await client.call(routes.redeliver, { params: { deliveryId } });
         output.answer(sent, (shown) => `Resending ${shown.deliveryId}.`);
         // A remote worker delivers itself.
-        const isServed = app === undefined || (await app.webhooks.isServed(sent.webhook));
+        const isServed = app === undefined || (await app.service(webhooks).isServed(sent.webhook));
         if (!isServed) output.say("No worker is running: the message is sent by the next one (simfleet worker)");
       });
     },

@@ -1,4 +1,5 @@
 /** `simfleet webhooks …`: endpoints that receive events. */
+import { webhooks } from "../feature.ts";
 import { Command } from "@commander-js/extra-typings";
 import * as routes from "../contract.ts";
 import type { TestReport, WebhookReport } from "../contract.ts";
@@ -46,7 +47,7 @@ function resumeCommand(context: Context): Command {
       const report = await client.call(routes.resumeWebhook, { params: { name } });
       output.answer(report, (shown) => listText([shown], webhookList));
       // A remote worker delivers itself.
-      const isServed = app === undefined || (await app.webhooks.isServed(name));
+      const isServed = app === undefined || (await app.service(webhooks).isServed(name));
       if (!isServed) output.say("No worker is running: the messages are sent by the next one.");
     });
   }) as unknown as Command;
@@ -69,11 +70,11 @@ const webhookList: List<"webhooks", WebhookReport> = {
       value: ({ lastDelivery }) => (lastDelivery === null ? "-" : `${lastDelivery.eventType} ${lastDelivery.state}`),
     },
   ],
-  below: (webhooks) => [
-    ...webhooks
+  below: (listed) => [
+    ...listed
       .filter(({ state }) => state === "stopped")
       .map(({ name, reason }) => `${name} is stopped: ${reason ?? "unknown reason"}`),
-    ...webhooks
+    ...listed
       .filter(({ dropped }) => dropped > 0)
       .map(
         ({ name, dropped }) =>

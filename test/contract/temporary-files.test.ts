@@ -2,9 +2,8 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { loadConfig } from "#config/load.ts";
-import { features } from "#features.ts";
-import { removeTemporaryFiles } from "#app/serve.ts";
+import { removeTemporaryFiles } from "#kernel/serve.ts";
+import { ControlHarness } from "./support/control-harness.ts";
 
 it("a worker removes what killed processes have left beside sinks and reports, and in the archive", async () => {
   const root = mkdtempSync(join(tmpdir(), "simfleet-temporary-"));
@@ -18,10 +17,7 @@ it("a worker removes what killed processes have left beside sinks and reports, a
     utimesSync(join(folder, name), twoHoursAgo, twoHoursAgo);
   }
   writeFileSync(join(root, "seal-key"), Buffer.alloc(32, 9), { mode: 0o600 });
-  const file = join(root, "simfleet.yaml");
-  writeFileSync(
-    file,
-    `seal: { keyFile: ${root}/seal-key }
+  const settings = `seal: { keyFile: ${root}/seal-key }
 rotations:
   mqtt: { type: psk, generate: { field: key, bytes: 32, encoding: base64url }, sinks: [{ file: ${root}/sinks/mqtt }] }
 authKeys:
@@ -29,8 +25,8 @@ authKeys:
 schedules:
   report: { cron: "0 3 * * *", job: report, file: ${root}/reports/report.json }
 archive: { path: ${root}/archive }
-`,
-  );
-  await removeTemporaryFiles(loadConfig({ file, env: {}, features }));
+`;
+  await using harness = await ControlHarness.open({ prepare: () => Promise.resolve(settings) });
+  await removeTemporaryFiles(harness.app);
   expect(folders.map((folder) => readdirSync(folder).length)).toEqual([0, 0, 0, 0, 1]);
 });

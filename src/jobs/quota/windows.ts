@@ -2,7 +2,7 @@
  * Samples how many calls each quota's recent windows had, as this worker sees the counters grow. The history starts
  * with the worker and is for display only; the limiter does not use it.
  */
-import type { BucketReport, BucketWindow } from "#jobs/quota/contract.ts";
+import type { BucketReport, BucketWindow } from "./contract.ts";
 
 const windowsKept = 60;
 

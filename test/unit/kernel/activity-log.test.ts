@@ -1,6 +1,8 @@
 /** The log lines of a worker about runs and syncs: one at the start and one at the end, with counts. */
 import { expect, test } from "vitest";
-import { ActivityLog } from "#app/serve.ts";
+import { ActivityLog } from "#engine/activity-log.ts";
+import { activityOfRuns } from "#jobs/runs/report.ts";
+import { activityOfSyncs } from "#jobs/inventory/sync-report.ts";
 import type { SyncReport } from "#jobs/inventory/contract.ts";
 import type { RunReport } from "#jobs/runs/contract.ts";
 
@@ -19,11 +21,8 @@ async function linesOf(polls: readonly { runs?: RunReport[]; syncs?: SyncReport[
     const { runId, syncId, done, sims } = facts;
     lines.push(`${String(runId ?? syncId)} ${message} (${String(done ?? sims)})`);
   };
-  const log = new ActivityLog({
-    runs: () => Promise.resolve(now.runs ?? []),
-    syncs: () => Promise.resolve(now.syncs ?? []),
-    logger: { info, debug: () => undefined } as unknown as ConstructorParameters<typeof ActivityLog>[0]["logger"],
-  });
+  const read = () => Promise.resolve([...activityOfRuns(now.runs ?? []), ...activityOfSyncs(now.syncs ?? [])]);
+  const log = new ActivityLog(read, { info });
   for (const poll of polls) {
     now = poll;
     await log.poll();

@@ -11,39 +11,39 @@ import { readSecretFile } from "#config/secrets/secret-file.ts";
 import { ConfigError, messageOf } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import { every, minuteMs, systemClock } from "#core/time.ts";
+import { Idempotency } from "#engine/idempotency.ts";
+import { QueueDepths } from "#engine/queue/queue-depths.ts";
+import { audit } from "#jobs/audit/feature.ts";
+import { runs } from "#jobs/runs/feature.ts";
+import { schedules } from "#jobs/schedules/feature.ts";
 import { createFile } from "#core/files/write-file.ts";
 import { Seal } from "#engine/seal.ts";
 import { Access } from "#http/auth/access.ts";
 import { AuthFailures } from "#http/auth/auth-failures.ts";
-import { BucketWindows } from "#http/monitoring/bucket-windows.ts";
-import type { SeenCalls } from "#jobs/quota/report.ts";
 import { EventStreams } from "#http/event-streams.ts";
 import type { Health } from "#http/monitoring/health.ts";
 import { JwtReader } from "#http/auth/jwt.ts";
 import { isLoopback } from "#core/loopback.ts";
 import { planRowsEndpoint } from "#http/plans/plan-rows.ts";
 import { SpooledPlans } from "#http/plans/spooled-plans.ts";
+import type { Reading } from "#telemetry/metrics.ts";
 import { type HttpServer, startHttp } from "#http/server.ts";
 import { Spool } from "#http/plans/spool.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import { App } from "./app.ts";
 import { version } from "#core/version.ts";
-import { type AppFeature, endpointsOf } from "./feature.ts";
+
+/** The part of an app that is served. */
+type Served = Pick<App, "kernel" | "routes" | "service" | "readings">;
 
 /**
  * Starts the HTTP server.
  * @throws ConfigError for an address that is reachable by others without credentials; SimfleetError USAGE if it is in
  *   use
  */
-export async function openHttp(deps: {
-  app: App;
-  config: Config;
-  /** Those whose routes are served. */
-  features: readonly AppFeature[];
-  logger: Logger;
-  health: Health;
-}): Promise<HttpServer> {
-  const { app, config, features, logger, health } = deps;
+export async function openHttp({ app, health }: { app: Served; health: Health }): Promise<HttpServer> {
+  const { kernel } = app;
+  const { config, logger, tail, profileOf } = kernel;
   const { host, port, hosts, uploadBytes } = config.http;
   const clock = systemClock;
   const access = await openAccess(config, logger);
@@ -52,19 +52,27 @@ export async function openHttp(deps: {
   await spool.sweep();
   const limits = { maxPlans: config.http.plansPerCaller, maxBytes: config.http.planBytesPerCaller };
   const plans = new SpooledPlans({ spool, clock, limits });
-  const streams = new EventStreams({ tail: app.tail, clock, logger, access });
-  const windows = new BucketWindows();
+  const streams = new EventStreams({ tail, clock, logger, access });
   const authFailures = new AuthFailures({ clock, maxPerMinute: config.http.authFailuresPerMinute });
   const shared = { spool, plans, streams, authFailures };
-  const seenCalls = (bucket: string): SeenCalls => ({
-    windows: windows.of(bucket),
-    periodMs: config.limits.periodMs,
-  });
   const endpoints = [
-    ...(await endpointsOf(features, app, { plans, clock, seenCalls, process: "worker" })),
-    planRowsEndpoint({ runs: app.runs, plans }),
+    ...(await app.routes({ plans, process: "worker" })),
+    planRowsEndpoint({ runs: app.service(runs).service, plans }),
   ];
-  const control = { app, endpoints, config, access, clock, logger, version, ...shared };
+  const control = {
+    endpoints,
+    config,
+    access,
+    clock,
+    logger,
+    version,
+    profileOf,
+    readings: readingsOf(app, streams),
+    audit: app.service(audit),
+    schedules: app.service(schedules),
+    idempotency: new Idempotency(kernel),
+    ...shared,
+  };
   const server = await startHttp({
     host,
     port,
@@ -74,8 +82,6 @@ export async function openHttp(deps: {
     control,
     explained: (thrown) => App.explained(thrown),
   });
-  const stopSampling = every(config.limits.periodMs, () => void sample(app, windows));
-  const stopRemembering = every(minuteMs, () => void rememberFleets(app, config));
   const stopSweeping = every(minuteMs, () => {
     Promise.all([plans.sweep(), spool.sweep()]).catch((thrown: unknown) =>
       logger.warn(`expired plans could not be removed: ${messageOf(thrown)}`),
@@ -85,21 +91,24 @@ export async function openHttp(deps: {
     ...server,
     close: () => {
       stopSweeping();
-      stopSampling();
-      stopRemembering();
       return server.close();
     },
   };
 }
 
-/** A value that cannot be read now leaves a gap in a chart, nothing more. */
-async function sample(app: App, windows: BucketWindows): Promise<void> {
-  const buckets = await app.runs.buckets().catch(() => []);
-  windows.take(buckets, systemClock.wallMs());
-}
-
-async function rememberFleets(app: App, { profiles }: Config): Promise<void> {
-  for (const profile of Object.keys(profiles)) await app.control.fleet.remember(profile).catch(() => undefined);
+/** The values of the features, of the queues and of the streams. */
+function readingsOf(app: Served, streams: EventStreams): () => Promise<Reading[]> {
+  const queues = new QueueDepths(app.kernel);
+  app.kernel.lifecycle.onStop("depths of queues", () => queues.close());
+  return async () => {
+    const [ofFeatures, depths] = await Promise.all([app.readings(), queues.depths()]);
+    const jobs = depths.map(({ queue, state, jobs: value }) => ({
+      metric: "jobs" as const,
+      value,
+      labels: { queue, state },
+    }));
+    return [...ofFeatures, ...jobs, { metric: "streams", value: streams.count, labels: {} }];
+  };
 }
 
 async function openAccess({ http, dataDir }: Config, logger: Logger): Promise<Access> {

@@ -12,8 +12,8 @@ import { redisTimeMs } from "#redis/time.ts";
 export const believedMs = 10_000;
 const sayEveryMs = 2_500;
 
-export const usersScriptPart = new URL("./users.lua", import.meta.url);
-const announceScript = Script.load(usersScriptPart, new URL("./announce.lua", import.meta.url));
+export const usersScriptPart = new URL("./authkey-users.lua", import.meta.url);
+const announceScript = Script.load(usersScriptPart, new URL("./announce-authkey.lua", import.meta.url));
 
 export interface AuthKeyUser {
   readonly worker: string;

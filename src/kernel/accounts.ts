@@ -24,7 +24,7 @@ import type { DeploymentOperation } from "#fleet/deployment-operation.ts";
 import { getSim, getSimStatusHistory } from "#api/operations/read-sim.ts";
 import type { Account } from "#api/account.ts";
 import type { Limiter } from "#limiter/limiter.ts";
-import type { AuthKeyUsers } from "#jobs/authkeys/users.ts";
+import type { AuthKeyUsers } from "#engine/authkey-users.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import { callTime, type Timing } from "#core/timings.ts";
 

@@ -1,0 +1,121 @@
+/** Opens the rotation of AuthKeys: its record, queue, seal, sinks and service. */
+import { type Config, requireSeal } from "#config/config.ts";
+import type { Incident, Working } from "#engine/queue/working.ts";
+import { Seal } from "#engine/seal.ts";
+import { requireOperation, requireOperations } from "#fleet/required-operation.ts";
+import { openSinks } from "#jobs/credentials/open.ts";
+import { handOver, type SinkDeps } from "#jobs/credentials/sinks.ts";
+import { unlessFrozen } from "#jobs/freezes/freeze-watch.ts";
+import type { Freezes } from "#jobs/freezes/record.ts";
+import { believedMs } from "#engine/authkey-users.ts";
+import type { Kernel } from "#kernel/kernel.ts";
+import { AuthKeyAccount, authKeyOperationIds, listKeys } from "./account.ts";
+import { requireAuthKeyOptions } from "./config.ts";
+import { authKeyQueues } from "./queue.ts";
+import { type AuthKeyRotations, authKeyRotations, isRotationOver } from "./record.ts";
+import { AuthKeyService } from "./service.ts";
+import type { AuthKeyDeps } from "./steps/step-context.ts";
+import { rotateAuthKey } from "./work.ts";
+
+const feature = "Rotating AuthKeys";
+
+export function openAuthKeys(kernel: Kernel, freezes: Freezes) {
+  const { config, clock, lifecycle, accounts, users, client } = kernel;
+  const rotations = authKeyRotations(kernel);
+  const queues = authKeyQueues(kernel);
+  lifecycle.onStop("AuthKey queues", () => queues.close());
+
+  const requirements = (profile: string) => requirementsOf(config, profile);
+  const service = new AuthKeyService({
+    rotations,
+    users,
+    queues,
+    list: (profile) =>
+      listKeys(client(profile), requireOperation(config.deployment, "listAuthKeys", "Listing AuthKeys")),
+    quietMsOf: (profile) => quietMsOf(config.authKeys[profile]?.graceMs ?? 0),
+    requireRotation: (profile) => void requirements(profile),
+    inUseHere: (profile) => accounts.checkSecrets(profile),
+    configuredIds: (profile) =>
+      (config.profiles[profile]?.credentials ?? []).flatMap((form) => (form.kind === "auth-key" ? form.authKeyId : [])),
+  });
+
+  let sinks: SinkDeps | undefined;
+  /** Works on the rotations of a profile's AuthKey until stopped. @throws ConfigError with what is missing */
+  const consume = async (profile: string, onIncident: (incident: Incident) => void): Promise<Working> => {
+    const deps = workDeps(
+      kernel,
+      { profile, rotations, ...requirements(profile) },
+      () => (sinks ??= openSinks(kernel, "webhooks of AuthKeys")),
+    );
+    const working = await queues.consume(profile, {
+      onIncident,
+      status: async (name) => {
+        const record = await rotations.record(name);
+        const isIdle = record === undefined || isRotationOver(record) || record.setAsideAtMs !== undefined;
+        return isIdle ? "none" : "waiting";
+      },
+      work: async (name, stop) => {
+        const result = await unlessFrozen(name, { clock, freezes, scope: "job", signal: stop }, (signal) =>
+          rotateAuthKey(name, deps, signal),
+        );
+        if (result.kind === "postponed" && result.refusal !== undefined) {
+          onIncident({ message: result.reason, refusal: result.refusal });
+        }
+        return result;
+      },
+    });
+    return kernel.watchOver(`AuthKeys of ${profile}`, working);
+  };
+
+  return { service, consume };
+}
+
+/** All that a rotation cannot do without. @throws ConfigError */
+function requirementsOf(config: Config, profile: string) {
+  const [secretFile] = config.profiles[profile]?.secrets.files ?? [];
+  return {
+    operations: requireOperations(config.deployment, authKeyOperationIds, feature),
+    options: requireAuthKeyOptions(config.authKeys, profile, secretFile),
+    keys: requireSeal(config, feature),
+  };
+}
+
+type Rotated = ReturnType<typeof requirementsOf> & { readonly profile: string; readonly rotations: AuthKeyRotations };
+
+function workDeps(
+  { clock, guard, accounts, users, client }: Kernel,
+  { profile, rotations, operations, options, keys }: Rotated,
+  sinks: () => SinkDeps,
+): AuthKeyDeps {
+  return {
+    rotations,
+    users,
+    seal: new Seal(keys),
+    sinks: options.sinks,
+    clock,
+    guard,
+    account: new AuthKeyAccount(client(profile), operations),
+    quietMs: quietMsOf(options.graceMs),
+    inUseHere: () => accounts.checkSecrets(profile),
+    handOver: (sink, { rotationId, startedAtMs, key }, signal) => {
+      const { authKeyId, authKey } = key;
+      const handover = {
+        rotation: `authkey-${profile}`,
+        rotationId,
+        profile,
+        startedAtMs,
+        credentialsId: authKeyId,
+        type: "auth-key",
+        secrets: { authKey },
+        constants: { authKeyId },
+        field: undefined,
+      };
+      return handOver(sink, handover, sinks(), signal);
+    },
+  };
+}
+
+/** How long the old AuthKey has to be unused: at least as long as the last announcement of a process is trusted. */
+function quietMsOf(graceMs: number): number {
+  return Math.max(graceMs, believedMs);
+}

@@ -1,0 +1,75 @@
+/** Opens rotations: their log, queue, seal, sinks and service. */
+import { requireSeal } from "#config/config.ts";
+import { readSecretFile } from "#config/secrets/secret-file.ts";
+import type { Incident, Working } from "#engine/queue/working.ts";
+import { Seal } from "#engine/seal.ts";
+import { WebhookSender } from "#events/webhook/webhook.ts";
+import { unlessFrozen } from "#jobs/freezes/freeze-watch.ts";
+import type { Freezes } from "#jobs/freezes/record.ts";
+import type { Kernel } from "#kernel/kernel.ts";
+import type { RotationAccount } from "./account-sets.ts";
+import { CommandRunner } from "./command.ts";
+import { rotationQueues } from "./queue.ts";
+import { rotationLog } from "./record.ts";
+import { CredentialService } from "./service.ts";
+import type { SinkDeps } from "./sinks.ts";
+import type { RotationContext } from "./steps/step-context.ts";
+import { statusOf, workOnRotations } from "./work.ts";
+
+const feature = "Rotating Credential Sets";
+
+export function openRotations(kernel: Kernel, freezes: Freezes) {
+  const { config, clock, guard, lifecycle, client } = kernel;
+  const { rotations, deployment } = config;
+  const log = rotationLog(kernel);
+  const queues = rotationQueues(kernel);
+  lifecycle.onStop("rotation queues", () => queues.close());
+  const accountFor = (profile: string): RotationAccount => ({
+    client: client(profile),
+    deployment,
+    maxSets: config.credentialSets,
+  });
+  const service = new CredentialService({
+    log,
+    queues,
+    clock,
+    rotations,
+    accountFor,
+    requireSeal: () => requireSeal(config, feature),
+  });
+
+  let context: RotationContext | undefined;
+  const makeContext = (): RotationContext => ({
+    log,
+    seal: new Seal(requireSeal(config, feature)),
+    clock,
+    guard,
+    sinkDeps: openSinks(kernel, "webhooks"),
+    rotationOf: (name) => (Object.hasOwn(rotations, name) ? rotations[name] : undefined),
+    rotationsOf: (profile) => Object.values(rotations).filter((rotation) => rotation.profile === profile),
+    accountFor,
+  });
+
+  /** Works on a profile's rotations until stopped. @throws ConfigError if no key to seal secrets is configured */
+  const consume = async (profile: string, onIncident: (incident: Incident) => void): Promise<Working> => {
+    const made = (context ??= makeContext());
+    const working = await queues.consume(profile, {
+      onIncident,
+      status: (name) => statusOf(name, made),
+      work: (name, stop) =>
+        unlessFrozen(name, { clock, freezes, scope: "job", signal: stop }, (signal) =>
+          workOnRotations(name, made, { signal, emit: onIncident }),
+        ),
+    });
+    return kernel.watchOver(`rotations of ${profile}`, working);
+  };
+
+  return { service, log, consume };
+}
+
+/** What secrets are delivered with. @param name names the sender of webhooks when the app closes */
+export function openSinks({ clock, env, lifecycle, userAgent }: Kernel, name: string): SinkDeps {
+  const webhooks = new WebhookSender({ clock, userAgent });
+  lifecycle.onStop(name, () => webhooks.close());
+  return { commands: new CommandRunner({ env, clock }), readSecretFile, webhooks };
+}

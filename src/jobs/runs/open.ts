@@ -1,0 +1,88 @@
+/** Opens runs: their ledger, their queues, and the service. */
+import type { JobResult } from "#engine/queue/job-result.ts";
+import type { Incident, Working } from "#engine/queue/working.ts";
+import { Seal } from "#engine/seal.ts";
+import { letNewSpaceGrow } from "#core/heap-room.ts";
+import { unlessFrozen } from "#jobs/freezes/freeze-watch.ts";
+import type { Freezes } from "#jobs/freezes/record.ts";
+import type { OpenInventory } from "#jobs/inventory/open.ts";
+import type { Kernel } from "#kernel/kernel.ts";
+import { redisMemory } from "#redis/memory.ts";
+import { Ledger } from "./ledger/ledger.ts";
+import { runRemoval } from "./removal/removal.ts";
+import { inputSeal } from "./sealed-inputs.ts";
+import { RunService } from "./service.ts";
+import { Consumer } from "./work/consumer.ts";
+import { execute } from "./work/execute.ts";
+import { Backlog } from "./work/outcome-writer.ts";
+import { Queues } from "./work/queues.ts";
+import type { SegmentReference } from "./work/row-attempt.ts";
+import { RunWatch } from "./work/run-watch.ts";
+
+/** Number of segments that one process works on at once; each has several calls in flight. */
+const segmentsAtOnce = 4;
+
+export type OpenRuns = ReturnType<typeof openRuns>;
+
+export function openRuns(kernel: Kernel, { freezes, inventory }: { freezes: Freezes; inventory: OpenInventory }) {
+  const { config, clock, redis, keys, lifecycle, guard, account } = kernel;
+  const ledger = new Ledger(kernel);
+  const removal = runRemoval(kernel);
+  const queues = new Queues({ ...kernel, ledger });
+  lifecycle.onStop("queues", () => queues.close());
+  const sealInputs = inputSeal(config.seal === undefined ? undefined : new Seal(config.seal));
+  const service = new RunService({
+    ...kernel,
+    ledger,
+    runRemoval: removal,
+    inventory: inventory.store,
+    queues,
+    sealInputs,
+    periodMs: config.limits.periodMs,
+    policy: config.changes,
+    speedClasses: config.deployment.speedClasses,
+    operations: config.deployment.simOperations,
+    memory: () => redisMemory(redis, keys),
+  });
+  freezes.holds((profile) => service.workersOf(profile));
+
+  const context = {
+    ledger,
+    inventory: inventory.store,
+    clock,
+    lanes: config.limits.connections,
+    backlog: new Backlog(),
+    watch: new RunWatch({ ledger }),
+    accountFor: account,
+    openInputs: sealInputs.open,
+    guard,
+  };
+  const executeSegment = (reference: SegmentReference, signal: AbortSignal): Promise<JobResult> => {
+    letNewSpaceGrow();
+    return execute(reference, context, signal);
+  };
+
+  /** Works on the queue of a profile's bucket until stopped. */
+  const consume = async (
+    { profile, bucket }: { profile: string; bucket: string },
+    onIncident: (incident: Incident) => void,
+  ): Promise<Working> => {
+    const consumer = await Consumer.start({
+      ...kernel,
+      bucket,
+      queues,
+      ledger,
+      segmentsAtOnce,
+      onIncident,
+      execute: (reference, stop) => {
+        const onFrozen = (message: string, delayMs: number): Promise<void> =>
+          ledger.recordProblem(reference.runId, { message, delayMs, isExpected: true });
+        const frozen = { clock, freezes, scope: "bucket", signal: stop, onFrozen } as const;
+        return unlessFrozen(profile, frozen, (signal) => executeSegment(reference, signal));
+      },
+    });
+    return kernel.watchOver(`consumer of ${bucket}`, consumer);
+  };
+
+  return { service, ledger, removal, consume };
+}

@@ -1,0 +1,22 @@
+/** Tasks: what schedules and automations can start, through the same services as a person. */
+import { authKeys } from "#jobs/authkeys/feature.ts";
+import { credentials } from "#jobs/credentials/feature.ts";
+import { inventory } from "#jobs/inventory/feature.ts";
+import { runs } from "#jobs/runs/feature.ts";
+import { feature } from "#cli/feature.ts";
+
+export const tasks = feature({
+  name: "tasks",
+  needs: { runs, inventory, credentials, authKeys },
+  open: async ({ config }, needs) => {
+    const { ServiceTasks, foldersOfTasks } = await import("./tasks.ts");
+    const service = new ServiceTasks({
+      runService: needs.runs.service,
+      sims: needs.inventory.service,
+      credentials: needs.credentials.service,
+      authKeys: needs.authKeys.service,
+    });
+    const configured = [...config.schedules.map(({ task }) => task), ...config.automations.map(({ action }) => action)];
+    return { service, folders: () => Promise.resolve(foldersOfTasks(configured)) };
+  },
+});

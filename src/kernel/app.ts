@@ -1,0 +1,87 @@
+/** The features of a process, opened in the order of their needs on one kernel, and closed in the reverse order. */
+import type { Config } from "#config/config.ts";
+import type { Endpoint } from "#contract/route.ts";
+import type { Working } from "#engine/queue/working.ts";
+import { inWordsOfRedis } from "#redis/refusal.ts";
+import type { Reading } from "#telemetry/metrics.ts";
+import type { AnyAppFeature, AppFeature, Opened, RouteDeps } from "./feature.ts";
+import { type Kernel, openKernel, type ProcessDeps } from "./kernel.ts";
+
+export class App {
+  readonly kernel: Kernel;
+  readonly #opened = new Map<AnyAppFeature, Opened<unknown>>();
+
+  private constructor(kernel: Kernel) {
+    this.kernel = kernel;
+  }
+
+  /**
+   * Opens the features, and those that they need.
+   * @throws SimfleetError STORE_UNAVAILABLE
+   */
+  static async open(config: Config, deps: ProcessDeps & { readonly features: readonly AnyAppFeature[] }): Promise<App> {
+    const app = new App(await openKernel(config, deps));
+    try {
+      for (const feature of deps.features) await app.#open(feature);
+      return app;
+    } catch (thrown) {
+      await app.close(5_000);
+      throw thrown;
+    }
+  }
+
+  async #open(feature: AnyAppFeature): Promise<unknown> {
+    const present = this.#opened.get(feature);
+    if (present !== undefined) return present.service;
+    const services: Record<string, unknown> = {};
+    for (const [name, needed] of Object.entries(feature.needs ?? {})) services[name] = await this.#open(needed);
+    const opened = await feature.open(this.kernel, services as never);
+    this.#opened.set(feature, opened);
+    return opened.service;
+  }
+
+  /** What a feature offers. @throws Error if the feature was not opened */
+  service<Service>(feature: AppFeature<Service>): Service {
+    const opened = this.#opened.get(feature);
+    if (opened === undefined) throw new Error(`the feature ${feature.name} is not open`);
+    return opened.service as Service;
+  }
+
+  /** The routes of all features: the server mounts them, and commands call them in their own process. */
+  routes(deps: RouteDeps): Promise<Endpoint[]> {
+    return this.#all((opened) => opened.routes?.(deps));
+  }
+
+  /** Starts what a worker does for these features, by default for all. @param profiles those with credentials */
+  work(profiles: readonly string[], features: readonly AnyAppFeature[] = [...this.#opened.keys()]): Promise<Working[]> {
+    return this.#all((opened, feature) => (features.includes(feature) ? opened.work?.(profiles) : undefined));
+  }
+
+  readings(): Promise<Reading[]> {
+    return this.#all((opened) => opened.readings?.());
+  }
+
+  folders(): Promise<string[]> {
+    return this.#all((opened) => opened.folders?.());
+  }
+
+  async #all<T>(
+    part: (opened: Opened<unknown>, feature: AnyAppFeature) => Promise<readonly T[]> | undefined,
+  ): Promise<T[]> {
+    const all = [...this.#opened].map(async ([feature, opened]) => (await part(opened, feature)) ?? []);
+    return (await Promise.all(all)).flat();
+  }
+
+  /** Converts an error thrown while the app was open: a Redis error becomes a message for operators. */
+  static explained(thrown: unknown): unknown {
+    return inWordsOfRedis(thrown);
+  }
+
+  /**
+   * Closes everything in reverse order of opening.
+   * @returns what failed to close, one line each
+   */
+  close(deadlineMs?: number): Promise<string[]> {
+    return this.kernel.lifecycle.stop(deadlineMs);
+  }
+}

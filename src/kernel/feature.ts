@@ -1,0 +1,59 @@
+/**
+ * A feature as a process opens it. It opens itself on the kernel, with the services of the features that it needs; the server
+ * mounts its routes, and a worker starts its work. Its commands are added in cli/feature.ts.
+ */
+import type { FeatureSection } from "#config/setting.ts";
+import type { Endpoint } from "#contract/route.ts";
+import type { Incident, Working } from "#engine/queue/working.ts";
+import type { PlanStore } from "#jobs/runs/plan/plan-store.ts";
+import type { Logger } from "#telemetry/logger.ts";
+import type { Reading } from "#telemetry/metrics.ts";
+import type { Kernel } from "./kernel.ts";
+
+export interface RouteDeps {
+  /** Where plans are kept until a run is started from them. */
+  readonly plans: PlanStore;
+  /** What carries out the calls: a worker, or a command that may leave the work to one. */
+  readonly process: "worker" | "command";
+}
+
+/** A feature in a process. */
+export interface Opened<Service> {
+  /** What other features, commands and routes use of it. */
+  readonly service: Service;
+  /** Loaded when they are needed: many commands need none. */
+  readonly routes?: (deps: RouteDeps) => Promise<readonly Endpoint[]>;
+  /**
+   * Starts what a worker does for the feature; closing the app stops it.
+   * @param profiles those with credentials
+   * @returns the consumers of queues, which are watched for progress
+   */
+  readonly work?: (profiles: readonly string[]) => Promise<readonly Working[]>;
+  /** Values for the metrics that are read from Redis. */
+  readonly readings?: () => Promise<readonly Reading[]>;
+  /** Folders that the feature writes files to; a worker removes what killed processes left there. */
+  readonly folders?: () => Promise<readonly string[]>;
+}
+
+// oxlint-disable-next-line typescript/no-explicit-any -- a list has features with services of any type
+export type AnyAppFeature = AppFeature<any>;
+export type Needs = Readonly<Record<string, AnyAppFeature>>;
+/** The services of needed features, by name. */
+export type Services<N extends Needs> = {
+  readonly [Name in keyof N]: N[Name] extends AppFeature<infer Service> ? Service : never;
+};
+
+export interface AppFeature<Service = unknown> extends FeatureSection {
+  readonly name: string;
+  /** Features that are opened before it, by the name under which `open` gets their services. */
+  readonly needs?: Needs;
+  readonly open: (kernel: Kernel, needs: never) => Promise<Opened<Service>>;
+}
+
+/** Logs what an operator should know about a kind of work. */
+export function logIncidents(
+  logger: Logger,
+  about: { readonly job: string; readonly profile?: string },
+): (incident: Incident) => void {
+  return ({ message, runId }) => logger.error(runId === undefined ? about : { ...about, runId }, message);
+}

@@ -1,0 +1,89 @@
+/** The gateway: in a worker, or in a process of its own (`simfleet gateway`). */
+import type { Config } from "#config/config.ts";
+import { messageOf } from "#core/errors.ts";
+import { secondMs } from "#core/time.ts";
+import { Gateway, type GatewayOptions } from "#gateway/gateway.ts";
+import { freezes } from "#jobs/freezes/feature.ts";
+import type { Logger } from "#telemetry/logger.ts";
+import { App } from "./app.ts";
+import type { AnyAppFeature } from "./feature.ts";
+
+const stopMs = 20 * secondMs;
+
+export interface ServeGatewayOptions {
+  readonly config: Config;
+  readonly profile: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly features: readonly AnyAppFeature[];
+  readonly logger: Logger;
+  readonly stop: AbortSignal;
+  /** Called with the address once calls are accepted. */
+  readonly onReady?: (url: string) => void;
+}
+
+/**
+ * Runs until the signal aborts; calls that were sent get their answers.
+ * @throws ConfigError, SimfleetError STORE_UNAVAILABLE if it cannot start
+ */
+export async function serveGateway(options: ServeGatewayOptions): Promise<void> {
+  const { config, profile, logger, stop } = options;
+  for (const warning of config.warnings) logger.warn({ where: warning.where }, warning.message);
+  const app = await App.open(config, options);
+  const { accounts, lifecycle, limiter } = app.kernel;
+  try {
+    await accounts.announce(profile).catch((thrown: unknown) => logger.warn({ profile }, messageOf(thrown)));
+    const { Metrics, quotaReadings } = await import("#telemetry/metrics.ts");
+    const metrics = new Metrics();
+    lifecycle.onStop("metrics", metrics.watchTimings());
+    const url = await openGateway(app, {
+      profile,
+      metrics: async () => ({
+        contentType: metrics.contentType,
+        text: await metrics.text(quotaReadings(await limiter.buckets())),
+      }),
+    });
+    options.onReady?.(url);
+    if (!stop.aborted) await new Promise((resolve) => stop.addEventListener("abort", resolve, { once: true }));
+    logger.info("the gateway is stopping");
+  } catch (thrown) {
+    throw App.explained(thrown);
+  } finally {
+    for (const problem of await app.close(stopMs)) logger.warn(problem);
+  }
+}
+
+/** The port of `simfleet gateway` where none is configured. */
+const defaultPort = 8_081;
+
+/**
+ * Opens the gateway; closing the app closes it before the client that it uses.
+ * @returns its address
+ * @throws ConfigError if the profile lacks credentials or an address; SimfleetError USAGE if it cannot listen
+ */
+export async function openGateway(
+  app: App,
+  options: {
+    profile: string;
+    /** Served at `/metrics`; a worker has its own. */
+    metrics?: GatewayOptions["monitoring"]["metrics"];
+  },
+): Promise<string> {
+  const { profile, metrics } = options;
+  const { config, logger, client, clock, lifecycle, ping } = app.kernel;
+  const store = app.service(freezes);
+  const { gateway: settings, deployment, http } = config;
+  const gateway = await Gateway.open({
+    ...settings,
+    port: settings.port ?? defaultPort,
+    client: client(profile),
+    freezeOf: () => store.of(profile),
+    grouping: deployment,
+    authFailuresPerMinute: http.authFailuresPerMinute,
+    monitoring: { isReady: ping, metrics },
+    clock,
+    logger: logger.child({ profile }),
+  });
+  lifecycle.onStop("gateway", () => gateway.close());
+  logger.info({ gateway: gateway.url, profile }, "the gateway is ready");
+  return gateway.url;
+}
