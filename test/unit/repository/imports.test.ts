@@ -53,7 +53,9 @@ const violations: [rule: string, place: string, files: Record<string, string>][]
   [
     "imports-of-jobs-runs",
     "src/jobs/runs/plan.ts:2",
-    { "src/jobs/runs/plan.ts": 'export async function plan(): Promise<void> {\n  await import("#kernel/app.ts");\n}\n' },
+    {
+      "src/jobs/runs/plan.ts": 'export async function plan(): Promise<void> {\n  await import("#kernel/app.ts");\n}\n',
+    },
   ],
   [
     "imports-of-jobs-inventory",
@@ -95,8 +97,8 @@ const violations: [rule: string, place: string, files: Record<string, string>][]
   ],
   [
     "entries-are-not-imported",
-    "src/kernel/app.ts:1",
-    { "src/kernel/app.ts": 'import "#cli.ts";\nexport const ledger = 1;\n' },
+    "src/kernel/kernel.ts:1",
+    { "src/kernel/kernel.ts": 'import "#cli.ts";\nexport const ledger = 1;\n' },
   ],
   [
     "src-stands-alone",
