@@ -39,13 +39,16 @@ export const modules = {
     reason: "It states the platform's contract a second time, so that a mistake of the client is not mirrored.",
   },
 
-  "jobs/profiles": { imports: ["contract", "core"], reason: "The accounts of the configuration, without secrets." },
+  "jobs/profiles": {
+    imports: ["contract", "events", "core"],
+    reason: "The accounts of the configuration, without secrets.",
+  },
   "jobs/audit": {
     imports: ["contract", "intake", "redis", "core"],
     reason: "The audit knows who did what, not how; it writes its entries as CSV.",
   },
   "jobs/freezes": {
-    imports: ["contract", "engine", "redis", "fleet", "core"],
+    imports: ["contract", "engine", "events", "redis", "fleet", "core"],
     reason: "A freeze holds work and does not know it.",
   },
   "jobs/operations": {
@@ -240,11 +243,14 @@ export default {
     {
       name: "pure-logic",
       comment:
-        "web/src/pure is tested without a browser: it knows no page, no request and no component. It takes the types of reports from the contracts of the features.",
+        "web/src/pure is tested without a browser: it knows no page, no request and no component. It takes the types of reports from the contracts of the features, and the sentences of events from where they are declared.",
       severity: "error",
       from: { path: "^web/src/pure/" },
       to: {
-        pathNot: ["^web/src/pure/", "^src/((jobs/[a-z-]+|events)/(summary-)?contract|contract/(me|profiles))[.]ts$"],
+        pathNot: [
+          "^web/src/pure/",
+          "^src/((jobs/[a-z-]+|events)/(summary-)?contract|contract/(me|profiles)|events/(event|sentence))[.]ts$",
+        ],
       },
     },
     {

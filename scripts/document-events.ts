@@ -1,6 +1,7 @@
 /** Rewrites docs/events.md from the catalog of events: node scripts/document-events.ts */
 import { readFileSync, writeFileSync } from "node:fs";
-import { eventCatalogue, type EventFacts } from "#events/event.ts";
+import type { EventFacts } from "#events/event.ts";
+import { features } from "#features.ts";
 
 const page = new URL("../docs/events.md", import.meta.url);
 const begin = "<!-- the tables are made by scripts/document-events.ts -->";
@@ -10,7 +11,8 @@ type Entry = readonly [type: string, facts: EventFacts];
 /** The page as it should be: its own text, then a section for each kind of events. */
 export function eventsPage(present: string): string {
   const head = present.slice(0, present.indexOf(begin));
-  const kinds = Object.groupBy(Object.entries<EventFacts>(eventCatalogue), ([type]) => type.split(".", 1)[0] ?? "");
+  const all = features.flatMap(({ events = {} }) => Object.entries(events));
+  const kinds = Object.groupBy(all, ([type]) => type.split(".", 1)[0] ?? "");
   return `${head}${begin}\n${Object.entries(kinds)
     .map(([kind, entries = []]) => sectionOf(kind, entries))
     .join("")}`;

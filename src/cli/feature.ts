@@ -3,6 +3,7 @@
  * commands, and the loader reads its section of the configuration. src/features.ts lists all of them.
  */
 import type { Command } from "@commander-js/extra-typings";
+import { addEvents } from "#events/event.ts";
 import type { AppFeature, Needs, Opened, Services } from "#kernel/feature.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import type { CommandEffect, StoreUse } from "./command-effects.ts";
@@ -39,12 +40,13 @@ export interface Feature<Service = unknown> extends AppFeature<Service> {
 // oxlint-disable-next-line typescript/no-explicit-any -- a list has features with services of any type
 export type AnyFeature = Feature<any>;
 
-/** Declares a feature; `open` gets the services of the features in `needs`. */
+/** Declares a feature and its events; `open` gets the services of the features in `needs`. */
 export function feature<Service, N extends Needs = Readonly<Record<string, never>>>(
   declared: Omit<Feature<Service>, "needs" | "open"> & {
     readonly needs?: N;
     readonly open: (kernel: Kernel, needs: Services<N>) => Promise<Opened<Service>>;
   },
 ): Feature<Service> {
+  addEvents(declared.events ?? {});
   return declared;
 }

@@ -5,7 +5,6 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
-import { addEvents } from "#events/event.ts";
 import { keptFields, secretFields } from "#fleet/sim/sim-fields.ts";
 import { fieldsOfOperations } from "#fleet/sim-operation/sim-operation.ts";
 import { keyColumnOf, type Wording } from "#fleet/sim/sim.ts";
@@ -48,8 +47,6 @@ export const usualFiles = ["config/simfleet.yaml", "/etc/simfleet/simfleet.yaml"
 export function loadConfig(from: ConfigSource = {}): Config {
   const { env = process.env, features = [] } = from;
   const report = new Report();
-  // Schedules, automations and webhooks may name them.
-  for (const { events } of features) addEvents(events ?? {});
   const named = from.file ?? (env[fileVariable] || undefined);
   const file = named ?? usualFiles.find((usual) => existsSync(usual));
   const read = file === undefined ? { tree: {} } : readOwnedYaml(file, report.problems);

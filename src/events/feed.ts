@@ -9,7 +9,7 @@ import { textOf } from "#fleet/sim/sim-fields.ts";
 import type { Keys } from "#redis/keys.ts";
 import { Script } from "#redis/script.ts";
 import { olderThan } from "#redis/stream-range.ts";
-import { type Event, type EventType, eventTypes } from "./event.ts";
+import type { Event, EventType } from "./event.ts";
 
 /** Lua part that precedes a script that emits events. */
 export const emitScriptPart = new URL("./emit.lua", import.meta.url);
@@ -148,10 +148,9 @@ function decode([id, pairs]: [string, string[]]): Event | undefined {
   const fields: Record<string, string> = {};
   for (let at = 0; at + 1 < pairs.length; at += 2) fields[pairs[at] ?? ""] = pairs[at + 1] ?? "";
   const { type = "", profile = "", ...rest } = fields;
-  const known = eventTypes.find((name) => name === type);
-  if (known === undefined) return undefined;
-  const event = { id, type: known, atMs: Number(id.split("-")[0]), profile, fields: rest };
-  return known === "sim.changed" ? withValues(event) : event;
+  if (type === "") return undefined;
+  const event = { id, type: type as EventType, atMs: Number(id.split("-")[0]), profile, fields: rest };
+  return event.type === "sim.changed" ? withValues(event) : event;
 }
 
 /** Scripts write names and values in the inventory's encoding; this decodes them. */

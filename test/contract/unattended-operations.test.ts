@@ -110,8 +110,8 @@ test("a chat reads how a run of an operation has ended, with its lost answers", 
   const run = await requests.start("operation=send-sms&name=notice", file);
   expect(await requests.ended(run.runId)).toMatchObject({ counts: { done: 1, unknown: 1 } });
   expect(await toldOf(run, 2)).toEqual([
-    `Run notice (${run.runId}) completed: 1 done, 1 unknown of 2 rows.`,
-    `Run notice (${run.runId}) was submitted: 2 rows.`,
+    `Run ${run.runId} “notice” completed: 1 of 2 rows done, 1 unknown.`,
+    `Run ${run.runId} “notice” was submitted by token:operator (rows: 2).`,
   ]);
 });
 
@@ -121,9 +121,9 @@ test("a chat reads which run of an irreversible operation waits for a second per
   await requests.ask(`/v1/runs/${run.runId}/approve`, { method: "POST" }, "admin");
   await requests.ended(run.runId);
   expect(await toldOf(run, 4)).toEqual([
-    `Run old (${run.runId}) (1 row) is waiting for approval by someone else: simfleet runs approve ${run.runId}`,
-    `Run old (${run.runId}) completed: 1 done of 1 row.`,
-    `Run old (${run.runId}) was approved by token:admin.`,
-    `Run old (${run.runId}) was submitted: 1 row.`,
+    `Run ${run.runId} “old” (rows: 1) is waiting for approval. Approve it with: simfleet runs approve ${run.runId}`,
+    `Run ${run.runId} “old” completed: 1 of 1 rows done.`,
+    `Run ${run.runId} “old” was approved by token:admin.`,
+    `Run ${run.runId} “old” was submitted by token:operator (rows: 1).`,
   ]);
 });

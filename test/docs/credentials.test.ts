@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { loadConfig } from "#config/load.ts";
-import { eventTypes } from "#events/event.ts";
+import { events } from "#jobs/credentials/events.ts";
 import { rotationStates } from "#jobs/credentials/record.ts";
 
 const page = readFileSync("docs/credentials.md", "utf8");
@@ -26,7 +26,7 @@ it("the configuration in docs/credentials.md is valid", () => {
 
 it("docs/credentials.md names every credential event and only existing states", () => {
   const named = [...page.matchAll(/`(?:credential)?\.([a-z]+(?:-[a-z]+)?)`/g)].map(([, name]) => `credential.${name}`);
-  const reported = eventTypes.filter((type) => type.startsWith("credential."));
+  const reported = Object.keys(events);
   expect([...new Set(named)].sort()).toEqual(reported.toSorted());
   const [, table = ""] = /\| state .*\n\|[ -|]*\n([\s\S]*?)\n\n/.exec(page) ?? [];
   const states = [...table.matchAll(/^\| `([a-z-]+)`/gm)].map(([, state = ""]) => state);

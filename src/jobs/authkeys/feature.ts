@@ -2,10 +2,12 @@
 import { messageOf } from "#core/errors.ts";
 import { freezes } from "#jobs/freezes/feature.ts";
 import { feature } from "#cli/feature.ts";
+import { events } from "./events.ts";
 import { logIncidents } from "#kernel/feature.ts";
 
 export const authKeys = feature({
   name: "authkeys",
+  events,
   needs: { freezes },
   open: async (kernel, needs) => {
     const { openAuthKeys } = await import("./open.ts");

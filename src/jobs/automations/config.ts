@@ -1,6 +1,6 @@
 /** The section `automations`: event-triggered tasks, each with a name. */
 import { z } from "zod";
-import { eventCatalogue } from "#events/event.ts";
+import { factsOfEvent } from "#events/event.ts";
 import { knownPatterns, typesMeantBy } from "#events/event-pattern.ts";
 import type { Automation, AutomationAction } from "#fleet/automation.ts";
 import { everySim } from "#fleet/filter.ts";
@@ -63,9 +63,7 @@ export function readAutomations(entries: Written, known: KnownNames, report: Rep
 
 /** What a condition can name: fields of the SIM, and fields of the events as `event.field`; alone where there is no SIM. */
 function fieldsOf(types: readonly string[], ofSim: readonly string[]): readonly string[] {
-  const ofEvents = types.flatMap((type) =>
-    Object.keys(eventCatalogue[type as keyof typeof eventCatalogue]?.fields ?? {}),
-  );
+  const ofEvents = types.flatMap((type) => Object.keys(factsOfEvent(type)?.fields ?? {}));
   const isAboutSims = types.some((type) => type.startsWith("sim."));
   const isAboutOthers = types.some((type) => !type.startsWith("sim."));
   return [

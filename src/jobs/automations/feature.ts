@@ -1,5 +1,6 @@
 /** Automations: tasks that events start. */
 import { feature } from "#cli/feature.ts";
+import { events } from "./events.ts";
 import { logIncidents } from "#kernel/feature.ts";
 import { inventory } from "#jobs/inventory/feature.ts";
 import { tasks } from "#jobs/tasks/feature.ts";
@@ -7,6 +8,7 @@ import { runs } from "#jobs/runs/feature.ts";
 
 export const automations = feature({
   name: "automations",
+  events,
   needs: { inventory, tasks, runs },
   open: async (kernel, needs) => {
     const { openAutomations } = await import("./open.ts");

@@ -1,10 +1,12 @@
 /** Credential Sets and the rotations of their secrets. */
 import { feature } from "#cli/feature.ts";
+import { events } from "./events.ts";
 import { logIncidents } from "#kernel/feature.ts";
 import { freezes } from "#jobs/freezes/feature.ts";
 
 export const credentials = feature({
   name: "credentials",
+  events,
   needs: { freezes },
   open: async (kernel, needs) => {
     const { openRotations } = await import("./open.ts");

@@ -1,10 +1,12 @@
 /** The drop folder: files that become runs. */
 import { feature } from "#cli/feature.ts";
+import { events } from "./events.ts";
 import { logIncidents } from "#kernel/feature.ts";
 import { runs } from "#jobs/runs/feature.ts";
 
 export const dropFolder = feature({
   name: "drop-folder",
+  events,
   needs: { runs },
   open: (kernel, { runs: { service: runService } }) =>
     Promise.resolve({

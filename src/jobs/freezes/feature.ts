@@ -1,8 +1,10 @@
 /** Freezes: times without changes. */
 import { feature } from "#cli/feature.ts";
+import { events } from "./events.ts";
 
 export const freezes = feature({
   name: "freezes",
+  events,
   open: async (kernel) => {
     const { Freezes } = await import("./record.ts");
     const { config, redisPlace } = kernel;

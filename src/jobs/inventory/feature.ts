@@ -1,10 +1,12 @@
 /** The inventory: SIMs as they were last seen, and the syncs that read them. */
 import { feature } from "#cli/feature.ts";
+import { events } from "./events.ts";
 import { logIncidents } from "#kernel/feature.ts";
 import { every, minuteMs, secondMs } from "#core/time.ts";
 
 export const inventory = feature({
   name: "inventory",
+  events,
   open: async (kernel) => {
     const { openInventory } = await import("./open.ts");
     const opened = openInventory(kernel);

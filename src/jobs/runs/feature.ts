@@ -1,5 +1,6 @@
 /** Runs: bulk changes, from a plan to their results. */
 import { feature } from "#cli/feature.ts";
+import { events } from "./events.ts";
 import { logIncidents } from "#kernel/feature.ts";
 import { freezes } from "#jobs/freezes/feature.ts";
 import { inventory } from "#jobs/inventory/feature.ts";
@@ -9,6 +10,7 @@ const runsLogged = 20;
 
 export const runs = feature({
   name: "runs",
+  events,
   needs: { freezes, inventory },
   open: async (kernel, needs) => {
     const { openRuns } = await import("./open.ts");

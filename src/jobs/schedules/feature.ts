@@ -1,5 +1,6 @@
 /** Schedules: tasks at times. */
 import { feature } from "#cli/feature.ts";
+import { events } from "./events.ts";
 import { logIncidents } from "#kernel/feature.ts";
 import { freezes } from "#jobs/freezes/feature.ts";
 import { tasks } from "#jobs/tasks/feature.ts";
@@ -8,6 +9,7 @@ import { secondMs } from "#core/time.ts";
 
 export const schedules = feature({
   name: "schedules",
+  events,
   needs: { freezes, tasks, runs },
   open: async (kernel, needs) => {
     const { openSchedules } = await import("./open.ts");

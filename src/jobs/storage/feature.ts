@@ -1,11 +1,13 @@
 /** Storage: how long data is kept in Redis, and how much room it takes. */
 import { feature } from "#cli/feature.ts";
+import { events } from "./events.ts";
 import { credentials } from "#jobs/credentials/feature.ts";
 import { inventory } from "#jobs/inventory/feature.ts";
 import { runs } from "#jobs/runs/feature.ts";
 
 export const storage = feature({
   name: "storage",
+  events,
   needs: { runs, inventory, credentials },
   open: async (kernel, needs) => {
     const { storageService } = await import("./service.ts");

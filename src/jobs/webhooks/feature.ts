@@ -1,9 +1,11 @@
 /** Webhooks and the deliveries of their messages. */
 import { feature } from "#cli/feature.ts";
+import { events } from "./events.ts";
 import { logIncidents } from "#kernel/feature.ts";
 
 export const webhooks = feature({
   name: "webhooks",
+  events,
   open: async (kernel) => {
     const { openWebhooks } = await import("./open.ts");
     const { service, consume } = openWebhooks(kernel);

@@ -1,7 +1,6 @@
 /** What answers the routes of tickets. */
 import { type Endpoint, creating, endpoint } from "#contract/route.ts";
 import { SimfleetError } from "#core/errors.ts";
-import { eventTypeOf } from "#events/event.ts";
 import type { RecordStore } from "#engine/record.ts";
 import { type TicketReport, answerTicket, closeTicket, listTickets, openTicket } from "./contract.ts";
 import type { Ticket } from "./record.ts";
@@ -28,7 +27,7 @@ export function ticketEndpoints(deps: {
     const ticket = await current(queue);
     if (ticket.state !== from)
       throw new SimfleetError("USAGE", `The ticket of ${queue} is ${ticket.state}, not ${from}`);
-    const closed = { type: eventTypeOf("ticket.closed"), fields: { queue, subject: ticket.subject } };
+    const closed = { type: "ticket.closed" as const, fields: { queue, subject: ticket.subject } };
     await store.move(queue, ticket, { state: to }, { events: to === "closed" ? [closed] : [] });
     return reportOf(await current(queue));
   };

@@ -6,7 +6,8 @@ import { sectionOf } from "#config/config.ts";
 import { section, setting } from "#config/setting.ts";
 import { profileName, text } from "#config/value-types.ts";
 import { every } from "#core/time.ts";
-import { closeAnswered, ticketEvents, ticketStore } from "./record.ts";
+import { events } from "./events.ts";
+import { closeAnswered, ticketStore } from "./record.ts";
 
 const queues = {
   key: "tickets",
@@ -23,7 +24,7 @@ const queues = {
 export const tickets = feature({
   name: "tickets",
   section: queues,
-  events: ticketEvents,
+  events,
   open: (kernel) => {
     const store = ticketStore(kernel);
     const configured = sectionOf(kernel.config, queues);

@@ -2,7 +2,6 @@
  * The record of a ticket, one per queue. Moves: open -> answered -> closed; after that, the next ticket of the queue may be
  * opened.
  */
-import { type EventFacts, eventTypeOf } from "#events/event.ts";
 import type { Problem } from "#engine/problem.ts";
 import { type RecordKind, type RecordStore, recordStore } from "#engine/record.ts";
 import type { StoreDeps } from "#engine/store-deps.ts";
@@ -17,10 +16,6 @@ export interface Ticket {
   readonly startedAtMs: number;
   readonly problem?: Problem | undefined;
 }
-
-export const ticketEvents = {
-  "ticket.closed": { when: "An answered ticket was closed.", fields: { queue: "its queue", subject: "its subject" } },
-} as const satisfies Record<string, EventFacts>;
 
 const kind: RecordKind<Ticket> = {
   idField: "ticketId",
@@ -41,6 +36,6 @@ export function ticketStore(deps: StoreDeps): RecordStore<Ticket> {
 export async function closeAnswered(store: RecordStore<Ticket>, queue: string): Promise<void> {
   const ticket = await store.get(queue);
   if (ticket?.state !== "answered") return;
-  const closed = { type: eventTypeOf("ticket.closed"), fields: { queue, subject: ticket.subject } };
+  const closed = { type: "ticket.closed" as const, fields: { queue, subject: ticket.subject } };
   await store.move(queue, ticket, { state: "closed" }, { events: [closed] });
 }

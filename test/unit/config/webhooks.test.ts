@@ -1,4 +1,5 @@
 /** The section `webhooks`: what is read, what is refused and in which words, and files that change at run time. */
+import "#features.ts";
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

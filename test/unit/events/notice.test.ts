@@ -1,6 +1,7 @@
 /** What people read in a chat, and the forms in which chats take it. */
 import { describe, expect, it } from "vitest";
-import { eventCatalogue, eventTypes } from "#events/event.ts";
+import "#features.ts";
+import { factsOfEvent, eventTypes } from "#events/event.ts";
 import { isMeantBy, knownPatterns, typesMeantBy } from "#events/event-pattern.ts";
 import { noticeOf, type NoticeEvent } from "#events/webhook/notice.ts";
 import { contentOf } from "#events/webhook/webhook-message.ts";
@@ -13,33 +14,27 @@ const run = { run: "r-1", name: "stadium", total: "12345", done: "12000", skippe
 
 describe("event notices", () => {
   it.each([
-    [
-      reported("run.completed", run),
-      "Run stadium (r-1) completed: 12,000 done, 300 rejected, 45 failed of 12,345 rows.",
-    ],
+    [reported("run.completed", run), "Run r-1 “stadium” completed: 12000 of 12345 rows done, 45 failed, 300 rejected."],
     [
       reported("run.aborted", { ...run, reason: "more than 5 % of its rows failed." }),
-      "Run stadium (r-1) was aborted (more than 5 % of its rows failed): 12,000 done, 300 rejected, 45 failed of 12,345 rows.",
+      "Run r-1 “stadium” was aborted: more than 5 % of its rows failed.",
     ],
     [
-      reported("run.awaiting-approval", { run: "r-1", name: "r-1", total: "1" }),
-      "Run r-1 (1 row) is waiting for approval by someone else: simfleet runs approve r-1",
+      reported("run.awaiting-approval", { run: "r-1", name: "old", total: "1" }),
+      "Run r-1 “old” (rows: 1) is waiting for approval. Approve it with: simfleet runs approve r-1",
     ],
     [
       reported("run.paused", { run: "r-1", by: "cli:ann" }, "plant"),
-      "[plant] Run r-1 is paused by cli:ann. Resume with: simfleet runs resume r-1",
+      "[plant] Run r-1 was paused by cli:ann. Resume it with: simfleet runs resume r-1",
     ],
-    [
-      reported("sync.failed", { reason: "the list repeats itself" }),
-      "The inventory could not be synced (the list repeats itself).",
-    ],
+    [reported("sync.failed", { reason: "the list repeats itself" }), "A sync failed: the list repeats itself."],
     [
       reported("sim.changed", { sim: "89", field: "speedClass", before: "s1.fast", after: "s1.slow", by: "outside" }),
-      "SIM 89: speedClass is s1.slow, was s1.fast (changed outside of simfleet).",
+      "speedClass of 89 changed from s1.fast to s1.slow.",
     ],
     [
       reported("credential.failed", { rotation: "mqtt", reason: "a sink", sinks: "file /x" }),
-      "The secret of mqtt could not be replaced (a sink). The old one stays in use. These have the new value already: file /x.",
+      "The rotation mqtt failed: a sink. The old secret stays in use. These have the new value already: file /x.",
     ],
     [
       reported(
@@ -47,11 +42,11 @@ describe("event notices", () => {
         { schedule: "nightly", due: "2026-11-20T03:00:00Z", times: "2", madeUp: "yes" },
         "plant",
       ),
-      "[plant] The schedule nightly was due at 2026-11-20T03:00:00Z, while no worker was running: it is run once now.",
+      "[plant] The schedule nightly did not run while no worker was running (missed: 2).",
     ],
     [
       reported("freeze.started", { by: "cli:ann", reason: "year-end", until: "2027-01-04T00:00:00Z" }, ""),
-      "All changes are frozen by cli:ann (year-end) until 2027-01-04T00:00:00Z.",
+      "cli:ann froze all changes until 2027-01-04T00:00:00Z: year-end.",
     ],
     [reported("newer.thing", { a: "1", b: "", c: "x y" }), "newer.thing: a 1, c x y"],
     [reported("newer.thing"), "newer.thing"],
@@ -60,7 +55,7 @@ describe("event notices", () => {
   });
 
   it.each(eventTypes)("the notice of %s is complete with the fields of the catalog", (type) => {
-    const fields = Object.fromEntries(Object.keys(eventCatalogue[type].fields).map((name) => [name, "7"]));
+    const fields = Object.fromEntries(Object.keys(factsOfEvent(type)?.fields ?? {}).map((name) => [name, "7"]));
     expect(noticeOf(reported(type, fields))).not.toMatch(/undefined|NaN|null/);
   });
 });
@@ -78,7 +73,7 @@ describe("webhook messages", () => {
 
   it("a chat message mentions nobody for any run name", () => {
     const { text } = JSON.parse(contentOf(event, "slack").body) as { text: string };
-    expect(text).toContain('Run &lt;!channel&gt; &amp; "co" (r-1) completed');
+    expect(text).toContain('Run r-1 “&lt;!channel&gt; &amp; "co"” completed');
     expect(contentOf(event, "text")).toEqual({ body: noticeOf(event), contentType: "text/plain; charset=utf-8" });
   });
 

@@ -1,113 +1,25 @@
-/**
- * The texts of the page Events. Events as sentences: `{field}` is a field of the event; a part in brackets is
- * left out if its field is empty, or zero where `+` follows the name.
- */
+/// <reference types="vite/types/importMeta.d.ts" />
+/** The texts of the page Events: what features say of their events (src/jobs/<feature>/events.ts), collected by the build. */
+import type { Events } from "#events/event.ts";
 
-export const eventSentences: Readonly<Record<string, string>> = {
-  "run.submitted": "Run {run}[ “{name}”] with {total} rows was submitted[ by {by}]",
-  "run.awaiting-approval": "Run {run}[ “{name}”] with {total} rows is waiting for approval[: {reason}]",
-  "run.approved": "Run {run}[ “{name}”] was approved[ by {by}]",
-  "run.paused": "Run {run}[ “{name}”] was paused[ by {by}][: {reason}]",
-  "run.resumed": "Run {run}[ “{name}”] was resumed[ by {by}]",
-  "run.stalled": "Run {run}[ “{name}”] is not making progress[: {reason}]",
-  "run.row-set-aside": "A row of run {run}[ “{name}”] was set aside[: {reason}]",
-  "run.recovered": "Run {run}[ “{name}”] is making progress again",
-  "run.completed":
-    "Run {run}[ “{name}”] completed: {done} of {total} rows done[, {failed+} failed][, {rejected+} rejected][, {unknown+} unknown]",
-  "run.aborted": "Run {run}[ “{name}”] was aborted[: {reason}]",
-  "run.cancelled": "Run {run}[ “{name}”] was cancelled[ by {by}][: {reason}]",
-  "sim.added": "{sim} is new",
-  "sim.changed": "{field} of {sim} changed[ from {before}][ to {after}]",
-  "sim.gone": "{sim} is no longer listed",
-  "sim.returned": "{sim} is listed again",
-  "sync.completed": "A sync read {sims} SIMs: {added} new, {changed} changed, {gone} gone",
-  "sync.failed": "A sync failed[: {reason}]",
-  "schedule.started": "The schedule {schedule} started[ {cause}][, triggered by {by}]",
-  "schedule.completed": "The schedule {schedule} succeeded[ with {cause}][: {reason}]",
-  "schedule.failed": "The schedule {schedule} failed[ with {cause}][: {reason}]",
-  "schedule.cancelled": "The task of the schedule {schedule} was cancelled[: {reason}]",
-  "schedule.skipped": "The schedule {schedule} was skipped once[: {reason}]",
-  "schedule.missed": "The schedule {schedule} did not run while no worker was running (missed: {times})",
-  "schedule.late": "The schedule {schedule} started late",
-  "schedule.paused": "The schedule {schedule} was paused[ by {by}]",
-  "schedule.resumed": "The schedule {schedule} was resumed[ by {by}]",
-  "automation.started": "The automation {automation} acted[ with {cause}] (events: {events})",
-  "automation.failed": "The automation {automation} failed[: {reason}]",
-  "automation.stopped": "The automation {automation} stopped itself[: {reason}]",
-  "automation.paused": "The automation {automation} was paused[ by {by}]",
-  "automation.resumed": "The automation {automation} was resumed[ by {by}]",
-  "file.taken": "The file {file} was picked up[ as {run}]",
-  "file.done": "The file {file} is done[ with {run}]",
-  "file.failed": "Not all rows of the file {file} are done[, with {run}][: {reason}]",
-  "file.refused": "The file {file} was rejected[: {reason}]",
-  "freeze.started": "{by} froze all changes[ until {until}][: {reason}]",
-  "freeze.ended": "{by} ended the freeze",
-  "credential.handed-over": "The new secret of {rotation} was delivered to {sink}",
-  "credential.created": "The platform has the new secret of {rotation}",
-  "credential.repointed": "Nothing references the old secret of {rotation} any longer",
-  "credential.unconfirmed": "The rotation {rotation} is waiting for confirmation[: {reason}]",
-  "credential.in-use": "The old secret of {rotation} is still in use",
-  "credential.unused": "The old secret of {rotation} is unused",
-  "credential.orphaned": "The Credential Set {credentialsId} could not be deleted[: {reason}]",
-  "credential.rotated": "The secret of {rotation} was rotated[ by {by}]",
-  "credential.failed": "The rotation {rotation} failed[: {reason}]",
-  "credential.set-aside": "The rotation {rotation} was stopped[: {reason}]",
-  "credential.expiring": "The secret of {rotation} is due for rotation: it has been in use since {since}",
-  "secret.reloaded": "{worker} reloaded its credentials",
-  "secret.kept": "{worker} keeps its previous credentials[: {reason}]",
-  "authkey.refused": "The platform rejected the AuthKey {authKeyId}[: {reason}]",
-  "authkey.created": "The AuthKey {authKeyId} was created[ by {by}]",
-  "authkey.verified": "The platform accepted the AuthKey {authKeyId}",
-  "authkey.delivered": "The AuthKey {authKeyId} is in {sink}",
-  "authkey.revoked": "The AuthKey {authKeyId} was revoked[: {reason}]",
-  "authkey.rotated": "The AuthKey {oldId} was replaced by {authKeyId}",
-  "authkey.failed": "The rotation of the AuthKey[ {authKeyId}] failed[: {reason}]",
-  "authkey.set-aside": "The rotation of the AuthKey {authKeyId} was stopped[: {reason}]",
-  "storage.low": "Redis uses {percent}% of its memory",
-  "webhook.failed": "The webhook {webhook} did not accept a message[: {reason}]",
-  "webhook.stopped": "The webhook {webhook} was stopped[: {reason}]",
-};
+const files = import.meta.glob<{ events: Events; eventKinds: Readonly<Record<string, string>> }>(
+  "../../../../src/jobs/*/events.ts",
+  { eager: true },
+);
+const all: Events = Object.fromEntries(Object.values(files).flatMap(({ events }) => Object.entries(events)));
 
-/** The kinds of events, by the first word of their type. */
-export const eventKinds: Readonly<Record<string, string>> = {
-  run: "Runs",
-  sim: "SIM changes",
-  sync: "Syncs",
-  schedule: "Schedules",
-  automation: "Automations",
-  file: "Files",
-  credential: "Credentials",
-  authkey: "AuthKeys",
-  secret: "Secrets",
-  freeze: "Freezes",
-  storage: "Storage",
-  webhook: "Webhooks",
-};
+/** By type, templates of sentences. */
+export const eventSentences: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.entries(all).map(([type, { sentence }]) => [type, sentence]),
+);
+
+/** The titles of the kinds of events, by the first word of their type. */
+export const eventKinds: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.values(files).flatMap((file) => Object.entries(file.eventKinds)),
+);
 
 /** Types of events that need attention. */
-export const failureTypes: readonly string[] = [
-  "run.aborted",
-  "run.stalled",
-  "run.row-set-aside",
-  "sync.failed",
-  "schedule.failed",
-  "schedule.missed",
-  "automation.failed",
-  "automation.stopped",
-  "file.failed",
-  "file.refused",
-  "credential.failed",
-  "credential.set-aside",
-  "credential.unconfirmed",
-  "credential.orphaned",
-  "secret.kept",
-  "authkey.refused",
-  "authkey.failed",
-  "authkey.set-aside",
-  "storage.low",
-  "webhook.failed",
-  "webhook.stopped",
-];
+export const failureTypes: readonly string[] = Object.keys(all).filter((type) => all[type]?.needsAttention === true);
 
 /** Changes that are not of a field, by the type of their event. */
 export const changeWords: Readonly<Record<string, string>> = {

@@ -1,0 +1,81 @@
+/** The events of schedules. */
+import type { Events } from "#events/event.ts";
+
+const ofFiring = {
+  schedule: "its name",
+  firing: "ID of this execution",
+  job: "its task, such as `sync`",
+  due: "when it was due, ISO 8601",
+} as const;
+
+export const events = {
+  "schedule.started": {
+    when: "A schedule started its task, because it was due or triggered.",
+    sentence: "The schedule {schedule} started[ {cause}][, triggered by {by}]",
+    fields: {
+      ...ofFiring,
+      cause: "the run, sync or rotation that it started",
+      by: "who requested it; absent when it was due",
+    },
+  },
+  "schedule.completed": {
+    when: "The task of a schedule succeeded.",
+    sentence: "The schedule {schedule} succeeded[ with {cause}][: {reason}]",
+    fields: {
+      ...ofFiring,
+      cause: "the run, sync or rotation",
+      seconds: "how long it took",
+      reason: "details",
+    },
+  },
+  "schedule.failed": {
+    when: "The task of a schedule failed in whole or in part, or could not be started.",
+    sentence: "The schedule {schedule} failed[ with {cause}][: {reason}]",
+    needsAttention: true,
+    fields: { ...ofFiring, cause: "the run, sync or rotation, if it was started", reason: "why" },
+  },
+  "schedule.cancelled": {
+    when: "The task of a schedule was cancelled, by a person or because the next time was due.",
+    sentence: "The task of the schedule {schedule} was cancelled[: {reason}]",
+    fields: { ...ofFiring, cause: "the run, sync or rotation", reason: "why" },
+  },
+  "schedule.skipped": {
+    when: "A due time of a schedule was skipped: the previous task is still active, or changes are frozen.",
+    sentence: "The schedule {schedule} was skipped once[: {reason}]",
+    fields: { ...ofFiring, reason: "why" },
+  },
+  "schedule.missed": {
+    when: "Times of a schedule passed while no worker was running.",
+    sentence: "The schedule {schedule} did not run while no worker was running (missed: {times})",
+    needsAttention: true,
+    fields: {
+      schedule: "its name",
+      job: "its task, such as `sync`",
+      due: "the first of them, ISO 8601",
+      times: "how many; `1000` means 1000 or more",
+      madeUp: "`yes`: the task runs once now, `no`: they are skipped",
+    },
+  },
+  "schedule.late": {
+    when: "A schedule started late, because its timer did not fire.",
+    sentence: "The schedule {schedule} started late",
+    fields: { schedule: "its name", due: "the time, ISO 8601" },
+  },
+  "schedule.paused": {
+    when: "A person paused a schedule, or simfleet did because three workers crashed while processing it.",
+    sentence: "The schedule {schedule} was paused[ by {by}]",
+    fields: { schedule: "its name", by: "who", reason: "why; absent if a person did it" },
+  },
+  "schedule.resumed": {
+    when: "A person resumed a schedule.",
+    sentence: "The schedule {schedule} was resumed[ by {by}]",
+    fields: { schedule: "its name", by: "who" },
+  },
+} as const satisfies Events;
+
+/** The kinds of these events, as titles. */
+export const eventKinds = { schedule: "Schedules" } as const;
+
+declare module "#events/event.ts" {
+  interface EventTypes extends Readonly<Record<keyof typeof events, true>> {}
+}
