@@ -43,7 +43,9 @@ export interface GivenCommand {
   readonly name: string;
   readonly effect: CommandEffect;
   readonly store: StoreUse;
-  /** Its arguments; empty where it has none. */
+  /** The kind under which the audit log has it. */
+  readonly kind: string;
+  /** Its first argument, or the filters that it names instead; empty where it has neither. */
   readonly target: string;
 }
 

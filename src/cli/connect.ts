@@ -122,11 +122,12 @@ function assertStore({ command }: CommandContext, { redis, dataDir, isUsualDataD
  */
 async function audited<T>({ command, actor, io }: CommandContext, app: App, act: () => Promise<T>): Promise<T> {
   if (command === undefined || command.effect === "reads") return act();
-  const { name, effect, target } = command;
+  const { name, kind, effect, target } = command;
   const log = app.service(audit);
   const id = await log.begin({
     who: actor,
     role: "",
+    kind,
     action: `simfleet ${name}`,
     target: target === "" && effect === "changes profile" ? app.kernel.config.profile : target.slice(0, 200),
     requestId: randomUUID(),

@@ -98,6 +98,9 @@ export async function buildProgram(deps: Deps, asked: string | undefined, loads?
   const commands = { ...ofFeatures<FeatureCommand>((feature) => feature.commands), ...processCommands(deps) };
   const effects = ofFeatures((feature) => feature.effects);
   const stores = ofFeatures((feature) => feature.stores);
+  const kinds = ofFeatures(({ effects: own = {}, audit = "other" }) =>
+    Object.fromEntries(Object.keys(own).map((name) => [name, audit])),
+  );
   const { stdout, stderr } = deps.io;
   const program = new Command("simfleet")
     .description("Changes fleets of SIMs through a rate-limited connectivity API.")
@@ -124,7 +127,7 @@ export async function buildProgram(deps: Deps, asked: string | undefined, loads?
     });
   });
   program.hook("preAction", (_, command) => {
-    context.command = given(command as unknown as Command, { effects, stores });
+    context.command = given(command as unknown as Command, { effects, stores, kinds });
   });
   return program;
 }
@@ -148,19 +151,25 @@ function assertKnownWords(program: Command, argv: readonly string[]): void {
   }
 }
 
+/** By the words of a command, what its feature says of it. */
+interface Effects {
+  readonly effects: Readonly<Record<string, CommandEffect>>;
+  readonly stores: Readonly<Record<string, StoreUse>>;
+  /** The kind under which the audit log has it. */
+  readonly kinds: Readonly<Record<string, string>>;
+}
+
 /** @throws Error for a command whose feature does not say what it changes */
-function given(
-  command: Command,
-  { effects, stores }: Record<"effects", Record<string, CommandEffect>> & Record<"stores", Record<string, StoreUse>>,
-): GivenCommand {
+function given(command: Command, { effects, stores, kinds }: Effects): GivenCommand {
   const name = nameOf(command);
   const effect = effects[name] ?? processEffects[name];
   const store = stores[name] ?? (effects[name] === undefined ? "makes" : "configured");
   if (effect === undefined) throw new Error(`the feature of ${name} does not say what the command changes (effects)`);
   refuseEmptyValues(command);
   const { where = [], dryRun }: { where?: readonly string[]; dryRun?: boolean } = command.opts();
-  const about = command.args.length > 0 ? command.args : where;
-  return { name, effect: dryRun === true ? "reads" : effect, store, target: about.join(" ") };
+  // Further arguments are texts and values.
+  const target = command.args[0] ?? where.join(" ");
+  return { name, kind: kinds[name] ?? "other", effect: dryRun === true ? "reads" : effect, store, target };
 }
 
 /** Options that count as not given if they are empty, as in the environment. */

@@ -114,6 +114,8 @@ type Handled<R extends Route> = R["answer"] extends z.ZodType ? z.input<R["answe
 /** A route with its handler. */
 export interface Endpoint {
   readonly route: Route;
+  /** The kind under which the audit log has its calls. */
+  readonly audit?: string;
   /** @throws SimfleetError */
   readonly handle?: (call: Call<Route>) => unknown;
   /** Runs before rows are uploaded; `hasRows`: some come with the request. @throws SimfleetError */

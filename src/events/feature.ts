@@ -7,6 +7,7 @@ const trimEveryMs = 60 * minuteMs;
 
 export const events = feature({
   name: "events",
+  data: { events: ["events"] },
   open: ({ feed, profileOf, logger, lifecycle }) =>
     Promise.resolve({
       service: undefined,

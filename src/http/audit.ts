@@ -106,6 +106,7 @@ function intentOf({
   return {
     who: principal === undefined ? "" : actorOf(principal),
     role: principal?.role ?? "",
+    kind: routeOptions.config.auditKind ?? "other",
     action: `${method} ${routeOptions.url ?? ""}`,
     target: named === "" ? about : named.slice(0, 200),
     requestId,

@@ -58,6 +58,8 @@ declare module "fastify" {
   interface FastifyContextConfig {
     /** Role that may call the route; `open` needs none. Required for every route. */
     role?: Role | "open";
+    /** The kind under which the audit log has its calls; absent: `other`. */
+    auditKind?: string | undefined;
     /** The route reads the raw body, with any Content-Type. */
     takesAnyBody?: boolean;
   }

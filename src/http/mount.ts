@@ -27,11 +27,11 @@ export interface HttpPart {
 
 export function mount(
   api: Api,
-  { route, handle, creation, check }: Endpoint,
+  { route, handle, creation, check, audit }: Endpoint,
   deps: ControlDeps,
   { headers, preHandler }: Partial<HttpPart> = {},
 ): void {
-  const { schema, ...options } = optionsOf(route);
+  const { schema, config, ...options } = optionsOf(route);
   const slots = new Slots(readsAtOnce);
   const inTurn = async (read: () => unknown, signal: AbortSignal): Promise<unknown> => {
     await slots.enter(route.path, signal);
@@ -43,6 +43,7 @@ export function mount(
   };
   api.route({
     ...options,
+    config: { ...config, auditKind: audit },
     schema: headers === undefined ? schema : { ...schema, headers },
     preHandler: preHandler ?? [],
     handler: async (request, reply) => {

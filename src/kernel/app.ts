@@ -49,7 +49,9 @@ export class App {
 
   /** The routes of all features: the server mounts them, and commands call them in their own process. */
   routes(deps: RouteDeps): Promise<Endpoint[]> {
-    return this.#all((opened) => opened.routes?.(deps));
+    return this.#all(async (opened, { audit = "other" }) =>
+      ((await opened.routes?.(deps)) ?? []).map((endpoint) => ({ ...endpoint, audit })),
+    );
   }
 
   /** Starts what a worker does for these features, by default for all. @param profiles those with credentials */

@@ -45,6 +45,10 @@ export type Services<N extends Needs> = {
 
 export interface AppFeature<Service = unknown> extends FeatureSection {
   readonly name: string;
+  /** The kind under which the audit log has what its routes and commands change; absent: `other`. */
+  readonly audit?: string;
+  /** The kind of its data in the report on storage, and the first words of its keys. */
+  readonly data?: Readonly<Record<string, readonly string[]>>;
   /** Features that are opened before it, by the name under which `open` gets their services. */
   readonly needs?: Needs;
   readonly open: (kernel: Kernel, needs: never) => Promise<Opened<Service>>;

@@ -42,11 +42,21 @@ export interface ProcessDeps {
   readonly logger: Logger;
   readonly env: NodeJS.ProcessEnv;
   readonly clock?: Clock;
+  readonly features: readonly Declared[];
+}
+
+/** What a feature declares for others to list. */
+export interface Declared {
+  readonly name: string;
+  readonly audit?: string;
+  readonly data?: Readonly<Record<string, readonly string[]>>;
 }
 
 /** Stores take it for `redis`, `keys` and `bounds`, queues for `connect`, `keys`, `workerRegistry` and `clock`. */
 export interface Kernel extends StoreDeps, QueueDeps {
   readonly config: Config;
+  /** What the features of this process declare. */
+  readonly features: readonly Declared[];
   readonly logger: Logger;
   readonly env: NodeJS.ProcessEnv;
   readonly userAgent: string;
@@ -85,7 +95,10 @@ export interface Kernel extends StoreDeps, QueueDeps {
  * Opens Redis (an embedded one if none is configured) and what features build on.
  * @throws SimfleetError STORE_UNAVAILABLE
  */
-export async function openKernel(config: Config, { logger, env, clock = systemClock }: ProcessDeps): Promise<Kernel> {
+export async function openKernel(
+  config: Config,
+  { logger, env, features, clock = systemClock }: ProcessDeps,
+): Promise<Kernel> {
   const lifecycle = new Lifecycle(clock);
   try {
     await startTracing(config, lifecycle);
@@ -99,7 +112,7 @@ export async function openKernel(config: Config, { logger, env, clock = systemCl
     });
     const redisFacts = await verifyRedis(connections, clock);
     await openData(connections);
-    return build({ config, logger, env, clock, lifecycle, connections, redisFacts });
+    return build({ config, logger, env, features, clock, lifecycle, connections, redisFacts });
   } catch (thrown) {
     await lifecycle.stop(5_000);
     throw thrown;
@@ -136,6 +149,7 @@ function build(
     connect,
     workerRegistry,
     config,
+    features: deps.features,
     logger,
     env: deps.env,
     userAgent,

@@ -168,7 +168,7 @@ describe.skipIf(withoutBrowser)(`the overview${withoutBrowser === undefined ? ""
     const { page } = watched;
     await page.goto("/#/events");
     const rows = page.getByRole("table", { name: "Events", exact: true }).getByRole("row");
-    await rows.filter({ hasText: "“night” with 8 rows was submitted by token:the-operator" }).waitFor();
+    await rows.filter({ hasText: "“night” was submitted by token:the-operator (rows: 8)" }).waitFor();
     expect(await rows.filter({ hasText: "sim.changed" }).count()).toBe(0);
     await rows.filter({ hasText: "5 of 8 rows" }).getByText("Show the SIM changes").first().click();
     await rows

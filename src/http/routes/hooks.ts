@@ -30,7 +30,7 @@ function addHook(api: Api, { schedules, config, clock, authFailures }: ControlDe
   api.post(
     "/hooks/:schedule",
     {
-      config: { role: "open", takesAnyBody: true },
+      config: { role: "open", takesAnyBody: true, auditKind: "schedules" },
       schema: {
         summary: "Trigger a schedule with a signed message",
         tags: ["schedules"],

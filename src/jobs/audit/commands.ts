@@ -4,13 +4,14 @@ import { type AuditEntry, listAudit } from "./contract.ts";
 import { type Context, oneOf, withCommon } from "#cli/context.ts";
 import { asInstant } from "#cli/instant.ts";
 import { answerList, type List, withPageOptions } from "#cli/list.ts";
-import { type AuditKind, auditKinds } from "./kind.ts";
+import { auditKindsOf } from "./kinds.ts";
 
 export function auditCommand(context: Context): Command {
   return new Command("audit").addCommand(listCommand(context));
 }
 
 function listCommand(context: Context): Command {
+  const kinds = auditKindsOf(context.features);
   const command = new Command("list")
     .description("list changes and rejected attempts, newest first")
     .option(
@@ -19,7 +20,11 @@ function listCommand(context: Context): Command {
       asInstant,
     )
     .option("--who <caller>", "only what this caller did, such as token:anna")
-    .option("--kind <kind>", `only this kind: ${auditKinds.join(", ")}; repeatable`, asKinds);
+    .option(
+      "--kind <kind>",
+      `only this kind: ${kinds.join(", ")}; repeatable`,
+      (text: string, before: string[] | undefined) => [...(before ?? []), oneOf(text, kinds)],
+    );
   return withCommon(withPageOptions(command), "simfleet audit list --kind runs --kind freezes --since 24h").action(
     async (options) => {
       const output = context.output(options);
@@ -30,10 +35,6 @@ function listCommand(context: Context): Command {
       answerList(output, page, auditList, options);
     },
   );
-}
-
-function asKinds(text: string, before: AuditKind[] = []): AuditKind[] {
-  return [...before, oneOf(text, auditKinds)];
 }
 
 const auditList: List<"entries", AuditEntry> = {

@@ -2,24 +2,34 @@
 import { parseInstant } from "#core/ago.ts";
 import { asList, cursorBefore } from "#contract/fields.ts";
 import { type Call, type Endpoint, endpoint } from "#contract/route.ts";
+import { SimfleetError } from "#core/errors.ts";
 import { exportAudit, listAudit } from "./contract.ts";
 import type { AuditQuery } from "./record.ts";
 import type { AuditService } from "./service.ts";
 
-export function auditEndpoints(audit: AuditService): readonly Endpoint[] {
+/** @param kinds those that features declare */
+export function auditEndpoints(audit: AuditService, kinds: readonly string[]): readonly Endpoint[] {
   return [
     endpoint(listAudit, ({ query: { limit, cursor, ...query } }) =>
-      audit.list({ ...chosenBy(query), limit, ...(cursor === undefined ? {} : { cursor }) }),
+      audit.list({ ...chosenBy(query, kinds), limit, ...(cursor === undefined ? {} : { cursor }) }),
     ),
     endpoint(exportAudit, ({ query }) => ({
       format: "csv" as const,
       fileName: "audit.csv",
-      lines: audit.export(chosenBy(query)),
+      lines: audit.export(chosenBy(query, kinds)),
     })),
   ];
 }
 
-function chosenBy({ since, until, who, kind }: Call<typeof exportAudit>["query"]): Omit<AuditQuery, "limit"> {
-  const sinceMs = parseInstant(since);
-  return { who, kinds: asList(kind), sinceMs, cursor: cursorBefore(until) };
+/** @throws SimfleetError REQUEST_INVALID for a kind that no feature declares */
+function chosenBy(
+  { since, until, who, kind }: Call<typeof exportAudit>["query"],
+  kinds: readonly string[],
+): Omit<AuditQuery, "limit"> {
+  const chosen = asList(kind);
+  const unknown = chosen?.find((name) => !kinds.includes(name));
+  if (unknown !== undefined) {
+    throw new SimfleetError("REQUEST_INVALID", `There is no kind ${unknown}; known: ${kinds.join(", ")}`);
+  }
+  return { who, kinds: chosen, sinceMs: parseInstant(since), cursor: cursorBefore(until) };
 }

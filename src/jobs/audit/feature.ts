@@ -1,12 +1,17 @@
 /** The audit log: who changed what. */
 import { feature } from "#cli/feature.ts";
+import { auditKindsOf } from "./kinds.ts";
 
 export const audit = feature({
   name: "audit",
+  data: { audit: ["audit"] },
   open: async (kernel) => {
     const [{ AuditService }, { AuditLog }] = await Promise.all([import("./service.ts"), import("./record.ts")]);
     const service = new AuditService(new AuditLog({ ...kernel, keepMs: kernel.config.audit.keepMs }));
-    return { service, routes: async () => (await import("./endpoints.ts")).auditEndpoints(service) };
+    return {
+      service,
+      routes: async () => (await import("./endpoints.ts")).auditEndpoints(service, auditKindsOf(kernel.features)),
+    };
   },
   commands: {
     audit: {

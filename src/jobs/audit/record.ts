@@ -10,13 +10,14 @@ import { SimfleetError, messageOf } from "#core/errors.ts";
 import { type Clock, secondMs } from "#core/time.ts";
 import type { Keys } from "#redis/keys.ts";
 import { inWordsOfRedis } from "#redis/refusal.ts";
-import { type AuditKind, auditKindOf } from "./kind.ts";
 
 /** Who is about to change what, without secrets and without the request's content. */
 export interface AuditIntent {
   /** `token:ci`, `jwt:anna`, `cli:anna`; empty if the user is not known. */
   readonly who: string;
   readonly role: string;
+  /** As its feature declares it, such as `runs`. */
+  readonly kind: string;
   /** `POST /v1/runs/:runId/cancel`, `simfleet runs cancel` */
   readonly action: string;
   /** The object of the change: a run's id, a profile. */
@@ -47,7 +48,7 @@ export interface AuditQuery {
   readonly sinceMs?: number | undefined;
   readonly who?: string | undefined;
   /** Default: all. */
-  readonly kinds?: readonly AuditKind[] | undefined;
+  readonly kinds?: readonly string[] | undefined;
 }
 
 const readAtOnce = 500;
@@ -112,7 +113,7 @@ export class AuditLog {
       for (const [at, [id, pairs]] of entries.entries()) {
         const record = recordOf(id, pairs, results.get(id));
         if (who !== undefined && record.who !== who) continue;
-        if (kinds !== undefined && !kinds.includes(auditKindOf(record.action))) continue;
+        if (kinds !== undefined && !kinds.includes(record.kind)) continue;
         records.push(record);
         const isLast = entries.length < readAtOnce && at === entries.length - 1;
         if (records.length === limit) return { records, nextCursor: isLast ? null : id };
@@ -171,7 +172,7 @@ function instantOf(id: string): number {
 function recordOf(id: string, pairs: readonly string[], result: AuditResult | undefined): AuditRecord {
   const fields: Record<string, string> = {};
   for (let at = 0; at + 1 < pairs.length; at += 2) fields[pairs[at] ?? ""] = pairs[at + 1] ?? "";
-  const { who = "", role = "", action = "", target = "", requestId = "", from = "" } = fields;
+  const { who = "", role = "", kind = "", action = "", target = "", requestId = "", from = "" } = fields;
   const own = fields.result === undefined ? undefined : (JSON.parse(fields.result) as AuditResult);
-  return { id, who, role, action, target, requestId, from, result: own ?? result };
+  return { id, who, role, kind, action, target, requestId, from, result: own ?? result };
 }

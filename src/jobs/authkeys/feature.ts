@@ -7,6 +7,8 @@ import { logIncidents } from "#kernel/feature.ts";
 
 export const authKeys = feature({
   name: "authkeys",
+  data: { authkeys: ["authkeys"] },
+  audit: "authkeys",
   events,
   needs: { freezes },
   open: async (kernel, needs) => {

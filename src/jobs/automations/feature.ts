@@ -8,6 +8,8 @@ import { runs } from "#jobs/runs/feature.ts";
 
 export const automations = feature({
   name: "automations",
+  data: { automations: ["automation", "automation-chain"] },
+  audit: "automations",
   events,
   needs: { inventory, tasks, runs },
   open: async (kernel, needs) => {

@@ -6,6 +6,8 @@ import { freezes } from "#jobs/freezes/feature.ts";
 
 export const credentials = feature({
   name: "credentials",
+  data: { rotations: ["rotation", "rotations"] },
+  audit: "credentials",
   events,
   needs: { freezes },
   open: async (kernel, needs) => {

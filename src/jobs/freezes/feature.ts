@@ -4,6 +4,8 @@ import { events } from "./events.ts";
 
 export const freezes = feature({
   name: "freezes",
+  data: { freezes: ["freeze"] },
+  audit: "freezes",
   events,
   open: async (kernel) => {
     const { Freezes } = await import("./record.ts");

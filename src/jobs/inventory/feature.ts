@@ -6,6 +6,8 @@ import { every, minuteMs, secondMs } from "#core/time.ts";
 
 export const inventory = feature({
   name: "inventory",
+  data: { inventory: ["sims"] },
+  audit: "syncs",
   events,
   open: async (kernel) => {
     const { openInventory } = await import("./open.ts");

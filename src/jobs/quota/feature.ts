@@ -4,6 +4,7 @@ import { feature } from "#cli/feature.ts";
 
 export const quota = feature({
   name: "quota",
+  data: { quotas: ["bucket", "buckets", "pace"] },
   open: async ({ limiter, config, clock, lifecycle }) => {
     const { BucketWindows } = await import("./windows.ts");
     const windows = new BucketWindows();

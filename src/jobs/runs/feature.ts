@@ -10,6 +10,8 @@ const runsLogged = 20;
 
 export const runs = feature({
   name: "runs",
+  data: { runs: ["run", "runs", "draft"] },
+  audit: "runs",
   events,
   needs: { freezes, inventory },
   open: async (kernel, needs) => {

@@ -9,6 +9,8 @@ import { secondMs } from "#core/time.ts";
 
 export const schedules = feature({
   name: "schedules",
+  data: { schedules: ["schedule"] },
+  audit: "schedules",
   events,
   needs: { freezes, tasks, runs },
   open: async (kernel, needs) => {

@@ -5,7 +5,7 @@ import type { Feed } from "#events/feed.ts";
 import type { StorageReport } from "./contract.ts";
 import { formerProfiles, noteProfiles } from "./profiles.ts";
 import { type SweepDeps, type SweepReport, sweep } from "./sweep.ts";
-import { storageParts } from "./usage.ts";
+import { type DataOfFeature, storageParts } from "./usage.ts";
 
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;
@@ -13,6 +13,7 @@ const minuteMs = 60_000;
 
 export interface StorageDeps extends SweepDeps {
   readonly feed: Feed;
+  readonly features: readonly DataOfFeature[];
   readonly auditKeepMs: number;
 }
 
@@ -28,7 +29,7 @@ export function storageService(deps: StorageDeps) {
   const memory = (): Promise<RedisMemory> => redisMemory(redis, keys);
 
   /** Redis visits every key of simfleet for them. */
-  const parts = onceAMinute(clock, () => storageParts(deps));
+  const parts = onceAMinute(clock, () => storageParts(deps, deps.features));
 
   const report = async (): Promise<StorageReport> => {
     const [used, sizes, former] = await Promise.all([memory(), parts(), formerProfiles(deps.profiles, deps)]);

@@ -10,27 +10,25 @@ const keysAtOnce = 500;
 /** Members of a list, set or hash that Redis measures to estimate the rest. */
 const samples = 20;
 
-/** Kinds whose keys begin with more than one word, or with another word than users know. */
-const kinds: Readonly<Record<string, string>> = {
-  run: "runs",
-  draft: "runs",
-  sims: "inventory",
-  webhook: "deliveries",
-  queue: "queues",
-  workers: "queues",
-  bucket: "quotas",
-  buckets: "quotas",
-  rotation: "rotations",
-  schedule: "schedules",
-  automation: "automations",
-};
+/** By kind of data, the first words of the keys of a feature. */
+export interface DataOfFeature {
+  readonly data?: Readonly<Record<string, readonly string[]>>;
+}
 
-/** Bytes and keys of each kind of data, the largest first. */
-export async function storageParts(deps: Deps): Promise<StoragePart[]> {
+/** The kinds of what the engine stores. */
+const engineData = { queues: ["queue", "queues", "workers", "work"] } as const;
+
+/** Bytes and keys of each kind of data, the largest first. @param features declare the first words of their keys */
+export async function storageParts(deps: Deps, features: readonly DataOfFeature[]): Promise<StoragePart[]> {
+  const kinds = new Map(
+    [{ data: engineData }, ...features].flatMap(({ data = {} }) =>
+      Object.entries(data).flatMap(([kind, words]) => words.map((word) => [word, kind] as const)),
+    ),
+  );
   const parts = new Map<string, { bytes: number; keys: number }>();
   for await (const { key, bytes } of keysLike("", deps)) {
     const [, word = ""] = key.slice(deps.keys.prefix.length).split(":", 2);
-    const part = kinds[word] ?? word;
+    const part = kinds.get(word) ?? word;
     const sum = parts.get(part) ?? { bytes: 0, keys: 0 };
     parts.set(part, { bytes: sum.bytes + bytes, keys: sum.keys + 1 });
   }

@@ -5,6 +5,8 @@ import { logIncidents } from "#kernel/feature.ts";
 
 export const webhooks = feature({
   name: "webhooks",
+  data: { deliveries: ["webhook"] },
+  audit: "webhooks",
   events,
   open: async (kernel) => {
     const { openWebhooks } = await import("./open.ts");

@@ -7,7 +7,7 @@ import type { PlanDocument, PlanRow, RowReport, RunReport } from "#jobs/runs/con
 
 export type { Me } from "#contract/me.ts";
 export type { ProfileReport } from "#jobs/profiles/contract.ts";
-export type { AuditEntry, AuditKind } from "#jobs/audit/contract.ts";
+export type { AuditEntry } from "#jobs/audit/contract.ts";
 export type { FreezeReport, FreezeTimeReport } from "#jobs/freezes/contract.ts";
 export type {
   Change,
