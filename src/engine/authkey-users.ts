@@ -15,6 +15,9 @@ const sayEveryMs = 2_500;
 export const usersScriptPart = new URL("./authkey-users.lua", import.meta.url);
 const announceScript = Script.load(usersScriptPart, new URL("./announce-authkey.lua", import.meta.url));
 
+/** Hash: process to the expiry of its entry and the AuthKey that it uses. */
+export const usersKey = (keys: Keys, profile: string): string => keys.of("authkeys", profile, "users");
+
 export interface AuthKeyUser {
   readonly worker: string;
   readonly authKeyId: string;
@@ -31,7 +34,7 @@ export class AuthKeyUsers {
 
   /** Records the AuthKey that a process uses now; undefined for none. */
   async say(profile: string, worker: string, authKeyId: string | undefined): Promise<void> {
-    await announceScript.run(this.#redis, [this.#keys.authKeyUsers(profile)], [worker, authKeyId ?? "", believedMs]);
+    await announceScript.run(this.#redis, [usersKey(this.#keys, profile)], [worker, authKeyId ?? "", believedMs]);
   }
 
   /**
@@ -68,7 +71,7 @@ export class AuthKeyUsers {
 
   /** The live processes and the AuthKey each uses, sorted by name. */
   async list(profile: string): Promise<AuthKeyUser[]> {
-    const uses = await this.#redis.hgetall(this.#keys.authKeyUsers(profile));
+    const uses = await this.#redis.hgetall(usersKey(this.#keys, profile));
     const nowMs = await redisTimeMs(this.#redis, this.#keys);
     return Object.entries(uses)
       .flatMap(([worker, use]) => {

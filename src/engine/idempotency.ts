@@ -55,7 +55,7 @@ export class Idempotency {
    * @throws SimfleetError IDEMPOTENCY_REUSED, IDEMPOTENCY_BUSY
    */
   async begin(request: { id: string; fingerprint: string; ref: string }): Promise<Claim | Remembered> {
-    const key = this.#keys.idempotency(request.id);
+    const key = this.#keys.of("idempotency", request.id);
     const owner = randomUUID();
     const args = [request.fingerprint, request.ref, owner, this.#leaseMs, keepSeconds];
     const [outcome, value = ""] = (await beginScript.run(this.#redis, [key], args)) as [string, string?];

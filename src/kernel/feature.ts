@@ -49,6 +49,8 @@ export interface AppFeature<Service = unknown> extends FeatureSection {
   readonly audit?: string;
   /** The kind of its data in the report on storage, and the first words of its keys. */
   readonly data?: Readonly<Record<string, readonly string[]>>;
+  /** First words of keys whose second is a profile: they are removed with the profile. */
+  readonly profileData?: readonly string[];
   /** Features that are opened before it, by the name under which `open` gets their services. */
   readonly needs?: Needs;
   readonly open: (kernel: Kernel, needs: never) => Promise<Opened<Service>>;

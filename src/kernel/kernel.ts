@@ -50,6 +50,7 @@ export interface Declared {
   readonly name: string;
   readonly audit?: string;
   readonly data?: Readonly<Record<string, readonly string[]>>;
+  readonly profileData?: readonly string[];
 }
 
 /** Stores take it for `redis`, `keys` and `bounds`, queues for `connect`, `keys`, `workerRegistry` and `clock`. */

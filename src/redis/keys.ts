@@ -1,5 +1,5 @@
 /**
- * Defines all Redis keys. They share one prefix, so that an ACL user can be restricted to it and each test has its own
+ * Defines the Redis keys of what features build on; a feature makes its own with `of`. All share one prefix, so that an ACL user can be restricted to it and each test has its own
  * namespace in a shared Redis. The prefix is a hash tag: a Redis Cluster keeps all keys in one slot, so scripts can change
  * several of them and build keys from a common prefix (decision 010).
  */
@@ -10,6 +10,11 @@ export class Keys {
   constructor(prefix = "{simfleet}") {
     if (!/^\{[^{}]+\}/.test(prefix)) throw new Error(`The key prefix ${prefix} does not begin with a hash tag`);
     this.prefix = prefix;
+  }
+
+  /** A key of a feature, made of words and names. The first word belongs to the feature alone (its `data`). */
+  of(...parts: readonly (string | number)[]): string {
+    return [this.prefix, ...parts].join(":");
   }
 
   /** String: version of what is stored (data-version.ts). */
@@ -35,11 +40,6 @@ export class Keys {
   /** Set: the names of all buckets. */
   buckets(): string {
     return `${this.prefix}:buckets`;
-  }
-
-  /** Hash, expires after a day: the policies that responses have shown for a bucket, name to JSON. */
-  policies(bucket: string): string {
-    return `${this.prefix}:bucket:${bucket}:policies`;
   }
 
   /** String: the pace of one run that asked for a rate of its own. */
@@ -137,71 +137,6 @@ export class Keys {
     return `${this.prefix}:sims:${profile}:sync`;
   }
 
-  /** Hash: the current or last rotation with this name. */
-  rotation(name: string): string {
-    return `${this.prefix}:rotation:${name}`;
-  }
-
-  /** Hash: when the age of a rotation's secret is checked next, and which secret was reported as too old. */
-  rotationAge(name: string): string {
-    return `${this.prefix}:rotation:${name}:age`;
-  }
-
-  /** Set: names of all rotations that a profile ever began. */
-  rotations(profile: string): string {
-    return `${this.prefix}:rotations:${profile}`;
-  }
-
-  /** Hash: the current or last rotation of the profile's AuthKey. */
-  authKeyRotation(profile: string): string {
-    return `${this.prefix}:authkeys:${profile}:rotation`;
-  }
-
-  /** Hash: process to the expiry of its entry and the AuthKey that it uses. */
-  authKeyUsers(profile: string): string {
-    return `${this.prefix}:authkeys:${profile}:users`;
-  }
-
-  /** Sorted set: profile to the time when a worker had it in its configuration last. */
-  profiles(): string {
-    return `${this.prefix}:profiles`;
-  }
-
-  /** Hash: a schedule's next time, its task in progress, and its last result. */
-  schedule(name: string): string {
-    return `${this.prefix}:schedule:${name}`;
-  }
-
-  /** String: the manual freeze, as JSON; absent if there is none. */
-  freeze(): string {
-    return `${this.prefix}:freeze`;
-  }
-
-  /** Hash: an automation's state and counters. */
-  automation(name: string): string {
-    return `${this.prefix}:automation:${name}`;
-  }
-
-  /** String, expires after a day: the task that an automation started for an event. */
-  automationClaim(name: string, eventId: string): string {
-    return `${this.prefix}:automation:${name}:event:${eventId}`;
-  }
-
-  /** String, expires after a day: number of SIMs that an automation changed in this hour. */
-  automationRate(name: string, hour: number): string {
-    return `${this.prefix}:automation:${name}:hour:${hour}`;
-  }
-
-  /** String, expires after a month: the automations that caused a run or sync, as JSON. */
-  automationChain(cause: string): string {
-    return `${this.prefix}:automation-chain:${cause}`;
-  }
-
-  /** String, expires after a day: a message with this id has triggered the schedule. */
-  triggered(schedule: string, messageId: string): string {
-    return `${this.prefix}:schedule:${schedule}:message:${messageId}`;
-  }
-
   /** Stream: the events of all profiles. */
   events(): string {
     return `${this.prefix}:events`;
@@ -222,54 +157,9 @@ export class Keys {
     return `${this.prefix}:events:lease:${consumer}`;
   }
 
-  /** Hash: whether a webhook is stopped, and why; number of dropped deliveries. */
-  webhook(name: string): string {
-    return `${this.prefix}:webhook:${name}`;
-  }
-
-  /** Sorted set with equal scores, so sorted by member: places of a webhook's deliveries, oldest first. */
-  deliveries(webhook: string): string {
-    return `${this.prefix}:webhook:${webhook}:deliveries`;
-  }
-
-  /** Sorted set: places of pending deliveries by the time of their next attempt. */
-  deliveriesPending(webhook: string): string {
-    return `${this.prefix}:webhook:${webhook}:pending`;
-  }
-
-  /** Hash: one delivery. Without a place, the common prefix. */
-  delivery(webhook: string, place = ""): string {
-    return `${this.prefix}:webhook:${webhook}:delivery:${place}`;
-  }
-
-  /** Hash, expires after a day: the request of an `Idempotency-Key` and its answer. */
-  idempotency(id: string): string {
-    return `${this.prefix}:idempotency:${id}`;
-  }
-
-  /** Stream: audit log. */
-  audit(): string {
-    return `${this.prefix}:audit`;
-  }
-
-  /** Sorted set: id and result of `audit` entries, by the time of the entry. */
-  auditResults(): string {
-    return `${this.prefix}:audit:results`;
-  }
-
   /** Never exists: to try whether Redis accepts writes. */
   probe(): string {
     return `${this.prefix}:probe`;
-  }
-
-  /** String, expires within an hour: a worker has removed old data. */
-  swept(): string {
-    return `${this.prefix}:storage:swept`;
-  }
-
-  /** String: when a worker last removed old data, ms of Redis's clock. */
-  sweptAt(): string {
-    return `${this.prefix}:storage:swept-at`;
   }
 
   /** Sorted set: counts of the fleet, by time. */

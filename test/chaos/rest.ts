@@ -2,6 +2,7 @@
  * Waits until everything has come to rest after the faults: every run, the sync and the rotation are over, every message is
  * delivered, no job is left in a queue, and nothing holds a row, a SIM or a run.
  */
+import { deliveryKeys } from "#jobs/webhooks/delivery-log.ts";
 import { readdirSync } from "node:fs";
 import { Keys } from "#redis/keys.ts";
 import type { Redis } from "ioredis";
@@ -38,7 +39,7 @@ export async function untilRest(stage: Stage, runs: readonly StartedRun[], deadl
 
 /** The third attempt of a message comes after five minutes: an operator who knows that the receiver is back sends it again. */
 async function sendLateMessages({ redis: { direct }, stations }: Stage): Promise<void> {
-  const late = await direct.zrangebyscore(keys.deliveriesPending("ops"), Date.now() + lateMessageMs, "+inf");
+  const late = await direct.zrangebyscore(deliveryKeys(keys, "ops").pending, Date.now() + lateMessageMs, "+inf");
   for (const place of late) {
     const path = `/deliveries/ops.${eventIdAt(place)}/redeliver`;
     await ask(stations, { method: "POST", path }).catch(() => undefined);
@@ -61,9 +62,9 @@ async function unrest(stage: Stage, started: readonly StartedRun[]): Promise<str
   }
   const sync = await direct.hgetall(keys.sync(profile));
   if (sync.phase !== "finished" && sync.phase !== "failed") left.push(`the sync is ${JSON.stringify(shortened(sync))}`);
-  const rotation = await direct.hgetall(keys.rotation("mqtt"));
+  const rotation = await direct.hgetall(keys.of("rotation", "mqtt"));
   if (!overRotations.has(rotation.state ?? "")) left.push(`the rotation is ${JSON.stringify(shortened(rotation))}`);
-  const pending = await direct.zrange(keys.deliveriesPending("ops"), "0", "-1", "WITHSCORES");
+  const pending = await direct.zrange(deliveryKeys(keys, "ops").pending, "0", "-1", "WITHSCORES");
   if (pending.length > 0) left.push(`deliveries are pending: ${pending.join(" ")}`);
   const claims = Object.values(await direct.hgetall(keys.simsClaims(profile)));
   for (const runId of new Set(claims.map((claim) => claim.split("\n", 1)[0] ?? ""))) {

@@ -116,7 +116,7 @@ describe("Idempotency-Keys in Redis", () => {
   test("an Idempotency-Key of a dead process is continued with the first reference, and the dead process can no longer answer", async () => {
     const asked = request();
     const dead = await store.begin(asked);
-    await redis.hset(keys.idempotency(asked.id), "leaseUntilMs", 0); // nobody has renewed it for so long
+    await redis.hset(keys.of("idempotency", asked.id), "leaseUntilMs", 0); // nobody has renewed it for so long
     const next = await store.begin({ ...asked, ref: "r-2" });
     expect(next).toMatchObject({ ref: "r-1", isResumed: true });
     if ("status" in dead) throw new Error("it has an answer");
@@ -127,6 +127,6 @@ describe("Idempotency-Keys in Redis", () => {
   test("an Idempotency-Key expires after one day", async () => {
     const asked = request();
     await store.begin(asked);
-    expect(await redis.ttl(keys.idempotency(asked.id))).toBeGreaterThan(86_000);
+    expect(await redis.ttl(keys.of("idempotency", asked.id))).toBeGreaterThan(86_000);
   });
 });

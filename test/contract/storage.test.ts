@@ -57,7 +57,7 @@ describe("storage", () => {
 
   test("storage names a profile that is no longer configured, and when its data are removed", async () => {
     const { keys } = harness.app.kernel;
-    await harness.redis().zadd(keys.profiles(), Date.parse("2026-11-01T12:00:00Z"), "plant");
+    await harness.redis().zadd(keys.of("profiles"), Date.parse("2026-11-01T12:00:00Z"), "plant");
     const json = JSON.parse((await runCommand(harness, ["storage", "--json"], "remote")).stdout) as unknown;
     expect(json).toMatchObject({
       retentionDays: { profiles: 90 },
@@ -67,7 +67,7 @@ describe("storage", () => {
     expect(stdout).toContain(
       "The profile plant is not configured since 2026-11-01; its data are removed on 2027-01-30.",
     );
-    await harness.redis().zrem(keys.profiles(), "plant");
+    await harness.redis().zrem(keys.of("profiles"), "plant");
   });
 
   test("storage.low is emitted once a day when too little memory is left", async () => {

@@ -60,13 +60,16 @@ const patienceMs = 5 * secondMs;
 
 export class AuditLog {
   readonly #redis: Redis;
-  readonly #keys: Keys;
+  readonly #key: string;
+  /** Sorted set: id and result of entries, by the time of the entry. */
+  readonly #resultsKey: string;
   readonly #clock: Clock;
   readonly #keepMs: number;
 
   constructor(deps: { redis: Redis; keys: Keys; clock: Clock; keepMs: number }) {
     this.#redis = deps.redis;
-    this.#keys = deps.keys;
+    this.#key = deps.keys.of("audit");
+    this.#resultsKey = deps.keys.of("audit", "results");
     this.#clock = deps.clock;
     this.#keepMs = deps.keepMs;
   }
@@ -90,7 +93,7 @@ export class AuditLog {
 
   /** Adds the result to an entry; the first result is final. */
   async finish(id: string, result: AuditResult): Promise<void> {
-    const key = this.#keys.auditResults();
+    const key = this.#resultsKey;
     await this.#inTime(this.#redis.zadd(key, "NX", instantOf(id), `${id} ${JSON.stringify(result)}`));
     await this.#redis.zremrangebyscore(key, "-inf", `(${this.#oldest()}`);
   }
@@ -108,7 +111,7 @@ export class AuditLog {
     let cursor = query.cursor;
     for (let scanned = 0; scanned < maxScanned; scanned += readAtOnce) {
       const end = cursor === undefined ? "+" : olderThan(cursor);
-      const entries = await this.#redis.xrevrange(this.#keys.audit(), end, oldest, "COUNT", readAtOnce);
+      const entries = await this.#redis.xrevrange(this.#key, end, oldest, "COUNT", readAtOnce);
       const results = await this.#results(entries.map(([id]) => id));
       for (const [at, [id, pairs]] of entries.entries()) {
         const record = recordOf(id, pairs, results.get(id));
@@ -126,7 +129,7 @@ export class AuditLog {
 
   async #add(fields: AuditIntent & { readonly result?: string }): Promise<string> {
     const pairs = Object.entries<string>({ ...fields }).flat();
-    const id = await this.#redis.xadd(this.#keys.audit(), "MINID", "~", this.#oldest(), "*", ...pairs);
+    const id = await this.#redis.xadd(this.#key, "MINID", "~", this.#oldest(), "*", ...pairs);
     if (id === null) throw new Error("Redis added no entry");
     return id;
   }
@@ -135,7 +138,7 @@ export class AuditLog {
   async #results(ids: readonly string[]): Promise<Map<string, AuditResult>> {
     const [newest, oldest] = [ids[0], ids.at(-1)];
     if (newest === undefined || oldest === undefined) return new Map();
-    const members = await this.#redis.zrangebyscore(this.#keys.auditResults(), instantOf(oldest), instantOf(newest));
+    const members = await this.#redis.zrangebyscore(this.#resultsKey, instantOf(oldest), instantOf(newest));
     const results = members.map((member) => {
       const end = member.indexOf(" ");
       return [member.slice(0, end), JSON.parse(member.slice(end + 1)) as AuditResult] as const;

@@ -9,6 +9,7 @@ export const authKeys = feature({
   name: "authkeys",
   data: { authkeys: ["authkeys"] },
   audit: "authkeys",
+  profileData: ["authkeys"],
   events,
   needs: { freezes },
   open: async (kernel, needs) => {

@@ -17,7 +17,7 @@ import type { Problem } from "#engine/problem.ts";
 import { type Change, type RecordKind, recordStore } from "#engine/record.ts";
 import type { StoreDeps } from "#engine/store-deps.ts";
 import { redisTimeMs } from "#redis/time.ts";
-import { usersScriptPart } from "#engine/authkey-users.ts";
+import { usersKey, usersScriptPart } from "#engine/authkey-users.ts";
 
 const unlessUsed = moveScript(usersScriptPart, new URL("./unless-used.lua", import.meta.url));
 
@@ -98,7 +98,7 @@ export type AuthKeyRotations = ReturnType<typeof authKeyRotations>;
 
 export function authKeyRotations(deps: StoreDeps) {
   const { keys } = deps;
-  const store = recordStore(kind, deps, (profile) => keys.authKeyRotation(profile));
+  const store = recordStore(kind, deps, (profile) => keys.of("authkeys", profile, "rotation"));
 
   /** Begins a rotation, or returns the one in progress. */
   const begin = (
@@ -133,7 +133,7 @@ export function authKeyRotations(deps: StoreDeps) {
     change: AuthKeyChange,
     { unused, events = [] }: { readonly unused?: string | undefined; readonly events?: readonly MoveEvent[] } = {},
   ): Promise<AuthKeyRotation | "stale" | "used"> => {
-    const users = keys.authKeyUsers(of.profile);
+    const users = usersKey(keys, of.profile);
     const condition = unused === undefined ? undefined : { script: unlessUsed, keys: [users], args: [unused] };
     return (await store.move(of.profile, of, change, { events, condition })) as AuthKeyRotation | "stale" | "used";
   };

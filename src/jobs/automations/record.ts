@@ -4,6 +4,7 @@
  *   active -> paused -> active     by a user
  *   active -> stopped -> active    automatically, then by a user
  */
+import type { Keys } from "#redis/keys.ts";
 import type { Automation, AutomationState } from "#fleet/automation.ts";
 import { Script } from "#redis/script.ts";
 import type { MoveEvent } from "#engine/move-record.ts";
@@ -49,8 +50,13 @@ type Named = Pick<Automation, "name" | "profile">;
 /** The store of automations. */
 export type AutomationLog = ReturnType<typeof automationLog>;
 
+/** String, expires after a day: the task that the automation started for an event. */
+const claimKey = (keys: Keys, name: string, eventId: string): string => keys.of("automation", name, "event", eventId);
+/** String, expires after a month: the automations that caused a run or sync, as JSON. */
+const chainKey = (keys: Keys, cause: string): string => keys.of("automation-chain", cause);
+
 export function automationLog(deps: StoreDeps) {
-  const store = stateStore(fields, deps, (name) => deps.keys.automation(name));
+  const store = stateStore(fields, deps, (name) => deps.keys.of("automation", name));
 
   /** An automation without a record is active. */
   const record = async ({ name, profile }: Named): Promise<AutomationRecord> =>
@@ -110,8 +116,8 @@ function claimStore({ redis, keys }: StoreDeps) {
     eventIds: readonly string[],
     { id, maxPerHour, atMs }: { id: string; maxPerHour: number; atMs: number },
   ): Promise<ReadonlyMap<string, string> | undefined> => {
-    const rate = keys.automationRate(name, Math.floor(atMs / hourMs));
-    const claims = eventIds.map((eventId) => keys.automationClaim(name, eventId));
+    const rate = keys.of("automation", name, "hour", Math.floor(atMs / hourMs));
+    const claims = eventIds.map((eventId) => claimKey(keys, name, eventId));
     const reply = await claimScript.run(redis, [rate, ...claims], [id, claimSeconds, maxPerHour]);
     if (reply === "over") return undefined;
     return new Map((reply as string[]).map((claimed, i) => [eventIds[i] ?? "", claimed]));
@@ -120,7 +126,7 @@ function claimStore({ redis, keys }: StoreDeps) {
   /** The events that it has acted on within the last two days. */
   const claimed = async (name: string, eventIds: readonly string[]): Promise<ReadonlySet<string>> => {
     if (eventIds.length === 0) return new Set();
-    const claims = await redis.mget(eventIds.map((eventId) => keys.automationClaim(name, eventId)));
+    const claims = await redis.mget(eventIds.map((eventId) => claimKey(keys, name, eventId)));
     return new Set(eventIds.filter((_, i) => claims[i] !== null));
   };
 
@@ -132,7 +138,7 @@ function chainStore({ redis, keys }: StoreDeps) {
   /** The automations that caused runs or syncs, by id; unknown ids are left out. */
   const chains = async (causes: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> => {
     if (causes.length === 0) return new Map();
-    const texts = await redis.mget(causes.map((cause) => keys.automationChain(cause)));
+    const texts = await redis.mget(causes.map((cause) => chainKey(keys, cause)));
     return new Map(
       texts.flatMap((text, i): [string, string[]][] =>
         text === null ? [] : [[causes[i] ?? "", JSON.parse(text) as string[]]],
@@ -142,7 +148,7 @@ function chainStore({ redis, keys }: StoreDeps) {
 
   /** Stores the automations that cause a run or sync, before it begins. */
   const saveChain = async (cause: string, chain: readonly string[]): Promise<void> => {
-    await redis.set(keys.automationChain(cause), JSON.stringify(chain), "EX", chainSeconds);
+    await redis.set(chainKey(keys, cause), JSON.stringify(chain), "EX", chainSeconds);
   };
 
   return { chains, saveChain };

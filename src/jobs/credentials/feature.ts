@@ -8,6 +8,7 @@ export const credentials = feature({
   name: "credentials",
   data: { rotations: ["rotation", "rotations"] },
   audit: "credentials",
+  profileData: ["rotations"],
   events,
   needs: { freezes },
   open: async (kernel, needs) => {

@@ -134,21 +134,26 @@ export type RotationLog = ReturnType<typeof rotationLog>;
 
 export function rotationLog(deps: StoreDeps) {
   const { redis, keys } = deps;
-  const store = recordStore(kind, deps, (name) => keys.rotation(name));
-  const ages = stateStore<AgeCheck>({ subject: "rotation" }, deps, (name) => keys.rotationAge(name));
+  const rotationKey = (name: string): string => keys.of("rotation", name);
+  /** Hash: when the age of its secret is checked next, and which secret was reported as too old. */
+  const ageKey = (name: string): string => keys.of("rotation", name, "age");
+  /** Set: names of all rotations that a profile ever began. */
+  const namesKey = (profile: string): string => keys.of("rotations", profile);
+  const store = recordStore(kind, deps, (name) => rotationKey(name));
+  const ages = stateStore<AgeCheck>({ subject: "rotation" }, deps, (name) => ageKey(name));
 
   /** The rotation with this name that is in progress, or the last one. */
   const record = (name: string): Promise<RotationRecord | undefined> => store.get(name);
 
   /** Begins a rotation, or returns the one in progress. */
   const begin = async (head: RotationHead): Promise<RotationRecord> => {
-    await redis.sadd(keys.rotations(head.profile), head.name);
+    await redis.sadd(namesKey(head.profile), head.name);
     return store.begin(head.name, { ...head, state: "planned", movedAtMs: head.startedAtMs, nextAtMs: 0, tries: 0 });
   };
 
   /** All rotations that a profile ever began, sorted by name. */
   const records = async (profile: string): Promise<RotationRecord[]> => {
-    const names = await redis.smembers(keys.rotations(profile));
+    const names = await redis.smembers(namesKey(profile));
     const found = await Promise.all(names.sort().map(record));
     // A rotation that was assigned to another profile is in both sets.
     return found.filter((one) => one !== undefined).filter((one) => one.profile === profile);
@@ -160,7 +165,7 @@ export function rotationLog(deps: StoreDeps) {
 
   /** Removes the record of a rotation. */
   const forget = async ({ name, profile }: Named): Promise<void> => {
-    await redis.multi().unlink(keys.rotation(name), keys.rotationAge(name)).srem(keys.rotations(profile), name).exec();
+    await redis.multi().unlink(rotationKey(name), ageKey(name)).srem(namesKey(profile), name).exec();
   };
 
   /**

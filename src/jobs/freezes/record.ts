@@ -1,5 +1,6 @@
 /** Freezes: the configured windows, and the manual freeze of all changes. */
 import type { Redis } from "ioredis";
+import type { Keys } from "#redis/keys.ts";
 import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import { type Freeze, type FreezeTime, type FreezeWindow, freezeAt, freezeTimes } from "#fleet/freeze.ts";
@@ -13,6 +14,9 @@ export interface OrderedFreeze {
   readonly sinceMs: number;
   readonly untilMs: number | undefined;
 }
+
+/** Hash: the manual freeze; absent if there is none. */
+const freezeKey = (keys: Keys): string => keys.of("freeze");
 
 export class Freezes {
   readonly #deps: StoreDeps & { readonly clock: Clock; readonly windows: readonly FreezeWindow[] };
@@ -53,7 +57,7 @@ export class Freezes {
 
   /** The manual freeze, if one is active. */
   async ordered(): Promise<OrderedFreeze | undefined> {
-    const { by, reason = "", sinceMs, untilMs } = await this.#redis.hgetall(this.#deps.keys.freeze());
+    const { by, reason = "", sinceMs, untilMs } = await this.#redis.hgetall(freezeKey(this.#deps.keys));
     if (by === undefined) return undefined;
     const until = untilMs === undefined ? undefined : Number(untilMs);
     if (until !== undefined && until <= this.#deps.clock.wallMs()) return undefined;
@@ -73,7 +77,7 @@ export class Freezes {
     const until = untilMs === undefined ? undefined : new Date(untilMs).toISOString();
     const set = ["by", by, "reason", reason, "sinceMs", clock.wallMs()];
     await makeMove(this.#deps, {
-      key: keys.freeze(),
+      key: freezeKey(keys),
       profile: "",
       guard: [],
       set: untilMs === undefined ? set : [...set, "untilMs", untilMs],
@@ -95,7 +99,7 @@ export class Freezes {
   async end(by: string): Promise<void> {
     const { keys } = this.#deps;
     await makeMove(this.#deps, {
-      key: keys.freeze(),
+      key: freezeKey(keys),
       profile: "",
       guard: [],
       set: [],

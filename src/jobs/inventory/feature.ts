@@ -8,6 +8,7 @@ export const inventory = feature({
   name: "inventory",
   data: { inventory: ["sims"] },
   audit: "syncs",
+  profileData: ["sims"],
   events,
   open: async (kernel) => {
     const { openInventory } = await import("./open.ts");

@@ -65,7 +65,7 @@ export type ScheduleLog = ReturnType<typeof scheduleLog>;
 
 export function scheduleLog(deps: StoreDeps) {
   const { redis, keys } = deps;
-  const store = stateStore(fields, deps, (name) => keys.schedule(name));
+  const store = stateStore(fields, deps, (name) => keys.of("schedule", name));
 
   /** A schedule that was never polled has an empty record. The profile is that of the configuration. */
   const record = async ({ name, profile }: Pick<Schedule, "name" | "profile">): Promise<ScheduleRecord> => ({
@@ -75,7 +75,7 @@ export function scheduleLog(deps: StoreDeps) {
 
   /** Whether this is the first message with this id for the schedule; the id is stored for `seconds`. */
   const isNewMessage = async (name: string, messageId: string, seconds: number): Promise<boolean> =>
-    (await redis.set(keys.triggered(name, messageId), "1", "EX", seconds, "NX")) === "OK";
+    (await redis.set(keys.of("schedule", name, "message", messageId), "1", "EX", seconds, "NX")) === "OK";
 
   const { move, update } = store;
   return { record, move, update, isNewMessage };

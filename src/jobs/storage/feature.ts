@@ -7,6 +7,7 @@ import { runs } from "#jobs/runs/feature.ts";
 
 export const storage = feature({
   name: "storage",
+  data: { storage: ["storage", "profiles"] },
   events,
   needs: { runs, inventory, credentials },
   open: async (kernel, needs) => {

@@ -1,15 +1,15 @@
 /**
  * Profiles that no worker has in its configuration any more. Every worker notes its profiles with the time, so that one worker
- * does not remove what another works on. A profile that was never noted, from before there were notes, is found by the name
- * of its queue, and counts from then.
+ * does not remove what another works on.
  */
 import type { StoreDeps } from "#engine/store-deps.ts";
 import { type RotationLog, isRotationOver } from "#jobs/credentials/record.ts";
-import { keysLike } from "./usage.ts";
+import type { Keys } from "#redis/keys.ts";
+import { type DataOfFeature, keysLike } from "./usage.ts";
 
 const removedAtOnce = 500;
-/** Name of the queue of a profile's syncs. */
-const syncQueue = /^syncs-(?<profile>.+)$/;
+/** Sorted set: profile to the time when a worker had it in its configuration last. */
+const profilesKey = (keys: Keys): string => keys.of("profiles");
 
 type Deps = Pick<StoreDeps, "redis" | "keys">;
 
@@ -21,15 +21,12 @@ export interface FormerProfile {
 
 /** Notes that a worker has these profiles. */
 export async function noteProfiles(profiles: readonly string[], nowMs: number, { redis, keys }: Deps): Promise<void> {
-  if (profiles.length > 0) await redis.zadd(keys.profiles(), ...profiles.flatMap((profile) => [nowMs, profile]));
-  const queues = await redis.smembers(keys.queueNames());
-  const others = queues.flatMap((queue) => syncQueue.exec(queue)?.groups?.profile ?? []);
-  if (others.length > 0) await redis.zadd(keys.profiles(), "NX", ...others.flatMap((profile) => [nowMs, profile]));
+  if (profiles.length > 0) await redis.zadd(profilesKey(keys), ...profiles.flatMap((profile) => [nowMs, profile]));
 }
 
 /** The noted profiles that are not among the configured ones, longest unused first; a sync is a use, also by a command. */
 export async function formerProfiles(configured: readonly string[], { redis, keys }: Deps): Promise<FormerProfile[]> {
-  const noted = await redis.zrange(keys.profiles(), "0", "-1", "WITHSCORES");
+  const noted = await redis.zrange(profilesKey(keys), "0", "-1", "WITHSCORES");
   const former: FormerProfile[] = [];
   for (let at = 0; at < noted.length; at += 2) {
     const profile = noted[at] ?? "";
@@ -41,22 +38,31 @@ export async function formerProfiles(configured: readonly string[], { redis, key
 }
 
 /**
- * Removes the inventory, the last sync and the rotations of a profile. A removal that was interrupted is completed by the
- * next one.
+ * Removes what features store of a profile, and its rotations. A removal that was interrupted is completed by the next one.
  * @returns false if a rotation of it is in progress: nothing is removed then
  */
 export async function removeProfile(
   profile: string,
-  { redis, keys, rotations }: Deps & { readonly rotations: Pick<RotationLog, "records" | "forget"> },
+  {
+    redis,
+    keys,
+    rotations,
+    features,
+  }: Deps & {
+    readonly rotations: Pick<RotationLog, "records" | "forget">;
+    readonly features: readonly DataOfFeature[];
+  },
 ): Promise<boolean> {
   const records = await rotations.records(profile);
   if (records.some((record) => !isRotationOver(record))) return false;
   for (const record of records) await rotations.forget(record);
-  const names = [keys.sims(profile)];
-  for await (const { key } of keysLike(`sims:${profile}:`, { redis, keys })) names.push(key);
+  const words = features.flatMap(({ profileData = [] }) => profileData);
+  const names = words.map((word) => keys.of(word, profile));
+  for (const word of words) {
+    for await (const { key } of keysLike(`${word}:${profile}:`, { redis, keys })) names.push(key);
+  }
   for (let at = 0; at < names.length; at += removedAtOnce) await redis.unlink(names.slice(at, at + removedAtOnce));
-  await redis.unlink(keys.authKeyRotation(profile), keys.authKeyUsers(profile), keys.rotations(profile));
   await redis.srem(keys.queueNames(), `syncs-${profile}`);
-  await redis.zrem(keys.profiles(), profile);
+  await redis.zrem(profilesKey(keys), profile);
   return true;
 }

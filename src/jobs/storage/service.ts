@@ -5,7 +5,7 @@ import type { Feed } from "#events/feed.ts";
 import type { StorageReport } from "./contract.ts";
 import { formerProfiles, noteProfiles } from "./profiles.ts";
 import { type SweepDeps, type SweepReport, sweep } from "./sweep.ts";
-import { type DataOfFeature, storageParts } from "./usage.ts";
+import { storageParts } from "./usage.ts";
 
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;
@@ -13,7 +13,6 @@ const minuteMs = 60_000;
 
 export interface StorageDeps extends SweepDeps {
   readonly feed: Feed;
-  readonly features: readonly DataOfFeature[];
   readonly auditKeepMs: number;
 }
 
@@ -77,9 +76,9 @@ export function storageService(deps: StorageDeps) {
     const [seconds] = await redis.time();
     const nowMs = Number(seconds) * 1_000;
     await noteProfiles(deps.profiles, nowMs, deps);
-    const isDue = await redis.set(keys.swept(), nowMs, "PX", sweepEveryMs - 5_000, "NX");
+    const isDue = await redis.set(keys.of("storage", "swept"), nowMs, "PX", sweepEveryMs - 5_000, "NX");
     if (isDue === null) return undefined;
-    const sweptMs = Number((await redis.set(keys.sweptAt(), nowMs, "GET")) ?? nowMs);
+    const sweptMs = Number((await redis.set(keys.of("storage", "swept-at"), nowMs, "GET")) ?? nowMs);
     assertClocksAgree({ nowMs, processMs: clock.wallMs(), sweptMs });
     return sweep(deps, nowMs, signal);
   };

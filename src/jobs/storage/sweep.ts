@@ -15,6 +15,7 @@ import { type RunRemoval, endedBefore } from "#jobs/runs/removal/removal.ts";
 import type { RunRecord } from "#jobs/runs/ledger/run-record.ts";
 import type { Retention } from "./config.ts";
 import { formerProfiles, removeProfile } from "./profiles.ts";
+import type { DataOfFeature } from "./usage.ts";
 import { createHash } from "node:crypto";
 import { mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -30,6 +31,7 @@ export interface SweepDeps extends StoreDeps {
   readonly inventory: Inventory;
   readonly syncs: SyncLog;
   readonly rotations: Pick<RotationLog, "records" | "forget">;
+  readonly features: readonly DataOfFeature[];
   /** Names of the rotations of the configuration. */
   readonly configuredRotations: readonly string[];
   readonly retention: Retention;

@@ -10,8 +10,11 @@ const keysAtOnce = 500;
 /** Members of a list, set or hash that Redis measures to estimate the rest. */
 const samples = 20;
 
-/** By kind of data, the first words of the keys of a feature. */
+/** What a feature stores. */
 export interface DataOfFeature {
+  /** First words of keys whose second is a profile: they are removed with the profile. */
+  readonly profileData?: readonly string[];
+  /** By kind of data, the first words of its keys. */
   readonly data?: Readonly<Record<string, readonly string[]>>;
 }
 

@@ -55,6 +55,20 @@ export interface WebhookStatus {
   readonly dropped: number;
 }
 
+/** The keys of a webhook. */
+export function deliveryKeys(keys: Keys, webhook: string) {
+  return {
+    /** Hash: whether it is stopped, and why; number of dropped deliveries. */
+    webhook: keys.of("webhook", webhook),
+    /** Sorted set with equal scores, so sorted by member: places of its deliveries, oldest first. */
+    deliveries: keys.of("webhook", webhook, "deliveries"),
+    /** Sorted set: places of pending deliveries by the time of their next attempt. */
+    pending: keys.of("webhook", webhook, "pending"),
+    /** Hash: one delivery. Without a place, the common prefix. */
+    delivery: (place = ""): string => keys.of("webhook", webhook, "delivery", place),
+  };
+}
+
 export class DeliveryLog {
   readonly #redis: Redis;
   readonly #keys: Keys;
@@ -77,7 +91,7 @@ export class DeliveryLog {
     this.#keptMs = Math.max(minKeptMs, Math.round(options.keepMs ?? options.bounds.keepMs));
     this.#records = stateStore(deliveryFields, options, (deliveryId) => {
       const { webhook = "", eventId = "" } = partsOf(deliveryId) ?? {};
-      return options.keys.delivery(webhook, placeOf(eventId));
+      return deliveryKeys(options.keys, webhook).delivery(placeOf(eventId));
     });
   }
 
@@ -86,10 +100,10 @@ export class DeliveryLog {
     const nowMs = this.#clock.wallMs();
     const oldest = placeOf(`${Math.max(0, Math.floor(nowMs - this.#keptMs))}-0`);
     const keys = [
-      this.#keys.webhook(webhook),
-      this.#keys.deliveries(webhook),
-      this.#keys.deliveriesPending(webhook),
-      this.#keys.delivery(webhook),
+      deliveryKeys(this.#keys, webhook).webhook,
+      deliveryKeys(this.#keys, webhook).deliveries,
+      deliveryKeys(this.#keys, webhook).pending,
+      deliveryKeys(this.#keys, webhook).delivery(),
       this.#keys.events(),
     ];
     return (await beginScript.run(this.#redis, keys, [
@@ -162,19 +176,19 @@ export class DeliveryLog {
     const args = [placeOf(event.id), nextAttemptAtMs ?? "", livesMs ?? "", ...(reported ?? [""])];
     return {
       script: keepPending,
-      keys: [this.#keys.deliveriesPending(webhook), this.#keys.webhook(webhook)],
+      keys: [deliveryKeys(this.#keys, webhook).pending, deliveryKeys(this.#keys, webhook).webhook],
       args: [...args, ...Object.entries(stop ?? {}).flat()].map(String),
     };
   }
 
   /** Removes a delivery that is no longer stored from the pending ones. */
   async forget({ webhook, eventId }: { readonly webhook: string; readonly eventId: string }): Promise<void> {
-    await this.#redis.zrem(this.#keys.deliveriesPending(webhook), placeOf(eventId));
+    await this.#redis.zrem(deliveryKeys(this.#keys, webhook).pending, placeOf(eventId));
   }
 
   async status(webhook: string): Promise<WebhookStatus> {
     const fields = ["state", "reason", "stoppedAtMs", "dropped"];
-    const [state, reason, at, dropped] = await this.#redis.hmget(this.#keys.webhook(webhook), ...fields);
+    const [state, reason, at, dropped] = await this.#redis.hmget(deliveryKeys(this.#keys, webhook).webhook, ...fields);
     return {
       state: state === "stopped" ? "stopped" : "active",
       reason: reason ?? undefined,
@@ -185,17 +199,17 @@ export class DeliveryLog {
 
   /** Resumes a stopped webhook. */
   async resume(webhook: string): Promise<void> {
-    await this.#redis.hdel(this.#keys.webhook(webhook), "state", "reason", "stoppedAtMs");
+    await this.#redis.hdel(deliveryKeys(this.#keys, webhook).webhook, "state", "reason", "stoppedAtMs");
   }
 
   /** Number of pending deliveries. */
   pendingCount(webhook: string): Promise<number> {
-    return this.#redis.zcard(this.#keys.deliveriesPending(webhook));
+    return this.#redis.zcard(deliveryKeys(this.#keys, webhook).pending);
   }
 
   /** Events whose deliveries are due, longest waiting first. */
   async due(webhook: string, max: number): Promise<string[]> {
-    const key = this.#keys.deliveriesPending(webhook);
+    const key = deliveryKeys(this.#keys, webhook).pending;
     const places = await this.#redis.zrangebyscore(key, "-inf", this.#clock.wallMs(), "LIMIT", 0, max);
     return places.map(eventIdAt);
   }
@@ -211,7 +225,7 @@ export class DeliveryLog {
     const found: Delivery[] = [];
     let before = query.beforeEventId === undefined ? "+" : `(${placeOf(query.beforeEventId)}`;
     while (found.length < query.limit) {
-      const key = this.#keys.deliveries(webhook);
+      const key = deliveryKeys(this.#keys, webhook).deliveries;
       const places = await this.#redis.zrevrangebylex(key, before, "-", "LIMIT", 0, readAtOnce);
       const ids = places.map((place) => deliveryIdOf(webhook, eventIdAt(place)));
       const kept = await Promise.all(ids.map((id) => this.#records.get(id)));

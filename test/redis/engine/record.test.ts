@@ -79,7 +79,7 @@ describe("durable records", () => {
   });
 
   it("a durable record stored by an earlier version is readable", async () => {
-    await redis.hset(keys.authKeyRotation("earlier"), {
+    await redis.hset(keys.of("authkeys", "earlier", "rotation"), {
       rotationId: "k-1",
       phase: "active",
       startedAtMs: "1790000000000",

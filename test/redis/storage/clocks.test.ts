@@ -15,12 +15,15 @@ function setup({ processDays = 0, lastSweepDays = 0 }) {
   const nowMs = (): number => systemClock.wallMs();
   const clock = { ...systemClock, wallMs: () => nowMs() + processDays * dayMs };
   const deps = sweepDeps({ ...place, bounds: keptBounds, clock });
-  const storage = storageService({ ...deps, feed: new Feed(deps), features: [], auditKeepMs: dayMs });
+  const storage = storageService({ ...deps, feed: new Feed(deps), auditKeepMs: dayMs });
   const sweepOnce = async () => {
-    await place.redis.del(place.keys.swept());
+    await place.redis.del(place.keys.of("storage", "swept"));
     return storage.sweepIfDue(new AbortController().signal);
   };
-  return { sweepOnce, begin: () => place.redis.set(place.keys.sweptAt(), nowMs() + lastSweepDays * dayMs) };
+  return {
+    sweepOnce,
+    begin: () => place.redis.set(place.keys.of("storage", "swept-at"), nowMs() + lastSweepDays * dayMs),
+  };
 }
 
 it("nothing is removed by a process whose clock is ahead of Redis's", async () => {

@@ -70,13 +70,3 @@ it("a profile with a rotation in progress is kept", async () => {
   harness.pass(91);
   expect(await harness.sweep()).toMatchObject({ profiles: 0 });
 });
-
-it("a profile that was removed before profiles were noted is found by its queue", async () => {
-  const { harness, keys, keysLeft } = await setup();
-  await redis.sadd(keys.queueNames(), "syncs-plant", "syncs-default");
-  await noteProfiles(["default"], begunAtMs, { redis, keys });
-  harness.pass(91);
-  expect(await harness.sweep()).toMatchObject({ profiles: 1 });
-  expect((await keysLeft()).filter((key) => key !== keys.profiles())).toEqual([]);
-  expect(await redis.smembers(keys.queueNames())).toEqual(["syncs-default"]);
-});

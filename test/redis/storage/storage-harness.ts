@@ -1,4 +1,5 @@
 /** Runs that are over, and what removes them, on a clock that the test sets. */
+import { features } from "#features.ts";
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -100,6 +101,7 @@ export function sweepDeps(deps: StoreDeps & { clock: Clock }): SweepDeps {
     inventory: new Inventory(deps),
     syncs: new SyncLog(deps),
     rotations: rotationLog(deps),
+    features,
     configuredRotations: [],
     profiles: ["default"],
     retention: kept,

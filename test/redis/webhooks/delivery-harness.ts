@@ -7,7 +7,7 @@ import type { Webhook } from "#fleet/webhook.ts";
 import { beginDeliveries } from "#jobs/webhooks/begin-deliveries.ts";
 import { type DeliveryContext, deliverEvent } from "#jobs/webhooks/work.ts";
 import type { WorkResult } from "#engine/queue/job-result.ts";
-import { DeliveryLog } from "#jobs/webhooks/delivery-log.ts";
+import { DeliveryLog, deliveryKeys } from "#jobs/webhooks/delivery-log.ts";
 import { type Delivery, placeOf } from "#jobs/webhooks/record.ts";
 import type { TestRedis } from "../../support/redis.ts";
 import type { Around } from "../engine/crashes.ts";
@@ -101,7 +101,7 @@ export class DeliveryDeps {
 
   /** Where the record of a delivery lies. */
   keyOf(webhook: string, eventId: string): string {
-    return this.#place.keys.delivery(webhook, placeOf(eventId));
+    return deliveryKeys(this.#place.keys, webhook).delivery(placeOf(eventId));
   }
 
   /** Events about webhooks in the feed, oldest first. */
