@@ -160,7 +160,7 @@ export const entries = ["cli.ts", "start.ts", "command-line.ts", "worker.ts", "f
 /** Packages with one owner; modules of `types` may import their types, which leave no trace at run time. */
 export const packages = {
   bullmq: {
-    files: "(engine/|jobs/[a-z-]+/(queue|work/(queues|consumer))[.]ts$)",
+    files: "(engine/|jobs/[a-z-]+/(work/)?queue[.]ts$)",
     types: [],
     reason: "The queue engine can be replaced where few files know it.",
   },

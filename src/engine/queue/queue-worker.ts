@@ -34,7 +34,7 @@ export interface QueueWorkerOptions<Data, V> {
   readonly work: (data: Data, signal: AbortSignal, deaths: number) => Promise<V>;
   /** Called after the work, while this process still holds the job, and before the result is reported to the queue. */
   readonly beforeReporting?: (data: Data, result: V) => Promise<void>;
-  readonly afterReporting?: (data: Data, kind: string) => void;
+  readonly afterReporting?: (data: Data, kind: string) => void | Promise<void>;
   /** Next time of a repeating job after `afterMs`, ms since the epoch. */
   readonly repeatStrategy?: (afterMs: number, repeat: { pattern?: string; tz?: string }) => number | undefined;
   /** The span that a job's span continues, as a W3C `traceparent`. */
@@ -93,7 +93,7 @@ export class QueueWorker<Data, V extends JobResult | WorkResult> {
     worker.on("lockRenewalFailed", (jobIds) => {
       for (const jobId of jobIds) worker.cancelJob(jobId, "its lock was lost");
     });
-    worker.on("completed", (job, kind) => this.#options.afterReporting?.(job.data, kind));
+    worker.on("completed", (job, kind) => void this.#options.afterReporting?.(job.data, kind));
     this.#worker = worker;
     await worker.waitUntilReady();
   }
@@ -121,10 +121,6 @@ export class QueueWorker<Data, V extends JobResult | WorkResult> {
     void worker.resume();
   }
 
-  get isStopping(): boolean {
-    return this.#stopping.signal.aborted;
-  }
-
   /**
    * Whether work is progressing: false if jobs wait, nothing holds them back, and none was picked up for `withinMs`. After
    * a Redis outage a worker can be connected and still make no progress; a health check uses this.
@@ -140,7 +136,7 @@ export class QueueWorker<Data, V extends JobResult | WorkResult> {
   /** Takes jobs with new connections from now on. The old ones may hang, so nothing waits for their end. */
   async restart(): Promise<void> {
     const stuck = this.#worker;
-    if (stuck === undefined || this.isStopping) return;
+    if (stuck === undefined || this.#stopping.signal.aborted) return;
     this.#lastStartMs = this.#options.clock.monotonicMs();
     stuck.close(true).catch(() => undefined);
     await this.#open();

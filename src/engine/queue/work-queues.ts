@@ -6,7 +6,7 @@ import type { Queue, QueueOptions } from "bullmq";
 import type { Redis } from "ioredis";
 import { type Clock, every } from "#core/time.ts";
 import type { Keys } from "#redis/keys.ts";
-import type { WorkResult } from "./job-result.ts";
+import type { JobResult, WorkResult } from "./job-result.ts";
 import { jobOptions } from "./job-options.ts";
 import { openQueue } from "./open-queue.ts";
 import type { QueueWorkerOptions } from "./queue-worker.ts";
@@ -22,41 +22,53 @@ export interface QueueDeps {
   readonly clock: Clock;
 }
 
-export interface Consumer<Data> extends Pick<
-  QueueWorkerOptions<Data, WorkResult>,
-  "atOnce" | "work" | "afterReporting" | "repeatStrategy" | "onIncident"
-> {
+export interface Consumer<Data, Result> extends Omit<QueueWorkerOptions<Data, Result>, keyof QueueDeps | "queue"> {
   /** Adds jobs for work that has none; called at the start and then regularly. It must not throw. */
   readonly restore: () => Promise<void> | void;
   /** Time between two calls of `restore`, ms; 5,000 by default. */
   readonly restoreEveryMs?: number;
 }
 
-export interface WorkQueues<Data> {
+export interface WorkQueues<Data, Result> {
   /** The queue of a key; opened when it is used first. */
   readonly queue: (key: string) => Promise<Queue<Data>>;
   /** Whether a live process handles the work of the key. */
   readonly isServed: (key: string) => Promise<boolean>;
   /** Processes the work of a key until stopped. */
-  readonly consume: (key: string, consumer: Consumer<Data>) => Promise<Working>;
+  readonly consume: (key: string, consumer: Consumer<Data, Result>) => Promise<Working>;
   readonly close: () => Promise<void>;
 }
 
-/** @param kind `connection` names the connection to Redis, `nameOf` the queue of a key */
-export function workQueues<Data>(
-  kind: { connection: string; nameOf: (key: string) => string; queueOptions?: Partial<QueueOptions> },
+export interface KindOfQueue<Data> {
+  /** Names the connection to Redis. */
+  readonly connection: string;
+  /** The name of a key's queue. */
+  readonly nameOf: (key: string) => string;
+  readonly queueOptions?: Partial<QueueOptions>;
+  /** Called when a queue is opened. */
+  readonly onOpen?: (queue: Queue<Data>) => Promise<unknown>;
+}
+
+export function workQueues<Data, Result extends JobResult | WorkResult = WorkResult>(
+  kind: KindOfQueue<Data>,
   deps: QueueDeps,
-): WorkQueues<Data> {
+): WorkQueues<Data, Result> {
   const open = new Map<string, Promise<Queue<Data>>>();
   let redis: Redis | undefined;
   const queueOf = (key: string): Promise<Queue<Data>> => {
     let queue = open.get(key);
     if (queue === undefined) {
-      redis ??= deps.connect(kind.connection);
-      const options = { defaultJobOptions: jobOptions, ...kind.queueOptions };
-      queue = openQueue<Data>(kind.nameOf(key), { redis, keys: deps.keys, ...options });
+      queue = openOne(key);
+      queue.catch(() => open.delete(key));
       open.set(key, queue);
     }
+    return queue;
+  };
+  const openOne = async (key: string): Promise<Queue<Data>> => {
+    redis ??= deps.connect(kind.connection);
+    const options = { defaultJobOptions: jobOptions, ...kind.queueOptions };
+    const queue = await openQueue<Data>(kind.nameOf(key), { redis, keys: deps.keys, ...options });
+    await kind.onOpen?.(queue);
     return queue;
   };
   return {
@@ -65,7 +77,7 @@ export function workQueues<Data>(
     async consume(key, { restore, restoreEveryMs = 5_000, ...consumer }) {
       const { QueueWorker } = await import("./queue-worker.ts");
       const queue = await queueOf(key);
-      const worker = await QueueWorker.start<Data, WorkResult>({ ...deps, ...consumer, queue });
+      const worker = await QueueWorker.start<Data, Result>({ ...deps, ...consumer, queue });
       const repairAndRestore = async (): Promise<void> => {
         if (redis !== undefined) await repairTimes(queue, redis, deps.clock.wallMs()).catch(() => undefined);
         await restore();
@@ -82,7 +94,7 @@ export function workQueues<Data>(
       };
     },
     close: async () => {
-      await Promise.all([...open.values()].map(async (queue) => (await queue).close()));
+      await Promise.all([...open.values()].map(async (queue) => (await queue.catch(() => undefined))?.close()));
     },
   };
 }

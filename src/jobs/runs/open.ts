@@ -12,10 +12,9 @@ import { Ledger } from "./ledger/ledger.ts";
 import { runRemoval } from "./removal/removal.ts";
 import { inputSeal } from "./sealed-inputs.ts";
 import { RunService } from "./service.ts";
-import { Consumer } from "./work/consumer.ts";
 import { execute } from "./work/execute.ts";
 import { Backlog } from "./work/outcome-writer.ts";
-import { Queues } from "./work/queues.ts";
+import { runQueues } from "./work/queue.ts";
 import type { SegmentReference } from "./work/row-attempt.ts";
 import { RunWatch } from "./work/run-watch.ts";
 
@@ -28,7 +27,7 @@ export function openRuns(kernel: Kernel, { freezes, inventory }: { freezes: Free
   const { config, clock, redis, keys, lifecycle, guard, account } = kernel;
   const ledger = new Ledger(kernel);
   const removal = runRemoval(kernel);
-  const queues = new Queues({ ...kernel, ledger });
+  const queues = runQueues({ ...kernel, ledger });
   lifecycle.onStop("queues", () => queues.close());
   const sealInputs = inputSeal(config.seal === undefined ? undefined : new Seal(config.seal));
   const service = new RunService({
@@ -67,11 +66,7 @@ export function openRuns(kernel: Kernel, { freezes, inventory }: { freezes: Free
     { profile, bucket }: { profile: string; bucket: string },
     onIncident: (incident: Incident) => void,
   ): Promise<Working> => {
-    const consumer = await Consumer.start({
-      ...kernel,
-      bucket,
-      queues,
-      ledger,
+    const consumer = await queues.consume(bucket, {
       segmentsAtOnce,
       onIncident,
       execute: (reference, stop) => {

@@ -15,7 +15,7 @@ import type { Wording } from "#fleet/sim/sim.ts";
 import type { BucketState, Limiter } from "#limiter/limiter.ts";
 import type { RedisMemory } from "#redis/memory.ts";
 import type { WorkerRegistry } from "#engine/queue/worker-registry.ts";
-import { type Queues, queueName } from "./work/queues.ts";
+import { type RunQueues, queueName } from "./work/queue.ts";
 import type { Inventory } from "#jobs/inventory/store/inventory.ts";
 import type { RunRemoval } from "./removal/removal.ts";
 import { type Plan, type PlanRequest, makePlan, quotaView } from "./plan/plan.ts";
@@ -80,7 +80,7 @@ export class RunService {
   readonly #submitDeps: {
     ledger: Ledger;
     inventory: Inventory;
-    queues: Queues;
+    queues: RunQueues;
     clock: Clock;
     policy: RunPolicy;
     sealInputs: SealInputs;
@@ -91,7 +91,7 @@ export class RunService {
     ledger: Ledger;
     runRemoval: RunRemoval;
     inventory: Inventory;
-    queues: Queues;
+    queues: RunQueues;
     limiter: Limiter;
     workerRegistry: WorkerRegistry;
     clock: Clock;
@@ -418,10 +418,10 @@ async function censusOf(ledger: Ledger): Promise<RunCensus> {
 
 class RunControl {
   readonly #ledger: Ledger;
-  readonly #queues: Queues;
+  readonly #queues: RunQueues;
   readonly #clock: Clock;
 
-  constructor(deps: { ledger: Ledger; queues: Queues; clock: Clock }) {
+  constructor(deps: { ledger: Ledger; queues: RunQueues; clock: Clock }) {
     this.#ledger = deps.ledger;
     this.#clock = deps.clock;
     this.#queues = deps.queues;

@@ -9,7 +9,7 @@ import type { Clock } from "#core/time.ts";
 import type { RunOptions } from "#fleet/run.ts";
 import { withoutContent } from "#intake/columns.ts";
 import type { PlanReport } from "./contract.ts";
-import type { Queues } from "./work/queues.ts";
+import type { RunQueues } from "./work/queue.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import type { RowGroup } from "./ledger/follow-up.ts";
 import { type StoredRow, isCallable } from "./ledger/packing.ts";
@@ -92,7 +92,7 @@ function storedRow(source: RowSource, { row, duplicateOf, before }: ClassifiedRo
 
 interface SubmitDeps {
   readonly ledger: Ledger;
-  readonly queues: Queues;
+  readonly queues: RunQueues;
   readonly clock: Clock;
   readonly policy: RunPolicy;
   readonly sealInputs: SealInputs;

@@ -7,7 +7,7 @@ import type { DropFolder } from "#fleet/drop-folder.ts";
 import { DropFolderWork } from "#jobs/drop-folder/work.ts";
 import { Limiter } from "#limiter/limiter.ts";
 import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
-import { Queues } from "#jobs/runs/work/queues.ts";
+import { runQueues } from "#jobs/runs/work/queue.ts";
 import type { Keys } from "#redis/keys.ts";
 import { RunService } from "#jobs/runs/service.ts";
 import { DroppedFileRuns } from "#jobs/drop-folder/file-runs.ts";
@@ -37,17 +37,15 @@ export function dropParts(of: {
   const clock = systemClock;
   const storeDeps = { redis, keys, bounds: keptBounds, clock };
   const [ledger, inventory] = [new Ledger(storeDeps), new Inventory(storeDeps)];
-  const queues = new Queues({ connect, keys, ledger, clock: systemClock });
+  const workerRegistry = new WorkerRegistry({ redis, keys });
+  const queues = runQueues({ connect, keys, ledger, clock, workerRegistry });
   const runService = new RunService({
     ledger,
     inventory,
     queues,
     clock,
     periodMs: 6e4,
-    workerRegistry: new WorkerRegistry({
-      redis,
-      keys,
-    }),
+    workerRegistry,
     limiter: new Limiter({
       redis,
       keys,

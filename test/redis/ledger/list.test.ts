@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
 import { Limiter } from "#limiter/limiter.ts";
 import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
-import { Queues } from "#jobs/runs/work/queues.ts";
+import { runQueues } from "#jobs/runs/work/queue.ts";
 import { RunService } from "#jobs/runs/service.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
@@ -21,24 +21,23 @@ it("listing 515 runs takes one script call per hundred runs and one per quota", 
   for (let n = 0; n < 515; n += 1) {
     await submit(ledger, [[1]], { bucket: n % 2 === 0 ? "default.Sim" : "other.Sim", createdAtMs: n });
   }
+  const workerRegistry = new WorkerRegistry({ redis, keys });
   const runs = new RunService({
     ledger,
     inventory: new Inventory(storeDeps),
-    queues: new Queues({
+    queues: runQueues({
       connect,
       keys,
       ledger,
       clock: systemClock,
+      workerRegistry,
     }),
     clock: systemClock,
     limiter: new Limiter({
       redis,
       keys,
     }),
-    workerRegistry: new WorkerRegistry({
-      redis,
-      keys,
-    }),
+    workerRegistry,
     periodMs: 6e4,
     wordingOf: () => "sims",
     speedClasses: [],

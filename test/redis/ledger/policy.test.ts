@@ -1,7 +1,7 @@
 /** The limits on a run's size apply to the rows that were written, whatever the plan had counted before. */
 import { describe, expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
-import type { Queues } from "#jobs/runs/work/queues.ts";
+import type { RunQueues } from "#jobs/runs/work/queue.ts";
 import { inBatches } from "#jobs/runs/plan/row-source.ts";
 import { submitRun } from "#jobs/runs/submit.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
@@ -10,7 +10,7 @@ import { keptBounds, memory, noPolicy, runOf, sealInputs } from "./run-of.ts";
 
 const { redis, keys } = openTestRedis();
 const ledger = new Ledger({ redis, keys, clock: systemClock, bounds: keptBounds });
-const queues = { enqueue: () => Promise.resolve() } as unknown as Queues;
+const queues = { enqueue: () => Promise.resolve() } as unknown as RunQueues;
 
 /** Submits nine rows that make a call, of which the plan had counted three: a sync came between the two. */
 function submitNine(policy: { maxChanges?: number; approvalAbove?: number }, more: { maxFailures?: 50 } = {}) {

@@ -9,12 +9,13 @@ import { profileJobs } from "#engine/queue/profile-queue.ts";
 import { QueueWorker } from "#engine/queue/queue-worker.ts";
 import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { repairTimes } from "#engine/queue/wrong-times.ts";
-import { Queues } from "#jobs/runs/work/queues.ts";
+import { runQueues } from "#jobs/runs/work/queue.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { keptBounds, submit } from "../ledger/run-of.ts";
 
 const { redis, keys, connect } = openTestRedis();
+const workerRegistry = new WorkerRegistry({ redis, keys });
 const dayMs = 1_440 * minuteMs;
 const ledger = new Ledger({ redis, keys, clock: systemClock, bounds: keptBounds });
 
@@ -31,7 +32,7 @@ async function delayBy(job: Job | undefined, delayMs: number, aheadMs: number): 
 }
 
 it("a segment that a process with a fast clock has delayed starts soon, and one that has to wait keeps waiting", async () => {
-  const queues = new Queues({ connect, keys, ledger, clock: systemClock });
+  const queues = runQueues({ connect, keys, ledger, clock: systemClock, workerRegistry });
   onTestFinished(() => queues.close());
   const run = await submit(ledger, [[1], [1]]);
   const queue = await queues.queue(run.bucket);
@@ -40,7 +41,7 @@ it("a segment that a process with a fast clock has delayed starts soon, and one 
     await queue.add("process-segment", { runId: run.runId, segment }, { jobId, delay: minuteMs });
   }
   await delayBy(await queue.getJob(`${run.runId}-s0`), 5_000, 60 * minuteMs);
-  await queues.restore(run.bucket);
+  await repairTimes(queue, redis, systemClock.wallMs());
   expect((await queue.getDelayed()).map(({ data }) => data.segment)).toEqual([1]);
   expect((await queue.getWaiting()).map(({ data }) => data.segment)).toEqual([0]);
 });
@@ -51,7 +52,7 @@ it("work of a profile that a process with a fast clock has delayed starts soon",
     connect,
     keys,
     clock: systemClock,
-    workerRegistry: new WorkerRegistry({ redis, keys }),
+    workerRegistry,
   });
   onTestFinished(() => jobs.close());
   const queue = await openQueue("far-default", { redis, keys });
@@ -92,7 +93,7 @@ it("a lock, a hold and a check for stalled jobs that expire in a day are shorten
 });
 
 it("a queue that is held longer than any hold does not count as idle", async () => {
-  const queues = new Queues({ connect, keys, ledger, clock: systemClock });
+  const queues = runQueues({ connect, keys, ledger, clock: systemClock, workerRegistry });
   onTestFinished(() => queues.close());
   const queue = await queues.queue("held");
   const worker = await QueueWorker.start({
@@ -102,7 +103,7 @@ it("a queue that is held longer than any hold does not count as idle", async () 
     clock: systemClock,
     atOnce: 1,
     onIncident: () => undefined,
-    workerRegistry: new WorkerRegistry({ redis, keys }),
+    workerRegistry,
     work: () => Promise.resolve({ kind: "ended" } as const),
   });
   onTestFinished(() => worker.stop());
@@ -114,7 +115,7 @@ it("a queue that is held longer than any hold does not count as idle", async () 
 });
 
 it("a worker whose entry was written by a later clock does not count as alive", async () => {
-  const registry = new WorkerRegistry({ redis, keys });
+  const registry = workerRegistry;
   await redis.zadd(keys.liveWorkers("late"), Date.now() + dayMs, "dead");
   expect(await registry.workers("late")).toEqual([]);
 });

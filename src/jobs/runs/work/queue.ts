@@ -1,0 +1,158 @@
+/**
+ * The queues of runs: one per bucket, so that a spent quota holds only its own work. A job is a reference to a segment; missing
+ * jobs can be enqueued again from the ledger at any time, since a job's id is derived from its content.
+ */
+import type { Queue } from "bullmq";
+import { messageOf } from "#core/errors.ts";
+import type { JobResult } from "#engine/queue/job-result.ts";
+import { type QueueDeps, workQueues } from "#engine/queue/work-queues.ts";
+import type { Incident, Working } from "#engine/queue/working.ts";
+import { maxHoldMs } from "#engine/queue/wrong-times.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { RunRecord } from "../ledger/run-record.ts";
+import type { SegmentReference } from "./row-attempt.ts";
+
+const segmentJobName = "process-segment";
+/** BullMQ applies a queue's manual rate limit only if one is configured; this one is high enough never to take effect itself. */
+const boundlessRate = { max: 1e12, durationMs: maxHoldMs };
+const addAtOnce = 500;
+const maxRead = 9_999;
+/** A segment whose work fails is tried again after this time at most. */
+const faultCapMs = 30_000;
+
+export interface SegmentWork {
+  readonly execute: (reference: SegmentReference, signal: AbortSignal) => Promise<JobResult>;
+  /** Segments in progress at once. */
+  readonly segmentsAtOnce: number;
+  readonly onIncident: (incident: Incident) => void;
+}
+
+export type RunQueues = ReturnType<typeof runQueues>;
+
+export function runQueues({ ledger, ...deps }: QueueDeps & { readonly ledger: Ledger }) {
+  const queues = workQueues<SegmentReference, JobResult>(
+    {
+      connection: "queues",
+      nameOf: queueName,
+      onOpen: (queue) => queue.setGlobalRateLimit(boundlessRate.max, boundlessRate.durationMs),
+    },
+    deps,
+  );
+
+  /**
+   * Enqueues the jobs of all segments that may be processed and are not finished. Repeating it has no effect.
+   * @param others `now` also runs delayed segments at once, because a user asked for it
+   */
+  const enqueue = async (run: RunRecord, others: "leave" | "now" = "leave"): Promise<void> => {
+    const queue = await queues.queue(run.bucket);
+    const segments = await openSegments(run, ledger);
+    if (others === "now") {
+      const delayed = (await queue.getDelayed(0, maxRead)).filter((job) => job?.data.runId === run.runId);
+      // A job that has just become due starts without help.
+      await Promise.all(delayed.map((job) => job.promote().catch(() => undefined)));
+    }
+    for (let at = 0; at < segments.length; at += addAtOnce) {
+      const jobs = segments.slice(at, at + addAtOnce).map((segment) => ({
+        name: segmentJobName,
+        data: { runId: run.runId, segment },
+        opts: { jobId: jobId(run.runId, segment) },
+      }));
+      await queue.addBulk(jobs);
+    }
+  };
+
+  /** Enqueues missing jobs of the bucket's running runs, after a crash between ledger and queue or the loss of a queue. */
+  const restore = async (bucket: string): Promise<void> => {
+    const runs = (await ledger.running()).filter((run) => run.bucket === bucket);
+    if (runs.length > 0 && (await lacksJobs(await queues.queue(bucket), runs, ledger))) {
+      for (const run of runs) await enqueue(run);
+    }
+  };
+
+  /** Processes the segments of a bucket until stopped. */
+  const consume = async (bucket: string, work: SegmentWork): Promise<Working> => {
+    let isStopping = false;
+    const restoreBucket = (): Promise<void> =>
+      restore(bucket).catch((thrown: unknown) =>
+        work.onIncident({ message: `work could not be put back into the queue: ${messageOf(thrown)}` }),
+      );
+    const working = await queues.consume(bucket, {
+      ...segmentCallbacks(work, ledger),
+      restore: restoreBucket,
+      beforeReporting: async ({ runId }, result) => {
+        if (result.kind === "finished" && result.canaryHeld) await enqueue(await ledger.run(runId));
+      },
+      afterReporting: async ({ runId }, kind) => {
+        if (kind !== "parked") return;
+        // A run that was resumed just while its last jobs were parked has no job in the queue.
+        const state = await ledger.state(runId).catch(() => "gone");
+        if (state === "running" && !isStopping) await restoreBucket();
+      },
+    });
+    const stop = (): Promise<void> => {
+      isStopping = true;
+      return working.stop();
+    };
+    return { ...working, stop };
+  };
+
+  const { queue, isServed, close } = queues;
+  return { queue, enqueue, isServed, consume, close };
+}
+
+async function lacksJobs(queue: Queue, runs: readonly RunRecord[], ledger: Ledger): Promise<boolean> {
+  const counts = await queue.getJobCounts("wait", "active", "delayed", "prioritized");
+  const inQueue = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  const open = await Promise.all(runs.map(async (run) => (await openSegments(run, ledger)).length));
+  return inQueue < open.reduce((sum, count) => sum + count, 0);
+}
+
+/** Those that may be processed: the canary's segments first; the rest once the canary has succeeded. */
+async function openSegments(run: RunRecord, ledger: Ledger): Promise<number[]> {
+  const isCanary = run.canarySegments > 0 && run.canaryLeft > 0;
+  const finished = await ledger.finishedSegments(run.runId);
+  const end = isCanary ? run.canarySegments : run.segments.length;
+  const open: number[] = [];
+  for (let segment = 0; segment < end; segment += 1) {
+    if ((run.segments[segment]?.callable ?? 0) > 0 && !finished.has(segment)) open.push(segment);
+  }
+  return open;
+}
+
+/** What a worker does with a segment, and what it reports. */
+function segmentCallbacks({ execute, segmentsAtOnce, onIncident }: SegmentWork, ledger: Ledger) {
+  return {
+    atOnce: segmentsAtOnce,
+    work: async (reference: SegmentReference, signal: AbortSignal, deaths: number): Promise<JobResult> => {
+      const result = await execute({ ...reference, deaths }, signal);
+      await reportRefusal(reference.runId, result, { ledger, onIncident });
+      return result;
+    },
+    traceParentOf: async ({ runId }: SegmentReference) => (await ledger.run(runId)).traceParent,
+    onIncident: ({ message, data }: { readonly message: string; readonly data?: SegmentReference }): void => {
+      onIncident({ message, ...(data ? { runId: data.runId } : {}) });
+      if (data) void ledger.recordProblem(data.runId, { message, delayMs: faultCapMs }).catch(() => undefined);
+    },
+  };
+}
+
+/** Reports what only a person can change; a fault of the configuration pauses the run, since this process keeps its own. */
+async function reportRefusal(
+  runId: string,
+  result: JobResult,
+  { ledger, onIncident }: { readonly ledger: Ledger; readonly onIncident: SegmentWork["onIncident"] },
+): Promise<void> {
+  if (result.kind !== "postponed" || result.refusal === undefined) return;
+  const { reason, refusal } = result;
+  onIncident({ runId, message: reason, refusal });
+  if (refusal.code !== "CONFIG_INVALID") return;
+  await ledger.move(runId, "paused", ["running"], { reason }).catch(() => undefined);
+}
+
+export function queueName(bucket: string): string {
+  return `calls-${bucket}`;
+}
+
+function jobId(runId: string, segment: number): string {
+  return `${runId}-s${segment}`;
+}
