@@ -12,12 +12,13 @@ export function decodeValue(encoded: string): FieldValue {
   return encoded.startsWith(":") ? { json: encoded.slice(1) } : { text: encoded.slice(1) };
 }
 
-/** A name is part of a line and of a list: the separators in it are percent-encoded. */
+/** A name is part of a line and of a list: the separators in it are percent-encoded, each on its own. */
 export function encodeName(name: string): string {
-  return nameSeparator.test(name) ? encodeURIComponent(name.toWellFormed()) : name;
+  return nameSeparator.test(name) ? name.replace(nameSeparators, encodeURIComponent) : name;
 }
 
 const nameSeparator = /[=:%,\s\p{Cc}\u2028\u2029]/u;
+const nameSeparators = new RegExp(nameSeparator, "gu");
 
 export function decodeName(encoded: string): string {
   return encoded.includes("%") ? decodeURIComponent(encoded) : encoded;
