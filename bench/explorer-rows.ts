@@ -6,7 +6,7 @@ import { inventory } from "#jobs/inventory/feature.ts";
 import { loadConfig } from "#config/load.ts";
 import { systemClock } from "#core/time.ts";
 import { parseFilter } from "#fleet/filter.ts";
-import { maxSorted } from "#jobs/inventory/explore/sorted-page.ts";
+import { maxSorted } from "#jobs/inventory/explore.ts";
 import type { Sims } from "#sandbox/sims/sims.ts";
 import { createLogger } from "#telemetry/logger.ts";
 

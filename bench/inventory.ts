@@ -23,15 +23,14 @@ import { inventory } from "#jobs/inventory/feature.ts";
 import { loadConfig } from "#config/load.ts";
 import { systemClock } from "#core/time.ts";
 import { parseFilter } from "#fleet/filter.ts";
-import { secretFields, usualFields, visitFields } from "#fleet/sim/sim-fields.ts";
+import { secretFields, usualFields } from "#fleet/sim/sim-fields.ts";
 import { RedisConnections } from "#redis/connection.ts";
 import { EmbeddedRedis } from "#redis/embedded/embedded.ts";
 import { Keys } from "#redis/keys.ts";
 import { defaultOptions } from "#sandbox/options.ts";
 import { Sims } from "#sandbox/sims/sims.ts";
-import { digestOf } from "#jobs/inventory/records/sim-record.ts";
-import { SyncLog } from "#jobs/inventory/store/sync-record.ts";
-import type { ListedSims } from "#jobs/inventory/records/page-encoder.ts";
+import { encodeRecord } from "#jobs/inventory/records/sim-record.ts";
+import { type ListedSims, SyncLog } from "#jobs/inventory/store/sync-record.ts";
 import { createLogger } from "#telemetry/logger.ts";
 import { bytesOfKeys, cpuSecondsOf, cpuSecondsOfRedis, runMeasured, usedMemory } from "./memory.ts";
 import { explorerRows } from "./explorer-rows.ts";
@@ -257,7 +256,6 @@ async function fullestRecords(): Promise<Table[number]> {
   const before = await usedMemory(redis);
   const profile = "c";
   const { syncId } = await syncs.begin(profile, "s-bench", "restart");
-  const codes = await syncs.codes(profile);
   const page = 1_000;
   for (let pagesBefore = 0; pagesBefore * page < max; pagesBefore += 1) {
     const from = pagesBefore * page;
@@ -267,11 +265,10 @@ async function fullestRecords(): Promise<Table[number]> {
     });
     const sims: ListedSims = {
       keys: records.map(({ simId }) => simId),
-      digests: records.map(({ simId }) => `00${digestOf(simId)}`).join(""),
-      encodeFields: (place, visit) => void visitFields(records[place] ?? {}, selection, visit),
+      linesOf: (place) => encodeRecord(records[place] ?? {}, selection),
     };
     const nextKey = from + page < max ? "more" : undefined;
-    await syncs.takePage(profile, { syncId, pagesBefore, sims, nextKey, asOfMs: 0, quiet: [], codes, expect: "new" });
+    await syncs.takePage(profile, { syncId, pagesBefore, sims, nextKey, asOfMs: 0, quiet: [] });
   }
   const state = await syncs.state(profile);
   if (state?.sims !== max) throw new Error(`the sync took ${state?.sims} of ${max}`);

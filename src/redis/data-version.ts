@@ -3,7 +3,7 @@ import type { Redis } from "ioredis";
 import { SimfleetError } from "#core/errors.ts";
 import type { Keys } from "./keys.ts";
 
-const dataVersion = 2;
+const dataVersion = 3;
 
 /** @throws SimfleetError STORE_UNAVAILABLE if the data in Redis are of another version */
 export async function ensureDataVersion(redis: Redis, keys: Keys): Promise<void> {

@@ -102,24 +102,14 @@ export class Keys {
     return `${this.prefix}:sims:${profile}:roll:${chunk ?? ""}`;
   }
 
-  /** String: signatures of one chunk. Without a chunk, the common prefix. */
-  simsSignatures(profile: string, chunk?: number): string {
-    return `${this.prefix}:sims:${profile}:signs:${chunk ?? ""}`;
+  /** Hash: value of an indexed field to the number of its bitmap (index.lua). */
+  simsIndex(profile: string): string {
+    return `${this.prefix}:sims:${profile}:index`;
   }
 
-  /** String: digests of one chunk. Without a chunk, the common prefix. */
-  simsDigests(profile: string, chunk?: number): string {
-    return `${this.prefix}:sims:${profile}:digests:${chunk ?? ""}`;
-  }
-
-  /** Hash: value of a wide column to its code. */
-  simsCodes(profile: string): string {
-    return `${this.prefix}:sims:${profile}:codes`;
-  }
-
-  /** Hash: field to its column, and value of a column to its code (register-columns.lua). */
-  simsColumns(profile: string): string {
-    return `${this.prefix}:sims:${profile}:columns`;
+  /** Prefix of bitmaps of ordinals: one for each number in the index, `listed` and `gone`. */
+  simsBitmaps(profile: string): string {
+    return `${this.prefix}:sims:${profile}:bits:`;
   }
 
   /** Bitmap: ordinals of the SIMs that the current sync has seen. */

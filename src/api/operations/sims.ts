@@ -3,8 +3,6 @@
  * `subscribers` with `imsi`. Fields that the interface does not show pass through.
  */
 import { z } from "zod";
-import { keyColumnOf, type Wording } from "#fleet/sim/sim.ts";
-import { RecordList, type RecordOptions } from "../record-list.ts";
 import type { Operation } from "./operation.ts";
 
 export interface ListInput {
@@ -103,22 +101,3 @@ export const listSubscribers: Operation<ListInput, SimRecord[]> = {
   query: pageQuery,
   output: recordsWith("imsi"),
 };
-
-/** The list operation of a profile's variant; each record is parsed only when it is accessed. */
-export function recordsIn(wording: Wording, secrets: ReadonlySet<string>): Operation<ListInput, RecordList<SimRecord>> {
-  const key = keyColumnOf(wording);
-  const list = wording === "sims" ? listSims : listSubscribers;
-  const schema = recordWith(key);
-  const recordOptions: RecordOptions<SimRecord> = {
-    operation: list.id,
-    key,
-    secrets,
-    faultIn: (record) =>
-      isRecordWith(record, key) ? undefined : (schema.safeParse(record).error?.issues[0]?.path.join(".") ?? "record"),
-  };
-  return {
-    ...list,
-    quickly: (body) => RecordList.read(recordOptions, body),
-    output: list.output.transform((records) => RecordList.of(recordOptions, records)),
-  };
-}

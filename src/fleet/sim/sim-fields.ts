@@ -54,7 +54,7 @@ export interface FieldSelection {
 }
 
 /** Called for each stored field: its name, whether `text` is its value or the JSON of it, and the text. */
-export type FieldVisitor = (name: string, kind: "text" | "json", text: string) => void;
+type FieldVisitor = (name: string, kind: "text" | "json", text: string) => void;
 
 /**
  * Extracts the selected fields from a platform record.

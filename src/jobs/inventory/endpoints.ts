@@ -7,7 +7,7 @@ import { everySim, type Filter, parseFilter } from "#fleet/filter.ts";
 import * as routes from "./contract.ts";
 import type { FleetService } from "./fleet-service.ts";
 import type { SimService } from "./service.ts";
-import { maxSorted } from "./explore/sorted-page.ts";
+import { maxSorted } from "./explore.ts";
 import type { Account } from "#api/account.ts";
 import type { Clock } from "#core/time.ts";
 import type { DeploymentOperationId } from "#fleet/deployment-operation.ts";

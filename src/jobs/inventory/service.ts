@@ -4,7 +4,7 @@
 import type { Clock } from "#core/time.ts";
 import type { Feed, EventQuery } from "#events/feed.ts";
 import { type Filter, everySim } from "#fleet/filter.ts";
-import { documentOf, textOf } from "#fleet/sim/sim-fields.ts";
+import { documentOf } from "#fleet/sim/sim-fields.ts";
 import { type KeyColumn, type Wording, keyColumnOf } from "#fleet/sim/sim.ts";
 import type { SyncQueues } from "./queue.ts";
 import {
@@ -28,9 +28,7 @@ import {
   changeTypes,
   type Counts,
 } from "./contract.ts";
-import { countSims } from "./explore/count.ts";
-import { fieldsOf } from "./explore/fields.ts";
-import { namesOfRecord, orderOf, sortedPage } from "./explore/sorted-page.ts";
+import { countSims, fieldsOf, namesOfRecord, orderOf, sortedPage } from "./explore.ts";
 import { assertFieldsKnown, assertNamesKnown } from "./filter-fields.ts";
 import { newSyncId, reportOfSync } from "./sync-report.ts";
 import type { Event } from "#events/event.ts";
@@ -183,13 +181,12 @@ export class SimService {
     const keyColumn = this.#keyColumn(profile);
     await assertFieldsKnown(this.#inventory, { profile, filter, keyColumn });
     const selection = { filter, presence, keyColumn, search };
-    return countSims(this.#inventory, profile, selection, { clock, limitMs: countLimitMs });
+    return countSims({ inventory: this.#inventory, profile }, selection, { clock, limitMs: countLimitMs });
   }
 
   /** The fields of the inventory and their known values. */
-  async fields(profile: string): Promise<SimField[]> {
-    const of = { profile, keyColumn: this.#keyColumn(profile) };
-    return fieldsOf(this.#inventory, of, await this.#inventory.indexedFields(profile));
+  fields(profile: string): Promise<SimField[]> {
+    return fieldsOf({ inventory: this.#inventory, profile }, this.#keyColumn(profile));
   }
 
   /** @throws SimfleetError NOT_FOUND if the SIM is not in the inventory */
@@ -306,14 +303,14 @@ function plainOf(value: FieldValue | undefined): unknown {
   return "text" in value ? value.text : JSON.parse(value.json);
 }
 
-// Counts SIMs by the value of a field: exact, from the records, in bounded memory.
+// Counts SIMs by the value of a field, from the index or from the records, in bounded memory.
 
 /** More values are no help to a person, and take memory. */
 const maxValues = 10_000;
 
 /** @throws SimfleetError USAGE for a field with too many values */
 export async function countByValue(
-  inventory: Pick<Inventory, "scan">,
+  inventory: Pick<Inventory, "scan" | "counts">,
   query: {
     readonly profile: string;
     readonly keyColumn: KeyColumn;
@@ -321,8 +318,11 @@ export async function countByValue(
     readonly presence: SimPresence;
     readonly field?: string | undefined;
   },
+  max = maxValues,
 ): Promise<Pick<SimCounts, "total" | "values">> {
   const { profile, filter, field, ...options } = query;
+  const indexed = await inventory.counts(profile, filter, { ...options, field });
+  if (indexed !== undefined) return { total: indexed.total, values: mostFrequentFirst(indexed.values) };
   const counts = new Map<string | null, number>();
   let total = 0;
   for await (const found of inventory.scan(profile, filter, options)) {
@@ -332,18 +332,20 @@ export async function countByValue(
       const value = (field === query.keyColumn ? key : fieldTextOf(sim, field)) ?? null;
       counts.set(value, (counts.get(value) ?? 0) + 1);
     }
-    if (counts.size > maxValues) {
+    if (counts.size > max) {
       throw new SimfleetError(
         "USAGE",
-        `${field} has more than ${maxValues.toLocaleString("en-US")} values: count by another field, or narrow the filter`,
+        `${field} has more than ${max.toLocaleString("en-US")} values: count by another field, or narrow the filter`,
       );
     }
   }
-  const values = [...counts].map(([value, count]) => ({ value, count }));
-  return {
-    total,
-    values: values.toSorted((a, b) => b.count - a.count || ((a.value ?? "") < (b.value ?? "") ? -1 : 1)),
-  };
+  return { total, values: mostFrequentFirst(counts) };
+}
+
+function mostFrequentFirst(counts: ReadonlyMap<string | null, number>): SimCounts["values"] {
+  return [...counts]
+    .map(([value, count]) => ({ value, count }))
+    .toSorted((a, b) => b.count - a.count || ((a.value ?? "") < (b.value ?? "") ? -1 : 1));
 }
 
 // Exports the inventory: as CSV for spreadsheets and for `plan` and `apply`, or as NDJSON with raw values.
@@ -403,28 +405,16 @@ function memberOf(document: Readonly<Record<string, unknown>>, column: string): 
 const none = "none";
 const maxGroups = 50;
 
-/** Reads every SIM once, in constant memory. */
 async function countFleet(
   inventory: Inventory,
   of: { profile: string; keyColumn: KeyColumn; lastSync: SyncReport | undefined; atMs: number },
 ): Promise<FleetReport> {
   const { profile, keyColumn, lastSync, atMs } = of;
-  const tallies = {
-    speedClass: new Map<string, number>(),
-    status: new Map<string, number>(),
-    groupId: new Map<string, number>(),
-  };
-  let total = 0;
-  for await (const found of inventory.scan(profile, everySim, { keyColumn })) {
-    total += found.length;
-    for (const { sim } of found) {
-      for (const [field, counts] of Object.entries(tallies)) {
-        const value = sim.fields.get(field);
-        const text = value === undefined ? none : textOf(value);
-        counts.set(text, (counts.get(text) ?? 0) + 1);
-      }
-    }
-  }
+  const countBy = (field: string) =>
+    countByValue(inventory, { profile, keyColumn, filter: everySim, presence: "listed", field }, Infinity);
+  const { total, values: bySpeedClass } = await countBy("speedClass");
+  const byStatus = await countBy("status");
+  const byGroup = await countBy("groupId");
   const { gone, isComplete } = await inventory.facts(profile);
   return {
     profile,
@@ -433,15 +423,14 @@ async function countFleet(
     gone,
     isComplete,
     lastSync: lastSync ?? null,
-    bySpeedClass: countsOf(tallies.speedClass, Number.POSITIVE_INFINITY),
-    byStatus: countsOf(tallies.status, Number.POSITIVE_INFINITY),
-    byGroup: countsOf(tallies.groupId, maxGroups),
+    bySpeedClass: countsOf(bySpeedClass),
+    byStatus: countsOf(byStatus.values),
+    byGroup: countsOf(byGroup.values, maxGroups),
   };
 }
 
-function countsOf(tally: ReadonlyMap<string, number>, max: number): Counts {
-  const largest = [...tally].toSorted(([a, n], [b, m]) => m - n || (a < b ? -1 : 1));
-  const rest = largest.slice(max).reduce((sum, [, count]) => sum + count, 0);
-  const shown = largest.slice(0, max);
+function countsOf(values: SimCounts["values"], max = values.length): Counts {
+  const shown = values.slice(0, max).map(({ value, count }) => [value ?? none, count] as const);
+  const rest = values.slice(max).reduce((sum, { count }) => sum + count, 0);
   return Object.fromEntries(rest === 0 ? shown : [...shown, ["other", rest]]);
 }

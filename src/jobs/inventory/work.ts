@@ -1,19 +1,16 @@
 /**
  * Reads the whole fleet through the paginated list into the inventory, and marks SIMs that the list no longer shows as gone.
  * The position is saved with every page, so a sync interrupted by a crash or a spent quota resumes at that page; SIMs are
- * marked only after the last page. Requesting, encoding and storing overlap, one page each.
+ * marked only after the last page. Requesting a page and storing the one before overlap.
  */
 import type { Page } from "#api/pages.ts";
-import { type SimRecord, recordsIn } from "#api/operations/sims.ts";
-import type { RecordList } from "#api/record-list.ts";
+import { type SimRecord, listSims, listSubscribers } from "#api/operations/sims.ts";
 import { PlatformError } from "#core/errors.ts";
 import { type Clock, yieldToEventLoop } from "#core/time.ts";
-import { jsonWithoutSecrets, visitFields } from "#fleet/sim/sim-fields.ts";
-import { isImsi, isSimId } from "#fleet/sim/sim.ts";
+import { isImsi, isSimId, keyColumnOf } from "#fleet/sim/sim.ts";
 import type { Inventory, InventoryFacts } from "./store/inventory.ts";
-import { digestOf } from "./records/sim-record.ts";
-import type { SyncLog, SyncPhase, SyncState } from "./store/sync-record.ts";
-import type { ListedSims } from "./records/page-encoder.ts";
+import { encodeRecord } from "./records/sim-record.ts";
+import type { ListedSims, SyncLog, SyncPhase, SyncState } from "./store/sync-record.ts";
 import type { Account } from "#api/account.ts";
 import { faultRules } from "#engine/fault-policy.ts";
 import type { Problem } from "#engine/problem.ts";
@@ -30,7 +27,7 @@ export interface SyncContext {
   readonly guard: Pick<PoisonGuard, "run">;
 }
 
-/** How long to wait for the next request to be sent before processing the current page. */
+/** How long to wait for the next request to be sent before storing the current page. */
 const sendingMs = 5;
 /** Page size after a response that was too large, if no size was configured. */
 const firstShorterLimit = 1_000;
@@ -139,50 +136,37 @@ class SyncStep {
   }
 
   async #readPages(): Promise<void> {
-    const { client, wording, selection } = this.#account;
+    const { client, wording } = this.#account;
     const { syncs, inventory, clock } = this.#context;
-    const facts = await inventory.facts(this.#profile);
-    const quiet = this.#otherFields(facts);
-    const codes = await syncs.codes(this.#profile);
+    const quiet = this.#otherFields(await inventory.facts(this.#profile));
     await syncs.forgetOldClaims(this.#profile);
     const input = { lastEvaluatedKey: this.state.cursor, limit: this.#pageLimit };
+    const list = wording === "sims" ? listSims : listSubscribers;
     let sent = Promise.withResolvers<void>();
-    const onSending = (): void => sent.resolve();
-    const pages = client.pages(recordsIn(wording, selection.secrets), input, { signal: this.#signal, onSending });
+    const pages = client.pages(list, input, { signal: this.#signal, onSending: () => sent.resolve() });
     let knownMs = await syncs.nowMs();
     let asked = askFor(pages, knownMs);
-    /** Storing of the previous page, while this one is encoded. */
-    let taking: Promise<number | undefined> = Promise.resolve(knownMs);
-    try {
-      for (;;) {
-        const { done, value: page } = await asked.page;
-        if (done) return;
-        const { asOfMs } = asked;
-        sent = Promise.withResolvers<void>();
-        asked = askFor(pages, knownMs);
-        // Encoding blocks this thread, so let the request be sent first; but do not wait for a spent quota.
-        await Promise.race([sent.promise, clock.sleep(sendingMs)]);
-        await yieldToEventLoop();
-        const sims = this.#listed(page.items);
-        const taken = await taking;
-        if (taken === undefined) return; // another process has taken over the sync
-        knownMs = taken;
-        this.#signal.throwIfAborted();
-        taking = syncs.takePage(this.#profile, {
-          syncId: this.state.syncId,
-          pagesBefore: this.#pages,
-          sims,
-          nextKey: page.nextKey,
-          asOfMs,
-          quiet,
-          codes,
-          expect: facts.isComplete ? "known" : "new",
-        });
-        taking.catch(() => undefined); // awaited with the next page, or below
-        this.#pages += 1;
-      }
-    } finally {
-      await taking;
+    for (;;) {
+      const { done, value: page } = await asked.page;
+      if (done) return;
+      this.#signal.throwIfAborted();
+      const { asOfMs } = asked;
+      sent = Promise.withResolvers();
+      asked = askFor(pages, knownMs);
+      // Comparing blocks this thread, so let the request be sent first; but do not wait for a spent quota.
+      await Promise.race([sent.promise, clock.sleep(sendingMs)]);
+      await yieldToEventLoop();
+      const taken = await syncs.takePage(this.#profile, {
+        syncId: this.state.syncId,
+        pagesBefore: this.#pages,
+        sims: this.#listed(page.items),
+        nextKey: page.nextKey,
+        asOfMs,
+        quiet,
+      });
+      if (taken === undefined) return; // another process has taken over the sync
+      knownMs = taken;
+      this.#pages += 1;
     }
   }
 
@@ -196,26 +180,17 @@ class SyncStep {
     return isComplete ? differ : [];
   }
 
-  #listed(records: RecordList<SimRecord>): ListedSims {
+  #listed(records: readonly SimRecord[]): ListedSims {
     const { wording, selection } = this.#account;
+    const keyColumn = keyColumnOf(wording);
     const isKey = wording === "sims" ? isSimId : isImsi;
-    const keys: string[] = [];
-    const places: number[] = [];
-    const digests: string[] = [];
-    for (let place = 0; place < records.keys.length; place += 1) {
-      const key = records.keys[place] ?? "";
-      if (!isKey(key)) continue;
-      const seen = records.bytesWithoutSecrets(place);
-      keys.push(key);
-      places.push(place);
-      digests.push(digestOf(seen ?? jsonWithoutSecrets(records.record(place), selection.secrets)));
-    }
-    // If the stored fields have changed, every record must be compared again.
-    const mark = digestOf(selection.fields.join(",")).slice(0, 2);
+    const listed = records.flatMap((record) => {
+      const key = record[keyColumn];
+      return typeof key === "string" && isKey(key) ? [{ key, record }] : [];
+    });
     return {
-      keys,
-      digests: digests.map((digest) => mark + digest).join(""),
-      encodeFields: (nth, visit) => void visitFields(records.record(places[nth] ?? 0), selection, visit),
+      keys: listed.map(({ key }) => key),
+      linesOf: (place) => encodeRecord(listed[place]?.record ?? {}, selection),
     };
   }
 
@@ -236,12 +211,12 @@ class SyncStep {
 }
 
 interface Asked {
-  readonly page: Promise<IteratorResult<Page<RecordList<SimRecord>>, void>>;
+  readonly page: Promise<IteratorResult<Page<SimRecord[]>, void>>;
   /** Time of Redis's clock before the page was requested. */
   readonly asOfMs: number;
 }
 
-function askFor(pages: AsyncGenerator<Page<RecordList<SimRecord>>, void>, asOfMs: number): Asked {
+function askFor(pages: AsyncGenerator<Page<SimRecord[]>, void>, asOfMs: number): Asked {
   const page = pages.next();
   page.catch(() => undefined); // awaited later, or not at all if storing the previous page fails
   return { page, asOfMs };

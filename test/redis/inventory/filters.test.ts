@@ -3,13 +3,11 @@ import fc from "fast-check";
 import { expect, it, vi } from "vitest";
 import { systemClock } from "#core/time.ts";
 import { type Condition, type Filter, everySim, matches, parseFilter } from "#fleet/filter.ts";
-import { pickFields, textOf, visitFields } from "#fleet/sim/sim-fields.ts";
-import { countSims } from "#jobs/inventory/explore/count.ts";
-import { maxSorted, orderOf, sortedPage } from "#jobs/inventory/explore/sorted-page.ts";
+import { pickFields, textOf } from "#fleet/sim/sim-fields.ts";
+import { countSims, maxSorted, orderOf, sortedPage } from "#jobs/inventory/explore.ts";
+import { encodeRecord } from "#jobs/inventory/records/sim-record.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { SyncLog } from "#jobs/inventory/store/sync-record.ts";
-import type { ListedSims } from "#jobs/inventory/records/page-encoder.ts";
-import { type CodeLookup, codesFor, columnsFor } from "#jobs/inventory/records/value-codes.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 
@@ -51,29 +49,12 @@ const condition: fc.Arbitrary<Condition> = fc.oneof(
   fc.record({ kind: fc.constantFrom("exists" as const, "absent" as const), field }),
 );
 
+/** Syncs a fleet with these records, and keeps it listed. */
 async function takeIn(profile: string, records: readonly Record<string, unknown>[]): Promise<string[]> {
   const { syncId } = await syncs.begin(profile, "s-1", "restart");
   const all = records.map((_, n) => `8942300000${n}`);
-  const simsOf = (from: number, to: number): ListedSims => ({
-    keys: all.slice(from, to),
-    digests: "0000000000000".repeat(to - from),
-    encodeFields: (place, visit) => void visitFields(records[from + place] ?? {}, selection, visit),
-  });
-  const codes = await syncs.codes(profile);
-  const half = Math.ceil(all.length / 2);
-  // The first half teaches the codes of values, which the second half is written with.
-  const first = { syncId, pagesBefore: 0, sims: simsOf(0, half), nextKey: "k", asOfMs: 0, quiet: [], codes };
-  await syncs.takePage(profile, { ...first, expect: "new" });
-  const page = {
-    syncId,
-    pagesBefore: 1,
-    sims: simsOf(half, all.length),
-    nextKey: undefined,
-    asOfMs: 0,
-    quiet: [],
-    codes,
-    expect: "new",
-  } as const;
+  const linesOf = (place: number): string => encodeRecord(records[place] ?? {}, selection);
+  const page = { syncId, pagesBefore: 0, sims: { keys: all, linesOf }, nextKey: undefined, asOfMs: 0, quiet: [] };
   await syncs.takePage(profile, page);
   return all;
 }
@@ -85,41 +66,115 @@ async function found(profile: string, filter: Filter): Promise<string[]> {
   return all;
 }
 
+/** The SIMs of which a full comparison says that they match. */
+function compared(sims: readonly string[], records: readonly Record<string, unknown>[], filter: Filter): string[] {
+  return sims.filter((key, n) => {
+    const kept = pickFields(records[n] ?? {}, selection).fields;
+    return matches(filter, (name) => {
+      if (name === "simId") return key;
+      const own = kept.get(name);
+      if (own !== undefined) return textOf(own);
+      return [...kept.keys()].some((inner) => inner.startsWith(`${name}.`)) ? "{}" : undefined;
+    });
+  });
+}
+
+async function counted(profile: string, filter: Filter, search?: string): Promise<number> {
+  const limits = { clock: systemClock, limitMs: 60_000 };
+  const { count, isExact } = await countSims({ inventory, profile }, selected(filter, search), limits);
+  expect(isExact).toBe(true);
+  return count;
+}
+
 it("an inventory filter finds the same SIMs as a full comparison for every combination of conditions", async () => {
   let round = 0;
   let meantInAll = 0;
   await fc.assert(
     fc.asyncProperty(
-      fc.array(record, { minLength: 1, maxLength: 40 }),
+      // The records of each SIM in two syncs.
+      fc.array(fc.tuple(record, record), { minLength: 1, maxLength: 40 }),
       fc.array(fc.array(condition, { minLength: 1, maxLength: 3 }), { minLength: 5, maxLength: 5 }),
-      async (records, filters) => {
+      async (fleet, filters) => {
         round += 1;
         const profile = `f${round}`;
-        const sims = await takeIn(profile, records);
-        for (const conditions of filters) {
-          const filter = { text: "", conditions };
-          const meant = sims.filter((key, n) => {
-            const kept = pickFields(records[n] ?? {}, selection).fields;
-            return matches(filter, (name) => {
-              if (name === "simId") return key;
-              const own = kept.get(name);
-              if (own !== undefined) return textOf(own);
-              return [...kept.keys()].some((inner) => inner.startsWith(`${name}.`)) ? "{}" : undefined;
-            });
-          });
-          meantInAll += meant.length;
-          expect(await found(profile, filter)).toEqual(meant);
-          const counted = await countSims(inventory, profile, selected(filter), {
-            clock: systemClock,
-            limitMs: 60_000,
-          });
-          expect(counted).toEqual({ count: meant.length, isExact: true });
+        for (const sync of [0, 1] as const) {
+          const records = fleet.map((both) => both[sync]);
+          const sims = await takeIn(profile, records);
+          for (const conditions of filters) {
+            const filter = { text: "", conditions };
+            const meant = compared(sims, records, filter);
+            meantInAll += meant.length;
+            expect(await found(profile, filter)).toEqual(meant);
+            expect(await counted(profile, filter)).toBe(meant.length);
+          }
         }
       },
     ),
     { numRuns: 100 },
   );
-  expect(meantInAll).toBeGreaterThan(200);
+  expect(meantInAll).toBeGreaterThan(400);
+});
+
+/** The bitmaps of a field's values, and `dropped` if it has had too many. */
+async function indexOf(profile: string, name: string): Promise<string[]> {
+  const items = Object.keys(await redis.hgetall(keys.simsIndex(profile)));
+  return items.flatMap((item) => {
+    if (item === name) return ["dropped"];
+    return item.startsWith(`${name}=`) ? [item.slice(name.length + 1)] : [];
+  });
+}
+
+it("a field with more than 64 values loses its bitmaps, and filters on it read the records", async () => {
+  const profile = "many-values";
+  const records = Array.from({ length: 300 }, (_, n) => ({
+    status: n % 64 === 5 ? "ready" : "active",
+    speedClass: `s1.${n % 64}`,
+    tags: n % 100 === 77 ? { site: "oslo" } : { asset: `asset-${n}`, site: "oslo" },
+  }));
+  const sims = await takeIn(profile, records);
+  expect(await indexOf(profile, "speedClass")).toHaveLength(64);
+  expect(await indexOf(profile, "tags.asset")).toEqual(["dropped"]);
+  const bitmaps = await redis.keys(`${keys.simsBitmaps(profile)}*`);
+  // Those of the classes, of two states, of the site, of tags as an object, and of the SIMs that are listed.
+  expect(bitmaps).toHaveLength(64 + 2 + 1 + 1 + 1);
+  const read = vi.spyOn(inventory, "read");
+  for (const [text, isRead] of [
+    ["speedClass!=s1.3 and status=ready", false],
+    ["tags.site=oslo and tags exists", false],
+    ["tags.asset not exists", true],
+    ["tags.asset=asset-290", true],
+    ["tags.asset!=asset-290 and speedClass=s1.34", true],
+  ] as const) {
+    const filter = parseFilter(text);
+    const meant = compared(sims, records, filter);
+    read.mockClear();
+    expect(await counted(profile, filter)).toBe(meant.length);
+    expect(read.mock.calls.length > 0, text).toBe(isRead);
+    expect(await found(profile, filter)).toEqual(meant);
+  }
+  read.mockRestore();
+});
+
+it("a field stays indexed while it has at most 64 values at a time, however often they change", async () => {
+  const profile = "changing-values";
+  for (let sync = 0; sync < 5; sync += 1) {
+    const records = Array.from({ length: 60 }, (_, n) => ({ status: `${sync}-${n}` }));
+    const sims = await takeIn(profile, records);
+    expect(await found(profile, parseFilter(`status=${sync}-7`))).toEqual([sims[7]]);
+    expect((await indexOf(profile, "status")).length).toBeLessThanOrEqual(64);
+  }
+  expect(await indexOf(profile, "status")).not.toContain("dropped");
+});
+
+it("fields beyond the room of the index are filtered by their records", async () => {
+  const profile = "many-fields";
+  const records = Array.from({ length: 100 }, (_, n) => ({ tags: { [`t${n}`]: "on" } }));
+  const sims = await takeIn(profile, records);
+  for (let n = 0; n < 100; n += 1) {
+    expect(await found(profile, parseFilter(`tags.t${n}=on`))).toEqual([sims[n]]);
+    expect(await counted(profile, parseFilter(`tags.t${n} not exists`))).toBe(99);
+  }
+  expect((await redis.keys(`${keys.simsBitmaps(profile)}*`)).length).toBeLessThan(70);
 });
 
 it("a list in the order of a field has every selected SIM once, page by page, those without a value last", async () => {
@@ -157,7 +212,7 @@ it("a list in the order of a field has every selected SIM once, page by page, th
   );
 });
 
-it("a list is sorted by a field without an index, or by a time of the record, if it is short", async () => {
+it("a short list is sorted by any field, or by a time of the record", async () => {
   const names = ["pear", "apple", undefined, "fig", "date", "cherry", "apple"];
   const sims = await takeIn(
     "by-records",
@@ -178,20 +233,14 @@ it("a list is sorted by a field without an index, or by a time of the record, if
   expect(await listed("addedAt")).toEqual([0, 1, 2, 3, 4, 5].map((n) => sims[n]));
 });
 
-it("a list of more SIMs than can be sorted by a field without an index names what to do", async () => {
-  const many = vi.spyOn(inventory, "index").mockImplementation(async function* () {
-    const tooMany = Array.from({ length: maxSorted + 1 }, (_, n) => String(n));
-    yield await Promise.resolve({
-      first: 0,
-      keys: tooMany,
-      test: () => "matches",
-      isListed: () => true,
-      codeAt: () => 0,
-    } as never);
+it("a list of more SIMs than can be sorted by another field than the key names what to do", async () => {
+  const many = vi.spyOn(inventory, "scan").mockImplementation(async function* () {
+    const sim = { fields: new Map(), ordinal: 0, addedAtMs: 0, updatedAtMs: 0, updatedBy: "sync" } as const;
+    yield await Promise.resolve(Array.from({ length: maxSorted + 1 }, (_, n) => ({ key: String(n), sim })));
   });
   const page = { order: orderOf("imsi"), limit: 3 };
   await expect(sortedPage({ inventory, profile: "sorted" }, selected(everySim), page)).rejects.toThrow(
-    "More than 100,000 SIMs match, so they cannot be sorted by imsi: narrow the filter, or sort by one of simId, speedClass, status",
+    "More than 10,000 SIMs match, so they cannot be sorted by imsi: narrow the filter, or sort by simId",
   );
   many.mockRestore();
 });
@@ -209,11 +258,7 @@ it("a search finds SIMs by a part of the SIM ID, or by the whole IMSI", async ()
     const all: string[] = [];
     const options = { keyColumn: "simId", search: text } as const;
     for await (const batch of inventory.scan("searched", everySim, options)) all.push(...batch.map(({ key }) => key));
-    const { count } = await countSims(inventory, "searched", selected(everySim, text), {
-      clock: systemClock,
-      limitMs: 6e4,
-    });
-    expect(count).toBe(all.length);
+    expect(await counted("searched", everySim, text)).toBe(all.length);
     return all;
   };
   expect(await search("000002")).toEqual(sims.filter((_, n) => n === 2 || n >= 20));
@@ -224,41 +269,4 @@ it("a search finds SIMs by a part of the SIM ID, or by the whole IMSI", async ()
 /** Listed SIMs. */
 function selected(filter: Filter, search?: string) {
   return { filter, presence: "listed", keyColumn: "simId", search } as const;
-}
-
-it("an inventory filter on an absent or different value needs only codes, even when its column is full", async () => {
-  const profile = "columns";
-  const records = Array.from({ length: 300 }, (_, n) => ({
-    speedClass: "a",
-    tags: { ...(n % 100 === 77 ? {} : { asset: `asset-${n}` }), site: n === 222 ? "rome" : "oslo" },
-  }));
-  const sims = await takeIn(profile, records);
-  const read = vi.spyOn(inventory, "lookUp");
-  const meant = (places: readonly number[]): string[] => places.map((place) => sims[place] ?? "");
-  const where = async (text: string): Promise<string[]> => found(profile, parseFilter(text));
-  try {
-    expect(await where("tags.site!=oslo")).toEqual(meant([222]));
-    expect(await where("tags.asset not exists")).toEqual(meant([77, 177, 277]));
-    expect(await where("tags.asset=asset-5")).toEqual(meant([5]));
-    expect(await where("tags.asset=asset-290")).toEqual(meant([290]));
-    expect(await where("tags.asset!=asset-290")).toHaveLength(299);
-    // The first half was written before there were columns: of it, records are read that the second half needs not.
-    const looks = read.mock.calls
-      .slice(0, 2)
-      .map(([, asked]) => asked.filter((key) => sims.indexOf(key) >= 150).length);
-    expect(looks).toEqual([1, 2]);
-  } finally {
-    read.mockRestore();
-  }
-  const columns = await redis.hgetall(keys.simsColumns(profile));
-  expect(columns).toMatchObject({ "#": "2", "@tags.asset": "0", "@tags.site": "1", "#0": "61", "#1": "2" });
-  const { columnOf, codeOf } = await lookupOf(profile, ["tags.asset=asset-5", "tags.asset=asset-290"]);
-  expect([columnOf("tags.asset"), columnOf("tags.site")]).toEqual([4, -1]);
-  expect([codeOf("tags.asset", "asset-5"), codeOf("tags.asset", "asset-290")]).toEqual([8, 0]);
-});
-
-async function lookupOf(profile: string, texts: readonly string[]): Promise<CodeLookup> {
-  const conditions = texts.flatMap((text) => parseFilter(text).conditions);
-  const place = { redis, keys, profile };
-  return codesFor(conditions, await columnsFor(conditions, place), place);
 }

@@ -2,9 +2,9 @@
 import { setSpeedClass } from "#fleet/sim-operation/sim-operation.ts";
 import { beforeAll, describe, expect, it } from "vitest";
 import { parseFilter } from "#fleet/filter.ts";
-import { visitFields } from "#fleet/sim/sim-fields.ts";
 import { assertFieldsKnown } from "#jobs/inventory/filter-fields.ts";
 import { filterSource } from "#jobs/runs/plan/row-source.ts";
+import { encodeRecord } from "#jobs/inventory/records/sim-record.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { SyncLog } from "#jobs/inventory/store/sync-record.ts";
 import { openTestRedis } from "../../support/redis.ts";
@@ -29,14 +29,11 @@ async function readFleet(profile: string, { isWhole }: { isWhole: boolean }): Pr
     pagesBefore: 0,
     sims: {
       keys: records.map((_, n) => `8942300000${n}`),
-      digests: "0000000000000".repeat(records.length),
-      encodeFields: (place, visit) => void visitFields(records[place] ?? {}, selection, visit),
+      linesOf: (place) => encodeRecord(records[place] ?? {}, selection),
     },
     nextKey: isWhole ? undefined : "next",
     asOfMs: await syncs.nowMs(),
     quiet: [],
-    codes: await syncs.codes(profile),
-    expect: "new",
   });
   if (!isWhole) return;
   const state = await syncs.state(profile);

@@ -1,7 +1,7 @@
 /** Data of profiles that are no longer configured. */
 import { expect, it } from "vitest";
 import { rotationLog } from "#jobs/credentials/record.ts";
-import { simsPerChunk } from "#jobs/inventory/records/signature.ts";
+import { simsPerChunk } from "#jobs/inventory/store/inventory.ts";
 import { formerProfiles, noteProfiles } from "#jobs/storage/profiles.ts";
 import { begunAtMs, keptBounds } from "../ledger/run-of.ts";
 import { openTestRedis } from "../../support/redis.ts";
@@ -18,11 +18,9 @@ async function setup(state: "done" | "planned" = "done") {
   const profile = "plant";
   await redis.hset(keys.simsHead(profile), "next", simsPerChunk + 1, "known", simsPerChunk + 1);
   await redis.hset(keys.sims(profile), "sim-1", "record");
-  for (const chunk of [0, 1]) {
-    await redis.set(keys.simsKeyOrder(profile, chunk), "keys");
-    await redis.set(keys.simsSignatures(profile, chunk), "signatures");
-    await redis.set(keys.simsDigests(profile, chunk), "digests");
-  }
+  for (const chunk of [0, 1]) await redis.set(keys.simsKeyOrder(profile, chunk), "keys");
+  await redis.hset(keys.simsIndex(profile), "status=active", 1);
+  for (const bitmap of ["listed", 1]) await redis.setbit(`${keys.simsBitmaps(profile)}${bitmap}`, 0, 1);
   await redis.hset(keys.sync(profile), "syncId", "s-1", "phase", "finished", "startedAtMs", begunAtMs);
   const log = rotationLog({ redis, keys, bounds: keptBounds });
   const head = { name: "mqtt", profile, rotationId: "c-1", newId: "mqtt-2", startedAtMs: begunAtMs };

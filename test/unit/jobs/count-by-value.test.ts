@@ -20,6 +20,8 @@ function inventoryOf(values: readonly (string | undefined)[]) {
       yield found.slice(0, 2);
       yield await Promise.resolve(found.slice(2));
     },
+    // The index does not decide: records are read.
+    counts: () => Promise.resolve(undefined),
   };
 }
 
@@ -47,4 +49,19 @@ test("a field with more than 10,000 values is refused", async () => {
   await expect(countByValue(inventoryOf(values), { ...query, field: "site" })).rejects.toThrow(
     "site has more than 10,000 values: count by another field, or narrow the filter",
   );
+});
+
+test("what the index decides is counted without reading records", async () => {
+  const values = new Map([
+    ["a", 1],
+    [null, 2],
+  ]);
+  const inventory = { ...inventoryOf([]), counts: () => Promise.resolve({ total: 3, values }) };
+  expect(await countByValue(inventory, { ...query, field: "site" })).toEqual({
+    total: 3,
+    values: [
+      { value: null, count: 2 },
+      { value: "a", count: 1 },
+    ],
+  });
 });

@@ -6,12 +6,12 @@
  *   speedClass=s1.fast                                     a text, as it is
  *   createdTime:1712345678901                              anything else, as JSON
  *
- * The ordinal numbers the SIMs of a profile in order of discovery; ordinals are never reused.
+ * The ordinal numbers the SIMs of a profile in order of discovery; ordinals are never reused. `by` is `sync` or `run`, or
+ * `answer` if only the response to a change has shown the SIM: fields may be missing.
  */
-import { hash } from "node:crypto";
 import { decodeName, decodeValue, encodeName, encodeValue } from "#fleet/sim/field-text.ts";
 import type { FieldValue } from "#fleet/sim/field-value.ts";
-import type { SimFields } from "#fleet/sim/sim-fields.ts";
+import { type FieldSelection, type SimFields, inputTextOf, textOf, visitFields } from "#fleet/sim/sim-fields.ts";
 
 /** The last known state of a SIM. */
 export interface KnownSim {
@@ -33,6 +33,15 @@ export function encodeFields(fields: SimFields): string {
   return lines.join("\n");
 }
 
+/** As `encodeFields` of the picked fields, without objects in between: for lists of thousands. */
+export function encodeRecord(record: Readonly<Record<string, unknown>>, selection: FieldSelection): string {
+  let lines = "";
+  visitFields(record, selection, (name, kind, text) => {
+    lines += `${lines === "" ? "" : "\n"}${encodeName(name)}${kind === "text" ? "=" : ":"}${text}`;
+  });
+  return lines;
+}
+
 export function decodeSim(record: string): KnownSim {
   const [header = "", ...lines] = record.split("\n");
   const [ordinal, by, addedAtMs, updatedAtMs, goneAtMs] = header.split(" ");
@@ -46,7 +55,7 @@ export function decodeSim(record: string): KnownSim {
     fields,
     addedAtMs: Number(addedAtMs),
     updatedAtMs: Number(updatedAtMs),
-    updatedBy: by === "run" ? "run" : "sync",
+    updatedBy: by === "sync" ? "sync" : "run",
     ...(goneAtMs === "-" ? {} : { goneAtMs: Number(goneAtMs) }),
   };
 }
@@ -58,7 +67,48 @@ function separatorIn(line: string): number {
   return Math.min(equals, colon);
 }
 
-/** A digest of eleven characters. */
-export function digestOf(text: string | Buffer): string {
-  return hash("sha1", text, "base64url").slice(0, 11);
+/** Whether a listing that shows these lines changes nothing in a stored record. @returns the ordinal if so */
+export function ordinalIfListed(record: string, lines: string): number | undefined {
+  const end = record.indexOf("\n");
+  if (record.length - end - 1 !== lines.length || !record.endsWith(lines)) return undefined;
+  const [ordinal, by, , , goneAtMs] = record.slice(0, end).split(" ");
+  return by === "answer" || goneAtMs !== "-" ? undefined : Number(ordinal);
+}
+
+/** Whether the SIM of a record is gone. */
+export function isGoneIn(record: string): boolean {
+  return !record.slice(0, record.indexOf("\n")).endsWith(" -");
+}
+
+/** The value of an object, which is stored member by member: it can only be tested for existence. */
+const objectText = "{}";
+
+/** A field's value as filters see it, without decoding the record. */
+export function fieldTextIn(record: string, field: string): string | undefined {
+  const start = `\n${encodeName(field)}`;
+  let isObject = false;
+  for (let at = record.indexOf(start); at >= 0; at = record.indexOf(start, at + 1)) {
+    const from = at + start.length;
+    const mark = record[from];
+    if (mark === "=" || mark === ":") {
+      const end = record.indexOf("\n", from);
+      return record.slice(from + 1, end < 0 ? undefined : end);
+    }
+    isObject ||= mark === ".";
+  }
+  return isObject ? objectText : undefined;
+}
+
+/** A field's value as filters see it; an object has no value of its own and exists if it has a member. */
+export function fieldTextOf(sim: KnownSim | undefined, name: string): string | undefined {
+  if (sim === undefined) return undefined;
+  const value = sim.fields.get(name);
+  if (value !== undefined) return textOf(value);
+  return [...sim.fields.keys()].some((field) => field.startsWith(`${name}.`)) ? objectText : undefined;
+}
+
+/** A field's value as inputs have it: for comparison with what a row asks for. */
+export function fieldInputOf(sim: KnownSim | undefined, name: string): string | undefined {
+  const value = sim?.fields.get(name);
+  return value === undefined ? fieldTextOf(sim, name) : inputTextOf(value);
 }

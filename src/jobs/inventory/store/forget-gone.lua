@@ -16,8 +16,8 @@ for at = 5, #ARGV do
   local is_old = record and record.gone ~= '-' and tonumber(record.gone) < before
   if is_old and redis.call('HEXISTS', inv.claims, sim) == 0 then
     redis.call('HDEL', inv.sims, sim)
-    sign(inv, record.ordinal, string.rep('0', SIGNATURE))
-    set_digest(inv, record.ordinal, UNKNOWN)
+    redis.call('SETBIT', inv.gone, record.ordinal, 0)
+    index_fields(inv.index, record.ordinal, fields_of(record.lines), NO_FIELDS)
     is_removed[sim] = FORGOTTEN
     removed = removed + 1
   end

@@ -1,12 +1,11 @@
 /** Removes SIMs from the inventory that no sync has listed for long. */
+import { everySim } from "#fleet/filter.ts";
 import type { KeyColumn } from "#fleet/sim/sim.ts";
 import type { StoreDeps } from "#engine/store-deps.ts";
-import type { Inventory } from "./inventory.ts";
+import { type Inventory, simsPerChunk } from "./inventory.ts";
 import { inventoryKeys, inventoryScript } from "./inventory-script.ts";
-import { simsPerChunk } from "../records/signature.ts";
 
 const forgetScript = inventoryScript("forget-gone.lua");
-const everySim = { text: "", conditions: [] };
 
 /**
  * @param options `beforeMs`: SIMs that went before this instant, ms since the epoch

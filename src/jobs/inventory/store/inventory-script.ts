@@ -7,6 +7,7 @@ import { Script } from "#redis/script.ts";
 /** Lua parts that precede a script that writes to the inventory. */
 export const inventoryScriptParts: readonly URL[] = [
   emitScriptPart,
+  new URL("./index.lua", import.meta.url),
   new URL("./take.lua", import.meta.url),
   problemScriptPart,
 ];
@@ -22,10 +23,10 @@ export function inventoryKeys(keys: Keys, profile: string): readonly string[] {
     keys.sims(profile),
     keys.simsHead(profile),
     keys.simsKeyOrder(profile),
-    keys.simsSignatures(profile),
+    keys.simsIndex(profile),
     keys.simsSeen(profile),
     keys.simsClaims(profile),
     keys.events(),
-    keys.simsDigests(profile),
+    keys.simsBitmaps(profile),
   ];
 }

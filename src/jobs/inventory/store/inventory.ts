@@ -2,16 +2,18 @@
  * The inventory: the last known state of each SIM of a profile, from a complete sync or from the response to one of our
  * changes. It may be out of date, since others can change a SIM at any time. This file reads it; syncs write it through
  * sync-record.ts, runs through settle.lua.
+ *
+ * The bitmaps of the index (index.lua) select the SIMs that meet the conditions on indexed fields; the records of those
+ * are read, and decide the others.
  */
-import { decodeName, encodeName } from "#fleet/sim/field-text.ts";
+import { encodeName, decodeName } from "#fleet/sim/field-text.ts";
 import { type Condition, type Filter, matches } from "#fleet/filter.ts";
-import { inputTextOf, textOf } from "#fleet/sim/sim-fields.ts";
 import type { KeyColumn } from "#fleet/sim/sim.ts";
-import { Script } from "#redis/script.ts";
+import { Script, type ScriptRunner } from "#redis/script.ts";
 import type { StoreDeps } from "#engine/store-deps.ts";
-import { type KnownSim, decodeSim } from "../records/sim-record.ts";
-import { type Prefilter, codesIn, objectText, prefilter, simsPerChunk } from "../records/signature.ts";
-import { type IndexedField, codesFor, columnsFor, indexedFields } from "../records/value-codes.ts";
+import { type KnownSim, decodeSim, fieldTextIn, isGoneIn } from "../records/sim-record.ts";
+
+export { fieldInputOf, fieldTextOf } from "../records/sim-record.ts";
 
 export interface InventoryFacts {
   /** Number of listed SIMs, and of SIMs that are gone. */
@@ -46,32 +48,30 @@ export interface FoundSim {
   readonly sim: KnownSim;
 }
 
-/** What the index knows of the SIMs of a chunk, by their place in it, before any record is read. */
-export interface IndexedChunk {
-  /** Ordinal of the first SIM. */
-  readonly first: number;
-  /** In order of discovery. */
-  readonly keys: readonly string[];
-  /** Whether the SIM matches filter and search. */
-  readonly test: (place: number) => Prefilter;
-  /** Whether the SIM is certainly listed; if not, its record has to be read. */
-  readonly isListed: (place: number) => boolean;
-  /** Code of the SIM in the requested column (value-codes.ts); `unknownCode` without one. */
-  readonly codeAt: (place: number) => number;
+/** A SIM that a filter selects, or may select, by its place in the order of discovery. */
+export interface FoundKey {
+  readonly key: string;
+  readonly ordinal: number;
 }
 
-export interface IndexOptions extends Pick<ScanOptions, "keyColumn" | "search"> {
-  readonly column?: number | undefined;
-  /** Whether `isListed` is needed; without it nothing is certain. */
-  readonly withListed: boolean;
+/** A field with a bitmap for each value, and its values. */
+export interface IndexedField {
+  readonly field: string;
+  readonly values: ReadonlySet<string>;
 }
 
-const withoutScript = Script.load(new URL("./without.lua", import.meta.url));
+/** Numbers of SIMs: in all, and by value of a field (null: no value). */
+export interface IndexCounts {
+  readonly total: number;
+  readonly values: ReadonlyMap<string | null, number>;
+}
+
+/** SIMs whose keys are in one string of the key order; take.lua knows it as well. */
+export const simsPerChunk = 4_096;
+
+const readScript = Script.load(new URL("./index.lua", import.meta.url), new URL("./read-bitmaps.lua", import.meta.url));
 /** In the key order, the place of a removed SIM (take.lua). */
 const forgottenKey = "-";
-const digestLength = 13;
-/** A digest that begins with it says nothing: the SIM is gone, or a run has changed it (take.lua). */
-const unknownDigest = "!".charCodeAt(0);
 const lookUpAtOnce = 1_000;
 const readAtOnce = 500;
 
@@ -103,8 +103,7 @@ export class Inventory {
   async lookUp(profile: string, keys: readonly string[]): Promise<(KnownSim | undefined)[]> {
     const known: (KnownSim | undefined)[] = [];
     for (let at = 0; at < keys.length; at += lookUpAtOnce) {
-      const some = keys.slice(at, at + lookUpAtOnce);
-      const texts = await this.#redis.hmget(this.#keys.sims(profile), ...some);
+      const texts = await this.#redis.hmget(this.#keys.sims(profile), ...keys.slice(at, at + lookUpAtOnce));
       for (const text of texts) known.push(text === null ? undefined : decodeSim(text));
     }
     return known;
@@ -112,146 +111,230 @@ export class Inventory {
 
   /** Yields the SIMs that a filter selects in batches, in constant memory. */
   async *scan(profile: string, filter: Filter, options: ScanOptions): AsyncGenerator<readonly FoundSim[]> {
-    const named = namedKeys(filter, options.keyColumn);
-    if (named !== undefined) {
-      const found = await this.#read(profile, filter, named, options);
-      if (found.length > 0) yield inOrder(found, options);
-      return;
+    const { candidates } = await this.#candidates(profile, filter, options);
+    for await (const found of oneAhead(candidates, (some) => this.read(profile, filter, some, options))) {
+      if (found.length > 0) yield found;
     }
-    const columns = await columnsFor(filter.conditions, { redis: this.#redis, keys: this.#keys, profile });
-    const isForward = options.order !== "newest-first";
-    const end = Number((await this.#redis.hget(this.#keys.simsHead(profile), "next")) ?? 0);
-    const start = Math.min(options.from ?? (isForward ? 0 : end - 1), end - 1);
-    const last = Math.floor((end - 1) / simsPerChunk);
-    const step = isForward ? 1 : -1;
-    for (let chunk = Math.floor(start / simsPerChunk); chunk >= 0 && chunk <= last; chunk += step) {
-      const candidates = await this.#candidates(profile, filter, { chunk, columns }, options);
-      const keys = await this.#without(profile, filter, candidates, options);
-      for (let at = 0; at < keys.length; at += readAtOnce) {
-        const found = await this.#read(profile, filter, keys.slice(at, at + readAtOnce), options);
-        if (found.length > 0) yield found;
+  }
+
+  /**
+   * As `scan`, but reads records only for conditions that the index cannot decide. A batch may be empty, so that the
+   * caller can stop where nothing matches.
+   */
+  async *find(profile: string, filter: Filter, options: ScanOptions): AsyncGenerator<readonly FoundKey[]> {
+    const { candidates, isExact } = await this.#candidates(profile, filter, options);
+    if (isExact) yield* candidates;
+    else {
+      for await (const found of oneAhead(candidates, (some) => this.read(profile, filter, some, options))) {
+        yield found.map(({ key, sim }) => ({ key, ordinal: sim.ordinal }));
       }
     }
   }
 
-  /** Reads the index alone, chunk by chunk in order of discovery, one chunk ahead of its consumer. */
-  async *index(profile: string, filter: Filter, options: IndexOptions): AsyncGenerator<IndexedChunk> {
-    const columns = await columnsFor(filter.conditions, { redis: this.#redis, keys: this.#keys, profile });
-    const end = Number((await this.#redis.hget(this.#keys.simsHead(profile), "next")) ?? 0);
-    const read = (chunk: number) => this.#indexedChunk(profile, filter, { chunk, columns }, options);
-    let coming = end > 0 ? read(0) : undefined;
-    for (let chunk = 0; coming !== undefined; chunk += 1) {
-      const indexed = await coming;
-      coming = (chunk + 1) * simsPerChunk < end ? read(chunk + 1) : undefined;
-      // An error of a chunk that nobody waits for any more is not lost work.
-      coming?.catch(() => undefined);
-      yield indexed;
-    }
-  }
-
-  async #indexedChunk(
+  /**
+   * Counts the SIMs that a filter selects, by the values of a field if one is given.
+   * @returns undefined if records have to be read
+   */
+  async counts(
     profile: string,
     filter: Filter,
-    { chunk, columns }: { chunk: number; columns: ReadonlyMap<string, number> },
-    { keyColumn, search, column = -1, withListed }: IndexOptions,
-  ): Promise<IndexedChunk> {
-    const needsSignatures = filter.conditions.length > 0 || isOtherId(search) || column >= 0;
-    const [order, signatures, digests] = await Promise.all([
-      this.#redis.get(this.#keys.simsKeyOrder(profile, chunk)),
-      needsSignatures ? this.#redis.getBuffer(this.#keys.simsSignatures(profile, chunk)) : null,
-      withListed ? this.#redis.getBuffer(this.#keys.simsDigests(profile, chunk)) : null,
-    ]);
-    const keys = (order ?? "").split("\n");
-    keys.pop(); // the empty text after the last line
-    const bytes = signatures ?? Buffer.alloc(0);
-    const at = { redis: this.#redis, keys: this.#keys, profile };
-    const isOfKey = ({ field }: Condition): boolean => field === keyColumn;
-    const conditions = filter.conditions.filter((condition) => !isOfKey(condition));
-    const ofKey = { ...filter, conditions: filter.conditions.filter(isOfKey) };
-    const fits = prefilter({ ...filter, conditions }, bytes, await codesFor(conditions, columns, at));
-    const found = searchOf(search, keyColumn, bytes);
-    return {
-      first: chunk * simsPerChunk,
-      keys,
-      test: (place) => {
-        const key = keys[place] ?? forgottenKey;
-        if (key === forgottenKey || !matches(ofKey, () => key)) return "differs";
-        const searched = found(key, place);
-        if (searched === "differs") return searched;
-        const fitting = fits(place);
-        return fitting === "matches" ? searched : fitting;
-      },
-      isListed: (place) => digests !== null && (digests[place * digestLength] ?? unknownDigest) !== unknownDigest,
-      codeAt: codesIn(bytes, column),
-    };
+    {
+      presence = "listed",
+      search,
+      keyColumn,
+      field,
+    }: Omit<ScanOptions, "from" | "order"> & { field?: string | undefined },
+  ): Promise<IndexCounts | undefined> {
+    const isOfKey = field === keyColumn || filter.conditions.some((condition) => condition.field === keyColumn);
+    if (search !== undefined || isOfKey) return undefined;
+    const by: readonly Condition[] = field === undefined ? [] : [{ kind: "exists", field }];
+    const { found, isExact, bitmaps } = await this.#select(profile, presence, filter.conditions, by);
+    if (!isExact) return undefined;
+    const total = countOf(found);
+    const values = new Map<string | null, number>();
+    let others = total;
+    for (const [value, bitmap] of bitmaps) {
+      const count = countOf(found, bitmap);
+      if (count > 0) values.set(value, (values.get(value) ?? 0) + count);
+      others -= count;
+    }
+    if (field !== undefined && others > 0) values.set(null, others);
+    return { total, values };
   }
 
-  /** The fields with a column of codes, and their values. */
-  indexedFields(profile: string): Promise<IndexedField[]> {
-    return indexedFields({ redis: this.#redis, keys: this.#keys, profile });
+  /** The indexed fields, in alphabetical order, and their values. */
+  async indexedFields(profile: string): Promise<IndexedField[]> {
+    const fields = new Map<string, Set<string>>();
+    for (const item of Object.keys(await this.#redis.hgetall(this.#keys.simsIndex(profile)))) {
+      const at = item.search(/[=:]/);
+      const value = item.slice(at + 1);
+      // An object has no value that could be chosen.
+      if (at < 0 || value === "{}") continue;
+      const field = decodeName(item.slice(0, at));
+      fields.set(field, (fields.get(field) ?? new Set()).add(value));
+    }
+    return [...fields].map(([field, values]) => ({ field, values })).toSorted((a, b) => (a.field < b.field ? -1 : 1));
   }
 
   /** Reads SIMs that may match, in the order of the keys; those that do not match are left out. */
-  read(profile: string, filter: Filter, keys: readonly string[], options: ScanOptions): Promise<FoundSim[]> {
-    return this.#read(profile, filter, keys, options);
+  async read(
+    profile: string,
+    filter: Filter,
+    candidates: readonly Pick<FoundKey, "key">[],
+    options: ScanOptions,
+  ): Promise<FoundSim[]> {
+    if (candidates.length === 0) return [];
+    const { presence = "listed", keyColumn, search } = options;
+    const texts = await this.#redis.hmget(this.#keys.sims(profile), ...candidates.map(({ key }) => key));
+    return candidates.flatMap(({ key }, i): FoundSim[] => {
+      const text = texts[i];
+      if (typeof text !== "string") return [];
+      if (presence !== "all" && isGoneIn(text) !== (presence === "gone")) return [];
+      const valueOf = (field: string): string | undefined => (field === keyColumn ? key : fieldTextIn(text, field));
+      if (search !== undefined && !key.includes(search) && valueOf(otherIdOf(keyColumn)) !== search) return [];
+      if (!matches(filter, valueOf)) return [];
+      const sim = decodeSim(text);
+      return isInReach(sim.ordinal, options) ? [{ key, sim }] : [];
+    });
   }
 
-  /** SIMs of a chunk that may match according to their signatures, in the scan's order. */
+  /** SIMs that may match, in the scan's order; `isExact`: all of them do. */
   async #candidates(
     profile: string,
     filter: Filter,
-    { chunk, columns }: { chunk: number; columns: ReadonlyMap<string, number> },
     options: ScanOptions,
-  ): Promise<string[]> {
-    const { search, keyColumn } = options;
+  ): Promise<{ candidates: AsyncGenerator<readonly FoundKey[]>; isExact: boolean }> {
+    const { presence = "listed", search, keyColumn } = options;
+    const named = namedKeys(filter, keyColumn);
+    if (named !== undefined) return { candidates: this.#named(profile, named, options), isExact: false };
     const conditions = filter.conditions.filter(({ field }) => field !== keyColumn);
-    const needsSignatures = conditions.length > 0 || isOtherId(search);
-    const [roll, signs] = await Promise.all([
-      this.#redis.get(this.#keys.simsKeyOrder(profile, chunk)),
-      needsSignatures ? this.#redis.getBuffer(this.#keys.simsSignatures(profile, chunk)) : undefined,
-    ]);
-    if (search !== undefined && !needsSignatures && !(roll ?? "").includes(search)) return [];
-    const keys = (roll ?? "").split("\n");
-    keys.pop(); // the empty text after the last line
-    const at = { redis: this.#redis, keys: this.#keys, profile };
-    const seen = signs
-      ? prefilter({ ...filter, conditions }, signs, await codesFor(conditions, columns, at))
-      : undefined;
-    const first = chunk * simsPerChunk;
-    const found = searchOf(search, keyColumn, signs ?? Buffer.alloc(0));
-    const candidates: string[] = [];
-    keys.forEach((key, place) => {
-      if (!isInReach(first + place, options) || seen?.(place) === "differs") return;
-      if (found(key, place) !== "differs") candidates.push(key);
-    });
-    return options.order === "newest-first" ? candidates.toReversed() : candidates;
+    const { found, isExact } = await this.#select(profile, presence, conditions);
+    return {
+      candidates: this.#selected(profile, filter, options, found),
+      isExact: isExact && !isOtherId(search),
+    };
   }
 
-  /** Filters by conditions that a value must be absent, which a signature cannot decide. */
-  async #without(
+  /** The named SIMs, in the scan's order. */
+  async *#named(profile: string, keys: readonly string[], { order }: ScanOptions): AsyncGenerator<readonly FoundKey[]> {
+    const known = await this.lookUp(profile, keys);
+    const found = keys.flatMap((key, i) => (known[i] ? [{ key, ordinal: known[i].ordinal }] : []));
+    const sign = order === "newest-first" ? -1 : 1;
+    const sorted = found.toSorted((a, b) => sign * (a.ordinal - b.ordinal));
+    for (let at = 0; at < sorted.length; at += readAtOnce) yield sorted.slice(at, at + readAtOnce);
+  }
+
+  async *#selected(
     profile: string,
     filter: Filter,
-    keys: readonly string[],
     options: ScanOptions,
-  ): Promise<readonly string[]> {
-    const texts = deniedTexts(filter, options.keyColumn);
-    if (texts.length === 0 || keys.length === 0) return keys;
-    const reply = await withoutScript.run(this.#redis, [this.#keys.sims(profile)], [texts.length, ...texts, ...keys]);
-    return (reply as number[]).flatMap((place) => keys[place] ?? []);
+    bits: Buffer,
+  ): AsyncGenerator<readonly FoundKey[]> {
+    const { order, search, keyColumn } = options;
+    const ofKey = { ...filter, conditions: filter.conditions.filter(({ field }) => field === keyColumn) };
+    const isSearched = (key: string): boolean => search === undefined || isOtherId(search) || key.includes(search);
+    const chunks = Math.ceil((bits.length * 8) / simsPerChunk);
+    for (let nth = 0; nth < chunks; nth += 1) {
+      const chunk = order === "newest-first" ? chunks - 1 - nth : nth;
+      const first = chunk * simsPerChunk;
+      const ordinals = ordinalsIn(bits, first).filter((ordinal) => isInReach(ordinal, options));
+      if (ordinals.length === 0) continue;
+      const keys = ((await this.#redis.get(this.#keys.simsKeyOrder(profile, chunk))) ?? "").split("\n");
+      const found = ordinals
+        .map((ordinal) => ({ ordinal, key: keys[ordinal - first] ?? forgottenKey }))
+        .filter(({ key }) => key !== forgottenKey && isSearched(key) && matches(ofKey, () => key));
+      if (order === "newest-first") found.reverse();
+      for (let at = 0; at === 0 || at < found.length; at += readAtOnce) yield found.slice(at, at + readAtOnce);
+    }
   }
 
-  async #read(profile: string, filter: Filter, keys: readonly string[], options: ScanOptions): Promise<FoundSim[]> {
-    const { presence = "listed", keyColumn, search } = options;
-    const known = await this.lookUp(profile, keys);
-    return keys.flatMap((key, i): FoundSim[] => {
-      const sim = known[i];
-      if (sim === undefined || !isInReach(sim.ordinal, options)) return [];
-      if (presence !== "all" && (sim.goneAtMs !== undefined) !== (presence === "gone")) return [];
-      const valueOf = (field: string): string | undefined => (field === keyColumn ? key : fieldTextOf(sim, field));
-      if (search !== undefined && !key.includes(search) && valueOf(otherIdOf(keyColumn)) !== search) return [];
-      return matches(filter, valueOf) ? [{ key, sim }] : [];
+  /**
+   * Combines the bitmaps of the values that the conditions name.
+   * @param others conditions whose bitmaps are only read
+   * @returns the SIMs that meet the conditions on indexed fields; `isExact`: all fields are indexed
+   */
+  async #select(
+    profile: string,
+    presence: SimPresence,
+    conditions: readonly Condition[],
+    others: readonly Condition[] = [],
+  ): Promise<{ found: Buffer; isExact: boolean; bitmaps: [value: string, bitmap: Buffer][] }> {
+    const inBytes: ScriptRunner = {
+      evalsha: (...call) => this.#redis.callBuffer("EVALSHA", ...call),
+      eval: (...call) => this.#redis.callBuffer("EVAL", ...call),
+    };
+    const keys = [this.#keys.simsIndex(profile), this.#keys.simsBitmaps(profile)];
+    const named = [...conditions, ...others].flatMap((condition) => {
+      const values = valuesOf(condition);
+      return [encodeName(condition.field), values?.length ?? "*", ...(values ?? [])];
     });
+    const reply = await readScript.run(inBytes, keys, [presence, ...named]);
+    const [present, read] = reply as [Buffer[], (Buffer[] | number)[]];
+    const found = union(present);
+    for (const [nth, { kind }] of conditions.entries()) {
+      const pairs = read[nth];
+      if (!Array.isArray(pairs)) continue;
+      const some = union(pairs.filter((_, i) => i % 2 === 1));
+      const inverted = kind === "differs" || kind === "absent" ? 255 : 0;
+      for (let at = 0; at < found.length; at += 1) found[at] = (found[at] ?? 0) & ((some[at] ?? 0) ^ inverted);
+    }
+    const last = others.length > 0 ? read.at(-1) : undefined;
+    const pairs = Array.isArray(last) ? last : [];
+    const bitmaps = pairs.flatMap((bitmap, i): [string, Buffer][] =>
+      i % 2 === 1 ? [[String(pairs[i - 1]), bitmap]] : [],
+    );
+    return { found, isExact: read.every(Array.isArray), bitmaps };
   }
+}
+
+/** The values that a condition names; undefined for any. */
+function valuesOf(condition: Condition): readonly string[] | undefined {
+  if (condition.kind === "in") return condition.values;
+  return "value" in condition ? [condition.value] : undefined;
+}
+
+// Bitmaps have the first ordinal in the highest bit of the first byte.
+
+function union(bitmaps: readonly Buffer[]): Buffer {
+  const all = Buffer.alloc(Math.max(0, ...bitmaps.map(({ length }) => length)));
+  for (const bitmap of bitmaps) {
+    for (let at = 0; at < bitmap.length; at += 1) all[at] = (all[at] ?? 0) | (bitmap[at] ?? 0);
+  }
+  return all;
+}
+
+/** Number of bits that are set, in both bitmaps if there are two. */
+function countOf(bitmap: Buffer, other = bitmap): number {
+  let count = 0;
+  for (let at = 0; at < bitmap.length; at += 1) {
+    for (let byte = (bitmap[at] ?? 0) & (other[at] ?? 0); byte !== 0; byte &= byte - 1) count += 1;
+  }
+  return count;
+}
+
+/** The ordinals of one chunk whose bits are set, in order. */
+function ordinalsIn(bits: Buffer, first: number): number[] {
+  const ordinals: number[] = [];
+  const end = Math.min((first + simsPerChunk) / 8, bits.length);
+  for (let at = first / 8; at < end; at += 1) {
+    const byte = bits[at] ?? 0;
+    if (byte === 0) continue;
+    for (let place = 0; place < 8; place += 1) if ((byte & (128 >> place)) !== 0) ordinals.push(at * 8 + place);
+  }
+  return ordinals;
+}
+
+/** Maps items one ahead of the consumer, so that Redis answers while the item before is processed. */
+async function* oneAhead<A, B>(items: AsyncGenerator<A>, map: (item: A) => Promise<B>): AsyncGenerator<B> {
+  let coming: Promise<B> | undefined;
+  for await (const item of items) {
+    const next = map(item);
+    // If the consumer has stopped, nobody waits for it.
+    next.catch(() => undefined);
+    if (coming !== undefined) yield await coming;
+    coming = next;
+  }
+  if (coming !== undefined) yield await coming;
 }
 
 function isInReach(ordinal: number, { order, from }: ScanOptions): boolean {
@@ -269,37 +352,6 @@ function isOtherId(search: string | undefined): boolean {
   return search !== undefined && /^\d{14,20}$/.test(search);
 }
 
-/** Tests a SIM of a chunk against a search text. */
-function searchOf(
-  search: string | undefined,
-  keyColumn: KeyColumn,
-  signatures: Buffer,
-): (key: string, place: number) => Prefilter {
-  if (search === undefined) return () => "matches";
-  const field = otherIdOf(keyColumn);
-  const condition = { kind: "equals", field, value: search } as const;
-  const other = isOtherId(search)
-    ? prefilter({ text: "", conditions: [condition] }, signatures, { columnOf: () => -1, codeOf: () => 0 })
-    : (): Prefilter => "differs";
-  return (key, place) => (key.includes(search) ? "matches" : other(place));
-}
-
-function inOrder(found: readonly FoundSim[], { order }: ScanOptions): FoundSim[] {
-  const sign = order === "newest-first" ? -1 : 1;
-  return found.toSorted((a, b) => sign * (a.sim.ordinal - b.sim.ordinal));
-}
-
-/** Texts that a record must not contain, from conditions that a value or a field must be absent. */
-function deniedTexts({ conditions }: Filter, keyColumn: KeyColumn): string[] {
-  return conditions.flatMap((condition) => {
-    const line = `\n${encodeName(condition.field)}`;
-    if (condition.field === keyColumn) return [];
-    if (condition.kind === "absent") return ["=", ":", "."].map((mark) => line + mark);
-    if (condition.kind !== "differs" || condition.value === objectText || condition.value.includes("\n")) return [];
-    return ["=", ":"].map((mark) => `${line}${mark}${condition.value}\n`);
-  });
-}
-
 /** SIM keys that a filter lists explicitly: they are looked up directly, whatever the size of the fleet. */
 function namedKeys({ conditions }: Filter, keyColumn: KeyColumn): string[] | undefined {
   for (const condition of conditions) {
@@ -308,18 +360,4 @@ function namedKeys({ conditions }: Filter, keyColumn: KeyColumn): string[] | und
     if (condition.kind === "in") return [...new Set(condition.values)];
   }
   return undefined;
-}
-
-/** A field's value as inputs have it: for comparison with what a row asks for. */
-export function fieldInputOf(sim: KnownSim | undefined, name: string): string | undefined {
-  const value = sim?.fields.get(name);
-  return value === undefined ? fieldTextOf(sim, name) : inputTextOf(value);
-}
-
-/** A field's value as filters see it; an object has no value of its own and exists if it has a member. */
-export function fieldTextOf(sim: KnownSim | undefined, name: string): string | undefined {
-  if (sim === undefined) return undefined;
-  const value = sim.fields.get(name);
-  if (value !== undefined) return textOf(value);
-  return [...sim.fields.keys()].some((field) => field.startsWith(`${name}.`)) ? objectText : undefined;
 }

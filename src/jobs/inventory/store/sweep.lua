@@ -14,39 +14,37 @@ if sync[1] ~= sync_id or sync[2] ~= 'sweeping' or sync[3] ~= chunk_text then ret
 local chunk = tonumber(chunk_text)
 local next_ordinal = tonumber(redis.call('HGET', inv.head, 'next') or '0')
 local first = chunk * SIMS_PER_CHUNK
-local count = math.min(SIMS_PER_CHUNK, next_ordinal - first)
 
 local MOST_MARKED = 1000 -- SIMs in one call, so that Redis's other callers do not wait for long
 local marked = 0
 
 local function mark_gone(sim)
   local record = split_record(redis.call('HGET', inv.sims, sim))
-  if record.gone ~= '-' then return end
   marked = marked + 1
   record.gone = inv.now
   redis.call('HSET', inv.sims, sim, join_record(record))
-  set_digest(inv, record.ordinal, UNKNOWN)
+  redis.call('SETBIT', inv.listed, record.ordinal, 0)
+  redis.call('SETBIT', inv.gone, record.ordinal, 1)
   redis.call('HINCRBY', inv.head, 'known', -1)
   redis.call('HINCRBY', inv.head, 'gone', 1)
   redis.call('HINCRBY', KEYS[9], 'gone', 1)
   emit_about(inv, 'sim.gone', sim, 'outside', sync_id)
 end
 
-if count > 0 then
-  local seen = redis.call('GETRANGE', inv.seen, first / 8, first / 8 + math.floor((count - 1) / 8))
-  -- The value if all were seen; the last byte may cover fewer than eight SIMs.
-  local all = string.rep('\255', math.floor(count / 8))
-  if count % 8 > 0 then all = all .. string.char(256 - 2 ^ (8 - count % 8)) end
-  if seen ~= all then
-    local place = 0
-    for sim in string.gmatch(redis.call('GET', inv.roll .. chunk), '[^\n]+') do
-      local byte = string.byte(seen, math.floor(place / 8) + 1) or 0
-      if sim ~= FORGOTTEN and bit.band(byte, bit.rshift(128, place % 8)) == 0 then
-        -- SIMs that are already marked are skipped when the chunk is processed again.
+local function bits_of(bitmap) return redis.call('GETRANGE', bitmap, first / 8, (first + SIMS_PER_CHUNK) / 8 - 1) end
+
+local listed, seen = bits_of(inv.listed), bits_of(inv.seen)
+if listed ~= seen then
+  local keys = {}
+  for key in string.gmatch(redis.call('GET', inv.roll .. chunk) or '', '[^\n]+') do keys[#keys + 1] = key end
+  for at = 1, #listed do
+    local unseen = bit.band(string.byte(listed, at), bit.bnot(string.byte(seen, at) or 0))
+    for place = 0, unseen == 0 and -1 or 7 do
+      if bit.band(unseen, bit.rshift(128, place)) ~= 0 then
+        -- Those that are marked are not listed when the chunk is processed again.
         if marked == MOST_MARKED then return 'more' end
-        mark_gone(sim)
+        mark_gone(keys[(at - 1) * 8 + place + 1])
       end
-      place = place + 1
     end
   end
 end

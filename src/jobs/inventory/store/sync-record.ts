@@ -1,6 +1,7 @@
 /**
- * The stored record of a sync, and the writing of its pages to the inventory. A page is stored and the position saved in one
- * step, so a sync killed at any point resumes after the last stored page. Transitions:
+ * The stored record of a sync, and the writing of its pages to the inventory. A page is compared with the stored records in
+ * this process; what differs is stored, and the position saved, in one step, so a sync killed at any point resumes after the
+ * last stored page. Transitions:
  *   listing -> sweeping (last page stored)   sweeping -> finished   listing | sweeping -> failed (cannot continue)
  */
 import { randomUUID } from "node:crypto";
@@ -11,8 +12,7 @@ import { Script } from "#redis/script.ts";
 import { redisTimeMs } from "#redis/time.ts";
 import { inventoryKeys, inventoryScript } from "./inventory-script.ts";
 import type { StoreDeps } from "#engine/store-deps.ts";
-import { type ListedSims, LineEncoder, PageEncoder } from "../records/page-encoder.ts";
-import { ValueCodes } from "../records/value-codes.ts";
+import { ordinalIfListed } from "../records/sim-record.ts";
 
 const beginScript = inventoryScript("begin-sync.lua");
 const pageScript = inventoryScript("take-page.lua");
@@ -23,6 +23,13 @@ const lateOutcomeMs = 10 * 60_000;
 
 /** SIMs per call: each changed SIM occupies Redis for about 20 microseconds. */
 const maxPerSlice = 1_000;
+
+/** The SIMs of a page. */
+export interface ListedSims {
+  readonly keys: readonly string[];
+  /** The stored fields of a SIM (`encodeFields`). */
+  readonly linesOf: (place: number) => string;
+}
 
 export type SyncPhase = "listing" | "sweeping" | "finished" | "failed";
 
@@ -71,8 +78,6 @@ const kind: RecordKind<SyncState> = {
 
 export class SyncLog {
   readonly #deps: StoreDeps;
-  readonly #lineEncoder = new LineEncoder();
-
   readonly #records: RecordStore<SyncState>;
 
   constructor(deps: StoreDeps) {
@@ -112,36 +117,38 @@ export class SyncLog {
       readonly nextKey: string | undefined;
       readonly asOfMs: number;
       readonly quiet: readonly string[];
-      readonly codes: ValueCodes;
-      /** Whether most of its SIMs are expected to be unchanged, or new. */
-      readonly expect: "known" | "new";
     },
   ): Promise<number | undefined> {
-    const { syncId, pagesBefore, sims, nextKey, asOfMs, quiet, codes } = page;
-    const head = [syncId, pagesBefore, nextKey ?? "", asOfMs, quiet.map(encodeName).join(",")];
-    const taking = randomUUID();
+    const { syncId, pagesBefore, sims, nextKey, asOfMs, quiet } = page;
+    const head = [syncId, pagesBefore, nextKey ?? "", asOfMs, quiet.map(encodeName).join(","), randomUUID()];
     const { length } = sims.keys;
     for (let from = 0; ; from += maxPerSlice) {
       const isFirst = from === 0;
       const isLast = from + maxPerSlice >= length;
       const which = isFirst ? (isLast ? "only" : "first") : isLast ? "last" : "next";
-      const slice = length <= maxPerSlice ? sims : sliceOf(sims, from);
-      const listed = [slice.keys.join("\n"), slice.digests];
-      const areAllEncoded = page.expect === "new";
-      const max = areAllEncoded ? slice.keys.length : 0;
-      const reported = new PageEncoder(slice, { codes, lineEncoder: this.#lineEncoder, max });
-      for (let place = 0; place < max; place += 1) reported.encodeFields(place);
-      let reply: unknown;
-      for (;;) {
-        const what = [areAllEncoded ? "*" : reported.places.join(","), reported.signatures, reported.lines];
-        reply = await this.#run(pageScript, profile, [...head, ...listed, ...what, taking, which, length]);
-        if (!Array.isArray(reply)) break;
-        for (const place of reply as number[]) reported.encodeFields(place);
-      }
-      await codes.register();
+      const { unchanged, others } = await this.#compare(profile, sims, from);
+      const args = [...head, which, length, rangesOf(unchanged), others.join("")];
+      const reply = await this.#run(pageScript, profile, args);
       if (reply === "stale") return undefined;
       if (isLast) return Number(reply);
     }
+  }
+
+  /** Compares the SIMs of a slice with their stored records. @returns the ordinals of those that are equal, and the others as take-page.lua takes them */
+  async #compare(profile: string, { keys, linesOf }: ListedSims, from: number) {
+    const { redis, keys: names } = this.#deps;
+    const slice = keys.slice(from, from + maxPerSlice);
+    const stored = slice.length === 0 ? [] : await redis.hmget(names.sims(profile), ...slice);
+    const unchanged: number[] = [];
+    const others: string[] = [];
+    for (const [nth, key] of slice.entries()) {
+      const lines = linesOf(from + nth);
+      const record = stored[nth];
+      const ordinal = typeof record === "string" ? ordinalIfListed(record, lines) : undefined;
+      if (ordinal === undefined) others.push(`${key}\n${lines}\r`);
+      else unchanged.push(ordinal);
+    }
+    return { unchanged, others };
   }
 
   /**
@@ -190,17 +197,12 @@ export class SyncLog {
     if (old.length > 0) await releaseScript.run(redis, [keys.simsClaims(profile)], old.flat());
   }
 
-  /** The codes of values that earlier syncs have seen. */
-  codes(profile: string): Promise<ValueCodes> {
-    return ValueCodes.load(this.#deps.redis, this.#deps.keys, profile);
-  }
-
   /** Redis's clock, ms. */
   nowMs(): Promise<number> {
     return redisTimeMs(this.#deps.redis, this.#deps.keys);
   }
 
-  #run(script: Script, profile: string, args: readonly (string | number | Buffer)[]): Promise<unknown> {
+  #run(script: Script, profile: string, args: readonly (string | number)[]): Promise<unknown> {
     const { redis, keys, bounds } = this.#deps;
     return script.run(
       redis,
@@ -210,15 +212,15 @@ export class SyncLog {
   }
 }
 
-/** The slice of a page that one call stores, starting at a place. */
-function sliceOf(sims: ListedSims, from: number): ListedSims {
-  const to = from + maxPerSlice;
-  const width = sims.digests.length / sims.keys.length;
-  return {
-    keys: sims.keys.slice(from, to),
-    digests: sims.digests.slice(from * width, to * width),
-    encodeFields: (nth, visit) => sims.encodeFields(from + nth, visit),
-  };
+/** Ordinals as ranges, each its first one and its number: a listing usually has the order of the one before. */
+function rangesOf(ordinals: readonly number[]): string {
+  const ranges: { first: number; count: number }[] = [];
+  for (const ordinal of ordinals) {
+    const range = ranges.at(-1);
+    if (range !== undefined && range.first + range.count === ordinal) range.count += 1;
+    else ranges.push({ first: ordinal, count: 1 });
+  }
+  return ranges.map(({ first, count }) => `${first} ${count}`).join(" ");
 }
 
 function runOf(claim: string): string {

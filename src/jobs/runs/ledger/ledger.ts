@@ -46,7 +46,6 @@ import {
   startOf,
   statusFields,
 } from "./run-record.ts";
-import { Signatures } from "#jobs/inventory/records/signature.ts";
 import { encodeFields } from "#jobs/inventory/records/sim-record.ts";
 
 /** Loads a script that changes a run's state and may write the SIM of a response to the inventory. */
@@ -79,7 +78,6 @@ export class Ledger {
   readonly #clock: Clock;
   readonly #replicated: ReplicatedWrites | undefined;
   readonly #bounds: FeedBounds;
-  readonly #signatures = new Signatures();
 
   /** @param options `replicated` where a replica can take over from Redis */
   constructor(options: StoreDeps & { clock: Clock; replicated?: ReplicatedWrites | undefined }) {
@@ -293,7 +291,7 @@ export class Ledger {
     const { runId, profile } = run;
     const args: (string | number)[] = [this.#clock.wallMs(), segment, counts.calls, counts.throttled];
     args.push(profile, this.#bounds.maxEvents, runId);
-    for (const settlement of settlements) args.push(encodeSettlement(settlement, this.#signatures));
+    for (const settlement of settlements) args.push(encodeSettlement(settlement));
     const keys = [...this.#segmentKeys(runId, segment), ...inventoryKeys(this.#keys, profile)];
     const [state, pending, held] = (await settleScript.run(this.#redis, keys, args)) as [
       RunState | "gone",

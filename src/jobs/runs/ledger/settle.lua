@@ -6,8 +6,8 @@
 --       6 maximum number of events kept   7 run id
 --       8 … one text per row: `place letter weight SIM fields record`, the letter being that of its outcome, or `a` if a
 --          response made it skipped, the fields those that the row sets, separated by commas, or `-`; if the response
---          showed the SIM, four or more lines follow: the returned fields, separated by commas, the time of the SIM's last
---          change before the call or `-`, the signature of the returned fields, and a line for each
+--          showed the SIM, three or more lines follow: the returned fields, separated by commas, the time of the SIM's last
+--          change before the call or `-`, and a line for each returned field
 --          (one text, since long argument lists are expensive for the sender)
 -- Returns { state, pending rows, 1 if this settled the last canary row successfully else 0 }
 -- Atomic: everything. A settled row keeps its outcome, so settling twice has no effect, even if the segment is already
@@ -42,8 +42,8 @@ local function set_of(names)
 end
 
 local function take_answer_of(sim, answer, set)
-  local fields, basis, signature, lines = string.match(answer, '^\n([^\n]*)\n([^\n]*)\n([^\n]*)\n(.*)$')
-  take_answer(inv, sim, { signature = signature, lines = lines, set = set, basis = basis }, set_of(fields), run)
+  local fields, basis, lines = string.match(answer, '^\n([^\n]*)\n([^\n]*)\n(.*)$')
+  take_answer(inv, sim, { lines = lines, set = set, basis = basis }, set_of(fields), run)
 end
 
 -- After this, a change of these fields that a listing shows is external. The other rows of the SIM keep their claims.

@@ -2,7 +2,6 @@
 import type { RunState } from "#fleet/run.ts";
 import type { SimFields } from "#fleet/sim/sim-fields.ts";
 import { encodeName } from "#fleet/sim/field-text.ts";
-import type { Signatures } from "#jobs/inventory/records/signature.ts";
 import { encodeFields } from "#jobs/inventory/records/sim-record.ts";
 import { type Settled, type StoredRow, type Tries, answeredLetter, encodeSettled, outcomeLetters } from "./packing.ts";
 
@@ -56,14 +55,13 @@ export interface SettleReply {
 }
 
 /** A settlement as settle.lua takes it. */
-export function encodeSettlement(settlement: Settlement, signatures: Signatures): string {
+export function encodeSettlement(settlement: Settlement): string {
   const { place, key, weight, settled, shown, isAnswered, set = [], basisMs } = settlement;
   const letter = isAnswered === true ? answeredLetter : outcomeLetters[settled.outcome];
   const row = `${place} ${letter} ${weight} ${key} ${listed(set) || "-"} ${encodeSettled(settled)}`;
   if (shown === undefined) return row;
   const { fields, mentioned } = shown;
-  const signature = signatures.ofAnswer(fields, mentioned);
-  return [row, listed(mentioned), basisMs ?? "-", signature, encodeFields(fields)].join("\n");
+  return [row, listed(mentioned), basisMs ?? "-", encodeFields(fields)].join("\n");
 }
 
 function listed(names: readonly string[]): string {

@@ -50,7 +50,7 @@ export function columnsOf(fields: readonly SimField[]): string[] {
 }
 
 /**
- * The columns by which a list can be sorted: those with an index, and all others if few SIMs are listed.
+ * The columns by which a list can be sorted: the key, and all others if few SIMs are listed.
  * @param count undefined while it is not known
  */
 export function sortableColumns(
@@ -65,10 +65,10 @@ export function sortableColumns(
 
 const usual = ["simId", "imsi", "speedClass", "status", "groupId", "updatedAt"];
 
-/** The columns to begin with: the usual ones that the fleet has, and its first tag. */
+/** The columns to begin with: the usual ones that the fleet has, and its first tag with few values. */
 export function firstColumns(fields: readonly SimField[]): string[] {
   const all = columnsOf(fields);
-  const tag = fields.find(({ name, isSortable }) => isSortable && name.startsWith("tags."))?.name;
+  const tag = fields.find(({ name, values }) => values.length > 0 && name.startsWith("tags."))?.name;
   return all.filter((name) => usual.includes(name) || name === tag);
 }
 

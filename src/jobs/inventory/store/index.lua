@@ -1,0 +1,130 @@
+-- Included in other scripts: the index of the inventory, a bitmap of ordinals for each value of a field.
+--
+-- The index (hash) maps a line of a record, `name=text` or `name:json`, to the number of its bitmap (string: prefix ..
+-- number). A field with more than MOST_VALUES values at a time is not indexed, and never will be: `name` maps to `-`. A
+-- member of an object is a field of its own, and the object has the value `{}`, as filters see it. If the index is full,
+-- the empty name maps to `-`: no further field is indexed.
+-- A field that is neither in the index nor refused has no value in any SIM.
+
+local MOST_VALUES = 64
+local MOST_FIELDS = 64
+local MOST_BITMAPS = 512 -- of all fields: at most 64 bytes for each SIM
+local OBJECT = '={}'
+
+-- fields: name -> { ids = { value, after its mark `=` or `:` -> number of its bitmap }, count }, or false if it is not
+-- indexed.
+local function load_index(key, prefix)
+  local index = { key = key, prefix = prefix, fields = {}, fields_count = 0, bitmaps = 0, last_id = 0 }
+  local entries = redis.call('HGETALL', key)
+  for at = 1, #entries, 2 do
+    local name, value = string.match(entries[at], '^([^=:]*)([=:].*)$')
+    if entries[at] == '' then
+      index.is_full = true
+    elseif not name then
+      index.fields[entries[at]] = false
+      index.fields_count = index.fields_count + 1
+    else
+      local id = tonumber(entries[at + 1])
+      local field = index.fields[name]
+      if not field then
+        field = { ids = {}, count = 0 }
+        index.fields[name] = field
+        index.fields_count = index.fields_count + 1
+      end
+      field.ids[value] = id
+      field.count = field.count + 1
+      index.bitmaps = index.bitmaps + 1
+      index.last_id = math.max(index.last_id, id)
+    end
+  end
+  return index
+end
+
+local function is_indexed(index, name)
+  local field = index.fields[name]
+  return field and true or (field == nil and not index.is_full)
+end
+
+local function remove_bitmap(index, name, value)
+  local field = index.fields[name]
+  redis.call('UNLINK', index.prefix .. field.ids[value])
+  redis.call('HDEL', index.key, name .. value)
+  field.ids[value] = nil
+  field.count = field.count - 1
+  index.bitmaps = index.bitmaps - 1
+end
+
+-- Removes the bitmaps of values that no SIM has any more.
+local function remove_unused(index, name)
+  for value, id in pairs(index.fields[name].ids) do
+    if redis.call('BITPOS', index.prefix .. id, 1) == -1 then remove_bitmap(index, name, value) end
+  end
+end
+
+local function drop_field(index, name)
+  for value in pairs(index.fields[name].ids) do remove_bitmap(index, name, value) end
+  index.fields[name] = false
+  redis.call('HSET', index.key, name, '-')
+end
+
+-- The number of a value's bitmap, of a new one if the value is new; nil if the field is not indexed.
+local function bitmap_for(index, name, value)
+  if not is_indexed(index, name) then return nil end
+  local field = index.fields[name]
+  if not field then
+    if index.fields_count >= MOST_FIELDS then
+      index.is_full = true
+      redis.call('HSET', index.key, '', '-')
+      return nil
+    end
+    field = { ids = {}, count = 0 }
+    index.fields[name] = field
+    index.fields_count = index.fields_count + 1
+  end
+  if field.ids[value] then return field.ids[value] end
+  if field.count >= MOST_VALUES then remove_unused(index, name) end
+  if field.count >= MOST_VALUES or index.bitmaps >= MOST_BITMAPS then return drop_field(index, name) end
+  local id = index.last_id + 1
+  index.last_id, index.bitmaps, field.count = id, index.bitmaps + 1, field.count + 1
+  field.ids[value] = id
+  redis.call('HSET', index.key, name .. value, id)
+  return id
+end
+
+-- Name of a field -> names of the objects around it.
+local outers = {}
+
+local function outers_of(name)
+  if outers[name] then return outers[name] end
+  local found = {}
+  local outer = string.match(name, '^(.*)%.')
+  while outer do
+    found[#found + 1] = outer
+    outer = string.match(outer, '^(.*)%.')
+  end
+  outers[name] = found
+  return found
+end
+
+-- Adds the objects that have some of the fields as members.
+local function add_objects(fields)
+  local objects = {}
+  for name in pairs(fields) do
+    for _, outer in ipairs(outers_of(name)) do objects[outer] = true end
+  end
+  for name in pairs(objects) do fields[name] = fields[name] or OBJECT end
+end
+
+-- Writes what a SIM has and no longer has to the bitmaps. It adds objects to the fields (name -> value after its mark).
+local function index_fields(index, ordinal, before, after)
+  add_objects(before)
+  add_objects(after)
+  for name, value in pairs(before) do
+    local field = after[name] ~= value and index.fields[name]
+    if field and field.ids[value] then redis.call('SETBIT', index.prefix .. field.ids[value], ordinal, 0) end
+  end
+  for name, value in pairs(after) do
+    local id = before[name] ~= value and bitmap_for(index, name, value)
+    if id then redis.call('SETBIT', index.prefix .. id, ordinal, 1) end
+  end
+end
