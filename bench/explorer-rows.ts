@@ -42,11 +42,9 @@ export async function explorerRows(
       [berlin, undefined, undefined],
       ["", "simId", undefined],
       ["", "-simId", undefined],
-      ["", "groupId", undefined],
-      ["", "-speedClass", undefined],
-      [berlin, "groupId", undefined],
-      // Without an index, the records are read: the most that a list may have.
-      ...(sims <= maxSorted ? ([["", "-imsi", undefined]] as const) : []),
+      // The records are read and sorted: as many as a list may have.
+      ...(sims <= maxSorted ? ([["", "groupId", undefined]] as const) : []),
+      ...(sims <= 10 * maxSorted ? ([[berlin, "-imsi", undefined]] as const) : []),
       ["", undefined, fleet.simIdAt(Math.floor(sims / 3)).slice(-7)],
       ["", undefined, fleet.imsiAt(Math.floor(sims / 3))],
       ["", undefined, "nowhere"],
