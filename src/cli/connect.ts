@@ -17,7 +17,6 @@ import { keepHeapSmall } from "#core/heap-room.ts";
 import { isLoopback } from "#core/loopback.ts";
 import { Secret } from "#core/secret.ts";
 import { systemClock, type Clock, secondMs } from "#core/time.ts";
-import { onePlan } from "#jobs/runs/plan/one-plan.ts";
 import { createLogger } from "#telemetry/logger.ts";
 import type { Caller, CommandContext, CommonOptions } from "./caller.ts";
 import { localEvents, type EventChoice, type EventSource } from "./event-source.ts";
@@ -73,7 +72,7 @@ function remoteCaller({ io: { interrupt } }: CommandContext, worker: RemoteWorke
 
 /** Calls routes in this process. */
 export async function localCaller({ actor, io: { interrupt } }: CommandContext, app: App): Promise<Caller> {
-  const endpoints = await app.routes({ plans: onePlan(systemClock), process: "command" });
+  const endpoints = await app.routes({ process: "command" });
   return {
     client: localClient(endpoints, { by: actor, signal: interrupt }),
     profile: app.kernel.config.profile,

@@ -6,6 +6,7 @@
 import type { z } from "zod";
 import type { Filter } from "#fleet/filter.ts";
 import type { Role } from "#fleet/role.ts";
+import type { Outcome } from "#fleet/run.ts";
 
 export interface Route {
   readonly method: "GET" | "POST" | "DELETE";
@@ -57,17 +58,24 @@ export type RowsRequest = { readonly file: string } | { readonly where: string |
 export interface Rows {
   readonly from:
     | { readonly path: string; readonly read?: (() => AsyncIterable<Uint8Array>) | undefined }
-    | { readonly filter: Filter };
+    | { readonly filter: Filter }
+    | { readonly sims: readonly string[] }
+    | {
+        readonly retryOf: string;
+        readonly outcomes?: readonly Outcome[] | undefined;
+        readonly lines?: readonly number[] | undefined;
+      }
+    | { readonly undoOf: string };
   /** Name of the file, or the filter. */
   readonly source: string;
   /** What to do to each SIM, if it came with the filter. */
   readonly operation?: string | undefined;
   /** Values for all rows by input, if they came with the filter. */
   readonly set?: Readonly<Record<string, string>> | undefined;
-  /** Hash of an upload, hex, to distinguish requests. */
+  /** Hash of rows that came as a whole, hex, to distinguish requests; absent for a file, which is read as it comes. */
   readonly sha256?: string;
-  /** The space that an upload takes up; absent for a file that stays where it is. */
-  readonly uploadId?: string;
+  /** The room that an upload takes up; absent for a file that stays where it is. */
+  readonly upload?: { readonly id: string; readonly bytes: number };
   /** Aborts when who sent them no longer waits. */
   readonly signal?: AbortSignal;
 }
@@ -99,6 +107,10 @@ export interface Creation<T> {
   readonly find?: (id: string) => Promise<T | undefined>;
   /** Its path, below `/v1`. */
   readonly pathOf?: (created: T) => string;
+  /** Hash of a file that was read beforehand, hex, to distinguish requests. */
+  readonly sha256?: string;
+  /** Takes back what was prepared: the request was carried out before, or cannot be. */
+  readonly abandon?: () => Promise<void>;
 }
 
 /** A file that is streamed. */

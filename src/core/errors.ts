@@ -128,8 +128,7 @@ export const errorCatalogue = {
   STORE_FULL: {
     disposition: "later",
     exitCode: 4,
-    meaning:
-      "Redis has too little memory for the run, or the worker too little disk space for the upload. Nothing was stored.",
+    meaning: "Redis has too little memory for the run. Nothing was stored.",
   },
   STORE_UNAVAILABLE: {
     disposition: "retry",
@@ -192,7 +191,7 @@ export const errorCatalogue = {
   PLAN_LIMIT: {
     disposition: "later",
     exitCode: 4,
-    meaning: "The caller has reached this worker's limit on the number or total size of stored plans.",
+    meaning: "The caller has reached the limit on the number or total size of plans.",
   },
   OVERLOADED: { disposition: "later", exitCode: 4, meaning: "The worker is overloaded; retry later." },
   IDEMPOTENCY_REUSED: {

@@ -1,6 +1,9 @@
 /** The terms of a bulk change, as users see them: run, row, segment, outcome and tally. */
 
-export const runStates = ["awaiting-approval", "running", "paused", "completed", "aborted", "cancelled"] as const;
+/** The states of a run that has been started. */
+export const startedStates = ["awaiting-approval", "running", "paused", "completed", "aborted", "cancelled"] as const;
+/** `planned`: its rows are stored for an hour, and it can be started. */
+export const runStates = ["planned", ...startedStates] as const;
 export type RunState = (typeof runStates)[number];
 
 export function isRunOver(state: RunState): boolean {

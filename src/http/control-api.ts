@@ -47,7 +47,7 @@ export async function controlApi(server: FastifyInstance, deps: ControlDeps): Pr
   await server.register(multipart, {
     limits: { files: 1, fields: 10, fileSize: deps.config.http.uploadBytes + 1 },
   });
-  // Files are not parsed here: their route writes them to the spool.
+  // Files are not parsed here: their route reads them as they arrive.
   server.addContentTypeParser("text/csv", (_request, payload, done) => done(null, payload));
   await addDescription(server);
   await server.register(

@@ -13,15 +13,14 @@ import type { Clock } from "#core/time.ts";
 import type { Idempotency } from "#engine/idempotency.ts";
 import type { Role } from "#fleet/role.ts";
 import type { AuditService } from "#jobs/audit/service.ts";
+import type { Plans } from "#jobs/runs/plan/plans.ts";
 import type { ScheduleService } from "#jobs/schedules/service.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import type { Reading } from "#telemetry/metrics.ts";
 import type { Access } from "./auth/access.ts";
 import type { AuthFailures } from "./auth/auth-failures.ts";
 import type { EventStreams } from "./event-streams.ts";
-import type { SpooledPlans } from "./plans/spooled-plans.ts";
 import type { Principal } from "./auth/principal.ts";
-import type { Spool } from "./plans/spool.ts";
 
 /** The dependencies of the control API. */
 export interface ControlDeps {
@@ -32,12 +31,12 @@ export interface ControlDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly version: string;
-  readonly spool: Spool;
-  readonly plans: SpooledPlans;
   readonly streams: EventStreams;
   readonly audit: AuditService;
   readonly schedules: ScheduleService;
   readonly idempotency: Idempotency;
+  /** Where the rows of an upload are drafted. */
+  readonly plans: Plans;
   /** The profile that a request names, else the configuration's. @throws SimfleetError NOT_FOUND */
   readonly profileOf: (named?: string) => string;
   /** Values for the metrics that are read from Redis. */

@@ -31,7 +31,7 @@ export function mount(
   deps: ControlDeps,
   { headers, preHandler }: Partial<HttpPart> = {},
 ): void {
-  const { schema, config, ...options } = optionsOf(route);
+  const { schema, config: settings, ...options } = optionsOf(route);
   const slots = new Slots(readsAtOnce);
   const inTurn = async (read: () => unknown, signal: AbortSignal): Promise<unknown> => {
     await slots.enter(route.path, signal);
@@ -43,7 +43,7 @@ export function mount(
   };
   api.route({
     ...options,
-    config: { ...config, auditKind: audit },
+    config: { ...settings, auditKind: audit },
     schema: headers === undefined ? schema : { ...schema, headers },
     preHandler: preHandler ?? [],
     handler: async (request, reply) => {
@@ -63,7 +63,9 @@ export function mount(
       };
       const hasRows = route.rows === "required" || (route.rows === "optional" && hasBody(request));
       check?.(call, { hasRows });
-      return hasRows ? withRows(request, { ...deps, by: call.by }, answer) : answer();
+      if (!hasRows) return answer();
+      const { plans, clock, config } = deps;
+      return withRows(request, { plans, clock, limits: config.http, by: call.by }, answer);
     },
   });
 }

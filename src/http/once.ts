@@ -17,7 +17,7 @@ interface Exchange {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   readonly status: 201 | 202;
-  /** Hash of the upload if the body is a stream: hex. */
+  /** Hash of rows that came as a whole, hex. */
   readonly sha256: string | undefined;
 }
 
@@ -30,20 +30,30 @@ export async function once<T extends object>(
   exchange: Exchange,
   creation: Creation<T>,
 ): Promise<FastifyReply> {
-  const { request, reply, sha256 } = exchange;
+  const { request, reply } = exchange;
+  const sha256 = creation.sha256 ?? exchange.sha256;
   const key = keyIn(request);
   if (key === undefined) {
     const created = await creation.create(creation.newId());
     return send(reply, answerOf(exchange, created, creation));
   }
-  const claim = await idempotency.begin({
-    id: digestOf(actorOf(request.principal), request.method, request.routeOptions.url, key),
-    fingerprint: digestOf(request.url, sha256 ?? JSON.stringify(request.body ?? null)),
-    ref: creation.newId(),
-  });
-  if ("status" in claim) return send(reply.header("idempotent-replayed", "true"), claim);
+  const claim = await idempotency
+    .begin({
+      id: digestOf(actorOf(request.principal), request.method, request.routeOptions.url, key),
+      fingerprint: digestOf(request.url, sha256 ?? JSON.stringify(request.body ?? null)),
+      ref: creation.newId(),
+    })
+    .catch(async (thrown: unknown) => {
+      await creation.abandon?.();
+      throw thrown;
+    });
+  if ("status" in claim) {
+    await creation.abandon?.();
+    return send(reply.header("idempotent-replayed", "true"), claim);
+  }
   try {
     const found = claim.isResumed ? await creation.find?.(claim.ref) : undefined;
+    if (found !== undefined) await creation.abandon?.();
     const created = found ?? (await creation.create(claim.ref));
     const answer = answerOf(exchange, created, creation);
     await claim.answer(answer);

@@ -10,7 +10,7 @@ import { z } from "zod";
 import { widenPolicy } from "./security-headers.ts";
 import { list } from "#contract/fields.ts";
 import { type ErrorCode, errorCatalogue } from "#core/errors.ts";
-import { filterBody } from "./plans/upload.ts";
+import { rowsBody } from "./plans/upload.ts";
 
 const about = `Send a file or a filter, preview the run, start it, follow it, and fetch a result for every row.
 Errors are \`application/problem+json\` with a stable \`code\`. Times are ISO 8601 in UTC. For examples with curl see
@@ -76,7 +76,7 @@ const handedOverRows = {
     "multipart/form-data": {
       schema: { type: "object", properties: { file: { type: "string", format: "binary" } }, required: ["file"] },
     },
-    "application/json": { schema: bare(filterBody) },
+    "application/json": { schema: bare(rowsBody) },
   },
 };
 

@@ -1,6 +1,6 @@
 /**
  * Finds rows of a file that change the same SIM. Rows are identified by their index; each takes a few numbers in typed
- * arrays (about 20 bytes), plus an index of the keys during the survey, which `seal` releases. The rows of a SIM form a
+ * arrays (about 20 bytes), plus an index of the keys while rows are added, which `seal` releases. The rows of a SIM form a
  * chain from the first one, so that a conflict can list its lines without a list per SIM. Values are compared by a hash of
  * 52 bits with a random seed.
  */
@@ -17,7 +17,7 @@ export class Duplicates {
   #lines = new Uint32Array(1024);
   #first = new Uint32Array(1024);
   #next = new Uint32Array(1024);
-  /** Used only during the survey: the last row of the chain that begins here. */
+  /** Used only while rows are added: the last row of the chain that begins here. */
   #last = new Uint32Array(1024);
   /** Hash of the row's values; `invalid` for a row with a problem; `conflicting` on the first row of a conflicting chain. */
   #values = new Float64Array(1024);
@@ -37,8 +37,9 @@ export class Duplicates {
   /**
    * Adds the next row.
    * @param subject what it changes, in ASCII: the SIM's key, or key and fields
+   * @returns the first row with the same subject; the row itself if there is none before it
    */
-  add(line: number, subject: string, inputs: readonly string[]): void {
+  add(line: number, subject: string, inputs: readonly string[]): number {
     const index = this.#grow();
     const values = this.#hashOf(inputs);
     const first = this.#keys.firstRowOf(subject, index);
@@ -47,23 +48,18 @@ export class Duplicates {
     this.#first[index] = first;
     if (first === index) {
       this.#last[index] = index;
-      return;
+      return index;
     }
     this.#next[this.#last[first] ?? first] = index;
     this.#last[first] = index;
     if (this.#values[first] !== values) this.#values[first] = conflicting;
+    return first;
   }
 
-  /** Ends the survey: from now on the object is read-only. */
+  /** From now on the object is read-only. */
   seal(): void {
     this.#keys = new KeyIndex();
     this.#last = new Uint32Array(0);
-  }
-
-  /** The first row with the same SIM, if it is a different one. */
-  duplicateOf(index: number): number | undefined {
-    const first = this.#first[index];
-    return first === index ? undefined : first;
   }
 
   isConflict(index: number): boolean {
@@ -85,6 +81,14 @@ export class Duplicates {
       at = next;
     }
     return lines;
+  }
+
+  /** Number of rows that name the same SIM as this first one; 1 for any other row. */
+  weightOf(index: number): number {
+    if (this.#first[index] !== index) return 1;
+    let weight = 1;
+    for (let at = this.#next[index] ?? 0; at !== 0; at = this.#next[at] ?? 0) weight += 1;
+    return weight;
   }
 
   #hashOf(inputs: readonly string[]): number {

@@ -1,16 +1,31 @@
 /**
- * Reads an input file in two passes. The survey reads all of it and collects what no single row shows: counts,
- * duplicates and conflicts, the digest. The second pass yields the rows in order with everything known about each, and
- * throws if the file no longer matches the survey. Neither pass holds the rows in memory.
+ * Reads an input file in one pass: yields its rows in batches as they come, each with its problem or the earlier row that
+ * it duplicates. Only the end of the file shows the rest: which SIMs are given different values, and how many rows
+ * share a call. The rows are never held in memory.
  */
 import { IntakeError } from "#core/errors.ts";
 import type { InputFile } from "#core/files/open-file.ts";
-import type { Row, RowProblem, RowProblemCode } from "#fleet/run.ts";
+import type { Row, RowProblem } from "#fleet/run.ts";
 import { subjectOf } from "#fleet/sim-operation/sim-operation.ts";
-import type { Fingerprint } from "./bytes.ts";
 import { type Columns, type RowRequest, matchColumns, readRow } from "./columns.ts";
 import { type CsvCaps, openCsv } from "./csv.ts";
 import { Duplicates } from "./duplicates.ts";
+
+export interface ResolvedRow {
+  readonly row: Row;
+  /** Index of the first row with the same SIM, whose call and outcome this row shares unless they are in conflict. */
+  readonly duplicateOf?: number;
+}
+
+/** What the end of the rows shows about some of them. */
+export interface LateRows {
+  /** Number of rows that share the outcome of the first row of a SIM, itself included; 1 for any other row. */
+  weightOf(index: number): number;
+  lineOf(index: number): number;
+  /** Whether a row that seemed valid is not, as another row gives its SIM different values. */
+  isConflict(index: number): boolean;
+  conflictOf(index: number): RowProblem;
+}
 
 /** A row's problem and its location. */
 export interface RowFault extends RowProblem {
@@ -18,150 +33,65 @@ export interface RowFault extends RowProblem {
   readonly line: number;
 }
 
-/** The result of reading a whole file once. */
-export interface FileSurvey {
-  readonly file: InputFile;
-  readonly request: RowRequest;
-  readonly columns: Columns;
+export interface FileRows {
   readonly header: readonly string[];
-  readonly counts: {
-    readonly rows: number;
-    readonly valid: number;
-    readonly invalid: number;
-    /** Valid rows that share the call of an earlier row. */
-    readonly duplicates: number;
-    /** Valid rows that make their own call. */
-    readonly calls: number;
-    readonly byProblem: Readonly<Partial<Record<RowProblemCode, number>>>;
-  };
-  /** The first problems, in file order. */
-  readonly problems: readonly RowFault[];
-  readonly fingerprint: Fingerprint;
-  readonly caps: Partial<CsvCaps>;
-  readonly duplicates: Duplicates;
-}
-
-export interface ResolvedRow {
-  readonly row: Row;
-  /** Index of the first row with the same SIM and values, whose call and outcome this row shares. */
-  readonly duplicateOf?: number;
+  /** Readable once, in file order. @throws IntakeError for a file that cannot be processed at all */
+  readonly batches: AsyncIterable<readonly ResolvedRow[]>;
+  /** Valid once `batches` has ended. */
+  readonly late: LateRows;
+  /** SHA-256 of the file, hex; valid once `batches` has ended. */
+  sha256(): string;
 }
 
 /**
- * Reads a whole file and validates every row.
- * @param options `problemLimit`: default 1000; `signal` ends the reading
+ * Opens a file and reads its header.
+ * @param options `signal` ends the reading
  * @throws IntakeError for a file that cannot be processed at all; the signal's reason
  */
-export async function surveyFile(
+export async function openRows(
   file: InputFile,
-  options: RowRequest & {
-    readonly problemLimit?: number;
-    readonly caps?: Partial<CsvCaps>;
-    readonly signal?: AbortSignal | undefined;
-  },
-): Promise<FileSurvey> {
-  const caps = options.caps ?? {};
-  const problemLimit = options.problemLimit ?? 1000;
-  const csv = await openCsv(file, caps, options.signal);
-  const { operation, set } = options;
+  options: RowRequest & { readonly caps?: Partial<CsvCaps>; readonly signal?: AbortSignal | undefined },
+): Promise<FileRows> {
+  const csv = await openCsv(file, options.caps ?? {}, options.signal);
+  const { operation } = options;
   const duplicates = new Duplicates();
-  const byProblem: Partial<Record<RowProblemCode, number>> = {};
-  const faults: RowFault[] = [];
+  let columns: Columns;
   try {
-    const columns = matchColumns(csv.header, options);
-    for await (const batch of csv.batches) {
-      for (const csvRow of batch) {
-        const { index, line, key, inputs, problem } = readRow(columns, duplicates.count, csvRow);
-        if (problem === undefined) {
-          duplicates.add(line, subjectOf(operation, key, inputs), inputs);
-          continue;
-        }
-        duplicates.addInvalid(line);
-        byProblem[problem.code] = (byProblem[problem.code] ?? 0) + 1;
-        if (faults.length < problemLimit) faults.push({ index, line, ...problem });
+    columns = matchColumns(csv.header, options);
+  } catch (thrown) {
+    csv.close();
+    throw thrown;
+  }
+  async function* batches(): AsyncGenerator<readonly ResolvedRow[]> {
+    try {
+      for await (const batch of csv.batches) {
+        yield batch.map((csvRow): ResolvedRow => {
+          const row = readRow(columns, duplicates.count, csvRow);
+          if (row.problem !== undefined) {
+            duplicates.addInvalid(row.line);
+            return { row };
+          }
+          const first = duplicates.add(row.line, subjectOf(operation, row.key, row.inputs), row.inputs);
+          return first === row.index ? { row } : { row, duplicateOf: first };
+        });
       }
-    }
-    duplicates.seal();
-    if (duplicates.count === 0) throw new IntakeError("The file has a header but no rows.");
-    const { conflicts, shared } = addConflicts(columns, duplicates, faults, problemLimit);
-    if (conflicts > 0) byProblem.conflict = conflicts;
-    const rows = duplicates.count;
-    const invalid = Object.values(byProblem).reduce((sum, count) => sum + count, 0);
-    const valid = rows - invalid;
-    return {
-      file,
-      request: { operation, set },
-      columns,
-      header: csv.header,
-      counts: { rows, valid, invalid, duplicates: shared, calls: valid - shared, byProblem },
-      problems: faults,
-      fingerprint: csv.fingerprint(),
-      caps,
-      duplicates,
-    };
-  } finally {
-    csv.close();
-  }
-}
-
-/**
- * Reads a surveyed file again and yields its rows in batches, each with its problem or the row that it duplicates.
- * @throws IntakeError, at the end or earlier, if the file has changed since the survey: discard the rows read so far
- */
-export async function* readRows(survey: FileSurvey): AsyncGenerator<readonly ResolvedRow[]> {
-  const { columns, duplicates, counts, fingerprint } = survey;
-  const csv = await openCsv(survey.file, survey.caps);
-  try {
-    let index = 0;
-    for await (const batch of csv.batches) {
-      if (index + batch.length > counts.rows) throw changed(survey.file.path);
-      yield batch.map((csvRow) => resolve(columns, duplicates, readRow(columns, index++, csvRow)));
-    }
-    const now = csv.fingerprint();
-    if (now.bytes !== fingerprint.bytes || now.sha256 !== fingerprint.sha256) throw changed(survey.file.path);
-  } finally {
-    csv.close();
-  }
-}
-
-function resolve(columns: Columns, duplicates: Duplicates, row: Row): ResolvedRow {
-  if (row.problem) return { row };
-  if (duplicates.isConflict(row.index)) {
-    return { row: { ...row, problem: conflict(columns, duplicates, row.index) } };
-  }
-  const duplicateOf = duplicates.duplicateOf(row.index);
-  return duplicateOf === undefined ? { row } : { row, duplicateOf };
-}
-
-/**
- * Conflicts are known only at the end of the file: counts them, and merges the first ones into the problems found so
- * far.
- */
-function addConflicts(
-  columns: Columns,
-  duplicates: Duplicates,
-  faults: RowFault[],
-  problemLimit: number,
-): { conflicts: number; shared: number } {
-  let conflicts = 0;
-  let shared = 0;
-  for (let index = 0; index < duplicates.count; index += 1) {
-    if (!duplicates.isConflict(index)) {
-      if (duplicates.duplicateOf(index) !== undefined) shared += 1;
-      continue;
-    }
-    conflicts += 1;
-    if (conflicts <= problemLimit) {
-      faults.push({
-        index,
-        line: duplicates.lineOf(index),
-        ...conflict(columns, duplicates, index),
-      });
+      duplicates.seal();
+      if (duplicates.count === 0) throw new IntakeError("The file has a header but no rows.");
+    } finally {
+      csv.close();
     }
   }
-  faults.sort((a, b) => a.index - b.index);
-  faults.splice(problemLimit);
-  return { conflicts, shared };
+  return {
+    header: csv.header,
+    batches: batches(),
+    late: {
+      weightOf: (index) => duplicates.weightOf(index),
+      lineOf: (index) => duplicates.lineOf(index),
+      isConflict: (index) => duplicates.isConflict(index),
+      conflictOf: (index) => conflict(columns, duplicates, index),
+    },
+    sha256: () => csv.fingerprint().sha256,
+  };
 }
 
 const namedLines = 5;
@@ -176,8 +106,4 @@ function conflict(columns: Columns, duplicates: Duplicates, index: number): RowP
       "",
     message: `The same SIM is given different values on lines ${named}. Keep one of them.`,
   };
-}
-
-function changed(path: string): IntakeError {
-  return new IntakeError(`The file ${path} has changed while it was read. Start again when nothing writes to it.`);
 }

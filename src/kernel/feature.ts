@@ -5,14 +5,11 @@
 import type { FeatureSection } from "#config/setting.ts";
 import type { Endpoint } from "#contract/route.ts";
 import type { Incident, Working } from "#engine/queue/working.ts";
-import type { PlanStore } from "#jobs/runs/plan/plan-store.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import type { Reading } from "#telemetry/metrics.ts";
 import type { Kernel } from "./kernel.ts";
 
 export interface RouteDeps {
-  /** Where plans are kept until a run is started from them. */
-  readonly plans: PlanStore;
   /** What carries out the calls: a worker, or a command that may leave the work to one. */
   readonly process: "worker" | "command";
 }

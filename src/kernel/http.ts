@@ -1,5 +1,5 @@
 /**
- * The part of the composition root that serves HTTP: authorization, storage of uploaded files, and the server. A worker
+ * The part of the composition root that serves HTTP: authorization and the server. A worker
  * without configured credentials for its control API creates its own admin token in the data directory, provided that
  * only this machine can reach it.
  */
@@ -8,27 +8,23 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config } from "#config/config.ts";
 import { readSecretFile } from "#config/secrets/secret-file.ts";
-import { ConfigError, messageOf } from "#core/errors.ts";
+import { ConfigError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
-import { every, minuteMs, systemClock } from "#core/time.ts";
+import { systemClock } from "#core/time.ts";
 import { Idempotency } from "#engine/idempotency.ts";
 import { QueueDepths } from "#engine/queue/queue-depths.ts";
 import { audit } from "#jobs/audit/feature.ts";
 import { runs } from "#jobs/runs/feature.ts";
 import { schedules } from "#jobs/schedules/feature.ts";
 import { createFile } from "#core/files/write-file.ts";
-import { Seal } from "#engine/seal.ts";
 import { Access } from "#http/auth/access.ts";
 import { AuthFailures } from "#http/auth/auth-failures.ts";
 import { EventStreams } from "#http/event-streams.ts";
 import type { Health } from "#http/monitoring/health.ts";
 import { JwtReader } from "#http/auth/jwt.ts";
 import { isLoopback } from "#core/loopback.ts";
-import { planRowsEndpoint } from "#http/plans/plan-rows.ts";
-import { SpooledPlans } from "#http/plans/spooled-plans.ts";
 import type { Reading } from "#telemetry/metrics.ts";
 import { type HttpServer, startHttp } from "#http/server.ts";
-import { Spool } from "#http/plans/spool.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import { App } from "./app.ts";
 import { version } from "#core/version.ts";
@@ -44,21 +40,13 @@ type Served = Pick<App, "kernel" | "routes" | "service" | "readings">;
 export async function openHttp({ app, health }: { app: Served; health: Health }): Promise<HttpServer> {
   const { kernel } = app;
   const { config, logger, tail, profileOf } = kernel;
-  const { host, port, hosts, uploadBytes } = config.http;
+  const { host, port, hosts } = config.http;
   const clock = systemClock;
   const access = await openAccess(config, logger);
-  const seal = config.seal === undefined ? undefined : new Seal(config.seal);
-  const spool = new Spool({ dataDir: config.dataDir, maxBytes: uploadBytes, clock, seal });
-  await spool.sweep();
-  const limits = { maxPlans: config.http.plansPerCaller, maxBytes: config.http.planBytesPerCaller };
-  const plans = new SpooledPlans({ spool, clock, limits });
   const streams = new EventStreams({ tail, clock, logger, access });
   const authFailures = new AuthFailures({ clock, maxPerMinute: config.http.authFailuresPerMinute });
-  const shared = { spool, plans, streams, authFailures };
-  const endpoints = [
-    ...(await app.routes({ plans, process: "worker" })),
-    planRowsEndpoint({ runs: app.service(runs).service, plans }),
-  ];
+  const shared = { streams, authFailures };
+  const endpoints = await app.routes({ process: "worker" });
   const control = {
     endpoints,
     config,
@@ -71,6 +59,7 @@ export async function openHttp({ app, health }: { app: Served; health: Health })
     audit: app.service(audit),
     schedules: app.service(schedules),
     idempotency: new Idempotency(kernel),
+    plans: app.service(runs).service.plans,
     ...shared,
   };
   const server = await startHttp({
@@ -82,18 +71,7 @@ export async function openHttp({ app, health }: { app: Served; health: Health })
     control,
     explained: (thrown) => App.explained(thrown),
   });
-  const stopSweeping = every(minuteMs, () => {
-    Promise.all([plans.sweep(), spool.sweep()]).catch((thrown: unknown) =>
-      logger.warn(`expired plans could not be removed: ${messageOf(thrown)}`),
-    );
-  });
-  return {
-    ...server,
-    close: () => {
-      stopSweeping();
-      return server.close();
-    },
-  };
+  return server;
 }
 
 /** The values of the features, of the queues and of the streams. */

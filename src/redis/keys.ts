@@ -62,6 +62,11 @@ export class Keys {
     return `${this.prefix}:draft:${draftId}`;
   }
 
+  /** Hash with expiry: planned runs and uploads in progress, to their expiry, bytes and owner. */
+  plans(): string {
+    return `${this.prefix}:plans`;
+  }
+
   /** Hash: segment number to packed input rows. */
   runInput(runId: string): string {
     return `${this.prefix}:run:${runId}:input`;

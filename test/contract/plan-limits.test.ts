@@ -1,8 +1,5 @@
-/** What plans may take up at a worker, and that they go when their time is over. */
-import { readFile, readdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { afterEach, describe, expect, test, vi } from "vitest";
-import { until } from "../support/until.ts";
+/** What the plans of one caller may take up, and that they go when their time is over. */
+import { describe, expect, test } from "vitest";
 import { ControlHarness } from "./support/control-harness.ts";
 
 const csv = { "content-type": "text/csv" };
@@ -16,39 +13,82 @@ async function planId(answer: Response): Promise<string> {
   return ((await answer.json()) as { planId: string }).planId;
 }
 
-const spoolOf = (harness: ControlHarness): string => join(harness.folder, "data", "spool");
-
-/** Lets the time of a plan be over since so many minutes. */
-async function expire(harness: ControlHarness, id: string, minutes: number): Promise<void> {
-  const path = join(spoolOf(harness), `${id}.json`);
-  const written = JSON.parse(await readFile(path, "utf8")) as object;
-  await writeFile(path, JSON.stringify({ ...written, expiresAtMs: Date.now() - minutes * 60_000 }));
+/** Ids of the runs that `GET /v1/runs` lists. */
+async function listed(harness: ControlHarness, query = ""): Promise<string[]> {
+  const answer = await harness.ask(`/v1/runs${query}`, { as: "viewer" });
+  return ((await answer.json()) as { runs: { runId: string }[] }).runs.map(({ runId }) => runId);
 }
 
-afterEach(() => vi.useRealTimers());
-
-describe("expired plans", () => {
-  test("an expired plan is removed by the worker without a request", async () => {
-    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+describe("a plan that is not started", () => {
+  test("its keys expire within an hour, and none of them once it is started", async () => {
     await using harness = await ControlHarness.open();
-    const [old, young] = [await planId(await plan(harness)), await planId(await plan(harness))];
-    await expire(harness, old, 5);
-    vi.advanceTimersByTime(60_000);
-    vi.useRealTimers();
-    await until("its files are gone", async () =>
-      (await readdir(spoolOf(harness))).every((name) => !name.startsWith(old)),
-    );
-    expect((await harness.ask(`/v1/plans/${young}`, { as: "viewer" })).status).toBe(200);
+    const redis = harness.redis();
+    const id = await planId(await plan(harness));
+    const keys = (await redis.keys(`*${id}*`)).toSorted();
+    expect(keys.map((key) => key.slice(key.indexOf(id)))).toEqual([id, `${id}:input`]);
+    for (const key of [...keys, "{simfleet}:plans"]) {
+      const ttl = await redis.ttl(key);
+      expect([key, ttl > 3_500 && ttl <= 3_600]).toEqual([key, true]);
+    }
+    expect((await harness.ask(`/v1/runs?planId=${id}`, { as: "operator", method: "POST" })).status).toBe(202);
+    for (const key of keys) expect([key, await redis.ttl(key)]).toEqual([key, -1]);
+    expect(await redis.exists("{simfleet}:plans")).toBe(0);
   });
 
-  test("an expired plan can be deleted but is otherwise not found", async () => {
+  test("an expired plan is not found, and cannot be started or deleted", async () => {
     await using harness = await ControlHarness.open();
     const id = await planId(await plan(harness));
-    await expire(harness, id, 0);
-    expect((await harness.ask(`/v1/plans/${id}`, { as: "viewer" })).status).toBe(404);
-    expect((await harness.ask(`/v1/plans/${id}`, { as: "operator", method: "DELETE" })).status).toBe(204);
-    expect(await readdir(spoolOf(harness))).toEqual([]);
-    expect((await harness.ask(`/v1/plans/${id}`, { as: "operator", method: "DELETE" })).status).toBe(404);
+    const redis = harness.redis();
+    for (const key of await redis.keys(`*${id}*`)) await redis.pexpire(key, 1);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    for (const [method, path] of [
+      ["GET", `/v1/plans/${id}`],
+      ["GET", `/v1/plans/${id}/rows`],
+      ["GET", `/v1/plans/${id}/verdicts`],
+      ["DELETE", `/v1/plans/${id}`],
+      ["POST", `/v1/runs?planId=${id}`],
+    ] as const) {
+      const answer = await harness.ask(path, { as: "operator", method });
+      expect([path, answer.status, await answer.json()]).toMatchObject([path, 404, { code: "NOT_FOUND" }]);
+    }
+  });
+
+  test("it is listed as a run only if its state is asked for, and emits no event before it is started", async () => {
+    await using harness = await ControlHarness.open();
+    const id = await planId(await plan(harness));
+    expect(await listed(harness)).toEqual([]);
+    expect(await listed(harness, "?state=planned")).toEqual([id]);
+    expect(await listed(harness, "?state=running")).toEqual([]);
+    const rows = await harness.ask(`/v1/runs/${id}/rows`, { as: "viewer" });
+    expect(await rows.json()).toMatchObject({ rows: [{ line: 2, outcome: "pending" }, { line: 3 }] });
+    const ofSim = await harness.ask(`/v1/sims/${harness.simId(0)}/runs`, { as: "viewer" });
+    expect(await ofSim.json()).toMatchObject({ runs: [] });
+    const kinds = async (): Promise<string[]> => {
+      const answer = await harness.ask("/v1/events?type=run.*", { as: "viewer" });
+      return ((await answer.json()) as { events: { type: string }[] }).events.map(({ type }) => type);
+    };
+    expect(await kinds()).toEqual([]);
+    await harness.ask(`/v1/runs?planId=${id}`, { as: "operator", method: "POST" });
+    expect(await kinds()).toEqual(["run.submitted"]);
+    expect([await listed(harness), await listed(harness, "?state=planned")]).toEqual([[id], []]);
+  });
+
+  test("it can be made of SIMs, and takes a rate and a failure limit when it is started", async () => {
+    await using harness = await ControlHarness.open();
+    const body = JSON.stringify({ sims: [harness.simId(0), harness.simId(1)], speedClass: "s1.fast" });
+    const headers = { "content-type": "application/json" };
+    const id = await planId(await harness.ask("/v1/plans", { as: "operator", method: "POST", body, headers }));
+    const run = await harness.ask(`/v1/runs?planId=${id}&rate=5&maxFailures=1`, { as: "operator", method: "POST" });
+    expect([run.status, await run.json()]).toMatchObject([202, { runId: id, counts: { total: 2 } }]);
+    expect(await harness.runs.record(id)).toMatchObject({ options: { callsPerMinute: 5 }, maxFailures: 1 });
+  });
+
+  test("of simultaneous starts one starts it", async () => {
+    await using harness = await ControlHarness.open();
+    const id = await planId(await plan(harness));
+    const start = (): Promise<Response> => harness.ask(`/v1/runs?planId=${id}`, { as: "operator", method: "POST" });
+    const statuses = (await Promise.all(Array.from({ length: 8 }, start))).map(({ status }) => status);
+    expect(statuses.toSorted((a, b) => a - b)).toEqual([202, ...Array.from({ length: 7 }, () => 409)]);
   });
 });
 
@@ -60,11 +100,13 @@ describe("plan limits per caller", () => {
     expect(statuses.filter((status) => status === 201).length).toBeLessThanOrEqual(5);
     expect(new Set(statuses)).toEqual(new Set([201, 429]));
     const refusals = answers.filter(({ status }) => status === 429);
-    expect(await refusals[0]?.json()).toMatchObject({ code: "PLAN_LIMIT", detail: /plansPerCaller.*DELETE/ });
+    expect(await refusals[0]?.json()).toMatchObject({
+      code: "PLAN_LIMIT",
+      detail: expect.stringMatching(/plansPerCaller.*DELETE/) as unknown,
+    });
     expect(Number(refusals[0]?.headers.get("retry-after"))).toBeGreaterThan(0);
-    const left = async (): Promise<string[]> =>
-      (await readdir(spoolOf(harness))).filter((name) => name.endsWith(".csv"));
-    expect((await left()).length).toBe(statuses.filter((status) => status === 201).length);
+    const kept = await listed(harness, "?state=planned");
+    expect(kept.length).toBe(statuses.filter((status) => status === 201).length);
     expect((await plan(harness, "admin")).status).toBe(201);
   });
 
@@ -85,16 +127,14 @@ describe("plan limits per caller", () => {
     const made = answers.filter(({ status }) => status === 201);
     expect(made.length).toBeLessThanOrEqual(2);
     for (const refused of answers.filter(({ status }) => status !== 201)) {
-      expect([refused.status, await refused.json()]).toMatchObject([429, { code: "PLAN_LIMIT", detail: /planBytes/ }]);
+      expect([refused.status, await refused.json()]).toMatchObject([
+        429,
+        { code: "PLAN_LIMIT", detail: expect.stringMatching(/planBytes/) as unknown },
+      ]);
     }
-    const run = await harness.ask("/v1/runs", {
-      as: "operator",
-      method: "POST",
-      body: "x".repeat(30_000),
-      headers: csv,
-    });
+    const body = harness.csv(50).padEnd(30_000, "\n");
+    const run = await harness.ask("/v1/runs", { as: "operator", method: "POST", body, headers: csv });
     expect([run.status, await run.json()]).toMatchObject([429, { code: "PLAN_LIMIT" }]);
-    const files = (await readdir(spoolOf(harness))).filter((name) => name.endsWith(".csv"));
-    expect(files.length).toBe(made.length);
+    expect((await harness.redis().hkeys("{simfleet}:plans")).length).toBe(made.length);
   });
 });

@@ -128,11 +128,9 @@ describe("a retry of an unsafe run", () => {
     expect(await retry(runId, ["unknown"], "again")).toEqual(lost);
     const { runId: newRunId } = lost.body as RunReport;
     // The process died before it answered: the request is carried out again under the same id.
-    expect(
-      await harness.runs.retry(runId, { which: { outcomes: ["unknown"] }, by: "anna", runId: newRunId }),
-    ).toMatchObject({
-      runId: newRunId,
-    });
+    const { runs } = harness;
+    const again = await runs.draftRetry(runId, { outcomes: ["unknown"] }, newRunId);
+    expect(await runs.submit(again, { by: "anna", runId: newRunId })).toMatchObject({ runId: newRunId });
     await requests.ended(newRunId);
     expect(effects()).toBe(2);
     expect(await retry(runId, ["unknown"])).toMatchObject(

@@ -1,11 +1,19 @@
-/** Uploaded files: their forms, their size, and what is left of them. */
+/** Uploaded files: their forms, their size, and that they are nowhere on the disk. */
 import { createHash } from "node:crypto";
-import { readdir, stat, writeFile } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { ControlHarness } from "./support/control-harness.ts";
 
 const csv = { "content-type": "text/csv" };
+
+/** A refused upload leaves at most a draft that expires. */
+async function nothingIsLeft(harness: ControlHarness): Promise<void> {
+  const redis = harness.redis();
+  const names = (await redis.keys("*")).filter((name) => /:(?:run|runs|draft|plans)(?::|$)/.test(name));
+  for (const name of names) expect([name, await redis.ttl(name)]).toEqual([name, -2]);
+  expect(await readdir(join(harness.folder, "data"))).not.toContain("spool");
+}
 
 interface Plan {
   readonly planId: string;
@@ -40,7 +48,6 @@ test("a plan is the same for a file as a body, as a form, or as a filter", async
 
 test("an upload larger than the limit is refused with 413 and leaves nothing", async () => {
   await using harness = await ControlHarness.open({ http: "  uploadBytes: 1000\n" });
-  const spool = join(harness.folder, "data", "spool");
   const large = harness.csv(50);
   const form = new FormData();
   form.append("file", new Blob([large]), "large.csv");
@@ -48,8 +55,7 @@ test("an upload larger than the limit is refused with 413 and leaves nothing", a
     const refused = await harness.ask("/v1/runs", { as: "operator", method: "POST", ...init });
     expect([refused.status, await refused.json()]).toMatchObject([413, { code: "TOO_LARGE" }]);
   }
-  expect(await readdir(spool)).toEqual([]);
-  expect((await stat(spool)).mode & 0o777).toBe(0o700);
+  await nothingIsLeft(harness);
 });
 
 test("an unreadable file is reported with its line and leaves nothing", async () => {
@@ -78,15 +84,14 @@ test("an unreadable file is reported with its line and leaves nothing", async ()
       detail: "POST /v1/runs does not take image/png. It takes text/csv, multipart/form-data or application/json",
     },
   ]);
-  expect(await readdir(join(harness.folder, "data", "spool"))).toEqual([]);
+  await nothingIsLeft(harness);
 });
 
-test("a plan is started as planned, is private to its caller, and disappears when deleted", async () => {
+test("a plan is started as planned, once, as the run of its ID, and is no plan then", async () => {
   await using harness = await ControlHarness.open({ works: true });
   const body = `${harness.csv(3)}no/sense,s1.fast\n`;
   const planned = await harness.ask("/v1/plans?partial=true", { as: "operator", method: "POST", body, headers: csv });
   const { planId } = (await planned.json()) as Plan;
-  const spool = join(harness.folder, "data", "spool");
   const rows = await harness.ask(`/v1/plans/${planId}/rows?verdict=invalid`, { as: "viewer" });
   expect(await rows.json()).toEqual({
     rows: [
@@ -99,7 +104,6 @@ test("a plan is started as planned, is private to its caller, and disappears whe
     ],
     nextCursor: null,
   });
-  for (const name of await readdir(spool)) expect((await stat(join(spool, name))).mode & 0o777).toBe(0o600);
   const more = await harness.ask(`/v1/runs?planId=${planId}&partial=false`, { as: "operator", method: "POST" });
   expect(more.status).toBe(400);
   const run = await harness.ask(`/v1/runs?planId=${planId}`, { as: "operator", method: "POST" });
@@ -107,9 +111,15 @@ test("a plan is started as planned, is private to its caller, and disappears whe
     202,
     { counts: { total: 4, rejected: 1 }, submittedBy: "token:operator" },
   ]);
-  expect((await harness.ask(`/v1/plans/${planId}`, { as: "operator", method: "DELETE" })).status).toBe(204);
-  expect((await harness.ask(`/v1/plans/${planId}`, { as: "viewer" })).status).toBe(404);
-  expect(await readdir(spool)).toEqual([]);
+  const again = await harness.ask(`/v1/runs?planId=${planId}`, { as: "operator", method: "POST" });
+  expect([again.status, await again.json()]).toMatchObject([409, { code: "RUN_STATE_CONFLICT" }]);
+  for (const [method, as] of [
+    ["DELETE", "operator"],
+    ["GET", "viewer"],
+  ]) {
+    expect((await harness.ask(`/v1/plans/${planId}`, { as, method: method ?? "" })).status).toBe(404);
+  }
+  expect((await harness.ask(`/v1/runs/${planId}`, { as: "viewer" })).status).toBe(200);
 });
 
 test("the rows of a plan are paged completely and each once", async () => {
@@ -176,7 +186,7 @@ test("a form that is malformed, or has another number of files, is refused with 
     const refused = await harness.ask("/v1/plans", { as: "operator", method: "POST", body, headers });
     expect([fault, refused.status, await refused.json()]).toMatchObject([fault, 400, { code: "REQUEST_INVALID" }]);
   }
-  expect(await readdir(join(harness.folder, "data", "spool"))).toEqual([]);
+  await nothingIsLeft(harness);
   expect(harness.log.filter((line) => line.includes('"stack"'))).toEqual([]);
 });
 
@@ -193,7 +203,7 @@ test.each(["/v1/plans", "/v1/runs"])("a caller of %s that disconnects ends the r
   await using harness = await ControlHarness.open();
   const { runs } = harness;
   const [begun, stopped] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  vi.spyOn(runs, "plan").mockImplementation(async (_from, _order, signal) => {
+  vi.spyOn(runs, "draft").mockImplementation(async (_from, _order, { signal } = {}) => {
     begun.resolve();
     await new Promise((resolve) => signal?.addEventListener("abort", resolve, { once: true }));
     stopped.resolve();
@@ -215,15 +225,4 @@ test("a form is accepted for any spelling of its media type", async () => {
   const headers = { "content-type": "Multipart/Form-Data; boundary=x" };
   const run = await harness.ask("/v1/runs", { as: "operator", method: "POST", body, headers });
   expect([run.status, await run.json()]).toMatchObject([202, { name: "a.csv", counts: { total: 2 } }]);
-});
-
-test("the verdicts of a plan are refused when its rows have changed", async () => {
-  await using harness = await ControlHarness.open();
-  const init = { as: "operator", method: "POST", body: harness.csv(3), headers: csv };
-  const { planId } = (await (await harness.ask("/v1/plans", init)).json()) as Plan;
-  const verdicts = await harness.ask(`/v1/plans/${planId}/verdicts`, { as: "viewer" });
-  expect((await verdicts.text()).trim().split("\n")).toHaveLength(4);
-  await writeFile(join(harness.folder, "data", "spool", `${planId}.csv`), harness.csv(2));
-  const changed = await harness.ask(`/v1/plans/${planId}/verdicts`, { as: "viewer" });
-  expect([changed.status, await changed.json()]).toMatchObject([409, { code: "RUN_STATE_CONFLICT" }]);
 });

@@ -15,7 +15,6 @@ import { localCaller } from "../connect.ts";
 import { type Context, asCount, withLocalOptions } from "../context.ts";
 import { follow } from "#jobs/runs/commands/follow-run.ts";
 import type { Output } from "../output.ts";
-import { reportOfPlan } from "#jobs/runs/plan/plan-report.ts";
 import { planText } from "#jobs/runs/commands/plan-text.ts";
 import { runText } from "#jobs/runs/commands/run-text.ts";
 import type { RunWorker } from "./worker.ts";
@@ -95,9 +94,9 @@ async function submitSample(app: App, output: Output, file: string): Promise<str
     name: "demo",
     options: { partial: true, skipUnchanged: false },
   };
-  const plan = await app.service(runs).service.plan({ path: file }, order);
-  output.sayLines(planText(visibleIn(reportOfPlan(plan))));
-  const report = await app.service(runs).service.submit(plan, { ...order, by: "cli:demo" });
+  const planned = await app.service(runs).service.draft({ path: file }, order);
+  output.sayLines(planText(visibleIn(planned.report)));
+  const report = await app.service(runs).service.submit(planned, { by: "cli:demo" });
   output.sayLines(`\nRun ${report.runId}, the valid rows of the file:`);
   return report.runId;
 }

@@ -47,12 +47,12 @@ export const httpSection = group({
   ),
   plansPerCaller: setting(
     integer(1, 1_000_000).default(100),
-    "Maximum number of plans per caller and worker, uploads in progress included.",
+    "Maximum number of plans per caller, uploads in progress included.",
     { variable: "SIMFLEET_HTTP_PLANS_PER_CALLER" },
   ),
   planBytesPerCaller: setting(
     integer(1_000, 1_099_511_627_776).default(4_294_967_296),
-    "Maximum bytes of plans per caller and worker, uploads in progress included.",
+    "Maximum bytes of uploaded plans per caller, uploads in progress included.",
     { variable: "SIMFLEET_HTTP_PLAN_BYTES_PER_CALLER" },
   ),
   requestsPerMinute: setting(

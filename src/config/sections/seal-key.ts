@@ -26,7 +26,7 @@ export function makingOf(file: string): string {
 export const sealSection = group({
   keyFile: setting(
     path.optional(),
-    "File of the key that encrypts new secrets of a rotation, secret inputs of operations and uploaded files: 32 bytes, raw, in hex or in base64url. Required for rotations and secret inputs.",
+    "File of the key that encrypts new secrets of a rotation and secret inputs of operations: 32 bytes, raw, in hex or in base64url. Required for rotations and secret inputs.",
     { variable: "SIMFLEET_SEAL_KEY_FILE" },
   ),
   previousKeyFile: setting(

@@ -76,7 +76,7 @@ export async function removeAbandonedFiles(folder: string): Promise<void> {
 }
 
 /** Opens a new file for writing; the caller closes it. @throws EEXIST if the name is taken, even by a link */
-export function openNewFile(path: string, mode: number): Promise<FileHandle> {
+function openNewFile(path: string, mode: number): Promise<FileHandle> {
   const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
   return open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
 }

@@ -1,110 +1,193 @@
 /**
- * Reads the rows of a request: a CSV file as the body or as the form field `file`, or a filter in JSON. A file is
- * stored in the spool, and the caller of this module removes it.
+ * Reads the rows of a request: a CSV file as the body or as the form field `file`, or JSON that names a filter, SIMs or a
+ * run. A file is passed on as it arrives, and never stored: whoever reads it makes rows of it. An upload that is too large or
+ * stalls is refused at once.
  */
 import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
+import type { Multipart } from "@fastify/multipart";
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import { SimfleetError, messageOf } from "#core/errors.ts";
+import { type Clock, secondMs } from "#core/time.ts";
 import { parseFilter } from "#fleet/filter.ts";
+import { outcomes } from "#fleet/run.ts";
 import type { Rows } from "#contract/route.ts";
-import type { Reservation, SpooledPlans } from "./spooled-plans.ts";
-import type { Spool } from "./spool.ts";
+import type { PlanLimits, Plans, Reservation } from "#jobs/runs/plan/plans.ts";
 
-export const filterBody = z.strictObject({
-  where: z.union([z.string().min(1).max(4_096), z.array(z.string().min(1).max(4_096)).min(1).max(20)]),
+/** An upload is given up when no data arrives for this long. */
+const stallMs = 30 * secondMs;
+
+const runId = z.string().min(1).max(64);
+
+export const rowsBody = z.strictObject({
+  where: z.union([z.string().min(1).max(4_096), z.array(z.string().min(1).max(4_096)).min(1).max(20)]).optional(),
+  sims: z.array(z.string().min(1).max(64)).min(1).max(10_000).optional().describe("SIM IDs or IMSIs"),
+  retryOf: runId.optional().describe("a run whose failed and cancelled rows are sent again"),
+  outcomes: z.array(z.enum(outcomes)).min(1).optional().describe("with retryOf: rows with these outcomes instead"),
+  lines: z.array(z.number().int().min(1)).min(1).max(1_000).optional().describe("with retryOf: only these lines"),
+  undoOf: runId.optional().describe("a run whose changes are undone"),
   operation: z.string().min(1).max(64).optional(),
   /** Short for `set: { speedClass }`. */
   speedClass: z.string().min(1).max(100).optional(),
   set: z.record(z.string().min(1).max(64), z.union([z.string().max(2_000), z.number(), z.boolean()])).optional(),
 });
 
+interface UploadDeps {
+  readonly plans: Plans;
+  readonly limits: PlanLimits & { readonly uploadBytes: number };
+  readonly clock: Clock;
+  /** Who sends them. */
+  readonly by: string;
+}
+
 /**
- * Reads the rows of a request, and removes the file afterwards unless it became a plan.
- * @param by who sends them
- * @throws SimfleetError PLAN_LIMIT, what `use` throws, and as `readUpload`
+ * Hands over the rows of a request, within what its caller may have.
+ * @throws SimfleetError PLAN_LIMIT, REQUEST_INVALID, what `use` throws
  */
 export async function withRows<T>(
   request: FastifyRequest,
-  { spool, plans, by }: { spool: Spool; plans: SpooledPlans; by: string },
+  deps: UploadDeps,
   use: (rows: Rows) => Promise<T>,
 ): Promise<T> {
-  const reservation = await plans.reserve(by);
-  const name = plans.fileOf(reservation.id);
+  const reservation = await deps.plans.reserve(deps.by, deps.limits);
+  const streams: Readable[] = [];
   try {
-    return await use({ ...(await readUpload(request, { spool, name, reservation })), uploadId: reservation.id });
+    return await use({ ...(await rowsOf(request, { ...deps, reservation, streams })), upload: reservation });
   } finally {
-    await spool.remove(spool.path(name));
-    reservation.release();
+    await reservation.release();
+    for (const stream of streams) stream.resume();
   }
 }
 
-/**
- * @param to `name` of the file in the spool, and the space reserved for it
- * @throws SimfleetError REQUEST_INVALID, TOO_LARGE, REQUEST_TIMEOUT, PLAN_LIMIT
- */
-async function readUpload(
-  request: FastifyRequest,
-  to: { spool: Spool; name: string; reservation: Reservation },
-): Promise<Rows> {
-  if (request.isMultipart()) return fileOfForm(request, to);
-  if (request.body instanceof Readable) return inSpool(request.body, { ...to, source: "upload.csv" });
-  return filterOf(request.body);
+interface FileDeps extends UploadDeps {
+  readonly reservation: Reservation;
+  /** Takes streams that have to be read to their end: with an unread one the answer would be lost. */
+  readonly streams: Readable[];
 }
 
-async function fileOfForm(
-  request: FastifyRequest,
-  to: { spool: Spool; name: string; reservation: Reservation },
-): Promise<Rows> {
-  let rows: Rows | undefined;
+/** @throws SimfleetError REQUEST_INVALID; reading the rows: TOO_LARGE, REQUEST_TIMEOUT, PLAN_LIMIT, REQUEST_INVALID */
+async function rowsOf(request: FastifyRequest, deps: FileDeps): Promise<Rows> {
+  if (request.isMultipart()) return rowsOfForm(request, deps);
+  const { body } = request;
+  if (!(body instanceof Readable)) return namedRows(body);
+  deps.streams.push(body);
+  return { from: fileOf("upload.csv", () => metered(body, deps)), source: "upload.csv" };
+}
+
+function fileOf(path: string, read: () => AsyncIterable<Uint8Array>): Rows["from"] {
+  return { path, read };
+}
+
+/** The end of its file is also the end of the form: what follows is checked before the rows count as read. */
+async function rowsOfForm(request: FastifyRequest, deps: FileDeps): Promise<Rows> {
+  const parts = partsOf(request);
+  const first = await parts.next();
+  if (first.done === true) throw notOneFile();
+  const { file, filename } = first.value;
+  const source = nameOf(filename);
+  deps.streams.push(file);
+  async function* read(): AsyncGenerator<Buffer> {
+    try {
+      yield* metered(file, deps);
+    } catch (thrown) {
+      throw inWordsOfForms(thrown);
+    }
+    if ((await parts.next()).done !== true) throw notOneFile();
+  }
+  return { from: fileOf(source, read), source };
+}
+
+type FilePart = Extract<Multipart, { type: "file" }>;
+
+/** The files of a form. @throws SimfleetError REQUEST_INVALID for a form that cannot be read, or a file in another field */
+async function* partsOf(request: FastifyRequest): AsyncGenerator<FilePart> {
   try {
     for await (const part of request.parts()) {
       if (part.type !== "file") continue;
-      if (rows !== undefined || part.fieldname !== "file") throw notOneFile();
-      rows = await inSpool(part.file, { ...to, source: nameOf(part.filename) });
+      if (part.fieldname !== "file") throw notOneFile();
+      yield part;
     }
   } catch (thrown) {
-    const code = (thrown as { code?: unknown }).code;
-    if (code === "FST_FILES_LIMIT") throw notOneFile();
-    // The parser has no class of its own for a form that it cannot read.
-    if (code !== undefined || !/multipart|needle/i.test(messageOf(thrown))) throw thrown;
-    throw new SimfleetError("REQUEST_INVALID", `The form cannot be read: ${messageOf(thrown)}`);
+    throw inWordsOfForms(thrown);
   }
-  if (rows === undefined) throw notOneFile();
-  return rows;
+}
+
+/** An error of reading a form, as one of its sender. */
+function inWordsOfForms(thrown: unknown): unknown {
+  const code = (thrown as { code?: unknown }).code;
+  if (code === "FST_FILES_LIMIT") return notOneFile();
+  // The parser has no class of its own for a form that it cannot read.
+  if (code !== undefined || !/multipart|needle/i.test(messageOf(thrown))) return thrown;
+  return new SimfleetError("REQUEST_INVALID", `The form cannot be read: ${messageOf(thrown)}`);
 }
 
 function notOneFile(): SimfleetError {
   return new SimfleetError("REQUEST_INVALID", "The form must have exactly one file, in the field file");
 }
 
-async function inSpool(
-  stream: Readable,
-  to: { spool: Spool; name: string; reservation: Reservation; source: string },
-): Promise<Rows> {
-  const { spool, name, reservation, source } = to;
-  const { sha256 } = await spool.take(stream, name, (bytes) => reservation.grow(bytes));
-  return { from: spool.inputFile(spool.path(name)), source, sha256 };
+/** Yields a stream as it comes, counted. @throws SimfleetError TOO_LARGE, REQUEST_TIMEOUT, PLAN_LIMIT */
+async function* metered(stream: Readable, { limits, clock, reservation }: FileDeps): AsyncGenerator<Buffer> {
+  const { uploadBytes } = limits;
+  // Ending the stream would end the connection, and with it the answer: the rest of a refused file is read and dropped.
+  const chunks = stream.iterator({ destroyOnReturn: false });
+  try {
+    for (;;) {
+      const chunk = await unlessStalled(chunks.next() as Promise<IteratorResult<Buffer>>, clock);
+      if (chunk.done === true) return;
+      if (reservation.bytes + chunk.value.length > uploadBytes) {
+        throw new SimfleetError(
+          "TOO_LARGE",
+          `The file is larger than ${uploadBytes} bytes (http.uploadBytes): split it`,
+        );
+      }
+      await reservation.grow(chunk.value.length);
+      yield chunk.value;
+    }
+  } finally {
+    void chunks.return?.().then(() => stream.resume());
+  }
 }
 
-function filterOf(body: unknown): Rows {
-  const read = filterBody.safeParse(body);
-  if (!read.success) {
-    const faults = read.error.issues.map(({ path, message }) => `${["body", ...path].join(".")}: ${message}`);
+async function unlessStalled<T>(read: Promise<T>, clock: Clock): Promise<T> {
+  const done = new AbortController();
+  const stall = clock.sleep(stallMs, done.signal).then(
+    () => "stalled" as const,
+    () => "stalled" as const,
+  );
+  try {
+    const first = await Promise.race([read.then((value) => ({ value })), stall]);
+    if (first !== "stalled") return first.value;
+  } finally {
+    done.abort();
+  }
+  read.catch(() => undefined);
+  throw new SimfleetError("REQUEST_TIMEOUT", `No data was received for ${stallMs / 1_000} s: send the file again`);
+}
+
+function namedRows(body: unknown): Rows {
+  const read = rowsBody.safeParse(body);
+  const faults = read.success
+    ? []
+    : read.error.issues.map(({ path, message }) => `${["body", ...path].join(".")}: ${message}`);
+  const { where, sims, retryOf, undoOf, outcomes: which, lines, operation, speedClass, set: values } = read.data ?? {};
+  if (read.success && [where, sims, retryOf, undoOf].filter((one) => one !== undefined).length !== 1) {
+    faults.push("body: give one of where, sims, retryOf and undoOf");
+  }
+  if (faults.length > 0) {
     throw new SimfleetError(
       "REQUEST_INVALID",
       `Send a CSV file (text/csv, or the field file of a form), or JSON such as {"where": "tags.site=berlin", "operation": "set-speed-class", "set": {"speedClass": "s1.fast"}}. ${faults.join("; ")}`,
     );
   }
-  const { where, operation, speedClass } = read.data;
-  const filter = parseFilter(where);
-  const given = Object.entries(read.data.set ?? {}).map(([name, value]) => [name, String(value)] as const);
+  const given = Object.entries(values ?? {}).map(([name, value]) => [name, String(value)] as const);
   const set = { ...(speedClass === undefined ? {} : { speedClass }), ...Object.fromEntries(given) };
-  const sha256 = createHash("sha256")
-    .update(JSON.stringify([filter.text, operation, set]))
-    .digest("hex");
-  return { from: { filter }, source: filter.text, operation, set, sha256 };
+  const rows = { operation, set, sha256: createHash("sha256").update(JSON.stringify(read.data)).digest("hex") };
+  if (sims !== undefined) return { ...rows, from: { sims }, source: `${sims.length} SIMs` };
+  if (retryOf !== undefined) return { ...rows, from: { retryOf, outcomes: which, lines }, source: retryOf };
+  if (undoOf !== undefined) return { ...rows, from: { undoOf }, source: undoOf };
+  const filter = parseFilter(where ?? "");
+  return { ...rows, from: { filter }, source: filter.text };
 }
 
 /** Without folders and control characters. */

@@ -8,7 +8,7 @@ import { withoutContent } from "#intake/columns.ts";
 import { droppedFileRules } from "./folder.ts";
 import type { DropFolderDeps } from "./work.ts";
 import type { RunService } from "#jobs/runs/service.ts";
-import type { Plan } from "#jobs/runs/plan/plan.ts";
+import type { Planned } from "#jobs/runs/plan/plans.ts";
 import { exitCodeOf } from "#jobs/runs/report.ts";
 import { runIdFor } from "#jobs/runs/submit.ts";
 
@@ -38,14 +38,14 @@ export class DroppedFileRuns implements WantedRuns {
     const { runService, folder } = this.#deps;
     const { profile, operation, set, options } = folder;
     const order = { profile, operation, set, options, name: folder.name ?? name };
-    let plan: Plan | undefined;
+    let planned: Planned | undefined;
     try {
-      plan = await runService.plan({ path, rules: droppedFileRules }, order);
-      await runService.submit(plan, { ...order, source: name, runId, by: "drop-folder", isUnattended: true });
+      planned = await runService.draft({ path, rules: droppedFileRules }, order, { source: name });
+      await runService.submit(planned, { runId, by: "drop-folder", isUnattended: true });
       return undefined;
     } catch (thrown) {
       if (!isAboutTheFile(thrown)) throw thrown;
-      const faults = plan?.problems.map((problem) => `line ${problem.line}: ${withoutContent(problem)}`);
+      const faults = planned?.report.problems.map((problem) => `line ${problem.line}: ${withoutContent(problem)}`);
       const reason = thrown instanceof IntakeError ? thrown.withoutContent : thrown.message;
       return { reason, faults: faults ?? [] };
     }

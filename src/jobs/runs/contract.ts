@@ -77,6 +77,13 @@ const simRun = rowReport.extend({
 export type SimRun = Readonly<z.infer<typeof simRun>>;
 
 const verdicts = ["change", "unchanged", "unknown", "duplicate", "conflict", "not-allowed", "invalid"] as const;
+/**
+ * What a run would do with a row: `change`: a call that changes the SIM, as far as the inventory knows; `unchanged`: the
+ * SIM is already as requested; `unknown`: the inventory was synced, and the SIM is missing from it or gone; `duplicate`:
+ * shares the call of an earlier row; `conflict`: another row requests different values for its SIM; `not-allowed`: the
+ * SIM does not match what the operation requires.
+ */
+export type RowVerdict = (typeof verdicts)[number];
 
 const rowProblem = { column: z.string(), code: z.enum(rowProblemCodes), message: z.string() } as const;
 

@@ -5,19 +5,16 @@ import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import type { FailureLimit } from "#fleet/run.ts";
 import * as routes from "./contract.ts";
-import type { PlanDocument, RunReport } from "./contract.ts";
+import type { FollowUpPlan, PlanDocument, RunReport } from "./contract.ts";
 import { assertHasRows } from "./ledger/run-record.ts";
 import type { OrderQuery } from "./order-query.ts";
-import type { Plan } from "./plan/plan.ts";
-import { reportOfPlan } from "./plan/plan-report.ts";
-import type { PlanStore, StoredPlan } from "./plan/plan-store.ts";
+import type { Planned } from "./plan/plans.ts";
 import type { Order, RunService } from "./service.ts";
 import { newRunId } from "./submit.ts";
 import { showRunSummary } from "./summary-contract.ts";
 
 export interface RunEndpointDeps {
   readonly runs: RunService;
-  readonly plans: PlanStore;
   readonly clock: Clock;
   /** The named profile, or the default. @throws SimfleetError NOT_FOUND */
   readonly profileOf: (name?: string) => string;
@@ -31,11 +28,12 @@ export function runEndpoints(deps: RunEndpointDeps): readonly Endpoint[] {
     ...planEndpoints(deps),
     creating(
       routes.startRun,
-      (call) => ({
-        ...newRun(deps),
-        create: (runId) =>
-          call.query.planId === undefined ? startRows(call, runId, deps) : startPlanned(call, runId, deps),
-      }),
+      async (call) => {
+        const { planId } = call.query;
+        const asRun = newRun(deps);
+        if (planId === undefined) return { ...asRun, ...(await startRows(call, deps)) };
+        return { ...asRun, newId: () => planId, create: () => startPlan(call, planId, deps) };
+      },
       ({ query }, { hasRows }) => {
         runs.assertOperation(query.operation, profileOf(query.profile));
         assertPlanAlone(query, hasRows);
@@ -63,26 +61,28 @@ export function runEndpoints(deps: RunEndpointDeps): readonly Endpoint[] {
 }
 
 function planEndpoints(deps: RunEndpointDeps): readonly Endpoint[] {
-  const { runs, plans } = deps;
+  const { runs, clock } = deps;
+  const { plans } = runs;
   return [
     creating(
       routes.createPlan,
-      (call) => ({
-        newId: () => plans.newPlanId(),
-        create: (planId) => createPlan(call, planId, deps),
-        find: (planId) => plans.get(planId).then(documentOf, () => undefined),
+      async ({ rows, query, by }) => ({
+        newId: () => newRunId(clock.wallMs()),
+        find: (planId) => plans.show(planId).catch(() => undefined),
         pathOf: ({ planId }) => `/plans/${planId}`,
+        ...(await drafted<PlanDocument>({ rows, query }, deps, (planned, planId) =>
+          plans.keep(planned, { planId, by, upload: rows.upload }),
+        )),
       }),
       ({ query }) => void runs.assertOperation(query.operation, deps.profileOf(query.profile)),
     ),
-    endpoint(routes.showPlan, async ({ params }) => documentOf(await plans.get(params.planId))),
-    endpoint(routes.downloadVerdicts, async ({ params: { planId } }) => {
-      const verdicts = await plans.use(planId, async (stored) => {
-        const plan = await planOf(stored, runs);
-        return () => runs.verdicts(plan, stored.order.profile);
-      });
-      return { format: "csv" as const, fileName: `${planId}.verdicts.csv`, lines: held(planId, verdicts, plans) };
-    }),
+    endpoint(routes.showPlan, ({ params }) => plans.show(params.planId)),
+    endpoint(routes.listPlanRows, ({ params, query }) => plans.rows(params.planId, query)),
+    endpoint(routes.downloadVerdicts, async ({ params: { planId } }) => ({
+      format: "csv" as const,
+      fileName: `${planId}.verdicts.csv`,
+      lines: await plans.verdicts(planId),
+    })),
     endpoint(routes.deletePlan, async ({ params }) => {
       await plans.remove(params.planId);
       return undefined;
@@ -90,89 +90,78 @@ function planEndpoints(deps: RunEndpointDeps): readonly Endpoint[] {
   ];
 }
 
-async function createPlan(
-  { rows, query, by }: Call<typeof routes.createPlan>,
-  planId: string,
-  { runs, plans, profileOf }: RunEndpointDeps,
-): Promise<PlanDocument> {
-  const { from, source, uploadId, signal } = rows;
+/**
+ * Plans the rows of a request, and uses the draft. A file is read as it arrives, since only its end tells which request it
+ * is; other rows are read when the request is carried out.
+ */
+async function drafted<T>(
+  { rows, query }: { readonly rows: Rows; readonly query: OrderQuery },
+  { runs, profileOf }: RunEndpointDeps,
+  use: (planned: Planned, id: string) => Promise<T>,
+): Promise<Pick<Creation<T>, "create" | "sha256" | "abandon">> {
+  const { from, source, signal, upload } = rows;
   const order = orderOf(query, rows, profileOf);
-  const plan = await runs.plan(from, order, signal);
-  // An upload has a path of its own, which means nothing to the caller.
-  const report = { ...reportOfPlan(plan), ...(uploadId !== undefined && "path" in from ? { file: source } : {}) };
-  return documentOf(await plans.put({ planId, by, order, from, source, report, plan }, uploadId));
+  const draft = (id?: string): Promise<Planned> => {
+    if ("retryOf" in from) return runs.draftRetry(from.retryOf, from, id);
+    if ("undoOf" in from) return runs.draftUndo(from.undoOf, id);
+    return runs.draft(from, order, { source, signal });
+  };
+  if (upload === undefined || !("path" in from)) return { create: async (id) => use(await draft(id), id) };
+  const planned = await draft();
+  return {
+    create: (id) => use(planned, id),
+    sha256: planned.report.sha256,
+    abandon: () => runs.discard(planned),
+  };
 }
 
-function documentOf({ planId, expiresAtMs, report }: StoredPlan): PlanDocument {
-  return { planId, expiresAt: new Date(expiresAtMs).toISOString(), ...report };
-}
-
-/** Starts a run from rows that come with the request; they are read into the ledger and not needed afterwards. */
-async function startRows(
+/** Starts a run from rows that come with the request. */
+function startRows(
   { query, rows, by }: Call<typeof routes.startRun>,
-  runId: string,
-  { runs, profileOf, assertUsable }: RunEndpointDeps,
-): Promise<RunReport> {
+  deps: RunEndpointDeps,
+): Promise<Pick<Creation<RunReport>, "create" | "sha256" | "abandon">> {
   if (rows === undefined) {
     throw new SimfleetError("REQUEST_INVALID", "Send a CSV file, a filter in JSON, or the planId of a plan");
   }
-  const order = orderOf(query, rows, profileOf);
-  assertUsable(order.profile);
-  const plan = await runs.plan(rows.from, order, rows.signal);
-  return runs.submit(plan, { ...order, source: rows.source, by, runId });
-}
-
-/** Starts exactly what was planned. */
-function startPlanned(
-  { query, rows, by }: Call<typeof routes.startRun>,
-  runId: string,
-  { runs, plans, assertUsable }: RunEndpointDeps,
-): Promise<RunReport> {
-  assertPlanAlone(query, rows !== undefined);
-  return plans.use(query.planId ?? "", async (stored) => {
-    const { source } = stored;
-    const order = { ...stored.order, confirm: query.confirm ?? stored.order.confirm };
-    assertUsable(order.profile);
-    const plan = await planOf(stored, runs);
-    return runs.submit(plan, { ...order, source, by, runId });
-  });
-}
-
-/** The plan, made again if only its rows are stored. @throws SimfleetError RUN_STATE_CONFLICT if the rows have changed */
-async function planOf({ plan: made, from, order, report }: StoredPlan, runs: RunService): Promise<Plan> {
-  const plan = made ?? (await runs.plan(from, order));
-  if (plan.source.sha256 === report.sha256) return plan;
-  throw new SimfleetError(
-    "RUN_STATE_CONFLICT",
-    "The rows of the plan have changed since it was created: create a new plan",
+  deps.assertUsable(deps.profileOf(query.profile));
+  return drafted({ rows, query }, deps, (planned, runId) =>
+    deps.runs.submit(planned, { by, runId, ...confirmed(query) }),
   );
 }
 
-/** Lines that read a plan, which stays stored until they end. */
-async function* held(
+/** Starts exactly what was planned. */
+async function startPlan(
+  { query, rows, by }: Call<typeof routes.startRun>,
   planId: string,
-  lines: () => AsyncIterable<string>,
-  plans: PlanStore,
-): AsyncGenerator<string, void, undefined> {
-  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
-  const { promise: opened, resolve, reject } = Promise.withResolvers<void>();
-  const using = plans.use(planId, () => (resolve(), ended)).catch(reject);
-  try {
-    await opened;
-    yield* lines();
-  } finally {
-    end();
-    await using;
-  }
+  { runs, assertUsable }: RunEndpointDeps,
+): Promise<RunReport> {
+  assertPlanAlone(query, rows !== undefined);
+  const { rate, maxFailures } = query;
+  return runs.start(planId, {
+    by,
+    ...confirmed(query),
+    ...(rate === undefined ? {} : { callsPerMinute: rate }),
+    ...(maxFailures === undefined ? {} : { maxFailures: failureLimitOf(maxFailures) }),
+    assertUsable,
+  });
 }
 
-/** @throws SimfleetError REQUEST_INVALID for a plan with rows or options */
+function confirmed({ confirm }: OrderQuery): { confirm?: number } {
+  return confirm === undefined ? {} : { confirm };
+}
+
+/** What may be given when a plan is started. */
+const givenAtStart: readonly string[] = ["confirm", "rate", "maxFailures"];
+
+/** @throws SimfleetError REQUEST_INVALID for a plan with rows or with options that change it */
 function assertPlanAlone({ planId, ...options }: OrderQuery & { planId?: string | undefined }, hasRows: boolean): void {
-  const hasOptions = Object.entries(options).some(([name, value]) => name !== "confirm" && value !== undefined);
+  const hasOptions = Object.entries(options).some(
+    ([name, value]) => !givenAtStart.includes(name) && value !== undefined,
+  );
   if (planId === undefined || (!hasRows && !hasOptions)) return;
   throw new SimfleetError(
     "REQUEST_INVALID",
-    "A plan already has rows and options: send planId without others but confirm, and without a body",
+    "A plan already has rows and options: send planId without others but confirm, rate and maxFailures, and without a body",
   );
 }
 
@@ -202,24 +191,34 @@ function stepEndpoints(deps: RunEndpointDeps): readonly Endpoint[] {
     }),
     creating(routes.retryRun, ({ params, body, by }) => ({
       ...newRun(deps),
-      create: (runId) => {
+      create: async (runId) => {
         const { outcomes, lines, confirm } = body ?? {};
-        return runs.retry(params.runId, { which: { outcomes, lines }, confirm, by, runId });
+        const planned = await runs.draftRetry(params.runId, { outcomes, lines }, runId);
+        return runs.submit(planned, { confirm, by, runId });
       },
     })),
-    endpoint(routes.planRetry, ({ params, query: { outcome, lines } }) =>
-      runs.planRetry(params.runId, { outcomes: asList(outcome), lines: lines?.split(",").map(Number) }),
-    ),
-    endpoint(routes.planUndo, ({ params }) => runs.planUndo(params.runId)),
+    endpoint(routes.planRetry, async ({ params, query: { outcome, lines } }) => {
+      const which = { outcomes: asList(outcome), lines: lines?.split(",").map(Number) };
+      return countsOf(await runs.draftRetry(params.runId, which), runs);
+    }),
+    endpoint(routes.planUndo, async ({ params }) => countsOf(await runs.draftUndo(params.runId), runs)),
     creating(routes.undoRun, ({ params, body, by }) => ({
       ...newRun(deps),
-      create: (runId) => runs.undo(params.runId, { confirm: body?.confirm, by, runId }),
+      create: async (runId) =>
+        runs.submit(await runs.draftUndo(params.runId, runId), { confirm: body?.confirm, by, runId }),
     })),
   ];
 }
 
+/** Counts the rows of a draft that nobody keeps. */
+async function countsOf(planned: Planned, runs: RunService): Promise<FollowUpPlan> {
+  await runs.discard(planned);
+  const { operation, rows: total, calls, costly, irreversible } = planned.report;
+  return { operation, total, calls, costly, irreversible };
+}
+
 /** How a request that creates a run gives it its id beforehand, and finds it again. */
-function newRun({ runs, clock }: RunEndpointDeps): Required<Omit<Creation<RunReport>, "create">> {
+function newRun({ runs, clock }: RunEndpointDeps): Required<Pick<Creation<RunReport>, "newId" | "find" | "pathOf">> {
   return {
     newId: () => newRunId(clock.wallMs()),
     find: async (runId) => ((await runs.exists(runId)) ? runs.show(runId) : undefined),

@@ -10,7 +10,7 @@ const runsLogged = 20;
 
 export const runs = feature({
   name: "runs",
-  data: { runs: ["run", "runs", "draft"] },
+  data: { runs: ["run", "runs", "draft", "plans"] },
   audit: "runs",
   events,
   needs: { freezes, inventory },
@@ -21,10 +21,9 @@ export const runs = feature({
     const { clock, profileOf, client, logger, lifecycle } = kernel;
     return {
       service: opened,
-      routes: async ({ plans }) =>
+      routes: async () =>
         (await import("./endpoints.ts")).runEndpoints({
           runs: service,
-          plans,
           clock,
           profileOf,
           assertUsable: (profile) => void client(profile),

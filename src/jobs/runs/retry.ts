@@ -1,4 +1,4 @@
-/** Builds a new run from the unsuccessful rows of a run that has ended. */
+/** The unsuccessful rows of a run that has ended, as the rows of a new run. */
 import { SimfleetError } from "#core/errors.ts";
 import type { Outcome } from "#fleet/run.ts";
 import { isRepeatable } from "#fleet/sim-operation/sim-operation.ts";
@@ -9,9 +9,9 @@ import type { StoredRow } from "./ledger/packing.ts";
 import type { RunRecord } from "./ledger/run-record.ts";
 import { assertEnded } from "./ended-run.ts";
 import { rowResults } from "./results/results.ts";
-import { type RowCounts, countRows } from "./plan/row-counts.ts";
+import { withCosts } from "./plan/classify.ts";
+import type { DraftSource } from "./plan/draft.ts";
 import { inBatches } from "./plan/row-source.ts";
-import type { Submission } from "./submit.ts";
 
 /** Outcomes that are retried by default. A rejected row is not among them: it would be rejected again. */
 const retriedByDefault: readonly Outcome[] = ["failed", "cancelled"];
@@ -24,45 +24,43 @@ export interface RetriedRows {
 }
 
 /**
+ * The rows of a retry.
  * @param newRunId the id of the retry, if it was fixed in advance
- * @throws SimfleetError RUN_STATE_CONFLICT if the run has not ended, no row has such an outcome, or another run has taken rows whose
- *   calls must not be repeated
+ * @throws SimfleetError RUN_STATE_CONFLICT if the run has not ended; its rows throw if none has such an outcome, or another run
+ *   has taken rows whose calls must not be repeated
  */
-export async function retrySubmission(
+export function retrySource(
   run: RunRecord,
   { ledger, inventory }: { readonly ledger: Ledger; readonly inventory: Inventory },
   { outcomes = retriedByDefault, lines, newRunId }: RetriedRows & { readonly newRunId?: string | undefined },
-): Promise<Submission & RowCounts> {
+): DraftSource {
   assertEnded(run, "retried");
-  if (lines !== undefined && !isRepeatable(run.operations)) {
+  const isSafe = isRepeatable(run.operations);
+  if (lines !== undefined && !isSafe) {
     const message = `The calls of run ${run.runId} must not be repeated, so its rows are retried all at once: leave out the lines`;
     throw new SimfleetError("RUN_STATE_CONFLICT", message);
   }
   const which = { outcomes, lines: lines === undefined ? undefined : new Set(lines) };
   const found = new Set<Outcome>();
   const rows = inBatches(rowsOf(unsuccessful(run, ledger, which), found));
-  const counts = await countRows(rows, { ...run, inventory });
-  if (counts.calls === 0) {
-    throw new SimfleetError(
-      "RUN_STATE_CONFLICT",
-      `Run ${run.runId} has no row that is ${outcomes.join(" or ")}: nothing to retry${otherOutcomes(run, outcomes)}`,
-    );
-  }
-  const takes = isRepeatable(run.operations) ? [] : [...found];
-  assertNotTaken(run, takes, newRunId);
   return {
-    ...counts,
-    takes,
-    name: `${run.name} (retry)`,
-    profile: run.profile,
-    bucket: run.bucket,
-    options: run.options,
     operations: run.operations,
     header: run.header,
-    source: run.source,
-    sha256: run.sha256,
-    retryOf: run.runId,
-    rows: inBatches(rowsOf(unsuccessful(run, ledger, which))),
+    origin: { where: `rows of run ${run.runId} that are ${outcomes.join(" or ")}` },
+    sha256: () => run.sha256,
+    isSealed: true,
+    rows: withCosts(rows, { operations: run.operations, profile: run.profile, inventory }),
+    takes: ({ calls }) => {
+      if (calls === 0) {
+        throw new SimfleetError(
+          "RUN_STATE_CONFLICT",
+          `Run ${run.runId} has no row that is ${outcomes.join(" or ")}: nothing to retry${otherOutcomes(run, outcomes)}`,
+        );
+      }
+      const takes = isSafe ? [] : [...found];
+      assertNotTaken(run, takes, newRunId);
+      return takes;
+    },
   };
 }
 
@@ -77,9 +75,9 @@ function otherOutcomes({ tally }: RunRecord, asked: readonly Outcome[]): string 
 }
 
 /** @param found takes the outcomes of the rows */
-async function* rowsOf(results: AsyncIterable<Unsuccessful>, found?: Set<Outcome>): AsyncGenerator<StoredRow> {
+async function* rowsOf(results: AsyncIterable<Unsuccessful>, found: Set<Outcome>): AsyncGenerator<StoredRow> {
   for await (const { row, outcome } of results) {
-    found?.add(outcome);
+    found.add(outcome);
     yield row;
   }
 }
@@ -100,7 +98,7 @@ async function* unsuccessful(
   for await (const { row, outcome } of rowResults(run, ledger)) {
     if (!outcomes.includes(outcome) || row.problem !== undefined || lines?.has(row.line) === false) continue;
     newIndexes.set(row.index, index);
-    const { duplicateOf, ...own } = row;
+    const { duplicateOf, planned: _, ...own } = row;
     const first = duplicateOf === undefined ? undefined : newIndexes.get(duplicateOf);
     yield { row: { ...own, index, ...(first === undefined ? {} : { duplicateOf: first }) }, outcome };
     index += 1;

@@ -3,7 +3,7 @@
  * terminal nor HTTP.
  */
 import { basename } from "node:path";
-import { type Outcome, type RunOptions, type RunState, outcomes, runStates, isRunOver } from "#fleet/run.ts";
+import { type Outcome, type RunOptions, type RunState, outcomes, startedStates, isRunOver } from "#fleet/run.ts";
 import {
   type SimOperation,
   type SimOperations,
@@ -18,33 +18,31 @@ import type { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { type RunQueues, queueName } from "./work/queue.ts";
 import type { Inventory } from "#jobs/inventory/store/inventory.ts";
 import type { RunRemoval } from "./removal/removal.ts";
-import { type Plan, type PlanRequest, makePlan, quotaView } from "./plan/plan.ts";
-import { reportOfPlan } from "./plan/plan-report.ts";
-import { planRows } from "./plan/plan-rows.ts";
-import type { RowCounts } from "./plan/row-counts.ts";
-import { type RunPolicy, assertConfirmed, maxDangerous } from "./policy.ts";
+import { type KnownFleet, classifyRows } from "./plan/classify.ts";
+import { type DraftRequest, type DraftSource, writeDraft } from "./plan/draft.ts";
+import { quotaView, reportOfDraft, failureLimit } from "./plan/plan.ts";
+import { type Planned, Plans, missing } from "./plan/plans.ts";
+import { type RowOrigin, openSource } from "./plan/row-source.ts";
+import type { RunPolicy } from "./policy.ts";
 import { unknownQuota } from "./plan/quota-estimate.ts";
-import type { FollowUpPlan, RowReport, PlanRow, RunReport, SimRun } from "./contract.ts";
+import type { RowReport, RunReport, SimRun } from "./contract.ts";
 import { runsOfSim } from "./results/runs-of-sim.ts";
 import { reportOf } from "./report.ts";
 import { type ResultsFormat, resultLines } from "./results/results.ts";
 import { type RowQuery, rowPage } from "./results/row-page.ts";
 import { RunSummaries } from "./results/run-summary.ts";
 import { readSettled } from "./results/sent-rows.ts";
-import { type RetriedRows, retrySubmission } from "./retry.ts";
-import { undoSubmission } from "./undo.ts";
+import { type RetriedRows, retrySource } from "./retry.ts";
+import { undoSource } from "./undo.ts";
 import { operationBucket } from "./work/row-call.ts";
 import type { SealInputs } from "./sealed-inputs.ts";
-import { type Signature, type Submission, assertAllValid, storedRows, submitRun } from "./submit.ts";
+import { type Confirmation, type Signature, firstState, newRunId } from "./submit.ts";
+import { traced, tracing } from "#core/traced.ts";
 import type { Clock } from "#core/time.ts";
 import { readWhenEnded } from "./ended-run.ts";
-import { csvLine } from "#intake/cell.ts";
-import { secretColumns } from "#intake/columns.ts";
-import { type ClassifiedRow, type KnownFleet, classifyRows } from "./plan/classify.ts";
-import type { RowSource } from "./plan/row-source.ts";
 import { SimfleetError } from "#core/errors.ts";
 import type { Ledger } from "./ledger/ledger.ts";
-import type { RunRecord } from "./ledger/run-record.ts";
+import type { RunHead, RunRecord } from "./ledger/run-record.ts";
 
 /** How rows are planned and run. */
 export interface Order {
@@ -62,66 +60,44 @@ export interface Order {
   readonly options: RunOptions;
 }
 
-/** Who submits a retry or an undo, and the number of calls that cannot be undone, as confirmed. */
-type Confirmed = Signature & { readonly confirm?: number | undefined };
+/** Options that a plan takes when it is started. */
+export type StartOptions = Pick<RunOptions, "maxFailures" | "callsPerMinute">;
+
+interface RunDeps {
+  readonly ledger: Ledger;
+  readonly runRemoval: RunRemoval;
+  readonly inventory: Inventory;
+  readonly queues: RunQueues;
+  readonly limiter: Limiter;
+  readonly workerRegistry: WorkerRegistry;
+  readonly clock: Clock;
+  readonly periodMs: number;
+  readonly wordingOf: (profile: string) => Wording;
+  /** Those that the deployment lists; a plan warns of others. Empty: no list is configured. */
+  readonly speedClasses: readonly string[];
+  readonly policy: RunPolicy;
+  readonly operations: SimOperations;
+  readonly sealInputs: SealInputs;
+  readonly memory: () => Promise<RedisMemory>;
+}
 
 export class RunService {
   readonly control: RunControl;
   readonly summaries: RunSummaries;
-  readonly #ledger: Ledger;
-  readonly #removal: RunRemoval;
-  readonly #inventory: Inventory;
-  readonly #limiter: Limiter;
-  readonly #workerRegistry: WorkerRegistry;
-  readonly #periodMs: number;
-  readonly #wordingOf: (profile: string) => Wording;
-  readonly #speedClasses: readonly string[];
-  readonly #operations: SimOperations;
-  readonly #submitDeps: {
-    ledger: Ledger;
-    inventory: Inventory;
-    queues: RunQueues;
-    clock: Clock;
-    policy: RunPolicy;
-    sealInputs: SealInputs;
-    memory: () => Promise<RedisMemory>;
-  };
+  /** Runs that were planned and not started yet. */
+  readonly plans: Plans;
+  readonly #deps: RunDeps;
 
-  constructor(deps: {
-    ledger: Ledger;
-    runRemoval: RunRemoval;
-    inventory: Inventory;
-    queues: RunQueues;
-    limiter: Limiter;
-    workerRegistry: WorkerRegistry;
-    clock: Clock;
-    periodMs: number;
-    wordingOf: (profile: string) => Wording;
-    /** Those that the deployment lists; a plan warns of others. Empty: no list is configured. */
-    speedClasses: readonly string[];
-    policy: RunPolicy;
-    operations: SimOperations;
-    sealInputs: SealInputs;
-    memory: () => Promise<RedisMemory>;
-  }) {
-    this.#ledger = deps.ledger;
-    this.#removal = deps.runRemoval;
-    this.#inventory = deps.inventory;
-    this.#limiter = deps.limiter;
-    this.#workerRegistry = deps.workerRegistry;
-    this.#periodMs = deps.periodMs;
-    this.#wordingOf = deps.wordingOf;
-    this.#speedClasses = deps.speedClasses;
-    this.#operations = deps.operations;
-    const { ledger, inventory, queues, clock, policy, sealInputs, memory } = deps;
-    this.#submitDeps = { ledger, inventory, queues, clock, policy, sealInputs, memory };
+  constructor(deps: RunDeps) {
+    this.#deps = deps;
+    this.plans = new Plans(deps);
     this.control = new RunControl(deps);
     this.summaries = new RunSummaries(deps);
   }
 
   /** The operations of the deployment, by name. */
   get operations(): SimOperations {
-    return this.#operations;
+    return this.#deps.operations;
   }
 
   /**
@@ -129,7 +105,7 @@ export class RunService {
    * @throws SimfleetError OPERATION_NOT_FOUND
    */
   operation(name: string, profile: string): SimOperation {
-    return operationFor(operationNamed(this.#operations, name), this.#wordingOf(profile));
+    return operationFor(operationNamed(this.#deps.operations, name), this.#deps.wordingOf(profile));
   }
 
   /**
@@ -138,160 +114,202 @@ export class RunService {
    */
   assertOperation(name: string | undefined, profile: string): SimOperation {
     const operation = this.operation(name ?? setSpeedClassName, profile);
-    this.#submitDeps.sealInputs.assertKey(operation);
+    this.#deps.sealInputs.assertKey(operation);
     return operation;
   }
 
   /**
-   * Plans rows; makes no call.
-   * @param signal aborts when nobody waits for the plan any more
+   * Plans rows; makes no call. The draft has to be kept, submitted or discarded; it expires within an hour.
+   * @param source name of the file or the filter; `signal` aborts when nobody waits for the plan any more
    * @throws IntakeError for a file that cannot be read as input, or an invalid value for all rows; the signal's reason
-   * @throws SimfleetError OPERATION_NOT_FOUND, USAGE for a filter without a required value or secret inputs without a key
+   * @throws SimfleetError OPERATION_NOT_FOUND, USAGE for a filter without a required value or secret inputs without a key,
+   *   STORE_FULL
    */
-  plan(from: PlanRequest["from"], order: Order, signal?: AbortSignal): Promise<Plan> {
-    const { profile, options } = order;
+  async draft(
+    from: RowOrigin,
+    order: Order,
+    { source: given, signal }: { readonly source?: string; readonly signal?: AbortSignal | undefined } = {},
+  ): Promise<Planned> {
+    const { profile, options, set, fromResults, confirm } = order;
     const operation = this.assertOperation(order.operation, profile);
-    refuseSecretValues(operation, order.set);
-    const request = {
-      from,
-      operation,
-      set: order.set,
-      fromResults: order.fromResults,
-      bucket: operationBucket(operation, profile),
-      knownSpeedClasses: this.#speedClasses,
-      skipUnchanged: options.skipUnchanged,
-      callsPerMinute: options.callsPerMinute,
-      fleet: { inventory: this.#inventory, profile, operations: this.#operations },
-      periodMs: this.#periodMs,
-      signal,
-    };
-    return makePlan(request, this.#limiter);
-  }
-
-  /**
-   * Submits planned rows as a run.
-   * @param order the order that was planned; `source` is the name of the file, or the filter
-   * @throws IntakeError if it has invalid rows and `partial` is not set, or has changed since it was planned
-   * @throws SimfleetError NOT_CONFIRMED
-   */
-  async submit(
-    plan: Plan,
-    order: Order & Signature & { readonly source?: string; readonly isUnattended?: true },
-  ): Promise<RunReport> {
-    const { source } = plan;
-    const { operation } = source.request;
-    const { profile, options, by, runId, confirm, source: sourceName = sourceNameOf(source) } = order;
-    assertAllValid(reportOfPlan(plan), options);
-    // Nobody can confirm a number beforehand: a run that nobody attends waits for a person.
-    const needsPerson = order.isUnattended === true && operation.danger === "irreversible";
-    if (!needsPerson) assertConfirmed([operation], { irreversible: reportOfPlan(plan).irreversible, confirm });
-    const head = await submitRun(
-      {
-        name: order.name ?? sourceName,
-        profile,
-        options,
-        by,
-        runId,
-        bucket: operationBucket(operation, profile),
-        operations: [operation],
-        source: sourceName,
-        header: source.header,
-        sha256: source.sha256,
-        total: source.counts.rows,
-        calls: plan.calls,
-        needsPerson,
-        confirm,
-        rows: storedRows(source, { inventory: this.#inventory, profile, operations: this.#operations }, options),
-      },
-      this.#submitDeps,
+    refuseSecretValues(operation, set);
+    const fleet = this.#fleet(profile);
+    const opened = await openSource(from, { operation, set, fromResults }, { ...fleet, signal });
+    const { batches, ...about } = opened;
+    const { origin } = about;
+    const source = given ?? ("file" in origin ? basename(origin.file) : origin.where);
+    const bucket = operationBucket(operation, profile);
+    const rows = classifyRows(batches, operation, fleet);
+    const planned = await this.#draft(
+      { ...about, operations: [operation], rows },
+      { name: order.name ?? source, source, profile, bucket, options, signal },
     );
-    return this.show(head.runId);
+    return { ...planned, confirm };
   }
 
   /**
-   * Retries the unsuccessful rows of a run that has ended, in a new run that refers to it.
-   * @throws SimfleetError RUN_STATE_CONFLICT, NOT_CONFIRMED
-   */
-  async retry(runId: string, { which, ...signature }: Confirmed & { which?: RetriedRows }): Promise<RunReport> {
-    return this.#submitFollowUp(await this.#retrySubmission(runId, which, signature.runId), signature);
-  }
-
-  /**
-   * Counts the rows of a retry of the run.
+   * Plans a retry of the unsuccessful rows of a run that has ended.
+   * @param id the id of the retry, if it was fixed in advance
    * @throws SimfleetError RUN_STATE_CONFLICT if there is nothing to retry, or another run has taken the rows
    */
-  async planRetry(runId: string, which?: RetriedRows): Promise<FollowUpPlan> {
-    return followUpPlan(await this.#retrySubmission(runId, which));
+  async draftRetry(runId: string, which: RetriedRows = {}, id?: string): Promise<Planned> {
+    const run = await readWhenEnded(runId, this.#deps);
+    const source = retrySource(run, this.#deps, { ...which, newRunId: id });
+    const { profile, bucket, options } = run;
+    const name = `${run.name} (retry)`;
+    return this.#draft(source, { name, source: run.source, profile, bucket, options, retryOf: runId });
   }
 
   /**
-   * Counts the rows of an undo of the run.
+   * Plans the restoration of what a run that has ended changed; later changes are kept. It relies on the inventory, so
+   * callers should sync just before.
    * @throws SimfleetError RUN_STATE_CONFLICT if the run has not ended, or has changed nothing
    */
-  async planUndo(runId: string): Promise<FollowUpPlan> {
-    return followUpPlan(await this.#undoSubmission(runId));
+  async draftUndo(runId: string, id?: string): Promise<Planned> {
+    const run = await readWhenEnded(runId, this.#deps);
+    const { profile, bucket } = run;
+    const deps = { ...this.#deps, operationNamed: (name: string) => this.operation(name, profile) };
+    const source = undoSource(run, deps, id);
+    const options = { partial: false, skipUnchanged: false };
+    const name = `${run.name} (undo)`;
+    return this.#draft(source, { name, source: run.source, profile, bucket, options, undoOf: runId });
+  }
+
+  async #draft(source: DraftSource, request: Omit<DraftRequest, "speedClasses">): Promise<Planned> {
+    const { limiter, periodMs, speedClasses } = this.#deps;
+    const draft = await writeDraft(source, { ...request, speedClasses }, this.#deps);
+    const fleet = this.#fleet(request.profile);
+    return { draft, report: await reportOfDraft(draft, { fleet, limiter, periodMs, speedClasses }) };
+  }
+
+  #fleet(profile: string): KnownFleet {
+    return { inventory: this.#deps.inventory, profile, operations: this.#deps.operations };
+  }
+
+  /** Removes a draft that is not needed. */
+  discard({ draft }: Planned): Promise<void> {
+    return this.#deps.ledger.discard(draft.draftId);
   }
 
   /**
-   * Restores what a run that has ended changed, in a new run that refers to it; later changes are kept. It relies on the
-   * inventory, so callers should sync just before.
-   * @throws SimfleetError RUN_STATE_CONFLICT, NOT_CONFIRMED
+   * Submits a draft as a run; it is discarded if it is refused.
+   * @throws IntakeError if it has invalid rows and `partial` is not set
+   * @throws SimfleetError NOT_CONFIRMED, USAGE, RUN_STATE_CONFLICT if another run has taken its rows
    */
-  async undo(runId: string, signature: Confirmed): Promise<RunReport> {
-    return this.#submitFollowUp(await this.#undoSubmission(runId, signature.runId), signature);
+  async submit(planned: Planned, { by, runId, ...confirmation }: Signature & Confirmation): Promise<RunReport> {
+    const { ledger, policy, clock } = this.#deps;
+    const { draft, report, confirm } = planned;
+    try {
+      const state = firstState(report, draft.head, { confirm, ...confirmation, policy });
+      const id = runId ?? newRunId(clock.wallMs());
+      return await this.#begin({ ...draft.head, runId: id }, { by, calls: report.calls, state }, async (head) => {
+        const committed = await ledger.commit(head, state, draft.draftId, draft.takes);
+        if (committed === "committed" || runId !== undefined) return;
+        throw new SimfleetError("RUN_STATE_CONFLICT", `The new ID ${id} belongs to another run: submit the rows again`);
+      });
+    } catch (thrown) {
+      await this.discard(planned).catch(() => undefined);
+      throw thrown;
+    }
   }
 
-  async #submitFollowUp(submission: Submission & RowCounts, signature: Confirmed): Promise<RunReport> {
-    const { irreversible, operations } = submission;
-    assertConfirmed(operations, { irreversible, confirm: signature.confirm });
-    return this.show((await submitRun({ ...submission, ...signature }, this.#submitDeps)).runId);
+  /**
+   * Starts exactly what was planned.
+   * @throws SimfleetError NOT_FOUND if the plan has expired, RUN_STATE_CONFLICT if it was started already; as `submit`
+   */
+  async start(
+    planId: string,
+    {
+      by,
+      confirm,
+      assertUsable,
+      ...more
+    }: StartOptions & {
+      readonly by: string;
+      readonly confirm?: number | undefined;
+      /** @throws ConfigError if the profile lacks credentials or an address */
+      readonly assertUsable?: (profile: string) => void;
+    },
+  ): Promise<RunReport> {
+    const { ledger, policy } = this.#deps;
+    const started = (): SimfleetError =>
+      new SimfleetError("RUN_STATE_CONFLICT", `The plan ${planId} was already started, as the run of this ID`);
+    const plan = await this.plans.get(planId).catch(async (thrown: unknown) => {
+      throw (await this.exists(planId)) ? started() : thrown;
+    });
+    const { run, report } = plan;
+    assertUsable?.(run.profile);
+    const options = { ...run.options, ...more };
+    const head = { ...run, options };
+    const state = firstState(report, head, { confirm: confirm ?? plan.confirm, policy });
+    return this.#begin(head, { by, calls: report.calls, state }, async (complete) => {
+      const reply = await ledger.start(complete, state, plan.takes);
+      if (reply === "expired") throw missing(planId);
+      if (reply === "exists") throw started();
+    });
   }
 
-  async #retrySubmission(runId: string, which: RetriedRows = {}, newRunId?: string): Promise<Submission & RowCounts> {
-    const run = await readWhenEnded(runId, this.#submitDeps);
-    return retrySubmission(run, this.#submitDeps, { ...which, newRunId });
+  /** Completes the head of a run, commits it, and enqueues its jobs. A crash after the commit: any worker enqueues them. */
+  #begin(
+    head: Omit<RunHead, "createdAtMs">,
+    { by, calls, state }: { readonly by: string; readonly calls: number; readonly state: RunState },
+    commit: (head: RunHead) => Promise<void>,
+  ): Promise<RunReport> {
+    const { ledger, queues, clock } = this.#deps;
+    const { bucket, options, runId, segments } = head;
+    return traced(
+      () => ({
+        name: `send ${bucket}`,
+        kind: "producer",
+        attributes: {
+          "messaging.system": "bullmq",
+          "messaging.operation.name": "send",
+          "messaging.operation.type": "send",
+          "messaging.destination.name": bucket,
+        },
+      }),
+      async (span) => {
+        const traceParent = tracing()?.parent();
+        const maxFailures = failureLimit(options, calls);
+        await commit({
+          ...head,
+          createdAtMs: clock.wallMs(),
+          submittedBy: by,
+          ...(traceParent === undefined ? {} : { traceParent }),
+          ...(maxFailures === undefined ? {} : { maxFailures }),
+        });
+        span?.set({ "simfleet.run.id": runId, "messaging.batch.message_count": segments.length });
+        if (state === "running") await queues.enqueue(await ledger.run(runId));
+        return this.show(runId);
+      },
+    );
   }
 
-  async #undoSubmission(runId: string, newRunId?: string): Promise<Submission & RowCounts> {
-    const run = await readWhenEnded(runId, this.#submitDeps);
-    const deps = { ...this.#submitDeps, operationNamed: (name: string) => this.operation(name, run.profile) };
-    return undoSubmission(run, deps, newRunId);
-  }
-
-  /** Renders the verdict of every row of a plan, as lines of a CSV file. */
-  verdicts(plan: Plan, profile: string): AsyncGenerator<string> {
-    return planLines(plan.source, { inventory: this.#inventory, profile, operations: this.#operations });
-  }
-
-  exists(runId: string): Promise<boolean> {
-    return this.#ledger.exists(runId);
-  }
-
-  /** Yields every row of a plan with its verdict. */
-  planRows(plan: Plan, profile: string): AsyncGenerator<PlanRow> {
-    return planRows(plan.source, { inventory: this.#inventory, profile, operations: this.#operations });
+  /** Whether there is a run with this id that was started. */
+  async exists(runId: string): Promise<boolean> {
+    return !["planned", "gone"].includes(await this.#deps.ledger.state(runId));
   }
 
   record(runId: string): Promise<RunRecord> {
-    return this.#ledger.run(runId);
+    return this.#deps.ledger.run(runId);
   }
 
   /** @throws SimfleetError RUN_NOT_FOUND */
   async show(runId: string): Promise<RunReport> {
-    const run = await readSettled(runId, this.#submitDeps);
+    const run = await readSettled(runId, this.#deps);
     return (await this.#reports([run]))[0] ?? reportOf(run, unknownQuota);
   }
 
   /** While Redis refuses writes, it keeps no problem of a run and tells no quota. */
   async #reports(runs: readonly RunRecord[]): Promise<RunReport[]> {
-    const message = runs.some(({ state }) => state === "running") ? await this.#ledger.refusal() : undefined;
+    const message = runs.some(({ state }) => state === "running") ? await this.#deps.ledger.refusal() : undefined;
     if (message !== undefined) {
-      const since = new Date(this.#submitDeps.clock.wallMs()).toISOString();
+      const since = new Date(this.#deps.clock.wallMs()).toISOString();
       const problem = { message, since, attempts: 1, nextAttemptAt: null };
       return runs.map((run) => ({ ...reportOf(run, unknownQuota), ...(run.state === "running" ? { problem } : {}) }));
     }
     const buckets = [...new Set(runs.map(({ bucket }) => bucket))];
-    const views = buckets.map((bucket) => quotaView(this.#limiter, bucket, this.#periodMs));
+    const views = buckets.map((bucket) => quotaView(this.#deps.limiter, bucket, this.#deps.periodMs));
     const quotas = new Map((await Promise.all(views)).map((view, i) => [buckets[i], view]));
     return runs.map((run) => reportOf(run, quotas.get(run.bucket) ?? unknownQuota));
   }
@@ -306,13 +324,13 @@ export class RunService {
     state?: RunState | undefined;
     profile?: string | undefined;
   }): Promise<{ runs: RunReport[]; nextCursor: string | null }> {
-    const { runs, nextCursor } = await runPage(this.#ledger, query);
+    const { runs, nextCursor } = await runPage(this.#deps.ledger, query);
     return { runs: await this.#reports(runs), nextCursor };
   }
 
   /** Lists the rows of a run with their outcomes. @throws SimfleetError RUN_NOT_FOUND */
   async rows(runId: string, query: RowQuery): Promise<{ rows: RowReport[]; nextCursor: string | null }> {
-    return rowPage(await readSettled(runId, this.#submitDeps), this.#ledger, query);
+    return rowPage(await readSettled(runId, this.#deps), this.#deps.ledger, query);
   }
 
   /** Lists the rows of runs for a SIM, newest run first. @throws SimfleetError RUN_NOT_FOUND for an invalid cursor */
@@ -320,12 +338,12 @@ export class RunService {
     key: string,
     query: { profile: string; limit: number; cursor?: string | undefined },
   ): Promise<{ runs: SimRun[]; nextCursor: string | null }> {
-    return withValidCursor(query.cursor, () => runsOfSim(key, this.#ledger, query));
+    return withValidCursor(query.cursor, () => runsOfSim(key, this.#deps.ledger, query));
   }
 
   /** Counts the last thousand runs and their rows. */
   census(): Promise<RunCensus> {
-    return censusOf(this.#ledger);
+    return censusOf(this.#deps.ledger);
   }
 
   /** Yields the results line by line, filtered by `outcomes`. */
@@ -333,13 +351,13 @@ export class RunService {
     runId: string,
     options: { format: ResultsFormat; outcomes?: readonly Outcome[] | undefined },
   ): AsyncGenerator<string> {
-    yield* resultLines(await readSettled(runId, this.#submitDeps), this.#ledger, options);
+    yield* resultLines(await readSettled(runId, this.#deps), this.#deps.ledger, options);
   }
 
   /** What the archive keeps of a run that is over. */
   async archiveOf(run: RunRecord): Promise<{ readonly report: RunReport; readonly lines: AsyncIterable<string> }> {
-    const report = reportOf(run, await quotaView(this.#limiter, run.bucket, this.#periodMs));
-    return { report, lines: resultLines(run, this.#ledger, { format: "csv" }) };
+    const report = reportOf(run, await quotaView(this.#deps.limiter, run.bucket, this.#deps.periodMs));
+    return { report, lines: resultLines(run, this.#deps.ledger, { format: "csv" }) };
   }
 
   /**
@@ -347,36 +365,32 @@ export class RunService {
    * @throws SimfleetError RUN_NOT_FOUND, or RUN_STATE_CONFLICT if it is not over
    */
   async delete(runId: string): Promise<void> {
-    await this.#removal.remove(await readWhenEnded(runId, this.#submitDeps));
+    await this.#deps.runRemoval.remove(await readWhenEnded(runId, this.#deps));
   }
 
   /** The buckets, and thus the queues, of a profile's changes: one for each API group of its operations. */
   bucketsOf(profile: string): readonly string[] {
-    return [...new Set([...this.#operations.values()].map((operation) => operationBucket(operation, profile)))];
+    return [...new Set([...this.#deps.operations.values()].map((operation) => operationBucket(operation, profile)))];
   }
 
   /** How many live processes work on the runs of a profile. */
   async workersOf(profile: string): Promise<number> {
-    const workers = this.bucketsOf(profile).map((bucket) => this.#workerRegistry.workers(queueName(bucket)));
+    const workers = this.bucketsOf(profile).map((bucket) => this.#deps.workerRegistry.workers(queueName(bucket)));
     return Math.max(0, ...(await Promise.all(workers)).map(({ length }) => length));
   }
 
   /** Whether a live process handles the bucket. */
   async isServed(bucket: string): Promise<boolean> {
-    return (await this.#workerRegistry.workers(queueName(bucket))).length > 0;
+    return (await this.#deps.workerRegistry.workers(queueName(bucket))).length > 0;
   }
 
   bucket(bucket: string): Promise<BucketState> {
-    return this.#limiter.state(bucket);
+    return this.#deps.limiter.state(bucket);
   }
 
   buckets(): Promise<BucketState[]> {
-    return this.#limiter.buckets();
+    return this.#deps.limiter.buckets();
   }
-}
-
-function followUpPlan({ operations, total, calls, costly, irreversible }: Submission & RowCounts): FollowUpPlan {
-  return { operation: maxDangerous(operations).name, total, calls, costly, irreversible };
 }
 
 /** A value for all rows is part of an address or a command line, which others may read. @throws SimfleetError USAGE */
@@ -389,22 +403,18 @@ function refuseSecretValues({ inputs }: SimOperation, set: Readonly<Record<strin
   );
 }
 
-function sourceNameOf({ origin }: Plan["source"]): string {
-  return "file" in origin ? basename(origin.file) : origin.where;
-}
-
 // Counts the last thousand runs by state, and their rows by outcome.
 
 interface RunCensus {
-  readonly runs: Readonly<Record<RunState, number>>;
+  readonly runs: Record<Exclude<RunState, "planned">, number>;
   readonly rows: Readonly<Record<Outcome, number>>;
 }
 
 async function censusOf(ledger: Ledger): Promise<RunCensus> {
-  const runs = Object.fromEntries(runStates.map((state) => [state, 0])) as Record<RunState, number>;
+  const runs = Object.fromEntries(startedStates.map((state) => [state, 0])) as RunCensus["runs"];
   const rows = Object.fromEntries(outcomes.map((outcome) => [outcome, 0])) as Record<Outcome, number>;
   for (const { state, tally } of await ledger.statuses()) {
-    runs[state] += 1;
+    if (state !== "planned") runs[state] += 1;
     for (const outcome of outcomes) rows[outcome] += tally[outcome];
   }
   return { runs, rows };
@@ -470,32 +480,6 @@ class RunControl {
   }
 }
 
-// Renders a plan as CSV: the input's columns, followed by the verdict of each row.
-
-async function* planLines(source: RowSource, fleet: KnownFleet): AsyncGenerator<string> {
-  const fields = Object.keys(source.request.operation.sets);
-  const secret = secretColumns(source.header, source.request.operation);
-  yield csvLine([
-    ...source.header,
-    "verdict",
-    "reason",
-    ...fields.flatMap((field) => [`${field}Before`, `${field}After`]),
-  ]);
-  for await (const batch of classifyRows(source, fleet)) {
-    for (const classified of batch) {
-      const { row, verdict, changes, before } = classified;
-      const cells = source.header.map((_, i) => (secret.has(i) ? "" : (row.cells[i] ?? "")));
-      const values = fields.flatMap((_, i) => [before?.[i] ?? "", changes[i]?.[1] ?? ""]);
-      yield csvLine([...cells, verdict, reasonOf(classified, source), ...values]);
-    }
-  }
-}
-
-function reasonOf({ row, duplicateOf }: ClassifiedRow, source: RowSource): string {
-  if (row.problem !== undefined) return row.problem.message;
-  return duplicateOf === undefined ? "" : `the same as line ${source.lineOf(duplicateOf)}`;
-}
-
 // Lists runs page by page, newest first, filtered by state and profile.
 
 const readAtOnce = 100;
@@ -534,6 +518,7 @@ async function withValidCursor<T>(cursor: string | undefined, read: () => Promis
 
 async function readPage(ledger: Ledger, query: RunQuery): Promise<RunPage> {
   const { limit, state, profile } = query;
+  if (state === "planned") return plannedPage(await ledger.planned(), query);
   if (state === undefined && profile === undefined) return ledger.list(pageOf(limit, query.cursor));
   const runs: RunRecord[] = [];
   let cursor = query.cursor;
@@ -549,6 +534,14 @@ async function readPage(ledger: Ledger, query: RunQuery): Promise<RunPage> {
     cursor = page.nextCursor;
   }
   return { runs, nextCursor: cursor ?? null };
+}
+
+/** Plans are few, and their ids sort by time. */
+function plannedPage(planned: readonly RunRecord[], { limit, cursor, profile }: RunQuery): RunPage {
+  const runs = planned.filter(
+    (run) => (cursor === undefined || run.runId < cursor) && (profile === undefined || run.profile === profile),
+  );
+  return { runs: runs.slice(0, limit), nextCursor: runs.length > limit ? (runs[limit - 1]?.runId ?? null) : null };
 }
 
 function pageOf(limit: number, cursor: string | undefined): { limit: number; cursor?: string } {

@@ -20,10 +20,10 @@ import { assertNotTaken } from "./ledger/follow-up.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { type StoredRow, operationOf } from "./ledger/packing.ts";
 import type { RunRecord } from "./ledger/run-record.ts";
-import { type RowCounts, countRows } from "./plan/row-counts.ts";
+import { withCosts } from "./plan/classify.ts";
+import type { DraftSource } from "./plan/draft.ts";
 import { inBatches } from "./plan/row-source.ts";
 import { type RowResult, rowResults } from "./results/results.ts";
-import type { Submission } from "./submit.ts";
 
 export interface UndoDeps {
   readonly ledger: Ledger;
@@ -39,38 +39,32 @@ interface UndoPlan {
 }
 
 /**
+ * The rows of an undo.
  * @param newRunId the id of the undo, if it was fixed in advance
- * @throws SimfleetError RUN_STATE_CONFLICT if the run has not ended, has changed nothing, cannot be undone, or was undone by calls
- *   that must not be repeated
+ * @throws SimfleetError RUN_STATE_CONFLICT if the run has not ended or cannot be undone; its rows throw if it has changed nothing,
+ *   or was undone by calls that must not be repeated
  */
-export async function undoSubmission(
-  run: RunRecord,
-  deps: UndoDeps,
-  newRunId: string | undefined,
-): Promise<Submission & RowCounts> {
+export function undoSource(run: RunRecord, deps: UndoDeps, newRunId: string | undefined): DraftSource {
   assertEnded(run, "undone");
   const plan = undoPlanOf(run, deps);
-  const counts = await countRows(undoRows(run, plan, deps), { ...run, ...plan, ...deps });
-  if (counts.total === 0) {
-    throw new SimfleetError("RUN_STATE_CONFLICT", `Run ${run.runId} changed nothing: there is nothing to undo`);
-  }
-  const groups = isRepeatable(plan.operations) ? [] : (["undo"] as const);
-  assertNotTaken(run, groups, newRunId);
   const [operation] = plan.operations;
+  const rows = undoRows(run, plan, deps);
   return {
-    ...counts,
-    // An undo that leaves all SIMs as they are may be followed by another, after a sync.
-    takes: counts.calls === 0 ? [] : groups,
-    name: `${run.name} (undo)`,
-    profile: run.profile,
-    bucket: run.bucket,
     operations: plan.operations,
-    options: { partial: false, skipUnchanged: false },
     header: [operation.keyColumn, ...operation.inputs.map(({ name }) => name)],
-    source: run.source,
-    sha256: run.sha256,
-    undoOf: run.runId,
-    rows: undoRows(run, plan, deps),
+    origin: { where: `SIMs that run ${run.runId} changed` },
+    sha256: () => run.sha256,
+    isSealed: true,
+    rows: withCosts(rows, { operations: plan.operations, profile: run.profile, inventory: deps.inventory }),
+    takes: ({ calls, rows: total }) => {
+      if (total === 0) {
+        throw new SimfleetError("RUN_STATE_CONFLICT", `Run ${run.runId} changed nothing: there is nothing to undo`);
+      }
+      const groups = isRepeatable(plan.operations) ? [] : (["undo"] as const);
+      assertNotTaken(run, groups, newRunId);
+      // An undo that leaves all SIMs as they are may be followed by another, after a sync.
+      return calls === 0 ? [] : groups;
+    },
   };
 }
 

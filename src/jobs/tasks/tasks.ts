@@ -10,13 +10,12 @@ import type { Task, TaskReference, TaskStatus } from "#fleet/task.ts";
 import type { AuthKeyService } from "#jobs/authkeys/service.ts";
 import type { CredentialService } from "#jobs/credentials/service.ts";
 import type { RunService } from "#jobs/runs/service.ts";
-import { reportOfPlan } from "#jobs/runs/plan/plan-report.ts";
 import type { FleetReport } from "#jobs/inventory/contract.ts";
-import type { PlanRequest } from "#jobs/runs/plan/plan.ts";
+import type { RowOrigin } from "#jobs/runs/plan/row-source.ts";
 import type { RunReport } from "#jobs/runs/contract.ts";
 import { writeResults } from "#jobs/runs/results/results.ts";
 import type { SimService } from "#jobs/inventory/service.ts";
-import { assertAllValid, runIdFor } from "#jobs/runs/submit.ts";
+import { runIdFor } from "#jobs/runs/submit.ts";
 import type { AutomationTasks } from "./task-runner.ts";
 
 interface Deps {
@@ -122,7 +121,7 @@ export class ServiceTasks implements AutomationTasks {
 
   /** Submits the run unless it exists; `nothing` if it would make no call. */
   async #submit(
-    from: PlanRequest["from"],
+    from: RowOrigin,
     what: { profile: string; operation: string; set: Readonly<Record<string, string>>; options: RunOptions },
     signature: { runId: string; name: string; by: string },
   ): Promise<"submitted" | "nothing"> {
@@ -130,10 +129,14 @@ export class ServiceTasks implements AutomationTasks {
     const { profile, operation, set, options } = what;
     if (await runService.exists(signature.runId)) return "submitted";
     const order = { profile, operation, set, options, name: signature.name };
-    const plan = await runService.plan(from, order);
-    assertAllValid(reportOfPlan(plan), options);
-    if (plan.calls === 0 && options.skipUnchanged) return "nothing";
-    await runService.submit(plan, { ...order, by: signature.by, runId: signature.runId, isUnattended: true });
+    const planned = await runService.draft(from, order);
+    const { calls, rows, problemsInAll } = planned.report;
+    const isValid = problemsInAll === 0 || (options.partial && problemsInAll < rows);
+    if (calls === 0 && isValid && options.skipUnchanged) {
+      await runService.discard(planned);
+      return "nothing";
+    }
+    await runService.submit(planned, { by: signature.by, runId: signature.runId, isUnattended: true });
     return "submitted";
   }
 

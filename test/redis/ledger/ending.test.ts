@@ -8,7 +8,7 @@ import { RunWatch } from "#jobs/runs/work/run-watch.ts";
 import { Backlog } from "#jobs/runs/work/outcome-writer.ts";
 import { readWhenEnded } from "#jobs/runs/ended-run.ts";
 import { type RowResult, rowResults } from "#jobs/runs/results/results.ts";
-import { retrySubmission } from "#jobs/runs/retry.ts";
+import { retrySource } from "#jobs/runs/retry.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { openTestRedis } from "../../support/redis.ts";
@@ -105,9 +105,7 @@ it("a run reports rows as pending until its calls in flight have ended", async (
   const ending = await ledger.run(head.runId);
   expect(ending).toMatchObject({ isEnding: true, tally: { done: 0, rejected: 1, cancelled: 0, pending: 4 } });
   expect(await outcomes(head.runId)).toEqual(["pending", "pending", "rejected", "pending", "pending"]);
-  await expect(retrySubmission(ending, context, { outcomes: ["cancelled"] })).rejects.toThrow(
-    /its calls are still in flight/,
-  );
+  expect(() => retrySource(ending, context, { outcomes: ["cancelled"] })).toThrow(/its calls are still in flight/);
 
   // Longer than the watch's interval: it still reports its calls although the run is over.
   await systemClock.sleep(700);

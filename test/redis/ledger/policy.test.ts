@@ -1,74 +1,57 @@
-/** The limits on a run's size apply to the rows that were written, whatever the plan had counted before. */
-import { describe, expect, it } from "vitest";
-import { systemClock } from "#core/time.ts";
-import type { RunQueues } from "#jobs/runs/work/queue.ts";
-import { inBatches } from "#jobs/runs/plan/row-source.ts";
-import { submitRun } from "#jobs/runs/submit.ts";
-import { Ledger } from "#jobs/runs/ledger/ledger.ts";
+/** The limits on a run's size apply to the rows that were written, whether a plan is started later or at once. */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { RunPolicy } from "#jobs/runs/policy.ts";
 import { openTestRedis } from "../../support/redis.ts";
-import { keptBounds, memory, noPolicy, runOf, sealInputs } from "./run-of.ts";
+import { runServiceOn } from "./run-service.ts";
 
 const { redis, keys } = openTestRedis();
-const ledger = new Ledger({ redis, keys, clock: systemClock, bounds: keptBounds });
-const queues = { enqueue: () => Promise.resolve() } as unknown as RunQueues;
 
-/** Submits nine rows that make a call, of which the plan had counted three: a sync came between the two. */
-function submitNine(policy: { maxChanges?: number; approvalAbove?: number }, more: { maxFailures?: 50 } = {}) {
-  const { head, segments } = runOf([[1, 1, 1, 1, 1, 1, 1, 1, 1]]);
-  const { profile, bucket, header, source, sha256 } = head;
-  const percent = more.maxFailures;
-  const options = {
-    partial: false,
-    skipUnchanged: true,
-    ...(percent === undefined ? {} : { maxFailures: { percent } }),
-  };
-  return submitRun(
-    {
-      name: "nine",
-      profile,
-      bucket,
-      options,
-      header,
-      source,
-      sha256,
-      rows: inBatches(segments.flat()),
-      by: "cli:anna",
-      total: 9,
-      calls: 3,
-      operations: head.operations,
-    },
-    {
-      ledger,
-      queues,
-      clock: systemClock,
-      policy: {
-        ...noPolicy,
-        ...policy,
-      },
-      sealInputs,
-      memory,
-    },
-  );
+/** Nine rows that make a call. */
+async function draftNine(policy: Partial<RunPolicy>, maxFailures?: { percent: number }) {
+  const folder = await mkdtemp(join(tmpdir(), "policy-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const path = join(folder, "nine.csv");
+  await writeFile(path, `simId,speedClass\n${Array.from({ length: 9 }, (_, n) => `A${n},s1.fast\n`).join("")}`);
+  const { runs, ledger } = runServiceOn({ redis, keys }, { policy });
+  const options = { partial: false, skipUnchanged: true, ...(maxFailures === undefined ? {} : { maxFailures }) };
+  return { runs, ledger, planned: await runs.draft({ path }, { profile: "default", set: {}, options }) };
 }
 
 async function runsAndDrafts(): Promise<string[]> {
-  return (await redis.keys(`${keys.prefix}:*`)).filter((key) => /:(run|runs|draft)(:|$)/.test(key));
+  return (await redis.keys(`${keys.prefix}:*`)).filter((key) => /:(run|runs|draft)(:|$)/.test(key)).toSorted();
 }
 
 // Shows S18.
-describe("policies for a run with more calls than planned", () => {
-  it("a run of nine calls planned as three is refused by a limit of three and leaves nothing behind", async () => {
+describe("policies for a run with more calls than they allow", () => {
+  it("a run of nine calls is refused by a limit of three and leaves nothing behind", async () => {
     const before = await runsAndDrafts();
-    await expect(submitNine({ maxChanges: 3 })).rejects.toThrow("The run has 9 changes, more than the limit of 3");
+    const { runs, planned } = await draftNine({ maxChanges: 3 });
+    await expect(runs.submit(planned, { by: "cli:anna" })).rejects.toThrow(
+      "The run has 9 changes, more than the limit of 3",
+    );
     expect(await runsAndDrafts()).toEqual(before);
   });
 
-  it("a run of nine calls planned as three waits for approval that three calls would not need", async () => {
-    const { runId } = await submitNine({ approvalAbove: 3 });
-    expect(await ledger.state(runId)).toBe("awaiting-approval");
+  it("a plan of nine calls is not started beyond a limit of three, and can be deleted", async () => {
+    const before = await runsAndDrafts();
+    const { runs, planned } = await draftNine({ maxChanges: 3 });
+    await runs.plans.keep(planned, { planId: "r-nine", by: "cli:anna" });
+    await expect(runs.start("r-nine", { by: "cli:anna" })).rejects.toThrow("more than the limit of 3");
+    await runs.plans.remove("r-nine");
+    expect(await runsAndDrafts()).toEqual(before);
   });
 
-  it("a run of nine calls planned as three bases its failure limit on nine rows", async () => {
-    expect((await submitNine({}, { maxFailures: 50 })).maxFailures).toBe(4);
+  it("a run of nine calls waits for approval above three", async () => {
+    const { runs, planned } = await draftNine({ approvalAbove: 3 });
+    expect(await runs.submit(planned, { by: "cli:anna" })).toMatchObject({ state: "awaiting-approval" });
+  });
+
+  it("a run of nine calls bases its failure limit on nine rows", async () => {
+    const { runs, ledger, planned } = await draftNine({}, { percent: 50 });
+    const { runId } = await runs.submit(planned, { by: "cli:anna" });
+    expect((await ledger.run(runId)).maxFailures).toBe(4);
   });
 });

@@ -5,7 +5,7 @@ import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { readSettled } from "#jobs/runs/results/sent-rows.ts";
 import { rowResults } from "#jobs/runs/results/results.ts";
-import { retrySubmission } from "#jobs/runs/retry.ts";
+import { retrySource } from "#jobs/runs/retry.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { keptBounds, submit } from "./run-of.ts";
 import { sendSms } from "./unsafe-operations.ts";
@@ -30,10 +30,10 @@ it("sent rows end as unknown when their run is cancelled and are not retried", a
     ["unknown", "sent at 2026-09-21T14:13:20.000Z; a response was lost, so the change may have been made"],
     ["cancelled", ""],
   ]);
-  expect(await retrySubmission(run, { ...deps, inventory }, { outcomes: ["failed", "cancelled"] })).toMatchObject({
-    total: 2,
-    calls: 2,
-  });
+  const retried: string[] = [];
+  const { rows } = retrySource(run, { ...deps, inventory }, { outcomes: ["failed", "cancelled"] });
+  for await (const batch of rows) retried.push(...batch.map(({ verdict }) => verdict));
+  expect(retried).toEqual(["change", "change"]);
   expect((await readSettled(runId, deps)).tally).toEqual(run.tally);
 });
 

@@ -6,7 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { rowProblemCodes } from "#fleet/run.ts";
 import { setSpeedClass } from "#fleet/sim-operation/sim-operation.ts";
 import { csvLine } from "#intake/cell.ts";
-import { type ResolvedRow, readRows, surveyFile } from "#intake/read-rows.ts";
+import { openRows } from "#intake/read-rows.ts";
+import type { Row } from "#fleet/run.ts";
 
 const request = { operation: setSpeedClass, set: {} };
 
@@ -23,35 +24,34 @@ async function fileOf(text: string): Promise<string> {
   return path;
 }
 
-async function rowsOf(path: string, ask: Partial<Parameters<typeof surveyFile>[1]> = {}) {
-  const survey = await surveyFile({ path }, { ...request, ...ask });
-  const rows: ResolvedRow[] = [];
-  for await (const batch of readRows(survey)) rows.push(...batch);
-  return { survey, rows };
+/** All rows with what the end of the file shows about them. */
+async function rowsOf(path: string, ask: Partial<Parameters<typeof openRows>[1]> = {}) {
+  const { batches, late } = await openRows({ path }, { ...request, ...ask });
+  const read: { row: Row; duplicateOf?: number }[] = [];
+  for await (const batch of batches) read.push(...batch);
+  return read.map(({ row, duplicateOf }): { row: Row; weight: number; duplicateOf?: number } => {
+    const weight = late.weightOf(row.index);
+    if (late.isConflict(row.index)) return { row: { ...row, problem: late.conflictOf(row.index) }, weight };
+    return duplicateOf === undefined ? { row, weight } : { row, weight, duplicateOf };
+  });
 }
 
-describe("CSV files read twice", () => {
+type ReadRows = Awaited<ReturnType<typeof rowsOf>>;
+
+function problemsOf(rows: ReadRows): [line: number, code: string][] {
+  return rows.flatMap(({ row: { line, problem } }) => (problem === undefined ? [] : [[line, problem.code]]));
+}
+
+describe("CSV files read once", () => {
   it("the same SIM twice with one class shares one call", async () => {
-    const { survey, rows } = await rowsOf(await fileOf("simId,speedClass\nA1,x\nB2,x\n'A1, x\n"));
-    expect(survey.counts).toEqual({
-      rows: 3,
-      valid: 3,
-      invalid: 0,
-      duplicates: 1,
-      calls: 2,
-      byProblem: {},
-    });
+    const rows = await rowsOf(await fileOf("simId,speedClass\nA1,x\nB2,x\n'A1, x\n"));
+    expect(problemsOf(rows)).toEqual([]);
     expect(rows.map((row) => row.duplicateOf)).toEqual([undefined, undefined, 0]);
+    expect(rows.map((row) => row.weight)).toEqual([2, 1, 1]);
   });
 
   it("the same SIM with two classes is rejected on every row with all its lines", async () => {
-    const { survey, rows } = await rowsOf(await fileOf("simId,speedClass\nA1,x\nB2,x\nA1,x\nA1,y\n"));
-    expect(survey.counts).toMatchObject({
-      valid: 1,
-      invalid: 3,
-      duplicates: 0,
-      byProblem: { conflict: 3 },
-    });
+    const rows = await rowsOf(await fileOf("simId,speedClass\nA1,x\nB2,x\nA1,x\nA1,y\n"));
     expect(rows.filter((row) => row.duplicateOf !== undefined)).toEqual([]);
     expect(rows.map(({ row }) => row.problem?.message)).toEqual([
       "The same SIM is given different values on lines 2, 4, 5. Keep one of them.",
@@ -62,30 +62,29 @@ describe("CSV files read twice", () => {
   });
 
   it("a conflict on many lines names the first five", async () => {
-    const path = await fileOf(`simId,speedClass\n${"A1,x\n".repeat(9)}A1,y\n`);
-    const { survey } = await rowsOf(path);
-    expect(survey.problems[9]?.message).toContain("on lines 2, 3, 4, 5, 6, …. Keep");
+    const rows = await rowsOf(await fileOf(`simId,speedClass\n${"A1,x\n".repeat(9)}A1,y\n`));
+    expect(rows[9]?.row.problem?.message).toContain("on lines 2, 3, 4, 5, 6, …. Keep");
   });
 
   it("a file of ids is accepted with one class for all rows", async () => {
-    const { survey, rows } = await rowsOf("examples/ids-only.csv", { set: { speedClass: "s1.slow" } });
-    expect(survey.counts).toMatchObject({ rows: 12, valid: 12, calls: 12 });
+    const rows = await rowsOf("examples/ids-only.csv", { set: { speedClass: "s1.slow" } });
+    expect([rows.length, problemsOf(rows)]).toEqual([12, []]);
     expect(rows.every(({ row }) => row.inputs[0] === "s1.slow")).toBe(true);
   });
 
   it("the example file is valid in every row", async () => {
-    const { survey, rows } = await rowsOf("examples/speed-classes.csv");
-    expect(survey.counts).toMatchObject({ rows: 12, valid: 12 });
+    const rows = await rowsOf("examples/speed-classes.csv");
+    expect([rows.length, problemsOf(rows)]).toEqual([12, []]);
     expect(rows[5]?.row.cells[3]).toBe('5" pole');
   });
 
   it("the invalid example file has every kind of problem", async () => {
-    const { survey } = await rowsOf("examples/spoiled.csv");
-    expect(survey.counts).toMatchObject({ rows: 11, valid: 3 });
-    expect(Object.keys(survey.counts.byProblem).toSorted()).toEqual(
-      rowProblemCodes.filter((code) => code !== "not-allowed").toSorted(),
+    const rows = await rowsOf("examples/spoiled.csv");
+    expect(rows.length).toBe(11);
+    expect(new Set(problemsOf(rows).map(([, code]) => code))).toEqual(
+      new Set(rowProblemCodes.filter((code) => code !== "not-allowed")),
     );
-    expect(survey.problems.map(({ line, code }) => [line, code])).toEqual([
+    expect(problemsOf(rows)).toEqual([
       [3, "cell-count"],
       [4, "key-empty"],
       [5, "key-spreadsheet"],
@@ -97,33 +96,8 @@ describe("CSV files read twice", () => {
     ]);
   });
 
-  it("only the first problems are kept, in file order", async () => {
-    const path = await fileOf("simId,speedClass\nA,x\n!,x\nA,y\n!,x\n");
-    const { survey } = await rowsOf(path, { problemLimit: 3 });
-    expect(survey.problems.map(({ line, code }) => [line, code])).toEqual([
-      [2, "conflict"],
-      [3, "key-invalid"],
-      [4, "conflict"],
-    ]);
-    expect(survey.counts.invalid).toBe(4);
-  });
-
   it("a header without rows is refused", async () => {
     await expect(rowsOf(await fileOf("simId,speedClass\n\n"))).rejects.toThrow("The file has a header but no rows.");
-  });
-
-  it.each([
-    ["grows", "simId,speedClass\nA,x\nB,x\nC,x\n"],
-    ["shrinks", "simId,speedClass\nA,x\n"],
-    ["changes in one cell", "simId,speedClass\nA,x\nB,y\n"],
-  ])("a file that %s between the two readings is refused", async (_name, text) => {
-    const path = await fileOf("simId,speedClass\nA,x\nB,x\n");
-    const survey = await surveyFile({ path }, request);
-    await writeFile(path, text);
-    const reading = async () => {
-      for await (const batch of readRows(survey)) expect(batch.length).toBeGreaterThan(0);
-    };
-    await expect(reading()).rejects.toThrow(`The file ${path} has changed while it was read.`);
   });
 });
 
@@ -151,18 +125,13 @@ describe("row checks compared with a model", () => {
         const cells = lines.map((one) => [...one]).filter((row) => row.some((cell) => cell.trim() !== ""));
         fc.pre(cells.length > 0);
         const path = await fileOf(["simId,speedClass,note\n", ...cells.map(csvLine)].join(""));
-        const { survey, rows } = await rowsOf(path);
+        const rows = await rowsOf(path);
         const verdicts = rows.map(({ row, duplicateOf }) => row.problem?.code ?? duplicateOf ?? "call");
         expect(verdicts).toEqual(naiveVerdicts(cells));
-        const count = (wanted: (verdict: string | number) => boolean) => verdicts.filter(wanted).length;
-        expect(survey.counts).toMatchObject({
-          rows: cells.length,
-          calls: count((verdict) => verdict === "call"),
-          duplicates: count((verdict) => typeof verdict === "number"),
-        });
-        expect(survey.problems.map((fault) => [fault.index, fault.code])).toEqual(
-          rows.flatMap(({ row }) => (row.problem ? [[row.index, row.problem.code]] : [])),
-        );
+        const sharing = (index: number) => verdicts.filter((verdict) => verdict === index).length;
+        for (const [index, { weight }] of rows.entries()) {
+          if (verdicts[index] === "call") expect(weight).toBe(1 + sharing(index));
+        }
       }),
       { numRuns: 300 },
     );

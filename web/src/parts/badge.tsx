@@ -6,6 +6,7 @@ type Appearance = readonly [kind: "good" | "busy" | "bad" | "warn" | "plain", ic
 
 const appearances: Readonly<Record<string, Appearance>> = {
   // runs
+  planned: ["plain", "waiting"],
   running: ["busy", "busy"],
   stalled: ["warn", "warn"],
   paused: ["warn", "paused"],

@@ -1,7 +1,7 @@
 /** `simfleet plan FILE`: previews a run. */
 import { Command } from "@commander-js/extra-typings";
 import type { RowsRequest } from "#contract/route.ts";
-import { createPlan, downloadVerdicts } from "../contract.ts";
+import { createPlan, deletePlan, downloadVerdicts } from "../contract.ts";
 import { writeResults } from "../results/results.ts";
 import { type Context, withCommon } from "#cli/context.ts";
 import { planText } from "./plan-text.ts";
@@ -33,7 +33,8 @@ export function planCommand(context: Context): Command {
         await writeResults(out, verdicts, "Choose another path with --out");
       }
       const { planId, expiresAt, ...report } = plan;
-      // A plan of this process ends with it, and no run can be started from it.
+      // Nobody learns its ID, so no run can be started from it.
+      if (app !== undefined) await client.call(deletePlan, { params: { planId } });
       output.answer(app === undefined ? { planId, expiresAt, ...report } : report, (shown) => planText(shown));
       const { rows: all, problemsInAll: wrong } = plan;
       if (wrong > 0 && wrong < all) {

@@ -1,37 +1,51 @@
--- Commits a drafted run: from now on it is listed, and workers process its rows.
+-- Commits a drafted run, or starts a planned one: from now on it is listed, and workers process its rows.
 --
--- KEYS  1 run head (hash)   2 drafted rows (hash with expiry: segment -> packed rows)   3 permanent rows (hash)
---       4 runs (sorted set)   5 event stream   6 head of the run whose rows it takes, if they may be taken only once
+-- KEYS  1 run head (hash)   2 drafted rows (hash with expiry: segment -> packed rows); those of a plan are KEYS 3
+--       3 rows of the run (hash)   4 runs (sorted set)   5 event stream   6 plans (hash)
+--       7 head of the run whose rows it takes, if they may be taken only once
 -- ARGV  1 run id   2 number of segments   3 creation time, ms   4 maximum number of events kept   5 submitter, or ''
---       6 number of fields of the other head that record who took the rows   7 … these fields, then those of the head
+--       6 identifies the attempt   7 number of fields of the other head that record who took the rows
+--       8 … these fields, then those of the head
 -- Returns 'committed'; 'exists' if there already is a run with this id; { field, run } if another run has taken rows;
---   'expired' if a segment has expired. Otherwise than 'committed' nothing is changed, except that the draft is deleted
---   unless it has expired.
+--   'expired' if a segment or the plan has expired. Otherwise than 'committed' nothing is changed, except that the draft
+--   is deleted unless it has expired; a plan is kept.
 -- Atomic: everything. An existing run stays unchanged and the draft is deleted, so committing twice has no effect. Of
--- several runs that take the same rows, one is committed.
--- Moves: (none) -> running | awaiting-approval | completed (no row makes a call)
+-- several runs that take the same rows, one is committed. A plan loses its expiry as it is started.
+-- Moves: (none)|planned -> running | awaiting-approval | completed (no row makes a call)
 
 local run, segments, created_ms = ARGV[1], tonumber(ARGV[2]), ARGV[3]
-local most_events, by, groups = ARGV[4], ARGV[5], tonumber(ARGV[6])
-if redis.call('EXISTS', KEYS[1]) == 1 then
-  redis.call('UNLINK', KEYS[2])
-  -- The same draft is committed twice if the first response was lost.
-  return redis.call('HGET', KEYS[1], 'draft') == KEYS[2] and 'committed' or 'exists'
+local most_events, by, attempt, groups = ARGV[4], ARGV[5], ARGV[6], tonumber(ARGV[7])
+local is_plan = KEYS[2] == KEYS[3]
+local before = redis.call('HMGET', KEYS[1], 'state', 'attempt')
+local function drop_draft()
+  if not is_plan then redis.call('UNLINK', KEYS[2]) end
 end
-for i = 7, 6 + groups do
-  local taken_by = redis.call('HGET', KEYS[6], ARGV[i])
+
+if is_plan and not before[1] then return 'expired' end
+if before[1] and not (is_plan and before[1] == 'planned') then
+  drop_draft()
+  -- The same draft is committed twice if the first response was lost.
+  return before[2] == attempt and 'committed' or 'exists'
+end
+for i = 8, 7 + groups do
+  local taken_by = redis.call('HGET', KEYS[7], ARGV[i])
   if taken_by then
-    redis.call('UNLINK', KEYS[2])
+    drop_draft()
     return { ARGV[i], taken_by }
   end
 end
 if redis.call('HLEN', KEYS[2]) < segments then return 'expired' end
-for i = 7, 6 + groups do redis.call('HSET', KEYS[6], ARGV[i], run) end
+for i = 8, 7 + groups do redis.call('HSET', KEYS[7], ARGV[i], run) end
 if segments > 0 then
-  redis.call('RENAME', KEYS[2], KEYS[3])
+  if not is_plan then redis.call('RENAME', KEYS[2], KEYS[3]) end
   redis.call('PERSIST', KEYS[3])
 end
-redis.call('HSET', KEYS[1], 'draft', KEYS[2], unpack(ARGV, 7 + groups))
+redis.call('HSET', KEYS[1], 'attempt', attempt, unpack(ARGV, 8 + groups))
+if is_plan then
+  redis.call('PERSIST', KEYS[1])
+  redis.call('HDEL', KEYS[1], 'plan', 'draft')
+  redis.call('HDEL', KEYS[6], run)
+end
 redis.call('ZADD', KEYS[4], created_ms, run)
 emit_run(KEYS[5], most_events, 'run.submitted', KEYS[1], run, by)
 local state = redis.call('HGET', KEYS[1], 'state')

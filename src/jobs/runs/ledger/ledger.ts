@@ -1,8 +1,9 @@
 /**
  * The ledger: the record of every run and the only source of truth for the outcome of a row. The queue holds only jobs,
  * which can be rebuilt from the ledger at any time. A row gets its outcome exactly once (settle.lua); every other
- * operation may be repeated. An incomplete submission leaves only keys that expire.
+ * operation may be repeated. An incomplete submission, and a plan that is not started, leave only keys that expire.
  */
+import { randomUUID } from "node:crypto";
 import type { Redis } from "ioredis";
 import { SimfleetError, messageOf } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
@@ -61,6 +62,9 @@ const settleScript = runScript("settle.lua");
 const moveScript = runScript("move-run.lua");
 const commitScript = runScript("commit-run.lua");
 const problemScript = runScript("record-run-problem.lua");
+const keepPlanScript = Script.load(scriptFile("keep-plan.lua"));
+const reservePlanScript = Script.load(scriptFile("reserve-plan.lua"));
+const removePlanScript = Script.load(scriptFile("remove-plan.lua"));
 const holdScript = Script.load(new URL("./hold-run.lua", import.meta.url));
 const readScript = Script.load(new URL("./read-run.lua", import.meta.url));
 const markScript = Script.load(new URL("./mark-sent.lua", import.meta.url));
@@ -94,6 +98,67 @@ export class Ledger {
     failOnAny(await this.#redis.multi().hset(key, String(segment), packRows(rows)).expire(key, draftSeconds).exec());
   }
 
+  /** Reads back a segment of a draft, to write it again. @throws SimfleetError STORE_UNAVAILABLE if it has expired */
+  async draftedSegment(draftId: string, segment: number, firstRow: number): Promise<StoredRow[]> {
+    const packed = await this.#redis.hgetBuffer(this.#keys.runDraft(draftId), String(segment));
+    if (packed === null) throw expired(draftId);
+    return unpackRows(packed, firstRow);
+  }
+
+  /**
+   * Keeps a draft as a planned run, which expires unless it is started. A plan with this id is replaced.
+   * @param plan what is kept with it; `uploadId`: the reservation that it came with
+   * @throws SimfleetError STORE_UNAVAILABLE if a segment of the draft has expired; RUN_STATE_CONFLICT if the run was started
+   */
+  async keepPlan(
+    head: RunHead,
+    draftId: string,
+    plan: { readonly text: string; readonly expiresAtMs: number; readonly bytes: number; readonly uploadId?: string },
+  ): Promise<void> {
+    const { runId, segments, submittedBy = "" } = head;
+    const keys = [this.#keys.run(runId), this.#keys.runDraft(draftId), this.#keys.runInput(runId), this.#keys.plans()];
+    const { text, expiresAtMs, bytes, uploadId = "" } = plan;
+    const fields = Object.entries({ ...encodeHead(head), state: "planned", plan: text }).flat();
+    const ttlMs = Math.max(1, Math.ceil(expiresAtMs - this.#clock.wallMs()));
+    const entry = `${expiresAtMs} ${bytes} ${submittedBy}`;
+    const args = [runId, segments.length, ttlMs, entry, uploadId, ...fields];
+    const reply = await keepPlanScript.run(this.#redis, keys, args);
+    if (reply === "expired") throw expired(runId);
+    if (reply === "exists") throw new SimfleetError("RUN_STATE_CONFLICT", `Run ${runId} was already started`);
+  }
+
+  /**
+   * Reserves room for an upload or a plan.
+   * @param limits none: anything has room
+   * @returns `reserved`, or which limit its owner has reached
+   */
+  async reservePlan(
+    id: string,
+    { by, bytes, expiresAtMs }: { readonly by: string; readonly bytes: number; readonly expiresAtMs: number },
+    limits?: { readonly maxPlans: number; readonly maxBytes: number },
+  ): Promise<readonly ["reserved" | "bytes"] | readonly ["plans", oldest: string, expiresAtMs: number]> {
+    const max = limits === undefined ? ["", ""] : [limits.maxPlans, limits.maxBytes];
+    const args = [this.#clock.wallMs(), id, expiresAtMs, bytes, by, ...max];
+    return (await reservePlanScript.run(this.#redis, [this.#keys.plans()], args)) as ["reserved"];
+  }
+
+  /** Gives back what was reserved for an upload. */
+  async releasePlan(id: string): Promise<void> {
+    await this.#redis.hdel(this.#keys.plans(), id);
+  }
+
+  /** Removes a planned run; false if there is none. */
+  async removePlan(runId: string): Promise<boolean> {
+    const keys = [this.#keys.run(runId), this.#keys.runInput(runId), this.#keys.plans()];
+    return (await removePlanScript.run(this.#redis, keys, [runId])) === 1;
+  }
+
+  /** The planned runs, newest first. */
+  async planned(): Promise<RunRecord[]> {
+    const ids = await this.#redis.hkeys(this.#keys.plans());
+    return (await this.#read(ids.toSorted().toReversed())).filter(({ state }) => state === "planned");
+  }
+
   /**
    * Commits a drafted run: from now on it is listed and its rows are processed. If a run with this id exists already, it is
    * kept and the draft is deleted.
@@ -109,35 +174,38 @@ export class Ledger {
     draftId: string,
     takes: readonly RowGroup[] = [],
   ): Promise<"committed" | "exists"> {
+    const draft = this.#keys.runDraft(draftId);
+    const reply = await this.#commit({ head, state, draft, attempt: draft, takes });
+    if (reply === "expired") throw expired(head.runId);
+    return reply;
+  }
+
+  /**
+   * Starts a planned run.
+   * @returns `exists` if it was started already, `expired` if there is no such plan any more
+   * @throws SimfleetError RUN_STATE_CONFLICT if another run has taken its rows: the plan is kept
+   */
+  start(head: RunHead, state: RunState, takes: readonly RowGroup[]): Promise<"committed" | "exists" | "expired"> {
+    return this.#commit({ head, state, draft: this.#keys.runInput(head.runId), attempt: randomUUID(), takes });
+  }
+
+  async #commit({ head, state, draft, attempt, takes }: Commit): Promise<"committed" | "exists" | "expired"> {
     const { runId, segments, createdAtMs, submittedBy = "" } = head;
     const sourceId = head.retryOf ?? head.undoOf ?? "";
-    const draft = this.#keys.runDraft(draftId);
     const keys = [this.#keys.run(runId), draft, this.#keys.runInput(runId), this.#keys.runs(), this.#keys.events()];
+    keys.push(this.#keys.plans());
     if (takes.length > 0) keys.push(this.#keys.run(sourceId));
     const fields = Object.entries({ ...encodeHead(head), ...startOf(head, state) }).flat();
-    const args = [
-      runId,
-      segments.length,
-      createdAtMs,
-      this.#bounds.maxEvents,
-      submittedBy,
-      takes.length,
-      ...takes.map(takenField),
-    ];
+    const args = [runId, segments.length, createdAtMs, this.#bounds.maxEvents, submittedBy, attempt];
+    args.push(takes.length, ...takes.map(takenField));
     const reply = (await commitScript.run(this.#redis, keys, [...args, ...fields])) as
       | "committed"
       | "exists"
       | "expired"
       | [field: string, by: string];
-    if (typeof reply !== "string") {
-      const group = takes.find((one) => takenField(one) === reply[0]) ?? "undo";
-      throw alreadyTaken(sourceId, group, reply[1]);
-    }
-    if (reply !== "expired") return reply;
-    throw new SimfleetError(
-      "STORE_UNAVAILABLE",
-      `Rows of run ${runId} expired before the run was complete: submit it again`,
-    );
+    if (typeof reply === "string") return reply;
+    const group = takes.find((one) => takenField(one) === reply[0]) ?? "undo";
+    throw alreadyTaken(sourceId, group, reply[1]);
   }
 
   /** Deletes a draft. */
@@ -406,6 +474,23 @@ export class Ledger {
       keys.runFinished(runId),
     ];
   }
+}
+
+interface Commit {
+  readonly head: RunHead;
+  readonly state: RunState;
+  /** The key of the drafted rows; for a plan, that of its rows. */
+  readonly draft: string;
+  /** Distinguishes a repeated command from another one. */
+  readonly attempt: string;
+  readonly takes: readonly RowGroup[];
+}
+
+function expired(runId: string): SimfleetError {
+  return new SimfleetError(
+    "STORE_UNAVAILABLE",
+    `Rows of run ${runId} expired before the run was complete: submit it again`,
+  );
 }
 
 // Replies of Redis as values.

@@ -19,8 +19,8 @@ export interface StoredRow {
   /** Canonical texts in the order of the operation's inputs; secret ones are sealed. */
   readonly inputs: readonly string[];
   readonly cells: readonly string[];
-  /** Why the intake rejected the row; no call is made for it. */
-  readonly problem?: Pick<RowProblem, "code" | "message">;
+  /** Why the intake rejected the row, and the column at fault if one is; no call is made for it. */
+  readonly problem?: Pick<RowProblem, "code" | "message"> & Partial<Pick<RowProblem, "column">>;
   /** Index of the earlier row with the same SIM and values, whose call serves this row too. */
   readonly duplicateOf?: number;
   /** Number of rows that share this row's outcome, itself included. */
@@ -31,6 +31,8 @@ export interface StoredRow {
   readonly skipped?: string;
   /** The row is also skipped if the inventory shows another value of one of these fields. */
   readonly onlyIf?: readonly FieldChange[];
+  /** What the inventory showed of the row's SIM when it was planned, if its call was not known to change it. */
+  readonly planned?: "unchanged" | "unknown";
 }
 
 /** Final outcome of a row. */
@@ -88,6 +90,8 @@ type RowTuple = [
   message?: string,
   onlyIf?: readonly FieldChange[],
   operation?: number,
+  planned?: string,
+  column?: string,
 ];
 
 /** These take the place of a problem's code. */
@@ -109,12 +113,11 @@ export function isCallable(row: StoredRow): boolean {
 
 export function packRows(rows: readonly StoredRow[]): Buffer {
   const tuples = rows.map((row): RowTuple => {
-    const { line, key, cells, weight, before, duplicateOf, problem, skipped, onlyIf = [], operation = 0 } = row;
+    const { line, key, cells, weight, before, duplicateOf, problem, skipped } = row;
     const inputs = row.inputs.length === 1 ? (row.inputs[0] ?? "") : row.inputs;
     const tuple: RowTuple = [line, key, inputs, cells];
     const rest = [weight, packValues(before), duplicateOf ?? -1] as const;
-    const end =
-      operation > 0 ? ([onlyIf, operation] as const) : onlyIf.length > 0 ? ([onlyIf] as const) : ([] as const);
+    const end = endOf(row);
     if (skipped !== undefined) tuple.push(...rest, skippedMark, skipped, ...end);
     else if (problem !== undefined) tuple.push(...rest, problem.code, problem.message, ...end);
     else if (end.length > 0) tuple.push(...rest, noMark, "", ...end);
@@ -126,11 +129,20 @@ export function packRows(rows: readonly StoredRow[]): Buffer {
   return deflateRawSync(JSON.stringify(tuples));
 }
 
+/** The last fields of a row's tuple, as far as it has them. */
+function endOf({ onlyIf = [], operation = 0, planned, problem }: StoredRow) {
+  const column = problem?.column ?? "";
+  if (column !== "") return [onlyIf, operation, planned ?? "", column] as const;
+  if (planned !== undefined) return [onlyIf, operation, planned] as const;
+  if (operation > 0) return [onlyIf, operation] as const;
+  return onlyIf.length > 0 ? ([onlyIf] as const) : ([] as const);
+}
+
 export function unpackRows(packed: Buffer, firstIndex: number): StoredRow[] {
   const tuples = JSON.parse(inflateRawSync(packed).toString("utf8")) as RowTuple[];
   return tuples.map((tuple, i) => {
-    const [line, key, inputs, cells, weight, packedBefore = "", duplicateOf, code, message, onlyIf = [], operation] =
-      tuple;
+    const [line, key, inputs, cells, weight, packedBefore = "", duplicateOf, code, message, ...end] = tuple;
+    const [onlyIf = [], operation = 0, planned = "", column = ""] = end;
     const before = unpackValues(packedBefore);
     return {
       index: firstIndex + i,
@@ -142,13 +154,18 @@ export function unpackRows(packed: Buffer, firstIndex: number): StoredRow[] {
       ...(before === undefined ? {} : { before }),
       ...(duplicateOf !== undefined && duplicateOf >= 0 ? { duplicateOf } : {}),
       ...(onlyIf.length === 0 ? {} : { onlyIf }),
-      ...(operation === undefined ? {} : { operation }),
-      ...(code === skippedMark ? { skipped: message ?? "" } : {}),
-      ...(code === undefined || code === skippedMark || code === noMark
-        ? {}
-        : { problem: { code: code as RowProblem["code"], message: message ?? "" } }),
+      ...(operation === 0 ? {} : { operation }),
+      ...(planned === "" ? {} : { planned: planned as NonNullable<StoredRow["planned"]> }),
+      ...whyNoCall(code, message ?? "", column),
     };
   });
+}
+
+/** Why a row makes no call, if it makes none, from the last fields of its tuple. */
+function whyNoCall(code: string | undefined, message: string, column: string): Pick<StoredRow, "skipped" | "problem"> {
+  if (code === undefined || code === noMark) return {};
+  if (code === skippedMark) return { skipped: message };
+  return { problem: { code: code as RowProblem["code"], message, ...(column === "" ? {} : { column }) } };
 }
 
 /** The indexes of a SIM's rows in packed rows. */

@@ -75,6 +75,8 @@ export interface RunRecord extends RunHead {
   readonly taken: TakenRows;
   /** Why its calls currently get no usable response. */
   readonly problem: Problem | undefined;
+  /** What is kept of the plan until the run is started (plan.ts), as JSON. */
+  readonly plan: string | undefined;
 }
 
 export function encodeHead(head: RunHead): Record<string, string | number> {
@@ -162,6 +164,7 @@ export function decodeRecord(runId: string, hash: Readonly<Record<string, string
     areSentSettled: hash.areSentSettled !== undefined,
     taken: takenIn(hash),
     problem: problemIn(hash),
+    plan: hash.plan,
   };
 }
 

@@ -10,31 +10,17 @@ import {
 import type { ResolvedRow } from "#intake/read-rows.ts";
 import { type Inventory, type InventoryFacts, fieldInputOf, fieldTextOf } from "#jobs/inventory/store/inventory.ts";
 import type { KnownSim } from "#jobs/inventory/records/sim-record.ts";
+import type { RowVerdict } from "../contract.ts";
+import { type StoredRow, isCallable, operationOf } from "../ledger/packing.ts";
+import type { RunHead } from "../ledger/run-record.ts";
 import { costCheck } from "./costs.ts";
-import type { RowSource } from "./row-source.ts";
 
-/** What a run would do with a row. */
-export type RowVerdict =
-  /** A call that changes the SIM, as far as the inventory knows (also if nothing is known). */
-  | "change"
-  /** The SIM is already as requested according to the inventory. */
-  | "unchanged"
-  /** The inventory was synced, and the SIM is missing from it or marked as gone. */
-  | "unknown"
-  /** Shares the call of an earlier row with the same SIM and values. */
-  | "duplicate"
-  /** Another row requests different values for the same SIM. */
-  | "conflict"
-  /** The SIM does not match what the operation requires. */
-  | "not-allowed"
-  | "invalid";
-
-export interface ClassifiedRow extends ResolvedRow {
+/** A row with what the plan says about it. */
+export interface ClassifiedRow {
+  readonly row: StoredRow;
   readonly verdict: RowVerdict;
-  /** The fields that the operation sets, with their values after success. */
-  readonly changes: readonly FieldChange[];
-  /** The present values of these fields in their order; absent if the inventory does not know them. */
-  readonly before?: readonly (string | null)[];
+  /** Absent on a row without a problem. */
+  readonly problem?: RowProblem | undefined;
   /** The call costs money, as far as the inventory knows. */
   readonly isCostly: boolean;
 }
@@ -47,11 +33,15 @@ export interface KnownFleet {
   readonly operations: SimOperations;
 }
 
-/** @throws IntakeError if the file has changed since the survey */
-export async function* classifyRows(source: RowSource, fleet: KnownFleet): AsyncGenerator<readonly ClassifiedRow[]> {
+/** Looks up each row once, in the order of the rows. */
+export async function* classifyRows(
+  batches: AsyncIterable<readonly ResolvedRow[]>,
+  operation: SimOperation,
+  fleet: KnownFleet,
+): AsyncGenerator<readonly ClassifiedRow[]> {
   const facts = await fleet.inventory.facts(fleet.profile);
-  const classify = classifier(source.request.operation, facts, fleet.operations);
-  for await (const batch of source.read()) {
+  const classify = classifier(operation, facts, fleet.operations);
+  for await (const batch of batches) {
     const keys = facts.known + facts.gone === 0 ? [] : batch.map(({ row }) => row.key);
     const sims = await fleet.inventory.lookUp(fleet.profile, keys);
     yield batch.map((resolved, i) => classify(resolved, sims[i]));
@@ -61,9 +51,9 @@ export async function* classifyRows(source: RowSource, fleet: KnownFleet): Async
 function classifier(operation: SimOperation, facts: InventoryFacts, operations: SimOperations) {
   const requires = filterOf(operation.requires);
   const isCostlyFor = costCheck(operation);
-  return (resolved: ResolvedRow, sim: KnownSim | undefined): ClassifiedRow => {
-    const row = completed(resolved.row, operation, sim);
-    const { key, inputs, problem: own } = row;
+  return ({ row: read, duplicateOf }: ResolvedRow, sim: KnownSim | undefined): ClassifiedRow => {
+    const row = completed(read, operation, sim);
+    const { index, line, cells, key, inputs, problem: own } = row;
     const changes = own === undefined ? changesOf(operation, key, inputs) : [];
     const isListed = sim !== undefined && sim.goneAtMs === undefined;
     const valueOf = (field: string): string | undefined =>
@@ -72,17 +62,49 @@ function classifier(operation: SimOperation, facts: InventoryFacts, operations: 
     const problem = isForbidden ? notAllowed(requires, { valueOf, operations }) : own;
     const before = isListed ? beforeOf(changes, sim, facts) : undefined;
     const isUnknown = facts.isComplete && !isListed;
-    const isDuplicate = resolved.duplicateOf !== undefined;
+    const isDuplicate = duplicateOf !== undefined;
     const verdict = verdictOf({ problem, isDuplicate, isUnknown, isUnchanged: isAlready(changes, before) });
+    const stored = { index, line, key, inputs, cells, weight: 1, ...(before === undefined ? {} : { before }) };
     return {
-      ...resolved,
-      row: problem === undefined ? row : { ...row, problem },
+      row: {
+        ...stored,
+        ...(problem !== undefined ? { problem } : isDuplicate ? { duplicateOf } : {}),
+        ...(verdict === "unchanged" || verdict === "unknown" ? { planned: verdict } : {}),
+      },
       verdict,
-      changes,
+      problem,
       isCostly: isCostlyFor(key, sim),
-      ...(before === undefined ? {} : { before }),
     };
   };
+}
+
+/** The verdict of a stored row. */
+export function verdictOfRow({ problem, duplicateOf, planned, skipped }: StoredRow): RowVerdict {
+  if (problem !== undefined) return verdictOfProblem(problem.code);
+  if (duplicateOf !== undefined) return "duplicate";
+  return planned ?? (skipped === undefined ? "change" : "unchanged");
+}
+
+function verdictOfProblem(code: RowProblem["code"]): RowVerdict {
+  return code === "conflict" || code === "not-allowed" ? code : "invalid";
+}
+
+/** The rows of a retry or an undo, with what their calls cost. */
+export async function* withCosts(
+  batches: AsyncIterable<readonly StoredRow[]>,
+  run: { readonly operations: RunHead["operations"]; readonly profile: string; readonly inventory: Inventory },
+): AsyncGenerator<readonly ClassifiedRow[]> {
+  const { operations, profile, inventory } = run;
+  const costChecks = new Map(operations.map((operation) => [operation, costCheck(operation)]));
+  const mayCost = operations.some(({ danger }) => danger === "costly");
+  for await (const batch of batches) {
+    const sims = await inventory.lookUp(profile, mayCost ? batch.map(({ key }) => key) : []);
+    yield batch.map((row, i) => ({
+      row,
+      verdict: verdictOfRow(row),
+      isCostly: isCallable(row) && costChecks.get(operationOf(run, row))?.(row.key, sims[i]) === true,
+    }));
+  }
 }
 
 function verdictOf(row: {
@@ -91,9 +113,7 @@ function verdictOf(row: {
   isUnknown: boolean;
   isUnchanged: boolean;
 }): RowVerdict {
-  const code = row.problem?.code;
-  if (code === "conflict" || code === "not-allowed") return code;
-  if (code !== undefined) return "invalid";
+  if (row.problem !== undefined) return verdictOfProblem(row.problem.code);
   if (row.isDuplicate) return "duplicate";
   if (row.isUnknown) return "unknown";
   return row.isUnchanged ? "unchanged" : "change";

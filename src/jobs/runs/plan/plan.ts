@@ -1,152 +1,80 @@
 /**
- * Previews a run: classifies every row, counts the calls and estimates the time. A plan uses only the file and what
- * simfleet has stored; it makes no call.
+ * The report of a plan: what a run of the drafted rows would do, with warnings and the time that its calls take. It uses
+ * only what simfleet has stored, and makes no call.
  */
-import type { RunOptions } from "#fleet/run.ts";
 import type { Filter } from "#fleet/filter.ts";
-import type { InputFile } from "#core/files/open-file.ts";
-import { setSpeedClassName } from "#fleet/sim-operation/sim-operation.ts";
-import type { RowRequest } from "#intake/columns.ts";
-import { type RowFault, surveyFile } from "#intake/read-rows.ts";
+import type { RunOptions } from "#fleet/run.ts";
 import type { Limiter } from "#limiter/limiter.ts";
-import { type KnownFleet, type RowVerdict, classifyRows } from "./classify.ts";
-import { type RowSource, fileSource, filterSource, simsSource } from "./row-source.ts";
+import type { PlanReport } from "../contract.ts";
+import { maxDangerous } from "../policy.ts";
+import type { KnownFleet } from "./classify.ts";
+import type { Draft } from "./draft.ts";
 import { type QuotaView, leastTimeMs } from "./quota-estimate.ts";
+import type { SomeRows } from "./tally.ts";
 
-export interface PlanRequest extends RowRequest {
-  /** A file, a filter on the inventory, or SIMs by their keys. */
-  readonly from: InputFile | { readonly filter: Filter } | { readonly sims: readonly string[] };
-  readonly bucket: string;
-  /** The inventory, with the last known state of the SIMs. */
+interface ReportDeps {
   readonly fleet: KnownFleet;
-  /** Make no call for a row whose SIM is already as requested according to the inventory. */
-  readonly skipUnchanged?: boolean;
-  /** Speed classes that the deployment lists; others cause a warning. Empty: no list is configured. */
-  readonly knownSpeedClasses: readonly string[];
-  readonly callsPerMinute?: number | undefined;
+  readonly limiter: Limiter;
   readonly periodMs: number;
-  /** Aborts when nobody waits for the plan any more. */
-  readonly signal?: AbortSignal | undefined;
+  /** Speed classes that the deployment lists; others cause a warning. Empty: no list is configured. */
+  readonly speedClasses: readonly string[];
 }
 
-export interface Plan {
-  readonly source: RowSource;
-  /** Number of rows by verdict; their sum is the number of all rows. */
-  readonly verdicts: Readonly<Record<RowVerdict, number>>;
-  /** Number of rows that no call is made for: invalid ones, conflicts, and SIMs that the operation does not allow. */
-  readonly rejected: number;
-  /** The first of them, in row order. */
-  readonly problems: readonly RowFault[];
-  readonly calls: number;
-  /** Calls that cost money, as far as the inventory knows. */
-  readonly costly: number;
-  /** Minimum time at the current quota; undefined while the quota is unknown. */
-  readonly estimateMs: number | undefined;
-  readonly warnings: readonly string[];
+export async function reportOfDraft(draft: Draft, deps: ReportDeps): Promise<PlanReport> {
+  const { head, origin, tally, calls, irreversible, problems } = draft;
+  const { operations, options, bucket, sha256, total: rows } = head;
+  const operation = maxDangerous(operations);
+  const quota = await quotaView(deps.limiter, bucket, deps.periodMs);
+  const estimateMs = leastTimeMs(calls, quota, options.callsPerMinute);
+  const { verdicts, costly } = tally;
+  return {
+    ...origin,
+    sha256,
+    operation: operation.name,
+    rows,
+    verdicts,
+    calls,
+    costly,
+    irreversible,
+    hasUndo: operation.undo !== undefined,
+    estimateSeconds: estimateMs === undefined ? null : Math.ceil(estimateMs / 1_000),
+    problems,
+    problemsInAll: verdicts.invalid + verdicts.conflict + verdicts["not-allowed"],
+    warnings: await warningsOf(draft, deps),
+  };
 }
 
-/** Problems of single rows that a plan lists. */
-const problemLimit = 1_000;
-/** Speed classes that a plan looks at; a file with more has another column under this name. */
-const maxUnlisted = 20;
+async function warningsOf(draft: Draft, deps: ReportDeps): Promise<string[]> {
+  const { head, tally, lineOf } = draft;
+  // The rows of another run have been warned of.
+  if (head.retryOf !== undefined || head.undoOf !== undefined) return [];
+  const { inventory, profile } = deps.fleet;
+  const { known, gone, isComplete } = await inventory.facts(profile);
+  const textOf = (some: SomeRows): string => rowsText(some, lineOf);
+  const warnings = await classWarnings(tally.classes, deps, { isComplete, textOf });
+  // Before the first sync no SIM is known.
+  if (isComplete && tally.unknown.rows > 0) warnings.push(`not in the inventory: ${textOf(tally.unknown)}`);
+  if (known + gone > 0) return warnings;
+  const sync = "run simfleet sims sync";
+  const [{ requires }] = head.operations;
+  if (head.options.skipUnchanged) {
+    warnings.push(`the inventory is empty, so no row is known to be unchanged: ${sync}`);
+  }
+  if (requires !== undefined) {
+    warnings.push(`the inventory is empty, so it is not known which SIMs match ${requires}: ${sync}`);
+  }
+  return warnings;
+}
 
 /**
- * @throws IntakeError for a file that cannot be read as input
- * @throws SimfleetError USAGE for a filter without a required value, or one that matches no SIM; the signal's reason
+ * `3 rows (lines 4, 9, 12)`
+ * @param lineOf undefined where rows have no lines
  */
-export async function makePlan(request: PlanRequest, limiter: Limiter): Promise<Plan> {
-  const { operation, fleet, skipUnchanged } = request;
-  const source = await openSource(request);
-  const { verdicts, costly, classes, unknown, problems } = await classifyAll(source, request);
-  const { known, gone, isComplete } = await fleet.inventory.facts(fleet.profile);
-  const warnings = await classWarnings(classes, request, { isComplete });
-  // Before the first sync no SIM is known.
-  if (isComplete && unknown.rows > 0) warnings.push(`not in the inventory: ${rowsText(unknown)}`);
-  if (known + gone === 0) {
-    const sync = "run simfleet sims sync";
-    if (skipUnchanged) warnings.push(`the inventory is empty, so no row is known to be unchanged: ${sync}`);
-    if (operation.requires !== undefined) {
-      warnings.push(`the inventory is empty, so it is not known which SIMs match ${operation.requires}: ${sync}`);
-    }
-  }
-  const calls = verdicts.change + verdicts.unknown + (skipUnchanged ? 0 : verdicts.unchanged);
-  const rejected = verdicts.invalid + verdicts.conflict + verdicts["not-allowed"];
-  const quota = await quotaView(limiter, request.bucket, request.periodMs);
-  const estimateMs = leastTimeMs(calls, quota, request.callsPerMinute);
-  return { source, verdicts, rejected, problems, calls, costly, estimateMs, warnings };
-}
-
-async function openSource({ from, fleet, operation, set, fromResults, signal }: PlanRequest): Promise<RowSource> {
-  const request = { operation, set, fromResults };
-  if ("path" in from) return fileSource(await surveyFile(from, { ...request, problemLimit, signal }));
-  if ("sims" in from) return simsSource(from.sims, request);
-  return filterSource(fleet.inventory, { profile: fleet.profile, filter: from.filter, request });
-}
-
-/** Rows that have something in common. */
-interface SomeRows {
-  rows: number;
-  /** The first of them; none where the rows come from a filter. */
-  readonly lines: number[];
-}
-
-const linesNamed = 5;
-
-function add(some: SomeRows, line: number | undefined): void {
-  some.rows += 1;
-  if (line !== undefined && some.lines.length < linesNamed) some.lines.push(line);
-}
-
-/** `3 rows (lines 4, 9, 12)` */
-function rowsText({ rows, lines }: SomeRows): string {
+function rowsText({ rows, indexes }: SomeRows, lineOf: Draft["lineOf"]): string {
   const count = `${rows} ${rows === 1 ? "row" : "rows"}`;
-  if (lines.length === 0) return count;
-  return `${count} (${rows === 1 ? "line" : "lines"} ${lines.join(", ")}${rows > lines.length ? ", …" : ""})`;
-}
-
-/** Counts rows by verdict, costly calls, rows by speed class, and rows whose SIM is not in the inventory. */
-async function classifyAll(source: RowSource, request: PlanRequest) {
-  const verdicts: Record<RowVerdict, number> = {
-    change: 0,
-    unchanged: 0,
-    unknown: 0,
-    duplicate: 0,
-    conflict: 0,
-    "not-allowed": 0,
-    invalid: 0,
-  };
-  const hasClasses = request.operation.name === setSpeedClassName;
-  const listed = new Set(request.knownSpeedClasses);
-  const classes = new Map<string, SomeRows>();
-  const unknown: SomeRows = { rows: 0, lines: [] };
-  const problems: RowFault[] = [];
-  let costly = 0;
-  for await (const batch of classifyRows(source, request.fleet)) {
-    request.signal?.throwIfAborted();
-    for (const { row, verdict, isCostly } of batch) {
-      verdicts[verdict] += 1;
-      const { index, line, problem, inputs } = row;
-      if (problem !== undefined) {
-        if (problems.length < problemLimit) problems.push({ index, line, ...problem });
-        continue;
-      }
-      if (
-        isCostly &&
-        (verdict === "change" || verdict === "unknown" || (verdict === "unchanged" && !request.skipUnchanged))
-      ) {
-        costly += 1;
-      }
-      const lineOf = "path" in request.from ? line : undefined;
-      if (verdict === "unknown") add(unknown, lineOf);
-      const [speedClass = ""] = inputs;
-      if (!hasClasses || listed.has(speedClass)) continue;
-      if (classes.size >= maxUnlisted && !classes.has(speedClass)) continue;
-      const some = classes.get(speedClass) ?? { rows: 0, lines: [] };
-      classes.set(speedClass, some);
-      add(some, lineOf);
-    }
-  }
-  return { verdicts, costly, classes, unknown, problems };
+  if (lineOf === undefined) return count;
+  const lines = indexes.map(lineOf).join(", ");
+  return `${count} (${rows === 1 ? "line" : "lines"} ${lines}${rows > indexes.length ? ", …" : ""})`;
 }
 
 /**
@@ -154,18 +82,18 @@ async function classifyAll(source: RowSource, request: PlanRequest) {
  * mistakes, which the platform would reject.
  */
 async function classWarnings(
-  classes: ReadonlyMap<string, SomeRows>,
-  { knownSpeedClasses: listed, fleet }: PlanRequest,
-  { isComplete }: { readonly isComplete: boolean },
+  classes: Draft["tally"]["classes"],
+  { speedClasses: listed, fleet }: ReportDeps,
+  { isComplete, textOf }: { readonly isComplete: boolean; readonly textOf: (some: SomeRows) => string },
 ): Promise<string[]> {
   const warnings: string[] = [];
   for (const [speedClass, rows] of classes) {
     if (listed.length > 0) {
       warnings.push(
-        `the deployment lists no speed class ${speedClass}: ${rowsText(rows)}; it lists ${listed.join(", ")}`,
+        `the deployment lists no speed class ${speedClass}: ${textOf(rows)}; it lists ${listed.join(", ")}`,
       );
     } else if (isComplete && !(await someSimHas(speedClass, fleet))) {
-      warnings.push(`no SIM has the speed class ${speedClass}: ${rowsText(rows)}; check its spelling`);
+      warnings.push(`no SIM has the speed class ${speedClass}: ${textOf(rows)}; check its spelling`);
     }
   }
   return warnings;

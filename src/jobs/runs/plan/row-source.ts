@@ -1,45 +1,46 @@
 /**
- * The source of a plan's rows: a surveyed file, or the SIMs that a filter selects from the inventory, all with the same
- * values. Rows can be read repeatedly and are never kept in memory as a whole.
+ * The sources of a run's rows: a file, the SIMs that a filter selects from the inventory, or a list of SIMs. The rows of
+ * a run to be retried or undone are sources too (retry.ts, undo.ts). Rows are read once and never kept in memory as a
+ * whole.
  */
 import { createHash } from "node:crypto";
 import { SimfleetError } from "#core/errors.ts";
+import type { InputFile } from "#core/files/open-file.ts";
 import { type Filter, hintForNoMatch } from "#fleet/filter.ts";
 import type { SimOperation } from "#fleet/sim-operation/sim-operation.ts";
 import { type RowRequest, readSet } from "#intake/columns.ts";
-import { type FileSurvey, type ResolvedRow, type RowFault, readRows } from "#intake/read-rows.ts";
+import { type LateRows, type ResolvedRow, openRows } from "#intake/read-rows.ts";
 import type { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { assertFieldsKnown } from "#jobs/inventory/filter-fields.ts";
 
+/** Where rows come from: a file, a filter on the inventory, or SIMs by their keys. */
+export type RowOrigin = InputFile | { readonly filter: Filter } | { readonly sims: readonly string[] };
+
+/** Rows of one operation, as they come from the source. */
 export interface RowSource {
-  readonly request: RowRequest;
   readonly origin: { readonly file: string } | { readonly where: string };
   readonly header: readonly string[];
-  readonly counts: FileSurvey["counts"];
-  /** The first problems, in row order. */
-  readonly problems: readonly RowFault[];
-  /** SHA-256 of the rows when they were first read, hex. */
-  readonly sha256: string;
-  /** @throws IntakeError if the content has changed since the survey */
-  read(): AsyncGenerator<readonly ResolvedRow[]>;
-  /** Number of rows that share this row's outcome, itself included. */
-  weightOf(index: number): number;
-  lineOf(index: number): number;
+  /** Readable once. @throws IntakeError for a file that cannot be read as input */
+  readonly batches: AsyncIterable<readonly ResolvedRow[]>;
+  /** What the end of a file shows; absent for other sources. */
+  readonly late?: LateRows;
+  /** SHA-256 of the rows, hex; valid once `batches` has ended. */
+  sha256(): string;
 }
 
-export function fileSource(survey: FileSurvey): RowSource {
-  const { file, request, header, counts, problems, fingerprint, duplicates } = survey;
-  return {
-    request,
-    origin: { file: file.path },
-    header,
-    counts,
-    problems,
-    sha256: fingerprint.sha256,
-    read: () => readRows(survey),
-    weightOf: (index) => duplicates.linesOf(index, Number.POSITIVE_INFINITY).length,
-    lineOf: (index) => duplicates.lineOf(index),
-  };
+/**
+ * @throws IntakeError for a file that cannot be read as input, or an invalid value for all rows
+ * @throws SimfleetError USAGE for a filter without a required value, or for a field that no SIM has
+ */
+export async function openSource(
+  from: RowOrigin,
+  request: RowRequest,
+  fleet: { readonly inventory: Inventory; readonly profile: string; readonly signal?: AbortSignal | undefined },
+): Promise<RowSource> {
+  const { inventory, profile, signal } = fleet;
+  if ("path" in from) return { ...(await openRows(from, { ...request, signal })), origin: { file: from.path } };
+  if ("sims" in from) return simsSource(from.sims, request);
+  return filterSource(inventory, { profile, filter: from.filter, request });
 }
 
 /** How SIMs that are not listed in a file become rows. */
@@ -74,7 +75,8 @@ function withoutInput({ name: operation }: SimOperation, name: string): Simfleet
 
 /**
  * The SIMs that a filter selects from the inventory, as rows.
- * @throws SimfleetError USAGE if there is no inventory, no such SIM or field in it, or a value is missing or invalid
+ * @throws SimfleetError USAGE if there is no such field, or a value is missing or invalid; its rows throw if there is no
+ *   inventory or no such SIM
  */
 export async function filterSource(
   inventory: Inventory,
@@ -84,63 +86,30 @@ export async function filterSource(
   const { keyColumn } = request.operation;
   const { header, rowOf } = selectedRows(request);
   await assertFieldsKnown(inventory, { profile, filter, keyColumn });
-  async function* read(): AsyncGenerator<readonly ResolvedRow[]> {
-    let index = 0;
+  const digest = createHash("sha256");
+  async function* batches(): AsyncGenerator<readonly ResolvedRow[]> {
+    let rows = 0;
     for await (const found of inventory.scan(profile, filter, { keyColumn })) {
-      yield found.map(({ key }) => rowOf(key, index++));
+      const batch = found.map(({ key }) => rowOf(key, rows++));
+      for (const { row } of batch) digest.update(`${row.cells.join(",")}\n`);
+      yield batch;
     }
+    if (rows === 0) await failForNoSim(inventory, options);
   }
-  const sha256 = createHash("sha256");
-  let rows = 0;
-  for await (const batch of read()) {
-    rows += batch.length;
-    for (const { row } of batch) sha256.update(`${row.cells.join(",")}\n`);
-  }
-  if (rows === 0) await failForNoSim(inventory, options);
-  return {
-    request,
-    header,
-    read,
-    weightOf,
-    lineOf,
-    origin: { where: filter.text },
-    counts: countsOf(rows),
-    problems: [],
-    sha256: sha256.digest("hex"),
-  };
+  return { header, batches: batches(), origin: { where: filter.text }, sha256: digestOf(digest) };
 }
 
-/**
- * The SIMs with the given keys, as rows.
- * @throws as `filterSource` for the values
- */
-export function simsSource(sims: readonly string[], request: RowRequest): RowSource {
+/** The SIMs with the given keys, as rows. */
+function simsSource(sims: readonly string[], request: RowRequest): RowSource {
   const { header, rowOf } = selectedRows(request);
   const rows = sims.map(rowOf);
-  const sha256 = createHash("sha256").update(rows.map(({ row }) => `${row.cells.join(",")}\n`).join(""));
-  return {
-    request,
-    header,
-    weightOf,
-    lineOf,
-    origin: { where: `${sims.length} SIMs` },
-    counts: countsOf(rows.length),
-    problems: [],
-    sha256: sha256.digest("hex"),
-    read: () => inBatches(rows),
-  };
+  const digest = createHash("sha256").update(rows.map(({ row }) => `${row.cells.join(",")}\n`).join(""));
+  return { header, batches: inBatches(rows), origin: { where: `${sims.length} SIMs` }, sha256: digestOf(digest) };
 }
 
-function countsOf(rows: number): RowSource["counts"] {
-  return { rows, valid: rows, invalid: 0, duplicates: 0, calls: rows, byProblem: {} };
-}
-
-function weightOf(): number {
-  return 1;
-}
-
-function lineOf(index: number): number {
-  return index + 2;
+function digestOf(digest: ReturnType<typeof createHash>): () => string {
+  let sha256: string | undefined;
+  return () => (sha256 ??= digest.digest("hex"));
 }
 
 async function failForNoSim(

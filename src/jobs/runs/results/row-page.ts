@@ -1,12 +1,11 @@
 /** Lists the rows of a run with their outcomes, page by page. */
-import { SimfleetError } from "#core/errors.ts";
 import type { Outcome } from "#fleet/run.ts";
-import { changesOf, shownInputs } from "#fleet/sim-operation/sim-operation.ts";
+import { shownInputs } from "#fleet/sim-operation/sim-operation.ts";
 import type { RowReport } from "../contract.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { RunRecord } from "../ledger/run-record.ts";
 import { operationOf } from "../ledger/packing.ts";
-import { reportChanges } from "../plan/plan-rows.ts";
+import { changesOfRow, firstIndex, reportChanges } from "../plan/plan-rows.ts";
 import { type RowResult, rowResults } from "./results.ts";
 
 /** A page ends after this many rows were scanned, whether they match or not. */
@@ -55,8 +54,6 @@ export function rowReport(run: RunRecord, result: RowResult): RowReport {
   const { row, outcome, reason, previous, attempts, finishedAt } = result;
   const { line, key, inputs, problem } = row;
   const operation = operationOf(run, row);
-  // A row that an undo leaves alone has no inputs.
-  const isRead = problem === undefined && inputs.length === operation.inputs.length;
   return {
     line,
     key,
@@ -64,16 +61,7 @@ export function rowReport(run: RunRecord, result: RowResult): RowReport {
     reason,
     attempts,
     inputs: shownInputs(operation, inputs),
-    changes: reportChanges(isRead ? changesOf(operation, key, inputs) : [], previous),
+    changes: reportChanges(problem === undefined ? changesOfRow(operation, row) : [], previous),
     finishedAt: finishedAt === "" ? null : finishedAt,
   };
-}
-
-function firstIndex(cursor: string | undefined): number {
-  if (cursor === undefined) return 0;
-  if (/^\d{1,9}$/.test(cursor)) return Number(cursor);
-  throw new SimfleetError(
-    "REQUEST_INVALID",
-    `${JSON.stringify(cursor)} is not a valid cursor: use the nextCursor of the previous page`,
-  );
 }

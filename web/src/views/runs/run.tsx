@@ -21,6 +21,7 @@ import { Said } from "../../parts/said.tsx";
 
 const rowsFinished = (settled: number, total: number) => `${grouped(settled)} of ${grouped(total)} rows finished`;
 const stateHints = {
+  planned: "It can be started for an hour after it was planned.",
   paused: "Nothing is lost. Fix the cause, then resume.",
   aborted: "Completed rows stay changed. Check the rejected and failed rows below, then retry.",
   "awaiting-approval": "It starts when someone other than the submitter approves it.",

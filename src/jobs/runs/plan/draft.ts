@@ -1,0 +1,265 @@
+/**
+ * Writes the rows of a source to the ledger as a draft: one pass over the rows, one look at the inventory, one write of
+ * each segment. A draft becomes a planned run or a started one, or it is discarded; its keys expire in any case. What only
+ * the end of the rows shows (conflicts, rows that share a call) is written to the segments concerned once more.
+ */
+import { randomUUID } from "node:crypto";
+import type { RunOptions } from "#fleet/run.ts";
+import type { LateRows, RowFault } from "#intake/read-rows.ts";
+import type { RedisMemory } from "#redis/memory.ts";
+import type { PlanReport } from "../contract.ts";
+import type { RowGroup } from "../ledger/follow-up.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { type StoredRow, isCallable, operationOf } from "../ledger/packing.ts";
+import type { RunHead, SegmentSpan } from "../ledger/run-record.ts";
+import { assertRoom, isRefusedForMemory, outOfRoom } from "../room.ts";
+import type { SealInputs } from "../sealed-inputs.ts";
+import type { ClassifiedRow } from "./classify.ts";
+import { PlanTally } from "./tally.ts";
+
+/** Rows to be drafted, and what they are for. */
+export interface DraftSource {
+  readonly operations: RunHead["operations"];
+  readonly origin: { readonly file: string } | { readonly where: string };
+  readonly header: readonly string[];
+  /** Readable once. */
+  readonly rows: AsyncIterable<readonly ClassifiedRow[]>;
+  readonly late?: LateRows | undefined;
+  /** Valid once `rows` has ended. */
+  readonly sha256: () => string;
+  /** The secret inputs of its rows are sealed already. */
+  readonly isSealed?: true;
+  /** Rows that no other run may take from the run that this one retries or undoes; known once `rows` has ended. */
+  readonly takes?: (draft: { readonly calls: number; readonly rows: number }) => readonly RowGroup[];
+}
+
+/** The head of a run but for what its start adds. */
+export type DraftHead = Omit<RunHead, "runId" | "createdAtMs" | "submittedBy" | "traceParent" | "maxFailures">;
+
+export interface Draft {
+  readonly draftId: string;
+  readonly head: DraftHead;
+  readonly origin: DraftSource["origin"];
+  readonly takes: readonly RowGroup[];
+  readonly tally: ReturnType<PlanTally["counts"]>;
+  readonly calls: number;
+  /** Calls among them that cannot be undone. */
+  readonly irreversible: number;
+  /** The first rows that cannot be sent, in row order. */
+  readonly problems: PlanReport["problems"];
+  readonly lineOf: ((index: number) => number) | undefined;
+}
+
+export interface DraftDeps {
+  readonly ledger: Ledger;
+  readonly sealInputs: SealInputs;
+  readonly memory: () => Promise<RedisMemory>;
+}
+
+/** What a draft is named and how it is run. */
+export interface DraftRequest extends Pick<RunHead, "name" | "profile" | "bucket" | "source" | "retryOf" | "undoOf"> {
+  readonly options: RunOptions;
+  /** Speed classes that the deployment lists. */
+  readonly speedClasses: readonly string[];
+  /** Aborts when nobody waits for it any more. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Problems of single rows that a plan lists. */
+const maxProblems = 1_000;
+/** Rows after which the room in Redis is checked again. */
+const rowsPerCheck = 50_000;
+const unchangedReason = "the SIM is already as requested, according to the inventory";
+
+/**
+ * @throws errors of reading the rows, such as IntakeError; SimfleetError STORE_FULL if Redis has no room for them; the
+ *   signal's reason. Nothing of the draft is kept then.
+ */
+export async function writeDraft(source: DraftSource, request: DraftRequest, deps: DraftDeps): Promise<Draft> {
+  const { ledger, sealInputs, memory } = deps;
+  const { signal, options, speedClasses, ...head } = request;
+  const { operations, header } = source;
+  const draftId = randomUUID();
+  const tally = new PlanTally(operations[0].name, speedClasses);
+  const writer = new SegmentWriter(ledger, draftId, { operations, canary: options.canary ?? 0 });
+  const faults: RowFault[] = [];
+  let checkedRows = 0;
+  try {
+    assertRoom(0, await memory(), "rows");
+    for await (const batch of source.rows) {
+      signal?.throwIfAborted();
+      const rows = batch.map((classified) => {
+        tally.add(classified);
+        const { row, problem } = classified;
+        if (problem !== undefined && faults.length < maxProblems)
+          faults.push({ index: row.index, line: row.line, ...problem });
+        const isSkipped = options.skipUnchanged && problem === undefined && isUnchanged(classified, tally);
+        return isSkipped ? { ...row, skipped: unchangedReason } : row;
+      });
+      const sealed = source.isSealed ? rows : await sealInputs.seal(rows, { operation: operations[0], header });
+      for (const row of sealed) await writer.add(row);
+      if (writer.rows - checkedRows < rowsPerCheck) continue;
+      checkedRows = writer.rows;
+      assertRoom(writer.rows, await memory(), "outcomes");
+    }
+    await writer.end();
+    const conflicts = source.late === undefined ? [] : await writer.amend(source.late, tally);
+    assertRoom(writer.rows, await memory(), "outcomes");
+    return {
+      draftId,
+      origin: source.origin,
+      head: {
+        ...head,
+        options,
+        operations,
+        header,
+        sha256: source.sha256(),
+        total: writer.rows,
+        rejectedAtIntake: writer.rejected,
+        skippedAtIntake: writer.skipped,
+        segments: writer.segments,
+        canarySegments: writer.canarySegments,
+      },
+      takes: source.takes?.(writer) ?? [],
+      tally: tally.counts(options.skipUnchanged),
+      calls: writer.calls,
+      irreversible: writer.irreversible,
+      problems: merged(faults, conflicts),
+      lineOf: source.late === undefined ? undefined : (index) => source.late?.lineOf(index) ?? 0,
+    };
+  } catch (thrown) {
+    await ledger.discard(draftId).catch(() => undefined);
+    throw isRefusedForMemory(thrown) ? outOfRoom(writer.rows, await memory()) : thrown;
+  }
+}
+
+/** Whether the row or the one whose call it shares changes nothing. */
+function isUnchanged({ row, verdict }: ClassifiedRow, tally: PlanTally): boolean {
+  return verdict === "unchanged" || (row.duplicateOf !== undefined && tally.isUnchanged(row.duplicateOf));
+}
+
+/** The first problems of both lists; a conflict replaces another problem of its row. */
+function merged(faults: readonly RowFault[], conflicts: readonly RowFault[]): PlanReport["problems"] {
+  const inConflict = new Set(conflicts.map(({ index }) => index));
+  return [...faults.filter(({ index }) => !inConflict.has(index)), ...conflicts]
+    .toSorted((a, b) => a.index - b.index)
+    .slice(0, maxProblems)
+    .map(({ line, column, code, message }) => ({ line, column, code, message }));
+}
+
+/** Rows per segment: few enough to switch between runs often, enough to fit a million rows into two thousand jobs. */
+const rowsPerSegment = { min: 20, max: 500 };
+/** A segment has this part of the rows before it, within these bounds. */
+const partOfRows = 1 / 40;
+
+/** Splits a stream of rows into segments; the canary's rows fill the first segments exactly. */
+class SegmentWriter {
+  readonly segments: SegmentSpan[] = [];
+  /** Rows written that make a call. */
+  calls = 0;
+  /** Calls among them that cannot be undone. */
+  irreversible = 0;
+  canarySegments = 0;
+  rows = 0;
+  rejected = 0;
+  skipped = 0;
+  readonly #ledger: Ledger;
+  readonly #draftId: string;
+  readonly #operations: RunHead["operations"];
+  readonly #canary: number;
+  #canaryLeft: number;
+  #open: StoredRow[] = [];
+
+  constructor(
+    ledger: Ledger,
+    draftId: string,
+    { operations, canary }: { operations: RunHead["operations"]; canary: number },
+  ) {
+    this.#ledger = ledger;
+    this.#draftId = draftId;
+    this.#operations = operations;
+    this.#canary = canary;
+    this.#canaryLeft = canary;
+  }
+
+  async add(row: StoredRow): Promise<void> {
+    this.#open.push(row);
+    this.rows += 1;
+    this.#count(row, 1);
+    const { min, max } = rowsPerSegment;
+    const size = Math.min(max, Math.max(min, (this.rows - this.#open.length) * partOfRows));
+    const closesCanary = this.#canaryLeft > 0 && isCallable(row) && --this.#canaryLeft === 0;
+    if (closesCanary || this.#open.length >= size) {
+      await this.end();
+      if (closesCanary) this.canarySegments = this.segments.length;
+    }
+  }
+
+  async end(): Promise<void> {
+    const rows = this.#open;
+    const first = rows[0];
+    if (first === undefined) return;
+    this.#open = [];
+    await this.#ledger.draftSegment(this.#draftId, this.segments.length, rows);
+    this.segments.push({ firstRow: first.index, callable: rows.filter(isCallable).length });
+    if (this.#canaryLeft > 0) this.canarySegments = this.segments.length;
+  }
+
+  /**
+   * Writes the segments again about whose rows the end of the file has shown something.
+   * @returns the first conflicts, in row order
+   */
+  async amend(late: LateRows, tally: PlanTally): Promise<RowFault[]> {
+    const faults: RowFault[] = [];
+    for (const [segment, { firstRow }] of this.segments.entries()) {
+      const end = this.segments[segment + 1]?.firstRow ?? this.rows;
+      const conflicts = indexesBetween(firstRow, end, (index) => late.isConflict(index));
+      const shared = indexesBetween(firstRow, end, (index) => late.weightOf(index) > 1 && !late.isConflict(index));
+      if (conflicts.length === 0 && shared.length === 0) continue;
+      const rows = await this.#ledger.draftedSegment(this.#draftId, segment, firstRow);
+      for (const index of conflicts) {
+        const row = rows[index - firstRow];
+        if (row === undefined) continue;
+        const problem = late.conflictOf(index);
+        const { line, key, inputs, cells } = row;
+        const amended = { index, line, key, inputs, cells, weight: 1, problem };
+        this.#count(row, -1);
+        this.#count(amended, 1);
+        rows[index - firstRow] = amended;
+        tally.markConflict(index);
+        if (faults.length < maxProblems) faults.push({ index, line, ...problem });
+      }
+      for (const index of shared) {
+        const row = rows[index - firstRow];
+        if (row?.problem === undefined && row !== undefined)
+          rows[index - firstRow] = { ...row, weight: late.weightOf(index) };
+      }
+      await this.#ledger.draftSegment(this.#draftId, segment, rows);
+      this.segments[segment] = { firstRow, callable: rows.filter(isCallable).length };
+    }
+    this.#widenCanary();
+    return faults;
+  }
+
+  /** Conflicts may have left the canary with fewer calls: it takes more segments then. */
+  #widenCanary(): void {
+    if (this.#canary === 0 || this.#canaryLeft > 0) return;
+    let calls = 0;
+    const end = this.segments.findIndex(({ callable }) => (calls += callable) >= this.#canary);
+    this.canarySegments = end === -1 ? this.segments.length : end + 1;
+  }
+
+  #count(row: StoredRow, by: 1 | -1): void {
+    if (row.problem !== undefined) this.rejected += by;
+    if (row.skipped !== undefined) this.skipped += by;
+    if (!isCallable(row)) return;
+    this.calls += by;
+    if (operationOf({ operations: this.#operations }, row).danger === "irreversible") this.irreversible += by;
+  }
+}
+
+function indexesBetween(from: number, end: number, isWanted: (index: number) => boolean): number[] {
+  const found: number[] = [];
+  for (let index = from; index < end; index += 1) if (isWanted(index)) found.push(index);
+  return found;
+}

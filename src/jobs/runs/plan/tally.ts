@@ -1,0 +1,118 @@
+/**
+ * Counts the rows of a plan as they come: by verdict, calls that cost money, and what to warn of. The end of a file may
+ * turn counted rows into conflicts, so each row is remembered in two bytes, and the counts are made at the end.
+ */
+import { setSpeedClassName } from "#fleet/sim-operation/sim-operation.ts";
+import type { RowVerdict } from "../contract.ts";
+import type { ClassifiedRow } from "./classify.ts";
+
+const verdicts: readonly RowVerdict[] = [
+  "change",
+  "unchanged",
+  "unknown",
+  "duplicate",
+  "conflict",
+  "not-allowed",
+  "invalid",
+];
+/** A row in 16 bits: its verdict, whether it costs money, and the place of its speed class from 1. */
+const costlyBit = 8;
+const classShift = 4;
+/** Speed classes that a plan looks at; a file with more has another column under this name. */
+const maxUnlisted = 20;
+
+/** Rows that have something in common. */
+export interface SomeRows {
+  rows: number;
+  /** The first of them. */
+  readonly indexes: number[];
+}
+
+const rowsNamed = 5;
+
+export class PlanTally {
+  #kinds = new Uint16Array(1_024);
+  readonly #hasClasses: boolean;
+  readonly #listed: ReadonlySet<string>;
+  readonly #classes = new Map<string, number>();
+  #count = 0;
+
+  /** @param listedClasses speed classes that the deployment lists; the others are counted */
+  constructor(operation: string, listedClasses: readonly string[]) {
+    this.#hasClasses = operation === setSpeedClassName;
+    this.#listed = new Set(listedClasses);
+  }
+
+  get rows(): number {
+    return this.#count;
+  }
+
+  /** Adds the next row. */
+  add({ row, verdict, isCostly, problem }: ClassifiedRow): void {
+    if (this.#count === this.#kinds.length) {
+      const grown = new Uint16Array(this.#count * 2);
+      grown.set(this.#kinds);
+      this.#kinds = grown;
+    }
+    const speedClass = problem === undefined && this.#hasClasses ? this.#placeOf(row.inputs[0] ?? "") : 0;
+    const costly = isCostly ? costlyBit : 0;
+    this.#kinds[this.#count] = verdicts.indexOf(verdict) | costly | (speedClass << classShift);
+    this.#count += 1;
+  }
+
+  /** Whether a row that was added changes nothing. */
+  isUnchanged(index: number): boolean {
+    return ((this.#kinds[index] ?? 0) & 7) === verdicts.indexOf("unchanged");
+  }
+
+  /** A row turns out to be in conflict with another one. */
+  markConflict(index: number): void {
+    this.#kinds[index] = verdicts.indexOf("conflict");
+  }
+
+  /** @param skipUnchanged whether rows that change nothing make no call */
+  counts(skipUnchanged: boolean) {
+    const byVerdict = verdicts.map(() => 0);
+    const byClass = new Map<number, SomeRows>();
+    const unknown: SomeRows = { rows: 0, indexes: [] };
+    let costly = 0;
+    for (let index = 0; index < this.#count; index += 1) {
+      const kind = this.#kinds[index] ?? 0;
+      const at = kind & 7;
+      const verdict = verdicts[at];
+      byVerdict[at] = (byVerdict[at] ?? 0) + 1;
+      if (verdict === "unknown") addTo(unknown, index);
+      const isCalled = verdict === "change" || verdict === "unknown" || (verdict === "unchanged" && !skipUnchanged);
+      if (isCalled && (kind & costlyBit) !== 0) costly += 1;
+      const place = kind >> classShift;
+      if (place === 0) continue;
+      const some = byClass.get(place) ?? { rows: 0, indexes: [] };
+      byClass.set(place, some);
+      addTo(some, index);
+    }
+    const count = Object.fromEntries(verdicts.map((verdict, i) => [verdict, byVerdict[i]])) as Record<
+      RowVerdict,
+      number
+    >;
+    const classes = [...this.#classes].flatMap(([speedClass, place]) => {
+      const some = byClass.get(place);
+      return some === undefined ? [] : [[speedClass, some] as const];
+    });
+    return { verdicts: count, costly, unknown, classes };
+  }
+
+  /** The place of an unlisted speed class; 0 for a listed one, or if there are too many. */
+  #placeOf(speedClass: string): number {
+    if (this.#listed.has(speedClass)) return 0;
+    const known = this.#classes.get(speedClass);
+    if (known !== undefined) return known;
+    if (this.#classes.size >= maxUnlisted) return 0;
+    this.#classes.set(speedClass, this.#classes.size + 1);
+    return this.#classes.size;
+  }
+}
+
+function addTo(some: SomeRows, index: number): void {
+  some.rows += 1;
+  if (some.indexes.length < rowsNamed) some.indexes.push(index);
+}
