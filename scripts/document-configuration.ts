@@ -42,7 +42,7 @@ export function renderConfiguration(): string {
   const named = new Map<string, string[]>();
   for (const setting of settings) {
     const [first = "", ...rest] = setting.path.split(".");
-    const isSingle = setting.facts.variable !== undefined;
+    const isSingle = setting.variable !== undefined;
     const heading = isSingle ? (groups[first] ?? first) : sectionOf([first, ...rest].join("."));
     const group = isSingle ? single : named;
     group.set(heading, [...(group.get(heading) ?? []), textOf(setting)]);
@@ -95,8 +95,8 @@ function anchorOf(title: string): string {
     .replaceAll(" ", "-");
 }
 
-function textOf({ path, schema, facts }: Setting): string {
-  const { description, expects, variable, secret } = facts;
+function textOf({ path, schema, facts, variable }: Setting): string {
+  const { description, expects, secret } = facts;
   const file = variable !== undefined && secret ? [`- From a file: \`${path}File\`, \`${variable}_FILE\``] : [];
   const lines = [
     ...(variable === undefined ? [] : [`- Variable: \`${variable}\``]),

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { Problem } from "#core/errors.ts";
 import { suggestion } from "#core/suggest.ts";
-import { bare, factsOf, innerOf, nameRuleOf } from "./setting.ts";
+import { bare, factsOf, innerOf, nameRuleOf, variableOf } from "./setting.ts";
 import { valueIn } from "./file/yaml-file.ts";
 
 /** The faults of a structure with the path of each; a key that is not known gets the one that was probably meant. */
@@ -31,15 +31,15 @@ function wordsOfShape(expected: string, message: string): string {
 
 /** The message of an issue for which the schema has no words of its own, from the metadata of what it is about. */
 export function wordsOf(schema: z.ZodType, input: unknown, issue: z.core.$ZodRawIssue): string | undefined {
-  const { reached, keys } = follow(schema, issue.path ?? []);
+  const { reached, keys, at } = follow(schema, issue.path ?? []);
   const facts = factsOf(reached);
   if (facts === undefined) {
     return issue.code === "invalid_key" ? nameRuleOf(follow(schema, keys.slice(0, -1)).reached) : undefined;
   }
   const value = valueIn(input, keys);
-  const { expects, variable, secret, hidden } = facts;
+  const { expects, secret, hidden } = facts;
   if (value === undefined) return `is missing; it is ${expects}.`;
-  const got = variable === undefined || secret || hidden ? "" : `; it is ${shown(value)}`;
+  const got = variableOf(at, facts) === undefined || secret || hidden ? "" : `; it is ${shown(value)}`;
   const quotes = typeof value === "number" && bare(reached) instanceof z.ZodString ? " Put it in quotes." : "";
   return `must be ${expects}${got}.${quotes}`;
 }
@@ -58,16 +58,25 @@ export function cutsOf(schema: z.ZodType, issue: z.core.$ZodIssue): readonly (re
   return issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...keys, key]) : [keys];
 }
 
+interface Followed {
+  readonly reached: z.ZodType;
+  readonly keys: string[];
+  /** The keys as a path, with `<name>` for each name and index. */
+  readonly at: string;
+}
+
 /** Follows a path to a setting, or to its end. */
-function follow(schema: z.ZodType, path: readonly PropertyKey[]): { reached: z.ZodType; keys: string[] } {
+function follow(schema: z.ZodType, path: readonly PropertyKey[]): Followed {
   let reached = schema;
   const keys: string[] = [];
+  const generic: string[] = [];
   for (const step of path) {
     if (factsOf(reached) !== undefined) break;
     keys.push(String(step));
+    generic.push(bare(reached) instanceof z.ZodObject ? String(step) : "<name>");
     reached = innerOf(reached, String(step)) ?? z.never();
   }
-  return { reached, keys };
+  return { reached, keys, at: generic.join(".") };
 }
 
 /** A value for a message; long ones cut, and what stands before the last @ of an address left out. */

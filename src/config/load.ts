@@ -27,7 +27,7 @@ import { Report } from "./report.ts";
 import { configSchema, fileVariable, schemaWith, type Settings } from "./schema.ts";
 import { readSchedules } from "#jobs/schedules/config.ts";
 import { readRetention } from "#jobs/storage/config.ts";
-import { factsOf, type FeatureSection, group, type Section, settingsOf } from "./setting.ts";
+import { type FeatureSection, group, type Section, settingsOf, variableOf } from "./setting.ts";
 import { readSealKeys } from "./sections/seal-key.ts";
 import { suggestion } from "#core/suggest.ts";
 import { readTextFile } from "./file/text-file.ts";
@@ -78,7 +78,7 @@ function entriesOf(sections: readonly Section[], settings: object): Config["sect
 /** The name of the selected profile; that of the default where it is not valid, which is reported with the others. */
 function selectedProfile(tree: SettingSource["tree"], env: Environment): string {
   const { profile } = configSchema.shape;
-  const written = env[factsOf(profile)?.variable ?? ""] || valueAt(tree, "profile");
+  const written = env[variableOf("profile") ?? ""] || valueAt(tree, "profile");
   return profile.safeParse(written).data ?? "default";
 }
 
@@ -224,7 +224,7 @@ function readTokenKey({ jwksUrl, tokenPublicKeyFile: file }: Settings, report: R
 }
 
 function checkVariables(env: Environment, report: Report): void {
-  const known = new Set([fileVariable, ...settingsOf(configSchema).flatMap(({ facts }) => facts.variable ?? [])]);
+  const known = new Set([fileVariable, ...settingsOf(configSchema).flatMap(({ variable }) => variable ?? [])]);
   for (const name of Object.keys(env)) {
     if (!name.startsWith("SIMFLEET_") || known.has(name)) continue;
     report.fault(name, `There is no such variable.${suggestion(name, known)}`);

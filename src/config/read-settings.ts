@@ -9,7 +9,7 @@ import { cutsOf, faultsOf, wordsOf } from "./faults.ts";
 import { isTree, type Tree, valueAt, valueIn } from "./file/yaml-file.ts";
 import type { Report } from "./report.ts";
 import { readSecretFile } from "./secrets/secret-file.ts";
-import { bare, type Setting, type SettingFacts, settingsOf } from "./setting.ts";
+import { bare, type Setting, settingsOf } from "./setting.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -29,7 +29,7 @@ export interface SettingSource {
 export function readSettings<T extends z.ZodType>(schema: T, source: SettingSource, report: Report): z.output<T> {
   const input = copyOf(source.tree) as Record<string, unknown>;
   for (const setting of settingsOf(schema)) {
-    if (setting.facts.variable === undefined || setting.facts.fileOf !== undefined) continue;
+    if (setting.variable === undefined || setting.facts.fileOf !== undefined) continue;
     const own = setting.path.replace("<name>", source.profile);
     for (const path of new Set([own, ...pathsIn(source.tree, setting.path)])) {
       place(setting, path, { input, report, tree: source.tree, env: path === own ? source.env : {} });
@@ -71,11 +71,11 @@ interface Found {
 
 /** Puts the value of a setting into the input, from the stronger source that gives it. */
 function place(
-  { schema, facts }: Setting,
+  { schema, facts, variable = "" }: Setting,
   path: string,
   { input, report, tree, env }: { input: Record<string, unknown>; report: Report; tree: Tree; env: Environment },
 ): void {
-  const [found, other] = find(facts, path, { schema, tree, env });
+  const [found, other] = find({ schema, variable, secret: facts.secret }, path, { tree, env });
   if (found === undefined) return;
   const { where, value, isFile } = found;
   report.found(path, { where, file: isFile && typeof value === "string" ? value : undefined });
@@ -90,9 +90,9 @@ function place(
 }
 
 function find(
-  { variable = "", secret }: SettingFacts,
+  { schema, variable, secret }: { schema: z.ZodType; variable: string; secret: true | undefined },
   path: string,
-  { schema, tree, env }: { schema: z.ZodType; tree: Tree; env: Environment },
+  { tree, env }: { tree: Tree; env: Environment },
 ): readonly Found[] {
   const text = env[variable];
   const fileText = secret ? env[`${variable}_FILE`] : undefined;

@@ -25,16 +25,13 @@ import { dangers } from "#fleet/sim-operation/danger.ts";
 export const configSchema = z.strictObject({
   redis: redisSection,
   dataDir: setting(path.optional(), "Folder of the embedded Redis; processes that share it work together.", {
-    variable: "SIMFLEET_DATA_DIR",
     fallback: "`$XDG_DATA_HOME/simfleet`, else `~/.local/share/simfleet`",
   }),
   deployment: setting(
     text("`svc`, `soracom` or the path of a deployment file").default("svc"),
     "Deployment (installation) of the platform.",
-    { variable: "SIMFLEET_DEPLOYMENT" },
   ),
   brand: setting(brand.optional(), "Word in the platform's header names, as in `X-Svc-Token`.", {
-    variable: "SIMFLEET_BRAND",
     fallback: "the deployment's (`Svc`)",
   }),
   endpoints: group({
@@ -47,29 +44,24 @@ export const configSchema = z.strictObject({
       fallback: "the deployment's",
     }),
   }),
-  language: setting(languageSetting.default("en"), "Language of the platform's messages.", {
-    variable: "SIMFLEET_LANGUAGE",
-  }),
+  language: setting(languageSetting.default("en"), "Language of the platform's messages."),
   profile: setting(
     plainName.default("default"),
     "Name of the profile to use; the variables of a profile's settings apply to this one.",
-    { variable: "SIMFLEET_PROFILE" },
   ),
   profiles: profilesSection,
   tokenTtlSeconds: setting(
     integer(180, 172_800).optional(),
     "Lifetime of a key and token pair in seconds; only requested if the deployment defines the request field.",
-    { variable: "SIMFLEET_TOKEN_TTL_SECONDS", fallback: "the platform's own (86400)" },
+    { fallback: "the platform's own (86400)" },
   ),
   jwksUrl: setting(
     webAddress.optional(),
     "Address of the keys that verify a token's signature; without a key, token claims are not used.",
-    { variable: "SIMFLEET_JWKS_URL" },
   ),
   tokenPublicKeyFile: setting(
     path.optional(),
     "PEM file of the public key that verifies a token's signature, instead of `jwksUrl`.",
-    { variable: "SIMFLEET_TOKEN_PUBLIC_KEY_FILE" },
   ),
   limits: group({
     periodSeconds: setting(
@@ -98,46 +90,40 @@ export const configSchema = z.strictObject({
     fields: setting(
       names.default([...usualFields]),
       "Fields of a SIM's record that are kept, `sessionStatus.online` for a member; the key and `speedClass` always are.",
-      { variable: "SIMFLEET_INVENTORY_FIELDS" },
     ),
     secrets: setting(
       names.default([]),
       "Additional field names whose values are never stored, at any depth of a record; names of known secrets are built in.",
-      { variable: "SIMFLEET_INVENTORY_SECRETS" },
     ),
     limit: setting(
       integer(1, 100_000).optional(),
       "Maximum SIMs per page of a sync; longer pages need fewer calls. A page of more than 4 MiB is not read: the sync continues with pages of half the length.",
-      { variable: "SIMFLEET_INVENTORY_LIMIT", fallback: "the platform's own page size" },
+      { fallback: "the platform's own page size" },
     ),
   }),
   events: group({
     keepDays: setting(
       number(0.01, 3_650).default(30),
       "Days to keep events, and with them the changes of the inventory.",
-      { variable: "SIMFLEET_EVENTS_KEEP_DAYS" },
     ),
     maxEvents: setting(
       integer(1_000, 100_000_000).default(1_000_000),
       "Approximate maximum number of stored events; the oldest are removed first. An event takes about 100 bytes of Redis.",
-      { variable: "SIMFLEET_EVENTS_MAX_EVENTS" },
     ),
   }),
   changes: group({
     maxRows: setting(
       integer(1, 100_000_000).optional(),
       "Maximum rows of a run that make a call; a larger run is rejected.",
-      { variable: "SIMFLEET_CHANGES_MAX_ROWS" },
     ),
     approvalAbove: setting(
       integer(0, 100_000_000).optional(),
       "A run with more rows than this that make a call waits until someone else approves it (`simfleet runs approve`).",
-      { variable: "SIMFLEET_CHANGES_APPROVAL_ABOVE", fallback: "none waits for it" },
+      { fallback: "none waits for it" },
     ),
     approvalFor: setting(
       someOf(dangers).default([]),
       "Runs of operations with one of these dangers wait for the approval of a second person, whatever their size.",
-      { variable: "SIMFLEET_CHANGES_APPROVAL_FOR" },
     ),
   }),
   seal: sealSection,
@@ -149,15 +135,12 @@ export const configSchema = z.strictObject({
       variable: "SIMFLEET_SERVER",
     }),
     ...secret("token", text(), {
-      variable: "SIMFLEET_SERVER_TOKEN",
       fallback: "that of `admin-token` in `dataDir`, where there is one and the worker is on this machine",
       description: "Token for that worker.",
     }),
   }),
   audit: group({
-    keepDays: setting(number(1, 36_500).default(400), "Days to keep the audit log.", {
-      variable: "SIMFLEET_AUDIT_KEEP_DAYS",
-    }),
+    keepDays: setting(number(1, 36_500).default(400), "Days to keep the audit log."),
   }),
   retention: retentionSettings,
   archive: archiveSettings,
@@ -165,18 +148,15 @@ export const configSchema = z.strictObject({
     endpoint: setting(
       webAddress.optional(),
       "Address of an OpenTelemetry collector that takes OTLP over HTTP, without `/v1/traces`; without it, nothing is traced.",
-      { variable: "SIMFLEET_TRACING_ENDPOINT" },
     ),
     ratio: setting(
       number(0, 1).default(1),
       "Share of traces that are sent, from 0 to 1. A run is one trace with a span for each of its calls.",
-      { variable: "SIMFLEET_TRACING_RATIO" },
     ),
   }),
   logLevel: setting(
     oneOf(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info"),
     "Minimum severity to log.",
-    { variable: "SIMFLEET_LOG_LEVEL" },
   ),
   rotations: rotationsSection,
   authKeys: authKeysSection,

@@ -13,7 +13,7 @@ export interface SettingFacts {
   readonly description: string;
   /** Completes "must be …". */
   readonly expects: string;
-  /** The environment variable; absent where only the file can give the setting. */
+  /** The environment variable where its name does not follow from the path, as `variableOf` makes it. */
   readonly variable?: string;
   /** No message quotes the value. */
   readonly secret?: true;
@@ -33,6 +33,8 @@ export interface Setting {
   readonly path: string;
   readonly schema: z.ZodType;
   readonly facts: SettingFacts;
+  /** The environment variable; absent for a part of a named entry. */
+  readonly variable: string | undefined;
 }
 
 /**
@@ -47,11 +49,15 @@ export function setting<T extends z.ZodType>(type: T, description: string, more:
 export function secret<K extends string>(
   key: K,
   type: z.ZodString,
-  { description, variable, fallback = "none" }: { description: string; variable: string; fallback?: string },
+  { description, variable, fallback = "none" }: { description: string; variable?: string; fallback?: string },
 ): Record<K | `${K}File`, z.ZodOptional<z.ZodString>> {
-  const inFile = { variable: `${variable}_FILE`, fileOf: key };
+  const inFile = { ...(variable === undefined ? {} : { variable: `${variable}_FILE` }), fileOf: key };
   return {
-    [key]: setting(type.optional(), description, { variable, secret: true, fallback }),
+    [key]: setting(type.optional(), description, {
+      ...(variable === undefined ? {} : { variable }),
+      secret: true,
+      fallback,
+    }),
     [`${key}File`]: setting(path.optional(), `File that holds \`${key}\`.`, inFile),
   } as Record<K | `${K}File`, z.ZodOptional<z.ZodString>>;
 }
@@ -146,7 +152,7 @@ function* settingsBelow(schema: z.ZodType, at: string): Generator<Setting> {
   const facts = factsOf(schema);
   const outer = bare(schema);
   const below = at === "" ? "" : `${at}.`;
-  if (facts !== undefined) yield { path: at, schema, facts };
+  if (facts !== undefined) yield { path: at, schema, facts, variable: variableOf(at, facts) };
   else if (outer instanceof z.ZodArray) yield* settingsBelow(outer.element as z.ZodType, `${at}[]`);
   else if (outer instanceof z.ZodRecord) yield* settingsBelow(outer.valueType as z.ZodType, `${below}<name>`);
   else if (outer instanceof z.ZodObject) {
@@ -156,8 +162,18 @@ function* settingsBelow(schema: z.ZodType, at: string): Generator<Setting> {
   }
 }
 
+/**
+ * The environment variable of what is at a path: `http.adminToken` is `SIMFLEET_HTTP_ADMIN_TOKEN`. Parts of named entries
+ * and of lists have none unless their facts name one.
+ */
+export function variableOf(at: string, facts?: Pick<SettingFacts, "variable">): string | undefined {
+  if (facts?.variable !== undefined || /<name>|\[\]/.test(at)) return facts?.variable;
+  const words = at.replaceAll(/(?<=[a-z0-9])(?=[A-Z])|\./g, "_");
+  return `SIMFLEET_${words.toUpperCase()}`;
+}
+
 /** The variables that give the setting at a path: its own, and for a secret that of its file. */
 export function variablesOf(schema: z.ZodType, at: string): string[] {
   const settings = settingsOf(schema).filter((one) => one.path === at || one.path === `${at}File`);
-  return settings.flatMap(({ facts }) => facts.variable ?? []);
+  return settings.flatMap(({ variable }) => variable ?? []);
 }

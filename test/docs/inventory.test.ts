@@ -43,7 +43,7 @@ describe("docs/inventory.md", () => {
 
   it("docs/inventory.md names the settings of the inventory and of events with their variables", () => {
     const settings = settingsOf(configSchema).filter(({ path }) => /^(inventory|events)\./.test(path));
-    const rows = settings.map(({ path, facts }) => new RegExp(`\\| \`${path}\` +\\| \`${facts.variable}\` +\\|`));
+    const rows = settings.map(({ path, variable }) => new RegExp(`\\| \`${path}\` +\\| \`${variable}\` +\\|`));
     for (const row of rows) expect(page).toMatch(row);
     expect(firstColumn("setting")).toHaveLength(settings.length);
   });

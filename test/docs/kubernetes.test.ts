@@ -167,9 +167,9 @@ describe("the Kubernetes manifests", () => {
   });
 
   test("the settings are ones that simfleet knows, and its secrets are files that are mounted", () => {
-    const facts = settingsOf(configSchema).map((setting) => setting.facts);
-    const known = new Set(facts.map(({ variable }) => variable));
-    const secrets = new Set(facts.filter(({ secret }) => secret === true).map(({ variable }) => variable));
+    const all = settingsOf(configSchema);
+    const known = new Set(all.map(({ variable }) => variable));
+    const secrets = new Set(all.filter(({ facts }) => facts.secret === true).map(({ variable }) => variable));
     const files = ["base", "overlays/sandbox", "components/gateway"].map((place) =>
       settingsIn(`${place}/settings.env`),
     );

@@ -10,12 +10,11 @@ export const gatewaySection = group({
   port: setting(
     integer(0, 65_535).optional(),
     "Port of the gateway; 0 takes any free one. With it, a worker serves the gateway (docs/gateway.md).",
-    { variable: "SIMFLEET_GATEWAY_PORT", fallback: "a worker serves no gateway; `simfleet gateway` takes 8081" },
+    { fallback: "a worker serves no gateway; `simfleet gateway` takes 8081" },
   ),
   host: setting(
     text("a host name or IP address", /^[A-Za-z0-9.:_-]+$/).default("127.0.0.1"),
     "Address on which the gateway listens; one that other machines can reach needs `gateway.token`.",
-    { variable: "SIMFLEET_GATEWAY_HOST" },
   ),
   ...secret(
     "token",
@@ -24,7 +23,6 @@ export const gatewaySection = group({
       /^[A-Za-z0-9._~+/=-]{32,1024}$/,
     ),
     {
-      variable: "SIMFLEET_GATEWAY_TOKEN",
       description: "Bearer token that every call through the gateway needs.",
       fallback: "none: every program on this machine can use it",
     },
@@ -32,10 +30,8 @@ export const gatewaySection = group({
   maxWaitSeconds: setting(
     number(0, 3_600).default(30),
     "Longest wait of a call for its quota in seconds; then it is answered with 503 and `Retry-After`.",
-    { variable: "SIMFLEET_GATEWAY_MAX_WAIT_SECONDS" },
   ),
   profile: setting(plainName.optional(), "Profile whose account a worker's gateway calls.", {
-    variable: "SIMFLEET_GATEWAY_PROFILE",
     fallback: "the selected one (`profile`)",
   }),
 });

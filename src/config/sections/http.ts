@@ -27,74 +27,56 @@ export const httpSection = group({
   host: setting(
     text("a host name or IP address", /^[A-Za-z0-9.:_-]+$/).default("127.0.0.1"),
     "Address on which the worker's control API and dashboard listen.",
-    { variable: "SIMFLEET_HTTP_HOST" },
   ),
-  port: setting(integer(0, 65_535).default(8080), "Port of the control API; 0 takes any free one.", {
-    variable: "SIMFLEET_HTTP_PORT",
-  }),
+  port: setting(integer(0, 65_535).default(8080), "Port of the control API; 0 takes any free one."),
   ...secret(
     "adminToken",
     text(
       "at least 32 letters, digits and `._~+/=-` (make one with: openssl rand -hex 32)",
       /^[A-Za-z0-9._~+/=-]{32,1024}$/,
     ),
-    { variable: "SIMFLEET_HTTP_ADMIN_TOKEN", description: "Bearer token with all rights on the control API." },
+    { description: "Bearer token with all rights on the control API." },
   ),
   uploadBytes: setting(
     integer(1_000, 1_099_511_627_776).default(1_073_741_824),
     "Maximum size of an uploaded file in bytes.",
-    { variable: "SIMFLEET_HTTP_UPLOAD_BYTES" },
   ),
   plansPerCaller: setting(
     integer(1, 1_000_000).default(100),
     "Maximum number of plans per caller, uploads in progress included.",
-    { variable: "SIMFLEET_HTTP_PLANS_PER_CALLER" },
   ),
   planBytesPerCaller: setting(
     integer(1_000, 1_099_511_627_776).default(4_294_967_296),
     "Maximum bytes of uploaded plans per caller, uploads in progress included.",
-    { variable: "SIMFLEET_HTTP_PLAN_BYTES_PER_CALLER" },
   ),
   requestsPerMinute: setting(
     integer(1, 1_000_000).default(1_200),
     "Maximum requests per minute, caller and worker to the control API.",
-    { variable: "SIMFLEET_HTTP_REQUESTS_PER_MINUTE" },
   ),
   authFailuresPerMinute: setting(
     integer(1, 1_000_000).default(20),
     "Maximum requests per minute, address and process with a wrong token or signature that are answered with 401; further ones are answered with 429. Requests with a valid token are always accepted. The gateway counts its own.",
-    { variable: "SIMFLEET_HTTP_AUTH_FAILURES_PER_MINUTE" },
   ),
   connections: setting(
     integer(10, 1_000_000).default(6_000),
     "Maximum open connections of authenticated clients per worker, event streams included.",
-    { variable: "SIMFLEET_HTTP_CONNECTIONS" },
   ),
   hosts: setting(
     hostNames.default([]),
     "Allowed values of the `Host` header, with the port unless it is the default one. On a loopback address all others but its own are rejected; on other addresses an empty list allows all.",
-    { variable: "SIMFLEET_HTTP_HOSTS" },
   ),
   metrics: setting(
     oneOf(["token", "open"]).default("token"),
     "Whether `/metrics` needs the token of a viewer, or is open to everyone who can reach the worker.",
-    { variable: "SIMFLEET_HTTP_METRICS" },
   ),
   jwt: group({
     issuer: setting(
       text().optional(),
       "Issuer (`iss`) of the JWTs that the control API accepts besides its own tokens.",
-      { variable: "SIMFLEET_HTTP_JWT_ISSUER" },
     ),
-    audience: setting(text().optional(), "Required audience (`aud`) of a JWT.", {
-      variable: "SIMFLEET_HTTP_JWT_AUDIENCE",
-    }),
-    jwksUrl: setting(webAddress.optional(), "Address of the issuer's public keys.", {
-      variable: "SIMFLEET_HTTP_JWT_JWKS_URL",
-    }),
-    publicKeyFile: setting(path.optional(), "PEM file of the issuer's public key, instead of `http.jwt.jwksUrl`.", {
-      variable: "SIMFLEET_HTTP_JWT_PUBLIC_KEY_FILE",
-    }),
+    audience: setting(text().optional(), "Required audience (`aud`) of a JWT."),
+    jwksUrl: setting(webAddress.optional(), "Address of the issuer's public keys."),
+    publicKeyFile: setting(path.optional(), "PEM file of the issuer's public key, instead of `http.jwt.jwksUrl`."),
     algorithms: setting(
       someOf(["ES256", "ES384", "ES512", "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "EdDSA"]).default([
         "ES256",
@@ -102,16 +84,12 @@ export const httpSection = group({
         "EdDSA",
       ]),
       "Algorithms that a JWT may be signed with; none with a shared secret.",
-      { variable: "SIMFLEET_HTTP_JWT_ALGORITHMS" },
     ),
     roleClaim: setting(
       text("names with dots between", /^[^\s.]+(?:\.[^\s.]+)*$/).default("roles"),
       "Claim with the caller's roles, `realm_access.roles` for a nested one; a string or a list of strings.",
-      { variable: "SIMFLEET_HTTP_JWT_ROLE_CLAIM" },
     ),
-    roles: setting(roleNames.optional(), "Maps values of that claim to roles; the highest role applies.", {
-      variable: "SIMFLEET_HTTP_JWT_ROLES",
-    }),
+    roles: setting(roleNames.optional(), "Maps values of that claim to roles; the highest role applies."),
   }),
   tokens: section(token, "Bearer tokens of the control API, by the name of their owners (docs/control-api.md)."),
 });

@@ -40,41 +40,36 @@ export const redisSection = group({
     // parseRedisUrl says more than that it is wrong.
     expecting("an address such as `redis://host:6379` or `rediss://host:6380/1`", z.string()).optional(),
     "Redis 6.2 or newer, shared by all workers: `rediss://name@host:6380/1`, `redis+sentinel://host:26379,host2:26379/NAME` or `redis+cluster://host:6379,host2:6379` ([redis.md](redis.md)). `rediss` is TLS; name, port and database may be left out, and a password in it is better kept in a file.",
-    { variable: "SIMFLEET_REDIS_URL", fallback: "an embedded server", hidden: true },
+    { fallback: "an embedded server", hidden: true },
   ),
   username: setting(
     text().optional(),
     "ACL user for `redis.url`; given in both, the two must be the same. It needs a password.",
-    { variable: "SIMFLEET_REDIS_USERNAME", fallback: "the one of `redis.url`, else Redis's `default`" },
+    { fallback: "the one of `redis.url`, else Redis's `default`" },
   ),
   ...secret("password", text(), {
-    variable: "SIMFLEET_REDIS_PASSWORD",
     description: "Password for `redis.url`; must not be given in both.",
   }),
   sentinelUsername: setting(
     text().optional(),
     "ACL user for the Sentinels of `redis.url`, where they ask for one. It needs a password.",
-    { variable: "SIMFLEET_REDIS_SENTINEL_USERNAME", fallback: "Redis's `default`" },
+    { fallback: "Redis's `default`" },
   ),
   ...secret("sentinelPassword", text(), {
-    variable: "SIMFLEET_REDIS_SENTINEL_PASSWORD",
     description:
       "Password for the Sentinels of `redis.url`. The user and password of the primary are not sent to them.",
   }),
   tls: group({
     caFile: setting(path.optional(), "PEM file of the authorities that sign the certificate of a `rediss://` server.", {
-      variable: "SIMFLEET_REDIS_TLS_CA_FILE",
       fallback: "the authorities that Node.js knows",
     }),
     certFile: setting(
       path.optional(),
       "PEM file of the client certificate, where the `rediss://` server asks for one.",
-      { variable: "SIMFLEET_REDIS_TLS_CERT_FILE" },
     ),
     keyFile: setting(
       path.optional(),
       "PEM file of the client certificate's key, without a passphrase; only its owner may be able to read it.",
-      { variable: "SIMFLEET_REDIS_TLS_KEY_FILE" },
     ),
   }),
 });

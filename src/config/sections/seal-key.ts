@@ -27,12 +27,10 @@ export const sealSection = group({
   keyFile: setting(
     path.optional(),
     "File of the key that encrypts new secrets of a rotation and secret inputs of operations: 32 bytes, raw, in hex or in base64url. Required for rotations and secret inputs.",
-    { variable: "SIMFLEET_SEAL_KEY_FILE" },
   ),
   previousKeyFile: setting(
     path.optional(),
     "File of the previous key, which still decrypts secrets of rotations that started with it.",
-    { variable: "SIMFLEET_SEAL_PREVIOUS_KEY_FILE" },
   ),
 });
 

@@ -9,54 +9,36 @@ import { inputValues, operationName, operationOf } from "#config/operation-choic
 
 export const dropFolderSection = group({
   path: setting(path.optional(), "Folder whose CSV files become runs (docs/drop-folder.md).", {
-    variable: "SIMFLEET_DROP_FOLDER_PATH",
     fallback: "no folder is watched",
   }),
   profile: setting(profileName.optional(), "Profile (account) of the files.", {
-    variable: "SIMFLEET_DROP_FOLDER_PROFILE",
     fallback: "the selected one",
   }),
   name: setting(text().optional(), "Name of these runs.", {
-    variable: "SIMFLEET_DROP_FOLDER_NAME",
     fallback: "the file's name",
   }),
   operation: setting(operationName.optional(), "What to do to each SIM (docs/operations-on-sims.md).", {
-    variable: "SIMFLEET_DROP_FOLDER_OPERATION",
     fallback: "`set-speed-class`",
   }),
   set: setting(
     inputValues.optional(),
     "Values for all rows by input of the operation; the others are columns. As a variable: `groupId=g-1`, several separated by commas.",
-    {
-      variable: "SIMFLEET_DROP_FOLDER_SET",
-    },
   ),
-  speedClass: setting(text().optional(), "Short for `set: { speedClass: … }`.", {
-    variable: "SIMFLEET_DROP_FOLDER_SPEED_CLASS",
-  }),
+  speedClass: setting(text().optional(), "Short for `set: { speedClass: … }`."),
   partial: setting(
     yesOrNo.default(false),
     "Process the valid rows of a file with invalid ones, instead of rejecting the file.",
-    { variable: "SIMFLEET_DROP_FOLDER_PARTIAL" },
   ),
-  skipUnchanged: setting(yesOrNo.default(false), "Skip SIMs that the operation would not change, by the inventory.", {
-    variable: "SIMFLEET_DROP_FOLDER_SKIP_UNCHANGED",
-  }),
-  maxFailures: setting(failureLimit.optional(), "Abort a run when more of its rows than this fail.", {
-    variable: "SIMFLEET_DROP_FOLDER_MAX_FAILURES",
-  }),
+  skipUnchanged: setting(yesOrNo.default(false), "Skip SIMs that the operation would not change, by the inventory."),
+  maxFailures: setting(failureLimit.optional(), "Abort a run when more of its rows than this fail."),
   canary: setting(
     integer(1, 1_000_000).optional(),
     "Number of rows to process first; the rest only if all of them succeed.",
-    { variable: "SIMFLEET_DROP_FOLDER_CANARY" },
   ),
-  rate: setting(integer(1, 10_000_000).optional(), "Maximum calls per minute of a run.", {
-    variable: "SIMFLEET_DROP_FOLDER_RATE",
-  }),
+  rate: setting(integer(1, 10_000_000).optional(), "Maximum calls per minute of a run."),
   settleSeconds: setting(
     number(0.1, 3_600).default(5),
     "How long size and time of a file must be unchanged before it is picked up.",
-    { variable: "SIMFLEET_DROP_FOLDER_SETTLE_SECONDS" },
   ),
 });
 

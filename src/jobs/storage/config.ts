@@ -9,29 +9,21 @@ export const retentionSettings = group({
   rowDays: setting(
     days.default(30),
     "Days to keep the rows of a run after its end: inputs and outcomes. The run with its counts stays.",
-    { variable: "SIMFLEET_RETENTION_ROW_DAYS" },
   ),
-  runDays: setting(days.default(365), "Days to keep a run after its end.", { variable: "SIMFLEET_RETENTION_RUN_DAYS" }),
-  goneSimDays: setting(days.default(90), "Days to keep a SIM in the inventory after a sync no longer listed it.", {
-    variable: "SIMFLEET_RETENTION_GONE_SIM_DAYS",
-  }),
-  deliveryDays: setting(number(3, 36_500).default(30), "Days to keep deliveries of webhooks.", {
-    variable: "SIMFLEET_RETENTION_DELIVERY_DAYS",
-  }),
+  runDays: setting(days.default(365), "Days to keep a run after its end."),
+  goneSimDays: setting(days.default(90), "Days to keep a SIM in the inventory after a sync no longer listed it."),
+  deliveryDays: setting(number(3, 36_500).default(30), "Days to keep deliveries of webhooks."),
   rotationDays: setting(
     days.default(365),
     "Days to keep the record of a rotation that has ended and is no longer configured.",
-    { variable: "SIMFLEET_RETENTION_ROTATION_DAYS" },
   ),
   profileDays: setting(
     days.default(90),
     "Days to keep the inventory, the last sync and the rotations of a profile after its last sync and after the last worker that had it in its configuration.",
-    { variable: "SIMFLEET_RETENTION_PROFILE_DAYS" },
   ),
   warnAtPercent: setting(
     number(1, 100).default(80),
     "Share of Redis's memory, in percent, above which the event `storage.low` is emitted.",
-    { variable: "SIMFLEET_RETENTION_WARN_AT_PERCENT" },
   ),
 });
 
@@ -39,7 +31,7 @@ export const archiveSettings = group({
   path: setting(
     path.optional(),
     "Folder to which the results and the report of a run are written before its rows are removed. Without it they are only removed.",
-    { variable: "SIMFLEET_ARCHIVE_PATH", fallback: "no archive" },
+    { fallback: "no archive" },
   ),
 });
 

@@ -183,7 +183,9 @@ describe("compose.yaml", () => {
 
   it.each(["worker", "gateway"])("compose.yaml passes the %s its secrets as files, but the one of Redis", (name) => {
     const { environment = {}, secrets = [] } = services[name] ?? {};
-    const secretNames = settingsOf(configSchema).flatMap(({ facts }) => (facts.secret ? (facts.variable ?? []) : []));
+    const secretNames = settingsOf(configSchema).flatMap(({ facts, variable }) =>
+      facts.secret ? (variable ?? []) : [],
+    );
     // Redis cannot read a file that simfleet accepts.
     expect(secretNames.filter((secret) => secret in environment)).toEqual(["SIMFLEET_REDIS_PASSWORD"]);
     const files = Object.entries(environment).filter(([variable]) => variable.endsWith("_FILE"));
@@ -192,7 +194,7 @@ describe("compose.yaml", () => {
   });
 
   it("compose.yaml uses only variables that simfleet knows", () => {
-    const known = new Set(settingsOf(configSchema).map(({ facts }) => facts.variable));
+    const known = new Set(settingsOf(configSchema).map(({ variable }) => variable));
     const ours = Object.values(services).filter(({ image }) => image === "simfleet");
     const named = ours.flatMap(({ environment = {} }) => Object.keys(environment));
     expect(named).toContain("SIMFLEET_HTTP_METRICS");
