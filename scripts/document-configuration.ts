@@ -5,7 +5,7 @@
 import { writeFileSync } from "node:fs";
 import { z } from "zod";
 import { jsonSchemaOf, refinementsOf } from "#config/json-schema.ts";
-import { innerOf, type Setting, settingsOf } from "#config/setting.ts";
+import { innerOf, type Setting, settingsOf, variableOf } from "#config/setting.ts";
 import { configSchema, fileVariable } from "#config/schema.ts";
 
 /** Headings of the settings by the first segment of their path; a segment that is not listed is its own heading. */
@@ -49,8 +49,8 @@ export function renderConfiguration(): string {
   }
   const parts = [...single].map(([group, entries]) => `## ${group}\n\n${entries.join("\n")}`);
   const structures = [...named].map(([path, entries]) => {
-    const source = "YAML file only. `<name>` is a name of your choice; `[]` stands for each item of a list.";
-    return `## \`${path}\`\n\n${wrap(aboutOf(path))}\n\n${source}\n\n${entries.join("\n")}`;
+    const source = `Variable: \`${variableOf(path)}\`, with all of it as YAML text. \`<name>\` is a name of your choice; \`[]\` stands for each item of a list.`;
+    return `## \`${path}\`\n\n${wrap(aboutOf(path))}\n\n${wrap(source)}\n\n${entries.join("\n")}`;
   });
   const titles = [...single.keys(), ...[...named.keys()].map((path) => `\`${path}\``)];
   const contents = [...titles, lastTitle].map((title) => `- [${title}](#${anchorOf(title)})`).join("\n");
@@ -134,7 +134,8 @@ const head = `# Configuration
 <!-- Written by scripts/document-configuration.ts from src/config/schema.ts; change it there. -->
 
 simfleet reads settings from one YAML file and from environment variables. A variable overrides the file. An empty
-variable counts as not set.
+variable counts as not set. The variable of a map or a list takes YAML text, and replaces what the file has in that place:
+\`SIMFLEET_FREEZES='{ release: { cron: "0 18 * * 5", minutes: 2880 } }'\`. A list can also be written as \`a,b\`.
 
 **File.** The first of: \`--config\`, \`${fileVariable}\`, \`config/simfleet.yaml\` if it exists,
 \`/etc/simfleet/simfleet.yaml\` if it exists: the usual place of a machine whose users share a worker.

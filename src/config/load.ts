@@ -22,12 +22,12 @@ import { readGateway } from "./sections/gateway.ts";
 import { readHttp } from "./sections/http.ts";
 import { readRedis } from "./sections/redis.ts";
 import { readRotations } from "#jobs/credentials/config.ts";
-import { type Environment, readSettings, type SettingSource } from "./read-settings.ts";
+import { type Environment, readSettings, type SettingSource, withNamedEntries } from "./read-settings.ts";
 import { Report } from "./report.ts";
 import { configSchema, fileVariable, schemaWith, type Settings } from "./schema.ts";
 import { readSchedules } from "#jobs/schedules/config.ts";
 import { readRetention } from "#jobs/storage/config.ts";
-import { type FeatureSection, group, type Section, settingsOf, variableOf } from "./setting.ts";
+import { type FeatureSection, group, namedEntriesOf, type Section, settingsOf, variableOf } from "./setting.ts";
 import { readSealKeys } from "./sections/seal-key.ts";
 import { suggestion } from "#core/suggest.ts";
 import { readTextFile } from "./file/text-file.ts";
@@ -51,10 +51,12 @@ export function loadConfig(from: ConfigSource = {}): Config {
   const file = named ?? usualFiles.find((usual) => existsSync(usual));
   const read = file === undefined ? { tree: {} } : readOwnedYaml(file, report.problems);
   if (file !== undefined) checkOwner(file, read, { isNamed: named !== undefined, report });
-  checkVariables(env, report);
-  const source = { tree: read.tree, env, profile: selectedProfile(read.tree, env) };
   const own = features.flatMap(({ section }) => section ?? []);
-  const settings = readSettings(schemaWith(own), source, report);
+  const schema = schemaWith(own);
+  checkVariables(schema, env, report);
+  const tree = withNamedEntries(schema, { tree: read.tree, env }, report);
+  const source = { tree, env, profile: selectedProfile(tree, env) };
+  const settings = readSettings(schema, source, report);
   if (file !== undefined && named === undefined && !isAbsolute(file))
     checkDestinations(file, { settings, env }, report);
   const config = { file, ...assemble(settings, source, report), sections: entriesOf(own, settings) };
@@ -223,8 +225,9 @@ function readTokenKey({ jwksUrl, tokenPublicKeyFile: file }: Settings, report: R
   return { publicKeyPem: read.text };
 }
 
-function checkVariables(env: Environment, report: Report): void {
-  const known = new Set([fileVariable, ...settingsOf(configSchema).flatMap(({ variable }) => variable ?? [])]);
+function checkVariables(schema: typeof configSchema, env: Environment, report: Report): void {
+  const all = [...settingsOf(schema), ...namedEntriesOf(schema)];
+  const known = new Set([fileVariable, ...all.flatMap(({ variable }) => variable ?? [])]);
   for (const name of Object.keys(env)) {
     if (!name.startsWith("SIMFLEET_") || known.has(name)) continue;
     report.fault(name, `There is no such variable.${suggestion(name, known)}`);

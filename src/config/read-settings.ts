@@ -6,10 +6,10 @@
  */
 import { z } from "zod";
 import { cutsOf, faultsOf, wordsOf } from "./faults.ts";
-import { isTree, type Tree, valueAt, valueIn } from "./file/yaml-file.ts";
+import { isTree, parseYaml, type Tree, valueAt, valueIn } from "./file/yaml-file.ts";
 import type { Report } from "./report.ts";
 import { readSecretFile } from "./secrets/secret-file.ts";
-import { bare, type Setting, settingsOf } from "./setting.ts";
+import { bare, namedEntriesOf, type Setting, settingsOf } from "./setting.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -44,6 +44,26 @@ export function readSettings<T extends z.ZodType>(schema: T, source: SettingSour
   const rest = schema.safeParse(input, options);
   if (rest.success) return rest.data;
   throw report.error();
+}
+
+/**
+ * The tree of the file with the maps of named entries that variables give as YAML text: each replaces that of the file.
+ * Call it before anything else reads the tree.
+ */
+export function withNamedEntries(
+  schema: z.ZodType,
+  { tree, env }: Pick<SettingSource, "tree" | "env">,
+  report: Report,
+): Tree {
+  const input = copyOf(tree) as Record<string, unknown>;
+  for (const { path, variable } of namedEntriesOf(schema)) {
+    const text = env[variable];
+    if (!text) continue;
+    report.found(path, { where: variable });
+    const value = parseYaml(variable, text, report.problems);
+    if (value !== undefined) put(input, path, { value, report });
+  }
+  return input;
 }
 
 /** The paths of a setting, with the names that the file has in place of `<name>`. */
@@ -110,8 +130,11 @@ function find(
 /** What the file would hold in place of the text of a variable. */
 function fromText(schema: z.ZodType, written: string): unknown {
   const type = bare(schema);
+  if (type instanceof z.ZodString || type instanceof z.ZodEnum) return written;
   if (type instanceof z.ZodNumber) return /^-?[0-9]+(\.[0-9]+)?$/.test(written) ? Number(written) : written;
   if (type instanceof z.ZodBoolean) return written === "true" ? true : written === "false" ? false : written;
+  // Lists and maps have a short form, and can be YAML as in the file.
+  if (/^\s*(?:[[{]|- )/.test(written)) return parseYaml("", written, []) ?? written;
   if (type instanceof z.ZodArray) return listOf(written);
   if (type instanceof z.ZodRecord) {
     // One of the words of a list stands behind the last `=`; any other value begins behind the first.

@@ -36,11 +36,20 @@ export class Report {
 
   /** Adds a problem of the setting at this path. */
   fault(path: string, message: string): void {
-    this.problems.push({ where: this.whereOf(path) ?? path, message });
+    this.problems.push({ where: this.#shown(path), message });
   }
 
   warn(path: string, message: string): void {
-    this.warnings.push({ where: this.whereOf(path) ?? path, message });
+    this.warnings.push({ where: this.#shown(path), message });
+  }
+
+  /** A path within a section that a variable gives as a whole is shown with the variable. */
+  #shown(path: string): string {
+    for (let at = path; at !== ""; at = at.slice(0, Math.max(0, at.lastIndexOf(".")))) {
+      const where = this.whereOf(at);
+      if (where !== undefined) return at === path || where === at ? where : `${where}, ${path}`;
+    }
+    return path;
   }
 
   /** All problems. One variable can feed two settings, so that its problem is found twice. */

@@ -139,6 +139,23 @@ export function innerOf(schema: z.ZodType, key: string): z.ZodType | undefined {
   return outer instanceof z.ZodArray ? (outer.element as z.ZodType) : undefined;
 }
 
+/** A map of named entries, which a variable can give as YAML text. */
+export interface NamedEntries {
+  readonly path: string;
+  readonly variable: string;
+}
+
+/** Every map of named entries below a schema, but for those within entries of others. */
+export function namedEntriesOf(schema: z.ZodType, at = ""): readonly NamedEntries[] {
+  const outer = bare(schema);
+  const variable = variableOf(at);
+  if (factsOf(schema) !== undefined || variable === undefined) return [];
+  if (outer instanceof z.ZodRecord) return [{ path: at, variable }];
+  if (!(outer instanceof z.ZodObject)) return [];
+  const below = at === "" ? "" : `${at}.`;
+  return Object.entries<z.ZodType>(outer.shape).flatMap(([key, inner]) => namedEntriesOf(inner, below + key));
+}
+
 const listed = new WeakMap<z.ZodType, readonly Setting[]>();
 
 /** Every setting of a schema, in its order. */
@@ -172,8 +189,10 @@ export function variableOf(at: string, facts?: Pick<SettingFacts, "variable">): 
   return `SIMFLEET_${words.toUpperCase()}`;
 }
 
-/** The variables that give the setting at a path: its own, and for a secret that of its file. */
+/** The variables that give the setting at a path: its own, for a secret that of its file, and that of all entries. */
 export function variablesOf(schema: z.ZodType, at: string): string[] {
   const settings = settingsOf(schema).filter((one) => one.path === at || one.path === `${at}File`);
-  return settings.flatMap(({ variable }) => variable ?? []);
+  const [entries = "", part] = at.split(".<name>");
+  const whole = part === undefined ? undefined : variableOf(entries);
+  return [...settings.map(({ variable }) => variable), whole].filter((name) => name !== undefined);
 }

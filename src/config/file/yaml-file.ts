@@ -1,4 +1,4 @@
-/** Parses a YAML file into a tree of plain values. The schema is not its concern (read-settings.ts). */
+/** Parses YAML, a file or the text of a variable, into plain values. The schema is not its concern (read-settings.ts). */
 import { LineCounter, parseDocument } from "yaml";
 import { messageOf, type Problem } from "#core/errors.ts";
 import { readFileOnce } from "#core/files/open-file.ts";
@@ -35,23 +35,27 @@ export function readOwnedYaml(file: string, problems: Problem[]): OwnedTree {
 }
 
 function parseTree(file: string, text: string, problems: Problem[]): Tree {
+  const value = parseYaml(file, text, problems) ?? {};
+  if (isTree(value)) return value;
+  problems.push({ where: file, message: "must be a mapping of settings, such as `deployment: svc`." });
+  return {};
+}
+
+/** The value of a text; undefined where it is empty or cannot be read. @param name of the file or variable that holds it */
+export function parseYaml(name: string, text: string, problems: Problem[]): unknown {
   const lineCounter = new LineCounter();
   const document = parseDocument(text, { lineCounter, prettyErrors: false });
   for (const fault of document.errors) {
     const { line, col } = lineCounter.linePos(fault.pos[0]);
-    problems.push({ where: `${file}, line ${line}, column ${col}`, message: fault.message });
+    problems.push({ where: `${name}, line ${line}, column ${col}`, message: fault.message });
   }
-  if (document.errors.length > 0) return {};
-  let value: unknown;
+  if (document.errors.length > 0) return undefined;
   try {
-    value = document.toJS() ?? {};
+    return document.toJS() ?? undefined;
   } catch (thrown) {
-    problems.push({ where: file, message: messageOf(thrown) });
-    return {};
+    problems.push({ where: name, message: messageOf(thrown) });
+    return undefined;
   }
-  if (isTree(value)) return value;
-  problems.push({ where: file, message: "must be a mapping of settings, such as `deployment: svc`." });
-  return {};
 }
 
 /** The value at a path of keys joined by dots; undefined where there is none, and for an empty one. */

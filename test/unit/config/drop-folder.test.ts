@@ -73,7 +73,7 @@ describe("drop folder settings", () => {
       },
     });
     expect(faultsOf("dropFolder: { path: in }", { ...env, SIMFLEET_DROP_FOLDER_SET: "tag=site" })).toEqual([
-      expect.stringMatching(/^dropFolder\.set\.tag .*put-tag/),
+      expect.stringMatching(/^SIMFLEET_DROP_FOLDER_SET, dropFolder\.set\.tag .*put-tag/),
     ]);
     expect(faultsOf("dropFolder: { path: in }", { ...env, SIMFLEET_DROP_FOLDER_SET: "site" })).toEqual([
       expect.stringMatching(/^SIMFLEET_DROP_FOLDER_SET must be a mapping of inputs to values/),

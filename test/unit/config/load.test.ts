@@ -44,6 +44,56 @@ describe("the gateway's settings", () => {
   });
 });
 
+describe("maps and lists in variables", () => {
+  it("a variable gives a whole section as YAML text, in place of that of the file", () => {
+    const file = fileOf('freezes: { old: { cron: "0 0 * * *", minutes: 5 } }\n');
+    const env = { SIMFLEET_FREEZES: 'release:\n  cron: "0 18 * * 5"\n  minutes: 2880\n', HOME: "/home/op" };
+    expect(loadConfig({ file, env }).freezes.map(({ name }) => name)).toEqual(["release"]);
+  });
+
+  it("schedules, automations, rotations, webhooks, AuthKeys, profiles and tokens each have a variable", () => {
+    const hash = `sha256:${"0".repeat(64)}`;
+    const config = loadConfig({
+      env: {
+        HOME: "/home/op",
+        SIMFLEET_SCHEDULES: '{ nightly: { cron: "0 3 * * *", job: sync } }',
+        SIMFLEET_AUTOMATIONS: "{ new: { on: sim.added, job: apply, speedClass: s1.minimum } }",
+        SIMFLEET_ROTATIONS:
+          "{ mqtt: { type: psk, generate: { field: key, bytes: 32 }, sinks: [{ file: /run/out/mqtt }] } }",
+        SIMFLEET_WEBHOOKS: "{ chat: { url: 'https://chat.example.com/x', events: ['run.*'], format: slack } }",
+        SIMFLEET_AUTH_KEYS: "{ default: { sinks: [{ file: /run/out/key }] } }",
+        SIMFLEET_PROFILES: "{ default: {}, other: { coverage: jp } }",
+        SIMFLEET_HTTP_TOKENS: `{ ci: { role: operator, hash: "${hash}" } }`,
+      },
+    });
+    expect(config.schedules.map(({ name }) => name)).toEqual(["nightly"]);
+    expect(config.automations.map(({ name }) => name)).toEqual(["new"]);
+    expect(Object.keys(config.rotations)).toEqual(["mqtt"]);
+    expect(Object.keys(config.webhooks)).toEqual(["chat"]);
+    expect(Object.keys(config.authKeys)).toEqual(["default"]);
+    expect(config.profiles["other"]?.profile.coverage).toBe("jp");
+    expect(config.http.tokens.map(({ name }) => name)).toEqual(["ci"]);
+  });
+
+  it("problems of a section in a variable name the variable and the path, all at once", () => {
+    const env = { SIMFLEET_SCHEDULES: "{ a: { cron: nonsense, job: sync } }", SIMFLEET_FREEZES: "{ unclosed" };
+    expect(problemsOf("", env)).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/^SIMFLEET_FREEZES, line 1, column \d+: /),
+        expect.stringMatching(/^SIMFLEET_SCHEDULES, schedules\.a\.cron: /),
+      ]),
+    );
+    expect(problemsOf("", { SIMFLEET_SCHEDULES: "nightly" })).toEqual([
+      "SIMFLEET_SCHEDULES: must be a mapping of names to settings.",
+    ]);
+  });
+
+  it.each(["simId,status", "[simId, status]", "- simId\n- status\n"])("a list can be written as %j", (written) => {
+    const config = loadConfig({ env: { HOME: "/home/op", SIMFLEET_INVENTORY_FIELDS: written } });
+    expect(config.inventory.fields).toEqual(["simId", "status"]);
+  });
+});
+
 describe("defaults and precedence", () => {
   it("a relative dataDir is below the working folder", () => {
     expect(loadConfig({ env: { SIMFLEET_DATA_DIR: "data" } }).dataDir).toBe(join(process.cwd(), "data"));
