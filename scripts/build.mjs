@@ -49,7 +49,10 @@ try {
     cpSync(join(root, file), target);
   }
   for (const { from, to } of pages) cpSync(join(packages, from), join(fresh, to), { recursive: true });
-  writeCompletionTree();
+  // The words of the command line, so that a completion in a shell loads no command.
+  writeOutput(["completion", "tree"], "completion.json");
+  // For editors.
+  writeOutput(["schema"], "simfleet.schema.json");
   // Without its sources, as in a check of the rest alone, the worker reports that there is no dashboard.
   if (existsSync(join(root, "web"))) {
     await build({ ...dashboard, build: { ...dashboard.build, outDir: join(fresh, "web") }, logLevel: "warn" });
@@ -61,14 +64,15 @@ try {
   rmSync(fresh, { recursive: true, force: true });
   throw thrown;
 }
-/** The words of the command line, so that a completion in a shell loads no command. */
-function writeCompletionTree() {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [join(fresh, "cli.js"), "completion", "tree"], {
+
+/** Writes what a command of the new build prints. */
+function writeOutput(words, name) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(fresh, "cli.js"), ...words], {
     encoding: "utf8",
     env: { ...process.env, NODE_DISABLE_COMPILE_CACHE: "1" },
   });
-  if (status !== 0) throw new Error(`simfleet completion tree failed:\n${stderr}`);
-  writeFileSync(join(fresh, "completion.json"), stdout);
+  if (status !== 0) throw new Error(`simfleet ${words.join(" ")} failed:\n${stderr}`);
+  writeFileSync(join(fresh, name), stdout);
 }
 
 /** Compressed once here, so that the worker sends a file as it is; it picks one by the request's Accept-Encoding. */

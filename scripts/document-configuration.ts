@@ -1,10 +1,10 @@
 /**
- * Writes docs/configuration.md and config/simfleet.schema.json from the schema of the configuration:
+ * Writes docs/configuration.md from the schema of the configuration:
  * `node scripts/document-configuration.ts`.
  */
 import { writeFileSync } from "node:fs";
 import { z } from "zod";
-import { jsonSchemaOf, refinementsOf } from "#config/json-schema.ts";
+import { refinementsOf } from "#config/json-schema.ts";
 import { innerOf, type Setting, settingsOf, variableOf } from "#config/setting.ts";
 import { configSchema, fileVariable } from "#config/schema.ts";
 
@@ -67,11 +67,6 @@ function rulesBeyondJsonSchema(): string {
     return wrap(`- ${paths}: ${rule}`, "  ");
   });
   return `## ${lastTitle}\n\n${beyondJsonSchema}\n\n${lines.join("\n")}\n`;
-}
-
-/** The content of config/simfleet.schema.json. */
-export function renderJsonSchema(): string {
-  return `${JSON.stringify(jsonSchemaOf(configSchema), undefined, 2)}\n`;
 }
 
 /** The path of the section that a setting of a named entry belongs to. */
@@ -163,8 +158,8 @@ The last two accept \`mfaSecret\`. An AuthKey's secret can be a JSON object \`{"
 parts. Changed credential files are reloaded without a restart ([authkeys.md](authkeys.md)). The file of the Redis password
 is read at start only.
 
-**Editors.** \`simfleet schema\` prints the JSON Schema of this file, and \`config/simfleet.schema.json\` holds it. Editors
-with a YAML language server complete and check a file that begins with
+**Editors.** \`simfleet schema\` prints the JSON Schema of this file; the build writes it as well, next to the program
+(\`simfleet.schema.json\`). Editors with a YAML language server complete and check a file that begins with
 \`# yaml-language-server: $schema=simfleet.schema.json\`, the path of the schema from there.
 
 **Deployment files** are described in [deployments.md](deployments.md).
@@ -177,5 +172,4 @@ name that is referred to exists, a filter can be read. Others are about one valu
 if (import.meta.main) {
   const root = new URL("../", import.meta.url);
   writeFileSync(new URL("docs/configuration.md", root), renderConfiguration());
-  writeFileSync(new URL("config/simfleet.schema.json", root), renderJsonSchema());
 }
