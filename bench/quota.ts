@@ -5,7 +5,6 @@
  *   npm run bench                      one process and four; 950 rows, and 1,000, which fill each window to its last call
  *   npm run bench -- --rounding down   another way of rounding seconds-before-refresh
  *   npm run bench -- --competitor 5    beside another caller that spends 5 calls per second
- *   npm run bench -- --burst 30 --burst-every 5   beside one that spends 30 calls at once every 5 s
  */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -26,8 +25,6 @@ const { values } = parseArgs({
     rounding: { type: "string", default: "up" },
     processes: { type: "string", default: "1,4" },
     competitor: { type: "string", default: "0" },
-    burst: { type: "string", default: "0" },
-    "burst-every": { type: "string", default: "5" },
     connections: { type: "string", default: "32" },
   },
 });
@@ -62,16 +59,6 @@ async function measure(rows: number, processes: number): Promise<Result> {
     competitor: Number(values.competitor) > 0 ? { Sim: Number(values.competitor) } : {},
   });
   const startedMs = systemClock.monotonicMs();
-  const bursts: number[] = [];
-  const bursting = setInterval(
-    () => {
-      for (let call = 0; call < Number(values.burst) && !sandbox.throttle.isSpent("Sim", ""); call += 1) {
-        sandbox.throttle.accept("Sim", "");
-        bursts.push(Math.floor((systemClock.monotonicMs() - startedMs) / periodMs));
-      }
-    },
-    Number(values["burst-every"]) * 1_000,
-  );
   const env = {
     SIMFLEET_ENDPOINT_GLOBAL: sandbox.url,
     SIMFLEET_AUTH_KEY_ID: sandbox.options.authKeyId,
@@ -99,8 +86,7 @@ async function measure(rows: number, processes: number): Promise<Result> {
     const endMs = Date.parse(report.finishedAt) - offsetMs;
     const windows = sandbox.throttle.windows("Sim");
     const steady = windows.reduce((sum, window) => sum + window.competitor, 0) / Math.max(1, windows.length);
-    const perWindow = (index: number): number =>
-      limit - Math.round(steady) - bursts.filter((window) => window === index).length;
+    const perWindow = limit - Math.round(steady);
     const call = { meanLatencyMs, connections: Number(values.connections) };
     const minMs = leastTimeMs(rows, { periodMs, perWindow, beginAfterStartMs: beginMs - startedMs }, call);
     const seconds = (endMs - beginMs) / 1_000;
@@ -117,7 +103,6 @@ async function measure(rows: number, processes: number): Promise<Result> {
         .join(" "),
     };
   } finally {
-    clearInterval(bursting);
     await Promise.all(workers.map((worker) => worker.stop()));
     await sandbox.close();
     await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 }); // its Redis is still shutting down

@@ -1,23 +1,17 @@
 /**
  * Takes the screenshots of the dashboard for the README and docs/dashboard.md, as docs/pictures/dashboard-*.png: a
  * sandbox, a worker from dist/ and a run in progress, in the browser of the tests. `npm run screenshots`
- *
- * `npm run screenshots -- --all FOLDER` takes every page into a folder instead: light and dark, wide and narrow, full,
- * empty, loading, broken and read-only (every-look.ts).
  */
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import type { Page } from "playwright-core";
 import { startSandbox } from "#sandbox/server.ts";
 import { RunningProcess } from "../test/e2e/support/process.ts";
 import { type PageOptions, openBrowser, WatchedPage } from "../test/web/support/browser.ts";
 import { writeFixtures, environmentFixtures, sandboxFixtures, tokens } from "../test/web/support/fixtures.ts";
-
-import { takeEveryLook, takeProblem } from "./every-look.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 const pictures = join(root, "docs", "pictures");
@@ -84,26 +78,16 @@ const sandbox = await startSandbox({
   periodSeconds: quota.periodSeconds,
   latencyMs: [15, 60],
 });
-const { values: options } = parseArgs({ options: { all: { type: "string" } } });
-const fullConfiguration = writeFixtures({ folder, sandbox });
-// A worker that has nothing but its tokens.
-const emptyFolder = mkdtempSync(join(tmpdir(), "simfleet-empty-"));
-const [, tokenLines = ""] = /^(http:\n(?: .*\n)+)/m.exec(fullConfiguration) ?? [];
-writeFileSync(join(emptyFolder, "simfleet.yaml"), tokenLines, { mode: 0o600 });
-const workers = (options.all === undefined ? [folder] : [folder, emptyFolder]).map(startWorker);
+writeFixtures({ folder, sandbox });
+const worker = startWorker(folder);
 try {
-  const origins: string[] = [];
-  for (const worker of workers) {
-    const [, origin = ""] = await worker.said(/"http":"(http:[^"]+)"/);
-    origins.push(origin);
-  }
-  const [origin = "", emptyOrigin = ""] = origins;
-  await takeAll(origin, emptyOrigin);
+  const [, origin = ""] = await worker.said(/"http":"(http:[^"]+)"/);
+  await takeAll(origin);
 } finally {
-  for (const worker of workers) worker.kill("SIGTERM");
-  await Promise.all(workers.map(({ ended }) => ended));
+  worker.kill("SIGTERM");
+  await worker.ended;
   await sandbox.close();
-  for (const place of [folder, emptyFolder]) rmSync(place, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true });
 }
 
 function startWorker(cwd: string): RunningProcess {
@@ -127,7 +111,7 @@ function startWorker(cwd: string): RunningProcess {
   });
 }
 
-async function takeAll(origin: string, emptyOrigin: string): Promise<void> {
+async function takeAll(origin: string): Promise<void> {
   const ask = async (path: string, body?: string): Promise<Record<string, unknown>> => {
     const headers = {
       authorization: `Bearer ${tokens.operator}`,
@@ -147,16 +131,6 @@ async function takeAll(origin: string, emptyOrigin: string): Promise<void> {
   mkdirSync(pictures, { recursive: true });
   const browser = await openBrowser();
   try {
-    if (options.all !== undefined) {
-      const [runId, sim] = [String(run.runId), sandbox.state.sims.simIdAt(3)];
-      const looks = { folder: options.all, origin, emptyOrigin, runId, sim, plan: seePlan };
-      await takeEveryLook(browser, looks);
-      sandbox.faults.setRates({ "empty-500": 1 });
-      const stalled = await ask("/v1/runs?name=depot%20to%20slow", rowsOf("s1.slow", 300));
-      await sleep(15_000);
-      await takeProblem(browser, { ...looks, runId: String(stalled.runId) });
-      return;
-    }
     for (const picture of taken) {
       await using watched = await WatchedPage.open(browser, origin, picture.poll);
       const { page } = watched;
