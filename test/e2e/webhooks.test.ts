@@ -174,7 +174,7 @@ test.concurrent("a chat receives sentences, and its address is never revealed", 
   await until("the sentence has come", () => chat.seen.length > 0);
   expect(chat.seen[0]?.path).toBe(`/services/${token}`);
   expect(JSON.parse(chat.seen[0]?.body ?? "")).toEqual({
-    text: expect.stringMatching(new RegExp(`^Run .*\\(${runId}\\) completed: 5 done of 5 rows\\.$`)),
+    text: expect.stringMatching(new RegExp(`^Run ${runId} “.*” completed: 5 of 5 rows done\\.$`)),
   });
   const said = [await harness.run(["webhooks", "list", "--json"]), await harness.run(["webhooks", "test", "chat"])];
   said.push(await harness.run(["deliveries", "list"]), await harness.run(["deliveries", "list", "--json"]));

@@ -71,7 +71,8 @@ describe("filters on unknown fields", () => {
   it("a plan for no SIM says that the value is known in another case", async () => {
     const ask = { profile: "whole", filter: parseFilter("tags.site=Berlin") };
     const request = { operation: setSpeedClass, set: { speedClass: "s1.slow" } };
-    await expect(filterSource(inventory, { ...ask, request })).rejects.toThrow("Did you mean tags.site=berlin?");
+    const { batches } = await filterSource(inventory, { ...ask, request });
+    await expect(Array.fromAsync(batches)).rejects.toThrow("Did you mean tags.site=berlin?");
   });
 
   it("a filter on a field that no SIM has is refused while the first sync has read only some pages", async () => {

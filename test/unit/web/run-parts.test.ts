@@ -27,6 +27,7 @@ describe("the actions of a run", () => {
     const counts = { ...none, total: 3, done: 1, failed: 1, pending: 1 };
     const actions = Object.fromEntries(runStates.map((state) => [state, actionsFor({ state, counts, hasUndo: true })]));
     expect(actions).toEqual({
+      planned: [],
       "awaiting-approval": ["approve", "cancel"],
       running: ["pause", "cancel"],
       paused: ["resume", "cancel"],

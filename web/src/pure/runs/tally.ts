@@ -35,6 +35,7 @@ function retriedRows({ failed, cancelled }: Tally): number {
 
 /** The actions that the run's state allows. An undo needs an operation that has one. */
 export function actionsFor({ state, counts, hasUndo }: Deciding): RunAction[] {
+  if (state === "planned") return [];
   if (state === "awaiting-approval") return ["approve", "cancel"];
   if (state === "running") return ["pause", "cancel"];
   if (state === "paused") return ["resume", "cancel"];
