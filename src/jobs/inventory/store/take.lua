@@ -119,7 +119,7 @@ end
 local function add_sim(inv, sim, lines, by, cause)
   local record = { ordinal = inv.next, by = by, added = inv.now, updated = inv.now, gone = '-', lines = lines }
   redis.call('HSET', inv.sims, sim, join_record(record))
-  index_fields(inv.index, inv.next, NO_FIELDS, fields_of(lines))
+  index_new(inv.index, inv.next, fields_of(lines))
   inv.new_keys[#inv.new_keys + 1] = sim
   inv.next = inv.next + 1
   if inv.is_settled then emit_about(inv, 'sim.added', sim, by == 'sync' and 'outside' or 'run', cause) end
@@ -128,6 +128,7 @@ end
 local function write_new(inv)
   local count = #inv.new_keys
   if count == 0 then return end
+  write_bits(inv.index)
   local first = inv.next - count
   each_chunk(first, count, function(chunk, place, before, here)
     if place == 0 and chunk > 0 then
