@@ -29,7 +29,7 @@ export interface HttpServer {
 
 /** The port where none was chosen: a second worker on the machine then takes another. */
 const usualPort = 8080;
-/** Of JSON; files go to the spool. */
+/** Of JSON; a file is read as it arrives. */
 const maxBodyBytes = 256 * 1_024;
 /** From the first byte of a request to its last, files included. */
 const requestMs = 3_600_000;
