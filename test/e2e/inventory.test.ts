@@ -90,7 +90,7 @@ describe.concurrent("the inventory", () => {
     const rows = resultRows(await harness.read("fleet.csv"));
     expect(rows.map(({ simId }) => simId)).toEqual(Array.from({ length: 350 }, (_, n) => harness.simId(n)));
     const plan = await harness.json<{ verdicts: Record<string, number> }>(["plan", "fleet.csv"]);
-    expect(plan.document.verdicts).toMatchObject({ unchanged: 350, change: 0, unknown: 0, invalid: 0 });
+    expect(plan.document.verdicts).toMatchObject({ unchanged: 350, change: 0, "not-in-inventory": 0, invalid: 0 });
 
     const lines = (
       await harness.run(["sims", "export", "--format", "ndjson", "--where", "tags.site=berlin"])
@@ -183,7 +183,7 @@ describe.concurrent("the inventory", () => {
     expect(gone.document.sims).toMatchObject([{ simId: removed, goneAt: expect.any(String) }]);
     await harness.write("gone.csv", `simId,speedClass\n${removed},s1.fast\n`);
     const plan = await harness.json<{ verdicts: Record<string, number> }>(["plan", "gone.csv"]);
-    expect(plan.document.verdicts).toMatchObject({ unknown: 1, change: 0 });
+    expect(plan.document.verdicts).toMatchObject({ "not-in-inventory": 1, change: 0 });
   });
 
   test("a run can select its SIMs by a filter instead of a file", async () => {

@@ -76,7 +76,15 @@ const simRun = rowReport.extend({
 /** A run's row for a SIM. */
 export type SimRun = Readonly<z.infer<typeof simRun>>;
 
-const verdicts = ["change", "unchanged", "unknown", "duplicate", "conflict", "not-allowed", "invalid"] as const;
+const verdicts = [
+  "change",
+  "unchanged",
+  "not-in-inventory",
+  "duplicate",
+  "conflict",
+  "not-allowed",
+  "invalid",
+] as const;
 /**
  * What a run would do with a row: `change`: a call that changes the SIM, as far as the inventory knows; `unchanged`: the
  * SIM is already as requested; `unknown`: the inventory was synced, and the SIM is missing from it or gone; `duplicate`:

@@ -72,7 +72,7 @@ describe("filters on unknown fields", () => {
     const ask = { profile: "whole", filter: parseFilter("tags.site=Berlin") };
     const request = { operation: setSpeedClass, set: { speedClass: "s1.slow" } };
     const { batches } = await filterSource(inventory, { ...ask, request });
-    await expect(Array.fromAsync(batches)).rejects.toThrow("Did you mean tags.site=berlin?");
+    await expect(batches[Symbol.asyncIterator]().next()).rejects.toThrow("Did you mean tags.site=berlin?");
   });
 
   it("a filter on a field that no SIM has is refused while the first sync has read only some pages", async () => {

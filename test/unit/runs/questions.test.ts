@@ -4,7 +4,15 @@ import { changesQuestion } from "#jobs/runs/commands/apply.ts";
 import { stopReason } from "#jobs/runs/commands/follow-run.ts";
 import { undoQuestion } from "#jobs/runs/commands/undo.ts";
 
-const verdicts = { change: 13, unchanged: 46, unknown: 2, duplicate: 0, conflict: 0, "not-allowed": 0, invalid: 0 };
+const verdicts = {
+  change: 13,
+  unchanged: 46,
+  "not-in-inventory": 2,
+  duplicate: 0,
+  conflict: 0,
+  "not-allowed": 0,
+  invalid: 0,
+};
 
 test.each([
   [61, 46, false, "Make 15 changes? (46 more calls change nothing; --skip-unchanged leaves them out)"],

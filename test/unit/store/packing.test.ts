@@ -31,7 +31,7 @@ const row = (index: number): fc.Arbitrary<StoredRow> =>
         { code: fc.constantFrom(...rowProblemCodes), message: text, column: fc.constantFrom("speedClass", "a,b") },
         { requiredKeys: ["code", "message"] },
       ),
-      planned: fc.constantFrom("unchanged", "unknown"),
+      planned: fc.constantFrom("unchanged", "not-in-inventory"),
       duplicateOf: fc.nat(),
       before: fc.array(fc.option(text), { minLength: 1, maxLength: 3 }),
       onlyIf: fc.array(

@@ -26,10 +26,11 @@ const appearances: Readonly<Record<string, Appearance>> = {
   active: ["good", "done"],
   stopped: ["bad", "stopped"],
   frozen: ["warn", "freezes"],
-  // verdicts of a plan; rows whose response was lost are unknown too
+  // verdicts of a plan, and rows whose response was lost
   change: ["good", "arrow"],
   unchanged: ["plain", "done"],
   unknown: ["warn", "warn"],
+  "not-in-inventory": ["warn", "warn"],
   duplicate: ["plain", "arrow"],
   conflict: ["bad", "cross"],
   "not-allowed": ["bad", "stopped"],

@@ -52,7 +52,7 @@ export type CurrentProblem = NonNullable<RunReport["problem"]>;
 export const verdicts = [
   "change",
   "unchanged",
-  "unknown",
+  "not-in-inventory",
   "duplicate",
   "conflict",
   "not-allowed",

@@ -18,7 +18,7 @@ export function planText(plan: PlanReport): string {
           `  ${isSpeedClass ? `${grouped(verdicts.unchanged)} already have the class, according to the inventory` : `${grouped(verdicts.unchanged)} already as requested, according to the inventory`}`,
         ]
       : []),
-    ...(verdicts.unknown > 0 ? [`  ${grouped(verdicts.unknown)} not in the inventory`] : []),
+    ...(verdicts["not-in-inventory"] > 0 ? [`  ${grouped(verdicts["not-in-inventory"])} not in the inventory`] : []),
     ...(verdicts.duplicate > 0 ? [`  ${grouped(verdicts.duplicate)} duplicate (sent once)`] : []),
     ...(verdicts.conflict > 0 ? [`  ${grouped(verdicts.conflict)} in conflict: one SIM, different values`] : []),
     ...(verdicts["not-allowed"] > 0 ? [`  ${grouped(verdicts["not-allowed"])} not allowed by the operation`] : []),

@@ -32,7 +32,7 @@ export interface StoredRow {
   /** The row is also skipped if the inventory shows another value of one of these fields. */
   readonly onlyIf?: readonly FieldChange[];
   /** What the inventory showed of the row's SIM when it was planned, if its call was not known to change it. */
-  readonly planned?: "unchanged" | "unknown";
+  readonly planned?: "unchanged" | "not-in-inventory";
 }
 
 /** Final outcome of a row. */

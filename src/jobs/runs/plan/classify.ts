@@ -69,7 +69,7 @@ function classifier(operation: SimOperation, facts: InventoryFacts, operations: 
       row: {
         ...stored,
         ...(problem !== undefined ? { problem } : isDuplicate ? { duplicateOf } : {}),
-        ...(verdict === "unchanged" || verdict === "unknown" ? { planned: verdict } : {}),
+        ...(verdict === "unchanged" || verdict === "not-in-inventory" ? { planned: verdict } : {}),
       },
       verdict,
       problem,
@@ -115,7 +115,7 @@ function verdictOf(row: {
 }): RowVerdict {
   if (row.problem !== undefined) return verdictOfProblem(row.problem.code);
   if (row.isDuplicate) return "duplicate";
-  if (row.isUnknown) return "unknown";
+  if (row.isUnknown) return "not-in-inventory";
   return row.isUnchanged ? "unchanged" : "change";
 }
 

@@ -9,7 +9,7 @@ import type { ClassifiedRow } from "./classify.ts";
 const verdicts: readonly RowVerdict[] = [
   "change",
   "unchanged",
-  "unknown",
+  "not-in-inventory",
   "duplicate",
   "conflict",
   "not-allowed",
@@ -81,8 +81,9 @@ export class PlanTally {
       const at = kind & 7;
       const verdict = verdicts[at];
       byVerdict[at] = (byVerdict[at] ?? 0) + 1;
-      if (verdict === "unknown") addTo(unknown, index);
-      const isCalled = verdict === "change" || verdict === "unknown" || (verdict === "unchanged" && !skipUnchanged);
+      if (verdict === "not-in-inventory") addTo(unknown, index);
+      const isCalled =
+        verdict === "change" || verdict === "not-in-inventory" || (verdict === "unchanged" && !skipUnchanged);
       if (isCalled && (kind & costlyBit) !== 0) costly += 1;
       const place = kind >> classShift;
       if (place === 0) continue;

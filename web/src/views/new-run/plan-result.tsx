@@ -64,7 +64,11 @@ function Figures({ plan, form }: Omit<ResultProps, "isStale">): JSX.Element {
       <Figure label="Rows">{grouped(rows)}</Figure>
       <Figure
         label="To change"
-        note={verdicts.unknown > 0 ? `and ${grouped(verdicts.unknown)} not in the inventory` : undefined}
+        note={
+          verdicts["not-in-inventory"] > 0
+            ? `and ${grouped(verdicts["not-in-inventory"])} not in the inventory`
+            : undefined
+        }
       >
         {grouped(verdicts.change)}
       </Figure>

@@ -26,7 +26,7 @@ export function PlanRows({ plan }: { plan: PlanReport }): JSX.Element {
     .filter((one) => one === "all" || plan.verdicts[one] > 0)
     .map((value) => ({
       value,
-      text: value === "all" ? "all" : `${value.replace("-", " ")} ${grouped(plan.verdicts[value])}`,
+      text: value === "all" ? "all" : `${value.replaceAll("-", " ")} ${grouped(plan.verdicts[value])}`,
     }));
   return (
     <section aria-label="Rows of the plan" class="form">
