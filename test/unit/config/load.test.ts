@@ -2,6 +2,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import "#features.ts";
 import { ConfigError } from "#core/errors.ts";
 import { liveSecrets } from "#core/secret.ts";
 import type { Environment } from "#config/read-settings.ts";
