@@ -76,7 +76,7 @@ const simRun = rowReport.extend({
 /** A run's row for a SIM. */
 export type SimRun = Readonly<z.infer<typeof simRun>>;
 
-const verdicts = [
+export const verdicts = [
   "change",
   "unchanged",
   "not-in-inventory",
@@ -87,7 +87,7 @@ const verdicts = [
 ] as const;
 /**
  * What a run would do with a row: `change`: a call that changes the SIM, as far as the inventory knows; `unchanged`: the
- * SIM is already as requested; `unknown`: the inventory was synced, and the SIM is missing from it or gone; `duplicate`:
+ * SIM is already as requested; `not-in-inventory`: the inventory was synced, and the SIM is missing from it or gone; `duplicate`:
  * shares the call of an earlier row; `conflict`: another row requests different values for its SIM; `not-allowed`: the
  * SIM does not match what the operation requires.
  */

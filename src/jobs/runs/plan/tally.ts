@@ -3,18 +3,9 @@
  * turn counted rows into conflicts, so each row is remembered in two bytes, and the counts are made at the end.
  */
 import { setSpeedClassName } from "#fleet/sim-operation/sim-operation.ts";
-import type { RowVerdict } from "../contract.ts";
+import { type RowVerdict, verdicts } from "../contract.ts";
 import type { ClassifiedRow } from "./classify.ts";
 
-const verdicts: readonly RowVerdict[] = [
-  "change",
-  "unchanged",
-  "not-in-inventory",
-  "duplicate",
-  "conflict",
-  "not-allowed",
-  "invalid",
-];
 /** A row in 16 bits: its verdict, whether it costs money, and the place of its speed class from 1. */
 const costlyBit = 8;
 const classShift = 4;
