@@ -30,7 +30,8 @@ const isLong = process.env.SIMFLEET_TEST_LONG === "1";
 process.env["NODE_COMPILE_CACHE"] ??= `${import.meta.dirname}/node_modules/.cache/compiled`;
 
 const shared = {
-  testTimeout: 120_000,
+  // Many times of what any test takes, since the machine of a CI may be slow and shared.
+  testTimeout: 300_000,
   hookTimeout: 60_000,
   pool: "forks" as const,
 };
