@@ -1,6 +1,6 @@
 /** What a job needs from the account it works on. */
 import type { PlatformClient } from "./client.ts";
-import type { ReadSim, ReadStatusHistory } from "./operations/read-sim.ts";
+import type { ReadSim, ReadStatusHistory } from "./operations/described.ts";
 import type { FieldSelection } from "#fleet/sim/sim-fields.ts";
 import type { Wording } from "#fleet/sim/sim.ts";
 

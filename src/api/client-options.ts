@@ -3,7 +3,6 @@ import type { Clock } from "#core/time.ts";
 import type { DeploymentOperation } from "#fleet/deployment-operation.ts";
 import type { Language, Profile } from "#fleet/profile.ts";
 import type { Permit, Urgency } from "#limiter/permit.ts";
-import type { ClientEvent } from "./client-event.ts";
 import type { Endpoints } from "./auth/coverage.ts";
 import type { Credentials } from "./auth/credential-list.ts";
 import type { TokenVerification } from "./auth/token-claims.ts";
@@ -85,3 +84,58 @@ export interface CallOptions {
   /** Number of calls still to make, if the caller knows it; used by the permits. */
   readonly backlog?: (() => number) | undefined;
 }
+
+// Events that the client emits for metrics and logs; no field ever contains a secret.
+
+export type ClientEvent =
+  | {
+      /** A response arrived, successful or not. */
+      readonly type: "answered";
+      readonly operation: string;
+      readonly bucket: string;
+      readonly status: number;
+      /** From sending the request to the response headers. */
+      readonly durationMs: number;
+    }
+  /** No response arrived; `wasSent` says whether the request was sent. */
+  | {
+      readonly type: "unanswered";
+      readonly operation: string;
+      readonly bucket: string;
+      readonly wasSent: boolean;
+    }
+  /** The platform responded with 429. */
+  | {
+      readonly type: "throttled";
+      readonly operation: string;
+      readonly bucket: string;
+      readonly retryAfterMs: number;
+    }
+  | {
+      readonly type: "renewed";
+      readonly reason: RenewalReason;
+      /** `auth`: by an authentication; `token`: by the deployment's token operation. */
+      readonly by: "auth" | "token";
+      readonly expiresAtMs: number;
+      /** The AuthKey that the pair was obtained with, if any. */
+      readonly authKeyId?: string;
+    }
+  | {
+      readonly type: "renewal-failed";
+      readonly reason: RenewalReason;
+      readonly message: string;
+    }
+  /** The platform rejected this AuthKey; the client tries the next one in the list, if any. */
+  | {
+      readonly type: "auth-key-refused";
+      readonly authKeyId: string;
+      readonly message: string;
+    }
+  /** A new list of credentials was unusable; the previous one stays in use. */
+  | {
+      readonly type: "credentials-kept";
+      readonly message: string;
+    };
+
+/** `first` in this process, `early` before expiry, `expired` after it, `refused` after a 401, `asked` by the owner. */
+export type RenewalReason = "first" | "early" | "expired" | "refused" | "asked";

@@ -23,7 +23,7 @@ import { localEvents, type EventChoice, type EventSource } from "./event-source.
 import { RemoteWorker } from "./remote-worker.ts";
 import { createParser } from "eventsource-parser";
 import { type EventDocument, listEvents } from "#events/contract.ts";
-import { isAfter } from "#events/event-id.ts";
+import { isAfter } from "#events/event.ts";
 import { beforeAll } from "#events/feed.ts";
 
 const noData = (dataDir: string, files: readonly string[]) => {

@@ -4,8 +4,8 @@
  */
 import type { Kernel } from "#kernel/kernel.ts";
 import type { EventDocument } from "#events/contract.ts";
+import { documentOfEvent } from "#events/contract.ts";
 import type { EventType } from "#events/event.ts";
-import { documentOfEvent } from "#events/event-document.ts";
 
 const readAtOnce = 1_000;
 

@@ -1,4 +1,6 @@
 /** Numbers and durations in the texts of commands. */
+import { systemClock } from "#core/time.ts";
+import type { ProblemReport } from "#engine/problem.ts";
 
 /** 12,345 */
 export function grouped(count: number): string {
@@ -18,4 +20,58 @@ export function duration(ms: number): string {
   if (minutes < 60) return `${minutes} min ${seconds % 60} s`;
   const hours = Math.floor(minutes / 60);
   return hours < 24 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
+}
+
+// Instants in text for people: in local time, with its offset from UTC. JSON keeps UTC.
+
+const utcInstant = /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
+
+/** Replaces every instant in UTC: `2026-11-22T13:59:07.457Z` becomes `2026-11-22 22:59:07+09:00` in Tokyo. */
+export function withLocalTimes(text: string): string {
+  return text.replace(utcInstant, (instant) => localTime(new Date(instant)));
+}
+
+/** `22:59:07+09:00` */
+function localTimeOfDay(instant: Date): string {
+  return localTime(instant).slice("2026-11-22 ".length);
+}
+
+function localTime(instant: Date): string {
+  const offset = -instant.getTimezoneOffset();
+  const atLocal = new Date(instant.getTime() + offset * 60_000).toISOString();
+  const minutes = Math.abs(offset);
+  const zone = `${offset < 0 ? "-" : "+"}${twoDigits(Math.floor(minutes / 60))}:${twoDigits(minutes % 60)}`;
+  return `${atLocal.slice(0, 10)} ${atLocal.slice(11, 19)}${zone}`;
+}
+
+function twoDigits(value: number): string {
+  return String(value).padStart(2, "0");
+}
+
+// Renders the current problem of durable work as text for a terminal.
+
+/** A problem as one line: `The platform answered 500 (12 failed attempts since 12:00:05+02:00, next attempt in 3 s)`. */
+export function problemText(problem: ProblemReport, nowMs: number = systemClock.wallMs()): string {
+  const { message, since, attempts } = problem;
+  const details = [
+    `${counted(attempts, "failed attempt")} since ${timeOfDay(since, nowMs)}`,
+    nextAttemptText(problem, nowMs),
+  ];
+  return `${message.replace(/\.$/, "")} (${details.filter((part) => part !== "").join(", ")})`;
+}
+
+/** `next attempt in 3 s`; empty when it is not known. */
+export function nextAttemptText(
+  { nextAttemptAt }: Pick<ProblemReport, "nextAttemptAt">,
+  nowMs: number = systemClock.wallMs(),
+): string {
+  if (nextAttemptAt === null) return "";
+  const untilMs = Date.parse(nextAttemptAt) - nowMs;
+  return untilMs > 0 ? `next attempt in ${duration(untilMs)}` : "next attempt now";
+}
+
+/** `12:00:05+02:00` within a day, else with the date. */
+function timeOfDay(at: string, nowMs: number): string {
+  const isToday = nowMs - Date.parse(at) < 86_400_000;
+  return isToday ? localTimeOfDay(new Date(at)) : withLocalTimes(at);
 }

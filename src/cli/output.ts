@@ -5,8 +5,7 @@
  * bottom; a pipe gets plain lines without escape codes.
  */
 import { scrubSecrets, scrubSecretsInJson } from "#core/scrub-secrets.ts";
-import { grouped } from "./format.ts";
-import { withLocalTimes } from "./local-time.ts";
+import { grouped, withLocalTimes } from "./format.ts";
 import { visible, visibleIn, visibleLines } from "#core/visible-text.ts";
 
 /** Where text goes: `process.stdout` and `process.stderr`, or stand-ins of a test. */

@@ -8,7 +8,7 @@ import {
   termsOf,
 } from "#fleet/deployment-operation.ts";
 import { parseRecordPath } from "#fleet/sim/record-path.ts";
-import { isSpeedClass } from "#fleet/sim/speed-class.ts";
+import { isSpeedClass } from "#fleet/sim/sim.ts";
 import { faultsOf } from "./faults.ts";
 import { simOperations } from "./sim-operations.ts";
 import { brand, expectedOf, webAddress as address } from "./value-types.ts";

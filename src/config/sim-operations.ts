@@ -3,17 +3,17 @@
  * at the start and not with the first row.
  */
 import { z } from "zod";
-import { SimfleetError, type Problem } from "#core/errors.ts";
+import { type Problem, SimfleetError } from "#core/errors.ts";
 import { suggestion } from "#core/suggest.ts";
 import { parseFilter } from "#fleet/filter.ts";
-import { dangers } from "#fleet/sim-operation/danger.ts";
-import { type InputField, inputTypes } from "#fleet/sim-operation/input.ts";
 import {
-  setSpeedClass,
   type SimOperation,
   type SimOperations,
   type UndoStep,
+  setSpeedClass,
 } from "#fleet/sim-operation/sim-operation.ts";
+import { dangers } from "#fleet/sim-operation/danger.ts";
+import { type InputField, inputTypes } from "#fleet/sim-operation/input.ts";
 import { type Json, placeholdersIn } from "#fleet/sim-operation/template.ts";
 
 const operationName = z.string().regex(/^[a-z][a-z0-9-]{0,63}$/, "must be a name of lowercase letters, digits and -");

@@ -1,8 +1,9 @@
 /** Makes one transition of a record's state machine and emits its events, in one script (move-record.lua). */
 import type { EventType } from "#events/event.ts";
-import { emitScriptPart } from "#events/feed.ts";
+import { type FeedBounds, emitScriptPart } from "#events/feed.ts";
 import { Script } from "#redis/script.ts";
-import type { StoreDeps } from "./store-deps.ts";
+import type { Redis } from "ioredis";
+import type { Keys } from "#redis/keys.ts";
 
 export interface Move {
   /** Key of the record. */
@@ -56,4 +57,12 @@ export async function makeMove({ redis, keys, bounds }: StoreDeps, move: Move): 
 
 function counted(items: readonly (string | number)[]): (string | number)[] {
   return [items.length, ...items];
+}
+
+// Dependencies of every store: Redis, the key builder, and the size limits of the event stream.
+
+export interface StoreDeps {
+  readonly redis: Redis;
+  readonly keys: Keys;
+  readonly bounds: FeedBounds;
 }

@@ -4,9 +4,8 @@
  * script: if two processes try the same move, one succeeds. A sync's pages are stored without a new revision, so the id
  * and the state must be unchanged as well.
  */
-import { type MoveCondition, type MoveEvent, makeMove } from "./move-record.ts";
+import { type MoveCondition, type MoveEvent, type StoreDeps, makeMove } from "./move-record.ts";
 import { type Problem, problemFieldNames, problemFields, problemIn } from "./problem.ts";
-import type { StoreDeps } from "./store-deps.ts";
 
 /** Fields that every record has, besides its id and state. */
 export interface CommonFields {

@@ -2,8 +2,7 @@
 import { z } from "zod";
 import { entryCursor, id, instant, ofPage, ofProfile, pageOf, several, since, until } from "#contract/fields.ts";
 import { route } from "#contract/route.ts";
-import { eventTypes } from "./event.ts";
-import { typesMeantBy } from "./event-pattern.ts";
+import { type Event, eventTypes, typesMeantBy } from "./event.ts";
 
 // Strings, not enums: features add types, and an older version may have stored one that no longer exists.
 const type = z.string().meta({ enum: eventTypes });
@@ -22,6 +21,11 @@ export const eventDocument = z.object({
 });
 
 export type EventDocument = Readonly<z.infer<typeof eventDocument>>;
+
+export function documentOfEvent({ atMs, ...event }: Event): EventDocument {
+  const { id: eventId, type: of, profile, fields } = event;
+  return { id: eventId, type: of, at: new Date(atMs).toISOString(), profile, fields };
+}
 
 export const listEvents = route({
   method: "GET",

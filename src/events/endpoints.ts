@@ -2,9 +2,8 @@
 import { parseInstant } from "#core/ago.ts";
 import { asList, cursorBefore } from "#contract/fields.ts";
 import { type Endpoint, endpoint } from "#contract/route.ts";
-import { listEvents } from "./contract.ts";
-import { documentOfEvent } from "./event-document.ts";
-import { typesMeantBy } from "./event-pattern.ts";
+import { documentOfEvent, listEvents } from "./contract.ts";
+import { typesMeantBy } from "./event.ts";
 import type { Feed } from "./feed.ts";
 
 /** @param profileOf checks the name of a profile. @throws SimfleetError NOT_FOUND */

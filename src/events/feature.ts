@@ -25,7 +25,7 @@ export const events = feature({
     events: {
       group: "follow",
       summary: "event history and live feed",
-      load: async (context) => (await import("./commands/events.ts")).eventsCommand(context),
+      load: async (context) => (await import("./commands/tail.ts")).eventsCommand(context),
     },
   },
   effects: {

@@ -4,8 +4,8 @@
  */
 import type { Redis } from "ioredis";
 import type { Clock } from "#core/time.ts";
-import { decodeName, decodeValue } from "#fleet/sim/field-text.ts";
 import { textOf } from "#fleet/sim/sim-fields.ts";
+import { decodeName, decodeValue } from "#fleet/sim/field-text.ts";
 import type { Keys } from "#redis/keys.ts";
 import { Script } from "#redis/script.ts";
 import { olderThan } from "#redis/stream-range.ts";

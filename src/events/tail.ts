@@ -5,8 +5,7 @@
  */
 import type { Redis } from "ioredis";
 import { type Clock, secondMs } from "#core/time.ts";
-import type { Event } from "./event.ts";
-import { isAfter } from "./event-id.ts";
+import { type Event, isAfter } from "./event.ts";
 import { type Feed, type FeedPage, pageOf } from "./feed.ts";
 
 const blockMs = 2 * secondMs;

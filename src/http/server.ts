@@ -2,21 +2,19 @@
  * The worker's HTTP server: it assembles health, the control API and the dashboard behind one guard
  * and one set of headers, and listens. It defines no routes of its own; the modules that it mounts do.
  */
-import { randomUUID } from "node:crypto";
 import helmet from "@fastify/helmet";
 import fastify, { type FastifyInstance } from "fastify";
+import { randomUUID } from "node:crypto";
 import { SimfleetError, messageOf } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";
 import { addAudit } from "./audit.ts";
 import { ConnectionLimits, connectionCheckMs, headersMs } from "./connection-limits.ts";
 import { controlApi } from "./control-api.ts";
 import { addDashboard } from "./dashboard.ts";
-import { addGuard } from "./auth/guard.ts";
-import { type Health, addHealth } from "./monitoring/health.ts";
+import { addGuard } from "./auth/access.ts";
+import { type Health, addHealth, addMetrics, addTracing } from "./monitoring/health.ts";
 import { hostCheck } from "./auth/hosts.ts";
 import type { ControlDeps } from "./deps.ts";
-import { addMetrics } from "./monitoring/metrics.ts";
-import { addTracing } from "./monitoring/tracing.ts";
 import { problemOf, sendProblem } from "./problem.ts";
 import { securityHeaders } from "./security-headers.ts";
 

@@ -4,12 +4,11 @@
  * IntakeError; a row with too few or too many cells is passed on for its reader to validate.
  */
 import type { Readable } from "node:stream";
-import { type CsvError, parse, type Parser } from "csv-parse";
+import { type CsvError, type Parser, parse } from "csv-parse";
 import { IntakeError, messageOf } from "#core/errors.ts";
 import { yieldToEventLoop } from "#core/time.ts";
 import type { InputFile } from "#core/files/open-file.ts";
 import { type Fingerprint, InputBytes } from "./bytes.ts";
-import { type Delimiter, findDelimiter } from "./delimiter.ts";
 
 /** Limits on a file; a file is rejected as soon as it exceeds one. */
 export interface CsvCaps {
@@ -252,4 +251,33 @@ function grammarError(thrown: unknown, line: number): unknown {
   const message = messages[(thrown as CsvError).code ?? ""];
   if (message === undefined) return thrown instanceof Error ? thrown : new Error(messageOf(thrown));
   return new IntakeError(message, { line, cause: thrown });
+}
+
+// The delimiters that spreadsheets write, depending on their locale.
+
+type Delimiter = "," | ";" | "\t";
+
+/**
+ * Detects the delimiter from the header line: the one that occurs most often outside quotes; the comma if none occurs.
+ * @returns `isWhole` is false if the header line does not end within `start`
+ */
+function findDelimiter(start: Buffer): { delimiter: Delimiter; isWhole: boolean } {
+  const counts = { ",": 0, ";": 0, "\t": 0 };
+  let isQuoted = false;
+  let isEmpty = true;
+  let isWhole = false;
+  for (const byte of start) {
+    const character = String.fromCharCode(byte);
+    if (!isQuoted && (character === "\n" || character === "\r")) {
+      if (isEmpty) continue;
+      isWhole = true;
+      break;
+    }
+    isEmpty = false;
+    if (character === '"') isQuoted = !isQuoted;
+    else if (!isQuoted && (character === "," || character === ";" || character === "\t")) counts[character] += 1;
+  }
+  const max = Math.max(counts[","], counts[";"], counts["\t"]);
+  const delimiter = counts[","] === max ? "," : counts[";"] === max ? ";" : "\t";
+  return { delimiter, isWhole };
 }

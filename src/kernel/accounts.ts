@@ -5,7 +5,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
-import type { ClientEvent } from "#api/client-event.ts";
+import type { ClientEvent } from "#api/client-options.ts";
 import { PlatformClient } from "#api/client.ts";
 import { type Config, requirePlatform } from "#config/config.ts";
 import type { Credentials } from "#config/secrets/credentials.ts";
@@ -21,7 +21,7 @@ import { keptFields, secretFields } from "#fleet/sim/sim-fields.ts";
 import { fieldsOfOperations } from "#fleet/sim-operation/sim-operation.ts";
 import { keyColumnOf, type Wording } from "#fleet/sim/sim.ts";
 import type { DeploymentOperation } from "#fleet/deployment-operation.ts";
-import { getSim, getSimStatusHistory } from "#api/operations/read-sim.ts";
+import { getSim, getSimStatusHistory } from "#api/operations/described.ts";
 import type { Account } from "#api/account.ts";
 import type { Limiter } from "#limiter/limiter.ts";
 import type { AuthKeyUsers } from "#engine/authkey-users.ts";

@@ -1,7 +1,7 @@
 /** The features of a process, opened in the order of their needs on one kernel, and closed in the reverse order. */
 import type { Config } from "#config/config.ts";
 import type { Endpoint } from "#contract/route.ts";
-import type { Working } from "#engine/queue/working.ts";
+import type { Working } from "#engine/queue/job-result.ts";
 import { inWordsOfRedis } from "#redis/refusal.ts";
 import type { Reading } from "#telemetry/metrics.ts";
 import type { AnyAppFeature, AppFeature, Opened, RouteDeps } from "./feature.ts";

@@ -4,7 +4,7 @@
  */
 import type { FeatureSection } from "#config/setting.ts";
 import type { Endpoint } from "#contract/route.ts";
-import type { Incident, Working } from "#engine/queue/working.ts";
+import type { Incident, Working } from "#engine/queue/job-result.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import type { Reading } from "#telemetry/metrics.ts";
 import type { Kernel } from "./kernel.ts";

@@ -12,7 +12,7 @@ import { ConfigError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import { systemClock } from "#core/time.ts";
 import { Idempotency } from "#engine/idempotency.ts";
-import { QueueDepths } from "#engine/queue/queue-depths.ts";
+import { QueueDepths } from "#engine/queue/open-queue.ts";
 import { audit } from "#jobs/audit/feature.ts";
 import { runs } from "#jobs/runs/feature.ts";
 import { schedules } from "#jobs/schedules/feature.ts";

@@ -4,7 +4,7 @@
  * connected and still be stuck.
  */
 import { type Clock, every, minuteMs, secondMs } from "#core/time.ts";
-import type { Working } from "#engine/queue/working.ts";
+import type { Working } from "#engine/queue/job-result.ts";
 
 /** A worker that has not picked up waiting work for this long is stuck. */
 export const standstillMs = minuteMs;

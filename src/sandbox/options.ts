@@ -2,8 +2,7 @@
 import { z } from "zod";
 import { ConfigError } from "#core/errors.ts";
 import { type Clock, systemClock } from "#core/time.ts";
-import { isSimId } from "#fleet/sim/sim.ts";
-import { isSpeedClass } from "#fleet/sim/speed-class.ts";
+import { isSimId, isSpeedClass } from "#fleet/sim/sim.ts";
 import { isBase32 } from "./accounts/one-time-code.ts";
 import { faultRates } from "./faults.ts";
 import { recordShapes } from "./sims/sim-records.ts";

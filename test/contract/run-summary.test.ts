@@ -1,7 +1,6 @@
 /** What a person looks at when rows of a run fail: outcomes over time, reasons, the rows of a reason, and their retry. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { FollowUpPlan, RowReport, RunReport } from "#jobs/runs/contract.ts";
-import type { RunSummary } from "#jobs/runs/summary-contract.ts";
+import type { FollowUpPlan, RowReport, RunReport, RunSummary } from "#jobs/runs/contract.ts";
 import { until } from "../support/until.ts";
 import { ControlHarness } from "./support/control-harness.ts";
 

@@ -5,7 +5,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { isAfter } from "#events/event-id.ts";
+import { isAfter } from "#events/event.ts";
 import { openReceiver } from "../redis/webhooks/receiver.ts";
 import { until } from "../support/until.ts";
 import { isLong } from "../support/long.ts";

@@ -5,7 +5,11 @@ import { setTimeout as sleep } from "node:timers/promises";
  * Polls until `holds` is true: every few milliseconds, or less often where it takes long, as a command does.
  * @throws Error naming `what` after `deadlineMs`
  */
-export async function until(what: string, holds: () => boolean | Promise<boolean>, deadlineMs = 120_000): Promise<void> {
+export async function until(
+  what: string,
+  holds: () => boolean | Promise<boolean>,
+  deadlineMs = 120_000,
+): Promise<void> {
   const endMs = performance.now() + deadlineMs;
   for (;;) {
     const beganMs = performance.now();

@@ -5,14 +5,13 @@
  */
 import { PlatformError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
-import type { ClientEvent } from "../client-event.ts";
+import type { ClientEvent } from "../client-options.ts";
 import { type CredentialForm, mfaSecretOf, settingsOf } from "./credential-form.ts";
 import type { CredentialList } from "./credential-list.ts";
-import { pairOf } from "./grant.ts";
+import { type Pair, pairOf } from "./pair.ts";
 import { oneTimeCode, readBase32 } from "./one-time-code.ts";
 import type { AuthInput, AuthOutput } from "../operations/auth.ts";
-import type { Pair } from "./pair.ts";
-import { lifetimeMs, type RequestedTtl } from "./renewal-timing.ts";
+import { type RequestedTtl, lifetimeMs } from "./renewal-timing.ts";
 import type { TokenReader } from "./token-claims.ts";
 
 export class Authenticator {

@@ -10,7 +10,7 @@
  */
 import { messageOf } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
-import type { ClientEvent, RenewalReason } from "../client-event.ts";
+import type { ClientEvent, RenewalReason } from "../client-options.ts";
 import { forget, freshPair, type Fresh, type Pair, type PairSource } from "./pair.ts";
 import {
   anyChance,

@@ -3,16 +3,14 @@
  * deployment has an operation for it, a new token for the current pair.
  */
 import { Authenticator } from "./authenticator.ts";
-import type { ClientEvent } from "../client-event.ts";
-import type { PlatformClientOptions } from "../client-options.ts";
+import type { ClientEvent, PlatformClientOptions } from "../client-options.ts";
 import type { CredentialForm } from "./credential-form.ts";
 import type { CredentialList } from "./credential-list.ts";
 import { type AuthInput, type AuthOutput, headerValue } from "../operations/auth.ts";
-import type { Pair, PairSource } from "./pair.ts";
+import { type Pair, type PairSource, pairOf } from "./pair.ts";
 import { PlatformError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
-import { pairOf } from "./grant.ts";
-import { lifetimeMs, type RequestedTtl } from "./renewal-timing.ts";
+import { type RequestedTtl, lifetimeMs } from "./renewal-timing.ts";
 import type { TokenReader } from "./token-claims.ts";
 import { z } from "zod";
 import { Secret } from "#core/secret.ts";

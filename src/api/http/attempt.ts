@@ -6,7 +6,7 @@
 import type { Clock } from "#core/time.ts";
 import type { Permit } from "#limiter/permit.ts";
 import type { HeaderNames } from "./brand.ts";
-import type { ClientEvent } from "../client-event.ts";
+import type { ClientEvent } from "../client-options.ts";
 import type { ExchangeWatcher } from "./exchange.ts";
 import { type AnswerHeaders, readQuota, readRetryAfterMs } from "./response-headers.ts";
 

@@ -5,9 +5,8 @@
 import { z } from "zod";
 import { Secret } from "#core/secret.ts";
 import type { DeploymentOperation } from "#fleet/deployment-operation.ts";
-import { describedFor, type Owner } from "./described.ts";
-import { epochSeconds } from "./epoch-seconds.ts";
-import type { Operation } from "./operation.ts";
+import { type Owner, describedFor } from "./described.ts";
+import { type Operation, epochSeconds } from "./operation.ts";
 
 export interface AuthKey {
   readonly authKeyId: string;

@@ -7,6 +7,8 @@ import { ConfigError } from "#core/errors.ts";
 import type { DeploymentOperation, DeploymentOperationId, Placeholder } from "#fleet/deployment-operation.ts";
 import { isImsi, isSimId } from "#fleet/sim/sim.ts";
 import { type Operation, type PathParameter, quotaOf } from "./operation.ts";
+import { z } from "zod";
+import { type SimRecord, simRecord } from "./sims.ts";
 
 /** Who AuthKeys belong to: the Root user, or a sub-user by name. */
 export interface Owner {
@@ -103,4 +105,37 @@ function withoutUserPath(id: DeploymentOperationId, userName: string): ConfigErr
         `operations.${id}.path, with {operatorId} and {userName} (docs/deployments.md).`,
     },
   ]);
+}
+
+// Reads one SIM's record, as the deployment describes it.
+
+export interface OneSim {
+  /** SIM ID or IMSI, as the path of the operation has it. */
+  readonly key: string;
+}
+
+export type ReadSim = Operation<OneSim, SimRecord>;
+
+export function getSim(description: DeploymentOperation): ReadSim {
+  const keyOf = ({ key }: OneSim): string => key;
+  return {
+    ...described<OneSim>("getSim", description, { simId: keyOf, imsi: keyOf }),
+    replay: "safe",
+    output: simRecord,
+  };
+}
+
+/** One entry of a SIM's status history; fields that the interface does not show are kept. */
+export type StatusEntry = Readonly<Record<string, unknown>>;
+
+export type ReadStatusHistory = Operation<OneSim, readonly StatusEntry[]>;
+
+/** The latest changes of a SIM's status, in the platform's order. */
+export function getSimStatusHistory(description: DeploymentOperation): ReadStatusHistory {
+  const keyOf = ({ key }: OneSim): string => key;
+  return {
+    ...described<OneSim>("getSimStatusHistory", description, { simId: keyOf, imsi: keyOf }),
+    replay: "safe",
+    output: z.array(z.looseObject({})),
+  };
 }

@@ -3,7 +3,7 @@
  * requests. Identifiers come from files, so the final path is checked twice: against an allow-list before it is built,
  * and as a parsed URL after, since `..` and similar values survive every encoding function.
  */
-import type { z } from "zod";
+import { z } from "zod";
 import { PlatformError } from "#core/errors.ts";
 import type { PathGroup } from "#fleet/deployment-operation.ts";
 
@@ -149,3 +149,17 @@ function queryOf(parameters: Readonly<Record<string, string | undefined>>): stri
   }
   return pairs.join("&");
 }
+
+// Timestamps that the platform sends in epoch seconds; simfleet uses epoch milliseconds. AuthKeys and Credential Sets
+// use seconds; SIMs and groups use milliseconds and are not converted.
+
+/** The last second of the year 9999: a larger number is not in seconds. */
+const latestSeconds = 253_402_300_799;
+
+/** A timestamp that a record may lack. */
+export const epochSeconds = z
+  .number()
+  .min(0)
+  .max(latestSeconds)
+  .nullish()
+  .transform((seconds) => (seconds === null || seconds === undefined ? undefined : seconds * 1_000));

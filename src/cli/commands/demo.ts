@@ -15,7 +15,7 @@ import { localCaller } from "../connect.ts";
 import { type Context, asCount, withLocalOptions } from "../context.ts";
 import { follow } from "#jobs/runs/commands/follow-run.ts";
 import type { Output } from "../output.ts";
-import { planText } from "#jobs/runs/commands/plan-text.ts";
+import { planText } from "#jobs/runs/commands/plan.ts";
 import { runText } from "#jobs/runs/commands/run-text.ts";
 import type { RunWorker } from "./worker.ts";
 import { grouped } from "../format.ts";

@@ -3,11 +3,10 @@
  * done in this process while no live worker does it. Ctrl-C stops the display, and the work if it was local. The caller
  * defines the texts and when the work has ended.
  */
-import type { Working } from "#engine/queue/working.ts";
+import type { Working } from "#engine/queue/job-result.ts";
 import type { PlatformError } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";
 import type { Output } from "../output.ts";
-import { PlainLines } from "./plain-lines.ts";
 
 const pollIntervalMs = 150;
 /** A remote worker is polled over the network and has a rate limit. */
@@ -135,5 +134,35 @@ class LocalWorker {
     await this.#working?.stop();
     this.#working = undefined;
     return wasLocal;
+  }
+}
+
+// Progress without a terminal: a line at every change of topic (a state, a problem), otherwise one every few seconds if it
+// has changed, and at least one every 15 s.
+
+const silenceMs = 15_000;
+
+export class PlainLines {
+  readonly #output: Output;
+  readonly #everyMs: number;
+  #lastMs = Number.NEGATIVE_INFINITY;
+  #lastLine = "";
+  #lastTopic = "";
+
+  /** @param everyMs least time between two lines of one topic */
+  constructor(output: Output, everyMs: number) {
+    this.#output = output;
+    this.#everyMs = everyMs;
+  }
+
+  /** @param how `nowMs` is monotonic */
+  show(line: string, { topic, nowMs }: { readonly topic: string; readonly nowMs: number }): void {
+    const sinceMs = nowMs - this.#lastMs;
+    const isNew = line !== this.#lastLine && sinceMs >= this.#everyMs;
+    if (topic === this.#lastTopic && !isNew && sinceMs < silenceMs) return;
+    this.#lastMs = nowMs;
+    this.#lastLine = line;
+    this.#lastTopic = topic;
+    this.#output.say(line);
   }
 }

@@ -10,7 +10,7 @@ import type { Keys } from "#redis/keys.ts";
 import { queueTime, type Timing } from "#core/timings.ts";
 import { traced } from "#core/traced.ts";
 import type { WorkerRegistry } from "./worker-registry.ts";
-import { faultBackoffMs } from "./job-options.ts";
+import { faultBackoffMs } from "./open-queue.ts";
 import { lockMs, maxHoldMs, stalledCheckMs } from "./wrong-times.ts";
 import type { Clock } from "#core/time.ts";
 import type { WorkResult, JobResult } from "./job-result.ts";

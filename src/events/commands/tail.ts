@@ -4,12 +4,11 @@ import { suggestion } from "#core/suggest.ts";
 import { visible } from "#core/visible-text.ts";
 import { beforeAll } from "../feed.ts";
 import type { EventDocument } from "../contract.ts";
-import type { EventType } from "../event.ts";
-import { knownPatterns, typesMeantBy } from "../event-pattern.ts";
+import { type EventType, knownPatterns, typesMeantBy } from "../event.ts";
 import { type Context, asCount, withCommon } from "#cli/context.ts";
+import { asInstant } from "#cli/values.ts";
 import type { EventSource } from "#cli/event-source.ts";
-import { asInstant } from "#cli/instant.ts";
-import { withLocalTimes } from "#cli/local-time.ts";
+import { withLocalTimes } from "#cli/format.ts";
 import type { Output } from "#cli/output.ts";
 
 /** The greatest number that an event of a millisecond can have. */
@@ -109,4 +108,10 @@ function asTypes(pattern: string, before: readonly EventType[] | undefined): rea
   throw new InvalidArgumentError(
     `There is no event ${pattern}.${suggestion(pattern, knownPatterns())} docs/events.md lists them.`,
   );
+}
+
+// `simfleet events …`: the event feed.
+
+export function eventsCommand(context: Context): Command {
+  return new Command("events").addCommand(tailCommand(context));
 }

@@ -5,9 +5,9 @@
 import { SimfleetError } from "#core/errors.ts";
 import { suggestion } from "#core/suggest.ts";
 import { parseFilter } from "../filter.ts";
-import type { FieldValue } from "../sim/field-value.ts";
 import { type SimFields, valueOfText } from "../sim/sim-fields.ts";
-import { type KeyColumn, keyColumnOf, type Wording } from "../sim/sim.ts";
+import type { FieldValue } from "../sim/field-text.ts";
+import { type KeyColumn, type Wording, keyColumnOf } from "../sim/sim.ts";
 import type { Danger } from "./danger.ts";
 import { type InputField, readInput } from "./input.ts";
 import { type Json, type ValueOf, fillText, nameAlone, placeholdersIn } from "./template.ts";

@@ -2,7 +2,9 @@
  * Serializes a SIM field as one line of text, the form in which the inventory and the event feed store it: text follows
  * `=` verbatim, anything else follows `:` as JSON.
  */
-import type { FieldValue } from "./field-value.ts";
+
+/** A stored value of a SIM record: text, or the JSON of anything else (a number, an array, a nested object). */
+export type FieldValue = { readonly text: string } | { readonly json: string };
 
 export function encodeValue(value: FieldValue): string {
   return "text" in value ? `=${value.text}` : `:${value.json}`;

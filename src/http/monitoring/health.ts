@@ -2,8 +2,12 @@
  * The worker's health. `/healthz` reports whether work makes progress, not just whether the process runs: a worker can
  * be connected and still be stuck after an outage of Redis. `/readyz` reports whether it accepts work.
  */
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { SimfleetError } from "#core/errors.ts";
+import { secondMs } from "#core/time.ts";
+import { type Reading, Metrics } from "#telemetry/metrics.ts";
+import type { ControlDeps } from "../deps.ts";
+import { type OpenSpan, tracing } from "#core/traced.ts";
 
 /** What the health of a process is read from. */
 export interface Health {
@@ -29,4 +33,66 @@ export function addHealth(server: FastifyInstance, health: Health, version: stri
   };
   route("/healthz", () => health.isMoving());
   route("/readyz", () => health.isReady());
+}
+
+// `/metrics` for Prometheus, and the count of requests. Values of the whole fleet are read from Redis on request and
+// cached briefly; values of this process are counted as they happen.
+
+/** How long the values are cached, for any number of requests. */
+const standsMs = 2 * secondMs;
+
+export function addMetrics(server: FastifyInstance, deps: ControlDeps): void {
+  const metrics = new Metrics();
+  const stopWatching = metrics.watchTimings();
+  server.addHook("onClose", (_server, done) => {
+    stopWatching();
+    done();
+  });
+  let last: { readings: Promise<Reading[]>; atMs: number } | undefined;
+  const readings = (): Promise<Reading[]> => {
+    const nowMs = deps.clock.monotonicMs();
+    if (last === undefined || nowMs - last.atMs > standsMs) last = { readings: deps.readings(), atMs: nowMs };
+    return last.readings;
+  };
+  server.addHook("onResponse", (request, reply, done) => {
+    const route = request.routeOptions.url ?? "none";
+    const labels = { method: request.method, route, status: String(reply.statusCode) };
+    metrics.countRequest(labels, reply.elapsedTime / secondMs);
+    done();
+  });
+  const role = deps.config.http.metrics === "open" ? "open" : "viewer";
+  server.get("/metrics", { config: { role } }, async (_request, reply) =>
+    reply.type(metrics.contentType).send(await metrics.text(await readings())),
+  );
+}
+
+// A span for each request to this worker, which continues the caller's trace.
+
+export function addTracing(server: FastifyInstance): void {
+  const spans = new WeakMap<FastifyRequest, OpenSpan>();
+  server.addHook("onRequest", (request, _reply, done) => {
+    const { traceparent } = request.headers;
+    const route = request.routeOptions.url;
+    const span = tracing()?.begin({
+      name: route === undefined ? request.method : `${request.method} ${route}`,
+      kind: "server",
+      attributes: {
+        "http.request.method": request.method,
+        "url.scheme": request.protocol,
+        "url.path": request.url.split("?")[0] ?? "",
+        ...(route === undefined ? {} : { "http.route": route }),
+      },
+      parent: typeof traceparent === "string" ? traceparent : undefined,
+    });
+    if (span === undefined) return done();
+    spans.set(request, span);
+    span.run(done);
+  });
+  server.addHook("onResponse", (request, reply, done) => {
+    const span = spans.get(request);
+    span?.set({ "http.response.status_code": reply.statusCode });
+    if (reply.statusCode >= 500) span?.fail(String(reply.statusCode));
+    span?.end();
+    done();
+  });
 }

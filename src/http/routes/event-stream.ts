@@ -4,7 +4,7 @@ import { asList } from "#contract/fields.ts";
 import type { Call } from "#contract/route.ts";
 import { parseInstant } from "#core/ago.ts";
 import type { listEvents } from "#events/contract.ts";
-import { typesMeantBy } from "#events/event-pattern.ts";
+import { typesMeantBy } from "#events/event.ts";
 import type { ControlDeps } from "../deps.ts";
 import type { HttpPart } from "../mount.ts";
 

@@ -2,8 +2,8 @@
 import { Command } from "@commander-js/extra-typings";
 import { type AuditEntry, listAudit } from "./contract.ts";
 import { type Context, oneOf, withCommon } from "#cli/context.ts";
-import { asInstant } from "#cli/instant.ts";
-import { answerList, type List, withPageOptions } from "#cli/list.ts";
+import { asInstant } from "#cli/values.ts";
+import { type List, answerList, withPageOptions } from "#cli/list.ts";
 import { auditKindsOf } from "./kinds.ts";
 
 export function auditCommand(context: Context): Command {

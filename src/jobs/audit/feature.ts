@@ -10,7 +10,7 @@ export const audit = feature({
     const service = new AuditService(new AuditLog({ ...kernel, keepMs: kernel.config.audit.keepMs }));
     return {
       service,
-      routes: async () => (await import("./endpoints.ts")).auditEndpoints(service, auditKindsOf(kernel.features)),
+      routes: async () => (await import("./service.ts")).auditEndpoints(service, auditKindsOf(kernel.features)),
     };
   },
   commands: {

@@ -1,7 +1,11 @@
 /** The audit log: who did what, when, and how it ended. */
 import { csvLine } from "#intake/cell.ts";
-import type { AuditEntry } from "./contract.ts";
+import { type AuditEntry, exportAudit, listAudit } from "./contract.ts";
 import type { AuditIntent, AuditLog, AuditQuery, AuditRecord, AuditResult } from "./record.ts";
+import { parseInstant } from "#core/ago.ts";
+import { asList, cursorBefore } from "#contract/fields.ts";
+import { type Call, type Endpoint, endpoint } from "#contract/route.ts";
+import { SimfleetError } from "#core/errors.ts";
 
 export type { AuditIntent, AuditResult } from "./record.ts";
 
@@ -70,4 +74,33 @@ function wordOf(result: AuditResult | undefined): AuditEntry["result"] {
   const { status, exitCode } = result;
   if (status !== undefined && status >= 400) return status < 500 ? "refused" : "failed";
   return exitCode === undefined || exitCode === 0 ? "done" : "failed";
+}
+
+// What answers the route of the audit log.
+
+/** @param kinds those that features declare */
+export function auditEndpoints(audit: AuditService, kinds: readonly string[]): readonly Endpoint[] {
+  return [
+    endpoint(listAudit, ({ query: { limit, cursor, ...query } }) =>
+      audit.list({ ...chosenBy(query, kinds), limit, ...(cursor === undefined ? {} : { cursor }) }),
+    ),
+    endpoint(exportAudit, ({ query }) => ({
+      format: "csv" as const,
+      fileName: "audit.csv",
+      lines: audit.export(chosenBy(query, kinds)),
+    })),
+  ];
+}
+
+/** @throws SimfleetError REQUEST_INVALID for a kind that no feature declares */
+function chosenBy(
+  { since, until, who, kind }: Call<typeof exportAudit>["query"],
+  kinds: readonly string[],
+): Omit<AuditQuery, "limit"> {
+  const chosen = asList(kind);
+  const unknown = chosen?.find((name) => !kinds.includes(name));
+  if (unknown !== undefined) {
+    throw new SimfleetError("REQUEST_INVALID", `There is no kind ${unknown}; known: ${kinds.join(", ")}`);
+  }
+  return { who, kinds: chosen, sinceMs: parseInstant(since), cursor: cursorBefore(until) };
 }

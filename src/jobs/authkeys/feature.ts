@@ -19,7 +19,7 @@ export const authKeys = feature({
     return {
       service: authKeyRotations,
       routes: async () =>
-        (await import("./endpoints.ts")).authKeyEndpoints({ authKeys: authKeyRotations.service, profileOf }),
+        (await import("./service.ts")).authKeyEndpoints({ authKeys: authKeyRotations.service, profileOf }),
       // A missing setting here does not prevent the rest of the work.
       work: async (profiles) => {
         const rotated = Object.keys(config.authKeys).filter((name) => profiles.includes(name));

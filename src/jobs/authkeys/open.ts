@@ -1,21 +1,21 @@
 /** Opens the rotation of AuthKeys: its record, queue, seal, sinks and service. */
 import { type Config, requireSeal } from "#config/config.ts";
-import type { Incident, Working } from "#engine/queue/working.ts";
+import type { Incident, Working } from "#engine/queue/job-result.ts";
 import { Seal } from "#engine/seal.ts";
 import { requireOperation, requireOperations } from "#fleet/required-operation.ts";
 import { openSinks } from "#jobs/credentials/open.ts";
-import { handOver, type SinkDeps } from "#jobs/credentials/sinks.ts";
+import { type SinkDeps, handOver } from "#jobs/credentials/sinks.ts";
 import { unlessFrozen } from "#jobs/freezes/freeze-watch.ts";
 import type { Freezes } from "#jobs/freezes/record.ts";
 import { believedMs } from "#engine/authkey-users.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import { AuthKeyAccount, authKeyOperationIds, listKeys } from "./account.ts";
 import { requireAuthKeyOptions } from "./config.ts";
-import { authKeyQueues } from "./queue.ts";
 import { type AuthKeyRotations, authKeyRotations, isRotationOver } from "./record.ts";
 import { AuthKeyService } from "./service.ts";
-import type { AuthKeyDeps } from "./steps/step-context.ts";
+import type { AuthKeyDeps } from "./step-context.ts";
 import { rotateAuthKey } from "./work.ts";
+import { type ProfileJobs, type ProfileJobsOptions, profileJobs } from "#engine/queue/work-queues.ts";
 
 const feature = "Rotating AuthKeys";
 
@@ -118,4 +118,10 @@ function workDeps(
 /** How long the old AuthKey has to be unused: at least as long as the last announcement of a process is trusted. */
 function quietMsOf(graceMs: number): number {
   return Math.max(graceMs, believedMs);
+}
+
+// The queue for rotations of a profile's AuthKey: one at a time, including the grace period of the old AuthKey.
+
+function authKeyQueues(options: ProfileJobsOptions): ProfileJobs {
+  return profileJobs({ queue: "authkeys", job: "rotate-authkey", jobId: "the-authkey" }, options);
 }

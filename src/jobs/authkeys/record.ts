@@ -12,10 +12,9 @@
  *   any up to verified -> taking-back -> failed   the new AuthKey is revoked; the old one was never changed
  * Times are Redis's. A transition can require that no process uses an AuthKey; the script checks this atomically.
  */
-import { type MoveEvent, moveScript } from "#engine/move-record.ts";
+import { type MoveEvent, type StoreDeps, moveScript } from "#engine/move-record.ts";
 import type { Problem } from "#engine/problem.ts";
 import { type Change, type RecordKind, recordStore } from "#engine/record.ts";
-import type { StoreDeps } from "#engine/store-deps.ts";
 import { redisTimeMs } from "#redis/time.ts";
 import { usersKey, usersScriptPart } from "#engine/authkey-users.ts";
 

@@ -1,15 +1,17 @@
 /** Operations on AuthKeys, shared by the CLI and the HTTP API. */
+import * as routes from "./contract.ts";
 import { randomInt } from "node:crypto";
 import { SimfleetError } from "#core/errors.ts";
 import type { AuthKeyPlan, AuthKeyReport, AuthKeyRotationReport } from "./contract.ts";
 import { obstacleOf } from "./plan.ts";
-import type { ProfileJobs } from "#engine/queue/profile-queue.ts";
+import type { ProfileJobs } from "#engine/queue/work-queues.ts";
 import { isUnattended } from "#fleet/task.ts";
-import { type AuthKeyRotations, isRotationOver, type AuthKeyPhase, type AuthKeyRotation } from "./record.ts";
+import { type AuthKeyRotations, type AuthKeyPhase, type AuthKeyRotation, isRotationOver } from "./record.ts";
 import type { AuthKeyUsers, AuthKeyUser } from "#engine/authkey-users.ts";
 import { isoTime } from "#core/time.ts";
 import { reportOfProblem } from "#engine/problem.ts";
 import type { AuthKey } from "./account.ts";
+import { type Endpoint, creating, endpoint } from "#contract/route.ts";
 
 interface Deps {
   readonly rotations: AuthKeyRotations;
@@ -155,3 +157,40 @@ const doing: Readonly<Record<Exclude<AuthKeyPhase, "done" | "failed">, string>> 
   revoked: "finishing the rotation",
   "taking-back": "revoking the new AuthKey",
 };
+
+// What answers the routes of AuthKeys.
+
+export function authKeyEndpoints({
+  authKeys,
+  profileOf,
+}: {
+  readonly authKeys: AuthKeyService;
+  /** @throws SimfleetError NOT_FOUND */
+  readonly profileOf: (named: string | undefined) => string;
+}): readonly Endpoint[] {
+  return [
+    endpoint(routes.listAuthKeys, async ({ query }) => {
+      const profile = profileOf(query.profile);
+      const keys = await authKeys.list(profile);
+      return { authKeys: keys, nextCursor: null, rotation: (await authKeys.report(profile)) ?? null };
+    }),
+    endpoint(routes.showAuthKeyRotation, async ({ query }) => {
+      const profile = profileOf(query.profile);
+      const report = await authKeys.report(profile);
+      if (report === undefined) throw new SimfleetError("NOT_FOUND", `The AuthKey of ${profile} has not been rotated`);
+      return report;
+    }),
+    endpoint(routes.planAuthKeyRotation, ({ query }) => authKeys.plan(profileOf(query.profile), query.replace)),
+    creating(routes.rotateAuthKey, ({ query, body, by }) => {
+      const profile = profileOf(query.profile);
+      return {
+        newId: () => profile,
+        create: async () => {
+          await authKeys.plan(profile, body?.replace); // throws if something prevents the rotation
+          return authKeys.rotate(profile, { by, replaceId: body?.replace }); // one in progress continues
+        },
+        pathOf: () => "/authkeys",
+      };
+    }),
+  ];
+}

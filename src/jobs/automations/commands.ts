@@ -1,15 +1,14 @@
 /** `simfleet automations …`: event-triggered tasks. */
+import * as routes from "./contract.ts";
 import { automations } from "./feature.ts";
 import { Command } from "@commander-js/extra-typings";
 import { systemClock } from "#core/time.ts";
-import * as routes from "./contract.ts";
 import type { AutomationReport, DecisionReport } from "./contract.ts";
 import { type Context, confirm, withCommon, withLocalOptions } from "#cli/context.ts";
-import { asInstant } from "#cli/instant.ts";
-import { answerList, type List, listText, withListOptions } from "#cli/list.ts";
-import { withLocalTimes } from "#cli/local-time.ts";
+import { asInstant } from "#cli/values.ts";
+import { type List, answerList, listText, withListOptions } from "#cli/list.ts";
+import { withLocalTimes, grouped } from "#cli/format.ts";
 import { table } from "#cli/output.ts";
-import { grouped } from "#cli/format.ts";
 
 const decisionTexts = {
   act: "would act",

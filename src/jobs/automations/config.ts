@@ -1,7 +1,6 @@
 /** The section `automations`: event-triggered tasks, each with a name. */
 import { z } from "zod";
-import { factsOfEvent } from "#events/event.ts";
-import { knownPatterns, typesMeantBy } from "#events/event-pattern.ts";
+import { factsOfEvent, knownPatterns, typesMeantBy } from "#events/event.ts";
 import type { Automation, AutomationAction } from "#fleet/automation.ts";
 import { everySim } from "#fleet/filter.ts";
 import type { Report } from "#config/report.ts";

@@ -18,7 +18,7 @@ export const automations = feature({
     return {
       service,
       routes: async () =>
-        (await import("./endpoints.ts")).automationEndpoints({ automations: service, clock: kernel.clock }),
+        (await import("./service.ts")).automationEndpoints({ automations: service, clock: kernel.clock }),
       work: async () => {
         await consume(logIncidents(kernel.logger, { job: "automations" }));
         return [];

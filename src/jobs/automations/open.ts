@@ -1,5 +1,5 @@
 /** Opens automations: their record, the service, and what follows the feed for each. */
-import type { Incident } from "#engine/queue/working.ts";
+import type { Incident } from "#engine/queue/job-result.ts";
 import { FeedConsumer } from "#events/consumer.ts";
 import type { OpenInventory } from "#jobs/inventory/open.ts";
 import type { OpenRuns } from "#jobs/runs/open.ts";

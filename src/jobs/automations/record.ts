@@ -7,9 +7,8 @@
 import type { Keys } from "#redis/keys.ts";
 import type { Automation, AutomationState } from "#fleet/automation.ts";
 import { Script } from "#redis/script.ts";
-import type { MoveEvent } from "#engine/move-record.ts";
+import type { MoveEvent, StoreDeps } from "#engine/move-record.ts";
 import { type RecordFields, stateStore } from "#engine/record.ts";
-import type { StoreDeps } from "#engine/store-deps.ts";
 
 const claimScript = Script.load(new URL("./claim-events.lua", import.meta.url));
 const claimSeconds = 2 * 86_400;

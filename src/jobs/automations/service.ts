@@ -1,4 +1,5 @@
 /** Operations on automations, shared by the CLI and the HTTP API. */
+import * as routes from "./contract.ts";
 import { inputsOf, shownInputs } from "#fleet/sim-operation/sim-operation.ts";
 import { SimfleetError } from "#core/errors.ts";
 import type { Event } from "#events/event.ts";
@@ -7,6 +8,8 @@ import type { Automation, AutomationState } from "#fleet/automation.ts";
 import { type AutomationDeps, actOn } from "./work.ts";
 import type { AutomationReport, DecisionReport } from "./contract.ts";
 import { type Decided, decide } from "./decide.ts";
+import { type Endpoint, endpoint } from "#contract/route.ts";
+import type { Clock } from "#core/time.ts";
 
 const readAtOnce = 1_000;
 /** Claims of events live for two days; replaying older events could act on them twice. */
@@ -165,4 +168,32 @@ function reportOf({ event, decision }: Decided, isClaimed: boolean): DecisionRep
     sim: fields.sim ?? null,
     decision: isClaimed ? "done" : decision,
   };
+}
+
+// What answers the routes of automations.
+
+/** Decisions that one dry run shows; more are counted. */
+const maxShown = 1_000;
+
+export function automationEndpoints({
+  automations,
+  clock,
+}: {
+  readonly automations: AutomationService;
+  readonly clock: Clock;
+}): readonly Endpoint[] {
+  return [
+    endpoint(routes.listAutomations, async () => ({ automations: await automations.list(), nextCursor: null })),
+    endpoint(routes.pauseAutomation, ({ params, by }) => automations.pause(params.name, by)),
+    endpoint(routes.resumeAutomation, ({ params, by }) => automations.resume(params.name, by)),
+    endpoint(routes.dryRunAutomation, async ({ params, query }) => {
+      const decisions: DecisionReport[] = [];
+      const counts: Record<string, number> = {};
+      for await (const one of automations.dryRun(params.name, clock.wallMs() - query.hours * 3_600_000)) {
+        counts[one.decision] = (counts[one.decision] ?? 0) + 1;
+        if (decisions.length < maxShown) decisions.push(one);
+      }
+      return { decisions, counts };
+    }),
+  ];
 }

@@ -10,7 +10,7 @@ import { type PoisonGuard, setAside, setAsideReason } from "#engine/poison-guard
 import type { Event } from "#events/event.ts";
 import type { Automation } from "#fleet/automation.ts";
 import type { TaskReference } from "#fleet/task.ts";
-import type { AutomationTasks } from "#jobs/tasks/task-runner.ts";
+import type { AutomationTasks } from "#jobs/tasks/tasks.ts";
 import { type Decided, type DecisionDeps, decide } from "./decide.ts";
 
 export interface AutomationDeps extends DecisionDeps {

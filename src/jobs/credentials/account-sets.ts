@@ -3,11 +3,11 @@
  * operations, `can…` returns false, and the others throw an error that says what to add.
  */
 import type { PlatformClient } from "#api/client.ts";
-import type { CredentialTypes } from "#api/operations/credential-types.ts";
 import {
-  createCredential,
+  type CredentialTypes,
   type CredentialInput,
   type CredentialSet,
+  createCredential,
   deleteCredential,
   listCredentials,
   updateCredential,

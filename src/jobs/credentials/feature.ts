@@ -18,7 +18,7 @@ export const credentials = feature({
     return {
       service: rotations,
       routes: async () =>
-        (await import("./endpoints.ts")).credentialEndpoints({
+        (await import("./service.ts")).credentialEndpoints({
           credentials: rotations.service,
           profileOf,
           profiles: Object.keys(config.profiles),

@@ -1,7 +1,7 @@
 /** Opens rotations: their log, queue, seal, sinks and service. */
 import { requireSeal } from "#config/config.ts";
 import { readSecretFile } from "#config/secrets/secret-file.ts";
-import type { Incident, Working } from "#engine/queue/working.ts";
+import type { Incident, Working } from "#engine/queue/job-result.ts";
 import { Seal } from "#engine/seal.ts";
 import { WebhookSender } from "#events/webhook/webhook.ts";
 import { unlessFrozen } from "#jobs/freezes/freeze-watch.ts";
@@ -9,12 +9,12 @@ import type { Freezes } from "#jobs/freezes/record.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import type { RotationAccount } from "./account-sets.ts";
 import { CommandRunner } from "./command.ts";
-import { rotationQueues } from "./queue.ts";
 import { rotationLog } from "./record.ts";
 import { CredentialService } from "./service.ts";
 import type { SinkDeps } from "./sinks.ts";
 import type { RotationContext } from "./steps/step-context.ts";
 import { statusOf, workOnRotations } from "./work.ts";
+import { type ProfileJobs, type ProfileJobsOptions, profileJobs } from "#engine/queue/work-queues.ts";
 
 const feature = "Rotating Credential Sets";
 
@@ -72,4 +72,11 @@ export function openSinks({ clock, env, lifecycle, userAgent }: Kernel, name: st
   const webhooks = new WebhookSender({ clock, userAgent });
   lifecycle.onStop(name, () => webhooks.close());
   return { commands: new CommandRunner({ env, clock }), readSecretFile, webhooks };
+}
+
+// The queue of a profile's rotations: one job handles all of them. It may be delayed for hours between two polls, and runs
+// at once if a rotation is due, so that a new rotation does not wait for the grace period of another.
+
+export function rotationQueues(options: ProfileJobsOptions): ProfileJobs {
+  return profileJobs({ queue: "rotations", job: "rotate-credentials", jobId: "the-rotations" }, options);
 }

@@ -11,10 +11,9 @@
  *   planned | generated | delivered | created -> rolling-back -> failed   it cannot continue and was rolled back
  * The encrypted secret is removed with the last move, not before.
  */
-import type { MoveEvent } from "#engine/move-record.ts";
+import type { MoveEvent, StoreDeps } from "#engine/move-record.ts";
 import type { Problem } from "#engine/problem.ts";
 import { type Change, type RecordKind, type Update, recordStore, stateStore } from "#engine/record.ts";
-import type { StoreDeps } from "#engine/store-deps.ts";
 import type { RotationStrategy } from "#fleet/rotation.ts";
 
 export const rotationStates = [

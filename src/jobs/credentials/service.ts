@@ -1,17 +1,19 @@
 /**
  * Operations on Credential Sets and their rotations, shared by the CLI and the HTTP API.
  */
+import * as routes from "./contract.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { type Clock, isoTime } from "#core/time.ts";
-import { isSetOf, type Rotation } from "#fleet/rotation.ts";
-import { AccountSets, type RotationAccount } from "./account-sets.ts";
+import { type Rotation, isSetOf } from "#fleet/rotation.ts";
+import { type RotationAccount, AccountSets } from "./account-sets.ts";
 import type { RotationReport, SetReport } from "./contract.ts";
 import { currentSet, planRotation } from "./plan.ts";
 import { type Reference, referencesIn } from "./references.ts";
-import type { ProfileJobs } from "#engine/queue/profile-queue.ts";
+import type { ProfileJobs } from "#engine/queue/work-queues.ts";
 import { isUnattended } from "#fleet/task.ts";
-import { isRotationOver, type RotationLog, type RotationRecord } from "./record.ts";
-import { reportOfRotation, type SetFacts } from "./report.ts";
+import { type RotationLog, type RotationRecord, isRotationOver } from "./record.ts";
+import { type SetFacts, reportOfRotation } from "./report.ts";
+import { type Endpoint, creating, endpoint } from "#contract/route.ts";
 
 /** Dependencies of the service. */
 interface ServiceDeps {
@@ -197,4 +199,41 @@ function notWaiting(name: string, record: RotationRecord | undefined): string {
   if (record === undefined || isRotationOver(record)) return `the rotation ${name} is not in progress`;
   const what = record.reason ?? `it is ${record.state}`;
   return `the rotation ${name} does not wait for a confirmation: ${what}`;
+}
+
+// What answers the routes of Credential Sets and their rotations.
+
+export function credentialEndpoints({
+  credentials,
+  profileOf,
+  profiles,
+}: {
+  readonly credentials: CredentialService;
+  /** @throws SimfleetError NOT_FOUND */
+  readonly profileOf: (named: string | undefined) => string;
+  /** All profiles. */
+  readonly profiles: readonly string[];
+}): readonly Endpoint[] {
+  return [
+    endpoint(routes.listCredentials, async ({ query, signal }) => {
+      const sets = await credentials.list(profileOf(query.profile), signal);
+      return { credentials: sets, nextCursor: null };
+    }),
+    endpoint(routes.listRotations, ({ query, signal }) => {
+      const asked = query.profile === undefined ? profiles : [profileOf(query.profile)];
+      return credentials.status(asked, signal);
+    }),
+    endpoint(routes.showRotation, ({ params }) => credentials.report(params.name)),
+    // A rotation in progress continues.
+    creating(routes.rotateCredentials, ({ params: { name }, by, signal }) => ({
+      newId: () => name,
+      create: () => credentials.rotate(name, { by, signal }),
+      pathOf: () => `/rotations/${name}`,
+    })),
+    creating(routes.confirmRotation, ({ params: { name }, by }) => ({
+      newId: () => name,
+      create: () => credentials.confirm(name, by),
+      pathOf: () => `/rotations/${name}`,
+    })),
+  ];
 }

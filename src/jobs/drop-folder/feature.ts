@@ -14,10 +14,9 @@ export const dropFolder = feature({
       work: async () => {
         const { dropFolder: folder } = kernel.config;
         if (folder === undefined) return [];
-        const [{ DroppedFileRuns }, { DropFolderWork }, { DropFolderWatch }] = await Promise.all([
+        const [{ DroppedFileRuns }, { DropFolderWatch, DropFolderWork }] = await Promise.all([
           import("./file-runs.ts"),
           import("./work.ts"),
-          import("./watch.ts"),
         ]);
         const report = logIncidents(kernel.logger, { job: "drop-folder" });
         const onIncident = (message: string): void => report({ message });

@@ -15,11 +15,11 @@ import { type PoisonGuard, setAside, setAsideReason } from "#engine/poison-guard
 import type { EventType } from "#events/event.ts";
 import type { Feed } from "#events/feed.ts";
 import type { DropFolder } from "#fleet/drop-folder.ts";
-import { Folder, type FoundFile, type Place } from "./folder.ts";
+import { type FoundFile, type Place, Folder } from "./folder.ts";
 import { type TakenName, besideName, isInput, nameFault, readTakenName, safeName, takenName } from "./names.ts";
 import { backoffMs } from "#core/backoff.ts";
 import { messageOf } from "#core/errors.ts";
-import type { Clock } from "#core/time.ts";
+import { type Clock, secondMs } from "#core/time.ts";
 
 /** Why a file cannot become a run. */
 export interface Refusal {
@@ -327,5 +327,39 @@ class Stillness {
   /** Forgets files that no longer exist. */
   keepOnly(names: ReadonlySet<string>): void {
     this.#sights = new Map([...this.#sights].filter(([name]) => names.has(name)));
+  }
+}
+
+// Polls a drop folder until stopped. It polls because network mounts do not notify about new files.
+
+const pollIntervalMs = 2 * secondMs;
+
+export class DropFolderWatch {
+  readonly #stopping = new AbortController();
+  readonly #watching: Promise<void>;
+
+  /** @param options `pollIntervalMs`: pause between two polls, 2 s by default */
+  constructor(
+    work: Pick<DropFolderWork, "round">,
+    deps: { clock: Clock; onIncident: (message: string) => void; pollIntervalMs?: number },
+  ) {
+    this.#watching = this.#watch(work, deps);
+  }
+
+  /** Stops after the current file. */
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error("this process is stopping"));
+    await this.#watching;
+  }
+
+  async #watch(
+    work: Pick<DropFolderWork, "round">,
+    { clock, onIncident, pollIntervalMs: pauseMs = pollIntervalMs }: ConstructorParameters<typeof DropFolderWatch>[1],
+  ): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      await work.round(signal).catch((thrown: unknown) => onIncident(messageOf(thrown)));
+      await clock.sleep(pauseMs, signal).catch(() => undefined);
+    }
   }
 }

@@ -4,8 +4,7 @@ import type { Keys } from "#redis/keys.ts";
 import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import { type Freeze, type FreezeTime, type FreezeWindow, freezeAt, freezeTimes } from "#fleet/freeze.ts";
-import type { StoreDeps } from "#engine/store-deps.ts";
-import { makeMove } from "#engine/move-record.ts";
+import { type StoreDeps, makeMove } from "#engine/move-record.ts";
 
 /** A manual freeze of all changes. */
 export interface OrderedFreeze {

@@ -31,7 +31,7 @@ export const inventory = feature({
         }),
       work: async (profiles) => {
         const { logActivity } = await import("#engine/activity-log.ts");
-        const { activityOfSyncs } = await import("./sync-report.ts");
+        const { activityOfSyncs } = await import("./service.ts");
         const reports = () => Promise.all(profiles.map((profile) => service.syncReport(profile)));
         const stopLogging = logActivity(async () => activityOfSyncs(await reports()), logger);
         lifecycle.onStop("activity of syncs", stopLogging);

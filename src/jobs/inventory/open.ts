@@ -1,15 +1,12 @@
 /** Opens the inventory: what is stored of SIMs and syncs, the queue of syncs, and the services. */
-import type { WorkResult } from "#engine/queue/job-result.ts";
-import type { Incident, Working } from "#engine/queue/working.ts";
+import type { WorkResult, Incident, Working } from "#engine/queue/job-result.ts";
 import type { Kernel } from "#kernel/kernel.ts";
-import { FleetHistory } from "./fleet-history.ts";
-import { FleetService } from "./fleet-service.ts";
-import { syncQueues } from "./queue.ts";
-import { SimService } from "./service.ts";
+import { FleetHistory, FleetService } from "./fleet-service.ts";
+import { SimService, newSyncId } from "./service.ts";
 import { Inventory } from "./store/inventory.ts";
 import { isSyncOver, SyncLog } from "./store/sync-record.ts";
-import { newSyncId } from "./sync-report.ts";
 import { syncInventory } from "./work.ts";
+import { profileJobs } from "#engine/queue/work-queues.ts";
 
 export type OpenInventory = ReturnType<typeof openInventory>;
 
@@ -17,7 +14,7 @@ export function openInventory(kernel: Kernel) {
   const { clock, feed, guard, account, lifecycle, wordingOf } = kernel;
   const store = new Inventory(kernel);
   const syncs = new SyncLog(kernel);
-  const queues = syncQueues(kernel);
+  const queues = profileJobs({ queue: "syncs", job: "sync-inventory", jobId: "the-sync" }, kernel);
   lifecycle.onStop("sync queues", () => queues.close());
   const service = new SimService({ inventory: store, syncs, syncQueues: queues, feed, wordingOf });
   const fleet = new FleetService({ sims: service, history: new FleetHistory(kernel), clock });
@@ -40,10 +37,18 @@ export function openInventory(kernel: Kernel) {
   const consume = async (profile: string, onIncident: (incident: Incident) => void): Promise<Working> => {
     const working = await queues.consume(profile, {
       onIncident,
-      sync,
-      isInProgress: async (name) => {
+      // Never `due`: a sync that waits for the quota must not start early.
+      status: async (name) => {
         const state = await syncs.state(name);
-        return state !== undefined && !isSyncOver(state);
+        return state !== undefined && !isSyncOver(state) ? "waiting" : "none";
+      },
+      work: async (name, signal) => {
+        const result = await sync(name, signal);
+        if (result.kind === "postponed") {
+          const { reason, refusal } = result;
+          onIncident({ message: reason, isInReport: true, ...(refusal === undefined ? {} : { refusal }) });
+        }
+        return result;
       },
     });
     return kernel.watchOver(`syncs of ${profile}`, working);

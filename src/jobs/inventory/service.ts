@@ -5,8 +5,9 @@ import type { Clock } from "#core/time.ts";
 import type { Feed, EventQuery } from "#events/feed.ts";
 import { type Filter, everySim } from "#fleet/filter.ts";
 import { documentOf } from "#fleet/sim/sim-fields.ts";
+import type { FieldValue } from "#fleet/sim/field-text.ts";
 import { type KeyColumn, type Wording, keyColumnOf } from "#fleet/sim/sim.ts";
-import type { SyncQueues } from "./queue.ts";
+import type { ProfileJobs } from "#engine/queue/work-queues.ts";
 import {
   type FoundSim,
   type Inventory,
@@ -14,7 +15,7 @@ import {
   type SimPresence,
   fieldTextOf,
 } from "./store/inventory.ts";
-import type { SyncLog } from "./store/sync-record.ts";
+import type { SyncLog, SyncState } from "./store/sync-record.ts";
 import {
   type Change,
   type FleetReport,
@@ -25,16 +26,17 @@ import {
   type SimPage,
   type SyncReport,
   type ChangeType,
-  changeTypes,
   type Counts,
+  changeTypes,
 } from "./contract.ts";
 import { countSims, fieldsOf, namesOfRecord, orderOf, sortedPage } from "./explore.ts";
 import { assertFieldsKnown, assertNamesKnown } from "./filter-fields.ts";
-import { newSyncId, reportOfSync } from "./sync-report.ts";
 import type { Event } from "#events/event.ts";
-import type { FieldValue } from "#fleet/sim/field-value.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { csvLine } from "#intake/cell.ts";
+import { randomInt } from "node:crypto";
+import { reportOfProblem } from "#engine/problem.ts";
+import type { Activity } from "#engine/activity-log.ts";
 
 const countLimitMs = 1_000;
 
@@ -51,14 +53,14 @@ export interface SimQuery {
 export class SimService {
   readonly #inventory: Inventory;
   readonly #syncs: SyncLog;
-  readonly #queues: SyncQueues;
+  readonly #queues: ProfileJobs;
   readonly #feed: Feed;
   readonly #wordingOf: (profile: string) => Wording;
 
   constructor(deps: {
     inventory: Inventory;
     syncs: SyncLog;
-    syncQueues: SyncQueues;
+    syncQueues: ProfileJobs;
     feed: Feed;
     wordingOf: (profile: string) => Wording;
   }) {
@@ -433,4 +435,51 @@ function countsOf(values: SimCounts["values"], max = values.length): Counts {
   const shown = values.slice(0, max).map(({ value, count }) => [value ?? none, count] as const);
   const rest = values.slice(max).reduce((sum, { count }) => sum + count, 0);
   return Object.fromEntries(rest === 0 ? shown : [...shown, ["other", rest]]);
+}
+
+// The report of a sync, for display and JSON.
+
+export function reportOfSync(profile: string, state: SyncState): SyncReport {
+  const { syncId, phase, sims, pages, added, changed, returned, gone, startedAtMs, finishedAtMs } = state;
+  const { reason, problem } = state;
+  return {
+    syncId,
+    profile,
+    state: phase,
+    sims,
+    pages,
+    added,
+    changed,
+    returned,
+    gone,
+    startedAt: new Date(startedAtMs).toISOString(),
+    startedBy: state.startedBy ?? null,
+    finishedAt: finishedAtMs === undefined ? null : new Date(finishedAtMs).toISOString(),
+    seconds: finishedAtMs === undefined ? null : (finishedAtMs - startedAtMs) / 1e3,
+    ...(reason === undefined ? {} : { reason }),
+    ...(problem === undefined ? {} : { problem: reportOfProblem(problem) }),
+  };
+}
+
+/** `s-20261120-103045-482`: sorts by time. */
+export function newSyncId(nowMs: number): string {
+  const stamp = new Date(nowMs).toISOString().replace(/[-:]/g, "").replace("T", "-").slice(0, 15);
+  return `s-${stamp}-${String(randomInt(1_000)).padStart(3, "0")}`;
+}
+
+/** The last syncs for the log. */
+export function activityOfSyncs(reports: readonly (SyncReport | undefined)[]): Activity[] {
+  return reports
+    .filter((report) => report !== undefined)
+    .map(({ syncId, profile, state, sims, added, changed, returned, gone, reason }) => {
+      const isOver = state === "finished" || state === "failed";
+      return {
+        id: syncId,
+        state: isOver ? state : "running",
+        isOver,
+        facts: { syncId, profile, sims, added, changed, returned, gone, reason },
+        what: "the sync",
+        end: state,
+      };
+    });
 }

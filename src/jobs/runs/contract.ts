@@ -1,9 +1,19 @@
 /** The routes of runs, and of the plans that they are started from. */
 import { z } from "zod";
-import { count, currentProblem, id, instant, list, ofPage, ofProfile, pageOf, several } from "#contract/fields.ts";
+import {
+  count,
+  currentProblem,
+  id,
+  instant,
+  list,
+  ofPage,
+  ofProfile,
+  pageOf,
+  several,
+  flag,
+} from "#contract/fields.ts";
 import { route } from "#contract/route.ts";
 import { outcomes, rowProblemCodes, runStates } from "#fleet/run.ts";
-import { orderQuery, orderQueryWith } from "./order-query.ts";
 
 export const runReport = z.object({
   runId: z.string(),
@@ -126,6 +136,55 @@ const planRow = z.object({
 });
 
 export type PlanRow = Readonly<z.infer<typeof planRow>>;
+
+// How rows are to be planned and run, as the query of a request.
+
+const orderFields = {
+  ...ofProfile,
+  operation: z.string().min(1).max(64).optional().describe("what to do to each SIM; default set-speed-class"),
+  speedClass: z.string().min(1).max(100).optional().describe("short for set.speedClass"),
+  name: z.string().min(1).max(200).optional().describe("a name for the run"),
+  partial: flag.describe("process the valid rows even if other rows are invalid"),
+  fromResults: flag.describe("take a results file of a run as input, which is refused otherwise"),
+  skipUnchanged: flag.describe("skip SIMs that, according to the inventory, the operation would not change"),
+  rate: z.coerce.number().int().min(1).optional().describe("maximum number of calls per minute"),
+  maxFailures: z
+    .string()
+    .regex(/^(?:\d{1,9}|(?:100|\d{1,2})(?:\.\d+)?%)$/, "must be a number of rows, or a percentage such as 5%")
+    .optional()
+    .describe("abort when more rows than this fail: a number or a percentage such as 5%"),
+  canary: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .optional()
+    .describe("process the first n rows, and the rest only if all of them succeed"),
+  confirm: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .optional()
+    .describe("the number of SIMs, to confirm an irreversible operation; required for one"),
+} as const;
+
+/** The query of rows: the fields, and values for all rows as `set.<input>`. */
+function orderQueryWith<const T extends z.ZodRawShape>(fields: T) {
+  return z.looseObject({ ...orderFields, ...fields }).superRefine((query, context) => {
+    for (const [name, value] of Object.entries(query)) {
+      if (name in orderFields || name in fields) continue;
+      if (!/^set\.[A-Za-z][A-Za-z0-9_]{0,63}$/.test(name))
+        context.addIssue({ code: "unrecognized_keys", keys: [name] });
+      else if (typeof value !== "string" || value.length > 2_000) {
+        context.addIssue({ code: "custom", path: [name], message: "must be one text of at most 2,000 characters" });
+      }
+    }
+  });
+}
+
+export const orderQuery = orderQueryWith({});
+
+/** How rows are to be planned and run, as the query has it. */
+export type OrderQuery = z.output<typeof orderQuery>;
 
 const ofPlan = z.strictObject({ planId: id });
 const ofRun = z.strictObject({ runId: id });
@@ -390,4 +449,39 @@ export const undoRun = route({
   body: z.strictObject({ confirm }).nullish(),
   answer: runReport,
   status: 202,
+});
+
+// The route that counts the rows of a run over time, and by reason.
+
+const runSummary = z.object({
+  at: instant.describe("when the rows were counted"),
+  windowSeconds: z.number().describe("length of a window: a multiple of the quota's period, counted from 1970"),
+  windows: list(
+    z.object({
+      at: instant.describe("start of the window"),
+      calls: count.describe("attempts of the rows that got their outcome in it"),
+      done: count,
+      skipped: count,
+      rejected: count,
+      failed: count,
+      unknown: count,
+    }),
+  ).describe("outcomes over time, oldest first; without windows in which there were none"),
+  reasons: list(z.object({ outcome: z.enum(outcomes), reason: z.string(), rows: count })).describe(
+    "the most frequent reasons of rows that are neither done nor skipped",
+  ),
+  reasonsInAll: count,
+});
+
+export type RunSummary = Readonly<z.infer<typeof runSummary>>;
+
+export const showRunSummary = route({
+  method: "GET",
+  path: "/runs/:runId/summary",
+  role: "viewer",
+  tag: "runs",
+  summary: "Count the outcomes of a run over time, and by reason",
+  description: "All rows are read, so that the answer for a large run may be some seconds old.",
+  params: z.strictObject({ runId: id }),
+  answer: runSummary,
 });

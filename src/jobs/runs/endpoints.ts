@@ -1,17 +1,15 @@
 /** What answers the routes of runs and plans. */
-import { type Call, creating, type Creation, type Endpoint, endpoint, type Rows } from "#contract/route.ts";
+import * as routes from "./contract.ts";
+import { type Call, type Creation, type Endpoint, type Rows, creating, endpoint } from "#contract/route.ts";
 import { asList } from "#contract/fields.ts";
 import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import type { FailureLimit } from "#fleet/run.ts";
-import * as routes from "./contract.ts";
-import type { FollowUpPlan, PlanDocument, RunReport } from "./contract.ts";
+import { type FollowUpPlan, type PlanDocument, type RunReport, type OrderQuery, showRunSummary } from "./contract.ts";
 import { assertHasRows } from "./ledger/run-record.ts";
-import type { OrderQuery } from "./order-query.ts";
 import type { Planned } from "./plan/plans.ts";
 import type { Order, RunService } from "./service.ts";
 import { newRunId } from "./submit.ts";
-import { showRunSummary } from "./summary-contract.ts";
 
 export interface RunEndpointDeps {
   readonly runs: RunService;

@@ -1,6 +1,5 @@
 /** Opens runs: their ledger, their queues, and the service. */
-import type { JobResult } from "#engine/queue/job-result.ts";
-import type { Incident, Working } from "#engine/queue/working.ts";
+import type { JobResult, Incident, Working } from "#engine/queue/job-result.ts";
 import { Seal } from "#engine/seal.ts";
 import { letNewSpaceGrow } from "#core/heap-room.ts";
 import { unlessFrozen } from "#jobs/freezes/freeze-watch.ts";

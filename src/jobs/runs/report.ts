@@ -5,7 +5,7 @@ import { isRunOver } from "#fleet/run.ts";
 import type { Activity } from "#engine/activity-log.ts";
 import type { RunReport } from "./contract.ts";
 import type { RunRecord } from "./ledger/run-record.ts";
-import { type QuotaView, leastTimeMs } from "./plan/quota-estimate.ts";
+import { type QuotaView, leastTimeMs } from "./plan/plan.ts";
 
 export function reportOf(run: RunRecord, quota: QuotaView): RunReport {
   const { runId, name, state, profile, tally, calls, throttled, reason, problem, retryOf, undoOf } = run;

@@ -15,11 +15,10 @@ import {
 import { type ValueOf, fillText } from "#fleet/sim-operation/template.ts";
 import { type Inventory, fieldInputOf } from "#jobs/inventory/store/inventory.ts";
 import type { KnownSim } from "#jobs/inventory/records/sim-record.ts";
-import { assertEnded } from "./ended-run.ts";
-import { assertNotTaken } from "./ledger/follow-up.ts";
+import { assertEnded } from "./results/sent-rows.ts";
+import { type RunRecord, assertNotTaken } from "./ledger/run-record.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { type StoredRow, operationOf } from "./ledger/packing.ts";
-import type { RunRecord } from "./ledger/run-record.ts";
 import { withCosts } from "./plan/classify.ts";
 import type { DraftSource } from "./plan/draft.ts";
 import { inBatches } from "./plan/row-source.ts";

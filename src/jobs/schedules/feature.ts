@@ -19,7 +19,7 @@ export const schedules = feature({
     const { clock, logger, watchOver } = kernel;
     return {
       service,
-      routes: async () => (await import("./endpoints.ts")).scheduleEndpoints(service),
+      routes: async () => (await import("./service.ts")).scheduleEndpoints(service),
       // Also if none are configured: schedules that were removed are deleted from the queue.
       work: async () => [watchOver("schedules", await consume(logIncidents(logger, { job: "schedules" })))],
       readings: async () =>

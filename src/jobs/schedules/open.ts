@@ -1,5 +1,5 @@
 /** Opens schedules: their record, their queue, and the service. */
-import type { Incident, Working } from "#engine/queue/working.ts";
+import type { Incident, Working } from "#engine/queue/job-result.ts";
 import type { Freezes } from "#jobs/freezes/record.ts";
 import type { OpenRuns } from "#jobs/runs/open.ts";
 import type { ServiceTasks } from "#jobs/tasks/tasks.ts";

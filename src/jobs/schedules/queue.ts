@@ -8,7 +8,7 @@ import { messageOf } from "#core/errors.ts";
 import { type Clock, every, secondMs } from "#core/time.ts";
 import { parseCron } from "#fleet/time/cron.ts";
 import type { Schedule } from "#fleet/schedule.ts";
-import type { Incident, Working } from "#engine/queue/working.ts";
+import type { Incident, Working } from "#engine/queue/job-result.ts";
 import { type QueueDeps, workQueues } from "#engine/queue/work-queues.ts";
 
 interface ScheduleReference {

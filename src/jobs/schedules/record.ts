@@ -4,7 +4,7 @@
  * the moves.
  */
 import { type Change, type RecordFields, stateStore } from "#engine/record.ts";
-import type { StoreDeps } from "#engine/store-deps.ts";
+import type { StoreDeps } from "#engine/move-record.ts";
 import type { FiringResult, Schedule } from "#fleet/schedule.ts";
 import type { TaskReference } from "#fleet/task.ts";
 

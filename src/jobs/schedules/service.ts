@@ -1,14 +1,16 @@
 /** Operations on schedules, shared by the CLI and the HTTP API. */
+import * as routes from "./contract.ts";
 import { randomInt } from "node:crypto";
 import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
-import { inputsOf, shownInputs, type SimOperation } from "#fleet/sim-operation/sim-operation.ts";
+import { type SimOperation, inputsOf, shownInputs } from "#fleet/sim-operation/sim-operation.ts";
 import { localText } from "#fleet/time/cron.ts";
 import type { Schedule } from "#fleet/schedule.ts";
 import type { ScheduleReport } from "./contract.ts";
 import { firingId } from "./times.ts";
 import type { ScheduleQueue } from "./queue.ts";
 import type { EndedFiring, ScheduleLog, ScheduleRecord } from "./record.ts";
+import { type Endpoint, creating, endpoint } from "#contract/route.ts";
 
 const shownTimes = 3;
 const rememberMessageSeconds = 86_400;
@@ -159,4 +161,20 @@ function reportOfLast(last: EndedFiring): NonNullable<ScheduleReport["last"]> {
 
 function instant(ms: number): string {
   return new Date(ms).toISOString();
+}
+
+// What answers the routes of schedules.
+
+export function scheduleEndpoints(schedules: ScheduleService): readonly Endpoint[] {
+  return [
+    endpoint(routes.listSchedules, async () => ({ schedules: await schedules.list(), nextCursor: null })),
+    endpoint(routes.showSchedule, ({ params }) => schedules.show(params.name)),
+    endpoint(routes.pauseSchedule, ({ params, by }) => schedules.pause(params.name, by)),
+    endpoint(routes.resumeSchedule, ({ params, by }) => schedules.resume(params.name, by)),
+    creating(routes.triggerSchedule, ({ params: { name }, by }) => ({
+      newId: () => name,
+      create: () => schedules.trigger(name, { by }),
+      pathOf: () => `/schedules/${name}`,
+    })),
+  ];
 }

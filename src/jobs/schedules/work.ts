@@ -18,7 +18,7 @@ import { MovedByAnother, type StepResult, type Steps, type Wait, again, move, ru
 import type { Freeze } from "#fleet/freeze.ts";
 import type { FiringResult, Schedule } from "#fleet/schedule.ts";
 import { changesPlatform } from "#fleet/task.ts";
-import type { Tasks } from "#jobs/tasks/task-runner.ts";
+import type { Tasks } from "#jobs/tasks/tasks.ts";
 import type { Firing, ScheduleChange, ScheduleLog, ScheduleRecord } from "./record.ts";
 import { firingId, jitterOf, maxCounted, passedTimes, wasActedOn, withTime } from "./times.ts";
 

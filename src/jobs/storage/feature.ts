@@ -28,9 +28,9 @@ export const storage = feature({
     });
     return {
       service,
-      routes: async () => (await import("./endpoints.ts")).storageEndpoints(service),
+      routes: async () => (await import("./service.ts")).storageEndpoints(service),
       work: async () => {
-        const { watchStorage } = await import("./watch.ts");
+        const { watchStorage } = await import("./service.ts");
         const stop = watchStorage(service, {
           onSwept: (removed) => logger.info({ removed }, "old data was removed"),
           onProblem: (message) => logger.warn({ job: "storage" }, message),

@@ -1,15 +1,15 @@
 /** Reports on Redis's memory, warns before it is full, and removes what has been kept for long enough. */
-import type { Clock } from "#core/time.ts";
+import { type Clock, every, minuteMs } from "#core/time.ts";
 import { type RedisMemory, redisMemory } from "#redis/memory.ts";
 import type { Feed } from "#events/feed.ts";
-import type { StorageReport } from "./contract.ts";
-import { formerProfiles, noteProfiles } from "./profiles.ts";
+import { type StorageReport, showStorage } from "./contract.ts";
+import { formerProfiles, noteProfiles, storageParts } from "./profiles.ts";
 import { type SweepDeps, type SweepReport, sweep } from "./sweep.ts";
-import { storageParts } from "./usage.ts";
+import { type Endpoint, endpoint } from "#contract/route.ts";
+import { messageOf } from "#core/errors.ts";
 
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;
-const minuteMs = 60_000;
 
 export interface StorageDeps extends SweepDeps {
   readonly feed: Feed;
@@ -118,5 +118,50 @@ function onceAMinute<T>(clock: Clock, measure: () => Promise<T>): () => Promise<
       if (last === now) last = undefined;
     });
     return now.measured;
+  };
+}
+
+// What answers the route of storage.
+
+export function storageEndpoints(storage: StorageService): readonly Endpoint[] {
+  return [endpoint(showStorage, () => storage.report())];
+}
+
+// What a worker does for storage: sweeps every hour, and checks Redis's memory every minute.
+
+export interface StorageReporter {
+  readonly onSwept: (report: SweepReport) => void;
+  readonly onProblem: (message: string) => void;
+}
+
+/** @returns a function that stops it, after the removal in progress */
+export function watchStorage(
+  storage: Pick<StorageService, "sweepIfDue" | "warnIfLow">,
+  { onSwept, onProblem }: StorageReporter,
+): () => Promise<void> {
+  const stopping = new AbortController();
+  let sweeping: Promise<void> | undefined;
+  const sweepOnce = async (): Promise<void> => {
+    try {
+      const report = await storage.sweepIfDue(stopping.signal);
+      if (report === undefined) return;
+      onSwept(report);
+      for (const problem of report.problems) onProblem(`not removed: ${problem}`);
+    } catch (thrown) {
+      if (!stopping.signal.aborted) onProblem(`old data could not be removed: ${messageOf(thrown)}`);
+    }
+  };
+  const tick = (): void => {
+    sweeping ??= sweepOnce().finally(() => {
+      sweeping = undefined;
+    });
+    storage.warnIfLow().catch((thrown: unknown) => onProblem(`Redis's memory is unknown: ${messageOf(thrown)}`));
+  };
+  tick();
+  const stopTicking = every(minuteMs, tick);
+  return async () => {
+    stopTicking();
+    stopping.abort();
+    await sweeping;
   };
 }

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { Secret } from "#core/secret.ts";
 import { asWebhookSecret } from "#core/webhook-secret.ts";
-import { knownPatterns, typesMeantBy } from "#events/event-pattern.ts";
+import { knownPatterns, typesMeantBy } from "#events/event.ts";
 import { literalFault } from "#events/webhook/webhook-address.ts";
 import { type Webhook, webhookFormats } from "#fleet/webhook.ts";
 import { FreshSecret } from "#config/secrets/fresh-secret.ts";

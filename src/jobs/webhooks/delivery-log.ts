@@ -8,7 +8,7 @@
  */
 import type { Redis } from "ioredis";
 import type { Clock } from "#core/time.ts";
-import type { Event } from "#events/event.ts";
+import { type Event, isMeantBy } from "#events/event.ts";
 import { type FeedBounds, emitScriptPart } from "#events/feed.ts";
 import { type MoveCondition, moveScript } from "#engine/move-record.ts";
 import { type StateStore, type Update, stateStore, storedRecord } from "#engine/record.ts";
@@ -24,6 +24,7 @@ import {
   partsOf,
   placeOf,
 } from "./record.ts";
+import type { Webhook } from "#fleet/webhook.ts";
 
 const beginScript = Script.load(emitScriptPart, new URL("./begin-delivery.lua", import.meta.url));
 const keepPending = moveScript(new URL("./keep-pending.lua", import.meta.url));
@@ -240,4 +241,35 @@ export class DeliveryLog {
     }
     return found.slice(0, query.limit);
   }
+}
+
+// Turns events into deliveries: selects the webhooks for each event, and begins each delivery in the log.
+
+/**
+ * Begins the deliveries of these events. Repeating it has no effect.
+ * @returns for each webhook the events to send
+ */
+export async function beginDeliveries(
+  events: readonly Event[],
+  { log, webhooks }: { readonly log: Pick<DeliveryLog, "begin">; readonly webhooks: readonly Webhook[] },
+): Promise<Map<string, string[]>> {
+  const toSend = new Map<string, string[]>();
+  for (const webhook of webhooks) {
+    const wanted = events.filter((event) => wants(webhook, event));
+    const begun = await Promise.all(wanted.map((event) => log.begin(webhook.name, event)));
+    const open = wanted.filter((_, i) => begun[i] === "pending").map(({ id }) => id);
+    if (open.length > 0) toSend.set(webhook.name, open);
+  }
+  return toSend;
+}
+
+/**
+ * Whether a webhook receives an event; an event without a profile concerns every account. A webhook never receives events about
+ * itself: each failed message would cause another one.
+ */
+function wants({ name, events, profile }: Webhook, event: Event): boolean {
+  const isForAll = profile === undefined || event.profile === "";
+  if (!isForAll && event.profile !== profile) return false;
+  if (event.type.startsWith("webhook.") && event.fields["webhook"] === name) return false;
+  return events.some((pattern) => isMeantBy(pattern, event.type));
 }

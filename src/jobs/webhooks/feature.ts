@@ -13,7 +13,7 @@ export const webhooks = feature({
     const { service, consume } = openWebhooks(kernel);
     return {
       service,
-      routes: async () => (await import("./endpoints.ts")).webhookEndpoints(service),
+      routes: async () => (await import("./service.ts")).webhookEndpoints(service),
       work: async () => [
         kernel.watchOver("deliveries", await consume(logIncidents(kernel.logger, { job: "deliver" }))),
       ],

@@ -1,15 +1,14 @@
 /** Opens webhooks: the log of deliveries, their queues, the sender and the service. */
 import type { PoisonGuard } from "#engine/poison-guard.ts";
-import type { Incident, Working } from "#engine/queue/working.ts";
+import type { Incident, Working } from "#engine/queue/job-result.ts";
 import { FeedConsumer } from "#events/consumer.ts";
 import type { Event } from "#events/event.ts";
 import { WebhookSender } from "#events/webhook/webhook.ts";
 import type { Kernel } from "#kernel/kernel.ts";
-import { beginDeliveries } from "./begin-deliveries.ts";
-import { DeliveryLog } from "./delivery-log.ts";
+import { beginDeliveries, DeliveryLog } from "./delivery-log.ts";
 import { deliveryQueues } from "./queue.ts";
 import { WebhookService } from "./service.ts";
-import { deliverEvent, type Endpoint } from "./work.ts";
+import { type WebhookEndpoint, deliverEvent } from "./work.ts";
 
 /** The position in the feed is saved under this name. */
 const consumerName = "deliveries";
@@ -30,7 +29,7 @@ export function openWebhooks(kernel: WebhookKernel) {
   lifecycle.onStop("delivery queues", () => queues.close());
   const sender = new WebhookSender(kernel);
   lifecycle.onStop("webhooks", () => sender.close());
-  const endpointOf = (name: string): Endpoint | undefined => {
+  const endpointOf = (name: string): WebhookEndpoint | undefined => {
     const found = Object.hasOwn(webhooks, name) ? webhooks[name] : undefined;
     return found && { webhook: found.webhook, url: found.url(), secrets: found.secrets() };
   };

@@ -4,10 +4,9 @@
  * from the log.
  */
 import { messageOf } from "#core/errors.ts";
-import { jobOptions } from "#engine/queue/job-options.ts";
-import type { WorkResult } from "#engine/queue/job-result.ts";
+import { jobOptions } from "#engine/queue/open-queue.ts";
+import type { WorkResult, Incident, Working } from "#engine/queue/job-result.ts";
 import { type QueueDeps, workQueues } from "#engine/queue/work-queues.ts";
-import type { Incident, Working } from "#engine/queue/working.ts";
 import type { DeliveryReference } from "./work.ts";
 
 const jobName = "deliver-event";

@@ -1,15 +1,17 @@
 /** Operations on webhooks and their deliveries, shared by the CLI and the HTTP API. */
+import * as routes from "./contract.ts";
 import { randomBytes } from "node:crypto";
 import { SimfleetError } from "#core/errors.ts";
 import { type Clock, isoTime } from "#core/time.ts";
-import { documentOfEvent } from "#events/event-document.ts";
+import { documentOfEvent } from "#events/contract.ts";
 import type { WebhookSender } from "#events/webhook/webhook.ts";
 import type { DeliveryDocument, DeliveryReport, TestReport, WebhookReport } from "./contract.ts";
-import { type Endpoint, sendOnce, wordsFor } from "./work.ts";
+import { type WebhookEndpoint, sendOnce, wordsFor } from "./work.ts";
 import type { DeliveryQueues } from "./queue.ts";
 import type { DeliveryLog, WebhookStatus } from "./delivery-log.ts";
 import { type Delivery, type DeliveryState, partsOf, placeOf } from "./record.ts";
 import type { Webhook } from "#fleet/webhook.ts";
+import { type Endpoint, endpoint } from "#contract/route.ts";
 
 export interface WebhookDeps {
   readonly log: DeliveryLog;
@@ -18,7 +20,7 @@ export interface WebhookDeps {
   readonly clock: Clock;
   /** Names of the configured webhooks. */
   readonly names: readonly string[];
-  readonly endpointOf: (webhook: string) => Endpoint | undefined;
+  readonly endpointOf: (webhook: string) => WebhookEndpoint | undefined;
   /** Account of a test message, if the webhook receives events of all accounts. */
   readonly profile: string;
 }
@@ -58,10 +60,10 @@ export class WebhookService {
    */
   async test(name: string): Promise<TestReport> {
     const { clock, profile } = this.#deps;
-    const endpoint = this.#endpoint(name);
+    const receiver = this.#endpoint(name);
     const id = `test-${randomBytes(9).toString("hex")}`;
-    const about = { profile: endpoint.webhook.profile ?? profile, fields: { webhook: name } };
-    const sent = await sendOnce({ id, type: "webhook.test", atMs: clock.wallMs(), ...about }, endpoint, this.#deps);
+    const about = { profile: receiver.webhook.profile ?? profile, fields: { webhook: name } };
+    const sent = await sendOnce({ id, type: "webhook.test", atMs: clock.wallMs(), ...about }, receiver, this.#deps);
     return {
       webhook: name,
       messageId: `msg_${id}`,
@@ -152,7 +154,7 @@ export class WebhookService {
     );
   }
 
-  #endpoint(name: string): Endpoint {
+  #endpoint(name: string): WebhookEndpoint {
     const found = this.#deps.endpointOf(name);
     if (found !== undefined) return found;
     const known = this.#deps.names.toSorted().join(", ") || "none";
@@ -209,4 +211,19 @@ function reportOfWebhook(
     dropped: now.status.dropped,
     lastDelivery: now.last === undefined ? null : reportOfDelivery(now.last),
   };
+}
+
+// What answers the routes of webhooks.
+
+export function webhookEndpoints(webhooks: WebhookService): readonly Endpoint[] {
+  return [
+    endpoint(routes.listWebhooks, async () => ({ webhooks: await webhooks.list(), nextCursor: null })),
+    endpoint(routes.testWebhook, ({ params }) => webhooks.test(params.name)),
+    endpoint(routes.resumeWebhook, ({ params }) => webhooks.resume(params.name)),
+    endpoint(routes.listDeliveries, ({ query: { limit, cursor, webhook, state } }) =>
+      webhooks.deliveries({ webhook, state }, { limit, cursor }),
+    ),
+    endpoint(routes.showDelivery, ({ params }) => webhooks.delivery(params.deliveryId)),
+    endpoint(routes.redeliver, ({ params }) => webhooks.redeliver(params.deliveryId)),
+  ];
 }

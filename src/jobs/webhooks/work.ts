@@ -22,7 +22,7 @@ export interface DeliveryReference {
 }
 
 /** Current address and signing secrets of a webhook. */
-export interface Endpoint {
+export interface WebhookEndpoint {
   readonly webhook: Webhook;
   readonly url: string;
   readonly secrets: readonly Secret[];
@@ -34,7 +34,7 @@ export interface DeliveryContext {
   readonly clock: Clock;
   readonly guard: Pick<PoisonGuard, "run">;
   /** Undefined if no webhook with this name is configured. */
-  readonly endpointOf: (webhook: string) => Endpoint | undefined;
+  readonly endpointOf: (webhook: string) => WebhookEndpoint | undefined;
 }
 
 const hourMs = 60 * minuteMs;
@@ -77,7 +77,7 @@ export async function deliverEvent(
 /** Sends a message about an event to an endpoint once, without retries. */
 export function sendOnce(
   event: NoticeEvent & { readonly id: string },
-  { webhook, url, secrets }: Endpoint,
+  { webhook, url, secrets }: WebhookEndpoint,
   { sender }: Pick<DeliveryContext, "sender">,
 ): Promise<Sent> {
   return sender.send({

@@ -4,8 +4,7 @@
  * change.
  */
 import { z } from "zod";
-import { isSimId } from "#fleet/sim/sim.ts";
-import { isSpeedClass } from "#fleet/sim/speed-class.ts";
+import { isSimId, isSpeedClass } from "#fleet/sim/sim.ts";
 import type { SandboxState } from "../state.ts";
 
 const ids = z.array(z.string().min(1).max(100)).min(1).readonly().optional();

@@ -4,7 +4,7 @@
  */
 import type { Problem } from "#engine/problem.ts";
 import { type RecordKind, type RecordStore, recordStore } from "#engine/record.ts";
-import type { StoreDeps } from "#engine/store-deps.ts";
+import type { StoreDeps } from "#engine/move-record.ts";
 
 export interface Ticket {
   readonly profile: string;

@@ -17,7 +17,7 @@ import { operationOptions } from "#fleet/deployment-operation.ts";
 import type { Sink } from "#fleet/rotation.ts";
 import { AuthKeyAccount } from "#jobs/authkeys/account.ts";
 import { rotateAuthKey } from "#jobs/authkeys/work.ts";
-import type { AuthKeyDeps } from "#jobs/authkeys/steps/step-context.ts";
+import type { AuthKeyDeps } from "#jobs/authkeys/step-context.ts";
 import { CommandRunner } from "#jobs/credentials/command.ts";
 import { handOver } from "#jobs/credentials/sinks.ts";
 import type { Redis } from "ioredis";
@@ -32,7 +32,7 @@ import {
 } from "#jobs/authkeys/record.ts";
 import { AuthKeyUsers } from "#engine/authkey-users.ts";
 import { Seal } from "#engine/seal.ts";
-import type { StoreDeps } from "#engine/store-deps.ts";
+import type { StoreDeps } from "#engine/move-record.ts";
 import { OpenPermits } from "../../unit/api/support.ts";
 import type { Around } from "../engine/crashes.ts";
 import { keptBounds } from "../ledger/run-of.ts";

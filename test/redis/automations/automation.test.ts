@@ -18,7 +18,7 @@ import { seeds } from "../../support/long.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { FleetHarness } from "../inventory/fleet-harness.ts";
 import { keptBounds } from "../ledger/run-of.ts";
-import type { AutomationTasks } from "#jobs/tasks/task-runner.ts";
+import type { AutomationTasks } from "#jobs/tasks/tasks.ts";
 import { noGuard } from "../../support/no-guard.ts";
 
 const place = openTestRedis();

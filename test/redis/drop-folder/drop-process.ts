@@ -3,7 +3,7 @@
  *   node drop-process.ts REDIS_URL PREFIX FOLDER PROFILE
  */
 import { systemClock } from "#core/time.ts";
-import { DropFolderWatch } from "#jobs/drop-folder/watch.ts";
+import { DropFolderWatch } from "#jobs/drop-folder/work.ts";
 import { RedisConnections } from "#redis/connection.ts";
 import { Keys } from "#redis/keys.ts";
 import { dropParts } from "./drop-harness.ts";

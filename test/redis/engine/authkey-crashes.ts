@@ -1,7 +1,7 @@
 /** Rotations of AuthKeys, to be killed: the profile's file always holds an AuthKey that the platform accepts. */
 import { expect } from "vitest";
 import { PlatformError } from "#core/errors.ts";
-import type { AuthKeyDeps } from "#jobs/authkeys/steps/step-context.ts";
+import type { AuthKeyDeps } from "#jobs/authkeys/step-context.ts";
 import { isRotationOver } from "#jobs/authkeys/record.ts";
 import type { Sandbox } from "#sandbox/server.ts";
 import type { TestRedis } from "../../support/redis.ts";

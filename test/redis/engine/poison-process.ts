@@ -15,7 +15,7 @@ import { automationLog } from "#jobs/automations/record.ts";
 import { DropFolderWork } from "#jobs/drop-folder/work.ts";
 import { workOnSchedule } from "#jobs/schedules/work.ts";
 import { scheduleLog } from "#jobs/schedules/record.ts";
-import type { AutomationTasks } from "#jobs/tasks/task-runner.ts";
+import type { AutomationTasks } from "#jobs/tasks/tasks.ts";
 import { deliverEvent } from "#jobs/webhooks/work.ts";
 import { DeliveryLog } from "#jobs/webhooks/delivery-log.ts";
 import { RedisConnections } from "#redis/connection.ts";

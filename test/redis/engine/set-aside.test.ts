@@ -2,7 +2,7 @@
 import { afterAll, beforeAll as before, expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
 import { type PoisonGuard, setAside } from "#engine/poison-guard.ts";
-import type { ProfileJobs } from "#engine/queue/profile-queue.ts";
+import type { ProfileJobs } from "#engine/queue/work-queues.ts";
 import { beforeAll, Feed } from "#events/feed.ts";
 import { reportOfRotation as reportOfKeyRotation } from "#jobs/authkeys/service.ts";
 import { rotationLog } from "#jobs/credentials/record.ts";
@@ -10,7 +10,7 @@ import { reportOfRotation } from "#jobs/credentials/report.ts";
 import { CredentialService } from "#jobs/credentials/service.ts";
 import { statusOf } from "#jobs/credentials/work.ts";
 import { syncInventory } from "#jobs/inventory/work.ts";
-import { reportOfSync } from "#jobs/inventory/sync-report.ts";
+import { reportOfSync } from "#jobs/inventory/service.ts";
 import type { Sandbox } from "#sandbox/server.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { KeyHarness, sandboxFor } from "../authkeys/key-harness.ts";

@@ -6,7 +6,7 @@ import { systemClock } from "#core/time.ts";
 import { execute } from "#jobs/runs/work/execute.ts";
 import { RunWatch } from "#jobs/runs/work/run-watch.ts";
 import { Backlog } from "#jobs/runs/work/outcome-writer.ts";
-import { readWhenEnded } from "#jobs/runs/ended-run.ts";
+import { readWhenEnded } from "#jobs/runs/results/sent-rows.ts";
 import { type RowResult, rowResults } from "#jobs/runs/results/results.ts";
 import { retrySource } from "#jobs/runs/retry.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";

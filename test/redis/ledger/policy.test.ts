@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { RunPolicy } from "#jobs/runs/policy.ts";
+import type { RunPolicy } from "#jobs/runs/submit.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { runServiceOn } from "./run-service.ts";
 

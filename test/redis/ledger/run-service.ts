@@ -4,7 +4,7 @@ import { type Clock, systemClock } from "#core/time.ts";
 import type { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
-import type { RunPolicy } from "#jobs/runs/policy.ts";
+import type { RunPolicy } from "#jobs/runs/submit.ts";
 import type { RunRemoval } from "#jobs/runs/removal/removal.ts";
 import { RunService } from "#jobs/runs/service.ts";
 import type { RunQueues } from "#jobs/runs/work/queue.ts";

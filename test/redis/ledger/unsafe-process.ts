@@ -3,7 +3,7 @@
  * record shows nothing, and terminations, which it shows. To be killed at any moment.
  *   node unsafe-process.ts REDIS_URL PREFIX SANDBOX_URL PROFILE CLOCK_OFFSET_MS RUN…
  */
-import { getSim } from "#api/operations/read-sim.ts";
+import { getSim } from "#api/operations/described.ts";
 import { type Clock, systemClock } from "#core/time.ts";
 import { isRunOver } from "#fleet/run.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";

@@ -1,6 +1,6 @@
 /** Work on calls that must not be repeated, against a platform of a few lines. */
 import type { PlatformClientOptions } from "#api/client-options.ts";
-import { getSim } from "#api/operations/read-sim.ts";
+import { getSim } from "#api/operations/described.ts";
 import { type Clock, systemClock } from "#core/time.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";

@@ -1,8 +1,7 @@
 /** The registry of workers and queues works without scanning the keys of Redis. */
 import { expect, it } from "vitest";
-import { openQueue } from "#engine/queue/open-queue.ts";
+import { openQueue, QueueDepths } from "#engine/queue/open-queue.ts";
 import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
-import { QueueDepths } from "#engine/queue/queue-depths.ts";
 import { commandsOf } from "../../support/commands.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";

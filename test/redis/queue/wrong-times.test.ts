@@ -5,7 +5,7 @@ import { minuteMs, systemClock } from "#core/time.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 
 import { openQueue } from "#engine/queue/open-queue.ts";
-import { profileJobs } from "#engine/queue/profile-queue.ts";
+import { profileJobs } from "#engine/queue/work-queues.ts";
 import { QueueWorker } from "#engine/queue/queue-worker.ts";
 import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { repairTimes } from "#engine/queue/wrong-times.ts";

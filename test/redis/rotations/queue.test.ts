@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { systemClock } from "#core/time.ts";
 import type { WorkResult } from "#engine/queue/job-result.ts";
 import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
-import { rotationQueues } from "#jobs/credentials/queue.ts";
+import { rotationQueues } from "#jobs/credentials/open.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 

@@ -1,7 +1,7 @@
 /** SIMs that no sync has listed for long are removed from the inventory. */
 import { describe, expect, it } from "vitest";
 import { simChangeOf, setSpeedClass } from "#fleet/sim-operation/sim-operation.ts";
-import { forgetGoneSims } from "#jobs/inventory/store/forget-gone.ts";
+import { forgetGoneSims } from "#jobs/inventory/store/inventory.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { FleetHarness } from "../inventory/fleet-harness.ts";
 import { keptBounds } from "../ledger/run-of.ts";

@@ -14,7 +14,7 @@ import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { runRemoval } from "#jobs/runs/removal/removal.ts";
 import type { RunHead } from "#jobs/runs/ledger/run-record.ts";
 import { resultLines } from "#jobs/runs/results/results.ts";
-import type { StoreDeps } from "#engine/store-deps.ts";
+import type { StoreDeps } from "#engine/move-record.ts";
 import { Keys } from "#redis/keys.ts";
 import type { Retention } from "#jobs/storage/config.ts";
 import { type SweepDeps, type SweepReport, sweep } from "#jobs/storage/sweep.ts";

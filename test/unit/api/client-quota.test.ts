@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ClientEvent } from "#api/client-event.ts";
+import type { ClientEvent } from "#api/client-options.ts";
 import { listSims } from "#api/operations/sims.ts";
 import { updateSimSpeedClass } from "../../support/speed-class.ts";
 import { PlatformError } from "#core/errors.ts";

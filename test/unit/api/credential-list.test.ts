@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ClientEvent } from "#api/client-event.ts";
-import type { PlatformClientOptions } from "#api/client-options.ts";
+import type { ClientEvent, PlatformClientOptions } from "#api/client-options.ts";
 import type { CredentialForm } from "#api/auth/credential-form.ts";
 import { updateSimSpeedClass } from "../../support/speed-class.ts";
 import { Secret } from "#core/secret.ts";

@@ -1,8 +1,13 @@
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { createAuthKey, listAuthKeys, revokeAuthKey } from "#api/operations/auth-keys.ts";
-import { credentialFaults, credentialSchemas } from "#api/operations/credential-types.ts";
-import { deleteCredential, listCredentials, updateCredential } from "#api/operations/credentials.ts";
+import {
+  credentialFaults,
+  credentialSchemas,
+  deleteCredential,
+  listCredentials,
+  updateCredential,
+} from "#api/operations/credentials.ts";
 import { listGroups, putGroupConfiguration } from "#api/operations/groups.ts";
 import { loadDeployment } from "#config/deployment.ts";
 import { liveSecrets, Secret } from "#core/secret.ts";

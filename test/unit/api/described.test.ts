@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { getSim, getSimStatusHistory } from "#api/operations/read-sim.ts";
+import { getSim, getSimStatusHistory } from "#api/operations/described.ts";
 import { describe, expect, it } from "vitest";
 import { createAuthKey, listAuthKeys, revokeAuthKey } from "#api/operations/auth-keys.ts";
 import { deleteCredential, listCredentials, updateCredential } from "#api/operations/credentials.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ClientEvent } from "#api/client-event.ts";
+import type { ClientEvent } from "#api/client-options.ts";
 import { PairKeeper } from "#api/auth/pair-keeper.ts";
 import type { Pair } from "#api/auth/pair.ts";
 import { marginMs } from "#api/auth/renewal-timing.ts";

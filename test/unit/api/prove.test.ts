@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { ClientEvent } from "#api/client-event.ts";
+import type { ClientEvent } from "#api/client-options.ts";
 import type { CredentialForm } from "#api/auth/credential-form.ts";
 import { updateSimSpeedClass } from "../../support/speed-class.ts";
 import { Secret, liveSecrets } from "#core/secret.ts";

@@ -1,16 +1,15 @@
 import { describe, expect, it } from "vitest";
-import type { ClientEvent } from "#api/client-event.ts";
-import type { PlatformClientOptions } from "#api/client-options.ts";
+import type { ClientEvent, PlatformClientOptions } from "#api/client-options.ts";
 import type { CredentialForm } from "#api/auth/credential-form.ts";
 import { updateSimSpeedClass } from "../../support/speed-class.ts";
 import { loadDeployment } from "#config/deployment.ts";
 import { liveSecrets, Secret } from "#core/secret.ts";
 import {
+  type Handler,
   answer,
   change,
   changed,
   clientFor,
-  type Handler,
   OpenPermits,
   startOpenPlatform,
   StillClock,

@@ -1,8 +1,7 @@
 /** Instants in text for people are local; JSON keeps UTC. */
 import { afterEach, expect, test, vi } from "vitest";
-import { withLocalTimes } from "#cli/local-time.ts";
+import { withLocalTimes, problemText } from "#cli/format.ts";
 import { Output, table } from "#cli/output.ts";
-import { problemText } from "#cli/problem-text.ts";
 
 afterEach(() => {
   vi.unstubAllEnvs();

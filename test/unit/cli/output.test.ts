@@ -2,7 +2,7 @@ import { parse } from "csv-parse/sync";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import { Output } from "#cli/output.ts";
-import { planText } from "#jobs/runs/commands/plan-text.ts";
+import { planText } from "#jobs/runs/commands/plan.ts";
 import { runProgram } from "#cli/program.ts";
 import { listText } from "#cli/list.ts";
 import { runList, runText } from "#jobs/runs/commands/run-text.ts";

@@ -1,10 +1,9 @@
 /** What people read in a chat, and the forms in which chats take it. */
 import { describe, expect, it } from "vitest";
-import "#features.ts";
-import { factsOfEvent, eventTypes } from "#events/event.ts";
-import { isMeantBy, knownPatterns, typesMeantBy } from "#events/event-pattern.ts";
-import { noticeOf, type NoticeEvent } from "#events/webhook/notice.ts";
+import { factsOfEvent, eventTypes, isMeantBy, knownPatterns, typesMeantBy } from "#events/event.ts";
+import { type NoticeEvent, noticeOf } from "#events/webhook/notice.ts";
 import { contentOf } from "#events/webhook/webhook-message.ts";
+import "#features.ts";
 
 function reported(type: string, fields: Record<string, string> = {}, profile = "default"): NoticeEvent {
   return { type, profile, atMs: Date.UTC(2026, 10, 20, 8), fields };

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { listSims } from "#api/operations/sims.ts";
-import { isDeeperThan, withoutDepths } from "#fleet/sim/depth.ts";
-import { jsonWithoutSecrets, pickFields } from "#fleet/sim/sim-fields.ts";
+import { isDeeperThan, withoutDepths, jsonWithoutSecrets, pickFields } from "#fleet/sim/sim-fields.ts";
 import { entriesRenamed, referencesIn } from "#jobs/credentials/references.ts";
 
 function nested(levels: number, kind: "list" | "object" = "object", inner = "1"): unknown {

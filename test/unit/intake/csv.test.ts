@@ -202,6 +202,8 @@ describe("refused CSV files", () => {
 
   it.each(["\n", " \n", "x\n", ",\n"])(
     "20 MB of lines with %j block the process for less than 200 ms, or an eighth of their time on a slow machine",
+    // Now and then the garbage collector takes longer; a parser that blocks does each time.
+    { retry: 3 },
     async (line) => {
       const text = Buffer.concat([Buffer.from("a,b\n1,2\n"), Buffer.alloc(20_000_000, line)]);
       const cpuMs = (): number => process.threadCpuUsage().user / 1_000;

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { ActivityLog } from "#engine/activity-log.ts";
 import { activityOfRuns } from "#jobs/runs/report.ts";
-import { activityOfSyncs } from "#jobs/inventory/sync-report.ts";
+import { activityOfSyncs } from "#jobs/inventory/service.ts";
 import type { SyncReport } from "#jobs/inventory/contract.ts";
 import type { RunReport } from "#jobs/runs/contract.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { newSyncId, reportOfSync } from "#jobs/inventory/sync-report.ts";
+import { newSyncId, reportOfSync } from "#jobs/inventory/service.ts";
 
 const counts = { pages: 3, sims: 250, added: 1, changed: 2, returned: 3, gone: 4 };
 

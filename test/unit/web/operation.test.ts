@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { setSpeedClass, type SimOperation } from "#fleet/sim-operation/sim-operation.ts";
-import { orderQuery } from "#jobs/runs/order-query.ts";
+import { orderQuery } from "#jobs/runs/contract.ts";
 import { reportOfOperation } from "#jobs/operations/endpoints.ts";
 import * as operation from "../../../web/src/pure/runs/operation.ts";
 import { operationQuery } from "../../../web/src/pure/runs/plan-options.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { emptyForm, faultsOf, queryOf } from "../../../web/src/pure/runs/plan-options.ts";
-import { orderQuery } from "#jobs/runs/order-query.ts";
+import { orderQuery } from "#jobs/runs/contract.ts";
 
 const full = {
   name: " monthly ",

@@ -23,7 +23,7 @@ export type { OperationReport } from "#jobs/operations/contract.ts";
 export type { BucketReport } from "#jobs/quota/contract.ts";
 export type { ScheduleReport } from "#jobs/schedules/contract.ts";
 export type { FollowUpPlan, PlanRow, RunReport, SimRun } from "#jobs/runs/contract.ts";
-export type { RunSummary } from "#jobs/runs/summary-contract.ts";
+export type { RunSummary } from "#jobs/runs/contract.ts";
 export type { AuthKeyReport, AuthKeyRotationReport } from "#jobs/authkeys/contract.ts";
 export type { AutomationReport } from "#jobs/automations/contract.ts";
 export type { RotationReport, SetReport } from "#jobs/credentials/contract.ts";

@@ -8,7 +8,7 @@ import * as routes from "../contract.ts";
 import { followWork } from "#cli/follow/follow-work.ts";
 import { systemClock } from "#core/time.ts";
 import type { Output } from "#cli/output.ts";
-import { problemText } from "#cli/problem-text.ts";
+import { problemText } from "#cli/format.ts";
 
 export function authKeysCommand(context: Context): Command {
   return new Command("authkeys").addCommand(listCommand(context)).addCommand(rotateCommand(context));

@@ -1,23 +1,22 @@
 /** `simfleet credentials …`: the account's Credential Sets and their rotation. */
+import * as routes from "../contract.ts";
 import { credentials } from "../feature.ts";
 import {
-  listCredentials,
   type SetReport,
-  confirmRotation,
   type RotationReport,
+  listCredentials,
+  confirmRotation,
   showRotation,
   listRotations,
 } from "../contract.ts";
-import { type Context, withCommon, type Caller, confirm } from "#cli/context.ts";
+import { type Context, type Caller, withCommon, confirm } from "#cli/context.ts";
 import { SimfleetError } from "#core/errors.ts";
-import * as routes from "../contract.ts";
 import { followWork } from "#cli/follow/follow-work.ts";
 import type { Output } from "#cli/output.ts";
 import { Command } from "@commander-js/extra-typings";
-import { answerList, type List, withListOptions } from "#cli/list.ts";
-import { problemText } from "#cli/problem-text.ts";
+import { type List, answerList, withListOptions } from "#cli/list.ts";
+import { problemText, duration } from "#cli/format.ts";
 import { systemClock } from "#core/time.ts";
-import { duration } from "#cli/format.ts";
 
 export function credentialsCommand(context: Context): Command {
   return new Command("credentials")

@@ -1,6 +1,6 @@
 /** Generates the new secret of a rotation: random, printed by a program, or read from a file. */
 import { randomBytes, randomInt } from "node:crypto";
-import { credentialFaults, type CredentialTypes } from "#api/operations/credential-types.ts";
+import { credentialFaults, type CredentialTypes } from "#api/operations/credentials.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import type { Recipe, Rotation, SecretSource } from "#fleet/rotation.ts";

@@ -4,11 +4,10 @@ import { bucketOf } from "#api/operations/operation.ts";
 import { listSims } from "#api/operations/sims.ts";
 import type { App } from "#kernel/app.ts";
 import type { Client } from "#contract/client.ts";
-import { showSync, type SyncReport } from "../contract.ts";
+import { type SyncReport, showSync } from "../contract.ts";
 import { type StatusLine, followWork } from "#cli/follow/follow-work.ts";
 import type { Output } from "#cli/output.ts";
-import { nextAttemptText, problemText } from "#cli/problem-text.ts";
-import { counted, grouped } from "#cli/format.ts";
+import { nextAttemptText, problemText, counted, grouped } from "#cli/format.ts";
 
 /** @returns the last report of the sync, and the exit code */
 export function followSync({

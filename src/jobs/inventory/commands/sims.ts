@@ -1,23 +1,22 @@
 /** `simfleet sims …`: the inventory. */
-import { inventory } from "../feature.ts";
 import * as routes from "../contract.ts";
+import { inventory } from "../feature.ts";
 import {
   type SimDocument,
   type Change,
+  type SimCounts,
+  type SyncReport,
   changeTypes,
   listChanges,
   countSimsBy,
-  type SimCounts,
   exportSims,
   listSimFields,
-  type SyncReport,
 } from "../contract.ts";
-import { type Context, withCommon, choiceOption, type Caller } from "#cli/context.ts";
-import { answerList, cellText, type List, withPageOptions, withListOptions } from "#cli/list.ts";
-import { asInstant } from "#cli/instant.ts";
+import { type Context, type Caller, withCommon, choiceOption } from "#cli/context.ts";
+import { asInstant, assertFilter, whereOption } from "#cli/values.ts";
+import { type List, answerList, cellText, withPageOptions, withListOptions } from "#cli/list.ts";
 import { counted, grouped, duration } from "#cli/format.ts";
 import { writeResults } from "#jobs/runs/results/results.ts";
-import { assertFilter, whereOption } from "#cli/where.ts";
 import { hintForNoMatch, parseFilter } from "#fleet/filter.ts";
 import { Command } from "@commander-js/extra-typings";
 import { followSync } from "./follow-sync.ts";

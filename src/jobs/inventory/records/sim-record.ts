@@ -9,9 +9,8 @@
  * The ordinal numbers the SIMs of a profile in order of discovery; ordinals are never reused. `by` is `sync` or `run`, or
  * `answer` if only the response to a change has shown the SIM: fields may be missing.
  */
-import { decodeName, decodeValue, encodeName, encodeValue } from "#fleet/sim/field-text.ts";
-import type { FieldValue } from "#fleet/sim/field-value.ts";
 import { type FieldSelection, type SimFields, inputTextOf, textOf, visitFields } from "#fleet/sim/sim-fields.ts";
+import { type FieldValue, decodeName, decodeValue, encodeName, encodeValue } from "#fleet/sim/field-text.ts";
 
 /** The last known state of a SIM. */
 export interface KnownSim {

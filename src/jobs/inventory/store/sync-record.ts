@@ -11,7 +11,7 @@ import { type RecordKind, type RecordStore, recordStore } from "#engine/record.t
 import { Script } from "#redis/script.ts";
 import { redisTimeMs } from "#redis/time.ts";
 import { inventoryKeys, inventoryScript } from "./inventory-script.ts";
-import type { StoreDeps } from "#engine/store-deps.ts";
+import type { StoreDeps } from "#engine/move-record.ts";
 import { ordinalIfListed } from "../records/sim-record.ts";
 
 const beginScript = inventoryScript("begin-sync.lua");

@@ -4,17 +4,16 @@ import { basename, dirname } from "node:path";
 import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
 import type { App } from "#kernel/app.ts";
 import { visibleIn } from "#core/visible-text.ts";
-import { createPlan, type PlanReport, type RunReport, startRun } from "../contract.ts";
+import { type PlanReport, type RunReport, createPlan, startRun } from "../contract.ts";
 import { assertCanWrite } from "../results/results.ts";
 import { assertAllValid } from "../submit.ts";
 import { type Context, asCount, withCommon } from "#cli/context.ts";
+import { whereOption } from "#cli/values.ts";
 import type { Output } from "#cli/output.ts";
 import { confirmation } from "./confirmation.ts";
-import { planText } from "./plan-text.ts";
+import { planText, rowsOf } from "./plan.ts";
 import { resultsPathOf, showToEnd } from "./end-of-run.ts";
-import { whereOption } from "#cli/where.ts";
 import { operationOption, operationQuery, setOption, speedClassOption, optionTexts } from "./operation-options.ts";
-import { rowsOf } from "./plan.ts";
 import { counted, grouped } from "#cli/format.ts";
 
 export function applyCommand(context: Context): Command {

@@ -4,7 +4,7 @@
  * work, pauses the run; the message says how to resume.
  */
 import { runs } from "../feature.ts";
-import type { Working } from "#engine/queue/working.ts";
+import type { Working } from "#engine/queue/job-result.ts";
 import { messageOf, type PlatformError, SimfleetError } from "#core/errors.ts";
 import { type Clock, systemClock } from "#core/time.ts";
 import { isRunOver, isRunSettled } from "#fleet/run.ts";
@@ -13,7 +13,7 @@ import { type RunReport, showRun } from "../contract.ts";
 import { exitCodeOf } from "../report.ts";
 import type { Caller } from "#cli/context.ts";
 import type { Output } from "#cli/output.ts";
-import { PlainLines } from "#cli/follow/plain-lines.ts";
+import { PlainLines } from "#cli/follow/follow-work.ts";
 import { Progress } from "./progress.ts";
 import { duration, counted } from "#cli/format.ts";
 

@@ -1,13 +1,14 @@
 /** `simfleet plan FILE`: previews a run. */
 import { Command } from "@commander-js/extra-typings";
 import type { RowsRequest } from "#contract/route.ts";
-import { createPlan, deletePlan, downloadVerdicts } from "../contract.ts";
+import { type PlanReport, createPlan, deletePlan, downloadVerdicts } from "../contract.ts";
 import { writeResults } from "../results/results.ts";
 import { type Context, withCommon } from "#cli/context.ts";
-import { planText } from "./plan-text.ts";
-import { assertFilter, whereOption } from "#cli/where.ts";
+import { assertFilter, whereOption } from "#cli/values.ts";
 import { operationOption, operationQuery, setOption, speedClassOption, optionTexts } from "./operation-options.ts";
-import { grouped } from "#cli/format.ts";
+import { grouped, counted, duration } from "#cli/format.ts";
+import { setSpeedClassName } from "#fleet/sim-operation/sim-operation.ts";
+import { costText } from "./confirmation.ts";
 
 export function planCommand(context: Context): Command {
   const command = new Command("plan")
@@ -58,4 +59,42 @@ export function rowsOf(
   if (file === undefined && where !== undefined) return { where };
   const wrong = file === undefined ? "give a file or --where" : "give a file or --where, not both";
   return command.error(`error: ${wrong}`);
+}
+
+// Renders a plan as text for a terminal.
+
+const problemsShown = 10;
+
+export function planText(plan: PlanReport): string {
+  const { file, where, rows, verdicts, calls, estimateSeconds, problems, problemsInAll, warnings } = plan;
+  const isSpeedClass = plan.operation === setSpeedClassName;
+  const lines = [
+    file === undefined ? `${where ?? ""}: ${counted(rows, "SIM")}` : `${file}: ${counted(rows, "row")}`,
+    ...(isSpeedClass ? [] : [`  ${plan.operation}`]),
+    `  ${grouped(verdicts.change)} to change`,
+    ...(verdicts.unchanged > 0
+      ? [
+          `  ${isSpeedClass ? `${grouped(verdicts.unchanged)} already have the class, according to the inventory` : `${grouped(verdicts.unchanged)} already as requested, according to the inventory`}`,
+        ]
+      : []),
+    ...(verdicts["not-in-inventory"] > 0 ? [`  ${grouped(verdicts["not-in-inventory"])} not in the inventory`] : []),
+    ...(verdicts.duplicate > 0 ? [`  ${grouped(verdicts.duplicate)} duplicate (sent once)`] : []),
+    ...(verdicts.conflict > 0 ? [`  ${grouped(verdicts.conflict)} in conflict: one SIM, different values`] : []),
+    ...(verdicts["not-allowed"] > 0 ? [`  ${grouped(verdicts["not-allowed"])} not allowed by the operation`] : []),
+    ...(verdicts.invalid > 0 ? [`  ${grouped(verdicts.invalid)} invalid`] : []),
+    ...problems.slice(0, problemsShown).map((problem) => `    line ${problem.line}: ${problem.message}`),
+  ];
+  const more = problemsInAll - Math.min(problems.length, problemsShown);
+  if (more > 0) lines.push(`    … and ${grouped(more)} more; --out FILE writes every row's verdict`);
+  lines.push(...warnings.map((warning) => `  warning: ${warning}`));
+  if (plan.costly > 0) lines.push(`  ${costText(plan)}`);
+  if (plan.irreversible > 0) lines.push(`  ${grouped(plan.irreversible)} of the calls are irreversible`);
+  else if (!plan.hasUndo) lines.push(`  ${plan.operation} has no undo`);
+  lines.push(`${counted(calls, "call")}, ${timeText(estimateSeconds)}`);
+  return lines.join("\n");
+}
+
+function timeText(seconds: number | null): string {
+  if (seconds === null) return "duration unknown until the first response reports the quota";
+  return seconds < 1 ? "fits in the current quota window" : `about ${duration(seconds * 1_000)} at the quota`;
 }

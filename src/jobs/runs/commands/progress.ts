@@ -1,10 +1,9 @@
 /** Renders a run's progress: one live line on a terminal, occasional lines in a pipe. */
 import type { BucketState } from "#limiter/limiter.ts";
 import type { RunReport } from "../contract.ts";
-import { grouped, duration } from "#cli/format.ts";
+import { grouped, duration, nextAttemptText, problemText } from "#cli/format.ts";
 import type { Output } from "#cli/output.ts";
-import { PlainLines } from "#cli/follow/plain-lines.ts";
-import { nextAttemptText, problemText } from "#cli/problem-text.ts";
+import { PlainLines } from "#cli/follow/follow-work.ts";
 
 const rowsText = (runId: string, state: string, settled: number, total: number) => {
   const percent = total === 0 ? 100 : Math.floor((100 * settled) / total);

@@ -1,11 +1,10 @@
 /** Renders runs as text for a terminal. */
 import { setSpeedClassName } from "#fleet/sim-operation/sim-operation.ts";
 import type { List } from "#cli/list.ts";
-import { grouped, counted, duration } from "#cli/format.ts";
-import { problemText } from "#cli/problem-text.ts";
+import { grouped, counted, duration, problemText } from "#cli/format.ts";
 import { visible } from "#core/visible-text.ts";
 import { isRunOver } from "#fleet/run.ts";
-import { listRuns, type RunReport } from "../contract.ts";
+import { type RunReport, listRuns } from "../contract.ts";
 
 /** How many rows have an outcome for one reason. */
 export interface Reason {

@@ -1,5 +1,6 @@
 /** `simfleet runs …`: the life of runs. */
 import {
+  type RunReport,
   approveRun,
   cancelRun,
   listRuns,
@@ -9,19 +10,18 @@ import {
   resumeRun,
   planRetry,
   retryRun,
-  type RunReport,
+  downloadResults,
 } from "../contract.ts";
-import { type CommonOptions, type Context, confirm, withCommon, asCount } from "#cli/context.ts";
+import { type CommonOptions, type Context, confirm, withCommon, asCount, choiceOption, oneOf } from "#cli/context.ts";
 import { topReasons, resultsPathOf, showToEnd } from "./end-of-run.ts";
 import { follow } from "./follow-run.ts";
 import { answerList, withPageOptions } from "#cli/list.ts";
 import { runList, runText } from "./run-text.ts";
-import { resultsCommand, outcomeOption } from "./results.ts";
 import { undoCommand } from "./undo.ts";
-import { Command } from "@commander-js/extra-typings";
+import { Command, Option } from "@commander-js/extra-typings";
 import { SimfleetError } from "#core/errors.ts";
-import type { Outcome } from "#fleet/run.ts";
-import { assertCanWrite } from "../results/results.ts";
+import { type Outcome, outcomes as allOutcomes } from "#fleet/run.ts";
+import { assertCanWrite, writeResults } from "../results/results.ts";
 import { confirmation, costText } from "./confirmation.ts";
 import { counted } from "#cli/format.ts";
 import { optionTexts } from "./operation-options.ts";
@@ -235,4 +235,54 @@ function assertSomeRetried({ runId, finishedAt, counts }: RunReport, outcomes: r
     "RUN_STATE_CONFLICT",
     `Run ${runId} has no failed or cancelled rows. To retry its ${other} rows, add --outcome ${other}`,
   );
+}
+
+// `simfleet runs results`: every input row with its outcome.
+
+/** The option by which commands take rows with some outcome. */
+export function outcomeOption(description: string) {
+  return new Option("--outcome <outcome>", description).argParser<Outcome[]>((text, before) => [
+    ...(before ?? []),
+    oneOf(text, allOutcomes),
+  ]);
+}
+
+export function resultsCommand(context: Context): Command {
+  const command = new Command("results")
+    .description("print the results of a run: every input row with its outcome")
+    .argument("<run>", "ID of the run")
+    .addOption(outcomeOption("only rows with this outcome; repeatable"))
+    .option("-o, --out <file>", "write to this file atomically (default: stdout)")
+    .addOption(
+      choiceOption(
+        "--format <format>",
+        "csv escapes cells that a spreadsheet would run as formulas; ndjson has the raw values",
+        ["csv", "ndjson"],
+      ).default("csv"),
+    );
+  return withCommon(command, "simfleet runs results r-20261120-103045-x7k2 --outcome failed --out failed.csv").action(
+    async (runId, options) => {
+      const output = context.output(options);
+      const { outcome: outcomesAsked, out } = options;
+      const format = options.format === "ndjson" || (output.isJson && out === undefined) ? "ndjson" : "csv";
+      await context.connect(options, async ({ client }) => {
+        const report = await client.call(showRun, { params: { runId } });
+        const lines = await client.call(downloadResults, {
+          params: { runId },
+          query: { format, outcome: outcomesAsked === undefined ? undefined : [...outcomesAsked] },
+        });
+        if (out !== undefined) {
+          await writeResults(out, lines, "No outcome is lost: choose another path with --out");
+          output.answer({ ...report, results: out }, (shown) => `Results: ${shown.results}`);
+        } else if (output.isJson) {
+          let text = "";
+          for await (const batch of lines) text += batch;
+          const rows = text.split("\n").filter(Boolean);
+          output.answer({ runId, rows: rows.map((row) => JSON.parse(row) as unknown) }, () => "");
+        } else {
+          for await (const batch of lines) await output.stream(batch);
+        }
+      });
+    },
+  ) as unknown as Command;
 }

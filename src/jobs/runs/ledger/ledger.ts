@@ -16,7 +16,7 @@ import { assertWritable } from "#redis/refusal.ts";
 import type { ReplicatedWrites } from "#redis/replicated-writes.ts";
 import { Script } from "#redis/script.ts";
 import { inventoryKeys, inventoryScriptParts } from "#jobs/inventory/store/inventory-script.ts";
-import type { StoreDeps } from "#engine/store-deps.ts";
+import type { StoreDeps } from "#engine/move-record.ts";
 import {
   type StoredRow,
   type Tries,
@@ -27,17 +27,12 @@ import {
   unpackOutcomes,
   unpackRows,
 } from "./packing.ts";
-import { type RowGroup, alreadyTaken, takenField } from "./follow-up.ts";
 import {
-  type RunProblem,
-  type SegmentState,
-  type Settlement,
-  type SettleReply,
-  encodeSettlement,
-} from "./settlement.ts";
-import {
+  type RowGroup,
   type RunHead,
   type RunRecord,
+  alreadyTaken,
+  takenField,
   assertHasRows,
   decodeRecord,
   decodeStatus,
@@ -47,6 +42,13 @@ import {
   startOf,
   statusFields,
 } from "./run-record.ts";
+import {
+  type RunProblem,
+  type SegmentState,
+  type Settlement,
+  type SettleReply,
+  encodeSettlement,
+} from "./settlement.ts";
 import { encodeFields } from "#jobs/inventory/records/sim-record.ts";
 
 /** Loads a script that changes a run's state and may write the SIM of a response to the inventory. */

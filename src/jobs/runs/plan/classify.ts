@@ -13,7 +13,6 @@ import type { KnownSim } from "#jobs/inventory/records/sim-record.ts";
 import type { RowVerdict } from "../contract.ts";
 import { type StoredRow, isCallable, operationOf } from "../ledger/packing.ts";
 import type { RunHead } from "../ledger/run-record.ts";
-import { costCheck } from "./costs.ts";
 
 /** A row with what the plan says about it. */
 export interface ClassifiedRow {
@@ -187,4 +186,21 @@ export function beforeOf(
 
 function isAlready(changes: readonly FieldChange[], before: readonly (string | null)[] | undefined): boolean {
   return changes.length > 0 && before !== undefined && changes.every(([, after], i) => after === before[i]);
+}
+
+// Which calls cost money, as far as the inventory knows.
+
+/** Decides for the SIMs of an operation; a SIM that the inventory does not list may cost money. */
+function costCheck({
+  danger,
+  costlyWhen,
+  keyColumn,
+}: SimOperation): (key: string, sim: KnownSim | undefined) => boolean {
+  if (danger !== "costly") return () => false;
+  if (costlyWhen === undefined) return () => true;
+  const filter = parseFilter(costlyWhen);
+  return (key, sim) =>
+    sim === undefined ||
+    sim.goneAtMs !== undefined ||
+    matches(filter, (field) => (field === keyColumn ? key : fieldTextOf(sim, field)));
 }

@@ -8,14 +8,13 @@ import type { RunOptions } from "#fleet/run.ts";
 import type { LateRows, RowFault } from "#intake/read-rows.ts";
 import type { RedisMemory } from "#redis/memory.ts";
 import type { PlanReport } from "../contract.ts";
-import type { RowGroup } from "../ledger/follow-up.ts";
+import type { RowGroup, RunHead, SegmentSpan } from "../ledger/run-record.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { type StoredRow, isCallable, operationOf } from "../ledger/packing.ts";
-import type { RunHead, SegmentSpan } from "../ledger/run-record.ts";
-import { assertRoom, isRefusedForMemory, outOfRoom } from "../room.ts";
 import type { SealInputs } from "../sealed-inputs.ts";
 import type { ClassifiedRow } from "./classify.ts";
 import { PlanTally } from "./tally.ts";
+import { SimfleetError } from "#core/errors.ts";
 
 /** Rows to be drafted, and what they are for. */
 export interface DraftSource {
@@ -262,4 +261,36 @@ function indexesBetween(from: number, end: number, isWanted: (index: number) => 
   const found: number[] = [];
   for (let index = from; index < end; index += 1) if (isWanted(index)) found.push(index);
   return found;
+}
+
+// Whether Redis has room for a run. A run is refused as a whole before any of its calls, never stored in part.
+
+/** Bytes of a row: its input and its outcome, and its outcome alone (npm run bench:million -- --run). */
+const bytesPerRow = { rows: 50, outcomes: 35 };
+/** The records of the run, its jobs and its segments in progress. */
+const bytesPerRun = 256 * 1_024;
+
+/** @throws SimfleetError STORE_FULL if Redis has a limit and too little is left */
+function assertRoom(rows: number, memory: RedisMemory, what: keyof typeof bytesPerRow): void {
+  const { usedBytes, limitBytes, limitFrom } = memory;
+  if (limitFrom === "machine") return; // other programs use it too, so that it says little
+  if (limitBytes - usedBytes < bytesPerRun + rows * bytesPerRow[what]) throw outOfRoom(rows, memory);
+}
+
+function outOfRoom(rows: number, { usedBytes, limitBytes }: RedisMemory): SimfleetError {
+  const left = Math.max(0, limitBytes - usedBytes);
+  return new SimfleetError(
+    "STORE_FULL",
+    `Redis has ${megabytes(left)} of ${megabytes(limitBytes)} left, too little for a run of ${rows} rows: nothing was started. ` +
+      "Raise its maxmemory, or delete old runs with simfleet runs delete; simfleet storage shows what uses the memory",
+  );
+}
+
+/** Whether Redis refused a write because it is full. */
+function isRefusedForMemory(thrown: unknown): boolean {
+  return thrown instanceof Error && thrown.name === "ReplyError" && /\bOOM\b/.test(thrown.message);
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1_048_576).toFixed(1)} MB`;
 }

@@ -6,10 +6,9 @@ import type { Filter } from "#fleet/filter.ts";
 import type { RunOptions } from "#fleet/run.ts";
 import type { Limiter } from "#limiter/limiter.ts";
 import type { PlanReport } from "../contract.ts";
-import { maxDangerous } from "../policy.ts";
+import { maxDangerous } from "../submit.ts";
 import type { KnownFleet } from "./classify.ts";
 import type { Draft } from "./draft.ts";
-import { type QuotaView, leastTimeMs } from "./quota-estimate.ts";
 import type { SomeRows } from "./tally.ts";
 
 interface ReportDeps {
@@ -126,4 +125,41 @@ export function failureLimit(options: RunOptions, calls: number): number | undef
   const limit = options.maxFailures;
   if (limit === undefined) return undefined;
   return "rows" in limit ? limit.rows : Math.floor((calls * limit.percent) / 100);
+}
+
+// Estimates how long calls take at a quota, from the current state of its bucket.
+
+/** The state of a bucket, as far as an estimate needs it. */
+export interface QuotaView {
+  /** Calls per period; undefined until the first response reports it. */
+  readonly limit: number | undefined;
+  /** Calls left in the current period. */
+  readonly left: number | undefined;
+  /** Calls reserved for other callers. */
+  readonly reserved: number;
+  /** Time to the next refresh. */
+  readonly untilRefreshMs: number;
+  readonly periodMs: number;
+}
+
+export const unknownQuota: QuotaView = {
+  limit: undefined,
+  left: undefined,
+  reserved: 0,
+  untilRefreshMs: 0,
+  periodMs: 0,
+};
+
+/**
+ * Minimum time to send `calls` calls, in milliseconds; undefined while the quota is unknown.
+ * @param callsPerMinute the run's own rate limit, if it has one
+ */
+export function leastTimeMs(calls: number, quota: QuotaView, callsPerMinute?: number): number | undefined {
+  const atOwnRateMs = callsPerMinute === undefined ? 0 : (calls / callsPerMinute) * 60_000;
+  if (quota.limit === undefined) return callsPerMinute === undefined ? undefined : atOwnRateMs;
+  const perWindow = Math.max(1, quota.limit - quota.reserved);
+  const now = Math.max(0, (quota.left ?? quota.limit) - quota.reserved);
+  if (calls <= now) return atOwnRateMs;
+  const windows = Math.ceil((calls - now) / perWindow);
+  return Math.max(atOwnRateMs, quota.untilRefreshMs + (windows - 1) * quota.periodMs);
 }

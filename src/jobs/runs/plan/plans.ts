@@ -6,9 +6,8 @@ import { randomUUID } from "node:crypto";
 import { SimfleetError } from "#core/errors.ts";
 import { type Clock, isoTime, minuteMs } from "#core/time.ts";
 import type { PlanDocument, PlanReport, PlanRow, RowVerdict } from "../contract.ts";
-import type { RowGroup } from "../ledger/follow-up.ts";
+import type { RowGroup, RunRecord } from "../ledger/run-record.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import type { RunRecord } from "../ledger/run-record.ts";
 import type { Draft } from "./draft.ts";
 import { planLines, planRowPage } from "./plan-rows.ts";
 

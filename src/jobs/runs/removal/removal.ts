@@ -7,7 +7,7 @@ import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import { isRunOver } from "#fleet/run.ts";
 import { Script } from "#redis/script.ts";
-import type { StoreDeps } from "#engine/store-deps.ts";
+import type { StoreDeps } from "#engine/move-record.ts";
 import { type RunHead, type RunRecord, leaseMs } from "../ledger/run-record.ts";
 
 const markScript = Script.load(new URL("./begin-removal.lua", import.meta.url));

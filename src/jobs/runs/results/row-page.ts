@@ -1,7 +1,7 @@
 /** Lists the rows of a run with their outcomes, page by page. */
 import type { Outcome } from "#fleet/run.ts";
 import { shownInputs } from "#fleet/sim-operation/sim-operation.ts";
-import type { RowReport } from "../contract.ts";
+import type { RowReport, SimRun } from "../contract.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { RunRecord } from "../ledger/run-record.ts";
 import { operationOf } from "../ledger/packing.ts";
@@ -50,7 +50,7 @@ function isWanted({ row, outcome, reason }: RowResult, query: RowQuery): boolean
 }
 
 /** The JSON form of a row and its outcome. */
-export function rowReport(run: RunRecord, result: RowResult): RowReport {
+function rowReport(run: RunRecord, result: RowResult): RowReport {
   const { row, outcome, reason, previous, attempts, finishedAt } = result;
   const { line, key, inputs, problem } = row;
   const operation = operationOf(run, row);
@@ -64,4 +64,48 @@ export function rowReport(run: RunRecord, result: RowResult): RowReport {
     changes: reportChanges(problem === undefined ? changesOfRow(operation, row) : [], previous),
     finishedAt: finishedAt === "" ? null : finishedAt,
   };
+}
+
+// Finds the runs that have a row for a SIM, newest first. There is no index: a run may have a million rows, and few people
+// ask. The rows of runs are scanned instead, up to a bound for each page.
+
+const runsAtOnce = 20;
+/** A page ends after this many rows were scanned, whether they match or not. */
+const maxScannedInAll = 500_000;
+
+/** @throws SimfleetError RUN_NOT_FOUND for an invalid cursor */
+export async function runsOfSim(
+  key: string,
+  ledger: Ledger,
+  query: { profile: string; limit: number; cursor?: string | undefined },
+): Promise<{ runs: SimRun[]; nextCursor: string | null }> {
+  const found: SimRun[] = [];
+  let scanned = 0;
+  let cursor = query.cursor;
+  for (;;) {
+    const page = await ledger.list({ limit: runsAtOnce, ...(cursor === undefined ? {} : { cursor }) });
+    for (const run of page.runs) {
+      if (run.profile === query.profile) {
+        found.push(...(await rowsIn(run, key, ledger)));
+        scanned += run.total;
+      }
+      if (found.length >= query.limit || scanned >= maxScannedInAll) return { runs: found, nextCursor: run.runId };
+    }
+    if (page.nextCursor === null) return { runs: found, nextCursor: null };
+    cursor = page.nextCursor;
+  }
+}
+
+async function rowsIn(run: RunRecord, key: string, ledger: Ledger): Promise<SimRun[]> {
+  const found: SimRun[] = [];
+  for (const index of await ledger.rowsOf(run, key)) {
+    for await (const result of rowResults(run, ledger, index)) {
+      const { runId, name, state, createdAtMs } = run;
+      const createdAt = new Date(createdAtMs).toISOString();
+      const operation = operationOf(run, result.row).name;
+      found.push({ runId, name, state, createdAt, operation, ...rowReport(run, result) });
+      break;
+    }
+  }
+  return found;
 }

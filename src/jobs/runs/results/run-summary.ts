@@ -9,7 +9,7 @@ import { isRunOver, type Outcome } from "#fleet/run.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { RunRecord } from "../ledger/run-record.ts";
 import { segmentResults, type RowResult } from "./results.ts";
-import type { RunSummary } from "../summary-contract.ts";
+import type { RunSummary } from "../contract.ts";
 
 const maxWindows = 60;
 const maxReasons = 50;

@@ -4,9 +4,8 @@
  */
 import type { Queue } from "bullmq";
 import { messageOf } from "#core/errors.ts";
-import type { JobResult } from "#engine/queue/job-result.ts";
+import type { JobResult, Incident, Working } from "#engine/queue/job-result.ts";
 import { type QueueDeps, workQueues } from "#engine/queue/work-queues.ts";
-import type { Incident, Working } from "#engine/queue/working.ts";
 import { maxHoldMs } from "#engine/queue/wrong-times.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { RunRecord } from "../ledger/run-record.ts";

@@ -9,8 +9,8 @@ import type { PoisonGuard } from "#engine/poison-guard.ts";
 import type { Seal } from "#engine/seal.ts";
 import { MovedByAnother, type StepResult, wait } from "#engine/steps.ts";
 import type { Sink } from "#fleet/rotation.ts";
-import type { AuthKey, AuthKeyAccount, CreatedAuthKey } from "../account.ts";
-import type { AuthKeyChange, AuthKeyRotation, AuthKeyRotations } from "../record.ts";
+import type { AuthKey, AuthKeyAccount, CreatedAuthKey } from "./account.ts";
+import type { AuthKeyChange, AuthKeyRotation, AuthKeyRotations } from "./record.ts";
 import type { AuthKeyUsers } from "#engine/authkey-users.ts";
 
 export interface AuthKeyDeps {
