@@ -1,27 +1,29 @@
 /**
  * Stores for a day which request an `Idempotency-Key` belongs to and how it was answered, so that a client can repeat a
- * request whose response was lost. While a request is in progress, a lease holds its key. If the process dies, the key
- * keeps the reference (a run's id) of the object being created: the repeated request creates the same object under the
- * same reference, or finds that it exists.
+ * request whose response was lost. The key keeps the reference (a run's id) of the object being created, so a request that
+ * is repeated after its process died creates the same object, or finds that it exists. A lock keeps two requests from
+ * creating it at once.
  */
-import { randomUUID } from "node:crypto";
 import type { Redis } from "ioredis";
 import { SimfleetError } from "#core/errors.ts";
-import { every } from "#core/time.ts";
+import { minuteMs } from "#core/time.ts";
 import type { Keys } from "#redis/keys.ts";
-import { Script } from "#redis/script.ts";
-
-const beginScript = Script.load(new URL("./begin-request.lua", import.meta.url));
-const holdScript = Script.load(new URL("./hold-request.lua", import.meta.url));
 
 const keepSeconds = 86_400;
-const usualLeaseMs = 30_000;
+/** As long as a request may take; a request whose process died can be repeated after this time. */
+const lockedMs = minuteMs;
 
 /** The stored answer to a request. */
 export interface Remembered {
   readonly status: number;
   readonly location: string | undefined;
   readonly body: string;
+}
+
+interface Stored {
+  readonly fingerprint: string;
+  readonly ref: string;
+  readonly answer?: Remembered;
 }
 
 /** A request in progress under its key. */
@@ -41,12 +43,10 @@ export interface Claim {
 export class Idempotency {
   readonly #redis: Redis;
   readonly #keys: Keys;
-  readonly #leaseMs: number;
 
-  constructor(deps: { redis: Redis; keys: Keys; leaseMs?: number }) {
-    this.#redis = deps.redis;
-    this.#keys = deps.keys;
-    this.#leaseMs = deps.leaseMs ?? usualLeaseMs;
+  constructor({ redis, keys }: { redis: Redis; keys: Keys }) {
+    this.#redis = redis;
+    this.#keys = keys;
   }
 
   /**
@@ -54,40 +54,44 @@ export class Idempotency {
    * @param request `id` is derived from the caller, the route and the key; `ref` is used if the request is new
    * @throws SimfleetError IDEMPOTENCY_REUSED, IDEMPOTENCY_BUSY
    */
-  async begin(request: { id: string; fingerprint: string; ref: string }): Promise<Claim | Remembered> {
-    const key = this.#keys.of("idempotency", request.id);
-    const owner = randomUUID();
-    const args = [request.fingerprint, request.ref, owner, this.#leaseMs, keepSeconds];
-    const [outcome, value = ""] = (await beginScript.run(this.#redis, [key], args)) as [string, string?];
-    switch (outcome) {
-      case "answered":
-        return JSON.parse(value) as Remembered;
-      case "other":
-        throw new SimfleetError(
-          "IDEMPOTENCY_REUSED",
-          "This Idempotency-Key was sent with another request: choose a new one",
-        );
-      case "busy":
-        throw new SimfleetError("IDEMPOTENCY_BUSY", "The first request with this Idempotency-Key is still in progress");
-      default:
-        return this.#claim({ key, owner, ref: value, isResumed: outcome === "taken-up" });
+  async begin({ id, ...request }: { id: string; fingerprint: string; ref: string }): Promise<Claim | Remembered> {
+    const key = this.#keys.of("idempotency", id);
+    const lock = this.#keys.of("idempotency", id, "lock");
+    const isLocked = (await this.#redis.set(lock, "", "PX", lockedMs, "NX")) === "OK";
+    const isNew = (await this.#redis.set(key, JSON.stringify(request), "EX", keepSeconds, "NX")) === "OK";
+    const stored: Stored = isNew ? request : await this.#read(key, request);
+    const release = async (): Promise<void> => void (isLocked && (await this.#redis.del(lock)));
+    if (stored.fingerprint !== request.fingerprint) {
+      await release();
+      throw new SimfleetError(
+        "IDEMPOTENCY_REUSED",
+        "This Idempotency-Key was sent with another request: choose a new one",
+      );
     }
+    if (stored.answer !== undefined) {
+      await release();
+      return stored.answer;
+    }
+    if (!isLocked) {
+      // Locked before Redis's clock was set back.
+      if ((await this.#redis.pttl(lock)) > lockedMs) await this.#redis.pexpire(lock, lockedMs);
+      throw new SimfleetError("IDEMPOTENCY_BUSY", "The first request with this Idempotency-Key is still in progress");
+    }
+    return {
+      ref: stored.ref,
+      isResumed: !isNew,
+      answer: async (answer) => {
+        await this.#redis.set(key, JSON.stringify({ ...stored, answer }), "EX", keepSeconds);
+        await release();
+      },
+      forget: async () => void (await this.#redis.del(key, lock)),
+      release,
+    };
   }
 
-  #claim({ key, owner, ref, isResumed }: { key: string; owner: string; ref: string; isResumed: boolean }): Claim {
-    const hold = (what: string, value: string | number = ""): Promise<unknown> =>
-      holdScript.run(this.#redis, [key], [owner, what, value]);
-    const stopRenewing = every(this.#leaseMs / 3, () => void hold("renew", this.#leaseMs).catch(() => undefined));
-    const end = async (what: string, value?: string): Promise<void> => {
-      stopRenewing();
-      await hold(what, value);
-    };
-    return {
-      ref,
-      isResumed,
-      answer: (answer) => end("answer", JSON.stringify(answer)),
-      forget: () => end("forget"),
-      release: () => end("release"),
-    };
+  /** A key that has just been freed belongs to the request. */
+  async #read(key: string, request: Stored): Promise<Stored> {
+    const text = await this.#redis.get(key);
+    return text === null ? request : (JSON.parse(text) as Stored);
   }
 }

@@ -98,7 +98,7 @@ describe("requests with an Idempotency-Key", () => {
 });
 
 describe("Idempotency-Keys in Redis", () => {
-  const store = new Idempotency({ redis, keys, leaseMs: 60_000 });
+  const store = new Idempotency({ redis, keys });
   let number = 0;
   const request = (): { id: string; fingerprint: string; ref: string } => ({
     id: `k-${++number}`,
@@ -113,15 +113,23 @@ describe("Idempotency-Keys in Redis", () => {
     await expect(store.begin({ ...asked, fingerprint: "g" })).rejects.toMatchObject({ code: "IDEMPOTENCY_REUSED" });
   });
 
-  test("an Idempotency-Key of a dead process is continued with the first reference, and the dead process can no longer answer", async () => {
+  test("an Idempotency-Key of a dead process is continued with the first reference, a minute later", async () => {
     const asked = request();
-    const dead = await store.begin(asked);
-    await redis.hset(keys.of("idempotency", asked.id), "leaseUntilMs", 0); // nobody has renewed it for so long
-    const next = await store.begin({ ...asked, ref: "r-2" });
-    expect(next).toMatchObject({ ref: "r-1", isResumed: true });
-    if ("status" in dead) throw new Error("it has an answer");
-    await dead.answer({ status: 202, location: undefined, body: "too late" });
+    await store.begin(asked);
+    const lock = keys.of("idempotency", asked.id, "lock");
+    expect(await redis.pttl(lock)).toBeGreaterThan(50_000);
+    await redis.del(lock); // as after that minute
+    expect(await store.begin({ ...asked, ref: "r-2" })).toMatchObject({ ref: "r-1", isResumed: true });
     await expect(store.begin(asked)).rejects.toMatchObject({ code: "IDEMPOTENCY_BUSY" });
+  });
+
+  test("an Idempotency-Key is locked for a minute at most after Redis's clock was set back", async () => {
+    const asked = request();
+    await store.begin(asked);
+    const lock = keys.of("idempotency", asked.id, "lock");
+    await redis.pexpire(lock, 3_600_000);
+    await expect(store.begin(asked)).rejects.toMatchObject({ code: "IDEMPOTENCY_BUSY" });
+    expect(await redis.pttl(lock)).toBeLessThanOrEqual(60_000);
   });
 
   test("an Idempotency-Key expires after one day", async () => {

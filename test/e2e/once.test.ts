@@ -58,7 +58,7 @@ test("a run is started once when its worker is killed at any moment", async () =
   };
   const isAnswered = async (name: string): Promise<boolean> => {
     const answer = await send(name);
-    // While the dead worker's claim stands, the request is asked to retry.
+    // While the dead worker's lock stands, the request is asked to retry.
     if (answer?.status !== 202) return false;
     runIds.set(name, ((await answer.json()) as RunDocument).runId);
     return true;
@@ -75,8 +75,8 @@ test("a run is started once when its worker is killed at any moment", async () =
     await sleep(spreadMs);
     await worker.killAndStart();
     await Promise.all(first);
-    // As after the half minute in which a claim that nobody renews comes to an end.
-    for (const key of await redis.keys("{simfleet}:idempotency:*")) await redis.hset(key, "leaseUntilMs", 0);
+    // As after the minute in which the lock of a dead worker ends.
+    for (const key of await redis.keys("{simfleet}:idempotency:*:lock")) await redis.del(key);
     for (const seed of requests) await until(`${seed} is answered`, () => isAnswered(`seed-${seed}`));
   }
   const total = 1 + rounds.flat().length;

@@ -84,15 +84,6 @@ describe("leases of dead processes after the clock is set back by an hour", () =
     expect(await handsAt(beginMs - hourMs + 11_000)).toBe(0);
   });
 
-  it("a dead process's lease locks an Idempotency-Key for its usual time after the clock is set back", async () => {
-    const begin = (nowMs: number, owner: string): Promise<string[]> =>
-      runAt<string[]>(nowMs, source("engine/begin-request.lua"), [key], ["print", "r-1", owner, 30_000, 3_600]);
-    expect(await begin(beginMs, "dead")).toEqual(["new", "r-1"]);
-    expect(await begin(beginMs - hourMs, "other")).toEqual(["busy"]);
-    expect(await begin(beginMs - hourMs + 29_000, "other")).toEqual(["busy"]);
-    expect(await begin(beginMs - hourMs + 31_000, "other")).toEqual(["taken-up", "r-1"]);
-  });
-
   it("a dead process's lease keeps an AuthKey in use for its usual time after the clock is set back", async () => {
     const announce = `${source("engine/authkey-users.lua")}\n${source("engine/announce-authkey.lua")}`;
     const say = (nowMs: number, worker: string): Promise<unknown> =>
