@@ -35,8 +35,6 @@ export interface QueueWorkerOptions<Data, V> {
   /** Called after the work, while this process still holds the job, and before the result is reported to the queue. */
   readonly beforeReporting?: (data: Data, result: V) => Promise<void>;
   readonly afterReporting?: (data: Data, kind: string) => void | Promise<void>;
-  /** Next time of a repeating job after `afterMs`, ms since the epoch. */
-  readonly repeatStrategy?: (afterMs: number, repeat: { pattern?: string; tz?: string }) => number | undefined;
   /** The span that a job's span continues, as a W3C `traceparent`. */
   readonly traceParentOf?: (data: Data) => Promise<string | undefined>;
   readonly onIncident: (incident: { readonly message: string; readonly data?: Data }) => void;
@@ -73,7 +71,7 @@ export class QueueWorker<Data, V extends JobResult | WorkResult> {
   }
 
   async #open(): Promise<void> {
-    const { queue, connect, keys, atOnce, repeatStrategy, onIncident } = this.#options;
+    const { queue, connect, keys, atOnce, onIncident } = this.#options;
     const worker = new Worker<Data, string>(queue.name, (job, token, signal) => this.#work(job, token, signal), {
       connection: connect(`worker-${queue.name}`),
       prefix: keys.queues(),
@@ -83,10 +81,7 @@ export class QueueWorker<Data, V extends JobResult | WorkResult> {
       // The work itself counts deaths.
       maxStalledCount: Number.MAX_SAFE_INTEGER,
       maximumRateLimitDelay: 1_000,
-      settings: {
-        backoffStrategy: (attempts) => faultBackoffMs(attempts),
-        ...(repeatStrategy === undefined ? {} : { repeatStrategy }),
-      },
+      settings: { backoffStrategy: (attempts) => faultBackoffMs(attempts) },
     });
     worker.on("error", (error) => void this.#backOff(worker, error));
     worker.on("failed", (job, error) => onIncident({ ...(job ? { data: job.data } : {}), message: messageOf(error) }));

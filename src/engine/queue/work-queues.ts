@@ -13,6 +13,8 @@ import { repairTimes } from "./wrong-times.ts";
 import type { WorkerRegistry } from "./worker-registry.ts";
 import { messageOf } from "#core/errors.ts";
 
+const restoreIntervalMs = 5_000;
+
 /** What every queue and consumer needs. */
 export interface QueueDeps {
   readonly connect: (name: string) => Redis;
@@ -22,10 +24,8 @@ export interface QueueDeps {
 }
 
 export interface Consumer<Data, Result> extends Omit<QueueWorkerOptions<Data, Result>, keyof QueueDeps | "queue"> {
-  /** Adds jobs for work that has none; called at the start and then regularly. It must not throw. */
+  /** Adds jobs for work that has none; called at the start and then every 5 s. It must not throw. */
   readonly restore: () => Promise<void> | void;
-  /** Time between two calls of `restore`, ms; 5,000 by default. */
-  readonly restoreEveryMs?: number;
 }
 
 export interface WorkQueues<Data, Result> {
@@ -73,7 +73,7 @@ export function workQueues<Data, Result extends JobResult | WorkResult = WorkRes
   return {
     queue: queueOf,
     isServed: async (key) => (await deps.workerRegistry.workers(kind.nameOf(key))).length > 0,
-    async consume(key, { restore, restoreEveryMs = 5_000, ...consumer }) {
+    async consume(key, { restore, ...consumer }) {
       const { QueueWorker } = await import("./queue-worker.ts");
       const queue = await queueOf(key);
       const worker = await QueueWorker.start<Data, Result>({ ...deps, ...consumer, queue });
@@ -82,7 +82,7 @@ export function workQueues<Data, Result extends JobResult | WorkResult = WorkRes
         await restore();
       };
       await repairAndRestore();
-      const stopRestoring = every(restoreEveryMs, () => void repairAndRestore());
+      const stopRestoring = every(restoreIntervalMs, () => void repairAndRestore());
       return {
         isMoving: (withinMs) => worker.isMoving(withinMs),
         restart: () => worker.restart(),

@@ -56,11 +56,6 @@ export const events = {
       madeUp: "`yes`: the task runs once now, `no`: they are skipped",
     },
   },
-  "schedule.late": {
-    when: "A schedule started late, because its timer did not fire.",
-    sentence: "The schedule {schedule} started late",
-    fields: { schedule: "its name", due: "the time, ISO 8601" },
-  },
   "schedule.paused": {
     when: "A person paused a schedule, or simfleet did because three workers crashed while processing it.",
     sentence: "The schedule {schedule} was paused[ by {by}]",

@@ -9,7 +9,7 @@ import { secondMs } from "#core/time.ts";
 
 export const schedules = feature({
   name: "schedules",
-  data: { schedules: ["schedule"] },
+  data: { schedules: ["schedule", "schedules"] },
   audit: "schedules",
   events,
   needs: { freezes, tasks, runs },
@@ -20,7 +20,6 @@ export const schedules = feature({
     return {
       service,
       routes: async () => (await import("./service.ts")).scheduleEndpoints(service),
-      // Also if none are configured: schedules that were removed are deleted from the queue.
       work: async () => [watchOver("schedules", await consume(logIncidents(logger, { job: "schedules" })))],
       readings: async () =>
         (await service.list()).flatMap(({ name: schedule, last }) => {

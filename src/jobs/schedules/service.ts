@@ -8,7 +8,8 @@ import { localText } from "#fleet/time/cron.ts";
 import type { Schedule } from "#fleet/schedule.ts";
 import type { ScheduleReport } from "./contract.ts";
 import { firingId } from "./times.ts";
-import type { ScheduleQueue } from "./queue.ts";
+import type { WorkerRegistry } from "#engine/queue/worker-registry.ts";
+import { schedulesQueue } from "./clock.ts";
 import type { EndedFiring, ScheduleLog, ScheduleRecord } from "./record.ts";
 import { type Endpoint, creating, endpoint } from "#contract/route.ts";
 
@@ -17,14 +18,14 @@ const rememberMessageSeconds = 86_400;
 
 export class ScheduleService {
   readonly #log: ScheduleLog;
-  readonly #queue: ScheduleQueue;
+  readonly #workerRegistry: WorkerRegistry;
   readonly #clock: Clock;
   readonly #schedules: readonly Schedule[];
   readonly #operationOf: (name: string, profile: string) => SimOperation;
 
   constructor(deps: {
     log: ScheduleLog;
-    queue: ScheduleQueue;
+    workerRegistry: WorkerRegistry;
     clock: Clock;
     schedules: readonly Schedule[];
     /** A SIM operation as the profile uses it. */
@@ -32,7 +33,7 @@ export class ScheduleService {
   }) {
     this.#operationOf = deps.operationOf;
     this.#log = deps.log;
-    this.#queue = deps.queue;
+    this.#workerRegistry = deps.workerRegistry;
     this.#clock = deps.clock;
     this.#schedules = deps.schedules;
   }
@@ -62,7 +63,7 @@ export class ScheduleService {
         change: { requested: record?.requested ?? { id, by, atMs } },
       }));
     }
-    await this.#queue.wake(name);
+    await this.#log.noteRequest();
     return this.show(name);
   }
 
@@ -88,8 +89,8 @@ export class ScheduleService {
   }
 
   /** Whether a live process handles schedules. */
-  isServed(): Promise<boolean> {
-    return this.#queue.isServed();
+  async isServed(): Promise<boolean> {
+    return (await this.#workerRegistry.workers(schedulesQueue)).length > 0;
   }
 
   #schedule(name: string): Schedule {
