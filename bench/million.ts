@@ -13,7 +13,7 @@ import { parseArgs } from "node:util";
 import type { Redis } from "ioredis";
 import { minuteMs, systemClock } from "#core/time.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
-import { RunSummaries } from "#jobs/runs/results/run-summary.ts";
+import { summarizeRun } from "#jobs/runs/results/run-summary.ts";
 import { RedisConnections } from "#redis/connection.ts";
 import { EmbeddedRedis } from "#redis/embedded/embedded.ts";
 import { Keys } from "#redis/keys.ts";
@@ -106,9 +106,8 @@ try {
     report["worked off, s"] = ((systemClock.monotonicMs() - startMs) / 1_000).toFixed(1);
     const bounds = { keepMs: minuteMs, maxEvents: 1 };
     const ledger = new Ledger({ redis, keys: new Keys(), clock: systemClock, bounds });
-    const summaries = new RunSummaries({ ledger, clock: systemClock, periodMs: minuteMs });
     const askedMs = systemClock.monotonicMs();
-    await summaries.of(runId);
+    await summarizeRun(runId, { ledger, clock: systemClock, periodMs: minuteMs });
     report["first summary, s"] = ((systemClock.monotonicMs() - askedMs) / 1_000).toFixed(1);
     report["peak memory of the worker, MB"] = (await peakMegabytes(worker.child.pid ?? 0)).toFixed(0);
     report["Redis bytes per row, finished, with the inventory"] = (((await usedMemory(redis)) - before) / rows).toFixed(

@@ -1,39 +1,28 @@
-/**
- * Fleet counts, current and over time. Counting scans the inventory, which takes a while if it is large; so a count is cached
- * for ten times as long as it took, and concurrent callers share it.
- */
+/** Fleet counts, current and over time. Counting scans the inventory, which takes a while if it is large. */
+import { keepAnswers } from "#core/kept.ts";
 import { type Clock, minuteMs } from "#core/time.ts";
 import type { FleetPoint, FleetReport } from "./contract.ts";
 import type { SimService } from "./service.ts";
 import type { Redis } from "ioredis";
 import type { Keys } from "#redis/keys.ts";
 
-const minCachedMs = 3_000;
+const minKeptMs = 3_000;
 
 export class FleetService {
   readonly #sims: SimService;
   readonly #history: FleetHistory;
   readonly #clock: Clock;
-  readonly #counted = new Map<string, { readonly report: Promise<FleetReport>; standsUntilMs: number }>();
+  readonly #reports: ReturnType<typeof keepAnswers<FleetReport>>;
 
   constructor(deps: { sims: SimService; history: FleetHistory; clock: Clock }) {
     this.#sims = deps.sims;
     this.#history = deps.history;
     this.#clock = deps.clock;
+    this.#reports = keepAnswers(deps.clock, minKeptMs);
   }
 
   report(profile: string): Promise<FleetReport> {
-    const known = this.#counted.get(profile);
-    if (known !== undefined && this.#clock.monotonicMs() < known.standsUntilMs) return known.report;
-    const begunMs = this.#clock.monotonicMs();
-    const counted = { report: this.#sims.fleet(profile), standsUntilMs: Infinity };
-    this.#counted.set(profile, counted);
-    const stand = (): void => {
-      const nowMs = this.#clock.monotonicMs();
-      counted.standsUntilMs = nowMs + Math.max(minCachedMs, 10 * (nowMs - begunMs));
-    };
-    counted.report.then(stand, () => this.#counted.delete(profile));
-    return counted.report;
+    return this.#reports(profile, () => this.#sims.fleet(profile));
   }
 
   /** Stores a point of the fleet's history, unless one was stored in the last five minutes. */

@@ -45,7 +45,7 @@ export function runEndpoints(deps: RunEndpointDeps): readonly Endpoint[] {
     endpoint(routes.listRunRows, ({ params, query: { outcome, ...query } }) =>
       runs.rows(params.runId, { outcomes: asList(outcome), ...query }),
     ),
-    endpoint(showRunSummary, ({ params }) => runs.summaries.of(params.runId)),
+    endpoint(showRunSummary, ({ params }) => runs.summary(params.runId)),
     endpoint(routes.listRunsOfSim, ({ params, query: { profile, limit, cursor } }) =>
       runs.ofSim(params.sim, { profile: profileOf(profile), limit, cursor }),
     ),

@@ -24,17 +24,18 @@ import { quotaView, reportOfDraft, failureLimit, unknownQuota } from "./plan/pla
 import { type Planned, Plans, missing } from "./plan/plans.ts";
 import { type RowOrigin, openSource } from "./plan/row-source.ts";
 import { type RunPolicy, type Confirmation, type Signature, firstState, newRunId } from "./submit.ts";
-import type { RowReport, RunReport, SimRun } from "./contract.ts";
+import type { RowReport, RunReport, RunSummary, SimRun } from "./contract.ts";
 import { type RowQuery, runsOfSim, rowPage } from "./results/row-page.ts";
 import { reportOf } from "./report.ts";
 import { type ResultsFormat, resultLines } from "./results/results.ts";
-import { RunSummaries } from "./results/run-summary.ts";
+import { summarizeRun } from "./results/run-summary.ts";
 import { readSettled, readWhenEnded } from "./results/sent-rows.ts";
 import { type RetriedRows, retrySource } from "./retry.ts";
 import { undoSource } from "./undo.ts";
 import { operationBucket } from "./work/row-call.ts";
 import type { SealInputs } from "./sealed-inputs.ts";
 import { traced, tracing } from "#core/traced.ts";
+import { keepAnswers } from "#core/kept.ts";
 import type { Clock } from "#core/time.ts";
 import { SimfleetError } from "#core/errors.ts";
 import type { Ledger } from "./ledger/ledger.ts";
@@ -77,18 +78,21 @@ interface RunDeps {
   readonly memory: () => Promise<RedisMemory>;
 }
 
+/** Least time for which the summary of a run is kept. */
+const minKeptMs = 2_000;
+
 export class RunService {
   readonly control: RunControl;
-  readonly summaries: RunSummaries;
   /** Runs that were planned and not started yet. */
   readonly plans: Plans;
   readonly #deps: RunDeps;
+  readonly #summaries: ReturnType<typeof keepAnswers<RunSummary>>;
 
   constructor(deps: RunDeps) {
     this.#deps = deps;
     this.plans = new Plans(deps);
     this.control = new RunControl(deps);
-    this.summaries = new RunSummaries(deps);
+    this.#summaries = keepAnswers(deps.clock, minKeptMs);
   }
 
   /** The operations of the deployment, by name. */
@@ -335,6 +339,11 @@ export class RunService {
     query: { profile: string; limit: number; cursor?: string | undefined },
   ): Promise<{ runs: SimRun[]; nextCursor: string | null }> {
     return withValidCursor(query.cursor, () => runsOfSim(key, this.#deps.ledger, query));
+  }
+
+  /** Counts the outcomes of a run over time, and by reason. @throws SimfleetError RUN_NOT_FOUND, ROWS_REMOVED */
+  summary(runId: string): Promise<RunSummary> {
+    return this.#summaries(runId, () => summarizeRun(runId, this.#deps));
   }
 
   /** Counts the last thousand runs and their rows. */

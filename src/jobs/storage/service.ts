@@ -1,8 +1,9 @@
 /** Reports on Redis's memory, warns before it is full, and removes what has been kept for long enough. */
-import { type Clock, every, minuteMs } from "#core/time.ts";
+import { keepAnswers } from "#core/kept.ts";
+import { every, minuteMs } from "#core/time.ts";
 import { type RedisMemory, redisMemory } from "#redis/memory.ts";
 import type { Feed } from "#events/feed.ts";
-import { type StorageReport, showStorage } from "./contract.ts";
+import { type StoragePart, type StorageReport, showStorage } from "./contract.ts";
 import { formerProfiles, noteProfiles, storageParts } from "./profiles.ts";
 import { type SweepDeps, type SweepReport, sweep } from "./sweep.ts";
 import { type Endpoint, endpoint } from "#contract/route.ts";
@@ -28,10 +29,14 @@ export function storageService(deps: StorageDeps) {
   const memory = (): Promise<RedisMemory> => redisMemory(redis, keys);
 
   /** Redis visits every key of simfleet for them. */
-  const parts = onceAMinute(clock, () => storageParts(deps, deps.features));
+  const measured = keepAnswers<StoragePart[]>(clock, minuteMs);
 
   const report = async (): Promise<StorageReport> => {
-    const [used, sizes, former] = await Promise.all([memory(), parts(), formerProfiles(deps.profiles, deps)]);
+    const [used, sizes, former] = await Promise.all([
+      memory(),
+      measured("parts", () => storageParts(deps, deps.features)),
+      formerProfiles(deps.profiles, deps),
+    ]);
     return {
       ...used,
       parts: sizes,
@@ -104,21 +109,6 @@ function assertClocksAgree({ nowMs, processMs, sweptMs }: { nowMs: number; proce
         "The next removal, in an hour at most, goes on",
     );
   }
-}
-
-/** Keeps what was measured for a minute. */
-function onceAMinute<T>(clock: Clock, measure: () => Promise<T>): () => Promise<T> {
-  let last: { readonly atMs: number; readonly measured: Promise<T> } | undefined;
-  return () => {
-    const nowMs = clock.monotonicMs();
-    if (last !== undefined && nowMs - last.atMs < minuteMs) return last.measured;
-    const now = { atMs: nowMs, measured: measure() };
-    last = now;
-    now.measured.catch(() => {
-      if (last === now) last = undefined;
-    });
-    return now.measured;
-  };
 }
 
 // What answers the route of storage.

@@ -99,6 +99,7 @@ it("eight deaths that no row has caused set no row aside", async () => {
     await until("a call is in flight", () => hanging.length > before);
   }
   isHanging = false;
-  expect(await work(8)).toMatchObject({ kind: "finished" });
+  // A life before it that had not sent its call yet may have done the rest.
+  expect((await work(8)).kind).toMatch(/^(finished|parked)$/);
   expect((await rows()).map(([outcome]) => outcome)).toEqual(["done", "done", "done", "done", "done"]);
 });

@@ -1,8 +1,9 @@
-/** The summary of a run reads every row once, and counts as if it had read all of them again. */
-import { expect, it, vi } from "vitest";
+/** The summary of a run: its outcomes by window, and its rows by reason. */
+import { expect, it } from "vitest";
+import { keepAnswers } from "#core/kept.ts";
 import { systemClock } from "#core/time.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
-import { RunSummaries } from "#jobs/runs/results/run-summary.ts";
+import { summarizeRun } from "#jobs/runs/results/run-summary.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { begunAtMs, keptBounds, settledAs, submit } from "./run-of.ts";
 
@@ -19,37 +20,35 @@ const outcomeAt = (place: number, outcome: "done" | "failed", period: number) =>
   settled: { ...settledAs(outcome), finishedAtMs: begunAtMs + period * periodMs },
 });
 
-it("a summary reads only the segments again that had rows without an outcome, and counts all rows", async () => {
-  let nowMs = 0;
-  const clock = { ...systemClock, monotonicMs: () => nowMs, wallMs: () => begunAtMs + periodMs };
-  const summaries = new RunSummaries({ ledger, clock, periodMs });
+it("a summary counts the rows of a run by window and by reason, packed or not", async () => {
+  const clock = { ...systemClock, wallMs: () => begunAtMs + periodMs };
   const head = await submit(ledger, [[1, 1], [1, 1], [1]]);
   await ledger.settle(head, 0, [outcomeAt(0, "done", 0), outcomeAt(1, "failed", 0)], noCounts);
   await ledger.finishSegment(head, 0);
-  await ledger.settle(head, 1, [outcomeAt(0, "failed", 0)], noCounts);
-  const reads = vi.spyOn(ledger, "segment");
-  const readSegments = (): number[] => reads.mock.calls.splice(0).map(([, segment]) => segment);
-
-  const first = await summaries.of(head.runId);
-  expect(first.windows).toMatchObject([{ done: 1, failed: 2, calls: 3 }]);
-  expect(first.reasons).toEqual([{ outcome: "failed", reason: "because", rows: 2 }]);
-  expect(readSegments()).toEqual([0, 1, 2]);
-
-  await ledger.settle(head, 1, [outcomeAt(1, "failed", 1)], noCounts);
-  await ledger.finishSegment(head, 1);
-  expect(await summaries.of(head.runId)).toBe(first);
-  nowMs += 3_600_000;
-  const second = await summaries.of(head.runId);
-  expect(second.windows).toMatchObject([
+  await ledger.settle(head, 1, [outcomeAt(0, "failed", 0), outcomeAt(1, "failed", 1)], noCounts);
+  const { windows, reasons, reasonsInAll } = await summarizeRun(head.runId, { ledger, clock, periodMs });
+  expect(windows).toMatchObject([
     { done: 1, failed: 2, calls: 3 },
     { done: 0, failed: 1, calls: 1 },
   ]);
-  expect(second.reasons).toEqual([{ outcome: "failed", reason: "because", rows: 3 }]);
-  expect(readSegments()).toEqual([1, 2]);
+  expect([reasons, reasonsInAll]).toEqual([[{ outcome: "failed", reason: "because", rows: 3 }], 1]);
+});
 
-  await ledger.move(head.runId, "cancelled", ["running"]);
-  nowMs += 3_600_000;
-  const last = await summaries.of(head.runId);
-  expect(readSegments()).toEqual([2]);
-  expect(await new RunSummaries({ ledger, clock, periodMs }).of(head.runId)).toEqual(last);
+it("an answer is kept for ten times as long as it took, and a failed one is not", async () => {
+  let nowMs = 0;
+  let computed = 0;
+  const answers = keepAnswers<number>({ ...systemClock, monotonicMs: () => nowMs }, 1_000);
+  const inTwoSeconds = (): Promise<number> => {
+    nowMs += 2_000;
+    computed += 1;
+    return Promise.resolve(computed);
+  };
+  const first = answers("a", inTwoSeconds);
+  expect([await first, await answers("a", inTwoSeconds), await answers("b", inTwoSeconds)]).toEqual([1, 1, 2]);
+  nowMs = 21_999;
+  expect(await answers("a", inTwoSeconds)).toBe(1);
+  nowMs = 22_000;
+  expect(await answers("a", inTwoSeconds)).toBe(3);
+  await expect(answers("c", () => Promise.reject(new Error("Redis is away")))).rejects.toThrow("away");
+  expect(await answers("c", inTwoSeconds)).toBe(4);
 });

@@ -36,33 +36,16 @@ export interface RowResult {
 
 /** All rows of a run with their outcomes, in the order of the input; `from` is the index of the first. */
 export async function* rowResults(run: RunRecord, ledger: Ledger, from = 0): AsyncGenerator<RowResult> {
-  const segments = range(segmentOf(run, from), run.segments.length);
-  for await (const { rows } of segmentResults(run, ledger, segments)) {
-    for (const result of rows) if (result.row.index >= from) yield result;
-  }
-}
-
-/** As `rowResults`, for some segments of the run. */
-export async function* segmentResults(
-  run: RunRecord,
-  ledger: Ledger,
-  segments: Iterable<number>,
-): AsyncGenerator<{ readonly segment: number; readonly rows: readonly RowResult[] }> {
   assertHasRows(run);
   const recent = new RecentSegments(run, ledger);
-  for (const segment of segments) {
+  for (let segment = segmentOf(run, from); segment < run.segments.length; segment += 1) {
     const state = await ledger.segment(run, segment);
-    const rows: RowResult[] = [];
     for (const [place, row] of state.rows.entries()) {
+      if (row.index < from) continue;
       const first = row.skipped === undefined ? row.duplicateOf : undefined;
-      rows.push(resultOf(run, row, first === undefined ? statusOf(state, place) : await recent.statusOf(first)));
+      yield resultOf(run, row, first === undefined ? statusOf(state, place) : await recent.statusOf(first));
     }
-    yield { segment, rows };
   }
-}
-
-function* range(from: number, to: number): Generator<number> {
-  for (let n = from; n < to; n += 1) yield n;
 }
 
 /** The state of one row: its outcome, or whether its call may have been applied. */
