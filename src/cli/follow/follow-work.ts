@@ -1,29 +1,228 @@
 /**
- * Shows a sync or a rotation until it ends or has to wait for hours. Work in this machine's own Redis is also
- * done in this process while no live worker does it. Ctrl-C stops the display, and the work if it was local. The caller
- * defines the texts and when the work has ended.
+ * Shows a run, a sync or a rotation until it ends or has to wait for hours. Work in this machine's own Redis is also done in
+ * this process while no live worker does it. Ctrl-C stops the display, and the work if it was local. The caller defines the
+ * texts and when the work has ended.
  */
-import type { Working } from "#engine/queue/job-result.ts";
-import type { PlatformError } from "#core/errors.ts";
+import type { Incident, Working } from "#engine/queue/job-result.ts";
+import { type PlatformError, SimfleetError } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";
+import { duration } from "../format.ts";
 import type { Output } from "../output.ts";
 
-const pollIntervalMs = 150;
+const pollIntervalMs = 200;
 /** A remote worker is polled over the network and has a rate limit. */
 const remotePollIntervalMs = 1_000;
 const workerPollMs = 2_000;
-const plainLineEveryMs = 10_000;
-
-interface Incident {
-  readonly message: string;
-  readonly refusal?: PlatformError;
-  readonly isInReport?: boolean;
-}
+/** After this time without an answer the user is informed, and a command that stops no longer waits for it. */
+const silentAfterMs = 3_000;
+const silentAtStopMs = 500;
 
 /** How the work is done in this process. */
 interface LocalWork {
   isServed(): Promise<boolean>;
   work(onIncident: (incident: Incident) => void): Promise<Working>;
+}
+
+/** How a command ends, and what it says then. */
+export interface End {
+  readonly exitCode: number;
+  readonly lines?: readonly string[];
+}
+
+export interface FollowWork<Report> {
+  readonly output: Output;
+  readonly interrupt: AbortSignal;
+  /** Such as `run`. */
+  readonly what: string;
+  /** A worker on another machine answers, not Redis. */
+  readonly isRemote: boolean;
+  /** Absent: the work is only shown. */
+  readonly localWork?: LocalWork | undefined;
+  /** The command that continues the work. */
+  readonly resumeCommand: string;
+  readonly report: () => Promise<Report>;
+  readonly show: (report: Report, isOver: boolean) => void | Promise<void>;
+  /** The end of the command once the work has ended; undefined while it is in progress. */
+  readonly endOf: (report: Report) => End | undefined;
+  /** Called before work in this process is stopped, after Ctrl-C or since the platform rejects all calls. */
+  readonly beforeStop?: (refusal: PlatformError | undefined) => Promise<void>;
+  /** The end after Ctrl-C. @param how `wasLocal`: the work was done in this process, and is stopped */
+  readonly leaving: (report: Report, how: { readonly wasLocal: boolean }) => End;
+}
+
+/**
+ * @returns the last report of the work, and the exit code
+ * @throws SimfleetError STORE_UNAVAILABLE after Ctrl-C if Redis does not answer; errors of `report`
+ */
+export async function followWork<Report>(options: FollowWork<Report>): Promise<{ report: Report; exitCode: number }> {
+  const local = new LocalWorker(options.localWork, options.output);
+  try {
+    return await poll(options, local);
+  } finally {
+    await local.stop();
+    options.output.clearLiveLine();
+  }
+}
+
+async function poll<Report>(
+  options: FollowWork<Report>,
+  local: LocalWorker,
+): Promise<{ report: Report; exitCode: number }> {
+  const { output, interrupt, isRemote } = options;
+  const nextReport = reportsOf(options);
+  const silence = new Silence(options);
+  for (;;) {
+    const report = await nextReport();
+    if (report === undefined) {
+      if (interrupt.aborted) {
+        local.abandon();
+        throw silence.error();
+      }
+      silence.show();
+      continue;
+    }
+    silence.end();
+    const end = options.endOf(report);
+    await options.show(report, end !== undefined);
+    if (end !== undefined) return { report, exitCode: ended(end, output) };
+    const { refusal } = local;
+    if (refusal !== undefined || interrupt.aborted) return leave(options, { local, refusal, seen: report });
+    await local.workIfNobodyDoes();
+    await systemClock.sleep(isRemote ? remotePollIntervalMs : pollIntervalMs, interrupt).catch(() => undefined);
+  }
+}
+
+async function leave<Report>(
+  options: FollowWork<Report>,
+  { local, refusal, seen }: { local: LocalWorker; refusal: PlatformError | undefined; seen: Report },
+): Promise<{ report: Report; exitCode: number }> {
+  const { output } = options;
+  if (refusal !== undefined) {
+    const isOurs = refusal.code === "CONFIG_INVALID";
+    output.say(isOurs ? `simfleet: ${refusal.message}` : `The platform rejected the credentials: ${refusal.message}`);
+  }
+  const wasLocal = local.isWorking;
+  if (wasLocal) await options.beforeStop?.(refusal);
+  await local.stop();
+  const report = await options.report().catch(() => seen);
+  const exitCode = ended(options.leaving(report, { wasLocal }), output);
+  return { report, exitCode: refusal?.exitCode ?? exitCode };
+}
+
+function ended({ exitCode, lines = [] }: End, output: Output): number {
+  for (const line of lines) output.say(line);
+  return exitCode;
+}
+
+/**
+ * Asks for the report; undefined if there is no answer in time: the question stays open. After Ctrl-C the last report
+ * counts, since a request to a remote worker is aborted too.
+ */
+function reportsOf<Report>({ report, interrupt, isRemote }: FollowWork<Report>): () => Promise<Report | undefined> {
+  let open: Promise<Report> | undefined;
+  let last: Report | undefined;
+  const ask = async (): Promise<Report> => {
+    try {
+      return (last = await report());
+    } catch (thrown) {
+      if (isRemote && interrupt.aborted && last !== undefined) return last;
+      throw thrown;
+    }
+  };
+  return async () => {
+    open ??= ask().finally(() => (open = undefined));
+    open.catch(() => undefined);
+    const answered = new AbortController();
+    const hurry = AbortSignal.any([interrupt, answered.signal]);
+    const silent = async (): Promise<undefined> => {
+      await systemClock.sleep(silentAfterMs, hurry).catch(() => undefined);
+      await systemClock.sleep(silentAtStopMs, answered.signal).catch(() => undefined);
+    };
+    try {
+      return await Promise.race([open, silent()]);
+    } finally {
+      answered.abort();
+    }
+  };
+}
+
+/** What is said while Redis or the worker does not answer. */
+class Silence {
+  readonly #of: Pick<FollowWork<unknown>, "what" | "isRemote" | "resumeCommand">;
+  readonly #lines: PlainLines;
+  #sinceMs: number | undefined;
+
+  constructor(of: Pick<FollowWork<unknown>, "output" | "what" | "isRemote" | "resumeCommand">) {
+    this.#of = of;
+    this.#lines = new PlainLines(of.output, 10_000);
+  }
+
+  show(): void {
+    const { what, isRemote } = this.#of;
+    const nowMs = systemClock.monotonicMs();
+    this.#sinceMs ??= nowMs - silentAfterMs;
+    const [who, then] = isRemote ? ["The worker", "continues there"] : ["Redis", "waits for it"];
+    const forText = duration(nowMs - this.#sinceMs);
+    const line = `${who} has not answered for ${forText}. Nothing is lost: the ${what} ${then}.`;
+    this.#lines.show(line, { topic: "silence", nowMs });
+  }
+
+  end(): void {
+    this.#sinceMs = undefined;
+  }
+
+  error(): SimfleetError {
+    const { resumeCommand } = this.#of;
+    return new SimfleetError(
+      "STORE_UNAVAILABLE",
+      `Redis is not responding, so this command stopped. No recorded outcome is lost. When Redis is back, resume with: ${resumeCommand}`,
+    );
+  }
+}
+
+/** Does the work in this process while no worker does, also after a worker has stopped. */
+class LocalWorker {
+  readonly #work: LocalWork | undefined;
+  readonly #output: Output;
+  #working: Working | undefined;
+  #lastIncident = "";
+  #nextPollMs = 0;
+  /** Set when the platform rejects all calls. */
+  refusal: PlatformError | undefined;
+
+  constructor(work: LocalWork | undefined, output: Output) {
+    this.#work = work;
+    this.#output = output;
+  }
+
+  get isWorking(): boolean {
+    return this.#working !== undefined;
+  }
+
+  async workIfNobodyDoes(): Promise<void> {
+    const nowMs = systemClock.monotonicMs();
+    if (this.#work === undefined || this.#working !== undefined || nowMs < this.#nextPollMs) return;
+    this.#nextPollMs = nowMs + workerPollMs;
+    if (await this.#work.isServed()) return;
+    this.#working = await this.#work.work((incident) => this.#note(incident));
+  }
+
+  #note({ message, refusal, isInReport = false }: Incident): void {
+    const isNews = message !== this.#lastIncident && !isInReport;
+    if (refusal !== undefined) this.refusal = refusal;
+    else if (isNews) this.#output.say(`simfleet: ${message}`);
+    this.#lastIncident = message;
+  }
+
+  async stop(): Promise<void> {
+    await this.#working?.stop();
+    this.#working = undefined;
+  }
+
+  /** Without Redis the work cannot be stopped cleanly; its locks expire by themselves. */
+  abandon(): void {
+    this.#working = undefined;
+  }
 }
 
 /** How the status of the work is shown. */
@@ -35,106 +234,20 @@ export interface StatusLine {
   readonly topic: string;
 }
 
-export interface FollowWork<Report> {
-  readonly output: Output;
-  readonly interrupt: AbortSignal;
-  /** Absent if a remote worker does the work. */
-  readonly localWork?: LocalWork | undefined;
-  readonly report: () => Promise<Report>;
-  /** The exit code once the work has ended; undefined while it is in progress. */
-  endOf(report: Report): number | undefined;
-  /** The current status; undefined if there is nothing to show. */
-  line(report: Report): StatusLine | undefined | Promise<StatusLine>;
-  /** The message at Ctrl-C. @param how `wasLocal`: the work was done in this process */
-  leaving(report: Report, options: { wasLocal: boolean }): string;
-}
+const plainLineEveryMs = 10_000;
 
-/** @returns the last report of the work, and the exit code */
-export async function followWork<Report>(options: FollowWork<Report>): Promise<{ report: Report; exitCode: number }> {
-  const worked = new LocalWorker(options.localWork, options.output);
-  try {
-    return await poll(options, worked);
-  } finally {
-    await worked.stop();
-    options.output.clearLiveLine();
-  }
-}
-
-async function poll<Report>(
-  options: FollowWork<Report>,
-  worked: LocalWorker,
-): Promise<{ report: Report; exitCode: number }> {
-  const { output, interrupt, localWork } = options;
-  const everyMs = localWork === undefined ? remotePollIntervalMs : pollIntervalMs;
+/** Shows lines of status until the work is over; undefined if there is nothing to show. */
+export function showStatus<Report>(
+  output: Output,
+  lineOf: (report: Report) => StatusLine | undefined | Promise<StatusLine>,
+): FollowWork<Report>["show"] {
   const lines = new PlainLines(output, plainLineEveryMs);
-  let report = await options.report();
-  for (;;) {
-    const end = options.endOf(report);
-    if (end !== undefined) return { report, exitCode: end };
-    const line = await options.line(report);
-    if (line !== undefined && output.isLive) output.live(line.live ?? line.text);
-    else if (line !== undefined) lines.show(line.text, { topic: line.topic, nowMs: systemClock.monotonicMs() });
-    if (worked.refusal !== undefined) {
-      output.say(`The platform rejected the credentials: ${worked.refusal.message}`);
-      return { report, exitCode: worked.refusal.exitCode };
-    }
-    if (interrupt.aborted) {
-      const wasLocal = await worked.stop();
-      report = await latest(options, report);
-      output.say(options.leaving(report, { wasLocal }));
-      return { report, exitCode: 1 };
-    }
-    await worked.seeToIt();
-    await systemClock.sleep(everyMs, interrupt).catch(() => undefined);
-    report = await latest(options, report);
-  }
-}
-
-/** The current report; after Ctrl-C the last known one, if the request was aborted. */
-function latest<Report>({ report, interrupt }: FollowWork<Report>, seen: Report): Promise<Report> {
-  return report().catch((thrown: unknown) => {
-    if (interrupt.aborted) return seen;
-    throw thrown;
-  });
-}
-
-/** Does the work in this process while no worker does, also after a worker has stopped. */
-class LocalWorker {
-  readonly #place: LocalWork | undefined;
-  readonly #output: Output;
-  #working: Working | undefined;
-  #lastIncident = "";
-  #nextPollMs = 0;
-  /** Set when the platform rejects all calls. */
-  refusal: PlatformError | undefined;
-
-  constructor(place: LocalWork | undefined, output: Output) {
-    this.#place = place;
-    this.#output = output;
-  }
-
-  async seeToIt(): Promise<void> {
-    const nowMs = systemClock.monotonicMs();
-    if (this.#place === undefined || this.#working !== undefined || nowMs < this.#nextPollMs) return;
-    this.#nextPollMs = nowMs + workerPollMs;
-    if (await this.#place.isServed()) return;
-    this.#working = await this.#place.work((incident) => this.#emit(incident));
-  }
-
-  #emit({ message, refusal, isInReport = false }: Incident): void {
-    const isNews = message !== this.#lastIncident && !isInReport;
-    if (refusal !== undefined) this.refusal = refusal;
-    else if (isNews) this.#output.say(`simfleet: ${message}`);
-    this.#lastIncident = message;
-  }
-
-  /** @returns whether the work was done in this process */
-  async stop(): Promise<boolean> {
-    const wasLocal = this.#working !== undefined;
-    await this.#working?.stop();
-    this.#working = undefined;
-    return wasLocal;
-  }
+  return async (report, isOver) => {
+    const line = isOver ? undefined : await lineOf(report);
+    if (line === undefined) return;
+    if (output.isLive) output.live(line.live ?? line.text);
+    else lines.show(line.text, { topic: line.topic, nowMs: systemClock.monotonicMs() });
+  };
 }
 
 // Progress without a terminal: a line at every change of topic (a state, a problem), otherwise one every few seconds if it

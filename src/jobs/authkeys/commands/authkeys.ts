@@ -5,7 +5,7 @@ import { type Context, withCommon, type Caller, confirm } from "#cli/context.ts"
 import { answerList, type List, withListOptions } from "#cli/list.ts";
 import { Command } from "@commander-js/extra-typings";
 import * as routes from "../contract.ts";
-import { followWork } from "#cli/follow/follow-work.ts";
+import { type End, followWork, showStatus } from "#cli/follow/follow-work.ts";
 import { systemClock } from "#core/time.ts";
 import type { Output } from "#cli/output.ts";
 import { problemText } from "#cli/format.ts";
@@ -150,6 +150,9 @@ function followAuthKey(
   return followWork<AuthKeyRotationReport>({
     output,
     interrupt,
+    what: "rotation",
+    isRemote: app === undefined,
+    resumeCommand: "simfleet authkeys rotate",
     localWork:
       app === undefined
         ? undefined
@@ -159,25 +162,29 @@ function followAuthKey(
           },
     report: () => client.call(showAuthKeyRotation, { query: { profile } }),
     endOf: (report) => endOf(report, untilRevoked),
-    line: ({ now, problem }) => ({
+    show: showStatus(output, ({ now, problem }) => ({
       text: `AuthKey of ${profile}: ${problem === undefined ? now : problemText(problem)}`,
       topic: `${now} ${problem?.attempts ?? 0}`,
+    })),
+    leaving: (_, { wasLocal }) => ({
+      exitCode: 1,
+      lines: [
+        wasLocal
+          ? "Nothing is lost, and no AuthKey in use is revoked. Resume with: simfleet authkeys rotate"
+          : "The rotation continues in its worker. Follow it with: simfleet authkeys rotate",
+      ],
     }),
-    leaving: (_report, { wasLocal }) =>
-      wasLocal
-        ? "Nothing is lost, and no AuthKey in use is revoked. Resume with: simfleet authkeys rotate"
-        : "The rotation continues in its worker. Follow it with: simfleet authkeys rotate",
   });
 }
 
 /** A command waits this long for a revocation without being asked to. */
 const shortWaitMs = 60_000;
 
-function endOf({ state, problem, revokesAt }: AuthKeyRotationReport, untilRevoked: boolean): number | undefined {
+function endOf({ state, problem, revokesAt }: AuthKeyRotationReport, untilRevoked: boolean): End | undefined {
   // It was set aside.
-  if (problem?.nextAttemptAt === null) return 1;
-  if (state === "done") return 0;
-  if (state === "failed") return 1;
+  if (problem?.nextAttemptAt === null) return { exitCode: 1 };
+  if (state === "done") return { exitCode: 0 };
+  if (state === "failed") return { exitCode: 1 };
   const isLong = revokesAt !== null && Date.parse(revokesAt) - systemClock.wallMs() > shortWaitMs;
-  return isLong && !untilRevoked ? 0 : undefined;
+  return isLong && !untilRevoked ? { exitCode: 0 } : undefined;
 }

@@ -11,7 +11,7 @@ import {
 } from "../contract.ts";
 import { type Context, type Caller, withCommon, confirm } from "#cli/context.ts";
 import { SimfleetError } from "#core/errors.ts";
-import { followWork } from "#cli/follow/follow-work.ts";
+import { type End, followWork, showStatus } from "#cli/follow/follow-work.ts";
 import type { Output } from "#cli/output.ts";
 import { Command } from "@commander-js/extra-typings";
 import { type List, answerList, withListOptions } from "#cli/list.ts";
@@ -159,6 +159,9 @@ function followRotation(
   return followWork<RotationReport>({
     output,
     interrupt,
+    what: "rotation",
+    isRemote: app === undefined,
+    resumeCommand: `simfleet credentials rotate ${name}`,
     localWork:
       app === undefined
         ? undefined
@@ -168,21 +171,23 @@ function followRotation(
           },
     report: () => client.call(showRotation, { params: { name } }),
     endOf,
-    line: ({ state, nextStep, problem }) => {
+    show: showStatus(output, ({ state, nextStep, problem }) => {
       if (nextStep === null) return undefined;
       const step = `${name}: ${nextStep}`;
       const text = problem === undefined ? step : `${step}: ${problemText(problem)}`;
       return { text, topic: `${state} ${problem?.attempts ?? 0}` };
-    },
-    leaving: () => `Nothing is lost. Resume with: simfleet credentials rotate ${name}`,
+    }),
+    leaving: () => ({
+      exitCode: 1,
+      lines: [`Nothing is lost. Resume with: simfleet credentials rotate ${name}`],
+    }),
   });
 }
 
-function endOf({ state, waitsFor }: RotationReport): number | undefined {
-  if (state === "done") return 0;
-  if (state === "failed") return 1;
-  if (waitsFor === "set-aside") return 1;
-  return waitsFor === null || waitsFor === "fault" ? undefined : 0;
+function endOf({ state, waitsFor }: RotationReport): End | undefined {
+  if (state === "done") return { exitCode: 0 };
+  if (state === "failed" || waitsFor === "set-aside") return { exitCode: 1 };
+  return waitsFor === null || waitsFor === "fault" ? undefined : { exitCode: 0 };
 }
 
 // `simfleet credentials status`: the status of every rotation.

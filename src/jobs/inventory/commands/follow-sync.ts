@@ -5,7 +5,7 @@ import { listSims } from "#api/operations/sims.ts";
 import type { App } from "#kernel/app.ts";
 import type { Client } from "#contract/client.ts";
 import { type SyncReport, showSync } from "../contract.ts";
-import { type StatusLine, followWork } from "#cli/follow/follow-work.ts";
+import { type End, type StatusLine, followWork, showStatus } from "#cli/follow/follow-work.ts";
 import type { Output } from "#cli/output.ts";
 import { nextAttemptText, problemText, counted, grouped } from "#cli/format.ts";
 
@@ -27,6 +27,9 @@ export function followSync({
   return followWork({
     output,
     interrupt,
+    what: "sync",
+    isRemote: app === undefined,
+    resumeCommand: "simfleet sims sync",
     endOf,
     leaving,
     localWork:
@@ -40,17 +43,19 @@ export function followSync({
             },
           },
     report: () => client.call(showSync, { params: { profile } }),
-    line: (report) => lineOf(report, app, profile),
+    show: showStatus(output, (report) => lineOf(report, app, profile)),
   });
 }
 
-function endOf({ state }: SyncReport): number | undefined {
-  return state === "finished" ? 0 : state === "failed" ? 4 : undefined;
+function endOf({ state }: SyncReport): End | undefined {
+  return state === "finished" ? { exitCode: 0 } : state === "failed" ? { exitCode: 4 } : undefined;
 }
 
-function leaving({ pages }: SyncReport, { wasLocal }: { wasLocal: boolean }): string {
-  if (!wasLocal) return "The sync continues in its worker.";
-  return `Nothing is lost: stopped after page ${grouped(pages)}. Resume with: simfleet sims sync`;
+function leaving({ pages }: SyncReport, { wasLocal }: { wasLocal: boolean }): End {
+  const line = wasLocal
+    ? `Nothing is lost: stopped after page ${grouped(pages)}. Resume with: simfleet sims sync`
+    : "The sync continues in its worker.";
+  return { exitCode: 1, lines: [line] };
 }
 
 async function lineOf(
