@@ -119,14 +119,12 @@ class OpenAccount {
     this.#worker = worker;
     this.#deps = deps;
     this.#log = deps.logger.child({ profile });
-    const { config, clock } = deps;
-    const access = requirePlatform(config, profile);
-    const { secrets: origin } = config.profiles[profile] ?? {};
+    const access = requirePlatform(deps.config, profile);
+    const { secrets: origin } = deps.config.profiles[profile] ?? {};
     if (origin === undefined) throw new Error(`profile ${profile} vanished`);
     this.watch = new WatchedCredentials({
       initial: access.credentials,
       origin,
-      clock,
       listener: {
         reloaded: () => this.#reloaded(),
         kept: (reason) => this.#kept(reason),
