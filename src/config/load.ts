@@ -26,7 +26,6 @@ import { type Environment, readSettings, type SettingSource, withNamedEntries } 
 import { Report } from "./report.ts";
 import { configSchema, fileVariable, schemaWith, type Settings } from "./schema.ts";
 import { readSchedules } from "#jobs/schedules/config.ts";
-import { readRetention } from "#jobs/storage/config.ts";
 import { type FeatureSection, group, namedEntriesOf, type Section, settingsOf, variableOf } from "./setting.ts";
 import { readSealKeys } from "./sections/seal-key.ts";
 import { suggestion } from "#core/suggest.ts";
@@ -34,7 +33,6 @@ import { readTextFile } from "./file/text-file.ts";
 import { readWebhooks } from "#jobs/webhooks/config.ts";
 import { isTree, readOwnedYaml, valueAt } from "./file/yaml-file.ts";
 
-const dayMs = 86_400_000;
 /** The place in the working folder comes before that of the machine. */
 export const usualFiles = ["config/simfleet.yaml", "/etc/simfleet/simfleet.yaml"] as const;
 
@@ -85,7 +83,7 @@ function selectedProfile(tree: SettingSource["tree"], env: Environment): string 
 }
 
 function assemble(settings: Settings, source: SettingSource, report: Report): Omit<Config, "file" | "sections"> {
-  const { limits, events, changes, tokenTtlSeconds, tracing } = settings;
+  const { tokenTtlSeconds, limits, inventory, events, changes, server, audit, tracing, logLevel } = settings;
   const deployment = readDeployment(settings, report);
   if (tokenTtlSeconds !== undefined && deployment.ttlField === undefined) {
     const message = `cannot be asked for: the deployment ${deployment.name} names no field for it (auth.ttlField).`;
@@ -95,30 +93,23 @@ function assemble(settings: Settings, source: SettingSource, report: Report): Om
   const names = Object.keys(profiles);
   const rotations = readRotations(settings.rotations, { deployment, profiles: names }, report);
   const authKeys = readAuthKeys(settings.authKeys, names, report);
-  checkInventory(settings.inventory, report);
+  checkInventory(inventory, report);
   const fieldsOf = (name: string): readonly string[] => {
     const keyColumn = keyColumnOf(profiles[name]?.profile.wording ?? "sims");
     const ofOperations = fieldsOfOperations(deployment.simOperations.values());
-    return [keyColumn, ...keptFields(settings.inventory.fields, { keyColumn, ofOperations })];
+    return [keyColumn, ...keptFields(inventory.fields, { keyColumn, ofOperations })];
   };
   const wordingOf = (name: string): Wording => profiles[name]?.profile.wording ?? "sims";
   const { simOperations: operations } = deployment;
   const known = { profiles: names, rotations, authKeys: Object.keys(authKeys), fieldsOf, operations, wordingOf };
   return {
+    ...{ tokenTtlSeconds, limits, inventory, events, changes, server, audit, tracing, logLevel },
     redis: readRedis(settings.redis, report),
     ...readDataDir(settings, source.env, report),
     deployment,
     profile: source.profile,
     profiles,
-    tokenTtlMs: tokenTtlSeconds === undefined ? undefined : tokenTtlSeconds * 1000,
     tokenKey: readTokenKey(settings, report),
-    limits: {
-      periodMs: limits.periodSeconds * 1000,
-      reserve: limits.reserve,
-      connections: limits.connections,
-      egress: limits.egress,
-    },
-    credentialSets: limits.credentialSets,
     rotations,
     authKeys,
     ...readSchedules(settings.schedules, known, report),
@@ -127,26 +118,11 @@ function assemble(settings: Settings, source: SettingSource, report: Report): Om
     webhooks: readWebhooks(settings.webhooks, names, report),
     dropFolder: readDropFolder(settings.dropFolder, { ...known, selected: source.profile }, report),
     seal: readSealKeys(settings.seal, report),
-    inventory: settings.inventory,
-    events: { keepMs: events.keepDays * dayMs, maxEvents: events.maxEvents },
-    changes: {
-      maxChanges: changes.maxRows,
-      approvalAbove: changes.approvalAbove,
-      approvalFor: changes.approvalFor,
-    },
     http: readHttp(settings.http, report),
     gateway: readGateway(settings.gateway, { profiles: names, selected: source.profile }, report),
-    server: readServer(settings.server),
-    audit: { keepMs: settings.audit.keepDays * dayMs },
-    retention: readRetention(settings.retention, settings.archive),
-    tracing: tracing.endpoint === undefined ? undefined : { endpoint: tracing.endpoint, ratio: tracing.ratio },
-    logLevel: settings.logLevel,
+    retention: { ...settings.retention, archive: settings.archive.path },
     warnings: report.warnings,
   };
-}
-
-function readServer({ url, token }: Settings["server"]): Config["server"] {
-  return url === undefined ? undefined : { url, token: token === undefined ? undefined : new Secret(token) };
 }
 
 function checkInventory({ fields, secrets }: Settings["inventory"], report: Report): void {

@@ -166,14 +166,14 @@ class OpenAccount {
     const { config, clock, limiter, userAgent } = this.#deps;
     const { profile: settings, language } = config.profiles[this.#profile] ?? {};
     if (settings === undefined || language === undefined) throw new Error(`profile ${this.#profile} vanished`);
-    const { deployment, inventory, limits, tokenTtlMs } = config;
+    const { deployment, inventory, limits, tokenTtlSeconds } = config;
     const client = new PlatformClient({
       profile: settings,
       brand: deployment.brand,
       language,
       endpoints: deployment.endpoints,
       ttlField: deployment.ttlField,
-      ttlSeconds: tokenTtlMs === undefined ? undefined : tokenTtlMs / 1_000,
+      ttlSeconds: tokenTtlSeconds,
       credentials: () => this.watch.forms(),
       renewToken: deployment.operations.renewToken,
       tokenVerification: config.tokenKey,

@@ -7,7 +7,7 @@ import { Secret } from "#core/secret.ts";
 import { parseRedisUrl, type RedisAddress, type RedisTopology, type RedisUrl } from "./redis-url.ts";
 import type { Report } from "../report.ts";
 import { readSecretFile } from "../secrets/secret-file.ts";
-import { group, secret, setting } from "../setting.ts";
+import { group, secret, secretOf, setting } from "../setting.ts";
 import { readTextFile } from "../file/text-file.ts";
 import { expecting, path, text } from "../value-types.ts";
 
@@ -114,10 +114,6 @@ export function readRedis(written: Written, report: Report): RedisConfig | undef
     tls: readTls(written.tls, url, report),
     address: addressOf(url, username),
   };
-}
-
-function secretOf(written: string | undefined): Secret | undefined {
-  return written === undefined ? undefined : new Secret(written);
 }
 
 function checkSentinel({ sentinelUsername }: Written, { topology }: RedisUrl, report: Report): void {

@@ -1,5 +1,6 @@
 /** The section `rotations`: which Credential Sets are rotated, how, and the sinks of the new secret. */
 import { z } from "zod";
+import { dayMs } from "#core/time.ts";
 import { webhookKey } from "#core/webhook-secret.ts";
 import { type Recipe, type Rotation, type SecretSource, type Sink, successorSuffixLength } from "#fleet/rotation.ts";
 import type { Deployment } from "#config/deployment.ts";
@@ -19,7 +20,6 @@ import { readSecretFile } from "#config/secrets/secret-file.ts";
 import { hasOneOf, says, section, setting } from "#config/setting.ts";
 import { suggestion } from "#core/suggest.ts";
 
-const dayMs = 86_400_000;
 /** A secret with fewer bits can be guessed. */
 const minBits = 64;
 const maxIdLength = 100;
