@@ -10,7 +10,6 @@ import type { DropFolder } from "#fleet/drop-folder.ts";
 import type { FreezeWindow } from "#fleet/freeze.ts";
 import type { Schedule } from "#fleet/schedule.ts";
 import type { Rotation } from "#fleet/rotation.ts";
-import type { AuthKeyOptions } from "#jobs/authkeys/config.ts";
 import { type Credentials, credentialForms } from "./secrets/credentials.ts";
 import type { Deployment } from "./deployment.ts";
 import type { GatewayConfig } from "./sections/gateway.ts";
@@ -45,7 +44,16 @@ export interface SecretOrigin {
 /** Sections that are used as their schema makes them. */
 type Sections = Pick<
   Settings,
-  "tokenTtlSeconds" | "limits" | "inventory" | "events" | "changes" | "server" | "audit" | "tracing" | "logLevel"
+  | "authKeys"
+  | "tokenTtlSeconds"
+  | "limits"
+  | "inventory"
+  | "events"
+  | "changes"
+  | "server"
+  | "audit"
+  | "tracing"
+  | "logLevel"
 >;
 
 export interface Config extends Readonly<Sections> {
@@ -65,8 +73,6 @@ export interface Config extends Readonly<Sections> {
   readonly tokenKey: { readonly jwksUrl: string } | { readonly publicKeyPem: string } | undefined;
   /** By name; those of all profiles. */
   readonly rotations: Readonly<Record<string, Rotation>>;
-  /** How AuthKeys are rotated, by the name of the profile. */
-  readonly authKeys: Readonly<Record<string, AuthKeyOptions>>;
   /** In the order of the file. */
   readonly schedules: readonly Schedule[];
   /** Secrets of messages from outside that trigger a schedule, by its name. */

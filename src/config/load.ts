@@ -10,7 +10,7 @@ import { fieldsOfOperations } from "#fleet/sim-operation/sim-operation.ts";
 import { keyColumnOf, type Wording } from "#fleet/sim/sim.ts";
 import { Secret } from "#core/secret.ts";
 import type { Config, ProfileConfig } from "./config.ts";
-import { readAuthKeys } from "#jobs/authkeys/config.ts";
+import { checkAuthKeys } from "#jobs/authkeys/config.ts";
 import { readAutomations } from "#jobs/automations/config.ts";
 import { type Credentials, forgetCredentials, readCredentials } from "./secrets/credentials.ts";
 import { type Deployment, loadDeployment } from "./deployment.ts";
@@ -83,7 +83,8 @@ function selectedProfile(tree: SettingSource["tree"], env: Environment): string 
 }
 
 function assemble(settings: Settings, source: SettingSource, report: Report): Omit<Config, "file" | "sections"> {
-  const { tokenTtlSeconds, limits, inventory, events, changes, server, audit, tracing, logLevel } = settings;
+  const { tokenTtlSeconds, limits, inventory, events, changes, server, audit, tracing, logLevel, authKeys } = settings;
+  const used = { tokenTtlSeconds, limits, inventory, events, changes, server, audit, tracing, logLevel, authKeys };
   const deployment = readDeployment(settings, report);
   if (tokenTtlSeconds !== undefined && deployment.ttlField === undefined) {
     const message = `cannot be asked for: the deployment ${deployment.name} names no field for it (auth.ttlField).`;
@@ -92,7 +93,7 @@ function assemble(settings: Settings, source: SettingSource, report: Report): Om
   const profiles = readProfiles(settings, source, report);
   const names = Object.keys(profiles);
   const rotations = readRotations(settings.rotations, { deployment, profiles: names }, report);
-  const authKeys = readAuthKeys(settings.authKeys, names, report);
+  checkAuthKeys(authKeys, names, report);
   checkInventory(inventory, report);
   const fieldsOf = (name: string): readonly string[] => {
     const keyColumn = keyColumnOf(profiles[name]?.profile.wording ?? "sims");
@@ -103,7 +104,7 @@ function assemble(settings: Settings, source: SettingSource, report: Report): Om
   const { simOperations: operations } = deployment;
   const known = { profiles: names, rotations, authKeys: Object.keys(authKeys), fieldsOf, operations, wordingOf };
   return {
-    ...{ tokenTtlSeconds, limits, inventory, events, changes, server, audit, tracing, logLevel },
+    ...used,
     redis: readRedis(settings.redis, report),
     ...readDataDir(settings, source.env, report),
     deployment,
@@ -111,7 +112,6 @@ function assemble(settings: Settings, source: SettingSource, report: Report): Om
     profiles,
     tokenKey: readTokenKey(settings, report),
     rotations,
-    authKeys,
     ...readSchedules(settings.schedules, known, report),
     automations: readAutomations(settings.automations, known, report),
     freezes: readFreezes(settings.freezes, names, report),

@@ -91,7 +91,7 @@ export const httpSection = group({
     roles: setting(roleNames.optional(), "Maps values of that claim to roles; the highest role applies."),
   }),
   tokens: section(token, "Bearer tokens of the control API, by the name of their owners (docs/control-api.md)."),
-}).transform(({ adminToken, adminTokenFile: _, tokens, ...rest }) => ({
+}).transform(({ adminToken, tokens, ...rest }) => ({
   ...rest,
   adminToken: secretOf(adminToken),
   tokens: Object.entries(tokens).map(([name, { role, hash, expires }]) => ({

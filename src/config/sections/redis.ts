@@ -4,7 +4,7 @@ import { z } from "zod";
 import { messageOf } from "#core/errors.ts";
 import { isLoopback } from "#core/loopback.ts";
 import { Secret } from "#core/secret.ts";
-import { parseRedisUrl, type RedisAddress, type RedisTopology, type RedisUrl } from "./redis-url.ts";
+import { parseRedisUrl, type RedisUrl } from "./redis-url.ts";
 import type { Report } from "../report.ts";
 import { readSecretFile } from "../secrets/secret-file.ts";
 import { group, secret, secretOf, setting } from "../setting.ts";
@@ -18,17 +18,11 @@ export interface RedisTls {
   readonly key: Secret | undefined;
 }
 
-export interface RedisConfig {
-  readonly topology: RedisTopology;
-  readonly addresses: readonly RedisAddress[];
-  /** The name by which Sentinels know the primary. */
-  readonly primary: string | undefined;
-  readonly username: string | undefined;
+export interface RedisConfig extends Omit<RedisUrl, "password" | "isTls"> {
   readonly password: Secret | undefined;
   /** For Sentinels that ask for a password of their own. */
   readonly sentinelUsername: string | undefined;
   readonly sentinelPassword: Secret | undefined;
-  readonly database: number;
   /** Absent: the connection is not encrypted. */
   readonly tls: RedisTls | undefined;
   /** For people, `rediss://name@host:6380/1`: it never holds a password. */
@@ -100,15 +94,12 @@ export function readRedis(written: Written, report: Report): RedisConfig | undef
     const message = `is not encrypted on its way to ${open.join(", ")}: passwords and data can be read on the network. Use ${schemeOf({ ...url, isTls: true })}:// (TLS).`;
     report.warn("redis.url", message);
   }
-  const { topology, addresses, primary, database } = url;
+  const { password, isTls: _, ...place } = url;
   const username = url.username ?? written.username;
   return {
-    topology,
-    addresses,
-    primary,
-    database,
+    ...place,
     username,
-    password: secretOf(url.password ?? written.password),
+    password: secretOf(password ?? written.password),
     sentinelUsername: written.sentinelUsername,
     sentinelPassword: secretOf(written.sentinelPassword),
     tls: readTls(written.tls, url, report),

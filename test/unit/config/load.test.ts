@@ -1,36 +1,11 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import "#features.ts";
-import { ConfigError } from "#core/errors.ts";
 import { liveSecrets } from "#core/secret.ts";
 import type { Environment } from "#config/read-settings.ts";
 import { loadConfig } from "#config/load.ts";
-
-let folder: string;
-let files = 0;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "simfleet-config-"));
-});
-afterAll(() => rmSync(folder, { recursive: true }));
-
-function fileOf(text: string, mode = 0o600): string {
-  const path = join(folder, `${(files += 1)}.yaml`);
-  writeFileSync(path, text);
-  chmodSync(path, mode);
-  return path;
-}
-
-function problemsOf(yaml: string, env: Environment = {}): string[] {
-  try {
-    loadConfig({ file: fileOf(yaml), env });
-  } catch (thrown) {
-    if (thrown instanceof ConfigError) return thrown.problems.map((problem) => `${problem.where}: ${problem.message}`);
-    throw thrown;
-  }
-  return [];
-}
+import { fileOf, problemsOf } from "./support.ts";
 
 describe("the gateway's settings", () => {
   // Shows S10.
@@ -419,7 +394,7 @@ describe("secret settings", () => {
     const empty = fileOf("\n");
     expect(faultOf("/no/key")).toEqual(["SIMFLEET_AUTH_KEY_FILE: There is no file /no/key."]);
     expect(faultOf(empty)).toEqual([`SIMFLEET_AUTH_KEY_FILE: ${empty} is empty.`]);
-    expect(faultOf(folder)).toEqual([`SIMFLEET_AUTH_KEY_FILE: ${folder} is a folder, not a file.`]);
+    expect(faultOf(tmpdir())).toEqual([`SIMFLEET_AUTH_KEY_FILE: ${tmpdir()} is a folder, not a file.`]);
   });
 
   it("a secret is given as a value or a file but not both, and the environment overrides the file", () => {
