@@ -1,6 +1,5 @@
 /** The keys `operation`, `set` and `speedClass` of schedules, automations and the drop folder. */
 import { z } from "zod";
-import { SimfleetError } from "#core/errors.ts";
 import { suggestion } from "#core/suggest.ts";
 import { readInput, ruleOf } from "#fleet/sim-operation/input.ts";
 import {
@@ -11,6 +10,7 @@ import {
   type SimOperations,
 } from "#fleet/sim-operation/sim-operation.ts";
 import type { Wording } from "#fleet/sim/sim.ts";
+import { orFault } from "./report.ts";
 import { expecting, text } from "./value-types.ts";
 
 export const operationName = text("the name of an operation (`simfleet operations list`)");
@@ -44,14 +44,11 @@ export function operationOf(
   fault: (key: string, message: string) => void,
 ): OperationChoice | undefined {
   const { operation: name = setSpeedClassName, speedClass } = written;
-  let operation;
-  try {
-    operation = operationFor(operationNamed(operations, name), wording);
-  } catch (thrown) {
-    if (!(thrown instanceof SimfleetError)) throw thrown;
-    fault("operation", `${thrown.message}.`);
-    return undefined;
-  }
+  const operation = orFault(
+    () => operationFor(operationNamed(operations, name), wording),
+    (message) => fault("operation", `${message}.`),
+  );
+  if (operation === undefined) return undefined;
   const given = Object.entries(written.set ?? {}).map(([field, value]) => [field, String(value)] as const);
   const set: Record<string, string> = {
     ...(speedClass === undefined ? {} : { speedClass }),

@@ -1,5 +1,5 @@
 /** What is wrong with the configuration, and where its settings are given. */
-import { ConfigError, type Problem } from "#core/errors.ts";
+import { ConfigError, type Problem, SimfleetError } from "#core/errors.ts";
 import { suggestion } from "#core/suggest.ts";
 
 interface Place {
@@ -62,5 +62,16 @@ export class Report {
   /** Adds a problem if the setting at this path names none of the known profiles. */
   checkProfile(path: string, profile: string, known: readonly string[]): void {
     if (!known.includes(profile)) this.fault(path, `There is no profile ${profile}.${suggestion(profile, known)}`);
+  }
+}
+
+/** What `make` returns; undefined where it throws a SimfleetError, whose message goes to `fault`. */
+export function orFault<T>(make: () => T, fault: (message: string) => void): T | undefined {
+  try {
+    return make();
+  } catch (thrown) {
+    if (!(thrown instanceof SimfleetError)) throw thrown;
+    fault(thrown.message);
+    return undefined;
   }
 }

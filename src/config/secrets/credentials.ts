@@ -3,9 +3,8 @@
  * second one next to it: a user can have two, so that one can be replaced while the other works.
  */
 import { Secret } from "#core/secret.ts";
-import { parseAuthKeyText } from "./auth-key-text.ts";
 import type { Report } from "../report.ts";
-import { profileSection, type ProfileSettings } from "../sections/profiles.ts";
+import { parseAuthKeyText, profileSection, type ProfileSettings } from "../sections/profiles.ts";
 import { variablesOf } from "../setting.ts";
 
 export interface AuthKeyCredentials {

@@ -158,7 +158,7 @@ function rotationOf(name: string, written: Written): Rotation {
   const { credentialsId = name, generate: made, from: read, with: fixed = {}, graceSeconds, maxAgeDays } = written;
   const { profile, type, description, strategy, sinks } = written;
   // The schema has one of them.
-  const source = made ?? (read as SecretSource);
+  const source = (made ?? read) as SecretSource;
   const maxAgeMs = maxAgeDays === undefined ? undefined : maxAgeDays * dayMs;
   const graceMs = graceSeconds * secondMs;
   return {

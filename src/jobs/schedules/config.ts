@@ -3,9 +3,9 @@ import { z } from "zod";
 import type { Secret } from "#core/secret.ts";
 import { asWebhookSecret } from "#core/webhook-secret.ts";
 import { type Schedule, frozenPolicies, missedPolicies, overlapPolicies } from "#fleet/schedule.ts";
-import { readCron } from "#config/cron.ts";
+import { parseCron } from "#fleet/time/cron.ts";
 import { FreshSecret } from "#config/secrets/fresh-secret.ts";
-import type { Report } from "#config/report.ts";
+import { orFault, type Report } from "#config/report.ts";
 import { section, setting } from "#config/setting.ts";
 import { cronText, oneOf, number, path, timezone } from "#config/value-types.ts";
 import { type KnownNames, jobKind, taskKeys, taskOf } from "#jobs/tasks/config.ts";
@@ -52,7 +52,10 @@ export function readSchedules(
   const hooks: [string, () => Secret][] = [];
   for (const [name, written] of Object.entries(entries)) {
     const at = `schedules.${name}`;
-    const cron = readCron(written, `${at}.cron`, report);
+    const cron = orFault(
+      () => parseCron(written.cron, written.timezone),
+      (message) => report.fault(`${at}.cron`, `${message}.`),
+    );
     const task = taskOf(written, { at, known, report });
     const { jitterSeconds, overlap, missed, frozen } = written;
     if (overlap === "cancel" && written.job !== "apply") {

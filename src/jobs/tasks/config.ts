@@ -3,13 +3,12 @@
  * cannot work.
  */
 import { z } from "zod";
-import { SimfleetError } from "#core/errors.ts";
 import { type Filter, parseFilter, unknownFieldOf } from "#fleet/filter.ts";
 import type { FailureLimit, RunOptions } from "#fleet/run.ts";
 import type { SimOperations } from "#fleet/sim-operation/sim-operation.ts";
 import type { Wording } from "#fleet/sim/sim.ts";
 import { type Task, taskJobs } from "#fleet/task.ts";
-import type { Report } from "#config/report.ts";
+import { orFault, type Report } from "#config/report.ts";
 import { setting } from "#config/setting.ts";
 import { expecting, oneOf, failureLimit, integer, path, profileName, text, yesOrNo } from "#config/value-types.ts";
 import { suggestion } from "#core/suggest.ts";
@@ -153,17 +152,11 @@ export function readFilter(
   fields: readonly string[],
   fault: (message: string) => void,
 ): Filter | undefined {
-  try {
-    const filter = parseFilter(written);
-    const unknown = unknownFieldOf(filter, fields);
-    if (unknown === undefined) return filter;
-    fault(`There is no field ${unknown}.${suggestion(unknown, fields)} Known fields: ${fields.join(", ")}.`);
-    return undefined;
-  } catch (thrown) {
-    if (!(thrown instanceof SimfleetError)) throw thrown;
-    fault(thrown.message);
-    return undefined;
-  }
+  const filter = orFault(() => parseFilter(written), fault);
+  const unknown = filter && unknownFieldOf(filter, fields);
+  if (unknown === undefined) return filter;
+  fault(`There is no field ${unknown}.${suggestion(unknown, fields)} Known fields: ${fields.join(", ")}.`);
+  return undefined;
 }
 
 /** Options of a run. */

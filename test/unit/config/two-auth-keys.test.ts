@@ -1,6 +1,6 @@
 import { chmodSync, rmSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { parseAuthKeyText } from "#config/secrets/auth-key-text.ts";
+import { parseAuthKeyText } from "#config/sections/profiles.ts";
 import { loadConfig } from "#config/load.ts";
 import type { Environment } from "#config/read-settings.ts";
 import { liveSecrets } from "#core/secret.ts";
