@@ -12,6 +12,7 @@ import type { Schedule } from "#fleet/schedule.ts";
 import type { Rotation } from "#fleet/rotation.ts";
 import { type Credentials, credentialForms } from "./secrets/credentials.ts";
 import type { Deployment } from "./deployment.ts";
+import type { KeySource } from "./file/pem-file.ts";
 import type { GatewayConfig } from "./sections/gateway.ts";
 import type { HttpConfig } from "./sections/http.ts";
 import type { RedisConfig } from "./sections/redis.ts";
@@ -70,7 +71,7 @@ export interface Config extends Readonly<Sections> {
   readonly profile: string;
   readonly profiles: Readonly<Record<string, ProfileConfig>>;
   /** Absent: a token's claims are not used. */
-  readonly tokenKey: { readonly jwksUrl: string } | { readonly publicKeyPem: string } | undefined;
+  readonly tokenKey: KeySource | undefined;
   /** By name; those of all profiles. */
   readonly rotations: Readonly<Record<string, Rotation>>;
   /** In the order of the file. */

@@ -29,7 +29,7 @@ import { readSchedules } from "#jobs/schedules/config.ts";
 import { type FeatureSection, group, namedEntriesOf, type Section, settingsOf, variableOf } from "./setting.ts";
 import { readSealKeys } from "./sections/seal-key.ts";
 import { suggestion } from "#core/suggest.ts";
-import { readTextFile } from "./file/text-file.ts";
+import { readKeySource } from "./file/pem-file.ts";
 import { readWebhooks } from "#jobs/webhooks/config.ts";
 import { isTree, readOwnedYaml, valueAt } from "./file/yaml-file.ts";
 
@@ -110,7 +110,11 @@ function assemble(settings: Settings, source: SettingSource, report: Report): Om
     deployment,
     profile: source.profile,
     profiles,
-    tokenKey: readTokenKey(settings, report),
+    tokenKey: readKeySource(
+      { jwksUrl: settings.jwksUrl, file: settings.tokenPublicKeyFile },
+      { jwksUrl: "jwksUrl", file: "tokenPublicKeyFile" },
+      report,
+    ),
     rotations,
     ...readSchedules(settings.schedules, known, report),
     automations: readAutomations(settings.automations, known, report),
@@ -179,26 +183,6 @@ function readAgain(source: SettingSource): readonly Credentials[] {
   if (report.problems.length === 0) return forms;
   for (const form of forms) forgetCredentials(form);
   throw report.error();
-}
-
-function readTokenKey({ jwksUrl, tokenPublicKeyFile: file }: Settings, report: Report): Config["tokenKey"] {
-  const at = "tokenPublicKeyFile";
-  if (jwksUrl !== undefined && file !== undefined) {
-    report.fault(at, `is set together with ${report.whereOf("jwksUrl")}. Keep one of them.`);
-  }
-  if (jwksUrl !== undefined) return { jwksUrl };
-  if (file === undefined) return undefined;
-  const read = readTextFile(file);
-  if ("fault" in read) {
-    report.fault(at, read.fault);
-    return undefined;
-  }
-  if (/-----BEGIN (RSA |EC )?PRIVATE KEY/.test(read.text)) {
-    report.fault(at, `${file} contains a private key; the public key is required.`);
-  } else if (!read.text.includes("-----BEGIN ")) {
-    report.fault(at, `${file} is not a PEM file (-----BEGIN PUBLIC KEY-----).`);
-  }
-  return { publicKeyPem: read.text };
 }
 
 function checkVariables(schema: typeof configSchema, env: Environment, report: Report): void {

@@ -3,10 +3,17 @@
  * is unusable, the previous value stays in use.
  */
 import { Secret } from "#core/secret.ts";
+import { asWebhookSecret } from "#core/webhook-secret.ts";
 import { readSecretFile } from "./secret-file.ts";
 
 /** Converts the text of the file into the value to use; undefined if it is invalid. */
 type Reading = (text: string) => string | undefined;
+
+/** The secret that signs webhooks. */
+export const signingSecret = {
+  reading: asWebhookSecret,
+  expects: "whsec_ and 24 to 64 bytes in base64, or a key of 24 to 64 bytes as it is",
+};
 
 export class FreshSecret {
   readonly #file: string | undefined;
@@ -33,16 +40,20 @@ export class FreshSecret {
   }
 
   /**
-   * A secret from a file.
+   * A secret from a file; undefined if it cannot be used, and `fault` says why.
    * @param expects completes "must hold …"
    */
-  static of(file: string, reading: Reading, expects: string): FreshSecret | { readonly fault: string } {
+  static of(
+    file: string,
+    { reading, expects }: { reading: Reading; expects: string },
+    fault: (message: string) => void,
+  ): FreshSecret | undefined {
     const read = readSecretFile(file);
-    if ("fault" in read) return read;
-    const used = reading(read.secret);
-    return used === undefined
-      ? { fault: `must hold ${expects}.` }
-      : new FreshSecret({ text: read.secret, used, reading, file, expects });
+    const used = "fault" in read ? undefined : reading(read.secret);
+    if ("fault" in read) fault(read.fault);
+    else if (used === undefined) fault(`must hold ${expects}.`);
+    else return new FreshSecret({ text: read.secret, used, reading, file, expects });
+    return undefined;
   }
 
   /** The secret as it is now. */

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { roles } from "#fleet/role.ts";
-import { readTextFile } from "../file/text-file.ts";
+import { readKeySource } from "../file/pem-file.ts";
 import type { Report } from "../report.ts";
 import { group, secret, secretOf, section, setting } from "../setting.ts";
 import { expecting, hostNames, integer, oneOf, path, roleNames, someOf, text, webAddress } from "../value-types.ts";
@@ -108,18 +108,6 @@ type Written = z.output<typeof httpSection>;
 
 export type TokenOptions = Readonly<Written["tokens"][number]>;
 
-type Keys = { readonly jwksUrl: string } | { readonly publicKeyPem: string };
-
-export interface JwtOptions {
-  readonly issuer: string;
-  readonly audience: string;
-  readonly keys: Keys;
-  readonly algorithms: Written["jwt"]["algorithms"];
-  /** Steps of the path to the claim. */
-  readonly roleClaim: readonly string[];
-  readonly roles: NonNullable<Written["jwt"]["roles"]>;
-}
-
 /** The control API's part of the configuration. */
 export type HttpConfig = Readonly<ReturnType<typeof readHttp>>;
 
@@ -128,9 +116,10 @@ export function readHttp(written: Written, report: Report) {
 }
 
 /** JWTs are taken once any of their settings is given; all that are needed have to be there then. */
-function readJwt(written: Written["jwt"], report: Report): JwtOptions | undefined {
-  const { issuer, audience, roles: roleOf, algorithms, roleClaim } = written;
-  const keys = readKeys(written, report);
+function readJwt(written: Written["jwt"], report: Report) {
+  const { issuer, audience, roles: roleOf, algorithms, roleClaim, jwksUrl, publicKeyFile: file } = written;
+  const places = { jwksUrl: "http.jwt.jwksUrl", file: "http.jwt.publicKeyFile" };
+  const keys = readKeySource({ jwksUrl, file }, places, report);
   const needed = { issuer, audience, roles: roleOf, jwksUrl: keys };
   const missing = Object.entries(needed).flatMap(([key, value]) => (value === undefined ? key : []));
   if (missing.length === Object.keys(needed).length) return undefined;
@@ -144,16 +133,5 @@ function readJwt(written: Written["jwt"], report: Report): JwtOptions | undefine
   return { issuer, audience, keys, algorithms, roleClaim: roleClaim.split("."), roles: roleOf };
 }
 
-function readKeys({ jwksUrl, publicKeyFile: file }: Written["jwt"], report: Report): Keys | undefined {
-  const at = "http.jwt.publicKeyFile";
-  if (jwksUrl !== undefined && file !== undefined) {
-    report.fault(at, `is set together with ${report.whereOf("http.jwt.jwksUrl")}. Keep one of them.`);
-  }
-  if (jwksUrl !== undefined) return { jwksUrl };
-  if (file === undefined) return undefined;
-  const read = readTextFile(file);
-  if ("text" in read && read.text.includes("-----BEGIN PUBLIC KEY-----")) return { publicKeyPem: read.text };
-  const notPem = `${file} is not a PEM file of a public key (-----BEGIN PUBLIC KEY-----).`;
-  report.fault(at, "fault" in read ? read.fault : notPem);
-  return undefined;
-}
+/** `roleClaim` has the steps of the path to the claim. */
+export type JwtOptions = Readonly<NonNullable<ReturnType<typeof readJwt>>>;

@@ -8,7 +8,7 @@ import { parseRedisUrl, type RedisUrl } from "./redis-url.ts";
 import type { Report } from "../report.ts";
 import { readSecretFile } from "../secrets/secret-file.ts";
 import { group, secret, secretOf, setting } from "../setting.ts";
-import { readTextFile } from "../file/text-file.ts";
+import { readPem } from "../file/pem-file.ts";
 import { expecting, path, text } from "../value-types.ts";
 
 export interface RedisTls {
@@ -152,8 +152,8 @@ function readTls(written: Written["tls"], url: RedisUrl, report: Report): RedisT
     for (const at of given) report.fault(at, `needs TLS: give redis.url as ${encrypted}:// instead of ${plain}://.`);
     return undefined;
   }
-  const ca = readCertificate("redis.tls.caFile", written.caFile, report);
-  const cert = readCertificate("redis.tls.certFile", written.certFile, report);
+  const ca = readPem("redis.tls.caFile", written.caFile, { kind: "certificate", report });
+  const cert = readPem("redis.tls.certFile", written.certFile, { kind: "certificate", report });
   const key = readKey(written.keyFile, report);
   if (given.includes("redis.tls.certFile") !== given.includes("redis.tls.keyFile")) {
     const at = report.isGiven("redis.tls.certFile") ? "redis.tls.certFile" : "redis.tls.keyFile";
@@ -168,15 +168,6 @@ function readTls(written: Written["tls"], url: RedisUrl, report: Report): RedisT
     return undefined;
   }
   return { ca, cert, key };
-}
-
-function readCertificate(at: string, file: string | undefined, report: Report): string | undefined {
-  if (file === undefined) return undefined;
-  const read = readTextFile(file);
-  if ("text" in read && read.text.includes("-----BEGIN CERTIFICATE-----")) return read.text;
-  const notPem = `${file} is not a PEM file of a certificate (-----BEGIN CERTIFICATE-----).`;
-  report.fault(at, "fault" in read ? read.fault : notPem);
-  return undefined;
 }
 
 function readKey(file: string | undefined, report: Report): Secret | undefined {

@@ -1,10 +1,9 @@
 /** The section `schedules`: tasks at times, each with a name. */
 import { z } from "zod";
 import type { Secret } from "#core/secret.ts";
-import { asWebhookSecret } from "#core/webhook-secret.ts";
 import { type Schedule, frozenPolicies, missedPolicies, overlapPolicies } from "#fleet/schedule.ts";
 import { parseCron } from "#fleet/time/cron.ts";
-import { FreshSecret } from "#config/secrets/fresh-secret.ts";
+import { FreshSecret, signingSecret } from "#config/secrets/fresh-secret.ts";
 import { orFault, type Report } from "#config/report.ts";
 import { section, setting } from "#config/setting.ts";
 import { cronText, oneOf, number, path, timezone } from "#config/value-types.ts";
@@ -64,9 +63,12 @@ export function readSchedules(
         `cannot be cancel: only runs (job: apply) can be cancelled, and the job is ${written.job}.`,
       );
     }
-    const secret = written.hookSecretFile === undefined ? undefined : hookSecret(written.hookSecretFile);
-    if (secret instanceof FreshSecret) hooks.push([name, () => secret.now()]);
-    else if (secret !== undefined) report.fault(`${at}.hookSecretFile`, secret.fault);
+    if (written.hookSecretFile !== undefined) {
+      const secret = FreshSecret.of(written.hookSecretFile, signingSecret, (message) =>
+        report.fault(`${at}.hookSecretFile`, message),
+      );
+      if (secret !== undefined) hooks.push([name, () => secret.now()]);
+    }
     if (cron === undefined || task === undefined) continue;
     schedules.push({
       name,
@@ -80,12 +82,4 @@ export function readSchedules(
     });
   }
   return { schedules, hooks: Object.fromEntries(hooks) };
-}
-
-function hookSecret(file: string): FreshSecret | { readonly fault: string } {
-  return FreshSecret.of(
-    file,
-    asWebhookSecret,
-    "whsec_ and 24 to 64 bytes in base64, or a key of 24 to 64 bytes as it is",
-  );
 }

@@ -1,11 +1,10 @@
 /** The section `webhooks`: receivers, their events, addresses and signatures. */
 import { z } from "zod";
 import type { Secret } from "#core/secret.ts";
-import { asWebhookSecret } from "#core/webhook-secret.ts";
 import { knownPatterns, typesMeantBy } from "#events/event-pattern.ts";
 import { literalFault } from "#events/webhook/webhook-address.ts";
 import { type Webhook, webhookFormats } from "#fleet/webhook.ts";
-import { FreshSecret } from "#config/secrets/fresh-secret.ts";
+import { FreshSecret, signingSecret } from "#config/secrets/fresh-secret.ts";
 import type { Report } from "#config/report.ts";
 import { hasOneOf, says, section, setting } from "#config/setting.ts";
 import {
@@ -25,7 +24,7 @@ const patterns = expecting(
   'a list of event types such as `["run.*", "credential.failed"]`',
   z.array(z.string().min(1)).min(1).max(100),
 );
-const secretForm = "whsec_ and 24 to 64 bytes in base64, or a key of 24 to 64 bytes as it is";
+const secretForm = signingSecret.expects;
 
 const structure = z
   .strictObject({
@@ -123,10 +122,10 @@ function addressOf(written: Written, fault: Fault): FreshSecret | undefined {
   }
   const reading = (address: string): string | undefined =>
     webAddress.safeParse(address).success && isOpen(address) ? address : undefined;
-  const read = FreshSecret.of(urlFile ?? "", reading, `${expectedOf(webAddress)}, of no private network`);
-  if (read instanceof FreshSecret) return read;
-  if (urlFile !== undefined) fault("urlFile", read.fault);
-  return undefined;
+  const expects = `${expectedOf(webAddress)}, of no private network`;
+  return urlFile === undefined
+    ? undefined
+    : FreshSecret.of(urlFile, { reading, expects }, (message) => fault("urlFile", message));
 }
 
 function secretsOf(written: Written, fault: Fault): readonly FreshSecret[] {
@@ -140,15 +139,14 @@ function secretsOf(written: Written, fault: Fault): readonly FreshSecret[] {
   if (secret !== undefined && secretFile !== undefined) fault("secret", "is set together with secretFile. Keep one.");
   const kept: FreshSecret[] = [];
   if (secret !== undefined) {
-    const fresh = FreshSecret.given(secret, asWebhookSecret);
+    const fresh = FreshSecret.given(secret, signingSecret.reading);
     if (fresh === undefined) fault("secret", `must be ${secretForm}.`);
     else kept.push(fresh);
   }
   for (const [key, file] of Object.entries({ secretFile, previousSecretFile })) {
     if (file === undefined) continue;
-    const read = FreshSecret.of(file, asWebhookSecret, secretForm);
-    if (read instanceof FreshSecret) kept.push(read);
-    else fault(key, read.fault);
+    const read = FreshSecret.of(file, signingSecret, (message) => fault(key, message));
+    if (read !== undefined) kept.push(read);
   }
   return kept;
 }
