@@ -11,15 +11,27 @@ import {
 } from "#fleet/sim-operation/sim-operation.ts";
 import type { Wording } from "#fleet/sim/sim.ts";
 import { orFault } from "./report.ts";
+import { setting } from "./setting.ts";
 import { expecting, text } from "./value-types.ts";
 
-export const operationName = text("the name of an operation (`simfleet operations list`)");
+const operationName = text("the name of an operation (`simfleet operations list`)");
 
 /** Values by input; numbers and booleans may be written without quotes. */
 export const inputValues = expecting(
   "a mapping of inputs to values, such as `{ groupId: g-1 }`",
   z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
 );
+
+export const operationKeys = {
+  operation: setting(operationName.optional(), "What to do to each SIM (docs/operations-on-sims.md).", {
+    fallback: "`set-speed-class`",
+  }),
+  set: setting(
+    inputValues.optional(),
+    "Values by input of the operation. What it needs besides has to be a column of the file.",
+  ),
+  speedClass: setting(text().optional(), "Short for `set: { speedClass: … }`."),
+};
 
 interface WrittenOperation {
   readonly operation?: string | undefined;

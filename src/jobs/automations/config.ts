@@ -6,10 +6,18 @@ import type { Automation, AutomationAction } from "#fleet/automation.ts";
 import { everySim } from "#fleet/filter.ts";
 import type { Report } from "#config/report.ts";
 import { section, setting } from "#config/setting.ts";
-import { expecting, integer, path, profileName, text } from "#config/value-types.ts";
+import { expecting, integer, path, profileName } from "#config/value-types.ts";
 import { suggestion } from "#core/suggest.ts";
-import { inputValues, operationName, operationOf } from "#config/operation-choice.ts";
-import { type KnownNames, filterText, jobKind, readFilter, taskOf } from "#jobs/tasks/config.ts";
+import { operationKeys, operationOf } from "#config/operation-choice.ts";
+import {
+  type KnownNames,
+  filterText,
+  jobKind,
+  readFilter,
+  runOptionKeys,
+  taskKeys,
+  taskOf,
+} from "#jobs/tasks/config.ts";
 
 const eventNames = expecting(
   "the type of an event such as `sim.added` (docs/events.md), or a list of them",
@@ -23,16 +31,15 @@ export const automationsSection = section(
       filterText.optional(),
       "Condition: a filter on the SIM of the event, as the inventory has it then, and on the event itself as `event.field`.",
     ),
-    job: setting(jobKind, "The task. `apply` does an operation to the SIM of the event."),
+    job: setting(
+      jobKind,
+      "The task. `apply` does an operation to the SIM of the event; `operation`, `set`, `speedClass` and `rate` are for it.",
+    ),
     profile: setting(profileName.default("default"), "Only events of this profile; the task runs in the same profile."),
-    operation: setting(operationName.optional(), "With `apply`: what to do to the SIM (docs/operations-on-sims.md).", {
-      fallback: "`set-speed-class`",
-    }),
-    set: setting(inputValues.optional(), "With `apply`: values by input of the operation."),
-    speedClass: setting(text().optional(), "With `apply`: short for `set: { speedClass: … }`."),
-    rate: setting(integer(1, 10_000_000).optional(), "With `apply`: maximum calls per minute."),
-    rotation: setting(text().optional(), "With `rotate`: the name of the rotation."),
     file: setting(path.optional(), "With `report`: the JSON file to write."),
+    rotation: taskKeys.rotation,
+    ...operationKeys,
+    rate: runOptionKeys.rate,
     maxPerHour: setting(
       integer(1, 10_000_000).default(10_000),
       "Maximum events per hour; the automation stops itself, with an event, before it exceeds this.",

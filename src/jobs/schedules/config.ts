@@ -16,7 +16,10 @@ export const schedulesSection = section(
       "Cron expression: minute, hour, day, month, weekday; with six fields the first is seconds; or a shortcut such as `@daily`.",
     ),
     timezone: setting(timezone.default("UTC"), "Time zone of the expression."),
-    job: setting(jobKind, "The task: a sync, a run, the rotation of a Credential Set or of the AuthKey, or a report."),
+    job: setting(
+      jobKind,
+      "The task: a sync, a run (`apply`), the rotation of a Credential Set or of the AuthKey, or a report. What concerns an operation or its run is for `apply`.",
+    ),
     ...taskKeys,
     hookSecretFile: setting(
       path.optional(),

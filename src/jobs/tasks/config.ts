@@ -12,45 +12,42 @@ import { orFault, type Report } from "#config/report.ts";
 import { setting } from "#config/setting.ts";
 import { expecting, oneOf, failureLimit, integer, path, profileName, text, yesOrNo } from "#config/value-types.ts";
 import { suggestion } from "#core/suggest.ts";
-import { inputValues, operationName, operationOf } from "#config/operation-choice.ts";
+import { operationKeys, operationOf } from "#config/operation-choice.ts";
 
 export const filterText = expecting(
   "a filter such as `tags.site=stadium` (docs/inventory.md), or a list of them",
   z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]),
 );
 
+/** The keys of the options of runs. */
+export const runOptionKeys = {
+  partial: setting(
+    yesOrNo.optional(),
+    "Process the valid rows of a file with invalid ones, instead of rejecting the file.",
+    { fallback: "`false`" },
+  ),
+  skipUnchanged: setting(
+    yesOrNo.optional(),
+    "Skip SIMs that, according to the inventory, the operation would not change.",
+    { fallback: "`false`" },
+  ),
+  maxFailures: setting(failureLimit.optional(), "Abort a run when more of its rows than this fail."),
+  canary: setting(
+    integer(1, 1_000_000).optional(),
+    "Number of rows to process first; the rest only if all of them succeed.",
+  ),
+  rate: setting(integer(1, 10_000_000).optional(), "Maximum calls per minute of a run."),
+};
+
 /** The keys of all jobs; which of them a job takes is checked by `taskOf`. */
 export const taskKeys = {
   profile: setting(profileName.default("default"), "Account that it is about."),
   where: setting(filterText.optional(), "Filter for the SIMs of the inventory; with `apply` instead of `file`."),
   file: setting(path.optional(), "With `apply`: the CSV file with the rows; with `report`: the JSON file to write."),
-  operation: setting(operationName.optional(), "With `apply`: what to do to each SIM (docs/operations-on-sims.md).", {
-    fallback: "`set-speed-class`",
-  }),
-  set: setting(
-    inputValues.optional(),
-    "With `apply`: values for all rows by input of the operation; with a filter, all that it requires.",
-  ),
-  speedClass: setting(text().optional(), "With `apply`: short for `set: { speedClass: … }`."),
-  partial: setting(
-    yesOrNo.optional(),
-    "With `apply` and `file`: process the valid rows even if other rows are invalid.",
-    { fallback: "`false`" },
-  ),
-  skipUnchanged: setting(
-    yesOrNo.optional(),
-    "With `apply`: skip SIMs that, according to the inventory, the operation would not change.",
-    {
-      fallback: "`false`",
-    },
-  ),
-  maxFailures: setting(failureLimit.optional(), "With `apply`: abort when more rows than this fail."),
-  canary: setting(
-    integer(1, 1_000_000).optional(),
-    "With `apply`: number of rows to process first; the rest only if all of them succeed.",
-  ),
-  rate: setting(integer(1, 10_000_000).optional(), "With `apply`: maximum calls per minute."),
   rotation: setting(text().optional(), "With `rotate`: the name of the rotation."),
+  // With `apply`.
+  ...operationKeys,
+  ...runOptionKeys,
 };
 
 export const jobKind = oneOf(taskJobs);
@@ -70,20 +67,13 @@ export interface KnownNames {
   readonly authKeys: readonly string[];
 }
 
+function namesOf<T extends object>(keys: T): (keyof T)[] {
+  return Object.keys(keys) as (keyof T)[];
+}
+
 const keysOf: Readonly<Record<Task["job"], readonly (keyof WrittenTask)[]>> = {
   sync: [],
-  apply: [
-    "where",
-    "file",
-    "operation",
-    "set",
-    "speedClass",
-    "partial",
-    "skipUnchanged",
-    "maxFailures",
-    "canary",
-    "rate",
-  ],
+  apply: ["where", "file", ...namesOf(operationKeys), ...namesOf(runOptionKeys)],
   rotate: ["rotation"],
   "rotate-authkey": [],
   report: ["file"],
