@@ -17,7 +17,7 @@ import {
 } from "#fleet/deployment-operation.ts";
 import { parseRecordPath, type RecordPaths } from "#fleet/sim/record-path.ts";
 import { isSpeedClass } from "#fleet/sim/speed-class.ts";
-import { faultsOf } from "./faults.ts";
+import { faultsOf } from "./report.ts";
 import { suggestion } from "#core/suggest.ts";
 import { setSpeedClass, type SimOperations } from "#fleet/sim-operation/sim-operation.ts";
 import { simOperations, simOperationsOf } from "./sim-operations.ts";

@@ -5,9 +5,8 @@
  * reported as missing.
  */
 import { z } from "zod";
-import { cutsOf, faultsOf, wordsOf } from "./faults.ts";
 import { isTree, parseYaml, type Tree, valueAt, valueIn } from "./file/yaml-file.ts";
-import type { Report } from "./report.ts";
+import { cutsOf, faultsOf, type Report, wordsOf } from "./report.ts";
 import { readSecretFile } from "./secrets/secret-file.ts";
 import { bare, namedEntriesOf, type Setting, settingsOf } from "./setting.ts";
 
