@@ -13,6 +13,7 @@ import {
   type KnownNames,
   filterText,
   jobKind,
+  optionsOf,
   readFilter,
   runOptionKeys,
   taskKeys,
@@ -59,8 +60,7 @@ export function readAutomations(entries: Written, known: KnownNames, report: Rep
     const fields = fieldsOf(on, known.fieldsOf(written.profile));
     const condition =
       written.where === undefined ? everySim : readFilter(written.where, fields, (message) => fault("where", message));
-    const action =
-      written.job === "apply" ? changeOf(written, { on, known, fault }) : otherTask(written, { at, known, report });
+    const action = actionOf(written, { at, on, known, report });
     if (action === undefined || condition === undefined) continue;
     const { profile, maxPerHour } = written;
     automations.push({ name, profile, on, condition, action, maxPerHour });
@@ -82,29 +82,22 @@ function fieldsOf(types: readonly string[], ofSim: readonly string[]): readonly 
   ];
 }
 
-function changeOf(
+function actionOf(
   written: Written[string],
-  { on, known, fault }: { on: readonly string[]; known: KnownNames; fault: (key: string, message: string) => void },
+  { at, on, known, report }: { at: string; on: readonly string[]; known: KnownNames; report: Report },
 ): AutomationAction | undefined {
+  const { job, profile, rate } = written;
+  if (job !== "apply") {
+    // Here `where` is the condition, and selects no rows.
+    const task = taskOf({ ...written, where: undefined }, { at, known, report });
+    return task?.job === "apply" ? undefined : task;
+  }
+  const fault = (key: string, message: string): void => report.fault(`${at}.${key}`, message);
   const other = on.find((type) => !type.startsWith("sim."));
   if (other !== undefined) fault("job", `cannot be apply: ${other} does not concern a SIM.`);
-  const { profile, rate } = written;
-  const options = {
-    partial: true,
-    skipUnchanged: false,
-    ...(rate === undefined ? {} : { callsPerMinute: rate }),
-  };
   const { operations, wordingOf } = known;
   const choice = operationOf(written, { operations, wording: wordingOf(profile), inputs: "all" }, fault);
-  return choice && { job: "apply", ...choice, options };
-}
-
-function otherTask(
-  { job, profile, rotation, file, operation, set, speedClass, rate }: Written[string],
-  deps: { at: string; known: KnownNames; report: Report },
-): AutomationAction | undefined {
-  const task = taskOf({ job, profile, rotation, file, operation, set, speedClass, rate }, deps);
-  return task?.job === "apply" ? undefined : task;
+  return choice && { job, ...choice, options: optionsOf({ partial: true, rate }) };
 }
 
 function typesOf(patterns: readonly string[], fault: (message: string) => void): readonly string[] {
