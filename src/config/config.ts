@@ -42,7 +42,10 @@ export interface SecretOrigin {
   readonly read: () => readonly Credentials[];
 }
 
-/** Sections that are used as their schema makes them. */
+/**
+ * Sections that are used as their schema makes them. Without `server`, commands work in this process; without `tracing`,
+ * nothing is traced.
+ */
 type Sections = Pick<
   Settings,
   | "authKeys"

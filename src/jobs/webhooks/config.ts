@@ -1,6 +1,7 @@
 /** The section `webhooks`: receivers, their events, addresses and signatures. */
 import { z } from "zod";
 import type { Secret } from "#core/secret.ts";
+import { secondMs } from "#core/time.ts";
 import { knownPatterns, typesMeantBy } from "#events/event-pattern.ts";
 import { literalFault } from "#events/webhook/webhook-address.ts";
 import { type Webhook, webhookFormats } from "#fleet/webhook.ts";
@@ -77,15 +78,16 @@ export function readWebhooks(
   for (const [name, written] of Object.entries(entries)) {
     const at = `webhooks.${name}`;
     const fault: Fault = (key, message) => report.fault(`${at}.${key}`, message);
-    checkEvents(written.events, fault);
-    if (written.profile !== undefined) report.checkProfile(`${at}.profile`, written.profile, profiles);
+    const { events, profile, format, allowPrivate, timeoutSeconds } = written;
+    checkEvents(events, fault);
+    if (profile !== undefined) report.checkProfile(`${at}.profile`, profile, profiles);
     const url = addressOf(written, fault);
     const secrets = secretsOf(written, fault);
     const kept = [url, ...secrets].filter((one) => one !== undefined);
     webhooks.push([
       name,
       {
-        webhook: webhookOf(name, written),
+        webhook: { name, events, profile, format, allowPrivate, timeoutMs: timeoutSeconds * secondMs },
         url: () => (url === undefined ? (written.url ?? "") : url.now().reveal()),
         secrets: () => secrets.map((one) => one.now()),
         faults: () => kept.flatMap((one) => one.fault ?? []),
@@ -99,10 +101,6 @@ type Written = z.output<typeof structure>;
 
 /** Adds a problem of one key of a webhook. */
 type Fault = (key: string, message: string) => void;
-
-function webhookOf(name: string, { events, profile, format, allowPrivate, timeoutSeconds }: Written): Webhook {
-  return { name, events, profile, format, allowPrivate, timeoutMs: timeoutSeconds * 1_000 };
-}
 
 function checkEvents(events: readonly string[], fault: Fault): void {
   for (const [i, pattern] of events.entries()) {
@@ -118,7 +116,9 @@ function addressOf(written: Written, fault: Fault): FreshSecret | undefined {
     allowPrivate || literalFault(new URL(address).hostname, "public") === undefined;
   if (url !== undefined) {
     if (!isOpen(url)) fault("url", "leads into a private network, which allowPrivate: true allows.");
-    return format === "standard" ? undefined : FreshSecret.given(url, (address) => address);
+    return format === "standard"
+      ? undefined
+      : FreshSecret.given(url, { reading: (address) => address, expects: "an address" });
   }
   const reading = (address: string): string | undefined =>
     webAddress.safeParse(address).success && isOpen(address) ? address : undefined;
@@ -139,7 +139,7 @@ function secretsOf(written: Written, fault: Fault): readonly FreshSecret[] {
   if (secret !== undefined && secretFile !== undefined) fault("secret", "is set together with secretFile. Keep one.");
   const kept: FreshSecret[] = [];
   if (secret !== undefined) {
-    const fresh = FreshSecret.given(secret, signingSecret.reading);
+    const fresh = FreshSecret.given(secret, signingSecret);
     if (fresh === undefined) fault("secret", `must be ${secretForm}.`);
     else kept.push(fresh);
   }

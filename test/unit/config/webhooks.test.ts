@@ -45,7 +45,7 @@ webhooks:
       "webhooks.c.url: leads into a private network, which allowPrivate: true allows.",
       expect.stringContaining("webhooks.c.secretFile: is required to sign messages: a file of whsec_"),
       "webhooks.e.secret: is for the format standard alone.",
-      expect.stringContaining("webhooks.f.urlFile: must hold an https address"),
+      expect.stringMatching(/^webhooks.f.urlFile: .* must hold an https address/),
       "webhooks.f.secretFile: There is no file /no/such.",
     ]);
     expect(problemsOf(yaml.replace("http://example.com", "https://x.example").replace(/ {2}[b-f]: .*\n/g, ""))).toEqual(
