@@ -8,7 +8,6 @@ import type { Report } from "#config/report.ts";
 import { section, setting } from "#config/setting.ts";
 import { expecting, integer, path, profileName } from "#config/value-types.ts";
 import { suggestion } from "#core/suggest.ts";
-import { operationKeys, operationOf } from "#config/operation-choice.ts";
 import {
   type KnownNames,
   filterText,
@@ -18,6 +17,8 @@ import {
   runOptionKeys,
   taskKeys,
   taskOf,
+  operationKeys,
+  operationOf,
 } from "#jobs/tasks/config.ts";
 
 const eventNames = expecting(

@@ -4,8 +4,14 @@ import type { DropFolder } from "#fleet/drop-folder.ts";
 import type { Report } from "#config/report.ts";
 import { group, setting, settingsOf } from "#config/setting.ts";
 import { number, path, profileName, text } from "#config/value-types.ts";
-import { type KnownNames, optionsOf, runOptionKeys } from "#jobs/tasks/config.ts";
-import { inputValues, operationKeys, operationOf } from "#config/operation-choice.ts";
+import {
+  type KnownNames,
+  optionsOf,
+  runOptionKeys,
+  inputValues,
+  operationKeys,
+  operationOf,
+} from "#jobs/tasks/config.ts";
 
 export const dropFolderSection = group({
   path: setting(path.optional(), "Folder whose CSV files become runs (docs/drop-folder.md).", {
