@@ -4,7 +4,6 @@
  */
 import { writeFileSync } from "node:fs";
 import { z } from "zod";
-import { refinementsOf } from "#config/json-schema.ts";
 import { innerOf, type Setting, settingsOf, variableOf } from "#config/setting.ts";
 import { configSchema, fileVariable } from "#config/schema.ts";
 
@@ -53,20 +52,8 @@ export function renderConfiguration(): string {
     return `## \`${path}\`\n\n${wrap(aboutOf(path))}\n\n${wrap(source)}\n\n${entries.join("\n")}`;
   });
   const titles = [...single.keys(), ...[...named.keys()].map((path) => `\`${path}\``)];
-  const contents = [...titles, lastTitle].map((title) => `- [${title}](#${anchorOf(title)})`).join("\n");
-  return `${head}${contents}\n\n${[...parts, ...structures].join("\n")}\n${rulesBeyondJsonSchema()}`;
-}
-
-const lastTitle = "What the JSON Schema leaves out";
-
-/** The refinements, each rule once. */
-function rulesBeyondJsonSchema(): string {
-  const pathsOf = Map.groupBy(refinementsOf(configSchema), ({ rule }) => rule);
-  const lines = [...pathsOf].map(([rule, refinements]) => {
-    const paths = refinements.map(({ path }) => `\`${path}\``).join(", ");
-    return wrap(`- ${paths}: ${rule}`, "  ");
-  });
-  return `## ${lastTitle}\n\n${beyondJsonSchema}\n\n${lines.join("\n")}\n`;
+  const contents = titles.map((title) => `- [${title}](#${anchorOf(title)})`).join("\n");
+  return `${head}${contents}\n\n${[...parts, ...structures].join("\n")}`;
 }
 
 /** The path of the section that a setting of a named entry belongs to. */
@@ -160,14 +147,13 @@ is read at start only.
 
 **Editors.** \`simfleet schema\` prints the JSON Schema of this file; the build writes it as well, next to the program
 (\`simfleet.schema.json\`). Editors with a YAML language server complete and check a file that begins with
-\`# yaml-language-server: $schema=simfleet.schema.json\`, the path of the schema from there.
+\`# yaml-language-server: $schema=simfleet.schema.json\`, the path of the schema from there. \`simfleet check\` also checks
+what JSON Schema cannot state: a secret is given once, a name that is referred to exists, a filter can be read, keys that
+belong together are.
 
 **Deployment files** are described in [deployments.md](deployments.md).
 
 `;
-
-const beyondJsonSchema = `\`simfleet check\` also checks rules that JSON Schema cannot state. Some span several settings: a secret is given once, a
-name that is referred to exists, a filter can be read. Others are about one value:`;
 
 if (import.meta.main) {
   const root = new URL("../", import.meta.url);

@@ -3,18 +3,16 @@
  * themselves. Settings that only some commands need are undefined if absent; these commands require them with the functions
  * below.
  */
-import type { Danger } from "#fleet/sim-operation/danger.ts";
 import { ConfigError, type Problem } from "#core/errors.ts";
-import type { Secret } from "#core/secret.ts";
 import type { Coverage, Language, Profile } from "#fleet/profile.ts";
 import type { Automation } from "#fleet/automation.ts";
 import type { DropFolder } from "#fleet/drop-folder.ts";
 import type { FreezeWindow } from "#fleet/freeze.ts";
 import type { Schedule } from "#fleet/schedule.ts";
 import type { Rotation } from "#fleet/rotation.ts";
-import type { AuthKeyOptions } from "#jobs/authkeys/config.ts";
 import { type Credentials, credentialForms } from "./secrets/credentials.ts";
 import type { Deployment } from "./deployment.ts";
+import type { KeySource } from "./file/pem-file.ts";
 import type { GatewayConfig } from "./sections/gateway.ts";
 import type { HttpConfig } from "./sections/http.ts";
 import type { RedisConfig } from "./sections/redis.ts";
@@ -44,13 +42,25 @@ export interface SecretOrigin {
   readonly read: () => readonly Credentials[];
 }
 
-/** How much of the past the event feed keeps. */
-export interface FeedBounds {
-  readonly keepMs: number;
-  readonly maxEvents: number;
-}
+/**
+ * Sections that are used as their schema makes them. Without `server`, commands work in this process; without `tracing`,
+ * nothing is traced.
+ */
+type Sections = Pick<
+  Settings,
+  | "authKeys"
+  | "tokenTtlSeconds"
+  | "limits"
+  | "inventory"
+  | "events"
+  | "changes"
+  | "server"
+  | "audit"
+  | "tracing"
+  | "logLevel"
+>;
 
-export interface Config {
+export interface Config extends Readonly<Sections> {
   /** The YAML file that was read. */
   readonly file: string | undefined;
   /** Absent: the embedded server. */
@@ -63,23 +73,10 @@ export interface Config {
   /** Name of the selected profile; `profiles` always has it. */
   readonly profile: string;
   readonly profiles: Readonly<Record<string, ProfileConfig>>;
-  /** Absent: the platform's own. */
-  readonly tokenTtlMs: number | undefined;
   /** Absent: a token's claims are not used. */
-  readonly tokenKey: { readonly jwksUrl: string } | { readonly publicKeyPem: string } | undefined;
-  readonly limits: {
-    readonly periodMs: number;
-    readonly reserve: number;
-    readonly connections: number;
-    /** Name of the address that calls leave from; absent: the host's. */
-    readonly egress: string | undefined;
-  };
-  /** Credential Sets that the account may hold. */
-  readonly credentialSets: number;
+  readonly tokenKey: KeySource | undefined;
   /** By name; those of all profiles. */
   readonly rotations: Readonly<Record<string, Rotation>>;
-  /** How AuthKeys are rotated, by the name of the profile. */
-  readonly authKeys: Readonly<Record<string, AuthKeyOptions>>;
   /** In the order of the file. */
   readonly schedules: readonly Schedule[];
   /** Secrets of messages from outside that trigger a schedule, by its name. */
@@ -92,24 +89,9 @@ export interface Config {
   readonly dropFolder: DropFolder | undefined;
   /** Absent: nothing that needs sealing can be done. */
   readonly seal: SealKeys | undefined;
-  readonly inventory: Readonly<Settings["inventory"]>;
-  readonly events: FeedBounds;
-  /** How much one run may change by itself; undefined where there is no bound. */
-  readonly changes: {
-    readonly maxChanges: number | undefined;
-    readonly approvalAbove: number | undefined;
-    readonly approvalFor: readonly Danger[];
-  };
   readonly http: HttpConfig;
   readonly gateway: GatewayConfig;
-  /** The remote worker that commands call; absent: they work in this process. */
-  readonly server: { readonly url: string; readonly token: Secret | undefined } | undefined;
-  /** How long the audit log is kept. */
-  readonly audit: { readonly keepMs: number };
   readonly retention: Retention;
-  /** Absent: nothing is traced. */
-  readonly tracing: { readonly endpoint: string; readonly ratio: number } | undefined;
-  readonly logLevel: Settings["logLevel"];
   /** The sections of features that the loader does not know by name: entries by name, by the key of the section. */
   readonly sections: Readonly<Record<string, ReadonlyMap<string, unknown>>>;
   /** What works but not as it may have been meant. */

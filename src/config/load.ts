@@ -10,7 +10,7 @@ import { fieldsOfOperations } from "#fleet/sim-operation/sim-operation.ts";
 import { keyColumnOf, type Wording } from "#fleet/sim/sim.ts";
 import { Secret } from "#core/secret.ts";
 import type { Config, ProfileConfig } from "./config.ts";
-import { readAuthKeys } from "#jobs/authkeys/config.ts";
+import { checkAuthKeys } from "#jobs/authkeys/config.ts";
 import { readAutomations } from "#jobs/automations/config.ts";
 import { type Credentials, forgetCredentials, readCredentials } from "./secrets/credentials.ts";
 import { type Deployment, loadDeployment } from "./deployment.ts";
@@ -26,15 +26,13 @@ import { type Environment, readSettings, type SettingSource, withNamedEntries } 
 import { Report } from "./report.ts";
 import { configSchema, fileVariable, schemaWith, type Settings } from "./schema.ts";
 import { readSchedules } from "#jobs/schedules/config.ts";
-import { readRetention } from "#jobs/storage/config.ts";
 import { type FeatureSection, group, namedEntriesOf, type Section, settingsOf, variableOf } from "./setting.ts";
 import { readSealKeys } from "./sections/seal-key.ts";
 import { suggestion } from "#core/suggest.ts";
-import { readTextFile } from "./file/text-file.ts";
+import { readKeySource } from "./file/pem-file.ts";
 import { readWebhooks } from "#jobs/webhooks/config.ts";
 import { isTree, readOwnedYaml, valueAt } from "./file/yaml-file.ts";
 
-const dayMs = 86_400_000;
 /** The place in the working folder comes before that of the machine. */
 export const usualFiles = ["config/simfleet.yaml", "/etc/simfleet/simfleet.yaml"] as const;
 
@@ -85,7 +83,8 @@ function selectedProfile(tree: SettingSource["tree"], env: Environment): string 
 }
 
 function assemble(settings: Settings, source: SettingSource, report: Report): Omit<Config, "file" | "sections"> {
-  const { limits, events, changes, tokenTtlSeconds, tracing } = settings;
+  const { tokenTtlSeconds, limits, inventory, events, changes, server, audit, tracing, logLevel, authKeys } = settings;
+  const used = { tokenTtlSeconds, limits, inventory, events, changes, server, audit, tracing, logLevel, authKeys };
   const deployment = readDeployment(settings, report);
   if (tokenTtlSeconds !== undefined && deployment.ttlField === undefined) {
     const message = `cannot be asked for: the deployment ${deployment.name} names no field for it (auth.ttlField).`;
@@ -94,59 +93,40 @@ function assemble(settings: Settings, source: SettingSource, report: Report): Om
   const profiles = readProfiles(settings, source, report);
   const names = Object.keys(profiles);
   const rotations = readRotations(settings.rotations, { deployment, profiles: names }, report);
-  const authKeys = readAuthKeys(settings.authKeys, names, report);
-  checkInventory(settings.inventory, report);
+  checkAuthKeys(authKeys, names, report);
+  checkInventory(inventory, report);
   const fieldsOf = (name: string): readonly string[] => {
     const keyColumn = keyColumnOf(profiles[name]?.profile.wording ?? "sims");
     const ofOperations = fieldsOfOperations(deployment.simOperations.values());
-    return [keyColumn, ...keptFields(settings.inventory.fields, { keyColumn, ofOperations })];
+    return [keyColumn, ...keptFields(inventory.fields, { keyColumn, ofOperations })];
   };
   const wordingOf = (name: string): Wording => profiles[name]?.profile.wording ?? "sims";
   const { simOperations: operations } = deployment;
   const known = { profiles: names, rotations, authKeys: Object.keys(authKeys), fieldsOf, operations, wordingOf };
   return {
+    ...used,
     redis: readRedis(settings.redis, report),
     ...readDataDir(settings, source.env, report),
     deployment,
     profile: source.profile,
     profiles,
-    tokenTtlMs: tokenTtlSeconds === undefined ? undefined : tokenTtlSeconds * 1000,
-    tokenKey: readTokenKey(settings, report),
-    limits: {
-      periodMs: limits.periodSeconds * 1000,
-      reserve: limits.reserve,
-      connections: limits.connections,
-      egress: limits.egress,
-    },
-    credentialSets: limits.credentialSets,
+    tokenKey: readKeySource(
+      { jwksUrl: settings.jwksUrl, file: settings.tokenPublicKeyFile },
+      { jwksUrl: "jwksUrl", file: "tokenPublicKeyFile" },
+      report,
+    ),
     rotations,
-    authKeys,
     ...readSchedules(settings.schedules, known, report),
     automations: readAutomations(settings.automations, known, report),
     freezes: readFreezes(settings.freezes, names, report),
     webhooks: readWebhooks(settings.webhooks, names, report),
     dropFolder: readDropFolder(settings.dropFolder, { ...known, selected: source.profile }, report),
     seal: readSealKeys(settings.seal, report),
-    inventory: settings.inventory,
-    events: { keepMs: events.keepDays * dayMs, maxEvents: events.maxEvents },
-    changes: {
-      maxChanges: changes.maxRows,
-      approvalAbove: changes.approvalAbove,
-      approvalFor: changes.approvalFor,
-    },
     http: readHttp(settings.http, report),
     gateway: readGateway(settings.gateway, { profiles: names, selected: source.profile }, report),
-    server: readServer(settings.server),
-    audit: { keepMs: settings.audit.keepDays * dayMs },
-    retention: readRetention(settings.retention, settings.archive),
-    tracing: tracing.endpoint === undefined ? undefined : { endpoint: tracing.endpoint, ratio: tracing.ratio },
-    logLevel: settings.logLevel,
+    retention: { ...settings.retention, archive: settings.archive.path },
     warnings: report.warnings,
   };
-}
-
-function readServer({ url, token }: Settings["server"]): Config["server"] {
-  return url === undefined ? undefined : { url, token: token === undefined ? undefined : new Secret(token) };
 }
 
 function checkInventory({ fields, secrets }: Settings["inventory"], report: Report): void {
@@ -203,26 +183,6 @@ function readAgain(source: SettingSource): readonly Credentials[] {
   if (report.problems.length === 0) return forms;
   for (const form of forms) forgetCredentials(form);
   throw report.error();
-}
-
-function readTokenKey({ jwksUrl, tokenPublicKeyFile: file }: Settings, report: Report): Config["tokenKey"] {
-  const at = "tokenPublicKeyFile";
-  if (jwksUrl !== undefined && file !== undefined) {
-    report.fault(at, `is set together with ${report.whereOf("jwksUrl")}. Keep one of them.`);
-  }
-  if (jwksUrl !== undefined) return { jwksUrl };
-  if (file === undefined) return undefined;
-  const read = readTextFile(file);
-  if ("fault" in read) {
-    report.fault(at, read.fault);
-    return undefined;
-  }
-  if (/-----BEGIN (RSA |EC )?PRIVATE KEY/.test(read.text)) {
-    report.fault(at, `${file} contains a private key; the public key is required.`);
-  } else if (!read.text.includes("-----BEGIN ")) {
-    report.fault(at, `${file} is not a PEM file (-----BEGIN PUBLIC KEY-----).`);
-  }
-  return { publicKeyPem: read.text };
 }
 
 function checkVariables(schema: typeof configSchema, env: Environment, report: Report): void {

@@ -5,9 +5,8 @@
  * reported as missing.
  */
 import { z } from "zod";
-import { cutsOf, faultsOf, wordsOf } from "./faults.ts";
 import { isTree, parseYaml, type Tree, valueAt, valueIn } from "./file/yaml-file.ts";
-import type { Report } from "./report.ts";
+import { cutsOf, faultsOf, type Report, wordsOf } from "./report.ts";
 import { readSecretFile } from "./secrets/secret-file.ts";
 import { bare, namedEntriesOf, type Setting, settingsOf } from "./setting.ts";
 
@@ -127,21 +126,18 @@ function find(
   return found;
 }
 
-/** What the file would hold in place of the text of a variable. */
+/** What the file would hold in place of the text of a variable: YAML but for texts, or the short form of a list or map. */
 function fromText(schema: z.ZodType, written: string): unknown {
   const type = bare(schema);
   if (type instanceof z.ZodString || type instanceof z.ZodEnum) return written;
-  if (type instanceof z.ZodNumber) return /^-?[0-9]+(\.[0-9]+)?$/.test(written) ? Number(written) : written;
-  if (type instanceof z.ZodBoolean) return written === "true" ? true : written === "false" ? false : written;
-  // Lists and maps have a short form, and can be YAML as in the file.
-  if (/^\s*(?:[[{]|- )/.test(written)) return parseYaml("", written, []) ?? written;
-  if (type instanceof z.ZodArray) return listOf(written);
-  if (type instanceof z.ZodRecord) {
+  const value = parseYaml("", written, []) ?? written;
+  if (type instanceof z.ZodArray && !Array.isArray(value)) return listOf(written);
+  if (type instanceof z.ZodRecord && !isTree(value)) {
     // One of the words of a list stands behind the last `=`; any other value begins behind the first.
     const separator = type.valueType instanceof z.ZodEnum ? /=(?=[^=]*$)/ : /(?<=^[^=]*)=/;
     return Object.fromEntries(listOf(written).map((pair) => pair.split(separator)));
   }
-  return written;
+  return value;
 }
 
 function listOf(written: string): string[] {

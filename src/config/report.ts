@@ -1,6 +1,12 @@
-/** What is wrong with the configuration, and where its settings are given. */
-import { ConfigError, type Problem } from "#core/errors.ts";
+/**
+ * What is wrong with the configuration, and where its settings are given. Issues of zod become problems in our words, with
+ * their paths and what was probably meant by an unknown key.
+ */
+import { z } from "zod";
+import { ConfigError, type Problem, SimfleetError } from "#core/errors.ts";
 import { suggestion } from "#core/suggest.ts";
+import { valueIn } from "./file/yaml-file.ts";
+import { bare, factsOf, innerOf, nameRuleOf, variableOf } from "./setting.ts";
 
 interface Place {
   /** The path in the file, or the variable. */
@@ -63,4 +69,96 @@ export class Report {
   checkProfile(path: string, profile: string, known: readonly string[]): void {
     if (!known.includes(profile)) this.fault(path, `There is no profile ${profile}.${suggestion(profile, known)}`);
   }
+}
+
+/** What `make` returns; undefined where it throws a SimfleetError, whose message goes to `fault`. */
+export function orFault<T>(make: () => T, fault: (message: string) => void): T | undefined {
+  try {
+    return make();
+  } catch (thrown) {
+    if (!(thrown instanceof SimfleetError)) throw thrown;
+    fault(thrown.message);
+    return undefined;
+  }
+}
+
+/** The faults of a structure with the path of each; a key that is not known gets the one that was probably meant. */
+export function faultsOf(error: z.ZodError, { schema, noun }: { schema: z.ZodType; noun: string }): Problem[] {
+  return error.issues.flatMap((issue) => {
+    const { reached, keys } = follow(schema, issue.path);
+    const where = keys.join(".");
+    if (issue.code === "invalid_type") return { where, message: wordsOfShape(issue.expected, issue.message) };
+    if (issue.code !== "unrecognized_keys") return { where, message: issue.message };
+    const outer = bare(reached);
+    const known = outer instanceof z.ZodObject ? Object.keys(outer.shape) : [];
+    return issue.keys.map((key) => ({
+      where: [...keys, key].join("."),
+      message: `There is no such ${noun}.${suggestion(key, known)}`,
+    }));
+  });
+}
+
+/** In our words where the schema has none of its own. */
+function wordsOfShape(expected: string, message: string): string {
+  if (!message.startsWith("Invalid input")) return message;
+  if (expected === "object") return "must be a mapping of settings.";
+  if (expected === "record") return "must be a mapping of names to settings.";
+  return expected === "array" ? "must be a list." : message;
+}
+
+/** The message of an issue for which the schema has no words of its own, from the metadata of what it is about. */
+export function wordsOf(schema: z.ZodType, input: unknown, issue: z.core.$ZodRawIssue): string | undefined {
+  const { reached, keys, at } = follow(schema, issue.path ?? []);
+  const facts = factsOf(reached);
+  if (facts === undefined) {
+    return issue.code === "invalid_key" ? nameRuleOf(follow(schema, keys.slice(0, -1)).reached) : undefined;
+  }
+  const value = valueIn(input, keys);
+  const { expects, secret, hidden } = facts;
+  if (value === undefined) return `is missing; it is ${expects}.`;
+  const got = variableOf(at, facts) === undefined || secret || hidden ? "" : `; it is ${shown(value)}`;
+  const quotes = typeof value === "number" && bare(reached) instanceof z.ZodString ? " Put it in quotes." : "";
+  return `must be ${expects}${got}.${quotes}`;
+}
+
+/**
+ * Where to cut the input so that it has a fault no longer.
+ * @returns the keys of the setting, or those of the entry that it is a part of, if entries there have settings that must be
+ *   given
+ */
+export function cutsOf(schema: z.ZodType, issue: z.core.$ZodIssue): readonly (readonly string[])[] {
+  const { keys } = follow(schema, issue.path);
+  for (const depth of keys.keys()) {
+    const outer = bare(follow(schema, keys.slice(0, depth)).reached);
+    if (outer instanceof z.ZodRecord && !(outer.valueType instanceof z.ZodPrefault)) return [keys.slice(0, depth + 1)];
+  }
+  return issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...keys, key]) : [keys];
+}
+
+interface Followed {
+  readonly reached: z.ZodType;
+  readonly keys: string[];
+  /** The keys as a path, with `<name>` for each name and index. */
+  readonly at: string;
+}
+
+/** Follows a path to a setting, or to its end. */
+function follow(schema: z.ZodType, path: readonly PropertyKey[]): Followed {
+  let reached = schema;
+  const keys: string[] = [];
+  const generic: string[] = [];
+  for (const step of path) {
+    if (factsOf(reached) !== undefined) break;
+    keys.push(String(step));
+    generic.push(bare(reached) instanceof z.ZodObject ? String(step) : "<name>");
+    reached = innerOf(reached, String(step)) ?? z.never();
+  }
+  return { reached, keys, at: generic.join(".") };
+}
+
+/** A value for a message; long ones cut, and what stands before the last @ of an address left out. */
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value);
+  const safe = text.replace(/:\/\/.*@/, "://…@");
+  return safe.length > 80 ? `${safe.slice(0, 80)}…` : safe;
 }

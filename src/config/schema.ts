@@ -12,13 +12,14 @@ import { freezesSection } from "#jobs/freezes/config.ts";
 import { schedulesSection } from "#jobs/schedules/config.ts";
 import { archiveSettings, retentionSettings } from "#jobs/storage/config.ts";
 import { webhooksSection } from "#jobs/webhooks/config.ts";
+import { dayMs, secondMs } from "#core/time.ts";
 import { usualFields } from "#fleet/sim/sim-fields.ts";
 import { gatewaySection } from "./sections/gateway.ts";
 import { httpSection } from "./sections/http.ts";
 import { languageSetting, profilesSection } from "./sections/profiles.ts";
 import { redisSection } from "./sections/redis.ts";
 import { sealSection } from "./sections/seal-key.ts";
-import { group, type Section, secret, setting } from "./setting.ts";
+import { group, type Section, secret, secretOf, setting } from "./setting.ts";
 import { brand, integer, names, number, oneOf, path, plainName, someOf, text, webAddress } from "./value-types.ts";
 import { dangers } from "#fleet/sim-operation/danger.ts";
 
@@ -85,7 +86,7 @@ export const configSchema = z.strictObject({
       "Maximum number of Credential Sets of the account; support raises it on request.",
       { variable: "SIMFLEET_CREDENTIAL_SETS" },
     ),
-  }),
+  }).transform(({ periodSeconds, ...limits }) => ({ ...limits, periodMs: periodSeconds * secondMs })),
   inventory: group({
     fields: setting(
       names.default([...usualFields]),
@@ -110,7 +111,7 @@ export const configSchema = z.strictObject({
       integer(1_000, 100_000_000).default(1_000_000),
       "Approximate maximum number of stored events; the oldest are removed first. An event takes about 100 bytes of Redis.",
     ),
-  }),
+  }).transform(({ keepDays, maxEvents }) => ({ keepMs: keepDays * dayMs, maxEvents })),
   changes: group({
     maxRows: setting(
       integer(1, 100_000_000).optional(),
@@ -125,7 +126,7 @@ export const configSchema = z.strictObject({
       someOf(dangers).default([]),
       "Runs of operations with one of these dangers wait for the approval of a second person, whatever their size.",
     ),
-  }),
+  }).transform(({ maxRows: maxChanges, approvalAbove, approvalFor }) => ({ maxChanges, approvalAbove, approvalFor })),
   seal: sealSection,
   dropFolder: dropFolderSection,
   http: httpSection,
@@ -138,10 +139,10 @@ export const configSchema = z.strictObject({
       fallback: "that of `admin-token` in `dataDir`, where there is one and the worker is on this machine",
       description: "Token for that worker.",
     }),
-  }),
+  }).transform(({ url, token }) => (url === undefined ? undefined : { url, token: secretOf(token) })),
   audit: group({
     keepDays: setting(number(1, 36_500).default(400), "Days to keep the audit log."),
-  }),
+  }).transform(({ keepDays }) => ({ keepMs: keepDays * dayMs })),
   retention: retentionSettings,
   archive: archiveSettings,
   tracing: group({
@@ -153,7 +154,7 @@ export const configSchema = z.strictObject({
       number(0, 1).default(1),
       "Share of traces that are sent, from 0 to 1. A run is one trace with a span for each of its calls.",
     ),
-  }),
+  }).transform(({ endpoint, ratio }) => (endpoint === undefined ? undefined : { endpoint, ratio })),
   logLevel: setting(
     oneOf(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info"),
     "Minimum severity to log.",
@@ -173,7 +174,7 @@ export function schemaWith(sections: readonly Section[]): typeof configSchema {
   return configSchema.extend(more) as unknown as typeof configSchema;
 }
 
-/** The settings as they are written, with defaults. */
+/** The settings with their defaults, as the sections make them from what is written. */
 export type Settings = z.output<typeof configSchema>;
 
 /** The variable that names the configuration file, which cannot name itself. */

@@ -4,6 +4,7 @@
  * metadata.
  */
 import { z } from "zod";
+import { Secret } from "#core/secret.ts";
 import type { EventFacts } from "#events/event.ts";
 import { isTree } from "./file/yaml-file.ts";
 import { expectedOf, path } from "./value-types.ts";
@@ -62,6 +63,11 @@ export function secret<K extends string>(
   } as Record<K | `${K}File`, z.ZodOptional<z.ZodString>>;
 }
 
+/** What holds a secret that is given. */
+export function secretOf(written: string | undefined): Secret | undefined {
+  return written === undefined ? undefined : new Secret(written);
+}
+
 /** Settings below one key, which all can be left out. */
 export function group<S extends z.ZodRawShape>(shape: S): z.ZodPrefault<z.ZodObject<S, z.core.$strict>> {
   return z.strictObject(shape).prefault({} as never);
@@ -114,8 +120,9 @@ export interface Section<T = unknown> {
 
 const wrappers = [z.ZodOptional, z.ZodNullable, z.ZodDefault, z.ZodPrefault] as const;
 
-/** The schema without what allows it to be left out. */
+/** The schema of what is written, without what allows it to be left out and without what becomes of it. */
 export function bare(schema: z.ZodType): z.ZodType {
+  if (schema instanceof z.ZodPipe) return bare(schema.in as z.ZodType);
   const wrapper = wrappers.find((one) => schema instanceof one);
   return wrapper === undefined ? schema : bare((schema as z.ZodOptional<z.ZodType>).unwrap());
 }

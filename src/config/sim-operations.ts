@@ -3,9 +3,10 @@
  * at the start and not with the first row.
  */
 import { z } from "zod";
-import { type Problem, SimfleetError } from "#core/errors.ts";
+import type { Problem } from "#core/errors.ts";
 import { suggestion } from "#core/suggest.ts";
 import { parseFilter } from "#fleet/filter.ts";
+import { orFault } from "./report.ts";
 import {
   type SimOperation,
   type SimOperations,
@@ -29,12 +30,10 @@ const pattern = z.string().refine((text) => {
 }, "must be a regular expression");
 
 const filter = z.string().superRefine((text, context) => {
-  try {
-    parseFilter(text);
-  } catch (thrown) {
-    if (!(thrown instanceof SimfleetError)) throw thrown;
-    context.addIssue(thrown.message);
-  }
+  orFault(
+    () => parseFilter(text),
+    (message) => context.addIssue(message),
+  );
 });
 
 const inputKeys = z.strictObject({
@@ -48,45 +47,61 @@ const inputKeys = z.strictObject({
 });
 
 const undoSet = z.record(inputName, z.string()).default({});
-const undoStep = z.union([operationName, z.strictObject({ operation: operationName, set: undoSet })]);
+const undoStep = z.union([
+  operationName.transform((operation): UndoStep => ({ operation, set: {} })),
+  z.strictObject({ operation: operationName, set: undoSet }),
+]);
 const undoKey = z.union([
-  z.literal("none"),
+  z.literal("none").transform(() => undefined),
   z.strictObject({ operation: operationName, set: undoSet, otherwise: undoStep.optional() }),
 ]);
 
-const simOperation = z.strictObject({
-  summary: z.string().min(1),
-  method: z.enum(["POST", "PUT", "DELETE"], "must be POST, PUT or DELETE"),
-  path: z
-    .string()
-    .regex(
-      /^\/v1(\/([A-Za-z0-9_-]+|\{[A-Za-z][A-Za-z0-9_]*\}))+$/,
-      "must begin with /v1/ and have between its slashes letters, digits, - and _ or one placeholder in braces",
-    ),
-  group: z.string().regex(/^[A-Za-z0-9_-]{1,40}$/, "must be the name of a group: letters, digits, - and _"),
-  input: z.record(inputName, inputKeys).default({}),
-  body: json.optional(),
-  statuses: z
-    .array(z.number().int().min(200).max(299), "must be a list such as [200]")
-    .min(1, "must have a status that means success"),
-  answer: z.enum(["record", "none", "accepted"], "must be record, none or accepted").default("none"),
-  alreadyDone: z
-    .strictObject({
-      statuses: z.array(z.number().int().min(400).max(499)).default([]),
-      codes: z.array(z.string()).default([]),
-    })
-    .default({ statuses: [], codes: [] }),
-  sets: z.record(z.string().min(1), z.union([z.string(), z.number(), z.boolean(), z.null()])).default({}),
-  requires: filter.optional(),
-  repeat: z.enum(["safe", "unsafe"], "must be safe or unsafe").default("unsafe"),
-  undo: undoKey.default("none"),
-  danger: z.enum(dangers, `must be one of ${dangers.join(", ")}`).default("normal"),
-  costlyWhen: filter.optional(),
-});
+const simOperation = z
+  .strictObject({
+    summary: z.string().min(1),
+    method: z.enum(["POST", "PUT", "DELETE"], "must be POST, PUT or DELETE"),
+    path: z
+      .string()
+      .regex(
+        /^\/v1(\/([A-Za-z0-9_-]+|\{[A-Za-z][A-Za-z0-9_]*\}))+$/,
+        "must begin with /v1/ and have between its slashes letters, digits, - and _ or one placeholder in braces",
+      ),
+    group: z.string().regex(/^[A-Za-z0-9_-]{1,40}$/, "must be the name of a group: letters, digits, - and _"),
+    input: z.record(inputName, inputKeys).default({}),
+    body: json.optional(),
+    statuses: z
+      .array(z.number().int().min(200).max(299), "must be a list such as [200]")
+      .min(1, "must have a status that means success"),
+    answer: z.enum(["record", "none", "accepted"], "must be record, none or accepted").default("none"),
+    alreadyDone: z
+      .strictObject({
+        statuses: z.array(z.number().int().min(400).max(499)).default([]),
+        codes: z.array(z.string()).default([]),
+      })
+      .default({ statuses: [], codes: [] }),
+    sets: z.record(z.string().min(1), z.union([z.string(), z.number(), z.boolean(), z.null()])).default({}),
+    requires: filter.optional(),
+    repeat: z.enum(["safe", "unsafe"], "must be safe or unsafe").default("unsafe"),
+    undo: undoKey.prefault("none"),
+    danger: z.enum(dangers, `must be one of ${dangers.join(", ")}`).default("normal"),
+    costlyWhen: filter.optional(),
+  })
+  .transform(({ input, ...rest }) => {
+    const inPath = placeholdersIn(rest.path);
+    const inputs = Object.entries(input).map(
+      ([name, { required: isRequired, secret: isSecret, ...others }]): InputField => ({
+        name,
+        isRequired,
+        isSecret,
+        ...others,
+        ...(inPath.has(name) ? { isInPath: true } : {}),
+      }),
+    );
+    return { ...rest, inputs, keyColumn: inPath.has("imsi") ? ("imsi" as const) : ("simId" as const) };
+  });
 
 export const simOperations = z.record(operationName, simOperation.nullable());
 
-type Written = z.output<typeof simOperation>;
 export type WrittenOperations = z.output<typeof simOperations>;
 
 /**
@@ -103,7 +118,7 @@ export function simOperationsOf(
     if (key === setSpeedClass.name) {
       problems.push({ where: `${at}.${key}`, message: "is built in and cannot be described." });
     } else if (written === null) operations.delete(key);
-    else operations.set(key, operationOf(key, written));
+    else operations.set(key, { name: key, ...written });
   }
   for (const operation of operations.values()) {
     if (!own[operation.name]) continue;
@@ -111,29 +126,6 @@ export function simOperationsOf(
     for (const [key, message] of faultsOf(operation, operations)) problems.push({ where: `${where}.${key}`, message });
   }
   return operations;
-}
-
-function operationOf(name: string, written: Written): SimOperation {
-  const { input: inputs, undo: undoWritten, ...rest } = written;
-  const fields = Object.entries(inputs).map(([field, { required, secret, ...others }]): InputField => {
-    const isInPath = placeholdersIn(written.path).has(field);
-    return { name: field, isRequired: required, isSecret: secret, ...(isInPath ? { isInPath } : {}), ...others };
-  });
-  const { otherwise, ...step } =
-    undoWritten === "none" ? { operation: "", set: {}, otherwise: undefined } : undoWritten;
-  return {
-    ...rest,
-    name,
-    keyColumn: placeholdersIn(written.path).has("imsi") ? "imsi" : "simId",
-    inputs: fields,
-    ...(undoWritten === "none"
-      ? { undo: undefined }
-      : { undo: { ...step, ...(otherwise === undefined ? {} : { otherwise: stepOf(otherwise) }) } }),
-  };
-}
-
-function stepOf(written: string | UndoStep): UndoStep {
-  return typeof written === "string" ? { operation: written, set: {} } : written;
 }
 
 type Fault = readonly [key: string, message: string];

@@ -119,14 +119,12 @@ class OpenAccount {
     this.#worker = worker;
     this.#deps = deps;
     this.#log = deps.logger.child({ profile });
-    const { config, clock } = deps;
-    const access = requirePlatform(config, profile);
-    const { secrets: origin } = config.profiles[profile] ?? {};
+    const access = requirePlatform(deps.config, profile);
+    const { secrets: origin } = deps.config.profiles[profile] ?? {};
     if (origin === undefined) throw new Error(`profile ${profile} vanished`);
     this.watch = new WatchedCredentials({
       initial: access.credentials,
       origin,
-      clock,
       listener: {
         reloaded: () => this.#reloaded(),
         kept: (reason) => this.#kept(reason),
@@ -168,14 +166,14 @@ class OpenAccount {
     const { config, clock, limiter, userAgent } = this.#deps;
     const { profile: settings, language } = config.profiles[this.#profile] ?? {};
     if (settings === undefined || language === undefined) throw new Error(`profile ${this.#profile} vanished`);
-    const { deployment, inventory, limits, tokenTtlMs } = config;
+    const { deployment, inventory, limits, tokenTtlSeconds } = config;
     const client = new PlatformClient({
       profile: settings,
       brand: deployment.brand,
       language,
       endpoints: deployment.endpoints,
       ttlField: deployment.ttlField,
-      ttlSeconds: tokenTtlMs === undefined ? undefined : tokenTtlMs / 1_000,
+      ttlSeconds: tokenTtlSeconds,
       credentials: () => this.watch.forms(),
       renewToken: deployment.operations.renewToken,
       tokenVerification: config.tokenKey,

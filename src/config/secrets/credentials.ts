@@ -3,10 +3,9 @@
  * second one next to it: a user can have two, so that one can be replaced while the other works.
  */
 import { Secret } from "#core/secret.ts";
-import { parseAuthKeyText } from "./auth-key-text.ts";
 import type { Report } from "../report.ts";
-import { profileSection, type ProfileSettings } from "../sections/profiles.ts";
-import { variablesOf } from "../setting.ts";
+import { parseAuthKeyText, profileSection, type ProfileSettings } from "../sections/profiles.ts";
+import { secretOf, variablesOf } from "../setting.ts";
 
 export interface AuthKeyCredentials {
   readonly kind: "auth-key";
@@ -14,33 +13,24 @@ export interface AuthKeyCredentials {
   readonly authKey: Secret;
 }
 
+interface Login {
+  readonly password: Secret;
+  readonly mfaSecret: Secret | undefined;
+}
+
 export type Credentials =
   | AuthKeyCredentials
-  | {
-      readonly kind: "root";
-      readonly email: string;
-      readonly password: Secret;
-      readonly mfaSecret: Secret | undefined;
-    }
-  | {
-      readonly kind: "sub-user";
-      readonly operatorId: string;
-      readonly userName: string;
-      readonly password: Secret;
-      readonly mfaSecret: Secret | undefined;
-    };
+  | (Login & { readonly kind: "root"; readonly email: string })
+  | (Login & { readonly kind: "sub-user"; readonly operatorId: string; readonly userName: string });
 
 type Written = ProfileSettings["credentials"];
 
-/** The settings of each form, and those of them that no other form has. */
-const forms = {
-  "auth-key": { needs: [], shownBy: ["authKeyId", "authKey"] },
-  root: { needs: ["email", "password"], shownBy: ["email"] },
-  "sub-user": { needs: ["operatorId", "userName", "password"], shownBy: ["operatorId", "userName"] },
-} as const satisfies Record<
-  Credentials["kind"],
-  { needs: readonly (keyof Written)[]; shownBy: readonly (keyof Written)[] }
->;
+/** The settings that only one form has. The last two forms need all of theirs, and a password. */
+const ownKeys = {
+  "auth-key": ["authKeyId", "authKey"],
+  root: ["email"],
+  "sub-user": ["operatorId", "userName"],
+} as const satisfies Record<Credentials["kind"], readonly (keyof Written)[]>;
 
 /** The ways to give credentials by environment, for messages. */
 export const credentialForms =
@@ -82,10 +72,10 @@ export function forgetCredentials(form: Credentials): void {
 function readFirst(written: Written, where: string, report: Report): Credentials | undefined {
   const isGiven = (key: string): boolean => report.isGiven(`${where}.${key}`);
   const placesOf = (keys: readonly string[]) => keys.flatMap((key) => report.whereOf(`${where}.${key}`) ?? []);
-  const kinds = (Object.keys(forms) as Credentials["kind"][]).filter((kind) => forms[kind].shownBy.some(isGiven));
+  const kinds = (Object.keys(ownKeys) as Credentials["kind"][]).filter((kind) => ownKeys[kind].some(isGiven));
   const [kind] = kinds;
   if (kinds.length > 1) {
-    const names = kinds.map((one) => placesOf(forms[one].shownBy).join(" and "));
+    const names = kinds.map((one) => placesOf(ownKeys[one]).join(" and "));
     report.fault(where, `hold more than one form: ${names.join("; ")}. Keep one of them.`);
     return undefined;
   }
@@ -98,8 +88,8 @@ function readFirst(written: Written, where: string, report: Report): Credentials
     for (const stray of strays) report.fault(`${where}.${stray}`, message);
     return kind === undefined ? undefined : readAuthKey(written, where, report);
   }
-  for (const key of forms[kind].needs) {
-    if (!isGiven(key)) reportMissing(`${where}.${key}`, placesOf(forms[kind].shownBy), report);
+  for (const key of [...ownKeys[kind], "password"]) {
+    if (!isGiven(key)) reportMissing(`${where}.${key}`, placesOf(ownKeys[kind]), report);
   }
   return assemble(written, kind);
 }
@@ -151,11 +141,7 @@ function reportMissing(path: string, beside: readonly string[], report: Report):
 function assemble(written: Written, kind: "root" | "sub-user"): Credentials | undefined {
   const { email, operatorId, userName, password, mfaSecret } = written;
   if (password === undefined) return undefined;
-  const secrets = () => ({
-    password: new Secret(password),
-    mfaSecret: mfaSecret === undefined ? undefined : new Secret(mfaSecret),
-  });
+  const secrets = (): Login => ({ password: new Secret(password), mfaSecret: secretOf(mfaSecret) });
   if (kind === "root") return email === undefined ? undefined : { kind, email, ...secrets() };
-  if (operatorId === undefined || userName === undefined) return undefined;
-  return { kind, operatorId, userName, ...secrets() };
+  return operatorId === undefined || userName === undefined ? undefined : { kind, operatorId, userName, ...secrets() };
 }

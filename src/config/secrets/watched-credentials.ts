@@ -2,13 +2,14 @@
  * The credentials of one profile while a process runs: as configured, until one of their files changes. A change is
  * applied completely or not at all: if any part is invalid, the previous credentials stay. Replaced credentials are
  * kept as a fallback until the platform has accepted the new ones, so that a wrong secret in a valid file does not lock
- * out the profile.
+ * out the profile. The files are looked at every second: unlike notifications, that works on every file system, and sees
+ * a link that is switched anywhere on the path, as mounted secrets do.
  */
+import { statSync } from "node:fs";
 import { messageOf } from "#core/errors.ts";
-import type { Clock } from "#core/time.ts";
+import { every, secondMs } from "#core/time.ts";
 import type { SecretOrigin } from "../config.ts";
 import { type Credentials, forgetCredentials } from "./credentials.ts";
-import { FileWatch } from "../file/file-watch.ts";
 
 interface Listener {
   /** Other credentials are in place. */
@@ -20,7 +21,9 @@ interface Listener {
 export class WatchedCredentials {
   readonly #origin: SecretOrigin;
   readonly #listener: Listener;
-  readonly #watch: FileWatch | undefined;
+  /** The files as they were at the last look. */
+  #seen: string;
+  #stop: (() => void) | undefined;
   #current: readonly Credentials[];
   /** Seen to be good, or configured at the start; behind the current ones until those are. */
   #fallback: readonly Credentials[] = [];
@@ -28,27 +31,35 @@ export class WatchedCredentials {
   #retired: readonly Credentials[] = [];
   #isProven = true;
 
-  constructor(options: { initial: readonly Credentials[]; origin: SecretOrigin; clock: Clock; listener: Listener }) {
-    const { initial, origin, clock, listener } = options;
+  constructor({
+    initial,
+    origin,
+    listener,
+  }: {
+    initial: readonly Credentials[];
+    origin: SecretOrigin;
+    listener: Listener;
+  }) {
     this.#current = initial;
     this.#origin = origin;
     this.#listener = listener;
-    if (origin.files.length > 0) {
-      this.#watch = new FileWatch({ files: origin.files, clock, onChange: () => this.#takeUp() });
-    }
+    this.#seen = fingerprintOf(origin.files);
   }
 
   start(): void {
-    this.#watch?.start();
+    if (this.#origin.files.length > 0) this.#stop = every(secondMs, () => this.poll());
   }
 
   stop(): void {
-    this.#watch?.stop();
+    this.#stop?.();
   }
 
-  /** Reloads changed files without waiting for a notification. */
+  /** Reloads the files if one is another than at the last look, or may now be read, or no longer. */
   poll(): void {
-    this.#watch?.poll();
+    const now = fingerprintOf(this.#origin.files);
+    if (now === this.#seen) return;
+    this.#seen = now;
+    this.#takeUp();
   }
 
   /** What to authenticate with, the preferred form first. */
@@ -91,6 +102,18 @@ export class WatchedCredentials {
     for (const form of this.#retired) forgetCredentials(form);
     this.#retired = forms;
   }
+}
+
+function fingerprintOf(files: readonly string[]): string {
+  const parts = files.map((file) => {
+    try {
+      const { dev, ino, mode, size, mtimeNs, ctimeNs } = statSync(file, { bigint: true });
+      return [dev, ino, mode, size, mtimeNs, ctimeNs].join(" ");
+    } catch (thrown) {
+      return String((thrown as NodeJS.ErrnoException).code);
+    }
+  });
+  return parts.join("\n");
 }
 
 function isSame(one: Credentials, other: Credentials | undefined): boolean {

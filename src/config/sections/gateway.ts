@@ -1,9 +1,8 @@
 /** The section `gateway`: where the proxy for other tools listens, who may use it, and how long its calls wait. */
 import { isLoopback } from "#core/loopback.ts";
-import { Secret } from "#core/secret.ts";
 import type { z } from "zod";
 import type { Report } from "../report.ts";
-import { group, secret, setting } from "../setting.ts";
+import { group, secret, secretOf, setting } from "../setting.ts";
 import { integer, number, plainName, text } from "../value-types.ts";
 
 export const gatewaySection = group({
@@ -38,22 +37,15 @@ export const gatewaySection = group({
 
 type Written = z.output<typeof gatewaySection>;
 
-export interface GatewayConfig {
-  /** Absent: a worker serves no gateway. */
-  readonly port: number | undefined;
-  readonly host: string;
-  /** Absent: none is needed, and `host` is this machine only. */
-  readonly token: Secret | undefined;
-  readonly maxWaitMs: number;
-  readonly profile: string;
-}
+/** Without a port, a worker serves no gateway; without a token, `host` is this machine only. */
+export type GatewayConfig = Readonly<ReturnType<typeof readGateway>>;
 
 /** @param known `selected` is the profile where the section names none */
 export function readGateway(
   { port, host, token, maxWaitSeconds, profile }: Written,
   known: { readonly profiles: readonly string[]; readonly selected: string },
   report: Report,
-): GatewayConfig {
+) {
   if (!isLoopback(host) && token === undefined) {
     const message = `${host} can be reached from other machines: set gateway.tokenFile, or leave it at 127.0.0.1.`;
     report.fault("gateway.host", message);
@@ -62,7 +54,7 @@ export function readGateway(
   return {
     port,
     host,
-    token: token === undefined ? undefined : new Secret(token),
+    token: secretOf(token),
     maxWaitMs: maxWaitSeconds * 1_000,
     profile: profile ?? known.selected,
   };

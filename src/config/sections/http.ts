@@ -3,12 +3,11 @@
  * (`http.tokens`); `http.jwt` accepts the tokens of an identity provider.
  */
 import { z } from "zod";
-import { Secret } from "#core/secret.ts";
 import { roles } from "#fleet/role.ts";
-import { readTextFile } from "../file/text-file.ts";
+import { readKeySource } from "../file/pem-file.ts";
 import type { Report } from "../report.ts";
-import { group, secret, section, setting } from "../setting.ts";
-import { hostNames, integer, oneOf, path, roleNames, someOf, text, webAddress } from "../value-types.ts";
+import { group, secret, secretOf, section, setting } from "../setting.ts";
+import { expecting, hostNames, integer, oneOf, path, roleNames, someOf, text, webAddress } from "../value-types.ts";
 
 const token = z.strictObject({
   role: setting(oneOf(roles), "Role of the token; each role includes the rights of the previous ones."),
@@ -17,7 +16,7 @@ const token = z.strictObject({
     "The token's SHA-256, as `simfleet tokens create` prints it; the token itself is not stored.",
   ),
   expires: setting(
-    text("an instant such as 2027-01-31T00:00:00Z", /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2})?Z$/).optional(),
+    expecting("an instant such as 2027-01-31T00:00:00Z", z.iso.datetime()).optional(),
     "When the token expires.",
     { fallback: "it does not expire" },
   ),
@@ -92,61 +91,35 @@ export const httpSection = group({
     roles: setting(roleNames.optional(), "Maps values of that claim to roles; the highest role applies."),
   }),
   tokens: section(token, "Bearer tokens of the control API, by the name of their owners (docs/control-api.md)."),
-});
+}).transform(({ adminToken, tokens, ...rest }) => ({
+  ...rest,
+  adminToken: secretOf(adminToken),
+  tokens: Object.entries(tokens).map(([name, { role, hash, expires }]) => ({
+    name,
+    role,
+    /** SHA-256 of the token, hex. */
+    sha256: hash.slice("sha256:".length),
+    /** Absent: it does not end. */
+    expiresAtMs: expires === undefined ? undefined : Date.parse(expires),
+  })),
+}));
 
 type Written = z.output<typeof httpSection>;
 
-export interface TokenOptions {
-  readonly name: string;
-  readonly role: Written["tokens"][string]["role"];
-  /** SHA-256 of the token, hex. */
-  readonly sha256: string;
-  /** Absent: it does not end. */
-  readonly expiresAtMs: number | undefined;
-}
-
-type Keys = { readonly jwksUrl: string } | { readonly publicKeyPem: string };
-
-export interface JwtOptions {
-  readonly issuer: string;
-  readonly audience: string;
-  readonly keys: Keys;
-  readonly algorithms: Written["jwt"]["algorithms"];
-  /** Steps of the path to the claim. */
-  readonly roleClaim: readonly string[];
-  readonly roles: NonNullable<Written["jwt"]["roles"]>;
-}
+export type TokenOptions = Readonly<Written["tokens"][number]>;
 
 /** The control API's part of the configuration. */
-export interface HttpConfig extends Readonly<Omit<Written, "adminToken" | "adminTokenFile" | "tokens" | "jwt">> {
-  readonly adminToken: Secret | undefined;
-  readonly tokens: readonly TokenOptions[];
-  /** Absent: JWTs are not taken. */
-  readonly jwt: JwtOptions | undefined;
-}
+export type HttpConfig = Readonly<ReturnType<typeof readHttp>>;
 
-export function readHttp(written: Written, report: Report): HttpConfig {
-  const { adminToken, adminTokenFile: _, tokens, jwt, ...rest } = written;
-  return {
-    ...rest,
-    adminToken: adminToken === undefined ? undefined : new Secret(adminToken),
-    tokens: readTokens(tokens, report),
-    jwt: readJwt(jwt, report),
-  };
-}
-
-function readTokens(written: Written["tokens"], report: Report): readonly TokenOptions[] {
-  return Object.entries(written).map(([name, { role, hash, expires }]) => {
-    const expiresAtMs = expires === undefined ? undefined : Date.parse(expires);
-    if (Number.isNaN(expiresAtMs)) report.fault(`http.tokens.${name}.expires`, "is not a valid time.");
-    return { name, role, sha256: hash.slice("sha256:".length), expiresAtMs };
-  });
+export function readHttp(written: Written, report: Report) {
+  return { ...written, jwt: readJwt(written.jwt, report) };
 }
 
 /** JWTs are taken once any of their settings is given; all that are needed have to be there then. */
-function readJwt(written: Written["jwt"], report: Report): JwtOptions | undefined {
-  const { issuer, audience, roles: roleOf, algorithms, roleClaim } = written;
-  const keys = readKeys(written, report);
+function readJwt(written: Written["jwt"], report: Report) {
+  const { issuer, audience, roles: roleOf, algorithms, roleClaim, jwksUrl, publicKeyFile: file } = written;
+  const places = { jwksUrl: "http.jwt.jwksUrl", file: "http.jwt.publicKeyFile" };
+  const keys = readKeySource({ jwksUrl, file }, places, report);
   const needed = { issuer, audience, roles: roleOf, jwksUrl: keys };
   const missing = Object.entries(needed).flatMap(([key, value]) => (value === undefined ? key : []));
   if (missing.length === Object.keys(needed).length) return undefined;
@@ -160,16 +133,5 @@ function readJwt(written: Written["jwt"], report: Report): JwtOptions | undefine
   return { issuer, audience, keys, algorithms, roleClaim: roleClaim.split("."), roles: roleOf };
 }
 
-function readKeys({ jwksUrl, publicKeyFile: file }: Written["jwt"], report: Report): Keys | undefined {
-  const at = "http.jwt.publicKeyFile";
-  if (jwksUrl !== undefined && file !== undefined) {
-    report.fault(at, `is set together with ${report.whereOf("http.jwt.jwksUrl")}. Keep one of them.`);
-  }
-  if (jwksUrl !== undefined) return { jwksUrl };
-  if (file === undefined) return undefined;
-  const read = readTextFile(file);
-  if ("text" in read && read.text.includes("-----BEGIN PUBLIC KEY-----")) return { publicKeyPem: read.text };
-  const notPem = `${file} is not a PEM file of a public key (-----BEGIN PUBLIC KEY-----).`;
-  report.fault(at, "fault" in read ? read.fault : notPem);
-  return undefined;
-}
+/** `roleClaim` has the steps of the path to the claim. */
+export type JwtOptions = Readonly<NonNullable<ReturnType<typeof readJwt>>>;

@@ -57,7 +57,11 @@ export function parseRedisUrl(written: string): RedisUrl | Faults {
   const hosts = authority.slice(at + 1);
   const addresses = (topology === "server" ? [hosts] : hosts.split(",")).map((host) => addressOf(host, topology));
   if (addresses.includes(undefined)) faults.push(hostFault(topology));
-  const { primary, database } = placeOf({ topology, path, query }, faults);
+  if (query !== "")
+    faults.push(
+      "has a part after ?, which is not supported: the database follows the hosts, as in redis://host:6379/1.",
+    );
+  const { primary, database } = placeOf(topology, path, faults);
   if (faults.length > 0) return { faults };
   return {
     topology,
@@ -99,20 +103,15 @@ function addressOf(text: string, topology: RedisTopology): RedisAddress | undefi
   };
 }
 
-/** What follows the hosts: the name of the primary and the database, which can be given as `?db=` too. */
+/** What follows the hosts: the name of the primary, and the database. */
 function placeOf(
-  { topology, path, query }: { topology: RedisTopology; path: string; query: string },
+  topology: RedisTopology,
+  path: string,
   faults: string[],
 ): { primary: string | undefined; database: number } {
-  const parameters = new URLSearchParams(query);
-  if ([...parameters.keys()].some((name) => name !== "db")) {
-    faults.push("has a parameter other than db, which is the only one supported.");
-  }
   const segments = path.split("/").filter((segment, i) => i > 0 && segment !== "");
   const primary = topology === "sentinel" ? nameOf(segments.shift(), faults) : undefined;
-  const given = new Set([...(segments.length > 0 ? [segments.join("/")] : []), ...parameters.getAll("db")]);
-  if (given.size > 1) faults.push("names more than one database. Keep one of them.");
-  const [text = "0"] = given;
+  const text = segments.join("/") || "0";
   const isNumber = /^[0-9]{1,10}$/.test(text) && Number(text) <= maxDatabase;
   if (!isNumber) faults.push("names a database that is not a number, as in redis://host:6379/1.");
   else if (topology === "cluster" && Number(text) !== 0) {

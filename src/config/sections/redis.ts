@@ -4,11 +4,11 @@ import { z } from "zod";
 import { messageOf } from "#core/errors.ts";
 import { isLoopback } from "#core/loopback.ts";
 import { Secret } from "#core/secret.ts";
-import { parseRedisUrl, type RedisAddress, type RedisTopology, type RedisUrl } from "./redis-url.ts";
+import { parseRedisUrl, type RedisUrl } from "./redis-url.ts";
 import type { Report } from "../report.ts";
 import { readSecretFile } from "../secrets/secret-file.ts";
-import { group, secret, setting } from "../setting.ts";
-import { readTextFile } from "../file/text-file.ts";
+import { group, secret, secretOf, setting } from "../setting.ts";
+import { readPem } from "../file/pem-file.ts";
 import { expecting, path, text } from "../value-types.ts";
 
 export interface RedisTls {
@@ -18,17 +18,11 @@ export interface RedisTls {
   readonly key: Secret | undefined;
 }
 
-export interface RedisConfig {
-  readonly topology: RedisTopology;
-  readonly addresses: readonly RedisAddress[];
-  /** The name by which Sentinels know the primary. */
-  readonly primary: string | undefined;
-  readonly username: string | undefined;
+export interface RedisConfig extends Omit<RedisUrl, "password" | "isTls"> {
   readonly password: Secret | undefined;
   /** For Sentinels that ask for a password of their own. */
   readonly sentinelUsername: string | undefined;
   readonly sentinelPassword: Secret | undefined;
-  readonly database: number;
   /** Absent: the connection is not encrypted. */
   readonly tls: RedisTls | undefined;
   /** For people, `rediss://name@host:6380/1`: it never holds a password. */
@@ -100,24 +94,17 @@ export function readRedis(written: Written, report: Report): RedisConfig | undef
     const message = `is not encrypted on its way to ${open.join(", ")}: passwords and data can be read on the network. Use ${schemeOf({ ...url, isTls: true })}:// (TLS).`;
     report.warn("redis.url", message);
   }
-  const { topology, addresses, primary, database } = url;
+  const { password, isTls: _, ...place } = url;
   const username = url.username ?? written.username;
   return {
-    topology,
-    addresses,
-    primary,
-    database,
+    ...place,
     username,
-    password: secretOf(url.password ?? written.password),
+    password: secretOf(password ?? written.password),
     sentinelUsername: written.sentinelUsername,
     sentinelPassword: secretOf(written.sentinelPassword),
     tls: readTls(written.tls, url, report),
     address: addressOf(url, username),
   };
-}
-
-function secretOf(written: string | undefined): Secret | undefined {
-  return written === undefined ? undefined : new Secret(written);
 }
 
 function checkSentinel({ sentinelUsername }: Written, { topology }: RedisUrl, report: Report): void {
@@ -165,8 +152,8 @@ function readTls(written: Written["tls"], url: RedisUrl, report: Report): RedisT
     for (const at of given) report.fault(at, `needs TLS: give redis.url as ${encrypted}:// instead of ${plain}://.`);
     return undefined;
   }
-  const ca = readCertificate("redis.tls.caFile", written.caFile, report);
-  const cert = readCertificate("redis.tls.certFile", written.certFile, report);
+  const ca = readPem("redis.tls.caFile", written.caFile, { kind: "certificate", report });
+  const cert = readPem("redis.tls.certFile", written.certFile, { kind: "certificate", report });
   const key = readKey(written.keyFile, report);
   if (given.includes("redis.tls.certFile") !== given.includes("redis.tls.keyFile")) {
     const at = report.isGiven("redis.tls.certFile") ? "redis.tls.certFile" : "redis.tls.keyFile";
@@ -181,15 +168,6 @@ function readTls(written: Written["tls"], url: RedisUrl, report: Report): RedisT
     return undefined;
   }
   return { ca, cert, key };
-}
-
-function readCertificate(at: string, file: string | undefined, report: Report): string | undefined {
-  if (file === undefined) return undefined;
-  const read = readTextFile(file);
-  if ("text" in read && read.text.includes("-----BEGIN CERTIFICATE-----")) return read.text;
-  const notPem = `${file} is not a PEM file of a certificate (-----BEGIN CERTIFICATE-----).`;
-  report.fault(at, "fault" in read ? read.fault : notPem);
-  return undefined;
 }
 
 function readKey(file: string | undefined, report: Report): Secret | undefined {

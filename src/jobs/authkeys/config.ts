@@ -1,45 +1,36 @@
 /** The section `authKeys`: per profile, the sinks of a rotated AuthKey and the grace period of the old one. */
 import { z } from "zod";
 import { ConfigError } from "#core/errors.ts";
-import type { Sink } from "#fleet/rotation.ts";
+import { secondMs } from "#core/time.ts";
 import { number } from "#config/value-types.ts";
-import { checkSinks, sink, sinkOf } from "#jobs/credentials/config.ts";
+import { checkSinks, sink } from "#jobs/credentials/config.ts";
 import type { Report } from "#config/report.ts";
 import { section, setting } from "#config/setting.ts";
 
-/** How the AuthKey of one profile is rotated. */
-export interface AuthKeyOptions {
-  readonly sinks: readonly Sink[];
-  /** How long the old AuthKey has to be out of use before it is revoked. */
-  readonly graceMs: number;
-}
-
 export const authKeysSection = section(
-  z.strictObject({
-    graceSeconds: setting(
-      number(0, 31_536_000).default(86_400),
-      "How long the old AuthKey must be unused for authentication before it is revoked; a token pair lives a day, so a shorter time misses programs other than simfleet.",
-    ),
-    sinks: z.array(sink, "must be a list of sinks.").min(1, "must have a sink that is handed the new AuthKey."),
-  }),
+  z
+    .strictObject({
+      graceSeconds: setting(
+        number(0, 31_536_000).default(86_400),
+        "How long the old AuthKey must be unused for authentication before it is revoked; a token pair lives a day, so a shorter time misses programs other than simfleet.",
+      ),
+      sinks: z.array(sink, "must be a list of sinks.").min(1, "must have a sink that is handed the new AuthKey."),
+    })
+    .transform(({ graceSeconds, sinks }) => ({ sinks, graceMs: graceSeconds * secondMs })),
   "How AuthKeys are rotated (`simfleet authkeys rotate`), by the name of the profile. A sink gets a JSON object of `authKeyId` and `authKey`: see docs/authkeys.md.",
 );
 
-/** Reads the section and checks that each entry is of a profile. */
-export function readAuthKeys(
-  written: z.output<typeof authKeysSection>,
-  profiles: readonly string[],
-  report: Report,
-): Readonly<Record<string, AuthKeyOptions>> {
-  return Object.fromEntries(
-    Object.entries(written).map(([name, { graceSeconds, sinks: receivers }]) => {
-      const at = `authKeys.${name}`;
-      report.checkProfile(at, name, profiles);
-      const sinks = receivers.map(sinkOf);
-      checkSinks(at, sinks, report);
-      return [name, { sinks, graceMs: graceSeconds * 1_000 }];
-    }),
-  );
+type AuthKeys = Readonly<z.output<typeof authKeysSection>>;
+
+/** How the AuthKey of one profile is rotated. */
+export type AuthKeyOptions = AuthKeys[string];
+
+/** Checks that each entry is of a profile. */
+export function checkAuthKeys(written: AuthKeys, profiles: readonly string[], report: Report): void {
+  for (const [name, { sinks }] of Object.entries(written)) {
+    report.checkProfile(`authKeys.${name}`, name, profiles);
+    checkSinks(`authKeys.${name}`, sinks, report);
+  }
 }
 
 /**
@@ -48,7 +39,7 @@ export function readAuthKeys(
  * @throws ConfigError with the lines to add
  */
 export function requireAuthKeyOptions(
-  authKeys: Readonly<Record<string, AuthKeyOptions>>,
+  authKeys: AuthKeys,
   profile: string,
   secretFile: string | undefined,
 ): AuthKeyOptions {

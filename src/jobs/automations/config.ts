@@ -5,10 +5,20 @@ import type { Automation, AutomationAction } from "#fleet/automation.ts";
 import { everySim } from "#fleet/filter.ts";
 import type { Report } from "#config/report.ts";
 import { section, setting } from "#config/setting.ts";
-import { expecting, integer, path, profileName, text } from "#config/value-types.ts";
+import { expecting, integer, path, profileName } from "#config/value-types.ts";
 import { suggestion } from "#core/suggest.ts";
-import { inputValues, operationName, operationOf } from "#config/operation-choice.ts";
-import { type KnownNames, filterText, jobKind, readFilter, taskOf } from "#jobs/tasks/config.ts";
+import {
+  type KnownNames,
+  filterText,
+  jobKind,
+  optionsOf,
+  readFilter,
+  runOptionKeys,
+  taskKeys,
+  taskOf,
+  operationKeys,
+  operationOf,
+} from "#jobs/tasks/config.ts";
 
 const eventNames = expecting(
   "the type of an event such as `sim.added` (docs/events.md), or a list of them",
@@ -22,16 +32,15 @@ export const automationsSection = section(
       filterText.optional(),
       "Condition: a filter on the SIM of the event, as the inventory has it then, and on the event itself as `event.field`.",
     ),
-    job: setting(jobKind, "The task. `apply` does an operation to the SIM of the event."),
+    job: setting(
+      jobKind,
+      "The task. `apply` does an operation to the SIM of the event; `operation`, `set`, `speedClass` and `rate` are for it.",
+    ),
     profile: setting(profileName.default("default"), "Only events of this profile; the task runs in the same profile."),
-    operation: setting(operationName.optional(), "With `apply`: what to do to the SIM (docs/operations-on-sims.md).", {
-      fallback: "`set-speed-class`",
-    }),
-    set: setting(inputValues.optional(), "With `apply`: values by input of the operation."),
-    speedClass: setting(text().optional(), "With `apply`: short for `set: { speedClass: … }`."),
-    rate: setting(integer(1, 10_000_000).optional(), "With `apply`: maximum calls per minute."),
-    rotation: setting(text().optional(), "With `rotate`: the name of the rotation."),
     file: setting(path.optional(), "With `report`: the JSON file to write."),
+    rotation: taskKeys.rotation,
+    ...operationKeys,
+    rate: runOptionKeys.rate,
     maxPerHour: setting(
       integer(1, 10_000_000).default(10_000),
       "Maximum events per hour; the automation stops itself, with an event, before it exceeds this.",
@@ -51,8 +60,7 @@ export function readAutomations(entries: Written, known: KnownNames, report: Rep
     const fields = fieldsOf(on, known.fieldsOf(written.profile));
     const condition =
       written.where === undefined ? everySim : readFilter(written.where, fields, (message) => fault("where", message));
-    const action =
-      written.job === "apply" ? changeOf(written, { on, known, fault }) : otherTask(written, { at, known, report });
+    const action = actionOf(written, { at, on, known, report });
     if (action === undefined || condition === undefined) continue;
     const { profile, maxPerHour } = written;
     automations.push({ name, profile, on, condition, action, maxPerHour });
@@ -74,29 +82,22 @@ function fieldsOf(types: readonly string[], ofSim: readonly string[]): readonly 
   ];
 }
 
-function changeOf(
+function actionOf(
   written: Written[string],
-  { on, known, fault }: { on: readonly string[]; known: KnownNames; fault: (key: string, message: string) => void },
+  { at, on, known, report }: { at: string; on: readonly string[]; known: KnownNames; report: Report },
 ): AutomationAction | undefined {
+  const { job, profile, rate } = written;
+  if (job !== "apply") {
+    // Here `where` is the condition, and selects no rows.
+    const task = taskOf({ ...written, where: undefined }, { at, known, report });
+    return task?.job === "apply" ? undefined : task;
+  }
+  const fault = (key: string, message: string): void => report.fault(`${at}.${key}`, message);
   const other = on.find((type) => !type.startsWith("sim."));
   if (other !== undefined) fault("job", `cannot be apply: ${other} does not concern a SIM.`);
-  const { profile, rate } = written;
-  const options = {
-    partial: true,
-    skipUnchanged: false,
-    ...(rate === undefined ? {} : { callsPerMinute: rate }),
-  };
   const { operations, wordingOf } = known;
   const choice = operationOf(written, { operations, wording: wordingOf(profile), inputs: "all" }, fault);
-  return choice && { job: "apply", ...choice, options };
-}
-
-function otherTask(
-  { job, profile, rotation, file, operation, set, speedClass, rate }: Written[string],
-  deps: { at: string; known: KnownNames; report: Report },
-): AutomationAction | undefined {
-  const task = taskOf({ job, profile, rotation, file, operation, set, speedClass, rate }, deps);
-  return task?.job === "apply" ? undefined : task;
+  return choice && { job, ...choice, options: optionsOf({ partial: true, rate }) };
 }
 
 function typesOf(patterns: readonly string[], fault: (message: string) => void): readonly string[] {

@@ -1,5 +1,6 @@
 /** The section `rotations`: which Credential Sets are rotated, how, and the sinks of the new secret. */
 import { z } from "zod";
+import { dayMs, secondMs } from "#core/time.ts";
 import { webhookKey } from "#core/webhook-secret.ts";
 import { type Recipe, type Rotation, type SecretSource, type Sink, successorSuffixLength } from "#fleet/rotation.ts";
 import type { Deployment } from "#config/deployment.ts";
@@ -19,7 +20,6 @@ import { readSecretFile } from "#config/secrets/secret-file.ts";
 import { hasOneOf, says, section, setting } from "#config/setting.ts";
 import { suggestion } from "#core/suggest.ts";
 
-const dayMs = 86_400_000;
 /** A secret with fewer bits can be guessed. */
 const minBits = 64;
 const maxIdLength = 100;
@@ -60,7 +60,12 @@ const generate = z
       typeof alphabet !== "string" ||
       length * Math.log2(new Set(alphabet).size) >= minBits,
     { ...says(`is too short: length and alphabet have to make ${minBits} bits at least.`), path: ["length"] },
-  );
+  )
+  .transform(({ field: made, bytes, encoding, length = 0, alphabet = "" }): SecretSource => {
+    const recipe: Recipe =
+      bytes === undefined ? { kind: "letters", length, alphabet } : { kind: "bytes", bytes, encoding };
+    return { kind: "generate", field: made, recipe };
+  });
 
 const from = z
   .strictObject({
@@ -70,7 +75,12 @@ const from = z
       fallback: "none: command or file gives a JSON object of all secret fields",
     }),
   })
-  .refine(hasOneOf("command", "file"), says("must have either command or file."));
+  .refine(hasOneOf("command", "file"), says("must have either command or file."))
+  .transform(({ command: program, file = "", field: given }): SecretSource =>
+    program === undefined
+      ? { kind: "file", path: file, field: given }
+      : { kind: "command", command: program, field: given },
+  );
 
 /** Receivers of a new secret. */
 export const sink = z
@@ -88,7 +98,13 @@ export const sink = z
       })
       .optional(),
   })
-  .refine(hasOneOf("file", "command", "webhook"), says("must have exactly one of file, command and webhook."));
+  .refine(hasOneOf("file", "command", "webhook"), says("must have exactly one of file, command and webhook."))
+  .transform(({ file, command: program, webhook }): Sink => {
+    if (file !== undefined) return { kind: "file", path: file };
+    if (program !== undefined) return { kind: "command", command: program };
+    const { url = "", secretFile = "", allowPrivate } = webhook ?? {};
+    return { kind: "webhook", url, secretFile, ...(allowPrivate === true && { allowPrivate }) };
+  });
 
 const idText = text("an id: letters, digits, `.`, `_` and `-`", /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/);
 
@@ -139,38 +155,25 @@ export function readRotations(
 type Written = z.output<typeof structure>;
 
 function rotationOf(name: string, written: Written): Rotation {
-  const { profile, type, description, strategy, graceSeconds, maxAgeDays } = written;
+  const { credentialsId = name, generate: made, from: read, with: fixed = {}, graceSeconds, maxAgeDays } = written;
+  const { profile, type, description, strategy, sinks } = written;
+  // The schema has one of them.
+  const source = (made ?? read) as SecretSource;
+  const maxAgeMs = maxAgeDays === undefined ? undefined : maxAgeDays * dayMs;
+  const graceMs = graceSeconds * secondMs;
   return {
     name,
     profile,
     type,
     description,
     strategy,
-    credentialsId: written.credentialsId ?? name,
-    source: sourceOf(written),
-    constants: written.with ?? {},
-    graceMs: graceSeconds * 1e3,
-    maxAgeMs: maxAgeDays === undefined ? undefined : maxAgeDays * dayMs,
-    sinks: written.sinks.map(sinkOf),
+    credentialsId,
+    source,
+    constants: fixed,
+    graceMs,
+    maxAgeMs,
+    sinks,
   };
-}
-
-function sourceOf({ generate: made, from: read }: Written): SecretSource {
-  if (made !== undefined) return { kind: "generate", field: made.field, recipe: recipeOf(made) };
-  if (read?.command !== undefined) return { kind: "command", command: read.command, field: read.field };
-  return { kind: "file", path: read?.file ?? "", field: read?.field };
-}
-
-function recipeOf({ bytes, encoding, length, alphabet }: NonNullable<Written["generate"]>): Recipe {
-  if (bytes !== undefined) return { kind: "bytes", bytes, encoding };
-  return { kind: "letters", length: length ?? 0, alphabet: alphabet ?? "" };
-}
-
-export function sinkOf({ file, command: program, webhook }: z.output<typeof sink>): Sink {
-  if (file !== undefined) return { kind: "file", path: file };
-  if (program !== undefined) return { kind: "command", command: program };
-  const { url = "", secretFile = "", allowPrivate } = webhook ?? {};
-  return { kind: "webhook", url, secretFile, ...(allowPrivate === true && { allowPrivate }) };
 }
 
 /** Finds problems of settings that are well formed but cannot work. */

@@ -27,7 +27,7 @@ export function openRotations(kernel: Kernel, freezes: Freezes) {
   const accountFor = (profile: string): RotationAccount => ({
     client: client(profile),
     deployment,
-    maxSets: config.credentialSets,
+    maxSets: config.limits.credentialSets,
   });
   const service = new CredentialService({
     log,

@@ -3,9 +3,15 @@ import type { z } from "zod";
 import type { DropFolder } from "#fleet/drop-folder.ts";
 import type { Report } from "#config/report.ts";
 import { group, setting, settingsOf } from "#config/setting.ts";
-import { failureLimit, integer, number, path, profileName, text, yesOrNo } from "#config/value-types.ts";
-import { type KnownNames, optionsOf } from "#jobs/tasks/config.ts";
-import { inputValues, operationName, operationOf } from "#config/operation-choice.ts";
+import { number, path, profileName, text } from "#config/value-types.ts";
+import {
+  type KnownNames,
+  optionsOf,
+  runOptionKeys,
+  inputValues,
+  operationKeys,
+  operationOf,
+} from "#jobs/tasks/config.ts";
 
 export const dropFolderSection = group({
   path: setting(path.optional(), "Folder whose CSV files become runs (docs/drop-folder.md).", {
@@ -17,25 +23,12 @@ export const dropFolderSection = group({
   name: setting(text().optional(), "Name of these runs.", {
     fallback: "the file's name",
   }),
-  operation: setting(operationName.optional(), "What to do to each SIM (docs/operations-on-sims.md).", {
-    fallback: "`set-speed-class`",
-  }),
+  ...operationKeys,
   set: setting(
     inputValues.optional(),
     "Values for all rows by input of the operation; the others are columns. As a variable: `groupId=g-1`, several separated by commas.",
   ),
-  speedClass: setting(text().optional(), "Short for `set: { speedClass: … }`."),
-  partial: setting(
-    yesOrNo.default(false),
-    "Process the valid rows of a file with invalid ones, instead of rejecting the file.",
-  ),
-  skipUnchanged: setting(yesOrNo.default(false), "Skip SIMs that the operation would not change, by the inventory."),
-  maxFailures: setting(failureLimit.optional(), "Abort a run when more of its rows than this fail."),
-  canary: setting(
-    integer(1, 1_000_000).optional(),
-    "Number of rows to process first; the rest only if all of them succeed.",
-  ),
-  rate: setting(integer(1, 10_000_000).optional(), "Maximum calls per minute of a run."),
+  ...runOptionKeys,
   settleSeconds: setting(
     number(0.1, 3_600).default(5),
     "How long size and time of a file must be unchanged before it is picked up.",

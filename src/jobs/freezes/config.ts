@@ -2,8 +2,8 @@
 import { z } from "zod";
 import type { FreezeWindow } from "#fleet/freeze.ts";
 import { cronText, expecting, number, profileName, timezone } from "#config/value-types.ts";
-import { readCron } from "#config/cron.ts";
-import type { Report } from "#config/report.ts";
+import { parseCron } from "#fleet/time/cron.ts";
+import { orFault, type Report } from "#config/report.ts";
 import { hasOneOf, says, section, setting } from "#config/setting.ts";
 
 const instant = expecting(
@@ -45,7 +45,10 @@ export function readFreezes(
       if (when.toMs <= when.fromMs) report.fault(`${at}.to`, "must be later than from.");
       windows.push({ name, profile, when });
     } else if (cron !== undefined && minutes !== undefined) {
-      const opens = readCron({ ...written, cron }, `${at}.cron`, report);
+      const opens = orFault(
+        () => parseCron(cron, written.timezone),
+        (message) => report.fault(`${at}.cron`, `${message}.`),
+      );
       if (opens !== undefined) windows.push({ name, profile, when: { opens, lengthMs: minutes * 60_000 } });
     }
   }

@@ -1,11 +1,10 @@
 /** The section `schedules`: tasks at times, each with a name. */
 import { z } from "zod";
 import type { Secret } from "#core/secret.ts";
-import { asWebhookSecret } from "#core/webhook-secret.ts";
 import { type Schedule, frozenPolicies, missedPolicies, overlapPolicies } from "#fleet/schedule.ts";
-import { readCron } from "#config/cron.ts";
-import { FreshSecret } from "#config/secrets/fresh-secret.ts";
-import type { Report } from "#config/report.ts";
+import { parseCron } from "#fleet/time/cron.ts";
+import { FreshSecret, signingSecret } from "#config/secrets/fresh-secret.ts";
+import { orFault, type Report } from "#config/report.ts";
 import { section, setting } from "#config/setting.ts";
 import { cronText, oneOf, number, path, timezone } from "#config/value-types.ts";
 import { type KnownNames, jobKind, taskKeys, taskOf } from "#jobs/tasks/config.ts";
@@ -17,7 +16,10 @@ export const schedulesSection = section(
       "Cron expression: minute, hour, day, month, weekday; with six fields the first is seconds; or a shortcut such as `@daily`.",
     ),
     timezone: setting(timezone.default("UTC"), "Time zone of the expression."),
-    job: setting(jobKind, "The task: a sync, a run, the rotation of a Credential Set or of the AuthKey, or a report."),
+    job: setting(
+      jobKind,
+      "The task: a sync, a run (`apply`), the rotation of a Credential Set or of the AuthKey, or a report. What concerns an operation or its run is for `apply`.",
+    ),
     ...taskKeys,
     hookSecretFile: setting(
       path.optional(),
@@ -52,7 +54,10 @@ export function readSchedules(
   const hooks: [string, () => Secret][] = [];
   for (const [name, written] of Object.entries(entries)) {
     const at = `schedules.${name}`;
-    const cron = readCron(written, `${at}.cron`, report);
+    const cron = orFault(
+      () => parseCron(written.cron, written.timezone),
+      (message) => report.fault(`${at}.cron`, `${message}.`),
+    );
     const task = taskOf(written, { at, known, report });
     const { jitterSeconds, overlap, missed, frozen } = written;
     if (overlap === "cancel" && written.job !== "apply") {
@@ -61,9 +66,12 @@ export function readSchedules(
         `cannot be cancel: only runs (job: apply) can be cancelled, and the job is ${written.job}.`,
       );
     }
-    const secret = written.hookSecretFile === undefined ? undefined : hookSecret(written.hookSecretFile);
-    if (secret instanceof FreshSecret) hooks.push([name, () => secret.now()]);
-    else if (secret !== undefined) report.fault(`${at}.hookSecretFile`, secret.fault);
+    if (written.hookSecretFile !== undefined) {
+      const secret = FreshSecret.of(written.hookSecretFile, signingSecret, (message) =>
+        report.fault(`${at}.hookSecretFile`, message),
+      );
+      if (secret !== undefined) hooks.push([name, () => secret.now()]);
+    }
     if (cron === undefined || task === undefined) continue;
     schedules.push({
       name,
@@ -77,12 +85,4 @@ export function readSchedules(
     });
   }
   return { schedules, hooks: Object.fromEntries(hooks) };
-}
-
-function hookSecret(file: string): FreshSecret | { readonly fault: string } {
-  return FreshSecret.of(
-    file,
-    asWebhookSecret,
-    "whsec_ and 24 to 64 bytes in base64, or a key of 24 to 64 bytes as it is",
-  );
 }

@@ -1,57 +1,78 @@
 /**
  * The tasks of schedules and automations (`job:`): the keys of each job, and checks for combinations of settings that
- * cannot work.
+ * cannot work. The drop folder has the same keys for its operation and the options of its runs.
  */
 import { z } from "zod";
-import { SimfleetError } from "#core/errors.ts";
 import { type Filter, parseFilter, unknownFieldOf } from "#fleet/filter.ts";
 import type { FailureLimit, RunOptions } from "#fleet/run.ts";
-import type { SimOperations } from "#fleet/sim-operation/sim-operation.ts";
+import { readInput, ruleOf } from "#fleet/sim-operation/input.ts";
+import {
+  operationFor,
+  operationNamed,
+  setSpeedClassName,
+  type SimOperation,
+  type SimOperations,
+} from "#fleet/sim-operation/sim-operation.ts";
 import type { Wording } from "#fleet/sim/sim.ts";
 import { type Task, taskJobs } from "#fleet/task.ts";
-import type { Report } from "#config/report.ts";
+import { orFault, type Report } from "#config/report.ts";
 import { setting } from "#config/setting.ts";
 import { expecting, oneOf, failureLimit, integer, path, profileName, text, yesOrNo } from "#config/value-types.ts";
 import { suggestion } from "#core/suggest.ts";
-import { inputValues, operationName, operationOf } from "#config/operation-choice.ts";
 
 export const filterText = expecting(
   "a filter such as `tags.site=stadium` (docs/inventory.md), or a list of them",
   z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]),
 );
 
+const operationName = text("the name of an operation (`simfleet operations list`)");
+
+/** Values by input; numbers and booleans may be written without quotes. */
+export const inputValues = expecting(
+  "a mapping of inputs to values, such as `{ groupId: g-1 }`",
+  z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
+);
+
+export const operationKeys = {
+  operation: setting(operationName.optional(), "What to do to each SIM (docs/operations-on-sims.md).", {
+    fallback: "`set-speed-class`",
+  }),
+  set: setting(
+    inputValues.optional(),
+    "Values by input of the operation. What it needs besides has to be a column of the file.",
+  ),
+  speedClass: setting(text().optional(), "Short for `set: { speedClass: … }`."),
+};
+
+/** The keys of the options of runs. */
+export const runOptionKeys = {
+  partial: setting(
+    yesOrNo.optional(),
+    "Process the valid rows of a file with invalid ones, instead of rejecting the file.",
+    { fallback: "`false`" },
+  ),
+  skipUnchanged: setting(
+    yesOrNo.optional(),
+    "Skip SIMs that, according to the inventory, the operation would not change.",
+    { fallback: "`false`" },
+  ),
+  maxFailures: setting(failureLimit.optional(), "Abort a run when more of its rows than this fail."),
+  canary: setting(
+    integer(1, 1_000_000).optional(),
+    "Number of rows to process first; the rest only if all of them succeed.",
+  ),
+  rate: setting(integer(1, 10_000_000).optional(), "Maximum calls per minute of a run."),
+};
+
 /** The keys of all jobs; which of them a job takes is checked by `taskOf`. */
 export const taskKeys = {
   profile: setting(profileName.default("default"), "Account that it is about."),
   where: setting(filterText.optional(), "Filter for the SIMs of the inventory; with `apply` instead of `file`."),
   file: setting(path.optional(), "With `apply`: the CSV file with the rows; with `report`: the JSON file to write."),
-  operation: setting(operationName.optional(), "With `apply`: what to do to each SIM (docs/operations-on-sims.md).", {
-    fallback: "`set-speed-class`",
-  }),
-  set: setting(
-    inputValues.optional(),
-    "With `apply`: values for all rows by input of the operation; with a filter, all that it requires.",
-  ),
-  speedClass: setting(text().optional(), "With `apply`: short for `set: { speedClass: … }`."),
-  partial: setting(
-    yesOrNo.optional(),
-    "With `apply` and `file`: process the valid rows even if other rows are invalid.",
-    { fallback: "`false`" },
-  ),
-  skipUnchanged: setting(
-    yesOrNo.optional(),
-    "With `apply`: skip SIMs that, according to the inventory, the operation would not change.",
-    {
-      fallback: "`false`",
-    },
-  ),
-  maxFailures: setting(failureLimit.optional(), "With `apply`: abort when more rows than this fail."),
-  canary: setting(
-    integer(1, 1_000_000).optional(),
-    "With `apply`: number of rows to process first; the rest only if all of them succeed.",
-  ),
-  rate: setting(integer(1, 10_000_000).optional(), "With `apply`: maximum calls per minute."),
   rotation: setting(text().optional(), "With `rotate`: the name of the rotation."),
+  // With `apply`.
+  ...operationKeys,
+  ...runOptionKeys,
 };
 
 export const jobKind = oneOf(taskJobs);
@@ -71,20 +92,13 @@ export interface KnownNames {
   readonly authKeys: readonly string[];
 }
 
+function namesOf<T extends object>(keys: T): (keyof T)[] {
+  return Object.keys(keys) as (keyof T)[];
+}
+
 const keysOf: Readonly<Record<Task["job"], readonly (keyof WrittenTask)[]>> = {
   sync: [],
-  apply: [
-    "where",
-    "file",
-    "operation",
-    "set",
-    "speedClass",
-    "partial",
-    "skipUnchanged",
-    "maxFailures",
-    "canary",
-    "rate",
-  ],
+  apply: ["where", "file", ...namesOf(operationKeys), ...namesOf(runOptionKeys)],
   rotate: ["rotation"],
   "rotate-authkey": [],
   report: ["file"],
@@ -153,17 +167,11 @@ export function readFilter(
   fields: readonly string[],
   fault: (message: string) => void,
 ): Filter | undefined {
-  try {
-    const filter = parseFilter(written);
-    const unknown = unknownFieldOf(filter, fields);
-    if (unknown === undefined) return filter;
-    fault(`There is no field ${unknown}.${suggestion(unknown, fields)} Known fields: ${fields.join(", ")}.`);
-    return undefined;
-  } catch (thrown) {
-    if (!(thrown instanceof SimfleetError)) throw thrown;
-    fault(thrown.message);
-    return undefined;
-  }
+  const filter = orFault(() => parseFilter(written), fault);
+  const unknown = filter && unknownFieldOf(filter, fields);
+  if (unknown === undefined) return filter;
+  fault(`There is no field ${unknown}.${suggestion(unknown, fields)} Known fields: ${fields.join(", ")}.`);
+  return undefined;
 }
 
 /** Options of a run. */
@@ -186,4 +194,68 @@ export function optionsOf({
 function failureLimitOf(written: number | string): FailureLimit {
   const amount = Number(String(written).replace("%", ""));
   return String(written).endsWith("%") ? { percent: amount } : { rows: amount };
+}
+
+interface WrittenOperation {
+  readonly operation?: string | undefined;
+  readonly set?: Readonly<Record<string, string | number | boolean>> | undefined;
+  readonly speedClass?: string | undefined;
+}
+
+/** What a run does to each SIM. */
+export interface OperationChoice {
+  readonly operation: string;
+  readonly set: Readonly<Record<string, string>>;
+}
+
+/**
+ * Checks the operation and the values for all rows.
+ * @param inputs `all`: the rows bring no values, so that every required one has to be in `set`
+ * @param fault called with the key at fault, and what is wrong
+ */
+export function operationOf(
+  written: WrittenOperation,
+  { operations, wording, inputs }: { operations: SimOperations; wording: Wording; inputs: "all" | "some" },
+  fault: (key: string, message: string) => void,
+): OperationChoice | undefined {
+  const { operation: name = setSpeedClassName, speedClass } = written;
+  const operation = orFault(
+    () => operationFor(operationNamed(operations, name), wording),
+    (message) => fault("operation", `${message}.`),
+  );
+  if (operation === undefined) return undefined;
+  const given = Object.entries(written.set ?? {}).map(([field, value]) => [field, String(value)] as const);
+  const set: Record<string, string> = {
+    ...(speedClass === undefined ? {} : { speedClass }),
+    ...Object.fromEntries(given),
+  };
+  checkValues(operation, set, (field, message) => fault(keyOf(field, written), message));
+  if (inputs === "all") {
+    for (const field of operation.inputs) {
+      if (!field.isRequired || field.inventoryField !== undefined || set[field.name] !== undefined) continue;
+      fault(field.name === "speedClass" ? "speedClass" : `set.${field.name}`, `is missing; ${name} needs it.`);
+    }
+  }
+  return { operation: name, set };
+}
+
+function keyOf(field: string, { speedClass, set }: WrittenOperation): string {
+  return field === "speedClass" && speedClass !== undefined && set?.["speedClass"] === undefined
+    ? field
+    : `set.${field}`;
+}
+
+function checkValues(
+  { name, inputs }: SimOperation,
+  set: Readonly<Record<string, string>>,
+  fault: (field: string, message: string) => void,
+): void {
+  for (const [field, value] of Object.entries(set)) {
+    const input = inputs.find((one) => one.name === field);
+    if (input === undefined) {
+      const names = inputs.map((one) => one.name);
+      fault(field, `is not an input of ${name}.${suggestion(field, names)} Inputs: ${names.join(", ") || "none"}.`);
+    } else if (input.isSecret) fault(field, "is secret: it can only be a column of a file.");
+    else if ("problem" in readInput(input, value.trim())) fault(field, `must be ${ruleOf(input)}.`);
+  }
 }

@@ -1,11 +1,11 @@
 /** The section `webhooks`: receivers, their events, addresses and signatures. */
 import { z } from "zod";
 import type { Secret } from "#core/secret.ts";
-import { asWebhookSecret } from "#core/webhook-secret.ts";
+import { secondMs } from "#core/time.ts";
 import { knownPatterns, typesMeantBy } from "#events/event.ts";
 import { literalFault } from "#events/webhook/webhook-address.ts";
 import { type Webhook, webhookFormats } from "#fleet/webhook.ts";
-import { FreshSecret } from "#config/secrets/fresh-secret.ts";
+import { FreshSecret, signingSecret } from "#config/secrets/fresh-secret.ts";
 import type { Report } from "#config/report.ts";
 import { hasOneOf, says, section, setting } from "#config/setting.ts";
 import {
@@ -25,7 +25,7 @@ const patterns = expecting(
   'a list of event types such as `["run.*", "credential.failed"]`',
   z.array(z.string().min(1)).min(1).max(100),
 );
-const secretForm = "whsec_ and 24 to 64 bytes in base64, or a key of 24 to 64 bytes as it is";
+const secretForm = signingSecret.expects;
 
 const structure = z
   .strictObject({
@@ -78,15 +78,16 @@ export function readWebhooks(
   for (const [name, written] of Object.entries(entries)) {
     const at = `webhooks.${name}`;
     const fault: Fault = (key, message) => report.fault(`${at}.${key}`, message);
-    checkEvents(written.events, fault);
-    if (written.profile !== undefined) report.checkProfile(`${at}.profile`, written.profile, profiles);
+    const { events, profile, format, allowPrivate, timeoutSeconds } = written;
+    checkEvents(events, fault);
+    if (profile !== undefined) report.checkProfile(`${at}.profile`, profile, profiles);
     const url = addressOf(written, fault);
     const secrets = secretsOf(written, fault);
     const kept = [url, ...secrets].filter((one) => one !== undefined);
     webhooks.push([
       name,
       {
-        webhook: webhookOf(name, written),
+        webhook: { name, events, profile, format, allowPrivate, timeoutMs: timeoutSeconds * secondMs },
         url: () => (url === undefined ? (written.url ?? "") : url.now().reveal()),
         secrets: () => secrets.map((one) => one.now()),
         faults: () => kept.flatMap((one) => one.fault ?? []),
@@ -100,10 +101,6 @@ type Written = z.output<typeof structure>;
 
 /** Adds a problem of one key of a webhook. */
 type Fault = (key: string, message: string) => void;
-
-function webhookOf(name: string, { events, profile, format, allowPrivate, timeoutSeconds }: Written): Webhook {
-  return { name, events, profile, format, allowPrivate, timeoutMs: timeoutSeconds * 1_000 };
-}
 
 function checkEvents(events: readonly string[], fault: Fault): void {
   for (const [i, pattern] of events.entries()) {
@@ -119,14 +116,16 @@ function addressOf(written: Written, fault: Fault): FreshSecret | undefined {
     allowPrivate || literalFault(new URL(address).hostname, "public") === undefined;
   if (url !== undefined) {
     if (!isOpen(url)) fault("url", "leads into a private network, which allowPrivate: true allows.");
-    return format === "standard" ? undefined : FreshSecret.given(url, (address) => address);
+    return format === "standard"
+      ? undefined
+      : FreshSecret.given(url, { reading: (address) => address, expects: "an address" });
   }
   const reading = (address: string): string | undefined =>
     webAddress.safeParse(address).success && isOpen(address) ? address : undefined;
-  const read = FreshSecret.of(urlFile ?? "", reading, `${expectedOf(webAddress)}, of no private network`);
-  if (read instanceof FreshSecret) return read;
-  if (urlFile !== undefined) fault("urlFile", read.fault);
-  return undefined;
+  const expects = `${expectedOf(webAddress)}, of no private network`;
+  return urlFile === undefined
+    ? undefined
+    : FreshSecret.of(urlFile, { reading, expects }, (message) => fault("urlFile", message));
 }
 
 function secretsOf(written: Written, fault: Fault): readonly FreshSecret[] {
@@ -140,15 +139,14 @@ function secretsOf(written: Written, fault: Fault): readonly FreshSecret[] {
   if (secret !== undefined && secretFile !== undefined) fault("secret", "is set together with secretFile. Keep one.");
   const kept: FreshSecret[] = [];
   if (secret !== undefined) {
-    const fresh = FreshSecret.given(secret, asWebhookSecret);
+    const fresh = FreshSecret.given(secret, signingSecret);
     if (fresh === undefined) fault("secret", `must be ${secretForm}.`);
     else kept.push(fresh);
   }
   for (const [key, file] of Object.entries({ secretFile, previousSecretFile })) {
     if (file === undefined) continue;
-    const read = FreshSecret.of(file, asWebhookSecret, secretForm);
-    if (read instanceof FreshSecret) kept.push(read);
-    else fault(key, read.fault);
+    const read = FreshSecret.of(file, signingSecret, (message) => fault(key, message));
+    if (read !== undefined) kept.push(read);
   }
   return kept;
 }

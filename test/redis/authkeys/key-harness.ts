@@ -143,7 +143,6 @@ export class KeyHarness {
     const watch: WatchedCredentials = new WatchedCredentials({
       initial: credentials,
       origin: secrets,
-      clock: systemClock,
       listener: {
         reloaded: () => void client.renewNow().catch(() => undefined),
         kept: () => undefined,

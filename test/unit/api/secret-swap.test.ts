@@ -30,7 +30,6 @@ it.each([false, true])(
     const watch: WatchedCredentials = new WatchedCredentials({
       initial: credentials,
       origin: secrets,
-      clock: systemClock,
       listener: {
         reloaded: () => void client.renewNow(),
         kept: (reason) => expect.unreachable(reason),

@@ -1,30 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { requireAuthKeyOptions } from "#jobs/authkeys/config.ts";
-import { loadConfig } from "#config/load.ts";
-import { ConfigError } from "#core/errors.ts";
-
-const folder = mkdtempSync(join(tmpdir(), "simfleet-authkeys-"));
-let files = 0;
-afterAll(() => rmSync(folder, { recursive: true }));
-
-function load(yaml: string) {
-  const file = join(folder, `${(files += 1)}.yaml`);
-  writeFileSync(file, yaml);
-  return loadConfig({ file, env: {} });
-}
-
-function problemsOf(run: () => unknown): string[] {
-  try {
-    run();
-  } catch (thrown) {
-    if (thrown instanceof ConfigError) return thrown.problems.map(({ where, message }) => `${where}: ${message}`);
-    throw thrown;
-  }
-  return [];
-}
+import { load, problemsIn, problemsOf } from "./support.ts";
 
 describe("AuthKey rotation settings", () => {
   it("AuthKey rotation is configured per profile with a default grace period of one day", () => {
@@ -56,11 +32,11 @@ authKeys:
       "authKeys.default.grace: There is no such setting.",
     ],
   ])("an AuthKey rotation setting with an error is reported: %s", (_, written, problem) => {
-    expect(problemsOf(() => load(`authKeys: ${written}\n`))).toEqual([problem]);
+    expect(problemsOf(`authKeys: ${written}\n`)).toEqual([problem]);
   });
 
   it("a missing AuthKey rotation setting is reported with the lines to add", () => {
-    const [problem = ""] = problemsOf(() => requireAuthKeyOptions({}, "plant", "/etc/simfleet/key"));
+    const [problem = ""] = problemsIn(() => requireAuthKeyOptions({}, "plant", "/etc/simfleet/key"));
     expect(problem).toMatch(/^authKeys\.plant\.sinks: is required/);
     expect(problem).toContain("authKeys:\n        plant:\n          sinks: [{ file: /etc/simfleet/key }]");
     const storeDeps = { sinks: [], graceMs: 1 };

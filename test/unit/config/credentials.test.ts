@@ -2,17 +2,7 @@ import { describe, expect, it } from "vitest";
 import { requireCredentials, requirePlatform } from "#config/config.ts";
 import { loadConfig } from "#config/load.ts";
 import type { Environment } from "#config/read-settings.ts";
-import { ConfigError } from "#core/errors.ts";
-
-function problemsOf(run: () => unknown): string[] {
-  try {
-    run();
-  } catch (thrown) {
-    if (thrown instanceof ConfigError) return thrown.problems.map((problem) => `${problem.where}: ${problem.message}`);
-    throw thrown;
-  }
-  return [];
-}
+import { problemsIn } from "./support.ts";
 
 const authKey = { SIMFLEET_AUTH_KEY_ID: "keyId-1", SIMFLEET_AUTH_KEY: "secret-1" };
 const root = { SIMFLEET_EMAIL: "a@b.c", SIMFLEET_PASSWORD: "pass-1" };
@@ -67,13 +57,13 @@ describe("credential forms", () => {
       ["SIMFLEET_PASSWORD_FILE: There is no file /no/file."],
     ],
   ])("credentials with an error are reported: %s", (_name, env, wanted) =>
-    expect(problemsOf(() => loadConfig({ env }))).toEqual(wanted),
+    expect(problemsIn(() => loadConfig({ env }))).toEqual(wanted),
   );
 });
 
 describe("settings required to call the platform", () => {
   it("all missing platform settings are reported together", () => {
-    expect(problemsOf(() => requirePlatform(loadConfig({ env: {} })))).toEqual([
+    expect(problemsIn(() => requirePlatform(loadConfig({ env: {} })))).toEqual([
       "profiles.default.credentials: are required to call the platform. Set SIMFLEET_AUTH_KEY_ID and SIMFLEET_AUTH_KEY, or SIMFLEET_EMAIL and SIMFLEET_PASSWORD, or SIMFLEET_OPERATOR_ID, SIMFLEET_USER_NAME and SIMFLEET_PASSWORD (a secret also as …_FILE).",
       "endpoints.global: is required to call the platform. Set it, or SIMFLEET_ENDPOINT_GLOBAL, or name a deployment that has it.",
     ]);
@@ -89,12 +79,12 @@ describe("settings required to call the platform", () => {
 
   it("a coverage requires its own base address", () => {
     const env = { ...authKey, SIMFLEET_ENDPOINT_JAPAN: "https://jp.example.com", SIMFLEET_COVERAGE: "g" };
-    expect(problemsOf(() => requirePlatform(loadConfig({ env })))[0]).toContain("endpoints.global: is required");
+    expect(problemsIn(() => requirePlatform(loadConfig({ env })))[0]).toContain("endpoints.global: is required");
   });
 
   it("two base addresses require a coverage or a token verification key", () => {
     const env = { ...authKey, SIMFLEET_DEPLOYMENT: "soracom" };
-    expect(problemsOf(() => requirePlatform(loadConfig({ env })))[0]).toContain(
+    expect(problemsIn(() => requirePlatform(loadConfig({ env })))[0]).toContain(
       "profiles.default.coverage: is required",
     );
     const verified = loadConfig({ env: { ...env, SIMFLEET_JWKS_URL: "https://example.com/jwks" } });
@@ -102,7 +92,7 @@ describe("settings required to call the platform", () => {
   });
 
   it("an unknown profile is reported with the known profiles", () => {
-    expect(problemsOf(() => requireCredentials(loadConfig({ env: authKey }), "plant"))).toEqual([
+    expect(problemsIn(() => requireCredentials(loadConfig({ env: authKey }), "plant"))).toEqual([
       "profiles.plant: There is no such profile; known: default.",
     ]);
   });

@@ -1,26 +1,7 @@
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { loadConfig } from "#config/load.ts";
-import { ConfigError } from "#core/errors.ts";
-import type { DropFolder } from "#fleet/drop-folder.ts";
+import { load as loadConfig, problemsOf } from "./support.ts";
 
-function load(yaml: string, env: Record<string, string> = {}): DropFolder | undefined {
-  const file = join(mkdtempSync(join(tmpdir(), "simfleet-")), "simfleet.yaml");
-  writeFileSync(file, yaml);
-  return loadConfig({ file, env }).dropFolder;
-}
-
-function faultsOf(yaml: string, env: Record<string, string> = {}): string[] {
-  try {
-    load(yaml, env);
-    return [];
-  } catch (thrown) {
-    if (!(thrown instanceof ConfigError)) throw thrown;
-    return thrown.problems.map(({ where, message }) => `${where} ${message}`);
-  }
-}
+const load = (...written: Parameters<typeof loadConfig>) => loadConfig(...written).dropFolder;
 
 describe("drop folder settings", () => {
   it("the drop folder settings require only a path", () => {
@@ -72,11 +53,11 @@ describe("drop folder settings", () => {
         tagValue: "a=12",
       },
     });
-    expect(faultsOf("dropFolder: { path: in }", { ...env, SIMFLEET_DROP_FOLDER_SET: "tag=site" })).toEqual([
-      expect.stringMatching(/^SIMFLEET_DROP_FOLDER_SET, dropFolder\.set\.tag .*put-tag/),
+    expect(problemsOf("dropFolder: { path: in }", { ...env, SIMFLEET_DROP_FOLDER_SET: "tag=site" })).toEqual([
+      expect.stringMatching(/^SIMFLEET_DROP_FOLDER_SET, dropFolder\.set\.tag: .*put-tag/),
     ]);
-    expect(faultsOf("dropFolder: { path: in }", { ...env, SIMFLEET_DROP_FOLDER_SET: "site" })).toEqual([
-      expect.stringMatching(/^SIMFLEET_DROP_FOLDER_SET must be a mapping of inputs to values/),
+    expect(problemsOf("dropFolder: { path: in }", { ...env, SIMFLEET_DROP_FOLDER_SET: "site" })).toEqual([
+      expect.stringMatching(/^SIMFLEET_DROP_FOLDER_SET: must be a mapping of inputs to values/),
     ]);
   });
 
@@ -84,21 +65,23 @@ describe("drop folder settings", () => {
     const yaml = "profile: plant\nprofiles: { plant: { coverage: g }, other: { coverage: g } }\n";
     expect(load(`${yaml}dropFolder: { path: in }`)?.profile).toBe("plant");
     expect(load(`${yaml}dropFolder: { path: in, profile: other }`)?.profile).toBe("other");
-    expect(faultsOf(`${yaml}dropFolder: { path: in, profile: plent }`)).toEqual([
-      "dropFolder.profile There is no profile plent. Did you mean plant?",
+    expect(problemsOf(`${yaml}dropFolder: { path: in, profile: plent }`)).toEqual([
+      "dropFolder.profile: There is no profile plent. Did you mean plant?",
     ]);
   });
 
   it("errors in the drop folder settings are reported", () => {
-    expect(faultsOf("dropFolder: { partial: true }")).toEqual(["dropFolder.partial is set without dropFolder.path."]);
-    expect(faultsOf("dropFolder: { pth: /data/in }")[0]).toMatch(
-      /^dropFolder.pth There is no such setting. Did you mean/,
+    expect(problemsOf("dropFolder: { partial: true }")).toEqual([
+      "dropFolder.partial: is set without dropFolder.path.",
+    ]);
+    expect(problemsOf("dropFolder: { pth: /data/in }")[0]).toMatch(
+      /^dropFolder.pth: There is no such setting. Did you mean/,
     );
-    expect(faultsOf("dropFolder: { path: in }", { SIMFLEET_DROP_FOLDER_PARTIAL: "yes" })[0]).toMatch(
-      /^SIMFLEET_DROP_FOLDER_PARTIAL must be `true` or `false`/,
+    expect(problemsOf("dropFolder: { path: in }", { SIMFLEET_DROP_FOLDER_PARTIAL: "yes" })[0]).toMatch(
+      /^SIMFLEET_DROP_FOLDER_PARTIAL: must be `true` or `false`/,
     );
-    expect(faultsOf(`dropFolder: { path: in, speedClass: "a b" }`)).toEqual([
-      "dropFolder.speedClass must be letters, digits, dot, - and _ only, at most 64 of them.",
+    expect(problemsOf(`dropFolder: { path: in, speedClass: "a b" }`)).toEqual([
+      "dropFolder.speedClass: must be letters, digits, dot, - and _ only, at most 64 of them.",
     ]);
   });
 });

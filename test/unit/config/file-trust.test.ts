@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { loadConfig } from "#config/load.ts";
-import { ConfigError } from "#core/errors.ts";
 import { isRoot, unlessRoot } from "../../support/left-out.ts";
+import { problemsIn } from "./support.ts";
 
 const file = "config/simfleet.yaml";
 let folder: string;
@@ -26,15 +26,8 @@ function write(yaml: string, mode = 0o600): void {
   chmodSync(file, mode);
 }
 
-function problemsOf(from: { file?: string; env?: Record<string, string> }): string[] {
-  try {
-    loadConfig({ env: {}, ...from });
-    return [];
-  } catch (thrown) {
-    if (!(thrown instanceof ConfigError)) throw thrown;
-    return thrown.problems.map(({ where, message }) => `${where}: ${message}`);
-  }
-}
+const problemsOf = (from: { file?: string; env?: Record<string, string> }): string[] =>
+  problemsIn(() => loadConfig({ env: {}, ...from }));
 
 const key = { SIMFLEET_AUTH_KEY_ID: "keyId-1", SIMFLEET_AUTH_KEY: "secret-1" };
 

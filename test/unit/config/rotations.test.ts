@@ -1,40 +1,13 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { requireSeal } from "#config/config.ts";
 import { loadConfig } from "#config/load.ts";
-import { ConfigError } from "#core/errors.ts";
-
-let folder: string;
-let files = 0;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "simfleet-rotations-"));
-});
-afterAll(() => rmSync(folder, { recursive: true }));
-
-function fileOf(content: string | Buffer, mode = 0o600): string {
-  const path = join(folder, `${(files += 1)}`);
-  writeFileSync(path, content);
-  chmodSync(path, mode);
-  return path;
-}
-
-function problemsOf(yaml: string, env: Record<string, string> = {}): string[] {
-  try {
-    loadConfig({ file: fileOf(yaml), env });
-    return [];
-  } catch (thrown) {
-    if (!(thrown instanceof ConfigError)) throw thrown;
-    return thrown.problems.map(({ where, message }) => `${where}: ${message}`);
-  }
-}
+import { fileOf, load, problemsOf } from "./support.ts";
 
 const generated = "generate: { field: key, bytes: 32 }, sinks: [ { file: /run/out/psk } ]";
 
 describe("rotation settings", () => {
   it("a rotation needs few settings when the defaults apply", () => {
-    const { rotations } = loadConfig({ file: fileOf(`rotations: { mqtt-psk: { type: psk, ${generated} } }`), env: {} });
+    const { rotations } = load(`rotations: { mqtt-psk: { type: psk, ${generated} } }`);
     expect(rotations["mqtt-psk"]).toEqual({
       name: "mqtt-psk",
       profile: "default",

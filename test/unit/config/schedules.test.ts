@@ -1,25 +1,9 @@
 import "#features.ts";
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { loadConfig } from "#config/load.ts";
-import { ConfigError } from "#core/errors.ts";
-
-function load(yaml: string): ReturnType<typeof loadConfig> {
-  const file = join(mkdtempSync(join(tmpdir(), "simfleet-")), "simfleet.yaml");
-  writeFileSync(file, yaml);
-  return loadConfig({ file, env: {} });
-}
+import { load, problemsOf } from "./support.ts";
 
 function faultsOf(yaml: string): Record<string, string> {
-  try {
-    load(yaml);
-  } catch (thrown) {
-    if (!(thrown instanceof ConfigError)) throw thrown;
-    return Object.fromEntries(thrown.problems.map(({ where, message }) => [where, message]));
-  }
-  return {};
+  return Object.fromEntries(problemsOf(yaml).map((problem) => problem.split(/: (.*)/s)));
 }
 
 describe("schedule settings", () => {

@@ -41,80 +41,74 @@ it("a deployment can add SIM operations to the inherited ones and remove one wit
   expect([simOperations.has("send-sms"), simOperations.has("set-group")]).toEqual([false, true]);
 });
 
-test.each<[string, string, string]>([
+/** What is wrong; the line to add, or the text to replace and its replacement; the problem. */
+test.each<[string, string | [from: string, to: string], string]>([
   [
     "an unknown placeholder in the path",
-    valid.replace("{name}\n", "{nane}\n"),
+    ["{name}\n", "{nane}\n"],
     "path has {nane}, which is not an input. Did you mean name?",
   ],
   [
     "an unknown placeholder in the body",
-    valid.replace('name: "{name}" }', 'name: "{nothing}" }'),
+    ['name: "{name}" }', 'name: "{nothing}" }'],
     "body has {nothing}, which is not an input.",
   ],
   [
     "an unknown placeholder in sets",
-    valid.replace('"tags.name": "{name}"', '"tags.{other}": "{name}"'),
+    ['"tags.name": "{name}"', '"tags.{other}": "{name}"'],
     "sets.tags.{other} has {other}, which is not an input.",
   ],
-  ["a path that is no SIM's", valid.replace("/sims/{simId}", "/sims"), "path must have {simId} or {imsi}"],
-  ["a path with a part of a segment", valid.replace("{name}\n", "x{name}\n"), "path must begin with /v1/"],
-  ["a path that climbs", valid.replace("/v1/sims", "/v1/../sims"), "path must begin with /v1/"],
+  ["a path that is no SIM's", ["/sims/{simId}", "/sims"], "path must have {simId} or {imsi}"],
+  ["a path with a part of a segment", ["{name}\n", "x{name}\n"], "path must begin with /v1/"],
+  ["a path that climbs", ["/v1/sims", "/v1/../sims"], "path must begin with /v1/"],
   [
     "an optional input in the path",
-    valid.replace("required: true", "required: false"),
+    ["required: true", "required: false"],
     "input.name.required must be true: the path needs it.",
   ],
-  [
-    "a secret in the path",
-    valid.replace("required: true", "required: true, secret: true"),
-    "input.name.secret must not be true",
-  ],
-  ["a filter that cannot be read", `${valid}\n    requires: "status ~ x"`, "requires The filter"],
+  ["a secret in the path", ["required: true", "required: true, secret: true"], "input.name.secret must not be true"],
+  ["a filter that cannot be read", 'requires: "status ~ x"', "requires The filter"],
   [
     "a pattern of a time",
-    valid.replace("required: true", 'required: true, type: time, pattern: "[0-9]+"'),
+    ["required: true", 'required: true, type: time, pattern: "[0-9]+"'],
     "input.name.pattern does not apply to an input of type time.",
   ],
   [
     "a pattern of a boolean",
-    valid.replace("required: true", 'required: true, type: boolean, pattern: "true"'),
+    ["required: true", 'required: true, type: boolean, pattern: "true"'],
     "input.name.pattern does not apply to an input of type boolean.",
   ],
   [
     "a pattern that is none",
-    valid.replace("required: true", 'required: true, pattern: "["'),
+    ["required: true", 'required: true, pattern: "["'],
     "input.name.pattern must be a regular expression",
   ],
   [
     "an undo that names no operation",
-    `${valid}\n    undo: { operation: set-gruop }`,
+    "undo: { operation: set-gruop }",
     "undo.operation There is no operation set-gruop. Did you mean set-group?",
   ],
   [
     "an undo without what it needs",
-    `${valid}\n    undo: { operation: set-group }`,
+    "undo: { operation: set-group }",
     "undo.set.groupId is missing; set-group needs it.",
   ],
   [
     "an undo of another quota",
-    `${valid}\n    undo: { operation: set-bundles, set: { bundles: x } }`,
+    "undo: { operation: set-bundles, set: { bundles: x } }",
     "undo.operation must spend the quota of the same group, Sim.",
   ],
   [
     "an undo with a previous value that is none",
-    `${valid}\n    undo: { operation: set-group, set: { groupId: "{before.groupId}" } }`,
+    'undo: { operation: set-group, set: { groupId: "{before.groupId}" } }',
     "undo.set names {before.groupId}, which is not among sets",
   ],
-  [
-    "an undo of nothing",
-    valid.replace('sets: { "tags.name": "{name}" }', "undo: { operation: unset-group }"),
-    "undo needs sets",
-  ],
-  ["a danger that is none", `${valid}\n    danger: deadly`, "danger must be one of normal, costly, irreversible"],
-  ["costlyWhen without danger", `${valid}\n    costlyWhen: status=standby`, "costlyWhen needs danger: costly."],
-  ["an unknown key", `${valid}\n    summry: x`, "summry There is no such key. Did you mean summary?"],
-])("a SIM operation with %s is refused", (_, operation, problem) => {
+  ["an undo of nothing", ['sets: { "tags.name": "{name}" }', "undo: { operation: unset-group }"], "undo needs sets"],
+  ["a danger that is none", "danger: deadly", "danger must be one of normal, costly, irreversible"],
+  ["costlyWhen without danger", "costlyWhen: status=standby", "costlyWhen needs danger: costly."],
+  ["an unknown key", "summry: x", "summry There is no such key. Did you mean summary?"],
+])("a SIM operation with %s is refused", (_, change, problem) => {
+  const operation = typeof change === "string" ? `${valid}\n    ${change}` : valid.replace(...change);
   expect(problemsOf(`  rename: ${operation}\n`)).toContainEqual(expect.stringContaining(`rename.${problem}`));
 });
 

@@ -1,41 +1,18 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
-import { parseAuthKeyText } from "#config/secrets/auth-key-text.ts";
+import { chmodSync, rmSync, writeFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { parseAuthKeyText } from "#config/sections/profiles.ts";
 import { loadConfig } from "#config/load.ts";
 import type { Environment } from "#config/read-settings.ts";
-import { ConfigError } from "#core/errors.ts";
 import { liveSecrets } from "#core/secret.ts";
+import { fileOf, load, problemsOf } from "./support.ts";
 import { authKeyFileText } from "../../support/auth-key-file.ts";
-
-const folder = mkdtempSync(join(tmpdir(), "simfleet-keys-"));
-let files = 0;
-afterAll(() => rmSync(folder, { recursive: true }));
-
-function fileOf(text: string, mode = 0o600): string {
-  const path = join(folder, `key-${(files += 1)}`);
-  writeFileSync(path, text);
-  chmodSync(path, mode);
-  return path;
-}
 
 /** The AuthKeys of the selected profile as `id=secret`. */
 function keysOf(env: Environment, yaml = ""): string[] {
-  const config = loadConfig({ file: fileOf(yaml), env });
+  const config = load(yaml, env);
   return (config.profiles[config.profile]?.credentials ?? []).map((form) =>
     form.kind === "auth-key" ? `${form.authKeyId}=${form.authKey.reveal()}` : form.kind,
   );
-}
-
-function problemsOf(env: Environment, yaml = ""): string[] {
-  try {
-    loadConfig({ file: fileOf(yaml), env });
-  } catch (thrown) {
-    if (thrown instanceof ConfigError) return thrown.problems.map(({ where, message }) => `${where}: ${message}`);
-    throw thrown;
-  }
-  return [];
 }
 
 const first = { SIMFLEET_AUTH_KEY_ID: "keyId-1", SIMFLEET_AUTH_KEY: "secret-1" };
@@ -86,7 +63,7 @@ describe("two AuthKeys", () => {
       "profiles.default.credentials.second.authKeyId: is missing beside SIMFLEET_AUTH_KEY_2. Set it, or SIMFLEET_AUTH_KEY_ID_2.",
     ],
   ])("the configuration with %s is rejected", (_, env, problem) => {
-    expect(problemsOf(env)).toEqual([problem]);
+    expect(problemsOf("", env)).toEqual([problem]);
   });
 });
 
@@ -118,7 +95,7 @@ describe("AuthKey files in JSON", () => {
   it.each(['{"authKeyId":"keyId-1"', '{"authKeyId":"keyId-1"}', '{"authKeyId":"a","authKey":"b","c":1}', "{}"])(
     "malformed AuthKey JSON is never used as a secret: %s",
     (text) => {
-      expect(problemsOf({ SIMFLEET_AUTH_KEY_ID: "keyId-1", SIMFLEET_AUTH_KEY_FILE: fileOf(text) })).toEqual([
+      expect(problemsOf("", { SIMFLEET_AUTH_KEY_ID: "keyId-1", SIMFLEET_AUTH_KEY_FILE: fileOf(text) })).toEqual([
         "SIMFLEET_AUTH_KEY_FILE: must be text, or a JSON object of `authKeyId` and `authKey` and nothing else.",
       ]);
     },
@@ -151,7 +128,7 @@ describe("credentials read again", () => {
   it("credentials of a profile are read again without variables meant for another profile", () => {
     const path = fileOf('{"authKeyId":"keyId-p","authKey":"secret-p"}');
     const yaml = `profiles: { default: {}, plant: { credentials: { authKeyFile: ${path} } } }`;
-    const { profiles } = loadConfig({ file: fileOf(yaml), env: first });
+    const { profiles } = load(yaml, first);
     expect(profiles.plant?.secrets).toMatchObject({ files: [path] });
     expect(profiles.plant?.secrets.read()).toMatchObject([{ authKeyId: "keyId-p" }]);
     expect(profiles.default?.secrets.files).toEqual([]);

@@ -1,0 +1,39 @@
+/** Configurations as tests write them, and their problems as lines. */
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Config } from "#config/config.ts";
+import { loadConfig } from "#config/load.ts";
+import type { Environment } from "#config/read-settings.ts";
+import { ConfigError } from "#core/errors.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "simfleet-config-"));
+let files = 0;
+process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+
+/** Writes a file of its own. @returns the path */
+export function fileOf(content: string | Buffer, mode = 0o600): string {
+  const path = join(folder, `${(files += 1)}`);
+  writeFileSync(path, content);
+  chmodSync(path, mode);
+  return path;
+}
+
+export function load(yaml: string, env: Environment = {}): Config {
+  return loadConfig({ file: fileOf(yaml), env });
+}
+
+export function problemsOf(yaml: string, env?: Environment): string[] {
+  return problemsIn(() => load(yaml, env));
+}
+
+/** The problems that something reports, each as `where: message`. */
+export function problemsIn(run: () => unknown): string[] {
+  try {
+    run();
+    return [];
+  } catch (thrown) {
+    if (!(thrown instanceof ConfigError)) throw thrown;
+    return thrown.problems.map(({ where, message }) => `${where}: ${message}`);
+  }
+}
