@@ -7,8 +7,7 @@ import { IntakeError, messageOf } from "#core/errors.ts";
 import { readFileOnce } from "#core/files/open-file.ts";
 import { isSimId } from "#fleet/sim/sim.ts";
 import { type FaultKind, faultKinds, type FaultRates } from "#sandbox/faults.ts";
-import type { GroupSeed } from "#sandbox/credentials/groups.ts";
-import { type ApiGroup, apiGroups, type LimitChange } from "#sandbox/throttle.ts";
+import { type ApiGroup, apiGroups, type GroupSeed, type LimitChange } from "#sandbox/options.ts";
 
 /** Limits of the sandbox, which keeps everything in memory. */
 const maxSeedBytes = 512 * 1_048_576;

@@ -3,12 +3,12 @@ import { once } from "node:events";
 import { Command, Option } from "@commander-js/extra-typings";
 import { keepHeapSmall } from "#core/heap-room.ts";
 import type { Coverage } from "#fleet/profile.ts";
-import { keyAccesses } from "#sandbox/accounts/accounts.ts";
+
 import { faultKinds } from "#sandbox/faults.ts";
-import { defaultOptions } from "#sandbox/options.ts";
+import { defaultOptions, keyAccesses, operationSets } from "#sandbox/options.ts";
 import { recordShapes } from "#sandbox/sims/sim-records.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
-import { operationSets } from "#sandbox/state.ts";
+
 import {
   addFault,
   addLimitChange,

@@ -112,10 +112,10 @@ describe("sandbox errors", () => {
     const japanese = await openSandbox({ language: "ja" });
     const messageIn = async (headers: Record<string, string>) =>
       (await send("GET", "/v1/nowhere", { headers })).json.message;
-    expect(await messageIn({ "X-Svc-Lang": "ja" })).toBe("このパスに操作はありません。");
+    expect(await messageIn({ "X-Svc-Lang": "ja" })).toBe("指定された対象は存在しません。");
     expect(await messageIn({ "X-Svc-Lang": "en" })).toBe("There is no operation at this path.");
     expect(await messageIn({})).toBe("There is no operation at this path.");
-    expect((await japanese.send("GET", "/v1/nowhere")).json.message).toBe("このパスに操作はありません。");
+    expect((await japanese.send("GET", "/v1/nowhere")).json.message).toBe("指定された対象は存在しません。");
   });
 
   test.each(["/", "/v1", "/v1/sims/", "/v1/sims/1/2/3", "/v2/sims", "/v1/sims/1", "/v1/auth/x", "/_sandbox"])(

@@ -66,5 +66,5 @@ test("a refusal is in Japanese when the request asks for it", async () => {
   const { call, sandbox } = await openPreparedSim();
   sandbox.fleet.edit(simId, { status: "terminated" });
   const { json } = await call("POST", `/v1/sims/${simId}/activate`, { headers: { "X-Svc-Lang": "ja" } });
-  expect(json.message).toContain("解約済み");
+  expect(json.message).toContain("正しくありません");
 });

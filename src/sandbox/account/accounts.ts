@@ -3,16 +3,12 @@
  * 5), and the pairs they get. Sandboxes can share accounts, since a pair works on every base address. A pair is
  * validated by a lookup, not by its signature: the sandbox created it, and the lookup keeps the server fast.
  */
-import { randomBytes } from "node:crypto";
+import { createHmac, randomBytes } from "node:crypto";
+import { exportJWK, generateKeyPair, type JSONWebKeySet, SignJWT } from "jose";
+import { type Clock, secondMs } from "#core/time.ts";
+import type { Coverage } from "#fleet/profile.ts";
 import type { SandboxOptions } from "../options.ts";
 import { Refusal, type RefusalName } from "../refusals.ts";
-import { type AuthKeyPair, AuthKeys } from "./auth-keys.ts";
-import { isOneTimeCode } from "./one-time-code.ts";
-import { exportJWK, generateKeyPair, type JSONWebKeySet, SignJWT } from "jose";
-import { secondMs } from "#core/time.ts";
-import type { Coverage } from "#fleet/profile.ts";
-
-export { keyAccesses } from "../options.ts";
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -230,4 +226,119 @@ async function openTokenSigner(algorithm: "ES256" | "RS256"): Promise<TokenSigne
         .sign(privateKey);
     },
   };
+}
+
+/** An AuthKey as lists show it; times are epoch seconds. */
+interface AuthKeyRecord {
+  readonly authKeyId: string;
+  readonly createDateTime: number;
+  /** Absent until the key is first used. */
+  readonly lastUsedDateTime: number | undefined;
+}
+
+/** An AuthKey as its creation returns it, only once. */
+interface AuthKeyPair {
+  readonly authKeyId: string;
+  readonly authKey: string;
+}
+
+type OwnedKey = AuthKeyPair & { readonly userName: string | undefined };
+
+/** AuthKeys per principal (interface, section 8). */
+const maxKeys = 2;
+
+/**
+ * The AuthKeys of the Root user and of the sub-user: at most two each; the secret is returned once. A principal is
+ * identified by the sub-user's name; the Root user has none.
+ */
+class AuthKeys {
+  readonly #clock: Clock;
+  readonly #first: readonly OwnedKey[];
+  readonly #keys = new Map<string, OwnedKey & AuthKeyRecord>();
+
+  /** `first`: the initial keys. */
+  constructor(clock: Clock, first: readonly OwnedKey[]) {
+    this.#clock = clock;
+    this.#first = first;
+    this.reset();
+  }
+
+  /** The keys of a principal, oldest first. */
+  list(userName: string | undefined): AuthKeyRecord[] {
+    return [...this.#keys.values()]
+      .filter((key) => key.userName === userName)
+      .map(({ authKeyId, createDateTime, lastUsedDateTime }) => ({ authKeyId, createDateTime, lastUsedDateTime }));
+  }
+
+  /** @throws Refusal if the principal already has two */
+  create(userName: string | undefined): AuthKeyPair {
+    if (this.list(userName).length >= maxKeys) throw new Refusal("authKeyLimit");
+    const authKeyId = `keyId-${randomBytes(16).toString("hex")}`;
+    const authKey = `secret-${randomBytes(32).toString("hex")}`;
+    this.#put({ authKeyId, authKey, userName });
+    return { authKeyId, authKey };
+  }
+
+  /** @throws Refusal if the principal has no such key */
+  revoke(userName: string | undefined, authKeyId: string): void {
+    const isTheirs = this.list(userName).some((key) => key.authKeyId === authKeyId);
+    if (!isTheirs) throw new Refusal("authKeyUnknown");
+    this.#keys.delete(authKeyId);
+  }
+
+  /** The owner of a key, or undefined if id and secret do not match a key. */
+  ownerOf({ authKeyId, authKey }: AuthKeyPair): Pick<OwnedKey, "userName"> | undefined {
+    const key = this.#keys.get(authKeyId);
+    return key?.authKey === authKey ? key : undefined;
+  }
+
+  /** Records an authentication with the key. */
+  noteUse(authKeyId: string): void {
+    const key = this.#keys.get(authKeyId);
+    if (key) this.#keys.set(authKeyId, { ...key, lastUsedDateTime: this.#nowSeconds() });
+  }
+
+  /** Restores the initial state: the first keys, never used. */
+  reset(): void {
+    this.#keys.clear();
+    for (const key of this.#first) this.#put(key);
+  }
+
+  #put(key: OwnedKey): void {
+    this.#keys.set(key.authKeyId, { ...key, createDateTime: this.#nowSeconds(), lastUsedDateTime: undefined });
+  }
+
+  #nowSeconds(): number {
+    return Math.floor(this.#clock.wallMs() / secondMs);
+  }
+}
+
+// One-time passwords by time (RFC 6238: SHA-1, 6 digits, steps of 30 s), as the sandbox expects them for MFA.
+
+const stepMs = 30 * secondMs;
+const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+
+/** Whether `code` is valid for the secret now, or one step before or after. A code may be used more than once. */
+function isOneTimeCode(code: string, secret: string, wallMs: number): boolean {
+  return [-1, 0, 1].some((steps) => code === oneTimeCode(secret, wallMs + steps * stepMs));
+}
+
+/** The code of a base32 secret at an instant. */
+export function oneTimeCode(secret: string, wallMs: number): string {
+  const counter = Buffer.alloc(8);
+  counter.writeBigUInt64BE(BigInt(Math.max(0, Math.floor(wallMs / stepMs))));
+  const digest = createHmac("sha1", base32Bytes(secret)).update(counter).digest();
+  const offset = digest.readUInt8(digest.length - 1) & 15;
+  const number = (digest.readUInt32BE(offset) & 0x7fffffff) % 1_000_000;
+  return String(number).padStart(6, "0");
+}
+
+/** Of a text that the options checked. */
+function base32Bytes(text: string): Buffer {
+  const letters = text
+    .toUpperCase()
+    .replaceAll(/[^A-Z2-7]/g, "")
+    .split("");
+  const bits = letters.map((letter) => alphabet.indexOf(letter).toString(2).padStart(5, "0")).join("");
+  return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
 }
