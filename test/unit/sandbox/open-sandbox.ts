@@ -73,6 +73,11 @@ export function quotaOf({ headers }: Answered): (number | null)[] {
   });
 }
 
+/** `404 SIM0001` */
+export function refusalOf({ status, json }: Answered): string {
+  return `${status} ${json.code}`;
+}
+
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
