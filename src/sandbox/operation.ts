@@ -1,6 +1,5 @@
 /** An operation of the platform: its path, its quota, and its handler. */
 import type { Accounts, Holder } from "./account/accounts.ts";
-
 import type { HeaderNames, Received } from "./request.ts";
 import type { ApiGroup, SandboxOptions } from "./options.ts";
 import { Refusal, type RefusalName } from "./refusals.ts";

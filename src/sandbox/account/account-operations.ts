@@ -13,7 +13,7 @@ export const shownAccountOperations = [
     auth: ["POST v1/auth", async ({ accounts, body }) => answer(200, await accounts.authenticate(body()))],
   }),
   ...operationsOf(undefined, {
-    jwks: ["GET .well-known/jwks.json", ({ accounts }) => answer(200, accounts.signer.jwks)],
+    jwks: ["GET .well-known/jwks.json", ({ accounts }) => answer(200, accounts.jwks)],
   }),
   ...operationsOf("Credential", {
     createCredential: [

@@ -4,7 +4,7 @@
  * validated by a lookup, not by its signature: the sandbox created it, and the lookup keeps the server fast.
  */
 import { createHmac, randomBytes } from "node:crypto";
-import { exportJWK, generateKeyPair, type JSONWebKeySet, SignJWT } from "jose";
+import { type CryptoKey, exportJWK, generateKeyPair, type JSONWebKeySet, SignJWT } from "jose";
 import { type Clock, secondMs } from "#core/time.ts";
 import type { Coverage } from "#fleet/profile.ts";
 import type { SandboxOptions } from "../options.ts";
@@ -42,6 +42,8 @@ type Principal = Omit<Holder, "apiKey"> & { readonly mfaSecret: string | undefin
 /** Bounds of a lifetime (interface, section 8). */
 const ttlSeconds = { min: 180, usual: 86_400, max: 172_800 };
 const maxTokens = 10;
+/** Of the key that signs the tokens. */
+const keyId = "sandbox-1";
 
 /** The forms of credentials: exactly one must be complete, and no other partly given. */
 const forms = {
@@ -54,15 +56,18 @@ export class Accounts {
   readonly operatorId: string;
   /** The operator's, as the token claims them. */
   readonly coverageTypes: readonly Coverage[];
-  readonly signer: TokenSigner;
+  readonly jwks: JSONWebKeySet;
   readonly authKeys: AuthKeys;
   readonly #options: SandboxOptions;
+  readonly #privateKey: CryptoKey;
   readonly #pairs = new Map<string, IssuedPair>();
+  #tokens = 0;
 
-  constructor(options: SandboxOptions, signer: TokenSigner) {
+  constructor(options: SandboxOptions, { privateKey, jwks }: { privateKey: CryptoKey; jwks: JSONWebKeySet }) {
     this.operatorId = options.operatorId;
     this.coverageTypes = options.coverageTypes;
-    this.signer = signer;
+    this.jwks = jwks;
+    this.#privateKey = privateKey;
     this.authKeys = new AuthKeys(options.clock, firstKeysOf(options));
     this.#options = options;
   }
@@ -132,10 +137,16 @@ export class Accounts {
 
   async #issue(holder: Holder, ttlMs: number): Promise<string> {
     const { operatorId, coverageTypes } = this;
-    const { clock } = this.#options;
+    const { clock, tokenAlgorithm } = this.#options;
     const issuedAtMs = clock.wallMs();
     const expiresAtMs = clock.monotonicMs() + ttlMs;
-    const text = await this.signer.sign({ operatorId, coverageTypes }, { issuedAtMs, expiresAtMs: issuedAtMs + ttlMs });
+    this.#tokens += 1;
+    const text = await new SignJWT({ operator: { operatorId, coverageTypes } })
+      .setProtectedHeader({ alg: tokenAlgorithm, kid: keyId, typ: "JWT" })
+      .setJti(`sandbox-${this.#tokens}`)
+      .setIssuedAt(Math.floor(issuedAtMs / secondMs))
+      .setExpirationTime(Math.floor((issuedAtMs + ttlMs) / secondMs))
+      .sign(this.#privateKey);
     const pair = this.#pairs.get(holder.apiKey) ?? { holder, tokens: [] };
     pair.tokens.unshift({ text, expiresAtMs });
     pair.tokens.length = Math.min(pair.tokens.length, maxTokens);
@@ -184,8 +195,12 @@ export class Accounts {
   }
 }
 
+/** Tokens are signed with a key that is generated here; its public part is published as JWKS. */
 export async function openAccounts(options: SandboxOptions): Promise<Accounts> {
-  return new Accounts(options, await openTokenSigner(options.tokenAlgorithm));
+  const { tokenAlgorithm: alg } = options;
+  const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
+  const jwks = { keys: [{ ...(await exportJWK(publicKey)), kid: keyId, alg, use: "sig" }] };
+  return new Accounts(options, { privateKey, jwks });
 }
 
 function firstKeysOf(options: SandboxOptions): (AuthKeyPair & { userName: string | undefined })[] {
@@ -193,39 +208,6 @@ function firstKeysOf(options: SandboxOptions): (AuthKeyPair & { userName: string
   const ofRoot = { authKeyId, authKey, userName: undefined };
   if (userAuthKeyId === undefined || userAuthKey === undefined) return [ofRoot];
   return [ofRoot, { authKeyId: userAuthKeyId, authKey: userAuthKey, userName }];
-}
-
-// Signs the tokens of pairs with a key generated at startup, and publishes the public key as JWKS.
-
-interface TokenClaims {
-  readonly operatorId: string;
-  readonly coverageTypes: readonly Coverage[];
-}
-
-interface TokenSigner {
-  readonly jwks: JSONWebKeySet;
-  /** A JSON Web Token whose payload holds `operator: {operatorId, coverageTypes}`, `iat` and `exp`. */
-  sign(claims: TokenClaims, span: { issuedAtMs: number; expiresAtMs: number }): Promise<string>;
-}
-
-const keyId = "sandbox-1";
-
-async function openTokenSigner(algorithm: "ES256" | "RS256"): Promise<TokenSigner> {
-  const { privateKey, publicKey } = await generateKeyPair(algorithm, { extractable: true });
-  const jwk = { ...(await exportJWK(publicKey)), kid: keyId, alg: algorithm, use: "sig" };
-  let serial = 0;
-  return {
-    jwks: { keys: [jwk] },
-    sign: (operator, span) => {
-      serial += 1;
-      return new SignJWT({ operator })
-        .setProtectedHeader({ alg: algorithm, kid: keyId, typ: "JWT" })
-        .setJti(`sandbox-${serial}`)
-        .setIssuedAt(Math.floor(span.issuedAtMs / secondMs))
-        .setExpirationTime(Math.floor(span.expiresAtMs / secondMs))
-        .sign(privateKey);
-    },
-  };
 }
 
 /** An AuthKey as lists show it; times are epoch seconds. */

@@ -110,9 +110,20 @@ describe("a call that the sandbox refuses", () => {
   });
 
   test.each([
-    ...["GET /", "GET /v1", "GET /v1/sims/", "GET /v1/sims/1/2/3", "GET /v2/sims", "GET /v1/sims/1", "GET /v1/auth/x"],
-    ...["GET /_sandbox", "GET /v1/credentials", "GET /v1/groups", "PUT /v1/groups/a/configuration/b"],
-    ...[`GET ${operator}/auth_keys`, `POST ${operator}/users/robot/auth_keys`, `POST ${operator}/token`],
+    "GET /",
+    "GET /v1",
+    "GET /v1/sims/",
+    "GET /v1/sims/1/2/3",
+    "GET /v2/sims",
+    "GET /v1/sims/1",
+    "GET /v1/auth/x",
+    "GET /_sandbox",
+    "GET /v1/credentials",
+    "GET /v1/groups",
+    "PUT /v1/groups/a/configuration/b",
+    `GET ${operator}/auth_keys`,
+    `POST ${operator}/users/robot/auth_keys`,
+    `POST ${operator}/token`,
   ])("%s gets 404 and spends nothing with core operations only", async (line) => {
     const { call } = await openSandbox();
     const [method = "", path = ""] = line.split(" ");
