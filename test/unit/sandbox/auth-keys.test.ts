@@ -1,17 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { goodAuthKey, openSandbox, type OpenSandbox, quotaOf, refusalOf } from "./open-sandbox.ts";
+import { goodAuthKey, openAll, quotaOf, refusalOf, signIn } from "./open-sandbox.ts";
 
 const ofRoot = "/v1/operators/OP0000000001/auth_keys";
 const ofUser = "/v1/operators/OP0000000001/users/robot/auth_keys";
 const user = { operatorId: "OP0000000001", userName: "robot", password: "sandbox-password" };
-
-const openAll = (options: Parameters<typeof openSandbox>[0] = {}) => openSandbox({ operations: "all", ...options });
-
-/** The headers of a new pair. */
-async function signIn({ send }: OpenSandbox, body: object): Promise<Record<string, string>> {
-  const { json } = await send("POST", "/v1/auth", { body });
-  return { "X-Svc-API-Key": json.apiKey, "X-Svc-Token": json.token };
-}
 
 describe("AuthKeys", () => {
   test.each([

@@ -1,9 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { openSandbox, quotaOf, refusalOf } from "./open-sandbox.ts";
+import { openAll, openSandbox, quotaOf, refusalOf } from "./open-sandbox.ts";
 
 const psk = { type: "psk", credentials: { key: "first" } };
-
-const openAll = (options: Parameters<typeof openSandbox>[0] = {}) => openSandbox({ operations: "all", ...options });
 
 describe("Credential Sets with all operations", () => {
   test("Credential Sets can be created, listed in order, changed, and deleted", async () => {

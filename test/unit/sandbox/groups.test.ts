@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { openSandbox, quotaOf, refusalOf } from "./open-sandbox.ts";
+import { openAll, quotaOf, refusalOf } from "./open-sandbox.ts";
 
 const meters = {
   groupId: "91e5bb07-meters",
@@ -9,8 +9,6 @@ const meters = {
     SoracomFunk: { credentialsId: "funk-key" },
   },
 };
-
-const openAll = (options: Parameters<typeof openSandbox>[0] = {}) => openSandbox({ operations: "all", ...options });
 
 describe("groups", () => {
   test("the group list contains the groups of the SIMs and of the options", async () => {
