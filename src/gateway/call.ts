@@ -89,6 +89,8 @@ export async function makeCall(call: Call, deps: CallDeps): Promise<void> {
         body: body.content,
         attempt,
         onSent,
+        // The head is sent with the first bytes of the body; if there are none, the caller gets it all the same.
+        onFailed: () => void (response.headersSent && response.flushHeaders()),
       });
       const { statusCode: status } = answer;
       const mayRenew = loan.end(status);

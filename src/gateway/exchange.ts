@@ -39,6 +39,8 @@ export interface Exchange {
   readonly body: Buffer | AsyncIterable<Buffer> | null;
   readonly attempt: Attempt;
   readonly onSent: () => void;
+  /** Called when the request or the rest of its answer fails, before the body of the answer says so. */
+  readonly onFailed: () => void;
 }
 
 export type PlatformAnswer = Dispatcher.ResponseData;
@@ -54,7 +56,7 @@ export async function sendRequest(exchange: Exchange): Promise<PlatformAnswer> {
     exchange.onSent();
   };
   try {
-    const answer = await connections.compose(beforeSending(noteSending)).request({
+    const answer = await connections.compose(watching(noteSending, exchange.onFailed)).request({
       origin: address.origin,
       path: address.prefix + path,
       method,
@@ -75,17 +77,20 @@ export async function sendRequest(exchange: Exchange): Promise<PlatformAnswer> {
   }
 }
 
-function beforeSending(note: () => void): Dispatcher.DispatcherComposeInterceptor {
+function watching(onSending: () => void, onFailed: () => void): Dispatcher.DispatcherComposeInterceptor {
   return (dispatch) => (options, handler) =>
     dispatch(options, {
       onRequestStart: (...given) => {
-        note();
+        onSending();
         handler.onRequestStart?.(...given);
       },
       onResponseStart: (...given) => handler.onResponseStart?.(...given),
       onResponseData: (...given) => handler.onResponseData?.(...given),
       onResponseEnd: (...given) => handler.onResponseEnd?.(...given),
-      onResponseError: (...given) => handler.onResponseError?.(...given),
+      onResponseError: (...given) => {
+        onFailed();
+        handler.onResponseError?.(...given);
+      },
     });
 }
 
@@ -106,7 +111,7 @@ export async function forwardAnswer(answer: PlatformAnswer, forwarding: Forwardi
   if (gone.aborted) return;
   try {
     if (status >= 400) return await forwardError(answer, response);
-    response.writeHead(status, answerHeaders(answer.headers)).flushHeaders();
+    response.writeHead(status, answerHeaders(answer.headers));
     response.setTimeout(readerIdleMs, () => response.destroy());
     await pipeline(body, response);
   } catch {
