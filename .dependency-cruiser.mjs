@@ -175,7 +175,7 @@ export const packages = {
     reason: "Only a process that sends traces loads it; the rest makes spans through core/traced.ts.",
   },
   undici: {
-    files: "(api/http/transport[^/]*|events/webhook/[^/]*|gateway/platform-connections)[.]ts$",
+    files: "(api/http/transport[^/]*|events/webhook/[^/]*|gateway/exchange)[.]ts$",
     types: [],
     reason: "Requests leave in three places, which decide on timeouts, size limits and redirects.",
   },

@@ -1,5 +1,5 @@
 /** The situations in which the limiters are compared. Each run begins in the middle of a window. */
-import type { Rounding } from "#sandbox/quota.ts";
+import type { SandboxOptions } from "#sandbox/options.ts";
 
 export interface Cell {
   readonly name: string;
@@ -9,7 +9,7 @@ export interface Cell {
   /** Calls to make, by all processes. */
   readonly calls: number;
   readonly processes: number;
-  readonly rounding: Rounding;
+  readonly rounding: SandboxOptions["rounding"];
   /** Another caller, in calls per second. */
   readonly competitor: number;
   /** Another caller that spends many calls at once, again and again. */

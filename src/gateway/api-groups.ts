@@ -1,10 +1,13 @@
 /**
- * Finds the quota that a call spends by its method and path. The rules are the operations that simfleet knows, those that
+ * Checks the target of a request before anything is done with it, and finds the quota that a call spends by its method and
+ * path. The path goes to the platform as it was received, so nothing in it may mean another place there than here: no dot
+ * segments, no encoded slashes, no empty segments. The rules are the operations that simfleet knows, those that
  * the deployment describes, and the patterns of its `apiGroups`. The most specific rule counts: segment by segment, a name
  * comes before `*`, and `*` before `**`; among equals, an operation comes before a pattern.
  */
 import { catalogue } from "#api/operations/catalogue.ts";
 import { type Operation, type Quota, quotaOf } from "#api/operations/operation.ts";
+import { SimfleetError } from "#core/errors.ts";
 import type { DeploymentOperation, DeploymentOperations, PathGroup } from "#fleet/deployment-operation.ts";
 import type { SimOperation } from "#fleet/sim-operation/sim-operation.ts";
 
@@ -103,4 +106,46 @@ function bySpecificity(one: Rule, other: Rule): number {
 function rankOf(segment: string | undefined): number {
   if (segment === "**") return 0;
   return segment === "*" ? 1 : 2;
+}
+
+export interface RequestTarget {
+  /** Path and query as received. */
+  readonly path: string;
+  /** The segments of the path, decoded. */
+  readonly segments: readonly string[];
+}
+
+const maxCharacters = 8_192;
+const anywhere = "https://platform.invalid";
+
+/** @throws SimfleetError REQUEST_INVALID */
+export function readTarget(target: string): RequestTarget {
+  if (!target.startsWith("/"))
+    throw invalid("must be a path: send the request to the gateway itself, not as to a proxy");
+  if (target.length > maxCharacters) throw invalid(`is longer than ${maxCharacters} characters`);
+  if (!/^[\x21-\x7e]+$/.test(target) || target.includes("#"))
+    throw invalid("has characters that must be percent-encoded");
+  const [path = ""] = target.split("?", 1);
+  // A second decoder behind the first must not find anything either.
+  if (/[;\\]|%(?:2[ef5]|5c|00)/i.test(path)) {
+    throw invalid("has a character that changes the path: `;`, `\\`, or an encoded `.`, `/`, `\\` or `%`");
+  }
+  if (URL.parse(anywhere + path)?.pathname !== path)
+    throw invalid("has `.` or `..`, or characters that are not allowed in a path");
+  const segments = path.slice(1).split("/").map(decoded);
+  if (segments.at(-1) === "") segments.pop();
+  if (segments.includes("")) throw invalid("has an empty segment");
+  return { path: target, segments };
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    throw invalid("is not percent-encoded UTF-8");
+  }
+}
+
+function invalid(fault: string): SimfleetError {
+  return new SimfleetError("REQUEST_INVALID", `The path of the request ${fault}; nothing was sent`);
 }

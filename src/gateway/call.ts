@@ -1,6 +1,7 @@
 /**
- * One call: its body is read ahead, it waits for its turn, and is sent with a loan of the pair. The permit comes last. A 429
- * and a 401 of the platform mean that nothing was carried out: the call is sent again if its body is still there.
+ * One call: its body is read ahead, so that a slow upload holds no permit; it waits for its turn, and is sent with a loan of
+ * the pair. The permit comes last. A 429 and a 401 of the platform mean that nothing was carried out: the call is sent again
+ * if its body is still there.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { PlatformClient } from "#api/client.ts";
@@ -8,23 +9,31 @@ import { PlatformError, SimfleetError } from "#core/errors.ts";
 import { type Clock, minuteMs, secondMs } from "#core/time.ts";
 import type { Freeze } from "#fleet/freeze.ts";
 import type { Urgency } from "#limiter/permit.ts";
-import { AnswerStream } from "./answer-stream.ts";
 import type { GatewayOperation } from "./api-groups.ts";
+import { type Connections, forwardAnswer, sendRequest } from "./exchange.ts";
 import { requestHeaders } from "./headers.ts";
-import type { PlatformConnections } from "./platform-connections.ts";
-import { readAhead, type RequestBody } from "./request-body.ts";
-import { Turn } from "./turn.ts";
 
 export interface CallDeps {
   readonly client: Pick<PlatformClient, "attempt" | "lend">;
-  readonly connections: PlatformConnections;
+  readonly connections: Connections;
   readonly clock: Clock;
+  /** Longest wait for permit and pair, from the body that was read ahead on. */
   readonly maxWaitMs: number;
   /** The current freeze of changes, if there is one. */
   readonly freezeOf: () => Promise<Freeze | undefined>;
   /** Aborts when the gateway closes. */
   readonly closing: AbortSignal;
-  readonly times: { readonly aheadIdleMs: number; readonly restIdleMs: number; readonly readerIdleMs: number };
+  readonly times: CallTimes;
+}
+
+/** How long a caller may pause, ms. */
+export interface CallTimes {
+  /** While its body is read ahead. */
+  readonly aheadIdleMs: number;
+  /** In the rest of its body, while a permit is held. */
+  readonly restIdleMs: number;
+  /** While it reads the answer. */
+  readonly readerIdleMs: number;
 }
 
 export interface Call {
@@ -46,89 +55,61 @@ export class CallerGone extends Error {}
  * @throws CallerGone; SimfleetError and PlatformError while nothing of an answer was sent to the caller
  */
 export async function makeCall(call: Call, deps: CallDeps): Promise<void> {
+  const { request, response, operation, path, urgency } = call;
+  const { client, connections, clock, times } = deps;
   await refuseDuringFreeze(call, deps);
-  const gone = goneSignal(call.response);
-  const body = await readAhead(call.request, { clock: deps.clock, ...deps.times }).catch((thrown: unknown) => {
+  const gone = goneSignal(response);
+  const body = await readAhead(request, deps).catch((thrown: unknown) => {
     throw thrown instanceof SimfleetError ? thrown : new CallerGone("the caller disconnected while it sent the body");
   });
-  const { clock, maxWaitMs, closing } = deps;
-  const turn = new Turn({ clock, maxWaitMs, signals: [gone, closing] });
   const beganMs = clock.monotonicMs();
   let isFirst = true;
   const onSent = (): void => {
     if (isFirst) call.onSent(clock.monotonicMs() - beganMs);
     isFirst = false;
   };
-  try {
-    await sendUntilAnswered({ ...call, onSent }, { ...deps, body, turn });
-  } finally {
-    turn.end();
-  }
-}
-
-type Sending = Omit<Call, "onSent"> & { readonly onSent: () => void };
-type SendDeps = CallDeps & { readonly body: RequestBody; readonly turn: Turn };
-
-async function sendUntilAnswered(call: Sending, deps: SendDeps): Promise<void> {
-  const { isWhole } = deps.body;
-  for (let hasNewPair = false; ;) {
-    const { status, mayRenew, retryAfterMs } = await send(call, deps);
-    if (call.response.headersSent || call.response.destroyed) return;
-    if (status === 429) {
-      // The bucket is frozen now, so the next turn comes after the refresh.
-      if (!isWhole) throw notRepeatable("The quota is used up", retryAfterMs);
-      continue;
+  const passed = requestHeaders(request.rawHeaders, body.isWhole ? "whole" : "streamed");
+  const forwarding = { response, gone, operation: operation.id, readerIdleMs: times.readerIdleMs };
+  const patience = { clock, maxWaitMs: deps.maxWaitMs, signals: [gone, deps.closing] };
+  await withPatience(patience, async (wait) => {
+    for (let hasNewPair = false; ;) {
+      const loan = await wait((signal) => client.lend(operation, signal));
+      const attempt = await wait((signal) => client.attempt(operation, { urgency, signal }));
+      await refuseDuringFreeze(call, deps).catch((thrown: unknown) => {
+        attempt.failed(); // the freeze began while the call waited
+        throw thrown;
+      });
+      const answer = await sendRequest({
+        connections,
+        operation: operation.id,
+        address: loan.address,
+        method: request.method ?? "GET",
+        path,
+        headers: [...passed, ...loan.headers],
+        body: body.content,
+        attempt,
+        onSent,
+        // The head is sent with the first bytes of the body; if there are none, the caller gets it all the same.
+        onFailed: () => void (response.headersSent && response.flushHeaders()),
+      });
+      const { statusCode: status } = answer;
+      const mayRenew = loan.end(status);
+      // Without authentication, a 401 is about what the caller sent.
+      const isPairRefused = status === 401 && operation.authenticated;
+      if (status !== 429 && !isPairRefused) return forwardAnswer(answer, forwarding);
+      answer.body.dump().catch(() => undefined);
+      if (isPairRefused && (!mayRenew || hasNewPair)) throw refusedPair(operation);
+      if (isPairRefused) hasNewPair = true;
+      if (body.isWhole) continue; // after a 429 the bucket is frozen, so the next turn comes after the refresh
+      throw isPairRefused
+        ? notRepeatable("The gateway's token had expired", secondMs)
+        : notRepeatable("The quota is used up", attempt.throttledMs);
     }
-    if (status !== 401) throw notForwarded(call.operation, status);
-    if (!mayRenew || hasNewPair) throw refusedPair(call.operation);
-    if (!isWhole) throw notRepeatable("The gateway's token had expired", secondMs);
-    hasNewPair = true;
-  }
-}
-
-interface Sent {
-  readonly status: number;
-  /** After a 401: whether the call can be sent again with another pair. */
-  readonly mayRenew: boolean;
-  readonly retryAfterMs: number;
-}
-
-async function send(call: Sending, deps: SendDeps): Promise<Sent> {
-  const { client, connections, clock, body, turn, times } = deps;
-  const { request, response, operation, path, urgency, onSent } = call;
-  const loan = await turn.wait((signal) => client.lend(operation, signal));
-  const attempt = await turn.wait((signal) => client.attempt(operation, { urgency, signal }));
-  try {
-    await refuseDuringFreeze(call, deps); // it may have begun while the call waited
-  } catch (thrown) {
-    attempt.failed();
-    throw thrown;
-  }
-  const headers = [...requestHeaders(request.rawHeaders, body.isWhole ? "whole" : "streamed"), ...loan.headers];
-  const { address } = loan;
-  // Without authentication, a 401 is about what the caller sent.
-  const dropped = new Set(operation.authenticated ? [401, 429] : [429]);
-  const { readerIdleMs } = times;
-  const answer = new AnswerStream({
-    clock,
-    response,
-    attempt,
-    operation: operation.id,
-    address,
-    dropped,
-    onSent,
-    readerIdleMs,
   });
-  connections.send({ address, method: request.method ?? "GET", path, headers, body: body.send() }, answer);
-  const status = await answer.ended;
-  return { status, mayRenew: loan.end(status), retryAfterMs: attempt.throttledMs };
 }
 
 /** @throws SimfleetError CHANGES_FROZEN for a call that may change something: whatever does not only read */
-async function refuseDuringFreeze(
-  { request, operation }: Pick<Call, "request" | "operation">,
-  { clock, freezeOf }: Pick<CallDeps, "clock" | "freezeOf">,
-): Promise<void> {
+async function refuseDuringFreeze({ request, operation }: Call, { clock, freezeOf }: CallDeps): Promise<void> {
   if (!operation.authenticated || ["GET", "HEAD", "OPTIONS"].includes(request.method ?? "")) return;
   const freeze = await freezeOf();
   if (freeze === undefined) return;
@@ -151,13 +132,104 @@ function notRepeatable(cause: string, retryAfterMs: number): SimfleetError {
   return new SimfleetError("PLATFORM_THROTTLED", message, { retryAfterMs: Math.max(secondMs, retryAfterMs) });
 }
 
-/** An error that broke off, or a head that cannot be written as HTTP. */
-function notForwarded({ id }: GatewayOperation, status: number): PlatformError {
-  const message = `${id}: the platform responded with ${status}, but the response was not complete or is not valid HTTP. The call may have taken effect.`;
-  return new PlatformError("PLATFORM_RESPONSE_INVALID", message, { operation: id, status, mayHaveApplied: true });
-}
-
 function refusedPair({ id }: GatewayOperation): PlatformError {
   const message = `${id}: the platform rejected the gateway's credentials. Check them with: simfleet check`;
   return new PlatformError("PLATFORM_UNAUTHORIZED", message, { operation: id, status: 401 });
+}
+
+/** Asks again after each refresh. @throws whatever `ask` throws otherwise; the reason why the wait is over */
+type Wait = <T>(ask: (signal: AbortSignal) => Promise<T>) => Promise<T>;
+
+interface Patience {
+  readonly clock: Clock;
+  readonly maxWaitMs: number;
+  /** They end the wait as well. */
+  readonly signals: readonly AbortSignal[];
+}
+
+/**
+ * Limits the time that a call waits in all: for a permit, for a pair, and after a 429. The limiter refuses a longer wait than
+ * about 2 s, so the call sleeps until the refresh and asks again.
+ */
+async function withPatience(
+  { clock, maxWaitMs, signals }: Patience,
+  use: (wait: Wait) => Promise<void>,
+): Promise<void> {
+  const over = new AbortController();
+  const done = new AbortController();
+  const signal = AbortSignal.any([over.signal, ...signals]);
+  let refreshAtMs = 0;
+  const refuse = (): void => {
+    const retryAfterMs = Math.max(secondMs, refreshAtMs - clock.monotonicMs());
+    const message = `The call waited ${maxWaitMs / secondMs} s for the quota and was not sent. Try again after the reset.`;
+    over.abort(new SimfleetError("PLATFORM_THROTTLED", message, { retryAfterMs }));
+  };
+  clock.sleep(maxWaitMs, done.signal).then(refuse, () => undefined);
+  const wait: Wait = async (ask) => {
+    while (true) {
+      signal.throwIfAborted();
+      try {
+        return await ask(signal);
+      } catch (thrown) {
+        if (!(thrown instanceof PlatformError) || thrown.code !== "PLATFORM_THROTTLED") throw thrown;
+        const waitMs = Math.max(1, thrown.retryAfterMs ?? secondMs);
+        refreshAtMs = clock.monotonicMs() + waitMs;
+        await clock.sleep(waitMs, signal);
+      }
+    }
+  };
+  try {
+    await use(wait);
+  } finally {
+    done.abort();
+  }
+}
+
+const maxAheadBytes = 64 * 1_024;
+
+interface RequestBody {
+  /** It can be sent again; otherwise its rest streams, once. */
+  readonly isWhole: boolean;
+  readonly content: Buffer | AsyncIterable<Buffer> | null;
+}
+
+/** @throws SimfleetError REQUEST_TIMEOUT; the connection's error if the client disconnects */
+async function readAhead(request: IncomingMessage, { clock, times }: CallDeps): Promise<RequestBody> {
+  const { headers } = request;
+  if (headers["transfer-encoding"] === undefined && Number(headers["content-length"] ?? 0) === 0) {
+    return { isWhole: true, content: null };
+  }
+  // Read by hand: a loop that ends early would close the connection.
+  const chunks = request[Symbol.asyncIterator]() as AsyncIterator<Buffer, undefined>;
+  const next = (idleMs: number): Promise<IteratorResult<Buffer, undefined>> => inTime(chunks.next(), idleMs, clock);
+  const ahead: Buffer[] = [];
+  for (let bytes = 0; bytes <= maxAheadBytes;) {
+    const { value } = await next(times.aheadIdleMs);
+    if (value === undefined) return { isWhole: true, content: Buffer.concat(ahead) };
+    bytes += value.byteLength;
+    ahead.push(value);
+  }
+  const rest = async function* (): AsyncGenerator<Buffer> {
+    yield* ahead.splice(0);
+    while (true) {
+      const { value } = await next(times.restIdleMs);
+      if (value === undefined) return;
+      yield value;
+    }
+  };
+  return { isWhole: false, content: rest() };
+}
+
+async function inTime<T>(wanted: Promise<T>, idleMs: number, clock: Clock): Promise<T> {
+  const arrived = new AbortController();
+  const late = clock.sleep(idleMs, arrived.signal).then((): never => {
+    throw new SimfleetError("REQUEST_TIMEOUT", `Nothing of the request body arrived for ${idleMs / secondMs} s`);
+  });
+  try {
+    return await Promise.race([wanted, late]);
+  } finally {
+    arrived.abort();
+    late.catch(() => undefined);
+    wanted.catch(() => undefined);
+  }
 }

@@ -1,11 +1,35 @@
-/** Names the callers of the gateway for the log and the metrics. The number of names is limited, since callers choose them. */
+/**
+ * What is known of the callers: a name for each, one line for each call at `debug`, a summary per minute at `info`, and the
+ * metrics. The number of names is limited, since callers choose them.
+ */
 import type { IncomingHttpHeaders } from "node:http";
+import { gatewayCall, gatewayWait, type Timing } from "#core/timings.ts";
+import { every, minuteMs } from "#core/time.ts";
+import type { Logger } from "#telemetry/logger.ts";
 
 const maxNames = 50;
 const maxCharacters = 40;
 
+export interface EndedCall {
+  readonly caller: string;
+  readonly method: string;
+  /** Without the query, which may hold data of customers. */
+  readonly path: string;
+  /** `gone`: the caller disconnected before the answer. */
+  readonly status: number | "gone";
+  readonly ms: number;
+}
+
 export class Callers {
+  readonly #logger: Logger;
+  readonly #stop: () => void;
   readonly #names = new Set<string>();
+  #counts = new Map<string, number>();
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+    this.#stop = every(minuteMs, () => this.#summarize());
+  }
 
   /** The name in `X-Simfleet-Caller`, else the product in the user agent; `other` for the 51st name and all later ones. */
   nameOf(headers: IncomingHttpHeaders): string {
@@ -15,6 +39,29 @@ export class Callers {
     if (!this.#names.has(name) && this.#names.size >= maxNames) return "other";
     this.#names.add(name);
     return name;
+  }
+
+  /** @param waitedMs from the body that was read ahead to the sending of the call */
+  sent(caller: string, waitedMs: number): void {
+    gatewayWait.publish({ seconds: waitedMs / 1_000, labels: { caller } } satisfies Timing);
+  }
+
+  ended(call: EndedCall): void {
+    const { caller, status } = call;
+    this.#counts.set(caller, (this.#counts.get(caller) ?? 0) + 1);
+    gatewayCall.publish({ caller, status: String(status) });
+    this.#logger.debug(call, "a call through the gateway ended");
+  }
+
+  close(): void {
+    this.#stop();
+    this.#summarize();
+  }
+
+  #summarize(): void {
+    if (this.#counts.size === 0) return;
+    this.#logger.info({ calls: Object.fromEntries(this.#counts) }, "calls through the gateway, by caller");
+    this.#counts = new Map();
   }
 }
 

@@ -44,14 +44,21 @@ export function requestHeaders(rawHeaders: readonly string[], body: "whole" | "s
   });
 }
 
-/** The headers of the platform's answer for the caller, as node:http can write them: with the bytes that came. */
-export function answerHeaders(headers: Headers): Record<string, string | string[]> {
+/**
+ * The headers of the platform's answer for the caller, as node:http can write them: with the bytes that came.
+ * @param changed what becomes of each value
+ */
+export function answerHeaders(
+  headers: Headers,
+  changed = (value: string): string => value,
+): Record<string, string | string[]> {
   const named = namedByConnection([headers["connection"] ?? []].flat());
+  const written = (value: string): string => asBytes(changed(value));
   return Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]): [string, string | string[]][] =>
       value === undefined || ofConnection.has(name) || named.has(name) || ofCredentials.test(name)
         ? []
-        : [[name, typeof value === "string" ? asBytes(value) : value.map(asBytes)]],
+        : [[name, typeof value === "string" ? written(value) : value.map(written)]],
     ),
   );
 }

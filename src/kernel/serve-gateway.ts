@@ -65,7 +65,7 @@ export async function openGateway(
   options: {
     profile: string;
     /** Served at `/metrics`; a worker has its own. */
-    metrics?: GatewayOptions["monitoring"]["metrics"];
+    metrics?: GatewayOptions["metrics"];
   },
 ): Promise<string> {
   const { profile, metrics } = options;
@@ -79,7 +79,8 @@ export async function openGateway(
     freezeOf: () => store.of(profile),
     grouping: deployment,
     authFailuresPerMinute: http.authFailuresPerMinute,
-    monitoring: { isReady: ping, metrics },
+    isReady: ping,
+    metrics,
     clock,
     logger: logger.child({ profile }),
   });

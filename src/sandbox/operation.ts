@@ -1,7 +1,6 @@
 /** An operation of the platform: its path, its quota, and its handler. */
-import type { Accounts, Holder } from "./accounts/accounts.ts";
-
-import type { HeaderNames, Received } from "./http/request.ts";
+import type { Accounts, Holder } from "./account/accounts.ts";
+import type { HeaderNames, Received } from "./request.ts";
 import type { ApiGroup, SandboxOptions } from "./options.ts";
 import { Refusal, type RefusalName } from "./refusals.ts";
 import type { SandboxState } from "./state.ts";

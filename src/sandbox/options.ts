@@ -3,7 +3,6 @@ import { z } from "zod";
 import { ConfigError } from "#core/errors.ts";
 import { type Clock, systemClock } from "#core/time.ts";
 import { isSimId, isSpeedClass } from "#fleet/sim/sim.ts";
-import { isBase32 } from "./accounts/one-time-code.ts";
 import { faultRates } from "./faults.ts";
 import { recordShapes } from "./sims/sim-records.ts";
 
@@ -39,7 +38,10 @@ export interface GroupSeed {
 const count = z.int().min(0);
 const share = z.number().min(0).max(1);
 const password = z.string().default("sandbox-password");
-const mfaSecret = z.string().refine(isBase32, "must be base32: letters A to Z and digits 2 to 7").optional();
+const mfaSecret = z
+  .string()
+  .regex(/^[A-Z2-7][A-Z2-7\s-]+=*$/i, "must be base32: letters A to Z and digits 2 to 7")
+  .optional();
 const latency = z.number().min(0).max(3_600_000);
 const coverages = z.array(z.enum(["g", "jp"])).readonly();
 const classes = ["s1.minimum", "s1.slow", "s1.standard", "s1.fast", "s1.4xfast", "s1.8xfast"];

@@ -6,15 +6,15 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { SimfleetError } from "#core/errors.ts";
-import { type Accounts, openAccounts } from "./accounts/accounts.ts";
-import type { Controls } from "./http/control.ts";
-import { Exchange } from "./http/exchange.ts";
+import { type Accounts, openAccounts } from "./account/accounts.ts";
+import type { Controls } from "./control.ts";
+import { Exchange } from "./exchange.ts";
 import { Faults } from "./faults.ts";
 import { Fleet } from "./sims/fleet.ts";
 import { resolveOptions, type SandboxOptions } from "./options.ts";
 import { seededRandom } from "./seeded.ts";
 import { SandboxState } from "./state.ts";
-import { Throttle } from "./throttle.ts";
+import { Throttle } from "./quota.ts";
 
 export interface Sandbox extends Controls {
   /** Base address without a path, `http://127.0.0.1:8787`. */

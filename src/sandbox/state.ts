@@ -3,11 +3,9 @@
  * stored outside the sandbox. A test reads this after a run to verify what arrived.
  */
 import type { SandboxOptions } from "./options.ts";
-import { CredentialSets } from "./credentials/credentials.ts";
-import { Groups } from "./credentials/groups.ts";
-import { type Effects, SimLog } from "./sims/sim-log.ts";
+import { CredentialSets, Groups } from "./account/credentials.ts";
 import type { SimRecord } from "./sims/sim-records.ts";
-import { Sims } from "./sims/sims.ts";
+import { type Effects, SimLog, Sims } from "./sims/sims.ts";
 
 export interface Totals {
   /** Calls that reached the sandbox, including those affected by a fault or refused by a quota. */
@@ -19,8 +17,6 @@ export interface Totals {
   /** Responses by status, as intended by the sandbox. */
   readonly byStatus: Record<number, number>;
 }
-
-export { operationSets } from "./options.ts";
 
 export class SandboxState {
   readonly #options: SandboxOptions;

@@ -89,8 +89,8 @@ test.concurrent("the results file contains the platform's Japanese reasons", asy
   const applied = await harness.json(["apply", "fleet.csv", "--yes"]);
   expect(applied).toMatchObject({ code: 1, document: { counts: { rejected: 2 } } });
   expect(column(await harness.read(applied.document.results ?? ""), "reason")).toEqual([
-    "set-speed-class: rejected (400 SIM0003: この SIM では使用できない速度クラスです).",
-    "set-speed-class: rejected (404 SIM0001: 指定された SIM は存在しません).",
+    "set-speed-class: rejected (400 SIM0003: リクエストの内容が正しくありません).",
+    "set-speed-class: rejected (404 SIM0001: 指定された対象は存在しません).",
   ]);
 });
 

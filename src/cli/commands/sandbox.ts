@@ -1,24 +1,26 @@
 /** `simfleet sandbox`: runs the platform simulator until it is interrupted. */
 import { once } from "node:events";
-import { Command, Option } from "@commander-js/extra-typings";
+import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
+import { parse } from "csv-parse/sync";
+import { parse as parseYaml } from "yaml";
+import { z } from "zod";
+import { IntakeError, messageOf } from "#core/errors.ts";
+import { readFileOnce } from "#core/files/open-file.ts";
 import { keepHeapSmall } from "#core/heap-room.ts";
 import type { Coverage } from "#fleet/profile.ts";
-import { keyAccesses } from "#sandbox/accounts/accounts.ts";
-import { faultKinds } from "#sandbox/faults.ts";
-import { defaultOptions } from "#sandbox/options.ts";
-import { recordShapes } from "#sandbox/sims/sim-records.ts";
-import { type Sandbox, startSandbox } from "#sandbox/server.ts";
-import { operationSets } from "#sandbox/state.ts";
+import { isSimId } from "#fleet/sim/sim.ts";
+import { type FaultKind, faultKinds, type FaultRates } from "#sandbox/faults.ts";
 import {
-  addFault,
-  addLimitChange,
-  addPerGroup,
-  asLatency,
-  asList,
-  asNumber,
-  readGroups,
-  readSimIds,
-} from "./sandbox-values.ts";
+  type ApiGroup,
+  apiGroups,
+  defaultOptions,
+  type GroupSeed,
+  keyAccesses,
+  type LimitChange,
+  operationSets,
+} from "#sandbox/options.ts";
+import { type Sandbox, startSandbox } from "#sandbox/server.ts";
+import { recordShapes } from "#sandbox/sims/sim-records.ts";
 import type { ProcessIo } from "../context.ts";
 
 const example = `
@@ -39,13 +41,13 @@ export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
     .option("--sims <count>", "number of simulated SIMs", asNumber, 2_000)
     .option("--ids-from <file>", "take the SIM IDs from the column simId of this CSV file")
     .option("--speed-classes <list>", "speed classes that a SIM can have", asList, [...defaultOptions.speedClasses])
-    .addOption(new Option("--records <shape>", "shape of SIM records").choices(recordShapes).default("svc" as const))
-    .addOption(new Option("--coverage <which>", "coverage to serve").choices(["g", "jp", "both"]).default("both"))
+    .addOption(choice("--records <shape>", "shape of SIM records", recordShapes))
+    .addOption(choice("--coverage <which>", "coverage to serve", ["both", "g", "jp"]))
     .addOption(
       new Option("--coverage-types <which>", "coverage claims of tokens (default: g)").choices(["g", "jp", "both"]),
     )
     .option("--japan-port <port>", "serve Japan coverage at a second address, with SIMs of its own", asNumber)
-    .addOption(new Option("--language <language>", "default language of messages").choices(["en", "ja"]).default("en"))
+    .addOption(choice("--language <language>", "default language of messages", ["en", "ja"]))
     .option("--operator-id <id>", "ID of the account", defaultOptions.operatorId)
     .option("--root-email <email>", "email address of the Root user", defaultOptions.rootEmail)
     .option("--root-password <password>", "password of the Root user", defaultOptions.rootPassword)
@@ -55,46 +57,26 @@ export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
     .option("--auth-key <secret>", "secret of the AuthKey", defaultOptions.authKey)
     .option("--user-auth-key-id <id>", "ID of an AuthKey of the sub-user")
     .option("--user-auth-key <secret>", "secret of that AuthKey")
-    .addOption(
-      new Option("--user-key-access <which>", "AuthKeys that the sub-user may manage")
-        .choices(keyAccesses)
-        .default("own" as const),
-    )
+    .addOption(choice("--user-key-access <which>", "AuthKeys that the sub-user may manage", keyAccesses))
     .option("--revoke-kills-pairs", "revoking an AuthKey invalidates its pairs of API key and token", false)
     .option("--mfa-secret <base32>", "require one-time codes of this secret from the Root user and the sub-user")
     .option("--ttl-field <name>", "field of /v1/auth that asks for a lifetime", defaultOptions.ttlField)
     .option("--pair-ttl <seconds>", "lifetime of every pair of API key and token, ignoring requests", asNumber)
-    .addOption(
-      new Option("--token-algorithm <name>", "algorithm of token signatures")
-        .choices(["ES256", "RS256"])
-        .default("ES256"),
-    )
+    .addOption(choice("--token-algorithm <name>", "algorithm of token signatures", ["ES256", "RS256"]))
     .option("--page-size <count>", "records per page if the call has no limit", asNumber, defaultOptions.pageSize)
     .option("--max-page-size <count>", "maximum number of records per page", asNumber, defaultOptions.maxPageSize)
-    .addOption(
-      new Option("--paging <headers>", "headers with the next page").choices(["both", "link", "key"]).default("both"),
-    )
+    .addOption(choice("--paging <headers>", "headers with the next page", ["both", "link", "key"]))
     .option("--hostile-cursors", "return cursors with characters that need percent-encoding", false)
     .option("--short-pages <share>", "share of pages shorter than requested", asNumber, defaultOptions.shortPages)
     .option("--empty-pages <share>", "share of pages that are empty", asNumber, defaultOptions.emptyPages)
-    .addOption(
-      new Option("--operations <which>", "operations to serve: those of the specification, or all")
-        .choices(operationSets)
-        .default("interface" as const),
-    )
+    .addOption(choice("--operations <which>", "operations to serve: those of the specification, or all", operationSets))
     .option("--groups-from <file>", "read groups and their configuration from this YAML or JSON file")
     .option("--created-status <status>", "status of a created Credential Set", asNumber, defaultOptions.createdStatus)
     .option("--max-body <bytes>", "maximum size of a request body", asNumber, defaultOptions.maxBodyBytes)
     .option("--limit <group=calls>", "calls per period, `Sim=300` or `300` for Sim; repeatable", addPerGroup)
     .option("--period <seconds>", "length of a quota window", asNumber, defaultOptions.periodSeconds)
-    .addOption(
-      new Option("--rounding <how>", "rounding of seconds-before-refresh")
-        .choices(["up", "down", "nearest"])
-        .default("up"),
-    )
-    .addOption(
-      new Option("--anchored <where>", "what opens a window").choices(["start", "first-call"]).default("start"),
-    )
+    .addOption(choice("--rounding <how>", "rounding of seconds-before-refresh", ["up", "down", "nearest"]))
+    .addOption(choice("--anchored <where>", "what opens a window", ["start", "first-call"]))
     .option("--window-offset <ms>", "elapsed part of the first window", asNumber, defaultOptions.windowOffsetMs)
     .option("--competitor <group=rate>", "calls per second that another caller makes; repeatable", addPerGroup)
     .option("--limit-change <change>", "`Sim=100@30`: another limit after 30 s; repeatable", addLimitChange)
@@ -222,4 +204,98 @@ function deploymentOf(brand: string, serves: readonly Coverage[]): Record<string
 
 function aborted(signal: AbortSignal): Promise<unknown> {
   return signal.aborted ? Promise.resolve() : once(signal, "abort");
+}
+
+/** An option with one of several values; the first is the default. */
+function choice<F extends string, const C extends readonly [string, ...string[]]>(flags: F, help: string, choices: C) {
+  const [first]: readonly C[number][] = choices;
+  return new Option(flags, help).choices(choices).default(first);
+}
+
+// What the values of the options are read as.
+
+/** The sandbox keeps everything in memory. */
+const maxSeedBytes = 512 * 1_048_576;
+
+type PerGroup = Partial<Record<ApiGroup, number>>;
+
+/** The well-formed ids of a file's simId column, each once. */
+function readSimIds(file: string): string[] {
+  const rows = readRows(file);
+  const column = rows[0]?.findIndex((name) => name.toLowerCase().replaceAll(/[\s_]/g, "") === "simid") ?? -1;
+  if (column < 0) throw new IntakeError(`${file} has no column simId; the sandbox takes its SIMs from there.`);
+  return [...new Set(rows.slice(1).map((row) => row[column] ?? ""))].filter(isSimId);
+}
+
+const groupsSchema = z.array(
+  z.strictObject({
+    groupId: z.string(),
+    name: z.string().optional(),
+    configuration: z.record(z.string(), z.record(z.string(), z.unknown())).optional(),
+  }),
+);
+
+/** The groups of a YAML or JSON file: an array of `{groupId, name, configuration}`. */
+function readGroups(file: string): GroupSeed[] {
+  let content: unknown;
+  try {
+    content = parseYaml(textOf(file));
+  } catch (cause) {
+    throw new IntakeError(`${file} cannot be read as YAML or JSON: ${messageOf(cause)}`, { cause });
+  }
+  const groups = groupsSchema.safeParse(content);
+  if (!groups.success) throw new IntakeError(`${file} holds no groups: ${z.prettifyError(groups.error)}`);
+  return groups.data;
+}
+
+function textOf(file: string): string {
+  return readFileOnce(file, { links: "follow", maxBytes: maxSeedBytes }).bytes.toString("utf8");
+}
+
+function readRows(file: string): string[][] {
+  try {
+    return parse(textOf(file), { bom: true, relax_column_count: true, trim: true });
+  } catch (cause) {
+    throw new IntakeError(`${file} cannot be read as CSV: ${messageOf(cause)}`, { cause });
+  }
+}
+
+function asNumber(text: string): number {
+  const number = text.trim() === "" ? Number.NaN : Number(text);
+  if (!Number.isFinite(number)) throw new InvalidArgumentError("It must be a number.");
+  return number;
+}
+
+function asList(text: string): string[] {
+  return text.split(",").map((item) => item.trim());
+}
+
+function asLatency(text: string): number | readonly [number, number] {
+  const [min = "", max, ...rest] = text.split("-");
+  if (rest.length > 0) throw new InvalidArgumentError("It must be milliseconds, `20` or `10-50`.");
+  return max === undefined ? asNumber(min) : [asNumber(min), asNumber(max)];
+}
+
+function addPerGroup(text: string, before: PerGroup = {}): PerGroup {
+  const [name = "", value] = text.includes("=") ? text.split("=", 2) : ["Sim", text];
+  return { ...before, [asGroup(name)]: asNumber(value ?? "") };
+}
+
+function addLimitChange(text: string, before: LimitChange[] = []): LimitChange[] {
+  const [, name, limit, seconds] = /^(\w+)=(\d+)@(\d+(?:\.\d+)?)$/.exec(text) ?? [];
+  if (name === undefined) throw new InvalidArgumentError("It must be GROUP=LIMIT@SECONDS, such as Sim=100@30.");
+  return [...before, { group: asGroup(name), limit: Number(limit), afterMs: Number(seconds) * 1_000 }];
+}
+
+function addFault(text: string, before: FaultRates = {}): FaultRates {
+  const [name = "", share = ""] = text.split("=", 2);
+  const kind = faultKinds.find((known): known is FaultKind => known === name);
+  if (kind === undefined) throw new InvalidArgumentError(`It must be KIND=SHARE; kinds: ${faultKinds.join(", ")}.`);
+  return { ...before, [kind]: asNumber(share) };
+}
+
+function asGroup(name: string): ApiGroup {
+  const group = apiGroups.find((known) => known === name);
+  if (group === undefined) throw new InvalidArgumentError(`Unknown API group ${name}; known: ${apiGroups.join(", ")}.`);
+  return group;
 }

@@ -27,6 +27,8 @@ interface LocalWork {
 export interface End {
   readonly exitCode: number;
   readonly lines?: readonly string[];
+  /** The work has not ended, but waits for somebody: a refusal of the platform, or Ctrl-C, says why. */
+  readonly isHalt?: boolean;
 }
 
 export interface FollowWork<Report> {
@@ -84,9 +86,10 @@ async function poll<Report>(
     silence.end();
     const end = options.endOf(report);
     await options.show(report, end !== undefined);
-    if (end !== undefined) return { report, exitCode: ended(end, output) };
     const { refusal } = local;
-    if (refusal !== undefined || interrupt.aborted) return leave(options, { local, refusal, seen: report });
+    const isStopping = refusal !== undefined || interrupt.aborted;
+    if (end !== undefined && !(end.isHalt === true && isStopping)) return { report, exitCode: ended(end, output) };
+    if (isStopping) return leave(options, { local, refusal, seen: report });
     await local.workIfNobodyDoes();
     await systemClock.sleep(isRemote ? remotePollIntervalMs : pollIntervalMs, interrupt).catch(() => undefined);
   }

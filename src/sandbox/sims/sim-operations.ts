@@ -1,13 +1,249 @@
 /**
- * The operations on SIMs that list or read them, and those that the interface shows (section 4), in both variants. The
- * actions on one SIM are in sim-actions.ts.
+ * The operations on SIMs: those that the interface shows (section 4), in both variants, those that read one SIM, and the
+ * actions on one, as a table: the call, and what it does. A SIM begins as ready and never becomes ready again; a terminated
+ * one never changes; setting the present status succeeds and changes nothing. An action that reaches the device acts again
+ * on each call: the effects in the log count what a device would have noticed.
  */
 import type { Wording } from "#fleet/sim/sim.ts";
-import { answerItems, answerPage } from "../http/paging.ts";
-import { type Call, operationsOf, type Result } from "../operation.ts";
+import { answer, type Call, done, type Operation, operationsOf, type Result } from "../operation.ts";
+import { answerItems, answerPage } from "../paging.ts";
 import { Refusal } from "../refusals.ts";
-import { listedPlace, simActions } from "./sim-actions.ts";
+import { seededBits } from "../seeded.ts";
+import type { SandboxState } from "../state.ts";
+import type { SimFacts, SimStatus } from "./sim-records.ts";
 import type { Sims } from "./sims.ts";
+
+/** Changes a SIM, or acts on its device. @returns the answer; default: status 200 with the record @throws Refusal */
+type Act = (sim: ActedSim, call: Call) => Result | void;
+
+type ActionTable = Readonly<Record<string, readonly [call: string, act: Act]>>;
+
+/** The statuses that a subscription does not have. */
+const missingStatuses: Readonly<Record<string, readonly SimStatus[]>> = {
+  "plan-US": ["standby"],
+  "plan-KM1": ["standby", "suspended"],
+};
+
+const expiryActions: readonly unknown[] = ["doNothing", "deleteSession", "deactivate", "suspend", "terminate", null];
+
+/** Longest SMS in characters, by `encodingType`: 7-bit characters and UCS-2. */
+const longestMessage: Readonly<Record<number, number>> = { 1: 160, 2: 70 };
+
+/** After this time the device has answered the SMS that asks for its local information. */
+const localInfoDelayMs = 5_000;
+
+const accepted: Result = { status: 202, text: "" };
+
+const simTable: ActionTable = {
+  activateSim: [
+    "POST v1/sims/*/activate",
+    (sim) => sim.become("active", ["ready", "inactive", "standby", "suspended"]),
+  ],
+  deactivateSim: ["POST v1/sims/*/deactivate", (sim) => sim.become("inactive", ["ready", "active"])],
+  suspendSim: ["POST v1/sims/*/suspend", (sim) => sim.become("suspended", ["active", "inactive"])],
+  setSimToStandby: ["POST v1/sims/*/set_to_standby", (sim) => sim.become("standby", ["ready", "active", "inactive"])],
+  terminateSim: ["POST v1/sims/*/terminate", terminate],
+  enableSimTermination: ["POST v1/sims/*/enable_termination", (sim) => sim.set({ terminationEnabled: true })],
+  disableSimTermination: ["POST v1/sims/*/disable_termination", (sim) => sim.set({ terminationEnabled: false })],
+  setSimGroup: ["POST v1/sims/*/set_group", setGroup],
+  unsetSimGroup: ["POST v1/sims/*/unset_group", (sim) => sim.set({ groupId: null })],
+  putSimTags: ["PUT v1/sims/*/tags", putTags],
+  deleteSimTag: ["DELETE v1/sims/*/tags/*", deleteTag],
+  setSimExpiryTime: ["POST v1/sims/*/set_expiry_time", setExpiry],
+  unsetSimExpiryTime: ["POST v1/sims/*/unset_expiry_time", unsetExpiry],
+  setSimImeiLock: ["POST v1/sims/*/set_imei_lock", lockImei],
+  unsetSimImeiLock: ["POST v1/sims/*/unset_imei_lock", (sim) => sim.set({ imeiLock: null })],
+  deleteSimSession: ["POST v1/sims/*/delete_session", deleteSession],
+  sendSimSms: ["POST v1/sims/*/send_sms", sendSms],
+  reportSimLocalInfo: ["POST v1/sims/*/report_local_info", reportLocalInfo],
+  sendSimDownlinkPing: ["POST v1/sims/*/downlink/ping", ping],
+};
+
+const simActions: readonly Operation[] = [
+  ...actionsOf("Sim", simTable),
+  ...actionsOf("Subscriber", { putBundles: ["PUT v1/subscribers/*/bundles", putBundles] }),
+];
+
+/** The operations of a table: each finds the SIM, refuses one that is terminated, acts, and counts the effect. */
+function actionsOf(group: "Sim" | "Subscriber", table: ActionTable): Operation[] {
+  const wording = group === "Sim" ? "sims" : "subscribers";
+  const operations = Object.entries(table).map(([name, [path, act]]) => {
+    const handle = (call: Call): Result => {
+      const sim = new ActedSim(call, listedPlace(call, wording));
+      if (sim.state.sims.isTerminatedAt(sim.place)) throw new Refusal("simTerminated");
+      const result = act(sim, call);
+      sim.state.log.countEffect(sim.place, name);
+      return result ?? { status: 200, text: sim.state.sims.textAt(sim.place) };
+    };
+    return [name, [path, handle]] as const;
+  });
+  return operationsOf(group, Object.fromEntries(operations));
+}
+
+/** The position of the SIM that the path of a call names. @throws Refusal if it is not listed */
+function listedPlace({ state: { sims }, ids: [id = ""] }: Call, wording: Wording): number {
+  const place = wording === "sims" ? sims.placeOfSimId(id) : sims.placeOfImsi(id);
+  if (place === undefined || !sims.isListedAt(place)) throw new Refusal("simUnknown");
+  return place;
+}
+
+/** A SIM that a call acts on, and the changes that several actions share. */
+class ActedSim {
+  readonly place: number;
+  readonly state: SandboxState;
+  readonly nowMs: number;
+
+  constructor({ state, options }: Call, place: number) {
+    this.state = state;
+    this.place = place;
+    this.nowMs = options.clock.wallMs();
+  }
+
+  get facts(): SimFacts {
+    return this.state.sims.factsAt(this.place);
+  }
+
+  /** The IMEI of the session's device; an edit of the session may name another than that of the seed. */
+  get deviceImei(): string {
+    return this.facts.sessionStatus.imei ?? this.state.sims.deviceImeiAt(this.place);
+  }
+
+  /** Sets fields of the record; null removes one. */
+  set(fields: Readonly<Record<string, unknown>>): void {
+    // Before as well, since somebody may have changed the status from outside.
+    this.state.log.noteStatus(this.place);
+    this.state.sims.edit(this.place, fields);
+    this.state.log.noteStatus(this.place);
+  }
+
+  /** Changes the status, if the subscription has it and the present one is among `from`. */
+  become(to: SimStatus, from: readonly SimStatus[]): void {
+    const { status, subscription } = this.facts;
+    if (status === to) return;
+    if (missingStatuses[subscription]?.includes(to) === true) throw new Refusal("statusNotOffered");
+    if (!from.includes(status)) throw new Refusal("transitionRefused");
+    this.moveTo(to);
+  }
+
+  /** Changes the status; a SIM that is not active has no session. */
+  moveTo(status: SimStatus): void {
+    if (status !== "active" && this.facts.sessionStatus.online) this.endSession();
+    const renewal = status === "standby" || status === "suspended" ? this.nowMs : null;
+    this.set({ status, renewalFeeStatusSetTime: renewal });
+  }
+
+  endSession(): void {
+    this.state.log.noteSession(this.place, "Deleted", this.nowMs);
+    const previousSession = { imei: this.deviceImei, imsi: this.facts.imsi, endedTime: this.nowMs };
+    this.set({ sessionStatus: { online: false }, previousSession });
+  }
+
+  /** The device connects. */
+  beginSession(): void {
+    const session = { imei: this.state.sims.deviceImeiAt(this.place), imsi: this.facts.imsi };
+    this.set({ sessionStatus: { online: true, ...session, lastUpdatedAt: this.nowMs } });
+    this.state.log.noteSession(this.place, "Created", this.nowMs);
+  }
+}
+
+function terminate(sim: ActedSim): void {
+  if (!sim.facts.terminationEnabled) throw new Refusal("terminationProtected");
+  sim.moveTo("terminated");
+}
+
+function setGroup(sim: ActedSim, { body }: Call): void {
+  const { groupId } = body();
+  if (!isName(groupId)) throw new Refusal("groupIdMissing");
+  sim.set({ groupId: sim.state.groups.record(groupId).groupId });
+}
+
+function putTags(sim: ActedSim, { json }: Call): void {
+  const tags = json();
+  if (!Array.isArray(tags) || !tags.every(isTag)) throw new Refusal("tagsInvalid");
+  const changed = Object.fromEntries(tags.map(({ tagName, tagValue }) => [tagName, tagValue]));
+  sim.set({ tags: { ...sim.facts.tags, ...changed } });
+}
+
+function deleteTag(sim: ActedSim, { ids: [, tagName = ""] }: Call): Result {
+  const { tags } = sim.facts;
+  if (!Object.hasOwn(tags, tagName)) throw new Refusal("tagUnknown");
+  sim.set({ tags: Object.fromEntries(Object.entries(tags).filter(([name]) => name !== tagName)) });
+  return done;
+}
+
+function setExpiry(sim: ActedSim, { body }: Call): void {
+  const { expiryTime, expiryAction = null } = body();
+  if (!isCountOf(expiryTime) || !expiryActions.includes(expiryAction)) throw new Refusal("expiryInvalid");
+  sim.set({ expiryTime, expiryAction });
+}
+
+function unsetExpiry(sim: ActedSim): void {
+  if (sim.facts.expiryTime === undefined) throw new Refusal("expiryMissing");
+  sim.set({ expiryTime: null, expiryAction: null });
+}
+
+function lockImei(sim: ActedSim, call: Call): void {
+  const { imei } = bodyOf(call);
+  if (imei === undefined && !sim.facts.sessionStatus.online) throw new Refusal("imeiUnknown");
+  const locked = imei ?? sim.deviceImei;
+  if (typeof locked !== "string" || !/^[0-9]{15}$/.test(locked)) throw new Refusal("imeiInvalid");
+  sim.set({ imeiLock: { imei: locked } });
+}
+
+function putBundles(sim: ActedSim, { json }: Call): Result {
+  const bundles = json();
+  const isValid = Array.isArray(bundles) && bundles.every(isName) && new Set(bundles).size === bundles.length;
+  if (!isValid) throw new Refusal("bundlesInvalid");
+  sim.set({ bundles });
+  return { status: 200, text: sim.state.sims.subscriberTextAt(sim.place) };
+}
+
+/** The answer shows the SIM offline; the device connects again at once. */
+function deleteSession(sim: ActedSim): Result {
+  if (!sim.facts.sessionStatus.online) throw new Refusal("simOffline");
+  sim.endSession();
+  const text = sim.state.sims.textAt(sim.place);
+  sim.beginSession();
+  return { status: 200, text };
+}
+
+function sendSms(_: ActedSim, { body }: Call): Result {
+  const { payload, encodingType } = body();
+  const isMessage = typeof encodingType === "number" && isName(payload);
+  if (!isMessage || payload.length > (longestMessage[encodingType] ?? 0)) throw new Refusal("messageInvalid");
+  return accepted;
+}
+
+function reportLocalInfo(sim: ActedSim): Result {
+  const cell = { mcc: "440", mnc: "10", cellId: String(1e5 + (seededBits(7, sim.place) % 1e5)) };
+  sim.state.sims.editLater(sim.place, { localInfo: { imei: sim.deviceImei, ...cell } }, localInfoDelayMs);
+  return accepted;
+}
+
+function ping(sim: ActedSim, call: Call): Result {
+  const { numberOfPingRequests = 1, timeoutSeconds = 1 } = bodyOf(call);
+  if (!isCountOf(numberOfPingRequests) || !isCountOf(timeoutSeconds)) throw new Refusal("pingInvalid");
+  if (!sim.facts.sessionStatus.online) return answer(200, { success: false });
+  return answer(200, { success: true, rtt: 40 + (seededBits(11, sim.place) % 400) });
+}
+
+/** The body as an object; empty if none was sent. */
+function bodyOf(call: Call): Readonly<Record<string, unknown>> {
+  return call.hasBody ? call.body() : {};
+}
+
+function isCountOf(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) > 0;
+}
+
+function isTag(tag: unknown): tag is { tagName: string; tagValue: string } {
+  if (typeof tag !== "object" || tag === null || !("tagName" in tag) || !("tagValue" in tag)) return false;
+  return isName(tag.tagName) && typeof tag.tagValue === "string";
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
+}
 
 /** Longest page of a status history. */
 const longestHistoryPage = 100;

@@ -3,8 +3,7 @@ import { describe, expect, it } from "vitest";
 import { described as describedOperation } from "#api/operations/described.ts";
 import { loadDeployment } from "#config/deployment.ts";
 import type { Problem } from "#core/errors.ts";
-import { ApiGroups, type Grouping } from "#gateway/api-groups.ts";
-import { readTarget } from "#gateway/target.ts";
+import { ApiGroups, type Grouping, readTarget } from "#gateway/api-groups.ts";
 
 const nothing: Grouping = { operations: {}, simOperations: new Map(), apiGroups: {} };
 

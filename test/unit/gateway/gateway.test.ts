@@ -311,11 +311,11 @@ describe("who may use the gateway", () => {
     await using platform = await fine();
     const token = "t".repeat(32);
     let isReady = true;
-    const monitoring = {
+    await using gateway = await openGateway(platform.url, {
+      token: new Secret(token),
       isReady: () => Promise.resolve(isReady),
       metrics: () => Promise.resolve({ contentType: "text/plain", text: "simfleet_calls_total 1\n" }),
-    };
-    await using gateway = await openGateway(platform.url, { token: new Secret(token), monitoring });
+    });
     const statusOf = async (path: string): Promise<number> => (await call(gateway.url, path)).status;
     expect([await statusOf("/healthz"), await statusOf("/readyz"), await statusOf("/metrics")]).toEqual([
       200, 200, 401,

@@ -27,7 +27,7 @@ export async function openGateway(
     port: 0,
     token: undefined,
     authFailuresPerMinute: 3,
-    monitoring: { isReady: () => Promise.resolve(true) },
+    isReady: () => Promise.resolve(true),
     maxWaitMs: 1_000,
     client,
     freezeOf: () => Promise.resolve(undefined),

@@ -1,17 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { goodAuthKey, openSandbox, type OpenSandbox, quotaOf } from "./open-sandbox.ts";
+import { goodAuthKey, openAll, quotaOf, refusalOf, signIn } from "./open-sandbox.ts";
 
 const ofRoot = "/v1/operators/OP0000000001/auth_keys";
 const ofUser = "/v1/operators/OP0000000001/users/robot/auth_keys";
 const user = { operatorId: "OP0000000001", userName: "robot", password: "sandbox-password" };
-
-const openAll = (options: Parameters<typeof openSandbox>[0] = {}) => openSandbox({ operations: "all", ...options });
-
-/** The headers of a new pair. */
-async function signIn({ send }: OpenSandbox, body: object): Promise<Record<string, string>> {
-  const { json } = await send("POST", "/v1/auth", { body });
-  return { "X-Svc-API-Key": json.apiKey, "X-Svc-Token": json.token };
-}
 
 describe("AuthKeys", () => {
   test.each([
@@ -32,7 +24,7 @@ describe("AuthKeys", () => {
           authKey: expect.stringMatching(/^secret-[0-9a-f]+$/),
         });
       }
-      expect(await call("POST", path)).toMatchObject({ status: 400, json: { code: "AUM0024" } });
+      expect(refusalOf(await call("POST", path))).toBe("400 AUM0024");
       const listed = await call("GET", path);
       const createDateTime = clock.wallMs() / 1_000;
       expect(listed.json.slice(-room)).toEqual(made.map(({ json }) => ({ authKeyId: json.authKeyId, createDateTime })));
@@ -64,12 +56,9 @@ describe("AuthKeys", () => {
     await call("POST", ofRoot);
     const revoked = await call("DELETE", `${ofRoot}/keyId-sandbox`);
     expect([revoked.status, revoked.text]).toEqual([204, ""]);
-    expect(await send("POST", "/v1/auth", { body: goodAuthKey })).toMatchObject({
-      status: 401,
-      json: { code: "AUM0011" },
-    });
+    expect(refusalOf(await send("POST", "/v1/auth", { body: goodAuthKey }))).toBe("401 AUM0011");
     expect((await call("POST", ofRoot)).status).toBe(201);
-    expect(await call("DELETE", `${ofRoot}/keyId-sandbox`)).toMatchObject({ status: 404, json: { code: "AUM0023" } });
+    expect(refusalOf(await call("DELETE", `${ofRoot}/keyId-sandbox`))).toBe("404 AUM0023");
   });
 
   test("revoking an AuthKey ends the pairs issued for it when the sandbox is set to do so", async () => {
@@ -77,7 +66,7 @@ describe("AuthKeys", () => {
     const { call, send } = opened;
     const other = await signIn(opened, (await call("POST", ofRoot)).json);
     await call("DELETE", `${ofRoot}/keyId-sandbox`);
-    expect(await call("GET", "/v1/sims")).toMatchObject({ status: 401, json: { code: "AUM0002" } });
+    expect(refusalOf(await call("GET", "/v1/sims"))).toBe("401 AUM0002");
     expect((await send("GET", "/v1/sims", { headers: other })).status).toBe(200);
   });
 
@@ -90,8 +79,7 @@ describe("AuthKeys", () => {
     expect((await send("DELETE", `${ofUser}/keyId-robot`, { headers })).status).toBe(204);
     expect((await call("DELETE", `${ofUser}/${made.json.authKeyId}`)).status).toBe(204);
     for (const method of ["GET", "POST"]) {
-      const { status, json } = await send(method, ofRoot, { headers });
-      expect([status, json.code]).toEqual([403, "AUM0021"]);
+      expect(refusalOf(await send(method, ofRoot, { headers }))).toBe("403 AUM0021");
     }
     expect((await send("DELETE", `${ofRoot}/keyId-sandbox`, { headers })).status).toBe(403);
     expect((await call("DELETE", `${ofUser}/keyId-sandbox`)).status).toBe(404);
@@ -102,14 +90,6 @@ describe("AuthKeys", () => {
     const headers = await signIn(opened, user);
     expect(await opened.send("POST", ofUser, { headers })).toMatchObject({ status: 403, json: { code: "AUM0021" } });
     expect((await opened.call("POST", ofUser)).status).toBe(200);
-  });
-
-  test("AuthKeys of another operator or of an unknown sub-user are inaccessible", async () => {
-    const { call } = await openAll();
-    const codeOf = async (path: string) => (await call("GET", path)).json.code;
-    expect(await codeOf("/v1/operators/OP2/auth_keys")).toBe("AUM0020");
-    expect(await codeOf("/v1/operators/OP2/users/robot/auth_keys")).toBe("AUM0020");
-    expect(await codeOf("/v1/operators/OP0000000001/users/nobody/auth_keys")).toBe("AUM0022");
   });
 
   test("AuthKey calls count against the quota of the group Operator, and a reset restores the AuthKeys", async () => {
@@ -145,8 +125,7 @@ describe("token renewal", () => {
     const { call, send, pair, clock } = await openAll({ pairTtlSeconds: 10 });
     await pair();
     clock.pass(10_000);
-    const late = await call("POST", path, { body: {} });
-    expect([late.status, late.json.code]).toEqual([400, "AUM0015"]);
+    expect(refusalOf(await call("POST", path, { body: {} }))).toBe("400 AUM0015");
     expect((await send("POST", path, { body: {} })).status).toBe(401);
   });
 

@@ -1,7 +1,7 @@
 import { createLocalJWKSet, decodeJwt, jwtVerify } from "jose";
 import { describe, expect, test } from "vitest";
-import { oneTimeCode } from "#sandbox/accounts/one-time-code.ts";
-import { goodAuthKey, openSandbox, quotaOf } from "./open-sandbox.ts";
+import { oneTimeCode } from "#sandbox/account/accounts.ts";
+import { goodAuthKey, openSandbox, quotaOf, refusalOf } from "./open-sandbox.ts";
 
 const root = { email: "root@example.com", password: "sandbox-password" };
 const user = { operatorId: "OP0000000001", userName: "robot", password: "sandbox-password" };
@@ -24,30 +24,6 @@ describe("sign-in", () => {
     const { status, json } = await send("POST", "/v1/auth", { body: user });
     expect(status).toBe(200);
     expect(json).toMatchObject({ operatorId: "OP0000000001", userName: "robot" });
-  });
-
-  test.each([
-    ["no variant", {}],
-    ["two variants", { ...root, ...goodAuthKey }],
-    ["half a second variant", { ...root, authKeyId: "keyId-sandbox" }],
-    ["half a variant", { email: "root@example.com" }],
-    ["a number for a password", { ...root, password: 7 }],
-  ])("a sign-in request with %s is refused with 400", async (_, body) => {
-    const { send } = await openSandbox();
-    const { status, json } = await send("POST", "/v1/auth", { body });
-    expect(status).toBe(400);
-    expect(json).toEqual({ code: "AUM0010", message: expect.stringContaining("exactly one") });
-  });
-
-  test.each([
-    { ...root, password: "wrong" },
-    { ...user, operatorId: "OP0000000002" },
-    { ...goodAuthKey, authKey: "wrong" },
-  ])("a sign-in with wrong credentials is refused with 401", async (body) => {
-    const { send } = await openSandbox();
-    const { status, json } = await send("POST", "/v1/auth", { body });
-    expect(status).toBe(401);
-    expect(json.code).toBe("AUM0011");
   });
 
   test("options set the accounts of the sandbox", async () => {
@@ -107,13 +83,6 @@ describe("tokens", () => {
     expect(await lifetime({ ...goodAuthKey, tokenTimeoutSeconds: 172_800 })).toBe(172_800);
   });
 
-  test.each([179, 172_801, 1.5, "600"])("a requested token lifetime of %j is refused", async (tokenTimeoutSeconds) => {
-    const { send } = await openSandbox();
-    const { status, json } = await send("POST", "/v1/auth", { body: { ...goodAuthKey, tokenTimeoutSeconds } });
-    expect(status).toBe(400);
-    expect(json.code).toBe("AUM0014");
-  });
-
   test("an option sets the name of the field that requests a token lifetime", async () => {
     const { send } = await openSandbox({ ttlField: "ttl" });
     expect((await send("POST", "/v1/auth", { body: { ...goodAuthKey, ttl: 1 } })).status).toBe(400);
@@ -171,9 +140,7 @@ describe("pairs", () => {
 
   test("an address of another coverage refuses a pair", async () => {
     const { call } = await openSandbox({ coverageTypes: ["jp"], serves: ["g"] });
-    const { status, json } = await call("GET", "/v1/sims");
-    expect(status).toBe(403);
-    expect(json.code).toBe("AUM0004");
+    expect(refusalOf(await call("GET", "/v1/sims"))).toBe("403 AUM0004");
   });
 
   test("pair and rate-limit headers use the name of the brand", async () => {

@@ -22,6 +22,14 @@ async function start(options: string) {
   return { child, printed, exited, stderr: () => stderr };
 }
 
+/** A file that is removed after the test. */
+async function fileWith(text: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "sandbox-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await writeFile(join(folder, "file"), text);
+  return join(folder, "file");
+}
+
 /** What the command says of options that it does not take. */
 async function complaintOf(...options: string[]): Promise<string> {
   let complaint = "";
@@ -35,11 +43,7 @@ const io = { stdout: process.stdout, stderr: process.stderr, interrupt: AbortSig
 
 describe("simfleet sandbox", () => {
   test("`simfleet sandbox` prints one JSON document, serves the requested fleet, and exits cleanly", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "sandbox-"));
-    onTestFinished(() => rm(folder, { recursive: true }));
-    const file = join(folder, "fleet.csv");
-    await writeFile(
-      file,
+    const file = await fileWith(
       '\uFEFFnote,SIM ID,speedClass\r\n"a, b",8942310000000000001,s1.fast\r\n,8942310000000000019,\r\n,8.94E+18,\r\n',
     );
     const options = `--json --limit 300 --limit Auth=5 --period 2 --brand Acme --fault html-502=1 --faults-on-auth --ids-from ${file}`;
@@ -116,10 +120,7 @@ describe("simfleet sandbox", () => {
   });
 
   test("`simfleet sandbox` loads groups from a file and serves additional operations with `--operations all`", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "sandbox-"));
-    onTestFinished(() => rm(folder, { recursive: true }));
-    const file = join(folder, "groups.yaml");
-    await writeFile(file, "- groupId: g-new\n  configuration:\n    SoracomFunk: { credentialsId: psk-1 }\n");
+    const file = await fileWith("- groupId: g-new\n  configuration:\n    SoracomFunk: { credentialsId: psk-1 }\n");
     const { printed } = await start(`--json --operations all --groups-from ${file}`);
     const state = (await (await fetch(`${printed.url}/_sandbox/state`)).json()) as { groups: number };
     expect(state.groups).toBe(5);
@@ -131,10 +132,7 @@ describe("simfleet sandbox", () => {
     ["- groupId: a\n  colour: red\n", "colour"],
     ["[", "cannot be read as YAML or JSON"],
   ])("`simfleet sandbox` rejects a groups file with the content %j", async (text, why) => {
-    const folder = await mkdtemp(join(tmpdir(), "sandbox-"));
-    onTestFinished(() => rm(folder, { recursive: true }));
-    const file = join(folder, "groups.yaml");
-    await writeFile(file, text);
+    const file = await fileWith(text);
     const command = sandboxCommand({ io }).exitOverride();
     await expect(command.parseAsync(["node", "sandbox", "--groups-from", file])).rejects.toThrow(why);
   });

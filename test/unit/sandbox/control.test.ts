@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { ConfigError } from "#core/errors.ts";
-import { control } from "#sandbox/http/control.ts";
+import { control } from "#sandbox/control.ts";
 import { resolveOptions } from "#sandbox/options.ts";
 import { openSandbox } from "./open-sandbox.ts";
 

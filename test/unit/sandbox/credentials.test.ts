@@ -1,9 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { openSandbox, quotaOf } from "./open-sandbox.ts";
+import { openAll, openSandbox, quotaOf, refusalOf } from "./open-sandbox.ts";
 
 const psk = { type: "psk", credentials: { key: "first" } };
-
-const openAll = (options: Parameters<typeof openSandbox>[0] = {}) => openSandbox({ operations: "all", ...options });
 
 describe("Credential Sets with all operations", () => {
   test("Credential Sets can be created, listed in order, changed, and deleted", async () => {
@@ -31,17 +29,11 @@ describe("Credential Sets with all operations", () => {
     expect((await call("GET", "/v1/credentials")).json).toHaveLength(1);
   });
 
-  test.each(["PUT", "DELETE"])("%s of an unknown Credential Set returns 404", async (method) => {
-    const { call } = await openAll();
-    const { status, json } = await call(method, "/v1/credentials/none", { body: psk });
-    expect([status, json.code]).toEqual([404, "CRE0004"]);
-  });
-
   test("the sandbox allows at most 100 Credential Sets, and deleting one frees its place", async () => {
     const { call, sandbox } = await openAll({ limits: { Credential: 1_000 } });
     for (let i = 0; i < 100; i += 1) sandbox.state.credentials.create(`set-${i}`, psk);
     const create = () => call("POST", "/v1/credentials/one-more", { body: psk });
-    expect(await create()).toMatchObject({ status: 400, json: { code: "CRE0003" } });
+    expect(refusalOf(await create())).toBe("400 CRE0003");
     expect((await call("PUT", "/v1/credentials/set-7", { body: psk })).status).toBe(200);
     await call("DELETE", "/v1/credentials/set-7");
     expect((await create()).status).toBe(201);
@@ -66,8 +58,7 @@ describe("Credential Sets with all operations", () => {
     await call("POST", "/v1/credentials/a", { body: psk });
     expect((await put(credentials)).status).toBe(200);
     for (const field of Object.keys(credentials)) {
-      const { status, json } = await put({ ...credentials, [field]: undefined });
-      expect([status, json.code]).toEqual([400, "CRE0001"]);
+      expect(refusalOf(await put({ ...credentials, [field]: undefined }))).toBe("400 CRE0001");
     }
   });
 
@@ -174,19 +165,5 @@ describe("the sandbox with core operations only", () => {
     expect((await call("POST", "/v1/credentials/a", { body })).status).toBe(201);
     expect((await call("PUT", "/v1/credentials/a", { body })).json.code).toBe("SBX0405");
     expect((await call("DELETE", "/v1/credentials/a")).json.code).toBe("SBX0405");
-  });
-
-  test.each([
-    ["GET", "/v1/credentials"],
-    ["GET", "/v1/operators/OP0000000001/auth_keys"],
-    ["POST", "/v1/operators/OP0000000001/users/robot/auth_keys"],
-    ["POST", "/v1/operators/OP0000000001/token"],
-    ["GET", "/v1/groups"],
-    ["PUT", "/v1/groups/a/configuration/b"],
-  ])("the sandbox with core operations only returns 404 for %s %s", async (method, path) => {
-    const { call } = await openSandbox();
-    const answer = await call(method, path);
-    expect([answer.status, answer.json.code]).toEqual([404, "SBX0404"]);
-    expect(quotaOf(answer)).toEqual([null, null, null]);
   });
 });

@@ -3,34 +3,44 @@ import { describe, expect, test, vi } from "vitest";
 import { type FaultKind, Faults, faultKinds } from "#sandbox/faults.ts";
 import { openSandbox, quotaOf } from "./open-sandbox.ts";
 
-const left = async (opened: Awaited<ReturnType<typeof openSandbox>>) =>
-  Number((await opened.call("GET", "/v1/sims?limit=1")).headers.get("x-svc-ratelimit-remaining"));
-
 async function struckBy(kind: FaultKind, options: Parameters<typeof openSandbox>[0] = {}) {
   const opened = await openSandbox(options);
   await opened.pair();
   opened.sandbox.faults.next(kind);
   const simId = opened.sandbox.state.sims.simIdAt(0);
-  return { ...opened, changes: () => opened.sandbox.state.acceptedChanges(simId), left: () => left(opened) };
+  return {
+    ...opened,
+    changes: () => opened.sandbox.state.acceptedChanges(simId),
+    quotaLeft: async () => quotaOf(await opened.call("GET", "/v1/sims?limit=1"))[1],
+  };
 }
 
 describe("faults", () => {
-  test("the fault `reset` resets the connection without executing the call", async () => {
-    const { update, changes, left: quotaLeft } = await struckBy("reset");
-    await expect(update(0)).rejects.toMatchObject({ cause: { code: "ECONNRESET" } });
-    expect(changes()).toBe(0);
-    expect(await quotaLeft()).toBe(599);
+  test.each<[kind: FaultKind, error: object, changes: number, left: number]>([
+    ["reset", { cause: { code: "ECONNRESET" } }, 0, 599],
+    ["lost-answer", { message: "fetch failed" }, 1, 598],
+  ])("the fault `%s` ends the connection, whether the call was executed or not", async (kind, error, count, left) => {
+    const { update, changes, quotaLeft } = await struckBy(kind);
+    await expect(update(0)).rejects.toMatchObject(error);
+    expect([changes(), await quotaLeft()]).toEqual([count, left]);
   });
 
-  test("the fault `lost-answer` executes the call without sending its response", async () => {
-    const { update, changes, left: quotaLeft } = await struckBy("lost-answer");
-    await expect(update(0)).rejects.toThrow("fetch failed");
-    expect(changes()).toBe(1);
-    expect(await quotaLeft()).toBe(598);
+  const noQuota = [null, null, null];
+  const nested = /^\{"httpStatus":500,"errorMessage":\{"code":"SBX0500","message":"[^"]+"\}\}$/;
+  test.each<[kind: FaultKind, answer: string, body: RegExp, counts: unknown[]]>([
+    ["html-502", "502 text/html", /<html>/, [noQuota, 0, 599]],
+    ["empty-500", "500 null", /^$/, [noQuota, 0, 599]],
+    ["nested-error", "500 application/json", nested, [[600, 599, 60], 0, 598]],
+  ])("the fault `%s` answers %s without executing the call", async (kind, expected, body, counts) => {
+    const { update, changes, quotaLeft } = await struckBy(kind);
+    const answer = await update(0);
+    expect(`${answer.status} ${answer.headers.get("content-type")}`).toBe(expected);
+    expect(answer.text).toMatch(body);
+    expect([quotaOf(answer), changes(), await quotaLeft()]).toEqual(counts);
   });
 
   test("the fault `hang` sends nothing until the client disconnects", async () => {
-    const { sandbox, pair, changes, left: quotaLeft } = await struckBy("hang");
+    const { sandbox, pair, changes, quotaLeft } = await struckBy("hang");
     const path = `/v1/sims/${sandbox.state.sims.simIdAt(0)}/update_speed_class`;
     const leaving = new AbortController();
     const headers = await pair();
@@ -83,34 +93,6 @@ describe("faults", () => {
     expect(seen.came).toBeGreaterThan(0);
     expect(seen.came).toBeLessThan(seen.promised);
     expect(changes()).toBe(1);
-  });
-
-  test("the fault `html-502` returns an HTML error page without rate-limit headers", async () => {
-    const { update, changes, left: quotaLeft } = await struckBy("html-502");
-    const answer = await update(0);
-    expect(answer.status).toBe(502);
-    expect(answer.headers.get("content-type")).toBe("text/html");
-    expect(answer.text).toContain("<html>");
-    expect(quotaOf(answer)).toEqual([null, null, null]);
-    expect(changes()).toBe(0);
-    expect(await quotaLeft()).toBe(599);
-  });
-
-  test("the fault `empty-500` returns a status without a body", async () => {
-    const { update, changes } = await struckBy("empty-500");
-    const answer = await update(0);
-    expect([answer.status, answer.text]).toEqual([500, ""]);
-    expect(quotaOf(answer)).toEqual([null, null, null]);
-    expect(changes()).toBe(0);
-  });
-
-  test("the fault `nested-error` returns an error body in the nested form", async () => {
-    const { update, changes } = await struckBy("nested-error");
-    const answer = await update(0);
-    expect(answer.status).toBe(500);
-    expect(answer.json).toEqual({ httpStatus: 500, errorMessage: { code: "SBX0500", message: expect.any(String) } });
-    expect(quotaOf(answer)).toEqual([600, 599, 60]);
-    expect(changes()).toBe(0);
   });
 
   test("the fault `expire-pairs` makes the current call and all later ones need a new pair", async () => {

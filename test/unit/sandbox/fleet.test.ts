@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { openSandbox, type OpenSandbox } from "./open-sandbox.ts";
+import { openSandbox, type OpenSandbox, signIn } from "./open-sandbox.ts";
 
 interface Shown {
   readonly simId: string;
@@ -238,10 +238,7 @@ describe("fleet changes over HTTP", () => {
     const edit = [{ id: "sim-b", set: { status: "terminated", speedClass: "u1.slow" } }];
     opened.sandbox.fleet.change({ add: 2, addIds: ["sim-c"], remove: ["sim-a"], edit });
     await opened.send("POST", "/_sandbox/reset");
-    const { json } = await opened.send("POST", "/v1/auth", {
-      body: { authKeyId: "keyId-sandbox", authKey: "secret-sandbox" },
-    });
-    const headers = { "X-Svc-API-Key": json.apiKey, "X-Svc-Token": json.token };
+    const headers = await signIn(opened);
     expect((await opened.send("GET", "/v1/sims", { headers })).text).toBe(before);
     expect(opened.sandbox.state.isListed("sim-c")).toBe(false);
     opened.sandbox.fleet.addIds(["sim-c"]);

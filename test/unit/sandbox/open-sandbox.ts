@@ -46,23 +46,30 @@ export async function openSandbox(options: StartOptions = {}): Promise<OpenSandb
     const text = await response.text();
     return { status: response.status, headers: response.headers, text, json: parsed(text) };
   };
-  const signIn = async (): Promise<Readonly<Record<string, string>>> => {
-    if (pair) return pair;
-    const { json } = await send("POST", "/v1/auth", { body: goodAuthKey });
-    pair = { "X-Svc-API-Key": json.apiKey, "X-Svc-Token": json.token };
-    return pair;
-  };
+  const ownPair = async (): Promise<Readonly<Record<string, string>>> => (pair ??= await signIn(opened));
   const call: OpenSandbox["call"] = async (method, path, { body, headers } = {}) =>
-    send(method, path, { body, headers: { ...(await signIn()), ...headers } });
-  return {
+    send(method, path, { body, headers: { ...(await ownPair()), ...headers } });
+  const opened: OpenSandbox = {
     sandbox,
     clock,
-    pair: signIn,
+    pair: ownPair,
     send,
     call,
     update: (index, speedClass = "s1.fast") =>
       call("POST", `/v1/sims/${sandbox.state.sims.simIdAt(index)}/update_speed_class`, { body: { speedClass } }),
   };
+  return opened;
+}
+
+/** As `openSandbox`, with the operations that the interface only names. */
+export function openAll(options: StartOptions = {}): Promise<OpenSandbox> {
+  return openSandbox({ operations: "all", ...options });
+}
+
+/** The headers of a new pair. */
+export async function signIn({ send }: OpenSandbox, body: object = goodAuthKey): Promise<Record<string, string>> {
+  const { json } = await send("POST", "/v1/auth", { body });
+  return { "X-Svc-API-Key": json.apiKey, "X-Svc-Token": json.token };
 }
 
 /** What the three rate-limit headers of an answer say: limit, remaining, seconds before refresh. */
@@ -71,6 +78,11 @@ export function quotaOf({ headers }: Answered): (number | null)[] {
     const value = headers.get(`x-svc-ratelimit-${name}`);
     return value === null ? null : Number(value);
   });
+}
+
+/** `404 SIM0001` */
+export function refusalOf({ status, json }: Answered): string {
+  return `${status} ${json.code}`;
 }
 
 function parsed(text: string): unknown {

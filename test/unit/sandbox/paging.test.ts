@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { openSandbox, type OpenSandbox } from "./open-sandbox.ts";
+import { openSandbox, type OpenSandbox, refusalOf } from "./open-sandbox.ts";
 
 /** Reads a list by one of the two headers. @returns the ids, and the length of each page */
 async function readAll(
@@ -43,12 +43,6 @@ describe("paging", () => {
     expect((await readAll(opened, { limit: "10" })).lengths).toEqual([10, 10, 10, 10, 10]);
   });
 
-  test.each(["0", "-1", "1.5", "many", ""])("a page limit of %j is refused", async (limit) => {
-    const { call } = await openSandbox();
-    const { status, json } = await call("GET", `/v1/sims?limit=${limit}`);
-    expect([status, json.code]).toEqual([400, "SIM0005"]);
-  });
-
   test("an empty fleet is listed as one empty page", async () => {
     expect((await readAll(await openSandbox({ sims: 0 }))).lengths).toEqual([0]);
   });
@@ -72,8 +66,9 @@ describe("paging", () => {
   test("a hostile cursor that was not encoded is refused", async () => {
     const { call } = await openSandbox({ sims: 150, hostileCursors: true });
     const key = (await call("GET", "/v1/sims")).headers.get("x-svc-next-key") ?? "";
-    const { status, json } = await call("GET", `/v1/sims?last_evaluated_key=${key.replaceAll(/[ #]/g, "")}`);
-    expect([status, json.code]).toEqual([400, "SIM0004"]);
+    expect(refusalOf(await call("GET", `/v1/sims?last_evaluated_key=${key.replaceAll(/[ #]/g, "")}`))).toBe(
+      "400 SIM0004",
+    );
   });
 
   test("a cursor that was never issued is refused", async () => {

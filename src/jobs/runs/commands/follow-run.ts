@@ -76,13 +76,14 @@ export async function follow(request: FollowRequest): Promise<{ report: RunRepor
 
 function endOf(report: RunReport, mode: FollowRequest["mode"]): End | undefined {
   const { runId, state, reason } = report;
-  const end = (...lines: string[]): End => ({ exitCode: exitCodeOf(report), lines });
-  if (isRunSettled(report)) return end();
+  const exitCode = exitCodeOf(report);
+  const halt = (line: string): End => ({ exitCode, lines: [line], isHalt: true });
+  if (isRunSettled(report)) return { exitCode };
   if (state === "paused") {
-    return end(`The run was paused${reason ? ` (${reason})` : ""}. Resume with: simfleet runs resume ${runId}`);
+    return halt(`The run was paused${reason ? ` (${reason})` : ""}. Resume with: simfleet runs resume ${runId}`);
   }
   if (state !== "awaiting-approval" || mode === "watch") return undefined;
-  return end(`The run is waiting for approval by someone else: simfleet runs approve ${runId}`);
+  return halt(`The run is waiting for approval by someone else: simfleet runs approve ${runId}`);
 }
 
 function leaving(

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { locate } from "#sandbox/http/routes.ts";
+import { locate } from "#sandbox/exchange.ts";
 import { namedSimOperations } from "#sandbox/sims/sim-operations.ts";
 import { groupId, openPreparedSim, simId } from "./prepared-sim.ts";
 

@@ -83,3 +83,30 @@ describe("bundles", () => {
     expect(record()).not.toHaveProperty("bundles");
   });
 });
+
+test.each([
+  [1, 160, "x"],
+  [2, 70, "あ"],
+])("an SMS with encoding %i may have %i characters", async (encodingType, length, character) => {
+  const { post, effects } = await openPreparedSim();
+  expect((await post("send_sms", { payload: character.repeat(length), encodingType })).status).toBe(202);
+  expect(effects()).toEqual({ sendSimSms: 1 });
+});
+
+test("removing a missing item fails, except for operations where a repeat is harmless", async () => {
+  const { post, call } = await openPreparedSim();
+  expect((await call("DELETE", `${sims}/tags/site`)).status).toBe(204);
+  expect((await call("DELETE", `${sims}/tags/site`)).json.code).toBe("SIM0011");
+  expect((await post("unset_expiry_time")).status).toBe(200);
+  expect((await post("unset_expiry_time")).json.code).toBe("SIM0013");
+  for (const path of ["unset_group", "unset_imei_lock"]) {
+    expect([(await post(path)).status, (await post(path)).status]).toEqual([200, 200]);
+  }
+});
+
+test("a tag name in a path is percent-decoded", async () => {
+  const { call, record } = await openPreparedSim();
+  await call("PUT", `${sims}/tags`, { body: [{ tagName: "a/b %20é", tagValue: "1" }] });
+  expect((await call("DELETE", `${sims}/tags/${encodeURIComponent("a/b %20é")}`)).status).toBe(204);
+  expect(record()["tags"]).toEqual({ name: "pump", site: "osaka" });
+});

@@ -1,17 +1,20 @@
 /**
  * One HTTP exchange, from request to response: quota, then fault, then pair, then the operation. It keeps no state
  * between calls. It is the hot path of every benchmark, so it does the minimum per call: no middleware, no schema,
- * header names computed once, one JSON.stringify.
+ * header names computed once, one JSON.stringify. There are two tables of operations: those that the interface shows, and
+ * those plus the ones that it only names, at the paths of a public deployment.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Language } from "#fleet/profile.ts";
-import type { FaultKind } from "../faults.ts";
-import { answer, type Result } from "../operation.ts";
-import type { Reading } from "../quota.ts";
-import { Refusal } from "../refusals.ts";
+import { namedAccountOperations, shownAccountOperations } from "./account/account-operations.ts";
 import { control, type Controls } from "./control.ts";
+import type { FaultKind } from "./faults.ts";
+import { answer, type Operation, type Result } from "./operation.ts";
+import type { ApiGroup, OperationSet } from "./options.ts";
+import type { Reading } from "./quota.ts";
+import { Refusal } from "./refusals.ts";
 import { bodyJson, bodyObject, headerNamesOf, type HeaderNames, readRequest, type Received } from "./request.ts";
-import { locate, type Place } from "./routes.ts";
+import { namedSimOperations, shownSimOperations } from "./sims/sim-operations.ts";
 
 /** A change of the fleet may list every SIM. */
 const maxControlBytes = 64 * 1_048_576;
@@ -175,4 +178,51 @@ function deliver(response: ServerResponse, { status, text, headers = [] }: Resul
   response.writeHead(status, ["content-type", "application/json", "content-length", length, ...headers]);
   if (fault === "truncated") response.write(text.slice(0, text.length / 2), () => response.socket?.destroy());
   else response.end(body);
+}
+
+interface Route {
+  /** The parts of the path, `*` for a variable one. */
+  readonly parts: readonly string[];
+  /** Absent: not subject to a quota. */
+  readonly group: ApiGroup | undefined;
+  readonly byMethod: Map<string, Operation>;
+}
+
+/** A route, and the variable parts of a path, percent-decoded. */
+interface Place extends Route {
+  readonly ids: readonly string[];
+}
+
+const shown = [...shownAccountOperations, ...shownSimOperations];
+const routes: Readonly<Record<OperationSet, readonly Route[]>> = {
+  interface: routesOf(shown),
+  all: routesOf([...shown, ...namedSimOperations, ...namedAccountOperations]),
+};
+
+/** Finds the route of a path such as `/v1/sims/8942…/update_speed_class`; no path matches two. */
+export function locate(operations: OperationSet, path: string): Place | undefined {
+  const given = path.slice(1).split("/");
+  const isPart = (part: string, i: number): boolean => (part === "*" ? given[i] !== "" : given[i] === part);
+  const route = routes[operations].find(({ parts }) => parts.length === given.length && parts.every(isPart));
+  return route && { ...route, ids: given.filter((_, i) => route.parts[i] === "*").map(decoded) };
+}
+
+function routesOf(operations: readonly Operation[]): Route[] {
+  const byPath = new Map<string, Route>();
+  for (const operation of operations) {
+    const { path, group, method } = operation;
+    const route = byPath.get(path) ?? { parts: path.split("/"), group, byMethod: new Map() };
+    byPath.set(path, route);
+    route.byMethod.set(method, operation);
+  }
+  return [...byPath.values()];
+}
+
+function decoded(part: string): string {
+  if (!part.includes("%")) return part;
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }

@@ -3,16 +3,12 @@
  * 5), and the pairs they get. Sandboxes can share accounts, since a pair works on every base address. A pair is
  * validated by a lookup, not by its signature: the sandbox created it, and the lookup keeps the server fast.
  */
-import { randomBytes } from "node:crypto";
+import { createHmac, randomBytes } from "node:crypto";
+import { type CryptoKey, exportJWK, generateKeyPair, type JSONWebKeySet, SignJWT } from "jose";
+import { type Clock, secondMs } from "#core/time.ts";
+import type { Coverage } from "#fleet/profile.ts";
 import type { SandboxOptions } from "../options.ts";
 import { Refusal, type RefusalName } from "../refusals.ts";
-import { type AuthKeyPair, AuthKeys } from "./auth-keys.ts";
-import { isOneTimeCode } from "./one-time-code.ts";
-import { exportJWK, generateKeyPair, type JSONWebKeySet, SignJWT } from "jose";
-import { secondMs } from "#core/time.ts";
-import type { Coverage } from "#fleet/profile.ts";
-
-export { keyAccesses } from "../options.ts";
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -46,6 +42,8 @@ type Principal = Omit<Holder, "apiKey"> & { readonly mfaSecret: string | undefin
 /** Bounds of a lifetime (interface, section 8). */
 const ttlSeconds = { min: 180, usual: 86_400, max: 172_800 };
 const maxTokens = 10;
+/** Of the key that signs the tokens. */
+const keyId = "sandbox-1";
 
 /** The forms of credentials: exactly one must be complete, and no other partly given. */
 const forms = {
@@ -58,15 +56,18 @@ export class Accounts {
   readonly operatorId: string;
   /** The operator's, as the token claims them. */
   readonly coverageTypes: readonly Coverage[];
-  readonly signer: TokenSigner;
+  readonly jwks: JSONWebKeySet;
   readonly authKeys: AuthKeys;
   readonly #options: SandboxOptions;
+  readonly #privateKey: CryptoKey;
   readonly #pairs = new Map<string, IssuedPair>();
+  #tokens = 0;
 
-  constructor(options: SandboxOptions, signer: TokenSigner) {
+  constructor(options: SandboxOptions, { privateKey, jwks }: { privateKey: CryptoKey; jwks: JSONWebKeySet }) {
     this.operatorId = options.operatorId;
     this.coverageTypes = options.coverageTypes;
-    this.signer = signer;
+    this.jwks = jwks;
+    this.#privateKey = privateKey;
     this.authKeys = new AuthKeys(options.clock, firstKeysOf(options));
     this.#options = options;
   }
@@ -136,10 +137,16 @@ export class Accounts {
 
   async #issue(holder: Holder, ttlMs: number): Promise<string> {
     const { operatorId, coverageTypes } = this;
-    const { clock } = this.#options;
+    const { clock, tokenAlgorithm } = this.#options;
     const issuedAtMs = clock.wallMs();
     const expiresAtMs = clock.monotonicMs() + ttlMs;
-    const text = await this.signer.sign({ operatorId, coverageTypes }, { issuedAtMs, expiresAtMs: issuedAtMs + ttlMs });
+    this.#tokens += 1;
+    const text = await new SignJWT({ operator: { operatorId, coverageTypes } })
+      .setProtectedHeader({ alg: tokenAlgorithm, kid: keyId, typ: "JWT" })
+      .setJti(`sandbox-${this.#tokens}`)
+      .setIssuedAt(Math.floor(issuedAtMs / secondMs))
+      .setExpirationTime(Math.floor((issuedAtMs + ttlMs) / secondMs))
+      .sign(this.#privateKey);
     const pair = this.#pairs.get(holder.apiKey) ?? { holder, tokens: [] };
     pair.tokens.unshift({ text, expiresAtMs });
     pair.tokens.length = Math.min(pair.tokens.length, maxTokens);
@@ -188,8 +195,12 @@ export class Accounts {
   }
 }
 
+/** Tokens are signed with a key that is generated here; its public part is published as JWKS. */
 export async function openAccounts(options: SandboxOptions): Promise<Accounts> {
-  return new Accounts(options, await openTokenSigner(options.tokenAlgorithm));
+  const { tokenAlgorithm: alg } = options;
+  const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
+  const jwks = { keys: [{ ...(await exportJWK(publicKey)), kid: keyId, alg, use: "sig" }] };
+  return new Accounts(options, { privateKey, jwks });
 }
 
 function firstKeysOf(options: SandboxOptions): (AuthKeyPair & { userName: string | undefined })[] {
@@ -199,35 +210,117 @@ function firstKeysOf(options: SandboxOptions): (AuthKeyPair & { userName: string
   return [ofRoot, { authKeyId: userAuthKeyId, authKey: userAuthKey, userName }];
 }
 
-// Signs the tokens of pairs with a key generated at startup, and publishes the public key as JWKS.
-
-interface TokenClaims {
-  readonly operatorId: string;
-  readonly coverageTypes: readonly Coverage[];
+/** An AuthKey as lists show it; times are epoch seconds. */
+interface AuthKeyRecord {
+  readonly authKeyId: string;
+  readonly createDateTime: number;
+  /** Absent until the key is first used. */
+  readonly lastUsedDateTime: number | undefined;
 }
 
-interface TokenSigner {
-  readonly jwks: JSONWebKeySet;
-  /** A JSON Web Token whose payload holds `operator: {operatorId, coverageTypes}`, `iat` and `exp`. */
-  sign(claims: TokenClaims, span: { issuedAtMs: number; expiresAtMs: number }): Promise<string>;
+/** An AuthKey as its creation returns it, only once. */
+interface AuthKeyPair {
+  readonly authKeyId: string;
+  readonly authKey: string;
 }
 
-const keyId = "sandbox-1";
+type OwnedKey = AuthKeyPair & { readonly userName: string | undefined };
 
-async function openTokenSigner(algorithm: "ES256" | "RS256"): Promise<TokenSigner> {
-  const { privateKey, publicKey } = await generateKeyPair(algorithm, { extractable: true });
-  const jwk = { ...(await exportJWK(publicKey)), kid: keyId, alg: algorithm, use: "sig" };
-  let serial = 0;
-  return {
-    jwks: { keys: [jwk] },
-    sign: (operator, span) => {
-      serial += 1;
-      return new SignJWT({ operator })
-        .setProtectedHeader({ alg: algorithm, kid: keyId, typ: "JWT" })
-        .setJti(`sandbox-${serial}`)
-        .setIssuedAt(Math.floor(span.issuedAtMs / secondMs))
-        .setExpirationTime(Math.floor(span.expiresAtMs / secondMs))
-        .sign(privateKey);
-    },
-  };
+/** AuthKeys per principal (interface, section 8). */
+const maxKeys = 2;
+
+/**
+ * The AuthKeys of the Root user and of the sub-user: at most two each; the secret is returned once. A principal is
+ * identified by the sub-user's name; the Root user has none.
+ */
+class AuthKeys {
+  readonly #clock: Clock;
+  readonly #first: readonly OwnedKey[];
+  readonly #keys = new Map<string, OwnedKey & AuthKeyRecord>();
+
+  /** `first`: the initial keys. */
+  constructor(clock: Clock, first: readonly OwnedKey[]) {
+    this.#clock = clock;
+    this.#first = first;
+    this.reset();
+  }
+
+  /** The keys of a principal, oldest first. */
+  list(userName: string | undefined): AuthKeyRecord[] {
+    return [...this.#keys.values()]
+      .filter((key) => key.userName === userName)
+      .map(({ authKeyId, createDateTime, lastUsedDateTime }) => ({ authKeyId, createDateTime, lastUsedDateTime }));
+  }
+
+  /** @throws Refusal if the principal already has two */
+  create(userName: string | undefined): AuthKeyPair {
+    if (this.list(userName).length >= maxKeys) throw new Refusal("authKeyLimit");
+    const authKeyId = `keyId-${randomBytes(16).toString("hex")}`;
+    const authKey = `secret-${randomBytes(32).toString("hex")}`;
+    this.#put({ authKeyId, authKey, userName });
+    return { authKeyId, authKey };
+  }
+
+  /** @throws Refusal if the principal has no such key */
+  revoke(userName: string | undefined, authKeyId: string): void {
+    const isTheirs = this.list(userName).some((key) => key.authKeyId === authKeyId);
+    if (!isTheirs) throw new Refusal("authKeyUnknown");
+    this.#keys.delete(authKeyId);
+  }
+
+  /** The owner of a key, or undefined if id and secret do not match a key. */
+  ownerOf({ authKeyId, authKey }: AuthKeyPair): Pick<OwnedKey, "userName"> | undefined {
+    const key = this.#keys.get(authKeyId);
+    return key?.authKey === authKey ? key : undefined;
+  }
+
+  /** Records an authentication with the key. */
+  noteUse(authKeyId: string): void {
+    const key = this.#keys.get(authKeyId);
+    if (key) this.#keys.set(authKeyId, { ...key, lastUsedDateTime: this.#nowSeconds() });
+  }
+
+  /** Restores the initial state: the first keys, never used. */
+  reset(): void {
+    this.#keys.clear();
+    for (const key of this.#first) this.#put(key);
+  }
+
+  #put(key: OwnedKey): void {
+    this.#keys.set(key.authKeyId, { ...key, createDateTime: this.#nowSeconds(), lastUsedDateTime: undefined });
+  }
+
+  #nowSeconds(): number {
+    return Math.floor(this.#clock.wallMs() / secondMs);
+  }
+}
+
+// One-time passwords by time (RFC 6238: SHA-1, 6 digits, steps of 30 s), as the sandbox expects them for MFA.
+
+const stepMs = 30 * secondMs;
+const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+
+/** Whether `code` is valid for the secret now, or one step before or after. A code may be used more than once. */
+function isOneTimeCode(code: string, secret: string, wallMs: number): boolean {
+  return [-1, 0, 1].some((steps) => code === oneTimeCode(secret, wallMs + steps * stepMs));
+}
+
+/** The code of a base32 secret at an instant. */
+export function oneTimeCode(secret: string, wallMs: number): string {
+  const counter = Buffer.alloc(8);
+  counter.writeBigUInt64BE(BigInt(Math.max(0, Math.floor(wallMs / stepMs))));
+  const digest = createHmac("sha1", base32Bytes(secret)).update(counter).digest();
+  const offset = digest.readUInt8(digest.length - 1) & 15;
+  const number = (digest.readUInt32BE(offset) & 0x7fffffff) % 1_000_000;
+  return String(number).padStart(6, "0");
+}
+
+/** Of a text that the options checked. */
+function base32Bytes(text: string): Buffer {
+  const letters = text
+    .toUpperCase()
+    .replaceAll(/[^A-Z2-7]/g, "")
+    .split("");
+  const bits = letters.map((letter) => alphabet.indexOf(letter).toString(2).padStart(5, "0")).join("");
+  return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
 }

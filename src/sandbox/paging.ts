@@ -4,9 +4,9 @@
  * seed and the position in the list: the same call returns the same page again. The cursor after an empty page is
  * marked, so that a client never gets two empty pages in a row for one position and always makes progress.
  */
-import type { Call, Result } from "../operation.ts";
-import { Refusal } from "../refusals.ts";
-import { seededBits, seededShare } from "../seeded.ts";
+import type { Call, Result } from "./operation.ts";
+import { Refusal } from "./refusals.ts";
+import { seededBits, seededShare } from "./seeded.ts";
 
 /** A list whose items have fixed positions; a position may become empty. */
 interface PagedList {

@@ -1,7 +1,7 @@
 /** Reads a client's request: path, query, language, headers and body, with minimal work per call. */
 import type { IncomingMessage } from "node:http";
 import type { Language } from "#fleet/profile.ts";
-import { Refusal } from "../refusals.ts";
+import { Refusal } from "./refusals.ts";
 
 export interface Received {
   readonly method: string;

@@ -4,13 +4,13 @@
  * platform's interface. Unknown members of a body are rejected.
  */
 import { z } from "zod";
-import type { Accounts } from "../accounts/accounts.ts";
-import { faultKinds, faultRates, type Faults } from "../faults.ts";
-import { apiGroups, type SandboxOptions } from "../options.ts";
-import { answer, type Result } from "../operation.ts";
-import { type Fleet, fleetChange } from "../sims/fleet.ts";
-import type { SandboxState } from "../state.ts";
-import type { Throttle } from "../throttle.ts";
+import type { Accounts } from "./account/accounts.ts";
+import { faultKinds, faultRates, type Faults } from "./faults.ts";
+import { apiGroups, type SandboxOptions } from "./options.ts";
+import { answer, type Result } from "./operation.ts";
+import { type Fleet, fleetChange } from "./sims/fleet.ts";
+import type { SandboxState } from "./state.ts";
+import type { Throttle } from "./quota.ts";
 import type { Received } from "./request.ts";
 
 /** What can be controlled and inspected. */

@@ -1,0 +1,100 @@
+/**
+ * The operations on what belongs to the account: pairs, AuthKeys, Credential Sets and groups. The interface shows
+ * authentication and the creation of a Credential Set (section 4); the paths of the others are those of a public deployment.
+ * The Root user manages all AuthKeys of its operator; the sub-user manages its own or none.
+ */
+import { answer, type Call, done, holderOf, type Operation, operationsOf } from "../operation.ts";
+import { answerItems } from "../paging.ts";
+import { Refusal } from "../refusals.ts";
+import type { TagQuery } from "./credentials.ts";
+
+export const shownAccountOperations = [
+  ...operationsOf("Auth", {
+    auth: ["POST v1/auth", async ({ accounts, body }) => answer(200, await accounts.authenticate(body()))],
+  }),
+  ...operationsOf(undefined, {
+    jwks: ["GET .well-known/jwks.json", ({ accounts }) => answer(200, accounts.jwks)],
+  }),
+  ...operationsOf("Credential", {
+    createCredential: [
+      "POST v1/credentials/*",
+      ({ options, state, ids: [id = ""], body }) => answer(options.createdStatus, state.credentials.create(id, body())),
+    ],
+  }),
+];
+
+export const namedAccountOperations = [
+  ...operationsOf("Operator", { renewToken: ["POST v1/operators/*/token", renewToken] }).map(
+    (operation): Operation => ({ ...operation, whenExpired: "renewalTooLate" }),
+  ),
+  ...keyOperations("AuthKey", "v1/operators/*/auth_keys", { createdStatus: 201, userOf: () => undefined }),
+  ...keyOperations("UserAuthKey", "v1/operators/*/users/*/auth_keys", {
+    createdStatus: 200,
+    userOf: ({ ids }) => ids[1] ?? "",
+  }),
+  ...operationsOf("Credential", {
+    listCredentials: ["GET v1/credentials", ({ state }) => answer(200, state.credentials.all)],
+    updateCredential: [
+      "PUT v1/credentials/*",
+      ({ state, ids: [id = ""], body }) => answer(200, state.credentials.update(id, body())),
+    ],
+    deleteCredential: [
+      "DELETE v1/credentials/*",
+      ({ state, ids: [id = ""] }) => {
+        state.credentials.delete(id);
+        return done;
+      },
+    ],
+  }),
+  ...operationsOf("Group", {
+    listGroups: ["GET v1/groups", (call) => answerItems(call, call.state.groups.matching(tagQueryOf(call)))],
+    getGroup: ["GET v1/groups/*", ({ state, ids: [id = ""] }) => answer(200, state.groups.record(id))],
+    putConfigurationParameters: [
+      "PUT v1/groups/*/configuration/*",
+      ({ state, ids: [id = "", namespace = ""], json }) => answer(200, state.groups.configure(id, namespace, json())),
+    ],
+  }),
+];
+
+async function renewToken(call: Call) {
+  checkOperator(call);
+  return answer(200, { token: await call.accounts.renew(holderOf(call), call.body()) });
+}
+
+/** The AuthKeys of one kind of principal; `userOf` gives the sub-user that a path names, none for the Root user. */
+function keyOperations(
+  noun: string,
+  path: string,
+  { createdStatus, userOf }: { createdStatus: number; userOf: (call: Call) => string | undefined },
+): Operation[] {
+  const ownerOf = (call: Call): string | undefined => {
+    checkOperator(call);
+    const userName = userOf(call);
+    call.accounts.checkKeyAccess(holderOf(call), userName);
+    return userName;
+  };
+  return operationsOf("Operator", {
+    [`list${noun}s`]: [`GET ${path}`, (call) => answer(200, call.accounts.authKeys.list(ownerOf(call)))],
+    [`create${noun}`]: [`POST ${path}`, (call) => answer(createdStatus, call.accounts.authKeys.create(ownerOf(call)))],
+    [`delete${noun}`]: [
+      `DELETE ${path}/*`,
+      (call) => {
+        call.accounts.revoke(ownerOf(call), call.ids.at(-1) ?? "");
+        return done;
+      },
+    ],
+  });
+}
+
+function checkOperator({ accounts, ids: [operatorId] }: Call): void {
+  if (operatorId !== accounts.operatorId) throw new Refusal("operatorForeign");
+}
+
+/** The tag that listed groups must have; without a name, any group matches. @throws Refusal */
+function tagQueryOf({ queryText }: Call): TagQuery | undefined {
+  const query = new URLSearchParams(queryText);
+  const name = query.get("tag_name");
+  const matchMode = query.get("tag_value_match_mode") ?? "exact";
+  if (matchMode !== "exact" && matchMode !== "prefix") throw new Refusal("matchModeUnknown");
+  return name === null ? undefined : { name, value: query.get("tag_value") ?? undefined, matchMode };
+}
