@@ -147,16 +147,6 @@ describe("API calls", () => {
     });
   });
 
-  it("a call does not follow redirects", async () => {
-    await using other = await startPlatform(changed);
-    await using platform = await startOpenPlatform((_request, response) =>
-      answer(response, 307, "", { location: `${other.url}/v1/x` }),
-    );
-    await using client = clientFor(platform.url);
-    expect((await refusalOf(client.call(updateSimSpeedClass, change))).code).toBe("PLATFORM_RESPONSE_INVALID");
-    expect(other.seen.length).toBe(0);
-  });
-
   it("a call keeps the path before /v1 of its address", async () => {
     await using platform = await startPlatform((request, response) => {
       if (request.url === "/gw/v1/auth") answer(response, 200, { operatorId: "OP1", apiKey: "k", token: "t" });
