@@ -153,8 +153,3 @@ test("the command and the API both list audit entries of commands and requests",
     entries: [{ action: "DELETE /v1/freeze" }, { action: "simfleet freeze on", result: "done", exitCode: 0 }],
   });
 });
-
-test.each(["x", "+", "(1-1"])("the invalid audit cursor %s is refused by the command as well", async (cursor) => {
-  const { code, stderr } = await give(`audit list --cursor ${cursor}`);
-  expect([code, stderr]).toEqual([2, expect.stringContaining("is not a valid cursor")]);
-});

@@ -84,16 +84,6 @@ describe("JSON output of commands", () => {
   });
 });
 
-test("the control API refuses a freeze whose end is in the past", async () => {
-  const body = JSON.stringify({ until: new Date(Date.now() - 1_000).toISOString() });
-  const headers = { "content-type": "application/json" };
-  const refused = await harness.ask("/v1/freeze", { as: "admin", method: "POST", body, headers });
-  expect([refused.status, await refused.json()]).toMatchObject([
-    400,
-    { code: "REQUEST_INVALID", detail: /in the past/ },
-  ]);
-});
-
 test.each(["local", "remote"] as const)("an undo of a run that changed nothing starts no run (%s)", async (where) => {
   const headers = { "content-type": "text/csv" };
   const begun = await harness.ask("/v1/runs", { as: "operator", method: "POST", body: harness.csv(1), headers });

@@ -137,27 +137,6 @@ describe.concurrent("files of speed classes", () => {
     expect(harness.sandbox.state.totals.byOperation).toMatchObject({ updateSimSpeedClass: 3 });
   });
 
-  test.each([
-    ["a byte order mark", (text: string) => `\uFEFF${text}`],
-    ["CRLF line ends", (text: string) => text.replaceAll("\n", "\r\n")],
-    ["semicolons", (text: string) => text.replaceAll(",", ";")],
-    ["tabs", (text: string) => text.replaceAll(",", "\t")],
-    [
-      "blank lines, and no line end after the last row",
-      (text: string) => `\n\n${text.replaceAll("\n", "\n\n").trimEnd()}`,
-    ],
-    ["spelled-out column names", (text: string) => text.replace("simId,speedClass", "SIM ID,Speed_Class")],
-  ])("a file may have %s", async (_, write) => {
-    await using harness = await CliHarness.open();
-    const ids = [harness.simId(0), harness.simId(1)];
-    await harness.write("fleet.csv", write(`simId,speedClass,site\n${ids[0]},s1.fast,zürich\n${ids[1]},s1.slow,"a"\n`));
-    const applied = await harness.json(["apply", "fleet.csv", "--yes"]);
-    expect(applied).toMatchObject({ code: 0, document: { counts: { total: 2, done: 2 } } });
-    expect(ids.map((id) => harness.sandbox.state.speedClassOf(id))).toEqual(["s1.fast", "s1.slow"]);
-    const results = await harness.read(applied.document.results ?? "");
-    expect(column(results, "site")).toEqual(["zürich", "a"]);
-  });
-
   test("a file that names a SIM twice with one class makes one call, and both rows get its outcome", async () => {
     await using harness = await CliHarness.open();
     const [known, unknown] = [harness.simId(0), "8942319999999999999"];

@@ -8,7 +8,6 @@ import { expect, test } from "vitest";
 import { isAfter } from "#events/event-id.ts";
 import { openReceiver } from "../redis/webhooks/receiver.ts";
 import { until } from "../support/until.ts";
-import { isLong } from "../support/long.ts";
 import { type RunDocument, CliHarness, type CliHarnessOptions } from "./support/cli-harness.ts";
 
 const placesKey = "{simfleet}:events:places";
@@ -133,49 +132,4 @@ test.concurrent("an operator can see, preview, pause, and replay an automation",
     "automation.resumed",
     "automation.started",
   ]);
-});
-
-test.runIf(isLong).concurrent("an automation continues correctly after its worker was killed midway", async () => {
-  await using harness = await open(newSimsSlow, { latencyMs: 30, env: { SIMFLEET_CONNECTIONS: "2" } });
-  const redis = await harness.redis();
-  await harness.run(["sims", "sync"]);
-  const first = await harness.worker();
-  const added = appear(harness, Array<string>(60).fill("s1.fast"));
-  await harness.run(["sims", "sync"]);
-  await harness.untilChanges(7);
-  first.kill("SIGKILL");
-  await first.ended;
-  expect(harness.changes).toBeLessThan(60);
-  // The stretch of the feed comes again, as it would where its place was not saved any more.
-  await redis.hset(placesKey, "automation-new-sims-slow", "0-1");
-  await harness.worker();
-  const [run] = await runs(harness);
-  await harness.untilState(run?.runId ?? "", "completed");
-  const [head] = await redis.xrevrange("{simfleet}:events", "+", "-", "COUNT", 1);
-  await untilPast(harness, head?.[0] ?? "");
-  expect(added.map((id) => harness.sandbox.state.speedClassOf(id))).toEqual(added.map(() => "s1.minimum"));
-  const all = await runs(harness);
-  expect(all.map(({ counts, state }) => [counts.total, counts.done, state])).toEqual([[60, 60, "completed"]]);
-  expect((await shown(harness))?.lastRef).toBe(run?.runId);
-});
-
-test.concurrent("invalid automations are reported before anything starts", async () => {
-  await using harness = await open(`automations:
-  a: { on: sim.aded, job: apply, speedClass: s1.minimum }
-  b: { on: run.completed, job: apply, speedClass: s1.minimum }
-  c: { on: sim.added, job: apply }
-  d: { on: automation.started, job: sync }
-`);
-  const checked = await harness.run(["check"]);
-  expect(checked.code).toBe(2);
-  for (const line of [
-    "automations.a.on: sim.aded is not an event; docs/events.md lists them. Did you mean sim.added?",
-    "automations.b.job: cannot be apply: run.completed does not concern a SIM.",
-    "automations.c.speedClass: is missing; set-speed-class needs it.",
-    "automations.d.on: automation.started cannot trigger an automation: it is about automations.",
-  ]) {
-    expect(checked.stdout).toContain(line);
-  }
-  const worker = await harness.run(["worker"]);
-  expect([worker.code, worker.stderr]).toEqual([2, expect.stringContaining("sim.aded is not an event")]);
 });
