@@ -1,7 +1,8 @@
 /** A command answers the same locally and with a remote worker: options out of range, and the documents that it prints. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ControlHarness } from "./support/control-harness.ts";
-import { type Ended, runCommand } from "./support/run-command.ts";
+import type { Ended } from "../support/process-io.ts";
+import { runCommand } from "./support/run-command.ts";
 
 let harness: ControlHarness;
 beforeAll(async () => {

@@ -121,19 +121,6 @@ describe.concurrent("runs", () => {
     expect(Date.parse(finishedAt ?? "") - Date.parse(startedAt ?? "")).toBeGreaterThanOrEqual(4_500);
   });
 
-  test("a run is passed to a worker with --detach and completed there", async () => {
-    await using harness = await CliHarness.open();
-    await harness.fleet("fleet.csv", 30);
-    const worker = await harness.worker();
-    const detached = await harness.run(["apply", "fleet.csv", "--yes", "--detach"]);
-    expect(detached.code).toBe(0);
-    expect(detached.stdout).toMatch(/^r-\d{8}-\d{6}-[a-z0-9]{8}\n$/);
-    const watched = await harness.json(["runs", "watch", detached.stdout.trim()]);
-    expect(watched).toMatchObject({ code: 0, document: { state: "completed", counts: { done: 30 } } });
-    worker.kill("SIGTERM");
-    expect(await worker.ended).toMatchObject({ code: 0, stdout: "" });
-  });
-
   test("a run with --detach waits until the first worker starts and says so", async () => {
     await using harness = await CliHarness.open();
     await harness.fleet("fleet.csv", 30);

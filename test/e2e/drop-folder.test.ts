@@ -1,8 +1,7 @@
 /** The drop folder with the built worker: files put there in every way, refused ones, and a worker that is killed. */
-import { appendFileSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { appendFileSync, mkdirSync, readdirSync } from "node:fs";
 import { expect, test } from "vitest";
 import { until } from "../support/until.ts";
-import { isLong } from "../support/long.ts";
 import { counted, resultRows } from "./support/results.ts";
 import { type RunDocument, CliHarness, type CliHarnessOptions } from "./support/cli-harness.ts";
 
@@ -60,48 +59,4 @@ test.concurrent("files in the drop folder become runs and end in done/ or failed
   ]);
   worker.kill("SIGTERM");
   expect(await worker.ended).toMatchObject({ code: 0 });
-});
-
-test
-  .runIf(isLong)
-  .concurrent(
-    "a drop folder continues after its worker was killed midway, even with files of the same name",
-    async () => {
-      await using harness = await open({ latencyMs: 20, env: { SIMFLEET_CONNECTIONS: "2" } });
-      await harness.redis();
-      const first = await harness.worker();
-      await harness.fleet("fleet.csv", 150);
-      renameSync(harness.path("fleet.csv"), harness.path("in/fleet.csv"));
-      await harness.untilChanges(10);
-      await harness.write("in/fleet.csv", `simId,speedClass\n${harness.simId(200)},s1.fast\n`);
-      await until("the second is taken as well", () => filesIn(harness, "processing").length === 2);
-      first.kill("SIGKILL");
-      await first.ended;
-      await harness.worker();
-      await until("both have ended", () => filesIn(harness, "done").length === 4, 90_000);
-      const all = await runs(harness);
-      expect(all.map(({ counts, state }) => `${counts.done} ${state}`).toSorted()).toEqual([
-        "1 completed",
-        "150 completed",
-      ]);
-      const { events } = (
-        await harness.json<{ events: { type: string }[] }>(["events", "tail", "--since", "1h", "--type", "file.*"])
-      ).document;
-      expect(events.map(({ type }) => type).toSorted()).toEqual(["file.done", "file.done", "file.taken", "file.taken"]);
-    },
-  );
-
-test.concurrent("a missing drop folder is reported by check and by the worker and is used once it exists", async () => {
-  await using harness = await open();
-  rmSync(harness.path("in"), { recursive: true });
-  const check = await harness.run(["check"]);
-  expect([check.code, check.stdout]).toEqual([
-    2,
-    expect.stringMatching(/^FAIL +drop folder +in cannot be used: ENOENT/m),
-  ]);
-  const worker = await harness.worker();
-  await worker.said(/in: ENOENT.*\(it is tried again\)/);
-  mkdirSync(harness.path("in"));
-  await harness.write("in/one.csv", `simId,speedClass\n${harness.simId(0)},s1.fast\n`);
-  await until("the file has ended", () => harness.sandbox.state.acceptedChanges(harness.simId(0)) === 1, 90_000);
 });

@@ -57,45 +57,6 @@ describe.concurrent("a plan of a file with mistakes", () => {
   });
 });
 
-describe.concurrent("invalid command lines", () => {
-  test.each([
-    [["plan"], "Give a file or --where."],
-    [["apply", "fleet.csv", "--where", "a=b"], "Give a file or --where, not both."],
-    [["aply", "fleet.csv"], "Unknown command 'aply'. Did you mean apply?"],
-    [["plan", "fleet.csv", "--spedclass", "x"], "Unknown option '--spedclass'. Did you mean --speed-class?"],
-    [
-      ["apply", "fleet.csv", "--canary", "0"],
-      "Option '--canary <n>' argument '0' is invalid. It must be a whole number of at least 1.",
-    ],
-    [
-      ["apply", "fleet.csv", "--max-failures", "101%"],
-      "Option '--max-failures <n>' argument '101%' is invalid. It must be a number of rows, such as 20, or a " +
-        "percentage, such as 5%.",
-    ],
-    [
-      ["runs", "results", "r-1", "--outcome", "fine"],
-      "Option '--outcome <outcome>' argument 'fine' is invalid. It must be one of done, skipped, rejected, " +
-        "failed, unknown, cancelled, pending.",
-    ],
-  ])("the invalid command line %j ends with exit code 2 and refers to --help", async (args, message) => {
-    await using harness = await CliHarness.open();
-    expect(await harness.run(args)).toEqual({
-      code: 2,
-      stdout: "",
-      stderr: `simfleet: ${message} Add --help for the options.\n`,
-    });
-  });
-
-  test("every command has help with an example", async () => {
-    await using harness = await CliHarness.open();
-    for (const command of [["apply"], ["runs", "results"], ["quota"]]) {
-      const { code, stdout, stderr } = await harness.run([...command, "--help"]);
-      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-      expect(stdout).toContain(`\nExample:\n  simfleet ${command.join(" ")} `);
-    }
-  });
-});
-
 describe.concurrent("the configuration on the command line", () => {
   test("all configuration errors are reported together", async () => {
     await using harness = await CliHarness.open();

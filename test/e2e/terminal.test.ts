@@ -78,16 +78,6 @@ describe.concurrent("commands on a terminal", () => {
     expect(harness.sandbox.state.recordOf(harness.simId(0))).toMatchObject({ groupId });
   });
 
-  test("apply starts nothing without confirmation", async () => {
-    await using harness = await CliHarness.open();
-    await harness.fleet("fleet.csv", 1);
-    const { code, stdout } = await onTerminal(harness, "simfleet apply fleet.csv", "\n").ended;
-    expect(stdout).toContain("Make 1 change? [y/N] ");
-    expect(stdout).toMatch(/Nothing was started\.\r\n$/);
-    expect(code).toBe(2);
-    expect(harness.changes).toBe(0);
-  });
-
   test("retry, undo, and cancel ask for confirmation, and a no changes nothing", async () => {
     await using harness = await CliHarness.open(twoCalls);
     const runId = await runWithCancelledRows(harness);
@@ -186,28 +176,6 @@ function comparable(text: string): string {
     .replaceAll(/\s+/g, " ")
     .trim();
 }
-
-test("retry, undo, and replay require --yes without a terminal and otherwise do nothing", async () => {
-  await using harness = await CliHarness.open(twoCalls);
-  const runId = await runWithCancelledRows(harness);
-  await harness.write(
-    "simfleet.yaml",
-    "automations: { all-slow: { on: sim.changed, job: apply, speedClass: s1.minimum } }\n",
-  );
-  const before = harness.changes;
-  const commands = [
-    ["runs", "retry", runId],
-    ["runs", "undo", runId],
-    ["automations", "replay", "all-slow", "--config", "simfleet.yaml"],
-  ];
-  for (const command of commands) {
-    const refused = await harness.run(command);
-    expect(refused).toMatchObject({ code: 2, stdout: "" });
-    expect(refused.stderr).toBe("simfleet: Not a terminal: add --yes to confirm. Nothing was started\n");
-  }
-  expect(harness.changes).toBe(before);
-  expect((await harness.json<{ runs: unknown[] }>(["runs", "list"])).document.runs).toHaveLength(1);
-});
 
 /** A window so long that nothing more happens in it after two calls. */
 const twoCalls = { sims: 4, limits: { Sim: 2 }, periodSeconds: 600 } as const;

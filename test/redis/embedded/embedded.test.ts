@@ -149,19 +149,6 @@ describe("the embedded Redis", () => {
     await until("the server stopped", () => isGone(second));
   });
 
-  it("the embedded Redis stops even without its supervisor", async () => {
-    const child = await attachInProcess();
-    const pid = await serverPid();
-    process.kill(parentOf(pid), "SIGKILL");
-    child.kill("SIGKILL");
-    await until("the server stopped", () => isGone(pid));
-  });
-
-  it("the embedded Redis starts once for concurrent requests", async () => {
-    await Promise.all(Array.from({ length: 4 }, () => attach()));
-    expect(serversOf(dataDir)).toHaveLength(1);
-  });
-
   it("the embedded Redis works in a folder whose path is too long for a socket", async () => {
     const long = join(dataDir, "x".repeat(100), "y".repeat(100));
     const embedded = await attach(long);

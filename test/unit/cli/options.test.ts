@@ -3,14 +3,12 @@ import type { Command } from "@commander-js/extra-typings";
 import { beforeAll, expect, test } from "vitest";
 import { buildProgram, nameOf } from "#cli/program.ts";
 import { features } from "#features.ts";
+import { processIo } from "../../support/process-io.ts";
 
 let commands: Command[];
 
 beforeAll(async () => {
-  const { stdout, stderr, stdin } = process;
-  const interrupt = new AbortController().signal;
-  const io = { env: {}, stdout, stderr, stdin, interrupt, setExitCode: () => undefined };
-  const deps = { io, features, version: "1.2.3", runWorker: () => Promise.resolve() };
+  const deps = { io: processIo().io, features, version: "1.2.3", runWorker: () => Promise.resolve() };
   const all = (command: Command): Command[] => [command, ...command.commands.flatMap((sub) => all(sub as Command))];
   commands = all(await buildProgram(deps, undefined, "all"));
 });
