@@ -164,18 +164,6 @@ test("a burst of reads is answered a few at a time, and one whose caller has gon
   expect([peak, count]).toEqual([8, 100]);
 });
 
-test("storage is measured once a minute", async () => {
-  await using harness = await ControlHarness.open();
-  const redis = harness.redis();
-  const measured = async (): Promise<number> =>
-    Number(/cmdstat_memory\|usage:calls=(\d+)/.exec(await redis.info("commandstats"))?.[1] ?? 0);
-  expect((await harness.ask("/v1/storage", { as: "viewer" })).status).toBe(200);
-  const once = await measured();
-  await Promise.all(Array.from({ length: 20 }, () => harness.ask("/v1/storage", { as: "viewer" })));
-  expect(once).toBeGreaterThan(0);
-  expect(await measured()).toBe(once);
-});
-
 describe.concurrent("endless request bodies", () => {
   test.each([
     ["of a request without a token", "POST /v1/runs HTTP/1.1", "text/csv"],

@@ -83,7 +83,6 @@ describe.concurrent("runs", () => {
   });
 
   test.each([
-    ["10", 10, "11 rows failed or were rejected, more than the 10 allowed"],
     ["5%", 10, "11 rows failed or were rejected, more than the 10 allowed"],
     ["0", 0, "1 row failed or was rejected, more than the 0 allowed"],
   ])("a run is aborted beyond --max-failures %s and sends only the calls in flight", async (limit, max, reason) => {

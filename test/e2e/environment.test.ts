@@ -1,11 +1,6 @@
 /** What a run depends on and can fail: addresses, names, Redis, disks, readers of its output. */
-import { spawnSync } from "node:child_process";
-import { mkdtemp } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { isLong } from "../support/long.ts";
-import { builtCli } from "./support/built-cli.ts";
 import { redisOnPort } from "./support/redis-server.ts";
 import { webServer } from "./support/stand-in.ts";
 import { column, counted, runIdIn } from "./support/results.ts";
@@ -58,18 +53,6 @@ describe.concurrent("platform addresses that do not work", () => {
   });
 });
 
-test("a relative path in a working folder that was deleted is refused in one sentence", async () => {
-  const { path } = await builtCli();
-  const folder = await mkdtemp(join(tmpdir(), "simfleet-gone-"));
-  const script = `cd ${folder} && rmdir ${folder} && exec ${process.execPath} ${path} quota`;
-  const env = { PATH: process.env.PATH, HOME: "/nonexistent", SIMFLEET_DATA_DIR: "data" };
-  const { status, stderr } = spawnSync("sh", ["-c", script], { encoding: "utf8", env });
-  expect({ status, stderr }).toEqual({
-    status: 2,
-    stderr: "simfleet: The working folder no longer exists, and a relative path was given: change to another folder\n",
-  });
-});
-
 describe.concurrent("unsuitable Redis servers", () => {
   test("every command ends with exit code 4 within six seconds when no Redis is at the address", async () => {
     await using harness = await CliHarness.open({ env: { SIMFLEET_REDIS_URL: "redis://127.0.0.1:9" } });
@@ -105,15 +88,6 @@ describe.concurrent("unsuitable Redis servers", () => {
     expect(failed.stderr).not.toContain("    at ");
     expect(harness.changes).toBe(0);
   });
-});
-
-test.concurrent("a worker that starts while Redis is full ends with the reason instead of a stack", async () => {
-  await using harness = await CliHarness.open();
-  await (await harness.redis()).config("SET", "maxmemory", "1");
-  const { code, stderr } = await harness.start(["worker"]).ended;
-  expect(code).toBe(4);
-  expect(stderr).toMatch(/Redis rejects commands: it is full: raise its maxmemory, or delete data \(OOM /);
-  expect(stderr).not.toContain("    at ");
 });
 
 describe.runIf(isLong).concurrent("Redis outages during a run", () => {

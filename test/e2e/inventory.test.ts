@@ -56,24 +56,6 @@ describe.concurrent("the inventory", () => {
     const sorted = await harness.json<SimsPage>(["sims", "list", "--sort", "-simId", "-n", "3"]);
     const ids = listed.toSorted().toReversed();
     expect(sorted.document.sims.map(({ simId }) => simId)).toEqual(ids.slice(0, 3));
-    const byImsi = await harness.json<{ sims: { imsi: string }[] }>([
-      "sims",
-      "list",
-      "--sort",
-      "imsi",
-      "-n",
-      "1000",
-      "--columns",
-      "imsi",
-    ]);
-    const imsis = byImsi.document.sims.map(({ imsi }) => imsi);
-    expect(imsis).toEqual(imsis.toSorted());
-    expect(new Set(imsis).size).toBe(ids.length);
-    const unsortable = await harness.run(["sims", "list", "--sort", "seenAt"]);
-    expect(unsortable.code).toBe(2);
-    const miswritten = await harness.run(["sims", "list", "--sort", "-updatedat"]);
-    expect(miswritten.stderr).toContain("has the field updatedat. Did you mean updatedAt? Known fields:");
-
     for (const command of ["list", "count"]) {
       const found = await harness.run(["sims", command, "--where", "tags.site=Berlin"]);
       expect(found).toMatchObject({ code: 0, stderr: expect.stringContaining("Did you mean tags.site=berlin?") });
@@ -81,11 +63,6 @@ describe.concurrent("the inventory", () => {
 
     const exported = await harness.run(["sims", "export", "-o", "fleet.csv"]);
     expect(exported.code).toBe(0);
-    const mistyped = await harness.run(["sims", "export", "--columns", "simId,speedClas"]);
-    expect(mistyped).toMatchObject({ code: 2, stdout: "" });
-    expect(mistyped.stderr).toContain("has the field speedClas. Did you mean speedClass?");
-    const times = await harness.run(["sims", "export", "--columns", "simId,seenAt,tags.site"]);
-    expect(times.stdout).toMatch(/^simId,seenAt,tags\.site\n/);
     const rows = resultRows(await harness.read("fleet.csv"));
     expect(rows.map(({ simId }) => simId)).toEqual(Array.from({ length: 350 }, (_, n) => harness.simId(n)));
     const plan = await harness.json<{ verdicts: Record<string, number> }>(["plan", "fleet.csv"]);
@@ -97,8 +74,6 @@ describe.concurrent("the inventory", () => {
     const berlin = lines.split("\n").map((line) => JSON.parse(line) as SimDocument);
     expect(berlin.length).toBeGreaterThan(10);
     expect(new Set(berlin.map(({ tags }) => tags?.site))).toEqual(new Set(["berlin"]));
-    const everywhere = await harness.json<SimsPage>(["sims", "export"]);
-    expect(everywhere.document.sims).toHaveLength(350);
   });
 
   test("the inventory shows changes made by runs, external changes, and added and removed SIMs", async () => {
@@ -264,10 +239,5 @@ describe.concurrent("syncs", () => {
     const document = JSON.parse((await looking.ended).stdout) as SyncDocument;
     expect(document).toMatchObject({ syncId: detached.stdout.trim(), state: "finished", sims: 300, pages: 30 });
     expect(harness.sandbox.state.totals.throttled).toBe(0);
-  });
-
-  test("a sync is refused immediately with wrong credentials", async () => {
-    await using harness = await CliHarness.open({ sims: 5, env: { SIMFLEET_AUTH_KEY: "secret-wrong" } });
-    expect((await harness.run(["sims", "sync"])).code).toBe(3);
   });
 });

@@ -134,18 +134,6 @@ describe.concurrent("rotations", () => {
     expect(setsOf(harness)[0]?.[1]).toBe(canary);
   });
 
-  test("a detached rotation is performed by the worker", async () => {
-    await using harness = await open();
-    await harness.worker();
-    const { document } = await harness.json<Report>(["credentials", "rotate", "mqtt", "--yes", "--detach"]);
-    expect(document.state).toBe("planned");
-    await until(
-      "the new set is alone",
-      () => setsOf(harness).length === 1 && setsOf(harness)[0]?.[1] === canary,
-      20_000,
-    );
-  });
-
   // Shows S19.
   test("a rotation with missing requirements does not start", async () => {
     await using harness = await open({ isSealed: false });

@@ -3,8 +3,8 @@ import { describe, expect, test, vi } from "vitest";
 import { until } from "../support/until.ts";
 import { isLong } from "../support/long.ts";
 import { dumpOf, encodings, formsOf, found, textsIn, titleOf } from "./support/canary.ts";
-import type { Ended } from "./support/process.ts";
 import { refusingPlatform } from "./support/stand-in.ts";
+import type { Ended } from "./support/process.ts";
 import { CliHarness, type CliHarnessOptions } from "./support/cli-harness.ts";
 
 vi.setConfig({ testTimeout: 180_000 });
@@ -92,6 +92,7 @@ describe.concurrent("secrets in output, logs, and files", () => {
     expect(found(await textsIn(harness.folder), everything)).toEqual([]);
   });
 
+  // Shows S1.
   test("a run leaves no secret anywhere when the platform echoes one in any encoding in each row", async () => {
     const token = `canary-token+/=-${"z".repeat(24)}`;
     const live = [authKey, token];

@@ -3,7 +3,6 @@ import { spawnSync } from "node:child_process";
 import { chmod, mkdir, readFile, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { isLong } from "../support/long.ts";
 import { until } from "../support/until.ts";
 import type { RunningProcess } from "./support/process.ts";
 import { builtCli, root } from "./support/built-cli.ts";
@@ -151,31 +150,6 @@ test.concurrent("output to a pipe has no escape characters and only occasional p
   expect(lines.length).toBeLessThan(8);
   expect(lines.at(-1)).toMatch(/^r-\S+ completed: 90 of 90 rows \(100%\), quota \d+\/30, resets in \d s$/);
 });
-
-test.runIf(isLong).concurrent("the picture in the README shows what simfleet demo prints", async () => {
-  const picture = await readFile(join(root, "docs/pictures/demo.svg"), "utf8");
-  const last = picture.slice(picture.lastIndexOf("<g "));
-  const [command, ...shown] = [...last.matchAll(/<text[^>]*>(.*?)<\/text>/g)].map(([, line = ""]) => comparable(line));
-  expect(command).toBe("$ npm run demo");
-  expect(shown.length).toBeGreaterThan(10);
-  await using harness = await CliHarness.open();
-  const { code, stdout, stderr } = await harness.run(["demo"]);
-  expect(code).toBe(0);
-  const printed = comparable(`${stderr}${stdout}`);
-  expect(shown.filter((line) => !printed.includes(line))).toEqual([]);
-});
-
-/** A text without what differs between two runs: numbers, ids, folders, line breaks. */
-function comparable(text: string): string {
-  return text
-    .replaceAll("&lt;", "<")
-    .replaceAll("&amp;", "&")
-    .replaceAll(/\br-\d+-\d+-\w+/g, "RUN")
-    .replaceAll(/simfleet-demo-\w+/g, "FOLDER")
-    .replaceAll(/\d+/g, "0")
-    .replaceAll(/\s+/g, " ")
-    .trim();
-}
 
 /** A window so long that nothing more happens in it after two calls. */
 const twoCalls = { sims: 4, limits: { Sim: 2 }, periodSeconds: 600 } as const;

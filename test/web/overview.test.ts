@@ -126,30 +126,6 @@ describe.skipIf(withoutBrowser)(`the overview${withoutBrowser === undefined ? ""
     expect(watched.faults).toEqual([]);
   });
 
-  it("events are sentences without changes of single SIMs, filtered by kind, person and day", async () => {
-    await using watched = await harness.page({ width: 1280, token: tokens.viewer });
-    const { page } = watched;
-    await page.goto("/#/events");
-    const rows = page.getByRole("table", { name: "Events", exact: true }).getByRole("row");
-    await rows.filter({ hasText: "“night” was submitted by token:the-operator (rows: 8)" }).waitFor();
-    expect(await rows.filter({ hasText: "sim.changed" }).count()).toBe(0);
-    await rows.filter({ hasText: "5 of 8 rows" }).getByText("Show the SIM changes").first().click();
-    await rows
-      .getByText(/^speedClass$/)
-      .first()
-      .waitFor();
-    await page.getByRole("checkbox", { name: "SIM changes" }).check();
-    const changes = page.locator("details", { hasText: "SIM changes of a run" }).first();
-    await changes.locator("summary").click();
-    await changes.getByRole("link", { name: runId }).first().waitFor();
-    await page.getByRole("checkbox", { name: "SIM changes" }).uncheck();
-    await page.getByLabel("Who").selectOption("token:the-operator");
-    await expect.poll(() => rows.filter({ hasText: "A sync read" }).count()).toBe(0);
-    await page.getByLabel("Day").fill("2020-01-01");
-    await page.getByText("No event matches.").or(page.getByText("No events yet.")).waitFor();
-    expect(watched.faults).toEqual([]);
-  });
-
   it("scripts come compressed and may be kept forever", async () => {
     const page = await (await fetch(harness.origin)).text();
     const [script = ""] = /\/assets\/[\w.-]+\.js/.exec(page) ?? [];

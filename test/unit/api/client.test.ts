@@ -122,19 +122,6 @@ describe("API calls", () => {
     ]);
   });
 
-  it("a call that waits for a failed authentication counts as not sent", async () => {
-    await using platform = await startPlatform((request) => {
-      request.socket.destroy();
-    });
-    await using client = clientFor(platform.url);
-    const error = await refusalOf(client.call(updateSimSpeedClass, change));
-    expect(error).toMatchObject({
-      code: "PLATFORM_UNAVAILABLE",
-      operation: "auth",
-      mayHaveApplied: false,
-    });
-  });
-
   it("a call succeeds even when an event listener throws", async () => {
     await using platform = await startOpenPlatform(changed);
     await using client = clientFor(platform.url, {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { targetOf } from "#api/operations/operation.ts";
 import { simOperationCall } from "#api/operations/sim-operation.ts";
 import { loadDeployment } from "#config/deployment.ts";
-import { SimfleetError } from "#core/errors.ts";
+import type { SimfleetError } from "#core/errors.ts";
 import type { SimOperation } from "#fleet/sim-operation/sim-operation.ts";
 import { anyId } from "./hostile-ids.ts";
 import { seeds } from "../../support/long.ts";

@@ -216,18 +216,6 @@ describe("HTTP exchanges", () => {
     );
   });
 
-  it("an exchange on a closed transport fails unsent", async () => {
-    await withPlatform(
-      (_request, response) => answer(response, 200, {}),
-      async (transport, exchange) => {
-        await transport.close();
-        expect(await refusalOf(transport.exchange(exchange))).toMatchObject({
-          mayHaveApplied: false,
-        });
-      },
-    );
-  });
-
   it("an exchange whose connection breaks before or during the response may have applied", async () => {
     const head = "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n";
     const endings: ((socket: Socket) => void)[] = [

@@ -31,10 +31,3 @@ test("every --since takes an age and a local date, and says so", () => {
     expect(description).toContain("local time");
   }
 });
-
-test("every --yes says that it is required without a terminal, but for a command that then needs none", () => {
-  const silent = withOption("--yes").filter(
-    ([, { description }]) => !description.includes("required without a terminal"),
-  );
-  expect(silent.map(([name]) => name)).toEqual(["runs cancel"]);
-});

@@ -58,12 +58,6 @@ describe("the help", () => {
     expect(stderr).toContain("  resume [options] <run>");
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   });
-
-  test("of `apply` groups its options", async () => {
-    const { stdout } = await run("apply --help");
-    const headings = stdout.match(/^[A-Z][\w ]*:$/gm);
-    expect(headings).toEqual(["Arguments:", "What to change:", "Safety:", "Run:", "Common options:", "Example:"]);
-  });
 });
 
 describe("the commands", () => {
