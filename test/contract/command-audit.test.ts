@@ -4,8 +4,8 @@ import type { Command } from "@commander-js/extra-typings";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { processEffects } from "#cli/command-effects.ts";
 import { features } from "#features.ts";
-import type { ProcessIo } from "#cli/context.ts";
 import { buildProgram, nameOf, runProgram } from "#cli/program.ts";
+import { type Ended, processIo } from "../support/process-io.ts";
 import { ControlHarness } from "./support/control-harness.ts";
 
 let harness: ControlHarness;
@@ -23,30 +23,11 @@ const commandEffects: Readonly<Record<string, string>> = Object.assign(
   processEffects,
 );
 
-interface Ended {
-  code: number;
-  stdout: string;
-  stderr: string;
-}
-
-function surroundingsOf(ended: Ended): ProcessIo {
-  return {
-    env: harness.env,
-    stdout: { write: (text) => (ended.stdout += text) },
-    stderr: { write: (text) => (ended.stderr += text) },
-    stdin: process.stdin,
-    interrupt: new AbortController().signal,
-    setExitCode: (code) => {
-      ended.code = code;
-    },
-  };
-}
-
 const runWorker = (): Promise<void> => Promise.reject(new Error("no worker is started here"));
 
 async function give(line: string): Promise<Ended> {
-  const ended: Ended = { code: 0, stdout: "", stderr: "" };
-  await runProgram(line.split(" "), { io: surroundingsOf(ended), runWorker, features, version: "0" });
+  const { io, ended } = processIo(harness.env);
+  await runProgram(line.split(" "), { io, runWorker, features, version: "0" });
   return ended;
 }
 
@@ -84,16 +65,7 @@ const examples: Readonly<Record<string, { args: string; target: string | null; e
 
 // Shows S16.
 test("every command declares whether it changes something", async () => {
-  const program = await buildProgram(
-    {
-      io: surroundingsOf({ code: 0, stdout: "", stderr: "" }),
-      runWorker,
-      features,
-      version: "0",
-    },
-    undefined,
-    "all",
-  );
+  const program = await buildProgram({ io: processIo().io, runWorker, features, version: "0" }, undefined, "all");
   const names = program.commands.flatMap((command) => leaves(command as Command)).map(nameOf);
   expect(names.toSorted()).toEqual(Object.keys(commandEffects).toSorted());
   const changing = Object.keys(commandEffects).filter((name) => commandEffects[name] !== "reads");
@@ -152,9 +124,4 @@ test("the command and the API both list audit entries of commands and requests",
   expect(await answer.json()).toMatchObject({
     entries: [{ action: "DELETE /v1/freeze" }, { action: "simfleet freeze on", result: "done", exitCode: 0 }],
   });
-});
-
-test.each(["x", "+", "(1-1"])("the invalid audit cursor %s is refused by the command as well", async (cursor) => {
-  const { code, stderr } = await give(`audit list --cursor ${cursor}`);
-  expect([code, stderr]).toEqual([2, expect.stringContaining("is not a valid cursor")]);
 });

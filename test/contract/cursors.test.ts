@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { seeds } from "../support/long.ts";
 import { ControlHarness } from "./support/control-harness.ts";
 
-const numRuns = seeds(200, 10_000);
+const numRuns = seeds(60, 10_000);
 
 test("any cursor of any list gives a page or an error that says so", async () => {
   await using harness = await ControlHarness.open({ works: true, http: "  requestsPerMinute: 1000000\n" });

@@ -1,9 +1,7 @@
-/** Event streams: nothing lost, nothing twice, nobody buffered for; and the record of changes. */
-import { createHash } from "node:crypto";
-import { createConnection } from "node:net";
+/** Event streams: nothing lost, nothing twice; and the words that select events. */
 import { describe, expect, test } from "vitest";
 import { until } from "../support/until.ts";
-import { ControlHarness, tokens } from "./support/control-harness.ts";
+import { ControlHarness } from "./support/control-harness.ts";
 
 interface Frame {
   readonly id: string;
@@ -144,113 +142,22 @@ describe("event streams", () => {
       return /^simfleet_event_streams 0$/m.test(await (await harness.ask("/metrics", { as: "viewer" })).text());
     });
   });
-
-  test("an event stream that is not read does not delay the others", async () => {
-    await using harness = await ControlHarness.open();
-    const { hostname, port } = new URL(harness.url);
-    const stuck = createConnection({ host: hostname, port: Number(port) });
-    stuck.pause();
-    stuck.write(
-      `GET /v1/events HTTP/1.1\r\nhost: ${hostname}:${port}\r\nauthorization: Bearer ${tokens.viewer}\r\naccept: text/event-stream\r\nlast-event-id: 0-0\r\n\r\n`,
-    );
-    await using client = await Client.open(harness, "/v1/events", "0-0");
-    const reason = "x".repeat(50_000);
-    for (let n = 0; n < 200; n += 1) {
-      await harness.app.kernel.feed.emit({
-        type: "sync.failed",
-        profile: "default",
-        fields: { cause: String(n), reason },
-      });
-    }
-    await until("the one that reads has all", () => client.frames.length >= 200);
-    expect(client.numbers).toEqual(upTo(200));
-    stuck.destroy();
-  });
 });
 
-describe("event stream credentials", () => {
-  const tokenLines = (name: string, more: string): string => {
-    const hash = createHash("sha256").update(`sf_${name}`).digest("hex");
-    return `    ${name}: { role: viewer, hash: "sha256:${hash}"${more} }\n`;
+test("events are selected by a pattern and an age, as on the command line", async () => {
+  await using harness = await ControlHarness.open();
+  const { feed } = harness.app.kernel;
+  await feed.emit({ type: "run.stalled", profile: "default", fields: { run: "r-1", reason: "x" } });
+  await feed.emit({ type: "sync.failed", profile: "default", fields: { sync: "s-1", reason: "x" } });
+  const typesOf = async (query: string): Promise<string[]> => {
+    const answer = await harness.ask(`/v1/events?${query}`, { as: "viewer" });
+    expect(answer.status).toBe(200);
+    const { events } = (await answer.json()) as { events: { type: string }[] };
+    return events.map(({ type }) => type);
   };
-  /** Resolves when the stream that was answered has ended. */
-  const ended = async (answer: Response): Promise<string> => {
-    expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "text/event-stream; charset=utf-8"]);
-    return answer.text();
-  };
-  const headers = { accept: "text/event-stream" };
-
-  test("an event stream ends when its credential expires while another stream continues", async () => {
-    const expiresAtMs = Math.ceil(Date.now() / 1_000) * 1_000 + 3_000;
-    const expires = new Date(expiresAtMs).toISOString().replace(".000Z", "Z");
-    await using harness = await ControlHarness.open({ http: tokenLines("brief", `, expires: "${expires}"`) });
-    await using other = await Client.open(harness);
-    await ended(await harness.ask("/v1/events", { as: "sf_brief", headers }));
-    expect(Date.now()).toBeGreaterThanOrEqual(expiresAtMs);
-    expect(Date.now()).toBeLessThan(expiresAtMs + 5_000);
-    expect((await harness.ask("/v1/events", { as: "sf_brief", headers })).status).toBe(401);
-    await harness.app.kernel.feed.emit({
-      type: "sync.failed",
-      profile: "default",
-      fields: { cause: "1", reason: "x" },
-    });
-    await until("the other stream continues", () => other.frames.length === 1);
-  });
-});
-
-describe("the audit log of the API", () => {
-  interface Entry {
-    readonly who: string | null;
-    readonly action: string;
-    readonly target: string | null;
-    readonly status: number;
-    readonly requestId: string;
-    readonly from: string;
-  }
-  const entriesOf = async (harness: ControlHarness): Promise<Entry[]> => {
-    const answer = await harness.ask("/v1/audit", { as: "admin" });
-    return ((await answer.json()) as { entries: Entry[] }).entries;
-  };
-
-  test("the audit log records who did what, including refusals, without secrets, bodies, or queries", async () => {
-    await using harness = await ControlHarness.open();
-    const headers = { "content-type": "text/csv" };
-    const started = await harness.ask("/v1/runs?name=private-name", {
-      as: "operator",
-      method: "POST",
-      body: harness.csv(2),
-      headers,
-    });
-    const { runId } = (await started.json()) as { runId: string };
-    await harness.ask(`/v1/runs/${runId}/cancel`, { as: "viewer", method: "POST" });
-    await harness.ask(`/v1/runs/${runId}/cancel`, { as: "operator", method: "POST" });
-    await harness.ask(`/v1/runs/${runId}/cancel`, { as: "sf_wrong-secret", method: "POST" });
-    await harness.ask("/v1/runs", { as: "viewer" });
-    await until("all was written down", async () => (await entriesOf(harness)).length >= 4);
-    const entries = await entriesOf(harness);
-    const cancel = "POST /v1/runs/:runId/cancel";
-    expect(entries.toReversed().map(({ who, action, target, status }) => [who, action, target, status])).toEqual([
-      ["token:operator", "POST /v1/runs", runId, 202],
-      ["token:viewer", cancel, runId, 403],
-      ["token:operator", cancel, runId, 200],
-      [null, cancel, runId, 401],
-    ]);
-    expect(entries[0]?.from).toBe("127.0.0.1");
-    expect(entries.at(-1)?.requestId).toBe(started.headers.get("x-request-id"));
-    const text = JSON.stringify(entries);
-    expect(text).not.toMatch(/sf_|private-name/);
-    expect(text).not.toContain(harness.simId(0));
-  });
-
-  test("the audit log cannot be flooded by clients without a token", async () => {
-    await using harness = await ControlHarness.open();
-    for (let n = 0; n < 130; n += 1) await harness.ask("/v1/syncs", { method: "POST" });
-    await harness.ask("/v1/syncs", { as: "viewer", method: "POST" });
-    await until("the last was written down", async () => (await entriesOf(harness))[0]?.who === "token:viewer");
-    // Sixty a minute, in one minute or two.
-    const answer = await harness.ask("/v1/audit?limit=1000", { as: "admin" });
-    const { entries } = (await answer.json()) as { entries: Entry[] };
-    expect(entries.length).toBeLessThanOrEqual(121);
-    expect(entries.length).toBeGreaterThanOrEqual(61);
-  });
+  expect(await typesOf("type=run.*&since=90m")).toEqual(["run.stalled"]);
+  expect(await typesOf("type=run.*&type=sync.failed&since=24h")).toEqual(["sync.failed", "run.stalled"]);
+  expect(await typesOf("since=2100-01-01T00:00:00Z")).toEqual([]);
+  const refused = await harness.ask("/v1/events?type=runs.*", { as: "viewer" });
+  expect([refused.status, await refused.json()]).toMatchObject([400, { problems: [{ where: "query.type" }] }]);
 });

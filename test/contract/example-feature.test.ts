@@ -7,7 +7,8 @@ import { loadConfig } from "#config/load.ts";
 import { tickets } from "../features/tickets/feature.ts";
 import { ControlHarness } from "./support/control-harness.ts";
 import { until } from "../support/until.ts";
-import { type Ended, runCommand } from "./support/run-command.ts";
+import type { Ended } from "../support/process-io.ts";
+import { runCommand } from "./support/run-command.ts";
 
 const section =
   'tickets:\n  support: { about: "Questions of customers" }\n  billing: { about: "Invoices" }\n  trials: { about: "Trials", closesAnswered: true }\n';

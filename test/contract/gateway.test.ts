@@ -81,14 +81,4 @@ describe.concurrent("callers of the gateway", () => {
     await until("a call of high priority is permitted", isPermitted);
     expect((await list(url)).status).toBe(503);
   });
-
-  test("the metrics of a worker count the calls of each caller", async () => {
-    const { harness, url } = await open({});
-    await using _ = harness;
-    await (await list(url, { "x-simfleet-caller": "terraform" })).text();
-    const metric = /simfleet_gateway_calls_total\{caller="terraform",status="200"\} 1/;
-    const text = async (): Promise<string> => (await harness.ask("/metrics", { as: "viewer" })).text();
-    await until("the call is counted", async () => metric.test(await text()));
-    expect(await text()).toMatch(/simfleet_gateway_wait_seconds_count\{caller="terraform"\} 1/);
-  });
 });

@@ -44,24 +44,26 @@ const head = (harness: ControlHarness, ...lines: readonly string[]): string =>
   [...lines, `host: ${new URL(harness.url).host}`, "", ""].join("\r\n");
 
 // Those that wait longest begin first, together.
-test.concurrent("an authenticated request may take longer than ten seconds to send its body", async () => {
-  await using harness = await ControlHarness.open();
-  const rows = async function* (): AsyncGenerator<string> {
-    yield "simId,speedClass\n";
-    for (let n = 0; n < 12; n += 1) {
-      await new Promise((resolve) => setTimeout(resolve, 1_000));
-      yield `${harness.simId(n)},s1.fast\n`;
-    }
-  };
-  const answer = await harness.ask("/v1/plans", {
-    as: "operator",
-    method: "POST",
-    headers: { "content-type": "text/csv" },
-    body: Readable.toWeb(Readable.from(rows())) as ReadableStream,
-    duplex: "half",
+test
+  .runIf(isLong)
+  .concurrent("an authenticated request may take longer than ten seconds to send its body", async () => {
+    await using harness = await ControlHarness.open();
+    const rows = async function* (): AsyncGenerator<string> {
+      yield "simId,speedClass\n";
+      for (let n = 0; n < 12; n += 1) {
+        await new Promise((resolve) => setTimeout(resolve, 1_000));
+        yield `${harness.simId(n)},s1.fast\n`;
+      }
+    };
+    const answer = await harness.ask("/v1/plans", {
+      as: "operator",
+      method: "POST",
+      headers: { "content-type": "text/csv" },
+      body: Readable.toWeb(Readable.from(rows())) as ReadableStream,
+      duplex: "half",
+    });
+    expect([answer.status, await answer.json()]).toMatchObject([201, { rows: 12 }]);
   });
-  expect([answer.status, await answer.json()]).toMatchObject([201, { rows: 12 }]);
-});
 
 test.runIf(isLong).concurrent("a connection that sends no complete header is closed after ten seconds", async () => {
   await using harness = await ControlHarness.open();
@@ -91,16 +93,10 @@ describe.concurrent("token guessing", () => {
     const seconds = Number(refused.headers.get("retry-after"));
     expect(seconds).toBeGreaterThanOrEqual(1);
     expect(seconds).toBeLessThanOrEqual(60);
+    // Forged messages for a schedule are guesses as well, and count with them.
+    expect((await harness.ask("/v1/hooks/nightly", { method: "POST", body: "{}" })).status).toBe(429);
     expect((await harness.ask("/v1/me", { as: "viewer" })).status).toBe(200);
     expect((await harness.ask("/healthz")).status).toBe(200);
-  });
-
-  test("wrong tokens and forged schedule messages share one limit", async () => {
-    await using harness = await ControlHarness.open();
-    const forge = (): Promise<Response> => harness.ask("/v1/hooks/nightly", { method: "POST", body: "{}" });
-    const statuses: number[] = [];
-    for (let n = 0; n < 60; n += 1) statuses.push((await forge()).status);
-    expect(statuses.filter((status) => status === 429).length).toBeGreaterThanOrEqual(20);
   });
 });
 
@@ -166,18 +162,6 @@ test("a burst of reads is answered a few at a time, and one whose caller has gon
   held.resolve();
   expect((await Promise.all(first)).map(({ status }) => status)).toEqual(Array.from({ length: 100 }, () => 200));
   expect([peak, count]).toEqual([8, 100]);
-});
-
-test("storage is measured once a minute", async () => {
-  await using harness = await ControlHarness.open();
-  const redis = harness.redis();
-  const measured = async (): Promise<number> =>
-    Number(/cmdstat_memory\|usage:calls=(\d+)/.exec(await redis.info("commandstats"))?.[1] ?? 0);
-  expect((await harness.ask("/v1/storage", { as: "viewer" })).status).toBe(200);
-  const once = await measured();
-  await Promise.all(Array.from({ length: 20 }, () => harness.ask("/v1/storage", { as: "viewer" })));
-  expect(once).toBeGreaterThan(0);
-  expect(await measured()).toBe(once);
 });
 
 describe.concurrent("endless request bodies", () => {

@@ -1,6 +1,6 @@
 /**
- * The pages that come with libraries, in a real browser under our content security policy: the description of the API and
- * the queues. They have to work with nothing refused, nothing fetched from other origins and nothing on the console.
+ * The page that comes with a library, the description of the API, in a real browser under our content security policy. It
+ * has to work with nothing refused, nothing fetched from other origins and nothing on the console.
  */
 import type { Browser, BrowserContext } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -28,32 +28,29 @@ function watch(context: BrowserContext): string[] {
   return faults;
 }
 
-describe.skipIf(withoutBrowser)(
-  `the pages /docs and /queues${withoutBrowser === undefined ? "" : ` (${withoutBrowser})`}`,
-  () => {
-    beforeAll(async () => {
-      [browser, harness] = await Promise.all([openBrowser(), ControlHarness.open({ works: true })]);
-    }, 60_000);
-    afterAll(async () => {
-      await browser?.close();
-      await harness?.[Symbol.asyncDispose]();
-    });
+describe.skipIf(withoutBrowser)(`the page /docs${withoutBrowser === undefined ? "" : ` (${withoutBrowser})`}`, () => {
+  beforeAll(async () => {
+    [browser, harness] = await Promise.all([openBrowser(), ControlHarness.open({ works: true })]);
+  }, 60_000);
+  afterAll(async () => {
+    await browser?.close();
+    await harness?.[Symbol.asyncDispose]();
+  });
 
-    test("the page /docs expands an operation and executes it with a token", { timeout: 60_000 }, async () => {
-      await using context = await browser.newContext({ baseURL: harness.url });
-      const faults = watch(context);
-      const page = await context.newPage();
-      await page.goto("/docs");
-      await page.getByRole("button", { name: "Authorize" }).click();
-      await page.getByLabel("Value").or(page.locator(".auth-container input")).first().fill(tokens.viewer);
-      await page.locator(".auth-container").getByRole("button", { name: "Apply credentials" }).click();
-      await page.locator(".modal-ux").getByRole("button", { name: "Close" }).last().click();
-      const me = page.locator("#operations-me-get_v1_me, [id^=operations-] .opblock", { hasText: "/v1/me" }).first();
-      await me.click();
-      await page.getByRole("button", { name: "Try it out" }).first().click();
-      await page.getByRole("button", { name: "Execute" }).first().click();
-      await page.locator(".live-responses-table", { hasText: '"role": "viewer"' }).waitFor();
-      expect(faults).toEqual([]);
-    });
-  },
-);
+  test("it expands an operation and executes it with a token", { timeout: 60_000 }, async () => {
+    await using context = await browser.newContext({ baseURL: harness.url });
+    const faults = watch(context);
+    const page = await context.newPage();
+    await page.goto("/docs");
+    await page.getByRole("button", { name: "Authorize" }).click();
+    await page.getByLabel("Value").or(page.locator(".auth-container input")).first().fill(tokens.viewer);
+    await page.locator(".auth-container").getByRole("button", { name: "Apply credentials" }).click();
+    await page.locator(".modal-ux").getByRole("button", { name: "Close" }).last().click();
+    const me = page.locator("#operations-me-get_v1_me, [id^=operations-] .opblock", { hasText: "/v1/me" }).first();
+    await me.click();
+    await page.getByRole("button", { name: "Try it out" }).first().click();
+    await page.getByRole("button", { name: "Execute" }).first().click();
+    await page.locator(".live-responses-table", { hasText: '"role": "viewer"' }).waitFor();
+    expect(faults).toEqual([]);
+  });
+});

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runProgram } from "#cli/program.ts";
 import { features } from "#features.ts";
+import { type Ended, processIo } from "../support/process-io.ts";
 
 let dataDir: string;
 beforeAll(async () => {
@@ -15,21 +16,8 @@ beforeAll(async () => {
 });
 afterAll(() => rm(dataDir, { recursive: true }));
 
-async function give(
-  line: string,
-  env: Readonly<Record<string, string>> = {},
-): Promise<{ code: number; stderr: string }> {
-  const ended = { code: 0, stderr: "" };
-  const io = {
-    env: { HOME: dataDir, SIMFLEET_DATA_DIR: dataDir, ...env },
-    stdout: { write: () => undefined },
-    stderr: { write: (text: string) => (ended.stderr += text) },
-    stdin: process.stdin,
-    interrupt: new AbortController().signal,
-    setExitCode: (code: number) => {
-      ended.code = code;
-    },
-  };
+async function give(line: string, env: Readonly<Record<string, string>> = {}): Promise<Ended> {
+  const { io, ended } = processIo({ HOME: dataDir, SIMFLEET_DATA_DIR: dataDir, ...env });
   await runProgram(line.split(" "), { io, runWorker: () => Promise.resolve(), features, version: "0" });
   return ended;
 }

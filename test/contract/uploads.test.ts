@@ -2,17 +2,24 @@
 import { createHash } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { ControlHarness } from "./support/control-harness.ts";
 
 const csv = { "content-type": "text/csv" };
 
-/** A refused upload leaves at most a draft that expires. */
-async function nothingIsLeft(harness: ControlHarness): Promise<void> {
-  const redis = harness.redis();
-  const names = (await redis.keys("*")).filter((name) => /:(?:run|runs|draft|plans)(?::|$)/.test(name));
-  for (const name of names) expect([name, await redis.ttl(name)]).toEqual([name, -2]);
-  expect(await readdir(join(harness.folder, "data"))).not.toContain("spool");
+let harness: ControlHarness;
+/** Takes uploads of 1,000 bytes. */
+let narrow: ControlHarness;
+beforeAll(async () => {
+  harness = await ControlHarness.open({ works: true, sandbox: { sims: 30 } });
+  narrow = await ControlHarness.open({ http: "  uploadBytes: 1000\n" });
+});
+afterAll(() => Promise.all([harness, narrow].map((each) => each[Symbol.asyncDispose]())));
+
+/** What uploads leave: keys of runs, of drafts and of plans, and files. */
+async function left(of: ControlHarness): Promise<string[]> {
+  const names = (await of.redis().keys("*")).filter((name) => /:(?:run|runs|draft|plans)(?::|$)/.test(name));
+  return [...names, ...(await readdir(join(of.folder, "data")))].toSorted();
 }
 
 interface Plan {
@@ -24,7 +31,6 @@ interface Plan {
 }
 
 test("a plan is the same for a file as a body, as a form, or as a filter", async () => {
-  await using harness = await ControlHarness.open({ works: true });
   const body = harness.csv(4);
   const form = new FormData();
   form.append("file", new Blob([body]), "C:\\fleets\\june.csv");
@@ -47,19 +53,19 @@ test("a plan is the same for a file as a body, as a form, or as a filter", async
 });
 
 test("an upload larger than the limit is refused with 413 and leaves nothing", async () => {
-  await using harness = await ControlHarness.open({ http: "  uploadBytes: 1000\n" });
-  const large = harness.csv(50);
+  const before = await left(narrow);
+  const large = narrow.csv(50);
   const form = new FormData();
   form.append("file", new Blob([large]), "large.csv");
   for (const init of [{ body: large, headers: csv }, { body: form }]) {
-    const refused = await harness.ask("/v1/runs", { as: "operator", method: "POST", ...init });
+    const refused = await narrow.ask("/v1/runs", { as: "operator", method: "POST", ...init });
     expect([refused.status, await refused.json()]).toMatchObject([413, { code: "TOO_LARGE" }]);
   }
-  await nothingIsLeft(harness);
+  expect(await left(narrow)).toEqual(before);
 });
 
 test("an unreadable file is reported with its line and leaves nothing", async () => {
-  await using harness = await ControlHarness.open();
+  const before = await left(harness);
   const broken = await harness.ask("/v1/runs", {
     as: "operator",
     method: "POST",
@@ -84,11 +90,10 @@ test("an unreadable file is reported with its line and leaves nothing", async ()
       detail: "POST /v1/runs does not take image/png. It takes text/csv, multipart/form-data or application/json",
     },
   ]);
-  await nothingIsLeft(harness);
+  expect(await left(harness)).toEqual(before);
 });
 
 test("a plan is started as planned, once, as the run of its ID, and is no plan then", async () => {
-  await using harness = await ControlHarness.open({ works: true });
   const body = `${harness.csv(3)}no/sense,s1.fast\n`;
   const planned = await harness.ask("/v1/plans?partial=true", { as: "operator", method: "POST", body, headers: csv });
   const { planId } = (await planned.json()) as Plan;
@@ -122,28 +127,7 @@ test("a plan is started as planned, once, as the run of its ID, and is no plan t
   expect((await harness.ask(`/v1/runs/${planId}`, { as: "viewer" })).status).toBe(200);
 });
 
-test("the rows of a plan are paged completely and each once", async () => {
-  await using harness = await ControlHarness.open({ sandbox: { sims: 30 } });
-  const planned = await harness.ask("/v1/plans", {
-    as: "operator",
-    method: "POST",
-    body: harness.csv(30),
-    headers: csv,
-  });
-  const { planId } = (await planned.json()) as Plan;
-  const lines: number[] = [];
-  for (let cursor: string | null = ""; cursor !== null;) {
-    const after: string = cursor === "" ? "" : `&cursor=${cursor}`;
-    const page = await harness.ask(`/v1/plans/${planId}/rows?limit=7${after}`, { as: "viewer" });
-    const { rows, nextCursor } = (await page.json()) as { rows: { line: number }[]; nextCursor: string | null };
-    lines.push(...rows.map(({ line }) => line));
-    cursor = nextCursor;
-  }
-  expect(lines).toEqual(Array.from({ length: 30 }, (_, n) => n + 2));
-});
-
 test("a results file is refused, unless the request says that it is one", async () => {
-  await using harness = await ControlHarness.open();
   const body = "simId,speedClass,Outcome,reason,attempts,finished_at\n8942310022000000000,s1.fast,done,,1,\n";
   const plan = (query: string): Promise<Response> =>
     harness.ask(`/v1/plans${query}`, { as: "operator", method: "POST", headers: csv, body });
@@ -156,10 +140,9 @@ test("a results file is refused, unless the request says that it is one", async 
 });
 
 test("a request that cannot succeed is refused before its file is read", async () => {
-  await using harness = await ControlHarness.open({ http: "  uploadBytes: 1000\n" });
-  const large = harness.csv(50);
+  const large = narrow.csv(50);
   const refusalOf = async (path: string): Promise<unknown> => {
-    const refused = await harness.ask(path, { as: "operator", method: "POST", body: large, headers: csv });
+    const refused = await narrow.ask(path, { as: "operator", method: "POST", body: large, headers: csv });
     return [refused.status, await refused.json()];
   };
   // The file is larger than the bound, which is not what the answers say.
@@ -169,7 +152,7 @@ test("a request that cannot succeed is refused before its file is read", async (
 });
 
 test("a form that is malformed, or has another number of files, is refused with 400 and leaves nothing", async () => {
-  await using harness = await ControlHarness.open();
+  const before = await left(harness);
   const file = (name: string): string =>
     `--x\r\ncontent-disposition: form-data; name="${name}"; filename="a.csv"\r\n\r\n${harness.csv(2)}\r\n`;
   const forms: readonly (readonly [string, string, string?])[] = [
@@ -186,23 +169,14 @@ test("a form that is malformed, or has another number of files, is refused with 
     const refused = await harness.ask("/v1/plans", { as: "operator", method: "POST", body, headers });
     expect([fault, refused.status, await refused.json()]).toMatchObject([fault, 400, { code: "REQUEST_INVALID" }]);
   }
-  await nothingIsLeft(harness);
+  expect(await left(harness)).toEqual(before);
   expect(harness.log.filter((line) => line.includes('"stack"'))).toEqual([]);
 });
 
-test("20 MB of blank lines are refused within 20 s", async () => {
-  await using harness = await ControlHarness.open();
-  const body = Buffer.concat([Buffer.from(harness.csv(1)), Buffer.alloc(20_000_000, "\n")]);
-  const beganMs = performance.now();
-  const refused = await harness.ask("/v1/plans", { as: "operator", method: "POST", body, headers: csv });
-  expect([refused.status, await refused.json()]).toMatchObject([422, { code: "INPUT_INVALID" }]);
-  expect(performance.now() - beganMs).toBeLessThan(20_000);
-});
-
 test.each(["/v1/plans", "/v1/runs"])("a caller of %s that disconnects ends the reading of its file", async (path) => {
-  await using harness = await ControlHarness.open();
   const { runs } = harness;
   const [begun, stopped] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  onTestFinished(() => void vi.restoreAllMocks());
   vi.spyOn(runs, "draft").mockImplementation(async (_from, _order, { signal } = {}) => {
     begun.resolve();
     await new Promise((resolve) => signal?.addEventListener("abort", resolve, { once: true }));
@@ -217,12 +191,4 @@ test.each(["/v1/plans", "/v1/runs"])("a caller of %s that disconnects ends the r
   client.abort();
   await expect(asked).rejects.toThrow("aborted");
   await stopped.promise;
-});
-
-test("a form is accepted for any spelling of its media type", async () => {
-  await using harness = await ControlHarness.open();
-  const body = `--x\r\ncontent-disposition: form-data; name="file"; filename="a.csv"\r\n\r\n${harness.csv(2)}\r\n--x--\r\n`;
-  const headers = { "content-type": "Multipart/Form-Data; boundary=x" };
-  const run = await harness.ask("/v1/runs", { as: "operator", method: "POST", body, headers });
-  expect([run.status, await run.json()]).toMatchObject([202, { name: "a.csv", counts: { total: 2 } }]);
 });

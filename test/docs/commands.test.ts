@@ -5,20 +5,13 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { type CommandTree, treeOf } from "#cli/commands/completion.ts";
 import { buildProgram } from "#cli/program.ts";
 import { features } from "#features.ts";
+import { processIo } from "../support/process-io.ts";
 
 const pages = ["README.md", "CONTRIBUTING.md", "SECURITY.md", ...globSync("docs/*.md")].filter(existsSync);
 let tree: CommandTree;
 
 beforeAll(async () => {
-  const io = {
-    env: {},
-    stdout: process.stdout,
-    stderr: process.stderr,
-    stdin: process.stdin,
-    interrupt: new AbortController().signal,
-    setExitCode: () => undefined,
-  };
-  const deps = { io, features, version: "1.2.3", runWorker: () => Promise.resolve() };
+  const deps = { io: processIo().io, features, version: "1.2.3", runWorker: () => Promise.resolve() };
   tree = treeOf(await buildProgram(deps, undefined, "all"));
 });
 

@@ -9,23 +9,6 @@ const mfaSecret = "JBSWY3DPEHPK3PXP";
 
 describe.concurrent("sign-in with an account", () => {
   test.each<[string, CliHarnessOptions]>([
-    ["by an AuthKey", {}],
-    [
-      "by e-mail address and password",
-      { env: { ...noAuthKey, SIMFLEET_EMAIL: "root@example.com", SIMFLEET_PASSWORD: "sandbox-password" } },
-    ],
-    [
-      "by e-mail address, password and one-time code",
-      {
-        rootMfaSecret: mfaSecret,
-        env: {
-          ...noAuthKey,
-          SIMFLEET_EMAIL: "root@example.com",
-          SIMFLEET_PASSWORD: "sandbox-password",
-          SIMFLEET_MFA_SECRET: mfaSecret,
-        },
-      },
-    ],
     [
       "as a sub-user with a one-time code",
       {
@@ -100,20 +83,6 @@ describe.concurrent("accounts that the platform refuses", () => {
       "a wrong AuthKey",
       { env: { SIMFLEET_AUTH_KEY: "not-the-secret" } },
       "auth: not authorized (401 AUM0011: The credentials are not correct). Check SIMFLEET_AUTH_KEY_ID and SIMFLEET_AUTH_KEY.",
-    ],
-    [
-      "a wrong password",
-      { env: { ...noAuthKey, SIMFLEET_EMAIL: "root@example.com", SIMFLEET_PASSWORD: "not-the-password" } },
-      "auth: not authorized (401 AUM0011: The credentials are not correct). Check SIMFLEET_EMAIL, SIMFLEET_PASSWORD and, with MFA, SIMFLEET_MFA_SECRET.",
-    ],
-    [
-      "a one-time code that is missing",
-      {
-        rootMfaSecret: mfaSecret,
-        env: { ...noAuthKey, SIMFLEET_EMAIL: "root@example.com", SIMFLEET_PASSWORD: "sandbox-password" },
-      },
-      "auth: not authorized (401 AUM0012: Multi-factor authentication is enabled: mfaOTPCode is required). " +
-        "Check SIMFLEET_EMAIL, SIMFLEET_PASSWORD and, with MFA, SIMFLEET_MFA_SECRET.",
     ],
   ])("the refusal of an account is one sentence with exit code 3: %s", async (_, options, message) => {
     await using harness = await CliHarness.open(options);

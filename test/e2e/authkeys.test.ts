@@ -177,23 +177,6 @@ describe.concurrent("AuthKey rotations by the command line", () => {
     },
   );
 
-  test.runIf(isLong)("the command line completes a rotation whose process was killed midway", async () => {
-    await using keyed = await withKeyFile();
-    const { harness } = keyed;
-    const redis = await harness.redis();
-    const killed = harness.start(["authkeys", "rotate", "--yes"]);
-    const sealed = (): Promise<string | null> => redis.hget("{simfleet}:authkeys:default:rotation", "sealed");
-    await until("the new secret lies sealed", async () => (await sealed()) !== null);
-    killed.kill("SIGKILL");
-    await killed.ended;
-    expect(harness.sandbox.accounts.authKeys.list(undefined)).toHaveLength(2);
-    const rotated = await harness.json<RotationDocument>(["authkeys", "rotate"]);
-    expect(rotated.stderr).toContain("Resuming the rotation of keyId-sandbox.");
-    expect(rotated).toMatchObject({ code: 0, document: { state: "done", oldAuthKeyId: "keyId-sandbox" } });
-    const left = harness.sandbox.accounts.authKeys.list(undefined).map(({ authKeyId }) => authKeyId);
-    expect(left).toEqual([rotated.document.newAuthKeyId]);
-  });
-
   test("the command line names missing operations, sinks, and seal of a rotation", async () => {
     await using keyed = await withKeyFile();
     const { harness } = keyed;
@@ -212,51 +195,7 @@ describe.concurrent("AuthKey rotations by the command line", () => {
   });
 });
 
-test.concurrent("a pair is renewed with its token when the deployment has the operation", async () => {
-  await using harness = await CliHarness.open({
-    operations: "all",
-    pairTtlSeconds: 16,
-    sims: 110,
-    limits: {
-      Sim: 20,
-      Operator: 600,
-    },
-    env: deployed,
-  });
-  await harness.fleet("fleet.csv", 110);
-  // Few connections, so that calls begin throughout the run: a pair is looked at when a call begins.
-  const env = { SIMFLEET_JWKS_URL: `${harness.sandbox.url}/.well-known/jwks.json`, SIMFLEET_CONNECTIONS: "4" };
-  expect(await harness.json(["apply", "fleet.csv", "--yes"], env)).toMatchObject({
-    document: { counts: { done: 110 } },
-  });
-  const { auth, renewToken } = harness.sandbox.state.totals.byOperation;
-  expect(auth).toBe(1);
-  expect(renewToken).toBeGreaterThanOrEqual(1);
-});
-
 describe.concurrent("two AuthKeys", () => {
-  test("the second AuthKey is used when the first is refused, which is reported once and checked for each", async () => {
-    await using harness = await CliHarness.open({
-      env: {
-        SIMFLEET_AUTH_KEY_ID: "keyId-gone",
-        SIMFLEET_AUTH_KEY: "secret-gone",
-        SIMFLEET_AUTH_KEY_ID_2: "keyId-sandbox",
-        SIMFLEET_AUTH_KEY_2: "secret-sandbox",
-        SIMFLEET_EGRESS: "site-a",
-      },
-    });
-    await harness.fleet("fleet.csv", 5);
-    const applied = await harness.json(["apply", "fleet.csv", "--yes"]);
-    expect(applied).toMatchObject({ code: 0, document: { counts: { done: 5 } } });
-    expect(await events(harness)).toContain("authkey.refused");
-    const { document: quota } = await harness.json<{ buckets: { bucket: string }[] }>(["quota"]);
-    expect(quota.buckets.map(({ bucket }) => bucket)).toContain("ip.site-a.Auth-auth");
-    const checked = await harness.run(["check"]);
-    expect(checked.code).toBe(3);
-    expect(checked.stdout).toMatch(/FAIL +AuthKey +keyId-gone: auth: not authorized/);
-    expect(checked.stdout).toMatch(/ok +AuthKey +keyId-sandbox is accepted/);
-  });
-
   test("a worker reloads a changed secret file and keeps the old secret when the file is invalid", async () => {
     await using keyed = await withKeyFile();
     const { harness } = keyed;

@@ -1,28 +1,16 @@
-/**
- * An automation in a real worker, from the SIM that appears to the message about its run; what a person sees of
- * it, and what a worker's death in the middle changes: nothing.
- */
+/** An automation in a real worker, from the SIM that appears to the message about its run. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { isAfter } from "#events/event.ts";
 import { openReceiver } from "../redis/webhooks/receiver.ts";
 import { until } from "../support/until.ts";
-import { isLong } from "../support/long.ts";
-import { type RunDocument, CliHarness, type CliHarnessOptions } from "./support/cli-harness.ts";
+import { CliHarness, type CliHarnessOptions } from "./support/cli-harness.ts";
 
-const placesKey = "{simfleet}:events:places";
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const newSimsSlow = `automations:
   new-sims-slow: { on: sim.added, where: "speedClass!=s1.minimum", job: apply, speedClass: s1.minimum }
 `;
 
-interface Automation {
-  readonly name: string;
-  readonly state: string;
-  readonly done: number;
-  readonly lastRef: string | null;
-}
 interface NoticeEvent {
   readonly id: string;
   readonly type: string;
@@ -44,24 +32,9 @@ function appear(harness: CliHarness, classes: readonly string[]): string[] {
   return ids;
 }
 
-async function shown(harness: CliHarness): Promise<Automation | undefined> {
-  return (await harness.json<{ automations: Automation[] }>(["automations", "list"])).document.automations[0];
-}
-
 async function reported(harness: CliHarness, type: string): Promise<NoticeEvent[]> {
   const args = ["events", "tail", "--since", "1h", "--type", type];
   return (await harness.json<{ events: NoticeEvent[] }>(args)).document.events;
-}
-
-async function runs(harness: CliHarness): Promise<RunDocument[]> {
-  return (await harness.json<{ runs: RunDocument[] }>(["runs", "list"])).document.runs;
-}
-
-/** Resolves when the automation has seen to this event and all before it. */
-async function untilPast(harness: CliHarness, id: string): Promise<void> {
-  const redis = await harness.redis();
-  const place = (): Promise<string | null> => redis.hget(placesKey, "automation-new-sims-slow");
-  await until(`it is past ${id}`, async () => !isAfter(id, (await place()) ?? "0-0"));
 }
 
 test.concurrent("an automation sets the class of a new SIM, and a webhook message reports it", async () => {
@@ -96,86 +69,23 @@ test.concurrent("an automation sets the class of a new SIM, and a webhook messag
   );
 });
 
-test.concurrent("an operator can see, preview, pause, and replay an automation", async () => {
+test.concurrent("an operator can see, pause, preview, and replay an automation", async () => {
   await using harness = await open(newSimsSlow);
   await harness.run(["sims", "sync"]);
   await harness.worker();
-  appear(harness, ["s1.fast", "s1.minimum"]);
-  await harness.run(["sims", "sync"]);
-  await until("it has acted", async () => (await shown(harness))?.done === 1);
-  const listed = await harness.run(["automations", "list"]);
-  expect(listed.stdout).toMatch(
-    /^AUTOMATION +ON +WHERE +DOES +STATE .*\nnew-sims-slow +sim\.added +speedClass!=s1\.minimum +set-speed-class s1\.minimum +active +1 +0 +0 +r-\d{8}-/,
-  );
+  await until("it is followed", async () => (await harness.run(["automations", "list"])).stdout.includes(" active "));
   const paused = await harness.run(["automations", "pause", "new-sims-slow"]);
-  expect([paused.code, paused.stdout]).toEqual([0, expect.stringMatching(/\nnew-sims-slow .* paused /)]);
+  expect(paused.stdout).toMatch(
+    /^AUTOMATION +ON +WHERE +DOES +STATE .*\nnew-sims-slow +sim\.added +speedClass!=s1\.minimum +set-speed-class s1\.minimum +paused /,
+  );
   const [missed = ""] = appear(harness, ["s1.8xfast"]);
   await harness.run(["sims", "sync"]);
-  const [event] = (await reported(harness, "sim.added")).filter(({ fields }) => fields.sim === missed);
-  await untilPast(harness, event?.id ?? "");
   const dry = await harness.run(["automations", "replay", "new-sims-slow", "--dry-run"]);
   expect(dry.stdout).toMatch(new RegExp(`\\S+ \\S+ +sim\\.added +${missed} +would act\n`));
-  expect(dry.stdout).toMatch(/ already processed\n/);
-  expect(dry.stdout.match(/does not match the filter/g)).toHaveLength(1);
-  expect(dry.stderr).toContain("3 matching events; it would act on 1. Nothing was done.");
-  expect([harness.sandbox.state.speedClassOf(missed), (await runs(harness)).length]).toEqual(["s1.8xfast", 1]);
+  expect(dry.stderr).toContain("it would act on 1. Nothing was done.");
+  expect(harness.sandbox.state.speedClassOf(missed)).toBe("s1.8xfast");
   const resumed = await harness.run(["automations", "resume", "new-sims-slow"]);
   expect([resumed.code, resumed.stdout]).toEqual([0, expect.stringMatching(/\nnew-sims-slow .* active /)]);
-  for (let time = 0; time < 2; time += 1) {
-    const replayed = await harness.run(["automations", "replay", "new-sims-slow", "--yes"]);
-    expect(replayed.code).toBe(0);
-    await until("it is changed", () => harness.sandbox.state.speedClassOf(missed) === "s1.minimum");
-  }
-  expect([(await runs(harness)).length, harness.sandbox.state.acceptedChanges(missed)]).toEqual([2, 1]);
-  expect((await reported(harness, "automation.*")).map(({ type }) => type)).toEqual([
-    "automation.started",
-    "automation.paused",
-    "automation.resumed",
-    "automation.started",
-  ]);
-});
-
-test.runIf(isLong).concurrent("an automation continues correctly after its worker was killed midway", async () => {
-  await using harness = await open(newSimsSlow, { latencyMs: 30, env: { SIMFLEET_CONNECTIONS: "2" } });
-  const redis = await harness.redis();
-  await harness.run(["sims", "sync"]);
-  const first = await harness.worker();
-  const added = appear(harness, Array<string>(60).fill("s1.fast"));
-  await harness.run(["sims", "sync"]);
-  await harness.untilChanges(7);
-  first.kill("SIGKILL");
-  await first.ended;
-  expect(harness.changes).toBeLessThan(60);
-  // The stretch of the feed comes again, as it would where its place was not saved any more.
-  await redis.hset(placesKey, "automation-new-sims-slow", "0-1");
-  await harness.worker();
-  const [run] = await runs(harness);
-  await harness.untilState(run?.runId ?? "", "completed");
-  const [head] = await redis.xrevrange("{simfleet}:events", "+", "-", "COUNT", 1);
-  await untilPast(harness, head?.[0] ?? "");
-  expect(added.map((id) => harness.sandbox.state.speedClassOf(id))).toEqual(added.map(() => "s1.minimum"));
-  const all = await runs(harness);
-  expect(all.map(({ counts, state }) => [counts.total, counts.done, state])).toEqual([[60, 60, "completed"]]);
-  expect((await shown(harness))?.lastRef).toBe(run?.runId);
-});
-
-test.concurrent("invalid automations are reported before anything starts", async () => {
-  await using harness = await open(`automations:
-  a: { on: sim.aded, job: apply, speedClass: s1.minimum }
-  b: { on: run.completed, job: apply, speedClass: s1.minimum }
-  c: { on: sim.added, job: apply }
-  d: { on: automation.started, job: sync }
-`);
-  const checked = await harness.run(["check"]);
-  expect(checked.code).toBe(2);
-  for (const line of [
-    "automations.a.on: sim.aded is not an event; docs/events.md lists them. Did you mean sim.added?",
-    "automations.b.job: cannot be apply: run.completed does not concern a SIM.",
-    "automations.c.speedClass: is missing; set-speed-class needs it.",
-    "automations.d.on: automation.started cannot trigger an automation: it is about automations.",
-  ]) {
-    expect(checked.stdout).toContain(line);
-  }
-  const worker = await harness.run(["worker"]);
-  expect([worker.code, worker.stderr]).toEqual([2, expect.stringContaining("sim.aded is not an event")]);
+  expect((await harness.run(["automations", "replay", "new-sims-slow", "--yes"])).code).toBe(0);
+  await until("it is changed", () => harness.sandbox.state.speedClassOf(missed) === "s1.minimum");
 });

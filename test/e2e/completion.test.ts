@@ -1,10 +1,8 @@
 /** Completion in real shells: the words that a person types, with a Tab, and what the line becomes. */
-import { spawnSync } from "node:child_process";
 import { chmod, mkdir, writeFile } from "node:fs/promises";
-import { existsSync, statSync } from "node:fs";
-import { delimiter, dirname, join } from "node:path";
+import { existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { builtCli } from "./support/built-cli.ts";
 import { CliHarness } from "./support/cli-harness.ts";
 import { unless } from "../support/left-out.ts";
 
@@ -75,33 +73,5 @@ describe.concurrent("a Tab", () => {
     const words = (await fish.ended).stdout.trimEnd().split("\n");
     const expected = Object.values(lines).map((line) => line.split(" ").at(-1));
     expect(words.map((word) => word.split("\t")[0])).toEqual(expected);
-  });
-});
-
-describe("a completion by the built program", () => {
-  const hook = `
-    import { registerHooks } from "node:module";
-    import { writeSync } from "node:fs";
-    registerHooks({ load: (url, context, next) => (writeSync(2, url + "\\n"), next(url, context)) });
-  `;
-
-  async function loadedBy(...args: readonly string[]): Promise<string[]> {
-    const { path } = await builtCli();
-    const { stderr, status } = spawnSync(
-      process.execPath,
-      ["--import", `data:text/javascript,${encodeURIComponent(hook)}`, path, ...args],
-      { encoding: "utf8", env: { PATH: process.env.PATH ?? "" } },
-    );
-    expect(status).toBe(0);
-    return stderr.split("\n").filter((line) => line.startsWith("file:"));
-  }
-
-  test("loads little more than --version, whatever it completes", async () => {
-    const usual = await loadedBy("--version");
-    const loaded = await loadedBy("completion", "words", "--current", "", "--", "runs", "show");
-    const more = loaded.filter((url) => !usual.includes(url));
-    const { path } = await builtCli();
-    const bytes = more.map((url) => statSync(join(dirname(path), url.split("/").at(-1) ?? "")).size);
-    expect(bytes.reduce((sum, size) => sum + size, 0)).toBeLessThan(40_000);
   });
 });

@@ -1,9 +1,9 @@
-/** The drop folder with the built worker: files put there in every way, refused ones, and a worker that is killed. */
-import { appendFileSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+/** The drop folder with the built worker: files put there in every way, and refused ones, whose content is for nobody. */
+import { appendFileSync, mkdirSync, readdirSync } from "node:fs";
 import { expect, test } from "vitest";
 import { until } from "../support/until.ts";
-import { isLong } from "../support/long.ts";
 import { counted, resultRows } from "./support/results.ts";
+import { dumpOf } from "./support/canary.ts";
 import { type RunDocument, CliHarness, type CliHarnessOptions } from "./support/cli-harness.ts";
 
 /** A harness whose folder `in` is watched. */
@@ -62,46 +62,32 @@ test.concurrent("files in the drop folder become runs and end in done/ or failed
   expect(await worker.ended).toMatchObject({ code: 0 });
 });
 
-test
-  .runIf(isLong)
-  .concurrent(
-    "a drop folder continues after its worker was killed midway, even with files of the same name",
-    async () => {
-      await using harness = await open({ latencyMs: 20, env: { SIMFLEET_CONNECTIONS: "2" } });
-      await harness.redis();
-      const first = await harness.worker();
-      await harness.fleet("fleet.csv", 150);
-      renameSync(harness.path("fleet.csv"), harness.path("in/fleet.csv"));
-      await harness.untilChanges(10);
-      await harness.write("in/fleet.csv", `simId,speedClass\n${harness.simId(200)},s1.fast\n`);
-      await until("the second is taken as well", () => filesIn(harness, "processing").length === 2);
-      first.kill("SIGKILL");
-      await first.ended;
-      await harness.worker();
-      await until("both have ended", () => filesIn(harness, "done").length === 4, 90_000);
-      const all = await runs(harness);
-      expect(all.map(({ counts, state }) => `${counts.done} ${state}`).toSorted()).toEqual([
-        "1 completed",
-        "150 completed",
-      ]);
-      const { events } = (
-        await harness.json<{ events: { type: string }[] }>(["events", "tail", "--since", "1h", "--type", "file.*"])
-      ).document;
-      expect(events.map(({ type }) => type).toSorted()).toEqual(["file.done", "file.done", "file.taken", "file.taken"]);
-    },
-  );
+const marker = "MARKER-0815";
 
-test.concurrent("a missing drop folder is reported by check and by the worker and is used once it exists", async () => {
-  await using harness = await open();
-  rmSync(harness.path("in"), { recursive: true });
-  const check = await harness.run(["check"]);
-  expect([check.code, check.stdout]).toEqual([
-    2,
-    expect.stringMatching(/^FAIL +drop folder +in cannot be used: ENOENT/m),
-  ]);
-  const worker = await harness.worker();
-  await worker.said(/in: ENOENT.*\(it is tried again\)/);
+test.concurrent("a malformed file in the drop folder reveals none of its content in reports", async () => {
+  await using harness = await CliHarness.open({
+    env: { SIMFLEET_DROP_FOLDER_PATH: "in", SIMFLEET_DROP_FOLDER_SETTLE_SECONDS: "0.1", SIMFLEET_LOG_LEVEL: "trace" },
+  });
   mkdirSync(harness.path("in"));
-  await harness.write("in/one.csv", `simId,speedClass\n${harness.simId(0)},s1.fast\n`);
-  await until("the file has ended", () => harness.sandbox.state.acceptedChanges(harness.simId(0)) === 1, 90_000);
+  const worker = await harness.worker();
+  await harness.write("in/header.csv", `${marker},${marker}-2\n1,2\n`);
+  await harness.write("in/rows.csv", `simId,speedClass\n${marker} x,s1.slow\n${harness.simId(0)},${marker} y\n`);
+  await harness.write("in/rounded.csv", "simId,speedClass\n8.94231E+18,s1.slow\n");
+  const failed = (): string[] =>
+    readdirSync(harness.path("in")).includes("failed") ? readdirSync(harness.path("in/failed")) : [];
+  await until("all are refused", () => failed().length === 6);
+  const problems = failed().filter((name) => name.endsWith(".problem.txt"));
+  const texts = await Promise.all(problems.map((name) => harness.read(`in/failed/${name}`)));
+  const text = texts.join("\n");
+  expect(text).toContain("The header has no column simId. It has 2 columns. Needed: simId and speedClass.");
+  expect(text).toContain("line 2: The cell simId cannot be the ID of a SIM");
+  expect(text).toContain("line 3: The cell speedClass is not valid for speedClass");
+  expect(text).toContain("line 2: The cell simId is a spreadsheet's rounding");
+  const events = (await harness.run(["events", "tail", "--since", "1h", "--json"])).stdout;
+  expect(events).toContain("file.refused");
+  worker.kill("SIGTERM");
+  const { stdout, stderr } = await worker.ended;
+  const shown = [text, events, stdout, stderr, await dumpOf(await harness.redis())].join("\n");
+  expect(shown).not.toContain(marker);
+  expect(shown).not.toContain("8.94231E+18");
 });

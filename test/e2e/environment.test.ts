@@ -1,13 +1,8 @@
 /** What a run depends on and can fail: addresses, names, Redis, disks, readers of its output. */
-import { spawnSync } from "node:child_process";
-import { mkdtemp } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { isLong } from "../support/long.ts";
-import { builtCli } from "./support/built-cli.ts";
 import { redisOnPort } from "./support/redis-server.ts";
-import { oldRedis, webServer } from "./support/stand-in.ts";
+import { webServer } from "./support/stand-in.ts";
 import { column, counted, runIdIn } from "./support/results.ts";
 import { CliHarness } from "./support/cli-harness.ts";
 
@@ -58,18 +53,6 @@ describe.concurrent("platform addresses that do not work", () => {
   });
 });
 
-test("a relative path in a working folder that was deleted is refused in one sentence", async () => {
-  const { path } = await builtCli();
-  const folder = await mkdtemp(join(tmpdir(), "simfleet-gone-"));
-  const script = `cd ${folder} && rmdir ${folder} && exec ${process.execPath} ${path} quota`;
-  const env = { PATH: process.env.PATH, HOME: "/nonexistent", SIMFLEET_DATA_DIR: "data" };
-  const { status, stderr } = spawnSync("sh", ["-c", script], { encoding: "utf8", env });
-  expect({ status, stderr }).toEqual({
-    status: 2,
-    stderr: "simfleet: The working folder no longer exists, and a relative path was given: change to another folder\n",
-  });
-});
-
 describe.concurrent("unsuitable Redis servers", () => {
   test("every command ends with exit code 4 within six seconds when no Redis is at the address", async () => {
     await using harness = await CliHarness.open({ env: { SIMFLEET_REDIS_URL: "redis://127.0.0.1:9" } });
@@ -83,26 +66,6 @@ describe.concurrent("unsuitable Redis servers", () => {
       "Redis at 127.0.0.1:9 cannot be used: connect ECONNREFUSED 127.0.0.1:9. Check that it is running and that SIMFLEET_REDIS_URL is correct.";
     expect(failed).toMatchObject({ code: 4, stderr: `simfleet: ${message}\n` });
     expect(failed.document).toEqual({ error: { code: "STORE_UNAVAILABLE", message } });
-  });
-
-  test("every command ends with exit code 4 for an outdated Redis", async () => {
-    await using redis = await oldRedis("6.0.16");
-    await using harness = await CliHarness.open({ env: { SIMFLEET_REDIS_URL: `redis://127.0.0.1:${redis.port}` } });
-    expect(await harness.run(["quota"])).toEqual({
-      code: 4,
-      stdout: "",
-      stderr: `simfleet: Redis at 127.0.0.1:${redis.port} is version 6.0.16; simfleet needs 6.2 or newer: upgrade it\n`,
-    });
-  });
-
-  test("every command ends with exit code 4 for a Redis that evicts data", async () => {
-    await using harness = await CliHarness.open();
-    await (await harness.redis()).config("SET", "maxmemory-policy", "allkeys-lru");
-    const failed = await harness.run(["runs", "list"]);
-    expect(failed).toMatchObject({ code: 4, stdout: "" });
-    expect(failed.stderr).toMatch(
-      /^simfleet: Redis at \S+redis\.sock has maxmemory-policy allkeys-lru and would lose rows when it is full: set it with CONFIG SET maxmemory-policy noeviction, and in redis\.conf\n$/,
-    );
   });
 
   test("apply starts nothing when Redis is full", async () => {
@@ -125,15 +88,6 @@ describe.concurrent("unsuitable Redis servers", () => {
     expect(failed.stderr).not.toContain("    at ");
     expect(harness.changes).toBe(0);
   });
-});
-
-test.concurrent("a worker that starts while Redis is full ends with the reason instead of a stack", async () => {
-  await using harness = await CliHarness.open();
-  await (await harness.redis()).config("SET", "maxmemory", "1");
-  const { code, stderr } = await harness.start(["worker"]).ended;
-  expect(code).toBe(4);
-  expect(stderr).toMatch(/Redis rejects commands: it is full: raise its maxmemory, or delete data \(OOM /);
-  expect(stderr).not.toContain("    at ");
 });
 
 describe.runIf(isLong).concurrent("Redis outages during a run", () => {
@@ -209,15 +163,5 @@ describe.concurrent("closed output streams", () => {
     expect(piped.stdout).toBe("fleet.csv: 60 rows\n");
     const { runs } = (await harness.json<{ runs: { state: string; counts: object }[] }>(["runs", "list"])).document;
     expect(runs).toMatchObject([{ state: "completed", counts: { done: 60 } }]);
-  });
-
-  test("a full disk behind stdout is reported on stderr", async () => {
-    await using harness = await CliHarness.open();
-    await harness.fleet("fleet.csv", 3);
-    expect(await harness.shell("simfleet plan fleet.csv > /dev/full").ended).toEqual({
-      code: 4,
-      stdout: "",
-      stderr: "simfleet: the output could not be written: ENOSPC: no space left on device, write\n",
-    });
   });
 });

@@ -1,91 +1,8 @@
-/** Files and settings that cannot be taken: each gets one message that says what is wrong and what to do. */
-import { mkdir, writeFile } from "node:fs/promises";
+/** Files, command lines and settings that cannot be taken: each gets one message that says what is wrong and what to do. */
 import { describe, expect, test } from "vitest";
 import { CliHarness } from "./support/cli-harness.ts";
 
-/** In one harness, one after the other: they make no call and leave nothing behind. */
-async function planOf(harness: CliHarness, content: string | Buffer): Promise<string> {
-  await harness.write("fleet.csv", content);
-  const planned = await harness.run(["plan", "fleet.csv"]);
-  expect(planned).toMatchObject({ code: 2, stdout: "" });
-  return planned.stderr;
-}
-
-const spoiled: [string, string | Buffer, string][] = [
-  ["empty", "", "The file is empty."],
-  ["nothing but blank lines", "\n\r\n\n", "The file has only blank lines."],
-  ["a header alone", "simId,speedClass\n", "The file has a header but no rows."],
-  [
-    "other columns",
-    "serial,class\n1,2\n",
-    "The header has no column simId. Columns found: serial, class. Needed: simId and speedClass.",
-  ],
-  [
-    "no header",
-    "8942310526018159081,s1.fast\n",
-    "The header has no column simId. Columns found: 8942310526018159081, s1.fast. The first line must name the columns. " +
-      "Needed: simId and speedClass.",
-  ],
-  [
-    "one column twice",
-    "simId,SIM ID,speedClass\n1,2,s1.fast\n",
-    'The header has the column simId more than once: "simId" and "SIM ID". Keep one of them.',
-  ],
-  ["UTF-16", Buffer.from("\uFEFFsimId,speedClass\n", "utf16le"), "This file is UTF-16, not UTF-8: save as UTF-8 CSV."],
-  ["a workbook", Buffer.from("PK\x03\x04 and so on"), "This is an Excel workbook. Export it as CSV."],
-  [
-    "a NUL byte",
-    "simId,speedClass\n894\u00001,s1.fast\n",
-    "Line 2 holds a NUL byte: this is a binary file or UTF-16, not CSV text. Save as UTF-8 CSV.",
-  ],
-  [
-    "Latin-1",
-    Buffer.from("simId,speedClass,site\n894,s1.fast,Z\xFCrich\n", "latin1"),
-    "Line 2 is not valid UTF-8. Open the file in its program and save as UTF-8 CSV.",
-  ],
-  [
-    "a quote that never closes",
-    'simId,speedClass\n894,"s1.fast\n895,s1.slow\n',
-    "A quote that opens in the row on line 2 is never closed.",
-  ],
-  [
-    "text after a closing quote",
-    'simId,speedClass\n894,"s1"fast\n',
-    "In the row on line 2, text follows a closing quote. A quote inside a quoted cell is written twice.",
-  ],
-];
-
 describe.concurrent("refused input files", () => {
-  test.each(spoiled)("plan refuses a file with the reason: %s", async (_, content, message) => {
-    await using harness = await CliHarness.open();
-    expect(await planOf(harness, content)).toBe(`simfleet: ${message}\n`);
-  });
-
-  test("plan refuses 20 MB of blank lines within 20 s", async () => {
-    await using harness = await CliHarness.open();
-    const beganMs = performance.now();
-    const blank = Buffer.concat([Buffer.from("simId,speedClass\n894,s1.fast\n"), Buffer.alloc(20_000_000, "\n")]);
-    expect(await planOf(harness, blank)).toBe(
-      "simfleet: The file has more than 2000000 rows, blank ones included. Split it.\n",
-    );
-    expect(performance.now() - beganMs).toBeLessThan(20_000);
-  });
-
-  test("apply refuses a missing file and a folder", async () => {
-    await using harness = await CliHarness.open();
-    expect(await harness.run(["apply", "nowhere.csv", "--yes"])).toEqual({
-      code: 2,
-      stdout: "",
-      stderr: "simfleet: There is no file nowhere.csv.\n",
-    });
-    await mkdir(harness.path("fleet"));
-    expect(await harness.run(["apply", "fleet", "--yes"])).toEqual({
-      code: 2,
-      stdout: "",
-      stderr: "simfleet: fleet is a folder, not a file.\n",
-    });
-  });
-
   test("apply refuses a file without any valid row even with --partial", async () => {
     await using harness = await CliHarness.open();
     await harness.write("fleet.csv", "simId,speedClass\n8.94E+18,s1.fast\n");
@@ -140,45 +57,6 @@ describe.concurrent("a plan of a file with mistakes", () => {
   });
 });
 
-describe.concurrent("invalid command lines", () => {
-  test.each([
-    [["plan"], "Give a file or --where."],
-    [["apply", "fleet.csv", "--where", "a=b"], "Give a file or --where, not both."],
-    [["aply", "fleet.csv"], "Unknown command 'aply'. Did you mean apply?"],
-    [["plan", "fleet.csv", "--spedclass", "x"], "Unknown option '--spedclass'. Did you mean --speed-class?"],
-    [
-      ["apply", "fleet.csv", "--canary", "0"],
-      "Option '--canary <n>' argument '0' is invalid. It must be a whole number of at least 1.",
-    ],
-    [
-      ["apply", "fleet.csv", "--max-failures", "101%"],
-      "Option '--max-failures <n>' argument '101%' is invalid. It must be a number of rows, such as 20, or a " +
-        "percentage, such as 5%.",
-    ],
-    [
-      ["runs", "results", "r-1", "--outcome", "fine"],
-      "Option '--outcome <outcome>' argument 'fine' is invalid. It must be one of done, skipped, rejected, " +
-        "failed, unknown, cancelled, pending.",
-    ],
-  ])("the invalid command line %j ends with exit code 2 and refers to --help", async (args, message) => {
-    await using harness = await CliHarness.open();
-    expect(await harness.run(args)).toEqual({
-      code: 2,
-      stdout: "",
-      stderr: `simfleet: ${message} Add --help for the options.\n`,
-    });
-  });
-
-  test("every command has help with an example", async () => {
-    await using harness = await CliHarness.open();
-    for (const command of [["apply"], ["runs", "results"], ["quota"]]) {
-      const { code, stdout, stderr } = await harness.run([...command, "--help"]);
-      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-      expect(stdout).toContain(`\nExample:\n  simfleet ${command.join(" ")} `);
-    }
-  });
-});
-
 describe.concurrent("the configuration on the command line", () => {
   test("all configuration errors are reported together", async () => {
     await using harness = await CliHarness.open();
@@ -206,36 +84,5 @@ describe.concurrent("the configuration on the command line", () => {
     const checked = await harness.json<{ ok: boolean; findings: { status: string }[] }>(["check"], env);
     expect(checked).toMatchObject({ code: 2, document: { ok: false } });
     expect(checked.document.findings.map(({ status }) => status)).toEqual(Array(5).fill("wrong"));
-  });
-
-  test("settings missing for platform calls are reported", async () => {
-    await using harness = await CliHarness.open();
-    await harness.fleet("fleet.csv", 1);
-    const env = { SIMFLEET_AUTH_KEY: "", SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_ENDPOINT_GLOBAL: "" };
-    const refused = await harness.run(["apply", "fleet.csv", "--yes"], env);
-    expect(refused.code).toBe(2);
-    expect(refused.stderr).toContain(
-      "simfleet: The configuration has 2 problems:\n  profiles.default.credentials: are required",
-    );
-    expect(refused.stderr).toContain(
-      "  endpoints.global: is required to call the platform. Set it, or SIMFLEET_ENDPOINT_GLOBAL",
-    );
-  });
-
-  // Shows S2.
-  test("a secret file is accepted only if nobody else can read it", async () => {
-    await using harness = await CliHarness.open();
-    await harness.fleet("fleet.csv", 1);
-    const env = { SIMFLEET_AUTH_KEY: "", SIMFLEET_AUTH_KEY_FILE: "auth-key" };
-    await writeFile(harness.path("auth-key"), `${harness.sandbox.options.authKey}\n`, { mode: 0o644 });
-    expect(await harness.run(["apply", "fleet.csv", "--yes"], env)).toEqual({
-      code: 2,
-      stdout: "",
-      stderr:
-        "simfleet: The configuration has 1 problem:\n" +
-        "  SIMFLEET_AUTH_KEY_FILE: auth-key can be read by others (mode 0644). Fix it with: chmod 600 auth-key\n",
-    });
-    expect((await harness.shell("chmod 600 auth-key").ended).code).toBe(0);
-    expect((await harness.run(["apply", "fleet.csv", "--yes"], env)).code).toBe(0);
   });
 });

@@ -1,30 +1,33 @@
-/** A Redis of the operator's own: with an ACL user that is kept to our keys, with TLS, and with both refused. */
+/** Redis as operators guard it: with ACL users that are kept to our keys, with TLS, and addresses that lead to the wrong kind. */
 import { join } from "node:path";
 import { readFile, writeFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { RedisConnections } from "#redis/connection.ts";
 import { createAuthority } from "../support/certificates.ts";
+import { isLong } from "../support/long.ts";
 import { root } from "./support/built-cli.ts";
-import { redisWithTls, redisWithUsers } from "./support/redis-server.ts";
+import { redisOnPort, redisWithTls, redisWithUsers } from "./support/redis-server.ts";
+import { primaryName, redisCluster, redisWithSentinels } from "./support/redis-topologies.ts";
 import { CliHarness } from "./support/cli-harness.ts";
 
 const password = "p@ss/w0rd-of-acl#1%";
 const adminToken = "admin-token-of-the-test-of-0123456789";
 const inUrl = encodeURIComponent(password);
 
-/** The line that docs/redis.md gives operators. */
-async function documentedUser(): Promise<string> {
+/** The lines that docs/redis.md gives operators: for servers and for Sentinels. */
+async function documentedUsers(): Promise<{ server: string; sentinel: string }> {
   const page = await readFile(join(root, "docs", "redis.md"), "utf8");
-  const line = /^user simfleet on >PASSWORD .*$/m.exec(page)?.[0];
-  if (line === undefined) throw new Error("docs/redis.md has no ACL line");
-  return line.replace("PASSWORD", () => password);
+  const lines = [...page.matchAll(/^user simfleet on >PASSWORD .*$/gm)].map(([line]) => line);
+  const [server, sentinel] = lines.map((line) => line.replace("PASSWORD", () => password));
+  if (server === undefined || sentinel === undefined) throw new Error("docs/redis.md lacks an ACL line");
+  return { server, sentinel };
 }
 
 /** A server with the documented user, an administrator for the test, and nobody else. */
 async function serverWithUsers(harness: CliHarness) {
   const aclFile = harness.path("users.acl");
   const admin = "user admin on >admin-word ~* &* +@all";
-  await writeFile(aclFile, `user default off\n${admin}\n${await documentedUser()}\n`);
+  await writeFile(aclFile, `user default off\n${admin}\n${(await documentedUsers()).server}\n`);
   const server = await redisWithUsers(harness, aclFile);
   const connections = new RedisConnections({
     host: "127.0.0.1",
@@ -38,6 +41,42 @@ async function serverWithUsers(harness: CliHarness) {
     redis,
     [Symbol.asyncDispose]: () => connections.close().then(() => server[Symbol.asyncDispose]()),
   };
+}
+
+/** Files of a private CA, of a server and of a client; what a server's file says of them, and what our settings say. */
+async function certificates(harness: CliHarness) {
+  const authority = createAuthority();
+  const [server, client] = [authority.issue("redis", ["127.0.0.1", "localhost"]), authority.issue("simfleet")];
+  const write = async (name: string, content: string): Promise<string> => {
+    await writeFile(harness.path(name), content, { mode: 0o600 });
+    return harness.path(name);
+  };
+  const ca = await write("ca.pem", authority.cert);
+  const cert = await write("server.pem", server.cert);
+  const key = await write("server-key.pem", server.key);
+  return {
+    files: { ca, cert, key },
+    lines: ["tls-auth-clients yes", `tls-ca-cert-file ${ca}`, `tls-cert-file ${cert}`, `tls-key-file ${key}`],
+    connection: { tls: { ca: authority.cert, cert: server.cert, key: server.key } },
+    env: {
+      SIMFLEET_REDIS_TLS_CA_FILE: ca,
+      SIMFLEET_REDIS_TLS_CERT_FILE: await write("client.pem", client.cert),
+      SIMFLEET_REDIS_TLS_KEY_FILE: await write("client-key.pem", client.key),
+    },
+  };
+}
+
+async function expectWork(harness: CliHarness, env: Record<string, string>): Promise<void> {
+  await harness.fleet("fleet.csv", 20);
+  const worker = await harness.worker(env);
+  expect(await harness.json(["apply", "fleet.csv", "--yes"], env)).toMatchObject({
+    code: 0,
+    document: { state: "completed", counts: { done: 20 } },
+  });
+  expect((await harness.run(["sims", "sync"], env)).code).toBe(0);
+  worker.kill("SIGTERM");
+  expect(await worker.ended).toMatchObject({ code: 0 });
+  expect((await harness.run(["check"], env)).stdout).toMatch(/^ok +redis +redis/m);
 }
 
 describe.concurrent("the documented Redis ACL user", () => {
@@ -67,20 +106,6 @@ describe.concurrent("the documented Redis ACL user", () => {
     expect(keys.length).toBeGreaterThan(0);
   });
 
-  test("the documented ACL user works with user and percent-encoded password in the address", async () => {
-    await using harness = await CliHarness.open();
-    await using server = await serverWithUsers(harness);
-    const env = { SIMFLEET_REDIS_URL: `redis://simfleet:${inUrl}@127.0.0.1:${server.port}` };
-    await harness.fleet("fleet.csv", 5);
-    expect(await harness.json(["apply", "fleet.csv", "--yes"], env)).toMatchObject({
-      code: 0,
-      document: { counts: { done: 5 } },
-    });
-    const checked = await harness.run(["check"], env);
-    expect(checked.stdout).toContain(`redis://simfleet@127.0.0.1:${server.port}, version `);
-    expect(checked.stdout + checked.stderr).not.toMatch(/w0rd-of-acl/);
-  });
-
   test("the documented ACL user suffices for a worker, whose log never contains the password", async () => {
     await using harness = await CliHarness.open();
     await using server = await serverWithUsers(harness);
@@ -105,16 +130,6 @@ describe.concurrent("the documented Redis ACL user", () => {
     expect(stdout + stderr).not.toMatch(/w0rd-of-acl/);
   });
 
-  test("a wrong Redis password ends with exit code 4 and one sentence without the password", async () => {
-    await using harness = await CliHarness.open();
-    await using server = await serverWithUsers(harness);
-    const env = { SIMFLEET_REDIS_URL: `redis://simfleet:wrong-word@127.0.0.1:${server.port}` };
-    const failed = await harness.run(["runs", "list"], env);
-    expect(failed).toMatchObject({ code: 4, stdout: "" });
-    expect(failed.stderr).toMatch(/^simfleet: Redis at 127\.0\.0\.1:\d+ cannot be used: WRONGPASS [^\n]*\n$/);
-    expect(failed.stderr).not.toContain("wrong-word");
-  });
-
   // Shows S13.
   test("the documented ACL user can detect and refuse a Redis that evicts data", async () => {
     await using harness = await CliHarness.open();
@@ -128,34 +143,14 @@ describe.concurrent("the documented Redis ACL user", () => {
 });
 
 describe.concurrent("TLS for Redis with certificates of a private CA", () => {
-  async function filesOf(harness: CliHarness) {
-    const authority = createAuthority();
-    const server = authority.issue("redis", ["127.0.0.1", "localhost"]);
-    const client = authority.issue("simfleet");
-    const write = async (name: string, content: string) => {
-      await writeFile(harness.path(name), content, { mode: 0o600 });
-      return harness.path(name);
-    };
-    return {
-      ca: await write("ca.pem", authority.cert),
-      server: { cert: await write("server.pem", server.cert), key: await write("server-key.pem", server.key) },
-      client: { cert: await write("client.pem", client.cert), key: await write("client-key.pem", client.key) },
-    };
-  }
-
   // Shows S13.
   test("a run completes over rediss:// with a client certificate", async () => {
     await using harness = await CliHarness.open({ sims: 30 });
-    const { ca, server: own, client } = await filesOf(harness);
-    await using server = await redisWithTls(harness, { ca, ...own });
+    const { files, env: tls } = await certificates(harness);
+    await using server = await redisWithTls(harness, files);
     await harness.fleet("fleet.csv", 30);
     for (const host of ["127.0.0.1", "localhost"]) {
-      const env = {
-        SIMFLEET_REDIS_URL: `rediss://${host}:${server.port}/1`,
-        SIMFLEET_REDIS_TLS_CA_FILE: ca,
-        SIMFLEET_REDIS_TLS_CERT_FILE: client.cert,
-        SIMFLEET_REDIS_TLS_KEY_FILE: client.key,
-      };
+      const env = { ...tls, SIMFLEET_REDIS_URL: `rediss://${host}:${server.port}/1` };
       expect(await harness.json(["apply", "fleet.csv", "--yes"], env)).toMatchObject({
         code: 0,
         document: { state: "completed", counts: { done: 30 } },
@@ -164,25 +159,123 @@ describe.concurrent("TLS for Redis with certificates of a private CA", () => {
     }
   });
 
-  test("TLS settings are also read from the config file", async () => {
-    await using harness = await CliHarness.open();
-    const { ca, server: own, client } = await filesOf(harness);
-    await using server = await redisWithTls(harness, { ca, ...own });
-    const tls = `{ caFile: ${ca}, certFile: ${client.cert}, keyFile: ${client.key} }`;
-    await harness.write("simfleet.yaml", `redis: { url: "rediss://127.0.0.1:${server.port}", tls: ${tls} }\n`);
-    const checked = await harness.run(["check", "--config", "simfleet.yaml"]);
-    expect(checked.stdout).toContain(`rediss://127.0.0.1:${server.port}, version `);
-  });
-
   test("a server with an unknown CA and a client without a certificate are refused", async () => {
     await using harness = await CliHarness.open();
-    const { ca, server: own } = await filesOf(harness);
-    await using server = await redisWithTls(harness, { ca, ...own });
+    const { files } = await certificates(harness);
+    await using server = await redisWithTls(harness, files);
     const SIMFLEET_REDIS_URL = `rediss://127.0.0.1:${server.port}`;
     const stranger = await harness.run(["runs", "list"], { SIMFLEET_REDIS_URL });
     expect(stranger).toMatchObject({ code: 4, stdout: "" });
     expect(stranger.stderr).toMatch(/cannot be used: .*certificate/i);
-    const bare = await harness.run(["runs", "list"], { SIMFLEET_REDIS_URL, SIMFLEET_REDIS_TLS_CA_FILE: ca });
+    const bare = await harness.run(["runs", "list"], { SIMFLEET_REDIS_URL, SIMFLEET_REDIS_TLS_CA_FILE: files.ca });
     expect(bare).toMatchObject({ code: 4, stdout: "" });
   });
+});
+
+/** Lines of a configuration file as arguments. */
+function argsOf(lines: readonly string[]): string[] {
+  return lines.flatMap((line) => [`--${line.split(" ")[0]}`, line.slice(line.indexOf(" ") + 1)]);
+}
+
+/** They start six servers each. */
+const inLongForm = describe.runIf(isLong);
+
+inLongForm.concurrent("a Redis of several servers with ACL users as the documentation gives them", () => {
+  // Shows S13.
+  test("the documented ACL lets the user of a cluster do its work and denies no command", async () => {
+    await using harness = await CliHarness.open({ sims: 20 });
+    const aclFile = harness.path("users.acl");
+    await writeFile(aclFile, `user default on nopass ~* &* +@all\n${(await documentedUsers()).server}\n`);
+    await using cluster = await redisCluster(harness, { args: ["--aclfile", aclFile] });
+    const SIMFLEET_REDIS_URL = cluster.url.replace("://", `://simfleet:${encodeURIComponent(password)}@`);
+    await expectWork(harness, { SIMFLEET_REDIS_URL });
+    for (const { redis } of cluster.nodes) expect(await redis.acl("LOG")).toEqual([]);
+    const wrong = { SIMFLEET_REDIS_URL: cluster.url.replace("://", "://simfleet:wrong-word@") };
+    const refused = await harness.run(["runs", "list"], wrong);
+    expect(refused).toMatchObject({ code: 4, stdout: "" });
+    expect(refused.stderr).toMatch(/cannot be used: (WRONGPASS|NOAUTH)/);
+    expect(refused.stderr).not.toContain("wrong-word");
+  });
+
+  // Shows S13.
+  test("the documented ACL lets the users of Sentinels and servers do their work and denies no command", async () => {
+    await using harness = await CliHarness.open({ sims: 20 });
+    const users = await documentedUsers();
+    const aclFile = harness.path("users.acl");
+    await writeFile(aclFile, `user default on nopass ~* &* +@all\n${users.server}\n`);
+    await using set = await redisWithSentinels(harness, {
+      args: ["--aclfile", aclFile],
+      sentinelLines: [
+        users.sentinel,
+        "user default on >default-word ~* &* +@all",
+        "sentinel sentinel-pass default-word",
+      ],
+      sentinelConnection: { password: "default-word" },
+    });
+    await writeFile(harness.path("password"), password, { mode: 0o600 });
+    const env = {
+      SIMFLEET_REDIS_URL: set.url,
+      SIMFLEET_REDIS_USERNAME: "simfleet",
+      SIMFLEET_REDIS_PASSWORD_FILE: harness.path("password"),
+      SIMFLEET_REDIS_SENTINEL_USERNAME: "simfleet",
+      SIMFLEET_REDIS_SENTINEL_PASSWORD_FILE: harness.path("password"),
+    };
+    await expectWork(harness, env);
+    expect(await set.primary.redis.acl("LOG")).toEqual([]);
+    for (const sentinel of set.asked) expect(await sentinel.acl("LOG")).toEqual([]);
+    const { SIMFLEET_REDIS_SENTINEL_PASSWORD_FILE: _, SIMFLEET_REDIS_SENTINEL_USERNAME: __, ...without } = env;
+    const refused = await harness.run(["runs", "list"], without);
+    expect(refused).toMatchObject({ code: 4, stdout: "" });
+    expect(refused.stderr).toMatch(/no Sentinel answers \(NOAUTH/);
+  });
+});
+
+inLongForm.concurrent("a Redis of several servers over TLS", () => {
+  // Shows S13.
+  test("a cluster with TLS is used with rediss+cluster://", async () => {
+    await using harness = await CliHarness.open({ sims: 20 });
+    const { lines, connection, env } = await certificates(harness);
+    const args = [...argsOf(lines), "--tls-cluster", "yes", "--tls-replication", "yes"];
+    await using cluster = await redisCluster(harness, { args, connection, scheme: "rediss+cluster" });
+    await expectWork(harness, { ...env, SIMFLEET_REDIS_URL: cluster.url });
+    const plain = { SIMFLEET_REDIS_URL: cluster.url.replace("rediss", "redis") };
+    expect(await harness.run(["runs", "list"], plain)).toMatchObject({ code: 4, stdout: "" });
+  });
+
+  // Shows S13.
+  test("a primary with TLS is used through Sentinels with rediss+sentinel://", async () => {
+    await using harness = await CliHarness.open({ sims: 20 });
+    const { lines, connection, env } = await certificates(harness);
+    await using set = await redisWithSentinels(harness, {
+      args: [...argsOf(lines), "--tls-replication", "yes"],
+      connection,
+      scheme: "rediss+sentinel",
+      sentinelLines: [...lines, "tls-replication yes"],
+    });
+    await expectWork(harness, { ...env, SIMFLEET_REDIS_URL: set.url });
+  });
+});
+
+test("an address of the wrong kind is refused with the fault", async () => {
+  await using harness = await CliHarness.open({ sims: 1 });
+  await using server = await redisOnPort(harness);
+  await using cluster = await redisCluster(harness);
+  await using set = await redisWithSentinels(harness);
+  const node = cluster.nodes[0]?.port;
+  for (const [url, message] of [
+    [`redis://127.0.0.1:${node}`, /is a node of a cluster: give SIMFLEET_REDIS_URL as redis\+cluster:/],
+    [`redis+cluster://127.0.0.1:${server.port}`, /cluster support disabled/],
+    ["redis+cluster://127.0.0.1:1,127.0.0.1:2", /none of the nodes answers/],
+    [`redis+sentinel://127.0.0.1:${server.port}/x`, /no Sentinel answers \(ERR unknown command/],
+    [set.url.replace(primaryName, "other"), /the Sentinels know no primary other/],
+    ["redis+sentinel://127.0.0.1:1/x", /no Sentinel answers\. Check that it is running/],
+  ] as const) {
+    const failed = await harness.run(["runs", "list"], { SIMFLEET_REDIS_URL: url });
+    expect(failed).toMatchObject({ code: 4, stdout: "" });
+    expect(failed.stderr).toMatch(message);
+  }
+  await cluster.nodes[0]?.redis.call("CLUSTER", "DELSLOTS", 0);
+  const failed = await harness.run(["runs", "list"], { SIMFLEET_REDIS_URL: cluster.url });
+  expect(failed).toMatchObject({ code: 4 });
+  expect(failed.stderr).toMatch(/is in a cluster whose state is fail/);
 });

@@ -6,7 +6,6 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "n
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { isLong } from "../support/long.ts";
 import { until } from "../support/until.ts";
 import { found, textOf } from "./support/canary.ts";
 import { CliHarness, type CliHarnessOptions } from "./support/cli-harness.ts";
@@ -135,18 +134,6 @@ describe.concurrent("rotations", () => {
     expect(setsOf(harness)[0]?.[1]).toBe(canary);
   });
 
-  test("a detached rotation is performed by the worker", async () => {
-    await using harness = await open();
-    await harness.worker();
-    const { document } = await harness.json<Report>(["credentials", "rotate", "mqtt", "--yes", "--detach"]);
-    expect(document.state).toBe("planned");
-    await until(
-      "the new set is alone",
-      () => setsOf(harness).length === 1 && setsOf(harness)[0]?.[1] === canary,
-      20_000,
-    );
-  });
-
   // Shows S19.
   test("a rotation with missing requirements does not start", async () => {
     await using harness = await open({ isSealed: false });
@@ -168,31 +155,6 @@ describe.concurrent("rotations", () => {
       expect.stringMatching(/operations.listCredentials: .*\n.*extends: svc/),
     ]);
     expect([setsOf(harness), setsOf(plain)]).toEqual([[["mqtt", "before"]], [["mqtt", "before"]]]);
-  });
-
-  test.runIf(isLong)("a rotation killed while a sink receives the secret resumes with the same secret", async () => {
-    await using harness = await open();
-    const inFolder = (name: string): string => join(harness.folder, name);
-    const yaml = readFileSync(inFolder("simfleet.yaml"), "utf8");
-    const deadly = `cat >>"$0"; if [ ! -e "$0.died" ]; then touch "$0.died"; kill -9 $PPID; fi`;
-    writeFileSync(
-      inFolder("simfleet.yaml"),
-      yaml
-        .replace(/from: .*/, "generate: { field: key, bytes: 32, encoding: hex }")
-        .replace(/command: \[sh, .*\]/, `command: [sh, -c, '${deadly}', ${inFolder("out/stored")}] } ]`),
-    );
-    const killed = await harness.start(["credentials", "rotate", "mqtt", "--yes"]).ended;
-    expect(killed.code).toBe(137);
-    const handed = readFileSync(inFolder("out/mqtt"), "utf8");
-    expect(handed).toMatch(/^[0-9a-f]{64}$/);
-    const resumed = await harness.json<Report>(["credentials", "rotate", "mqtt"]);
-    expect([resumed.code, resumed.document.state, resumed.stderr]).toEqual([
-      0,
-      "done",
-      expect.stringContaining("Resuming the rotation of "),
-    ]);
-    expect(setsOf(harness)).toEqual([[resumed.document.credentialsId, handed]]);
-    expect(readFileSync(inFolder("out/stored"), "utf8")).toBe(handed + handed);
   });
 
   // Shows S19.

@@ -188,13 +188,6 @@ describe.concurrent("schedules", () => {
     const sum = Object.values(report.bySpeedClass as Record<string, number>).reduce((a, b) => a + b, 0);
     expect(sum).toBe(30);
   });
-
-  test("an unknown schedule is reported with the existing names", async () => {
-    await using harness = await withSchedules(`schedules: { weekly: { cron: "@weekly", job: sync } }\n`);
-    const ended = await harness.run(["schedules", "trigger", "weakly"]);
-    expect(ended).toMatchObject({ code: 2, stdout: "" });
-    expect(ended.stderr).toContain("There is no schedule weakly in the configuration; known are: weekly");
-  });
 });
 
 type Counts = Readonly<Record<"total" | "done", number>>;

@@ -3,9 +3,8 @@ import { describe, expect, test, vi } from "vitest";
 import { until } from "../support/until.ts";
 import { isLong } from "../support/long.ts";
 import { dumpOf, encodings, formsOf, found, textsIn, titleOf } from "./support/canary.ts";
+import { refusingPlatform } from "./support/stand-in.ts";
 import type { Ended } from "./support/process.ts";
-import { echoServer, refusingPlatform } from "./support/stand-in.ts";
-import { resultRows } from "./support/results.ts";
 import { CliHarness, type CliHarnessOptions } from "./support/cli-harness.ts";
 
 vi.setConfig({ testTimeout: 180_000 });
@@ -94,20 +93,6 @@ describe.concurrent("secrets in output, logs, and files", () => {
   });
 
   // Shows S1.
-  test("a run leaves no secret anywhere when the platform echoes one in an error", async () => {
-    await using echo = await echoServer();
-    const address = `http://127.0.0.1:${echo.port}`;
-    await using harness = await CliHarness.open({
-      ...alone,
-      env: { SIMFLEET_ENDPOINT_GLOBAL: address, SIMFLEET_AUTH_KEY: authKey, SIMFLEET_LOG_LEVEL: "trace" },
-    });
-    await harness.fleet("fleet.csv", 1);
-    const refused = await harness.run(["apply", "fleet.csv", "--yes"]);
-    expect(refused.code).toBe(3);
-    expect(refused.stderr).toMatch(/simfleet: auth: not authorized \(401 ECHO: .*\[secret\]/);
-    expect(found(refused.stdout + refused.stderr, [authKey])).toEqual([]);
-  });
-
   test("a run leaves no secret anywhere when the platform echoes one in any encoding in each row", async () => {
     const token = `canary-token+/=-${"z".repeat(24)}`;
     const live = [authKey, token];
@@ -143,31 +128,5 @@ describe.concurrent("secrets in output, logs, and files", () => {
         expect(where, `${name}: ${written}`).toEqual([]);
       }
     }
-  });
-
-  test("text that only looks like a secret is printed unchanged", async () => {
-    await using harness = await CliHarness.open(alone);
-    const cells = [
-      "token=abc",
-      "password=hunter2",
-      "Authorization: Bearer abcdefghijklmnopqrstuvwxyz",
-      "X-Svc-Token: abc",
-      '{"authKey":"abc"}',
-      "redis://user:hunter2@host:6379",
-      "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln",
-    ];
-    const line = (cell: string, n: number): string =>
-      `${harness.simId(n)},s1.fast,"${cell.replaceAll('"', '""')}",after\n`;
-    await harness.write("fleet.csv", `simId,speedClass,note,next\n${cells.map(line).join("")}`);
-    const { document } = await harness.json(["apply", "fleet.csv", "--yes"]);
-    const results = (format: readonly string[]): Promise<Ended> =>
-      harness.run(["runs", "results", document.runId, ...format]);
-    expect(resultRows((await results([])).stdout).map((row) => [row["note"], row["next"], row["outcome"]])).toEqual(
-      cells.map((cell) => [cell, "after", "done"]),
-    );
-    const lines = (await results(["--format", "ndjson"])).stdout.trimEnd().split("\n");
-    expect(lines.map((text) => (JSON.parse(text) as { input: { note: string } }).input.note)).toEqual(cells);
-    const { rows } = JSON.parse((await results(["--json"])).stdout) as { rows: { input: { note: string } }[] };
-    expect(rows.map(({ input }) => input.note)).toEqual(cells);
   });
 });

@@ -3,7 +3,6 @@ import { spawnSync } from "node:child_process";
 import { chmod, mkdir, readFile, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { isLong } from "../support/long.ts";
 import { until } from "../support/until.ts";
 import type { RunningProcess } from "./support/process.ts";
 import { builtCli, root } from "./support/built-cli.ts";
@@ -78,16 +77,6 @@ describe.concurrent("commands on a terminal", () => {
     expect(harness.sandbox.state.recordOf(harness.simId(0))).toMatchObject({ groupId });
   });
 
-  test("apply starts nothing without confirmation", async () => {
-    await using harness = await CliHarness.open();
-    await harness.fleet("fleet.csv", 1);
-    const { code, stdout } = await onTerminal(harness, "simfleet apply fleet.csv", "\n").ended;
-    expect(stdout).toContain("Make 1 change? [y/N] ");
-    expect(stdout).toMatch(/Nothing was started\.\r\n$/);
-    expect(code).toBe(2);
-    expect(harness.changes).toBe(0);
-  });
-
   test("retry, undo, and cancel ask for confirmation, and a no changes nothing", async () => {
     await using harness = await CliHarness.open(twoCalls);
     const runId = await runWithCancelledRows(harness);
@@ -160,53 +149,6 @@ test.concurrent("output to a pipe has no escape characters and only occasional p
   expect(lines.length).toBeGreaterThanOrEqual(2);
   expect(lines.length).toBeLessThan(8);
   expect(lines.at(-1)).toMatch(/^r-\S+ completed: 90 of 90 rows \(100%\), quota \d+\/30, resets in \d s$/);
-});
-
-test.runIf(isLong).concurrent("the picture in the README shows what simfleet demo prints", async () => {
-  const picture = await readFile(join(root, "docs/pictures/demo.svg"), "utf8");
-  const last = picture.slice(picture.lastIndexOf("<g "));
-  const [command, ...shown] = [...last.matchAll(/<text[^>]*>(.*?)<\/text>/g)].map(([, line = ""]) => comparable(line));
-  expect(command).toBe("$ npm run demo");
-  expect(shown.length).toBeGreaterThan(10);
-  await using harness = await CliHarness.open();
-  const { code, stdout, stderr } = await harness.run(["demo"]);
-  expect(code).toBe(0);
-  const printed = comparable(`${stderr}${stdout}`);
-  expect(shown.filter((line) => !printed.includes(line))).toEqual([]);
-});
-
-/** A text without what differs between two runs: numbers, ids, folders, line breaks. */
-function comparable(text: string): string {
-  return text
-    .replaceAll("&lt;", "<")
-    .replaceAll("&amp;", "&")
-    .replaceAll(/\br-\d+-\d+-\w+/g, "RUN")
-    .replaceAll(/simfleet-demo-\w+/g, "FOLDER")
-    .replaceAll(/\d+/g, "0")
-    .replaceAll(/\s+/g, " ")
-    .trim();
-}
-
-test("retry, undo, and replay require --yes without a terminal and otherwise do nothing", async () => {
-  await using harness = await CliHarness.open(twoCalls);
-  const runId = await runWithCancelledRows(harness);
-  await harness.write(
-    "simfleet.yaml",
-    "automations: { all-slow: { on: sim.changed, job: apply, speedClass: s1.minimum } }\n",
-  );
-  const before = harness.changes;
-  const commands = [
-    ["runs", "retry", runId],
-    ["runs", "undo", runId],
-    ["automations", "replay", "all-slow", "--config", "simfleet.yaml"],
-  ];
-  for (const command of commands) {
-    const refused = await harness.run(command);
-    expect(refused).toMatchObject({ code: 2, stdout: "" });
-    expect(refused.stderr).toBe("simfleet: Not a terminal: add --yes to confirm. Nothing was started\n");
-  }
-  expect(harness.changes).toBe(before);
-  expect((await harness.json<{ runs: unknown[] }>(["runs", "list"])).document.runs).toHaveLength(1);
 });
 
 /** A window so long that nothing more happens in it after two calls. */

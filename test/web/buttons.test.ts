@@ -4,7 +4,6 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import type { Page } from "playwright-core";
-import { type Sandbox, startSandbox } from "#sandbox/server.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openReceiver, type Receiver } from "../redis/webhooks/receiver.ts";
 import { until } from "../support/until.ts";
@@ -13,7 +12,6 @@ import { tokens, webhookSecret } from "./support/fixtures.ts";
 import { WebHarness } from "./support/harness.ts";
 
 let harness: WebHarness;
-let plant: Sandbox;
 let receiver: Receiver;
 
 /** Without a look at groups, so that a rotation has to be confirmed by a person. */
@@ -21,7 +19,6 @@ const deployment = "extends: soracom\noperations: { listGroups: null }\n";
 
 const sections = `profiles:
   default: { coverage: g, credentials: { authKeyFile: auth-key } }
-  plant: { coverage: jp, credentials: { authKeyId: keyId-plant, authKey: secret-plant } }
 authKeys: { default: { sinks: [ { file: auth-key } ] } }
 `;
 
@@ -44,21 +41,6 @@ describe.skipIf(withoutBrowser)(
   () => {
     beforeAll(async () => {
       receiver = await openReceiver(webhookSecret);
-      plant = await startSandbox({
-        operatorId: "OP0000000002",
-        coverageTypes: ["jp"],
-        serves: ["jp"],
-        periodSeconds: 2,
-        seed: 7,
-        sims: 30,
-        authKeyId: "keyId-plant",
-        authKey: "secret-plant",
-        limits: {
-          Sim: 2e3,
-          Auth: 1e3,
-        },
-        operations: "all",
-      });
       harness = await WebHarness.open({
         sims: 200,
         env: {
@@ -66,7 +48,6 @@ describe.skipIf(withoutBrowser)(
           SIMFLEET_AUTH_KEY: "",
           SIMFLEET_COVERAGE: "",
           SIMFLEET_DEPLOYMENT: "own.yaml",
-          SIMFLEET_ENDPOINT_JAPAN: plant.url,
         },
         writeFixtures: ({ folder, sandbox }) => {
           const { authKeyId, authKey } = sandbox.options;
@@ -79,7 +60,6 @@ describe.skipIf(withoutBrowser)(
     afterAll(async () => {
       await harness[Symbol.asyncDispose]();
       await receiver[Symbol.asyncDispose]();
-      await plant.close();
     });
 
     it("a button rotates a secret, and another confirms that nothing uses the old one", async () => {
@@ -108,26 +88,6 @@ describe.skipIf(withoutBrowser)(
       await rotation.getByRole("button", { name: "Confirm" }).click();
       await yes(page, "Not referenced");
       await rotationIs((now) => now?.state === "switched" && now.credentialsId === made?.credentialsId);
-      expect(watched.faults).toEqual([]);
-    });
-
-    it("a button rotates the AuthKey in use", async () => {
-      const { authKeyId } = harness.cli.sandbox.options;
-      await using watched = await harness.page({ width: 360, token: tokens.admin });
-      const { page } = watched;
-      await page.goto("/#/credentials");
-      const panel = page.getByRole("region", { name: "AuthKeys" }).first();
-      await panel.getByText(authKeyId).waitFor();
-      await panel.getByRole("button", { name: "Rotate" }).click();
-      await yes(page, "Rotate the AuthKey");
-      await until("the new AuthKey lies where the worker reads it", () => {
-        const { authKeyId: lies } = JSON.parse(readFileSync(harness.cli.path("auth-key"), "utf8")) as {
-          authKeyId: string;
-        };
-        return lies !== authKeyId && harness.cli.sandbox.accounts.authKeys.list(undefined).length === 2;
-      });
-      const { rotation } = await harness.ask<{ rotation: { oldAuthKeyId: string } }>("/v1/authkeys");
-      expect(rotation.oldAuthKeyId).toBe(authKeyId);
       expect(watched.faults).toEqual([]);
     });
 
@@ -258,23 +218,6 @@ describe.skipIf(withoutBrowser)(
       const off = others.page.getByRole("button", { name: "Freeze all changes" });
       expect(await off.getAttribute("aria-disabled")).toBe("true");
       expect(others.faults).toEqual([]);
-    });
-
-    it("a button on another profile affects only that profile", async () => {
-      const syncsOf = async (name: string): Promise<Syncs["syncs"]> =>
-        (await harness.ask<Syncs>("/v1/syncs")).syncs.filter(({ profile }) => profile === name);
-      const before = await syncsOf("default");
-      expect(await syncsOf("plant")).toEqual([]);
-      await using watched = await harness.page({ width: 1280, token: tokens.operator });
-      const { page } = watched;
-      await page.goto("/#/fleet");
-      await page.getByText("Profile: default").waitFor();
-      await page.getByLabel("Profile", { exact: true }).selectOption("plant");
-      await page.getByText("Profile: plant").waitFor();
-      await page.getByRole("button", { name: "Sync now" }).click();
-      await until("the other account was read", async () => (await syncsOf("plant"))[0]?.state === "finished");
-      expect([(await syncsOf("plant"))[0]?.sims, await syncsOf("default")]).toEqual([30, before]);
-      expect(watched.faults).toEqual([]);
     });
   },
 );

@@ -124,16 +124,5 @@ describe.skipIf(withoutBrowser)(
       expect(expected.filter((id) => !seen.has(id))).toEqual([]);
       expect(watched.faults).toEqual([]);
     });
-
-    it("the link of a Credential Set leads to its row", async () => {
-      await using watched = await harness.page({ width: 1280, token: tokens.viewer });
-      const { page } = watched;
-      await page.goto("/#/credentials");
-      const row = page.getByRole("table", { name: "Credential Sets", exact: true }).getByRole("row", { name: "cloud" });
-      await row.getByRole("link", { name: "cloud" }).click();
-      await page.waitForURL(/#\/credentials\?set=cloud$/);
-      await expect.poll(() => row.getAttribute("aria-current"), { timeout: 60_000 }).toBe("true");
-      expect(watched.faults).toEqual([]);
-    });
   },
 );

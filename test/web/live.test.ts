@@ -40,24 +40,6 @@ describe.skipIf(withoutBrowser)(
       expect(watched.faults).toEqual([]);
     });
 
-    it("the schedule view pauses and resumes a schedule and asks before it triggers one", async () => {
-      await using watched = await harness.page({ width: 360, token: tokens.operator });
-      const { page } = watched;
-      await page.goto("/#/schedules");
-      await page.getByRole("button", { name: "Pause nightly-sync" }).click();
-      await page.getByRole("button", { name: "Resume nightly-sync" }).waitFor();
-      await page.getByRole("button", { name: "Trigger nightly-sync" }).click();
-      await page
-        .getByRole("dialog", { name: "Trigger nightly-sync now?" })
-        .getByRole("button", { name: "Close" })
-        .click();
-      await page.getByRole("button", { name: "Trigger nightly-sync" }).click();
-      await page.getByRole("dialog").getByRole("button", { name: "Trigger now" }).click();
-      const schedule = page.getByRole("region", { name: "nightly-sync" });
-      await schedule.getByText("done", { exact: true }).waitFor();
-      expect(watched.faults).toEqual([]);
-    });
-
     it("the event view reports a lost connection and misses no event after it reconnects", async () => {
       await using watched = await harness.page({ width: 1280, token: tokens.operator });
       const { page } = watched;

@@ -3,7 +3,6 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { withoutBrowser } from "./support/browser.ts";
 import { tokens } from "./support/fixtures.ts";
-import { until } from "../support/until.ts";
 import { WebHarness } from "./support/harness.ts";
 
 let harness: WebHarness;
@@ -102,41 +101,6 @@ describe.skipIf(withoutBrowser)(`an operation${withoutBrowser === undefined ? ""
     await page.getByText("(Terminate the SIM forever", { exact: false }).waitFor();
     expect(await page.getByRole("button", { name: "Undo" }).count()).toBe(0);
     expect(watched.faults).toEqual([]);
-  });
-
-  it("an irreversible run is retried with the number of its calls, not of its rows", async () => {
-    const rows = [24, 25, 25].map((place) => `${harness.cli.simId(place)}\n`).join("");
-    const started = await harness.ask<{ runId: string }>("/v1/runs?operation=terminate&confirm=2&rate=1", {
-      method: "POST",
-      csv: `simId\n${rows}`,
-    });
-    const counts = async () => (await harness.ask<{ counts: { done: number } }>(`/v1/runs/${started.runId}`)).counts;
-    await until("the first SIM is terminated", async () => (await counts()).done === 1);
-    await harness.ask(`/v1/runs/${started.runId}/cancel`, { method: "POST" });
-    await using watched = await harness.page({ width: 1280, token: tokens.operator });
-    const { page } = watched;
-    await page.goto(`/#/runs/${started.runId}`);
-    await page.getByText("Rows cannot be selected for a retry").waitFor();
-    expect(await page.getByRole("checkbox").count()).toBe(0);
-    await page.getByRole("button", { name: "Retry", exact: true }).click();
-    await page.getByText("again: 2 rows, in 1 call.").waitFor();
-    const retry = page.getByRole("dialog").getByRole("button", { name: "Retry 2 rows" });
-    await page.getByLabel("Number of SIMs").fill("2");
-    expect(await retry.getAttribute("aria-disabled")).toBe("true");
-    await page.getByLabel("Number of SIMs").fill("1");
-    await retry.click();
-    await page.waitForURL((url) => !url.hash.endsWith(started.runId));
-    await untilCompleted(page);
-    expect((await onPlatform(25)).status).toBe("terminated");
-
-    // Its rows are taken: another retry is refused, with links to both runs.
-    const taker = page.url().split("/").at(-1);
-    await page.goto(`/#/runs/${started.runId}`);
-    await page.getByRole("button", { name: "Retry", exact: true }).click();
-    await page.getByText("were already retried by run").waitFor();
-    const links = await page.locator(".toasts .is-bad .id a").allTextContents();
-    expect(links).toEqual(expect.arrayContaining([taker, started.runId]));
-    expect(watched.faults).toEqual([expect.stringContaining("/retry/plan answered 409")]);
   });
 
   it("an operation links to its SIM's page, which shows its current state and its history", async () => {

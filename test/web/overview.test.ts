@@ -1,5 +1,4 @@
 /** The frame around all pages, the overview, and what a person does when rows of a run fail. */
-import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../support/until.ts";
 import { withoutBrowser } from "./support/browser.ts";
@@ -92,42 +91,6 @@ describe.skipIf(withoutBrowser)(`the overview${withoutBrowser === undefined ? ""
     expect(watched.faults).toEqual([]);
   });
 
-  it("Ctrl-K finds credentials and any run by its ID, and says if it cannot search", async () => {
-    await using watched = await harness.page({ width: 1280, token: tokens.viewer });
-    const { page } = watched;
-    await page.goto("/#/fleet");
-    await page.getByRole("heading", { name: "Fleet", level: 1 }).waitFor();
-    const input = page.getByRole("combobox", { name: "Search and commands" });
-    const sets = await harness.ask<{ credentials: { credentialsId: string }[] }>("/v1/credentials");
-    const keys = await harness.ask<{ authKeys: { authKeyId: string }[] }>("/v1/authkeys");
-    const [set = ""] = sets.credentials.map(({ credentialsId }) => credentialsId);
-    const [key = ""] = keys.authKeys.map(({ authKeyId }) => authKeyId);
-    await page.keyboard.press("Control+k");
-    await input.fill(set);
-    await page.getByRole("option", { name: `${set} Credential Set` }).waitFor();
-    await input.fill(key);
-    await page.getByRole("option", { name: `${key} AuthKey` }).waitFor();
-    await page.keyboard.press("Enter");
-    await page.getByRole("row", { name: key }).and(page.locator("[aria-current=true]")).waitFor();
-
-    await page.keyboard.press("Control+k");
-    await input.fill("r-20200101-000000-forgotten");
-    await page.getByRole("option", { name: "r-20200101-000000-forgotten Run" }).waitFor();
-    await page.keyboard.press("Enter");
-    await page.getByText("There is no run r-20200101-000000-forgotten").waitFor();
-
-    await page.route("**/v1/sims?*", (route) =>
-      route.fulfill({
-        status: 503,
-        json: { code: "STORE_UNAVAILABLE", detail: "Redis is down", title: "Unavailable" },
-      }),
-    );
-    await page.keyboard.press("Control+k");
-    await input.fill(harness.cli.simId(3));
-    await page.getByText("The search is incomplete: Redis is down").waitFor();
-    expect(await page.getByText("Nothing found.").count()).toBe(0);
-  });
-
   it("Ctrl-K finds pages, SIMs and runs, keys lead to pages, and an id is copied", async () => {
     await using watched = await harness.page({ width: 1280, token: tokens.viewer });
     const { page } = watched;
@@ -160,49 +123,6 @@ describe.skipIf(withoutBrowser)(`the overview${withoutBrowser === undefined ? ""
     await page.keyboard.press("o");
     await page.goto("/#/no-such-page");
     await page.getByText("There is no page at this address").waitFor();
-    expect(watched.faults).toEqual([]);
-  });
-
-  it("events are sentences without changes of single SIMs, filtered by kind, person and day", async () => {
-    await using watched = await harness.page({ width: 1280, token: tokens.viewer });
-    const { page } = watched;
-    await page.goto("/#/events");
-    const rows = page.getByRole("table", { name: "Events", exact: true }).getByRole("row");
-    await rows.filter({ hasText: "“night” was submitted by token:the-operator (rows: 8)" }).waitFor();
-    expect(await rows.filter({ hasText: "sim.changed" }).count()).toBe(0);
-    await rows.filter({ hasText: "5 of 8 rows" }).getByText("Show the SIM changes").first().click();
-    await rows
-      .getByText(/^speedClass$/)
-      .first()
-      .waitFor();
-    await page.getByRole("checkbox", { name: "SIM changes" }).check();
-    const changes = page.locator("details", { hasText: "SIM changes of a run" }).first();
-    await changes.locator("summary").click();
-    await changes.getByRole("link", { name: runId }).first().waitFor();
-    await page.getByRole("checkbox", { name: "SIM changes" }).uncheck();
-    await page.getByLabel("Who").selectOption("token:the-operator");
-    await expect.poll(() => rows.filter({ hasText: "A sync read" }).count()).toBe(0);
-    await page.getByLabel("Day").fill("2020-01-01");
-    await page.getByText("No event matches.").or(page.getByText("No events yet.")).waitFor();
-    expect(watched.faults).toEqual([]);
-  });
-
-  it("the audit log reads as sentences and is exported as CSV", async () => {
-    await using watched = await harness.page({ width: 1280, token: tokens.admin });
-    const { page } = watched;
-    await page.goto("/#/audit");
-    const entry = page.getByRole("table", { name: "Changes" }).getByRole("row").filter({ hasText: runId }).last();
-    expect(await entry.textContent()).toContain("token:the-operator started a run");
-    await page.getByRole("checkbox", { name: "Freezes" }).check();
-    await page.getByText("No entry matches.").waitFor();
-    await page.getByRole("checkbox", { name: "Runs" }).check();
-    await entry.waitFor();
-    expect(page.url()).toContain("kind=runs");
-    const coming = page.waitForEvent("download");
-    await page.getByRole("button", { name: "Export as CSV" }).click();
-    const file = await readFile(await (await coming).path(), "utf8");
-    expect(file.split("\n")[0]).toBe("at,who,role,action,target,result,status,exitCode,from,requestId");
-    expect(file).toContain(`,token:the-operator,operator,POST /v1/runs,${runId},done,202,`);
     expect(watched.faults).toEqual([]);
   });
 

@@ -81,25 +81,6 @@ describe.skipIf(withoutBrowser)(
       expect(others.faults).toEqual([]);
     });
 
-    it("an undo run restores the previous class of every SIM", async () => {
-      const places = Array.from({ length: 12 }, (_, n) => 100 + n);
-      const before = classesOf(places);
-      const rows = places.map(
-        (place, n) => `${harness.cli.simId(place)},${before[n] === "s1.fast" ? "s1.slow" : "s1.fast"}\n`,
-      );
-      await using watched = await harness.page({ width: 1280, token: tokens.operator });
-      const { page } = watched;
-      const runId = await submitted(page, "there", `simId,speedClass\n${rows.join("")}`);
-      await untilState(runId, "completed");
-      expect(classesOf(places)).not.toEqual(before);
-      await press(page, "Undo", /^Restore 12 SIMs$/);
-      const undoing = await runAfter(page, runId);
-      await untilState(undoing, "completed");
-      expect(await shown(undoing)).toMatchObject({ undoOf: runId, counts: { total: 12, done: 12 } });
-      expect(classesOf(places)).toEqual(before);
-      expect(watched.faults).toEqual([]);
-    });
-
     it("a run can be paused, resumed, and cancelled, and a retry sends its remaining rows", async () => {
       const { throttle } = harness.cli.sandbox;
       // So narrow a quota that the run is still in progress when it is cancelled.

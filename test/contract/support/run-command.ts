@@ -2,13 +2,8 @@
 import type { AnyFeature } from "#cli/feature.ts";
 import { runProgram } from "#cli/program.ts";
 import { features } from "#features.ts";
+import { type Ended, processIo } from "../../support/process-io.ts";
 import { type ControlHarness, tokens } from "./control-harness.ts";
-
-export interface Ended {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
 
 export async function runCommand(
   harness: ControlHarness,
@@ -16,18 +11,8 @@ export async function runCommand(
   where: "local" | "remote",
   more: readonly AnyFeature[] = [],
 ): Promise<Ended> {
-  const ended = { code: 0, stdout: "", stderr: "" };
   const remote = { SIMFLEET_SERVER: harness.url, SIMFLEET_SERVER_TOKEN: tokens.admin };
-  const io = {
-    env: { ...harness.env, ...(where === "remote" ? remote : {}) },
-    stdout: { write: (text: string) => (ended.stdout += text) },
-    stderr: { write: (text: string) => (ended.stderr += text) },
-    stdin: process.stdin,
-    interrupt: new AbortController().signal,
-    setExitCode: (code: number) => {
-      ended.code = code;
-    },
-  };
+  const { io, ended } = processIo({ ...harness.env, ...(where === "remote" ? remote : {}) });
   const all = [...features, ...more];
   await runProgram(words, { io, runWorker: () => Promise.resolve(), features: all, version: "0" });
   return ended;

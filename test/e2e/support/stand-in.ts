@@ -1,6 +1,6 @@
-/** Fakes for wrong addresses: a web server that is not the platform, a Redis of an old version. */
-import { createServer as createHttp } from "node:http";
-import { type AddressInfo, type Server, type Socket, createServer as createTcp } from "node:net";
+/** Fakes of a platform: one that answers as a test says, and a web server that is none. */
+import { type Server, createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 
 export interface StandIn extends AsyncDisposable {
   readonly port: number;
@@ -8,21 +8,8 @@ export interface StandIn extends AsyncDisposable {
 
 /** A web server that returns the same page for every request. */
 export function webServer(): Promise<StandIn> {
-  const server = createHttp((_, response) => {
+  const server = createServer((_, response) => {
     response.setHeader("content-type", "text/html").end("<!doctype html><title>Welcome</title><p>It works!");
-  });
-  return listening(server);
-}
-
-/** A platform that refuses every call and echoes the request in its error. */
-export function echoServer(): Promise<StandIn> {
-  const server = createHttp((request, response) => {
-    let body = "";
-    request.on("data", (data: Buffer) => (body += data.toString()));
-    request.on("end", () => {
-      response.writeHead(401, { "content-type": "application/json" });
-      response.end(JSON.stringify({ code: "ECHO", message: `no such account: ${body}` }));
-    });
   });
   return listening(server);
 }
@@ -53,7 +40,7 @@ export function answeringPlatform(
   },
 ): Promise<StandIn> {
   let calls = 0;
-  const server = createHttp((request, response) => {
+  const server = createServer((request, response) => {
     const { url: path = "" } = request;
     let text = "";
     request.on("data", (data: Buffer) => (text += data.toString()));
@@ -75,39 +62,19 @@ export function answeringPlatform(
   return listening(server);
 }
 
-/** Responds to INFO as a server of this version would, and OK to everything else. */
-export function oldRedis(version: string): Promise<StandIn> {
-  const info = `# Server\r\nredis_version:${version}\r\nmaxmemory_policy:noeviction\r\nloading:0\r\n`;
-  const sockets = new Set<Socket>();
-  const server = createTcp((socket) => {
-    sockets.add(socket);
-    socket.on("error", () => undefined);
-    socket.on("data", (data) => {
-      const commands = data.toString("latin1").match(/\*\d+\r\n\$\d+\r\n(\w+)/g) ?? [];
-      for (const command of commands) {
-        socket.write(/info$/i.test(command) ? `$${info.length}\r\n${info}\r\n` : "+OK\r\n");
-      }
-    });
-  });
-  return listening(server, () => {
-    for (const socket of sockets) socket.destroy();
-  });
-}
-
-function listening(server: Server, closeConnections?: () => void): Promise<StandIn> {
+function listening(server: Server): Promise<StandIn> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
     server.listen(0, "127.0.0.1", () => {
       const { port } = server.address() as AddressInfo;
-      resolve({ port, [Symbol.asyncDispose]: () => closed(server, closeConnections) });
+      resolve({ port, [Symbol.asyncDispose]: () => closed(server) });
     });
   });
 }
 
-function closed(server: Server, closeConnections: () => void = () => undefined): Promise<void> {
+function closed(server: Server): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());
-    if ("closeAllConnections" in server) (server.closeAllConnections as () => void)();
-    closeConnections();
+    server.closeAllConnections();
   });
 }

@@ -224,3 +224,17 @@ export class KeyHarness {
     };
   }
 }
+
+/** The account of a rotation, with some of its calls replaced. */
+export function accountWith(
+  { account }: AuthKeyDeps,
+  calls: Partial<AuthKeyDeps["account"]> = {},
+): AuthKeyDeps["account"] {
+  return {
+    list: (signal) => account.list(signal),
+    create: (signal) => account.create(signal),
+    revoke: (id, signal) => account.revoke(id, signal),
+    prove: (key) => account.prove(key),
+    ...calls,
+  };
+}

@@ -1,7 +1,7 @@
 /** Automations over a real event stream and inventory: what they act on, once each; loops, limits and crashes. */
 import { setSpeedClass } from "#fleet/sim-operation/sim-operation.ts";
 import { randomBytes } from "node:crypto";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { SimfleetError } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";
 import type { Event } from "#events/event.ts";
@@ -12,9 +12,7 @@ import type { TaskReference } from "#fleet/task.ts";
 import { type AutomationDeps, actOn } from "#jobs/automations/work.ts";
 import { AutomationService } from "#jobs/automations/service.ts";
 import { runIdFor } from "#jobs/runs/submit.ts";
-import { seededRandom } from "#sandbox/seeded.ts";
 import { type AutomationLog, automationLog } from "#jobs/automations/record.ts";
-import { seeds } from "../../support/long.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { FleetHarness } from "../inventory/fleet-harness.ts";
 import { keptBounds } from "../ledger/run-of.ts";
@@ -339,47 +337,3 @@ describe("automations", () => {
     await expect(runs.show("none")).rejects.toMatchObject({ code: "AUTOMATION_NOT_FOUND" });
   });
 });
-
-const rounds = seeds(20, 100);
-it(`an automation acts on each event once when its process is killed at any point, in ${rounds} rounds by seed`, async () => {
-  const harness = await Harness.open({ maxPerHour: 100_000 }, 4);
-  let deaths = 0;
-  const wanted: string[] = [];
-  onTestFinished(() => console.log(`${deaths} deaths between the event and the saved place`));
-  for (let seed = 1; seed <= rounds; seed += 1) {
-    const random = seededRandom(seed);
-    wanted.push(...(await harness.appear(1 + Math.floor(random() * 2))));
-    for (;;) {
-      // Any call to the store or a service may be the last, before or after it has had its effect.
-      let left = Math.floor(random() * 8);
-      const dying = <T extends object>(object: T): T =>
-        new Proxy(object, {
-          get: (target, name) => {
-            const value: unknown = Reflect.get(target, name, target);
-            if (typeof value !== "function" || name === "runIdFor") return value;
-            return async (...args: unknown[]) => {
-              left -= 1;
-              if (left === 0) throw new Error("died before");
-              const result: unknown = await Reflect.apply(value, target, args);
-              left -= 1;
-              if (left === 0) throw new Error("died after");
-              return result;
-            };
-          },
-        });
-      const mortal = { ...harness.harness, log: dying(harness.log), tasks: dying(harness.tasks) };
-      const isAlive = await harness.handle(mortal as AutomationDeps).then(
-        () => true,
-        () => false,
-      );
-      if (isAlive) break;
-      deaths += 1;
-    }
-  }
-  expect(harness.tasks.changed.toSorted()).toEqual(wanted.toSorted());
-  expect(deaths).toBeGreaterThan(rounds / 2);
-  const started = (await harness.reported()).filter(({ type }) => type === "automation.started");
-  // Each run is reported, and no run that does not exist.
-  expect(new Set(started.map(({ fields }) => fields.cause))).toEqual(new Set(harness.tasks.runs.keys()));
-  expect(started).toHaveLength(harness.tasks.runs.size);
-}, 60_000);

@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
-import { type Server, createServer } from "node:net";
+import { type AddressInfo, type Server, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Redis } from "ioredis";
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it, onTestFinished } from "vitest";
 import { RedisConnections } from "#redis/connection.ts";
 import { EmbeddedRedis } from "#redis/embedded/embedded.ts";
 import type { RedisTarget } from "#redis/target.ts";
@@ -142,3 +142,23 @@ function serveInfo(socketPath: string, info: string): Promise<Server> {
     fake.listen(socketPath, () => resolve(fake));
   });
 }
+
+/** A server that writes a line to each connection and closes it, as Redis does in protected mode or when it is full. */
+async function refusing(line: string): Promise<number> {
+  const refuser = createServer((socket) => {
+    socket.on("error", () => undefined);
+    socket.end(line, () => socket.destroy());
+  });
+  await new Promise<void>((resolve) => refuser.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void refuser.close());
+  return (refuser.address() as AddressInfo).port;
+}
+
+it("a command shows the text with which Redis refuses the connection", async () => {
+  const port = await refusing("-DENIED Redis is running in protected mode because no password is set.\r\n");
+  const connections = new RedisConnections({ host: "127.0.0.1", port });
+  onTestFinished(() => connections.close());
+  await expect(verifyRedis(connections)).rejects.toThrow(
+    `Redis at 127.0.0.1:${port} refuses connections: Redis is running in protected mode because no password is set.`,
+  );
+});

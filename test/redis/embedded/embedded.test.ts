@@ -115,19 +115,6 @@ describe("the embedded Redis", () => {
     expect(serversOf(dataDir)).toEqual([]);
   });
 
-  it("the embedded Redis restarts with its data when its server is killed", async () => {
-    const embedded = await attach();
-    const connections = new RedisConnections({ embedded });
-    const redis = connections.connect("test");
-    await redis.set("kept", "yes");
-    const pid = await serverPid();
-    process.kill(pid, "SIGKILL");
-    await until("another server is up", async () => isGone(pid) && (await redis.info("server")).includes("process_id"));
-    expect(await redis.get("kept")).toBe("yes");
-    expect(await serverPid()).not.toBe(pid);
-    await connections.close();
-  });
-
   it("the embedded Redis never runs two servers on one data directory after any process is killed", async () => {
     const embedded = await attach();
     const connections = new RedisConnections({ embedded });
@@ -147,30 +134,6 @@ describe("the embedded Redis", () => {
     await connections.close();
     for (const one of leave.toReversed()) await one();
     await until("the server stopped", () => isGone(second));
-  });
-
-  it("the embedded Redis stops even without its supervisor", async () => {
-    const child = await attachInProcess();
-    const pid = await serverPid();
-    process.kill(parentOf(pid), "SIGKILL");
-    child.kill("SIGKILL");
-    await until("the server stopped", () => isGone(pid));
-  });
-
-  it("the embedded Redis starts once for concurrent requests", async () => {
-    await Promise.all(Array.from({ length: 4 }, () => attach()));
-    expect(serversOf(dataDir)).toHaveLength(1);
-  });
-
-  it("the embedded Redis works in a folder whose path is too long for a socket", async () => {
-    const long = join(dataDir, "x".repeat(100), "y".repeat(100));
-    const embedded = await attach(long);
-    expect(Buffer.byteLength(embedded.socketPath)).toBeLessThan(108);
-    const connections = new RedisConnections({ embedded });
-    expect(await connections.connect("test").ping()).toBe("PONG");
-    await connections.close();
-    await embedded.close();
-    await until("the server stopped", () => !existsSync(join(long, "redis", "redis.sock")));
   });
 
   it("the embedded Redis uses no socket outside its folder that another user could answer", async () => {

@@ -5,7 +5,7 @@ import type { AuthKeyDeps } from "#jobs/authkeys/step-context.ts";
 import { isRotationOver } from "#jobs/authkeys/record.ts";
 import type { Sandbox } from "#sandbox/server.ts";
 import type { TestRedis } from "../../support/redis.ts";
-import { KeyHarness, type Who } from "../authkeys/key-harness.ts";
+import { accountWith, KeyHarness, type Who } from "../authkeys/key-harness.ts";
 import type { CrashCase, CrashSubject } from "./crashes.ts";
 
 type Place = Pick<TestRedis, "redis" | "keys"> & { readonly sandbox: Sandbox };
@@ -28,16 +28,7 @@ function withoutGrace(deps: AuthKeyDeps): AuthKeyDeps {
 function refusing(deps: AuthKeyDeps): AuthKeyDeps {
   const facts = { operation: "auth", status: 401 };
   const prove = () => Promise.reject(new PlatformError("PLATFORM_UNAUTHORIZED", "auth: not authorized", facts));
-  return { ...deps, account: { ...accountOf(deps), prove } };
-}
-
-function accountOf({ account }: AuthKeyDeps): AuthKeyDeps["account"] {
-  return {
-    list: (signal) => account.list(signal),
-    create: (signal) => account.create(signal),
-    revoke: (id, signal) => account.revoke(id, signal),
-    prove: (key) => account.prove(key),
-  };
+  return { ...deps, account: accountWith(deps, { prove }) };
 }
 
 const afterCreation = ["created", "verified", "delivered", "active", "revoking", "revoked", "done"];
@@ -102,7 +93,7 @@ export async function beginAuthKeyBySeed(place: Place, seed: number, random: () 
   let lives = 0;
   harness.change = (deps) => {
     const changed = way.change?.(deps) ?? deps;
-    const account = accountOf(changed);
+    const account = accountWith(changed);
     const losing = async <T>(call: () => Promise<T>): Promise<T> => {
       if (lives <= 6 && random() < 0.15) place.sandbox.faults.next("lost-answer");
       return call();
@@ -110,10 +101,10 @@ export async function beginAuthKeyBySeed(place: Place, seed: number, random: () 
     return {
       ...changed,
       account: {
+        ...account,
         list: (signal) => losing(() => account.list(signal)),
         create: (signal) => losing(() => account.create(signal)),
         revoke: (id, signal) => losing(() => account.revoke(id, signal)),
-        prove: (key) => account.prove(key),
       },
     };
   };

@@ -1,37 +1,24 @@
-/** The count of deaths. A process that dies is one whose work never ends and whose entry in the registry expires. */
+/** The count of deaths. */
 import { expect, it } from "vitest";
-import { PoisonGuard, setAside } from "#engine/poison-guard.ts";
-import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
-import { Keys } from "#redis/keys.ts";
+import { type PoisonGuard, setAside } from "#engine/poison-guard.ts";
 import { openTestRedis } from "../../support/redis.ts";
+import { openGuards } from "./deaths.ts";
 
 const place = openTestRedis();
-let tests = 0;
 
 function setup() {
-  const keys = new Keys(`${place.keys.prefix}:${(tests += 1)}`);
-  const { redis } = place;
-  const messages: string[] = [];
-  const open = (): PoisonGuard => {
-    const workerRegistry = new WorkerRegistry({ redis, keys });
-    const guard = new PoisonGuard({ redis, keys, workerRegistry, onSetAside: (message) => messages.push(message) });
-    return guard;
-  };
-  const begin = async (guard: PoisonGuard, name = "work"): Promise<void> => {
+  const { redis, keys, messages, open, die } = openGuards(place);
+  const begin = async (guard: PoisonGuard): Promise<void> => {
     const begun = Promise.withResolvers<void>();
-    void guard.run(name, () => {
+    void guard.run("work", () => {
       begun.resolve();
       return new Promise(() => undefined);
     });
     await begun.promise;
   };
-  /** A process dies with the work; its connection writes nothing any more. */
-  const die = async (name = "work"): Promise<void> => {
-    const alive = { announce: () => Promise.resolve(() => Promise.resolve()) };
-    await begin(new PoisonGuard({ redis, keys, workerRegistry: alive, onSetAside: () => undefined }), name);
-  };
-  const marks = (name = "work"): Promise<number> => redis.hlen(keys.workMarks(name));
-  return { keys, open, begin, die, marks, messages };
+  const dieWith = (name = "work"): Promise<void> => die((guard, here) => guard.run(name, here));
+  const marks = (): Promise<number> => redis.hlen(keys.workMarks("work"));
+  return { open, begin, die: dieWith, marks, messages };
 }
 
 const done = (): Promise<string> => Promise.resolve("done");

@@ -77,43 +77,4 @@ describe("durable records", () => {
     expect(await counters.update(counter, () => undefined)).toBeUndefined();
     expect(await counters.get("counter")).toMatchObject({ revision: 4 });
   });
-
-  it("a durable record stored by an earlier version is readable", async () => {
-    await redis.hset(keys.of("authkeys", "earlier", "rotation"), {
-      rotationId: "k-1",
-      phase: "active",
-      startedAtMs: "1790000000000",
-      movedAtMs: "1790000000001",
-      tries: "0",
-      oldId: "keyId-1",
-      newId: "keyId-2",
-      knownIds: '["keyId-1"]',
-      handedTo: '["sink"]',
-      startedBy: "cli:anna",
-      problem: "m",
-      problemSinceMs: "1",
-      problemAttempts: "2",
-      problemNextMs: "3",
-    });
-    const record = await rotations.record("earlier");
-    expect(record).toEqual({
-      profile: "earlier",
-      rotationId: "k-1",
-      phase: "active",
-      startedBy: "cli:anna",
-      tries: 0,
-      startedAtMs: 179e10,
-      movedAtMs: 1790000000001,
-      oldId: "keyId-1",
-      newId: "keyId-2",
-      knownIds: ["keyId-1"],
-      handedTo: ["sink"],
-      problem: {
-        message: "m",
-        sinceMs: 1,
-        attempts: 2,
-        nextAttemptMs: 3,
-      },
-    });
-  });
 });

@@ -1,9 +1,13 @@
-/** What becomes of rotations and syncs that have killed three workers, and how a person continues them. */
+/** What becomes of work that has killed three workers, and how a person continues it. */
 import { afterAll, beforeAll as before, expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
 import { type PoisonGuard, setAside } from "#engine/poison-guard.ts";
 import type { ProfileJobs } from "#engine/queue/work-queues.ts";
 import { beforeAll, Feed } from "#events/feed.ts";
+import type { Automation } from "#fleet/automation.ts";
+import { everySim } from "#fleet/filter.ts";
+import { automationLog } from "#jobs/automations/record.ts";
+import { type AutomationDeps, actOn } from "#jobs/automations/work.ts";
 import { reportOfRotation as reportOfKeyRotation } from "#jobs/authkeys/service.ts";
 import { rotationLog } from "#jobs/credentials/record.ts";
 import { reportOfRotation } from "#jobs/credentials/report.ts";
@@ -17,6 +21,10 @@ import { KeyHarness, sandboxFor } from "../authkeys/key-harness.ts";
 import { FleetHarness } from "../inventory/fleet-harness.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 import { RotationHarness } from "../rotations/rotation-harness.ts";
+import { ScheduleDeps } from "../schedules/schedule-harness.ts";
+import { FolderHarness, settleMs } from "../../unit/jobs/drop-folder/folder-harness.ts";
+import { DeliveryDeps, eventOf, webhookOf } from "../webhooks/delivery-harness.ts";
+import { openGuards } from "./deaths.ts";
 
 const place = openTestRedis();
 const reason = "stopped: its worker crashed three times while processing this";
@@ -110,4 +118,90 @@ it("a sync that is set aside fails with the reason, and the next one starts over
   expect(reportOfSync(fleet.profile, await fleet.state())).toMatchObject({ state: "failed", reason });
   expect(await reported(fleet.profile)).toEqual(["sync.failed"]);
   expect((await fleet.sync()).state).toMatchObject({ phase: "finished", sims: 20 });
+});
+
+it("a schedule whose task kills three workers is paused, and shows why", async () => {
+  const { open, die } = openGuards(place);
+  const harness = new ScheduleDeps(place, "2026-11-22T02:59:00Z", { cron: "0 3 * * *" });
+  await harness.poll();
+  harness.nowMs = Date.parse("2026-11-22T03:00:00Z");
+  for (let death = 0; death < 3; death += 1) {
+    await die((guard, here) => {
+      harness.tasks.begin = here;
+      return harness.poll({ ...harness.context, guard });
+    });
+  }
+  await harness.poll({ ...harness.context, guard: open() });
+  const record = await harness.record();
+  expect(record.firing).toBeUndefined();
+  expect(record.paused?.by).toBe("simfleet");
+  expect(record.last).toMatchObject({ result: "failed", reason });
+  expect((await harness.events()).map(({ type, fields }) => [type, fields.reason])).toEqual([
+    ["schedule.failed", reason],
+    ["schedule.paused", reason],
+  ]);
+});
+
+it("a delivery that kills three workers fails, and can be sent again", async () => {
+  const guards = openGuards(place);
+  const harness = new DeliveryDeps(guards, [webhookOf("ops")]);
+  const { id } = eventOf(1);
+  await harness.begin(eventOf(1));
+  for (let death = 0; death < 3; death += 1) {
+    await guards.die((guard, here) => {
+      harness.change = (context) => ({ ...context, guard, sender: { send: here } });
+      return harness.attempt("ops", id);
+    });
+  }
+  harness.change = (context) => ({ ...context, guard: guards.open() });
+  await harness.attempt("ops", id);
+  expect(await harness.delivery("ops", id)).toMatchObject({ state: "failed", lastReason: reason });
+  expect(await harness.reported()).toMatchObject([{ type: "webhook.failed", reason }]);
+  expect(await harness.log.redeliver(`ops.${id}`)).toBe("pending");
+});
+
+it("an automation whose task kills three workers is stopped, and shows why", async () => {
+  const { redis, keys, open, die } = openGuards(place);
+  const log = automationLog({ redis, keys, bounds: keptBounds });
+  const automation: Automation = {
+    name: "syncs",
+    profile: "default",
+    on: ["sync.completed"],
+    action: { job: "sync", profile: "default" },
+    condition: everySim,
+    maxPerHour: 9,
+  };
+  const event = { id: "1790000000000-1", type: "sync.completed", atMs: 1, profile: "default", fields: {} } as const;
+  const others = { inventory: { lookUp: () => Promise.resolve([]) }, keyColumnOf: () => "simId" } as const;
+  const act = (guard: PoisonGuard, begin: () => Promise<never>): Promise<unknown> => {
+    const deps = { ...others, log, guard, clock: systemClock, tasks: { begin, runIdFor: (key: string) => key } };
+    return actOn(automation, [event], deps as unknown as AutomationDeps);
+  };
+  for (let death = 0; death < 3; death += 1) await die(act);
+  await act(open(), () => expect.unreachable("it was begun again"));
+  expect(await log.record(automation)).toMatchObject({ state: "stopped", reason });
+  const feed = new Feed({ redis, keys, clock: systemClock, bounds: keptBounds });
+  const { events } = await feed.after(beforeAll, 10);
+  expect(events.map(({ type, fields }) => [type, fields.reason])).toEqual([["automation.stopped", reason]]);
+});
+
+it("a file of a drop folder that kills three workers is moved to failed/", async () => {
+  const { open, die } = openGuards(place);
+  const harness = new FolderHarness();
+  const submit = harness.runs.submit.bind(harness.runs);
+  harness.write("fleet.csv");
+  for (let death = 0; death < 3; death += 1) {
+    await die(async (guard, here) => {
+      harness.runs.submit = here;
+      const worker = harness.worker(guard);
+      for (let round = 0; round < 3; round += 1) await harness.fingerprint(settleMs, worker);
+    });
+  }
+  harness.runs.submit = submit;
+  const last = harness.worker(open());
+  for (let round = 0; round < 3; round += 1) await harness.fingerprint(settleMs, last);
+  expect(harness.runs.submitted).toEqual([]);
+  expect(harness.files("failed")).toEqual(["fleet.RUN.csv", "fleet.RUN.problem.txt"]);
+  expect(harness.files("processing")).toEqual([]);
+  expect(harness.runs.reported).toEqual(["file.taken fleet.csv", `file.refused fleet.csv ${reason}`]);
 });

@@ -3,7 +3,7 @@ import type { Redis } from "ioredis";
 import { describe, expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
 import { FeedConsumer } from "#events/consumer.ts";
-import { type Event, isAfter } from "#events/event.ts";
+import type { Event } from "#events/event.ts";
 import { beforeAll as beforeAllEvents, Feed } from "#events/feed.ts";
 import { FeedTail } from "#events/tail.ts";
 import { Keys } from "#redis/keys.ts";
@@ -49,12 +49,6 @@ describe("the feed", () => {
     const page = await feed.after(beforeAllEvents, 10);
     expect(page.events.map(({ type }) => type)).toEqual(["sync.failed", "moon.landed"]);
     expect(page.lastId).toBe(await feed.head());
-  });
-
-  it("the feed orders ids numerically", () => {
-    expect(isAfter("10-0", "9-0")).toBe(true);
-    expect(isAfter("10-10", "10-9")).toBe(true);
-    expect(isAfter("10-9", "10-9")).toBe(false);
   });
 });
 

@@ -36,12 +36,6 @@ describe("sync of the entire fleet", () => {
     expect(await fleet.known()).toEqual(fleet.listed());
   });
 
-  it("a sync requests pages of the configured length", async () => {
-    const fleet = await open({ sims: 100, pageLimit: 17 });
-    const { state } = await fleet.sync();
-    expect(state.pages).toBe(Math.ceil(100 / 17));
-  });
-
   it.each([
     ["of a configured length", 20_000],
     ["of the platform's own length", undefined],

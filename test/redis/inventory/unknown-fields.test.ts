@@ -68,13 +68,6 @@ describe("filters on unknown fields", () => {
     await expect(filterSource(inventory, { ...ask, request })).rejects.toMatchObject({ code: "USAGE" });
   });
 
-  it("a plan for no SIM says that the value is known in another case", async () => {
-    const ask = { profile: "whole", filter: parseFilter("tags.site=Berlin") };
-    const request = { operation: setSpeedClass, set: { speedClass: "s1.slow" } };
-    const { batches } = await filterSource(inventory, { ...ask, request });
-    await expect(batches[Symbol.asyncIterator]().next()).rejects.toThrow("Did you mean tags.site=berlin?");
-  });
-
   it("a filter on a field that no SIM has is refused while the first sync has read only some pages", async () => {
     await expect(check("partial", "statsu!=active")).rejects.toThrow("Did you mean status?");
   });

@@ -52,6 +52,9 @@ class PassingClock implements Clock {
   }
 }
 
+/** Read once: each look at an account needs it, and a test of crashes looks hundreds of times. */
+const deployment = loadDeployment("soracom", []);
+
 export const oldSecret = "the-secret-before";
 
 export interface HarnessOptions {
@@ -205,7 +208,6 @@ export class RotationHarness {
   }
 
   account(client: RotationAccount["client"] = this.#client()): RotationAccount {
-    const deployment = loadDeployment("soracom", []);
     const operations = Object.fromEntries(
       Object.entries(deployment.operations).filter(([id]) => !this.#options.without?.some((one) => one === id)),
     );

@@ -68,13 +68,6 @@ describe("successor rotations", () => {
     expect(harness.handed).not.toBe(first);
   });
 
-  it("a successor rotation works without an existing set", async () => {
-    const harness = await open();
-    await harness.begin();
-    expect(await harness.work()).toEqual({ kind: "ended" });
-    expect(Object.values(harness.sets)).toEqual([harness.handed]);
-  });
-
   it("a successor rotation repoints groups that named a missing set to the first set", async () => {
     const harness = await open();
     const { credentialsId } = harness.rotation;
@@ -199,14 +192,6 @@ describe("deployments with missing operations", () => {
     expect(left?.fields.credentialsId).toBe(harness.rotation.credentialsId);
     // The next one begins with the set that holds, not with what was left.
     expect((await harness.begin()).oldId).toBe(`${harness.rotation.credentialsId}-20261120T0300Z`);
-  });
-
-  it("a rotation without a list operation fails with the missing operation before it starts", async () => {
-    const harness = await open({ without: ["listCredentials"] });
-    expect(await refusalOf(harness.begin())).toMatch(
-      /CONFIG_INVALID .*Rotating Credential Sets needs this operation, and the deployment soracom does not have it.*GET/s,
-    );
-    expect(harness.handed).toBeUndefined();
   });
 });
 

@@ -70,28 +70,6 @@ describe("scheduled times", () => {
     expect(minutes).toEqual([...before, ...after]);
   });
 
-  it("a daily schedule whose clock had been ahead acts on the time that was not reached, once", async () => {
-    const harness = new ScheduleDeps(place, "2026-11-22T01:00:00Z", { cron: "0 3 * * *" });
-    await harness.poll();
-    await harness.lookAt("2026-11-22T03:00:05Z");
-    harness.tasks.end("nightly-20261122T030000Z");
-    await harness.poll();
-    await harness.lookAt("2026-11-22T01:10:00Z");
-    await harness.lookAt("2026-11-22T03:00:05Z");
-    await harness.lookAt("2026-11-23T03:00:05Z");
-    expect(harness.begunKeys).toEqual(["nightly-20261122T030000Z", "nightly-20261123T030000Z"]);
-  });
-
-  it("a task that could not be started while the clock was ahead is retried after minutes", async () => {
-    const harness = new ScheduleDeps(place, "2026-11-22T02:30:00Z", hourly);
-    await harness.poll();
-    harness.tasks.faults.push(new SimfleetError("STORE_UNAVAILABLE", "m"));
-    await harness.lookAt("2026-11-22T09:00:00Z");
-    expect(harness.begunKeys).toEqual([]);
-    await harness.lookAt("2026-11-22T02:31:00Z");
-    expect(harness.begunKeys).toEqual(["nightly-20261122T090000Z"]);
-  });
-
   it("a scheduled task reports that it has nothing to do or that it failed", async () => {
     const harness = new ScheduleDeps(place, "2026-11-22T02:30:00Z", hourly);
     await harness.poll();
@@ -247,58 +225,6 @@ describe("scheduled times during a freeze", () => {
     waiting.freeze = undefined;
     await waiting.lookAt("2026-11-22T03:20:00Z");
     expect(waiting.begunKeys).toEqual(["nightly-20261122T030000Z"]);
-  });
-});
-
-describe("daylight saving time", () => {
-  /** Every time of a schedule between two instants, looked at each minute, by when it began. */
-  async function begunBetween(
-    from: string,
-    to: string,
-    written: { cron: string; timezone: string },
-  ): Promise<string[]> {
-    const harness = new ScheduleDeps(place, from, written);
-    for (; harness.nowMs <= Date.parse(to); harness.nowMs += 60_000) {
-      await harness.poll();
-      const last = harness.begunKeys.at(-1);
-      if (last !== undefined) harness.tasks.end(last);
-    }
-    return harness.tasks.begun.map(({ atMs }) => new Date(atMs).toISOString().slice(0, 16));
-  }
-
-  it("a schedule moves a time skipped by daylight saving time by an hour and runs a repeated time once", async () => {
-    const nightly = { cron: "30 2 * * *", timezone: "Europe/Berlin" };
-    expect(await begunBetween("2026-03-28T00:00:00Z", "2026-03-30T12:00:00Z", nightly)).toEqual([
-      "2026-03-28T01:30",
-      "2026-03-29T01:30",
-      "2026-03-30T00:30",
-    ]);
-    expect(await begunBetween("2026-10-24T00:00:00Z", "2026-10-26T12:00:00Z", nightly)).toEqual([
-      "2026-10-24T00:30",
-      "2026-10-25T00:30",
-      "2026-10-26T01:30",
-    ]);
-  });
-
-  it("a half-hourly schedule runs every half hour across daylight saving time changes", async () => {
-    const often = { cron: "*/30 * * * *", timezone: "America/New_York" };
-    for (const day of ["2026-03-08", "2026-11-01"]) {
-      const begun = await begunBetween(`${day}T04:10:00Z`, `${day}T09:00:00Z`, often);
-      expect(begun).toEqual(
-        Array.from({ length: 10 }, (_, i) =>
-          new Date(Date.parse(`${day}T04:30:00Z`) + i * 1_800_000).toISOString().slice(0, 16),
-        ),
-      );
-    }
-  });
-
-  it("a schedule in a time zone without daylight saving time runs at its usual times", async () => {
-    const tokyo = { cron: "0 8 * * 1-5", timezone: "Asia/Tokyo" };
-    // Sunday evening to Tuesday in UTC.
-    expect(await begunBetween("2026-11-22T20:00:00Z", "2026-11-24T00:00:00Z", tokyo)).toEqual([
-      "2026-11-22T23:00",
-      "2026-11-23T23:00",
-    ]);
   });
 });
 

@@ -33,6 +33,8 @@ export class DeliveryDeps {
   readonly webhooks: readonly Webhook[];
   nowMs = beganAtMs;
   answers: (Sent | number)[] = [];
+  /** Over what an attempt uses. */
+  change: (context: DeliveryContext) => DeliveryContext = (context) => context;
   readonly #context: DeliveryContext;
   readonly #place: Pick<TestRedis, "redis" | "keys">;
 
@@ -75,7 +77,7 @@ export class DeliveryDeps {
 
   /** One attempt of a delivery. */
   attempt(webhook: string, eventId: string, signal = new AbortController().signal): Promise<WorkResult> {
-    return deliverEvent({ webhook, eventId }, this.#context, signal);
+    return deliverEvent({ webhook, eventId }, this.change(this.#context), signal);
   }
 
   /** A process that works with the same webhooks. @param around wraps what it uses */

@@ -127,28 +127,6 @@ describe("the list of deliveries", () => {
     expect(await codeOf(runs.deliveries({ webhook: "opps" }, { limit: 9 }))).toBe("WEBHOOK_NOT_FOUND");
     expect(await codeOf(runs.deliveries({}, { limit: 9, cursor: "9" }))).toBe("USAGE");
   });
-
-  it("a delivery can be read with its event", async () => {
-    const { harness, runs } = open();
-    await harness.begin(eventOf(1));
-    expect(await runs.delivery(`ops.${eventOf(1).id}`)).toMatchObject({
-      state: "pending",
-      attempts: 0,
-      lastStatus: null,
-      lastReason: null,
-      finishedAt: null,
-      nextAttemptAt: null,
-      event: {
-        id: eventOf(1).id,
-        type: "run.completed",
-        at: new Date(beganAtMs).toISOString(),
-        profile: "default",
-        fields: { run: "r-1" },
-      },
-    });
-    expect(await codeOf(runs.delivery("ops.1-1"))).toBe("DELIVERY_NOT_FOUND");
-    expect(await codeOf(runs.delivery("nonsense"))).toBe("DELIVERY_NOT_FOUND");
-  });
 });
 
 describe("webhook test messages", () => {

@@ -67,11 +67,6 @@ describe("responses to writes", () => {
     expect(error.message).toContain("400 SEM0016: 速度クラスが無効です");
   });
 
-  it("an error for a spent quota names the bucket and the time until its refresh", () => {
-    const error = refusal(updateSimSpeedClass, 429, "");
-    expect(error).toMatchObject({ retryAfterMs: 12_000, bucket: "default.Sim" });
-  });
-
   it("a successful response keeps unknown fields", () => {
     const text = '{"imsi":"001","speedClass":"s1.fast","more":[1]}';
     expect(readAnswer(updateSimSpeedClass, { status: 200, headers: {}, body: Buffer.from(text), ...placed })).toEqual({

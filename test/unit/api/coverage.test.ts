@@ -111,13 +111,6 @@ describe("token claims", () => {
     },
   );
 
-  it("token claims are ignored without a verification key", async () => {
-    await using platform = await platformOf(["no.jwt.at-all"], () => ({}));
-    await using client = clientFor(platform.url);
-    expect(await client.call(listSims, {})).toEqual([]);
-    expect((await client.whoAmI()).coverageTypes).toBeUndefined();
-  });
-
   it("the key set is fetched again for an unknown key at most every 30 seconds", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     onTestFinished(() => void vi.useRealTimers());

@@ -1,14 +1,7 @@
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
-import { createAuthKey, listAuthKeys, revokeAuthKey } from "#api/operations/auth-keys.ts";
-import {
-  credentialFaults,
-  credentialSchemas,
-  deleteCredential,
-  listCredentials,
-  updateCredential,
-} from "#api/operations/credentials.ts";
-import { listGroups, putGroupConfiguration } from "#api/operations/groups.ts";
+import { createAuthKey, listAuthKeys } from "#api/operations/auth-keys.ts";
+import { credentialFaults, credentialSchemas, listCredentials, updateCredential } from "#api/operations/credentials.ts";
 import { loadDeployment } from "#config/deployment.ts";
 import { liveSecrets, Secret } from "#core/secret.ts";
 import type { DeploymentOperationId } from "#fleet/deployment-operation.ts";
@@ -58,14 +51,6 @@ describe("AuthKeys", () => {
       mayHaveApplied: true,
     });
   });
-
-  it("an AuthKey is revoked by a response without a body", async () => {
-    await using platform = await startOpenPlatform((_request, response) => response.writeHead(204).end());
-    await using client = clientFor(platform.url);
-    const revoked = client.call(revokeAuthKey(of("revokeAuthKey"), owner), { authKeyId: "keyId-a" });
-    await expect(revoked).resolves.toBeUndefined();
-    expect(platform.seen.at(-1)).toMatchObject({ method: "DELETE", path: "/v1/operators/OP1/auth_keys/keyId-a" });
-  });
 });
 
 describe("Credential Sets", () => {
@@ -103,19 +88,6 @@ describe("Credential Sets", () => {
     expect(liveSecrets()).toContain(sent);
   });
 
-  it("a Credential Set is deleted without a response body, and deleting a missing one is refused", async () => {
-    let status = 204;
-    await using platform = await startOpenPlatform((_request, response) => response.writeHead(status).end());
-    await using client = clientFor(platform.url);
-    const remove = deleteCredential(of("deleteCredential"));
-    await expect(client.call(remove, { credentialsId: "a" })).resolves.toBeUndefined();
-    status = 404;
-    expect(await refusalOf(client.call(remove, { credentialsId: "a" }))).toMatchObject({
-      code: "PLATFORM_REJECTED",
-      status: 404,
-    });
-  });
-
   it("a Credential Set of a known type requires its fields", () => {
     const types = soracom.credentialTypes;
     const faults = credentialFaults(types, {
@@ -134,35 +106,5 @@ describe("Credential Sets", () => {
     for (const type of ["psk", "of-next-year", "constructor"]) {
       expect(credentialFaults(soracom.credentialTypes, { type, credentials }), type).toEqual([]);
     }
-  });
-});
-
-describe("groups", () => {
-  it("groups are listed page by page with their configuration unchanged", async () => {
-    const first = { groupId: "g1", configuration: { Funnel: { credentialsId: "a" } }, createdTime: 1_700_000_000_000 };
-    await using platform = await startOpenPlatform((request, response) =>
-      request.url?.includes("last_evaluated_key=g1")
-        ? answer(response, 200, [{ groupId: "g2", configuration: null }])
-        : answer(response, 200, [first], { "x-svc-next-key": "g1" }),
-    );
-    await using client = clientFor(platform.url);
-    const groups: unknown[] = [];
-    for await (const page of client.pages(listGroups(of("listGroups"), owner), {})) groups.push(...page.items);
-    expect(groups).toEqual([first, { groupId: "g2", configuration: null }]);
-  });
-
-  it("a group's configuration is set with a list of keys and values", async () => {
-    await using platform = await startOpenPlatform((_request, response) => response.writeHead(200).end("done"));
-    await using client = clientFor(platform.url);
-    await client.call(putGroupConfiguration(of("putGroupConfiguration"), owner), {
-      groupId: "g1",
-      namespace: "Funnel",
-      entries: { credentialsId: "b", enabled: true },
-    });
-    expect(platform.seen.at(-1)).toMatchObject({
-      method: "PUT",
-      path: "/v1/groups/g1/configuration/Funnel",
-      body: '[{"key":"credentialsId","value":"b"},{"key":"enabled","value":true}]',
-    });
   });
 });

@@ -2,81 +2,55 @@ import { describe, expect, it } from "vitest";
 import type { ClientEvent } from "#api/client-options.ts";
 import { PairKeeper } from "#api/auth/pair-keeper.ts";
 import type { Pair } from "#api/auth/pair.ts";
-import { checkTtl, lifetimeMs } from "#api/auth/renewal-timing.ts";
+import { checkTtl, lifetimeMs, marginMs } from "#api/auth/renewal-timing.ts";
 import { PlatformError } from "#core/errors.ts";
 import { liveSecrets, Secret } from "#core/secret.ts";
 import { StillClock, until } from "./support.ts";
 
 const hourMs = 3_600_000;
 
-/** A keeper whose authentications end when the test says so. */
-function keeperFor(name = "pair") {
+/** A keeper whose authentications, and renewals by token if it has them, end when the test says so. */
+function keeperFor({ chance = 0, hasTokens = false, name = "pair" } = {}) {
   const clock = new StillClock();
   const events: ClientEvent[] = [];
-  const asked: { resolve(): void; reject(error: unknown): void }[] = [];
-  const authenticate = (): Promise<Pair> =>
+  const asked: { readonly how: "auth" | "token"; give(): void; fail(error: unknown): void }[] = [];
+  const ask = (how: "auth" | "token"): Promise<Pair> =>
     new Promise((resolve, reject) => {
       const number = asked.length + 1;
       const endsAtMs = clock.monotonicMs() + hourMs;
-      asked.push({
-        reject,
-        resolve: () =>
-          resolve({
-            operatorId: "OP1",
-            userName: undefined,
-            madeWith: { kind: "root", email: "root@example.com", password: new Secret("pair-password") },
-            apiKey: new Secret(`${name}-key-${number}`),
-            token: new Secret(`${name}-token-${number}`),
-            coverageTypes: undefined,
-            endsAtMs,
-            expiresAtMs: clock.epochMs + endsAtMs,
-          }),
-      });
+      const pair: Pair = {
+        operatorId: "OP1",
+        userName: undefined,
+        madeWith: { kind: "root", email: "root@example.com", password: new Secret("pair-password") },
+        apiKey: new Secret(`${name}-key-${number}`),
+        token: new Secret(`${name}-token-${number}`),
+        coverageTypes: undefined,
+        endsAtMs,
+        expiresAtMs: clock.epochMs + endsAtMs,
+      };
+      asked.push({ how, fail: reject, give: () => resolve(pair) });
     });
-  const keeper = new PairKeeper({ clock, source: { authenticate }, emit: (event) => events.push(event) });
+  const source = { authenticate: () => ask("auth"), ...(hasTokens && { renew: () => ask("token") }) };
+  const keeper = new PairKeeper({ clock, source, emit: (event) => events.push(event), chance: () => chance });
   const obtained = async (): Promise<Pair> => {
     const pair = keeper.obtain();
-    asked.at(-1)?.resolve();
+    asked.at(-1)?.give();
     return pair;
   };
-  return { clock, events, asked, keeper, obtained };
+  const ways = () => asked.map(({ how }) => how);
+  return { clock, events, asked, ways, keeper, obtained };
 }
 
 const refused = new PlatformError("PLATFORM_UNAUTHORIZED", "refused", { operation: "auth" });
 const away = new PlatformError("PLATFORM_UNAVAILABLE", "away", { operation: "auth" });
 
 describe("the pair keeper", () => {
-  it("the pair keeper authenticates once for 100 concurrent callers", async () => {
-    const { keeper, asked } = keeperFor();
-    const callers = Array.from({ length: 100 }, () => keeper.obtain());
-    await until(() => asked.length > 0);
-    asked[0]?.resolve();
-    const pairs = new Set(await Promise.all(callers));
-    expect(pairs.size).toBe(1);
-    expect(asked.length).toBe(1);
-  });
-
-  it("the pair keeper renews a pair before it expires while calls continue with the old pair", async () => {
-    const { keeper, clock, asked, events, obtained } = keeperFor();
-    const first = await obtained();
-    clock.pass(hourMs - 670_000);
-    expect(keeper.ready()).toBe(first);
-    expect(asked.length).toBe(1);
-    clock.pass(670_000 - 299_999); // within the margin of 5 to 11 minutes
-    expect(keeper.ready()).toBe(first);
-    expect(keeper.ready()).toBe(first);
-    expect(asked.length).toBe(2);
-    asked[1]?.resolve();
-    await until(() => keeper.ready() !== first);
-    expect(events.at(-1)).toMatchObject({ type: "renewed", reason: "early" });
-  });
-
   it("the pair keeper keeps the old pair when an early renewal fails and waits before a retry", async () => {
     const { keeper, clock, asked, events, obtained } = keeperFor();
     const first = await obtained();
     clock.pass(hourMs - 120_000);
     keeper.ready();
-    asked[1]?.reject(refused);
+    asked[1]?.fail(refused);
     await until(() => events.at(-1)?.type === "renewal-failed");
     for (let i = 0; i < 100; i += 1) expect(await keeper.obtain()).toBe(first);
     expect(asked.length).toBe(2);
@@ -92,7 +66,7 @@ describe("the pair keeper", () => {
     expect(keeper.ready()).toBeUndefined();
     const next = keeper.obtain();
     await until(() => asked.length === 2);
-    asked[1]?.resolve();
+    asked[1]?.give();
     expect(await next).not.toBe(first);
     expect(events.at(-1)).toMatchObject({ type: "renewed", reason: "expired" });
   });
@@ -100,13 +74,13 @@ describe("the pair keeper", () => {
   it("the pair keeper remembers refused credentials for a while instead of retrying for each call", async () => {
     const { keeper, clock, asked } = keeperFor();
     const first = keeper.obtain();
-    asked[0]?.reject(refused);
+    asked[0]?.fail(refused);
     await expect(first).rejects.toBe(refused);
     for (let i = 0; i < 50; i += 1) await expect(keeper.obtain()).rejects.toBe(refused);
     expect(asked.length).toBe(1);
     clock.pass(30_000);
     const later = keeper.obtain();
-    asked[1]?.resolve();
+    asked[1]?.give();
     await expect(later).resolves.toBeDefined();
     expect(asked.length).toBe(2);
   });
@@ -114,15 +88,15 @@ describe("the pair keeper", () => {
   it("the pair keeper retries soon after an outage and at once with new credentials", async () => {
     const { keeper, clock, asked } = keeperFor();
     const first = keeper.obtain();
-    asked[0]?.reject(away);
+    asked[0]?.fail(away);
     await expect(first).rejects.toBe(away);
     clock.pass(101);
     const second = keeper.obtain();
-    asked[1]?.reject(refused);
+    asked[1]?.fail(refused);
     await expect(second).rejects.toBe(refused);
     keeper.renewSoon();
     const third = keeper.obtain();
-    asked[2]?.resolve();
+    asked[2]?.give();
     await expect(third).resolves.toMatchObject({ operatorId: "OP1" });
   });
 
@@ -139,29 +113,6 @@ describe("the pair keeper", () => {
     expect(events.at(-1)).toMatchObject({ type: "renewed", reason: "refused" });
   });
 
-  it("the pair keeper limits renewals when every new pair is refused", async () => {
-    const { keeper, asked, clock, obtained } = keeperFor();
-    expect(keeper.invalidate(await obtained())).toBe(true);
-    const second = await obtained();
-    expect([keeper.invalidate(second), keeper.invalidate(second)]).toEqual([false, false]);
-    expect(await keeper.obtain()).toBe(second);
-    expect(asked.length).toBe(2);
-    clock.pass(30_000);
-    expect(keeper.invalidate(second)).toBe(true);
-    expect(keeper.invalidate(await obtained())).toBe(false);
-  });
-
-  it("the pair keeper allows more renewals when pairs were accepted before, and each accepted pair resets the count", async () => {
-    const { keeper, obtained } = keeperFor();
-    for (let round = 0; round < 2; round += 1) {
-      const good = await obtained();
-      keeper.accepted(good);
-      expect(keeper.invalidate(good)).toBe(true);
-      for (let i = 0; i < 3; i += 1) expect(keeper.invalidate(await obtained())).toBe(true);
-    }
-    expect(keeper.invalidate(await obtained())).toBe(false);
-  });
-
   it("the pair keeper lets one waiting caller cancel without affecting the others", async () => {
     const { keeper, asked } = keeperFor();
     const stop = new AbortController();
@@ -169,20 +120,12 @@ describe("the pair keeper", () => {
     const patient = keeper.obtain();
     stop.abort(new Error("enough"));
     await expect(impatient).rejects.toThrow("enough");
-    asked[0]?.resolve();
+    asked[0]?.give();
     await expect(patient).resolves.toBeDefined();
   });
 
-  it("the pair keeper renews in the background at once when credentials are replaced", async () => {
-    const { keeper, asked, obtained } = keeperFor();
-    const first = await obtained();
-    keeper.renewSoon();
-    expect(keeper.ready()).toBe(first);
-    expect(asked.length).toBe(2);
-  });
-
   it("the pair keeper unregisters the secrets of a pair one generation after its replacement", async () => {
-    const { keeper, obtained } = keeperFor("watched");
+    const { keeper, obtained } = keeperFor({ name: "watched" });
     for (let i = 0; i < 3; i += 1) {
       const pair = await obtained();
       keeper.accepted(pair);
@@ -195,6 +138,96 @@ describe("the pair keeper", () => {
     expect(watched()).toEqual(["watched-token-2", "watched-token-3"]);
     keeper.close();
     expect(watched()).toEqual([]);
+  });
+});
+
+describe("pairs due for renewal", () => {
+  it("a pair due for renewal gets a new token without spending the authentication limit", async () => {
+    const { keeper, clock, asked, ways, events, obtained } = keeperFor({ hasTokens: true });
+    const old = await obtained();
+    clock.pass(hourMs - 300_000);
+    for (let i = 0; i < 100; i += 1) expect(keeper.ready()).toBe(old);
+    asked[1]?.give();
+    await until(() => keeper.ready() !== old);
+    expect(ways()).toEqual(["auth", "token"]);
+    expect(events.map((event) => "by" in event && [event.reason, event.by])).toEqual([
+      ["first", "auth"],
+      ["early", "token"],
+    ]);
+  });
+
+  it("the token renewal of a pair is discarded when the pair gets a 401 meanwhile", async () => {
+    const { keeper, clock, asked, ways, obtained } = keeperFor({ hasTokens: true });
+    const old = await obtained();
+    keeper.accepted(old);
+    clock.pass(hourMs - 300_000);
+    keeper.ready();
+    expect(keeper.invalidate(old)).toBe(true);
+    const next = keeper.obtain();
+    asked[1]?.give();
+    await until(() => asked.length === 3);
+    asked[2]?.give();
+    expect((await next).token.reveal()).toBe("pair-token-3");
+    expect(ways()).toEqual(["auth", "token", "auth"]);
+  });
+});
+
+describe("early renewal times", () => {
+  it.each([
+    [86_400_000, 300_000, 3_900_000],
+    [172_800_000, 300_000, 3_900_000],
+    [hourMs, 300_000, 660_000],
+    [180_000, 18_000, 36_000],
+    [15_000, 7_500, 9_000],
+  ])(
+    "the early renewal of a pair of %i ms happens randomly from %i to %i ms before its end",
+    (pairMs, minMs, maxMs) => {
+      expect(marginMs(pairMs, 0)).toBe(minMs);
+      expect(marginMs(pairMs, 0.999_999_9)).toBeCloseTo(maxMs, -1);
+      expect(marginMs(pairMs, 0.999_999_9)).toBeLessThan(pairMs);
+    },
+  );
+
+  it("early renewals are spread over workers that start together", async () => {
+    const instants = await Promise.all(
+      [0, 0.25, 0.5, 0.75].map(async (chance) => {
+        const { keeper, clock, ways, obtained } = keeperFor({ chance });
+        await obtained();
+        let passedMs = 0;
+        for (; ways().length === 1; passedMs += 1_000) {
+          clock.pass(1_000);
+          keeper.ready();
+        }
+        return hourMs - passedMs;
+      }),
+    );
+    expect(instants).toEqual([300_000, 390_000, 480_000, 570_000]);
+  });
+});
+
+describe("requested renewals", () => {
+  it("a requested renewal waits for one in progress, and several requests share one renewal", async () => {
+    const { keeper, asked, ways } = keeperFor({ hasTokens: true });
+    const first = keeper.obtain();
+    const asking = [keeper.renewNow(), keeper.renewNow()];
+    asked[0]?.give();
+    await until(() => asked.length === 2);
+    asked[1]?.give();
+    const [one, other] = await Promise.all(asking);
+    expect(one).toBe(other);
+    expect(one).not.toBe(await first);
+    expect(keeper.ready()).toBe(one);
+    expect(ways()).toEqual(["auth", "auth"]);
+  });
+
+  it("a requested renewal can be cancelled", async () => {
+    const { keeper, asked } = keeperFor({ hasTokens: true });
+    const stop = new AbortController();
+    const fresh = keeper.renewNow(stop.signal);
+    stop.abort(new Error("enough"));
+    await expect(fresh).rejects.toThrow("enough");
+    await expect(keeper.renewNow(stop.signal)).rejects.toThrow("enough");
+    asked[0]?.give();
   });
 });
 

@@ -81,20 +81,6 @@ describe("token renewal", () => {
     ]);
   });
 
-  it("token renewal restarts the lifetime each time without authentication", async () => {
-    let count = 0;
-    await using world = await open((_request, response) => answer(response, 200, { token: `token-r${(count += 1)}` }));
-    const { client, clock, platform, renewals } = world;
-    await client.whoAmI();
-    for (let round = 2; round <= 6; round += 1) {
-      clock.pass(lifetimeMs - 18_000);
-      await client.whoAmI();
-      await until(() => renewals().length === round);
-      expect((await client.whoAmI()).expiresAtMs).toBe(clock.wallMs() + lifetimeMs);
-    }
-    expect(platform.auths()).toBe(1);
-  });
-
   it("token renewal requests one day by default and no lifetime when the deployment names no field", async () => {
     for (const [description, body] of [
       [renewToken, '{"tokenTimeoutSeconds":86400}'],

@@ -11,6 +11,7 @@ import { loadConfig } from "#config/load.ts";
 import { copyOf } from "#config/read-settings.ts";
 import { configSchema } from "#config/schema.ts";
 import { features } from "#features.ts";
+import { type Ended, processIo } from "../../support/process-io.ts";
 
 let folder: string;
 beforeAll(async () => {
@@ -19,18 +20,8 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-async function init(...words: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  const ended = { code: 0, stdout: "", stderr: "" };
-  const io = {
-    env: {},
-    stdout: { write: (text: string) => (ended.stdout += text) },
-    stderr: { write: (text: string) => (ended.stderr += text) },
-    stdin: process.stdin,
-    interrupt: new AbortController().signal,
-    setExitCode: (code: number) => {
-      ended.code = code;
-    },
-  };
+async function init(...words: readonly string[]): Promise<Ended> {
+  const { io, ended } = processIo();
   await runProgram(["init", ...words], { io, features, version: "1.2.3", runWorker: () => Promise.resolve() });
   return ended;
 }

@@ -3,14 +3,12 @@ import type { Command } from "@commander-js/extra-typings";
 import { beforeAll, expect, test } from "vitest";
 import { buildProgram, nameOf } from "#cli/program.ts";
 import { features } from "#features.ts";
+import { processIo } from "../../support/process-io.ts";
 
 let commands: Command[];
 
 beforeAll(async () => {
-  const { stdout, stderr, stdin } = process;
-  const interrupt = new AbortController().signal;
-  const io = { env: {}, stdout, stderr, stdin, interrupt, setExitCode: () => undefined };
-  const deps = { io, features, version: "1.2.3", runWorker: () => Promise.resolve() };
+  const deps = { io: processIo().io, features, version: "1.2.3", runWorker: () => Promise.resolve() };
   const all = (command: Command): Command[] => [command, ...command.commands.flatMap((sub) => all(sub as Command))];
   commands = all(await buildProgram(deps, undefined, "all"));
 });
@@ -32,11 +30,4 @@ test("every --since takes an age and a local date, and says so", () => {
     expect(() => parseArg?.("soon", undefined as never)).toThrow(/age such as 90m/);
     expect(description).toContain("local time");
   }
-});
-
-test("every --yes says that it is required without a terminal, but for a command that then needs none", () => {
-  const silent = withOption("--yes").filter(
-    ([, { description }]) => !description.includes("required without a terminal"),
-  );
-  expect(silent.map(([name]) => name)).toEqual(["runs cancel"]);
 });

@@ -13,6 +13,7 @@ import { Secret } from "#core/secret.ts";
 import { csvLine, defused } from "#intake/cell.ts";
 import type { PlanReport, RunReport } from "#jobs/runs/contract.ts";
 import { createLogger } from "#telemetry/logger.ts";
+import { processIo } from "../../support/process-io.ts";
 
 class Sink {
   text = "";
@@ -109,13 +110,11 @@ describe("live secrets in output", () => {
 });
 
 it.each([[[]], [["--json"]]])("`tokens create` with the options %j prints the new token", async (options) => {
-  const [stdout, stderr] = [new Sink(), new Sink()];
-  const { interrupt } = { interrupt: new AbortController().signal };
-  const io = { env: {}, stdout, stderr, stdin: process.stdin, interrupt, setExitCode: () => undefined };
+  const { io, ended } = processIo();
   const command = tokensCommand(new Context(io, []));
   await command.parseAsync(["create", "--name", "ci", "--role", "viewer", ...options], { from: "user" });
-  expect(stdout.text).toMatch(/sf_[A-Za-z0-9_-]{43}/);
-  expect(stdout.text).not.toContain("[secret]");
+  expect(ended.stdout).toMatch(/sf_[A-Za-z0-9_-]{43}/);
+  expect(ended.stdout).not.toContain("[secret]");
 });
 
 describe("untrusted text on a terminal", () => {
@@ -182,16 +181,14 @@ describe("untrusted text on a terminal", () => {
   });
 
   it("untrusted text cannot control the terminal in an error that ends a command", async () => {
-    const [stdout, stderr] = [new Sink(), new Sink()];
-    const interrupt = new AbortController().signal;
-    const io = { env: {}, stdout, stderr, stdin: process.stdin, interrupt, setExitCode: () => undefined };
+    const { io, ended } = processIo();
     const runWorker = (): never => {
       throw new SimfleetError("USAGE", hostile);
     };
     await runProgram(["worker", "--config", `/nowhere/${hostile}`], { io, runWorker, features: [], version: "1" });
     await runProgram([hostile], { io, runWorker, features: [], version: "1" });
-    expect(stderr.text).toContain("\\x1b[2J");
-    expect(stderr.text).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+    expect(ended.stderr).toContain("\\x1b[2J");
+    expect(ended.stderr).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
   });
 
   it("untrusted text cannot control the terminal in a log line in either format", () => {

@@ -2,19 +2,10 @@
 import { describe, expect, test } from "vitest";
 import { features } from "#features.ts";
 import { buildProgram, runProgram } from "#cli/program.ts";
+import { type Ended, processIo } from "../../support/process-io.ts";
 
-async function run(line: string): Promise<{ code: number; stdout: string; stderr: string }> {
-  const ended = { code: 0, stdout: "", stderr: "" };
-  const io = {
-    env: {},
-    stdout: { write: (text: string) => (ended.stdout += text) },
-    stderr: { write: (text: string) => (ended.stderr += text) },
-    stdin: process.stdin,
-    interrupt: new AbortController().signal,
-    setExitCode: (code: number) => {
-      ended.code = code;
-    },
-  };
+async function run(line: string): Promise<Ended> {
+  const { io, ended } = processIo();
   await runProgram(line.split(" "), { io, features, version: "1.2.3", runWorker: () => Promise.resolve() });
   return ended;
 }
@@ -67,24 +58,10 @@ describe("the help", () => {
     expect(stderr).toContain("  resume [options] <run>");
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   });
-
-  test("of `apply` groups its options", async () => {
-    const { stdout } = await run("apply --help");
-    const headings = stdout.match(/^[A-Z][\w ]*:$/gm);
-    expect(headings).toEqual(["Arguments:", "What to change:", "Safety:", "Run:", "Common options:", "Example:"]);
-  });
 });
 
 describe("the commands", () => {
-  const io = {
-    env: {},
-    stdout: { write: () => true },
-    stderr: { write: () => true },
-    stdin: process.stdin,
-    interrupt: new AbortController().signal,
-    setExitCode: () => undefined,
-  };
-  const deps = { io, features, version: "1.2.3", runWorker: () => Promise.resolve() };
+  const deps = { io: processIo().io, features, version: "1.2.3", runWorker: () => Promise.resolve() };
 
   test("that are groups show an example in their help", async () => {
     const { commands } = await buildProgram(deps, undefined, "all");

@@ -19,29 +19,12 @@ describe("event notices", () => {
       "Run r-1 “stadium” was aborted: more than 5 % of its rows failed.",
     ],
     [
-      reported("run.awaiting-approval", { run: "r-1", name: "old", total: "1" }),
-      "Run r-1 “old” (rows: 1) is waiting for approval. Approve it with: simfleet runs approve r-1",
-    ],
-    [
       reported("run.paused", { run: "r-1", by: "cli:ann" }, "plant"),
       "[plant] Run r-1 was paused by cli:ann. Resume it with: simfleet runs resume r-1",
-    ],
-    [reported("sync.failed", { reason: "the list repeats itself" }), "A sync failed: the list repeats itself."],
-    [
-      reported("sim.changed", { sim: "89", field: "speedClass", before: "s1.fast", after: "s1.slow", by: "outside" }),
-      "speedClass of 89 changed from s1.fast to s1.slow.",
     ],
     [
       reported("credential.failed", { rotation: "mqtt", reason: "a sink", sinks: "file /x" }),
       "The rotation mqtt failed: a sink. The old secret stays in use. These have the new value already: file /x.",
-    ],
-    [
-      reported(
-        "schedule.missed",
-        { schedule: "nightly", due: "2026-11-20T03:00:00Z", times: "2", madeUp: "yes" },
-        "plant",
-      ),
-      "[plant] The schedule nightly did not run while no worker was running (missed: 2).",
     ],
     [
       reported("freeze.started", { by: "cli:ann", reason: "year-end", until: "2027-01-04T00:00:00Z" }, ""),

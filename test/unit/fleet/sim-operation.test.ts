@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import { type InputField, readInput, ruleOf, typedValue } from "#fleet/sim-operation/input.ts";
+import { type InputField, readInput, typedValue } from "#fleet/sim-operation/input.ts";
 import {
   changesOf,
   operationFor,
@@ -93,14 +93,6 @@ describe("input values", () => {
     expect(typedValue(input("time"), "1801353600000")).toBe(1_801_353_600_000);
     expect(typedValue(input("list"), '["a"]')).toEqual(["a"]);
     expect(typedValue(input("text"), "5")).toBe("5");
-  });
-
-  it("the rule of an input is explained in words", () => {
-    expect(ruleOf(input("list", { pattern: "[a-z]", maxLength: 9 }))).toBe(
-      "items separated by ;, each of which matches [a-z], at most 9 characters",
-    );
-    expect(ruleOf(input("text", { values: ["a", "b"] }))).toBe("one of a, b");
-    expect(ruleOf(input("text", { description: "a name" }))).toBe("a name");
   });
 });
 

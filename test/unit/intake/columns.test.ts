@@ -81,12 +81,6 @@ describe("CSV headers", () => {
       'The header has the column simId more than once: "simId" and "sim id". Keep one of them.',
     ],
     [
-      "the class column twice",
-      ["simId", "speedClass", "Speed_Class"],
-      sims,
-      'The header has the column speedClass more than once: "speedClass" and "Speed_Class". Keep one of them.',
-    ],
-    [
       "a class column and a class for all rows",
       ["simId", "speed class"],
       { ...sims, set: { speedClass: "s1.fast" } },
@@ -97,12 +91,6 @@ describe("CSV headers", () => {
       ["imsi", "speedClass"],
       sims,
       "The file names its SIMs by imsi, but the configured wording is sims, which needs a column simId. Set SIMFLEET_WORDING=subscribers to work with imsi, or give the file a column simId.",
-    ],
-    [
-      "a simId where the wording is subscribers",
-      ["simId", "speedClass"],
-      subscribers,
-      "The file names its SIMs by simId, but the configured wording is subscribers, which needs a column imsi. Set SIMFLEET_WORDING=sims to work with simId, or give the file a column imsi.",
     ],
     [
       "a class for all rows that cannot be one",

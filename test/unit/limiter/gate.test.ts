@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
 import type { Exchange, ExchangeRequest } from "#limiter/exchange.ts";
 import { PermitQueue } from "#limiter/permit-queue.ts";
-import type { Permit } from "#limiter/permit.ts";
 
 const unknown = (): number => -1;
 
@@ -58,33 +57,5 @@ describe("the limiter gate", () => {
     await expect(gone).rejects.toThrow("stopped");
     expect((await nth(1)).observations).toMatchObject([{ permitNumber: 1, kind: "back" }]);
     exchanges[1]?.grant(0);
-  });
-
-  it("the gate refuses a wait of more than two seconds and reports its length", async () => {
-    const { gate, exchanges, nth } = openGate();
-    const refused = gate.acquire({ urgency: "normal", backlog: unknown });
-    await nth(0);
-    exchanges[0]?.grant(0, 12_345.6);
-    await expect(refused).rejects.toMatchObject({ code: "PLATFORM_THROTTLED", bucket: "b", retryAfterMs: 12_346 });
-    expect(gate.waiting).toBe(0);
-  });
-
-  it("the gate repeats the observations of a failed exchange with the next request", async () => {
-    const { gate, exchanges, nth } = openGate();
-    const first: Promise<Permit> = gate.acquire({ urgency: "normal", backlog: unknown });
-    await nth(0);
-    exchanges[0]?.grant(1);
-    (await first).lost();
-    expect((await nth(1)).observations).toMatchObject([{ permitNumber: 1, kind: "lost" }]);
-    exchanges[1]?.fail(new Error("OOM command not allowed"));
-    await new Promise(setImmediate); // whoever came before it was known is refused as well
-    const next = gate.acquire({ urgency: "normal", backlog: unknown });
-    expect(await nth(2)).toMatchObject({ want: 1, observations: [{ permitNumber: 1, kind: "lost" }] });
-    exchanges[2]?.fail(new Error("OOM command not allowed"));
-    await expect(next).rejects.toMatchObject({
-      code: "STORE_UNAVAILABLE",
-      message: "The bucket b cannot be used: OOM command not allowed",
-    });
-    expect(exchanges).toHaveLength(3);
   });
 });

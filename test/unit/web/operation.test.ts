@@ -63,10 +63,6 @@ describe("the operation form", () => {
 });
 
 describe("operation warnings", () => {
-  it("a normal operation with an undo has no warnings", () => {
-    expect(operation.cautionsOf(reportOfOperation(setSpeedClass))).toEqual([]);
-  });
-
   it("an operation warns about its danger, a missing undo, and calls that are not retried", () => {
     const { undo, ...without } = described;
     expect(undo).toBeDefined();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Problem, adviceOf, problemFrom, problemOf } from "../../../web/src/pure/problem.ts";
+import { Problem, problemFrom, problemOf } from "../../../web/src/pure/problem.ts";
 import { allows, refusalOf } from "../../../web/src/pure/role.ts";
 
 describe("dashboard problems", () => {
@@ -38,12 +38,6 @@ describe("dashboard problems", () => {
     const own = new Problem(409, "it is over");
     expect(problemFrom(own)).toBe(own);
     expect(problemFrom("odd").message).toBe("odd");
-  });
-
-  it("a problem includes advice unless its message already gives it", () => {
-    expect([0, 403, 429, 500, 502].map((status) => adviceOf({ status, code: undefined }))).not.toContain(undefined);
-    expect(adviceOf({ status: 503, code: "STORE_UNAVAILABLE" })).toContain("Redis");
-    expect(adviceOf({ status: 409, code: "RUN_STATE_CONFLICT" })).toBeUndefined();
   });
 });
 

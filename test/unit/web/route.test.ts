@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { hrefOf, mainViews, routeOf, titleOf } from "../../../web/src/pure/route.ts";
+import { hrefOf, mainViews, routeOf } from "../../../web/src/pure/route.ts";
 
 describe("dashboard URLs", () => {
   it.each(mainViews)("the dashboard URL of the view %s parses back to it", (view) => {
@@ -18,11 +18,5 @@ describe("dashboard URLs", () => {
 
   it("a malformed dashboard URL is handled without an error", () => {
     expect(routeOf("#/runs/%E0%A4%A")).toEqual({ view: "runs", id: "%E0%A4%A", query: {} });
-  });
-
-  it("a dashboard URL determines the window title", () => {
-    expect(titleOf({ view: "new", query: {} })).toBe("New run · simfleet");
-    expect(titleOf({ view: "runs", id: "r-1", query: {} })).toBe("Run r-1 · simfleet");
-    expect(titleOf({ view: "sims", id: "8942", query: {} })).toBe("SIM 8942 · simfleet");
   });
 });

@@ -69,17 +69,6 @@ describe("the calls per minute of a run", () => {
     expect(callsPerMinute(summary, "2026-11-20T08:00:45Z")).toBe(590);
   });
 
-  it("a longer window is a rate per minute as well", () => {
-    const windows = [{ ...none, at: "2026-11-20T08:00:00Z", calls: 1_800 }];
-    expect(callsPerMinute({ at: "2026-11-20T08:03:10Z", windowSeconds: 180, windows }, "2026-11-20T07:59:00Z")).toBe(
-      600,
-    );
-  });
-
-  it("a window without an outcome is a rate of 0", () => {
-    expect(callsPerMinute({ ...summary, at: "2026-11-20T08:06:00Z" }, "2026-11-20T08:00:45Z")).toBe(0);
-  });
-
   it("the rate is not known before the first full window has ended", () => {
     expect(callsPerMinute(summary, "2026-11-20T08:02:30Z")).toBeUndefined();
     expect(callsPerMinute(summary, null)).toBeUndefined();

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { onTestFinished } from "vitest";
+import type { PoisonGuard } from "#engine/poison-guard.ts";
 import { DropFolderWork, type FileRun, type FileRuns, type Refusal } from "#jobs/drop-folder/work.ts";
 import { ManualClock } from "../../sandbox/manual-clock.ts";
 import { noGuard } from "../../../support/no-guard.ts";
@@ -79,7 +80,7 @@ export class FolderHarness {
   }
 
   /** One more process that watches the folder. */
-  worker(): DropFolderWork {
+  worker(guard: Pick<PoisonGuard, "run"> = noGuard): DropFolderWork {
     const options = { partial: false, skipUnchanged: false };
     const folder = {
       path: this.path,
@@ -96,7 +97,7 @@ export class FolderHarness {
       runs: this.runs,
       feed: this.runs,
       clock: this.clock,
-      guard: noGuard,
+      guard,
       onIncident,
     });
   }

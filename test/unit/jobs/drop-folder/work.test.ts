@@ -289,14 +289,6 @@ describe("unprintable file names", () => {
     ]);
     expect(harness.incidents).toEqual([expect.stringMatching(/ was rejected and is in failed\/ as /)]);
   });
-
-  it("a file with an unprintable name that an earlier version picked up gets a printable one", async () => {
-    const harness = new FolderHarness();
-    await harness.fingerprint();
-    writeFileSync(join(harness.path, "processing", "a\nb.r-20261120-103045-abcdefgh.csv"), "simId\n");
-    for (let i = 0; i < 3; i += 1) await harness.fingerprint(settleMs);
-    expect(harness.runs.submitted).toMatchObject([{ name: "a_b.csv", runId: "r-20261120-103045-abcdefgh" }]);
-  });
 });
 
 const mkfifo = "mkfifo";

@@ -1,0 +1,34 @@
+/**
+ * Processes that die in the middle of their work, without a process: what they do never ends, and their entry in the registry is
+ * gone. Nothing that they would have done afterwards is done.
+ */
+import { PoisonGuard } from "#engine/poison-guard.ts";
+import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
+import { Keys } from "#redis/keys.ts";
+import type { TestRedis } from "../../support/redis.ts";
+
+let places = 0;
+
+/** Guards of processes on data of their own. */
+export function openGuards(place: Pick<TestRedis, "redis" | "keys">) {
+  const keys = new Keys(`${place.keys.prefix}:deaths-${(places += 1)}`);
+  const { redis } = place;
+  const messages: string[] = [];
+  const open = (): PoisonGuard => {
+    const workerRegistry = new WorkerRegistry({ redis, keys });
+    return new PoisonGuard({ redis, keys, workerRegistry, onSetAside: (message) => messages.push(message) });
+  };
+  /** A process dies where `work` calls `die`. */
+  const die = async (work: (guard: PoisonGuard, die: () => Promise<never>) => unknown): Promise<void> => {
+    const alive = { announce: () => Promise.resolve(() => Promise.resolve()) };
+    const guard = new PoisonGuard({ redis, keys, workerRegistry: alive, onSetAside: () => undefined });
+    const dead = Promise.withResolvers<void>();
+    const here = (): Promise<never> => {
+      dead.resolve();
+      return new Promise(() => undefined);
+    };
+    const ended = Promise.resolve(work(guard, here)).then(() => Promise.reject(new Error("it ended before its death")));
+    await Promise.race([dead.promise, ended]);
+  };
+  return { redis, keys, messages, open, die };
+}

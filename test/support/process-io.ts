@@ -1,0 +1,24 @@
+/** What a command that runs in this process is given, and what it leaves. */
+import type { ProcessIo } from "#cli/context.ts";
+
+export interface Ended {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** @returns `ended` has what the command has written, and its exit code */
+export function processIo(env: Readonly<Record<string, string>> = {}): { io: ProcessIo; ended: Ended } {
+  const ended: Ended = { code: 0, stdout: "", stderr: "" };
+  const io: ProcessIo = {
+    env,
+    stdout: { write: (text) => (ended.stdout += text) },
+    stderr: { write: (text) => (ended.stderr += text) },
+    stdin: process.stdin,
+    interrupt: new AbortController().signal,
+    setExitCode: (code) => {
+      ended.code = code;
+    },
+  };
+  return { io, ended };
+}
