@@ -3,54 +3,22 @@ import { mkdtempSync, rmSync, writeFileSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { runRemoval } from "#jobs/runs/removal/removal.ts";
-import { systemClock } from "#core/time.ts";
-import { Limiter } from "#limiter/limiter.ts";
-import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
-import { runQueues } from "#jobs/runs/work/queue.ts";
-import { RunService } from "#jobs/runs/service.ts";
-import { DroppedFileRuns } from "#jobs/drop-folder/file-runs.ts";
-import { Inventory } from "#jobs/inventory/store/inventory.ts";
-import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { openTestRedis } from "../../support/redis.ts";
-import { keptBounds, memory, noPolicy, operations, sealInputs } from "../ledger/run-of.ts";
+import { dropParts } from "./drop-harness.ts";
 
 const { redis, keys, connect } = openTestRedis();
 const folder = mkdtempSync(join(tmpdir(), "simfleet-file-runs-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const clock = systemClock;
-const storeDeps = { redis, keys, bounds: keptBounds, clock };
-const ledger = new Ledger(storeDeps);
-const workerRegistry = new WorkerRegistry({ redis, keys });
-const runService = new RunService({
-  ledger,
-  inventory: new Inventory(storeDeps),
-  queues: runQueues({ connect, keys, ledger, clock, workerRegistry }),
-  clock,
-  periodMs: 60_000,
-  workerRegistry,
-  limiter: new Limiter({ redis, keys, clock, periodMs: 60_000, reserve: 0 }),
-  wordingOf: () => "sims",
-  speedClasses: [],
-  policy: { ...noPolicy, maxChanges: 3 },
-  operations,
-  sealInputs,
-  memory,
-  runRemoval: runRemoval({ redis, keys, clock }),
-});
-const runs = new DroppedFileRuns({
-  runService,
-  clock,
-  folder: {
-    path: folder,
-    profile: "default",
-    operation: "set-speed-class",
-    set: {},
-    name: undefined,
-    options: { partial: false, skipUnchanged: false },
-    settleMs: 60,
-  },
+const onIncident = (): void => undefined;
+const { runs, ledger } = dropParts({
+  redis,
+  connect,
+  keys,
+  path: folder,
+  profile: "default",
+  onIncident,
+  maxChanges: 3,
 });
 
 function fileOf(rows: readonly string[]): string {

@@ -1,0 +1,19 @@
+/**
+ * A process that watches a drop folder until it is killed. It says on stdout that it has begun.
+ *   node drop-process.ts REDIS_URL PREFIX FOLDER PROFILE
+ */
+import { systemClock } from "#core/time.ts";
+import { DropFolderWatch } from "#jobs/drop-folder/work.ts";
+import { RedisConnections } from "#redis/connection.ts";
+import { Keys } from "#redis/keys.ts";
+import { dropParts } from "./drop-harness.ts";
+import { redisTarget } from "../../support/redis-target.ts";
+
+const [redisUrl = "", prefix = "", path = "", profile = ""] = process.argv.slice(2);
+const connections = new RedisConnections(redisTarget(redisUrl));
+const connect = (name: string) => connections.connect(name);
+const onIncident = (message: string): void => console.error(message);
+const { work } = dropParts({ redis: connect("killed"), connect, keys: new Keys(prefix), path, profile, onIncident });
+const watch = new DropFolderWatch(work, { clock: systemClock, onIncident, pollIntervalMs: 10 });
+process.once("SIGTERM", () => void watch.stop().then(() => process.exit(0)));
+console.log("watching");

@@ -1,0 +1,212 @@
+/**
+ * kill -9 of the processes that watch a folder, at any moment: each file ends in done/ or failed/ once, becomes one run,
+ * and makes its changes, whichever process continues with it.
+ */
+import { openInputs } from "../ledger/run-of.ts";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, inject, it, onTestFinished } from "vitest";
+import { systemClock } from "#core/time.ts";
+import { execute } from "#jobs/runs/work/execute.ts";
+import { RunWatch } from "#jobs/runs/work/run-watch.ts";
+import { Backlog } from "#jobs/runs/work/outcome-writer.ts";
+import { seededRandom } from "#sandbox/seeded.ts";
+import type { RunRecord } from "#jobs/runs/ledger/run-record.ts";
+import { seeds } from "../../support/long.ts";
+import { noGuard } from "../../support/no-guard.ts";
+import { openTestRedis } from "../../support/redis.ts";
+import { until } from "../../support/until.ts";
+import { FleetHarness } from "../inventory/fleet-harness.ts";
+
+const { redis, keys } = openTestRedis();
+const script = fileURLToPath(new URL("./drop-process.ts", import.meta.url));
+const rounds = seeds(3, 26);
+const lanes = 2;
+const rowsPerFile = 8;
+
+interface DroppedFile {
+  readonly name: string;
+  readonly places: readonly number[];
+  readonly speedClass: string;
+  readonly isGood: boolean;
+}
+
+/** A folder, the processes that watch it, and a fleet whose SIMs its files change. */
+class Dropped {
+  readonly folder = mkdtempSync(join(tmpdir(), "simfleet-killed-drop-"));
+  readonly fleet: FleetHarness;
+  readonly files: DroppedFile[] = [];
+  readonly #worked = new AbortController();
+  #working: Promise<void> = Promise.resolve();
+
+  private constructor(fleet: FleetHarness) {
+    this.fleet = fleet;
+    for (const place of ["processing", "done", "failed"]) mkdirSync(join(this.folder, place));
+    onTestFinished(async () => {
+      this.#worked.abort();
+      await this.#working;
+      rmSync(this.folder, { recursive: true, force: true });
+    });
+  }
+
+  static async open(seed: number): Promise<Dropped> {
+    const fleet = await FleetHarness.open({ redis, keys }, { sims: 80, seed });
+    for (let place = 0; place < 80; place += 1) fleet.sandbox.state.sims.setSpeedClass(place, "s1.minimum");
+    const dropped = new Dropped(fleet);
+    dropped.#working = dropped.#workOffRuns();
+    return dropped;
+  }
+
+  /** Runs are worked off here, so that what is killed is the watching alone. */
+  async #workOffRuns(): Promise<void> {
+    const { ledger, inventory, account, profile } = this.fleet;
+    const watch = new RunWatch({ ledger });
+    const context = { ledger, inventory, clock: systemClock, backlog: new Backlog(), watch, lanes: 4, guard: noGuard };
+    const { signal } = this.#worked;
+    while (!signal.aborted) {
+      const runs = (await ledger.running()).filter((run) => run.profile === profile);
+      for (const run of runs) {
+        for (const segment of run.segments.keys()) {
+          await execute({ runId: run.runId, segment }, { ...context, openInputs, accountFor: () => account }, signal);
+        }
+      }
+      await systemClock.sleep(10, signal).catch(() => undefined);
+    }
+  }
+
+  /** One file, under a name that others have had, good or with a row that spoils it. */
+  drop(name: string, isGood: boolean): void {
+    const at = this.files.length * rowsPerFile;
+    const places = Array.from({ length: rowsPerFile }, (_, i) => at + i);
+    const speedClass = isGood ? (this.files.length % 2 === 0 ? "s1.fast" : "s1.slow") : "s1.minimum";
+    const rows = places.map((place) => `${this.fleet.sandbox.state.sims.simIdAt(place)},${speedClass}\n`);
+    if (!isGood) rows.push("8.94231E+18,s1.fast\n");
+    writeFileSync(join(this.folder, `.${name}`), `simId,speedClass\n${rows.join("")}`);
+    renameSync(join(this.folder, `.${name}`), join(this.folder, name));
+    this.files.push({ name, places, speedClass, isGood });
+  }
+
+  async watcher(): Promise<ChildProcess> {
+    const place = inject("redis");
+    if ("failure" in place) throw new Error(place.failure);
+    const args = [script, place.url, keys.prefix, this.folder, this.fleet.profile];
+    const child = spawn(process.execPath, [...args], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    await once(child.stdout ?? child, "data");
+    return child;
+  }
+
+  in(place: string): string[] {
+    return readdirSync(join(this.folder, place), { withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map(({ name }) => name);
+  }
+
+  /** Whether some files have been taken, and not all have ended. */
+  get isInProgress(): boolean {
+    const ended = [...this.in("done"), ...this.in("failed")].filter((name) => /\w{8}\.csv$/.test(name)).length;
+    return this.in("processing").length > 0 || (ended > 0 && ended < this.files.length);
+  }
+
+  get isOver(): boolean {
+    const waiting = this.in(".").concat(this.in("processing"));
+    return waiting.filter((name) => !name.startsWith(".")).length === 0;
+  }
+
+  async runs(): Promise<RunRecord[]> {
+    const { runs } = await this.fleet.ledger.list({ limit: 999 });
+    return runs.filter(({ profile }) => profile === this.fleet.profile);
+  }
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  const gone = once(child, "exit");
+  child.kill("SIGKILL");
+  await gone;
+}
+
+/** What every file has come to, by the file system, the ledger, the feed and the platform. */
+async function expectEachOnce(dropped: Dropped): Promise<void> {
+  const { files, fleet, folder } = dropped;
+  const [good, bad] = [files.filter(({ isGood }) => isGood), files.filter(({ isGood }) => !isGood)];
+  const stems = (list: readonly DroppedFile[]): string[] => list.map(({ name }) => name).toSorted();
+  const original = (name: string): string =>
+    name.replace(/\.r-\d{8}-\d{6}-\w{8}(\.results|\.problem)?\.(csv|txt)$/, ".csv");
+  const inputs = (place: string): string[] => dropped.in(place).filter((name) => /-\w{8}\.csv$/.test(name));
+  expect(inputs("done").map(original).toSorted()).toEqual(stems(good));
+  expect(inputs("failed").map(original).toSorted()).toEqual(stems(bad));
+  expect(
+    dropped
+      .in("done")
+      .filter((name) => name.endsWith(".results.csv"))
+      .map(original)
+      .toSorted(),
+  ).toEqual(stems(good));
+  expect(
+    dropped
+      .in("failed")
+      .filter((name) => name.endsWith(".problem.txt"))
+      .map(original)
+      .toSorted(),
+  ).toEqual(stems(bad));
+  expect([dropped.in("."), dropped.in("processing")]).toEqual([[], []]);
+  const runs = await dropped.runs();
+  expect(runs.map(({ source }) => source).toSorted()).toEqual(stems(good));
+  for (const { runId, state, tally, source, submittedBy } of runs) {
+    expect([state, tally.done, submittedBy]).toEqual(["completed", rowsPerFile, "drop-folder"]);
+    const results = readFileSync(join(folder, "done", source.replace(/csv$/, `${runId}.results.csv`)), "utf8");
+    expect(results.match(/,done,/g)).toHaveLength(rowsPerFile);
+  }
+  for (const { places, speedClass } of files) {
+    for (const place of places) expect(fleet.sandbox.state.sims.speedClassAt(place)).toBe(speedClass);
+  }
+  const reported = (await fleet.events(["file.taken", "file.done", "file.failed", "file.refused"])).map(
+    ({ type, file }) => `${String(type)} ${String(file)}`,
+  );
+  const wanted = files.flatMap(({ name, isGood }) => [
+    `file.taken ${name}`,
+    `file.${isGood ? "done" : "refused"} ${name}`,
+  ]);
+  expect(reported.toSorted()).toEqual(wanted.toSorted());
+}
+
+it(`each file becomes one run after each of ${rounds} kills by seed, even with two processes on one folder`, async () => {
+  let kills = 0;
+  let inProgress = 0;
+  const oneLane = async (lane: number): Promise<void> => {
+    for (let seed = 1 + lane; seed <= rounds; seed += lanes) {
+      const random = seededRandom(seed);
+      const dropped = await Dropped.open(seed);
+      const names = ["fleet.csv", "nightly.csv", "fleet.csv", "spoiled.csv"];
+      const watchers = await Promise.all(Array.from({ length: 1 + ((seed + 1) % 2) }, () => dropped.watcher()));
+      for (const [i, name] of names.entries()) {
+        // The second of a name comes when the first was taken.
+        await until(`${name} is free`, () => !dropped.in(".").includes(name));
+        dropped.drop(name, name !== "spoiled.csv");
+        if (i === 0 || random() < 0.5) continue;
+        await until("something is taken", () => dropped.in("processing").length > 0 || dropped.isOver);
+      }
+      await new Promise((resolve) => setTimeout(resolve, random() * 160));
+      const [victim] = watchers;
+      if (victim !== undefined) await kill(victim);
+      kills += 1;
+      if (dropped.isInProgress) inProgress += 1;
+      const last = seed % 2 === 0 ? watchers[1] : await dropped.watcher();
+      await until(`all files of seed ${seed} have ended`, () => dropped.isOver);
+      // Reports and sweeps that it began are over when it has stopped by itself.
+      const gone = once(last ?? victim ?? process, "exit");
+      last?.kill("SIGTERM");
+      await gone;
+      await expectEachOnce(dropped);
+    }
+  };
+  await Promise.all(Array.from({ length: lanes }, (_, lane) => oneLane(lane)));
+  console.log(`${inProgress} of ${kills} watchers were killed while some file had been taken and not all had ended`);
+  expect(inProgress).toBeGreaterThan(kills / 3);
+}, 180_000);

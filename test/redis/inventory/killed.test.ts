@@ -1,0 +1,75 @@
+/** kill -9 at any moment of a sync: the next process resumes it, and the result is the same as without a kill. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { expect, inject, it } from "vitest";
+import { seededRandom } from "#sandbox/seeded.ts";
+import { seeds } from "../../support/long.ts";
+import { openTestRedis } from "../../support/redis.ts";
+import { until } from "../../support/until.ts";
+import { FleetHarness } from "./fleet-harness.ts";
+
+const { redis, keys } = openTestRedis();
+const script = fileURLToPath(new URL("./sync-process.ts", import.meta.url));
+const kills = seeds(5, 50);
+const sims = 400;
+
+function startProcess(fleet: FleetHarness): ChildProcess {
+  const place = inject("redis");
+  if ("failure" in place) throw new Error(place.failure);
+  const args = [script, place.url, keys.prefix, fleet.sandbox.url, fleet.profile];
+  return spawn(process.execPath, [...args], { stdio: "inherit" });
+}
+
+/** What must come out the same, however often a sync was killed. */
+async function resultOf(fleet: FleetHarness): Promise<unknown> {
+  const { profile: _, startedAtMs: __, finishedAtMs: ___, ...state } = await fleet.state();
+  return { state, known: await fleet.known(), gone: await fleet.known("gone"), events: await fleet.events() };
+}
+
+/** The fleet has been read once and has changed since: SIMs came, went, came back and were edited. */
+async function changedFleet(seed: number): Promise<FleetHarness> {
+  const fleet = await FleetHarness.open(
+    { redis, keys },
+    { sims, seed, pageSize: 10, latencyMs: 4, shortPages: 0.2, emptyPages: 0.1 },
+  );
+  const ids = Array.from({ length: sims }, (_, place) => fleet.sandbox.state.sims.simIdAt(place));
+  fleet.sandbox.fleet.remove(ids.filter((_, place) => place % 50 === 7));
+  await fleet.sync();
+  fleet.sandbox.fleet.restore(ids.filter((_, place) => place % 50 === 7));
+  fleet.sandbox.fleet.remove(ids.filter((_, place) => place % 40 === 3));
+  fleet.sandbox.fleet.add(12);
+  for (const id of ids.filter((_, place) => place % 9 === 1)) fleet.sandbox.fleet.edit(id, { tags: { site: "moved" } });
+  await fleet.begin();
+  return fleet;
+}
+
+it(`a sync produces the same result after each of ${kills} kills by seed as without a kill`, async () => {
+  let killedUnderWay = 0;
+  const lanes = [0, 1].map(async (lane) => {
+    for (let seed = 1 + lane; seed <= kills; seed += 2) {
+      const random = seededRandom(seed);
+      const [killed, whole] = [await changedFleet(seed), await changedFleet(seed)];
+      await whole.work();
+      // Somewhere between its first call and its end: between pages, within a call, or while it writes.
+      const atPage = killed.listCalls + 1 + Math.floor(random() * 40);
+      const first = startProcess(killed);
+      const isOver = (): boolean => first.exitCode !== null;
+      await until("the page is asked for", () => killed.listCalls >= atPage || isOver());
+      await new Promise((resolve) => setTimeout(resolve, random() * 8));
+      const gone = once(first, "exit");
+      if (!isOver()) {
+        first.kill("SIGKILL");
+        await gone;
+      }
+      const { phase, pages } = await killed.state();
+      if (phase === "listing" && pages > 0) killedUnderWay += 1;
+      await killed.work();
+      expect(await resultOf(killed)).toEqual(await resultOf(whole));
+      expect(await killed.known()).toEqual(killed.listed());
+    }
+  });
+  await Promise.all(lanes);
+  console.log(`${killedUnderWay} of ${kills} syncs were killed between their first and their last page`);
+  expect(killedUnderWay).toBeGreaterThan(kills / 2);
+}, 180_000);

@@ -1,0 +1,58 @@
+/**
+ * A process that turns events into deliveries and delivers them, as a worker does, to be killed by its parent at any
+ * moment.
+ *   node delivery-process.ts REDIS_URL PREFIX ADDRESS SECRET
+ */
+import { Lifecycle } from "#core/lifecycle.ts";
+import { Secret } from "#core/secret.ts";
+import { systemClock } from "#core/time.ts";
+import type { Config } from "#config/config.ts";
+import { Feed } from "#events/feed.ts";
+import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
+import { RedisConnections } from "#redis/connection.ts";
+import { Keys } from "#redis/keys.ts";
+import type { Redis } from "ioredis";
+import { openWebhooks } from "#jobs/webhooks/open.ts";
+import { keptBounds } from "../ledger/run-of.ts";
+import { noGuard } from "../../support/no-guard.ts";
+import { webhookOf } from "./delivery-harness.ts";
+import { redisTarget } from "../../support/redis-target.ts";
+
+const [redisUrl = "", prefix = "", url = "", secret = ""] = process.argv.slice(2);
+const connections = new RedisConnections(redisTarget(redisUrl));
+const redis = connections.connect("killed");
+const keys = new Keys(prefix);
+const clock = systemClock;
+const names = [webhookOf("all"), webhookOf("added", { events: ["sim.added"] })];
+const config = {
+  events: keptBounds,
+  retention: { deliveriesMs: keptBounds.keepMs },
+  profile: "default",
+  webhooks: Object.fromEntries(
+    names.map((webhook) => [
+      webhook.name,
+      { webhook, url: () => `${url}/${webhook.name}`, secrets: () => [new Secret(secret)], faults: () => [] },
+    ]),
+  ),
+} as unknown as Config;
+const connect = (name: string): Redis => connections.connect(name);
+const webhooks = openWebhooks({
+  config,
+  clock,
+  redis,
+  lifecycle: new Lifecycle(),
+  userAgent: "simfleet/test",
+  guard: noGuard,
+  feed: new Feed({
+    redis,
+    keys,
+    clock,
+    bounds: keptBounds,
+  }),
+  keys,
+  bounds: keptBounds,
+  connect,
+  workerRegistry: new WorkerRegistry({ redis, keys }),
+});
+await webhooks.consume(({ message }) => console.error(message));
+console.log("ready");
