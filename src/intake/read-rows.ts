@@ -41,6 +41,8 @@ export interface FileRows {
   readonly late: LateRows;
   /** SHA-256 of the file, hex; valid once `batches` has ended. */
   sha256(): string;
+  /** Closes the file, read or not. May be repeated. */
+  close(): void;
 }
 
 /**
@@ -91,6 +93,7 @@ export async function openRows(
       conflictOf: (index) => conflict(columns, duplicates, index),
     },
     sha256: () => csv.fingerprint().sha256,
+    close: () => csv.close(),
   };
 }
 

@@ -140,11 +140,15 @@ export class RunService {
     const source = given ?? ("file" in origin ? basename(origin.file) : origin.where);
     const bucket = operationBucket(operation, profile);
     const rows = classifyRows(batches, operation, fleet);
-    const planned = await this.#draft(
-      { ...about, operations: [operation], rows },
-      { name: order.name ?? source, source, profile, bucket, options, signal },
-    );
-    return { ...planned, confirm };
+    try {
+      const planned = await this.#draft(
+        { ...about, operations: [operation], rows },
+        { name: order.name ?? source, source, profile, bucket, options, signal },
+      );
+      return { ...planned, confirm };
+    } finally {
+      opened.close?.();
+    }
   }
 
   /**

@@ -10,11 +10,15 @@ import { RunService } from "#jobs/runs/service.ts";
 import type { RunQueues } from "#jobs/runs/work/queue.ts";
 import type { Limiter } from "#limiter/limiter.ts";
 import type { Keys } from "#redis/keys.ts";
-import { keptBounds, memory, noPolicy, operations, sealInputs } from "./run-of.ts";
+import { keptBounds, memory as unlimited, noPolicy, operations, sealInputs } from "./run-of.ts";
 
 export function runServiceOn(
   store: { redis: Redis; keys: Keys },
-  { policy = {}, clock = systemClock }: { policy?: Partial<RunPolicy>; clock?: Clock } = {},
+  {
+    policy = {},
+    clock = systemClock,
+    memory = unlimited,
+  }: { policy?: Partial<RunPolicy>; clock?: Clock; memory?: typeof unlimited } = {},
 ): { runs: RunService; ledger: Ledger } {
   const storeDeps = { ...store, bounds: keptBounds };
   const ledger = new Ledger({ ...storeDeps, clock });

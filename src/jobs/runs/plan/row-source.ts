@@ -26,6 +26,8 @@ export interface RowSource {
   readonly late?: LateRows;
   /** SHA-256 of the rows, hex; valid once `batches` has ended. */
   sha256(): string;
+  /** Closes a file, read or not. May be repeated. */
+  close?(): void;
 }
 
 /**
