@@ -27,5 +27,5 @@ export interface Schedule {
 export const frozenPolicies = ["skip", "wait"] as const;
 export type FrozenPolicy = (typeof frozenPolicies)[number];
 
-/** The result of one firing of a schedule. */
-export type FiringResult = "done" | "failed" | "skipped" | "missed" | "cancelled";
+/** The result of one execution of a schedule. */
+export type ExecutionResult = "done" | "failed" | "skipped" | "missed" | "cancelled";

@@ -19,17 +19,17 @@ export const scheduleReport = z.object({
   ),
   running: z
     .object({
-      firing: z.string(),
+      execution: z.string(),
       startedAt: instant,
       ref: z.string().nullable(),
       fault: z.string().nullable().describe("why the task could not be started so far"),
     })
     .nullable()
     .describe("the task in progress"),
-  isQueued: z.boolean().describe("whether another firing waits for the current one to end"),
+  isQueued: z.boolean().describe("whether another execution waits for the current one to end"),
   last: z
     .object({
-      firing: z.string(),
+      execution: z.string(),
       dueAt: instant,
       startedAt: instant,
       finishedAt: instant,

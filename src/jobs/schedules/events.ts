@@ -1,9 +1,9 @@
 /** The events of schedules. */
 import type { Events } from "#events/event.ts";
 
-const ofFiring = {
+const ofExecution = {
   schedule: "its name",
-  firing: "ID of this execution",
+  execution: "ID of the execution",
   job: "its task, such as `sync`",
   due: "when it was due, ISO 8601",
 } as const;
@@ -13,7 +13,7 @@ export const events = {
     when: "A schedule started its task, because it was due or triggered.",
     sentence: "The schedule {schedule} started[ {cause}][, triggered by {by}]",
     fields: {
-      ...ofFiring,
+      ...ofExecution,
       cause: "the run, sync or rotation that it started",
       by: "who requested it; absent when it was due",
     },
@@ -22,7 +22,7 @@ export const events = {
     when: "The task of a schedule succeeded.",
     sentence: "The schedule {schedule} succeeded[ with {cause}][: {reason}]",
     fields: {
-      ...ofFiring,
+      ...ofExecution,
       cause: "the run, sync or rotation",
       seconds: "how long it took",
       reason: "details",
@@ -32,17 +32,17 @@ export const events = {
     when: "The task of a schedule failed in whole or in part, or could not be started.",
     sentence: "The schedule {schedule} failed[ with {cause}][: {reason}]",
     needsAttention: true,
-    fields: { ...ofFiring, cause: "the run, sync or rotation, if it was started", reason: "why" },
+    fields: { ...ofExecution, cause: "the run, sync or rotation, if it was started", reason: "why" },
   },
   "schedule.cancelled": {
     when: "The task of a schedule was cancelled, by a person or because the next time was due.",
     sentence: "The task of the schedule {schedule} was cancelled[: {reason}]",
-    fields: { ...ofFiring, cause: "the run, sync or rotation", reason: "why" },
+    fields: { ...ofExecution, cause: "the run, sync or rotation", reason: "why" },
   },
   "schedule.skipped": {
     when: "A due time of a schedule was skipped: the previous task is still active, or changes are frozen.",
     sentence: "The schedule {schedule} was skipped once[: {reason}]",
-    fields: { ...ofFiring, reason: "why" },
+    fields: { ...ofExecution, reason: "why" },
   },
   "schedule.missed": {
     when: "Times of a schedule passed while no worker was running.",

@@ -6,11 +6,11 @@
 import { type Change, type RecordFields, stateStore } from "#engine/record.ts";
 import type { StoreDeps } from "#engine/move-record.ts";
 import type { Keys } from "#redis/keys.ts";
-import type { FiringResult, Schedule } from "#fleet/schedule.ts";
+import type { ExecutionResult, Schedule } from "#fleet/schedule.ts";
 import type { TaskReference } from "#fleet/task.ts";
 
 /** One execution of a schedule's task. */
-export interface Firing {
+export interface Execution {
   /** `nightly-20261122T030000Z`; always the same for the same time. */
   readonly id: string;
   /** When it was due; for a manual request, when it was made. */
@@ -26,9 +26,9 @@ export interface Firing {
   readonly fault?: string;
 }
 
-export interface EndedFiring extends Firing {
+export interface EndedExecution extends Execution {
   readonly finishedAtMs: number;
-  readonly result: FiringResult;
+  readonly result: ExecutionResult;
   readonly reason?: string;
 }
 
@@ -47,15 +47,15 @@ export interface ScheduleRecord {
   readonly actedOn?: readonly Stretch[];
   readonly paused?: { readonly by: string; readonly atMs: number };
   readonly requested?: { readonly id: string; readonly by: string; readonly atMs: number };
-  readonly firing?: Firing;
-  /** Waits for the current firing to end. */
-  readonly queued?: Firing;
-  readonly last?: EndedFiring;
+  readonly execution?: Execution;
+  /** Waits for the current execution to end. */
+  readonly queued?: Execution;
+  readonly last?: EndedExecution;
 }
 
 const fields: RecordFields<ScheduleRecord> = {
   subject: "schedule",
-  objects: ["paused", "requested", "firing", "queued", "last", "actedOn"],
+  objects: ["paused", "requested", "execution", "queued", "last", "actedOn"],
 };
 
 /** Fields changed by a move; undefined removes a field. */

@@ -7,10 +7,10 @@ import { type SimOperation, inputsOf, shownInputs } from "#fleet/sim-operation/s
 import { localText } from "#fleet/time/cron.ts";
 import type { Schedule } from "#fleet/schedule.ts";
 import type { ScheduleReport } from "./contract.ts";
-import { firingId } from "./times.ts";
+import { executionId } from "./times.ts";
 import type { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { schedulesQueue } from "./clock.ts";
-import type { EndedFiring, ScheduleLog, ScheduleRecord } from "./record.ts";
+import type { EndedExecution, ScheduleLog, ScheduleRecord } from "./record.ts";
 import { type Endpoint, creating, endpoint } from "#contract/route.ts";
 
 const shownTimes = 3;
@@ -58,7 +58,7 @@ export class ScheduleService {
     const isNew = messageId === undefined || (await this.#log.isNewMessage(name, messageId, rememberMessageSeconds));
     if (isNew) {
       const atMs = this.#clock.wallMs();
-      const id = `${firingId(name, Math.floor(atMs / 1_000) * 1_000)}-${randomInt(1_000, 10_000)}`;
+      const id = `${executionId(name, Math.floor(atMs / 1_000) * 1_000)}-${randomInt(1_000, 10_000)}`;
       await this.#log.update(schedule, (record) => ({
         change: { requested: record?.requested ?? { id, by, atMs } },
       }));
@@ -103,7 +103,7 @@ export class ScheduleService {
 
   #report(schedule: Schedule, record: ScheduleRecord): ScheduleReport {
     const { name, profile, cron, task, overlap, missed, frozen, jitterMs } = schedule;
-    const { paused, firing, queued, last } = record;
+    const { paused, execution, queued, last } = record;
     const operation = task.job === "apply" ? this.#operationOf(task.operation, profile) : undefined;
     const set = task.job === "apply" ? task.set : {};
     return {
@@ -117,15 +117,15 @@ export class ScheduleService {
       state: paused === undefined ? "active" : "paused",
       next: paused === undefined ? nextTimes(schedule, this.#clock.wallMs()) : [],
       running:
-        firing === undefined
+        execution === undefined
           ? null
           : {
-              firing: firing.id,
-              startedAt: instant(firing.startedAtMs),
-              ref: firing.ref?.id ?? null,
-              fault: firing.fault ?? null,
+              execution: execution.id,
+              startedAt: instant(execution.startedAtMs),
+              ref: execution.ref?.id ?? null,
+              fault: execution.fault ?? null,
             },
-      isQueued: queued !== undefined || (record.requested !== undefined && firing !== undefined),
+      isQueued: queued !== undefined || (record.requested !== undefined && execution !== undefined),
       last: last === undefined ? null : reportOfLast(last),
       overlap,
       missed,
@@ -146,10 +146,10 @@ export function nextTimes({ cron }: Pick<Schedule, "cron">, afterMs: number): { 
   return times;
 }
 
-function reportOfLast(last: EndedFiring): NonNullable<ScheduleReport["last"]> {
+function reportOfLast(last: EndedExecution): NonNullable<ScheduleReport["last"]> {
   const { id, dueMs, startedAtMs, finishedAtMs, result, reason, ref } = last;
   return {
-    firing: id,
+    execution: id,
     dueAt: instant(dueMs),
     startedAt: instant(startedAtMs),
     finishedAt: instant(finishedAtMs),

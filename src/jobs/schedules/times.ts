@@ -69,6 +69,6 @@ export function withTime({ cron }: Pick<Schedule, "cron">, stretches: readonly S
 }
 
 /** `nightly-20261122T030000Z` */
-export function firingId(name: string, dueMs: number): string {
+export function executionId(name: string, dueMs: number): string {
   return `${name}-${new Date(dueMs).toISOString().replace(/[-:]|\.000/g, "")}`;
 }

@@ -1,11 +1,11 @@
 /**
  * Processes one schedule: checks whether its time has come, starts its task, and follows the task to its end. Every move
  * depends only on the record and is made by one process (record.ts), so it does not matter which process polls, how
- * often, or how the previous one ended. A task is started under the firing's id: starting it again after a crash returns
+ * often, or how the previous one ended. A task is started under the execution's id: starting it again after a crash returns
  * the task that was started before. The states follow from the record and the time, so none is stored:
  *   any       -> starting | queued   its time has come (`due`), as the overlap policy says
- *   requested -> starting | queued   a user asks for a firing
- *   queued    -> starting            the previous firing has ended
+ *   requested -> starting | queued   a user asks for an execution
+ *   queued    -> starting            the previous execution has ended
  *   starting  -> running             the id of the started task is known
  *   starting | running -> idle       the task has ended, or cannot be started
  *   any       -> idle, paused        three workers have died there
@@ -16,11 +16,11 @@ import type { MoveEvent } from "#engine/move-record.ts";
 import type { PoisonGuard } from "#engine/poison-guard.ts";
 import { MovedByAnother, type StepResult, type Steps, type Wait, again, move, runSteps, wait } from "#engine/steps.ts";
 import type { Freeze } from "#fleet/freeze.ts";
-import type { FiringResult, Schedule } from "#fleet/schedule.ts";
+import type { ExecutionResult, Schedule } from "#fleet/schedule.ts";
 import { changesPlatform } from "#fleet/task.ts";
 import type { Tasks } from "#jobs/tasks/tasks.ts";
-import type { Firing, ScheduleChange, ScheduleLog, ScheduleRecord } from "./record.ts";
-import { firingId, jitterOf, maxCounted, passedTimes, wasActedOn, withTime } from "./times.ts";
+import type { Execution, ScheduleChange, ScheduleLog, ScheduleRecord } from "./record.ts";
+import { executionId, jitterOf, maxCounted, passedTimes, wasActedOn, withTime } from "./times.ts";
 
 export interface ScheduleContext {
   readonly log: ScheduleLog;
@@ -54,7 +54,7 @@ const steps: Steps<ScheduleState, Poll, ScheduleChange> = {
   due: passTime,
   requested: acceptRequest,
   queued: ({ record: { queued }, nowMs }) =>
-    move({ queued: undefined, firing: queued && { ...queued, startedAtMs: nowMs } }),
+    move({ queued: undefined, execution: queued && { ...queued, startedAtMs: nowMs } }),
   starting: start,
   running: follow,
   idle: (poll) => waitUntil(Number.POSITIVE_INFINITY, poll),
@@ -83,13 +83,13 @@ export async function workOnSchedule(
       steps,
       save,
       saveWait: async (poll, waiting) => {
-        const firing = afterFault(poll, waiting);
-        if (firing !== undefined) await save(poll, { firing }, []);
+        const execution = afterFault(poll, waiting);
+        if (execution !== undefined) await save(poll, { execution }, []);
       },
       saveGivingUp: async (poll, reason) => {
-        const { firing } = poll.record;
-        if (firing === undefined) return;
-        const { change, event } = ended(poll, firing, { result: "failed", reason });
+        const { execution } = poll.record;
+        if (execution === undefined) return;
+        const { change, event } = ended(poll, execution, { result: "failed", reason });
         await save(poll, change, [event]);
       },
       guard: context.guard,
@@ -97,8 +97,8 @@ export async function workOnSchedule(
       saveSetAside: async (poll, reason) => {
         const { record, nowMs } = poll;
         const dueMs = record.dueMs ?? nowMs;
-        const firing = record.firing ?? { id: firingId(schedule.name, dueMs), dueMs, startedAtMs: nowMs };
-        const { change, event } = ended(poll, firing, { result: "failed", reason });
+        const execution = record.execution ?? { id: executionId(schedule.name, dueMs), dueMs, startedAtMs: nowMs };
+        const { change, event } = ended(poll, execution, { result: "failed", reason });
         const paused = { by: "simfleet", atMs: nowMs };
         const left = { requested: undefined, queued: undefined, dueMs: undefined };
         const events = [event, { type: "schedule.paused", fields: { by: paused.by, reason } }] as const;
@@ -106,7 +106,7 @@ export async function workOnSchedule(
       },
       faultRules: (poll) => ({
         rules: stateOf(poll) === "starting" ? startRules : {},
-        tries: poll.record.firing?.tries ?? 0,
+        tries: poll.record.execution?.tries ?? 0,
       }),
     },
     signal,
@@ -115,18 +115,18 @@ export async function workOnSchedule(
 }
 
 function stateOf(poll: Poll): ScheduleState {
-  const { firing, queued, requested } = poll.record;
+  const { execution, queued, requested } = poll.record;
   if (dueAtMs(poll) <= poll.nowMs) return "due";
   // A request waits for the task in progress, whatever the overlap policy is.
-  if (requested !== undefined && (firing !== undefined || queued === undefined)) return "requested";
-  if (firing !== undefined) return firing.ref === undefined ? "starting" : "running";
+  if (requested !== undefined && (execution !== undefined || queued === undefined)) return "requested";
+  if (execution !== undefined) return execution.ref === undefined ? "starting" : "running";
   return queued === undefined ? "idle" : "queued";
 }
 
 function pointOf({ schedule, record }: Poll, state: ScheduleState): string | undefined {
   if (state === "idle") return undefined;
-  const { firing, queued, requested, dueMs } = record;
-  return `schedule ${schedule.name} ${firing?.id ?? queued?.id ?? requested?.id ?? dueMs ?? ""} ${state}`;
+  const { execution, queued, requested, dueMs } = record;
+  return `schedule ${schedule.name} ${execution?.id ?? queued?.id ?? requested?.id ?? dueMs ?? ""} ${state}`;
 }
 
 /**
@@ -169,55 +169,61 @@ function passTime(poll: Poll): ScheduleResult {
   const isMadeUp = isMissed && schedule.missed === "once";
   const left = isMissed || count === maxCounted ? count : count - 1;
   const missed = left > 0 ? [missedEvent(schedule, dueMs, { times: left, madeUp: isMadeUp ? "yes" : "no" })] : [];
-  const firing = { id: firingId(schedule.name, latestMs), dueMs: latestMs, startedAtMs: nowMs };
+  const execution = { id: executionId(schedule.name, latestMs), dueMs: latestMs, startedAtMs: nowMs };
   if (isMissed && !isMadeUp)
-    return move({ ...next, last: { ...firing, finishedAtMs: nowMs, result: "missed" } }, ...missed);
-  const present = record.firing;
-  if (present === undefined) return move({ ...next, firing }, ...missed);
+    return move({ ...next, last: { ...execution, finishedAtMs: nowMs, result: "missed" } }, ...missed);
+  const present = record.execution;
+  if (present === undefined) return move({ ...next, execution }, ...missed);
   // A task to be cancelled is cancelled on the next poll.
-  if (schedule.overlap !== "skip") return move({ ...next, queued: firing }, ...missed);
+  if (schedule.overlap !== "skip") return move({ ...next, queued: execution }, ...missed);
   const what = present.ref === undefined ? present.id : `${present.ref.kind} ${present.ref.id}`;
   const reason = `the previous task is still in progress: ${what}`;
-  return move(next, ...missed, firingEvent(schedule, "schedule.skipped", { firing, reason }));
+  return move(next, ...missed, executionEvent(schedule, "schedule.skipped", { execution, reason }));
 }
 
-function acceptRequest({ record: { requested, firing, queued }, nowMs }: Poll): ScheduleResult {
+function acceptRequest({ record: { requested, execution, queued }, nowMs }: Poll): ScheduleResult {
   if (requested === undefined) return again;
   const { id, by, atMs } = requested;
-  const wanted: Firing = { id, by, dueMs: atMs, startedAtMs: firing === undefined ? nowMs : atMs };
-  return move({ requested: undefined, ...(firing === undefined ? { firing: wanted } : { queued: queued ?? wanted }) });
+  const wanted: Execution = { id, by, dueMs: atMs, startedAtMs: execution === undefined ? nowMs : atMs };
+  return move({
+    requested: undefined,
+    ...(execution === undefined ? { execution: wanted } : { queued: queued ?? wanted }),
+  });
 }
 
-/** Starts the task of a firing. */
+/** Starts the task of an execution. */
 async function start(poll: Poll): Promise<ScheduleResult> {
   const { schedule, context, nowMs } = poll;
   const { task, profile, name } = schedule;
-  const { firing } = poll.record;
-  if (firing === undefined) return again;
+  const { execution } = poll.record;
+  if (execution === undefined) return again;
   // A longer wait was noted by a clock that was ahead.
-  const waitMs = (firing.retryAtMs ?? 0) - nowMs;
+  const waitMs = (execution.retryAtMs ?? 0) - nowMs;
   if (waitMs > 0 && waitMs <= startPauses.capMs) return waitUntil(nowMs + waitMs, poll);
   const freeze = changesPlatform(task) ? await context.freezeOf(profile) : undefined;
   if (freeze !== undefined) {
     const untilMs = Math.min(freeze.untilMs ?? Number.POSITIVE_INFINITY, nowMs + pollIntervalMs);
     if (schedule.frozen === "wait") return waitUntil(untilMs, poll);
-    return end(poll, firing, { result: "skipped", reason: `changes are frozen: ${freeze.reason}` });
+    return end(poll, execution, { result: "skipped", reason: `changes are frozen: ${freeze.reason}` });
   }
   const begun = await context.tasks.begin(task, {
-    key: firing.id,
+    key: execution.id,
     by: `schedule:${name}`,
-    sinceMs: firing.startedAtMs,
+    sinceMs: execution.startedAtMs,
   });
-  if (typeof begun === "string") return end(poll, firing, { result: "done", reason: begun });
-  const started = { ...firing, ref: begun };
-  return move({ firing: started }, firingEvent(schedule, "schedule.started", { firing: started, by: firing.by }));
+  if (typeof begun === "string") return end(poll, execution, { result: "done", reason: begun });
+  const started = { ...execution, ref: begun };
+  return move(
+    { execution: started },
+    executionEvent(schedule, "schedule.started", { execution: started, by: execution.by }),
+  );
 }
 
-/** The firing with what is saved of a fault; undefined for a wait without one. */
-function afterFault({ record: { firing }, nowMs }: Poll, waiting: Wait<ScheduleChange>): Firing | undefined {
+/** The execution with what is saved of a fault; undefined for a wait without one. */
+function afterFault({ record: { execution }, nowMs }: Poll, waiting: Wait<ScheduleChange>): Execution | undefined {
   const { isProblem = false, tries = 0, delayMs, reason } = waiting;
-  return isProblem && firing !== undefined
-    ? { ...firing, tries, retryAtMs: nowMs + delayMs, fault: reason }
+  return isProblem && execution !== undefined
+    ? { ...execution, tries, retryAtMs: nowMs + delayMs, fault: reason }
     : undefined;
 }
 
@@ -225,23 +231,23 @@ function afterFault({ record: { firing }, nowMs }: Poll, waiting: Wait<ScheduleC
 async function follow(poll: Poll): Promise<ScheduleResult> {
   const { task, overlap, name } = poll.schedule;
   const { tasks } = poll.context;
-  const { queued, firing } = poll.record;
-  if (firing?.ref === undefined) return again;
-  let status = await tasks.status(task, firing.ref);
+  const { queued, execution } = poll.record;
+  if (execution?.ref === undefined) return again;
+  let status = await tasks.status(task, execution.ref);
   if (!status.isOver && queued !== undefined && overlap === "cancel" && queued.by === undefined) {
-    await tasks.cancel(firing.ref, { by: `schedule:${name}`, reason: "the schedule is due again" });
-    status = await tasks.status(task, firing.ref);
+    await tasks.cancel(execution.ref, { by: `schedule:${name}`, reason: "the schedule is due again" });
+    status = await tasks.status(task, execution.ref);
   }
-  return status.isOver ? end(poll, firing, status) : waitUntil(poll.nowMs + pollIntervalMs, poll);
+  return status.isOver ? end(poll, execution, status) : waitUntil(poll.nowMs + pollIntervalMs, poll);
 }
 
-interface FiringEnd {
-  readonly result: FiringResult;
+interface ExecutionEnd {
+  readonly result: ExecutionResult;
   readonly reason: string | undefined;
 }
 
-function end(poll: Poll, firing: Firing, how: FiringEnd): ScheduleResult {
-  const { change, event } = ended(poll, firing, how);
+function end(poll: Poll, execution: Execution, how: ExecutionEnd): ScheduleResult {
+  const { change, event } = ended(poll, execution, how);
   return move(change, event);
 }
 
@@ -253,23 +259,28 @@ const endEvents = {
   missed: "schedule.missed",
 } as const;
 
-function ended({ schedule, nowMs }: Poll, firing: Firing, { result, reason }: FiringEnd) {
-  const seconds = result === "done" ? Math.max(0, Math.round((nowMs - firing.startedAtMs) / secondMs)) : undefined;
-  const last = { ...firing, finishedAtMs: nowMs, result, ...(reason === undefined ? {} : { reason }) };
-  const change: ScheduleChange = { firing: undefined, last };
-  return { change, event: firingEvent(schedule, endEvents[result], { firing, reason, seconds }) };
+function ended({ schedule, nowMs }: Poll, execution: Execution, { result, reason }: ExecutionEnd) {
+  const seconds = result === "done" ? Math.max(0, Math.round((nowMs - execution.startedAtMs) / secondMs)) : undefined;
+  const last = { ...execution, finishedAtMs: nowMs, result, ...(reason === undefined ? {} : { reason }) };
+  const change: ScheduleChange = { execution: undefined, last };
+  return { change, event: executionEvent(schedule, endEvents[result], { execution, reason, seconds }) };
 }
 
-function firingEvent(
+function executionEvent(
   { task }: Schedule,
   type: MoveEvent["type"],
   {
-    firing,
+    execution,
     ...more
-  }: { readonly firing: Firing; reason?: string | undefined; seconds?: number | undefined; by?: string | undefined },
+  }: {
+    readonly execution: Execution;
+    reason?: string | undefined;
+    seconds?: number | undefined;
+    by?: string | undefined;
+  },
 ): MoveEvent {
-  const due = new Date(firing.dueMs).toISOString();
-  return { type, fields: { firing: firing.id, job: task.job, due, cause: firing.ref?.id, ...more } };
+  const due = new Date(execution.dueMs).toISOString();
+  return { type, fields: { execution: execution.id, job: task.job, due, cause: execution.ref?.id, ...more } };
 }
 
 function missedEvent({ task }: Schedule, dueMs: number, more: { times: number; madeUp: "yes" | "no" }): MoveEvent {

@@ -21,8 +21,8 @@ async function begun(place: TestRedis, { isReplaced, faults = 0 }: Way): Promise
   const reported = async (type: string): Promise<number> =>
     (await harness.reported()).filter((one) => one === type).length;
   const state = async (): Promise<string> => {
-    const { firing, last } = await harness.record();
-    if (firing !== undefined) return firing.ref === undefined ? "starting" : "running";
+    const { execution, last } = await harness.record();
+    if (execution !== undefined) return execution.ref === undefined ? "starting" : "running";
     return last === undefined ? "idle" : "over";
   };
   return {
@@ -37,8 +37,8 @@ async function begun(place: TestRedis, { isReplaced, faults = 0 }: Way): Promise
     state,
     isOver: async () => (await state()) === "over" && (await reported("schedule.started")) === times,
     async checkEnd() {
-      const firings = ["nightly-20261122T030000Z", "nightly-20261122T040000Z"].slice(0, times);
-      expect(harness.begunKeys).toEqual(firings);
+      const executions = ["nightly-20261122T030000Z", "nightly-20261122T040000Z"].slice(0, times);
+      expect(harness.begunKeys).toEqual(executions);
       expect(await reported("schedule.started")).toBe(times);
       expect(await reported("schedule.cancelled")).toBe(times - 1);
       expect(await reported("schedule.completed")).toBe(1);

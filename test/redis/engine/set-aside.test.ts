@@ -133,7 +133,7 @@ it("a schedule whose task kills three workers is paused, and shows why", async (
   }
   await harness.poll({ ...harness.context, guard: open() });
   const record = await harness.record();
-  expect(record.firing).toBeUndefined();
+  expect(record.execution).toBeUndefined();
   expect(record.paused?.by).toBe("simfleet");
   expect(record.last).toMatchObject({ result: "failed", reason });
   expect((await harness.events()).map(({ type, fields }) => [type, fields.reason])).toEqual([

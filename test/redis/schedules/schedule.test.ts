@@ -22,13 +22,13 @@ describe("scheduled times", () => {
     harness.tasks.end("nightly-20261122T030000Z", "done", "12 SIMs listed");
     await harness.lookAt("2026-11-22T03:01:00Z");
     expect((await harness.record()).last).toMatchObject({ result: "done", reason: "12 SIMs listed" });
-    expect((await harness.record()).firing).toBeUndefined();
+    expect((await harness.record()).execution).toBeUndefined();
     expect((await harness.events()).map(({ type, fields }) => [type, fields])).toEqual([
       [
         "schedule.started",
         {
           schedule: "nightly",
-          firing: "nightly-20261122T030000Z",
+          execution: "nightly-20261122T030000Z",
           job: "sync",
           due: "2026-11-22T03:00:00.000Z",
           cause: "nightly-20261122T030000Z",
@@ -88,7 +88,7 @@ describe("scheduled times", () => {
     await harness.poll();
     harness.tasks.faults.push(new Error("Redis is out of memory"), new Error("Redis is out of memory"));
     let nextMs = await harness.lookAt("2026-11-22T03:00:00Z");
-    expect((await harness.record()).firing).toMatchObject({ tries: 1, fault: "Redis is out of memory" });
+    expect((await harness.record()).execution).toMatchObject({ tries: 1, fault: "Redis is out of memory" });
     for (let i = 0; i < 2; i += 1) {
       harness.nowMs = nextMs;
       nextMs = await harness.poll();
@@ -263,7 +263,7 @@ it("a schedule loses no time and runs none twice for any process crashes and res
     const times = Array.from({ length: 24 }, (_, i) => new Date(Date.parse("2026-11-22T00:05:00Z") + i * 300_000));
     const wanted = times.map((time) => `nightly-${time.toISOString().replace(/[-:]|\.000/g, "")}`);
     const events = await harness.events();
-    const started = events.filter(({ type }) => type === "schedule.started").map(({ fields }) => fields.firing);
+    const started = events.filter(({ type }) => type === "schedule.started").map(({ fields }) => fields.execution);
     expect(new Set(harness.begunKeys).size).toBe(harness.begunKeys.length);
     expect(started).toEqual(harness.begunKeys);
     // What was not begun waited for one before and was overtaken by a later one.

@@ -13,7 +13,7 @@ const appearances: Readonly<Record<string, Appearance>> = {
   "awaiting-approval": ["warn", "person"],
   completed: ["good", "done"],
   aborted: ["bad", "stopped"],
-  // rows, firings, deliveries
+  // rows, executions, deliveries
   done: ["good", "done"],
   skipped: ["plain", "arrow"],
   rejected: ["bad", "cross"],

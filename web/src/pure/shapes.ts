@@ -62,7 +62,7 @@ export const verdicts = [
 export type Reference = NonNullable<SetReport["references"]>[number];
 
 export type UnderWay = NonNullable<ScheduleReport["running"]>;
-export type FiringReport = NonNullable<ScheduleReport["last"]>;
+export type ExecutionReport = NonNullable<ScheduleReport["last"]>;
 
 export type Held = NonNullable<FreezeReport["profiles"][string]>;
 export type FleetEvent = EventDocument;

@@ -10,7 +10,7 @@ import { Ref } from "../../parts/ref.tsx";
 import { Ago } from "../../parts/time.tsx";
 import { View } from "../../parts/view.tsx";
 import { duration, utcTime } from "../../pure/format.ts";
-import type { FiringReport, ScheduleReport, UnderWay } from "../../pure/shapes.ts";
+import type { ExecutionReport, ScheduleReport, UnderWay } from "../../pure/shapes.ts";
 import { refusal } from "../../session.ts";
 import { toggleText } from "./toggle-text.ts";
 import { viewTitles } from "../../pure/views.ts";
@@ -70,7 +70,7 @@ function Schedule({ schedule, onChanged }: { schedule: ScheduleReport; onChanged
         <div>
           {running !== null && <Running inProgress={running} />}
           <h3>Last</h3>
-          {last === null ? <p class="quiet">Not run yet.</p> : <Firing firing={last} />}
+          {last === null ? <p class="quiet">Not run yet.</p> : <Execution execution={last} />}
         </div>
       </div>
     </Panel>
@@ -86,8 +86,8 @@ function Running({ inProgress: { startedAt, ref, fault } }: { inProgress: UnderW
   );
 }
 
-function Firing({ firing }: { firing: FiringReport }): JSX.Element {
-  const { dueAt, seconds, result, reason, ref } = firing;
+function Execution({ execution }: { execution: ExecutionReport }): JSX.Element {
+  const { dueAt, seconds, result, reason, ref } = execution;
   return (
     <dl class="facts">
       <dt>Result</dt>
