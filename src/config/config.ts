@@ -19,7 +19,7 @@ import type { RedisConfig } from "./sections/redis.ts";
 import type { Settings } from "./schema.ts";
 import type { Section } from "./setting.ts";
 import { makingOf, type SealKeys } from "./sections/seal-key.ts";
-import type { Hooks } from "#jobs/schedules/config.ts";
+import type { Triggers } from "#jobs/schedules/config.ts";
 import type { Retention } from "#jobs/storage/config.ts";
 import type { WebhookConfig } from "#jobs/webhooks/config.ts";
 
@@ -80,7 +80,7 @@ export interface Config extends Readonly<Sections> {
   /** In the order of the file. */
   readonly schedules: readonly Schedule[];
   /** Secrets of messages from outside that trigger a schedule, by its name. */
-  readonly hooks: Hooks;
+  readonly triggers: Triggers;
   readonly automations: readonly Automation[];
   readonly freezes: readonly FreezeWindow[];
   /** By name. */

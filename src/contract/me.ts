@@ -6,7 +6,7 @@ import { route } from "./route.ts";
 const me = z.object({
   name: z.string(),
   role: z.enum(roles),
-  kind: z.enum(["token", "jwt", "admin-token", "hook"]),
+  kind: z.enum(["token", "jwt", "admin-token", "trigger"]),
   version: z.string().describe("of simfleet"),
 });
 

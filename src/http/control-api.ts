@@ -12,7 +12,7 @@ import { listEvents } from "#events/contract.ts";
 import { eventStream } from "./routes/event-stream.ts";
 import { mount, optionsOf } from "./mount.ts";
 import { addDescription, describedBy } from "./openapi.ts";
-import { hookRoutes } from "./routes/hooks.ts";
+import { triggerRoutes } from "./routes/triggers.ts";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { SimfleetError } from "#core/errors.ts";
 import { noBody } from "#contract/fields.ts";
@@ -22,7 +22,7 @@ import type { Api, ControlDeps } from "./deps.ts";
 /** Beyond this the event loop is so late that one more request only makes it worse. */
 const maxEventLoopDelayMs = 3_000;
 
-const nouns: readonly ((api: Api, deps: ControlDeps) => void)[] = [meRoutes, hookRoutes];
+const nouns: readonly ((api: Api, deps: ControlDeps) => void)[] = [meRoutes, triggerRoutes];
 
 export async function controlApi(server: FastifyInstance, deps: ControlDeps): Promise<void> {
   server.setValidatorCompiler(validatorCompiler);

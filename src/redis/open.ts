@@ -38,7 +38,7 @@ export async function openRedis(
 
 // The version of what is stored in Redis. A process refuses data of another version, since it would misread them.
 
-const dataVersion = 3;
+const dataVersion = 4;
 
 /** @throws SimfleetError STORE_UNAVAILABLE if the data in Redis are of another version */
 export async function ensureDataVersion(redis: Redis, keys: Keys): Promise<void> {

@@ -73,7 +73,7 @@ test.runIf(isLong).concurrent("a connection that sends no complete header is clo
 
 test.runIf(isLong).concurrent("a schedule message with an endless body is aborted after ten seconds", async () => {
   await using harness = await ControlHarness.open();
-  const lines = ["POST /v1/hooks/nightly HTTP/1.1", "content-type: application/json", "content-length: 1000"];
+  const lines = ["POST /v1/triggers/nightly HTTP/1.1", "content-type: application/json", "content-length: 1000"];
   const client = await connect(harness, `${head(harness, ...lines)}{`);
   await until("it is closed", () => client.isClosed);
 });
@@ -94,7 +94,7 @@ describe.concurrent("token guessing", () => {
     expect(seconds).toBeGreaterThanOrEqual(1);
     expect(seconds).toBeLessThanOrEqual(60);
     // Forged messages for a schedule are guesses as well, and count with them.
-    expect((await harness.ask("/v1/hooks/nightly", { method: "POST", body: "{}" })).status).toBe(429);
+    expect((await harness.ask("/v1/triggers/nightly", { method: "POST", body: "{}" })).status).toBe(429);
     expect((await harness.ask("/v1/me", { as: "viewer" })).status).toBe(200);
     expect((await harness.ask("/healthz")).status).toBe(200);
   });

@@ -35,8 +35,8 @@ afterAll(() => harness()[Symbol.asyncDispose]());
 function operations(): Map<string, Operation> {
   const found = new Map<string, Operation>();
   for (const [path, byMethod] of Object.entries(description.paths)) {
-    // Signed messages need no role (hooks.test.ts).
-    if (path.startsWith("/v1/hooks/")) continue;
+    // Signed messages need no role (triggers.test.ts).
+    if (path.startsWith("/v1/triggers/")) continue;
     for (const [method, operation] of Object.entries(byMethod)) found.set(`${method.toUpperCase()} ${path}`, operation);
   }
   return found;

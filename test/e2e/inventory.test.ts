@@ -99,7 +99,7 @@ describe.concurrent("the inventory", () => {
       "--since",
       "1h",
       "--by",
-      "outside",
+      "external",
       "--limit",
       "4",
     ]);

@@ -4,8 +4,8 @@ import type { Role } from "#fleet/role.ts";
 export interface Principal {
   readonly name: string;
   readonly role: Role;
-  /** `hook`: the sender of a signed message, whose name is the schedule's. */
-  readonly kind: "token" | "jwt" | "admin-token" | "hook";
+  /** `trigger`: the sender of a signed message, whose name is the schedule's. */
+  readonly kind: "token" | "jwt" | "admin-token" | "trigger";
   /** When the credential ends; absent: it does not. */
   readonly expiresAtMs?: number;
 }

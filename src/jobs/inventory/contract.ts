@@ -63,7 +63,7 @@ const change = z.object({
   field: z.string().optional().describe("with sim.changed"),
   before: z.unknown().optional().describe("with sim.changed; null if there was no value"),
   after: z.unknown().optional().describe("with sim.changed; null if there is no value"),
-  by: z.enum(["run", "outside"]).describe("run: a run of simfleet changed it"),
+  by: z.enum(["run", "external"]).describe("run: a run of simfleet changed it"),
   cause: z.string().describe("the run, or the sync that saw it"),
 });
 
@@ -282,7 +282,7 @@ export const listChanges = route({
     since,
     sim: id.optional(),
     field: id.optional(),
-    by: z.enum(["run", "outside"]).optional(),
+    by: z.enum(["run", "external"]).optional(),
     type: several(z.enum(changeTypes)),
   }),
   answer: pageOf("changes", change),

@@ -5,7 +5,7 @@ export const events = {
   "sim.added": {
     when: "A sync found a new SIM. The first sync of a profile emits none.",
     sentence: "{sim} is new",
-    fields: { sim: "its key", cause: "the sync, or the run whose answer showed it", by: "`outside` or `run`" },
+    fields: { sim: "its key", cause: "the sync, or the run whose answer showed it", by: "`external` or `run`" },
   },
   "sim.changed": {
     when: "A field of a SIM has a new value: one event per field.",
@@ -15,19 +15,19 @@ export const events = {
       field: "name of the field, `tags.site` for a member",
       before: "value before; absent where there was none",
       after: "value now; absent where there is none",
-      by: "`run` if a run of simfleet changed it, `outside` for everything else",
+      by: "`run` if a run of simfleet changed it, `external` for everything else",
       cause: "the run, or the sync that saw it",
     },
   },
   "sim.gone": {
     when: "A complete sync no longer lists the SIM.",
     sentence: "{sim} is no longer listed",
-    fields: { sim: "its key", cause: "the sync", by: "`outside`" },
+    fields: { sim: "its key", cause: "the sync", by: "`external`" },
   },
   "sim.returned": {
     when: "A SIM with the status gone is listed again.",
     sentence: "{sim} is listed again",
-    fields: { sim: "its key", cause: "the sync, or the run whose answer showed it", by: "`outside` or `run`" },
+    fields: { sim: "its key", cause: "the sync, or the run whose answer showed it", by: "`external` or `run`" },
   },
   "sync.completed": {
     when: "A sync has read the whole list and marked the SIMs that are gone.",

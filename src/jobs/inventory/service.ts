@@ -263,7 +263,7 @@ interface ChangeQuery {
   readonly types?: readonly ChangeType[] | undefined;
   readonly sim?: string | undefined;
   readonly field?: string | undefined;
-  readonly by?: "run" | "outside" | undefined;
+  readonly by?: "run" | "external" | undefined;
   readonly sinceMs?: number | undefined;
 }
 
@@ -295,7 +295,7 @@ function changeOf({ id, type, atMs, fields, values = {} }: Event): Change {
     type: type as ChangeType,
     sim,
     ...(field === undefined ? {} : { field, before: plainOf(values.before), after: plainOf(values.after) }),
-    by: by === "run" ? "run" : "outside",
+    by: by === "run" ? "run" : "external",
     cause,
   };
 }

@@ -21,9 +21,9 @@ export const schedulesSection = section(
       "The task: a sync, a run (`apply`), the rotation of a Credential Set or of the AuthKey, or a report. What concerns an operation or its run is for `apply`.",
     ),
     ...taskKeys,
-    hookSecretFile: setting(
+    triggerSecretFile: setting(
       path.optional(),
-      "File of the secret for signed messages that trigger it from outside (`POST /v1/hooks/NAME`, docs/schedules.md).",
+      "File of the secret for signed messages that trigger it from outside (`POST /v1/triggers/NAME`, docs/schedules.md).",
     ),
     jitterSeconds: setting(number(0, 86_400).default(0), "Starts up to this much later, by a random delay."),
     overlap: setting(
@@ -43,15 +43,15 @@ export const schedulesSection = section(
 );
 
 /** Secrets of messages that trigger schedules, by the schedule's name; read again at every use. */
-export type Hooks = Readonly<Record<string, () => Secret>>;
+export type Triggers = Readonly<Record<string, () => Secret>>;
 
 export function readSchedules(
   entries: z.output<typeof schedulesSection>,
   known: KnownNames,
   report: Report,
-): { readonly schedules: readonly Schedule[]; readonly hooks: Hooks } {
+): { readonly schedules: readonly Schedule[]; readonly triggers: Triggers } {
   const schedules: Schedule[] = [];
-  const hooks: [string, () => Secret][] = [];
+  const triggers: [string, () => Secret][] = [];
   for (const [name, written] of Object.entries(entries)) {
     const at = `schedules.${name}`;
     const cron = orFault(
@@ -66,11 +66,11 @@ export function readSchedules(
         `cannot be cancel: only runs (job: apply) can be cancelled, and the job is ${written.job}.`,
       );
     }
-    if (written.hookSecretFile !== undefined) {
-      const secret = FreshSecret.of(written.hookSecretFile, signingSecret, (message) =>
-        report.fault(`${at}.hookSecretFile`, message),
+    if (written.triggerSecretFile !== undefined) {
+      const secret = FreshSecret.of(written.triggerSecretFile, signingSecret, (message) =>
+        report.fault(`${at}.triggerSecretFile`, message),
       );
-      if (secret !== undefined) hooks.push([name, () => secret.now()]);
+      if (secret !== undefined) triggers.push([name, () => secret.now()]);
     }
     if (cron === undefined || task === undefined) continue;
     schedules.push({
@@ -84,5 +84,5 @@ export function readSchedules(
       frozen,
     });
   }
-  return { schedules, hooks: Object.fromEntries(hooks) };
+  return { schedules, triggers: Object.fromEntries(triggers) };
 }

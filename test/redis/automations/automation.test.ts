@@ -165,7 +165,7 @@ describe("automations", () => {
   });
 
   it("an automation acts only on SIMs that match, have another class, and are still listed", async () => {
-    const condition = parseFilter("speedClass!=s1.slow and event.by=outside");
+    const condition = parseFilter("speedClass!=s1.slow and event.by=external");
     const harness = await Harness.open({ condition });
     const slow = await harness.appear(2, "s1.slow");
     const right = await harness.appear(3, "s1.minimum");

@@ -64,9 +64,9 @@ describe("responses to changes of a run", () => {
     expect(known?.tags).toEqual(fleet.listed().get(key)?.tags);
     const cause = run.runId;
     expect(await fleet.events(["sim.changed"])).toEqual([
-      { type: "sim.changed", sim: key, field: "groupId", before: "g-1", by: "outside", cause },
+      { type: "sim.changed", sim: key, field: "groupId", before: "g-1", by: "external", cause },
       { type: "sim.changed", sim: key, field: "speedClass", before: "s1.slow", after: "s1.fast", by: "run", cause },
-      { type: "sim.changed", sim: key, field: "status", before: "active", after: "standby", by: "outside", cause },
+      { type: "sim.changed", sim: key, field: "status", before: "active", after: "standby", by: "external", cause },
     ]);
   });
 
@@ -226,10 +226,10 @@ describe("syncs during a run", () => {
     await fleet.sync();
     const reported = await fleet.events(["sim.changed"]);
     expect(reported.map(({ after, by }) => [after, by])).toEqual([
-      ["s1.4xfast", "outside"],
+      ["s1.4xfast", "external"],
       ["s1.fast", "run"],
-      ["s1.minimum", "outside"],
-      ["s1.fast", "outside"],
+      ["s1.minimum", "external"],
+      ["s1.fast", "external"],
     ]);
   });
 

@@ -145,7 +145,7 @@ describe("changes found by a sync", () => {
     const [added = ""] = fleet.sandbox.fleet.add(1);
     const { state } = await fleet.sync();
     expect(state).toMatchObject({ sims: 50, added: 1, changed: 1, gone: 1, returned: 0 });
-    const second = { by: "outside", cause: "s-2" };
+    const second = { by: "external", cause: "s-2" };
     expect(await fleet.events(["sim.added", "sim.changed", "sim.gone", "sim.returned"])).toEqual([
       { type: "sim.changed", sim: a, field: "groupId", before: "g-1", ...second },
       { type: "sim.changed", sim: a, field: "speedClass", before: "s1.slow", after: "s1.fast", ...second },
@@ -162,7 +162,7 @@ describe("changes found by a sync", () => {
     fleet.sandbox.fleet.restore([b]);
     fleet.sandbox.fleet.remove([c]);
     await fleet.sync();
-    const third = { by: "outside", cause: "s-3" };
+    const third = { by: "external", cause: "s-3" };
     expect((await fleet.events()).slice(-3)).toEqual([
       { type: "sim.returned", sim: b, ...third },
       { type: "sim.gone", sim: c, ...third },

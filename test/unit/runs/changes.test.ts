@@ -22,7 +22,7 @@ function eventOf(type: Event["type"], fields: Event["fields"]): readonly Event[]
 
 describe("the list of changes", () => {
   it("a change shows values as stored, and null for a missing value", async () => {
-    const common = { sim: "894", by: "outside", cause: "s-1" };
+    const common = { sim: "894", by: "external", cause: "s-1" };
     const { feed } = feedOf([
       ...eventOf("sim.changed", { ...common, field: "tags.x%20y", before: "=a=b", after: '="quoted"' }),
       ...eventOf("sim.changed", { ...common, field: "count", before: ":7", after: ':{"a":[null]}' }),
@@ -39,7 +39,7 @@ describe("the list of changes", () => {
   });
 
   it("a change shows its author, its run or sync, and its time", async () => {
-    const { feed } = feedOf(eventOf("sim.gone", { sim: "894", by: "outside", cause: "s-1" }));
+    const { feed } = feedOf(eventOf("sim.gone", { sim: "894", by: "external", cause: "s-1" }));
     const { changes } = await changesOf(feed, { profile: "p" }, { limit: 10 });
     expect(changes).toEqual([
       {
@@ -47,7 +47,7 @@ describe("the list of changes", () => {
         at: "2026-11-20T00:00:00.000Z",
         type: "sim.gone",
         sim: "894",
-        by: "outside",
+        by: "external",
         cause: "s-1",
       },
     ]);

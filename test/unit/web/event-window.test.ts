@@ -44,7 +44,7 @@ describe("the run of an event", () => {
   it("the run of an event is in its run field or in its cause", () => {
     expect(runOf({ fields: { run: "r-1", cause: "s-1" } })).toBe("r-1");
     expect(runOf({ fields: { cause: "r-2", by: "run" } })).toBe("r-2");
-    expect(runOf({ fields: { cause: "s-1", by: "outside" } })).toBeUndefined();
+    expect(runOf({ fields: { cause: "s-1", by: "external" } })).toBeUndefined();
     expect(runOf({ fields: {} })).toBeUndefined();
   });
 });

@@ -41,7 +41,7 @@ const actionsText = {
   "POST /v1/rotations/:name/confirm": "confirmed the rotation",
   "POST /v1/authkeys/rotate": "rotated the AuthKey",
   "POST /v1/automations/:name/dry-run": "previewed the automation",
-  "POST /v1/hooks/:name": "triggered the schedule",
+  "POST /v1/triggers/:name": "triggered the schedule",
   "POST /v1/deliveries/:deliveryId/redeliver": "sent the message again",
   "POST /v1/webhooks/:name/test": "tested the webhook",
   "POST /v1/webhooks/:name/resume": "resumed the webhook",

@@ -87,7 +87,7 @@ function showCommand(context: Context): Command {
   }) as unknown as Command;
 }
 
-// `simfleet sims changes`: changes of the fleet, by runs or from outside.
+// `simfleet sims changes`: changes of the fleet, by runs, and external ones.
 
 const kinds = changeTypes.map((type) => type.slice("sim.".length));
 
@@ -101,15 +101,15 @@ function changesCommand(context: Context): Command {
     )
     .option("--sim <sim>", "only changes of this SIM")
     .option("--field <field>", "only changes of this field, such as speedClass or tags.site")
-    .addOption(choiceOption("--by <who>", "only changes by runs, or only changes from outside", ["run", "outside"]))
+    .addOption(choiceOption("--by <who>", "only changes by runs, or only external changes", ["run", "external"]))
     .addOption(choiceOption("--kind <kind>", "only this kind of change", kinds));
   return withCommon(
     withPageOptions(command),
-    "simfleet sims changes --since 24h --by outside --field speedClass",
+    "simfleet sims changes --since 24h --by external --field speedClass",
   ).action(async (options) => {
     const output = context.output(options);
     const { since, sim, field, kind, limit, cursor } = options;
-    const by = options.by === "run" || options.by === "outside" ? options.by : undefined;
+    const by = options.by === "run" || options.by === "external" ? options.by : undefined;
     const type = changeTypes.find((one) => one === `sim.${kind}`);
     const from = since === undefined ? undefined : new Date(since).toISOString();
     const page = await context.connect(options, ({ client, profile }) =>

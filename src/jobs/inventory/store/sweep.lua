@@ -28,7 +28,7 @@ local function mark_gone(sim)
   redis.call('HINCRBY', inv.head, 'known', -1)
   redis.call('HINCRBY', inv.head, 'gone', 1)
   redis.call('HINCRBY', KEYS[9], 'gone', 1)
-  emit_about(inv, 'sim.gone', sim, 'outside', sync_id)
+  emit_about(inv, 'sim.gone', sim, 'external', sync_id)
 end
 
 local function bits_of(bitmap) return redis.call('GETRANGE', bitmap, first / 8, (first + SIMS_PER_CHUNK) / 8 - 1) end

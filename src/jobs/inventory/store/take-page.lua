@@ -31,7 +31,7 @@ local function take(sim, text, lines)
   local record = split_record(text)
   redis.call('SETBIT', inv.seen, record.ordinal, 1)
   if record.by ~= 'sync' and tonumber(record.updated) >= as_of then return end
-  if welcome_back(inv, sim, record, 'outside', sync_id) then count.returned = count.returned + 1 end
+  if welcome_back(inv, sim, record, 'external', sync_id) then count.returned = count.returned + 1 end
   local is_incomplete = record.by == 'answer'
   if is_incomplete then record.by = 'run' end
   if record.lines ~= lines then

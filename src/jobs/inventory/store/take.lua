@@ -98,7 +98,7 @@ local function emit_changes(inv, sim, before, after, quiet, by_of)
 end
 
 -- A value that a run is just setting is attributed to the run, whatever shows it first: a listing, or the response to the
--- run's other row for the SIM. Anything else was changed outside, as `cause` has found.
+-- run's other row for the SIM. Anything else is an external change, as `cause` has found.
 local function by_of_claim(inv, sim, cause)
   local run, set
   return function(field, after)
@@ -111,7 +111,7 @@ local function by_of_claim(inv, sim, cause)
       for name, value in string.gmatch(lines or '', '([^=:\n]+)([^\n]*)') do set[name] = value end
     end
     if run ~= '' and set[field] == (after or '') then return 'run', run end
-    return 'outside', cause
+    return 'external', cause
   end
 end
 
@@ -122,7 +122,7 @@ local function add_sim(inv, sim, lines, by, cause)
   index_new(inv.index, inv.next, fields_of(lines))
   inv.new_keys[#inv.new_keys + 1] = sim
   inv.next = inv.next + 1
-  if inv.is_settled then emit_about(inv, 'sim.added', sim, by == 'sync' and 'outside' or 'run', cause) end
+  if inv.is_settled then emit_about(inv, 'sim.added', sim, by == 'sync' and 'external' or 'run', cause) end
 end
 
 local function write_new(inv)

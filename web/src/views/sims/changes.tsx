@@ -16,9 +16,9 @@ export function OutsideChanges(): JSX.Element {
     <ChangesPanel
       title="External changes"
       hint="Changes that syncs found, newest first"
-      query={{ by: "outside" }}
+      query={{ by: "external" }}
       column={{ label: "SIM", cell: ({ sim }) => <SimLink sim={sim} /> }}
-      empty={<Empty command="simfleet sims changes --by outside">No external changes.</Empty>}
+      empty={<Empty command="simfleet sims changes --by external">No external changes.</Empty>}
     />
   );
 }

@@ -78,7 +78,7 @@ function What({ row }: { row: Happening }): JSX.Element {
   return (
     <>
       {field === undefined ? (changeWords[type] ?? type) : `${field} changed`}{" "}
-      <span class="quiet">{isOfRun ? <Ref id={cause} /> : "outside simfleet"}</span>
+      <span class="quiet">{isOfRun ? <Ref id={cause} /> : "external"}</span>
     </>
   );
 }

@@ -12,7 +12,7 @@ let harness: ControlHarness;
 beforeAll(async () => {
   harness = await ControlHarness.open({
     prepare: async (folder) => {
-      const file = join(folder, "hook");
+      const file = join(folder, "trigger");
       await writeFile(file, `whsec_${key.toString("base64")}\n`, { mode: 0o600 });
       const shared = join(folder, "shared");
       await writeFile(shared, `whsec_${sharedKey.toString("base64")}\n`, { mode: 0o600 });
@@ -20,10 +20,10 @@ beforeAll(async () => {
       const same = join(folder, "same");
       await writeFile(same, sharedKey, { mode: 0o600 });
       return `schedules:
-  nightly: { job: sync, cron: "0 3 * * *", hookSecretFile: ${file} }
+  nightly: { job: sync, cron: "0 3 * * *", triggerSecretFile: ${file} }
   bare: { job: sync, cron: "0 4 * * *" }
-  east: { job: sync, cron: "0 5 * * *", hookSecretFile: ${shared} }
-  west: { job: sync, cron: "0 6 * * *", hookSecretFile: ${same} }
+  east: { job: sync, cron: "0 5 * * *", triggerSecretFile: ${shared} }
+  west: { job: sync, cron: "0 6 * * *", triggerSecretFile: ${same} }
 `;
     },
   });
@@ -45,12 +45,12 @@ function send(
     "webhook-timestamp": timestamp,
     "webhook-signature": `v1,${digest}`,
   };
-  return fetch(`${harness.url}/v1/hooks/${schedule}`, { method: "POST", headers, body: how.sent ?? body });
+  return fetch(`${harness.url}/v1/triggers/${schedule}`, { method: "POST", headers, body: how.sent ?? body });
 }
 
 const triggered = async (): Promise<number> => {
   const { entries } = await harness.audit.list({ limit: 100 });
-  return entries.filter(({ who, status }) => who === "hook:nightly" && status === 202).length;
+  return entries.filter(({ who, status }) => who === "trigger:nightly" && status === 202).length;
 };
 
 test("a signed message triggers its schedule and is audited", async () => {
@@ -73,7 +73,7 @@ test.each([
 });
 
 test("a message without a signature is refused even with an admin token", async () => {
-  const answer = await harness.ask("/v1/hooks/nightly", { as: "admin", method: "POST", body: "{}" });
+  const answer = await harness.ask("/v1/triggers/nightly", { as: "admin", method: "POST", body: "{}" });
   expect(answer.status).toBe(401);
 });
 

@@ -6,7 +6,7 @@
  */
 import { z } from "zod";
 import { SimfleetError } from "#core/errors.ts";
-import type { Hooks } from "#jobs/schedules/config.ts";
+import type { Triggers } from "#jobs/schedules/config.ts";
 import { isSameKey, signatureFault } from "#events/webhook/webhook-signature.ts";
 import type { Api, ControlDeps } from "../deps.ts";
 import { actorOf } from "../auth/principal.ts";
@@ -14,21 +14,21 @@ import { id, nothing } from "#contract/fields.ts";
 
 const maxBytes = 65_536;
 
-export function hookRoutes(api: Api, deps: ControlDeps): void {
+export function triggerRoutes(api: Api, deps: ControlDeps): void {
   void api.register((child, _options, done) => {
     // The signature is over the body byte for byte.
     child.removeAllContentTypeParsers();
     child.addContentTypeParser("*", { parseAs: "string", bodyLimit: maxBytes }, (_request, body, next) =>
       next(null, body),
     );
-    addHook(child.withTypeProvider(), deps);
+    addRoute(child.withTypeProvider(), deps);
     done();
   });
 }
 
-function addHook(api: Api, { schedules, config, clock, authFailures }: ControlDeps): void {
+function addRoute(api: Api, { schedules, config, clock, authFailures }: ControlDeps): void {
   api.post(
-    "/hooks/:schedule",
+    "/triggers/:schedule",
     {
       config: { role: "open", takesAnyBody: true, auditKind: "schedules" },
       schema: {
@@ -48,7 +48,7 @@ function addHook(api: Api, { schedules, config, clock, authFailures }: ControlDe
       // Before the handler, whose audit entry names the sender.
       preHandler: (request, _reply, done) => {
         const { schedule } = request.params;
-        const secretOf = Object.hasOwn(config.hooks, schedule) ? config.hooks[schedule] : undefined;
+        const secretOf = Object.hasOwn(config.triggers, schedule) ? config.triggers[schedule] : undefined;
         const {
           "webhook-id": messageId,
           "webhook-timestamp": timestamp,
@@ -59,13 +59,13 @@ function addHook(api: Api, { schedules, config, clock, authFailures }: ControlDe
         const fault = signatureFault({ id: messageId, timestamp, signature, body }, secrets, clock.wallMs());
         if (fault !== undefined || messageId === undefined)
           throw authFailures.count(request.ip, new SimfleetError("UNAUTHENTICATED", inWords[fault ?? "unsigned"]));
-        if (isShared(config.hooks, schedule) && scheduleIn(body) !== schedule) {
+        if (isShared(config.triggers, schedule) && scheduleIn(body) !== schedule) {
           throw new SimfleetError(
             "UNAUTHENTICATED",
             `Several schedules have this secret, so the body must name the schedule: {"schedule": ${JSON.stringify(schedule)}}`,
           );
         }
-        request.principal = { name: schedule, role: "operator", kind: "hook" };
+        request.principal = { name: schedule, role: "operator", kind: "trigger" };
         done();
       },
     },
@@ -79,11 +79,11 @@ function addHook(api: Api, { schedules, config, clock, authFailures }: ControlDe
 }
 
 /** Whether another schedule has the same secret. */
-function isShared(hooks: Hooks, schedule: string): boolean {
-  const own = hooks[schedule];
+function isShared(triggers: Triggers, schedule: string): boolean {
+  const own = triggers[schedule];
   return (
     own !== undefined &&
-    Object.entries(hooks).some(([name, secretOf]) => name !== schedule && isSameKey(secretOf(), own()))
+    Object.entries(triggers).some(([name, secretOf]) => name !== schedule && isSameKey(secretOf(), own()))
   );
 }
 
