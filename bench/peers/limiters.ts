@@ -77,7 +77,7 @@ function simfleet(setup: Setup): Prepared {
         return await limiter.acquire({ bucket: "peers.Sim", urgency: "normal", ...options });
       } catch (error) {
         const { code, retryAfterMs } = error as { code?: string; retryAfterMs?: number };
-        if (code !== "PLATFORM_THROTTLED") throw error;
+        if (code !== "PLATFORM_RATE_LIMITED") throw error;
         await systemClock.sleep(retryAfterMs ?? 100);
       }
     }

@@ -17,7 +17,7 @@ export interface Pace {
 /** Grants permission to make calls; implemented by the limiter. */
 export interface Permits {
   /**
-   * @throws PlatformError PLATFORM_THROTTLED with `retryAfterMs` if the wait would be longer than about 2 s
+   * @throws PlatformError PLATFORM_RATE_LIMITED with `retryAfterMs` if the wait would be longer than about 2 s
    * @throws the signal's reason if it aborts
    */
   acquire(request: {

@@ -105,7 +105,7 @@ export const errorCatalogue = {
     exitCode: 3,
     meaning: "The credentials are valid but lack a permission or the coverage.",
   },
-  PLATFORM_THROTTLED: {
+  PLATFORM_RATE_LIMITED: {
     disposition: "later",
     exitCode: 4,
     meaning: "The quota of the API group is used up; calls continue after the reset.",
@@ -283,7 +283,7 @@ export class PlatformError extends SimfleetError {
    * outcome, not a failure.
    */
   readonly mayHaveApplied: boolean;
-  /** With PLATFORM_THROTTLED: the bucket that is empty. */
+  /** With PLATFORM_RATE_LIMITED: the bucket that is empty. */
   readonly bucket: string | undefined;
   /** Whether the answer was larger than what is read of one: a list can be asked for in shorter pages. */
   readonly isAnswerTooLarge: boolean;
@@ -302,7 +302,7 @@ export class PlatformError extends SimfleetError {
       cause?: unknown;
     },
   ) {
-    // With PLATFORM_THROTTLED, and where the platform asks for a pause.
+    // With PLATFORM_RATE_LIMITED, and where the platform asks for a pause.
     super(code, message, { cause: facts.cause, retryAfterMs: facts.retryAfterMs });
     this.name = "PlatformError";
     this.operation = facts.operation;

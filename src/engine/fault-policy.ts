@@ -55,7 +55,7 @@ const refusalRule = { delay: 30 * secondMs } as const satisfies FaultRule;
 /** An operator must fix the configuration. */
 const configurationRule = { delay: minuteMs } as const satisfies FaultRule;
 
-const throttleRule = {
+const rateLimitRule = {
   delay: secondMs,
   retryAfter: "replaces",
   sleepUpToMs: 2 * secondMs,
@@ -63,7 +63,7 @@ const throttleRule = {
 } as const satisfies FaultRule;
 
 const usualRules: FaultRules = {
-  PLATFORM_THROTTLED: throttleRule,
+  PLATFORM_RATE_LIMITED: rateLimitRule,
   PLATFORM_UNAUTHORIZED: refusalRule,
   PLATFORM_FORBIDDEN: refusalRule,
   PLATFORM_REJECTED: "give-up",

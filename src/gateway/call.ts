@@ -103,7 +103,7 @@ export async function makeCall(call: Call, deps: CallDeps): Promise<void> {
       if (body.isWhole) continue; // after a 429 the bucket is frozen, so the next turn comes after the refresh
       throw isPairRefused
         ? notRepeatable("The gateway's token had expired", secondMs)
-        : notRepeatable("The quota is used up", attempt.throttledMs);
+        : notRepeatable("The quota is used up", attempt.rateLimitedMs);
     }
   });
 }
@@ -129,7 +129,7 @@ function goneSignal(response: ServerResponse): AbortSignal {
 
 function notRepeatable(cause: string, retryAfterMs: number): SimfleetError {
   const message = `${cause}, and the request body is too large for the gateway to send again. Nothing was changed: try again.`;
-  return new SimfleetError("PLATFORM_THROTTLED", message, { retryAfterMs: Math.max(secondMs, retryAfterMs) });
+  return new SimfleetError("PLATFORM_RATE_LIMITED", message, { retryAfterMs: Math.max(secondMs, retryAfterMs) });
 }
 
 function refusedPair({ id }: GatewayOperation): PlatformError {
@@ -162,7 +162,7 @@ async function withPatience(
   const refuse = (): void => {
     const retryAfterMs = Math.max(secondMs, refreshAtMs - clock.monotonicMs());
     const message = `The call waited ${maxWaitMs / secondMs} s for the quota and was not sent. Try again after the reset.`;
-    over.abort(new SimfleetError("PLATFORM_THROTTLED", message, { retryAfterMs }));
+    over.abort(new SimfleetError("PLATFORM_RATE_LIMITED", message, { retryAfterMs }));
   };
   clock.sleep(maxWaitMs, done.signal).then(refuse, () => undefined);
   const wait: Wait = async (ask) => {
@@ -171,7 +171,7 @@ async function withPatience(
       try {
         return await ask(signal);
       } catch (thrown) {
-        if (!(thrown instanceof PlatformError) || thrown.code !== "PLATFORM_THROTTLED") throw thrown;
+        if (!(thrown instanceof PlatformError) || thrown.code !== "PLATFORM_RATE_LIMITED") throw thrown;
         const waitMs = Math.max(1, thrown.retryAfterMs ?? secondMs);
         refreshAtMs = clock.monotonicMs() + waitMs;
         await clock.sleep(waitMs, signal);

@@ -57,7 +57,7 @@ export const statusOf: Readonly<Record<ErrorCode, number>> = {
   PLATFORM_FORBIDDEN: 502,
   PLATFORM_RESPONSE_INVALID: 502,
   PLATFORM_UNAVAILABLE: 502,
-  PLATFORM_THROTTLED: 503,
+  PLATFORM_RATE_LIMITED: 503,
   CHANGES_FROZEN: 503,
   STORE_UNAVAILABLE: 503,
   STORE_FULL: 507,
@@ -82,7 +82,7 @@ const retrySeconds: Readonly<Partial<Record<ErrorCode, number>>> = {
   STORE_UNAVAILABLE: 5,
   AUDIT_UNAVAILABLE: 5,
   IDEMPOTENCY_BUSY: 5,
-  PLATFORM_THROTTLED: 60,
+  PLATFORM_RATE_LIMITED: 60,
 };
 
 /** Sends an error as its problem. */

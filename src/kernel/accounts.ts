@@ -284,7 +284,10 @@ class OpenAccount {
 }
 
 function publishCallTime({ operation, status, durationMs }: Extract<ClientEvent, { type: "answered" }>): void {
-  callTime.publish({ seconds: durationMs / 1_000, labels: { operation, status: String(status) } } satisfies Timing);
+  callTime.publish({
+    seconds: durationMs / 1_000,
+    labels: { endpoint: operation, status: String(status) },
+  } satisfies Timing);
 }
 
 /** A read of one SIM, if the deployment describes it by the id that the profile's files use. */

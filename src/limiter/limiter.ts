@@ -90,7 +90,7 @@ export class Limiter {
 
   /**
    * Waits for a permit, up to about 2 s.
-   * @throws PlatformError PLATFORM_THROTTLED with `retryAfterMs` if the wait would be longer; its `bucket` is absent if the
+   * @throws PlatformError PLATFORM_RATE_LIMITED with `retryAfterMs` if the wait would be longer; its `bucket` is absent if the
    *   wait is due to the caller's own rate limit, not the quota
    * @throws SimfleetError STORE_UNAVAILABLE if Redis refuses; the signal's reason if it aborts
    */
@@ -207,7 +207,7 @@ export class Limiter {
       const waitMs = Number(wait);
       if (waitMs > patienceMs) {
         throw new PlatformError(
-          "PLATFORM_THROTTLED",
+          "PLATFORM_RATE_LIMITED",
           `The run's own rate of ${pace.callsPerMinute} calls per minute asks for a wait of ${Math.ceil(waitMs / 1_000)} s`,
           { operation: pace.id, retryAfterMs: Math.ceil(waitMs) },
         );

@@ -191,7 +191,7 @@ export class PermitQueue {
 
 function spent(bucket: string, waitMs: number): PlatformError {
   return new PlatformError(
-    "PLATFORM_THROTTLED",
+    "PLATFORM_RATE_LIMITED",
     `The quota of ${bucket} is used up; it resets in ${(waitMs / 1_000).toFixed(1)} s`,
     { operation: bucket, bucket, retryAfterMs: Math.max(1, Math.ceil(waitMs)) },
   );

@@ -13,16 +13,16 @@ export const metricCatalogue = {
     labels: ["outcome"],
     help: "Rows of the last 1,000 runs by outcome",
   },
-  calls: { kind: "counter", name: "simfleet_calls_total", labels: ["bucket"], help: "Calls that used quota" },
-  throttled: { kind: "counter", name: "simfleet_throttled_total", labels: ["bucket"], help: "Responses with 429" },
+  calls: { kind: "counter", name: "simfleet_calls_total", labels: ["quota"], help: "Calls that used quota" },
+  throttled: { kind: "counter", name: "simfleet_rate_limited_total", labels: ["quota"], help: "Responses with 429" },
   limit: {
     kind: "gauge",
-    name: "simfleet_bucket_limit",
-    labels: ["bucket"],
+    name: "simfleet_quota_limit",
+    labels: ["quota"],
     help: "Calls per window, as reported by the platform",
   },
-  left: { kind: "gauge", name: "simfleet_bucket_left", labels: ["bucket"], help: "Calls left in the current window" },
-  inFlight: { kind: "gauge", name: "simfleet_bucket_in_flight", labels: ["bucket"], help: "Calls in flight" },
+  left: { kind: "gauge", name: "simfleet_quota_left", labels: ["quota"], help: "Calls left in the current window" },
+  inFlight: { kind: "gauge", name: "simfleet_quota_in_flight", labels: ["quota"], help: "Calls in flight" },
   jobs: { kind: "gauge", name: "simfleet_queue_jobs", labels: ["queue", "state"], help: "Jobs in a queue" },
   sims: { kind: "gauge", name: "simfleet_sims", labels: ["profile", "standing"], help: "SIMs of the inventory" },
   syncAge: {
@@ -118,14 +118,14 @@ export const histogramCatalogue = {
   },
   quotaWait: {
     name: "simfleet_quota_wait_seconds",
-    labels: ["bucket"],
+    labels: ["quota"],
     help: "Time that calls of this worker wait for quota; a postponed call counts with the time until the reset",
     buckets: [0.001, 0.01, 0.1, 0.5, 2, 10, 60],
   },
   callTime: {
     name: "simfleet_call_seconds",
-    labels: ["operation", "status"],
-    help: "Time from sending a call to the platform to the headers of its response, by operation and status",
+    labels: ["endpoint", "status"],
+    help: "Time from sending a call to the platform to the headers of its response, by endpoint and status",
     buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
   },
   gatewayWait: {
@@ -217,7 +217,7 @@ export function quotaReadings(
   return buckets.flatMap(({ bucket, calls, throttled, limit, left, inFlight }) => {
     const values = { calls, throttled, inFlight, limit, left };
     return Object.entries(values).flatMap(([metric, value]) =>
-      value === undefined ? [] : [{ metric: metric as MetricId, labels: { bucket }, value }],
+      value === undefined ? [] : [{ metric: metric as MetricId, labels: { quota: bucket }, value }],
     );
   });
 }

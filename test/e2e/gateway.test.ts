@@ -20,7 +20,7 @@ describe("processes that serve the gateway", () => {
     const metrics = async (): Promise<string> => (await fetch(`${address}/metrics`)).text();
     const counted = 'simfleet_gateway_calls_total{caller="terraform",status="200"} 1';
     await until("the call is counted", async () => (await metrics()).includes(counted));
-    expect(await metrics()).toMatch(/^simfleet_calls_total\{bucket="[^"]*Sim"\} 1$/m);
+    expect(await metrics()).toMatch(/^simfleet_calls_total\{quota="[^"]*Sim"\} 1$/m);
     expect((await fetch(`${address}/readyz`)).status).toBe(200);
     running.child.kill("SIGTERM");
     expect((await running.ended).code).toBe(0);

@@ -75,10 +75,10 @@ export function anyChance(): number {
 export function pauseAfterMs(error: unknown, failures: number): number {
   if (!(error instanceof PlatformError)) return 0;
   if (error.disposition === "never") return refusalMs;
-  return error.code === "PLATFORM_THROTTLED" ? (error.retryAfterMs ?? 0) : backoffMs(unavailablePolicy, failures);
+  return error.code === "PLATFORM_RATE_LIMITED" ? (error.retryAfterMs ?? 0) : backoffMs(unavailablePolicy, failures);
 }
 
 /** The limiter tracks an exhausted quota, and an unreachable store has its own backoff. */
 export function isRemembered(error: unknown): boolean {
-  return error instanceof PlatformError && error.code !== "PLATFORM_THROTTLED";
+  return error instanceof PlatformError && error.code !== "PLATFORM_RATE_LIMITED";
 }

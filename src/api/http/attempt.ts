@@ -27,7 +27,7 @@ export class Attempt implements ExchangeWatcher {
   /** Delay requested by the Retry-After header of the response. */
   retryAfterMs: number | undefined;
   /** For a 429: how long the bucket stays empty. */
-  throttledMs = 0;
+  rateLimitedMs = 0;
 
   constructor(deps: { permit: Permit; around: AttemptDeps; operation: string; bucket: string }) {
     this.#permit = deps.permit;
@@ -54,8 +54,8 @@ export class Attempt implements ExchangeWatcher {
     emit({ type: "answered", ...call, status, durationMs: clock.monotonicMs() - this.#sentAtMs });
     if (!throttled) return;
     const refreshMs = reading === undefined ? periodMs : Math.max(1, reading.secondsBeforeRefresh) * 1_000;
-    this.throttledMs = Math.max(refreshMs, this.retryAfterMs ?? 0);
-    emit({ type: "throttled", ...call, retryAfterMs: this.throttledMs });
+    this.rateLimitedMs = Math.max(refreshMs, this.retryAfterMs ?? 0);
+    emit({ type: "throttled", ...call, retryAfterMs: this.rateLimitedMs });
   }
 
   /** No response will arrive; settles the permit unless the response headers already did. */

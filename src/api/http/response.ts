@@ -20,7 +20,7 @@ export interface PlacedAnswer extends Answer {
   /** The host that responded, for messages. */
   readonly host: string;
   /** For a 429: how long the bucket stays empty. */
-  readonly throttledMs: number;
+  readonly rateLimitedMs: number;
   /** Delay requested by the Retry-After header. */
   readonly retryAfterMs: number | undefined;
 }
@@ -97,9 +97,9 @@ function refusal<I, O>(operation: Operation<I, O>, answer: PlacedAnswer): Platfo
   const said = wordsOf(status, fault);
   if (status === 429) {
     return new PlatformError(
-      "PLATFORM_THROTTLED",
-      `${operation.id}: the quota of ${answer.bucket} is used up; calls resume in ${Math.ceil(answer.throttledMs / 1_000)} s.`,
-      { ...facts, retryAfterMs: answer.throttledMs, bucket: answer.bucket },
+      "PLATFORM_RATE_LIMITED",
+      `${operation.id}: the quota of ${answer.bucket} is used up; calls resume in ${Math.ceil(answer.rateLimitedMs / 1_000)} s.`,
+      { ...facts, retryAfterMs: answer.rateLimitedMs, bucket: answer.bucket },
     );
   }
   if (status >= 500 || status === 408 || status === 425) {

@@ -77,14 +77,14 @@ export class Sender {
       throw thrown;
     }
     const { status, body: received } = answer;
-    const { throttledMs, retryAfterMs } = watcher;
+    const { rateLimitedMs, retryAfterMs } = watcher;
     const placed = {
       status,
       headers: answer.headers,
       body: received,
       bucket,
       host: address.host,
-      throttledMs,
+      rateLimitedMs,
       retryAfterMs,
     };
     return { value: readAnswer(operation, placed), headers: answer.headers };
@@ -109,7 +109,7 @@ export class Sender {
           "http.request.method": method,
           "server.address": hostname,
           "server.port": Number(port) || (protocol === "https:" ? 443 : 80),
-          "simfleet.operation": operation,
+          "simfleet.endpoint": operation,
         };
         return { name: `${method} ${operation}`, kind: "client", attributes };
       },
@@ -129,7 +129,7 @@ export class Sender {
     const beganMs = clock.monotonicMs();
     const publish = (moreMs = 0): void => {
       const seconds = (clock.monotonicMs() - beganMs + moreMs) / 1_000;
-      quotaWait.publish({ seconds, labels: { bucket } } satisfies Timing);
+      quotaWait.publish({ seconds, labels: { quota: bucket } } satisfies Timing);
     };
     try {
       const permit = await this.#permits.acquire(request);

@@ -149,7 +149,7 @@ function saveSetAside(step: StepContext, why: string): Promise<void> {
 }
 
 const rules = faultRules({
-  PLATFORM_THROTTLED: { delay: secondMs, retryAfter: "replaces", sleepUpToMs: 2 * secondMs },
+  PLATFORM_RATE_LIMITED: { delay: secondMs, retryAfter: "replaces", sleepUpToMs: 2 * secondMs },
   PLATFORM_UNAVAILABLE: { delay: 5 * secondMs },
   SINK_FAILED: { ...retryRule, maxTries: 6 },
 });

@@ -72,7 +72,7 @@ describe("two processes on one bucket", () => {
     await until("the 429 is known", async () => (await other.state("b")).throttled === 1);
     for (const limiter of [one, other]) {
       const refusal: unknown = await limiter.acquire(request).catch((thrown: unknown) => thrown);
-      expect(refusal).toMatchObject({ code: "PLATFORM_THROTTLED", bucket: "b", disposition: "later" });
+      expect(refusal).toMatchObject({ code: "PLATFORM_RATE_LIMITED", bucket: "b", disposition: "later" });
       const { retryAfterMs } = refusal as { retryAfterMs: number };
       expect(retryAfterMs).toBeGreaterThan(25_000);
       expect(retryAfterMs).toBeLessThan(32_000);
@@ -124,7 +124,7 @@ describe("callers of the limiter", () => {
     held.giveBack();
     held.giveBack(); // a second end of a permit is none
     (await waiting).answered(answered(0, 2));
-    await expect(one.acquire(request)).rejects.toMatchObject({ code: "PLATFORM_THROTTLED" });
+    await expect(one.acquire(request)).rejects.toMatchObject({ code: "PLATFORM_RATE_LIMITED" });
   });
 
   it("a caller can use the reserve only when it is urgent", async () => {
@@ -137,7 +137,7 @@ describe("callers of the limiter", () => {
     (await one.acquire(request)).answered(now(3));
     (await one.acquire(request)).answered(now(2));
     await until("the answer is known", async () => (await one.state("b")).left === 2);
-    await expect(other.acquire(request)).rejects.toMatchObject({ code: "PLATFORM_THROTTLED" });
+    await expect(other.acquire(request)).rejects.toMatchObject({ code: "PLATFORM_RATE_LIMITED" });
     (await other.acquire({ ...request, urgency: "priority" })).answered(now(1));
     expect(await one.state("b")).toMatchObject({ limit: 4, reserved: 2 });
   });
@@ -147,7 +147,7 @@ describe("callers of the limiter", () => {
     const pace = { id: "r-1", callsPerMinute: 6 };
     (await one.acquire({ ...request, pace })).answered(answered(9));
     const refusal: unknown = await other.acquire({ ...request, pace }).catch((thrown: unknown) => thrown);
-    expect(refusal).toMatchObject({ code: "PLATFORM_THROTTLED", bucket: undefined });
+    expect(refusal).toMatchObject({ code: "PLATFORM_RATE_LIMITED", bucket: undefined });
     expect((refusal as { retryAfterMs: number }).retryAfterMs).toBeGreaterThan(8_000);
     (await other.acquire(request)).giveBack();
   });

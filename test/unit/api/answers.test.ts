@@ -12,7 +12,7 @@ import { seeds } from "../../support/long.ts";
 const placed = {
   bucket: "default.Sim",
   host: "h.example",
-  throttledMs: 12_000,
+  rateLimitedMs: 12_000,
   retryAfterMs: undefined,
 };
 
@@ -34,7 +34,7 @@ const cases: [number, string, PlatformError["code"], boolean][] = [
   [403, '{"code":"AGW0003","message":"denied"}', "PLATFORM_FORBIDDEN", false],
   [408, "", "PLATFORM_UNAVAILABLE", false],
   [425, "", "PLATFORM_UNAVAILABLE", false],
-  [429, "", "PLATFORM_THROTTLED", false],
+  [429, "", "PLATFORM_RATE_LIMITED", false],
   [500, "", "PLATFORM_UNAVAILABLE", true],
   [502, "<html><title>502 Bad Gateway</title></html>", "PLATFORM_UNAVAILABLE", true],
   [503, "", "PLATFORM_UNAVAILABLE", true],

@@ -96,7 +96,7 @@ describe("authentication", () => {
     await using platform = await startPlatform((_request, response) => answer(response, 429, ""));
     await using client = clientFor(platform.url);
     expect(await refusalOf(client.call(listSims, {}))).toMatchObject({
-      code: "PLATFORM_THROTTLED",
+      code: "PLATFORM_RATE_LIMITED",
       bucket: "ip.here.Auth-auth",
       retryAfterMs: 60_000,
       mayHaveApplied: false,

@@ -34,7 +34,7 @@ describe("quota handling of the API client", () => {
     });
     const error = await refusalOf(client.call(updateSimSpeedClass, change));
     expect(error).toMatchObject({
-      code: "PLATFORM_THROTTLED",
+      code: "PLATFORM_RATE_LIMITED",
       retryAfterMs: 40_000,
       bucket: "default.Sim",
       status: 429,
@@ -50,7 +50,7 @@ describe("quota handling of the API client", () => {
   it("the client passes on permit errors and stays usable", async () => {
     await using platform = await startOpenPlatform(changed);
     const permits = new OpenPermits();
-    const spent = new PlatformError("PLATFORM_THROTTLED", "spent", {
+    const spent = new PlatformError("PLATFORM_RATE_LIMITED", "spent", {
       operation: "",
       retryAfterMs: 30_000,
     });

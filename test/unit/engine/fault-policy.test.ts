@@ -8,9 +8,9 @@ const platform = (code: ConstructorParameters<typeof PlatformError>[0], retryAft
 
 describe("the fault policy of durable jobs", () => {
   it("a job sleeps through a short quota wait and postpones a long one without a problem", () => {
-    expect(actionAfter(platform("PLATFORM_THROTTLED", 2_000), 0, rules)).toEqual({ kind: "sleep", delayMs: 2_000 });
+    expect(actionAfter(platform("PLATFORM_RATE_LIMITED", 2_000), 0, rules)).toEqual({ kind: "sleep", delayMs: 2_000 });
     const long = { kind: "wait", delayMs: 2_001, isProblem: false, tries: 0, refusal: undefined };
-    expect(actionAfter(platform("PLATFORM_THROTTLED", 2_001), 0, rules)).toEqual(long);
+    expect(actionAfter(platform("PLATFORM_RATE_LIMITED", 2_001), 0, rules)).toEqual(long);
   });
 
   it("a job waits for an operator when the platform rejects the credentials", () => {

@@ -209,7 +209,7 @@ describe("a freeze", () => {
 describe("waiting for the quota", () => {
   it("a call that waits too long is answered with 503 and the time until the refresh", async () => {
     const spent = (): never => {
-      throw new PlatformError("PLATFORM_THROTTLED", "spent", { operation: "x", bucket: "b", retryAfterMs: 20_000 });
+      throw new PlatformError("PLATFORM_RATE_LIMITED", "spent", { operation: "x", bucket: "b", retryAfterMs: 20_000 });
     };
     const permits = new OpenPermits();
     const acquire = permits.acquire.bind(permits);
@@ -219,7 +219,7 @@ describe("waiting for the quota", () => {
     const answered = await call(gateway.url, "/v1/files/1");
     expect([answered.status, JSON.parse(answered.text)]).toEqual([
       503,
-      expect.objectContaining({ code: "PLATFORM_THROTTLED" }),
+      expect.objectContaining({ code: "PLATFORM_RATE_LIMITED" }),
     ]);
     expect(Number(answered.headers["retry-after"])).toBe(20);
     expect(platform.seen.filter(({ path }) => path === "/v1/files/1")).toEqual([]);

@@ -174,7 +174,7 @@ describe("a platform that answers with anything", () => {
         "PLATFORM_RESPONSE_INVALID",
         "PLATFORM_FORBIDDEN",
         "PLATFORM_REJECTED",
-        "PLATFORM_THROTTLED",
+        "PLATFORM_RATE_LIMITED",
         "PLATFORM_UNAVAILABLE",
       ]),
     );

@@ -292,7 +292,7 @@ class SegmentWork {
         kind: "postponed",
         delayMs: 1,
         scope: "job",
-        wasThrottled: false,
+        wasRateLimited: false,
         isProblem: false,
         reason: "stopped while it waited for the quota",
       };
@@ -321,11 +321,11 @@ class SegmentWork {
         this.#noteAnswered();
         return this.#settle(place, row, { outcome: "rejected", ...result });
       case "postponed":
-        if (result.wasThrottled) this.#outcomeWriter.countCall(result);
+        if (result.wasRateLimited) this.#outcomeWriter.countCall(result);
         if (result.isProblem) await this.#recordProblem(result.reason, result.delayMs);
         return this.#stopWith({ ...result, kind: "postponed" });
       case "refused":
-        this.#outcomeWriter.countCall({ wasThrottled: false });
+        this.#outcomeWriter.countCall({ wasRateLimited: false });
         // If other rows were allowed, a forbidden row is a problem of that row only.
         if (result.error.code === "PLATFORM_FORBIDDEN" && this.#doneBefore > 0) {
           return this.#settle(place, row, { outcome: "rejected", reason: result.error.message }, "counted");
@@ -364,7 +364,7 @@ class SegmentWork {
     if (attempts >= maxAttempts) {
       return this.#settle(place, row, { outcome: "failed", reason: `gave up: ${result.reason}${doubtOf(tries)}` });
     }
-    this.#outcomeWriter.countCall({ wasThrottled: false });
+    this.#outcomeWriter.countCall({ wasRateLimited: false });
     this.#tries.set(place, tries);
     const isPlatformDown = this.#incident >= outageAfterFailures;
     const delayMs = isPlatformDown ? Math.max(sleepInPlaceMs, this.backoffMs()) : this.backoffMs();
@@ -403,7 +403,7 @@ class SegmentWork {
     end: { outcome: Settled["outcome"]; reason: string; shown?: ShownSim; isAnswered?: true },
     call: "counted" | "to-count" | "no-call" = "to-count",
   ): Promise<void> {
-    if (call === "to-count") this.#outcomeWriter.countCall({ wasThrottled: false });
+    if (call === "to-count") this.#outcomeWriter.countCall({ wasRateLimited: false });
     const attempts = this.#tries.get(place)?.attempts ?? 0;
     await this.#outcomeWriter.settle({
       shown: end.shown,

@@ -63,9 +63,9 @@ export class OutcomeWriter {
   }
 
   /** Counts a call, whatever its result; the count is written with the next outcomes. */
-  countCall(call: { wasThrottled: boolean }): void {
+  countCall(call: { wasRateLimited: boolean }): void {
     this.#calls += 1;
-    if (call.wasThrottled) this.#throttled += 1;
+    if (call.wasRateLimited) this.#throttled += 1;
   }
 
   /** Resolves when the outcome is written. */

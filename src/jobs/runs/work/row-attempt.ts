@@ -23,7 +23,7 @@ export type TryResult =
       readonly kind: "postponed";
       readonly delayMs: number;
       readonly scope: "bucket" | "job";
-      readonly wasThrottled: boolean;
+      readonly wasRateLimited: boolean;
       /** Something other than a spent quota is wrong, and users have to see it. */
       readonly isProblem: boolean;
       readonly reason: string;

@@ -104,12 +104,12 @@ function already(error: PlatformError): TryResult {
 /** Maps an error of the platform to the result of the attempt. */
 export function resultOf(error: PlatformError): TryResult {
   switch (error.code) {
-    case "PLATFORM_THROTTLED":
+    case "PLATFORM_RATE_LIMITED":
       return {
         kind: "postponed",
         delayMs: error.retryAfterMs ?? 1_000,
         scope: error.bucket === undefined ? "job" : "bucket",
-        wasThrottled: error.status === 429,
+        wasRateLimited: error.status === 429,
         isProblem: false,
         reason: error.message,
       };
@@ -126,7 +126,7 @@ export function resultOf(error: PlatformError): TryResult {
         kind: "postponed",
         delayMs: unreachablePauseMs,
         scope: "job",
-        wasThrottled: false,
+        wasRateLimited: false,
         isProblem: true,
         reason: error.message,
       };

@@ -16,7 +16,7 @@ export class NotSent extends Error {
 
   constructor(reason: string, { isProblem }: { isProblem: boolean }) {
     super(reason);
-    this.result = { kind: "postponed", delayMs: 1_000, scope: "job", wasThrottled: false, isProblem, reason };
+    this.result = { kind: "postponed", delayMs: 1_000, scope: "job", wasRateLimited: false, isProblem, reason };
   }
 }
 
