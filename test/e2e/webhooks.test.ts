@@ -223,7 +223,7 @@ test.concurrent("the event feed can be listed and followed without missing an ev
     lines[1]?.id ?? "",
   ]);
   expect(document.events.filter(({ type }) => type.startsWith("run."))).toEqual(lines.slice(2));
-  const last = await harness.run(["events", "tail", "--last", "1", "--type", "run.completed"]);
+  const last = await harness.run(["events", "tail", "--limit", "1", "--type", "run.completed"]);
   expect(last.stdout).toMatch(new RegExp(`^\\S+ \\S+  run.completed  default  .*run=${after} .*done=5 .*\n$`));
   const none = await harness.json<{ events: NoticeEvent[] }>(["events", "tail", "--type", "authkey.*"]);
   expect(none.document).toEqual({ events: [], nextCursor: null });
