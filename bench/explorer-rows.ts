@@ -5,8 +5,8 @@ import { features } from "#features.ts";
 import { inventory } from "#jobs/inventory/feature.ts";
 import { loadConfig } from "#config/load.ts";
 import { systemClock } from "#core/time.ts";
-import { parseFilter } from "#fleet/filter.ts";
-import { maxSorted } from "#jobs/inventory/explore.ts";
+import { everySim, parseFilter } from "#fleet/filter.ts";
+import { countSims, fieldsOf, maxSorted, newestPage, orderOf, sortedPage } from "#jobs/inventory/sims.ts";
 import type { Sims } from "#sandbox/sims/sims.ts";
 import { createLogger } from "#telemetry/logger.ts";
 
@@ -23,7 +23,8 @@ export async function explorerRows(
     env: { ...env, HOME: homedir(), PATH: process.env.PATH },
     logger: createLogger({ level: "silent", destination: process.stderr }),
   });
-  const { profile } = config;
+  const stored = { inventory: app.service(inventory).store, profile: config.profile };
+  const all = { presence: "listed", keyColumn: "simId" } as const;
   const table: Row[] = [];
   const measure = async (answer: string, work: () => Promise<number | string>): Promise<void> => {
     const times: number[] = [];
@@ -49,8 +50,12 @@ export async function explorerRows(
       ["", undefined, fleet.imsiAt(Math.floor(sims / 3))],
       ["", undefined, "nowhere"],
     ] as const) {
-      const filter = where === "" ? undefined : parseFilter(where);
-      const query = { filter, sort, search, limit: 100 };
+      const selection = { ...all, filter: where === "" ? everySim : parseFilter(where), search };
+      const order = sort === undefined ? undefined : orderOf(sort);
+      const pageFrom = (cursor?: string) =>
+        order === undefined
+          ? newestPage(stored, selection, { limit: 100, cursor })
+          : sortedPage(stored, selection, { order, limit: 100, cursor });
       const what = [
         where,
         sort === undefined ? "" : `sorted by ${sort}`,
@@ -60,24 +65,24 @@ export async function explorerRows(
         .join(", ");
       let cursor: string | null = null;
       await measure(`page: ${what || "all"}`, async () => {
-        const page = await app.service(inventory).service.list(profile, query);
+        const page = await pageFrom();
         cursor = page.nextCursor;
-        return page.sims.length;
+        return page.found.length;
       });
       const next: string | null = cursor;
       if (next === null) continue;
       await measure(`next page: ${what || "all"}`, async () => {
-        return (await app.service(inventory).service.list(profile, { ...query, cursor: next })).sims.length;
+        return (await pageFrom(next)).found.length;
       });
     }
     for (const where of ["", berlin, "speedClass=s1.fast", "tags.name exists", `imsi!=${fleet.imsiAt(1)}`]) {
       await measure(`count: ${where || "all"}`, async () => {
-        const filter = where === "" ? undefined : parseFilter(where);
-        const { count, isExact } = await app.service(inventory).service.count(profile, { filter }, systemClock);
+        const selection = { ...all, filter: where === "" ? everySim : parseFilter(where) };
+        const { count, isExact } = await countSims(stored, selection, { clock: systemClock, limitMs: 1_000 });
         return isExact ? count : `${count} or more`;
       });
     }
-    await measure("fields and values", async () => (await app.service(inventory).service.fields(profile)).length);
+    await measure("fields and values", async () => (await fieldsOf(stored, "simId")).length);
   } finally {
     await app.close();
   }

@@ -29,6 +29,7 @@ import { EmbeddedRedis } from "#redis/embedded/embedded.ts";
 import { Keys } from "#redis/keys.ts";
 import { defaultOptions } from "#sandbox/options.ts";
 import { Sims } from "#sandbox/sims/sims.ts";
+import { documentOfSim, exportLines, newestPage } from "#jobs/inventory/sims.ts";
 import { encodeRecord } from "#jobs/inventory/records/sim-record.ts";
 import { type ListedSims, SyncLog } from "#jobs/inventory/store/sync-record.ts";
 import { createLogger } from "#telemetry/logger.ts";
@@ -309,7 +310,11 @@ async function filterRows(env: Environment, sims: number): Promise<Table> {
     env: { ...env, HOME: homedir(), PATH: process.env.PATH },
     logger: createLogger({ level: "silent", destination: process.stderr }),
   });
+  const { store } = app.service(inventory);
+  const { profile } = config;
+  const listed = { presence: "listed", keyColumn: "simId" } as const;
   try {
+    const facts = await store.facts(profile);
     for (const text of texts) {
       const filter = parseFilter(text);
       const times: number[] = [];
@@ -318,14 +323,15 @@ async function filterRows(env: Environment, sims: number): Promise<Table> {
         times.push(
           1_000 *
             (await secondsOf(async () => {
-              found = (await app.service(inventory).service.list(config.profile, { filter, limit: 50 })).sims.length;
+              found = (await newestPage({ inventory: store, profile }, { ...listed, filter }, { limit: 50 })).found
+                .length;
             })),
         );
       }
       const all = await secondsOf(async () => {
-        for await (const lines of await app
-          .service(inventory)
-          .service.export(config.profile, { filter, format: "ndjson" }))
+        const scanned = store.scan(profile, filter, listed);
+        const options = { format: "ndjson", keyColumn: listed.keyColumn, fields: facts.fields } as const;
+        for await (const lines of exportLines(scanned, options, (sim) => documentOfSim(sim, { ...listed, facts })))
           void lines;
       });
       const command = await secondsOf(() => runMeasured(["sims", "list", "--where", text, "--json"], env));

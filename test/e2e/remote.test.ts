@@ -214,7 +214,7 @@ rotations:
     "credential.*",
   );
   expect(since.events.map(({ id }) => id)).toEqual(expect.arrayContaining(followed));
-  await same("events", "tail", "--last", "3", "--type", "freeze.*");
+  await same("events", "tail", "--limit", "3", "--type", "freeze.*");
   await Promise.all([same("credentials", "list"), same("credentials", "status")]);
   expect(await harness.run(["credentials", "confirm", "mqtt"], remote)).toMatchObject({ code: 2 });
 

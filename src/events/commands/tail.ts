@@ -1,5 +1,5 @@
 /** `simfleet events tail`: the feed, oldest first, and with `--follow` what happens from there on. */
-import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
+import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
 import { suggestion } from "#core/suggest.ts";
 import { visible } from "#core/visible-text.ts";
 import { beforeAll } from "../feed.ts";
@@ -24,7 +24,6 @@ export function tailCommand(context: Context): Command {
     )
     .option("--type <type>", "only events of this type, such as run.completed or run.*; repeatable", asTypes)
     .option("-n, --limit <n>", "without --since: number of most recent events", asCount, 20)
-    .addOption(new Option("--last <n>", "the earlier name of --limit").argParser(asCount).hideHelp())
     .option("-f, --follow", "print new events until Ctrl-C; with --json one document per line (NDJSON)");
   return withCommon(command, "simfleet events tail --since 1h --type run.* --type sync.failed --follow").action(
     async (options) => {
@@ -32,10 +31,10 @@ export function tailCommand(context: Context): Command {
       const selection = { types: options.type, profile: options.profile };
       const isFollowing = options.follow === true;
       const form = output.isJson && !isFollowing ? inOneDocument(output) : byLine(output);
-      const { since, last = options.limit } = options;
+      const { since, limit } = options;
       await context.connect(options, async ({ eventSource }) => {
         const source = eventSource(selection, (text) => output.say(text));
-        const lastId = since === undefined ? await showLast(source, last, form) : await showAll(source, since, form);
+        const lastId = since === undefined ? await showLast(source, limit, form) : await showAll(source, since, form);
         await form.end();
         if (isFollowing) for await (const events of source.follow(lastId)) await form.add(events);
       });

@@ -6,8 +6,8 @@ export const audit = feature({
   name: "audit",
   data: { audit: ["audit"] },
   open: async (kernel) => {
-    const [{ AuditService }, { AuditLog }] = await Promise.all([import("./service.ts"), import("./record.ts")]);
-    const service = new AuditService(new AuditLog({ ...kernel, keepMs: kernel.config.audit.keepMs }));
+    const { AuditService } = await import("./service.ts");
+    const service = new AuditService({ ...kernel, keepMs: kernel.config.audit.keepMs });
     return {
       service,
       routes: async () => (await import("./service.ts")).auditEndpoints(service, auditKindsOf(kernel.features)),

@@ -1,43 +1,131 @@
-/** The audit log: who did what, when, and how it ended. */
-import { csvLine } from "#intake/cell.ts";
-import { type AuditEntry, exportAudit, listAudit } from "./contract.ts";
-import type { AuditIntent, AuditLog, AuditQuery, AuditRecord, AuditResult } from "./record.ts";
+/**
+ * The audit log: who did what, when, and how it ended. It is an append-only Redis stream. Entries are removed after the
+ * configured retention, never sooner. An entry is written before its change is made; the result is added afterwards to a
+ * sorted set, scored by the entry's time. Neither is ever overwritten. An entry without a result means that the process
+ * ended in between, or that the change is still in progress.
+ */
+import { olderThan } from "#redis/stream-range.ts";
+import type { Redis } from "ioredis";
 import { parseInstant } from "#core/ago.ts";
+import { SimfleetError, messageOf } from "#core/errors.ts";
+import { type Clock, secondMs } from "#core/time.ts";
 import { asList, cursorBefore } from "#contract/fields.ts";
 import { type Call, type Endpoint, endpoint } from "#contract/route.ts";
-import { SimfleetError } from "#core/errors.ts";
+import { csvLine } from "#intake/cell.ts";
+import type { Keys } from "#redis/keys.ts";
+import { inWordsOfRedis } from "#redis/refusal.ts";
+import { type AuditEntry, exportAudit, listAudit } from "./contract.ts";
 
-export type { AuditIntent, AuditResult } from "./record.ts";
+/** Who is about to change what, without secrets and without the request's content. */
+export interface AuditIntent {
+  /** `token:ci`, `jwt:anna`, `cli:anna`; empty if the user is not known. */
+  readonly who: string;
+  readonly role: string;
+  /** As its feature declares it, such as `runs`. */
+  readonly kind: string;
+  /** `POST /v1/runs/:runId/cancel`, `simfleet runs cancel` */
+  readonly action: string;
+  /** The object of the change: a run's id, a profile. */
+  readonly target: string;
+  readonly requestId: string;
+  /** Address of the client, or name of the machine on which the command was run. */
+  readonly from: string;
+}
 
+/** The result of a change: the status of a response, or the exit code of a command. */
+export interface AuditResult {
+  readonly status?: number | undefined;
+  readonly exitCode?: number | undefined;
+  /** Id of the created object, if it has one. */
+  readonly target?: string | undefined;
+}
+
+export interface AuditQuery {
+  readonly limit: number;
+  /** The id of the last entry of the previous page. */
+  readonly cursor?: string | undefined;
+  readonly sinceMs?: number | undefined;
+  readonly who?: string | undefined;
+  /** Default: all. */
+  readonly kinds?: readonly string[] | undefined;
+}
+
+const readAtOnce = 500;
 const exportedAtOnce = 500;
 const columns = ["at", "who", "role", "action", "target", "result", "status", "exitCode", "from", "requestId"] as const;
+/** A page ends after this many entries were scanned, whether they match or not. */
+const maxScanned = 50_000;
+
+/** How long a change waits for its entry before it is refused. */
+const patienceMs = 5 * secondMs;
 
 export class AuditService {
-  readonly #log: AuditLog;
+  readonly #redis: Redis;
+  readonly #key: string;
+  /** Sorted set: id and result of entries, by the time of the entry. */
+  readonly #resultsKey: string;
+  readonly #clock: Clock;
+  readonly #keepMs: number;
 
-  constructor(log: AuditLog) {
-    this.#log = log;
+  constructor(deps: { redis: Redis; keys: Keys; clock: Clock; keepMs: number }) {
+    this.#redis = deps.redis;
+    this.#key = deps.keys.of("audit");
+    this.#resultsKey = deps.keys.of("audit", "results");
+    this.#clock = deps.clock;
+    this.#keepMs = deps.keepMs;
   }
 
-  /** Records a change before it is made. @throws SimfleetError AUDIT_UNAVAILABLE: the change must not be made then */
-  begin(intent: AuditIntent): Promise<string> {
-    return this.#log.begin(intent);
+  /**
+   * Records a change before it is made.
+   * @returns the entry's id
+   * @throws SimfleetError AUDIT_UNAVAILABLE if it cannot be written: the change must not be made then
+   */
+  async begin(intent: AuditIntent): Promise<string> {
+    try {
+      return await this.#inTime(this.#add(intent));
+    } catch (thrown) {
+      throw new SimfleetError(
+        "AUDIT_UNAVAILABLE",
+        `The audit entry could not be written, so nothing was changed: ${messageOf(inWordsOfRedis(thrown))}`,
+        { cause: thrown },
+      );
+    }
   }
 
-  /** Adds the result. */
-  finish(id: string, result: AuditResult): Promise<void> {
-    return this.#log.finish(id, result);
+  /** Adds the result to an entry; the first result is final. */
+  async finish(id: string, result: AuditResult): Promise<void> {
+    const key = this.#resultsKey;
+    await this.#inTime(this.#redis.zadd(key, "NX", instantOf(id), `${id} ${JSON.stringify(result)}`));
+    await this.#redis.zremrangebyscore(key, "-inf", `(${this.#oldest()}`);
   }
 
-  /** Records a change that was refused before it could have any effect. */
-  note(intent: AuditIntent, result: AuditResult): Promise<void> {
-    return this.#log.note(intent, result);
+  /** Adds an entry with its result, for a request that was refused before it could change anything. */
+  async note(intent: AuditIntent, result: AuditResult): Promise<void> {
+    await this.#add({ ...intent, result: JSON.stringify(result) });
   }
 
   /** Newest first. */
   async list(query: AuditQuery): Promise<{ entries: AuditEntry[]; nextCursor: string | null }> {
-    const { records, nextCursor } = await this.#log.newest(query);
-    return { entries: records.map(entryOf), nextCursor };
+    const { limit, sinceMs, who, kinds } = query;
+    const oldest = sinceMs === undefined ? "-" : String(Math.max(0, Math.floor(sinceMs)));
+    const found: AuditEntry[] = [];
+    let cursor = query.cursor;
+    for (let scanned = 0; scanned < maxScanned; scanned += readAtOnce) {
+      const end = cursor === undefined ? "+" : olderThan(cursor);
+      const entries = await this.#redis.xrevrange(this.#key, end, oldest, "COUNT", readAtOnce);
+      const results = await this.#results(entries.map(([id]) => id));
+      for (const [at, [id, pairs]] of entries.entries()) {
+        const fields = fieldsIn(pairs);
+        if (who !== undefined && fields.who !== who) continue;
+        if (kinds !== undefined && !kinds.includes(fields.kind ?? "")) continue;
+        found.push(entryOf(id, fields, results.get(id)));
+        const isLast = entries.length < readAtOnce && at === entries.length - 1;
+        if (found.length === limit) return { entries: found, nextCursor: isLast ? null : id };
+      }
+      if (entries.length < readAtOnce) return { entries: found, nextCursor: null };
+      cursor = entries.at(-1)?.[0];
+    }
+    return { entries: found, nextCursor: cursor ?? null };
   }
 
   /** All entries as a CSV file, newest first, in constant memory. */
@@ -50,17 +138,69 @@ export class AuditService {
       cursor = page.nextCursor ?? undefined;
     } while (cursor !== undefined);
   }
+
+  async #add(fields: AuditIntent & { readonly result?: string }): Promise<string> {
+    const pairs = Object.entries<string>({ ...fields }).flat();
+    const id = await this.#redis.xadd(this.#key, "MINID", "~", this.#oldest(), "*", ...pairs);
+    if (id === null) throw new Error("Redis added no entry");
+    return id;
+  }
+
+  /** The results of consecutive entries, by id. */
+  async #results(ids: readonly string[]): Promise<Map<string, AuditResult>> {
+    const [newest, oldest] = [ids[0], ids.at(-1)];
+    if (newest === undefined || oldest === undefined) return new Map();
+    const members = await this.#redis.zrangebyscore(this.#resultsKey, instantOf(oldest), instantOf(newest));
+    const results = members.map((member) => {
+      const end = member.indexOf(" ");
+      return [member.slice(0, end), JSON.parse(member.slice(end + 1)) as AuditResult] as const;
+    });
+    // If there are ever two results of an entry, the first one counts.
+    return new Map(results.toReversed());
+  }
+
+  /** Redis commands wait indefinitely for a lost connection; a change must not. */
+  async #inTime<T>(written: Promise<T>): Promise<T> {
+    const late = new AbortController();
+    try {
+      return await Promise.race([
+        written,
+        this.#clock
+          .sleep(patienceMs, late.signal)
+          .then(() => Promise.reject(new Error(`Redis did not answer within ${patienceMs / secondMs} s`))),
+      ]);
+    } finally {
+      late.abort();
+    }
+  }
+
+  #oldest(): number {
+    return Math.max(0, this.#clock.wallMs() - this.#keepMs);
+  }
 }
 
-function entryOf({ id, who, role, action, target, requestId, from, result }: AuditRecord): AuditEntry {
-  const about = result?.target ?? target;
+/** Time at which the entry was added, ms by Redis's clock. */
+function instantOf(id: string): number {
+  return Number(id.split("-", 1)[0]);
+}
+
+function fieldsIn(pairs: readonly string[]): Readonly<Record<string, string>> {
+  const fields: Record<string, string> = {};
+  for (let at = 0; at + 1 < pairs.length; at += 2) fields[pairs[at] ?? ""] = pairs[at + 1] ?? "";
+  return fields;
+}
+
+/** @param later the result that was added after the entry; one that was refused at once has its own */
+function entryOf(id: string, fields: Readonly<Record<string, string>>, later: AuditResult | undefined): AuditEntry {
+  const { action = "", requestId = "", from = "" } = fields;
+  const result = fields.result === undefined ? later : (JSON.parse(fields.result) as AuditResult);
   return {
     id,
-    at: new Date(Number(id.split("-", 1)[0])).toISOString(),
-    who: who === "" ? null : who,
-    role: role === "" ? null : role,
+    at: new Date(instantOf(id)).toISOString(),
+    who: fields.who || null,
+    role: fields.role || null,
     action,
-    target: about === "" ? null : about,
+    target: (result?.target ?? fields.target) || null,
     result: wordOf(result),
     status: result?.status ?? null,
     exitCode: result?.exitCode ?? null,

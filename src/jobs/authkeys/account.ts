@@ -7,7 +7,6 @@ import {
   listAuthKeys,
   revokeAuthKey,
 } from "#api/operations/auth-keys.ts";
-import type { Owner } from "#api/operations/described.ts";
 import type { DeploymentOperation } from "#fleet/deployment-operation.ts";
 
 export type { AuthKey, CreatedAuthKey } from "#api/operations/auth-keys.ts";
@@ -30,38 +29,31 @@ export async function listKeys(
   return client.call(operation, undefined, { signal });
 }
 
-export class AuthKeyAccount {
-  readonly #client: Pick<PlatformClient, "call" | "whoAmI" | "prove">;
-  readonly #operations: AuthKeyOperations;
+export type AuthKeyAccount = ReturnType<typeof authKeyAccount>;
 
-  constructor(client: Pick<PlatformClient, "call" | "whoAmI" | "prove">, operations: AuthKeyOperations) {
-    this.#client = client;
-    this.#operations = operations;
-  }
+export function authKeyAccount(
+  client: Pick<PlatformClient, "call" | "whoAmI" | "prove">,
+  operations: AuthKeyOperations,
+) {
+  return {
+    /** @throws as `listKeys` */
+    list: (signal?: AbortSignal): Promise<AuthKey[]> => listKeys(client, operations.listAuthKeys, signal),
 
-  /** @throws as `listKeys` */
-  list(signal?: AbortSignal): Promise<AuthKey[]> {
-    return listKeys(this.#client, this.#operations.listAuthKeys, signal);
-  }
+    /** @throws PlatformError, with `mayHaveApplied` if the platform may have created an AuthKey whose secret is lost */
+    create: async (signal?: AbortSignal): Promise<CreatedAuthKey> => {
+      const operation = createAuthKey(operations.createAuthKey, await client.whoAmI(signal));
+      return client.call(operation, undefined, { signal });
+    },
 
-  /** @throws PlatformError, with `mayHaveApplied` if the platform may have created an AuthKey whose secret is lost */
-  async create(signal?: AbortSignal): Promise<CreatedAuthKey> {
-    const operation = createAuthKey(this.#operations.createAuthKey, await this.#owner(signal));
-    return this.#client.call(operation, undefined, { signal });
-  }
+    /** @throws PlatformError PLATFORM_REJECTED also if the AuthKey no longer exists */
+    revoke: async (authKeyId: string, signal?: AbortSignal): Promise<void> => {
+      const operation = revokeAuthKey(operations.revokeAuthKey, await client.whoAmI(signal));
+      await client.call(operation, { authKeyId }, { signal });
+    },
 
-  /** @throws PlatformError PLATFORM_REJECTED also if the AuthKey no longer exists */
-  async revoke(authKeyId: string, signal?: AbortSignal): Promise<void> {
-    const operation = revokeAuthKey(this.#operations.revokeAuthKey, await this.#owner(signal));
-    await this.#client.call(operation, { authKeyId }, { signal });
-  }
-
-  /** Authenticates once with an AuthKey. @throws PlatformError PLATFORM_UNAUTHORIZED if the platform rejects it */
-  async prove({ authKeyId, authKey }: CreatedAuthKey): Promise<void> {
-    await this.#client.prove({ kind: "auth-key", authKeyId, authKey });
-  }
-
-  #owner(signal: AbortSignal | undefined): Promise<Owner> {
-    return this.#client.whoAmI(signal);
-  }
+    /** Authenticates once with an AuthKey. @throws PlatformError PLATFORM_UNAUTHORIZED if the platform rejects it */
+    prove: async ({ authKeyId, authKey }: CreatedAuthKey): Promise<void> => {
+      await client.prove({ kind: "auth-key", authKeyId, authKey });
+    },
+  };
 }

@@ -4,28 +4,28 @@ import type { Incident, Working } from "#engine/queue/job-result.ts";
 import { Seal } from "#engine/seal.ts";
 import { requireOperation, requireOperations } from "#fleet/required-operation.ts";
 import { openSinks } from "#jobs/credentials/open.ts";
-import { type SinkDeps, handOver } from "#jobs/credentials/sinks.ts";
+import { type Handover, type SinkDeps, handOver } from "#jobs/credentials/sinks.ts";
 import { unlessFrozen } from "#jobs/freezes/freeze-watch.ts";
 import type { Freezes } from "#jobs/freezes/record.ts";
 import { believedMs } from "#engine/authkey-users.ts";
 import type { Kernel } from "#kernel/kernel.ts";
-import { AuthKeyAccount, authKeyOperationIds, listKeys } from "./account.ts";
+import { authKeyAccount, authKeyOperationIds, listKeys } from "./account.ts";
 import { requireAuthKeyOptions } from "./config.ts";
-import { type AuthKeyRotations, authKeyRotations, isRotationOver } from "./record.ts";
+import { authKeyRotations, isRotationOver } from "./record.ts";
 import { AuthKeyService } from "./service.ts";
-import type { AuthKeyDeps } from "./step-context.ts";
+import type { AuthKeyDeps, HandedKey } from "./step-context.ts";
 import { rotateAuthKey } from "./work.ts";
-import { type ProfileJobs, type ProfileJobsOptions, profileJobs } from "#engine/queue/work-queues.ts";
+import { profileJobs } from "#engine/queue/work-queues.ts";
 
 const feature = "Rotating AuthKeys";
 
 export function openAuthKeys(kernel: Kernel, freezes: Freezes) {
-  const { config, clock, lifecycle, accounts, users, client } = kernel;
+  const { config, clock, guard, lifecycle, accounts, users, client } = kernel;
   const rotations = authKeyRotations(kernel);
-  const queues = authKeyQueues(kernel);
+  // One rotation at a time, including the grace period of the old AuthKey.
+  const queues = profileJobs({ queue: "authkeys", job: "rotate-authkey", jobId: "the-authkey" }, kernel);
   lifecycle.onStop("AuthKey queues", () => queues.close());
 
-  const requirements = (profile: string) => requirementsOf(config, profile);
   const service = new AuthKeyService({
     rotations,
     users,
@@ -33,20 +33,34 @@ export function openAuthKeys(kernel: Kernel, freezes: Freezes) {
     list: (profile) =>
       listKeys(client(profile), requireOperation(config.deployment, "listAuthKeys", "Listing AuthKeys")),
     quietMsOf: (profile) => quietMsOf(config.authKeys[profile]?.graceMs ?? 0),
-    requireRotation: (profile) => void requirements(profile),
+    requireRotation: (profile) => void requirementsOf(config, profile),
     inUseHere: (profile) => accounts.checkSecrets(profile),
     configuredIds: (profile) =>
       (config.profiles[profile]?.credentials ?? []).flatMap((form) => (form.kind === "auth-key" ? form.authKeyId : [])),
   });
 
   let sinks: SinkDeps | undefined;
+  /** What the steps work with. @throws ConfigError with what is missing */
+  const stepDeps = (profile: string): AuthKeyDeps => {
+    const { operations, options, keys } = requirementsOf(config, profile);
+    return {
+      rotations,
+      users,
+      seal: new Seal(keys),
+      sinks: options.sinks,
+      clock,
+      guard,
+      account: authKeyAccount(client(profile), operations),
+      quietMs: quietMsOf(options.graceMs),
+      inUseHere: () => accounts.checkSecrets(profile),
+      handOver: (sink, key, signal) =>
+        handOver(sink, handoverOf(key), (sinks ??= openSinks(kernel, "webhooks of AuthKeys")), signal),
+    };
+  };
+
   /** Works on the rotations of a profile's AuthKey until stopped. @throws ConfigError with what is missing */
   const consume = async (profile: string, onIncident: (incident: Incident) => void): Promise<Working> => {
-    const deps = workDeps(
-      kernel,
-      { profile, rotations, ...requirements(profile) },
-      () => (sinks ??= openSinks(kernel, "webhooks of AuthKeys")),
-    );
+    const deps = stepDeps(profile);
     const working = await queues.consume(profile, {
       onIncident,
       status: async (name) => {
@@ -80,48 +94,21 @@ function requirementsOf(config: Config, profile: string) {
   };
 }
 
-type Rotated = ReturnType<typeof requirementsOf> & { readonly profile: string; readonly rotations: AuthKeyRotations };
-
-function workDeps(
-  { clock, guard, accounts, users, client }: Kernel,
-  { profile, rotations, operations, options, keys }: Rotated,
-  sinks: () => SinkDeps,
-): AuthKeyDeps {
+function handoverOf({ profile, rotationId, startedAtMs, key: { authKeyId, authKey } }: HandedKey): Handover {
   return {
-    rotations,
-    users,
-    seal: new Seal(keys),
-    sinks: options.sinks,
-    clock,
-    guard,
-    account: new AuthKeyAccount(client(profile), operations),
-    quietMs: quietMsOf(options.graceMs),
-    inUseHere: () => accounts.checkSecrets(profile),
-    handOver: (sink, { rotationId, startedAtMs, key }, signal) => {
-      const { authKeyId, authKey } = key;
-      const handover = {
-        rotation: `authkey-${profile}`,
-        rotationId,
-        profile,
-        startedAtMs,
-        credentialsId: authKeyId,
-        type: "auth-key",
-        secrets: { authKey },
-        constants: { authKeyId },
-        field: undefined,
-      };
-      return handOver(sink, handover, sinks(), signal);
-    },
+    rotation: `authkey-${profile}`,
+    rotationId,
+    profile,
+    startedAtMs,
+    credentialsId: authKeyId,
+    type: "auth-key",
+    secrets: { authKey },
+    constants: { authKeyId },
+    field: undefined,
   };
 }
 
 /** How long the old AuthKey has to be unused: at least as long as the last announcement of a process is trusted. */
 function quietMsOf(graceMs: number): number {
   return Math.max(graceMs, believedMs);
-}
-
-// The queue for rotations of a profile's AuthKey: one at a time, including the grace period of the old AuthKey.
-
-function authKeyQueues(options: ProfileJobsOptions): ProfileJobs {
-  return profileJobs({ queue: "authkeys", job: "rotate-authkey", jobId: "the-authkey" }, options);
 }

@@ -14,18 +14,16 @@ export const dropFolder = feature({
       work: async () => {
         const { dropFolder: folder } = kernel.config;
         if (folder === undefined) return [];
-        const [{ DroppedFileRuns }, { DropFolderWatch, DropFolderWork }] = await Promise.all([
+        const [{ droppedFileRuns }, { DropFolderWork, watchDropFolder }] = await Promise.all([
           import("./file-runs.ts"),
           import("./work.ts"),
         ]);
         const report = logIncidents(kernel.logger, { job: "drop-folder" });
         const onIncident = (message: string): void => report({ message });
-        const fileRuns = new DroppedFileRuns({ runService, clock: kernel.clock, folder });
-        const watch = new DropFolderWatch(new DropFolderWork({ ...kernel, folder, runs: fileRuns, onIncident }), {
-          clock: kernel.clock,
-          onIncident,
-        });
-        kernel.lifecycle.onStop("drop folder", () => watch.stop());
+        const fileRuns = droppedFileRuns({ runService, clock: kernel.clock, folder });
+        const work = new DropFolderWork({ ...kernel, folder, runs: fileRuns, onIncident });
+        const stop = watchDropFolder(work, { clock: kernel.clock, onIncident });
+        kernel.lifecycle.onStop("drop folder", stop);
         return [];
       },
     }),

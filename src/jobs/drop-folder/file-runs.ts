@@ -6,65 +6,49 @@ import type { DropFolder } from "#fleet/drop-folder.ts";
 import { isRunSettled } from "#fleet/run.ts";
 import { withoutContent } from "#intake/columns.ts";
 import { droppedFileRules } from "./folder.ts";
-import type { DropFolderDeps } from "./work.ts";
+import type { FileRuns } from "./work.ts";
 import type { RunService } from "#jobs/runs/service.ts";
 import type { Planned } from "#jobs/runs/plan/plans.ts";
 import { exitCodeOf } from "#jobs/runs/report.ts";
 import { runIdFor } from "#jobs/runs/submit.ts";
 
-/** The interface that the folder's work requires. */
-type WantedRuns = DropFolderDeps["runs"];
-type Refusal = Awaited<ReturnType<WantedRuns["submit"]>>;
-type FileRun = Awaited<ReturnType<WantedRuns["status"]>>;
-
-interface Deps {
+export function droppedFileRuns(deps: {
   readonly runService: RunService;
   readonly clock: Clock;
   readonly folder: DropFolder;
-}
+}): FileRuns {
+  const { runService, clock, folder } = deps;
+  return {
+    newRunId: () => runIdFor(randomUUID(), clock.wallMs()),
 
-export class DroppedFileRuns implements WantedRuns {
-  readonly #deps: Deps;
+    async submit(path, { runId, name }) {
+      const { profile, operation, set, options } = folder;
+      const order = { profile, operation, set, options, name: folder.name ?? name };
+      let planned: Planned | undefined;
+      try {
+        planned = await runService.draft({ path, rules: droppedFileRules }, order, { source: name });
+        await runService.submit(planned, { runId, by: "drop-folder", isUnattended: true });
+        return undefined;
+      } catch (thrown) {
+        if (!isAboutTheFile(thrown)) throw thrown;
+        const faults = planned?.report.problems.map((problem) => `line ${problem.line}: ${withoutContent(problem)}`);
+        const reason = thrown instanceof IntakeError ? thrown.withoutContent : thrown.message;
+        return { reason, faults: faults ?? [] };
+      }
+    },
 
-  constructor(deps: Deps) {
-    this.#deps = deps;
-  }
+    async status(runId) {
+      if (!(await runService.exists(runId))) return undefined;
+      const { state, tally: counts, reason, sha256 } = await runService.record(runId);
+      if (!isRunSettled({ state, counts })) return { isOver: false };
+      const { total, done, skipped } = counts;
+      const missing = `${total - done - skipped} of ${total} rows are not done`;
+      const isGood = state === "completed" && exitCodeOf({ counts }) === 0;
+      return { isOver: true, isGood, state, reason: reason ?? (isGood ? "" : missing), sha256 };
+    },
 
-  newRunId(): string {
-    return runIdFor(randomUUID(), this.#deps.clock.wallMs());
-  }
-
-  async submit(path: string, { runId, name }: { runId: string; name: string }): Promise<Refusal> {
-    const { runService, folder } = this.#deps;
-    const { profile, operation, set, options } = folder;
-    const order = { profile, operation, set, options, name: folder.name ?? name };
-    let planned: Planned | undefined;
-    try {
-      planned = await runService.draft({ path, rules: droppedFileRules }, order, { source: name });
-      await runService.submit(planned, { runId, by: "drop-folder", isUnattended: true });
-      return undefined;
-    } catch (thrown) {
-      if (!isAboutTheFile(thrown)) throw thrown;
-      const faults = planned?.report.problems.map((problem) => `line ${problem.line}: ${withoutContent(problem)}`);
-      const reason = thrown instanceof IntakeError ? thrown.withoutContent : thrown.message;
-      return { reason, faults: faults ?? [] };
-    }
-  }
-
-  async status(runId: string): Promise<FileRun> {
-    const { runService } = this.#deps;
-    if (!(await runService.exists(runId))) return undefined;
-    const { state, tally: counts, reason, sha256 } = await runService.record(runId);
-    if (!isRunSettled({ state, counts })) return { isOver: false };
-    const { total, done, skipped } = counts;
-    const missing = `${total - done - skipped} of ${total} rows are not done`;
-    const isGood = state === "completed" && exitCodeOf({ counts }) === 0;
-    return { isOver: true, isGood, state, reason: reason ?? (isGood ? "" : missing), sha256 };
-  }
-
-  results(runId: string): AsyncIterable<string> {
-    return this.#deps.runService.results(runId, { format: "csv" });
-  }
+    results: (runId) => runService.results(runId, { format: "csv" }),
+  };
 }
 
 /** Whether the file itself is invalid, so that retrying is useless; an unreadable file may become readable later. */

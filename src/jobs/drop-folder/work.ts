@@ -75,11 +75,8 @@ export class DropFolderWork {
   constructor(deps: DropFolderDeps) {
     this.#deps = deps;
     this.#folder = deps.files ?? new Folder(deps.folder.path);
-    this.#stillness = new Stillness({ clock: deps.clock, settleMs: deps.folder.settleMs });
-    this.#incidents = new Incidents({
-      clock: deps.clock,
-      emit: (message) => deps.onIncident(this.#folder.readable(message)),
-    });
+    this.#stillness = stillness(deps.clock, deps.folder.settleMs);
+    this.#incidents = openIncidents(deps.clock, (message) => deps.onIncident(this.#folder.readable(message)));
   }
 
   /** @param signal aborts between two files */
@@ -258,37 +255,33 @@ interface Incident {
   readonly againAtMs: number;
 }
 
-class Incidents {
-  readonly #clock: Clock;
-  readonly #emit: (message: string) => void;
-  #incidents = new Map<string, Incident>();
-
-  constructor({ clock, emit }: { clock: Clock; emit: (message: string) => void }) {
-    this.#clock = clock;
-    this.#emit = emit;
-  }
-
+interface Incidents {
   /** Does the work unless it is delayed; an error is reported and delays the next attempt. @returns whether it succeeded */
-  async try(what: string, work: () => Promise<void>): Promise<boolean> {
-    const before = this.#incidents.get(what);
-    if (before !== undefined && this.#clock.monotonicMs() < before.againAtMs) return false;
-    try {
-      await work();
-      this.#incidents.delete(what);
-      return true;
-    } catch (thrown) {
-      const kind = kindOf(thrown);
-      const tries = (before?.tries ?? 0) + 1;
-      this.#incidents.set(what, { kind, tries, againAtMs: this.#clock.monotonicMs() + backoffMs(pauses, tries) });
-      if (before?.kind !== kind) this.#emit(`${what}: ${messageOf(thrown)} (it is tried again)`);
-      return false;
-    }
-  }
-
+  try(what: string, work: () => Promise<void>): Promise<boolean>;
   /** Forgets work that no longer exists. */
-  keepOnly(names: ReadonlySet<string>): void {
-    this.#incidents = new Map([...this.#incidents].filter(([name]) => names.has(name)));
-  }
+  keepOnly(names: ReadonlySet<string>): void;
+}
+
+function openIncidents(clock: Clock, emit: (message: string) => void): Incidents {
+  const incidents = new Map<string, Incident>();
+  return {
+    async try(what, work) {
+      const before = incidents.get(what);
+      if (before !== undefined && clock.monotonicMs() < before.againAtMs) return false;
+      try {
+        await work();
+        incidents.delete(what);
+        return true;
+      } catch (thrown) {
+        const kind = kindOf(thrown);
+        const tries = (before?.tries ?? 0) + 1;
+        incidents.set(what, { kind, tries, againAtMs: clock.monotonicMs() + backoffMs(pauses, tries) });
+        if (before?.kind !== kind) emit(`${what}: ${messageOf(thrown)} (it is tried again)`);
+        return false;
+      }
+    },
+    keepOnly: (names) => forgetOthers(incidents, names),
+  };
 }
 
 function kindOf(thrown: unknown): string {
@@ -300,66 +293,55 @@ function kindOf(thrown: unknown): string {
 // writer has finished; an unchanged file can be detected on all of them, including network mounts. Only this process's
 // clock is used, so the files' times may come from any other clock.
 
-interface Sight {
-  readonly fingerprint: string;
-  readonly sinceMs: number;
+interface Stillness {
+  /** Records the current fingerprint of a file. @returns whether it has been unchanged for long enough */
+  isStill(name: string, fingerprint: string): boolean;
+  /** Forgets files that no longer exist. */
+  keepOnly(names: ReadonlySet<string>): void;
 }
 
-class Stillness {
-  readonly #clock: Clock;
-  readonly #settleMs: number;
-  #sights = new Map<string, Sight>();
+function stillness(clock: Clock, settleMs: number): Stillness {
+  const sights = new Map<string, { readonly fingerprint: string; readonly sinceMs: number }>();
+  return {
+    isStill(name, fingerprint) {
+      const nowMs = clock.monotonicMs();
+      const before = sights.get(name);
+      if (before?.fingerprint === fingerprint) return nowMs - before.sinceMs >= settleMs;
+      sights.set(name, { fingerprint, sinceMs: nowMs });
+      return false;
+    },
+    keepOnly: (names) => forgetOthers(sights, names),
+  };
+}
 
-  constructor({ clock, settleMs }: { clock: Clock; settleMs: number }) {
-    this.#clock = clock;
-    this.#settleMs = settleMs;
-  }
-
-  /** Records the current fingerprint of a file. @returns whether it has been unchanged for long enough */
-  isStill(name: string, fingerprint: string): boolean {
-    const nowMs = this.#clock.monotonicMs();
-    const before = this.#sights.get(name);
-    if (before?.fingerprint === fingerprint) return nowMs - before.sinceMs >= this.#settleMs;
-    this.#sights.set(name, { fingerprint, sinceMs: nowMs });
-    return false;
-  }
-
-  /** Forgets files that no longer exist. */
-  keepOnly(names: ReadonlySet<string>): void {
-    this.#sights = new Map([...this.#sights].filter(([name]) => names.has(name)));
-  }
+function forgetOthers(known: Map<string, unknown>, names: ReadonlySet<string>): void {
+  for (const name of known.keys()) if (!names.has(name)) known.delete(name);
 }
 
 // Polls a drop folder until stopped. It polls because network mounts do not notify about new files.
 
 const pollIntervalMs = 2 * secondMs;
 
-export class DropFolderWatch {
-  readonly #stopping = new AbortController();
-  readonly #watching: Promise<void>;
-
-  /** @param options `pollIntervalMs`: pause between two polls, 2 s by default */
-  constructor(
-    work: Pick<DropFolderWork, "round">,
-    deps: { clock: Clock; onIncident: (message: string) => void; pollIntervalMs?: number },
-  ) {
-    this.#watching = this.#watch(work, deps);
-  }
-
-  /** Stops after the current file. */
-  async stop(): Promise<void> {
-    this.#stopping.abort(new Error("this process is stopping"));
-    await this.#watching;
-  }
-
-  async #watch(
-    work: Pick<DropFolderWork, "round">,
-    { clock, onIncident, pollIntervalMs: pauseMs = pollIntervalMs }: ConstructorParameters<typeof DropFolderWatch>[1],
-  ): Promise<void> {
-    const { signal } = this.#stopping;
+/**
+ * @param deps `pollIntervalMs`: pause between two polls, 2 s by default
+ * @returns stops it after the current file
+ */
+export function watchDropFolder(
+  work: Pick<DropFolderWork, "round">,
+  deps: { clock: Clock; onIncident: (message: string) => void; pollIntervalMs?: number },
+): () => Promise<void> {
+  const { clock, onIncident, pollIntervalMs: pauseMs = pollIntervalMs } = deps;
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const watch = async (): Promise<void> => {
     while (!signal.aborted) {
       await work.round(signal).catch((thrown: unknown) => onIncident(messageOf(thrown)));
       await clock.sleep(pauseMs, signal).catch(() => undefined);
     }
-  }
+  };
+  const watching = watch();
+  return async () => {
+    stopping.abort(new Error("this process is stopping"));
+    await watching;
+  };
 }

@@ -50,8 +50,6 @@ const simPage = pageOf("sims", simDocument).extend({
     .describe("whether the whole fleet has been synced at least once, so that a missing SIM does not exist"),
 });
 
-export type SimPage = Readonly<z.infer<typeof simPage>>;
-
 export const changeTypes = ["sim.added", "sim.changed", "sim.gone", "sim.returned"] as const satisfies EventType[];
 export type ChangeType = (typeof changeTypes)[number];
 

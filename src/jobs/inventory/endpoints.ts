@@ -1,21 +1,44 @@
 /** What answers the routes of the inventory. */
 import { parseInstant } from "#core/ago.ts";
 import { asList } from "#contract/fields.ts";
-import { creating, type Endpoint, endpoint } from "#contract/route.ts";
+import { type Call, type Endpoint, creating, endpoint } from "#contract/route.ts";
 import { SimfleetError, ConfigError } from "#core/errors.ts";
-import { everySim, type Filter, parseFilter } from "#fleet/filter.ts";
+import type { Event } from "#events/event.ts";
+import type { Feed } from "#events/feed.ts";
+import { everySim, parseFilter } from "#fleet/filter.ts";
 import * as routes from "./contract.ts";
-import type { FleetService } from "./fleet-service.ts";
 import type { SimService } from "./service.ts";
-import { maxSorted } from "./explore.ts";
+import {
+  countByValue,
+  countSims,
+  documentOfSim,
+  exportLines,
+  fieldsOf,
+  maxSorted,
+  namesOfRecord,
+  newestPage,
+  orderOf,
+  sortedPage,
+  timeColumns,
+} from "./sims.ts";
+import { type Change, type ChangeType, type SimDocument, changeTypes } from "./contract.ts";
+import { assertFieldsKnown, assertNamesKnown } from "./filter-fields.ts";
+import type { FoundSim, Inventory } from "./store/inventory.ts";
 import type { Account } from "#api/account.ts";
 import type { Clock } from "#core/time.ts";
 import type { DeploymentOperationId } from "#fleet/deployment-operation.ts";
+import type { FieldValue } from "#fleet/sim/field-text.ts";
+import type { KeyColumn } from "#fleet/sim/sim.ts";
 import { jsonWithoutSecrets } from "#fleet/sim/sim-fields.ts";
+
+/** How long a count that need not be exact may take. */
+const countLimitMs = 1_000;
 
 export interface InventoryDeps {
   readonly sims: SimService;
-  readonly fleet: FleetService;
+  readonly store: Inventory;
+  readonly feed: Feed;
+  readonly keyColumnOf: (profile: string) => KeyColumn;
   /** Names of the configured profiles. */
   readonly profiles: readonly string[];
   /** The profile that a request is about. @throws SimfleetError NOT_FOUND */
@@ -28,7 +51,7 @@ export interface InventoryDeps {
 }
 
 export function inventoryEndpoints(deps: InventoryDeps): readonly Endpoint[] {
-  return [...syncEndpoints(deps), ...simEndpoints(deps), ...fleetEndpoints(deps)];
+  return [...syncEndpoints(deps), ...simEndpoints(deps), ...readEndpoints(deps), ...fleetEndpoints(deps)];
 }
 
 function syncEndpoints({ sims, profiles, profileOf, assertCallable }: InventoryDeps): readonly Endpoint[] {
@@ -59,32 +82,77 @@ function syncEndpoints({ sims, profiles, profileOf, assertCallable }: InventoryD
   ];
 }
 
-function simEndpoints({ sims, profileOf, accountOf, clock }: InventoryDeps): readonly Endpoint[] {
+function simEndpoints(deps: InventoryDeps): readonly Endpoint[] {
+  const { store, keyColumnOf, profileOf, clock } = deps;
   return [
-    endpoint(routes.listSims, ({ query: { profile, where, gone, ...page } }) =>
-      sims.list(profileOf(profile), { ...page, filter: filterOf(where), presence: presenceOf(gone) }),
-    ),
-    endpoint(routes.countSimsBy, ({ query: { profile, where, gone, by } }) =>
-      sims.countBy(profileOf(profile), { filter: filterOf(where), presence: presenceOf(gone), field: by }),
-    ),
-    endpoint(routes.countSims, ({ query: { profile, where, gone, search } }) =>
-      sims.count(profileOf(profile), { search, filter: filterOf(where), presence: presenceOf(gone) }, clock),
-    ),
-    endpoint(routes.listSimFields, async ({ query }) => ({
-      fields: await sims.fields(profileOf(query.profile)),
-      maxSorted,
-    })),
-    endpoint(routes.exportSims, async ({ query: { profile: named, where, gone, format, columns } }) => {
-      const profile = profileOf(named);
-      const lines = await sims.export(profile, {
-        filter: filterOf(where),
-        presence: presenceOf(gone),
-        format,
-        columns: columns?.split(",").map((name) => name.trim()),
-      });
+    endpoint(routes.listSims, async ({ query: { sort, limit, cursor, ...query } }) => {
+      const { profile, keyColumn, fleet, selection, facts, show } = await select(query, deps);
+      const order = sort === undefined ? undefined : orderOf(sort);
+      if (order !== undefined) {
+        await assertNamesKnown(store, { profile, fields: [order.field], keyColumn, others: namesOfRecord });
+      }
+      const page = { limit, cursor };
+      const { found, nextCursor } = await (order === undefined
+        ? newestPage(fleet, selection, page)
+        : sortedPage(fleet, selection, { order, ...page }));
+      return { sims: found.map(show), nextCursor, isComplete: facts.isComplete };
+    }),
+    endpoint(routes.countSimsBy, async ({ query: { by: field, ...query } }) => {
+      const { profile, keyColumn, selection, facts } = await select(query, deps);
+      if (field !== undefined) await assertNamesKnown(store, { profile, fields: [field], keyColumn, others: [] });
+      const counted = await countByValue(store, { ...selection, profile, field });
+      return { isComplete: facts.isComplete, ...counted };
+    }),
+    endpoint(routes.countSims, async ({ query }) => {
+      const { fleet, selection } = await select(query, deps);
+      return countSims(fleet, selection, { clock, limitMs: countLimitMs });
+    }),
+    endpoint(routes.listSimFields, async ({ query }) => {
+      const profile = profileOf(query.profile);
+      return { fields: await fieldsOf({ inventory: store, profile }, keyColumnOf(profile)), maxSorted };
+    }),
+    endpoint(routes.exportSims, async ({ query: { format, columns: written, ...query } }) => {
+      const { profile, keyColumn, selection, facts, show } = await select(query, deps);
+      const columns = written?.split(",").map((name) => name.trim());
+      await assertNamesKnown(store, { profile, fields: columns ?? [], keyColumn, others: timeColumns });
+      const { filter, ...scan } = selection;
+      const options = { format, columns, keyColumn, fields: facts.fields };
+      const lines = exportLines(store.scan(profile, filter, scan), options, show);
       return { format, fileName: `${profile}.sims.${format}`, lines };
     }),
-    endpoint(routes.showSim, ({ params, query }) => sims.show(profileOf(query.profile), params.sim)),
+    endpoint(routes.showSim, async ({ params: { sim: key }, query }) => {
+      const profile = profileOf(query.profile);
+      const sim = await store.sim(profile, key);
+      if (sim === undefined) {
+        throw new SimfleetError("NOT_FOUND", `${key} is not in the inventory; update it with: simfleet sims sync`);
+      }
+      return documentOfSim({ key, sim }, { keyColumn: keyColumnOf(profile), facts: await store.facts(profile) });
+    }),
+  ];
+}
+
+/**
+ * The SIMs that a request selects.
+ * @throws SimfleetError USAGE for a filter that cannot be read, or with a field that no SIM has
+ */
+async function select(
+  query: Pick<Call<typeof routes.listSims>["query"], "profile" | "where" | "gone" | "search">,
+  { store, keyColumnOf, profileOf }: InventoryDeps,
+) {
+  const profile = profileOf(query.profile);
+  const texts = asList(query.where);
+  const filter = texts === undefined ? everySim : parseFilter(texts);
+  const keyColumn = keyColumnOf(profile);
+  await assertFieldsKnown(store, { profile, filter, keyColumn });
+  const presence = query.gone === "true" ? ("gone" as const) : ("listed" as const);
+  const facts = await store.facts(profile);
+  const show = (found: FoundSim): SimDocument => documentOfSim(found, { keyColumn, facts });
+  const selection = { filter, presence, keyColumn, search: query.search };
+  return { profile, keyColumn, fleet: { inventory: store, profile }, selection, facts, show };
+}
+
+function readEndpoints({ feed, profileOf, accountOf, clock }: InventoryDeps): readonly Endpoint[] {
+  return [
     endpoint(routes.readSim, ({ params, query, signal }) =>
       readNow(params.sim, { account: accountOf(profileOf(query.profile)), clock, signal }),
     ),
@@ -94,28 +162,59 @@ function simEndpoints({ sims, profileOf, accountOf, clock }: InventoryDeps): rea
     })),
     endpoint(routes.listChanges, ({ query: { profile, limit, cursor, since, type, sim, field, by } }) => {
       const sinceMs = parseInstant(since);
-      return sims.changes(profileOf(profile), { types: asList(type), sim, field, by, sinceMs }, { limit, cursor });
+      const asked = { profile: profileOf(profile), types: asList(type), sim, field, by, sinceMs };
+      return changesOf(feed, asked, { limit, cursor });
     }),
   ];
 }
 
-function fleetEndpoints({ fleet, profileOf }: InventoryDeps): readonly Endpoint[] {
+function fleetEndpoints({ sims, profileOf }: InventoryDeps): readonly Endpoint[] {
   return [
-    endpoint(routes.showFleet, ({ query }) => fleet.report(profileOf(query.profile))),
+    endpoint(routes.showFleet, ({ query }) => sims.fleet(profileOf(query.profile))),
     endpoint(routes.fleetHistory, async ({ query }) => ({
-      points: await fleet.history(profileOf(query.profile), query.hours),
+      points: await sims.fleetPoints(profileOf(query.profile), query.hours),
     })),
   ];
 }
 
-/** @throws SimfleetError USAGE for a filter that cannot be read */
-function filterOf(where: string | readonly string[] | undefined): Filter {
-  const texts = asList(where);
-  return texts === undefined ? everySim : parseFilter(texts);
+// Changes of the fleet, for display and JSON: the inventory's events, newest first.
+
+interface ChangeQuery {
+  readonly types?: readonly ChangeType[] | undefined;
+  readonly sim?: string | undefined;
+  readonly field?: string | undefined;
+  readonly by?: "run" | "external" | undefined;
+  readonly sinceMs?: number | undefined;
 }
 
-function presenceOf(gone: "true" | "false" | undefined): "gone" | "listed" {
-  return gone === "true" ? "gone" : "listed";
+/** Changes, newest first. */
+export async function changesOf(
+  feed: Pick<Feed, "newest">,
+  query: ChangeQuery & { readonly profile: string },
+  page: { limit: number; cursor?: string | undefined },
+): Promise<{ changes: Change[]; nextCursor: string | null }> {
+  const { profile, types = changeTypes, sim, field, by, sinceMs } = query;
+  const asked = { profile, types, sinceMs, fields: { sim, by, field } };
+  const { events, nextCursor } = await feed.newest(asked, page);
+  return { changes: events.map(changeOf), nextCursor };
+}
+
+function changeOf({ id, type, atMs, fields, values = {} }: Event): Change {
+  const { sim = "", field, by, cause = "" } = fields;
+  return {
+    id,
+    at: new Date(atMs).toISOString(),
+    type: type as ChangeType,
+    sim,
+    ...(field === undefined ? {} : { field, before: plainOf(values.before), after: plainOf(values.after) }),
+    by: by === "run" ? "run" : "external",
+    cause,
+  };
+}
+
+function plainOf(value: FieldValue | undefined): unknown {
+  if (value === undefined) return null;
+  return "text" in value ? value.text : JSON.parse(value.json);
 }
 
 // Reads of one SIM from the platform, where the deployment describes how.

@@ -13,18 +13,17 @@ export const inventory = feature({
   open: async (kernel) => {
     const { openInventory } = await import("./open.ts");
     const opened = openInventory(kernel);
-    const { service, fleet } = opened;
-    const { config, clock, profileOf, account, client, logger, lifecycle } = kernel;
+    const { service, store } = opened;
+    const { config, clock, account, client, logger, lifecycle } = kernel;
     const configured = Object.keys(config.profiles);
     return {
       service: opened,
       routes: async ({ process }) =>
         (await import("./endpoints.ts")).inventoryEndpoints({
+          ...kernel,
           sims: service,
-          fleet,
+          store,
           profiles: configured,
-          profileOf,
-          clock,
           accountOf: account,
           // A command without credentials may leave the sync to a worker.
           assertCallable: (profile) => void (process === "worker" && client(profile)),
@@ -36,7 +35,7 @@ export const inventory = feature({
         const stopLogging = logActivity(async () => activityOfSyncs(await reports()), logger);
         lifecycle.onStop("activity of syncs", stopLogging);
         const stopRemembering = every(minuteMs, () => {
-          for (const profile of configured) fleet.remember(profile).catch(() => undefined);
+          for (const profile of configured) service.remember(profile).catch(() => undefined);
         });
         lifecycle.onStop("history of the fleet", stopRemembering);
         return Promise.all(

@@ -1,8 +1,7 @@
 /** Opens the inventory: what is stored of SIMs and syncs, the queue of syncs, and the services. */
 import type { WorkResult, Incident, Working } from "#engine/queue/job-result.ts";
 import type { Kernel } from "#kernel/kernel.ts";
-import { FleetHistory, FleetService } from "./fleet-service.ts";
-import { SimService, newSyncId } from "./service.ts";
+import { newSyncId, simService } from "./service.ts";
 import { Inventory } from "./store/inventory.ts";
 import { isSyncOver, SyncLog } from "./store/sync-record.ts";
 import { syncInventory } from "./work.ts";
@@ -11,13 +10,12 @@ import { profileJobs } from "#engine/queue/work-queues.ts";
 export type OpenInventory = ReturnType<typeof openInventory>;
 
 export function openInventory(kernel: Kernel) {
-  const { clock, feed, guard, account, lifecycle, wordingOf } = kernel;
+  const { clock, feed, guard, account, lifecycle } = kernel;
   const store = new Inventory(kernel);
   const syncs = new SyncLog(kernel);
   const queues = profileJobs({ queue: "syncs", job: "sync-inventory", jobId: "the-sync" }, kernel);
   lifecycle.onStop("sync queues", () => queues.close());
-  const service = new SimService({ inventory: store, syncs, syncQueues: queues, feed, wordingOf });
-  const fleet = new FleetService({ sims: service, history: new FleetHistory(kernel), clock });
+  const service = simService({ ...kernel, store, syncs, queues });
 
   const sync = async (profile: string, signal: AbortSignal): Promise<WorkResult> => {
     const context = {
@@ -54,5 +52,5 @@ export function openInventory(kernel: Kernel) {
     return kernel.watchOver(`syncs of ${profile}`, working);
   };
 
-  return { service, store, syncs, fleet, consume };
+  return { service, store, syncs, consume };
 }

@@ -15,7 +15,7 @@ import { Feed } from "#events/feed.ts";
 import { WebhookSender } from "#events/webhook/webhook.ts";
 import { operationOptions } from "#fleet/deployment-operation.ts";
 import type { Sink } from "#fleet/rotation.ts";
-import { AuthKeyAccount } from "#jobs/authkeys/account.ts";
+import { authKeyAccount } from "#jobs/authkeys/account.ts";
 import { rotateAuthKey } from "#jobs/authkeys/work.ts";
 import type { AuthKeyDeps } from "#jobs/authkeys/step-context.ts";
 import { CommandRunner } from "#jobs/credentials/command.ts";
@@ -172,7 +172,7 @@ export class KeyHarness {
 
   #harnessOf(client: PlatformClient, watch: WatchedCredentials, around: Around): AuthKeyDeps {
     const { listAuthKeys, createAuthKey, revokeAuthKey } = operationOptions;
-    const account = new AuthKeyAccount(client, {
+    const account = authKeyAccount(client, {
       listAuthKeys: listAuthKeys.example,
       createAuthKey: createAuthKey.example,
       revokeAuthKey: revokeAuthKey.example,

@@ -4,13 +4,13 @@ import { runRemoval } from "#jobs/runs/removal/removal.ts";
 import { systemClock } from "#core/time.ts";
 import { Feed } from "#events/feed.ts";
 import type { DropFolder } from "#fleet/drop-folder.ts";
-import { DropFolderWork } from "#jobs/drop-folder/work.ts";
+import { DropFolderWork, type FileRuns } from "#jobs/drop-folder/work.ts";
 import { Limiter } from "#limiter/limiter.ts";
 import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { runQueues } from "#jobs/runs/work/queue.ts";
 import type { Keys } from "#redis/keys.ts";
 import { RunService } from "#jobs/runs/service.ts";
-import { DroppedFileRuns } from "#jobs/drop-folder/file-runs.ts";
+import { droppedFileRuns } from "#jobs/drop-folder/file-runs.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { keptBounds, memory, noPolicy, operations, sealInputs } from "../ledger/run-of.ts";
@@ -19,7 +19,7 @@ import { noGuard } from "../../support/no-guard.ts";
 const settleMs = 60;
 
 export interface DropParts {
-  readonly runs: DroppedFileRuns;
+  readonly runs: FileRuns;
   readonly work: DropFolderWork;
   readonly ledger: Ledger;
 }
@@ -78,7 +78,7 @@ export function dropParts(of: {
     options,
     settleMs,
   };
-  const runs = new DroppedFileRuns({ runService, clock, folder });
+  const runs = droppedFileRuns({ runService, clock, folder });
   const work = new DropFolderWork({ folder, runs, feed: new Feed(storeDeps), clock, guard: noGuard, onIncident });
   return { runs, work, ledger };
 }

@@ -3,7 +3,7 @@
  *   node drop-process.ts REDIS_URL PREFIX FOLDER PROFILE
  */
 import { systemClock } from "#core/time.ts";
-import { DropFolderWatch } from "#jobs/drop-folder/work.ts";
+import { watchDropFolder } from "#jobs/drop-folder/work.ts";
 import { RedisConnections } from "#redis/connection.ts";
 import { Keys } from "#redis/keys.ts";
 import { dropParts } from "./drop-harness.ts";
@@ -14,6 +14,6 @@ const connections = new RedisConnections(redisTarget(redisUrl));
 const connect = (name: string) => connections.connect(name);
 const onIncident = (message: string): void => console.error(message);
 const { work } = dropParts({ redis: connect("killed"), connect, keys: new Keys(prefix), path, profile, onIncident });
-const watch = new DropFolderWatch(work, { clock: systemClock, onIncident, pollIntervalMs: 10 });
-process.once("SIGTERM", () => void watch.stop().then(() => process.exit(0)));
+const stop = watchDropFolder(work, { clock: systemClock, onIncident, pollIntervalMs: 10 });
+process.once("SIGTERM", () => void stop().then(() => process.exit(0)));
 console.log("watching");

@@ -4,7 +4,7 @@ import { expect, it, vi } from "vitest";
 import { systemClock } from "#core/time.ts";
 import { type Condition, type Filter, everySim, matches, parseFilter } from "#fleet/filter.ts";
 import { pickFields, textOf } from "#fleet/sim/sim-fields.ts";
-import { countSims, maxSorted, orderOf, sortedPage } from "#jobs/inventory/explore.ts";
+import { countSims, maxSorted, orderOf, sortedPage } from "#jobs/inventory/sims.ts";
 import { encodeRecord } from "#jobs/inventory/records/sim-record.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { SyncLog } from "#jobs/inventory/store/sync-record.ts";

@@ -1,7 +1,7 @@
 /** Exact counts of SIMs by the value of a field. */
 import { expect, test } from "vitest";
 import { everySim } from "#fleet/filter.ts";
-import { countByValue } from "#jobs/inventory/service.ts";
+import { countByValue } from "#jobs/inventory/sims.ts";
 import type { FoundSim } from "#jobs/inventory/store/inventory.ts";
 
 function inventoryOf(values: readonly (string | undefined)[]) {

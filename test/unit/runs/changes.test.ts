@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Event } from "#events/event.ts";
 import { type EventQuery, type Feed, pageOf } from "#events/feed.ts";
-import { changesOf } from "#jobs/inventory/service.ts";
+import { changesOf } from "#jobs/inventory/endpoints.ts";
 import { changeTypes } from "#jobs/inventory/contract.ts";
 
 /** Answers with these events and remembers what it was asked. */

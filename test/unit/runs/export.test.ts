@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type SimFields, documentOf, pickFields } from "#fleet/sim/sim-fields.ts";
 import { openCsv } from "#intake/csv.ts";
-import { exportLines } from "#jobs/inventory/service.ts";
+import { exportLines } from "#jobs/inventory/sims.ts";
 import type { FoundSim } from "#jobs/inventory/store/inventory.ts";
 
 const kept = ["speedClass", "tags", "n"];

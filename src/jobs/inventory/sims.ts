@@ -1,15 +1,21 @@
 /**
- * What the SIM explorer asks for: a list sorted by a field, a count within a time limit, and the fields with their values.
- * A list of any length is sorted by the key, from the keys alone. By anything else, the SIMs are read and sorted in memory,
- * so their number is limited.
+ * Reads of the inventory: lists, counts, the fields with their values, and exports. A list of any length is sorted by the key,
+ * from the keys alone. By anything else, the SIMs are read and sorted in memory, so their number is limited.
  */
-import type { Clock } from "#core/time.ts";
+import { type Clock, isoTime } from "#core/time.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { type Filter, everySim } from "#fleet/filter.ts";
 import type { KeyColumn } from "#fleet/sim/sim.ts";
-import { textOf } from "#fleet/sim/sim-fields.ts";
-import type { SimField } from "./contract.ts";
-import { type FoundSim, type Inventory, type SimPresence, fieldTextOf } from "./store/inventory.ts";
+import { documentOf, textOf } from "#fleet/sim/sim-fields.ts";
+import { csvLine } from "#intake/cell.ts";
+import type { SimCounts, SimDocument, SimField } from "./contract.ts";
+import {
+  type FoundSim,
+  type Inventory,
+  type InventoryFacts,
+  type SimPresence,
+  fieldTextOf,
+} from "./store/inventory.ts";
 import type { KnownSim } from "./records/sim-record.ts";
 
 /** Number of SIMs that can be sorted by another field than the key. */
@@ -24,7 +30,7 @@ export interface Selection {
 }
 
 /** The SIMs of a profile. */
-interface Fleet {
+export interface Fleet {
   readonly inventory: Inventory;
   readonly profile: string;
 }
@@ -46,6 +52,89 @@ export async function countSims(
     if (clock.monotonicMs() > endMs) return { count, isExact: false };
   }
   return { count, isExact: true };
+}
+
+// Counts SIMs by the value of a field, from the index or from the records, in bounded memory.
+
+/** More values are no help to a person, and take memory. */
+const maxValues = 10_000;
+
+/** @throws SimfleetError USAGE for a field with too many values */
+export async function countByValue(
+  inventory: Pick<Inventory, "scan" | "counts">,
+  query: {
+    readonly profile: string;
+    readonly keyColumn: KeyColumn;
+    readonly filter: Filter;
+    readonly presence: SimPresence;
+    readonly field?: string | undefined;
+  },
+  max = maxValues,
+): Promise<Pick<SimCounts, "total" | "values">> {
+  const { profile, filter, field, ...options } = query;
+  const indexed = await inventory.counts(profile, filter, { ...options, field });
+  if (indexed !== undefined) return { total: indexed.total, values: mostFrequentFirst(indexed.values) };
+  const counts = new Map<string | null, number>();
+  let total = 0;
+  for await (const found of inventory.scan(profile, filter, options)) {
+    total += found.length;
+    if (field === undefined) continue;
+    for (const { key, sim } of found) {
+      const value = (field === query.keyColumn ? key : fieldTextOf(sim, field)) ?? null;
+      counts.set(value, (counts.get(value) ?? 0) + 1);
+    }
+    if (counts.size > max) {
+      throw new SimfleetError(
+        "USAGE",
+        `${field} has more than ${max.toLocaleString("en-US")} values: count by another field, or narrow the filter`,
+      );
+    }
+  }
+  return { total, values: mostFrequentFirst(counts) };
+}
+
+function mostFrequentFirst(counts: ReadonlyMap<string | null, number>): SimCounts["values"] {
+  return [...counts]
+    .map(([value, count]) => ({ value, count }))
+    .toSorted((a, b) => b.count - a.count || ((a.value ?? "") < (b.value ?? "") ? -1 : 1));
+}
+
+/** A SIM as lists, exports and single reads show it. */
+export function documentOfSim(
+  { key, sim }: FoundSim,
+  { keyColumn, facts }: { keyColumn: KeyColumn; facts: Pick<InventoryFacts, "listedAtMs"> },
+): SimDocument {
+  const { fields, addedAtMs, updatedAtMs, updatedBy, goneAtMs } = sim;
+  // A sync writes nothing for an unchanged SIM, but has seen it all the same.
+  const listedAtMs = goneAtMs === undefined ? (facts.listedAtMs ?? 0) : 0;
+  return {
+    [keyColumn]: key,
+    ...documentOf(fields),
+    addedAt: isoTime(addedAtMs),
+    updatedAt: isoTime(updatedAtMs),
+    updatedBy,
+    seenAt: isoTime(Math.max(updatedAtMs, listedAtMs)),
+    goneAt: isoTime(goneAtMs),
+  };
+}
+
+// Lists in the order of discovery.
+
+/** The SIMs that were discovered last first. @throws SimfleetError USAGE for an invalid cursor */
+export async function newestPage(
+  { inventory, profile }: Fleet,
+  { filter, ...selection }: Selection,
+  { limit, cursor }: { readonly limit: number; readonly cursor?: string | undefined },
+): Promise<{ readonly found: readonly FoundSim[]; readonly nextCursor: string | null }> {
+  if (cursor !== undefined && !/^\d{1,15}$/.test(cursor)) throw badCursor(cursor);
+  const from = cursor === undefined ? undefined : Number(cursor);
+  const found: FoundSim[] = [];
+  for await (const some of inventory.scan(profile, filter, { order: "newest-first", from, ...selection })) {
+    found.push(...some);
+    if (found.length > limit) break;
+  }
+  const next = found[limit];
+  return { found: found.slice(0, limit), nextCursor: next === undefined ? null : String(next.sim.ordinal) };
 }
 
 // Lists in the order of a field.
@@ -160,10 +249,12 @@ function placeOf(cursor: string): Place {
   } catch {
     // Not one of ours.
   }
-  throw new SimfleetError(
-    "USAGE",
-    `${JSON.stringify(cursor)} is not a valid cursor: use the nextCursor of the previous page`,
-  );
+  throw badCursor(cursor);
+}
+
+function badCursor(cursor: string): SimfleetError {
+  const message = `${JSON.stringify(cursor)} is not a valid cursor: use the nextCursor of the previous page`;
+  return new SimfleetError("USAGE", message);
 }
 
 // Fields.
@@ -197,4 +288,55 @@ export async function fieldsOf({ inventory, profile }: Fleet, keyColumn: KeyColu
     fields.push({ name, values: values.size > 50 ? [] : [...values].toSorted(), isSortable: false });
   }
   return fields.slice(0, maxFields);
+}
+
+// Exports the inventory: as CSV for spreadsheets and for `plan` and `apply`, or as NDJSON with raw values.
+
+type ExportFormat = "csv" | "ndjson";
+
+/** When each SIM was seen, and what changed it last. */
+export const timeColumns: readonly string[] = ["addedAt", "updatedAt", "updatedBy", "seenAt", "goneAt"];
+
+/**
+ * @param options `columns` of the CSV; by default the key, the stored fields (an object as JSON) and the times
+ */
+export async function* exportLines(
+  sims: AsyncIterable<readonly FoundSim[]>,
+  options: {
+    readonly format: ExportFormat;
+    readonly columns?: readonly string[] | undefined;
+    readonly keyColumn: KeyColumn;
+    readonly fields: readonly string[];
+  },
+  show: (found: FoundSim) => Readonly<Record<string, unknown>>,
+): AsyncGenerator<string> {
+  if (options.format === "ndjson") {
+    for await (const batch of sims) yield batch.map((found) => `${JSON.stringify(show(found))}\n`).join("");
+    return;
+  }
+  const columns = options.columns ?? [options.keyColumn, ...options.fields, ...timeColumns];
+  yield csvLine(columns);
+  for await (const batch of sims) {
+    yield batch
+      .map((found) => {
+        const document = show(found);
+        return csvLine(columns.map((column) => cellOf(document, column)));
+      })
+      .join("");
+  }
+}
+
+function cellOf(document: Readonly<Record<string, unknown>>, column: string): string {
+  const value = Object.hasOwn(document, column) ? document[column] : memberOf(document, column);
+  if (value === undefined || value === null) return "";
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function memberOf(document: Readonly<Record<string, unknown>>, column: string): unknown {
+  const dot = column.indexOf(".");
+  const outer = dot < 0 ? undefined : document[column.slice(0, dot)];
+  const name = column.slice(dot + 1);
+  return typeof outer === "object" && outer !== null && Object.hasOwn(outer, name)
+    ? Reflect.get(outer, name)
+    : undefined;
 }
