@@ -5,7 +5,7 @@ import { useLive } from "./live.ts";
 import { splitAtIds } from "./pure/ids.ts";
 import { type Choice, foundIn } from "./pure/palette.ts";
 import { type Problem, problemFrom } from "./pure/problem.ts";
-import { hrefOf, hrefOfCredential, hrefOfId, mainViews } from "./pure/route.ts";
+import { hrefOf, hrefOfCredential, hrefOfId, mainViews, viewTitles } from "./pure/route.ts";
 import type {
   AuthKeyReport,
   AutomationReport,
@@ -15,9 +15,8 @@ import type {
   SetReport,
   SimDocument,
 } from "./pure/shapes.ts";
-import { profile, profileReport, session } from "./session.ts";
+import { keyColumn, profile, session } from "./session.ts";
 import { themesText, chooseTheme } from "./theme.ts";
-import { viewTitles } from "./pure/views.ts";
 
 interface Found {
   readonly found: readonly Choice[];
@@ -112,7 +111,6 @@ const pauseMs = 200;
 
 function useSims(search: string): Found {
   const [sims, setSims] = useState(nothing);
-  const keyColumn = profileReport.value?.wording === "subscribers" ? "imsi" : "simId";
   useEffect(() => {
     setSims(nothing);
     if (search.length < minLength || !/^[\w-]+$/.test(search) || !/\d/.test(search)) return undefined;
@@ -121,7 +119,7 @@ function useSims(search: string): Found {
     const find = async (): Promise<readonly Choice[]> => {
       const page = await ask<{ sims: SimDocument[] }>("/v1/sims", { query, signal: stop.signal });
       const found = page.sims.map((sim): Choice => {
-        const key = String(sim[keyColumn]);
+        const key = String(sim[keyColumn.value]);
         return { kind: "sim", label: key, href: hrefOf("sims", key) };
       });
       const all: Choice = {
@@ -143,6 +141,6 @@ function useSims(search: string): Found {
       clearTimeout(timer);
       stop.abort();
     };
-  }, [search, keyColumn]);
+  }, [search, keyColumn.value]);
   return sims;
 }

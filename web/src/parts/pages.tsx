@@ -5,6 +5,8 @@ import { addressOf, ask, type Query } from "../ask.ts";
 import { type Every, type Live, useLive } from "../live.ts";
 import { problemFrom } from "../pure/problem.ts";
 import { Button } from "./button.tsx";
+import { ProblemNotice } from "./notice.tsx";
+import { Table, type TableProps } from "./table.tsx";
 import { sayProblem } from "./toasts.tsx";
 
 interface Pages<T> {
@@ -59,5 +61,22 @@ export function More({ pages, what }: { pages: Pages<unknown>; what: string }): 
         {what}
       </Button>
     </div>
+  );
+}
+
+interface PageTableProps<Row> extends Omit<TableProps<Row>, "rows"> {
+  readonly pages: Pages<Row>;
+  /** The label of the button that loads more rows. */
+  readonly more: string;
+}
+
+/** The loaded pages as one table. */
+export function PageTable<Row>({ pages, more, ...table }: PageTableProps<Row>): JSX.Element {
+  return (
+    <>
+      <ProblemNotice problem={pages.first.problem} />
+      {pages.first.value !== undefined && <Table {...table} rows={pages.rows} />}
+      <More pages={pages} what={more} />
+    </>
   );
 }

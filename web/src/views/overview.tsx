@@ -6,14 +6,14 @@ import { type Live, useLive } from "../live.ts";
 import { Badge } from "../parts/badge.tsx";
 import { OutcomeBar } from "../parts/bars.tsx";
 import { Empty, Notice, Panel, ProblemNotice, untilText } from "../parts/notice.tsx";
-import { CredentialLink, IdLink, Ref } from "../parts/ref.tsx";
+import { CredentialLink, IdLink, RunLink, Said } from "../parts/ref.tsx";
 import { Sentence } from "../parts/sentence.tsx";
 import { Ago } from "../parts/time.tsx";
 import { View } from "../parts/view.tsx";
 import { bucketTitle } from "../pure/bucket.ts";
 import { counted, duration, grouped } from "../pure/format.ts";
 import { dueSecrets, failuresOf, nextTimes, waitingThings } from "../pure/overview.ts";
-import { hrefOf } from "../pure/route.ts";
+import { hrefOf, viewTitles } from "../pure/route.ts";
 import type {
   AutomationReport,
   BucketReport,
@@ -26,8 +26,6 @@ import type {
 import { settledRows } from "../pure/runs/tally.ts";
 import { profile } from "../session.ts";
 import { failureTypes } from "../pure/events/event-texts.ts";
-import { viewTitles } from "../pure/views.ts";
-import { Said } from "../parts/said.tsx";
 
 interface Rotations {
   readonly rotations: readonly RotationReport[];
@@ -125,7 +123,7 @@ function Running({ run }: { run: RunReport }): JSX.Element {
   return (
     <li>
       <div class="line-head">
-        {name === "" ? <Ref id={runId} /> : <a href={hrefOf("runs", runId)}>{name}</a>}
+        <RunLink runId={runId} name={name} />
         <span class="quiet">
           {`${grouped(settledRows(counts))} of ${counted(counts.total, "row")}`}
           {etaSeconds !== null && ` · ${duration(etaSeconds)} left`}
