@@ -6,9 +6,8 @@ import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { SimLink } from "../../parts/ref.tsx";
 import { Ago } from "../../parts/time.tsx";
-import { fieldOf, recordFields } from "../../pure/sims/explorer.ts";
+import { drawnRows, fieldOf, isNearEnd, recordFields } from "../../pure/sims/explorer.ts";
 import type { SimDocument } from "../../pure/shapes.ts";
-import { drawnRows, isNearEnd } from "../../pure/sims/virtual.ts";
 import { keyColumn } from "../../session.ts";
 import { Value } from "../sims/sim-fields.tsx";
 

@@ -20,8 +20,7 @@ import { problemFrom } from "../../pure/problem.ts";
 import { hrefOf } from "../../pure/route.ts";
 import type { Change, SimDocument, SimRun } from "../../pure/shapes.ts";
 import { equals } from "../../pure/sims/filter.ts";
-import { type Leaves, leavesOf } from "../../pure/sims/sim.ts";
-import { type Happening, timelineOf } from "../../pure/sims/sim-timeline.ts";
+import { type Happening, type Leaves, leavesOf, timelineOf } from "../../pure/sims/sim.ts";
 import { chooseProfile, keyColumn, profile, refusal, session } from "../../session.ts";
 import { SimFields, Value } from "./sim-fields.tsx";
 
