@@ -63,31 +63,24 @@ function useNamed(): Found {
     once,
   );
   const problem = runs.problem ?? schedules.problem ?? automations.problem ?? rotations.problem;
-  const found = [
-    ...(runs.value?.runs ?? []).map(({ runId, name }): Choice => ({
-      kind: "run",
-      label: name === "" ? runId : name,
-      href: hrefOf("runs", runId),
-      ...(name === "" ? {} : { hint: runId }),
-    })),
-    ...(schedules.value?.schedules ?? []).map(({ name }): Choice => ({
-      kind: "schedule",
-      label: name,
-      href: hrefOf("schedules"),
-    })),
-    ...(automations.value?.automations ?? []).map(({ name }): Choice => ({
-      kind: "automation",
-      label: name,
-      href: hrefOf("schedules"),
-    })),
-    ...(rotations.value?.rotations ?? []).map(({ name, credentialsId }): Choice => ({
-      kind: "rotation",
-      label: name,
-      href: hrefOfCredential("rotation", name),
-      ...(credentialsId === null ? {} : { hint: credentialsId }),
-    })),
+  const found: readonly Choice[] = [
+    ...(runs.value?.runs ?? []).map(({ runId, name }): Choice => {
+      const label = name === "" ? { label: runId } : { label: name, hint: runId };
+      return { kind: "run", ...label, href: hrefOf("runs", runId) };
+    }),
+    ...(schedules.value?.schedules ?? []).map(({ name }) => ofSchedules("schedule", name)),
+    ...(automations.value?.automations ?? []).map(({ name }) => ofSchedules("automation", name)),
+    ...(rotations.value?.rotations ?? []).map(({ name, credentialsId }): Choice => {
+      const hint = credentialsId === null ? {} : { hint: credentialsId };
+      return { kind: "rotation", label: name, ...hint, href: hrefOfCredential("rotation", name) };
+    }),
   ];
   return { found, problem };
+}
+
+/** What is on the page Schedules. */
+function ofSchedules(kind: "schedule" | "automation", label: string): Choice {
+  return { kind, label, href: hrefOf("schedules") };
 }
 
 /** Shorter texts are in nearly every ID. */
