@@ -6,16 +6,19 @@
 import multipart from "@fastify/multipart";
 import rateLimit from "@fastify/rate-limit";
 import swagger from "@fastify/swagger";
+import { z } from "zod";
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from "fastify-type-provider-zod";
 import { minuteMs, every, secondMs, type Clock } from "#core/time.ts";
 import { listEvents } from "#events/contract.ts";
-import { eventStream } from "./routes/event-stream.ts";
-import { mount, optionsOf } from "./mount.ts";
+import { typesMeantBy } from "#events/event.ts";
+import { type HttpPart, mount, optionsOf } from "./mount.ts";
 import { addDescription, describedBy } from "./openapi.ts";
 import { triggerRoutes } from "./routes/triggers.ts";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { SimfleetError } from "#core/errors.ts";
-import { noBody } from "#contract/fields.ts";
+import { asList, noBody } from "#contract/fields.ts";
+import type { Call } from "#contract/route.ts";
+import { parseInstant } from "#core/ago.ts";
 import { type Me, showMe } from "#contract/me.ts";
 import type { Api, ControlDeps } from "./deps.ts";
 
@@ -139,4 +142,35 @@ function meRoutes(api: Api, { version }: ControlDeps): void {
       return { name, role, kind, version };
     },
   });
+}
+
+const maxInId = 2n ** 64n - 1n;
+const eventId = z
+  .string()
+  .regex(/^\d{1,15}-\d{1,20}$/, "must be the ID of an event")
+  .refine((id) => BigInt(id.split("-")[1] ?? "0") <= maxInId, "must be the ID of an event");
+
+/** The stream form of `GET /v1/events`, beside the list that the route answers with. */
+function eventStream({ streams, profileOf }: Pick<ControlDeps, "streams" | "profileOf">): HttpPart {
+  return {
+    headers: z.object({ "last-event-id": eventId.optional() }),
+    preHandler: async (request, reply) => {
+      const { accept = "", "last-event-id": lastId } = request.headers;
+      if (!accept.includes("text/event-stream")) return undefined;
+      const { profile, type, since } = request.query as Call<typeof listEvents>["query"];
+      const sinceMs = parseInstant(since);
+      const afterId = sinceMs === undefined ? undefined : idBefore(sinceMs);
+      await streams.serve(request, reply, {
+        types: asList(type)?.flatMap(typesMeantBy),
+        profile: profile === undefined ? undefined : profileOf(profile),
+        fromId: typeof lastId === "string" ? lastId : afterId,
+      });
+      return reply;
+    },
+  };
+}
+
+/** An id before that of every event of this instant and after every earlier one. */
+function idBefore(ms: number): string {
+  return `${Math.max(0, ms - 1)}-${Number.MAX_SAFE_INTEGER}`;
 }

@@ -5,7 +5,7 @@ import { useLive } from "./live.ts";
 import { splitAtIds } from "./pure/ids.ts";
 import { type Choice, foundIn } from "./pure/palette.ts";
 import { type Problem, problemFrom } from "./pure/problem.ts";
-import { hrefOf, hrefOfCredential, hrefOfId, mainViews } from "./pure/route.ts";
+import { hrefOf, hrefOfCredential, hrefOfId, mainViews, viewTitles } from "./pure/route.ts";
 import type {
   AuthKeyReport,
   AutomationReport,
@@ -15,9 +15,8 @@ import type {
   SetReport,
   SimDocument,
 } from "./pure/shapes.ts";
-import { profile, profileReport, session } from "./session.ts";
+import { keyColumn, profile, session } from "./session.ts";
 import { themesText, chooseTheme } from "./theme.ts";
-import { viewTitles } from "./pure/views.ts";
 
 interface Found {
   readonly found: readonly Choice[];
@@ -64,31 +63,24 @@ function useNamed(): Found {
     once,
   );
   const problem = runs.problem ?? schedules.problem ?? automations.problem ?? rotations.problem;
-  const found = [
-    ...(runs.value?.runs ?? []).map(({ runId, name }): Choice => ({
-      kind: "run",
-      label: name === "" ? runId : name,
-      href: hrefOf("runs", runId),
-      ...(name === "" ? {} : { hint: runId }),
-    })),
-    ...(schedules.value?.schedules ?? []).map(({ name }): Choice => ({
-      kind: "schedule",
-      label: name,
-      href: hrefOf("schedules"),
-    })),
-    ...(automations.value?.automations ?? []).map(({ name }): Choice => ({
-      kind: "automation",
-      label: name,
-      href: hrefOf("schedules"),
-    })),
-    ...(rotations.value?.rotations ?? []).map(({ name, credentialsId }): Choice => ({
-      kind: "rotation",
-      label: name,
-      href: hrefOfCredential("rotation", name),
-      ...(credentialsId === null ? {} : { hint: credentialsId }),
-    })),
+  const found: readonly Choice[] = [
+    ...(runs.value?.runs ?? []).map(({ runId, name }): Choice => {
+      const label = name === "" ? { label: runId } : { label: name, hint: runId };
+      return { kind: "run", ...label, href: hrefOf("runs", runId) };
+    }),
+    ...(schedules.value?.schedules ?? []).map(({ name }) => ofSchedules("schedule", name)),
+    ...(automations.value?.automations ?? []).map(({ name }) => ofSchedules("automation", name)),
+    ...(rotations.value?.rotations ?? []).map(({ name, credentialsId }): Choice => {
+      const hint = credentialsId === null ? {} : { hint: credentialsId };
+      return { kind: "rotation", label: name, ...hint, href: hrefOfCredential("rotation", name) };
+    }),
   ];
   return { found, problem };
+}
+
+/** What is on the page Schedules. */
+function ofSchedules(kind: "schedule" | "automation", label: string): Choice {
+  return { kind, label, href: hrefOf("schedules") };
 }
 
 /** Shorter texts are in nearly every ID. */
@@ -112,7 +104,6 @@ const pauseMs = 200;
 
 function useSims(search: string): Found {
   const [sims, setSims] = useState(nothing);
-  const keyColumn = profileReport.value?.wording === "subscribers" ? "imsi" : "simId";
   useEffect(() => {
     setSims(nothing);
     if (search.length < minLength || !/^[\w-]+$/.test(search) || !/\d/.test(search)) return undefined;
@@ -121,7 +112,7 @@ function useSims(search: string): Found {
     const find = async (): Promise<readonly Choice[]> => {
       const page = await ask<{ sims: SimDocument[] }>("/v1/sims", { query, signal: stop.signal });
       const found = page.sims.map((sim): Choice => {
-        const key = String(sim[keyColumn]);
+        const key = String(sim[keyColumn.value]);
         return { kind: "sim", label: key, href: hrefOf("sims", key) };
       });
       const all: Choice = {
@@ -143,6 +134,6 @@ function useSims(search: string): Found {
       clearTimeout(timer);
       stop.abort();
     };
-  }, [search, keyColumn]);
+  }, [search, keyColumn.value]);
   return sims;
 }

@@ -28,6 +28,11 @@ export const profile = computed(() => {
 
 export const profileReport = computed(() => session.value?.profiles.find(({ name }) => name === profile.value));
 
+/** The field that identifies a SIM in the profile's API. */
+export const keyColumn = computed(() => (profileReport.value?.wording === "subscribers" ? "imsi" : "simId"));
+
+export const hasProfiles = computed(() => (session.value?.profiles.length ?? 0) > 1);
+
 export function chooseProfile(name: string): void {
   sessionStorage.setItem(profilePlace, name);
   chosen.value = name;

@@ -7,12 +7,11 @@ import { Select } from "./parts/field.tsx";
 import { Brand, Icon } from "./parts/icon.tsx";
 import { isPaletteOpen } from "./palette.tsx";
 import { place } from "./place.ts";
-import { type MainView, hrefOf, mainViews } from "./pure/route.ts";
+import { type MainView, hrefOf, mainViews, viewTitles } from "./pure/route.ts";
 import { chooseProfile, profile, session } from "./session.ts";
 import { showShortcuts } from "./shortcuts.tsx";
 import { connection } from "./stream.ts";
 import { themesText, chooseTheme, theme, themes } from "./theme.ts";
-import { viewTitles } from "./pure/views.ts";
 import { dropToken } from "./token.ts";
 
 const connectionText = { opening: "Connecting …", live: "Live", lost: "Connection lost, trying again" } as const;
@@ -46,6 +45,7 @@ export function Side(): JSX.Element {
         <div class="side-foot">
           <ConnectionState />
           <Select
+            isCompact
             label="Colors"
             value={theme.value}
             options={themes.map((value) => ({ value, text: themesText[value] }))}
@@ -92,6 +92,7 @@ function ProfileSwitch(): JSX.Element | null {
   if (profiles.length < 2) return null;
   return (
     <Select
+      isCompact
       label="Profile"
       value={profile.value}
       options={profiles.map(({ name }) => ({ value: name, text: `Profile ${name}` }))}

@@ -1,13 +1,14 @@
 import { describe, expect, it } from "vitest";
 import {
+  drawnRows,
   fieldOf,
   filterOfShown,
   filterOfSims,
+  isNearEnd,
   nextSort,
   shownOf,
   sortableColumns,
 } from "../../../web/src/pure/sims/explorer.ts";
-import { drawnRows, isNearEnd } from "../../../web/src/pure/sims/virtual.ts";
 
 describe("the SIM explorer", () => {
   it("the explorer takes the whole filter into a run, or the selected SIMs as long as a filter has room for them", () => {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Change, SimRun } from "../../../web/src/pure/shapes.ts";
-import { timelineOf } from "../../../web/src/pure/sims/sim-timeline.ts";
+import { timelineOf } from "../../../web/src/pure/sims/sim.ts";
 
 it("a timeline of a SIM has runs and changes in order, and a change of a run only with the run", () => {
   const run = { runId: "r-1", line: 2, finishedAt: "2026-11-22T10:00:00Z", createdAt: "2026-11-22T09:00:00Z" };

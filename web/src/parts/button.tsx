@@ -1,11 +1,6 @@
-/**
- * Buttons: an action that the role does not permit is disabled with the reason; an action in progress cannot be started
- * twice.
- */
+/** Buttons: one that is disabled says why. */
 import type { ComponentChildren, JSX } from "preact";
-import { useId, useState } from "preact/hooks";
-import { problemFrom } from "../pure/problem.ts";
-import { say, sayProblem } from "./toasts.tsx";
+import { useId } from "preact/hooks";
 
 export interface ButtonProps {
   readonly children: ComponentChildren;
@@ -61,22 +56,4 @@ export function Button(props: ButtonProps): JSX.Element {
       )}
     </>
   );
-}
-
-/** A server request triggered by a button: busy while it runs, with a message on success or failure. */
-export function useAction(): { isBusy: boolean; act: (work: () => Promise<string | undefined>) => void } {
-  const [isBusy, setBusy] = useState(false);
-  const doIt = async (work: () => Promise<string | undefined>): Promise<void> => {
-    if (isBusy) return;
-    setBusy(true);
-    try {
-      const said = await work();
-      if (said !== undefined) say(said);
-    } catch (thrown) {
-      sayProblem(problemFrom(thrown));
-    } finally {
-      setBusy(false);
-    }
-  };
-  return { isBusy, act: (work) => void doIt(work) };
 }

@@ -1,11 +1,16 @@
 /** Form fields: a label, a hint, and the validation error, all associated with the input. */
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { useId } from "preact/hooks";
 
-interface FieldProps {
+interface Option<Value extends string> {
+  readonly value: Value;
+  readonly text: string;
+}
+
+interface FieldProps<Value extends string = string> {
   readonly label: string;
-  readonly value: string;
-  readonly onValue: (value: string) => void;
+  readonly value: Value;
+  readonly onValue: (value: Value) => void;
   readonly hint?: string | undefined;
   readonly fault?: string | undefined;
   readonly isRequired?: boolean;
@@ -20,39 +25,19 @@ interface TextProps extends FieldProps {
 }
 
 export function TextField(props: TextProps): JSX.Element {
-  const {
-    label,
-    value,
-    onValue,
-    hint,
-    fault,
-    type = "text",
-    placeholder,
-    suggestions = [],
-    autocomplete = "off",
-    isRequired = false,
-  } = props;
+  const { value, onValue, type = "text", placeholder, suggestions = [], autocomplete = "off" } = props;
   const id = useId();
-  // Attributes depend on each other: only a text input can have suggestions.
-  const kind =
-    type === "password"
-      ? ({ type } as const)
-      : type === "datetime-local" || type === "date"
-        ? ({ type } as const)
-        : suggestions.length > 0
-          ? ({ type, list: `${id}-list` } as const)
-          : ({ type } as const);
+  // Only a text input can have suggestions; the types of an input's attributes know that.
+  const list = suggestions.length > 0 ? { list: `${id}-list` } : {};
+  const kind = type === "text" ? { type, ...list } : type === "password" ? { type } : { type };
   return (
-    <div class="field">
-      <label for={id}>{label}</label>
+    <Field id={id} {...props}>
       <input
-        {...{ id, value, placeholder, autocomplete }}
+        {...{ value, placeholder, autocomplete }}
         {...kind}
+        {...described(id, props)}
         class="input"
         spellcheck={false}
-        aria-required={isRequired || undefined}
-        aria-invalid={fault !== undefined || undefined}
-        aria-describedby={describedBy(id, props)}
         onInput={(event) => onValue(event.currentTarget.value)}
       />
       {suggestions.length > 0 && (
@@ -62,19 +47,45 @@ export function TextField(props: TextProps): JSX.Element {
           ))}
         </datalist>
       )}
-      <Notes id={id} fault={fault} hint={hint} />
-    </div>
+    </Field>
   );
 }
 
-function describedBy(id: string, { hint, fault }: Pick<FieldProps, "hint" | "fault">): string | undefined {
-  const ids = [hint === undefined ? "" : `${id}-hint`, fault === undefined ? "" : `${id}-fault`].filter(Boolean);
-  return ids.length > 0 ? ids.join(" ") : undefined;
+interface SelectProps<Value extends string> extends FieldProps<Value> {
+  readonly options: readonly Option<Value>[];
+  /** Without a label that is shown. */
+  readonly isCompact?: boolean;
 }
 
-function Notes({ id, fault, hint }: Pick<FieldProps, "hint" | "fault"> & { id: string }): JSX.Element {
+export function Select<Value extends string>(props: SelectProps<Value>): JSX.Element {
+  const { value, options, onValue } = props;
+  const id = useId();
   return (
-    <>
+    <Field id={id} {...props}>
+      <select {...described(id, props)} class="input" onChange={(event) => onValue(event.currentTarget.value as Value)}>
+        {options.map((option) => (
+          <option key={option.value} value={option.value} selected={option.value === value}>
+            {option.text}
+          </option>
+        ))}
+      </select>
+    </Field>
+  );
+}
+
+interface FrameProps extends Pick<FieldProps, "label" | "hint" | "fault"> {
+  readonly id: string;
+  readonly isCompact?: boolean;
+  readonly children: ComponentChildren;
+}
+
+function Field({ id, label, hint, fault, isCompact = false, children }: FrameProps): JSX.Element {
+  return (
+    <div class={isCompact ? "field is-compact" : "field"}>
+      <label for={id} class={isCompact ? "only-heard" : undefined}>
+        {label}
+      </label>
+      {children}
       {fault !== undefined && (
         <span id={`${id}-fault`} class="fault">
           {fault}
@@ -85,37 +96,75 @@ function Notes({ id, fault, hint }: Pick<FieldProps, "hint" | "fault"> & { id: s
           {hint}
         </span>
       )}
-    </>
+    </div>
   );
 }
 
-interface SelectFieldProps extends FieldProps {
-  readonly options: readonly { readonly value: string; readonly text: string }[];
+/** The attributes that associate an input with its label, its hint, and what is wrong with it. */
+function described(id: string, { hint, fault, isRequired = false }: Pick<FieldProps, "hint" | "fault" | "isRequired">) {
+  const notes = [hint === undefined ? "" : `${id}-hint`, fault === undefined ? "" : `${id}-fault`].filter(Boolean);
+  return {
+    id,
+    "aria-required": isRequired || undefined,
+    "aria-invalid": fault !== undefined || undefined,
+    "aria-describedby": notes.length > 0 ? notes.join(" ") : undefined,
+  };
 }
 
-/** A choice in a form, with a label that is shown. */
-export function SelectField(props: SelectFieldProps): JSX.Element {
-  const { label, value, options, onValue, hint, fault, isRequired = false } = props;
-  const id = useId();
+interface SearchProps {
+  readonly label: string;
+  readonly value: string;
+  readonly onValue: (value: string) => void;
+  readonly class?: string;
+  readonly onSubmit?: () => void;
+  /** Such as a button. */
+  readonly children?: ComponentChildren;
+}
+
+export function SearchForm({ label, value, onValue, class: kind, onSubmit, children }: SearchProps): JSX.Element {
   return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      <select
-        id={id}
+    <form
+      class={kind}
+      role="search"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSubmit?.();
+      }}
+    >
+      <input
         class="input"
-        aria-required={isRequired || undefined}
-        aria-invalid={fault !== undefined || undefined}
-        aria-describedby={describedBy(id, props)}
-        onChange={(event) => onValue(event.currentTarget.value)}
-      >
-        {options.map((option) => (
-          <option key={option.value} value={option.value} selected={option.value === value}>
-            {option.text}
-          </option>
-        ))}
-      </select>
-      <Notes id={id} fault={fault} hint={hint} />
-    </div>
+        type="search"
+        aria-label={label}
+        placeholder={label}
+        maxLength={100}
+        value={value}
+        onInput={(event) => onValue(event.currentTarget.value)}
+      />
+      {children}
+    </form>
+  );
+}
+
+interface FormProps {
+  readonly class: string;
+  readonly label?: string;
+  readonly onSubmit: () => void;
+  readonly children: ComponentChildren;
+}
+
+/** A form whose submission is handled here, and loads no page. */
+export function Form({ class: kind, label, onSubmit, children }: FormProps): JSX.Element {
+  return (
+    <form
+      class={kind}
+      aria-label={label}
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSubmit();
+      }}
+    >
+      {children}
+    </form>
   );
 }
 
@@ -149,15 +198,37 @@ export function Tick({ label, hint, isOn, onChange }: TickProps): JSX.Element {
   );
 }
 
-interface ChoiceProps<Value extends string> {
-  readonly label: string;
-  readonly value: Value;
-  readonly options: readonly { readonly value: Value; readonly text: string }[];
-  readonly onValue: (value: Value) => void;
+interface TicksProps {
+  readonly legend: string;
+  readonly class: string;
+  readonly options: readonly Option<string>[];
+  readonly chosen: readonly string[];
+  /** The values in the order of the options. */
+  readonly onChosen: (chosen: string[]) => void;
 }
 
+/** Any number of a few options. */
+export function Ticks({ legend, class: kind, options, chosen, onChosen }: TicksProps): JSX.Element {
+  const names = options.map(({ value }) => value);
+  return (
+    <fieldset class={kind}>
+      <legend class="only-heard">{legend}</legend>
+      {options.map(({ value, text }) => (
+        <Tick
+          key={value}
+          label={text}
+          isOn={chosen.includes(value)}
+          onChange={(isOn) => onChosen(names.filter((one) => (one === value ? isOn : chosen.includes(one))))}
+        />
+      ))}
+    </fieldset>
+  );
+}
+
+type ChoicesProps<Value extends string> = Pick<SelectProps<Value>, "label" | "value" | "options" | "onValue">;
+
 /** A few mutually exclusive options, all visible. */
-export function Choices<Value extends string>({ label, value, options, onValue }: ChoiceProps<Value>): JSX.Element {
+export function Choices<Value extends string>({ label, value, options, onValue }: ChoicesProps<Value>): JSX.Element {
   const name = useId();
   return (
     <div class="choices" role="radiogroup" aria-label={label}>
@@ -167,24 +238,6 @@ export function Choices<Value extends string>({ label, value, options, onValue }
           {option.text}
         </label>
       ))}
-    </div>
-  );
-}
-
-export function Select<Value extends string>({ label, value, options, onValue }: ChoiceProps<Value>): JSX.Element {
-  const id = useId();
-  return (
-    <div class="field is-compact">
-      <label for={id} class="only-heard">
-        {label}
-      </label>
-      <select id={id} class="input" onChange={(event) => onValue(event.currentTarget.value as Value)}>
-        {options.map((option) => (
-          <option key={option.value} value={option.value} selected={option.value === value}>
-            {option.text}
-          </option>
-        ))}
-      </select>
     </div>
   );
 }

@@ -3,11 +3,12 @@ import type { ComponentChildren, JSX } from "preact";
 import { useId } from "preact/hooks";
 import { type Problem, adviceOf } from "../pure/problem.ts";
 import { nowMs } from "../clock.ts";
+import type { Live } from "../live.ts";
 import { duration, counted } from "../pure/format.ts";
 import type { CurrentProblem } from "../pure/shapes.ts";
 import { Icon, type IconName } from "./icon.tsx";
 import { At } from "./time.tsx";
-import { Said } from "./said.tsx";
+import { Said } from "./ref.tsx";
 
 interface PanelProps {
   readonly title: string;
@@ -112,5 +113,23 @@ export function untilText(at: string): string {
 }
 
 export function Waiting({ what }: { what: string }): JSX.Element {
-  return <p class="quiet">{`Loading ${what} …`}</p>;
+  return <p class="quiet">{`Loading the ${what} …`}</p>;
+}
+
+interface LoadedProps<T> {
+  readonly live: Pick<Live<T>, "value" | "problem">;
+  readonly what: string;
+  /** What is loaded, if that is said in another way. */
+  readonly loading?: string;
+  readonly children: (value: T) => ComponentChildren;
+}
+
+/** A value once it is there; before it, that it is loading; and why it cannot be loaded, or is out of date. */
+export function Loaded<T>({ live: { value, problem }, what, loading = what, children }: LoadedProps<T>): JSX.Element {
+  return (
+    <>
+      <ProblemNotice problem={problem} what={`The ${what} could not be loaded`} />
+      {value === undefined ? problem === undefined && <Waiting what={loading} /> : children(value)}
+    </>
+  );
 }

@@ -3,9 +3,10 @@ import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { addressOf, ask, type Query } from "../ask.ts";
 import { type Every, type Live, useLive } from "../live.ts";
-import { problemFrom } from "../pure/problem.ts";
+import { useAction } from "./action.tsx";
 import { Button } from "./button.tsx";
-import { sayProblem } from "./toasts.tsx";
+import { ProblemNotice } from "./notice.tsx";
+import { Table, type TableProps } from "./table.tsx";
 
 interface Pages<T> {
   readonly rows: readonly T[];
@@ -24,30 +25,23 @@ export function usePages<T>(
   const address = path === undefined ? undefined : addressOf(path, asking.query);
   const first = useLive<Readonly<Record<string, unknown>>>(address, asking.every);
   const [older, setOlder] = useState<{ rows: readonly T[]; cursor: string | null } | undefined>();
-  const [isBusy, setBusy] = useState(false);
+  const { isBusy, act } = useAction();
   useEffect(() => setOlder(undefined), [address]);
 
   const firstRows = (first.value?.[plural] ?? []) as readonly T[];
   const cursor = older === undefined ? ((first.value?.nextCursor ?? null) as string | null) : older.cursor;
-  const readOlder = async (): Promise<void> => {
-    if (path === undefined || cursor === null || isBusy) return;
-    setBusy(true);
-    try {
-      const page = await ask<Readonly<Record<string, unknown>>>(path, { query: { ...asking.query, cursor } });
-      const rows = [...(older?.rows ?? []), ...(page[plural] as readonly T[])];
-      setOlder({ rows, cursor: page.nextCursor as string | null });
-    } catch (thrown) {
-      sayProblem(problemFrom(thrown));
-    } finally {
-      setBusy(false);
-    }
+  const readOlder = async (): Promise<undefined> => {
+    if (path === undefined || cursor === null) return;
+    const page = await ask<Readonly<Record<string, unknown>>>(path, { query: { ...asking.query, cursor } });
+    const rows = [...(older?.rows ?? []), ...(page[plural] as readonly T[])];
+    setOlder({ rows, cursor: page.nextCursor as string | null });
   };
   return {
     rows: [...firstRows, ...(older?.rows ?? [])],
     first,
     hasMore: cursor !== null,
     isBusy,
-    more: () => void readOlder(),
+    more: () => act(readOlder),
   };
 }
 
@@ -59,5 +53,22 @@ export function More({ pages, what }: { pages: Pages<unknown>; what: string }): 
         {what}
       </Button>
     </div>
+  );
+}
+
+interface PageTableProps<Row> extends Omit<TableProps<Row>, "rows"> {
+  readonly pages: Pages<Row>;
+  /** The label of the button that loads more rows. */
+  readonly more: string;
+}
+
+/** The loaded pages as one table. */
+export function PageTable<Row>({ pages, more, ...table }: PageTableProps<Row>): JSX.Element {
+  return (
+    <>
+      <ProblemNotice problem={pages.first.problem} />
+      {pages.first.value !== undefined && <Table {...table} rows={pages.rows} />}
+      <More pages={pages} what={more} />
+    </>
   );
 }

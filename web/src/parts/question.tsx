@@ -9,7 +9,7 @@ import { Button } from "./button.tsx";
 import { TextField } from "./field.tsx";
 import { grouped } from "../pure/format.ts";
 
-interface Question {
+export interface Question {
   readonly title: string;
   readonly text: string;
   /** The verb on the confirm button. */

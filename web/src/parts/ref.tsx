@@ -2,8 +2,9 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { type CredentialKind, hrefOf, hrefOfCredential, hrefOfId } from "../pure/route.ts";
+import { splitAtIds } from "../pure/ids.ts";
 import { equals } from "../pure/sims/filter.ts";
-import { profile, profileReport } from "../session.ts";
+import { keyColumn, profile } from "../session.ts";
 import { Icon } from "./icon.tsx";
 
 /** @param href of the object; without one, the id is plain text */
@@ -25,6 +26,16 @@ export function IdLink({ id, href }: { id: string; href: string | undefined }): 
 /** The id of a run, a sync, or a rotation. */
 export function Ref({ id }: { id: string }): JSX.Element {
   return <IdLink id={id} href={hrefOfId(id)} />;
+}
+
+/** A text of the server, such as a reason or an error message, in which each id is a link. */
+export function Said({ text }: { text: string }): JSX.Element {
+  return <>{splitAtIds(text).map((part, i) => (i % 2 === 0 ? part : <Ref key={i} id={part} />))}</>;
+}
+
+/** A run by its name, if it has one. */
+export function RunLink({ runId, name }: { runId: string; name: string }): JSX.Element {
+  return name === "" ? <Ref id={runId} /> : <a href={hrefOf("runs", runId)}>{name}</a>;
 }
 
 /** The name of a rotation, or the id of a Credential Set or an AuthKey. */
@@ -49,8 +60,7 @@ export function fieldLink(field: string, value: unknown): JSX.Element | undefine
   if (typeof value !== "string" || value === "") return undefined;
   if (field === "groupId") return <GroupLink group={value} />;
   if (field !== "simId" && field !== "imsi") return undefined;
-  const keyColumn = profileReport.value?.wording === "subscribers" ? "imsi" : "simId";
-  if (field === keyColumn) return <SimLink sim={value} />;
+  if (field === keyColumn.value) return <SimLink sim={value} />;
   return <IdLink id={value} href={hrefOf("sims", undefined, { search: value })} />;
 }
 

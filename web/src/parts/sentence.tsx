@@ -2,9 +2,8 @@
 import type { JSX } from "preact";
 import { sentenceOf } from "../pure/events/sentences.ts";
 import type { FleetEvent } from "../pure/shapes.ts";
-import { CredentialLink, fieldLink, Ref, SimLink } from "./ref.tsx";
+import { CredentialLink, fieldLink, Ref, SimLink, Said } from "./ref.tsx";
 import { At } from "./time.tsx";
-import { Said } from "./said.tsx";
 
 export function Sentence({ event }: { event: FleetEvent }): JSX.Element {
   return (

@@ -7,7 +7,7 @@ export interface Column<Row> {
   readonly kind?: "number" | "tight" | "act";
 }
 
-interface TableProps<Row> {
+export interface TableProps<Row> {
   /** The accessible name of the table. */
   readonly label: string;
   readonly columns: readonly Column<Row>[];
@@ -15,6 +15,8 @@ interface TableProps<Row> {
   readonly keyOf: (row: Row) => string | number;
   /** The key of the row that the address names. */
   readonly current?: string | undefined;
+  /** Instead of a table without rows. */
+  readonly empty?: JSX.Element;
 }
 
 /** Called once the element is there, and without it when it goes. */
@@ -23,7 +25,8 @@ export function intoView(element: HTMLElement | null): void {
 }
 
 /** Roles are explicit, since the card layout removes the table semantics. */
-export function Table<Row>({ label, columns, rows, keyOf, current }: TableProps<Row>): JSX.Element {
+export function Table<Row>({ label, columns, rows, keyOf, current, empty }: TableProps<Row>): JSX.Element {
+  if (rows.length === 0 && empty !== undefined) return empty;
   return (
     <div class="table-region" role="region" aria-label={label} tabIndex={0}>
       <table class="cards" role="table" aria-label={label}>

@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { type Problem, adviceOf } from "../pure/problem.ts";
 import { Icon } from "./icon.tsx";
-import { Said } from "./said.tsx";
+import { Said } from "./ref.tsx";
 
 interface Toast {
   readonly id: number;

@@ -1,8 +1,7 @@
 /** The header of a view: its name, a description, and its actions. */
 import type { ComponentChildren, JSX } from "preact";
 import { place } from "../place.ts";
-import { hrefOf } from "../pure/route.ts";
-import { viewTitles } from "../pure/views.ts";
+import { hrefOf, viewTitles } from "../pure/route.ts";
 
 interface ViewProps {
   readonly title: ComponentChildren;

@@ -1,5 +1,20 @@
 /** Routes of the dashboard, in the address after the `#`: `#/runs/r-20261120-1?outcome=failed`. */
-import { viewTitles } from "./views.ts";
+
+/** The titles of the views. */
+export const viewTitles = {
+  overview: "Overview",
+  fleet: "Fleet",
+  new: "New run",
+  runs: "Runs",
+  quota: "Quota",
+  credentials: "Credentials",
+  schedules: "Schedules",
+  freezes: "Freezes",
+  events: "Events",
+  audit: "Audit",
+  sims: "SIMs",
+  missing: "Page not found",
+} as const;
 
 const viewNouns: Readonly<Partial<Record<string, string>>> = { runs: "Run", sims: "SIM" };
 

@@ -1,11 +1,11 @@
 /** Who changed what, through the control API or by a command on a worker's machine, and who attempted to. */
 import type { JSX } from "preact";
-import { addressOf, download, type Query } from "../ask.ts";
+import { download, type Query } from "../ask.ts";
 import { Badge } from "../parts/badge.tsx";
-import { Button, useAction } from "../parts/button.tsx";
-import { TextField, Tick } from "../parts/field.tsx";
+import { ActionButton } from "../parts/action.tsx";
+import { TextField, Ticks } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { Empty, Notice, ProblemNotice, Waiting } from "../parts/notice.tsx";
+import { Empty, Loaded, Notice } from "../parts/notice.tsx";
 import { More, usePages } from "../parts/pages.tsx";
 import { IdLink } from "../parts/ref.tsx";
 import { Table } from "../parts/table.tsx";
@@ -13,10 +13,9 @@ import { Ago } from "../parts/time.tsx";
 import { View } from "../parts/view.tsx";
 import { place, replacePlace } from "../place.ts";
 import { spanOf } from "../pure/events/event-choice.ts";
-import { hrefOf, hrefOfTarget } from "../pure/route.ts";
+import { hrefOf, hrefOfTarget, viewTitles } from "../pure/route.ts";
 import type { AuditEntry } from "../pure/shapes.ts";
 import { refusal } from "../session.ts";
-import { viewTitles } from "../pure/views.ts";
 
 const actionsText = {
   "POST /v1/runs": "started a run",
@@ -59,6 +58,7 @@ const auditKinds: Readonly<Record<string, string>> = {
 };
 
 const kindNames = Object.keys(auditKinds);
+const kindOptions = Object.entries(auditKinds).map(([value, text]) => ({ value, text }));
 
 export function Audit(): JSX.Element {
   const off = refusal("admin");
@@ -70,51 +70,59 @@ export function Audit(): JSX.Element {
     query: { ...chosen, limit: 50 },
     every: { ms: 15_000 },
   });
-  const { value, problem } = pages.first;
   const isFiltered = who !== "" || day !== "" || kinds.length > 0;
-  return (
-    <View
-      title={viewTitles.audit}
-      says="Who changed what, or tried to, through the control API or the command line. Newest first."
-      actions={off === undefined && <Export chosen={chosen} />}
-    >
-      {off !== undefined && (
+  const says = "Who changed what, or tried to, through the control API or the command line. Newest first.";
+  if (off !== undefined) {
+    return (
+      <View title={viewTitles.audit} says={says}>
         <Notice kind="warn" icon="person">
           <b>Not allowed for this token</b>
           <span>{off}</span>
         </Notice>
-      )}
-      {off === undefined && <Filters {...{ who, day, kinds }} known={pages.rows.flatMap((entry) => entry.who ?? [])} />}
-      <ProblemNotice problem={problem} what="The audit log could not be loaded" />
-      {off === undefined && value === undefined && problem === undefined && <Waiting what="the audit log" />}
-      {value !== undefined && (
-        <section class="panel" aria-label="Audit log">
-          {pages.rows.length === 0 ? (
-            <Empty command="simfleet audit list">
-              {isFiltered
-                ? "No entry matches."
-                : "No changes yet. Changes made in the dashboard, by scripts or by commands appear here."}
-            </Empty>
-          ) : (
-            <Entries entries={pages.rows} />
-          )}
-          <More pages={pages} what="Older entries" />
-        </section>
-      )}
+      </View>
+    );
+  }
+  return (
+    <View title={viewTitles.audit} says={says} actions={<Export chosen={chosen} />}>
+      <Filters {...{ who, day, kinds }} known={pages.rows.flatMap((entry) => entry.who ?? [])} />
+      <Loaded live={pages.first} what="audit log">
+        {() => (
+          <section class="panel" aria-label="Audit log">
+            <Table
+              label="Changes"
+              rows={pages.rows}
+              keyOf={({ id }) => id}
+              empty={
+                <Empty command="simfleet audit list">
+                  {isFiltered
+                    ? "No entry matches."
+                    : "No changes yet. Changes made in the dashboard, by scripts or by commands appear here."}
+                </Empty>
+              }
+              columns={[
+                { label: "Time", kind: "tight", cell: ({ at }) => <Ago at={at} /> },
+                { label: "What", cell: (entry) => <What {...entry} /> },
+                { label: "Result", kind: "tight", cell: (entry) => <Ended {...entry} /> },
+                { label: "From", kind: "tight", cell: ({ from }) => <span class="mono">{from}</span> },
+              ]}
+            />
+            <More pages={pages} what="Older entries" />
+          </section>
+        )}
+      </Loaded>
     </View>
   );
 }
 
 function Export({ chosen }: { chosen: Query }): JSX.Element {
-  const { isBusy, act } = useAction();
   const save = async (): Promise<undefined> => {
-    await download(addressOf("/v1/audit/export"), chosen, "audit.csv");
+    await download("/v1/audit/export", chosen, "audit.csv");
   };
   return (
-    <Button isBusy={isBusy} onPress={() => act(save)}>
+    <ActionButton needs="admin" work={save}>
       <Icon name="down" size={16} />
       Export as CSV
-    </Button>
+    </ActionButton>
   );
 }
 
@@ -128,21 +136,15 @@ interface FilterProps {
 function Filters({ who, day, kinds, known }: FilterProps): JSX.Element {
   const choose = (change: Readonly<Record<string, string>>): void =>
     replacePlace(hrefOf("audit", undefined, { who, day, kind: kinds.join(","), ...change }));
-  const chooseKind = (name: string, isOn: boolean): void =>
-    choose({ kind: kindNames.filter((one) => (one === name ? isOn : kinds.includes(one))).join(",") });
   return (
     <section class="panel event-filters" aria-label="Filters">
-      <fieldset class="kinds">
-        <legend class="only-heard">Kinds</legend>
-        {kindNames.map((name) => (
-          <Tick
-            key={name}
-            label={auditKinds[name] ?? name}
-            isOn={kinds.includes(name)}
-            onChange={(isOn) => chooseKind(name, isOn)}
-          />
-        ))}
-      </fieldset>
+      <Ticks
+        legend="Kinds"
+        class="kinds"
+        options={kindOptions}
+        chosen={kinds}
+        onChosen={(names) => choose({ kind: names.join(",") })}
+      />
       <div class="form-row audit-filters">
         <TextField
           label="Who"
@@ -154,22 +156,6 @@ function Filters({ who, day, kinds, known }: FilterProps): JSX.Element {
         <TextField type="date" label="Day" value={day} onValue={(value) => choose({ day: value })} />
       </div>
     </section>
-  );
-}
-
-function Entries({ entries }: { entries: readonly AuditEntry[] }): JSX.Element {
-  return (
-    <Table
-      label="Changes"
-      rows={entries}
-      keyOf={({ id }) => id}
-      columns={[
-        { label: "Time", kind: "tight", cell: ({ at }) => <Ago at={at} /> },
-        { label: "What", cell: (entry) => <What {...entry} /> },
-        { label: "Result", kind: "tight", cell: (entry) => <Ended {...entry} /> },
-        { label: "From", kind: "tight", cell: ({ from }) => <span class="mono">{from}</span> },
-      ]}
-    />
   );
 }
 

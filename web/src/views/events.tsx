@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { addressOf, ask } from "../ask.ts";
 import { useLive } from "../live.ts";
 import { Button } from "../parts/button.tsx";
-import { Select, SelectField, TextField, Tick } from "../parts/field.tsx";
+import { Select, TextField, Ticks } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Empty, ProblemNotice, Waiting } from "../parts/notice.tsx";
 import { Ref } from "../parts/ref.tsx";
@@ -14,26 +14,19 @@ import { Ago } from "../parts/time.tsx";
 import { View } from "../parts/view.tsx";
 import { place, replacePlace } from "../place.ts";
 import { emptyWindow, paused, resumed, runOf, withEvents } from "../pure/events/event-window.ts";
-import {
-  type EventChoice,
-  choiceOf,
-  eventQuery,
-  hasPlaceIn,
-  kindNames,
-  queryOfChoice,
-} from "../pure/events/event-choice.ts";
+import { type EventChoice, choiceOf, eventQuery, hasPlaceIn, queryOfChoice } from "../pure/events/event-choice.ts";
 import { type Problem, problemFrom } from "../pure/problem.ts";
-import { hrefOf } from "../pure/route.ts";
+import { hrefOf, viewTitles } from "../pure/route.ts";
 import { type Entry, groupedEvents } from "../pure/events/sentences.ts";
 import type { FleetEvent } from "../pure/shapes.ts";
-import { session } from "../session.ts";
+import { hasProfiles, session } from "../session.ts";
 import { connection, onEvents } from "../stream.ts";
 import { eventKinds } from "../pure/events/event-texts.ts";
-import { viewTitles } from "../pure/views.ts";
 import { Webhooks } from "./unattended/webhooks.tsx";
 import { counted } from "../pure/format.ts";
 
 const pageSize = 200;
+const kindOptions = Object.entries(eventKinds).map(([value, text]) => ({ value, text }));
 
 export function Events(): JSX.Element {
   const choice = choiceOf(place.value.query);
@@ -54,7 +47,7 @@ export function Events(): JSX.Element {
       <EventFilters choice={choice} people={feed.people} />
       <ProblemNotice problem={feed.problem} what="The events could not be loaded" />
       <section class="panel" aria-label="Event feed" hidden={feed.problem !== undefined && entries.length === 0}>
-        {!feed.isRead && <Waiting what="the events" />}
+        {!feed.isRead && <Waiting what="events" />}
         {isKnown && entries.length === 0 && (
           <Empty command="simfleet events tail">
             {choice.kinds.length === 0 ? "No events yet. New events appear here automatically." : "No event matches."}
@@ -147,23 +140,18 @@ function EventFilters({ choice, people }: { choice: EventChoice; people: readonl
   const profiles = session.value?.profiles ?? [];
   const choose = (change: Partial<EventChoice>): void =>
     replacePlace(hrefOf("events", undefined, queryOfChoice({ ...choice, ...change })));
-  const isOn = (kind: string): boolean => choice.kinds.includes(kind);
   const everyone = [...new Set([...people, ...(choice.by === "" ? [] : [choice.by])])].toSorted();
   return (
     <section class="panel event-filters" aria-label="Filters">
-      <fieldset class="kinds">
-        <legend class="only-heard">Kinds</legend>
-        {kindNames.map((kind) => (
-          <Tick
-            key={kind}
-            label={eventKinds[kind] ?? kind}
-            isOn={isOn(kind)}
-            onChange={(on) => choose({ kinds: kindNames.filter((one) => (one === kind ? on : isOn(one))) })}
-          />
-        ))}
-      </fieldset>
+      <Ticks
+        legend="Kinds"
+        class="kinds"
+        options={kindOptions}
+        chosen={choice.kinds}
+        onChosen={(kinds) => choose({ kinds })}
+      />
       <div class="actions">
-        <SelectField
+        <Select
           label="Who"
           value={choice.by}
           options={[{ value: "", text: "Everyone" }, ...everyone.map((by) => ({ value: by, text: by }))]}
@@ -180,8 +168,9 @@ function EventFilters({ choice, people }: { choice: EventChoice; people: readonl
             </Button>
           </span>
         )}
-        {profiles.length > 1 && (
+        {hasProfiles.value && (
           <Select
+            isCompact
             label="Filter events by profile"
             value={choice.profile}
             options={[
@@ -201,7 +190,6 @@ function newestOf(entry: Entry): FleetEvent {
 }
 
 function EventTable({ entries }: { entries: readonly Entry[] }): JSX.Element {
-  const isOneOfSeveral = (session.value?.profiles.length ?? 0) > 1;
   return (
     <Table
       label={viewTitles.events}
@@ -210,7 +198,7 @@ function EventTable({ entries }: { entries: readonly Entry[] }): JSX.Element {
       columns={[
         { label: "Time", kind: "tight", cell: (entry) => <Ago at={newestOf(entry).at} /> },
         { label: "What", cell: (entry) => <What entry={entry} /> },
-        ...(isOneOfSeveral ? [{ label: "Profile", cell: (entry: Entry) => newestOf(entry).profile }] : []),
+        ...(hasProfiles.value ? [{ label: "Profile", cell: (entry: Entry) => newestOf(entry).profile }] : []),
         {
           label: "Type",
           kind: "tight",

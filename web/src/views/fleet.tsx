@@ -1,24 +1,27 @@
 /** The fleet as of the last sync: numbers of SIMs by field, how they changed, and external changes. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { addressOf, ask } from "../ask.ts";
+import { addressOf } from "../ask.ts";
 import { useLive } from "../live.ts";
 import { Figure, Shares } from "../parts/bars.tsx";
-import { Button, useAction } from "../parts/button.tsx";
-import { Select } from "../parts/field.tsx";
+import { PostButton } from "../parts/action.tsx";
+import { Button } from "../parts/button.tsx";
+import { BeforeAfter } from "../parts/changes.tsx";
+import { SearchForm, Select } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { CurrentProblemNotice, Empty, Notice, Panel, ProblemNotice, Waiting } from "../parts/notice.tsx";
+import { CurrentProblemNotice, Empty, Loaded, Notice, Panel, ProblemNotice } from "../parts/notice.tsx";
+import { PageTable, usePages } from "../parts/pages.tsx";
 import { Plot, type Series } from "../parts/plot.tsx";
+import { SimLink } from "../parts/ref.tsx";
 import { Ago } from "../parts/time.tsx";
 import { View } from "../parts/view.tsx";
 import { goTo } from "../place.ts";
 import { duration, grouped, counted } from "../pure/format.ts";
+import { changeWords } from "../pure/events/event-texts.ts";
 import { equals } from "../pure/sims/filter.ts";
-import { hrefOf } from "../pure/route.ts";
-import type { FleetPoint, FleetReport, SyncReport } from "../pure/shapes.ts";
-import { profile, profileReport, refusal, session } from "../session.ts";
-import { viewTitles } from "../pure/views.ts";
-import { OutsideChanges } from "./sims/changes.tsx";
+import { hrefOf, viewTitles } from "../pure/route.ts";
+import type { Change, FleetPoint, FleetReport, SyncReport } from "../pure/shapes.ts";
+import { hasProfiles, keyColumn, profile } from "../session.ts";
 
 const historyRanges = [
   { value: "1", text: "Last hour" },
@@ -31,46 +34,38 @@ export function Fleet(): JSX.Element {
     ms: 5_000,
     andOn: ["sync.", "run."],
   });
-  const { value } = fleet;
   return (
     <View
       title={viewTitles.fleet}
-      says={(session.value?.profiles.length ?? 0) > 1 ? `Profile: ${profile.value}` : undefined}
+      says={hasProfiles.value ? `Profile: ${profile.value}` : undefined}
       actions={
         <>
           <FindSim />
-          <SyncButton isRunning={isInProgress(value?.lastSync)} onStarted={fleet.refresh} />
+          <SyncButton isRunning={isInProgress(fleet.value?.lastSync)} onDone={fleet.refresh} />
         </>
       }
     >
-      <ProblemNotice problem={fleet.problem} what="The fleet could not be loaded" />
-      {value === undefined ? fleet.problem === undefined && <Waiting what="the inventory" /> : <Status fleet={value} />}
+      <Loaded live={fleet} what="fleet" loading="inventory">
+        {(value) => <Status fleet={value} />}
+      </Loaded>
     </View>
   );
 }
 
 function FindSim(): JSX.Element {
   const [sim, setSim] = useState("");
-  const label = profileReport.value?.wording === "subscribers" ? "IMSI" : "SIM ID";
   return (
-    <form
+    <SearchForm
       class="find"
-      role="search"
-      onSubmit={(event) => {
-        event.preventDefault();
+      label={keyColumn.value === "imsi" ? "IMSI" : "SIM ID"}
+      value={sim}
+      onValue={setSim}
+      onSubmit={() => {
         if (sim.trim() !== "") goTo(hrefOf("sims", sim.trim()));
       }}
     >
-      <input
-        class="input"
-        type="search"
-        aria-label={label}
-        placeholder={label}
-        value={sim}
-        onInput={(event) => setSim(event.currentTarget.value)}
-      />
       <Button type="submit">Open</Button>
-    </form>
+    </SearchForm>
   );
 }
 
@@ -158,18 +153,19 @@ function SyncNote({ sync }: { sync: SyncReport | null }): JSX.Element | null {
   );
 }
 
-function SyncButton({ isRunning, onStarted }: { isRunning: boolean; onStarted: () => void }): JSX.Element {
-  const { isBusy, act } = useAction();
-  const start = async (): Promise<string> => {
-    await ask<SyncReport>("/v1/syncs", { method: "POST", query: { profile: profile.value } });
-    onStarted();
-    return "Sync started.";
-  };
+function SyncButton({ isRunning, onDone }: { isRunning: boolean; onDone: () => void }): JSX.Element {
   return (
-    <Button refusal={refusal("operator")} isBusy={isBusy || isRunning} onPress={() => act(start)}>
+    <PostButton
+      needs="operator"
+      isBusy={isRunning}
+      path="/v1/syncs"
+      query={{ profile: profile.value }}
+      done="Sync started."
+      onDone={onDone}
+    >
       <Icon name="sync" size={16} />
       {isRunning ? "Syncing …" : "Sync now"}
-    </Button>
+    </PostButton>
   );
 }
 
@@ -185,7 +181,7 @@ function History(): JSX.Element {
   return (
     <Panel
       title="Speed classes over time"
-      actions={<Select label="Time range" value={hours} options={historyRanges} onValue={setHours} />}
+      actions={<Select isCompact label="Time range" value={hours} options={historyRanges} onValue={setHours} />}
     >
       <ProblemNotice problem={problem} />
       {points.length < 2 ? (
@@ -213,4 +209,28 @@ function seriesOf(points: readonly FleetPoint[]): Series[] {
     color: `--series-${i + 1}`,
     dash: dashes[i],
   }));
+}
+
+function OutsideChanges(): JSX.Element {
+  const pages = usePages<Change>("/v1/changes", "changes", {
+    query: { profile: profile.value, limit: 20, by: "external" },
+    every: { ms: 60_000, andOn: ["sync.completed", "sim."] },
+  });
+  return (
+    <Panel title="External changes" hint="Changes that syncs found, newest first">
+      <PageTable
+        pages={pages}
+        more="Older changes"
+        label="External changes"
+        keyOf={({ id }) => id}
+        empty={<Empty command="simfleet sims changes --by external">No external changes.</Empty>}
+        columns={[
+          { label: "Seen", kind: "tight", cell: ({ at }) => <Ago at={at} /> },
+          { label: "SIM", cell: ({ sim }) => <SimLink sim={sim} /> },
+          { label: "What", cell: ({ field, type }) => field ?? changeWords[type] ?? type },
+          { label: "Before and after", cell: (change) => change.field !== undefined && <BeforeAfter {...change} /> },
+        ]}
+      />
+    </Panel>
+  );
 }

@@ -2,8 +2,7 @@
 import type { JSX } from "preact";
 import { Notice } from "../parts/notice.tsx";
 import { View } from "../parts/view.tsx";
-import { hrefOf } from "../pure/route.ts";
-import { viewTitles } from "../pure/views.ts";
+import { hrefOf, viewTitles } from "../pure/route.ts";
 
 export function Missing(): JSX.Element {
   return (

@@ -1,19 +1,19 @@
 /** The start page: what runs, what waits for a person, what failed since yesterday, and what comes next. */
-import type { ComponentChildren, JSX } from "preact";
+import type { JSX } from "preact";
 import { addressOf } from "../ask.ts";
 import { nowMs } from "../clock.ts";
 import { type Live, useLive } from "../live.ts";
 import { Badge } from "../parts/badge.tsx";
 import { OutcomeBar } from "../parts/bars.tsx";
 import { Empty, Notice, Panel, ProblemNotice, untilText } from "../parts/notice.tsx";
-import { CredentialLink, IdLink, Ref } from "../parts/ref.tsx";
+import { CredentialLink, IdLink, RunLink, Said } from "../parts/ref.tsx";
 import { Sentence } from "../parts/sentence.tsx";
 import { Ago } from "../parts/time.tsx";
 import { View } from "../parts/view.tsx";
 import { bucketTitle } from "../pure/bucket.ts";
 import { counted, duration, grouped } from "../pure/format.ts";
 import { dueSecrets, failuresOf, nextTimes, waitingThings } from "../pure/overview.ts";
-import { hrefOf } from "../pure/route.ts";
+import { hrefOf, viewTitles } from "../pure/route.ts";
 import type {
   AutomationReport,
   BucketReport,
@@ -26,8 +26,6 @@ import type {
 import { settledRows } from "../pure/runs/tally.ts";
 import { profile } from "../session.ts";
 import { failureTypes } from "../pure/events/event-texts.ts";
-import { viewTitles } from "../pure/views.ts";
-import { Said } from "../parts/said.tsx";
 
 interface Rotations {
   readonly rotations: readonly RotationReport[];
@@ -60,9 +58,7 @@ export function Overview(): JSX.Element {
       <div class="columns">
         <QuotaToday />
         <Panel title="Next schedules" actions={<a href={hrefOf("schedules")}>All schedules</a>}>
-          {schedules.value === undefined && <NotRead of={[schedules]} />}
-          {schedules.value?.schedules.length === 0 && <p class="quiet">No schedule is configured.</p>}
-          <List>
+          <Lines of={[schedules]} none="No schedule is configured.">
             {nextTimes(schedules.value?.schedules ?? []).map(({ name, job, at }) => (
               <li key={`${name} ${at}`}>
                 <Ago at={at} />
@@ -71,14 +67,13 @@ export function Overview(): JSX.Element {
                 </span>
               </li>
             ))}
-          </List>
+          </Lines>
         </Panel>
       </div>
     </View>
   );
 }
 
-/** Says that nothing waits only when everything was read. */
 function WaitingPanel({ rotations }: { rotations: Live<Rotations> }): JSX.Element {
   const paused = useLive<{ runs: RunReport[] }>(addressOf("/v1/runs", { state: "paused", limit: 50 }), ofRuns);
   const unapproved = useLive<{ runs: RunReport[] }>(
@@ -93,20 +88,16 @@ function WaitingPanel({ rotations }: { rotations: Live<Rotations> }): JSX.Elemen
     automations: automations.value?.automations ?? [],
     webhooks: webhooks.value?.webhooks ?? [],
   });
-  const all = [rotations, paused, unapproved, automations, webhooks];
-  const isRead = all.every(({ value }) => value !== undefined);
   return (
     <Panel title="Needs action">
-      {!isRead && waiting.length === 0 && <NotRead of={all} />}
-      {isRead && waiting.length === 0 && <p class="quiet">Nothing needs action.</p>}
-      <List>
+      <Lines of={[rotations, paused, unapproved, automations, webhooks]} none="Nothing needs action.">
         {waiting.map(({ href, name, what, state }) => (
           <li key={`${href} ${name}`}>
             <Badge state={state} word={what} />
             <IdLink id={name} href={href} />
           </li>
         ))}
-      </List>
+      </Lines>
     </Panel>
   );
 }
@@ -116,8 +107,16 @@ function NotRead({ of }: { of: readonly Pick<Live<unknown>, "problem">[] }): JSX
   return <p class="quiet">{of.some(({ problem }) => problem !== undefined) ? "Not known yet." : "Loading …"}</p>;
 }
 
-function List({ children }: { children: ComponentChildren }): JSX.Element {
-  return <ul class="lines">{children}</ul>;
+interface LinesProps {
+  readonly of: readonly Pick<Live<unknown>, "value" | "problem">[];
+  /** What is said if everything was read, and there is no line. */
+  readonly none: string;
+  readonly children: readonly JSX.Element[];
+}
+
+function Lines({ of, none, children }: LinesProps): JSX.Element {
+  if (children.length > 0) return <ul class="lines">{children}</ul>;
+  return of.every(({ value }) => value !== undefined) ? <p class="quiet">{none}</p> : <NotRead of={of} />;
 }
 
 function Running({ run }: { run: RunReport }): JSX.Element {
@@ -125,7 +124,7 @@ function Running({ run }: { run: RunReport }): JSX.Element {
   return (
     <li>
       <div class="line-head">
-        {name === "" ? <Ref id={runId} /> : <a href={hrefOf("runs", runId)}>{name}</a>}
+        <RunLink runId={runId} name={name} />
         <span class="quiet">
           {`${grouped(settledRows(counts))} of ${counted(counts.total, "row")}`}
           {etaSeconds !== null && ` · ${duration(etaSeconds)} left`}
@@ -153,24 +152,24 @@ function Failures(): JSX.Element {
     ["limit", "200"],
     ...types.map((one) => [...one]),
   ]);
-  const { value, problem } = useLive<{ events: FleetEvent[] }>(`/v1/events?${query.toString()}`, {
+  const live = useLive<{ events: FleetEvent[] }>(`/v1/events?${query.toString()}`, {
     ms: 60_000,
     andOn: failureTypes,
   });
-  const failures = failuresOf(value?.events ?? []);
+  const failures = failuresOf(live.value?.events ?? []);
   return (
     <Panel title="Failed in the last 24 hours" actions={<a href={hrefOf("events")}>All events</a>}>
-      <ProblemNotice problem={problem} />
-      {value === undefined && problem === undefined && <NotRead of={[]} />}
-      {value !== undefined && failures.length === 0 && <p class="quiet">Nothing failed.</p>}
-      <List>
-        {failures.slice(0, 12).map((event) => (
-          <li key={event.id}>
-            <Ago at={event.at} />
-            <Sentence event={event} />
-          </li>
-        ))}
-      </List>
+      <ProblemNotice problem={live.problem} />
+      {(live.value !== undefined || live.problem === undefined) && (
+        <Lines of={[live]} none="Nothing failed.">
+          {failures.slice(0, 12).map((event) => (
+            <li key={event.id}>
+              <Ago at={event.at} />
+              <Sentence event={event} />
+            </li>
+          ))}
+        </Lines>
+      )}
       {failures.length > 12 && <p class="quiet">{`and ${failures.length - 12} more`}</p>}
     </Panel>
   );
@@ -178,15 +177,10 @@ function Failures(): JSX.Element {
 
 function QuotaToday(): JSX.Element {
   const live = useLive<{ buckets: BucketReport[] }>("/v1/buckets", { ms: 10_000 });
-  const { value } = live;
-  const buckets = (value?.buckets ?? []).filter(({ limit }) => limit !== null);
+  const buckets = (live.value?.buckets ?? []).filter(({ limit }) => limit !== null);
   return (
     <Panel title="Quota use today" actions={<a href={hrefOf("quota")}>{viewTitles.quota}</a>}>
-      {value === undefined && <NotRead of={[live]} />}
-      {value !== undefined && buckets.length === 0 && (
-        <p class="quiet">No quota is known yet. The first response of the platform reports it.</p>
-      )}
-      <List>
+      <Lines of={[live]} none="No quota is known yet. The first response of the platform reports it.">
         {buckets.map(({ bucket, limit, left, today }) => (
           <li key={bucket}>
             <b>{bucketTitle(bucket)}</b>
@@ -199,19 +193,16 @@ function QuotaToday(): JSX.Element {
             </span>
           </li>
         ))}
-      </List>
+      </Lines>
     </Panel>
   );
 }
 
 function Secrets({ rotations }: { rotations: Live<Rotations> }): JSX.Element {
-  const { value } = rotations;
-  const due = dueSecrets(value?.rotations ?? [], nowMs.value);
+  const due = dueSecrets(rotations.value?.rotations ?? [], nowMs.value);
   return (
     <Panel title="Secrets due for rotation" actions={<a href={hrefOf("credentials")}>{viewTitles.credentials}</a>}>
-      {value === undefined && <NotRead of={[rotations]} />}
-      {value !== undefined && due.length === 0 && <p class="quiet">None in the next 30 days.</p>}
-      <List>
+      <Lines of={[rotations]} none="None in the next 30 days.">
         {due.map(({ name, dueAt, isOverdue }) => (
           <li key={name}>
             <Badge state={isOverdue ? "failed" : "pending"} word={isOverdue ? "overdue" : "due"} />
@@ -220,7 +211,7 @@ function Secrets({ rotations }: { rotations: Live<Rotations> }): JSX.Element {
             </span>
           </li>
         ))}
-      </List>
+      </Lines>
     </Panel>
   );
 }

@@ -4,31 +4,32 @@ import { nowMs } from "../clock.ts";
 import { useLive } from "../live.ts";
 import { Badge } from "../parts/badge.tsx";
 import { Figure, QuotaMeter } from "../parts/bars.tsx";
-import { Empty, Notice, Panel, ProblemNotice, Waiting } from "../parts/notice.tsx";
+import { Empty, Loaded, Notice, Panel } from "../parts/notice.tsx";
 import { Plot } from "../parts/plot.tsx";
 import { View } from "../parts/view.tsx";
 import { bucketTitle } from "../pure/bucket.ts";
 import { grouped, counted } from "../pure/format.ts";
 import type { BucketReport } from "../pure/shapes.ts";
-import { viewTitles } from "../pure/views.ts";
+import { viewTitles } from "../pure/route.ts";
 
 export function Quota(): JSX.Element {
-  const { value, problem } = useLive<{ buckets: BucketReport[] }>("/v1/buckets", { ms: 1_500 });
+  const quotas = useLive<{ buckets: BucketReport[] }>("/v1/buckets", { ms: 1_500 });
   const seenMs = nowMs.peek();
   return (
     <View title={viewTitles.quota} says="Calls left in the current window, for each API group.">
-      <ProblemNotice problem={problem} what="The quotas could not be loaded" />
-      {value === undefined && problem === undefined && <Waiting what="the quotas" />}
-      {value?.buckets.length === 0 && (
-        <Panel title="No quotas yet">
-          <Empty command="simfleet sims sync">
-            The platform reports a quota with its first response. Run a sync to get one.
-          </Empty>
-        </Panel>
-      )}
-      {value?.buckets.map((bucket) => (
-        <Bucket key={bucket.bucket} bucket={bucket} seenMs={seenMs} />
-      ))}
+      <Loaded live={quotas} what="quotas">
+        {({ buckets }) =>
+          buckets.length === 0 ? (
+            <Panel title="No quotas yet">
+              <Empty command="simfleet sims sync">
+                The platform reports a quota with its first response. Run a sync to get one.
+              </Empty>
+            </Panel>
+          ) : (
+            buckets.map((bucket) => <Bucket key={bucket.bucket} bucket={bucket} seenMs={seenMs} />)
+          )
+        }
+      </Loaded>
     </View>
   );
 }

@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { Button } from "../parts/button.tsx";
-import { TextField, Tick } from "../parts/field.tsx";
+import { Form, TextField, Tick } from "../parts/field.tsx";
 import { Brand } from "../parts/icon.tsx";
 import { Notice, ProblemNotice } from "../parts/notice.tsx";
 import { Problem, problemFrom } from "../pure/problem.ts";
@@ -14,7 +14,7 @@ export function SignIn(): JSX.Element {
     <div class="sign-in">
       <main>
         <Brand />
-        <div class="panel">{token.value === undefined ? <Form /> : <Resuming />}</div>
+        <div class="panel">{token.value === undefined ? <TokenForm /> : <Resuming />}</div>
       </main>
     </div>
   );
@@ -31,7 +31,7 @@ function Resuming(): JSX.Element {
   );
 }
 
-function Form(): JSX.Element {
+function TokenForm(): JSX.Element {
   const [value, setValue] = useState("");
   const [isKept, setKept] = useState(false);
   const [isBusy, setBusy] = useState(false);
@@ -55,13 +55,7 @@ function Form(): JSX.Element {
   };
   const because = signedOutBecause.value;
   return (
-    <form
-      class="form"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void signIn();
-      }}
-    >
+    <Form class="form" onSubmit={() => void signIn()}>
       <h1>Sign in</h1>
       {because !== undefined && problem === undefined && <Notice kind="warn">{because}</Notice>}
       <ProblemNotice problem={problem} />
@@ -82,6 +76,6 @@ function Form(): JSX.Element {
       <p class="hint">
         An admin creates more tokens with: <code>simfleet tokens create --name anna --role operator</code>
       </p>
-    </form>
+    </Form>
   );
 }

@@ -15,7 +15,7 @@ export interface EventChoice {
   readonly cause: string;
 }
 
-export const kindNames = Object.keys(eventKinds);
+const kindNames = Object.keys(eventKinds);
 
 export function choiceOf({
   type = "",

@@ -1,4 +1,4 @@
-/** What the SIM explorer shows, as part of the address: filter, search, order, and which SIMs. */
+/** What the SIM explorer shows, as part of the address: filter, search, order, and which SIMs; and which rows it draws. */
 import { equals, textOf } from "./filter.ts";
 import type { SimDocument, SimField } from "../shapes.ts";
 
@@ -79,4 +79,30 @@ export function fieldOf(sim: SimDocument, name: string): unknown {
   if (at < 0) return undefined;
   const object = sim[name.slice(0, at)];
   return typeof object === "object" && object !== null ? fieldOf(object as SimDocument, name.slice(at + 1)) : undefined;
+}
+
+export interface Sight {
+  readonly scrollTop: number;
+  readonly height: number;
+  readonly rowHeight: number;
+}
+
+/** Of a long list: those in sight, and some before and after. */
+export interface DrawnRows {
+  readonly from: number;
+  /** Exclusive. */
+  readonly to: number;
+}
+
+const spare = 12;
+
+export function drawnRows(rows: number, { scrollTop, height, rowHeight }: Sight): DrawnRows {
+  const first = Math.floor(scrollTop / rowHeight);
+  const last = Math.ceil((scrollTop + height) / rowHeight);
+  return { from: Math.max(0, Math.min(rows, first - spare)), to: Math.min(rows, last + spare) };
+}
+
+/** Whether the end of what is loaded is near. */
+export function isNearEnd(rows: number, drawn: DrawnRows): boolean {
+  return drawn.to >= rows - 2 * spare;
 }

@@ -1,4 +1,5 @@
-/** The fields of a SIM, one line each, and how two readings of it differ. */
+/** The fields of a SIM, one line each, and how two readings of it differ; and what happened to it, newest first. */
+import type { Change, SimRun } from "../shapes.ts";
 
 /** Facts about the record, shown apart from the fields of the SIM. */
 const metadata = new Set(["addedAt", "updatedAt", "updatedBy", "seenAt", "goneAt"]);
@@ -64,4 +65,20 @@ export function instantOf(value: unknown): string | undefined {
   return typeof value === "number" && value > 978_307_200_000 && value < 4_102_444_800_000
     ? new Date(value).toISOString()
     : undefined;
+}
+
+export type Happening =
+  | { readonly at: string; readonly run: SimRun; readonly changes: readonly Change[] }
+  | { readonly at: string; readonly change: Change };
+
+/** The rows of runs, and the changes that no run made or that runs caused. A change that one of the runs caused is shown with it. */
+export function timelineOf(runs: readonly SimRun[], changes: readonly Change[]): Happening[] {
+  const ids = new Set(runs.map(({ runId }) => runId));
+  const ofRuns = runs.map((run) => ({
+    at: run.finishedAt ?? run.createdAt,
+    run,
+    changes: changes.filter(({ cause }) => cause === run.runId),
+  }));
+  const others = changes.filter(({ cause }) => !ids.has(cause)).map((change) => ({ at: change.at, change }));
+  return [...ofRuns, ...others].toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at));
 }

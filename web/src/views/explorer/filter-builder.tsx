@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Button } from "../../parts/button.tsx";
-import { SelectField, TextField } from "../../parts/field.tsx";
+import { Form, Select, TextField } from "../../parts/field.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { type Operator, conditionFrom, conditionsOf, operators, textOf } from "../../pure/sims/filter.ts";
 import type { SimField } from "../../pure/shapes.ts";
@@ -55,11 +55,10 @@ export function FilterBuilder({ where, fields, onWhere, onDraft, draftCount }: B
           </li>
         ))}
       </ul>
-      <form
+      <Form
         class="form-row"
-        aria-label="Add a condition"
-        onSubmit={(event) => {
-          event.preventDefault();
+        label="Add a condition"
+        onSubmit={() => {
           if (whole === undefined) return;
           setDraft(emptyDraft);
           onWhere(whole);
@@ -71,11 +70,11 @@ export function FilterBuilder({ where, fields, onWhere, onDraft, draftCount }: B
           suggestions={fields.map(({ name }) => name)}
           onValue={(field) => setDraft({ ...draft, field })}
         />
-        <SelectField
+        <Select
           label="Operator"
           value={draft.operator}
           options={operators.map((value) => ({ value, text: operatorsText[value] }))}
-          onValue={(operator) => setDraft({ ...draft, operator: operator as Operator })}
+          onValue={(operator) => setDraft({ ...draft, operator })}
         />
         {needsValue && (
           <TextField
@@ -93,7 +92,7 @@ export function FilterBuilder({ where, fields, onWhere, onDraft, draftCount }: B
             {draftCount}
           </span>
         </div>
-      </form>
+      </Form>
       <FilterText where={where} onWhere={onWhere} />
     </div>
   );
@@ -109,13 +108,7 @@ function FilterText({ where, onWhere }: Pick<BuilderProps, "where" | "onWhere">)
   return (
     <details class="more">
       <summary>Filter as text</summary>
-      <form
-        class="with-button"
-        onSubmit={(event) => {
-          event.preventDefault();
-          onWhere(written.trim());
-        }}
-      >
+      <Form class="with-button" onSubmit={() => onWhere(written.trim())}>
         <TextField
           label="Filter as text"
           value={written}
@@ -123,7 +116,7 @@ function FilterText({ where, onWhere }: Pick<BuilderProps, "where" | "onWhere">)
           placeholder="tags.site=berlin and speedClass!=s1.slow"
         />
         <Button type="submit">Apply</Button>
-      </form>
+      </Form>
     </details>
   );
 }

@@ -6,14 +6,13 @@ import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { SimLink } from "../../parts/ref.tsx";
 import { Ago } from "../../parts/time.tsx";
-import { fieldOf, recordFields } from "../../pure/sims/explorer.ts";
+import { drawnRows, fieldOf, isNearEnd, recordFields } from "../../pure/sims/explorer.ts";
 import type { SimDocument } from "../../pure/shapes.ts";
-import { drawnRows, isNearEnd } from "../../pure/sims/virtual.ts";
+import { keyColumn } from "../../session.ts";
 import { Value } from "../sims/sim-fields.tsx";
 
 interface SimTableProps {
   readonly sims: readonly SimDocument[];
-  readonly keyColumn: string;
   readonly columns: readonly string[];
   /** Number of SIMs in all, if it is known. */
   readonly total: number | undefined;
@@ -29,7 +28,7 @@ interface SimTableProps {
 const rowHeight = 41;
 
 export function SimTable(props: SimTableProps): JSX.Element {
-  const { sims, keyColumn, columns, total, selected, onSelect, onNearEnd } = props;
+  const { sims, columns, total, selected, onSelect, onNearEnd } = props;
   const region = useRef<HTMLDivElement>(null);
   const [sight, setSight] = useState({ scrollTop: 0, height: 600, rowHeight });
   const drawn = drawnRows(sims.length, sight);
@@ -49,7 +48,6 @@ export function SimTable(props: SimTableProps): JSX.Element {
     if (isNearEnd(sims.length, drawn)) onNearEnd();
   }, [drawn.to, sims.length, onNearEnd]);
 
-  const keyOf = (sim: SimDocument): string => String(sim[keyColumn]);
   const toggle = (key: string): void => {
     const next = new Set(selected);
     if (!next.delete(key)) next.add(key);
@@ -89,7 +87,9 @@ export function SimTable(props: SimTableProps): JSX.Element {
                   />
                 </td>
                 {columns.map((name) => (
-                  <td key={name}>{name === keyColumn ? <SimLink sim={key} /> : <Cell name={name} sim={sim} />}</td>
+                  <td key={name}>
+                    {name === keyColumn.value ? <SimLink sim={key} /> : <Cell name={name} sim={sim} />}
+                  </td>
                 ))}
               </tr>
             );
@@ -99,6 +99,10 @@ export function SimTable(props: SimTableProps): JSX.Element {
       </table>
     </div>
   );
+}
+
+function keyOf(sim: SimDocument): string {
+  return String(sim[keyColumn.value]);
 }
 
 function Header({ name, sort, sortable, onSort }: SimTableProps & { name: string }): JSX.Element {

@@ -3,7 +3,8 @@ import type { JSX } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { ask } from "../../ask.ts";
 import { Button } from "../../parts/button.tsx";
-import { Panel, ProblemNotice, Waiting } from "../../parts/notice.tsx";
+import { Form } from "../../parts/field.tsx";
+import { Loaded, Panel, ProblemNotice } from "../../parts/notice.tsx";
 import { View } from "../../parts/view.tsx";
 import {
   type RowsFrom,
@@ -18,24 +19,23 @@ import { type Problem, problemFrom } from "../../pure/problem.ts";
 import type { OperationReport, PlanReport } from "../../pure/shapes.ts";
 import { takeSelectedSims, withColumns } from "../../selected-sims.ts";
 import { profile, refusal } from "../../session.ts";
-import { viewTitles } from "../../pure/views.ts";
+import { viewTitles } from "../../pure/route.ts";
 import { ExampleFile, InputFields, OperationChoice } from "./operation-fields.tsx";
 import { useOperations } from "./operations.ts";
 import { PlanResult } from "./plan-result.tsx";
-import { RunSource, type Source } from "./run-source.tsx";
-import { RunOptions } from "./run-options.tsx";
+import { RunOptions, RunSource, type Source } from "./run-source.tsx";
 
 /** @param where initial filter, from a link on another view */
 export function NewRun({ where }: { where: string }): JSX.Element {
-  const { value, problem } = useOperations(profile.value);
+  const live = useOperations(profile.value);
   return (
     <View
       title={viewTitles.new}
       says="Preview the changes first. Nothing is sent to the platform until you start the run."
     >
-      <ProblemNotice problem={problem} what="The operations could not be loaded" />
-      {value === undefined && problem === undefined && <Waiting what="the operations" />}
-      {value !== undefined && <Order where={where} operations={value.operations} />}
+      <Loaded live={live} what="operations">
+        {({ operations }) => <Order where={where} operations={operations} />}
+      </Loaded>
     </View>
   );
 }
@@ -72,14 +72,7 @@ function Order({ where: whereAtFirst, operations }: OrderProps): JSX.Element | n
 
   return (
     <>
-      <form
-        class="panel form"
-        aria-label="Run settings"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void makePlan();
-        }}
-      >
+      <Form class="panel form" label="Run settings" onSubmit={() => void makePlan()}>
         <OperationChoice {...{ operations, operation }} onOperation={(name) => setForm({ ...form, operation: name })} />
         <RunSource {...{ source, onSource: setSource }} columns={columnsFor(operation, form.texts)} />
         {from === "file" && <ExampleFile operation={operation} />}
@@ -91,7 +84,7 @@ function Order({ where: whereAtFirst, operations }: OrderProps): JSX.Element | n
           </Button>
           {off !== undefined && <span class="hint">{off}</span>}
         </div>
-      </form>
+      </Form>
       <div ref={result} tabIndex={-1} class="plan-place" aria-live="polite">
         <ProblemNotice problem={problem} what="The plan could not be created" />
         {made !== undefined && (

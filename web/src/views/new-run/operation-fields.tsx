@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { saveFile } from "../../ask.ts";
 import { Button } from "../../parts/button.tsx";
-import { SelectField, TextField } from "../../parts/field.tsx";
+import { Select, TextField } from "../../parts/field.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import {
@@ -29,7 +29,7 @@ export function OperationChoice({ operations, operation, onOperation }: ChoicePr
   return (
     <>
       <div class="operation">
-        <SelectField
+        <Select
           label="Operation"
           value={operation.name}
           options={operations.map(({ name }) => ({ value: name, text: name }))}
@@ -92,7 +92,7 @@ function InputField({ operation, field, hasColumns, value, fault, onValue }: Fie
   if (fixed !== undefined && type !== "list") {
     const none = hasColumns ? "from the file" : isRequired ? "choose one" : "none";
     const options = [{ value: "", text: none }, ...fixed.map((one) => ({ value: one, text: one }))];
-    return <SelectField {...shared} options={options} />;
+    return <Select {...shared} options={options} />;
   }
   const suggestions =
     operation.name === setSpeedClass && name === "speedClass" ? (profileReport.value?.speedClasses ?? []) : values;

@@ -3,20 +3,32 @@
  * run.
  */
 import type { JSX } from "preact";
+import { useState } from "preact/hooks";
 import { ask } from "../../ask.ts";
+import { useAction } from "../../parts/action.tsx";
+import { Badge } from "../../parts/badge.tsx";
 import { Figure } from "../../parts/bars.tsx";
-import { Button, useAction } from "../../parts/button.tsx";
-import { Notice } from "../../parts/notice.tsx";
-import { confirmed } from "../../parts/question.tsx";
+import { Button } from "../../parts/button.tsx";
+import { RowChanges } from "../../parts/changes.tsx";
+import { Choices } from "../../parts/field.tsx";
+import { Empty, Notice } from "../../parts/notice.tsx";
+import { PageTable, usePages } from "../../parts/pages.tsx";
+import type { Question } from "../../parts/question.tsx";
+import { SimLink } from "../../parts/ref.tsx";
 import { Table } from "../../parts/table.tsx";
 import { goTo } from "../../place.ts";
 import { duration, grouped, counted } from "../../pure/format.ts";
 import type { PlanForm } from "../../pure/runs/plan-options.ts";
 import { cautionsOfPlan } from "../../pure/runs/operation.ts";
 import { hrefOf } from "../../pure/route.ts";
-import type { PlanReport, RunReport } from "../../pure/shapes.ts";
+import {
+  type PlanReport,
+  type PlanRow,
+  type RowVerdict,
+  type RunReport,
+  verdicts as allVerdicts,
+} from "../../pure/shapes.ts";
 import { profile, refusal } from "../../session.ts";
-import { PlanRows } from "./plan-rows.tsx";
 
 interface ResultProps {
   readonly plan: PlanReport;
@@ -117,8 +129,7 @@ function Start({ plan, form, isStale }: ResultProps): JSX.Element {
       ? 'Fix the rows, or select "Skip invalid rows" and update the plan.'
       : undefined) ??
     (rows === problemsInAll ? "No row can be sent." : undefined);
-  const start = async (): Promise<string | undefined> => {
-    if (!(await isMeant(plan))) return undefined;
+  const start = async (): Promise<string> => {
     // A plan becomes one run, however often it is submitted.
     const query = { planId, ...(irreversible > 0 ? { confirm: irreversible } : {}) };
     const headers = { "idempotency-key": `dashboard-${planId}` };
@@ -128,7 +139,7 @@ function Start({ plan, form, isStale }: ResultProps): JSX.Element {
   };
   return (
     <div class="actions">
-      <Button kind="main" refusal={off} isBusy={isBusy} onPress={() => act(start)}>
+      <Button kind="main" refusal={off} isBusy={isBusy} onPress={() => act(start, questionOf(plan))}>
         {isBusy ? "Starting …" : "Start the run"}
       </Button>
       {off !== undefined && <span class="hint">{off}</span>}
@@ -136,15 +147,56 @@ function Start({ plan, form, isStale }: ResultProps): JSX.Element {
   );
 }
 
-function isMeant(plan: PlanReport): Promise<boolean> {
+function questionOf(plan: PlanReport): Question {
   const { operation, calls, rows, problemsInAll, estimateSeconds, hasUndo, irreversible } = plan;
   const time = estimateSeconds === null || estimateSeconds === 0 ? undefined : duration(estimateSeconds);
   const what = `${counted(rows - problemsInAll, "row")} of the profile ${profile.value}${time === undefined ? "" : `, about ${time}`}.`;
-  return confirmed({
+  return {
     title: `Start ${operation} with ${counted(calls, "call")}?`,
     text: [what, ...cautionsOfPlan(plan), `You can pause it${hasUndo ? " and undo it later" : ""}.`].join(" "),
     yes: "Start the run",
     isDangerous: irreversible > 0,
     typed: irreversible > 0 ? irreversible : undefined,
+  };
+}
+
+type Shown = RowVerdict | "all";
+
+/** A plan does not change, so its rows are loaded once. */
+const once = { ms: 3_600_000 };
+
+/** The plan row by row: what each SIM is like now, and after the run. */
+function PlanRows({ plan }: { plan: PlanReport }): JSX.Element {
+  const [verdict, setVerdict] = useState<Shown>("all");
+  const pages = usePages<PlanRow>(`/v1/plans/${encodeURIComponent(plan.planId)}/rows`, "rows", {
+    query: { verdict: verdict === "all" ? undefined : verdict, limit: 20 },
+    every: once,
   });
+  const options = (["all", ...allVerdicts] as const)
+    .filter((one) => one === "all" || plan.verdicts[one] > 0)
+    .map((value) => ({
+      value,
+      text: value === "all" ? "all" : `${value.replaceAll("-", " ")} ${grouped(plan.verdicts[value])}`,
+    }));
+  return (
+    <section aria-label="Rows of the plan" class="form">
+      <div>
+        <Choices<Shown> label="Filter rows by verdict" {...{ value: verdict, options }} onValue={setVerdict} />
+      </div>
+      <PageTable
+        pages={pages}
+        more="More rows"
+        label="Rows of the plan"
+        keyOf={({ line }) => line}
+        empty={<Empty>No row has this verdict.</Empty>}
+        columns={[
+          { label: "Line", kind: "number", cell: ({ line }) => grouped(line) },
+          { label: "SIM", cell: ({ key }) => <SimLink sim={key} /> },
+          { label: "Before and after", cell: (row) => <RowChanges {...row} /> },
+          { label: "Verdict", kind: "tight", cell: (row) => <Badge state={row.verdict} /> },
+          { label: "Problem", cell: ({ problem }) => problem?.message },
+        ]}
+      />
+    </section>
+  );
 }

@@ -1,7 +1,8 @@
 /** The actions of a run; those that change many SIMs or cannot be undone ask for confirmation. */
 import type { JSX } from "preact";
 import { ask, download } from "../../ask.ts";
-import { Button, useAction } from "../../parts/button.tsx";
+import { ActionButton, useAction } from "../../parts/action.tsx";
+import { Button } from "../../parts/button.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { confirmed } from "../../parts/question.tsx";
 import { goTo } from "../../place.ts";
@@ -57,17 +58,16 @@ export function RunActions({ report, operation, hasUndo, onChanged }: ActionsPro
   };
   return (
     <>
-      <Button
-        onPress={() =>
-          act(async () => {
-            await download(`${route}/results`, { format: "csv" }, `${runId}.results.csv`);
-            return undefined;
-          })
-        }
+      <ActionButton
+        needs="viewer"
+        work={async () => {
+          await download(`${route}/results`, { format: "csv" }, `${runId}.results.csv`);
+          return undefined;
+        }}
       >
         <Icon name="down" size={16} />
         Results
-      </Button>
+      </ActionButton>
       {actionsFor({ ...report, hasUndo }).map((action) => (
         <Button
           key={action}

@@ -2,24 +2,22 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { ask } from "../../ask.ts";
+import { ActionButton } from "../../parts/action.tsx";
 import { Badge } from "../../parts/badge.tsx";
-import { Button, useAction } from "../../parts/button.tsx";
-import { Choices } from "../../parts/field.tsx";
-import { Empty, Panel, ProblemNotice } from "../../parts/notice.tsx";
-import { More, usePages } from "../../parts/pages.tsx";
+import { Button } from "../../parts/button.tsx";
+import { RowChanges } from "../../parts/changes.tsx";
+import { Choices, SearchForm } from "../../parts/field.tsx";
+import { Empty, Panel } from "../../parts/notice.tsx";
+import { PageTable, usePages } from "../../parts/pages.tsx";
 import { confirmed } from "../../parts/question.tsx";
-import { SimLink } from "../../parts/ref.tsx";
-import { Table } from "../../parts/table.tsx";
+import { SimLink, Said } from "../../parts/ref.tsx";
 import { Ago } from "../../parts/time.tsx";
 import { goTo, place, replacePlace } from "../../place.ts";
 import { counted, grouped } from "../../pure/format.ts";
 import { hrefOf } from "../../pure/route.ts";
 import { type FollowUpPlan, type Outcome, type RunReport, type RunRow, outcomes } from "../../pure/shapes.ts";
 import { isOver } from "../../pure/runs/tally.ts";
-import { refusal } from "../../session.ts";
-import { useSettled } from "../explorer/search-field.tsx";
-import { RowChanges } from "./row-changes.tsx";
-import { Said } from "../../parts/said.tsx";
+import { useSettled } from "../../state.ts";
 
 type Shown = Outcome | "all";
 
@@ -68,7 +66,7 @@ export function RunRows({ report, isLive, isRepeatable }: RowsProps): JSX.Elemen
       }
     >
       <div id="rows" class="explorer-find">
-        <RowSearch {...{ search, setSearch }} />
+        <SearchForm label="Search by SIM ID or IMSI" value={search} onValue={setSearch} />
         {reason !== "" && (
           <span class="chip">
             <span>{reason}</span>
@@ -82,67 +80,47 @@ export function RunRows({ report, isLive, isRepeatable }: RowsProps): JSX.Elemen
       {isOver(state) && isRepeatable === false && hasRetryable && (
         <p class="quiet">Rows cannot be selected for a retry, because calls of this operation must not be repeated.</p>
       )}
-      <ProblemNotice problem={pages.first.problem} />
-      {pages.first.value !== undefined && pages.rows.length === 0 && <Empty>No row matches.</Empty>}
-      {pages.rows.length > 0 && (
-        <Table<RunRow>
-          label="Rows of the run"
-          rows={pages.rows}
-          keyOf={({ line }) => line}
-          columns={[
-            ...(canRetry
-              ? [
-                  {
-                    label: "Select",
-                    kind: "tight" as const,
-                    cell: (row: RunRow) =>
-                      retryable.has(row.outcome) && (
-                        <input
-                          type="checkbox"
-                          aria-label={`Select line ${grouped(row.line)}`}
-                          checked={selected.has(row.line)}
-                          onChange={() => toggle(row)}
-                        />
-                      ),
-                  },
-                ]
-              : []),
-            { label: "Line", kind: "number", cell: ({ line }) => grouped(line) },
-            { label: "SIM", cell: ({ key }) => <SimLink sim={key} of={profile} /> },
-            { label: "Change", cell: (row) => <RowChanges {...row} /> },
-            { label: "Outcome", kind: "tight", cell: (row) => <Badge state={row.outcome} /> },
-            { label: "Reason", cell: (row) => <Said text={row.reason} /> },
-            {
-              label: "Time",
-              kind: "tight",
-              cell: ({ finishedAt }) => finishedAt !== null && <Ago at={finishedAt} />,
-            },
-          ]}
-        />
-      )}
-      <More pages={pages} what="More rows" />
+      <PageTable<RunRow>
+        pages={pages}
+        more="More rows"
+        label="Rows of the run"
+        keyOf={({ line }) => line}
+        empty={<Empty>No row matches.</Empty>}
+        columns={[
+          ...(canRetry
+            ? [
+                {
+                  label: "Select",
+                  kind: "tight" as const,
+                  cell: (row: RunRow) =>
+                    retryable.has(row.outcome) && (
+                      <input
+                        type="checkbox"
+                        aria-label={`Select line ${grouped(row.line)}`}
+                        checked={selected.has(row.line)}
+                        onChange={() => toggle(row)}
+                      />
+                    ),
+                },
+              ]
+            : []),
+          { label: "Line", kind: "number", cell: ({ line }) => grouped(line) },
+          { label: "SIM", cell: ({ key }) => <SimLink sim={key} of={profile} /> },
+          { label: "Change", cell: (row) => <RowChanges {...row} /> },
+          { label: "Outcome", kind: "tight", cell: (row) => <Badge state={row.outcome} /> },
+          { label: "Reason", cell: (row) => <Said text={row.reason} /> },
+          {
+            label: "Time",
+            kind: "tight",
+            cell: ({ finishedAt }) => finishedAt !== null && <Ago at={finishedAt} />,
+          },
+        ]}
+      />
     </Panel>
   );
 }
 
-function RowSearch({ search, setSearch }: { search: string; setSearch: (search: string) => void }): JSX.Element {
-  return (
-    <form role="search" onSubmit={(event) => event.preventDefault()}>
-      <input
-        class="input"
-        type="search"
-        aria-label="Search by SIM ID or IMSI"
-        placeholder="Search by SIM ID or IMSI"
-        maxLength={100}
-        value={search}
-        onInput={(event) => setSearch(event.currentTarget.value)}
-      />
-    </form>
-  );
-}
-
 function RetryButton({ report, selected }: { report: RunReport; selected: ReadonlyMap<number, Outcome> }): JSX.Element {
-  const { isBusy, act } = useAction();
   const route = `/v1/runs/${encodeURIComponent(report.runId)}/retry`;
   const lines = [...selected.keys()];
   const of = [...new Set(selected.values())];
@@ -162,8 +140,8 @@ function RetryButton({ report, selected }: { report: RunReport; selected: Readon
     return `Run ${runId} started.`;
   };
   return (
-    <Button kind="main" isBusy={isBusy} refusal={refusal("operator")} onPress={() => act(retry)}>
+    <ActionButton kind="main" needs="operator" work={retry}>
       {`Retry ${counted(selected.size, "selected row")}`}
-    </Button>
+    </ActionButton>
   );
 }

@@ -4,8 +4,8 @@ import { useMemo } from "preact/hooks";
 import { useLive } from "../../live.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { OutcomeBar, OutcomeLegend } from "../../parts/bars.tsx";
-import { CurrentProblemNotice, Notice, ProblemNotice, Waiting } from "../../parts/notice.tsx";
-import { Ref } from "../../parts/ref.tsx";
+import { CurrentProblemNotice, Loaded, Notice, ProblemNotice } from "../../parts/notice.tsx";
+import { Ref, Said } from "../../parts/ref.tsx";
 import { At } from "../../parts/time.tsx";
 import { View } from "../../parts/view.tsx";
 import { percent, grouped, counted } from "../../pure/format.ts";
@@ -14,10 +14,8 @@ import type { OperationReport, RunReport, RunState } from "../../pure/shapes.ts"
 import { isOver, settledRows } from "../../pure/runs/tally.ts";
 import { useOperations } from "../new-run/operations.ts";
 import { RunActions } from "./run-actions.tsx";
-import { RunCourse, useSummary } from "./run-course.tsx";
-import { RunFigures } from "./run-figures.tsx";
+import { RunCourse, RunFigures, useSummary } from "./run-course.tsx";
 import { RunRows } from "./run-rows.tsx";
-import { Said } from "../../parts/said.tsx";
 
 const rowsFinished = (settled: number, total: number) => `${grouped(settled)} of ${grouped(total)} rows finished`;
 const stateHints = {
@@ -35,8 +33,9 @@ export function RunView({ runId }: { runId: string }): JSX.Element {
   if (report === undefined) {
     return (
       <View title={`Run ${runId}`}>
-        {run.problem === undefined && <Waiting what="the run" />}
-        <ProblemNotice problem={run.problem} what="The run could not be loaded" />
+        <Loaded live={run} what="run">
+          {() => null}
+        </Loaded>
       </View>
     );
   }

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { Badge } from "../../parts/badge.tsx";
 import { OutcomeBar } from "../../parts/bars.tsx";
 import { Choices } from "../../parts/field.tsx";
-import { Empty, ProblemNotice, Waiting } from "../../parts/notice.tsx";
+import { Empty, Loaded } from "../../parts/notice.tsx";
 import { More, usePages } from "../../parts/pages.tsx";
 import { Ref } from "../../parts/ref.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
@@ -12,11 +12,10 @@ import { View } from "../../parts/view.tsx";
 import { place, replacePlace } from "../../place.ts";
 import { duration, grouped, counted } from "../../pure/format.ts";
 import { setSpeedClass } from "../../pure/runs/operation.ts";
-import { hrefOf } from "../../pure/route.ts";
+import { hrefOf, viewTitles } from "../../pure/route.ts";
 import type { RunReport, RunState } from "../../pure/shapes.ts";
 import { isOver, settledRows } from "../../pure/runs/tally.ts";
-import { session } from "../../session.ts";
-import { viewTitles } from "../../pure/views.ts";
+import { hasProfiles } from "../../session.ts";
 
 const states = [
   { value: "all", text: "All" },
@@ -34,7 +33,6 @@ export function Runs(): JSX.Element {
     query: { state: state === "all" ? undefined : state, limit: 25 },
     every: { ms: 5_000, andOn: ["run."] },
   });
-  const isEmpty = pages.first.value !== undefined && pages.rows.length === 0;
   return (
     <View
       title={viewTitles.runs}
@@ -52,21 +50,22 @@ export function Runs(): JSX.Element {
           onValue={(value) => replacePlace(hrefOf("runs", undefined, { state: value === "all" ? undefined : value }))}
         />
       </div>
-      <ProblemNotice problem={pages.first.problem} what="The runs could not be loaded" />
-      {pages.first.value === undefined && pages.first.problem === undefined && <Waiting what="the runs" />}
-      {(isEmpty || pages.rows.length > 0) && (
-        <section class="panel" aria-label="List of runs">
-          {isEmpty && (
-            <Empty command="simfleet apply fleet.csv">
-              {state === "all"
-                ? "No runs yet. Start one with New run or on the command line."
-                : `No run is ${state.replaceAll("-", " ")}.`}
-            </Empty>
-          )}
-          {pages.rows.length > 0 && <RunTable runs={pages.rows} />}
-          <More pages={pages} what="Older runs" />
-        </section>
-      )}
+      <Loaded live={pages.first} what="runs">
+        {() => (
+          <section class="panel" aria-label="List of runs">
+            {pages.rows.length > 0 ? (
+              <RunTable runs={pages.rows} />
+            ) : (
+              <Empty command="simfleet apply fleet.csv">
+                {state === "all"
+                  ? "No runs yet. Start one with New run or on the command line."
+                  : `No run is ${state.replaceAll("-", " ")}.`}
+              </Empty>
+            )}
+            <More pages={pages} what="Older runs" />
+          </section>
+        )}
+      </Loaded>
     </View>
   );
 }
@@ -101,13 +100,12 @@ function RunTable({ runs }: { runs: readonly RunReport[] }): JSX.Element {
 }
 
 function RunName({ runId, name, profile }: RunReport): JSX.Element {
-  const isOneOfSeveral = (session.value?.profiles.length ?? 0) > 1;
   return (
     <>
       {name !== "" && <a href={hrefOf("runs", runId)}>{name}</a>}
       <span class="quiet">
         <Ref id={runId} />
-        {isOneOfSeveral && ` · ${profile}`}
+        {hasProfiles.value && ` · ${profile}`}
       </span>
     </>
   );

@@ -1,39 +1,88 @@
-/** Active freezes with their reasons, upcoming ones, and the switch that freezes everything. */
+/**
+ * Active freezes with their reasons, upcoming ones, and the switch that freezes everything. All other views say that
+ * changes are frozen, which is why runs and rotations are paused.
+ */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { ask } from "../../ask.ts";
 import { nowMs } from "../../clock.ts";
+import { type Live, useLive } from "../../live.ts";
+import { ActionButton, useAction } from "../../parts/action.tsx";
 import { Badge } from "../../parts/badge.tsx";
-import { Button, useAction } from "../../parts/button.tsx";
-import { TextField } from "../../parts/field.tsx";
-import { Empty, Notice, Panel, ProblemNotice, Waiting } from "../../parts/notice.tsx";
-import { confirmed } from "../../parts/question.tsx";
+import { Button } from "../../parts/button.tsx";
+import { Form, TextField } from "../../parts/field.tsx";
+import { Empty, Loaded, Notice, Panel } from "../../parts/notice.tsx";
 import { Table } from "../../parts/table.tsx";
 import { Ago, At } from "../../parts/time.tsx";
 import { View } from "../../parts/view.tsx";
 import { untilOf } from "../../pure/freeze.ts";
 import { localTime } from "../../pure/format.ts";
-import type { FreezeReport, FreezeTimeReport } from "../../pure/shapes.ts";
-import { refusal } from "../../session.ts";
-import { viewTitles } from "../../pure/views.ts";
-import { HeldText, useFreezes } from "./frozen.tsx";
+import { hrefOf, viewTitles } from "../../pure/route.ts";
+import type { FreezeReport, FreezeTimeReport, Held } from "../../pure/shapes.ts";
+import { profile, refusal } from "../../session.ts";
+
+/** Configured windows open and close without an event. */
+function useFreezes(): Live<FreezeReport> {
+  return useLive<FreezeReport>("/v1/freeze", { ms: 15_000, andOn: ["changes."] });
+}
+
+export function FrozenNotice(): JSX.Element {
+  const { value } = useFreezes();
+  const held = value?.profiles[profile.value] ?? undefined;
+  return (
+    <div class="above" role="status">
+      {held !== undefined && <Frozen held={held} />}
+    </div>
+  );
+}
+
+function Frozen({ held }: { held: Held }): JSX.Element {
+  return (
+    <Notice kind="warn" icon="freezes">
+      <b>Changes are frozen</b>
+      <span>
+        <HeldText held={held} /> <a href={hrefOf("freezes")}>{viewTitles.freezes}</a>
+      </span>
+    </Notice>
+  );
+}
+
+/** The reason and the end. */
+function HeldText({ held: { reason, until } }: { held: Held }): JSX.Element {
+  return (
+    <>
+      {reason.replace(/^t(?=he )/, "T")},{" "}
+      {until === null ? (
+        "until someone unfreezes."
+      ) : (
+        <>
+          {"until "} <At at={until} />.
+        </>
+      )}
+    </>
+  );
+}
 
 export function Freezes(): JSX.Element {
-  const { value, problem, put } = useFreezes();
+  const freezes = useFreezes();
   return (
     <View
       title={viewTitles.freezes}
       says="Periods without changes. Runs and rotations wait and then resume automatically; syncs continue."
     >
-      <ProblemNotice problem={problem} what="The freezes could not be loaded" />
-      {value === undefined && problem === undefined && <Waiting what="the freezes" />}
-      {value !== undefined && (
-        <>
-          <Now report={value} />
-          {value.ordered === null ? <Order onChanged={put} /> : <Ordered report={value} onChanged={put} />}
-          <Windows windows={value.windows} />
-        </>
-      )}
+      <Loaded live={freezes} what="freezes">
+        {(report) => (
+          <>
+            <Now report={report} />
+            {report.ordered === null ? (
+              <Order onChanged={freezes.put} />
+            ) : (
+              <Ordered ordered={report.ordered} onChanged={freezes.put} />
+            )}
+            <Windows windows={report.windows} />
+          </>
+        )}
+      </Loaded>
     </View>
   );
 }
@@ -68,14 +117,14 @@ function Order({ onChanged }: Changing): JSX.Element {
   const [written, setWritten] = useState("");
   const { isBusy, act } = useAction();
   const { until, fault } = untilOf(written, nowMs.value);
-  const order = async (): Promise<string | undefined> => {
-    const isMeant = await confirmed({
-      title: "Freeze all changes?",
-      text: `Runs and rotations of every profile stop sending calls within two seconds, until ${(until === undefined ? undefined : localTime(until)) ?? "someone unfreezes"}. Calls in flight are completed.`,
-      yes: "Freeze all changes",
-      isDangerous: true,
-    });
-    if (!isMeant) return undefined;
+  const end = (until === undefined ? undefined : localTime(until)) ?? "someone unfreezes";
+  const question = {
+    title: "Freeze all changes?",
+    text: `Runs and rotations of every profile stop sending calls within two seconds, until ${end}. Calls in flight are completed.`,
+    yes: "Freeze all changes",
+    isDangerous: true,
+  };
+  const order = async (): Promise<string> => {
     const body = { reason: reason.trim(), ...(until === undefined ? {} : { until }) };
     onChanged(await ask<FreezeReport>("/v1/freeze", { method: "POST", body }));
     return "All changes are frozen.";
@@ -85,14 +134,7 @@ function Order({ onChanged }: Changing): JSX.Element {
       title="Freeze all changes"
       hint="Immediately and for every profile, until a time that you set or until someone unfreezes"
     >
-      <form
-        class="form"
-        aria-label="Freeze all changes"
-        onSubmit={(event) => {
-          event.preventDefault();
-          act(order);
-        }}
-      >
+      <Form class="form" label="Freeze all changes" onSubmit={() => act(order, question)}>
         <div class="form-row">
           <TextField label="Reason" value={reason} onValue={setReason} hint="Shown with the freeze" />
           <TextField
@@ -115,22 +157,17 @@ function Order({ onChanged }: Changing): JSX.Element {
           </Button>
           <RoleHint />
         </div>
-      </form>
+      </Form>
     </Panel>
   );
 }
 
-function Ordered({ report: { ordered }, onChanged }: Changing & { report: FreezeReport }): JSX.Element | null {
-  const { isBusy, act } = useAction();
-  if (ordered === null) return null;
-  const { by, reason, since, until } = ordered;
-  const lift = async (): Promise<string | undefined> => {
-    const isMeant = await confirmed({
-      title: "Unfreeze?",
-      text: `Runs and rotations of every profile, frozen by ${by}, resume within ten seconds. Freezes in the configuration still apply.`,
-      yes: "Unfreeze",
-    });
-    if (!isMeant) return undefined;
+interface OrderedProps extends Changing {
+  readonly ordered: NonNullable<FreezeReport["ordered"]>;
+}
+
+function Ordered({ ordered: { by, reason, since, until }, onChanged }: OrderedProps): JSX.Element {
+  const lift = async (): Promise<string> => {
     onChanged(await ask<FreezeReport>("/v1/freeze", { method: "DELETE" }));
     return "Changes are no longer frozen.";
   };
@@ -145,9 +182,18 @@ function Ordered({ report: { ordered }, onChanged }: Changing & { report: Freeze
         </span>
       </Notice>
       <div class="actions more">
-        <Button kind="main" isBusy={isBusy} refusal={refusal("admin")} onPress={() => act(lift)}>
+        <ActionButton
+          kind="main"
+          needs="admin"
+          question={{
+            title: "Unfreeze?",
+            text: `Runs and rotations of every profile, frozen by ${by}, resume within ten seconds. Freezes in the configuration still apply.`,
+            yes: "Unfreeze",
+          }}
+          work={lift}
+        >
           Unfreeze
-        </Button>
+        </ActionButton>
         <RoleHint />
       </div>
     </Panel>
@@ -162,27 +208,26 @@ function RoleHint(): JSX.Element | null {
 function Windows({ windows }: { windows: readonly FreezeTimeReport[] }): JSX.Element {
   return (
     <Panel title="From the configuration" hint="Active now, and the next three of each">
-      {windows.length === 0 ? (
-        <Empty
-          command={'freezes: { year-end: { from: "2026-12-24T00:00:00+09:00", to: "2027-01-04T09:00:00+09:00" } }'}
-        >
-          No current or future freezes. Add a line such as this one to the configuration to freeze all changes over the
-          holidays:
-        </Empty>
-      ) : (
-        <Table
-          label="Freezes of the configuration"
-          rows={windows}
-          keyOf={({ name, from }) => `${name} ${from}`}
-          columns={[
-            { label: "Name", cell: ({ name }) => <b class="nowrap">{name}</b> },
-            { label: "Profile", cell: ({ profile }) => profile ?? "all" },
-            { label: "State", kind: "tight", cell: ({ from }) => <WindowState from={from} /> },
-            { label: "From", kind: "tight", cell: ({ from }) => <At at={from} /> },
-            { label: "To", kind: "tight", cell: ({ to }) => <At at={to} /> },
-          ]}
-        />
-      )}
+      <Table
+        label="Freezes of the configuration"
+        rows={windows}
+        keyOf={({ name, from }) => `${name} ${from}`}
+        empty={
+          <Empty
+            command={'freezes: { year-end: { from: "2026-12-24T00:00:00+09:00", to: "2027-01-04T09:00:00+09:00" } }'}
+          >
+            No current or future freezes. Add a line such as this one to the configuration to freeze all changes over
+            the holidays:
+          </Empty>
+        }
+        columns={[
+          { label: "Name", cell: ({ name }) => <b class="nowrap">{name}</b> },
+          { label: "Profile", cell: ({ profile: of }) => of ?? "all" },
+          { label: "State", kind: "tight", cell: ({ from }) => <WindowState from={from} /> },
+          { label: "From", kind: "tight", cell: ({ from }) => <At at={from} /> },
+          { label: "To", kind: "tight", cell: ({ to }) => <At at={to} /> },
+        ]}
+      />
     </Panel>
   );
 }

@@ -1,0 +1,353 @@
+/**
+ * The credentials of an account: the configured rotations with their state, age and next step, AuthKeys, and Credential
+ * Sets as reported by the platform. Secret values are never shown.
+ */
+import type { JSX } from "preact";
+import { addressOf } from "../ask.ts";
+import { useLive } from "../live.ts";
+import { PostButton } from "../parts/action.tsx";
+import { Badge } from "../parts/badge.tsx";
+import { CurrentProblemNotice, Empty, Loaded, Notice, Panel } from "../parts/notice.tsx";
+import { CredentialLink, GroupLink, Ref, Said } from "../parts/ref.tsx";
+import { Table, intoView } from "../parts/table.tsx";
+import { Ago } from "../parts/time.tsx";
+import { View } from "../parts/view.tsx";
+import { place } from "../place.ts";
+import { counted } from "../pure/format.ts";
+import { isInProgress, stepsOf } from "../pure/rotation-steps.ts";
+import { viewTitles } from "../pure/route.ts";
+import type { AuthKeyReport, AuthKeyRotationReport, Reference, RotationReport, SetReport } from "../pure/shapes.ts";
+import { profile } from "../session.ts";
+
+export function Credentials(): JSX.Element {
+  return (
+    <View
+      title={viewTitles.credentials}
+      says="Credential Sets and AuthKeys, their age and use. Secrets are never shown."
+    >
+      <Rotations />
+      <AuthKeys />
+      <CredentialSets />
+    </View>
+  );
+}
+
+interface RotationsAnswer {
+  readonly rotations: readonly RotationReport[];
+  /** Why the platform could not be queried, by profile. */
+  readonly unknown?: Readonly<Record<string, string>>;
+}
+
+function Rotations(): JSX.Element {
+  const address = addressOf("/v1/rotations", { profile: profile.value });
+  const live = useLive<RotationsAnswer>(address, { ms: 60_000, andOn: ["credential."] });
+  return (
+    <Panel title="Rotations">
+      <Loaded live={live} what="rotations">
+        {({ rotations, unknown = {} }) => (
+          <>
+            {Object.entries(unknown).map(([name, reason]) => (
+              <Notice key={name} kind="warn">
+                {`The Credential Sets of ${name} could not be loaded: ${reason}`}
+              </Notice>
+            ))}
+            {rotations.length === 0 && (
+              <Empty command="simfleet credentials rotate NAME">
+                No rotation is configured. Add one to the section rotations of the configuration, as described in
+                docs/credentials.md.
+              </Empty>
+            )}
+            <ul class="stack">
+              {rotations.map((rotation) => (
+                <li key={rotation.name}>
+                  <Rotation rotation={rotation} onChanged={live.refresh} />
+                </li>
+              ))}
+            </ul>
+          </>
+        )}
+      </Loaded>
+    </Panel>
+  );
+}
+
+function Rotation({ rotation, onChanged }: { rotation: RotationReport; onChanged: () => void }): JSX.Element {
+  const {
+    name,
+    state,
+    strategy,
+    type,
+    credentialsId,
+    rotationId,
+    rotatedAt,
+    lastUsedAt,
+    references,
+    nextStep,
+    nextAt,
+    reason,
+    problem,
+  } = rotation;
+  return (
+    <article
+      aria-label={`Rotation ${name}`}
+      {...(place.value.query.rotation === name ? { "aria-current": "true", ref: intoView } : {})}
+    >
+      <div class="panel-head">
+        <h3>
+          <CredentialLink kind="rotation" id={name} />{" "}
+          <Badge state={state} word={state === "never" ? "not rotated yet" : state} />
+        </h3>
+        <div class="actions">
+          <RotationButtons rotation={rotation} onChanged={onChanged} />
+        </div>
+      </div>
+      <Steps rotation={rotation} />
+      <CurrentProblemNotice problem={problem} />
+      {problem === undefined && reason !== null && (
+        <Notice kind={state === "failed" ? "bad" : "warn"}>
+          <span class="prose">
+            <Said text={reason} />
+          </span>
+        </Notice>
+      )}
+      <dl class="facts">
+        <dt>Set</dt>
+        <dd>
+          {credentialsId === null ? "none yet" : <CredentialLink kind="set" id={credentialsId} />}{" "}
+          <span class="quiet">{`${type}, ${strategy}`}</span>
+        </dd>
+        <dt>Secret created</dt>
+        <dd>
+          <Ago at={rotatedAt} none="unknown" /> {rotationId !== null && <Ref id={rotationId} />}
+        </dd>
+        <dt>Last used</dt>
+        <dd>
+          <Ago at={lastUsedAt} none="never, or unknown" />
+        </dd>
+        <dt>Referenced by</dt>
+        <dd>
+          <References references={references} />
+        </dd>
+        {nextStep !== null && nextStep !== "" && (
+          <>
+            <dt>Next</dt>
+            <dd>
+              <span class="prose">
+                <Said text={nextStep} />
+              </span>{" "}
+              {nextAt !== null && <Ago at={nextAt} />}
+            </dd>
+          </>
+        )}
+      </dl>
+    </article>
+  );
+}
+
+function Steps({ rotation }: { rotation: RotationReport }): JSX.Element | null {
+  const steps = isInProgress(rotation) ? stepsOf(rotation) : [];
+  if (steps.length === 0) return null;
+  const past = steps.filter(({ isPast }) => isPast);
+  return (
+    <>
+      <p class="quiet">{`Step ${past.length} of ${steps.length}: ${past.at(-1)?.word}`}</p>
+      <ol class="steps" aria-hidden="true">
+        {steps.map(({ word, isPast }) => (
+          <li key={word} class={isPast ? "is-past" : ""} title={word} />
+        ))}
+      </ol>
+    </>
+  );
+}
+
+function RotationButtons({ rotation, onChanged }: { rotation: RotationReport; onChanged: () => void }): JSX.Element {
+  const { name, profile: of, credentialsId, waitsFor, before } = rotation;
+  const path = `/v1/rotations/${encodeURIComponent(name)}`;
+  return (
+    <>
+      {waitsFor === "confirmation" && (
+        <PostButton
+          kind="main"
+          isSmall
+          needs="admin"
+          question={{
+            title: `Is ${before ?? "the old set"} no longer referenced?`,
+            text: `After a grace period without use, ${before ?? "the old Credential Set"} is deleted. Anything that still uses it then stops working.`,
+            yes: "Not referenced",
+            isDangerous: true,
+          }}
+          path={`${path}/confirm`}
+          done={`The rotation ${name} continues.`}
+          onDone={onChanged}
+        >
+          Confirm
+        </PostButton>
+      )}
+      {!isInProgress(rotation) && (
+        <PostButton
+          isSmall
+          needs="admin"
+          question={{
+            title: `Rotate ${name}?`,
+            text: `A new secret replaces the one in ${credentialsId ?? "a new Credential Set"} of the profile ${of}. It is delivered to its sinks first, then to the platform.`,
+            yes: "Rotate",
+            isDangerous: true,
+          }}
+          path={`${path}/rotate`}
+          done={`Rotation of ${name} started.`}
+          onDone={onChanged}
+        >
+          Rotate
+        </PostButton>
+      )}
+    </>
+  );
+}
+
+function References({ references }: { references: readonly Reference[] | null }): JSX.Element {
+  if (references === null) return <>{"not reported by this deployment"}</>;
+  if (references.length === 0) return <>{"nothing"}</>;
+  const shown = references.slice(0, 4);
+  const more = references.length - shown.length;
+  return (
+    <>
+      {shown.map(({ groupId, namespace }, i) => (
+        <span key={`${groupId} ${namespace}`}>
+          {i > 0 && ", "}
+          <GroupLink group={groupId} /> ({namespace})
+        </span>
+      ))}
+      {more > 0 && ` and ${counted(more, "other")}`}
+    </>
+  );
+}
+
+interface AuthKeysAnswer {
+  readonly authKeys: readonly AuthKeyReport[];
+  readonly rotation: AuthKeyRotationReport | null;
+}
+
+function AuthKeys(): JSX.Element {
+  const address = addressOf("/v1/authkeys", { profile: profile.value });
+  const live = useLive<AuthKeysAnswer>(address, { ms: 60_000, andOn: ["authkey.", "secret."] });
+  const isRotating = (live.value?.rotation?.now ?? null) !== null;
+  return (
+    <Panel
+      title="AuthKeys"
+      actions={live.value !== undefined && !isRotating && <Rotate keys={live.value.authKeys} onDone={live.refresh} />}
+    >
+      <Loaded live={live} what="AuthKeys" loading="AuthKeys from the platform">
+        {({ authKeys, rotation }) => (
+          <>
+            {rotation !== null && <AuthKeyRotation rotation={rotation} />}
+            <Table
+              label="AuthKeys"
+              rows={authKeys}
+              keyOf={({ authKeyId }) => authKeyId}
+              current={place.value.query.authKey}
+              empty={<Empty command="simfleet authkeys list">The user has no AuthKey.</Empty>}
+              columns={[
+                { label: "AuthKey", cell: ({ authKeyId }) => <CredentialLink kind="authKey" id={authKeyId} /> },
+                { label: "Created", kind: "tight", cell: ({ createdAt }) => <Ago at={createdAt} none="unknown" /> },
+                { label: "Last used", kind: "tight", cell: lastUse },
+                { label: "Configured", cell: ({ configured }) => configured ?? "no" },
+                { label: "Used by", cell: ({ usedBy }) => (usedBy.length === 0 ? "no worker" : usedBy.join(", ")) },
+              ]}
+            />
+          </>
+        )}
+      </Loaded>
+    </Panel>
+  );
+}
+
+function lastUse({ lastUsedAt }: Pick<AuthKeyReport | SetReport, "lastUsedAt">): JSX.Element {
+  return <Ago at={lastUsedAt} none="never, or unknown" />;
+}
+
+function AuthKeyRotation({ rotation }: { rotation: AuthKeyRotationReport }): JSX.Element | null {
+  const { rotationId, state, now, reason, finishedAt, problem } = rotation;
+  if (now === null && state !== "failed") return null;
+  if (problem !== undefined) return <CurrentProblemNotice problem={problem} />;
+  return (
+    <Notice kind={state === "failed" ? "bad" : "plain"} icon={state === "failed" ? "warn" : "busy"}>
+      <b>
+        Rotation <Ref id={rotationId} /> <Badge state={state} />
+      </b>
+      <span>
+        <Said text={now ?? reason ?? ""} />
+      </span>
+      {finishedAt !== null && (
+        <span class="hint">
+          ended <Ago at={finishedAt} />
+        </span>
+      )}
+    </Notice>
+  );
+}
+
+function Rotate({ keys, onDone }: { keys: readonly AuthKeyReport[]; onDone: () => void }): JSX.Element {
+  const inUse = keys.find(({ configured }) => configured === "first")?.authKeyId ?? "the AuthKey in use";
+  return (
+    <PostButton
+      isSmall
+      needs="admin"
+      question={{
+        title: `Rotate ${inUse}?`,
+        text: `A new AuthKey replaces it for the profile ${profile.value}. Runs continue meanwhile. ${inUse} is revoked once no process uses it.`,
+        yes: "Rotate the AuthKey",
+        isDangerous: true,
+      }}
+      path="/v1/authkeys/rotate"
+      query={{ profile: profile.value }}
+      done="Rotation of the AuthKey started."
+      onDone={onDone}
+    >
+      Rotate
+    </PostButton>
+  );
+}
+
+function CredentialSets(): JSX.Element {
+  const address = addressOf("/v1/credentials", { profile: profile.value });
+  const live = useLive<{ credentials: SetReport[] }>(address, { ms: 120_000, andOn: ["credential."] });
+  return (
+    <Panel title="Credential Sets">
+      <Loaded live={live} what="Credential Sets" loading="sets from the platform">
+        {({ credentials }) => (
+          <Table
+            label="Credential Sets"
+            rows={credentials}
+            keyOf={({ credentialsId }) => credentialsId}
+            current={place.value.query.set}
+            empty={<Empty command="simfleet credentials list">The account has no Credential Set.</Empty>}
+            columns={[
+              { label: "Set", cell: (set) => <SetName {...set} /> },
+              { label: "Type", cell: ({ type }) => type },
+              {
+                label: "Secret created",
+                kind: "tight",
+                cell: ({ updatedAt, createdAt }) => <Ago at={updatedAt ?? createdAt} />,
+              },
+              { label: "Last used", kind: "tight", cell: lastUse },
+              {
+                label: "Rotation",
+                cell: ({ rotation }) => rotation !== null && <CredentialLink kind="rotation" id={rotation} />,
+              },
+              { label: "Referenced by", cell: ({ references }) => <References references={references} /> },
+            ]}
+          />
+        )}
+      </Loaded>
+    </Panel>
+  );
+}
+
+function SetName({ credentialsId, description }: SetReport): JSX.Element {
+  return (
+    <>
+      <CredentialLink kind="set" id={credentialsId} />
+      {description !== null && description !== "" && <span class="quiet prose">{description}</span>}
+    </>
+  );
+}
