@@ -33,6 +33,7 @@ const shared = {
   // Many times of what any test takes, since the machine of a CI may be slow and shared.
   testTimeout: 300_000,
   hookTimeout: 60_000,
+  expect: { poll: { timeout: 10_000 } },
   pool: "forks" as const,
 };
 /** Tests without processes or Redis. */

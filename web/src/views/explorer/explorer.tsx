@@ -114,10 +114,10 @@ function Found({ shown, columns, total, sortable, onSort }: FoundProps): JSX.Ele
     every: minute,
   });
   const sims = useMemo(() => unique(pages.rows), [pages.rows.length, pages.first.value]);
-  const { hasMore, more } = pages;
+  const { hasMore, isBusy, more } = pages;
   const onNearEnd = useCallback(() => {
-    if (hasMore) more();
-  }, [hasMore, sims.length]);
+    if (hasMore && !isBusy) more();
+  }, [hasMore, isBusy, sims.length]);
   return (
     <Loaded live={pages.first} what="SIMs">
       {() =>
@@ -134,7 +134,7 @@ function Found({ shown, columns, total, sortable, onSort }: FoundProps): JSX.Ele
               onSelect={setSelected}
             />
             <p class="quiet" role="status">
-              {pages.isBusy ? "Loading more …" : `${grouped(sims.length)} loaded`}
+              {isBusy ? "Loading more …" : `${grouped(sims.length)} loaded`}
             </p>
           </section>
         )
