@@ -2,9 +2,9 @@
 --
 -- KEYS  1 marks of the work (hash: process -> time at which it began, ms of Redis's clock)
 --       2 live processes (sorted set: process -> time at which its entry expires, live-workers.lua)
--- ARGV  1 the process   2 number of deaths after which the work is set aside   3 how long a death counts, ms
--- Returns 'begun'; 'set-aside' if so many processes left a mark and are gone: the marks are removed then, and the caller
---   sets the work aside
+-- ARGV  1 the process   2 number of deaths after which the work is quarantined   3 how long a death counts, ms
+-- Returns 'begun'; 'quarantined' if so many processes left a mark and are gone: the marks are removed then, and the caller
+--   quarantines the work
 -- Atomic: everything.
 
 local marks, live, process, most_deaths, counts_ms = KEYS[1], KEYS[2], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -19,7 +19,7 @@ for i = 1, #found, 2 do
 end
 if deaths >= most_deaths then
   redis.call('UNLINK', marks)
-  return 'set-aside'
+  return 'quarantined'
 end
 redis.call('HSET', marks, process, now)
 redis.call('PEXPIRE', marks, counts_ms)

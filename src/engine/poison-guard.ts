@@ -1,7 +1,7 @@
 /**
  * Finds work that kills its worker. A process marks a piece of work in Redis before it begins, and removes the mark when the
  * work ends in any way, also with an error or a stop of the process. A mark whose process is gone is a death. After three
- * deaths the work is not begun again: its feature sets it aside, with a reason, until a person releases it. Work that makes
+ * deaths the work is not begun again: its feature quarantines it, with a reason, until a person releases it. Work that makes
  * progress has a new name, such as its next state, so only deaths at the same point count. Of work that is done side by side,
  * such as the rows of runs, suspects are done alone, one after the other.
  */
@@ -20,48 +20,48 @@ const deathCountsMs = 24 * 60 * minuteMs;
 const processes = "processes";
 
 /** Result of work that must not be done. */
-export const setAside = Symbol("set aside");
-export type SetAside = typeof setAside;
+export const quarantined = Symbol("quarantined");
+export type Quarantined = typeof quarantined;
 
-/** Shown for work that was set aside. */
-export const setAsideReason = "stopped: its worker crashed three times while processing this";
+/** Shown for work that was quarantined. */
+export const quarantineReason = "stopped: its worker crashed three times while processing this";
 
 export class PoisonGuard {
   readonly #redis: Redis;
   readonly #keys: Keys;
   readonly #registry: Pick<WorkerRegistry, "announce">;
-  readonly #onSetAside: (message: string) => void;
+  readonly #onQuarantined: (message: string) => void;
   readonly #process = `${process.pid}-${randomBytes(6).toString("hex")}`;
   readonly #begun = new Set<string>();
   #lastAlone: Promise<unknown> = Promise.resolve();
   #leave: Promise<() => Promise<void>> | undefined;
 
-  /** @param deps `onSetAside`: called for work that this process finds to be deadly */
+  /** @param deps `onQuarantined`: called for work that this process finds to be deadly */
   constructor(deps: {
     redis: Redis;
     keys: Keys;
     workerRegistry: Pick<WorkerRegistry, "announce">;
-    onSetAside: (message: string) => void;
+    onQuarantined: (message: string) => void;
   }) {
     this.#redis = deps.redis;
     this.#keys = deps.keys;
     this.#registry = deps.workerRegistry;
-    this.#onSetAside = deps.onSetAside;
+    this.#onQuarantined = deps.onQuarantined;
   }
 
   /**
    * Does a piece of work, unless three processes have died with it within a day.
    * @param name what is worked on and at which point; the next point has another name
-   * @returns what the work returns; `setAside` if it must not be done: the caller sets it aside
+   * @returns what the work returns; `quarantined` if it must not be done: the caller quarantines it
    * @throws errors of the work and of Redis
    */
-  async run<T>(name: string, work: () => Promise<T>): Promise<T | SetAside> {
+  async run<T>(name: string, work: () => Promise<T>): Promise<T | Quarantined> {
     this.#leave ??= this.#registry.announce(processes, this.#process);
     await this.#leave;
     const keys = [this.#keys.workMarks(name), this.#keys.liveWorkers(processes)];
-    if ((await beginScript.run(this.#redis, keys, [this.#process, maxDeaths, deathCountsMs])) === "set-aside") {
-      this.#onSetAside(`${name}: ${setAsideReason}`);
-      return setAside;
+    if ((await beginScript.run(this.#redis, keys, [this.#process, maxDeaths, deathCountsMs])) === "quarantined") {
+      this.#onQuarantined(`${name}: ${quarantineReason}`);
+      return quarantined;
     }
     this.#begun.add(name);
     try {
@@ -72,7 +72,7 @@ export class PoisonGuard {
   }
 
   /** As `run`, but this process does one piece of such work at a time: a death with it is not due to another. */
-  runAlone<T>(name: string, work: () => Promise<T>): Promise<T | SetAside> {
+  runAlone<T>(name: string, work: () => Promise<T>): Promise<T | Quarantined> {
     const end = this.#lastAlone.then(() => this.run(name, work));
     this.#lastAlone = end.catch(() => undefined);
     return end;

@@ -8,7 +8,7 @@ import { scrubSecrets } from "#core/scrub-secrets.ts";
 import type { Clock } from "#core/time.ts";
 import { type FaultRules, actionAfter } from "./fault-policy.ts";
 import type { MoveEvent } from "./move-record.ts";
-import { type PoisonGuard, setAside, setAsideReason } from "./poison-guard.ts";
+import { type PoisonGuard, quarantined, quarantineReason } from "./poison-guard.ts";
 import type { WorkResult } from "./queue/job-result.ts";
 
 /** Continue later, and save what the work waits for. */
@@ -74,7 +74,7 @@ export interface StepMachine<Context, Change> {
   /** What is worked on and at which point, for the guard; undefined if nothing happens there. */
   readonly pointOf: (context: Context) => string | undefined;
   /** Called after three deaths: the work must not be continued until a person releases it. */
-  readonly saveSetAside: (context: Context, reason: string) => Promise<void>;
+  readonly saveQuarantined: (context: Context, reason: string) => Promise<void>;
   /** The rules after a fault, and the failed attempts of the step so far. */
   readonly faultRules: (context: Context, fault: unknown) => { rules: FaultRules; tries: number };
   /** Called with faults after which the work waits. */
@@ -106,8 +106,8 @@ export async function runSteps<Context, Change>(
       };
       const point = machine.pointOf(context);
       const end = await (point === undefined ? runAndSave() : machine.guard.run(point, runAndSave));
-      if (end === setAside) {
-        await machine.saveSetAside(context, setAsideReason);
+      if (end === quarantined) {
+        await machine.saveQuarantined(context, quarantineReason);
         return { kind: "ended" };
       }
       if (end !== undefined) return end;

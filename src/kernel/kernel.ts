@@ -133,7 +133,7 @@ function build(
   const keys = new Keys();
   const stores = { redis, keys, bounds: config.events, clock };
   const workerRegistry = new WorkerRegistry(stores);
-  const guard = new PoisonGuard({ ...stores, workerRegistry, onSetAside: (message) => logger.error(message) });
+  const guard = new PoisonGuard({ ...stores, workerRegistry, onQuarantined: (message) => logger.error(message) });
   lifecycle.onStop("marks of work", () => guard.close());
   const { periodMs, reserve } = config.limits;
   const limiter = new Limiter({ ...stores, periodMs, reserve });

@@ -1,6 +1,6 @@
 /**
- * Work that kills its worker, with the built worker: a rotation is set aside, and completes once a person has fixed the cause; of
- * a run, the row that kills is set aside, and the others end by themselves.
+ * Work that kills its worker, with the built worker: a rotation is quarantined, and completes once a person has fixed the cause; of
+ * a run, the row that kills is quarantined, and the others end by themselves.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import type { Redis } from "ioredis";
@@ -18,7 +18,7 @@ interface Report {
 
 // Each death takes the time in which a job's lock ends.
 test.runIf(isLong)(
-  "a rotation whose sink kills the worker is set aside after three deaths and can be continued",
+  "a rotation whose sink kills the worker is quarantined after three deaths and can be continued",
   { timeout: 240_000 },
   async () => {
     await using harness = await CliHarness.open({
@@ -52,7 +52,7 @@ rotations:
     const worker = await harness.worker();
     const status = async (): Promise<Report | undefined> =>
       (await harness.json<{ rotations: Report[] }>(["credentials", "status"])).document.rotations[0];
-    await until("the rotation is set aside", async () => (await status())?.waitsFor === "set-aside");
+    await until("the rotation is quarantined", async () => (await status())?.waitsFor === "quarantined");
     const reason = "stopped: its worker crashed three times while processing this";
     expect(await status()).toMatchObject({
       state: "generated",
@@ -74,7 +74,7 @@ async function letTimePass(redis: Redis): Promise<void> {
 
 // The first five deaths fall on any row, and the last three on the one that kills.
 test.runIf(isLong)(
-  "of a segment whose workers are killed eight times only the row that kills is set aside, and the others are done",
+  "of a segment whose workers are killed eight times only the row that kills is quarantined, and the others are done",
   { timeout: 120_000 },
   async () => {
     await using harness = await CliHarness.open({ sims: 20, latencyMs: 300 });

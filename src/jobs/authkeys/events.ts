@@ -46,7 +46,7 @@ export const events = {
     needsAttention: true,
     fields: { authKeyId: "the AuthKey that stays", cause: "the rotation", reason: "why" },
   },
-  "authkey.set-aside": {
+  "authkey.quarantined": {
     when: "Three workers crashed while processing the same step of a rotation. The rotation is stopped until someone resumes it with `simfleet authkeys rotate`.",
     sentence: "The rotation of the AuthKey {authKeyId} was stopped[: {reason}]",
     needsAttention: true,

@@ -65,7 +65,7 @@ export function openAuthKeys(kernel: Kernel, freezes: Freezes) {
       onIncident,
       status: async (name) => {
         const record = await rotations.record(name);
-        const isIdle = record === undefined || isRotationOver(record) || record.setAsideAtMs !== undefined;
+        const isIdle = record === undefined || isRotationOver(record) || record.quarantinedAtMs !== undefined;
         return isIdle ? "none" : "waiting";
       },
       work: async (name, stop) => {

@@ -66,8 +66,8 @@ export interface AuthKeyRotation {
   readonly tries: number;
   /** What the rotation currently waits for. */
   readonly waitsFor?: string;
-  /** When it was set aside because its current step killed three workers; absent once a person continues it. */
-  readonly setAsideAtMs?: number;
+  /** When it was quarantined because its current step killed three workers; absent once a person continues it. */
+  readonly quarantinedAtMs?: number;
   /** Set while the current step fails. */
   readonly problem?: Problem | undefined;
   /** Why it is rolled back. */
@@ -109,12 +109,12 @@ export function authKeyRotations(deps: StoreDeps) {
     return store.begin(profile, { profile, rotationId, replaceId, startedBy, ...begun });
   };
 
-  /** Continues a rotation that was set aside. */
+  /** Continues a rotation that was quarantined. */
   const release = async (profile: string): Promise<void> => {
     await store.update({ name: profile, profile }, (present) =>
-      present?.setAsideAtMs === undefined
+      present?.quarantinedAtMs === undefined
         ? undefined
-        : { change: { setAsideAtMs: undefined, waitsFor: undefined, problem: undefined, tries: 0 } },
+        : { change: { quarantinedAtMs: undefined, waitsFor: undefined, problem: undefined, tries: 0 } },
     );
   };
 

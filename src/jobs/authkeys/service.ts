@@ -74,7 +74,7 @@ export class AuthKeyService {
   }
 
   /**
-   * Begins a rotation, or resumes the one in progress, also one that was set aside if a person asks for it. The consumer of the profile's queue, usually a worker, carries it out. */
+   * Begins a rotation, or resumes the one in progress, also one that was quarantined if a person asks for it. The consumer of the profile's queue, usually a worker, carries it out. */
   async rotate(
     profile: string,
     { by, replaceId }: { by: string; replaceId?: string | undefined },

@@ -5,7 +5,7 @@
  * or another live process uses.
  */
 import { type FaultRules, faultRules, retryRule } from "#engine/fault-policy.ts";
-import { nextProblem, setAsideProblem } from "#engine/problem.ts";
+import { nextProblem, quarantineProblem } from "#engine/problem.ts";
 import type { WorkResult } from "#engine/queue/job-result.ts";
 import { type Steps, type Wait, runSteps, again, giveUp, move, wait } from "#engine/steps.ts";
 import type { AuthKeyChange, AuthKeyPhase, AuthKeyRotation } from "./record.ts";
@@ -39,7 +39,7 @@ const steps: Steps<Exclude<AuthKeyPhase, "done" | "failed">, StepContext, AuthKe
 export function rotateAuthKey(profile: string, deps: AuthKeyDeps, signal: AbortSignal): Promise<WorkResult> {
   const open = async (): Promise<StepContext | undefined> => {
     const record = await deps.rotations.record(profile);
-    return record && record.setAsideAtMs === undefined ? new StepContext(record, deps, signal) : undefined;
+    return record && record.quarantinedAtMs === undefined ? new StepContext(record, deps, signal) : undefined;
   };
   return runSteps(
     {
@@ -52,7 +52,7 @@ export function rotateAuthKey(profile: string, deps: AuthKeyDeps, signal: AbortS
       saveGivingUp,
       guard: deps.guard,
       pointOf: ({ record: { rotationId, phase } }) => `AuthKey of ${profile} ${rotationId} ${phase}`,
-      saveSetAside,
+      saveQuarantined,
       faultRules: ({ record }) => ({ rules: rulesFor(record), tries: record.tries }),
       close: (step) => step.release(),
     },
@@ -72,12 +72,12 @@ async function saveWait(step: StepContext, waiting: Wait<AuthKeyChange>): Promis
 }
 
 /** Keeps the rotation where it is until a person continues it. */
-async function saveSetAside(step: StepContext, reason: string): Promise<void> {
+async function saveQuarantined(step: StepContext, reason: string): Promise<void> {
   const { record, deps } = step;
   const nowMs = await deps.rotations.nowMs();
-  const problem = setAsideProblem(record.problem, { message: `${reason}; ${releaseHint}`, nowMs });
-  const event = { type: "authkey.set-aside", fields: { authKeyId: record.oldId ?? "", reason } } as const;
-  await step.save({ setAsideAtMs: nowMs, waitsFor: problem.message, problem }, [event]);
+  const problem = quarantineProblem(record.problem, { message: `${reason}; ${releaseHint}`, nowMs });
+  const event = { type: "authkey.quarantined", fields: { authKeyId: record.oldId ?? "", reason } } as const;
+  await step.save({ quarantinedAtMs: nowMs, waitsFor: problem.message, problem }, [event]);
 }
 
 /** Rolls the rotation back to the old AuthKey. */

@@ -6,7 +6,7 @@
 import { messageOf } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import { type FaultRules, actionAfter } from "#engine/fault-policy.ts";
-import { type PoisonGuard, setAside, setAsideReason } from "#engine/poison-guard.ts";
+import { type PoisonGuard, quarantined, quarantineReason } from "#engine/poison-guard.ts";
 import type { Event } from "#events/event.ts";
 import type { Automation } from "#fleet/automation.ts";
 import type { TaskReference } from "#fleet/task.ts";
@@ -31,7 +31,7 @@ export async function actOn(automation: Automation, events: readonly Event[], de
   const event = events.find((one) => on.includes(one.type) && one.profile === profile);
   if (event === undefined) return;
   const acted = await deps.guard.run(`automation ${name} ${event.id}`, () => act(automation, events, deps));
-  if (acted === setAside) await stop(automation, { reason: setAsideReason, event, deps });
+  if (acted === quarantined) await stop(automation, { reason: quarantineReason, event, deps });
 }
 
 async function act(automation: Automation, events: readonly Event[], deps: AutomationDeps): Promise<void> {

@@ -56,7 +56,7 @@ export const rotationReport = z.object({
   lastUsedAt: instant.nullable(),
   nextStep: z.string().nullable().describe("null if no rotation is in progress"),
   nextAt: instant.nullable(),
-  waitsFor: z.enum(["grace", "confirmation", "reference", "fault", "set-aside"]).nullable(),
+  waitsFor: z.enum(["grace", "confirmation", "reference", "fault", "quarantined"]).nullable(),
   reason: z.string().nullable().describe("what it waits for, or why it failed"),
   problem: currentProblem,
   handedTo: list(z.string()),

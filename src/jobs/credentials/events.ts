@@ -67,7 +67,7 @@ export const events = {
       sinks: "sinks that already have the new value, comma-separated; empty if none has",
     },
   },
-  "credential.set-aside": {
+  "credential.quarantined": {
     when: "Three workers crashed while processing the same step of a rotation. The rotation is stopped until someone resumes it with `simfleet credentials rotate`.",
     sentence: "The rotation {rotation} was stopped[: {reason}]",
     needsAttention: true,

@@ -41,7 +41,7 @@ export type RotationWait =
   /** A failure that may be temporary. */
   | "fault"
   /** A person, because the current step killed three workers. */
-  | "set-aside";
+  | "quarantined";
 
 /** Properties that are fixed when a rotation begins. */
 export interface RotationHead {
@@ -158,9 +158,9 @@ export function rotationLog(deps: StoreDeps) {
     return found.filter((one) => one !== undefined).filter((one) => one.profile === profile);
   };
 
-  /** The rotations of a profile to be worked on: not over, and not set aside. */
+  /** The rotations of a profile to be worked on: not over, and not quarantined. */
   const inProgress = async (profile: string): Promise<RotationRecord[]> =>
-    (await records(profile)).filter((one) => !isRotationOver(one) && one.waitsFor !== "set-aside");
+    (await records(profile)).filter((one) => !isRotationOver(one) && one.waitsFor !== "quarantined");
 
   /** Removes the record of a rotation. */
   const forget = async ({ name, profile }: Named): Promise<void> => {
@@ -191,10 +191,10 @@ export function rotationLog(deps: StoreDeps) {
         : undefined,
     );
 
-  /** Continues a rotation that was set aside. @returns undefined if it was not */
+  /** Continues a rotation that was quarantined. @returns undefined if it was not */
   const release = (of: Named): Promise<RotationRecord | undefined> =>
     store.update(of, (present) =>
-      present?.waitsFor === "set-aside"
+      present?.waitsFor === "quarantined"
         ? { change: { nextAtMs: 0, waitsFor: undefined, reason: undefined, problem: undefined, tries: 0 } }
         : undefined,
     );

@@ -108,7 +108,7 @@ function courseOf(
 /** The end of the grace period, not the next poll; a person has no time. */
 function nextInstantOf(record: RotationRecord, rotation: Rotation | undefined): number | undefined {
   const { waitsFor, quietSinceMs, nextAtMs } = record;
-  if (waitsFor === "confirmation" || waitsFor === "set-aside") return undefined;
+  if (waitsFor === "confirmation" || waitsFor === "quarantined") return undefined;
   if (waitsFor === "grace" && quietSinceMs !== undefined && rotation !== undefined)
     return quietSinceMs + rotation.graceMs;
   return nextAtMs === 0 ? undefined : nextAtMs;

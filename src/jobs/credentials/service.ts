@@ -56,7 +56,7 @@ export class CredentialService {
   }
 
   /**
-   * Begins a rotation, or resumes the one in progress, also one that was set aside if a person asks for it. The consumer of the profile's rotations carries it out.
+   * Begins a rotation, or resumes the one in progress, also one that was quarantined if a person asks for it. The consumer of the profile's rotations carries it out.
    * @param how `by`: who requests it
    * @throws ConfigError for missing configuration, SimfleetError ROTATION_STATE_CONFLICT; nothing is changed then
    */

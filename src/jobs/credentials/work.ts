@@ -5,7 +5,7 @@
 import { messageOf, SimfleetError, PlatformError } from "#core/errors.ts";
 import { minuteMs, secondMs } from "#core/time.ts";
 import { type FaultRules, faultRules, retryRule } from "#engine/fault-policy.ts";
-import { nextProblem, setAsideProblem } from "#engine/problem.ts";
+import { nextProblem, quarantineProblem } from "#engine/problem.ts";
 import { type StepMachine, type Steps, type Wait, runSteps, move } from "#engine/steps.ts";
 import { type RotationChange, type RotationRecord, type RotationState, isRotationOver } from "./record.ts";
 import type { WorkResult } from "#engine/queue/job-result.ts";
@@ -78,7 +78,7 @@ async function workOnRotation(
   if (rotation === undefined) return waitForConfiguration(name, context, emit);
   const open = async (): Promise<StepContext | undefined> => {
     const record = await log.record(name);
-    const isDue = record !== undefined && record.waitsFor !== "set-aside" && record.nextAtMs <= clock.wallMs();
+    const isDue = record !== undefined && record.waitsFor !== "quarantined" && record.nextAtMs <= clock.wallMs();
     return isDue ? new StepContext({ record, rotation, context, signal }) : undefined;
   };
   const machine: StepMachine<StepContext, RotationChange> = {
@@ -90,7 +90,7 @@ async function workOnRotation(
     saveWait,
     guard: context.guard,
     pointOf: ({ record: { rotationId, state } }) => `rotation ${name} ${rotationId} ${state}`,
-    saveSetAside,
+    saveQuarantined,
     saveGivingUp: (step, reason) => step.save({ state: "rolling-back", reason }),
     faultRules: ({ record }, fault) => ({ rules: rulesFor(record, fault), tries: record.tries }),
     onFault: (message, refusal) => {
@@ -139,12 +139,12 @@ function saveWait(step: StepContext, wait: Wait<RotationChange>): Promise<void> 
 }
 
 /** Keeps the rotation where it is until a person continues it. */
-function saveSetAside(step: StepContext, why: string): Promise<void> {
+function saveQuarantined(step: StepContext, why: string): Promise<void> {
   const { record, nowMs } = step;
   const reason = `${why}; continue with: simfleet credentials rotate ${record.name}`;
-  const problem = setAsideProblem(record.problem, { message: reason, nowMs });
-  return step.save({ waitsFor: "set-aside", reason, problem }, [
-    { type: "credential.set-aside", fields: { reason: why } },
+  const problem = quarantineProblem(record.problem, { message: reason, nowMs });
+  return step.save({ waitsFor: "quarantined", reason, problem }, [
+    { type: "credential.quarantined", fields: { reason: why } },
   ]);
 }
 

@@ -11,7 +11,7 @@
  */
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { type PoisonGuard, setAside, setAsideReason } from "#engine/poison-guard.ts";
+import { type PoisonGuard, quarantined, quarantineReason } from "#engine/poison-guard.ts";
 import type { EventType } from "#events/event.ts";
 import type { Feed } from "#events/feed.ts";
 import type { DropFolder } from "#fleet/drop-folder.ts";
@@ -158,7 +158,7 @@ export class DropFolderWork {
       return;
     this.#own.add(file.runId);
     const done = await this.#deps.guard.run(`file ${name}`, () => this.#advance(file, { run, found }));
-    if (done === setAside) await this.#setAside(file, run);
+    if (done === quarantined) await this.#quarantine(file, run);
   }
 
   async #advance(
@@ -193,12 +193,12 @@ export class DropFolderWork {
   }
 
   /** Like a refusal; after the run has ended, its results are missing. */
-  async #setAside(file: TakenName, run: EndedRun | undefined): Promise<void> {
-    if (run === undefined) return this.#refuse(file, { reason: setAsideReason, faults: [] });
+  async #quarantine(file: TakenName, run: EndedRun | undefined): Promise<void> {
+    if (run === undefined) return this.#refuse(file, { reason: quarantineReason, faults: [] });
     const { name, runId } = file;
-    const text = `${setAsideReason}. Results: simfleet runs results ${runId}\n`;
+    const text = `${quarantineReason}. Results: simfleet runs results ${runId}\n`;
     await this.#folder.put({ place: "failed", name: besideName(name, "problem.txt"), of: runId }, text);
-    await this.#emit("file.failed", file, { state: run.state, reason: setAsideReason });
+    await this.#emit("file.failed", file, { state: run.state, reason: quarantineReason });
     await this.#moveTo("failed", file);
   }
 

@@ -76,7 +76,7 @@ export function syncInventory(profile: string, context: SyncContext, signal: Abo
       saveGivingUp: ({ state }, reason) => syncs.fail(state, reason),
       guard: context.guard,
       pointOf: ({ state: { syncId, phase, pages } }) => `sync ${profile} ${syncId} ${phase} ${pages}`,
-      saveSetAside: ({ state }, reason) => syncs.fail(state, reason),
+      saveQuarantined: ({ state }, reason) => syncs.fail(state, reason),
       faultRules: ({ problem }) => ({ rules, tries: problem?.attempts ?? 0 }),
     },
     signal,

@@ -52,9 +52,9 @@ export const events = {
     needsAttention: true,
     fields: ofRun,
   },
-  "run.row-set-aside": {
+  "run.row-quarantined": {
     when: "A row killed three workers while each processed it alone: it ends as failed or unknown, and the other rows continue.",
-    sentence: "A row of run {run}[ “{name}”] was set aside[: {reason}]",
+    sentence: "A row of run {run}[ “{name}”] was quarantined[: {reason}]",
     advice: "The other rows continue.",
     needsAttention: true,
     fields: ofRun,

@@ -94,7 +94,7 @@ export async function workOnSchedule(
       },
       guard: context.guard,
       pointOf: (poll) => pointOf(poll, stateOf(poll)),
-      saveSetAside: async (poll, reason) => {
+      saveQuarantined: async (poll, reason) => {
         const { record, nowMs } = poll;
         const dueMs = record.dueMs ?? nowMs;
         const execution = record.execution ?? { id: executionId(schedule.name, dueMs), dueMs, startedAtMs: nowMs };

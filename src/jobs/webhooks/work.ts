@@ -6,7 +6,7 @@
 import { about } from "#core/backoff.ts";
 import type { Secret } from "#core/secret.ts";
 import { type Clock, minuteMs, secondMs } from "#core/time.ts";
-import { type PoisonGuard, setAside, setAsideReason } from "#engine/poison-guard.ts";
+import { type PoisonGuard, quarantined, quarantineReason } from "#engine/poison-guard.ts";
 import type { NoticeEvent } from "#events/webhook/notice.ts";
 import { contentOf } from "#events/webhook/webhook-message.ts";
 import type { Delivery as Sent, WebhookSender } from "#events/webhook/webhook.ts";
@@ -65,8 +65,8 @@ export async function deliverEvent(
     const end = endOf(await sendOnce(delivery.event, endpoint, context), delivery, clock.wallMs());
     return { end, noted: await log.noteTry(delivery, end) };
   });
-  if (tried === setAside) {
-    await log.noteTry(delivery, { kind: "failed", reason: setAsideReason });
+  if (tried === quarantined) {
+    await log.noteTry(delivery, { kind: "failed", reason: quarantineReason });
     return { kind: "ended" };
   }
   const { end, noted } = tried;

@@ -16,12 +16,12 @@ export function openGuards(place: Pick<TestRedis, "redis" | "keys">) {
   const messages: string[] = [];
   const open = (): PoisonGuard => {
     const workerRegistry = new WorkerRegistry({ redis, keys });
-    return new PoisonGuard({ redis, keys, workerRegistry, onSetAside: (message) => messages.push(message) });
+    return new PoisonGuard({ redis, keys, workerRegistry, onQuarantined: (message) => messages.push(message) });
   };
   /** A process dies where `work` calls `die`. */
   const die = async (work: (guard: PoisonGuard, die: () => Promise<never>) => unknown): Promise<void> => {
     const alive = { announce: () => Promise.resolve(() => Promise.resolve()) };
-    const guard = new PoisonGuard({ redis, keys, workerRegistry: alive, onSetAside: () => undefined });
+    const guard = new PoisonGuard({ redis, keys, workerRegistry: alive, onQuarantined: () => undefined });
     const dead = Promise.withResolvers<void>();
     const here = (): Promise<never> => {
       dead.resolve();

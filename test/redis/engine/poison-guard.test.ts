@@ -1,6 +1,6 @@
 /** The count of deaths. */
 import { expect, it } from "vitest";
-import { type PoisonGuard, setAside } from "#engine/poison-guard.ts";
+import { type PoisonGuard, quarantined } from "#engine/poison-guard.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { openGuards } from "./deaths.ts";
 
@@ -23,13 +23,13 @@ function setup() {
 
 const done = (): Promise<string> => Promise.resolve("done");
 
-it("work is begun again after two deaths, and set aside after three", async () => {
+it("work is begun again after two deaths, and quarantined after three", async () => {
   const { open, die, messages } = setup();
   await die();
   await die();
   expect(await open().run("work", done)).toBe("done");
   await die();
-  expect(await open().run("work", done)).toBe(setAside);
+  expect(await open().run("work", done)).toBe(quarantined);
   expect(messages).toEqual(["work: stopped: its worker crashed three times while processing this"]);
 });
 
@@ -68,11 +68,11 @@ it("a process that stops in the middle of its work is no death", async () => {
   expect(await open().run("work", done)).toBe("done");
 });
 
-it("work that a person releases is set aside again after three more deaths", async () => {
+it("work that a person releases is quarantined again after three more deaths", async () => {
   const { open, die } = setup();
   for (let death = 0; death < 3; death += 1) await die();
-  expect(await open().run("work", done)).toBe(setAside);
+  expect(await open().run("work", done)).toBe(quarantined);
   expect(await open().run("work", done)).toBe("done");
   for (let death = 0; death < 3; death += 1) await die();
-  expect(await open().run("work", done)).toBe(setAside);
+  expect(await open().run("work", done)).toBe(quarantined);
 });

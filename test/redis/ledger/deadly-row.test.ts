@@ -46,7 +46,7 @@ async function setup(kills: (key: string) => boolean) {
       watch: new RunWatch({ ledger }),
       accountFor: () => accountOf(client, "sims"),
       openInputs,
-      guard: new PoisonGuard({ ...place, workerRegistry: dead, onSetAside: () => undefined }),
+      guard: new PoisonGuard({ ...place, workerRegistry: dead, onQuarantined: () => undefined }),
     };
     const working = execute({ runId, segment: 0, deaths }, context, stop.signal);
     lives.push(working.catch(() => undefined).then(() => client.close()));
@@ -67,7 +67,7 @@ async function setup(kills: (key: string) => boolean) {
   return { runId, work, rows, callsFor, hanging };
 }
 
-it("a row that kills three workers alone is set aside with an event, and the other rows are done", async () => {
+it("a row that kills three workers alone is quarantined with an event, and the other rows are done", async () => {
   const deadly = keyOf(2);
   let isFirst = true;
   const { runId, work, rows, callsFor, hanging } = await setup((key) => key !== "" && (isFirst || key === deadly));
@@ -86,11 +86,11 @@ it("a row that kills three workers alone is set aside with an event, and the oth
   const done = ["done", ""];
   expect(await rows()).toEqual([done, done, ["failed", reason], done, done]);
   const { events } = await new Feed(storeDeps).after(beforeAll, 100);
-  const told = events.filter(({ type, fields }) => type === "run.row-set-aside" && fields.run === runId);
+  const told = events.filter(({ type, fields }) => type === "run.row-quarantined" && fields.run === runId);
   expect(told.map(({ fields }) => fields.reason)).toEqual([`line 4, SIM ${deadly}: ${reason}`]);
 });
 
-it("eight deaths that no row has caused set no row aside", async () => {
+it("eight deaths that no row has caused quarantine no row", async () => {
   let isHanging = true;
   const { work, rows, hanging } = await setup((key) => key !== "" && isHanging);
   for (let deaths = 0; deaths < 8; deaths += 1) {

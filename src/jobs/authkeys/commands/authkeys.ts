@@ -181,7 +181,7 @@ function followAuthKey(
 const shortWaitMs = 60_000;
 
 function endOf({ state, problem, revokesAt }: AuthKeyRotationReport, untilRevoked: boolean): End | undefined {
-  // It was set aside.
+  // It was quarantined.
   if (problem?.nextAttemptAt === null) return { exitCode: 1 };
   if (state === "done") return { exitCode: 0 };
   if (state === "failed") return { exitCode: 1 };

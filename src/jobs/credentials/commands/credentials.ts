@@ -186,7 +186,7 @@ function followRotation(
 
 function endOf({ state, waitsFor }: RotationReport): End | undefined {
   if (state === "done") return { exitCode: 0 };
-  if (state === "failed" || waitsFor === "set-aside") return { exitCode: 1 };
+  if (state === "failed" || waitsFor === "quarantined") return { exitCode: 1 };
   return waitsFor === null || waitsFor === "fault" ? undefined : { exitCode: 0 };
 }
 
@@ -262,7 +262,7 @@ function waitText({ name, waitsFor, nextAt, reason }: RotationReport): string {
       return `The new secret is active. The old set will be deleted${nextAt === null ? "" : ` after ${nextAt}`} if unused.`;
     case "confirmation":
       return actionNeeded(reason ?? `simfleet credentials confirm ${name}`);
-    case "set-aside":
+    case "quarantined":
       return actionNeeded(reason ?? "");
     case "reference":
       return `The rotation continues automatically when nothing blocks it: ${reason ?? ""}.`;

@@ -13,7 +13,7 @@ export interface RunProblem {
   /** Intended, as with a freeze: the run does not count as stalled. */
   readonly isExpected?: boolean;
   /** Emitted with the problem. */
-  readonly event?: "run.row-set-aside";
+  readonly event?: "run.row-quarantined";
 }
 
 /** One segment of a run, as a worker reads it. */

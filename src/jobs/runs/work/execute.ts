@@ -5,11 +5,11 @@
  *
  * When a process has died with the segment, one of the rows in progress may have killed it. These are the first of the pending
  * rows, so the next process tries at least as many alone, one after the other, and the rest together. A row that kills three
- * processes while it is tried alone is set aside; no other row is.
+ * processes while it is tried alone is quarantined; no other row is.
  */
 import { backoffMs } from "#core/backoff.ts";
 import { SimfleetError } from "#core/errors.ts";
-import { setAside, setAsideReason, type PoisonGuard } from "#engine/poison-guard.ts";
+import { quarantined, quarantineReason, type PoisonGuard } from "#engine/poison-guard.ts";
 import {
   type FieldChange,
   type SimOperation,
@@ -221,7 +221,7 @@ class SegmentWork {
       const end = await guard.runAlone(name, async () => {
         if (this.#mayContinue) await this.#attempt(place, row);
       });
-      if (end === setAside) await this.#setAside(place, row);
+      if (end === quarantined) await this.#quarantine(place, row);
     });
     if (this.#mayContinue) this.#deaths = 0;
   }
@@ -248,12 +248,12 @@ class SegmentWork {
     await this.#take(place, row, await this.#try(place, row));
   }
 
-  async #setAside(place: number, row: StoredRow): Promise<void> {
+  async #quarantine(place: number, row: StoredRow): Promise<void> {
     const tries = this.#tries.get(place);
     const outcome = tries?.sentAtMs === undefined ? "failed" : "unknown";
-    const message = `line ${row.line}, SIM ${row.key}: ${setAsideReason}`;
-    await this.#context.ledger.recordProblem(this.#run.runId, { message, delayMs: 0, event: "run.row-set-aside" });
-    await this.#settle(place, row, { outcome, reason: `${setAsideReason}${doubtOf(tries)}` }, "no-call");
+    const message = `line ${row.line}, SIM ${row.key}: ${quarantineReason}`;
+    await this.#context.ledger.recordProblem(this.#run.runId, { message, delayMs: 0, event: "run.row-quarantined" });
+    await this.#settle(place, row, { outcome, reason: `${quarantineReason}${doubtOf(tries)}` }, "no-call");
   }
 
   async #try(place: number, row: StoredRow): Promise<TryResult> {

@@ -1,7 +1,7 @@
 /** What becomes of work that has killed three workers, and how a person continues it. */
 import { afterAll, beforeAll as before, expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
-import { type PoisonGuard, setAside } from "#engine/poison-guard.ts";
+import { type PoisonGuard, quarantined } from "#engine/poison-guard.ts";
 import type { ProfileJobs } from "#engine/queue/work-queues.ts";
 import { beforeAll, Feed } from "#events/feed.ts";
 import type { Automation } from "#fleet/automation.ts";
@@ -29,7 +29,7 @@ import { openGuards } from "./deaths.ts";
 const place = openTestRedis();
 const reason = "stopped: its worker crashed three times while processing this";
 /** Three processes have died with whatever it is asked for. */
-const deadly: Pick<PoisonGuard, "run"> = { run: () => Promise.resolve(setAside) };
+const deadly: Pick<PoisonGuard, "run"> = { run: () => Promise.resolve(quarantined) };
 let sandbox: Sandbox;
 before(async () => {
   sandbox = await sandboxFor();
@@ -42,7 +42,7 @@ async function reported(profile: string): Promise<unknown[]> {
   return events.filter((event) => event.profile === profile && event.fields.reason === reason).map(({ type }) => type);
 }
 
-it("a rotation of credentials that was set aside waits, shows why, and completes after its release", async () => {
+it("a rotation of credentials that was quarantined waits, shows why, and completes after its release", async () => {
   const harness = await RotationHarness.open({ place });
   harness.makeOldSet();
   await harness.begin();
@@ -51,9 +51,14 @@ it("a rotation of credentials that was set aside waits, shows why, and completes
   const record = await harness.record();
   const hint = `continue with: simfleet credentials rotate ${record.name}`;
   const report = reportOfRotation(record, { rotation: harness.rotation, record, nowMs: harness.clock.wallMs() });
-  expect(report).toMatchObject({ state: "planned", waitsFor: "set-aside", reason: `${reason}; ${hint}`, nextAt: null });
+  expect(report).toMatchObject({
+    state: "planned",
+    waitsFor: "quarantined",
+    reason: `${reason}; ${hint}`,
+    nextAt: null,
+  });
   expect(report.problem).toMatchObject({ message: `${reason}; ${hint}`, nextAttemptAt: null });
-  expect(await reported(harness.profile)).toEqual(["credential.set-aside"]);
+  expect(await reported(harness.profile)).toEqual(["credential.quarantined"]);
   harness.clock.pass(86_400_000);
   expect(await statusOf(harness.profile, context)).toBe("none");
   await harness.work(context);
@@ -64,7 +69,7 @@ it("a rotation of credentials that was set aside waits, shows why, and completes
   expect((await harness.workToEnd()).state).toBe("done");
 });
 
-it("a rotation that was set aside is continued by a request of a person, not by that of a schedule", async () => {
+it("a rotation that was quarantined is continued by a request of a person, not by that of a schedule", async () => {
   const harness = await RotationHarness.open({ place });
   harness.makeOldSet();
   await harness.begin();
@@ -82,11 +87,11 @@ it("a rotation that was set aside is continued by a request of a person, not by 
     requireSeal: () => undefined,
   });
   const { signal } = new AbortController();
-  expect((await service.rotate(rotation.name, { by: "schedule:monthly", signal })).waitsFor).toBe("set-aside");
+  expect((await service.rotate(rotation.name, { by: "schedule:monthly", signal })).waitsFor).toBe("quarantined");
   expect((await service.rotate(rotation.name, { by: "cli:anna", signal })).waitsFor).toBeNull();
 });
 
-it("a rotation of an AuthKey that was set aside waits, shows why, and completes after its release", async () => {
+it("a rotation of an AuthKey that was quarantined waits, shows why, and completes after its release", async () => {
   const harness = new KeyHarness({ ...place, sandbox, who: "root" });
   await harness.begin();
   harness.change = (deps) => ({ ...deps, guard: deadly });
@@ -94,7 +99,7 @@ it("a rotation of an AuthKey that was set aside waits, shows why, and completes 
   const message = `${reason}; continue with: simfleet authkeys rotate`;
   const report = reportOfKeyRotation(record, 0);
   expect(report).toMatchObject({ state: "begun", now: message, problem: { message, nextAttemptAt: null } });
-  expect(await reported(harness.profile)).toEqual(["authkey.set-aside"]);
+  expect(await reported(harness.profile)).toEqual(["authkey.quarantined"]);
   harness.change = (deps) => deps;
   expect((await harness.live()).phase).toBe("begun");
   await harness.rotations.release(harness.profile);
@@ -102,7 +107,7 @@ it("a rotation of an AuthKey that was set aside waits, shows why, and completes 
   expect((await harness.live()).phase).toBe("done");
 });
 
-it("a sync that is set aside fails with the reason, and the next one starts over", async () => {
+it("a sync that is quarantined fails with the reason, and the next one starts over", async () => {
   const fleet = await FleetHarness.open(place, { sims: 20 });
   await fleet.begin();
   const { syncs, inventory } = fleet;
