@@ -7,7 +7,7 @@ import { ConfigError, type Problem } from "#core/errors.ts";
 import type { Coverage, Language, Profile } from "#fleet/profile.ts";
 import type { Automation } from "#fleet/automation.ts";
 import type { DropFolder } from "#fleet/drop-folder.ts";
-import type { FreezeWindow } from "#fleet/freeze.ts";
+import type { FreezePeriod } from "#fleet/freeze.ts";
 import type { Schedule } from "#fleet/schedule.ts";
 import type { Rotation } from "#fleet/rotation.ts";
 import { type Credentials, credentialForms } from "./secrets/credentials.ts";
@@ -82,7 +82,7 @@ export interface Config extends Readonly<Sections> {
   /** Secrets of messages from outside that trigger a schedule, by its name. */
   readonly triggers: Triggers;
   readonly automations: readonly Automation[];
-  readonly freezes: readonly FreezeWindow[];
+  readonly freezes: readonly FreezePeriod[];
   /** By name. */
   readonly webhooks: Readonly<Record<string, WebhookConfig>>;
   /** Absent: no folder is watched. */

@@ -1,7 +1,7 @@
 /** Periods in which nothing may change on the platform: runs make no calls and rotations make no steps. */
 import type { Cron } from "./time/cron.ts";
 
-export interface FreezeWindow {
+export interface FreezePeriod {
   readonly name: string;
   /** Undefined: every profile. */
   readonly profile: string | undefined;
@@ -19,7 +19,7 @@ export interface Freeze {
   readonly untilMs: number | undefined;
 }
 
-/** One occurrence of a window. */
+/** One occurrence of a period. */
 export interface FreezeTime {
   readonly name: string;
   /** Undefined: every profile. */
@@ -28,14 +28,14 @@ export interface FreezeTime {
   readonly toMs: number;
 }
 
-/** The occurrences of the windows that are not over at an instant, earliest first. @param most per window */
-export function freezeTimes(windows: readonly FreezeWindow[], atMs: number, max: number): FreezeTime[] {
-  return windows
+/** The occurrences of the periods that are not over at an instant, earliest first. @param most per period */
+export function freezeTimes(periods: readonly FreezePeriod[], atMs: number, max: number): FreezeTime[] {
+  return periods
     .flatMap(({ name, profile, when }) => timesOf(when, atMs, max).map((time) => ({ name, profile, ...time })))
     .sort((a, b) => a.fromMs - b.fromMs);
 }
 
-function timesOf(when: FreezeWindow["when"], atMs: number, max: number): { fromMs: number; toMs: number }[] {
+function timesOf(when: FreezePeriod["when"], atMs: number, max: number): { fromMs: number; toMs: number }[] {
   if ("fromMs" in when) return when.toMs > atMs ? [when] : [];
   const times: { fromMs: number; toMs: number }[] = [];
   let opens = when.opens.next(atMs - when.lengthMs);
@@ -46,20 +46,20 @@ function timesOf(when: FreezeWindow["when"], atMs: number, max: number): { fromM
   return times;
 }
 
-/** The window that freezes a profile at an instant; if there are several, the one that ends last. */
-export function freezeAt(windows: readonly FreezeWindow[], profile: string, atMs: number): Freeze | undefined {
+/** The period that freezes a profile at an instant; if there are several, the one that ends last. */
+export function freezeAt(periods: readonly FreezePeriod[], profile: string, atMs: number): Freeze | undefined {
   let longest: Freeze | undefined;
-  for (const window of windows) {
-    if (window.profile !== undefined && window.profile !== profile) continue;
-    const untilMs = endOf(window, atMs);
+  for (const period of periods) {
+    if (period.profile !== undefined && period.profile !== profile) continue;
+    const untilMs = endOf(period, atMs);
     if (untilMs === undefined || (longest?.untilMs ?? 0) >= untilMs) continue;
-    longest = { reason: `the freeze ${window.name}`, untilMs };
+    longest = { reason: `the freeze ${period.name}`, untilMs };
   }
   return longest;
 }
 
-/** The end of the window that is open at an instant. */
-function endOf({ when }: FreezeWindow, atMs: number): number | undefined {
+/** The end of the period that is open at an instant. */
+function endOf({ when }: FreezePeriod, atMs: number): number | undefined {
   if ("fromMs" in when) return when.fromMs <= atMs && atMs < when.toMs ? when.toMs : undefined;
   // The last opening that still applies: openings may follow each other more closely than their length.
   let openedMs: number | undefined;

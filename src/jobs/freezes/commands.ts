@@ -50,13 +50,13 @@ async function show(
   output.answer(report, (shown) => textOf(shown));
 }
 
-function textOf({ profiles, windows, store, workers }: FreezeReport): string {
+function textOf({ profiles, periods, store, workers }: FreezeReport): string {
   const now = Object.entries(profiles).map(([name, held]) => {
     if (held === null) return `${name}: not frozen`;
     const until = held.until === null ? "end it with simfleet freeze off" : `until ${held.until}`;
     return `${name}: frozen: ${held.reason} (${until})`;
   });
-  const configured = windows.map(
+  const configured = periods.map(
     ({ name, profile, from, to }: { name: string; profile: string | null; from: string; to: string }) =>
       `${name}: freezes ${profile ?? "every profile"} from ${from} to ${to}`,
   );

@@ -1,6 +1,6 @@
 /** The section `freezes`: periods in which nothing may change on the platform. */
 import { z } from "zod";
-import type { FreezeWindow } from "#fleet/freeze.ts";
+import type { FreezePeriod } from "#fleet/freeze.ts";
 import { cronText, expecting, number, profileName, timezone } from "#config/value-types.ts";
 import { parseCron } from "#fleet/time/cron.ts";
 import { orFault, type Report } from "#config/report.ts";
@@ -34,8 +34,8 @@ export function readFreezes(
   entries: z.output<typeof freezesSection>,
   profiles: readonly string[],
   report: Report,
-): readonly FreezeWindow[] {
-  const windows: FreezeWindow[] = [];
+): readonly FreezePeriod[] {
+  const periods: FreezePeriod[] = [];
   for (const [name, written] of Object.entries(entries)) {
     const at = `freezes.${name}`;
     const { profile, from, to, cron, minutes } = written;
@@ -43,14 +43,14 @@ export function readFreezes(
     if (from !== undefined && to !== undefined) {
       const when = { fromMs: Date.parse(from), toMs: Date.parse(to) };
       if (when.toMs <= when.fromMs) report.fault(`${at}.to`, "must be later than from.");
-      windows.push({ name, profile, when });
+      periods.push({ name, profile, when });
     } else if (cron !== undefined && minutes !== undefined) {
       const opens = orFault(
         () => parseCron(cron, written.timezone),
         (message) => report.fault(`${at}.cron`, `${message}.`),
       );
-      if (opens !== undefined) windows.push({ name, profile, when: { opens, lengthMs: minutes * 60_000 } });
+      if (opens !== undefined) periods.push({ name, profile, when: { opens, lengthMs: minutes * 60_000 } });
     }
   }
-  return windows;
+  return periods;
 }

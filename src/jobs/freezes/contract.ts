@@ -24,7 +24,7 @@ const freezeReport = z.object({
   workers: z
     .record(z.string(), z.number().int())
     .describe("by profile: the processes that work on its runs now, which the freeze holds"),
-  windows: list(freezeTimeReport).describe(
+  periods: list(freezeTimeReport).describe(
     "the freezes of the configuration that are active now, and the next three times of each, earliest first",
   ),
 });

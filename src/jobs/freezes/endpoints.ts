@@ -30,7 +30,7 @@ interface Reach {
   readonly store: string;
 }
 
-/** Number of times shown for a recurring window. */
+/** Number of times shown for a recurring period. */
 const shownTimes = 3;
 
 async function reportOfFreezes(freezes: Freezes, { profiles, store }: Reach): Promise<FreezeReport> {
@@ -55,7 +55,7 @@ async function reportOfFreezes(freezes: Freezes, { profiles, store }: Reach): Pr
     profiles: Object.fromEntries(held),
     store,
     workers: Object.fromEntries(workers),
-    windows: freezes.times(shownTimes).map(({ name, profile, fromMs, toMs }) => ({
+    periods: freezes.times(shownTimes).map(({ name, profile, fromMs, toMs }) => ({
       name,
       profile: profile ?? null,
       from: new Date(fromMs).toISOString(),

@@ -10,7 +10,7 @@ export const freezes = feature({
   open: async (kernel) => {
     const { Freezes } = await import("./record.ts");
     const { config, redisPlace } = kernel;
-    const service = new Freezes({ ...kernel, windows: config.freezes });
+    const service = new Freezes({ ...kernel, periods: config.freezes });
     return {
       service,
       routes: async () =>

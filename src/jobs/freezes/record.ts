@@ -1,9 +1,9 @@
-/** Freezes: the configured windows, and the manual freeze of all changes. */
+/** Freezes: the configured periods, and the manual freeze of all changes. */
 import type { Redis } from "ioredis";
 import type { Keys } from "#redis/keys.ts";
 import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
-import { type Freeze, type FreezeTime, type FreezeWindow, freezeAt, freezeTimes } from "#fleet/freeze.ts";
+import { type Freeze, type FreezeTime, type FreezePeriod, freezeAt, freezeTimes } from "#fleet/freeze.ts";
 import { type StoreDeps, makeMove } from "#engine/move-record.ts";
 
 /** A manual freeze of all changes. */
@@ -18,11 +18,11 @@ export interface OrderedFreeze {
 const freezeKey = (keys: Keys): string => keys.of("freeze");
 
 export class Freezes {
-  readonly #deps: StoreDeps & { readonly clock: Clock; readonly windows: readonly FreezeWindow[] };
+  readonly #deps: StoreDeps & { readonly clock: Clock; readonly periods: readonly FreezePeriod[] };
   readonly #redis: Redis;
   readonly #held: ((profile: string) => Promise<number>)[] = [];
 
-  constructor(deps: StoreDeps & { readonly clock: Clock; readonly windows: readonly FreezeWindow[] }) {
+  constructor(deps: StoreDeps & { readonly clock: Clock; readonly periods: readonly FreezePeriod[] }) {
     this.#deps = deps;
     this.#redis = deps.redis;
   }
@@ -39,19 +39,19 @@ export class Freezes {
 
   /** The current freeze of a profile; if there are several, the one that ends last. */
   async of(profile: string): Promise<Freeze | undefined> {
-    const { windows, clock } = this.#deps;
+    const { periods, clock } = this.#deps;
     const ordered = await this.ordered();
-    const window = freezeAt(windows, profile, clock.wallMs());
-    if (ordered === undefined) return window;
+    const period = freezeAt(periods, profile, clock.wallMs());
+    if (ordered === undefined) return period;
     const { by, reason, untilMs } = ordered;
-    if (untilMs !== undefined && (window?.untilMs ?? 0) > untilMs) return window;
+    if (untilMs !== undefined && (period?.untilMs ?? 0) > untilMs) return period;
     return { reason: `${by} has frozen all changes${reason === "" ? "" : `: ${reason}`}`, untilMs };
   }
 
-  /** Current and upcoming windows of the configuration, earliest first. @param most times per window */
+  /** Current and upcoming periods of the configuration, earliest first. @param most times per period */
   times(max: number): FreezeTime[] {
-    const { windows, clock } = this.#deps;
-    return freezeTimes(windows, clock.wallMs(), max);
+    const { periods, clock } = this.#deps;
+    return freezeTimes(periods, clock.wallMs(), max);
   }
 
   /** The manual freeze, if one is active. */
@@ -94,7 +94,7 @@ export class Freezes {
     });
   }
 
-  /** Ends the manual freeze; the configured windows still apply. */
+  /** Ends the manual freeze; the configured periods still apply. */
   async end(by: string): Promise<void> {
     const { keys } = this.#deps;
     await makeMove(this.#deps, {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { parseCron } from "#fleet/time/cron.ts";
-import { type FreezeWindow, freezeAt, freezeTimes } from "#fleet/freeze.ts";
+import { type FreezePeriod, freezeAt, freezeTimes } from "#fleet/freeze.ts";
 
 const at = (text: string): number => Date.parse(text);
-const yearEnd: FreezeWindow = {
+const yearEnd: FreezePeriod = {
   name: "year-end",
   profile: undefined,
   when: {
@@ -11,7 +11,7 @@ const yearEnd: FreezeWindow = {
     toMs: at("2027-01-04T00:00:00Z"),
   },
 };
-const office: FreezeWindow = {
+const office: FreezePeriod = {
   name: "office",
   profile: "berlin",
   when: {
@@ -40,7 +40,7 @@ describe("freezes", () => {
   });
 
   it("overlapping freezes extend each other, and the longest one counts", () => {
-    const often: FreezeWindow = {
+    const often: FreezePeriod = {
       name: "often",
       profile: undefined,
       when: {

@@ -21,7 +21,7 @@ import { hrefOf, viewTitles } from "../../pure/route.ts";
 import type { FreezeReport, FreezeTimeReport, Held } from "../../pure/shapes.ts";
 import { profile, refusal } from "../../session.ts";
 
-/** Configured windows open and close without an event. */
+/** Configured periods open and close without an event. */
 function useFreezes(): Live<FreezeReport> {
   return useLive<FreezeReport>("/v1/freeze", { ms: 15_000, andOn: ["changes."] });
 }
@@ -79,7 +79,7 @@ export function Freezes(): JSX.Element {
             ) : (
               <Ordered ordered={report.ordered} onChanged={freezes.put} />
             )}
-            <Windows windows={report.windows} />
+            <Periods periods={report.periods} />
           </>
         )}
       </Loaded>
@@ -205,12 +205,12 @@ function RoleHint(): JSX.Element | null {
   return off === undefined ? null : <span class="hint">{off}</span>;
 }
 
-function Windows({ windows }: { windows: readonly FreezeTimeReport[] }): JSX.Element {
+function Periods({ periods }: { periods: readonly FreezeTimeReport[] }): JSX.Element {
   return (
     <Panel title="From the configuration" hint="Active now, and the next three of each">
       <Table
         label="Freezes of the configuration"
-        rows={windows}
+        rows={periods}
         keyOf={({ name, from }) => `${name} ${from}`}
         empty={
           <Empty
