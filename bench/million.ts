@@ -104,15 +104,18 @@ try {
     const { runId } = JSON.parse(out) as { runId: string };
     await runSimfleet(["runs", "watch", runId], env);
     report["worked off, s"] = ((systemClock.monotonicMs() - startMs) / 1_000).toFixed(1);
-    const bounds = { keepMs: minuteMs, maxEvents: 1 };
-    const ledger = new Ledger({ redis, keys: new Keys(), clock: systemClock, bounds });
+    const ledger = new Ledger({
+      redis,
+      keys: new Keys(),
+      clock: systemClock,
+      bounds: { keepMs: minuteMs, maxEvents: 1 },
+    });
     const askedMs = systemClock.monotonicMs();
     await summarizeRun(runId, { ledger, clock: systemClock, periodMs: minuteMs });
     report["first summary, s"] = ((systemClock.monotonicMs() - askedMs) / 1_000).toFixed(1);
     report["peak memory of the worker, MB"] = (await peakMegabytes(worker.child.pid ?? 0)).toFixed(0);
-    report["Redis bytes per row, finished, with the inventory"] = (((await usedMemory(redis)) - before) / rows).toFixed(
-      0,
-    );
+    const usedBytes = (await usedMemory(redis)) - before;
+    report["Redis bytes per row, finished, with the inventory"] = (usedBytes / rows).toFixed(0);
     report["Redis bytes per row, finished, of the run alone"] = ((await bytesOfRun(redis, runId)) / rows).toFixed(0);
   }
 } finally {
