@@ -71,9 +71,7 @@ export async function explorerRows(
       });
       const next: string | null = cursor;
       if (next === null) continue;
-      await measure(`next page: ${what || "all"}`, async () => {
-        return (await pageFrom(next)).found.length;
-      });
+      await measure(`next page: ${what || "all"}`, async () => (await pageFrom(next)).found.length);
     }
     for (const where of ["", berlin, "speedClass=s1.fast", "tags.name exists", `imsi!=${fleet.imsiAt(1)}`]) {
       await measure(`count: ${where || "all"}`, async () => {

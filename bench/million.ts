@@ -104,12 +104,8 @@ try {
     const { runId } = JSON.parse(out) as { runId: string };
     await runSimfleet(["runs", "watch", runId], env);
     report["worked off, s"] = ((systemClock.monotonicMs() - startMs) / 1_000).toFixed(1);
-    const ledger = new Ledger({
-      redis,
-      keys: new Keys(),
-      clock: systemClock,
-      bounds: { keepMs: minuteMs, maxEvents: 1 },
-    });
+    const bounds = { keepMs: minuteMs, maxEvents: 1 };
+    const ledger = new Ledger({ redis, keys: new Keys(), clock: systemClock, bounds });
     const askedMs = systemClock.monotonicMs();
     await summarizeRun(runId, { ledger, clock: systemClock, periodMs: minuteMs });
     report["first summary, s"] = ((systemClock.monotonicMs() - askedMs) / 1_000).toFixed(1);
