@@ -36,7 +36,10 @@ export async function pollSchedules(
   const stopping = new AbortController();
   const nextMs = new Map<string, number>();
   const polling = new Map<string, Promise<void>>();
+  /** Polled once more after the poll in progress, which may not have seen the request. */
+  const again = new Set<string>();
   let seen = 0;
+  let isAsking = false;
 
   const pollNow = async (schedule: Schedule): Promise<void> => {
     const { name } = schedule;
@@ -44,17 +47,21 @@ export async function pollSchedules(
       onIncident({ message: `the schedule ${name} is tried again: ${messageOf(thrown)}` });
       return Number.POSITIVE_INFINITY;
     });
-    nextMs.set(name, Math.min(wantedMs, clock.wallMs() + maxIntervalMs));
+    nextMs.set(name, again.delete(name) ? 0 : Math.min(wantedMs, clock.wallMs() + maxIntervalMs));
   };
   const tick = async (): Promise<void> => {
+    // While Redis is away, one question waits for it, instead of one for every tick.
+    if (isAsking) return;
+    isAsking = true;
     const requested = await requests().catch(() => seen);
+    isAsking = false;
     const isRequested = requested !== seen;
     seen = requested;
     const nowMs = clock.wallMs();
     for (const schedule of schedules) {
       const { name } = schedule;
-      // A request that comes during a poll is seen by the next one.
       if (isRequested) nextMs.set(name, 0);
+      if (isRequested && polling.has(name)) again.add(name);
       const dueMs = nextMs.get(name) ?? 0;
       // A clock that was ahead has set a later time.
       const isDue = dueMs <= nowMs || dueMs > nowMs + maxIntervalMs;

@@ -1,4 +1,5 @@
 /** When a worker polls its schedules: when they are due, every few seconds, and at once after a request. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
 import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
@@ -78,6 +79,24 @@ it("a schedule that waits for days is polled every ten seconds, and at once afte
       // Its next poll was noted by a clock that was ahead.
       moveMs(-3_600_000);
       await until("it was polled by the right clock", () => polls.length === 4);
+    },
+  );
+});
+
+it("a request that comes during a poll is polled for after it", async () => {
+  let release = (): void => undefined;
+  const held = new Promise<void>((resolve) => (release = resolve));
+  await polling(
+    async (atMs) => {
+      await held;
+      return atMs + 86_400_000;
+    },
+    async ({ polls, request }) => {
+      await until("the first poll has begun", () => polls.length === 1);
+      request();
+      await sleep(600); // two ticks see the request, and that the poll is in progress
+      release();
+      await until("it was polled again", () => polls.length === 2, 5_000);
     },
   );
 });
