@@ -7,7 +7,7 @@ import type { AutomationReport, DecisionReport } from "./contract.ts";
 import { type Context, confirm, withCommon, withLocalOptions } from "#cli/context.ts";
 import { asInstant } from "#cli/values.ts";
 import { type List, answerList, listText, withListOptions } from "#cli/list.ts";
-import { withLocalTimes, grouped } from "#cli/format.ts";
+import { withLocalTimes, grouped, counted } from "#cli/format.ts";
 import { table } from "#cli/output.ts";
 
 const decisionTexts = {
@@ -89,7 +89,9 @@ function replayCommand(context: Context): Command {
         for await (const one of app.service(automations).dryRun(name, sinceMs)) decisions.push(one);
         output.answer({ name, decisions }, (shown) => decisionsText(shown.decisions));
         const acts = decisions.filter(({ decision }) => decision === "act").length;
-        output.say(`${grouped(decisions.length)} matching events; it would act on ${grouped(acts)}. Nothing was done.`);
+        output.say(
+          `${counted(decisions.length, "matching event")}; it would act on ${grouped(acts)}. Nothing was done.`,
+        );
       });
     },
   ) as unknown as Command;
