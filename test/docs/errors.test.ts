@@ -4,5 +4,5 @@ import { errorsPage } from "../../scripts/document-errors.ts";
 
 test("docs/errors.md matches the error codes in the source", () => {
   const page = readFileSync(new URL("../../docs/errors.md", import.meta.url), "utf8");
-  expect(page).toBe(errorsPage(page));
+  expect(page, "out of date: npx node scripts/document-errors.ts").toBe(errorsPage(page));
 });

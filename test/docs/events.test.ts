@@ -4,5 +4,5 @@ import { eventsPage } from "../../scripts/document-events.ts";
 
 test("docs/events.md matches the event catalog", () => {
   const page = readFileSync(new URL("../../docs/events.md", import.meta.url), "utf8");
-  expect(page).toBe(eventsPage(page));
+  expect(page, "out of date: npx node scripts/document-events.ts").toBe(eventsPage(page));
 });

@@ -2,7 +2,7 @@
 /** The texts of the page Events: what features say of their events (src/jobs/<feature>/events.ts), collected by the build. */
 import type { Events } from "#events/event.ts";
 
-const files = import.meta.glob<{ events: Events; eventKinds: Readonly<Record<string, string>> }>(
+const files = import.meta.glob<{ events: Events; eventKinds?: Readonly<Record<string, string>> }>(
   "../../../../src/jobs/*/events.ts",
   { eager: true },
 );
@@ -15,7 +15,7 @@ export const eventSentences: Readonly<Record<string, string>> = Object.fromEntri
 
 /** The titles of the kinds of events, by the first word of their type. */
 export const eventKinds: Readonly<Record<string, string>> = Object.fromEntries(
-  Object.values(files).flatMap((file) => Object.entries(file.eventKinds)),
+  Object.values(files).flatMap((file) => Object.entries(file.eventKinds ?? {})),
 );
 
 /** Types of events that need attention. */
