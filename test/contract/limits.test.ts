@@ -180,7 +180,7 @@ describe.concurrent("endless request bodies", () => {
     await until("it is closed", () => client.isClosed);
   });
 
-  test(`a file of ${megabytes} MB from a known client is accepted`, { timeout: 120_000 }, async () => {
+  test(`a file of ${megabytes} MB from a known client is accepted`, { timeout: 600_000 }, async () => {
     await using harness = await ControlHarness.open();
     const line = Buffer.from(`${harness.simId(0)},s1.fast,${"x".repeat(10_000)}\n`);
     const rows = function* (): Generator<Buffer> {

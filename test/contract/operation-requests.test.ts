@@ -53,7 +53,7 @@ beforeAll(async () => {
     },
   });
   requests = new RunRequests(harness);
-}, 60_000);
+}, 600_000);
 afterAll(() => harness[Symbol.asyncDispose]());
 
 beforeEach(() => become({ status: "active", terminationEnabled: false, tags: {}, groupId: null }, [0, 1, 2, 3]));

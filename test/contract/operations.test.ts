@@ -56,7 +56,7 @@ beforeAll(async () => {
     },
     env: { SIMFLEET_BRAND: "Svc", SIMFLEET_COVERAGE: "g", SIMFLEET_DEPLOYMENT: "soracom" },
   });
-}, 60_000);
+}, 600_000);
 afterAll(() => harness[Symbol.asyncDispose]());
 
 async function ask<T>(path: string, init: RequestInit = {}): Promise<T> {

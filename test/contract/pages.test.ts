@@ -31,7 +31,7 @@ function watch(context: BrowserContext): string[] {
 describe.skipIf(withoutBrowser)(`the page /docs${withoutBrowser === undefined ? "" : ` (${withoutBrowser})`}`, () => {
   beforeAll(async () => {
     [browser, harness] = await Promise.all([openBrowser(), ControlHarness.open({ works: true })]);
-  }, 60_000);
+  }, 600_000);
   afterAll(async () => {
     await browser?.close();
     await harness?.[Symbol.asyncDispose]();

@@ -63,7 +63,7 @@ beforeAll(async () => {
     },
   });
   requests = new RunRequests(harness);
-}, 60_000);
+}, 600_000);
 afterAll(() => harness[Symbol.asyncDispose]());
 afterEach(async () => {
   const { runs } = await harness.runs.list({ limit: 10, state: "running" });

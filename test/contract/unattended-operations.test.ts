@@ -42,7 +42,7 @@ automations:
   });
   await harness.app.work(["default"], [automations]);
   requests = new RunRequests(harness);
-}, 60_000);
+}, 600_000);
 afterAll(() => harness[Symbol.asyncDispose]());
 
 test("an automation changes the SIMs that are allowed, and reports the others as rejected", async () => {

@@ -7,7 +7,7 @@ import { until } from "../support/until.ts";
 import { dumpOf, found, textsIn, titleOf } from "./support/canary.ts";
 import { CliHarness, type CliHarnessOptions } from "./support/cli-harness.ts";
 
-vi.setConfig({ testTimeout: 180_000 });
+vi.setConfig({ testTimeout: 600_000 });
 
 const deployed = { SIMFLEET_DEPLOYMENT: "soracom", SIMFLEET_BRAND: "Svc", SIMFLEET_COVERAGE: "g" };
 const noKey = { SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "" };

@@ -10,7 +10,7 @@ import { until } from "../support/until.ts";
 import { counted, resultRows, runIdIn } from "./support/results.ts";
 import { CliHarness } from "./support/cli-harness.ts";
 
-vi.setConfig({ testTimeout: 150_000 });
+vi.setConfig({ testTimeout: 600_000 });
 
 const rows = 120;
 const lanes = 8;

@@ -33,7 +33,7 @@ function fill(path: string): void {
 
 test.skipIf(folder === undefined)(
   `a worker on a full disk is not ready and says why, commands too, and its run ends once there is room${unless(folder !== undefined, "no disk can be mounted here")}`,
-  { timeout: 120_000 },
+  { timeout: 600_000 },
   async () => {
     const data = folder ?? "";
     onTestFinished(() => {

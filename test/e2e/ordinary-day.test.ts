@@ -17,7 +17,7 @@ let installed: InstalledPackage;
 
 beforeAll(async () => {
   installed = await installPackage();
-}, 180_000);
+}, 600_000);
 afterAll(() => installed.remove());
 
 type Environment = Readonly<Record<string, string>>;

@@ -15,7 +15,7 @@ const installed = (): string => join(folder, "global", "lib", "node_modules", "s
 
 beforeAll(async () => {
   ({ folder, packed, remove } = await installPackage());
-}, 180_000);
+}, 600_000);
 afterAll(() => remove());
 
 /** Runs the installed command, with nothing of this repository in its environment. */

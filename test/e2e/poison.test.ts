@@ -19,7 +19,7 @@ interface Report {
 // Each death takes the time in which a job's lock ends.
 test.runIf(isLong)(
   "a rotation whose sink kills the worker is quarantined after three deaths and can be continued",
-  { timeout: 240_000 },
+  { timeout: 600_000 },
   async () => {
     await using harness = await CliHarness.open({
       operations: "all",
@@ -75,7 +75,7 @@ async function letTimePass(redis: Redis): Promise<void> {
 // The first five deaths fall on any row, and the last three on the one that kills.
 test.runIf(isLong)(
   "of a segment whose workers are killed eight times only the row that kills is quarantined, and the others are done",
-  { timeout: 120_000 },
+  { timeout: 600_000 },
   async () => {
     await using harness = await CliHarness.open({ sims: 20, latencyMs: 300 });
     await harness.fleet("fleet.csv", 20);

@@ -42,7 +42,7 @@ async function redisWithClock(harness: CliHarness) {
 // The keys expire in their own time, so it takes longer than other tests.
 test.runIf(isLong && canCompile)(
   `runs end after the clock of Redis was set back a day under load, and forward again${unless(canCompile, "no gcc here")}`,
-  { timeout: 240_000 },
+  { timeout: 600_000 },
   async () => {
     await using harness = await CliHarness.open({ sims: 400, limits: { Sim: 100 }, latencyMs: [20, 60] });
     const { redis, setClock } = await redisWithClock(harness);

@@ -9,7 +9,7 @@ import { CliHarness } from "./support/cli-harness.ts";
 import { redisCluster, redisWithSentinels } from "./support/redis-topologies.ts";
 import { counted, resultRows, runIdIn } from "./support/results.ts";
 
-vi.setConfig({ testTimeout: 240_000 });
+vi.setConfig({ testTimeout: 600_000 });
 
 const rows = 200;
 const lanes = 8;

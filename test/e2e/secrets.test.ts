@@ -7,7 +7,7 @@ import { refusingPlatform } from "./support/stand-in.ts";
 import type { Ended } from "./support/process.ts";
 import { CliHarness, type CliHarnessOptions } from "./support/cli-harness.ts";
 
-vi.setConfig({ testTimeout: 180_000 });
+vi.setConfig({ testTimeout: 600_000 });
 
 // With characters that URLs, JSON and HTML write in another way.
 const password = `canary pass/word+"q"&<ö>-${"x".repeat(8)}`;

@@ -7,7 +7,7 @@ import { CliHarness } from "./support/cli-harness.ts";
 // A lock has to end by Redis's clock, and its check comes later.
 test.runIf(isLong)(
   "an apply that is stopped for 40 s and continued says so in one sentence, and its calls are those of the platform",
-  { timeout: 150_000 },
+  { timeout: 600_000 },
   async () => {
     await using harness = await CliHarness.open({
       sims: 40,

@@ -85,7 +85,7 @@ describe.skipIf(withoutBrowser)(
 
     it(
       "every view passes axe and fits its window in wide, narrow, light, and dark modes",
-      { timeout: 120_000 },
+      { timeout: 600_000 },
       async () => {
         const found: string[] = [];
         await using watched = await harness.page({ width: 1280, isExamined: true, token: tokens.admin });

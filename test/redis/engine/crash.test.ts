@@ -29,5 +29,5 @@ describe("durable jobs that crash", () => {
     ...scheduleCases(place),
     ...automationCases(place),
     ...fileCases(place),
-  ])("$name survives a crash at any step", { timeout: 120_000 }, (one) => surviveEachCrash(one, seeds(4, 1)));
+  ])("$name survives a crash at any step", { timeout: 600_000 }, (one) => surviveEachCrash(one, seeds(4, 1)));
 });

@@ -15,12 +15,12 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.close());
 
-it("credential rotations survive many crashes by seed", { timeout: 240_000 }, async () => {
+it("credential rotations survive many crashes by seed", { timeout: 600_000 }, async () => {
   const ends = await surviveManyCrashes(seeds(6, 60), 0.08, (seed) => beginCredentialsBySeed(place, seed));
   expect(Object.keys(ends).toSorted()).toEqual(["new secret", "old secret"]);
 });
 
-it("AuthKey rotations survive many crashes by seed", { timeout: 120_000 }, async () => {
+it("AuthKey rotations survive many crashes by seed", { timeout: 600_000 }, async () => {
   const begin = (seed: number, random: () => number) => beginAuthKeyBySeed({ ...place, sandbox }, seed, random);
   const ends = await surviveManyCrashes(seeds(6, 40), 0.12, begin);
   expect(Object.keys(ends).toSorted()).toEqual(["done", "failed"]);

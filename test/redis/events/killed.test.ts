@@ -69,7 +69,7 @@ it(`each change is stored together with its event after ${kills} kills by seed o
   await Promise.all(Array.from({ length: lanes }, (_, lane) => oneLane(lane)));
   console.log(`${inProgress} of ${kills} kills fell between the first and the last move`);
   expect(inProgress).toBeGreaterThan(kills / 2);
-}, 180_000);
+}, 600_000);
 
 /** Cuts the end off the file to which Redis appends, as a crash of the machine would. */
 function lose(folder: string, bytes: number): void {
@@ -107,7 +107,7 @@ it(`each change is stored together with its event after ${redisKills} kills by s
   }
   console.log(`${cutShort} of ${redisKills} kills of Redis lost outcomes that had been there`);
   expect(cutShort).toBeGreaterThan(0);
-}, 120_000);
+}, 600_000);
 
 /** Kills the server at the end. */
 async function withRedis<T>(

@@ -114,7 +114,7 @@ it("a sync stores the same result and events for any additions, removals, change
     }),
     { numRuns: 40 },
   );
-}, 120_000);
+}, 600_000);
 
 it("a page that lists a SIM twice counts it once as new", async () => {
   const fleet = new Fleet();

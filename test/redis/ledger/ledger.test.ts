@@ -255,7 +255,7 @@ describe("memory use of runs", () => {
     );
     expect((await book.run(head.runId)).state).toBe("completed");
     expect(byKey / rows).toBeLessThanOrEqual(150);
-  }, 60_000);
+  }, 600_000);
 
   /** Also what other tests do to the same Redis meanwhile; to be read, not to be asserted. */
   async function usedBytes(): Promise<number> {

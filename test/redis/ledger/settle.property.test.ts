@@ -195,7 +195,7 @@ describe("row settlement", () => {
       }),
       { seed, numRuns },
     );
-  }, 60_000);
+  }, 600_000);
 
   it("settling loses, duplicates, and changes no outcome while workers settle, finish, and read concurrently", async () => {
     await fc.assert(
@@ -248,5 +248,5 @@ describe("row settlement", () => {
       }),
       { seed, numRuns },
     );
-  }, 60_000);
+  }, 600_000);
 });
