@@ -1,5 +1,4 @@
 /** When a worker polls its schedules: when they are due, every few seconds, and at once after a request. */
-import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
 import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
@@ -30,10 +29,12 @@ async function polling(
     polls: number[];
     incidents: string[];
     request: () => void;
+    /** Questions for requests since the last one was made. */
+    asked: () => number;
     moveMs: (ms: number) => void;
   }) => Promise<void>,
 ): Promise<void> {
-  let [aheadMs, made] = [0, 0];
+  let [aheadMs, made, questions] = [0, 0, 0];
   const clock = { ...systemClock, wallMs: () => systemClock.wallMs() + aheadMs };
   const polls: number[] = [];
   const incidents: string[] = [];
@@ -44,13 +45,22 @@ async function polling(
         polls.push(clock.wallMs());
         return poll(clock.wallMs());
       },
-      requests: () => Promise.resolve(made),
+      requests: () => {
+        questions += 1;
+        return Promise.resolve(made);
+      },
       onIncident: ({ message }) => incidents.push(message),
     },
     { clock, workerRegistry },
   );
   try {
-    await use({ polls, incidents, request: () => void (made += 1), moveMs: (ms) => void (aheadMs += ms) });
+    await use({
+      polls,
+      incidents,
+      request: () => void ([made, questions] = [made + 1, 0]),
+      asked: () => questions,
+      moveMs: (ms) => void (aheadMs += ms),
+    });
   } finally {
     await working.stop();
   }
@@ -91,10 +101,10 @@ it("a request that comes during a poll is polled for after it", async () => {
       await held;
       return atMs + 86_400_000;
     },
-    async ({ polls, request }) => {
+    async ({ polls, request, asked }) => {
       await until("the first poll has begun", () => polls.length === 1);
       request();
-      await sleep(600); // two ticks see the request, and that the poll is in progress
+      await until("the request was seen during the poll", () => asked() >= 3);
       release();
       await until("it was polled again", () => polls.length === 2, 5_000);
     },
