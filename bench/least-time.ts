@@ -4,7 +4,7 @@
  * @param windows `perWindow`: the calls that each window leaves for the run, or that the window with this index does;
  *   `beginAfterStartMs`: start of the run, counted from the beginning of window 0
  */
-export function leastTimeMs(
+export function minTimeMs(
   rows: number,
   windows: { periodMs: number; perWindow: number | ((index: number) => number); beginAfterStartMs: number },
   call: { meanLatencyMs: number; connections: number },

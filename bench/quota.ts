@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { systemClock } from "#core/time.ts";
 import { startSandbox } from "#sandbox/server.ts";
-import { leastTimeMs } from "./least-time.ts";
+import { minTimeMs } from "./least-time.ts";
 import { sampleRows } from "./sample-rows.ts";
 import { type SimfleetProcess, runSimfleet, startWorker } from "./simfleet-process.ts";
 
@@ -88,7 +88,7 @@ async function measure(rows: number, processes: number): Promise<Result> {
     const steady = windows.reduce((sum, window) => sum + window.competitor, 0) / Math.max(1, windows.length);
     const perWindow = limit - Math.round(steady);
     const call = { meanLatencyMs, connections: Number(values.connections) };
-    const minMs = leastTimeMs(rows, { periodMs, perWindow, beginAfterStartMs: beginMs - startedMs }, call);
+    const minMs = minTimeMs(rows, { periodMs, perWindow, beginAfterStartMs: beginMs - startedMs }, call);
     const seconds = (endMs - beginMs) / 1_000;
     return {
       rows,

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { request } from "undici";
 import { systemClock } from "#core/time.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
-import { leastTimeMs } from "../least-time.ts";
+import { minTimeMs } from "../least-time.ts";
 import type { Assignment, Report } from "./caller.ts";
 import type { Cell } from "./cells.ts";
 
@@ -128,7 +128,7 @@ export async function runTrial(limiter: string, cell: Cell, redis: string, prefi
         (limits?.[Math.min(index, limits.length - 1)] ?? limit) -
         (windows.get(index)?.competitor ?? 0) -
         bursts.filter((window) => window === index).length;
-      return leastTimeMs(
+      return minTimeMs(
         cell.calls,
         { periodMs, perWindow, beginAfterStartMs: intoWindowMs },
         { meanLatencyMs, connections: connections * processes },

@@ -12,7 +12,7 @@
 --   changed unless it returns the time.
 -- Atomic: everything. If two processes try the same transition, one succeeds.
 
-local record, stream, profile, most_events = KEYS[1], KEYS[2], ARGV[1], ARGV[2]
+local record, stream, profile, max_events = KEYS[1], KEYS[2], ARGV[1], ARGV[2]
 
 local next_argument = 3
 local function next_list()
@@ -37,6 +37,6 @@ if #changed > 0 then redis.call('HSET', record, unpack(changed)) end
 if #removed > 0 then redis.call('HDEL', record, unpack(removed)) end
 while ARGV[next_argument] do
   local event = next_list()
-  emit(stream, most_events, event[1], profile, unpack(event, 2))
+  emit(stream, max_events, event[1], profile, unpack(event, 2))
 end
 return now

@@ -5,7 +5,7 @@
 -- Returns 1, or 0 if it was emitted before
 -- Atomic: the mark and the event.
 
-local most_events, lifetime_s, event_type, profile = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local max_events, lifetime_s, event_type, profile = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 if not redis.call('SET', KEYS[2], '1', 'NX', 'EX', lifetime_s) then return 0 end
-emit(KEYS[1], most_events, event_type, profile, unpack(ARGV, 5))
+emit(KEYS[1], max_events, event_type, profile, unpack(ARGV, 5))
 return 1

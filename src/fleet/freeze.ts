@@ -28,7 +28,7 @@ export interface FreezeTime {
   readonly toMs: number;
 }
 
-/** The occurrences of the periods that are not over at an instant, earliest first. @param most per period */
+/** The occurrences of the periods that are not over at an instant, earliest first. @param max per period */
 export function freezeTimes(periods: readonly FreezePeriod[], atMs: number, max: number): FreezeTime[] {
   return periods
     .flatMap(({ name, profile, when }) => timesOf(when, atMs, max).map((time) => ({ name, profile, ...time })))

@@ -48,7 +48,7 @@ export class Freezes {
     return { reason: `${by} has frozen all changes${reason === "" ? "" : `: ${reason}`}`, untilMs };
   }
 
-  /** Current and upcoming periods of the configuration, earliest first. @param most times per period */
+  /** Current and upcoming periods of the configuration, earliest first. @param max times per period */
   times(max: number): FreezeTime[] {
     const { periods, clock } = this.#deps;
     return freezeTimes(periods, clock.wallMs(), max);

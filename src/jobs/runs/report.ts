@@ -5,12 +5,12 @@ import { isRunOver } from "#fleet/run.ts";
 import type { Activity } from "#engine/activity-log.ts";
 import type { RunReport } from "./contract.ts";
 import type { RunRecord } from "./ledger/run-record.ts";
-import { type QuotaView, leastTimeMs } from "./plan/plan.ts";
+import { type QuotaView, minTimeMs } from "./plan/plan.ts";
 
 export function reportOf(run: RunRecord, quota: QuotaView): RunReport {
   const { runId, name, state, profile, tally, calls, throttled, reason, problem, retryOf, undoOf } = run;
   const hasProblem = problem !== undefined && isLasting(problem) && !isRunOver(state);
-  const leftMs = leastTimeMs(tally.pending, quota, run.options.callsPerMinute);
+  const leftMs = minTimeMs(tally.pending, quota, run.options.callsPerMinute);
   const hasEta = state === "running" && leftMs !== undefined && !hasProblem;
   return {
     runId,

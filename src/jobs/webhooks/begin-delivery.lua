@@ -10,8 +10,8 @@
 -- reported at most once an hour, since there may be many.
 
 local webhook, deliveries, pending, events = KEYS[1], KEYS[2], KEYS[3], KEYS[5]
-local most_events, new_place, oldest_place = ARGV[1], ARGV[2], ARGV[3]
-local most_deliveries, lifetime_ms, now = ARGV[4], ARGV[5], ARGV[6]
+local max_events, new_place, oldest_place = ARGV[1], ARGV[2], ARGV[3]
+local max_deliveries, lifetime_ms, now = ARGV[4], ARGV[5], ARGV[6]
 local report_every_ms = 3600000
 
 local function record_of(place) return KEYS[4] .. place end
@@ -27,7 +27,7 @@ local function report_dropped(place)
   local at = redis.call('HMGET', record_of(place), 'deliveryId', 'webhook', 'event')
   local event = cjson.decode(at[3])
   if string.sub(event.type, 1, 8) == 'webhook.' then return end
-  emit(events, most_events, 'webhook.failed', event.profile, 'webhook', at[2], 'delivery', at[1], 'event', event.type,
+  emit(events, max_events, 'webhook.failed', event.profile, 'webhook', at[2], 'delivery', at[1], 'event', event.type,
     'reason', 'too many messages wait, and the oldest make room')
 end
 
@@ -44,7 +44,7 @@ redis.call('PEXPIRE', deliveries, lifetime_ms)
 redis.call('PEXPIRE', pending, lifetime_ms)
 
 for _, place in ipairs(redis.call('ZRANGEBYLEX', deliveries, '-', '(' .. oldest_place, 'LIMIT', 0, 100)) do drop(place) end
-local over = redis.call('ZCARD', deliveries) - tonumber(most_deliveries)
+local over = redis.call('ZCARD', deliveries) - tonumber(max_deliveries)
 if over > 0 then
   for _, place in ipairs(redis.call('ZRANGE', deliveries, 0, over - 1)) do
     if redis.call('HGET', record_of(place), 'state') == 'pending' then

@@ -31,7 +31,7 @@ const keepPending = moveScript(new URL("./keep-pending.lua", import.meta.url));
 
 /** Delivery attempts span more than a day: the record lives longer, however short events are kept. */
 const minKeptMs = 3 * 86_400_000;
-const usuallyMost = 10_000;
+const defaultMax = 10_000;
 const readAtOnce = 200;
 
 /** Result of one attempt. */
@@ -80,7 +80,7 @@ export class DeliveryLog {
   readonly #records: StateStore<Delivery>;
 
   /**
-   * @param options `most`: maximum number of deliveries kept per webhook, 10,000 by default; `keepMs`: how long they are
+   * @param options `max`: maximum number of deliveries kept per webhook, 10,000 by default; `keepMs`: how long they are
    *   kept, as long as events by default, and three days at least
    */
   constructor(options: { redis: Redis; keys: Keys; clock: Clock; bounds: FeedBounds; max?: number; keepMs?: number }) {
@@ -88,7 +88,7 @@ export class DeliveryLog {
     this.#keys = options.keys;
     this.#clock = options.clock;
     this.#bounds = options.bounds;
-    this.#max = options.max ?? usuallyMost;
+    this.#max = options.max ?? defaultMax;
     this.#keptMs = Math.max(minKeptMs, Math.round(options.keepMs ?? options.bounds.keepMs));
     this.#records = stateStore(deliveryFields, options, (deliveryId) => {
       const { webhook = "", eventId = "" } = partsOf(deliveryId) ?? {};

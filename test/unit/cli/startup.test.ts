@@ -29,8 +29,8 @@ test.each(["--help", "--version"])("%s loads no package but the one that parses 
   const loaded = modulesOf(option);
   const packages = new Set(loaded.flatMap((url) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? []));
   expect([...packages].toSorted()).toEqual(["@commander-js/extra-typings", "commander"]);
-  const most = 30 + modulesPerFeature * features.length;
+  const max = 30 + modulesPerFeature * features.length;
   expect(loaded.length, "a module was added to the start of every command: load it when it is needed").toBeLessThan(
-    most,
+    max,
   );
 });

@@ -6,8 +6,8 @@
 -- Returns the id of the sync that is now in progress
 -- Atomic: everything.
 
-local profile, most_events, sync_id, how, started_by = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
-local inv = inventory(KEYS, profile, most_events)
+local profile, max_events, sync_id, how, started_by = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local inv = inventory(KEYS, profile, max_events)
 local before = redis.call('HMGET', KEYS[9], 'syncId', 'phase')
 local is_under_way = before[2] == 'listing' or before[2] == 'sweeping'
 if is_under_way and how ~= 'restart' then return before[1] end

@@ -6,8 +6,8 @@
 -- Atomic: everything. A SIM that has returned, or that a run is about to change, stays. The place of a removed SIM in the
 -- key order stays taken, since ordinals are never reused; one that is listed again later is a new SIM.
 
-local profile, most_events, chunk, before = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
-local inv = inventory(KEYS, profile, most_events)
+local profile, max_events, chunk, before = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
+local inv = inventory(KEYS, profile, max_events)
 local is_removed, removed = {}, 0
 for at = 5, #ARGV do
   local sim = ARGV[at]

@@ -6,9 +6,9 @@
 --   the last one, or 'stale' if the sync has moved on
 -- Atomic: everything. A sync reaches this state only after its last page, so an incomplete listing marks nothing.
 
-local profile, most_events, sync_id = ARGV[1], ARGV[2], ARGV[3]
+local profile, max_events, sync_id = ARGV[1], ARGV[2], ARGV[3]
 local chunk_text, stored_fields = ARGV[4], ARGV[5]
-local inv = inventory(KEYS, profile, most_events)
+local inv = inventory(KEYS, profile, max_events)
 local sync = redis.call('HMGET', KEYS[9], 'syncId', 'phase', 'chunk')
 if sync[1] ~= sync_id or sync[2] ~= 'sweeping' or sync[3] ~= chunk_text then return 'stale' end
 local chunk = tonumber(chunk_text)

@@ -14,7 +14,7 @@
 -- Moves: (none)|planned -> running | awaiting-approval | completed (no row makes a call)
 
 local run, segments, created_ms = ARGV[1], tonumber(ARGV[2]), ARGV[3]
-local most_events, by, attempt, groups = ARGV[4], ARGV[5], ARGV[6], tonumber(ARGV[7])
+local max_events, by, attempt, groups = ARGV[4], ARGV[5], ARGV[6], tonumber(ARGV[7])
 local is_plan = KEYS[2] == KEYS[3]
 local before = redis.call('HMGET', KEYS[1], 'state', 'attempt')
 local function drop_draft()
@@ -47,11 +47,11 @@ if is_plan then
   redis.call('HDEL', KEYS[6], run)
 end
 redis.call('ZADD', KEYS[4], created_ms, run)
-emit_run(KEYS[5], most_events, 'run.submitted', KEYS[1], run, by)
+emit_run(KEYS[5], max_events, 'run.submitted', KEYS[1], run, by)
 local state = redis.call('HGET', KEYS[1], 'state')
 if state == 'awaiting-approval' then
-  emit_run(KEYS[5], most_events, 'run.awaiting-approval', KEYS[1], run, by)
+  emit_run(KEYS[5], max_events, 'run.awaiting-approval', KEYS[1], run, by)
 elseif state == 'completed' then
-  emit_run(KEYS[5], most_events, 'run.completed', KEYS[1], run, '')
+  emit_run(KEYS[5], max_events, 'run.completed', KEYS[1], run, '')
 end
 return 'committed'

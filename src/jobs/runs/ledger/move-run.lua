@@ -7,7 +7,7 @@
 -- Atomic: everything. A transition to the current state only changes the reason and emits no event.
 
 local new_state, now, reason = ARGV[1], ARGV[2], ARGV[3]
-local run_id, most_events, by = ARGV[4], ARGV[5], ARGV[6]
+local run_id, max_events, by = ARGV[4], ARGV[5], ARGV[6]
 local KINDS = { paused = 'run.paused', running = 'run.resumed', cancelled = 'run.cancelled' }
 
 local state = redis.call('HGET', KEYS[1], 'state')
@@ -26,7 +26,7 @@ for i = 7, #ARGV do
     local is_approved = state == 'awaiting-approval' and new_state == 'running'
     if is_approved then redis.call('HSET', KEYS[1], 'startedAtMs', now, 'approvedBy', by) end
     if state ~= new_state then
-      emit_run(KEYS[2], most_events, is_approved and 'run.approved' or KINDS[new_state], KEYS[1], run_id, by)
+      emit_run(KEYS[2], max_events, is_approved and 'run.approved' or KINDS[new_state], KEYS[1], run_id, by)
     end
     break
   end

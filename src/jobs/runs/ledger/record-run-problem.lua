@@ -10,17 +10,17 @@
 -- that were in flight when it began do not clear it. Only a running run has a problem.
 
 local run, now, message, next, run_id = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-local most_events, stalled_after = ARGV[5], tonumber(ARGV[6])
+local max_events, stalled_after = ARGV[5], tonumber(ARGV[6])
 -- The queue wakes a held job so long before its time.
 local LEAD_MS = 1000
 if redis.call('HGET', run, 'state') ~= 'running' then return end
 local since = record_problem(run, now, message, next)
-if ARGV[7] ~= '' then emit_run(KEYS[2], most_events, ARGV[7], run, run_id, '', message) end
+if ARGV[7] ~= '' then emit_run(KEYS[2], max_events, ARGV[7], run, run_id, '', message) end
 if not stalled_after then
   redis.call('HSET', run, 'problemHeldUntilMs', tonumber(next) - LEAD_MS)
   return
 end
 redis.call('HDEL', run, 'problemHeldUntilMs')
 if tonumber(next) - since >= stalled_after and redis.call('HSETNX', run, 'isStalled', 1) == 1 then
-  emit_run(KEYS[2], most_events, 'run.stalled', run, run_id, '', message)
+  emit_run(KEYS[2], max_events, 'run.stalled', run, run_id, '', message)
 end

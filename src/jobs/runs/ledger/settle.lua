@@ -20,7 +20,7 @@
 local OUTCOMES = { d = 'done', s = 'skipped', r = 'rejected', f = 'failed', u = 'unknown', a = 'skipped' }
 
 local now, segment, calls, throttled = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
-local profile, most_events, run = ARGV[5], ARGV[6], ARGV[7]
+local profile, max_events, run = ARGV[5], ARGV[6], ARGV[7]
 
 local head = redis.call('HMGET', KEYS[1], 'state', 'total', 'done', 'skipped', 'rejected', 'failed', 'failures',
   'maxFailures', 'canarySegments', 'canaryLeft', 'startedAtMs', 'problem',
@@ -33,7 +33,7 @@ local failures, canary_left = number(7), number(10)
 local is_canary = tonumber(segment) < number(9)
 local canary_failed = false
 local is_packed = redis.call('HEXISTS', KEYS[4], segment) == 1
-local inv = inventory({ unpack(KEYS, 5) }, profile, most_events)
+local inv = inventory({ unpack(KEYS, 5) }, profile, max_events)
 
 local function set_of(names)
   local set = {}
@@ -130,9 +130,9 @@ local is_held = number(13) > tonumber(now)
 if head[12] and ((has_answer and not is_held) or (state ~= 'running' and state ~= 'paused')) then
   clear_problem(KEYS[1])
   local was_stalled = redis.call('HDEL', KEYS[1], 'isStalled') == 1
-  if was_stalled and has_answer then emit_run(KEYS[11], most_events, 'run.recovered', KEYS[1], run, '', '') end
+  if was_stalled and has_answer then emit_run(KEYS[11], max_events, 'run.recovered', KEYS[1], run, '', '') end
 end
-if head[1] ~= state then emit_run(KEYS[11], most_events, 'run.' .. state, KEYS[1], run, '') end
+if head[1] ~= state then emit_run(KEYS[11], max_events, 'run.' .. state, KEYS[1], run, '') end
 if calls > 0 then redis.call('HINCRBY', KEYS[1], 'calls', calls) end
 if throttled > 0 then redis.call('HINCRBY', KEYS[1], 'throttled', throttled) end
 return { state, pending, held }

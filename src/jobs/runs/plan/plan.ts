@@ -24,7 +24,7 @@ export async function reportOfDraft(draft: Draft, deps: ReportDeps): Promise<Pla
   const { operations, options, bucket, sha256, total: rows } = head;
   const operation = maxDangerous(operations);
   const quota = await quotaView(deps.limiter, bucket, deps.periodMs);
-  const estimateMs = leastTimeMs(calls, quota, options.callsPerMinute);
+  const estimateMs = minTimeMs(calls, quota, options.callsPerMinute);
   const { verdicts, costly } = tally;
   return {
     ...origin,
@@ -154,7 +154,7 @@ export const unknownQuota: QuotaView = {
  * Minimum time to send `calls` calls, in milliseconds; undefined while the quota is unknown.
  * @param callsPerMinute the run's own rate limit, if it has one
  */
-export function leastTimeMs(calls: number, quota: QuotaView, callsPerMinute?: number): number | undefined {
+export function minTimeMs(calls: number, quota: QuotaView, callsPerMinute?: number): number | undefined {
   const atOwnRateMs = callsPerMinute === undefined ? 0 : (calls / callsPerMinute) * 60_000;
   if (quota.limit === undefined) return callsPerMinute === undefined ? undefined : atOwnRateMs;
   const perWindow = Math.max(1, quota.limit - quota.reserved);
