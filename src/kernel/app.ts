@@ -79,6 +79,11 @@ export class App {
     return inWordsOfRedis(thrown);
   }
 
+  /** Whether Redis refused a command as it does while a failover is in progress: waiting may help. */
+  static isFailover(thrown: unknown): boolean {
+    return thrown instanceof Error && /^(NOREPLICAS|READONLY|MASTERDOWN|LOADING) /.test(thrown.message);
+  }
+
   /**
    * Closes everything in reverse order of opening.
    * @returns what failed to close, one line each

@@ -6,6 +6,7 @@
 import type { Incident, Working } from "#engine/queue/job-result.ts";
 import { type PlatformError, SimfleetError } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";
+import { App } from "#kernel/app.ts";
 import { duration } from "../format.ts";
 import type { Output } from "../output.ts";
 
@@ -13,6 +14,7 @@ const pollIntervalMs = 200;
 /** A remote worker is polled over the network and has a rate limit. */
 const remotePollIntervalMs = 1_000;
 const workerPollMs = 2_000;
+const failoverPollMs = 1_000;
 /** After this time without an answer the user is informed, and a command that stops no longer waits for it. */
 const silentAfterMs = 3_000;
 const silentAtStopMs = 500;
@@ -118,18 +120,20 @@ function ended({ exitCode, lines = [] }: End, output: Output): number {
 }
 
 /**
- * Asks for the report; undefined if there is no answer in time: the question stays open. After Ctrl-C the last report
- * counts, since a request to a remote worker is aborted too.
+ * Asks for the report; undefined if there is no answer in time, when the question stays open, or if a failover of Redis is in
+ * progress. After Ctrl-C the last report counts, since a request to a remote worker is aborted too.
  */
 function reportsOf<Report>({ report, interrupt, isRemote }: FollowWork<Report>): () => Promise<Report | undefined> {
-  let open: Promise<Report> | undefined;
+  let open: Promise<Report | undefined> | undefined;
   let last: Report | undefined;
-  const ask = async (): Promise<Report> => {
+  const ask = async (): Promise<Report | undefined> => {
     try {
       return (last = await report());
     } catch (thrown) {
       if (isRemote && interrupt.aborted && last !== undefined) return last;
-      throw thrown;
+      if (!App.isFailover(thrown)) throw thrown;
+      await systemClock.sleep(failoverPollMs, interrupt).catch(() => undefined);
+      return undefined;
     }
   };
   return async () => {
