@@ -20,7 +20,19 @@ import { languageSetting, profilesSection } from "./sections/profiles.ts";
 import { redisSection } from "./sections/redis.ts";
 import { sealSection } from "./sections/seal-key.ts";
 import { group, type Section, secret, secretOf, setting } from "./setting.ts";
-import { brand, integer, names, number, oneOf, path, plainName, someOf, text, webAddress } from "./value-types.ts";
+import {
+  brand,
+  integer,
+  names,
+  number,
+  oneOf,
+  path,
+  plainName,
+  reserve,
+  someOf,
+  text,
+  webAddress,
+} from "./value-types.ts";
 import { dangers } from "#fleet/sim-operation/danger.ts";
 
 export const configSchema = z.strictObject({
@@ -70,9 +82,11 @@ export const configSchema = z.strictObject({
       "Length of the platform's quota window in seconds; fractions are allowed.",
       { variable: "SIMFLEET_RATE_PERIOD_SECONDS" },
     ),
-    reserve: setting(number(0, 0.9).default(0), "Share of each quota that is reserved for other callers.", {
-      variable: "SIMFLEET_RESERVE",
-    }),
+    reserve: setting(
+      reserve.default("auto"),
+      "What bulk work leaves of each quota to other callers: `auto` spreads calls over the window where that costs no time, and keeps what others were seen to need; a share such as 0.1 is kept in any case, on top of that; 0 turns both off.",
+      { variable: "SIMFLEET_RESERVE" },
+    ),
     connections: setting(integer(1, 1024).default(64), "Maximum concurrent connections to the platform, per process.", {
       variable: "SIMFLEET_CONNECTIONS",
     }),

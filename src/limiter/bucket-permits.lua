@@ -8,13 +8,26 @@ local QUIET_MS = 120       -- when what is known of the demand has caught up wit
 local POLL_MS = 15         -- when to check again for what another process may have heard
 local STALE_MS = 1000      -- after this long without an answer, one call asks before others follow
 local STALE_BESIDE_OTHERS_MS = 250
+local SPREAD = 0.5         -- how much of the limit bulk work spreads over the window, if it cannot end in it
+local END_MS = 60          -- how long before the reset nothing is kept for others any more
+local BURST_END = 0.04     -- the part of the window in which the room for one burst goes
+local LIVE_END_MS = 250    -- how long before the reset no call is kept for a live one that may come
+local MIN_WAIT_MS, MAX_WAIT_MS = 10, 1500   -- when to ask again for a call that will be free before the reset
+local BULK_SHARE = 0.25    -- how much of the limit live calls leave to bulk work that waits
+local BULK_MS = 3000       -- how long bulk work that waited counts as waiting
+local LIVE_MS = 30000      -- how long after a live call, or word of a gateway, the next one is expected
 
 -- Margin kept free if other callers use the quota: one of their calls in between would cause a 429 for us.
 local function company_margin()
   local growth = b.others - (b.others_first or b.others)
   if growth <= 0 then return 0 end
   local rate = growth / math.max(500, now - b.others_from)
-  return math.min(1 + math.ceil(rate * 250), math.max(1, math.ceil(b.limit * 0.03)))
+  local margin = math.min(1 + math.ceil(rate * 250), math.max(1, math.ceil(b.limit * 0.03)))
+  local earliest = refresh_bounds(b)
+  if not yields or not earliest or earliest - now > 5 * END_MS then return margin end
+  -- At the end of a window others are left in peace, so that the margin would be lost: only a call that is likely counts.
+  local seen_ago = now - b.left_at + (b.round_trip or 0)
+  return math.min(margin, math.floor(rate * seen_ago + 0.95))
 end
 
 -- How many of the last free calls are sent one at a time, because others have called in bursts: one that comes between two of
@@ -22,6 +35,49 @@ end
 local function sent_alone(until_refresh)
   if not b.burst or b.burst < 2 then return 0 end
   return math.min(math.ceil(b.burst), math.floor(until_refresh / 2 / math.max(1, b.round_trip or 1)))
+end
+
+-- Calls that others needed in the busiest of the last five windows, and live calls of ours.
+local function need()
+  local most = b.others + (b.live or 0)
+  for i = 1, 5 do most = math.max(most, b['need_' .. i] or 0) end
+  return most
+end
+
+-- Calls that bulk work leaves to others with so many milliseconds to the reset: what they are known to need until then, with
+-- room for chance; and while more work waits than this window has calls left, some of them anyway, since a caller who is always
+-- refused is never seen. It costs nothing then: the work ends in the same window, and nothing is left over at the reset.
+local function kept_for_others(left_ms, is_short)
+  if left_ms <= END_MS then return 0 end
+  local share_left = math.min(1, (left_ms - END_MS) / period)
+  local needed, burst = need() * share_left, math.max(1, b.burst or 1)
+  local kept = needed > 0 and needed + 2 * math.sqrt(needed * burst) + burst * math.min(1, share_left / BURST_END) or 0
+  if now - (b.live_at or 0) < LIVE_MS and left_ms > LIVE_END_MS then kept = math.max(kept, 1) end
+  return math.floor(is_short and math.max(kept, SPREAD * b.limit * share_left) or kept)
+end
+
+-- Whether bulk work waits.
+local function is_waited_for()
+  return now - (b.bulk_at or 0) <= BULK_MS
+end
+
+-- Live calls leave a part of the limit to bulk work that waits: how many calls are kept for it, once they have taken the
+-- rest, and how many they may take until then.
+local function kept_for_bulk()
+  if not is_waited_for() then return 0, math.huge end
+  local live, part = b.live or 0, math.ceil(b.limit * BULK_SHARE)
+  if live < b.limit - part then return 0, b.limit - part - live end
+  return math.max(0, part - (b.granted - live)), math.huge
+end
+
+-- Milliseconds until fewer than `most` calls are kept.
+local function until_fewer_kept(most, left_ms, is_short)
+  local low, high = 0, left_ms
+  while high - low > 1 do
+    local middle = (low + high) / 2
+    if kept_for_others(left_ms - middle, is_short) < most then high = middle else low = middle end
+  end
+  return math.max(MIN_WAIT_MS, math.min(high, MAX_WAIT_MS))
 end
 
 -- The call of a process that died may have been made, and counts in this window like one without a response.
@@ -108,7 +164,9 @@ local function grants()
   end
   local reserved = math.ceil(b.limit * share)
   local margin = company_margin()
-  local kept = (urgent and 0 or math.max(0, reserved - b.others)) + margin
+  local floor, most = math.max(0, reserved - b.others), math.huge
+  if urgent then floor, most = kept_for_bulk() end
+  local kept = floor + margin
   local free = b.left - kept - in_flight - b.lost
   if free <= 0 and in_flight > 0 then
     lose_ended_leases()
@@ -126,7 +184,14 @@ local function grants()
     return 0, until_refresh
   end
   local ticks, crossing = held_back(free, reserved)
-  local open = free - ticks - crossing
+  local open = math.min(most, free - ticks - crossing)
+  if yields and not urgent then
+    local left_ms = (refresh_bounds(b) or now) - now
+    local is_short = backlog < 0 or backlog - in_flight > free
+    local spare = free - math.max(0, kept_for_others(left_ms, is_short) - floor)
+    if spare <= 0 then return 0, until_fewer_kept(free + floor, left_ms, is_short) end
+    open = math.min(open, spare)
+  end
   if open > 0 and now - b.left_at > (b.others > 0 and STALE_BESIDE_OTHERS_MS or STALE_MS) then
     -- Others may have spent the rest since the last response: one call is sent alone as a probe.
     if in_flight == 0 then

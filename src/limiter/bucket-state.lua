@@ -3,11 +3,12 @@
 
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + tonumber(time[2]) / 1000
-local period, share, lease = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local period, share, lease = tonumber(ARGV[2]), tonumber(ARGV[3]) or 0, tonumber(ARGV[4])
+local yields = ARGV[3] == 'auto' or share > 0
 local process, want, first_id = ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])
 local urgent, backlog = ARGV[8] == 'priority', tonumber(ARGV[9])
 
-local FIRST_OBSERVATION = 10
+local FIRST_OBSERVATION = 11
 local BACKLOG_MS = 2500    -- how long one process's word on the demand counts for the others
 local BURST_DECAY = 0.9    -- how much of the largest burst of others the next window expects
 local SET_BACK_MS = 1000   -- a step back of Redis's clock that an exchange must notice
@@ -15,7 +16,8 @@ local SET_BACK_MS = 1000   -- a step back of Redis's clock that an exchange must
 local NUMBERS = { 'limit', 'left', 'left_at', 'window', 'serial', 'granted', 'lone_at', 'lost', 'lost_serial',
   'floor', 'ceiling', 'after', 'before', 'frozen', 'others', 'others_first', 'others_from', 'asked_at', 'calls',
   'throttled', 'alone_until', 'misses', 'backlog', 'backlog_at', 'backlog_since', 'round_trip',
-  'limit_at', 'run_at', 'either', 'burst', 'short_window', 'day', 'day_calls', 'day_throttled' }
+  'limit_at', 'run_at', 'either', 'burst', 'short_window', 'day', 'day_calls', 'day_throttled', 'live', 'live_at',
+  'bulk_at', 'need_1', 'need_2', 'need_3', 'need_4', 'need_5' }
 local stored = redis.call('HMGET', KEYS[1], 'ways', unpack(NUMBERS))
 local b, before = { ways = stored[1] or 'und' }, { ways = stored[1] }
 for i, name in ipairs(NUMBERS) do
@@ -53,6 +55,8 @@ local function open_window()
   b.lost, b.lost_serial, b.either = b.either or 0, b.serial, nil
   forget_ended_leases()
   b.granted = in_flight
+  for i = 5, 2, -1 do b['need_' .. i] = b['need_' .. i - 1] end
+  b.need_1, b.live = b.others + (b.live or 0), nil
   b.others, b.others_first, b.others_from = 0, nil, nil
   b.burst = b.burst and b.burst >= 1 and b.burst * BURST_DECAY or nil
 end

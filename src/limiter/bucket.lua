@@ -2,14 +2,14 @@
 -- script; refresh-instant, bucket-state, bucket-answers and bucket-permits precede it.
 --
 -- KEYS  1 bucket hash   2 permits in flight (hash: id -> end of lease)   3 set of all buckets   4 waiters (hash)
--- ARGV  1 bucket name   2 period, ms   3 reserve, share   4 lease of a permit, ms
+-- ARGV  1 bucket name   2 period, ms   3 reserve: 'auto', or a share, where 0 keeps nothing   4 lease of a permit, ms
 --       5 process id   6 permits wanted   7 number of the first permit wanted   8 urgency, 'normal' or 'priority'
---       9 total number of calls that the callers still want, or -1 if unknown
---       10 … observations, each one text of eleven values separated by commas:
+--       9 total number of calls that the callers still want, or -1 if unknown   10 '1': live calls may come from now on
+--       11 … observations, each one text of eleven values separated by commas:
 --          permit number, kind ('answered' 'throttled' 'lost' 'back'), window, serial, granted at, sent after ms,
 --          received ms ago, limit, remaining, seconds before refresh (these three '' without headers), retry after ms
 -- Returns { now, window, first serial, granted, wait ms (0: ask again after a response), limit, left, in flight,
---           reserved, refresh earliest, refresh latest, frozen until } ; times in ms of Redis's clock, '' for unknown
+--           reserved, refresh earliest, refresh latest, frozen until, kept for others now, calls that others need } ; times in ms of Redis's clock, '' for unknown
 -- Atomic: everything. From its grant a permit counts as a spent call for all processes, until it is answered, given back,
 -- or its lease expires. Repeating an exchange with the same numbers grants the same permits, not more.
 
@@ -19,6 +19,7 @@ take_back_own()
 reset_if_clock_went_back()
 pass_refresh()
 apply_reported_backlog()
+if urgent or ARGV[10] == '1' then b.live_at = now end
 for at = FIRST_OBSERVATION, #ARGV do take_in(ARGV[at]) end
 pass_refresh()
 local granted, wait = grants()
@@ -28,7 +29,9 @@ for i = 0, granted - 1 do
   in_flight = in_flight + redis.call('HSET', KEYS[2], id, string.format('%.0f', now + lease))
 end
 b.serial, b.granted = b.serial + granted, b.granted + granted
+if urgent then b.live = (b.live or 0) + granted end
 if want > granted then
+  if not urgent then b.bulk_at = now end
   redis.call('HSET', KEYS[4], process, string.format('%d:%.0f', want - granted, now))
   redis.call('PEXPIRE', KEYS[4], 60000)
 end
@@ -59,4 +62,5 @@ local earliest, latest = refresh_bounds(b)
 local function shown(number) return number and string.format('%.3f', number) or '' end
 return { shown(now), b.window, first_serial, granted, shown(math.max(0, wait)), shown(b.limit),
   shown(b.left and math.max(0, b.left)), in_flight,
-  shown(b.limit and math.ceil(b.limit * share)), shown(earliest), shown(latest), shown(b.frozen) }
+  shown(b.limit and math.ceil(b.limit * share)), shown(earliest), shown(latest), shown(b.frozen),
+  shown(b.limit and earliest and yields and kept_for_others(earliest - now, is_waited_for())), need() }

@@ -39,9 +39,17 @@ export interface ExchangeOptions {
   readonly bucket: string;
   readonly processId: string;
   readonly periodMs: number;
-  readonly reserve: number;
+  readonly reserve: Reserve;
   readonly leaseMs: number;
+  /** Live calls may come at any time from now on, as through a gateway. */
+  readonly mayComeLive: boolean;
 }
+
+/**
+ * What bulk work leaves to others: `auto`, or a share of the quota, 0 to 1, that it leaves in any case. 0 leaves nothing, also
+ * not what `auto` leaves.
+ */
+export type Reserve = number | "auto";
 
 /** @param nowMs the process's own clock, which the observations' times refer to */
 export function exchangeArguments(
@@ -49,7 +57,7 @@ export function exchangeArguments(
   request: ExchangeRequest,
   nowMs: number,
 ): (string | number)[] {
-  const { bucket, periodMs, reserve, leaseMs, processId } = options;
+  const { bucket, periodMs, reserve, leaseMs, processId, mayComeLive } = options;
   const { want, firstPermitNumber, urgency, backlog, observations } = request;
   return [
     bucket,
@@ -61,6 +69,7 @@ export function exchangeArguments(
     firstPermitNumber,
     urgency,
     backlog,
+    mayComeLive ? 1 : 0,
     ...observations.map((seen) => written(seen, nowMs)),
   ];
 }

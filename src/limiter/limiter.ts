@@ -9,7 +9,7 @@ import { PlatformError } from "#core/errors.ts";
 import { type Clock, minuteMs, systemClock } from "#core/time.ts";
 import type { Keys } from "#redis/keys.ts";
 import { Script } from "#redis/script.ts";
-import { type Exchange, type ExchangeRequest, exchangeArguments } from "./exchange.ts";
+import { type Exchange, type ExchangeRequest, type Reserve, exchangeArguments } from "./exchange.ts";
 import { PermitQueue, patienceMs } from "./permit-queue.ts";
 import type { CallTimes, QuotaReading, TimedPermit, Urgency } from "./permit.ts";
 
@@ -18,8 +18,8 @@ export interface LimiterOptions {
   readonly keys: Keys;
   /** Length of the platform's windows; the interface says one minute. */
   readonly periodMs?: number;
-  /** Share of each quota, 0 to 1, that is reserved for other callers; `priority` calls may use it. */
-  readonly reserve?: number;
+  /** What calls that are not `priority` leave to others. Default `auto`. */
+  readonly reserve?: Reserve;
   /** How long a permit counts if its process never ends it: must exceed the longest call. */
   readonly leaseMs?: number;
   readonly clock?: Clock;
@@ -46,6 +46,10 @@ export interface BucketState {
   readonly left: number | undefined;
   readonly inFlight: number;
   readonly reserved: number | undefined;
+  /** Calls that bulk work leaves to others now; those of `reserved` do not count. */
+  readonly kept: number | undefined;
+  /** Calls of others, and live calls of ours, in the busiest of the last windows. */
+  readonly needed: number;
   /** The refresh is between these two times. */
   readonly refreshEarliestMs: number | undefined;
   readonly refreshLatestMs: number | undefined;
@@ -73,7 +77,7 @@ export class Limiter {
   readonly #redis: Redis;
   readonly #keys: Keys;
   readonly #periodMs: number;
-  readonly #reserve: number;
+  readonly #reserve: Reserve;
   readonly #leaseMs: number;
   readonly #clock: Clock;
   readonly #queues = new Map<string, PermitQueue>();
@@ -83,7 +87,7 @@ export class Limiter {
     this.#redis = options.redis;
     this.#keys = options.keys;
     this.#periodMs = options.periodMs ?? minuteMs;
-    this.#reserve = options.reserve ?? 0;
+    this.#reserve = options.reserve ?? "auto";
     this.#leaseMs = options.leaseMs ?? 45_000;
     this.#clock = options.clock ?? systemClock;
   }
@@ -111,13 +115,7 @@ export class Limiter {
   }
 
   async state(bucket: string): Promise<BucketState> {
-    const reply = await this.#run(bucket, {
-      want: 0,
-      firstPermitNumber: 0,
-      urgency: "normal",
-      backlog: -1,
-      observations: [],
-    });
+    const reply = await this.#run(bucket, nothingWanted);
     const key = this.#keys.bucket(bucket);
     const counters = await this.#redis.hmget(key, "calls", "throttled", "day_calls", "day_throttled");
     const [calls = 0, throttled = 0, callsToday = 0, throttledToday = 0] = counters.map(Number);
@@ -136,6 +134,8 @@ export class Limiter {
       refreshEarliestMs: numberOrNone(reply[9]),
       refreshLatestMs: numberOrNone(reply[10]),
       frozenUntilMs: numberOrNone(reply[11]),
+      kept: numberOrNone(reply[12]),
+      needed: Number(reply[13]),
       calls,
       throttled,
       today: { calls: callsToday, throttled: throttledToday },
@@ -149,13 +149,13 @@ export class Limiter {
     observation: CallTimes & { readonly reading: QuotaReading | undefined },
   ): Promise<void> {
     const seen = { permitNumber: 0, kind: "answered", window: 0, serial: 0, retryAfterMs: 0, ...observation } as const;
-    await this.#run(bucket, {
-      want: 0,
-      firstPermitNumber: 0,
-      urgency: "normal",
-      backlog: -1,
-      observations: [seen],
-    });
+    await this.#run(bucket, { ...nothingWanted, observations: [seen] });
+  }
+
+  /** Announces that live calls of a profile may come at any time within the next half minute: one call is kept for them. */
+  async announceLive(profile: string): Promise<void> {
+    const names = (await this.#redis.smembers(this.#keys.buckets())).filter((name) => name.startsWith(`${profile}.`));
+    await Promise.all(names.map((name) => this.#run(name, nothingWanted, { mayComeLive: true })));
   }
 
   #queue(bucket: string): PermitQueue {
@@ -182,7 +182,11 @@ export class Limiter {
     };
   }
 
-  async #run(bucket: string, request: ExchangeRequest): Promise<(string | number)[]> {
+  async #run(
+    bucket: string,
+    request: ExchangeRequest,
+    { mayComeLive = false }: { readonly mayComeLive?: boolean } = {},
+  ): Promise<(string | number)[]> {
     const keys = this.#keys;
     const options = {
       bucket,
@@ -190,6 +194,7 @@ export class Limiter {
       periodMs: this.#periodMs,
       reserve: this.#reserve,
       leaseMs: this.#leaseMs,
+      mayComeLive,
     };
     const args = exchangeArguments(options, request, this.#clock.monotonicMs());
     const own = [keys.bucket(bucket), keys.permits(bucket), keys.buckets(), keys.waiters(bucket)];
@@ -216,6 +221,14 @@ export class Limiter {
     }
   }
 }
+
+const nothingWanted: ExchangeRequest = {
+  want: 0,
+  firstPermitNumber: 0,
+  urgency: "normal",
+  backlog: -1,
+  observations: [],
+};
 
 const unknownBacklog = (): number => -1;
 

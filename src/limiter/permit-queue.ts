@@ -86,34 +86,50 @@ export class PermitQueue {
     await yieldToEventLoop(); // lets callers and responses of the same event loop iteration join the first exchange
     while (this.#waiters.length > 0 || this.#observations.length > 0) {
       this.#dropAborted();
-      const urgency: Urgency = this.#waiters.some((w) => w.urgency === "priority") ? "priority" : "normal";
-      const line = this.#waiters.filter((w) => w.urgency === urgency).slice(0, maxPerExchange);
-      const observations = [...this.#unreported, ...this.#observations.splice(0, maxPerExchange)];
-      this.#unreported = [];
-      const firstPermitNumber = this.#nextPermitNumber;
-      this.#nextPermitNumber += line.length;
-      let reply: Exchange;
-      try {
-        reply = await this.#exchange({
-          want: line.length,
-          firstPermitNumber,
-          urgency,
-          backlog: Math.max(-1, ...line.map((w) => w.backlog())),
-          observations,
-        });
-      } catch (thrown) {
-        this.#unreported = observations;
-        this.#refuseAll(
-          new SimfleetError("STORE_UNAVAILABLE", `The bucket ${this.#bucket} cannot be used: ${messageOf(thrown)}`, {
-            cause: thrown,
-          }),
-        );
-        return;
+      const waits: { readonly urgency: Urgency; readonly waitMs: number }[] = [];
+      // Those that wait for live calls do not hold up the others, nor the other way round.
+      for (const urgency of this.#urgencies()) {
+        const waitMs = await this.#exchangeFor(urgency);
+        if (waitMs === "failed") return;
+        if (waitMs !== undefined) waits.push({ urgency, waitMs });
       }
-      this.#handOut(reply, firstPermitNumber, line);
-      if (reply.granted < line.length) await this.#waitFor(reply.waitMs, urgency);
+      await this.#waitFor(waits);
       await yieldToEventLoop();
     }
+  }
+
+  /** The kinds of callers that wait, `priority` first; there is an exchange for reports alone. */
+  #urgencies(): readonly Urgency[] {
+    const waiting = (["priority", "normal"] as const).filter((kind) =>
+      this.#waiters.some(({ urgency }) => urgency === kind),
+    );
+    return waiting.length === 0 ? ["normal"] : waiting;
+  }
+
+  /** @returns how long callers have to wait, in ms, if some have to; `failed`: all callers were refused */
+  async #exchangeFor(urgency: Urgency): Promise<number | undefined | "failed"> {
+    const line = this.#waiters.filter((waiter) => waiter.urgency === urgency).slice(0, maxPerExchange);
+    const observations = [...this.#unreported, ...this.#observations.splice(0, maxPerExchange)];
+    this.#unreported = [];
+    const firstPermitNumber = this.#nextPermitNumber;
+    this.#nextPermitNumber += line.length;
+    let reply: Exchange;
+    try {
+      reply = await this.#exchange({
+        want: line.length,
+        firstPermitNumber,
+        urgency,
+        backlog: Math.max(-1, ...line.map((w) => w.backlog())),
+        observations,
+      });
+    } catch (thrown) {
+      this.#unreported = observations;
+      const message = `The bucket ${this.#bucket} cannot be used: ${messageOf(thrown)}`;
+      this.#refuseAll(new SimfleetError("STORE_UNAVAILABLE", message, { cause: thrown }));
+      return "failed";
+    }
+    this.#handOut(reply, firstPermitNumber, line);
+    return reply.granted < line.length ? reply.waitMs : undefined;
   }
 
   #handOut(reply: Exchange, firstPermitNumber: number, line: readonly Waiter[]): void {
@@ -141,14 +157,16 @@ export class PermitQueue {
     }
   }
 
-  async #waitFor(waitMs: number, urgency: Urgency): Promise<void> {
-    if (waitMs > patienceMs) {
+  /** Refuses those that would have to wait too long, and sleeps for the shortest of the other waits. */
+  async #waitFor(waits: readonly { readonly urgency: Urgency; readonly waitMs: number }[]): Promise<void> {
+    for (const { urgency, waitMs } of waits) {
+      if (waitMs <= patienceMs) continue;
       const refused = this.#waiters.filter((w) => w.urgency === urgency);
       this.#waiters = this.#waiters.filter((w) => w.urgency !== urgency);
       for (const waiter of refused) waiter.reject(spent(this.#bucket, waitMs));
-      return;
     }
-    if (this.#observations.length > 0) return;
+    const waitMs = Math.min(...waits.map((one) => one.waitMs).filter((ms) => ms <= patienceMs));
+    if (waitMs === Number.POSITIVE_INFINITY || this.#observations.length > 0) return;
     this.#sleeping = new AbortController();
     const wakers = new Set([this.#sleeping.signal, ...this.#waiters.flatMap(({ signal }) => signal ?? [])]);
     const untilMs = waitMs > 0 ? waitMs : idlePollMs;

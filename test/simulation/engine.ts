@@ -13,7 +13,26 @@ export interface Engine {
   schedules(first: number, last: number): Promise<string>;
   /** Runs so many processes on one quota. */
   fleet(seed: number, processes: number): Promise<string>;
+  /** Bulk work beside others, for some windows. @returns the numbers of neighbors.lua */
+  neighbors(seed: number, others: Neighbors): Promise<readonly number[]>;
   close(): void;
+}
+
+/** Shares are of the limit, 0 to 1. */
+export interface Neighbors {
+  readonly limit: number;
+  readonly periodMs: number;
+  /** Calls of somebody who calls the platform directly, so many at once. */
+  readonly rival?: number;
+  readonly burst?: number;
+  /** Live calls with permits. */
+  readonly live?: number;
+  readonly reserve?: string;
+  readonly windows?: number;
+}
+
+function valuesOf({ limit, periodMs, rival = 0, burst = 1, live = 0, reserve = "auto", windows = 60 }: Neighbors) {
+  return [limit, periodMs, rival, burst, live, reserve, windows] as const;
 }
 
 export async function openEngine(): Promise<Engine> {
@@ -24,7 +43,7 @@ export async function openEngine(): Promise<Engine> {
 function openLuaJit(): Engine {
   const folder = mkdtempSync(join(tmpdir(), "limiter-simulation-"));
   const file = join(folder, "program.lua");
-  const entry = "local values = {} for i = 2, #arg do values[i - 1] = tonumber(arg[i]) end";
+  const entry = "local values = {} for i = 2, #arg do values[i - 1] = tonumber(arg[i]) or arg[i] end";
   writeFileSync(
     file,
     `local run = (function()\n${simulationProgram}\nend)()\n${entry}\nprint(run[arg[1]](unpack(values)))\n`,
@@ -35,6 +54,8 @@ function openLuaJit(): Engine {
     name: "LuaJIT",
     schedules: (first, last) => run("schedules", String(first), String(last)),
     fleet: (seed, processes) => run("fleet", String(seed), String(processes)),
+    neighbors: async (seed, others) =>
+      (await run("neighbors", String(seed), ...valuesOf(others).map(String))).split(" ").map(Number),
     close: () => rmSync(folder, { recursive: true }),
   };
 }
@@ -44,11 +65,19 @@ export async function openWebAssembly(): Promise<Engine> {
   const run = (await lua.doString(simulationProgram)) as {
     readonly schedules: (first: number, last: number) => string;
     readonly fleet: (seed: number, processes: number) => string;
+    readonly neighbors: (seed: number, ...values: readonly (number | string)[]) => string;
   };
   return {
     name: "WebAssembly",
     schedules: (first, last) => Promise.resolve(run.schedules(first, last)),
     fleet: (seed, processes) => Promise.resolve(run.fleet(seed, processes).trim()),
+    neighbors: (seed, others) =>
+      Promise.resolve(
+        run
+          .neighbors(seed, ...valuesOf(others))
+          .split(" ")
+          .map(Number),
+      ),
     close: () => lua.global.close(),
   };
 }

@@ -1,7 +1,7 @@
 /** The limiter in random schedules; `npm run simulate:limiter` runs many more of them, and faster. */
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { seeds } from "../support/long.ts";
-import { type Engine, openWebAssembly, sumsOf } from "./engine.ts";
+import { type Engine, type Neighbors, openWebAssembly, sumsOf } from "./engine.ts";
 
 let engine: Engine;
 beforeAll(async () => {
@@ -32,4 +32,57 @@ it("many processes on one quota use each whole window, although some of them die
   const used = windows.split(" ").map(Number);
   expect(used.length).toBeGreaterThanOrEqual(3);
   for (const calls of used.slice(0, -1)) expect(calls).toBeGreaterThanOrEqual(595);
+});
+
+describe("bulk work beside others on the account", () => {
+  /** Means over three seeds. */
+  const means = async (others: Neighbors): Promise<readonly number[]> => {
+    const rows = await Promise.all(
+      [1, 2, 3].map((seed) => engine.neighbors(seed, { windows: seeds(20, 60), ...others })),
+    );
+    return (rows[0] ?? []).map((_, i) => rows.reduce((sum, row) => sum + (row[i] ?? 0), 0) / rows.length);
+  };
+  const short = { limit: 120, periodMs: 6_000 };
+  const minute = { limit: 600, periodMs: 60_000 };
+
+  it.each([
+    ["10 % of a window of 6 s", { ...short, rival: 0.1 }, 0.02],
+    ["30 % of a window of 6 s", { ...short, rival: 0.3 }, 0.02],
+    ["10 % of a minute", { ...minute, rival: 0.1 }, 0.02],
+    ["50 % of a minute", { ...minute, rival: 0.5 }, 0.02],
+    ["30 % of a minute of 60 calls", { limit: 60, periodMs: 60_000, rival: 0.3 }, 0.02],
+    ["10 % of a minute in bursts of ten", { ...minute, rival: 0.1, burst: 10 }, 0.02],
+    ["10 % of a window of 6 s in bursts of twenty", { ...short, rival: 0.1, burst: 20 }, 0.08],
+  ])("a rival that takes %s meets few answers of 429, and the quota is used", async (_, others, max) => {
+    const [refused = 1, used = 0] = await means(others);
+    expect(refused).toBeLessThanOrEqual(max);
+    expect(used).toBeGreaterThanOrEqual(0.97);
+  });
+
+  it("a reserve of 0 leaves nothing to a rival", async () => {
+    const [refused = 0, used = 0] = await means({ ...short, rival: 0.1, reserve: "0" });
+    expect(refused).toBeGreaterThan(0.5);
+    expect(used).toBeGreaterThanOrEqual(0.99);
+  });
+
+  it.each([
+    ["10 % of a minute of 60 calls", { limit: 60, periodMs: 60_000, live: 0.1 }],
+    ["10 % of a minute", { ...minute, live: 0.1 }],
+    ["50 % of a minute", { ...minute, live: 0.5 }],
+  ])("live calls that take %s go first, and the quota is used", async (_, others) => {
+    const [, used = 0, refused, , p99 = Infinity] = await means(others);
+    expect({ refused, isUsed: used >= 0.99 }).toEqual({ refused: 0, isUsed: true });
+    expect(p99).toBeLessThanOrEqual(1_200);
+  });
+
+  it("live calls that ask for twice the limit leave a part of it to bulk work", async () => {
+    const [, used = 0, refused, , , , bulk = 0] = await means({ ...minute, live: 2, windows: 6 });
+    expect({ refused, isUsed: used >= 0.99 }).toEqual({ refused: 0, isUsed: true });
+    expect(bulk).toBeGreaterThanOrEqual(0.2);
+  });
+
+  it("a quota that nobody else uses is used to its last call", async () => {
+    const [, used, refused] = await means(short);
+    expect([used, refused]).toEqual([1, 0]);
+  });
 });

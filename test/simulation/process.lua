@@ -43,7 +43,9 @@ end
 
 function Process:take_line()
   local urgency = 'normal'
-  for _, waiter in ipairs(self.waiters) do if waiter.urgency == 'priority' then urgency = 'priority' end end
+  for _, waiter in ipairs(self.waiters) do
+    if waiter.urgency == 'priority' and not self.live_wait then urgency = 'priority' end
+  end
   local line, rest = {}, {}
   for _, waiter in ipairs(self.waiters) do
     local to = waiter.urgency == urgency and line or rest
@@ -66,10 +68,10 @@ function Process:pump()
   local line, rest, urgency = self:take_line()
   local first, seen = self.number, self.observations
   self.number, self.observations = first + #line, {}
-  local args = { 'b', string.format('%.0f', options.period), string.format('%.2f', options.reserve),
+  local args = { 'b', string.format('%.0f', options.period), tostring(options.reserve),
     string.format('%.0f', LEASE_MS), self.id, string.format('%.0f', #line), string.format('%.0f', first), urgency,
-    options.knows_demand and #line > 0 and '1000' or '-1' }
-  for i = 1, #seen do args[9 + i] = text_of(seen[i], self.world.now) end
+    options.knows_demand and #line > 0 and urgency == 'normal' and run:demand() or '-1', options.keeps_one and '1' or '0' }
+  for i = 1, #seen do args[10 + i] = text_of(seen[i], self.world.now) end
   self.world:after(self.world:between(0.02, options.redis), function()
     -- Redis runs it, whatever has become of the process.
     local reply = run:exchange(args, seen)
@@ -102,7 +104,13 @@ function Process:hand_out(reply, line, rest, first, urgency)
     self.run:waited(line[i].urgency, self.world.now - line[i].since)
     self:call(permit, line[i].urgency)
   end
-  if granted < #line and not is_refused and #self.observations == 0 then return self:sleep_for(wait) end
+  -- Bulk work has its turn, too, before the process sleeps.
+  local live_wait = self.live_wait
+  self.live_wait = urgency == 'priority' and granted < #line and not is_refused and #self.waiters > #line - granted and wait or nil
+  local is_short = granted < #line and not is_refused
+  if self.live_wait == nil and (is_short or live_wait) and #self.observations == 0 then
+    return self:sleep_for(math.min(is_short and wait or math.huge, live_wait or math.huge))
+  end
   self.is_busy = false
   self:pump()
 end
@@ -130,6 +138,7 @@ function Process:call(permit, urgency)
   local function ends(delay, kind, answer, sent_after)
     self:after(delay, function()
       self:report(permit, kind, answer, sent_after)
+      if urgency == 'priority' and options.live then return end   -- a live call is made once
       local pause = urgency == 'priority' and options.priority_pause or options.pause * world:random()
       self:after(pause, function() self:want(urgency) end)
     end)

@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import { bucketScriptParts } from "#limiter/limiter.ts";
 
-const parts = ["world", "platform", "process", "schedule", "summary"];
+const parts = ["world", "platform", "process", "schedule", "neighbors", "summary"];
 const read = (file: URL): string => readFileSync(file, "utf8");
 
 /** Returns the functions of summary.lua. */

@@ -9,7 +9,7 @@ Run.__index = Run
 local PRIORITY_WAIT_MS = 1500
 
 -- Nearly all schedules have one process or two with few calls in a short window, so that a million of them can be run.
-local function random_options(world)
+local function random_options(world, seed)
   local options = {
     kind = 'alone',
     period = world:chance(0.01) and 10000 or 3000,
@@ -28,7 +28,7 @@ local function random_options(world)
     slow = ({ 0, 0, 0.2 })[world:pick(1, 3)],
     lost = ({ 0, 0.1, 0.3 })[world:pick(1, 3)],
     give_back = ({ 0, 0.2 })[world:pick(1, 2)],
-    reserve = 0,
+    reserve = seed % 8 == 4 and 'auto' or 0,
     knows_demand = world:chance(0.5),
     crashes = world:pick(0, 2),
   }
@@ -36,8 +36,8 @@ local function random_options(world)
 end
 
 -- Other callers at a steady rate, or priority calls with a reserve: in longer windows, and without incidents.
-local function calm_options(world, kind)
-  local options = random_options(world)
+local function calm_options(world, seed, kind)
+  local options = random_options(world, seed)
   options.kind, options.period, options.leg = kind, 10000, 40
   options.windows, options.phase = world:between(1.1, 2.2), world:random()
   options.pause, options.callers = 0, world:pick(1, 3)
@@ -52,8 +52,8 @@ local function calm_options(world, kind)
 end
 
 -- Longer windows, in which the leases of processes that died end.
-local function long_options(world)
-  local options = random_options(world)
+local function long_options(world, seed)
+  local options = random_options(world, seed)
   options.period, options.windows, options.phase, options.pause = 10000, 2.3, world:random(), 0
   options.limit, options.callers, options.crashes = world:pick(3, 9), world:pick(1, 3), 2
   options.slow, options.lost = 0.5, 0
@@ -61,10 +61,10 @@ local function long_options(world)
 end
 
 local function options_of(world, seed)
-  if seed % 40 == 2 then return long_options(world) end
-  if seed % 500 == 0 then return calm_options(world, 'steady') end
-  if seed % 500 == 1 then return calm_options(world, 'priority') end
-  return random_options(world)
+  if seed % 40 == 2 then return long_options(world, seed) end
+  if seed % 500 == 0 then return calm_options(world, seed, 'steady') end
+  if seed % 500 == 1 then return calm_options(world, seed, 'priority') end
+  return random_options(world, seed)
 end
 
 function Run:fail(text, ...)
@@ -101,12 +101,18 @@ function Run:receive(permit)
   self.calls = self.calls + 1
   local answer = self.platform:receive(self.world.now)
   if answer.is_refused and permit.knows_limit then answer.window.refused = answer.window.refused + 1 end
-  if not answer.is_refused then answer.window.ours = answer.window.ours + 1 end
+  if not answer.is_refused then answer.window.ours, self.done = answer.window.ours + 1, self.done + 1 end
   return answer
 end
 
 function Run:waited(urgency, ms)
   if urgency == 'priority' then self.longest = math.max(self.longest, ms) end
+end
+
+-- How many calls are still wanted, as a run says it.
+function Run:demand()
+  local rows = self.options.rows
+  return rows and string.format('%.0f', math.max(0, rows - self.done)) or '1000'
 end
 
 function Run:start_others()
@@ -142,7 +148,7 @@ function Run:rest()
   self.world:run_until(self.world.now + LEASE_MS + 2 * self.options.period)
   -- What is still waited for is a crash's own.
   local observer = { 'b', string.format('%.0f', self.options.period), '0', string.format('%.0f', LEASE_MS), 'observer', '0',
-    '1', 'normal', '-1' }
+    '1', 'normal', '-1', '0' }
   store.at(self.world.now)
   local reply = bucket(KEYS_OF_BUCKET, observer)
   local in_hash = store.call('HLEN', 'permits')
@@ -169,17 +175,22 @@ function Run:check()
   end
 end
 
-local function simulate(seed, changed)
+local function prepare(seed, changed)
   for _, key in ipairs(KEYS_OF_BUCKET) do store.delete(key) end
   local world = new_world(seed)
   local options = options_of(world, seed)
   for name, value in pairs(changed or {}) do options[name] = value end
   local run = setmetatable({ world = world, options = options, platform = new_platform(options), processes = {}, failures = {},
-    exchanges = 0, granted = 0, calls = 0, ended = 0, crashes = 0, longest = 0, born = options.processes }, Run)
+    exchanges = 0, granted = 0, calls = 0, done = 0, ended = 0, crashes = 0, longest = 0, born = options.processes }, Run)
   for i = 1, options.processes do start_process(run, 'p' .. string.format('%.0f', i)) end
   run:plan_crashes()
   run:start_others()
-  world:run_until(BEGIN_MS + options.windows * options.period)
+  return run
+end
+
+local function simulate(seed, changed)
+  local run = prepare(seed, changed)
+  run.world:run_until(BEGIN_MS + run.options.windows * run.options.period)
   run:check()
   run:rest()
   return run

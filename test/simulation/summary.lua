@@ -27,4 +27,4 @@ local function run_fleet(seed, processes)
     table.concat(run.failures, '; '))
 end
 
-return { schedules = run_schedules, fleet = run_fleet }
+return { schedules = run_schedules, fleet = run_fleet, neighbors = beside_others }

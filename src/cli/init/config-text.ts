@@ -90,9 +90,9 @@ export function configText(answers: InitAnswers): string {
       : ["redis:", `  ${entry("url", redisUrl)}`, "  # passwordFile: /run/secrets/redis-password"]),
     dataDir === undefined ? "# dataDir: /var/lib/simfleet" : entry("dataDir", dataDir),
     "",
-    "# Share of each quota that is reserved for other callers, 0 to 0.9.",
+    "# What bulk work leaves of each quota to other callers: auto, or also a share in any case, 0 to 0.9.",
     "# limits:",
-    "#   reserve: 0.1",
+    "#   reserve: auto",
     "",
     ...commonAdditions,
   ];

@@ -33,6 +33,7 @@ const quotaList: List<"buckets", BucketReport> = {
     { name: "left", value: ({ left }) => left ?? "?" },
     { name: "inFlight" },
     { name: "reserve", value: ({ reserve }) => reserve ?? "?" },
+    { name: "kept", heading: "kept for others", value: keptText },
     { name: "secondsToRefresh", heading: "resets in", value: resetText },
     { name: "throttled", heading: "429s" },
     { name: "waiting", value: ({ waiters }) => waiters.reduce((sum, { waiting }) => sum + waiting, 0) },
@@ -45,6 +46,12 @@ function quotaOf(bucket: string): { readonly quota: string; readonly of: string 
   if (egress !== undefined && group !== undefined) return { quota: group, of: `address of ${egress}` };
   const dot = bucket.indexOf(".");
   return { quota: bucket.slice(dot + 1), of: `profile ${bucket.slice(0, dot)}` };
+}
+
+/** `12 (31 a minute seen)` */
+function keptText({ kept, othersPerMinute }: BucketReport): string {
+  if (kept === null) return "?";
+  return othersPerMinute === 0 ? String(kept) : `${kept} (${othersPerMinute} a minute seen)`;
 }
 
 function resetText({ secondsToRefresh, refreshDoubtSeconds }: BucketReport): string {

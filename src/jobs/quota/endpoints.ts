@@ -1,5 +1,6 @@
 /** What answers the route of quotas. */
 import { type Endpoint, endpoint } from "#contract/route.ts";
+import { minuteMs } from "#core/time.ts";
 import type { Limiter, BucketState } from "#limiter/limiter.ts";
 import { type BucketReport, type BucketWindow, listBuckets } from "./contract.ts";
 import type { BucketWindows } from "./windows.ts";
@@ -39,6 +40,8 @@ export function reportOfBucket(bucket: BucketState, { windows, periodMs }: SeenC
     left: bucket.left ?? null,
     inFlight: bucket.inFlight,
     reserve: bucket.reserved ?? null,
+    kept: bucket.kept === undefined ? null : Math.max(bucket.kept, bucket.reserved ?? 0),
+    othersPerMinute: Math.round((bucket.needed * minuteMs) / periodMs),
     periodSeconds: periodMs / 1_000,
     secondsToRefresh: secondsToRefresh(bucket) ?? null,
     refreshDoubtSeconds: doubtSeconds(bucket) ?? null,

@@ -117,6 +117,7 @@ export const planReport = z.object({
   irreversible: count.describe("irreversible calls, which must be confirmed with their number"),
   hasUndo: z.boolean().describe("whether the run could be undone"),
   estimateSeconds: z.number().nullable().describe("minimum time at the current quota; null while it is unknown"),
+  othersPerMinute: count.describe("calls of others on the account that the estimate leaves room for"),
   problems: list(z.object({ line: count, ...rowProblem })).describe("the first problems, in row order"),
   problemsInAll: count,
   warnings: list(z.string()),

@@ -10,7 +10,7 @@ const { redis, keys } = openTestRedis();
 let wallMs = 1_790_000_000_000;
 const clock = { ...systemClock, wallMs: () => wallMs };
 const ledger = new Ledger({ redis, keys, clock, bounds: keptBounds });
-const quota = { limit: 100, left: 100, reserved: 0, untilRefreshMs: 0, periodMs: 60_000 };
+const quota = { limit: 100, left: 100, reserved: 0, othersPerMinute: 0, untilRefreshMs: 0, periodMs: 60_000 };
 const noCalls = { calls: 0, throttled: 0 };
 
 function fail(runId: string, delayMs: number, message = "the platform answered 500"): Promise<void> {

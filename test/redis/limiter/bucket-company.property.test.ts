@@ -84,6 +84,7 @@ describe("a bucket with other callers", () => {
       const scenarios = scenariosOf({
         ...short,
         ...incident,
+        lengthInWindows: fc.constant(3.5),
         reserve: fc.integer({ min: 1, max: 5 }).map((n) => n / 10),
         priorityShare: fc.constantFrom(0, 0, 0.1),
         others: fc.record({ how: fc.constantFrom("none", "steady", "random"), perSecond: fc.constantFrom(0.5, 1, 2) }),

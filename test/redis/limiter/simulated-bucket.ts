@@ -51,7 +51,7 @@ export class SimulatedBucket {
 
   /** The script's arguments, as limiter.ts makes them in the process. */
   arguments(processId: string, request: ExchangeRequest, processNowMs: number): (string | number)[] {
-    return exchangeArguments({ bucket: "b", processId, ...this.#settings }, request, processNowMs);
+    return exchangeArguments({ bucket: "b", processId, mayComeLive: false, ...this.#settings }, request, processNowMs);
   }
 
   async run(nowMs: number, args: readonly (string | number)[]): Promise<BucketReply> {

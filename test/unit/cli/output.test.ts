@@ -155,6 +155,7 @@ describe("untrusted text on a terminal", () => {
     },
     calls: 1,
     estimateSeconds: null,
+    othersPerMinute: 0,
     problems: [{ line: 2, column: hostile, code: "key-invalid", message: hostile }],
     problemsInAll: 1,
     warnings: [hostile],

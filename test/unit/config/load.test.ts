@@ -101,7 +101,7 @@ describe("defaults and precedence", () => {
         },
       },
       events: { keepMs: 30 * dayMs, maxEvents: 1_000_000 },
-      limits: { periodMs: 60_000, reserve: 0, connections: 64, credentialSets: 100 },
+      limits: { periodMs: 60_000, reserve: "auto", connections: 64, credentialSets: 100 },
       http: { host: "127.0.0.1", port: 8080, tokens: [], jwt: undefined },
       gateway: { port: undefined, host: "127.0.0.1", maxWaitMs: 30_000, profile: "default" },
       audit: { keepMs: 400 * dayMs },
@@ -234,7 +234,7 @@ describe("configuration problems", () => {
       [
         "redis.ulr: There is no such setting. Did you mean url?",
         "SIMFLEET_RESREVE: There is no such variable. Did you mean SIMFLEET_RESERVE?",
-        "limits.reserve: must be a number from 0 to 0.9; it is 2.",
+        "limits.reserve: must be `auto`, or a number from 0 to 0.9; it is 2.",
         'SIMFLEET_HTTP_PORT: must be a whole number from 0 to 65535; it is "eighty".',
         'profiles.default.coverage: must be `g`, `jp`; it is "eu".',
       ].toSorted(),

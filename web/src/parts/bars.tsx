@@ -86,8 +86,8 @@ export function Shares({ label, counts, whole, hrefOf, hasIds = false }: SharesP
   );
 }
 
-/** The remainder of a window; the part reserved for other callers is hatched. */
-export function QuotaMeter({ left, limit, reserve }: { left: number; limit: number; reserve: number }): JSX.Element {
+/** The remainder of a window; the part that bulk work leaves to other callers is hatched. */
+export function QuotaMeter({ left, limit, kept }: { left: number; limit: number; kept: number }): JSX.Element {
   const share = (count: number): string => `${limit === 0 ? 0 : Math.min(100, (100 * count) / limit)}%`;
   return (
     <div
@@ -97,10 +97,10 @@ export function QuotaMeter({ left, limit, reserve }: { left: number; limit: numb
       aria-valuemin={0}
       aria-valuemax={limit}
       aria-valuenow={Math.min(left, limit)}
-      aria-valuetext={`${grouped(left)} of ${grouped(limit)} calls left${reserve > 0 ? `, ${grouped(reserve)} reserved` : ""}`}
+      aria-valuetext={`${grouped(left)} of ${grouped(limit)} calls left${kept > 0 ? `, ${grouped(kept)} kept for others` : ""}`}
     >
       <span style={{ width: share(left) }} />
-      {reserve > 0 && <span class="meter-reserve" style={{ width: share(Math.min(reserve, left)) }} />}
+      {kept > 0 && <span class="meter-reserve" style={{ width: share(Math.min(kept, left)) }} />}
     </div>
   );
 }

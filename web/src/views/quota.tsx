@@ -35,7 +35,7 @@ export function Quota(): JSX.Element {
 }
 
 function Bucket({ bucket, seenMs }: { bucket: BucketReport; seenMs: number }): JSX.Element {
-  const { limit, left, inFlight, reserve, frozen, throttled, calls, waiters, windows } = bucket;
+  const { limit, left, inFlight, kept, othersPerMinute, frozen, throttled, calls, waiters, windows } = bucket;
   const waiting = waiters.reduce((sum, one) => sum + one.waiting, 0);
   return (
     <Panel
@@ -50,7 +50,7 @@ function Bucket({ bucket, seenMs }: { bucket: BucketReport; seenMs: number }): J
             </span>
             <Countdown bucket={bucket} seenMs={seenMs} />
           </div>
-          {limit !== null && left !== null && <QuotaMeter left={left} limit={limit} reserve={reserve ?? 0} />}
+          {limit !== null && left !== null && <QuotaMeter left={left} limit={limit} kept={kept ?? 0} />}
         </div>
         {frozen && (
           <Notice kind="warn" icon="paused">
@@ -59,10 +59,10 @@ function Bucket({ bucket, seenMs }: { bucket: BucketReport; seenMs: number }): J
         )}
         <dl class="figures">
           <Figure
-            label="Reserved"
-            note={left === null || reserve === null || reserve === 0 ? undefined : "hatched in the bar"}
+            label="Kept for others"
+            note={othersPerMinute === 0 ? undefined : `${grouped(othersPerMinute)} a minute seen`}
           >
-            {reserve === null ? "–" : grouped(reserve)}
+            {kept === null ? "–" : grouped(kept)}
           </Figure>
           <Figure label="In flight">{grouped(inFlight)}</Figure>
           <Figure

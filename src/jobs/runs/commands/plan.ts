@@ -90,7 +90,9 @@ export function planText(plan: PlanReport): string {
   if (plan.costly > 0) lines.push(`  ${costText(plan)}`);
   if (plan.irreversible > 0) lines.push(`  ${grouped(plan.irreversible)} of the calls are irreversible`);
   else if (!plan.hasUndo) lines.push(`  ${plan.operation} has no undo`);
-  lines.push(`${counted(calls, "call")}, ${timeText(estimateSeconds)}`);
+  const others =
+    plan.othersPerMinute === 0 ? "" : `, with ${grouped(plan.othersPerMinute)} calls a minute left to others`;
+  lines.push(`${counted(calls, "call")}, ${timeText(estimateSeconds)}${others}`);
   return lines.join("\n");
 }
 

@@ -3,6 +3,7 @@
  * only what simfleet has stored, and makes no call.
  */
 import type { Filter } from "#fleet/filter.ts";
+import { minuteMs } from "#core/time.ts";
 import type { RunOptions } from "#fleet/run.ts";
 import type { Limiter } from "#limiter/limiter.ts";
 import type { PlanReport } from "../contract.ts";
@@ -37,6 +38,7 @@ export async function reportOfDraft(draft: Draft, deps: ReportDeps): Promise<Pla
     irreversible,
     hasUndo: operation.undo !== undefined,
     estimateSeconds: estimateMs === undefined ? null : Math.ceil(estimateMs / 1_000),
+    othersPerMinute: Math.round(quota.othersPerMinute),
     problems,
     problemsInAll: verdicts.invalid + verdicts.conflict + verdicts["not-allowed"],
     warnings: await warningsOf(draft, deps),
@@ -114,7 +116,8 @@ export async function quotaView(limiter: Limiter, bucket: string, periodMs: numb
   return {
     limit: state.limit,
     left: state.left,
-    reserved: state.reserved ?? 0,
+    reserved: Math.max(state.reserved ?? 0, state.needed),
+    othersPerMinute: (state.needed * minuteMs) / periodMs,
     untilRefreshMs: Math.max(0, refreshMs - state.nowMs),
     periodMs,
   };
@@ -135,8 +138,10 @@ export interface QuotaView {
   readonly limit: number | undefined;
   /** Calls left in the current period. */
   readonly left: number | undefined;
-  /** Calls reserved for other callers. */
+  /** Calls of each period that are left to other callers. */
   readonly reserved: number;
+  /** Calls of other callers in the busiest of the last windows. */
+  readonly othersPerMinute: number;
   /** Time to the next refresh. */
   readonly untilRefreshMs: number;
   readonly periodMs: number;
@@ -146,6 +151,7 @@ export const unknownQuota: QuotaView = {
   limit: undefined,
   left: undefined,
   reserved: 0,
+  othersPerMinute: 0,
   untilRefreshMs: 0,
   periodMs: 0,
 };
@@ -158,7 +164,8 @@ export function minTimeMs(calls: number, quota: QuotaView, callsPerMinute?: numb
   const atOwnRateMs = callsPerMinute === undefined ? 0 : (calls / callsPerMinute) * 60_000;
   if (quota.limit === undefined) return callsPerMinute === undefined ? undefined : atOwnRateMs;
   const perWindow = Math.max(1, quota.limit - quota.reserved);
-  const now = Math.max(0, (quota.left ?? quota.limit) - quota.reserved);
+  const leftToOthers = quota.reserved * Math.min(1, quota.untilRefreshMs / quota.periodMs);
+  const now = Math.max(0, (quota.left ?? quota.limit) - leftToOthers);
   if (calls <= now) return atOwnRateMs;
   const windows = Math.ceil((calls - now) / perWindow);
   return Math.max(atOwnRateMs, quota.untilRefreshMs + (windows - 1) * quota.periodMs);

@@ -70,7 +70,7 @@ export function PlanResult({ plan, form, isStale }: ResultProps): JSX.Element {
 }
 
 function Figures({ plan, form }: Omit<ResultProps, "isStale">): JSX.Element {
-  const { rows, verdicts, calls, estimateSeconds, problemsInAll } = plan;
+  const { rows, verdicts, calls, estimateSeconds, othersPerMinute, problemsInAll } = plan;
   return (
     <dl class="figures">
       <Figure label="Rows">{grouped(rows)}</Figure>
@@ -91,11 +91,16 @@ function Figures({ plan, form }: Omit<ResultProps, "isStale">): JSX.Element {
         {grouped(problemsInAll)}
       </Figure>
       <Figure label="Calls">{grouped(calls)}</Figure>
-      <Figure label="Time" note={estimateSeconds === null ? "quota not known yet" : "at the current quota"}>
+      <Figure label="Time" note={timeNote(estimateSeconds, othersPerMinute)}>
         {estimateSeconds === null ? "unknown" : duration(estimateSeconds)}
       </Figure>
     </dl>
   );
+}
+
+function timeNote(seconds: number | null, othersPerMinute: number): string {
+  if (seconds === null) return "quota not known yet";
+  return othersPerMinute === 0 ? "at the current quota" : `leaves ${grouped(othersPerMinute)} calls a minute to others`;
 }
 
 function refusedText({ verdicts }: PlanReport): string | undefined {

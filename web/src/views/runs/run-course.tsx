@@ -194,13 +194,13 @@ function rateNote({ windowSeconds }: RunSummary, perMinute: number | undefined):
 }
 
 function QuotaFigure({ bucket }: { bucket: BucketReport }): JSX.Element {
-  const { limit, left, reserve, secondsToRefresh } = bucket;
+  const { limit, left, kept, secondsToRefresh } = bucket;
   if (limit === null || left === null) return <Figure label="Quota left">–</Figure>;
   const resetsIn = secondsToRefresh === null ? undefined : duration(secondsToRefresh);
   return (
     <Figure label="Quota left" note={`of ${grouped(limit)}${resetsIn === undefined ? "" : ` · resets in ${resetsIn}`}`}>
       {grouped(left)}
-      <QuotaMeter left={left} limit={limit} reserve={reserve ?? 0} />
+      <QuotaMeter left={left} limit={limit} kept={kept ?? 0} />
     </Figure>
   );
 }
