@@ -107,8 +107,8 @@ export const deploymentSchema = z.strictObject({
       z
         .string()
         .regex(
-          /^(?=\/)(?:\/(?:[A-Za-z0-9_~-][A-Za-z0-9._~-]*|\*))*(?:\/\*\*)?$/,
-          "must be a path such as /v1/sims/*/events, with * for a segment and ** for the rest",
+          /^(?:(?:GET|POST|PUT|PATCH|DELETE) )?(?=\/)(?:\/(?:[A-Za-z0-9_~-][A-Za-z0-9._~-]*|\*))*(?:\/\*\*)?$/,
+          "must be a path such as /v1/sims/*/events, with * for a segment and ** for the rest, maybe after a method: POST /v1/orders",
         ),
       pathGroup.nullable(),
     )

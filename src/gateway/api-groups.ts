@@ -3,7 +3,8 @@
  * path. The path goes to the platform as it was received, so nothing in it may mean another place there than here: no dot
  * segments, no encoded slashes, no empty segments. The rules are the operations that simfleet knows, those that
  * the deployment describes, and the patterns of its `apiGroups`. The most specific rule counts: segment by segment, a name
- * comes before `*`, and `*` before `**`; among equals, an operation comes before a pattern.
+ * comes before `*`, and `*` before `**`; among equals, a rule for one method comes first. A path without a rule is counted
+ * in a group of its own, by its first segment: the platform's headers show what is left of it.
  */
 import { catalogue } from "#api/operations/catalogue.ts";
 import { type Operation, type Quota, quotaOf } from "#api/operations/operation.ts";
@@ -18,8 +19,10 @@ export interface GatewayOperation {
   readonly quota: Quota;
   /** Whether the call gets the pair. */
   readonly authenticated: boolean;
-  /** Its answer holds a pair, which stays in this process. */
-  readonly answersPair?: true;
+  /** It renews a token: the gateway answers it itself. */
+  readonly isRenewal?: true;
+  /** The group is a guess, since no rule knows the path. */
+  readonly isGuess?: true;
 }
 
 interface Rule extends GatewayOperation {
@@ -39,30 +42,50 @@ export interface Grouping {
 export class ApiGroups {
   /** The most specific ones first. */
   readonly #rules: readonly Rule[];
+  readonly #guesses = new Set<string>();
 
   constructor({ operations, simOperations, apiGroups }: Grouping) {
     const rules = [
       ...catalogue.map(ofOperation),
+      renewal("/v1/operators/{operatorId}/token"),
       ...Object.entries(operations).flatMap(([id, described]) =>
         described === undefined ? [] : ofDescription(id, described),
       ),
       ...[...simOperations.values()].map(({ method, path, group }) => ofQuota({ group }, path, method)),
-      ...Object.entries(apiGroups).map(([pattern, group]) =>
-        ofQuota(typeof group === "string" ? { group } : quotaOf(group, pattern), pattern),
-      ),
+      ...Object.entries(apiGroups).map(([pattern, group]) => {
+        const [path = "", method] = pattern.split(" ", 2).toReversed();
+        return ofQuota(typeof group === "string" ? { group } : quotaOf(group, path), path, method);
+      }),
     ];
     this.#rules = rules.toSorted(bySpecificity);
   }
 
-  /** @param segments decoded; undefined if no rule knows the path */
-  find(method: string, segments: readonly string[]): GatewayOperation | undefined {
+  /** @param segments decoded */
+  find(method: string, segments: readonly string[]): GatewayOperation {
     const wanted = method === "HEAD" ? "GET" : method;
-    return this.#rules.find((rule) => (rule.method ?? wanted) === wanted && matches(rule.segments, segments));
+    const known = this.#rules.find((rule) => (rule.method ?? wanted) === wanted && matches(rule.segments, segments));
+    return known ?? this.#guessed(segments);
+  }
+
+  #guessed(segments: readonly string[]): GatewayOperation {
+    const [first = "", second = ""] = segments;
+    const name = first === "v1" ? second : first;
+    const isPlain = /^[A-Za-z0-9_-]{1,40}$/.test(name) && (this.#guesses.has(name) || this.#guesses.size < maxGuesses);
+    if (isPlain) this.#guesses.add(name);
+    const group = isPlain ? `/${name}` : "/other";
+    return { id: `gateway.${group}`, quota: { group }, authenticated: true, isGuess: true };
   }
 }
 
+/** Callers choose the paths: further first segments share one group. */
+const maxGuesses = 100;
+
 function ofOperation({ id, method, path, quota, authenticated }: Operation<never, unknown>): Rule {
   return { id, method, quota, authenticated, segments: segmentsOf(path) };
+}
+
+function renewal(path: string): Rule {
+  return { ...ofQuota({ group: "Operator" }, path, "POST"), isRenewal: true };
 }
 
 function ofDescription(id: string, described: DeploymentOperation): Rule[] {
@@ -71,7 +94,7 @@ function ofDescription(id: string, described: DeploymentOperation): Rule[] {
   if (userPath !== undefined) {
     rules.push(ofQuota(quotaOf({ group: userGroup, quota }, `${id}OfUser`), userPath, method));
   }
-  return id === "renewToken" ? rules.map((rule) => ({ ...rule, answersPair: true })) : rules;
+  return id === "renewToken" ? [renewal(path)] : rules;
 }
 
 function ofQuota(quota: Quota, path: string, method?: string): Rule {

@@ -6,6 +6,8 @@
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { PlatformClient } from "#api/client.ts";
+import { authOperation } from "#api/operations/auth.ts";
 import { SimfleetError, messageOf } from "#core/errors.ts";
 import type { Secret } from "#core/secret.ts";
 import { secondMs } from "#core/time.ts";
@@ -16,11 +18,12 @@ import { hostCheck } from "#http/auth/hosts.ts";
 import { ConnectionLimits, connectionCheckMs, headersMs } from "#http/connection-limits.ts";
 import { problemOf, retryAfterSeconds } from "#http/problem.ts";
 import type { Logger } from "#telemetry/logger.ts";
-import { ApiGroups, type GatewayOperation, type Grouping, readTarget } from "./api-groups.ts";
-import { type CallDeps, CallerGone, type CallTimes, makeCall } from "./call.ts";
+import { ApiGroups, type GatewayOperation, type Grouping, type RequestTarget, readTarget } from "./api-groups.ts";
+import { type CallDeps, CallerGone, type CallTimes, makeCall, readBody } from "./call.ts";
 import { Callers } from "./callers.ts";
 import { openConnections } from "./exchange.ts";
-import { isCrossSite } from "./headers.ts";
+import { isCrossSite, pairHeaders } from "./headers.ts";
+import { Pairs, readAuthRequest } from "./pairs.ts";
 
 /** Connections of callers that may use the gateway; each has one call in progress at most. */
 const maxCallers = 1_024;
@@ -30,7 +33,8 @@ const maxHeaders = 100;
 const drainMs = 10 * secondMs;
 const usualTimes: CallTimes = { aheadIdleMs: 30 * secondMs, restIdleMs: 5 * secondMs, readerIdleMs: 30 * secondMs };
 
-export interface GatewayOptions extends Pick<CallDeps, "client" | "clock" | "freezeOf" | "maxWaitMs"> {
+export interface GatewayOptions extends Pick<CallDeps, "clock" | "freezeOf" | "maxWaitMs"> {
+  readonly client: CallDeps["client"] & Pick<PlatformClient, "whoAmI">;
   readonly host: string;
   readonly port: number;
   /** Absent: none is needed. */
@@ -42,6 +46,12 @@ export interface GatewayOptions extends Pick<CallDeps, "client" | "clock" | "fre
   /** The text for Prometheus; absent where the worker has them at its own `/metrics`. */
   readonly metrics?: (() => Promise<{ readonly contentType: string; readonly text: string }>) | undefined;
   readonly grouping: Grouping;
+  /** The word in the names of the platform's headers. */
+  readonly brand: string;
+  /** The field of an authentication request that asks for the pair's lifetime. */
+  readonly ttlField: string | undefined;
+  /** Signs the gateway's own pairs; the same for all gateways on one Redis. */
+  readonly sharedKey: () => Promise<string>;
   readonly logger: Logger;
   readonly times?: Partial<CallTimes>;
 }
@@ -57,6 +67,8 @@ export class Gateway {
   readonly #access: Access;
   readonly #failures: AuthFailures;
   readonly #limits: ConnectionLimits;
+  readonly #pairs: Pairs;
+  readonly #named = new Set<string>();
 
   private constructor(options: GatewayOptions) {
     const { host, token, clock, logger, authFailuresPerMinute } = options;
@@ -67,6 +79,7 @@ export class Gateway {
     this.#access = new Access({ tokens: [], adminToken: token?.reveal(), jwt: undefined, clock });
     this.#failures = new AuthFailures({ clock, maxPerMinute: authFailuresPerMinute });
     this.#limits = new ConnectionLimits({ clock, maxKnown: maxCallers });
+    this.#pairs = new Pairs(options);
     // Bodies have limits of their own, since large ones take long.
     const times = { headersTimeout: headersMs, connectionsCheckingInterval: connectionCheckMs, requestTimeout: 0 };
     this.#server = createServer({ maxHeaderSize: maxHeaderBytes, ...times }, (request, response) => {
@@ -131,19 +144,22 @@ export class Gateway {
     request.on("error", () => undefined); // an upload that breaks ends the call
     if (method === "GET" && (url === "/healthz" || url === "/readyz")) return this.#answerHealth(url, response);
     let caller = "unknown";
+    const times = { ...usualTimes, ...this.#options.times };
+    const deps = { ...this.#options, times, connections: this.#connections, closing: this.#closing.signal };
     try {
+      this.#assertOurs(request);
+      const target = readTarget(url);
+      if (isAuthentication(method, target)) return await this.#answerAuth(request, response, deps);
       await this.#admit(request);
       this.#limits.markKnown(request.socket);
       if (method === "GET" && url === "/metrics" && this.#options.metrics !== undefined) {
         return send(response, 200, await this.#options.metrics());
       }
       caller = this.#callers.nameOf(headers);
-      const target = readTarget(url);
       const operation = this.#operationOf(method, target.segments);
-      const urgency = headers["x-simfleet-priority"] === "high" ? "priority" : "normal";
+      if (operation.isRenewal) return await this.#answerRenewal(request, response, deps);
+      const urgency = headers["x-simfleet-priority"] === "low" ? "normal" : "priority";
       const onSent = (waitedMs: number): void => this.#callers.sent(caller, waitedMs);
-      const times = { ...usualTimes, ...this.#options.times };
-      const deps = { ...this.#options, times, connections: this.#connections, closing: this.#closing.signal };
       await makeCall({ request, response, operation, path: target.path, urgency, onSent }, deps);
     } catch (thrown) {
       if (!(thrown instanceof CallerGone)) this.#refuse(thrown, request, response);
@@ -160,41 +176,69 @@ export class Gateway {
     send(response, isFine ? 200 : 503, { contentType: "application/json; charset=utf-8", text });
   }
 
-  /** @throws SimfleetError FORBIDDEN, UNAUTHENTICATED, TOO_MANY_REQUESTS after too many wrong tokens */
-  async #admit({ headers, socket }: IncomingMessage): Promise<void> {
-    const { authorization } = headers;
+  /** @throws SimfleetError FORBIDDEN for another host name, and for requests of web pages */
+  #assertOurs({ headers }: IncomingMessage): void {
     if (!this.#isOurHost(headers.host)) {
       throw new SimfleetError("FORBIDDEN", "This host name is not that of the gateway: use its address");
     }
     if (isCrossSite(headers)) throw new SimfleetError("FORBIDDEN", "Requests of web pages are not allowed");
+  }
+
+  /** @throws SimfleetError UNAUTHENTICATED, TOO_MANY_REQUESTS after too many wrong tokens */
+  async #admit({ headers, socket }: IncomingMessage): Promise<void> {
     if (this.#options.token === undefined) return;
+    const { authorization } = headers;
+    const { apiKey, token } = pairHeaders(headers, this.#options.brand);
+    if (authorization === undefined && apiKey !== undefined && token !== undefined) {
+      return this.#counted(socket, token, () => this.#pairs.verify(apiKey, token));
+    }
+    await this.#counted(socket, authorization, () => this.#access.principalOf(authorization));
+  }
+
+  async #counted(socket: IncomingMessage["socket"], authorization: string | undefined, check: () => Promise<unknown>) {
     try {
-      await this.#access.principalOf(authorization);
+      await check();
     } catch (thrown) {
       throw this.#failures.refusal(thrown, { ip: socket.remoteAddress ?? "", authorization });
     }
   }
 
-  /** @throws SimfleetError NOT_FOUND, FORBIDDEN */
+  /** `POST /v1/auth`: the gateway's token, if it has one, comes as the bearer header, or as an AuthKey secret or password. */
+  async #answerAuth(request: IncomingMessage, response: ServerResponse, deps: CallDeps): Promise<void> {
+    const { token, client } = this.#options;
+    const given = readAuthRequest(await readBody(request, deps));
+    if (token !== undefined) {
+      const secret = given.authKey ?? given.password;
+      const authorization = request.headers.authorization ?? (secret === undefined ? undefined : `Bearer ${secret}`);
+      await this.#counted(request.socket, authorization, () => this.#access.principalOf(authorization));
+    }
+    this.#limits.markKnown(request.socket);
+    sendJson(response, 200, await this.#pairs.issue(await client.whoAmI(deps.closing), given));
+  }
+
+  async #answerRenewal(request: IncomingMessage, response: ServerResponse, deps: CallDeps): Promise<void> {
+    const { client, brand } = this.#options;
+    const given = readAuthRequest(await readBody(request, deps));
+    const { apiKey = "" } = pairHeaders(request.headers, brand);
+    sendJson(response, 200, await this.#pairs.renew(apiKey, await client.whoAmI(deps.closing), given));
+  }
+
   #operationOf(method: string, segments: readonly string[]): GatewayOperation {
     const operation = this.#groups.find(method, segments);
-    if (operation === undefined) {
-      const message =
-        `No rule says which API group ${method} /${segments.join("/")} belongs to. Add its pattern to apiGroups of the ` +
-        `deployment file, such as "/v1/sims/*/events": Sim`;
-      throw new SimfleetError("NOT_FOUND", message);
+    const { isGuess, id } = operation;
+    if (isGuess && !this.#named.has(id)) {
+      this.#named.add(id);
+      const [path = ""] = id.split(".", 2).toReversed();
+      const message = `no rule says which API group calls below ${path} belong to: they are counted on their own (apiGroups of the deployment file)`;
+      this.#options.logger.info({ path }, message);
     }
-    if (operation.answersPair !== true) return operation;
-    throw new SimfleetError(
-      "FORBIDDEN",
-      "The response to this call would contain the gateway's credentials, so the gateway does not forward the call",
-    );
+    return operation;
   }
 
   #refuse(thrown: unknown, request: IncomingMessage, response: ServerResponse): void {
     if (response.headersSent || response.destroyed) return;
     const problem = problemOf(thrown, randomUUID());
-    const { code, status, instance } = problem;
+    const { code, status, instance, detail: message } = problem;
     const isWaitOnly = thrown instanceof SimfleetError && thrown.disposition === "later";
     if (status >= 500 && !isWaitOnly)
       this.#options.logger.warn({ error: thrown, instance }, "a call through the gateway failed");
@@ -203,8 +247,17 @@ export class Gateway {
     if (seconds !== undefined) response.setHeader("retry-after", seconds);
     // What follows of the body is not read, and a connection that is one too many is not kept.
     if (!request.complete || code === "OVERLOADED") response.setHeader("connection", "close");
-    send(response, status, { contentType: "application/problem+json", text: JSON.stringify(problem) });
+    // A problem document that has the form of the platform's errors as well: code and message (interface, section 7).
+    send(response, status, { contentType: "application/problem+json", text: JSON.stringify({ ...problem, message }) });
   }
+}
+
+function isAuthentication(method: string, { segments }: RequestTarget): boolean {
+  return method === "POST" && segments.join("/") === authOperation.path.slice(1);
+}
+
+function sendJson(response: ServerResponse, status: number, document: unknown): void {
+  send(response, status, { contentType: "application/json; charset=utf-8", text: JSON.stringify(document) });
 }
 
 function send(response: ServerResponse, status: number, { contentType, text }: { contentType: string; text: string }) {

@@ -63,6 +63,12 @@ export function answerHeaders(
   );
 }
 
+/** The pair that a request carries. */
+export function pairHeaders(headers: IncomingHttpHeaders, brand: string) {
+  const named = (name: string): string | undefined => [headers[`x-${brand.toLowerCase()}-${name}`]].flat()[0];
+  return { apiKey: named("api-key"), token: named("token") };
+}
+
 /** A character for each byte: the text was decoded as UTF-8, and is written as Latin-1. */
 function asBytes(value: string): string {
   return /^[\t\x20-\x7e]*$/.test(value) ? value : Buffer.from(value).toString("latin1");

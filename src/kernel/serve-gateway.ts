@@ -1,7 +1,8 @@
 /** The gateway: in a worker, or in a process of its own (`simfleet gateway`). */
+import { randomBytes } from "node:crypto";
 import type { Config } from "#config/config.ts";
 import { messageOf } from "#core/errors.ts";
-import { secondMs } from "#core/time.ts";
+import { every, secondMs } from "#core/time.ts";
 import { Gateway, type GatewayOptions } from "#gateway/gateway.ts";
 import { freezes } from "#jobs/freezes/feature.ts";
 import type { Logger } from "#telemetry/logger.ts";
@@ -55,6 +56,16 @@ export async function serveGateway(options: ServeGatewayOptions): Promise<void> 
 /** The port of `simfleet gateway` where none is configured. */
 const defaultPort = 8_081;
 
+/** How often other processes are told that live calls may come. */
+const announceEveryMs = 10 * secondMs;
+
+/** The key of the pairs that gateways issue, made by the first of them. */
+async function sharedKeyOf({ redis, keys }: Pick<App["kernel"], "redis" | "keys">): Promise<string> {
+  const key = keys.gatewayKey();
+  await redis.set(key, randomBytes(32).toString("base64"), "NX");
+  return (await redis.get(key)) ?? "";
+}
+
 /**
  * Opens the gateway; closing the app closes it before the client that it uses.
  * @returns its address
@@ -69,7 +80,7 @@ export async function openGateway(
   },
 ): Promise<string> {
   const { profile, metrics } = options;
-  const { config, logger, client, clock, lifecycle, ping } = app.kernel;
+  const { config, logger, client, clock, lifecycle, limiter, ping } = app.kernel;
   const store = app.service(freezes);
   const { gateway: settings, deployment, http } = config;
   const gateway = await Gateway.open({
@@ -78,6 +89,9 @@ export async function openGateway(
     client: client(profile),
     freezeOf: () => store.of(profile),
     grouping: deployment,
+    brand: deployment.brand,
+    ttlField: deployment.ttlField,
+    sharedKey: () => sharedKeyOf(app.kernel),
     authFailuresPerMinute: http.authFailuresPerMinute,
     isReady: ping,
     metrics,
@@ -85,6 +99,9 @@ export async function openGateway(
     logger: logger.child({ profile }),
   });
   lifecycle.onStop("gateway", () => gateway.close());
+  const announce = (): void => void limiter.announceLive(profile).catch(() => undefined);
+  announce();
+  lifecycle.onStop("word of the gateway", every(announceEveryMs, announce));
   logger.info({ gateway: gateway.url, profile }, "the gateway is ready");
   return gateway.url;
 }

@@ -42,6 +42,11 @@ export class Keys {
     return `${this.prefix}:buckets`;
   }
 
+  /** String: signs the pairs that gateways issue. */
+  gatewayKey(): string {
+    return `${this.prefix}:gateway-key`;
+  }
+
   /** String: the pace of one run that asked for a rate of its own. */
   pace(id: string): string {
     return `${this.prefix}:pace:${id}`;

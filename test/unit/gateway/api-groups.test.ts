@@ -19,10 +19,28 @@ describe("the API group of a path", () => {
     expect(quotaOf({}, "POST", "/v1/auth")).toEqual({ perIp: expect.any(String) });
   });
 
-  it("a path or a method that no rule knows has no group", () => {
-    expect(quotaOf({}, "GET", "/v1/sims/1/events")).toBeUndefined();
-    expect(quotaOf({}, "DELETE", "/v1/sims")).toBeUndefined();
-    expect(quotaOf({ apiGroups: { "/v1/sims/*/events": "Sim" } }, "GET", "/v1/sims/1/events/2")).toBeUndefined();
+  it("a path or a method that no rule knows is counted by its first segment", () => {
+    expect(quotaOf({}, "GET", "/v1/sims/1/events")).toEqual({ group: "/sims" });
+    expect(quotaOf({}, "DELETE", "/v1/sims")).toEqual({ group: "/sims" });
+    expect(quotaOf({}, "GET", "/oauth/token")).toEqual({ group: "/oauth" });
+    expect(quotaOf({}, "GET", "/v1")).toEqual({ group: "/other" });
+    expect(quotaOf({}, "GET", "/v1/a%20b/1")).toEqual({ group: "/other" });
+    const apiGroups = { "/v1/sims/*/events": "Sim" };
+    expect(quotaOf({ apiGroups }, "GET", "/v1/sims/1/events/2")).toEqual({ group: "/sims" });
+  });
+
+  it("callers cannot make more than a hundred groups", () => {
+    const groups = new ApiGroups(nothing);
+    const names = Array.from({ length: 300 }, (_, n) => groups.find("GET", ["v1", `x${n}`]).id);
+    expect(new Set(names).size).toBe(101);
+    expect(groups.find("GET", ["v1", "x0"]).quota).toEqual({ group: "/x0" });
+  });
+
+  it("a pattern for one method comes before one for all of them", () => {
+    const apiGroups = { "/v1/coupons/**": "Payment", "POST /v1/coupons": "Order" };
+    expect(quotaOf({ apiGroups }, "POST", "/v1/coupons")).toEqual({ group: "Order" });
+    expect(quotaOf({ apiGroups }, "GET", "/v1/coupons")).toEqual({ group: "Payment" });
+    expect(quotaOf({ apiGroups }, "POST", "/v1/coupons/1")).toEqual({ group: "Payment" });
   });
 
   it("the most specific pattern counts, whatever the order of the file", () => {
@@ -77,11 +95,70 @@ describe("the API group of a path", () => {
     expect(quotaOf(soracom, "GET", "/v1/sims/1/anything")).toEqual({ group: "Sim" });
   });
 
-  it("a call whose answer holds a pair is marked", () => {
+  it.each([
+    ["GET", "/v1/analysis/1/any", "Analysis"],
+    ["GET", "/v1/audit_logs/1/any", "AuditLog"],
+    ["GET", "/v1/auth/1/any", "Auth"],
+    ["GET", "/v1/batch_groups/1/any", "Batch"],
+    ["GET", "/v1/bills/1/any", "Billing"],
+    ["GET", "/v1/cell_locations/1/any", "CellLocation"],
+    ["GET", "/v1/credentials/1/any", "Credential"],
+    ["GET", "/v1/data/1/any", "DataEntry"],
+    ["GET", "/v1/devices/1/any", "Device"],
+    ["GET", "/v1/device_object_models/1/any", "DeviceObjectModel"],
+    ["GET", "/v1/diagnostics/1/any", "Diagnostic"],
+    ["GET", "/v1/event_handlers/1/any", "EventHandler"],
+    ["GET", "/v1/files/1/any", "FileEntry"],
+    ["GET", "/v1/files/exported/1/any", "Files"],
+    ["GET", "/v1/gadgets/1/any", "Gadget"],
+    ["GET", "/v1/groups/1/any", "Group"],
+    ["GET", "/v1/lagoon/1/any", "Lagoon"],
+    ["GET", "/v1/logs/1/any", "Log"],
+    ["GET", "/v1/lora_devices/1/any", "LoraDevice"],
+    ["GET", "/v1/lora_gateways/1/any", "LoraGateway"],
+    ["GET", "/v1/lora_network_sets/1/any", "LoraNetworkSet"],
+    ["GET", "/v1/port_mappings/1/any", "PortMapping"],
+    ["GET", "/v1/query/1/any", "Query"],
+    ["GET", "/v1/resource_summaries/1/any", "ResourceSummary"],
+    ["GET", "/v1/sigfox_devices/1/any", "SigfoxDevice"],
+    ["GET", "/v1/sims/1/any", "Sim"],
+    ["GET", "/v1/sim_profile_orders/1/any", "SimProfileOrder"],
+    ["GET", "/v1/sora_cam/1/any", "SoraCam"],
+    ["GET", "/v1/soralets/1/any", "Soralet"],
+    ["GET", "/v1/stats/1/any", "Stats"],
+    ["GET", "/v1/subscribers/1/any", "Subscriber"],
+    ["GET", "/v1/virtual_private_gateways/1/any", "VirtualPrivateGateway"],
+    ["GET", "/v1/operators/1/any", "Operator"],
+    ["GET", "/v1/operators/1/emails/1/any", "Email"],
+    ["GET", "/v1/operators/add_email_token/1/any", "Email"],
+    ["GET", "/v1/operators/1/roles/1/any", "Role"],
+    ["GET", "/v1/operators/1/users/1/roles/1/any", "Role"],
+    ["GET", "/v1/operators/1/shipping_addresses/1/any", "ShippingAddress"],
+    ["GET", "/v1/operators/1/system_notifications/1/any", "SystemNotification"],
+    ["GET", "/v1/operators/1/users/1/any", "User"],
+    ["GET", "/v1/orders/1/any", "Order"],
+    ["GET", "/v1/products/1/any", "Order"],
+    ["GET", "/v1/coupons/1/confirm/1/any", "Order"],
+    ["POST", "/v1/coupons", "Order"],
+    ["POST", "/v1/volume_discounts", "Order"],
+    ["GET", "/v1/volume_discounts/1/confirm/1/any", "Order"],
+    ["GET", "/v1/volume_discounts/available_discounts/1/any", "Order"],
+    ["GET", "/v1/coupons/1/any", "Payment"],
+    ["GET", "/v1/payment_history/1/any", "Payment"],
+    ["GET", "/v1/payment_methods/1/any", "Payment"],
+    ["GET", "/v1/payment_statements/1/any", "Payment"],
+    ["GET", "/v1/volume_discounts/1/any", "Payment"],
+  ])("the deployment soracom counts %s %s in the group %s", (method, path, group) => {
+    expect(quotaOf(loadDeployment("soracom", []), method, path)).toEqual({ group });
+  });
+
+  it("a call that renews a token is marked, with and without a deployment that describes it", () => {
     const { operations } = loadDeployment("soracom", []);
-    const groups = new ApiGroups({ ...nothing, operations });
-    expect(groups.find("POST", ["v1", "operators", "OP1", "token"])?.answersPair).toBe(true);
-    expect(groups.find("GET", ["v1", "credentials"])?.answersPair).toBeUndefined();
+    for (const grouping of [nothing, { ...nothing, operations }]) {
+      const groups = new ApiGroups(grouping);
+      expect(groups.find("POST", ["v1", "operators", "OP1", "token"]).isRenewal).toBe(true);
+      expect(groups.find("GET", ["v1", "credentials"]).isRenewal).toBeUndefined();
+    }
   });
 });
 

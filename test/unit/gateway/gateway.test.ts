@@ -64,17 +64,6 @@ describe("a call through the gateway", () => {
     expect(`${large.status},${large.text}`).toMatch(/^500,The gateway left out the body/);
   });
 
-  it("the caller's own authentication passes without the pair", async () => {
-    await using platform = await fine();
-    await using gateway = await openGateway(platform.url);
-    const answered = await call(gateway.url, "/v1/auth", { method: "POST", body: '{"authKeyId":"k"}' });
-    expect(JSON.parse(answered.text)).toMatchObject({ token: "token-1" });
-    expect(platform.seen).toHaveLength(1);
-    expect(platform.seen[0]).toMatchObject({ body: '{"authKeyId":"k"}' });
-    expect(platform.seen[0]?.headers["x-svc-token"]).toBeUndefined();
-    expect(gateway.permits.requests.at(-1)?.bucket).toMatch(/^ip\./);
-  });
-
   it("a call that the deployment counts by address spends the quota of the address", async () => {
     await using platform = await fine();
     const apiGroups = { "/v1/devices/*/publish": { group: "Device", quota: { perIp: true } } };
@@ -95,16 +84,15 @@ describe("a call through the gateway", () => {
     expect(platform.seen.filter(({ path }) => path === "/v1/files/1")).toHaveLength(1);
   });
 
-  it("a path without a rule is refused with a problem that names apiGroups", async () => {
+  it("a path without a rule has a quota of its own, and is named once in the log", async () => {
     await using platform = await fine();
     await using gateway = await openGateway(platform.url);
-    const answered = await call(gateway.url, "/v1/unknown");
-    expect([answered.status, answered.headers["content-type"]]).toEqual([404, "application/problem+json"]);
-    expect(JSON.parse(answered.text)).toMatchObject({
-      code: "NOT_FOUND",
-      detail: expect.stringContaining("apiGroups"),
-    });
-    expect(platform.seen).toEqual([]);
+    for (const path of ["/v1/unknown", "/v1/unknown/2?limit=1"]) {
+      expect((await call(gateway.url, path)).status).toBe(200);
+    }
+    const answers = gateway.permits.diary.filter((line) => line.endsWith("answered") && !line.startsWith("ip."));
+    expect(answers).toEqual(["default./unknown answered", "default./unknown answered"]);
+    expect(gateway.log.filter((line) => line.includes("apiGroups"))).toHaveLength(1);
   });
 
   it("a platform that refuses connections is a problem with status 502, and the permit is given back", async () => {
@@ -114,6 +102,7 @@ describe("a call through the gateway", () => {
     await using accounting = clientFor(platform.url, { clock: systemClock, permits });
     const address = { origin: "http://127.0.0.1:1", prefix: "", host: "127.0.0.1:1", setting: "endpoints.global" };
     const client: GatewayOptions["client"] = {
+      whoAmI: (signal) => working.whoAmI(signal),
       lend: async (operation, signal) => ({ ...(await working.lend(operation, signal)), address }),
       attempt: (operation, options) => accounting.attempt(operation, options),
     };
