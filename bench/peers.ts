@@ -66,11 +66,12 @@ try {
 }
 
 const results: Results = Object.fromEntries(
-  chosenCells.map(({ name }) => [
+  chosenCells.map(({ name, rival, live }) => [
     name,
     Object.fromEntries(
       chosenLimiters.map((limiter) => {
         const of = trials.get(`${name}\n${limiter}`) ?? [];
+        const hasOthers = rival !== undefined || live > 0;
         const medianOf = (measure: keyof Trial, digits: number): number =>
           Number(median(of.map((trial) => trial[measure])).toFixed(digits));
         return [
@@ -80,6 +81,7 @@ const results: Results = Object.fromEntries(
             throttled: medianOf("throttled", 0),
             cpuMs: medianOf("cpuMs", 2),
             redisCalls: medianOf("redisCalls", 2),
+            ...(hasOthers ? { othersRefused: medianOf("othersRefused", 3), liveMs: medianOf("liveMs", 0) } : {}),
           },
         ];
       }),

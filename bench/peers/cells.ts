@@ -14,6 +14,10 @@ export interface Cell {
   readonly competitor: number;
   /** Another caller that spends many calls at once, again and again. */
   readonly burst: { readonly calls: number; readonly everyMs: number } | undefined;
+  /** Somebody who calls the platform directly at random times: the share of the limit, and how many calls at once. */
+  readonly rival: { readonly share: number; readonly burst: number } | undefined;
+  /** Live calls at random times, as a share of the limit: with permits of simfleet, otherwise directly. */
+  readonly live: number;
   /** The limit of each window, if it moves. */
   readonly limits: readonly number[] | undefined;
   /** By which the wall clock of the callers jumps after 8 s. */
@@ -30,11 +34,15 @@ function cell(name: string, differs: Partial<Cell> = {}): Cell {
     rounding: "up",
     competitor: 0,
     burst: undefined,
+    rival: undefined,
+    live: 0,
     limits: undefined,
     clockJumpMs: 0,
     ...differs,
   };
 }
+
+const short = { limit: 120, periodMs: 6_000, calls: 800 };
 
 const burst = { calls: 50, everyMs: 7_000 };
 
@@ -50,6 +58,11 @@ export const cells: readonly Cell[] = [
   cell("steady competitor and 4 processes", { competitor: 5, calls: 720, processes: 4 }),
   cell("competitor in bursts", { burst, calls: 720 }),
   cell("competitor in bursts and 4 processes", { burst, calls: 720, processes: 4 }),
+  cell("rival at 10 %", { ...short, rival: { share: 0.1, burst: 1 } }),
+  cell("rival at 30 %", { ...short, rival: { share: 0.3, burst: 1 } }),
+  cell("rival at 30 % in bursts of 20", { ...short, rival: { share: 0.3, burst: 20 } }),
+  cell("live calls at 10 %", { ...short, live: 0.1 }),
+  cell("live calls at 40 %", { ...short, live: 0.4 }),
   cell("seconds rounded down", { rounding: "down" }),
   cell("seconds rounded to nearest", { rounding: "nearest" }),
   cell("limit falls and rises", { limits: [200, 100, 100, 300, 200], calls: 850 }),

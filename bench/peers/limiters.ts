@@ -65,12 +65,12 @@ async function inLoops(
   await Promise.all(Array.from({ length: connections }, loop));
 }
 
-/** A process that makes all calls says how many it still wants. */
+/** Says how many calls it still wants; a run knows that of all its processes. */
 function simfleet(setup: Setup): Prepared {
   const redis = new Redis({ path: setup.redis });
   const limiter = new Limiter({ redis, keys: new Keys(`{${setup.prefix}}`), periodMs: setup.periodMs });
   let wanted = setup.calls;
-  const options = setup.processes === 1 ? { backlog: () => wanted } : {};
+  const options = { backlog: () => wanted };
   const acquire = async (): Promise<Awaited<ReturnType<typeof limiter.acquire>>> => {
     for (;;) {
       try {

@@ -4,6 +4,9 @@ export interface Measured {
   readonly throttled: number;
   readonly cpuMs: number | null;
   readonly redisCalls: number | null;
+  /** Where others call, too. */
+  readonly othersRefused?: number;
+  readonly liveMs?: number;
 }
 
 /** Medians, by cell and limiter. */
@@ -27,7 +30,11 @@ function table(header: readonly string[], rows: readonly (readonly string[])[]):
 /** A limiter that did not make its calls within four times the least time has no figures. */
 function shown(measured: Measured | undefined): string {
   if (measured === undefined) return "";
-  return measured.ratio === 0 ? "not done" : `${measured.ratio.toFixed(2)}, ${measured.throttled}`;
+  const { ratio, throttled, othersRefused, liveMs = 0 } = measured;
+  const own = ratio === 0 ? "not done" : `${ratio.toFixed(2)}, ${throttled}`;
+  if (othersRefused === undefined) return own;
+  const waited = liveMs === 0 ? "" : `, p99 ${(liveMs / 1_000).toFixed(1)} s`;
+  return `${own}; others ${(100 * othersRefused).toFixed(0)} %${waited}`;
 }
 
 function cost({ cpuMs, redisCalls }: Measured): string {

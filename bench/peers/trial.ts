@@ -2,8 +2,11 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { Redis } from "ioredis";
 import { request } from "undici";
 import { systemClock } from "#core/time.ts";
+import { Limiter } from "#limiter/limiter.ts";
+import { Keys } from "#redis/keys.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
 import { minTimeMs } from "../least-time.ts";
 import type { Assignment, Report } from "./caller.ts";
@@ -17,6 +20,20 @@ export interface Trial {
   /** Milliseconds of processor time per call. */
   readonly cpuMs: number;
   readonly redisCalls: number;
+  /** Share of the calls of a rival, or of live calls, that got 429. */
+  readonly othersRefused: number;
+  /** 99 % of the live calls waited for less, ms; 0 without a limiter. */
+  readonly liveMs: number;
+}
+
+/** Calls `act` at random times, on average every `meanMs`. @returns stops it */
+function atRandom(meanMs: number, act: () => void): () => void {
+  let timer: NodeJS.Timeout | undefined;
+  const next = (): void => {
+    timer = setTimeout(() => (act(), next()), -meanMs * Math.log(1 - Math.random()));
+  };
+  next();
+  return () => clearTimeout(timer);
 }
 
 const connections = 32;
@@ -40,6 +57,8 @@ function nextMessages(callers: readonly ChildProcess[]): Promise<unknown[]> {
     ),
   );
 }
+
+const noFigures = { ratio: 0, cpuMs: Number.NaN, redisCalls: Number.NaN, liveMs: 0 };
 
 let lastTurn = Promise.resolve();
 
@@ -85,6 +104,9 @@ export async function runTrial(limiter: string, cell: Cell, redis: string, prefi
     fork(caller, { stdio: ["ignore", "ignore", "inherit", "ipc"] }),
   );
   let bursting: NodeJS.Timeout | undefined;
+  const others = { asked: 0, refused: 0, stop: [] as (() => void)[] };
+  const liveMs: number[] = [];
+  const store = new Redis({ path: redis, lazyConnect: true });
   try {
     const assignment: Assignment = {
       limiter,
@@ -117,6 +139,41 @@ export async function runTrial(limiter: string, cell: Cell, redis: string, prefi
         }
       }, everyMs);
     }
+    const spend = (calls: number): void => {
+      for (let n = 0; n < calls; n += 1) {
+        others.asked += 1;
+        if (sandbox.throttle.isSpent("Sim", "")) others.refused += 1;
+        else bursts.push(windowOf(systemClock.monotonicMs()));
+        sandbox.throttle.accept("Sim", "");
+      }
+    };
+    const { rival, live } = cell;
+    if (rival !== undefined) {
+      others.stop.push(atRandom((periodMs * rival.burst) / (rival.share * limit), () => spend(rival.burst)));
+    }
+    const permits = new Limiter({ redis: store, keys: new Keys(`{${prefix}}`), periodMs });
+    const liveCall = async (): Promise<void> => {
+      const beganMs = systemClock.monotonicMs();
+      if (limiter !== "simfleet") return spend(1);
+      others.asked += 1;
+      const permit = await permits.acquire({ bucket: "peers.Sim", urgency: "priority" });
+      liveMs.push(systemClock.monotonicMs() - beganMs);
+      permit.sending();
+      const { statusCode, headers, body } = await request(`${sandbox.url}/v1/sims?limit=1`, {
+        headers: assignment.headers,
+      });
+      await body.dump();
+      const [of, left, seconds] = ["limit", "remaining", "seconds-before-refresh"].map((name) =>
+        Number(headers[`x-svc-ratelimit-${name}`]),
+      );
+      const reading = { limit: of ?? 0, remaining: left ?? 0, secondsBeforeRefresh: seconds ?? 0 };
+      permit.answered({ reading, throttled: statusCode === 429 });
+      if (statusCode === 429) others.refused += 1;
+      else bursts.push(windowOf(systemClock.monotonicMs()));
+    };
+    if (live > 0) {
+      others.stop.push(atRandom(periodMs / (live * limit), () => void liveCall().catch(() => (others.refused += 1))));
+    }
     for (const child of callers) child.send("go");
     setTimeout(endTurn, 1_000);
 
@@ -139,7 +196,8 @@ export async function runTrial(limiter: string, cell: Cell, redis: string, prefi
     const deadlineMs = startedMs + 4 * min() + 5_000;
     while (accepted() < cell.calls) {
       if (systemClock.monotonicMs() > deadlineMs) {
-        return { ratio: 0, throttled: sandbox.state.totals.throttled, cpuMs: Number.NaN, redisCalls: Number.NaN };
+        const { throttled } = sandbox.state.totals;
+        return { ...noFigures, throttled, othersRefused: others.refused / others.asked };
       }
       await systemClock.sleep(20);
     }
@@ -154,10 +212,14 @@ export async function runTrial(limiter: string, cell: Cell, redis: string, prefi
       throttled: sandbox.state.totals.throttled,
       cpuMs: sum("cpuMs") / cell.calls,
       redisCalls: sum("redisCalls") / cell.calls,
+      othersRefused: others.asked === 0 ? 0 : others.refused / others.asked,
+      liveMs: liveMs.toSorted((a, b) => a - b)[Math.floor(liveMs.length * 0.99)] ?? 0,
     };
   } finally {
     endTurn();
     clearInterval(bursting);
+    for (const stop of others.stop) stop();
+    store.disconnect();
     await Promise.all(
       callers.map(async (child) => {
         if (child.exitCode !== null || child.signalCode !== null) return;

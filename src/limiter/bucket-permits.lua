@@ -187,7 +187,8 @@ local function grants()
   local open = math.min(most, free - ticks - crossing)
   if yields and not urgent then
     local left_ms = (refresh_bounds(b) or now) - now
-    local is_short = backlog < 0 or backlog - in_flight > free
+    -- Of unreported demand, such as a first sync, only the window before shows that it does not fit.
+    local is_short = backlog >= 0 and backlog - in_flight > free or backlog < 0 and b.short_window == b.window - 1
     local spare = free - math.max(0, kept_for_others(left_ms, is_short) - floor)
     if spare <= 0 then return 0, until_fewer_kept(free + floor, left_ms, is_short) end
     open = math.min(open, spare)

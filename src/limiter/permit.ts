@@ -43,5 +43,7 @@ export interface TimedPermit extends Permit {
   times(): CallTimes;
 }
 
-/** How urgent a call is: `priority` calls may use the share of the quota that is reserved for other callers. */
+/**
+ * How urgent a call is. `priority`: somebody waits for it; it goes before bulk work, and may use what that leaves to others.
+ */
 export type Urgency = "normal" | "priority";

@@ -29,10 +29,21 @@ export interface Neighbors {
   readonly live?: number;
   readonly reserve?: string;
   readonly windows?: number;
+  /** What a rival takes at each reset. */
+  readonly grab?: number;
 }
 
-function valuesOf({ limit, periodMs, rival = 0, burst = 1, live = 0, reserve = "auto", windows = 60 }: Neighbors) {
-  return [limit, periodMs, rival, burst, live, reserve, windows] as const;
+function valuesOf({
+  limit,
+  periodMs,
+  rival = 0,
+  burst = 1,
+  live = 0,
+  reserve = "auto",
+  windows = 60,
+  grab = 0,
+}: Neighbors) {
+  return [limit, periodMs, rival, burst, live, reserve, windows, grab] as const;
 }
 
 export async function openEngine(): Promise<Engine> {

@@ -81,6 +81,12 @@ describe("bulk work beside others on the account", () => {
     expect(bulk).toBeGreaterThanOrEqual(0.2);
   });
 
+  it("a rival that takes nine tenths of each window at its reset leaves the rest to bulk work, which takes it", async () => {
+    const [, used = 0, , , , , bulk = 0] = await means({ ...short, grab: 0.9 });
+    expect(used).toBeGreaterThanOrEqual(0.97);
+    expect(bulk).toBeGreaterThanOrEqual(0.07);
+  });
+
   it("a quota that nobody else uses is used to its last call", async () => {
     const [, used, refused] = await means(short);
     expect([used, refused]).toEqual([1, 0]);

@@ -20,10 +20,10 @@ local function percentile(times, share)
   return times[math.max(1, math.ceil(#times * share))] or 0
 end
 
--- options: those of a schedule, and `rival` and `live`, shares of the limit, and `burst`, calls of a rival at once.
+-- `rival` and `live`: shares of the limit; `burst`: calls of a rival at once; `grab`: the share that it takes at each reset.
 -- Returns the share of the rival's calls that were refused, the share of the quota that was used, our own answers of 429, the
 -- median, 99 % and longest wait of live calls, ms, and the share of the quota that bulk work got.
-local function beside_others(seed, limit, period, rival, burst, live, reserve, windows)
+local function beside_others(seed, limit, period, rival, burst, live, reserve, windows, grab)
   local run = prepare(seed, { kind = 'neighbors', limit = limit, period = period, reserve = reserve, windows = windows,
     phase = 0.5, rounding = 'up', drift = 0, processes = 2, callers = 8, pause = 0, priority_callers = 0, leg = 20,
     redis = 1, slow = 0, lost = 0, give_back = 0, knows_demand = true, crashes = 0, live = live > 0, keeps_one = live > 0 })
@@ -36,6 +36,13 @@ local function beside_others(seed, limit, period, rival, burst, live, reserve, w
     asked = asked + 1
     if run.platform:receive(run.world.now).is_refused then refused = refused + 1 end
   end)
+  local function take_at_reset()
+    run.world:after(run.platform:window_at(run.world.now).ends - run.world.now + 0.01, function()
+      for _ = 1, grab * limit do run.platform:receive(run.world.now) end
+      take_at_reset()
+    end)
+  end
+  if grab > 0 then take_at_reset() end
   at_random(run, live * limit, 1, function() run.processes[1]:want('priority') end)
   run.world:run_until(BEGIN_MS + windows * period)
   local used, ours, all = 0, 0, run.platform.windows

@@ -229,7 +229,7 @@ async function readNow(
 ) {
   const { client, readSim, selection } = account;
   if (readSim === undefined) throw missing("getSim");
-  const record = await client.call(readSim, { key }, { signal });
+  const record = await client.call(readSim, { key }, { signal, urgency: "priority" });
   const clean = JSON.parse(jsonWithoutSecrets(record, selection.secrets)) as Record<string, unknown>;
   return { ...clean, seenAt: new Date(clock.wallMs()).toISOString() };
 }
@@ -238,7 +238,7 @@ async function readNow(
 async function statusesNow(key: string, account: Account, signal: AbortSignal) {
   const { client, readStatusHistory, selection } = account;
   if (readStatusHistory === undefined) throw missing("getSimStatusHistory");
-  const entries = await client.call(readStatusHistory, { key }, { signal });
+  const entries = await client.call(readStatusHistory, { key }, { signal, urgency: "priority" });
   return JSON.parse(jsonWithoutSecrets(entries, selection.secrets)) as Record<string, unknown>[];
 }
 

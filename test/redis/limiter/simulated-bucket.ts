@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { Redis } from "ioredis";
-import { type ExchangeRequest, exchangeArguments } from "#limiter/exchange.ts";
+import { type ExchangeRequest, type Reserve, exchangeArguments } from "#limiter/exchange.ts";
 import { bucketScriptParts } from "#limiter/limiter.ts";
 import type { Keys } from "#redis/keys.ts";
 
@@ -30,7 +30,7 @@ export interface BucketReply {
 
 export interface BucketSettings {
   readonly periodMs: number;
-  readonly reserve: number;
+  readonly reserve: Reserve;
   readonly leaseMs: number;
 }
 

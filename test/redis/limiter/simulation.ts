@@ -5,7 +5,7 @@
 import type { Redis } from "ioredis";
 import { PlatformError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
-import type { Exchange, ExchangeRequest } from "#limiter/exchange.ts";
+import type { Exchange, ExchangeRequest, Reserve } from "#limiter/exchange.ts";
 import { PermitQueue } from "#limiter/permit-queue.ts";
 import type { Permit, QuotaReading, Urgency } from "#limiter/permit.ts";
 import type { Keys } from "#redis/keys.ts";
@@ -35,7 +35,7 @@ export interface Scenario {
   readonly lostShare: number;
   readonly timeoutMs: number;
   readonly giveBackShare: number;
-  readonly reserve: number;
+  readonly reserve: Reserve;
   readonly priorityShare: number;
   /** `perSecond` bursts of `burst` calls each, of one call by default. */
   readonly others: {

@@ -1,7 +1,7 @@
 import { decodeJwt } from "jose";
 import { describe, expect, it } from "vitest";
 import { Secret } from "#core/secret.ts";
-import { hourMs, systemClock } from "#core/time.ts";
+import { minuteMs, systemClock } from "#core/time.ts";
 import { answer, startOpenPlatform } from "../api/support.ts";
 import { type Answered, call, openGateway } from "./support.ts";
 
@@ -117,7 +117,7 @@ describe("a gateway with a token", () => {
     expect(await status({ ...own, "x-svc-token": "a.b.c" })).toBe(401);
     const unsigned = `${Buffer.from('{"alg":"none"}').toString("base64url")}.${own["x-svc-token"]?.split(".")[1]}.`;
     expect(await status({ ...own, "x-svc-token": unsigned })).toBe(401);
-    const clock = { ...systemClock, wallMs: () => systemClock.wallMs() + 25 * hourMs };
+    const clock = { ...systemClock, wallMs: () => systemClock.wallMs() + 1_500 * minuteMs };
     await using later = await openGateway(platform.url, { token: new Secret(token), clock });
     expect((await call(later.url, "/v1/files/1", { headers: own })).status).toBe(401);
   });

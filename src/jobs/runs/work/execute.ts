@@ -136,6 +136,8 @@ class SegmentWork {
     this.#callOptions = {
       backlog: () => context.backlog.of(run.runId),
       signal,
+      // Somebody waits for one row, as for one that is retried.
+      urgency: run.total === 1 ? "priority" : "normal",
       ...(callsPerMinute === undefined ? {} : { pace: { id: run.runId, callsPerMinute } }),
     };
     for (const [place, row] of open.rows) this.#pending.set(place, row);
