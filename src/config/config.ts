@@ -4,99 +4,18 @@
  * below.
  */
 import { ConfigError, type Problem } from "#core/errors.ts";
-import type { Coverage, Language, Profile } from "#fleet/profile.ts";
-import type { Automation } from "#fleet/automation.ts";
-import type { DropFolder } from "#fleet/drop-folder.ts";
-import type { FreezePeriod } from "#fleet/freeze.ts";
-import type { Schedule } from "#fleet/schedule.ts";
-import type { Rotation } from "#fleet/rotation.ts";
+import type { Coverage, Profile } from "#fleet/profile.ts";
+import type { loadConfig } from "./load.ts";
 import { type Credentials, credentialForms } from "./secrets/credentials.ts";
-import type { Deployment } from "./deployment.ts";
-import type { KeySource } from "./file/pem-file.ts";
-import type { GatewayConfig } from "./sections/gateway.ts";
-import type { HttpConfig } from "./sections/http.ts";
-import type { RedisConfig } from "./sections/redis.ts";
-import type { Settings } from "./schema.ts";
 import type { Section } from "./setting.ts";
 import { makingOf, type SealKeys } from "./sections/seal-key.ts";
-import type { Triggers } from "#jobs/schedules/config.ts";
-import type { Retention } from "#jobs/storage/config.ts";
-import type { WebhookConfig } from "#jobs/webhooks/config.ts";
 
-export interface ProfileConfig {
-  readonly profile: Profile;
-  readonly language: Language;
-  /** What to authenticate with, the preferred form first; empty where nothing is configured. */
-  readonly credentials: readonly Credentials[];
-  readonly secrets: SecretOrigin;
-}
+export type Config = ReturnType<typeof loadConfig>;
+
+export type ProfileConfig = Config["profiles"][string];
 
 /** Where the credentials of a profile come from, to reload changed files. */
-export interface SecretOrigin {
-  /** Files that hold secrets of these credentials. */
-  readonly files: readonly string[];
-  /**
-   * The credentials as the files have them now, each in Secrets of its own.
-   * @throws ConfigError with every fault
-   */
-  readonly read: () => readonly Credentials[];
-}
-
-/**
- * Sections that are used as their schema makes them. Without `server`, commands work in this process; without `tracing`,
- * nothing is traced.
- */
-type Sections = Pick<
-  Settings,
-  | "authKeys"
-  | "tokenTtlSeconds"
-  | "limits"
-  | "inventory"
-  | "events"
-  | "changes"
-  | "server"
-  | "audit"
-  | "tracing"
-  | "logLevel"
->;
-
-export interface Config extends Readonly<Sections> {
-  /** The YAML file that was read. */
-  readonly file: string | undefined;
-  /** Absent: the embedded server. */
-  readonly redis: RedisConfig | undefined;
-  readonly dataDir: string;
-  /** No setting names it: it is the usual one of this user. */
-  readonly isUsualDataDir: boolean;
-  /** With the brand and base addresses that the configuration sets over it. */
-  readonly deployment: Deployment;
-  /** Name of the selected profile; `profiles` always has it. */
-  readonly profile: string;
-  readonly profiles: Readonly<Record<string, ProfileConfig>>;
-  /** Absent: a token's claims are not used. */
-  readonly tokenKey: KeySource | undefined;
-  /** By name; those of all profiles. */
-  readonly rotations: Readonly<Record<string, Rotation>>;
-  /** In the order of the file. */
-  readonly schedules: readonly Schedule[];
-  /** Secrets of messages from outside that trigger a schedule, by its name. */
-  readonly triggers: Triggers;
-  readonly automations: readonly Automation[];
-  readonly freezes: readonly FreezePeriod[];
-  /** By name. */
-  readonly webhooks: Readonly<Record<string, WebhookConfig>>;
-  /** Absent: no folder is watched. */
-  readonly dropFolder: DropFolder | undefined;
-  /** Absent: nothing that needs sealing can be done. */
-  readonly seal: SealKeys | undefined;
-  readonly http: HttpConfig;
-  readonly gateway: GatewayConfig;
-  readonly retention: Retention;
-  /** The sections of features that the loader does not know by name: entries by name, by the key of the section. */
-  readonly sections: Readonly<Record<string, ReadonlyMap<string, unknown>>>;
-  /** What works but not as it may have been meant. */
-  readonly warnings: readonly Problem[];
-}
+export type SecretOrigin = ProfileConfig["secrets"];
 
 /** What calls to the platform need of the configuration. */
 export interface PlatformAccess {

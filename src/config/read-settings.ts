@@ -31,7 +31,7 @@ export function readSettings<T extends z.ZodType>(schema: T, source: SettingSour
     if (setting.variable === undefined || setting.facts.fileOf !== undefined) continue;
     const own = setting.path.replace("<name>", source.profile);
     for (const path of new Set([own, ...pathsIn(source.tree, setting.path)])) {
-      place(setting, path, { input, report, tree: source.tree, env: path === own ? source.env : {} });
+      place(setting, path, { input, report, env: path === own ? source.env : {} });
     }
   }
   // Compiling the schema takes longer than reading one file with it.
@@ -81,49 +81,33 @@ export function copyOf(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, copyOf(inner)]));
 }
 
-/** One way in which a setting is given. */
-interface Found {
-  readonly where: string;
-  readonly value: unknown;
-  readonly isFile: boolean;
-}
-
 /** Puts the value of a setting into the input, from the stronger source that gives it. */
 function place(
   { schema, facts, variable = "" }: Setting,
   path: string,
-  { input, report, tree, env }: { input: Record<string, unknown>; report: Report; tree: Tree; env: Environment },
+  { input, report, env }: { input: Record<string, unknown>; report: Report; env: Environment },
 ): void {
-  const [found, other] = find({ schema, variable, secret: facts.secret }, path, { tree, env });
-  if (found === undefined) return;
-  const { where, value, isFile } = found;
-  report.found(path, { where, file: isFile && typeof value === "string" ? value : undefined });
-  for (const key of facts.secret ? [path, `${path}File`] : [path]) remove(input, key.split("."));
-  if (other !== undefined) report.fault(path, `is set together with ${other.where}. Keep one of them.`);
-  else if (!isFile) put(input, path, { value, report });
+  const { secret = false } = facts;
+  const ofEnv = { value: env[variable] || undefined, file: (secret && env[`${variable}_FILE`]) || undefined };
+  const isOfEnv = ofEnv.value !== undefined || ofEnv.file !== undefined;
+  const ofFile = { value: valueAt(input, path), file: secret ? valueAt(input, `${path}File`) : undefined };
+  const { value, file } = isOfEnv ? ofEnv : ofFile;
+  if (value === undefined && file === undefined) return;
+  const [here, hereInFile] = isOfEnv ? [variable, `${variable}_FILE`] : [path, `${path}File`];
+  const isFile = value === undefined;
+  report.found(path, {
+    where: isFile ? hereInFile : here,
+    file: isFile && typeof file === "string" ? file : undefined,
+  });
+  remove(input, path.split("."));
+  if (secret) remove(input, `${path}File`.split("."));
+  if (!isFile && file !== undefined) report.fault(path, `is set together with ${hereInFile}. Keep one of them.`);
+  else if (!isFile) put(input, path, { value: isOfEnv ? fromText(schema, String(value)) : value, report });
   else {
-    const read = typeof value === "string" ? readSecretFile(value) : { fault: "must be the path of a file." };
+    const read = typeof file === "string" ? readSecretFile(file) : { fault: "must be the path of a file." };
     if ("secret" in read) put(input, path, { value: read.secret, report });
     else report.fault(path, read.fault);
   }
-}
-
-function find(
-  { schema, variable, secret }: { schema: z.ZodType; variable: string; secret: true | undefined },
-  path: string,
-  { tree, env }: { tree: Tree; env: Environment },
-): readonly Found[] {
-  const text = env[variable];
-  const fileText = secret ? env[`${variable}_FILE`] : undefined;
-  const found: Found[] = [];
-  if (text) found.push({ where: variable, value: fromText(schema, text), isFile: false });
-  if (fileText) found.push({ where: `${variable}_FILE`, value: fileText, isFile: true });
-  if (found.length > 0) return found;
-  const value = valueAt(tree, path);
-  const file = secret ? valueAt(tree, `${path}File`) : undefined;
-  if (value !== undefined) found.push({ where: path, value, isFile: false });
-  if (file !== undefined) found.push({ where: `${path}File`, value: file, isFile: true });
-  return found;
 }
 
 /** What the file would hold in place of the text of a variable: YAML but for texts, or the short form of a list or map. */
