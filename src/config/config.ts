@@ -14,9 +14,6 @@ export type Config = ReturnType<typeof loadConfig>;
 
 export type ProfileConfig = Config["profiles"][string];
 
-/** Where the credentials of a profile come from, to reload changed files. */
-export type SecretOrigin = ProfileConfig["secrets"];
-
 /** What calls to the platform need of the configuration. */
 export interface PlatformAccess {
   /** The preferred form first; at least one. */

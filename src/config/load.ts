@@ -5,13 +5,19 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
+import type { Language, Profile } from "#fleet/profile.ts";
 import { keptFields, secretFields } from "#fleet/sim/sim-fields.ts";
 import { fieldsOfOperations } from "#fleet/sim-operation/sim-operation.ts";
 import { keyColumnOf, type Wording } from "#fleet/sim/sim.ts";
 import { Secret } from "#core/secret.ts";
 import { checkAuthKeys } from "#jobs/authkeys/config.ts";
 import { readAutomations } from "#jobs/automations/config.ts";
-import { type Credentials, forgetCredentials, readCredentials } from "./secrets/credentials.ts";
+import {
+  type ConfiguredCredentials,
+  type Credentials,
+  forgetCredentials,
+  readCredentials,
+} from "./secrets/credentials.ts";
 import { type Deployment, loadDeployment } from "./deployment.ts";
 import { readDropFolder } from "#jobs/drop-folder/config.ts";
 import { checkDestinations, checkOwner } from "./file/file-trust.ts";
@@ -28,7 +34,7 @@ import { readSchedules } from "#jobs/schedules/config.ts";
 import { type FeatureSection, group, namedEntriesOf, settingsOf, variableOf } from "./setting.ts";
 import { readSealKeys } from "./sections/seal-key.ts";
 import { suggestion } from "#core/suggest.ts";
-import { readKeySource } from "./file/pem-file.ts";
+import { readKeySource } from "./secrets/secret-file.ts";
 import { readWebhooks } from "#jobs/webhooks/config.ts";
 import { isTree, readOwnedYaml, valueAt } from "./file/yaml-file.ts";
 
@@ -165,12 +171,17 @@ function readDeployment({ deployment: name, brand, endpoints }: Settings, report
   };
 }
 
+interface ProfileConfig extends ConfiguredCredentials {
+  readonly profile: Profile;
+  readonly language: Language;
+}
+
 function readProfiles(settings: Settings, source: SettingSource, report: Report) {
   const { tree, env, profile } = source;
   const written = valueAt(tree, "profiles");
   const names = new Set([...(isTree(written) ? Object.keys(written) : []), profile]);
   if (profile !== "default" && isTree(written)) report.checkProfile("profile", profile, Object.keys(written));
-  const read = (name: string) => {
+  const read = (name: string): ProfileConfig => {
     const { coverage, wording, language, credentials } = profileOf(settings, name);
     const { forms, files } = readCredentials(credentials, `profiles.${name}`, report);
     const own = {
@@ -181,17 +192,8 @@ function readProfiles(settings: Settings, source: SettingSource, report: Report)
     return {
       profile: { name, coverage, wording },
       language: language ?? settings.language,
-      /** What to authenticate with, the preferred form first; empty where nothing is configured. */
       credentials: forms,
-      secrets: {
-        /** Files that hold secrets of these credentials. */
-        files,
-        /**
-         * The credentials as the files have them now, each in Secrets of its own.
-         * @throws ConfigError with every fault
-         */
-        read: () => readAgain(own),
-      },
+      secrets: { files, read: () => readAgain(own) },
     };
   };
   return Object.fromEntries([...names].map((name) => [name, read(name)]));

@@ -1,6 +1,6 @@
 /** The text of the configuration file that `simfleet init` writes, from its answers. */
 import { stringify } from "yaml";
-import { parseRedisUrl } from "#config/sections/redis-url.ts";
+import { parseRedisUrl } from "#config/sections/redis.ts";
 import { configSchema } from "#config/schema.ts";
 import { readSettings } from "#config/read-settings.ts";
 import { Report } from "#config/report.ts";

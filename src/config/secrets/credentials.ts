@@ -1,8 +1,12 @@
 /**
  * The credentials of a profile: exactly one of the interface's three forms (section 5), or none. An AuthKey can have a
- * second one next to it: a user can have two, so that one can be replaced while the other works.
+ * second one next to it: a user can have two, so that one can be replaced while the other works. While a process runs,
+ * changed files are read again (`watchCredentials`).
  */
+import { statSync } from "node:fs";
+import { messageOf } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
+import { every, secondMs } from "#core/time.ts";
 import type { Report } from "../report.ts";
 import { parseAuthKeyText, profileSection, type ProfileSettings } from "../sections/profiles.ts";
 import { secretOf, variablesOf } from "../setting.ts";
@@ -144,4 +148,120 @@ function assemble(written: Written, kind: "root" | "sub-user"): Credentials | un
   const secrets = (): Login => ({ password: new Secret(password), mfaSecret: secretOf(mfaSecret) });
   if (kind === "root") return email === undefined ? undefined : { kind, email, ...secrets() };
   return operatorId === undefined || userName === undefined ? undefined : { kind, operatorId, userName, ...secrets() };
+}
+
+/** The credentials of a profile, and where they come from. */
+export interface ConfiguredCredentials {
+  /** What to authenticate with, the preferred form first; empty where nothing is configured. */
+  readonly credentials: readonly Credentials[];
+  readonly secrets: {
+    /** Files that hold secrets of these credentials. */
+    readonly files: readonly string[];
+    /**
+     * The credentials as the files have them now, each in Secrets of its own.
+     * @throws ConfigError with every fault
+     */
+    readonly read: () => readonly Credentials[];
+  };
+}
+
+interface Listener {
+  /** Other credentials are in place. */
+  reloaded(): void;
+  /** A change was not loaded; the reason names the file and never its content. */
+  kept(reason: string): void;
+}
+
+export type CredentialWatch = ReturnType<typeof watchCredentials>;
+
+/**
+ * The credentials of one profile while a process runs: as configured, until one of their files changes. A change is
+ * applied completely or not at all: if any part is invalid, the previous credentials stay. Replaced credentials are
+ * kept as a fallback until the platform has accepted the new ones, so that a wrong secret in a valid file does not lock
+ * out the profile. The files are looked at every second: unlike notifications, that works on every file system, and sees
+ * a link that is switched anywhere on the path, as mounted secrets do.
+ */
+export function watchCredentials({ credentials, secrets }: ConfiguredCredentials, listener: Listener) {
+  const { files } = secrets;
+  /** The files as they were at the last look. */
+  let seen = fingerprintOf(files);
+  let current = credentials;
+  /** Seen to be good, or configured at the start; behind the current ones until those are. */
+  let fallback: readonly Credentials[] = [];
+  /** Known to the scrubber for one more change: calls with them may still be out. */
+  let retired: readonly Credentials[] = [];
+  let isProven = true;
+
+  const retire = (forms: readonly Credentials[]): void => {
+    if (forms.length === 0) return;
+    for (const form of retired) forgetCredentials(form);
+    retired = forms;
+  };
+  const takeUp = (next: readonly Credentials[]): void => {
+    if (next.length === current.length && next.every((form, i) => isSame(form, current[i]))) {
+      for (const form of next) forgetCredentials(form);
+      return;
+    }
+    const [before, dropped] = isProven ? [current, []] : [fallback, current];
+    const isAgain = (form: Credentials): boolean => next.some((one) => isSame(one, form));
+    fallback = before.filter((form) => !isAgain(form));
+    retire([...dropped, ...before.filter(isAgain)]);
+    current = next;
+    isProven = false;
+    listener.reloaded();
+  };
+  /** Reloads the files if one is another than at the last look, or may now be read, or no longer. */
+  const poll = (): void => {
+    const now = fingerprintOf(files);
+    if (now === seen) return;
+    seen = now;
+    let next: readonly Credentials[];
+    try {
+      next = secrets.read();
+    } catch (thrown) {
+      listener.kept(messageOf(thrown));
+      return;
+    }
+    takeUp(next);
+  };
+  return {
+    poll,
+    stop: files.length === 0 ? () => undefined : every(secondMs, poll),
+    /** What to authenticate with, the preferred form first. */
+    forms: (): readonly Credentials[] => [...current, ...fallback],
+    /** Says that the platform took these: where they are of the current ones, the previous ones are released. */
+    proven(form: Credentials): void {
+      if (isProven || !current.some((one) => isSame(one, form))) return;
+      isProven = true;
+      retire(fallback);
+      fallback = [];
+    },
+  };
+}
+
+function fingerprintOf(files: readonly string[]): string {
+  const parts = files.map((file) => {
+    try {
+      const { dev, ino, mode, size, mtimeNs, ctimeNs } = statSync(file, { bigint: true });
+      return [dev, ino, mode, size, mtimeNs, ctimeNs].join(" ");
+    } catch (thrown) {
+      return String((thrown as NodeJS.ErrnoException).code);
+    }
+  });
+  return parts.join("\n");
+}
+
+function isSame(one: Credentials, other: Credentials | undefined): boolean {
+  return other !== undefined && identityOf(one).every((part, i) => part === identityOf(other)[i]);
+}
+
+function identityOf(form: Credentials): readonly (string | undefined)[] {
+  switch (form.kind) {
+    case "auth-key":
+      return [form.kind, form.authKeyId, form.authKey.reveal()];
+    case "root":
+      return [form.kind, form.email, form.password.reveal(), form.mfaSecret?.reveal()];
+    case "sub-user":
+      return [form.kind, form.operatorId, form.userName, form.password.reveal(), form.mfaSecret?.reveal()];
+  }
 }

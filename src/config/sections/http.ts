@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { roles } from "#fleet/role.ts";
-import { readKeySource } from "../file/pem-file.ts";
+import { readKeySource } from "../secrets/secret-file.ts";
 import type { Report } from "../report.ts";
 import { group, secret, secretOf, section, setting } from "../setting.ts";
 import { expecting, hostNames, integer, oneOf, path, roleNames, someOf, text, webAddress } from "../value-types.ts";
