@@ -31,7 +31,7 @@ import { type Environment, readSettings, type SettingSource, withNamedEntries } 
 import { Report } from "./report.ts";
 import { configSchema, fileVariable, schemaWith, type Settings } from "./schema.ts";
 import { readSchedules } from "#jobs/schedules/config.ts";
-import { type FeatureSection, group, namedEntriesOf, settingsOf, variableOf } from "./setting.ts";
+import { type FeatureSection, group, settingsOf, variableOf } from "./setting.ts";
 import { readSealKeys } from "./sections/seal-key.ts";
 import { suggestion } from "#core/suggest.ts";
 import { readKeySource } from "./secrets/secret-file.ts";
@@ -216,8 +216,7 @@ function readAgain(source: SettingSource): readonly Credentials[] {
 }
 
 function checkVariables(schema: typeof configSchema, env: Environment, report: Report): void {
-  const all = [...settingsOf(schema), ...namedEntriesOf(schema)];
-  const known = new Set([fileVariable, ...all.flatMap(({ variable }) => variable ?? [])]);
+  const known = new Set([fileVariable, ...settingsOf(schema).flatMap(({ variable }) => variable ?? [])]);
   for (const name of Object.keys(env)) {
     if (!name.startsWith("SIMFLEET_") || known.has(name)) continue;
     report.fault(name, `There is no such variable.${suggestion(name, known)}`);

@@ -8,7 +8,7 @@ import { z } from "zod";
 import { isTree, parseYaml, type Tree, valueAt, valueIn } from "./file/yaml-file.ts";
 import { cutsOf, faultsOf, type Report, wordsOf } from "./report.ts";
 import { readSecretFile } from "./secrets/secret-file.ts";
-import { bare, namedEntriesOf, type Setting, settingsOf } from "./setting.ts";
+import { bare, type Setting, settingsOf } from "./setting.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -28,7 +28,8 @@ export interface SettingSource {
 export function readSettings<T extends z.ZodType>(schema: T, source: SettingSource, report: Report): z.output<T> {
   const input = copyOf(source.tree) as Record<string, unknown>;
   for (const setting of settingsOf(schema)) {
-    if (setting.variable === undefined || setting.facts.fileOf !== undefined) continue;
+    const { variable, facts } = setting;
+    if (variable === undefined || facts.fileOf !== undefined || facts.nameRule !== undefined) continue;
     const own = setting.path.replace("<name>", source.profile);
     for (const path of new Set([own, ...pathsIn(source.tree, setting.path)])) {
       place(setting, path, { input, report, env: path === own ? source.env : {} });
@@ -55,9 +56,9 @@ export function withNamedEntries(
   report: Report,
 ): Tree {
   const input = copyOf(tree) as Record<string, unknown>;
-  for (const { path, variable } of namedEntriesOf(schema)) {
+  for (const { path, variable = "", facts } of settingsOf(schema)) {
     const text = env[variable];
-    if (!text) continue;
+    if (!text || facts.nameRule === undefined) continue;
     report.found(path, { where: variable });
     const value = parseYaml(variable, text, report.problems);
     if (value !== undefined) put(input, path, { value, report });

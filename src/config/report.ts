@@ -6,7 +6,7 @@ import { z } from "zod";
 import { ConfigError, type Problem, SimfleetError } from "#core/errors.ts";
 import { suggestion } from "#core/suggest.ts";
 import { valueIn } from "./file/yaml-file.ts";
-import { bare, factsOf, innerOf, nameRuleOf, variableOf } from "./setting.ts";
+import { bare, factsOf, innerOf, variableOf } from "./setting.ts";
 
 interface Place {
   /** The path in the file, or the variable. */
@@ -110,9 +110,8 @@ function wordsOfShape(expected: string, message: string): string {
 export function wordsOf(schema: z.ZodType, input: unknown, issue: z.core.$ZodRawIssue): string | undefined {
   const { reached, keys, at } = follow(schema, issue.path ?? []);
   const facts = factsOf(reached);
-  if (facts === undefined) {
-    return issue.code === "invalid_key" ? nameRuleOf(follow(schema, keys.slice(0, -1)).reached) : undefined;
-  }
+  if (issue.code === "invalid_key") return factsOf(follow(schema, keys.slice(0, -1)).reached)?.nameRule;
+  if (facts === undefined) return undefined;
   const value = valueIn(input, keys);
   const { expects, secret, hidden } = facts;
   if (value === undefined) return `is missing; it is ${expects}.`;
@@ -148,7 +147,8 @@ function follow(schema: z.ZodType, path: readonly PropertyKey[]): Followed {
   const keys: string[] = [];
   const generic: string[] = [];
   for (const step of path) {
-    if (factsOf(reached) !== undefined) break;
+    const facts = factsOf(reached);
+    if (facts !== undefined && facts.nameRule === undefined) break;
     keys.push(String(step));
     generic.push(bare(reached) instanceof z.ZodObject ? String(step) : "<name>");
     reached = innerOf(reached, String(step)) ?? z.never();
