@@ -18,7 +18,7 @@ import { isLoopback } from "#core/loopback.ts";
 import { Secret } from "#core/secret.ts";
 import { systemClock, type Clock, secondMs } from "#core/time.ts";
 import { createLogger } from "#telemetry/logger.ts";
-import type { Caller, CommandContext, CommonOptions } from "./caller.ts";
+import type { Caller, CommonOptions, Context } from "./context.ts";
 import { localEvents, type EventChoice, type EventSource } from "./event-source.ts";
 import { RemoteWorker } from "./remote-worker.ts";
 import { createParser } from "eventsource-parser";
@@ -32,7 +32,7 @@ const noData = (dataDir: string, files: readonly string[]) => {
 };
 
 /** For a command that only works locally. @throws ConfigError; SimfleetError USAGE with `--server` */
-export function localConfig(context: CommandContext, options: CommonOptions): Config {
+export function localConfig(context: Context, options: CommonOptions): Config {
   const config = configOf(context, options);
   if (config.server === undefined) return config;
   throw new SimfleetError(
@@ -41,7 +41,7 @@ export function localConfig(context: CommandContext, options: CommonOptions): Co
   );
 }
 
-function configOf({ io: { env }, features }: CommandContext, options: CommonOptions): Config {
+function configOf({ io: { env }, features }: Context, options: CommonOptions): Config {
   const profile = options.profile === undefined ? {} : { SIMFLEET_PROFILE: options.profile };
   const server = options.server === undefined ? {} : { SIMFLEET_SERVER: options.server };
   return loadConfig({ file: options.config, env: { ...env, ...profile, ...server }, features });
@@ -49,7 +49,7 @@ function configOf({ io: { env }, features }: CommandContext, options: CommonOpti
 
 /** Runs a command that calls routes (`Context.connect`). */
 export async function connect<T>(
-  context: CommandContext,
+  context: Context,
   options: CommonOptions,
   use: (caller: Caller) => Promise<T>,
 ): Promise<T> {
@@ -65,13 +65,13 @@ export async function connect<T>(
 }
 
 /** Sends requests to a worker. */
-function remoteCaller({ io: { interrupt } }: CommandContext, worker: RemoteWorker): Caller {
+function remoteCaller({ io: { interrupt } }: Context, worker: RemoteWorker): Caller {
   const eventSource: Caller["eventSource"] = (selection, say) => remoteEvents(worker, selection, { interrupt, say });
   return { client: worker.client, profile: worker.profile, app: undefined, eventSource };
 }
 
 /** Calls routes in this process. */
-export async function localCaller({ actor, io: { interrupt } }: CommandContext, app: App): Promise<Caller> {
+export async function localCaller({ actor, io: { interrupt } }: Context, app: App): Promise<Caller> {
   const endpoints = await app.routes({ process: "command" });
   return {
     client: localClient(endpoints, { by: actor, signal: interrupt }),
@@ -82,7 +82,7 @@ export async function localCaller({ actor, io: { interrupt } }: CommandContext, 
 }
 
 /** Opens the app, calls `use`, and always closes the app again. */
-export async function withApp<T>(context: CommandContext, config: Config, use: (app: App) => Promise<T>): Promise<T> {
+export async function withApp<T>(context: Context, config: Config, use: (app: App) => Promise<T>): Promise<T> {
   assertStore(context, config);
   const { features } = context;
   const { env, stderr } = context.io;
@@ -107,7 +107,7 @@ export async function withApp<T>(context: CommandContext, config: Config, use: (
  * An empty store that is made by mistake, in another folder or by another user, looks as if nothing were running.
  * @throws SimfleetError USAGE
  */
-function assertStore({ command }: CommandContext, { redis, dataDir, isUsualDataDir, file }: Config): void {
+function assertStore({ command }: Context, { redis, dataDir, isUsualDataDir, file }: Config): void {
   const place = join(dataDir, "redis");
   if (redis !== undefined || command === undefined || command.store === "makes" || existsSync(place)) return;
   if (!isUsualDataDir && command.store === "configured") return;
@@ -119,7 +119,7 @@ function assertStore({ command }: CommandContext, { redis, dataDir, isUsualDataD
  * Runs a local command. A command that changes something writes an audit entry first, and its exit code afterwards.
  * @throws SimfleetError AUDIT_UNAVAILABLE, and nothing is done then
  */
-async function audited<T>({ command, actor, io }: CommandContext, app: App, act: () => Promise<T>): Promise<T> {
+async function audited<T>({ command, actor, io }: Context, app: App, act: () => Promise<T>): Promise<T> {
   if (command === undefined || command.effect === "reads") return act();
   const { name, kind, effect, target } = command;
   const log = app.service(audit);

@@ -7,9 +7,8 @@ import { ConfigError, SimfleetError, messageOf } from "#core/errors.ts";
 import type { RunWorker } from "./commands/worker.ts";
 import { suggestion } from "#core/suggest.ts";
 import { visibleLines } from "#core/visible-text.ts";
-import { type CommandEffect, processEffects, type StoreUse } from "./command-effects.ts";
 import { type AnyFeature, commandGroups, type FeatureCommand } from "./feature.ts";
-import { Context, exampleOf, type GivenCommand, type ProcessIo } from "./context.ts";
+import { type CommandEffect, Context, exampleOf, type GivenCommand, type ProcessIo, type StoreUse } from "./context.ts";
 import { Output } from "./output.ts";
 
 /**
@@ -86,6 +85,28 @@ function processCommands(deps: Deps): Readonly<Record<string, FeatureCommand>> {
     },
   };
 }
+
+/** What those of the commands change: nothing that the audit log has. */
+export const processEffects: Readonly<Record<string, CommandEffect>> = {
+  // It prints a token and stores nothing: the configuration grants its rights.
+  "tokens create": "reads",
+  check: "reads",
+  // The worker audits its requests.
+  worker: "reads",
+  // It changes nothing itself; the log names its callers.
+  gateway: "reads",
+  sandbox: "reads",
+  // It uses its own platform and data.
+  demo: "reads",
+  // It changes no fleet, and there may be no Redis yet.
+  init: "reads",
+  schema: "reads",
+  "completion bash": "reads",
+  "completion zsh": "reads",
+  "completion fish": "reads",
+  "completion words": "reads",
+  "completion tree": "reads",
+};
 
 /**
  * The program with one command, or with all of them.
