@@ -168,7 +168,7 @@ function readDeployment(nameOrPath: string, problems: Problem[]): { file: string
   const file = isBuiltIn
     ? fileURLToPath(new URL(`../../config/deployments/${nameOrPath}.yaml`, import.meta.url))
     : nameOrPath;
-  return { file, own: readYaml(file, problems) };
+  return { file, own: readYaml(file, problems).tree };
 }
 
 /** A file over what it extends. */

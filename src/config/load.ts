@@ -36,7 +36,7 @@ import { readSealKeys } from "./sections/seal-key.ts";
 import { suggestion } from "#core/suggest.ts";
 import { readKeySource } from "./secrets/secret-file.ts";
 import { readWebhooks } from "#jobs/webhooks/config.ts";
-import { isTree, readOwnedYaml, valueAt } from "./file/yaml-file.ts";
+import { isTree, readYaml, valueAt } from "./file/yaml-file.ts";
 
 /** The place in the working folder comes before that of the machine. */
 export const usualFiles = ["config/simfleet.yaml", "/etc/simfleet/simfleet.yaml"] as const;
@@ -51,7 +51,7 @@ export function loadConfig({ file: given, env = process.env, features = [] }: Co
   const report = new Report();
   const named = given ?? (env[fileVariable] || undefined);
   const file = named ?? usualFiles.find((usual) => existsSync(usual));
-  const read = file === undefined ? { tree: {} } : readOwnedYaml(file, report.problems);
+  const read = file === undefined ? { tree: {} } : readYaml(file, report.problems);
   if (file !== undefined) checkOwner(file, read, { isNamed: named !== undefined, report });
   const own = features.flatMap(({ section }) => section ?? []);
   const schema = schemaWith(own);

@@ -15,7 +15,7 @@ export interface SettingFacts {
   /** Completes "must be …". */
   readonly expects: string;
   /** The environment variable where its name does not follow from the path, as `variableOf` makes it. */
-  readonly variable?: string;
+  readonly variable?: string | undefined;
   /** No message quotes the value. */
   readonly secret?: true;
   /** No message quotes the value, since a part of it may be secret. */
@@ -54,14 +54,10 @@ export function secret<K extends string>(
   type: z.ZodString,
   { description, variable, fallback = "none" }: { description: string; variable?: string; fallback?: string },
 ): Record<K | `${K}File`, z.ZodOptional<z.ZodString>> {
-  const inFile = { ...(variable === undefined ? {} : { variable: `${variable}_FILE` }), fileOf: key };
+  const fileVariable = variable === undefined ? undefined : `${variable}_FILE`;
   return {
-    [key]: setting(type.optional(), description, {
-      ...(variable === undefined ? {} : { variable }),
-      secret: true,
-      fallback,
-    }),
-    [`${key}File`]: setting(path.optional(), `File that holds \`${key}\`.`, inFile),
+    [key]: setting(type.optional(), description, { variable, secret: true, fallback }),
+    [`${key}File`]: setting(path.optional(), `File that holds \`${key}\`.`, { variable: fileVariable, fileOf: key }),
   } as Record<K | `${K}File`, z.ZodOptional<z.ZodString>>;
 }
 
