@@ -88,22 +88,24 @@ function place(
   path: string,
   { input, report, env }: { input: Record<string, unknown>; report: Report; env: Environment },
 ): void {
-  const { secret = false } = facts;
-  const ofEnv = { value: env[variable] || undefined, file: (secret && env[`${variable}_FILE`]) || undefined };
-  const isOfEnv = ofEnv.value !== undefined || ofEnv.file !== undefined;
-  const ofFile = { value: valueAt(input, path), file: secret ? valueAt(input, `${path}File`) : undefined };
-  const { value, file } = isOfEnv ? ofEnv : ofFile;
-  if (value === undefined && file === undefined) return;
-  const [here, hereInFile] = isOfEnv ? [variable, `${variable}_FILE`] : [path, `${path}File`];
-  const isFile = value === undefined;
-  report.found(path, {
-    where: isFile ? hereInFile : here,
-    file: isFile && typeof file === "string" ? file : undefined,
-  });
+  const text = env[variable];
+  const found: { where: string; value?: unknown; file?: unknown }[] = [];
+  if (text) found.push({ where: variable, value: fromText(schema, text) });
+  if (facts.secret && env[`${variable}_FILE`]) {
+    found.push({ where: `${variable}_FILE`, file: env[`${variable}_FILE`] });
+  }
+  if (found.length === 0) {
+    found.push({ where: path, value: valueAt(input, path) });
+    if (facts.secret) found.push({ where: `${path}File`, file: valueAt(input, `${path}File`) });
+  }
+  const [first, second] = found.filter(({ value, file }) => value !== undefined || file !== undefined);
+  if (first === undefined) return;
+  const { where, value, file } = first;
+  report.found(path, { where, file: typeof file === "string" ? file : undefined });
   remove(input, path.split("."));
-  if (secret) remove(input, `${path}File`.split("."));
-  if (!isFile && file !== undefined) report.fault(path, `is set together with ${hereInFile}. Keep one of them.`);
-  else if (!isFile) put(input, path, { value: isOfEnv ? fromText(schema, String(value)) : value, report });
+  if (facts.secret) remove(input, `${path}File`.split("."));
+  if (second !== undefined) report.fault(path, `is set together with ${second.where}. Keep one of them.`);
+  else if (file === undefined) put(input, path, { value, report });
   else {
     const read = typeof file === "string" ? readSecretFile(file) : { fault: "must be the path of a file." };
     if ("secret" in read) put(input, path, { value: read.secret, report });

@@ -169,5 +169,5 @@ export function variableOf(at: string, facts?: Pick<SettingFacts, "variable">): 
 export function variablesOf(schema: z.ZodType, at: string): string[] {
   const [entries, part] = at.split(".<name>");
   const paths = [at, `${at}File`, ...(part === undefined ? [] : [entries])];
-  return settingsOf(schema).flatMap(({ path, variable }) => (paths.includes(path) ? (variable ?? []) : []));
+  return settingsOf(schema).flatMap((one) => (paths.includes(one.path) ? (one.variable ?? []) : []));
 }

@@ -205,9 +205,9 @@ const encoding =
 
 /** @returns the parts, or the problems of the address */
 export function parseRedisUrl(written: string): RedisUrl | { readonly faults: readonly string[] } {
-  const found = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/([^/?#]*)([^?#]*)(\?[^#]*)?(#.*)?$/s.exec(written);
+  const found = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/(?:([^/?#]*)@)?([^/?#@]*)([^?#]*)(\?[^#]*)?(#.*)?$/s.exec(written);
   if (found === null) return { faults: [`must be an address ${examples.server}.`] };
-  const [, given = "", authority = "", path = "", query = "", fragment] = found;
+  const [, given = "", login = "", hosts = "", place = "", query, fragment] = found;
   const scheme = /^redis(s?)(?:\+(sentinel|cluster))?$/.exec(given.toLowerCase());
   if (scheme === null) {
     const known = "Use redis://, redis+sentinel:// or redis+cluster://; rediss instead of redis is TLS.";
@@ -216,17 +216,19 @@ export function parseRedisUrl(written: string): RedisUrl | { readonly faults: re
   const topology = (scheme[2] ?? "server") as Topology;
   const faults: string[] = [];
   if (fragment !== undefined) faults.push(`has a part after #. ${encoding}`);
-  const at = authority.lastIndexOf("@");
-  const login = loginOf(authority.slice(0, Math.max(at, 0)));
-  if (login === undefined) faults.push(encoding);
-  const hosts = authority.slice(at + 1);
-  const addresses = (topology === "server" ? [hosts] : hosts.split(",")).map((host) => addressOf(host, topology));
-  if (addresses.includes(undefined)) faults.push(hostFault(topology));
-  if (query !== "")
-    faults.push(
-      "has a part after ?, which is not supported: the database follows the hosts, as in redis://host:6379/1.",
-    );
-  const { primary, database } = placeOf(topology, path, faults);
+  const user = parseLogin(login);
+  if (user === undefined) faults.push(encoding);
+  const addresses = (topology === "server" ? [hosts] : hosts.split(",")).map((one) => parseAddress(one, topology));
+  if (addresses.includes(undefined)) {
+    const isOne = topology === "server";
+    const fault = isOne ? "names no valid host or port" : "names a host or port that is not valid";
+    faults.push(`${fault}; use an address ${examples[topology]}. ${encoding}`);
+  }
+  if (query !== undefined) {
+    const hint = "the database follows the hosts, as in redis://host:6379/1.";
+    faults.push(`has a part after ?, which is not supported: ${hint}`);
+  }
+  const { primary, database } = parsePlace(topology, place, faults);
   if (faults.length > 0) return { faults };
   return {
     topology,
@@ -234,64 +236,46 @@ export function parseRedisUrl(written: string): RedisUrl | { readonly faults: re
     database,
     isTls: scheme[1] === "s",
     addresses: addresses.filter((address) => address !== undefined),
-    username: login?.username,
-    password: login?.password,
+    username: user?.username,
+    password: user?.password,
   };
 }
 
-function hostFault(topology: Topology): string {
-  if (topology === "server") return `names no valid host or port; use an address ${examples.server}. ${encoding}`;
-  return `names a host or port that is not valid; use an address ${examples[topology]}. ${encoding}`;
+/** What follows the hosts: the name of the primary, and the database. */
+function parsePlace(topology: Topology, place: string, faults: string[]): Pick<RedisUrl, "primary" | "database"> {
+  const segments = place.split("/").filter((segment) => segment !== "");
+  const primary = topology === "sentinel" ? segments.shift() : undefined;
+  if (topology === "sentinel" && primary === undefined) {
+    faults.push(`does not name the primary; the name that the Sentinels know follows the hosts, ${examples.sentinel}.`);
+  } else if (primary !== undefined && !/^[A-Za-z0-9._-]+$/.test(primary)) {
+    faults.push("has a name of the primary with other characters than letters, digits, dots, - and _.");
+  }
+  const database = /^\d{0,10}$/.test(segments.join("/")) ? Number(segments[0] ?? 0) : Number.POSITIVE_INFINITY;
+  if (database > maxDatabase) faults.push("names a database that is not a number, as in redis://host:6379/1.");
+  else if (topology === "cluster" && database !== 0) {
+    faults.push("names a database, and a cluster has only database 0. Leave it out.");
+  }
+  return { primary, database };
 }
 
 /** User name and password; undefined if they are not percent-encoded. */
-function loginOf(text: string): { username: string | undefined; password: string | undefined } | undefined {
-  const colon = text.indexOf(":");
-  const parts = colon === -1 ? [text] : [text.slice(0, colon), text.slice(colon + 1)];
-  if (text.includes("@")) return undefined;
+function parseLogin(login: string): Pick<RedisUrl, "username" | "password"> | undefined {
+  const [, ...parts] = /^([^:@]*)(?::([^@]*))?$/.exec(login) ?? [];
+  if (parts.length === 0) return undefined;
   try {
-    const [username, password] = parts.map((part) => (part === "" ? undefined : decodeURIComponent(part)));
+    const [username, password] = parts.map((part) => (part ? decodeURIComponent(part) : undefined));
     return { username, password };
   } catch {
     return undefined;
   }
 }
 
-function addressOf(text: string, topology: Topology): RedisAddress | undefined {
+function parseAddress(hostAndPort: string, topology: Topology): RedisAddress | undefined {
   // URL takes apart what has a scheme that it knows nothing about.
-  const url = URL.parse(`redis://${text}`);
-  if (url === null || url.hostname === "" || url.hostname.includes("%") || url.username !== "") return undefined;
-  if (/[,\s]/.test(url.hostname)) return undefined;
+  const url = URL.parse(`redis://${hostAndPort}`);
+  if (url === null || url.hostname === "" || /[%,\s]/.test(url.hostname)) return undefined;
   return {
     host: url.hostname.replace(/^\[(.*)\]$/, "$1"),
     port: url.port === "" ? usualPorts[topology] : Number(url.port),
   };
-}
-
-/** What follows the hosts: the name of the primary, and the database. */
-function placeOf(
-  topology: Topology,
-  path: string,
-  faults: string[],
-): { primary: string | undefined; database: number } {
-  const segments = path.split("/").filter((segment, i) => i > 0 && segment !== "");
-  const primary = topology === "sentinel" ? nameOf(segments.shift(), faults) : undefined;
-  const text = segments.join("/") || "0";
-  const isNumber = /^[0-9]{1,10}$/.test(text) && Number(text) <= maxDatabase;
-  if (!isNumber) faults.push("names a database that is not a number, as in redis://host:6379/1.");
-  else if (topology === "cluster" && Number(text) !== 0) {
-    faults.push("names a database, and a cluster has only database 0. Leave it out.");
-  }
-  return { primary, database: Number(text) };
-}
-
-/** Redis allows these characters in the name of a primary. */
-function nameOf(text: string | undefined, faults: string[]): string | undefined {
-  if (text !== undefined && /^[A-Za-z0-9._-]+$/.test(text)) return text;
-  faults.push(
-    text === undefined
-      ? `does not name the primary; the name that the Sentinels know follows the hosts, ${examples.sentinel}.`
-      : "has a name of the primary with other characters than letters, digits, dots, - and _.",
-  );
-  return undefined;
 }
