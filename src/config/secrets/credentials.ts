@@ -40,37 +40,33 @@ const ownKeys = {
 export const credentialForms =
   "SIMFLEET_AUTH_KEY_ID and SIMFLEET_AUTH_KEY, or SIMFLEET_EMAIL and SIMFLEET_PASSWORD, or SIMFLEET_OPERATOR_ID, SIMFLEET_USER_NAME and SIMFLEET_PASSWORD";
 
-export interface ReadCredentials {
-  /** The preferred form first; empty where there is none, or where it is faulty. */
-  readonly forms: readonly Credentials[];
-  /** Files that hold their secrets. */
-  readonly files: readonly string[];
-}
-
-/** Puts the credentials of one profile together. @param at path of the profile */
-export function readCredentials(written: Written, at: string, report: Report): ReadCredentials {
+/**
+ * Puts the credentials of one profile together.
+ * @param at path of the profile
+ * @returns `forms`: the preferred one first; empty where there is none, or where it is faulty. `files` hold their secrets
+ */
+export function readCredentials(
+  written: Written,
+  at: string,
+  report: Report,
+): { readonly forms: readonly Credentials[]; readonly files: readonly string[] } {
   const where = `${at}.credentials`;
   const first = readFirst(written, where, report);
   const second = readSecond(written, where, { report, isBesideAuthKey: first?.kind === "auth-key" });
   const secrets = ["authKey", "second.authKey", "password", "mfaSecret"];
   const files = secrets.flatMap((key) => report.fileOf(`${where}.${key}`) ?? []);
-  if (first === undefined) return { forms: [], files };
-  if (second === undefined) return { forms: [first], files };
-  if (first.kind === "auth-key" && first.authKeyId === second.authKeyId) {
+  const isTwice = second !== undefined && first?.kind === "auth-key" && first.authKeyId === second.authKeyId;
+  if (isTwice) {
     report.warn(`${where}.second`, `is the AuthKey ${first.authKeyId}, as is the first. One is used.`);
     forgetCredentials(second);
-    return { forms: [first], files };
   }
-  return { forms: [first, second], files };
+  const forms = first === undefined ? [] : [first, ...(second === undefined || isTwice ? [] : [second])];
+  return { forms, files };
 }
 
 /** Ends the scrubber's watch over secrets that are replaced. */
 export function forgetCredentials(form: Credentials): void {
-  if (form.kind === "auth-key") form.authKey.forget();
-  else {
-    form.password.forget();
-    form.mfaSecret?.forget();
-  }
+  for (const part of Object.values(form)) if (part instanceof Secret) part.forget();
 }
 
 function readFirst(written: Written, where: string, report: Report): Credentials | undefined {
@@ -252,16 +248,10 @@ function fingerprintOf(files: readonly string[]): string {
 }
 
 function isSame(one: Credentials, other: Credentials | undefined): boolean {
-  return other !== undefined && identityOf(one).every((part, i) => part === identityOf(other)[i]);
+  return other !== undefined && identityOf(one) === identityOf(other);
 }
 
-function identityOf(form: Credentials): readonly (string | undefined)[] {
-  switch (form.kind) {
-    case "auth-key":
-      return [form.kind, form.authKeyId, form.authKey.reveal()];
-    case "root":
-      return [form.kind, form.email, form.password.reveal(), form.mfaSecret?.reveal()];
-    case "sub-user":
-      return [form.kind, form.operatorId, form.userName, form.password.reveal(), form.mfaSecret?.reveal()];
-  }
+/** The form with its secrets, and what it is about; forms of one kind have their parts in one order. */
+function identityOf(form: Credentials): string {
+  return JSON.stringify(Object.values(form).map((part) => (part instanceof Secret ? part.reveal() : part)));
 }
