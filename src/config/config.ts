@@ -4,7 +4,7 @@
  * below.
  */
 import { ConfigError, type Problem } from "#core/errors.ts";
-import type { Coverage, Profile } from "#fleet/profile.ts";
+import type { Coverage } from "#fleet/profile.ts";
 import type { loadConfig } from "./load.ts";
 import { type Credentials, credentialForms } from "./secrets/credentials.ts";
 import type { Section } from "./setting.ts";
@@ -30,28 +30,35 @@ export function sectionOf<T>({ sections }: Config, { key }: Section<T>): Readonl
 }
 
 /**
- * The credentials of a profile, for commands that speak to the platform.
+ * Credentials and base address of a profile, for what speaks to the platform.
  * @param name the selected profile by default
- * @throws ConfigError that says which settings to give
- */
-export function requireCredentials(config: Config, name: string = config.profile): readonly Credentials[] {
-  const { credentials } = requireProfile(config, name);
-  if (credentials.length > 0) return credentials;
-  throw new ConfigError([missingCredentials(name)]);
-}
-
-/**
- * Credentials and base address of a profile, with everything that is missing reported at once.
- * @throws ConfigError
+ * @throws ConfigError with everything that is missing, and which settings to give
  */
 export function requirePlatform(config: Config, name: string = config.profile): PlatformAccess {
-  const { profile, credentials } = requireProfile(config, name);
+  const found = Object.hasOwn(config.profiles, name) ? config.profiles[name] : undefined;
+  if (found === undefined) {
+    const known = Object.keys(config.profiles).join(", ");
+    throw new ConfigError([{ where: `profiles.${name}`, message: `There is no such profile; known: ${known}.` }]);
+  }
+  const { profile, credentials } = found;
   const { global, japan } = config.deployment.endpoints;
-  const problems: Problem[] = credentials.length > 0 ? [] : [missingCredentials(name)];
+  const problems: Problem[] = [];
+  if (credentials.length === 0) {
+    problems.push({
+      where: `profiles.${name}.credentials`,
+      message: `are required to call the platform. Set ${credentialForms} (a secret also as …_FILE).`,
+    });
+  }
   const only = global === undefined ? "jp" : japan === undefined ? "g" : undefined;
   const coverage = profile.coverage ?? only;
   const endpoint = coverage === "jp" ? japan : (global ?? japan);
-  if (endpoint === undefined || (coverage === "g" && global === undefined)) problems.push(missingEndpoint(profile));
+  if (endpoint === undefined || (coverage === "g" && global === undefined)) {
+    const which = profile.coverage === "jp" ? "japan" : "global";
+    problems.push({
+      where: `endpoints.${which}`,
+      message: `is required to call the platform. Set it, or SIMFLEET_ENDPOINT_${which.toUpperCase()}, or name a deployment that has it.`,
+    });
+  }
   if (coverage === undefined && config.tokenKey === undefined) {
     problems.push({
       where: `profiles.${name}.coverage`,
@@ -74,26 +81,4 @@ export function requireSeal({ seal }: Config, feature: string): SealKeys {
     `is required: ${feature} stores the new secret sealed until all receivers have it, so that a crash cannot lose it. ` +
     `Make a key with ${makingOf("seal-key")} and name the file here, or as SIMFLEET_SEAL_KEY_FILE.`;
   throw new ConfigError([{ where: "seal.keyFile", message }]);
-}
-
-function requireProfile(config: Config, name: string): ProfileConfig {
-  const found = Object.hasOwn(config.profiles, name) ? config.profiles[name] : undefined;
-  if (found) return found;
-  const known = Object.keys(config.profiles).join(", ");
-  throw new ConfigError([{ where: `profiles.${name}`, message: `There is no such profile; known: ${known}.` }]);
-}
-
-function missingCredentials(name: string): Problem {
-  return {
-    where: `profiles.${name}.credentials`,
-    message: `are required to call the platform. Set ${credentialForms} (a secret also as …_FILE).`,
-  };
-}
-
-function missingEndpoint({ coverage }: Profile): Problem {
-  const which = coverage === "jp" ? "japan" : "global";
-  return {
-    where: `endpoints.${which}`,
-    message: `is required to call the platform. Set it, or SIMFLEET_ENDPOINT_${which.toUpperCase()}, or name a deployment that has it.`,
-  };
 }
