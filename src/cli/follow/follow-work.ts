@@ -60,7 +60,7 @@ export interface FollowWork<Report> {
  */
 export async function followWork<Report>(options: FollowWork<Report>): Promise<{ report: Report; exitCode: number }> {
   const { output, interrupt, isRemote } = options;
-  const local = new LocalWorker(options.localWork, output);
+  const local = localWorker(options.localWork, output);
   const nextReport = reportsOf(options);
   const silence = silenceOf(options);
   try {
@@ -80,7 +80,7 @@ export async function followWork<Report>(options: FollowWork<Report>): Promise<{
       silence.end();
       const end = options.endOf(report);
       await options.show(report, end !== undefined);
-      const { refusal } = local;
+      const refusal = local.refusal();
       const isStopping = refusal !== undefined || interrupt.aborted;
       if (end !== undefined && !(end.isHalt === true && isStopping)) return { report, exitCode: ended(end, output) };
       if (isStopping) return await leave(options, { local, refusal, seen: report });
@@ -95,14 +95,14 @@ export async function followWork<Report>(options: FollowWork<Report>): Promise<{
 
 async function leave<Report>(
   options: FollowWork<Report>,
-  { local, refusal, seen }: { local: LocalWorker; refusal: PlatformError | undefined; seen: Report },
+  { local, refusal, seen }: { local: ReturnType<typeof localWorker>; refusal: PlatformError | undefined; seen: Report },
 ): Promise<{ report: Report; exitCode: number }> {
   const { output } = options;
   if (refusal !== undefined) {
     const isOurs = refusal.code === "CONFIG_INVALID";
     output.say(isOurs ? `simfleet: ${refusal.message}` : `The platform rejected the credentials: ${refusal.message}`);
   }
-  const wasLocal = local.isWorking;
+  const wasLocal = local.isWorking();
   if (wasLocal) await options.beforeStop?.(refusal);
   await local.stop();
   const report = await options.report().catch(() => seen);
@@ -168,48 +168,37 @@ function silenceOf({ output, what, isRemote }: Pick<FollowWork<unknown>, "output
 }
 
 /** Does the work in this process while no worker does, also after a worker has stopped. */
-class LocalWorker {
-  readonly #work: LocalWork | undefined;
-  readonly #output: Output;
-  #working: Working | undefined;
-  #lastIncident = "";
-  #nextPollMs = 0;
+function localWorker(work: LocalWork | undefined, output: Output) {
+  let working: Working | undefined;
+  let lastIncident = "";
+  let nextPollMs = 0;
   /** Set when the platform rejects all calls. */
-  refusal: PlatformError | undefined;
+  let refusal: PlatformError | undefined;
 
-  constructor(work: LocalWork | undefined, output: Output) {
-    this.#work = work;
-    this.#output = output;
-  }
-
-  get isWorking(): boolean {
-    return this.#working !== undefined;
-  }
-
-  async workIfNobodyDoes(): Promise<void> {
-    const nowMs = systemClock.monotonicMs();
-    if (this.#work === undefined || this.#working !== undefined || nowMs < this.#nextPollMs) return;
-    this.#nextPollMs = nowMs + workerPollMs;
-    if (await this.#work.isServed()) return;
-    this.#working = await this.#work.work((incident) => this.#note(incident));
-  }
-
-  #note({ message, refusal, isInReport = false }: Incident): void {
-    const isNews = message !== this.#lastIncident && !isInReport;
-    if (refusal !== undefined) this.refusal = refusal;
-    else if (isNews) this.#output.say(`simfleet: ${message}`);
-    this.#lastIncident = message;
-  }
-
-  async stop(): Promise<void> {
-    await this.#working?.stop();
-    this.#working = undefined;
-  }
-
-  /** Without Redis the work cannot be stopped cleanly; its locks expire by themselves. */
-  abandon(): void {
-    this.#working = undefined;
-  }
+  const note = (incident: Incident): void => {
+    const isNews = incident.message !== lastIncident && incident.isInReport !== true;
+    if (incident.refusal !== undefined) refusal = incident.refusal;
+    else if (isNews) output.say(`simfleet: ${incident.message}`);
+    lastIncident = incident.message;
+  };
+  return {
+    isWorking: () => working !== undefined,
+    refusal: () => refusal,
+    async workIfNobodyDoes(): Promise<void> {
+      const nowMs = systemClock.monotonicMs();
+      if (work === undefined || working !== undefined || nowMs < nextPollMs) return;
+      nextPollMs = nowMs + workerPollMs;
+      if (!(await work.isServed())) working = await work.work(note);
+    },
+    async stop(): Promise<void> {
+      await working?.stop();
+      working = undefined;
+    },
+    /** Without Redis the work cannot be stopped cleanly; its locks expire by themselves. */
+    abandon(): void {
+      working = undefined;
+    },
+  };
 }
 
 /** How the status of the work is shown. */
