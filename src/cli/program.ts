@@ -48,7 +48,7 @@ function processCommands(deps: Deps): Readonly<Record<string, FeatureCommand>> {
     gateway: {
       group: "operate",
       summary: "quota-sharing proxy for other tools",
-      load: async (context) => (await import("./commands/gateway.ts")).gatewayCommand(context),
+      load: async (context) => (await import("./commands/worker.ts")).gatewayCommand(context),
     },
     check: {
       group: "operate",

@@ -30,10 +30,10 @@ export const gatewaySection = group({
 
 type Written = z.output<typeof gatewaySection>;
 
-/** Without a port, a worker serves no gateway; without a token, `host` is this machine only. */
-export type GatewayConfig = Readonly<ReturnType<typeof readGateway>>;
-
-/** @param known `selected` is the profile where the section names none */
+/**
+ * Without a port, a worker serves no gateway; without a token, `host` is this machine only.
+ * @param known `selected` is the profile where the section names none
+ */
 export function readGateway(
   written: Written,
   known: { readonly profiles: readonly string[]; readonly selected: string },

@@ -54,8 +54,6 @@ export const redisSection = group({
 
 type Written = z.output<typeof redisSection>;
 
-export type RedisConfig = NonNullable<ReturnType<typeof readRedis>>;
-
 const sentinelPaths = ["redis.sentinelUsername", "redis.sentinelPassword"] as const;
 const tlsPaths = ["redis.tls.caFile", "redis.tls.certFile", "redis.tls.keyFile"] as const;
 
