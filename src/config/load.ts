@@ -18,7 +18,7 @@ import {
   forgetCredentials,
   readCredentials,
 } from "./secrets/credentials.ts";
-import { type Deployment, loadDeployment } from "./deployment.ts";
+import { loadDeployment } from "./deployment.ts";
 import { readDropFolder } from "#jobs/drop-folder/config.ts";
 import { checkDestinations, checkOwner } from "./file/file-trust.ts";
 import { readFreezes } from "#jobs/freezes/config.ts";
@@ -88,19 +88,18 @@ function selectedProfile(tree: SettingSource["tree"], env: Environment): string 
 }
 
 function assemble(settings: Settings, source: SettingSource, report: Report) {
-  const { brand: _, endpoints: __, language: ___, jwksUrl, tokenPublicKeyFile, archive, ...asWritten } = settings;
+  const { brand, endpoints, language, jwksUrl, tokenPublicKeyFile, archive, ...asWritten } = settings;
   const { tokenTtlSeconds, inventory, authKeys } = settings;
   const { profile: selected } = source;
-  const deployment = readDeployment(settings, report);
-  if (tokenTtlSeconds !== undefined && deployment.ttlField === undefined) {
-    const message = `cannot be asked for: the deployment ${deployment.name} names no field for it (auth.ttlField).`;
-    report.warn("tokenTtlSeconds", message);
-  }
-  const profiles = readProfiles(settings, source, report);
+  const deployment = readDeployment({ name: settings.deployment, brand, endpoints, tokenTtlSeconds }, report);
+  const profiles = readProfiles({ profiles: settings.profiles, language }, source, report);
   const names = Object.keys(profiles);
   const rotations = readRotations(settings.rotations, { deployment, profiles: names }, report);
   checkAuthKeys(authKeys, names, report);
-  checkInventory(inventory, report);
+  const isSecret = (field: string): boolean =>
+    [...secretFields, ...inventory.secrets].includes(field.slice(field.lastIndexOf(".") + 1));
+  const kept = inventory.fields.find(isSecret);
+  if (kept !== undefined) report.fault("inventory.fields", `${kept} is a secret and is never stored. Remove it.`);
   const { simOperations: operations } = deployment;
   const wordingOf = (name: string): Wording => profiles[name]?.profile.wording ?? "sims";
   const fieldsOf = (name: string): readonly string[] => {
@@ -124,7 +123,6 @@ function assemble(settings: Settings, source: SettingSource, report: Report) {
     /** Absent: the embedded server. */
     redis: readRedis(settings.redis, report),
     ...readDataDir(settings, source.env, report),
-    /** With the brand and base addresses that the configuration sets over it. */
     deployment,
     /** Name of the selected profile; `profiles` always has it. */
     profile: selected,
@@ -154,21 +152,24 @@ function assemble(settings: Settings, source: SettingSource, report: Report) {
   };
 }
 
-function checkInventory({ fields, secrets }: Settings["inventory"], report: Report): void {
-  const kept = fields.find((field) => [...secretFields, ...secrets].includes(field.slice(field.lastIndexOf(".") + 1)));
-  if (kept !== undefined) report.fault("inventory.fields", `${kept} is a secret and is never stored. Remove it.`);
-}
-
-function readDeployment({ deployment: name, brand, endpoints }: Settings, report: Report): Deployment {
-  const deployment = loadDeployment(name, report.problems);
-  return {
-    ...deployment,
-    brand: brand ?? deployment.brand,
-    endpoints: {
-      global: endpoints.global ?? deployment.endpoints.global,
-      japan: endpoints.japan ?? deployment.endpoints.japan,
-    },
-  };
+/** The deployment, with the brand and base addresses that are set over it. */
+function readDeployment(
+  {
+    name,
+    brand,
+    endpoints: { global, japan },
+    tokenTtlSeconds,
+  }: { name: string } & Pick<Settings, "brand" | "endpoints" | "tokenTtlSeconds">,
+  report: Report,
+) {
+  const described = loadDeployment(name, report.problems);
+  const { global: usualGlobal, japan: usualJapan } = described.endpoints;
+  if (tokenTtlSeconds !== undefined && described.ttlField === undefined) {
+    const message = `cannot be asked for: the deployment ${name} names no field for it (auth.ttlField).`;
+    report.warn("tokenTtlSeconds", message);
+  }
+  const endpoints = { global: global ?? usualGlobal, japan: japan ?? usualJapan };
+  return { ...described, brand: brand ?? described.brand, endpoints };
 }
 
 interface ProfileConfig extends ConfiguredCredentials {
@@ -176,7 +177,7 @@ interface ProfileConfig extends ConfiguredCredentials {
   readonly language: Language;
 }
 
-function readProfiles(settings: Settings, source: SettingSource, report: Report) {
+function readProfiles(settings: Pick<Settings, "profiles" | "language">, source: SettingSource, report: Report) {
   const { tree, env, profile } = source;
   const written = valueAt(tree, "profiles");
   const names = new Set([...(isTree(written) ? Object.keys(written) : []), profile]);

@@ -253,5 +253,6 @@ function isSame(one: Credentials, other: Credentials | undefined): boolean {
 
 /** The form with its secrets, and what it is about; forms of one kind have their parts in one order. */
 function identityOf(form: Credentials): string {
-  return JSON.stringify(Object.values(form).map((part) => (part instanceof Secret ? part.reveal() : part)));
+  const parts = Object.values<string | Secret | undefined>({ ...form });
+  return JSON.stringify(parts.map((part) => (part instanceof Secret ? part.reveal() : part)));
 }
