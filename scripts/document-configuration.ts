@@ -4,7 +4,7 @@
  */
 import { writeFileSync } from "node:fs";
 import { z } from "zod";
-import { innerOf, type Setting, settingsOf, variableOf } from "#config/setting.ts";
+import { type Setting, settingsOf, variableOf } from "#config/setting.ts";
 import { configSchema, fileVariable } from "#config/schema.ts";
 
 /** Headings of the settings by the first segment of their path; a segment that is not listed is its own heading. */
@@ -36,7 +36,9 @@ const groups: Readonly<Record<string, string>> = {
 
 /** The whole page. */
 export function renderConfiguration(): string {
-  const settings = settingsOf(configSchema).filter(({ facts }) => facts.fileOf === undefined);
+  const all = settingsOf(configSchema);
+  const settings = all.filter(({ facts }) => facts.fileOf === undefined && facts.nameRule === undefined);
+  const aboutOf = (path: string): string => all.find((one) => one.path === path)?.facts.description ?? "";
   const single = new Map<string, string[]>();
   const named = new Map<string, string[]>();
   for (const setting of settings) {
@@ -59,14 +61,6 @@ export function renderConfiguration(): string {
 /** The path of the section that a setting of a named entry belongs to. */
 function sectionOf(path: string): string {
   return path.slice(0, path.indexOf(".<name>"));
-}
-
-/** What the schema says of a section. */
-function aboutOf(path: string): string {
-  const inner = path
-    .split(".")
-    .reduce<z.ZodType | undefined>((outer, key) => outer && innerOf(outer, key), configSchema);
-  return inner?.meta()?.description ?? "";
 }
 
 /** The anchor of a heading, as code hosts generate it. */

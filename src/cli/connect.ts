@@ -16,23 +16,13 @@ import { messageOf, SimfleetError } from "#core/errors.ts";
 import { keepHeapSmall } from "#core/heap-room.ts";
 import { isLoopback } from "#core/loopback.ts";
 import { Secret } from "#core/secret.ts";
-import { systemClock, type Clock, secondMs } from "#core/time.ts";
 import { createLogger } from "#telemetry/logger.ts";
-import type { Caller, CommandContext, CommonOptions } from "./caller.ts";
-import { localEvents, type EventChoice, type EventSource } from "./event-source.ts";
-import { RemoteWorker } from "./remote-worker.ts";
-import { createParser } from "eventsource-parser";
-import { type EventDocument, listEvents } from "#events/contract.ts";
-import { isAfter } from "#events/event.ts";
-import { beforeAll } from "#events/feed.ts";
-
-const noData = (dataDir: string, files: readonly string[]) => {
-  const usual = files.length === 0 ? "" : `, the usual place of this user; no other is named in ${files.join(" or ")}`;
-  return `No data of simfleet was found in ${dataDir}${usual}. Nothing was done. Name the worker's data with --config, SIMFLEET_DATA_DIR or SIMFLEET_REDIS_URL, or its address with --server`;
-};
+import type { Caller, CommonOptions, Context } from "./context.ts";
+import { localEvents } from "./event-source.ts";
+import { remoteEvents, remoteWorker } from "./remote-worker.ts";
 
 /** For a command that only works locally. @throws ConfigError; SimfleetError USAGE with `--server` */
-export function localConfig(context: CommandContext, options: CommonOptions): Config {
+export function localConfig(context: Context, options: CommonOptions): Config {
   const config = configOf(context, options);
   if (config.server === undefined) return config;
   throw new SimfleetError(
@@ -41,7 +31,7 @@ export function localConfig(context: CommandContext, options: CommonOptions): Co
   );
 }
 
-function configOf({ io: { env }, features }: CommandContext, options: CommonOptions): Config {
+function configOf({ io: { env }, features }: Context, options: CommonOptions): Config {
   const profile = options.profile === undefined ? {} : { SIMFLEET_PROFILE: options.profile };
   const server = options.server === undefined ? {} : { SIMFLEET_SERVER: options.server };
   return loadConfig({ file: options.config, env: { ...env, ...profile, ...server }, features });
@@ -49,7 +39,7 @@ function configOf({ io: { env }, features }: CommandContext, options: CommonOpti
 
 /** Runs a command that calls routes (`Context.connect`). */
 export async function connect<T>(
-  context: CommandContext,
+  context: Context,
   options: CommonOptions,
   use: (caller: Caller) => Promise<T>,
 ): Promise<T> {
@@ -61,17 +51,17 @@ export async function connect<T>(
   const { url, token = localToken(url, config.dataDir) } = config.server;
   const profile = options.profile ?? env.SIMFLEET_PROFILE;
   keepHeapSmall();
-  return use(remoteCaller(context, new RemoteWorker({ url, token, interrupt, profile })));
-}
-
-/** Sends requests to a worker. */
-function remoteCaller({ io: { interrupt } }: CommandContext, worker: RemoteWorker): Caller {
-  const eventSource: Caller["eventSource"] = (selection, say) => remoteEvents(worker, selection, { interrupt, say });
-  return { client: worker.client, profile: worker.profile, app: undefined, eventSource };
+  const worker = remoteWorker({ url, token, interrupt, profile });
+  return use({
+    client: worker.client,
+    profile,
+    app: undefined,
+    eventSource: (selection, say) => remoteEvents(worker, selection, { interrupt, say }),
+  });
 }
 
 /** Calls routes in this process. */
-export async function localCaller({ actor, io: { interrupt } }: CommandContext, app: App): Promise<Caller> {
+export async function localCaller({ actor, io: { interrupt } }: Context, app: App): Promise<Caller> {
   const endpoints = await app.routes({ process: "command" });
   return {
     client: localClient(endpoints, { by: actor, signal: interrupt }),
@@ -82,7 +72,7 @@ export async function localCaller({ actor, io: { interrupt } }: CommandContext, 
 }
 
 /** Opens the app, calls `use`, and always closes the app again. */
-export async function withApp<T>(context: CommandContext, config: Config, use: (app: App) => Promise<T>): Promise<T> {
+export async function withApp<T>(context: Context, config: Config, use: (app: App) => Promise<T>): Promise<T> {
   assertStore(context, config);
   const { features } = context;
   const { env, stderr } = context.io;
@@ -107,19 +97,23 @@ export async function withApp<T>(context: CommandContext, config: Config, use: (
  * An empty store that is made by mistake, in another folder or by another user, looks as if nothing were running.
  * @throws SimfleetError USAGE
  */
-function assertStore({ command }: CommandContext, { redis, dataDir, isUsualDataDir, file }: Config): void {
+function assertStore({ command }: Context, { redis, dataDir, isUsualDataDir, file }: Config): void {
   const place = join(dataDir, "redis");
   if (redis !== undefined || command === undefined || command.store === "makes" || existsSync(place)) return;
   if (!isUsualDataDir && command.store === "configured") return;
-  const looked = isUsualDataDir ? [file ?? usualFiles].flat() : [];
-  throw new SimfleetError("USAGE", noData(dataDir, looked));
+  const looked = [file ?? usualFiles].flat().join(" or ");
+  const usual = isUsualDataDir ? `, the usual place of this user; no other is named in ${looked}` : "";
+  throw new SimfleetError(
+    "USAGE",
+    `No data of simfleet was found in ${dataDir}${usual}. Nothing was done. Name the worker's data with --config, SIMFLEET_DATA_DIR or SIMFLEET_REDIS_URL, or its address with --server`,
+  );
 }
 
 /**
  * Runs a local command. A command that changes something writes an audit entry first, and its exit code afterwards.
  * @throws SimfleetError AUDIT_UNAVAILABLE, and nothing is done then
  */
-async function audited<T>({ command, actor, io }: CommandContext, app: App, act: () => Promise<T>): Promise<T> {
+async function audited<T>({ command, actor, io }: Context, app: App, act: () => Promise<T>): Promise<T> {
   if (command === undefined || command.effect === "reads") return act();
   const { name, kind, effect, target } = command;
   const log = app.service(audit);
@@ -138,18 +132,14 @@ async function audited<T>({ command, actor, io }: CommandContext, app: App, act:
     });
   try {
     const answer = await act();
-    await finish(exitCodeOf(answer));
+    // A command that returns a number returns its exit code.
+    await finish(typeof answer === "number" ? answer : 0);
     return answer;
   } catch (thrown) {
     const interrupted = io.interrupt.aborted ? 1 : 4;
     await finish(thrown instanceof SimfleetError ? thrown.exitCode : interrupted);
     throw thrown;
   }
-}
-
-/** The exit code of a command: its number if it returns one, else 0. */
-function exitCodeOf(answer: unknown): number {
-  return typeof answer === "number" ? answer : 0;
 }
 
 /**
@@ -167,68 +157,4 @@ function localToken(url: string, dataDir: string): Secret {
   const read = readSecretFile(join(dataDir, "admin-token"));
   if ("secret" in read) return new Secret(read.secret);
   throw new SimfleetError("UNAUTHENTICATED", "A token for the worker is required: set SIMFLEET_SERVER_TOKEN_FILE");
-}
-
-// Events of a remote worker: its list for the most recent ones, its event stream (server-sent events) for everything after
-// some point. An interrupted stream resumes after the last received event.
-
-const againAfterMs = 2 * secondMs;
-const streamPath = `/v1${listEvents.path}`;
-
-/** @param how `say`: reports to the user that the connection was lost */
-export function remoteEvents(
-  worker: Pick<RemoteWorker, "client" | "text">,
-  { types, profile }: EventChoice,
-  how: { interrupt: AbortSignal; say: (text: string) => void; clock?: Clock },
-): EventSource {
-  const { interrupt, say, clock = systemClock } = how;
-  const query = { type: types === undefined ? undefined : [...types], profile };
-  const newest = async (limit: number): Promise<readonly EventDocument[]> =>
-    (await worker.client.call(listEvents, { query: { ...query, limit } })).events;
-  const stream = (id: string): AsyncGenerator<readonly EventDocument[]> =>
-    documentsIn(worker.text(streamPath, query, { accept: "text/event-stream", "last-event-id": id }));
-  return {
-    async last(max) {
-      // A page has at most a thousand events, which is enough for a terminal.
-      const events = await newest(Math.min(max, 1_000));
-      return { events: events.toReversed(), lastId: events[0]?.id ?? beforeAll };
-    },
-    async *after(id) {
-      const [head] = await newest(1);
-      if (head === undefined || !isAfter(head.id, id)) return;
-      // The stream does not end: stop at the event that was the newest when it started.
-      for await (const events of stream(id)) {
-        yield events.filter((event) => !isAfter(event.id, head.id));
-        if (events.some((event) => !isAfter(head.id, event.id))) return;
-      }
-      throw new SimfleetError("WORKER_UNREACHABLE", "The worker ended the event stream before the newest event");
-    },
-    async *follow(id) {
-      let lastId = id;
-      while (!interrupt.aborted) {
-        try {
-          for await (const events of stream(lastId)) {
-            yield events;
-            lastId = events.at(-1)?.id ?? lastId;
-          }
-        } catch (thrown) {
-          if (interrupt.aborted) return;
-          if (!(thrown instanceof SimfleetError && thrown.code === "WORKER_UNREACHABLE")) throw thrown;
-          say(`${thrown.message}. Trying again …`);
-        }
-        await clock.sleep(againAfterMs, interrupt).catch(() => undefined);
-      }
-    },
-  };
-}
-
-/** The events in the text of a stream, as they arrive; heartbeats have none. */
-async function* documentsIn(text: AsyncIterable<string>): AsyncGenerator<readonly EventDocument[]> {
-  let documents: EventDocument[] = [];
-  const parser = createParser({ onEvent: ({ data }) => documents.push(JSON.parse(data) as EventDocument) });
-  for await (const chunk of text) {
-    parser.feed(chunk);
-    if (documents.length > 0) yield documents;
-    documents = [];
-  }
 }

@@ -12,10 +12,66 @@ import type { Config } from "#config/config.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { suggestion } from "#core/suggest.ts";
 import { visible } from "#core/visible-text.ts";
-import type { Caller, CommandContext, CommonOptions, GivenCommand, ProcessIo } from "./caller.ts";
-import { Output } from "./output.ts";
+import type { Client } from "#contract/client.ts";
+import type { EventChoice, EventSource } from "./event-source.ts";
+import { Output, type TextSink } from "./output.ts";
 
-export type { Caller, CommonOptions, GivenCommand, ProcessIo } from "./caller.ts";
+/** The process environment of a command, passed in by the entry point. */
+export interface ProcessIo {
+  readonly env: NodeJS.ProcessEnv;
+  readonly stdout: TextSink;
+  readonly stderr: TextSink;
+  readonly stdin: NodeJS.ReadStream;
+  /** Aborts at the first Ctrl-C or TERM. */
+  readonly interrupt: AbortSignal;
+  /** Sets the exit code of the process. */
+  setExitCode(code: number): void;
+}
+
+/** Options that every command has. */
+export interface CommonOptions {
+  readonly config?: string | undefined;
+  readonly profile?: string | undefined;
+  readonly json?: boolean | undefined;
+  readonly server?: string | undefined;
+}
+
+/** How a command calls routes. */
+export interface Caller {
+  readonly client: Client;
+  /** The account that the command is about; undefined: the worker's default. */
+  readonly profile: string | undefined;
+  /** Absent with a remote worker, which then does the work. */
+  readonly app: App | undefined;
+  /** The event feed. @param say reports a lost connection */
+  readonly eventSource: (selection: EventChoice, say: (text: string) => void) => EventSource;
+}
+
+/**
+ * Whether a command changes the fleet or the workers when it runs locally. One that does gets an audit entry
+ * (`Context.withApp`); with `--server` the remote worker writes it. `changes profile`: its target is the selected profile
+ * unless its arguments name another thing.
+ */
+export type CommandEffect = "reads" | "changes" | "changes profile";
+
+/**
+ * Whether a command may make the embedded Redis of a data directory that has none: a command that starts work makes it
+ * anywhere, one that changes or reads state only where the configuration names the directory, and one that has to reach the
+ * workers never does.
+ */
+export type StoreUse = "makes" | "configured" | "never";
+
+/** The command that is given, as the audit names it. */
+export interface GivenCommand {
+  /** `runs cancel` */
+  readonly name: string;
+  readonly effect: CommandEffect;
+  readonly store: StoreUse;
+  /** The kind under which the audit log has it. */
+  readonly kind: string;
+  /** Its first argument, or the filters that it names instead; empty where it has neither. */
+  readonly target: string;
+}
 
 type WithCommon<A extends unknown[], O> = Command<
   A,
@@ -72,7 +128,7 @@ function withOptions<A extends unknown[], O extends Record<string, unknown>>(
   return command;
 }
 
-export class Context implements CommandContext {
+export class Context {
   readonly io: ProcessIo;
   readonly features: readonly AnyAppFeature[];
   /** Set before the command's action runs. */

@@ -6,8 +6,7 @@ import type { Command } from "@commander-js/extra-typings";
 import { addEvents } from "#events/event.ts";
 import type { AppFeature, Needs, Opened, Services } from "#kernel/feature.ts";
 import type { Kernel } from "#kernel/kernel.ts";
-import type { CommandEffect, StoreUse } from "./command-effects.ts";
-import type { Context } from "./context.ts";
+import type { CommandEffect, Context, StoreUse } from "./context.ts";
 
 /** The headings of the help, in its order. */
 export const commandGroups = {

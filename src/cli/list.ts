@@ -66,27 +66,23 @@ export function answerList<Name extends string, T>(
   { limit, columns: names, sort, cursor }: ListOptions,
 ): void {
   const items = page[list.name];
-  if (sort !== undefined) assertWhole(page.nextCursor, cursor);
+  // The rows of one page in order would look like the first rows of the whole list.
+  if (sort !== undefined && cursor !== undefined)
+    throw new SimfleetError("USAGE", "--sort needs the whole list: leave out --cursor or --sort");
+  if (sort !== undefined && page.nextCursor)
+    throw new SimfleetError(
+      "USAGE",
+      "--sort needs the whole list, and there are more rows than --limit: raise it (up to 1000), or leave out --sort",
+    );
   for (const name of [...(names ?? []), ...(sort === undefined ? [] : [sort.replace(/^-/, "")])]) {
     assertKnown(name, list, items);
   }
   const shown = sorted(items, list, sort).slice(0, limit);
-  const columns = names?.map((name) => list.columns.find((column) => column.name === name) ?? { name });
+  const columns = names?.map((name) => columnOf(list, name));
   output.answer({ ...page, [list.name]: shown }, (document) =>
     listText((document as typeof page)[list.name], list, columns),
   );
   if (page.nextCursor && !output.isJson) output.say(`More: --cursor ${page.nextCursor}`);
-}
-
-/** The rows of one page in order would look like the first rows of the whole list. @throws SimfleetError USAGE */
-function assertWhole(nextCursor: string | null | undefined, cursor: string | undefined): void {
-  if (cursor !== undefined)
-    throw new SimfleetError("USAGE", "--sort needs the whole list: leave out --cursor or --sort");
-  if (!nextCursor) return;
-  throw new SimfleetError(
-    "USAGE",
-    "--sort needs the whole list, and there are more rows than --limit: raise it (up to 1000), or leave out --sort",
-  );
 }
 
 /** @param columns default: those of the list */
@@ -96,7 +92,12 @@ export function listText<T>(
   columns: readonly Column<T>[] = list.columns,
 ): string {
   if (items.length === 0) return list.empty;
-  const rows = items.map((item) => columns.map((column) => cellOf(valueOf(item, column))));
+  const rows = items.map((item) =>
+    columns.map((column) => {
+      const value = valueOf(item, column);
+      return typeof value === "number" ? value : cellText(value);
+    }),
+  );
   return [table(columns.map(headingOf), rows), ...(list.below?.(items) ?? [])].join("\n");
 }
 
@@ -109,10 +110,6 @@ export function cellText(value: unknown): string {
   return Object.entries(value)
     .map(([name, inner]) => `${name}=${cellText(inner)}`)
     .join(" ");
-}
-
-function cellOf(value: unknown): string | number {
-  return typeof value === "number" ? value : cellText(value);
 }
 
 /** `speedClass` is headed SPEED CLASS, `counts.done` COUNTS DONE. */
@@ -136,18 +133,20 @@ function fieldOf(item: unknown, name: string): unknown {
 }
 
 /** Items without a value are the last ones in both orders. */
-function sorted<T>(items: readonly T[], { columns }: List<string, T>, sort: string | undefined): readonly T[] {
+function sorted<T>(items: readonly T[], list: List<string, T>, sort: string | undefined): readonly T[] {
   if (sort === undefined) return items;
-  const name = sort.replace(/^-/, "");
+  const column = columnOf(list, sort.replace(/^-/, ""));
   const sign = sort.startsWith("-") ? -1 : 1;
-  const column = columns.find((one) => one.name === name) ?? { name };
-  const keyed = items.map((item) => ({ item, key: valueOf(item, column) ?? undefined }));
-  return keyed
-    .toSorted((a, b) => {
-      if (a.key === undefined || b.key === undefined) return Number(a.key === undefined) - Number(b.key === undefined);
-      return sign * compared(a.key, b.key);
-    })
-    .map(({ item }) => item);
+  return items.toSorted((a, b) => {
+    const [left, right] = [valueOf(a, column) ?? undefined, valueOf(b, column) ?? undefined];
+    if (left === undefined || right === undefined) return Number(left === undefined) - Number(right === undefined);
+    return sign * compared(left, right);
+  });
+}
+
+/** A column of the list, or a field. */
+function columnOf<T>({ columns }: List<string, T>, name: string): Column<T> {
+  return columns.find((column) => column.name === name) ?? { name };
 }
 
 function compared(a: unknown, b: unknown): number {

@@ -7,9 +7,8 @@ import { ConfigError, SimfleetError, messageOf } from "#core/errors.ts";
 import type { RunWorker } from "./commands/worker.ts";
 import { suggestion } from "#core/suggest.ts";
 import { visibleLines } from "#core/visible-text.ts";
-import { type CommandEffect, processEffects, type StoreUse } from "./command-effects.ts";
 import { type AnyFeature, commandGroups, type FeatureCommand } from "./feature.ts";
-import { Context, exampleOf, type GivenCommand, type ProcessIo } from "./context.ts";
+import { type CommandEffect, Context, exampleOf, type GivenCommand, type ProcessIo } from "./context.ts";
 import { Output } from "./output.ts";
 
 /**
@@ -49,7 +48,7 @@ function processCommands(deps: Deps): Readonly<Record<string, FeatureCommand>> {
     gateway: {
       group: "operate",
       summary: "quota-sharing proxy for other tools",
-      load: async (context) => (await import("./commands/gateway.ts")).gatewayCommand(context),
+      load: async (context) => (await import("./commands/worker.ts")).gatewayCommand(context),
     },
     check: {
       group: "operate",
@@ -87,26 +86,41 @@ function processCommands(deps: Deps): Readonly<Record<string, FeatureCommand>> {
   };
 }
 
+/** What those of the commands change: nothing that the audit log has. */
+export const processEffects: Readonly<Record<string, CommandEffect>> = {
+  // It prints a token and stores nothing: the configuration grants its rights.
+  "tokens create": "reads",
+  check: "reads",
+  // The worker audits its requests.
+  worker: "reads",
+  // It changes nothing itself; the log names its callers.
+  gateway: "reads",
+  sandbox: "reads",
+  // It uses its own platform and data.
+  demo: "reads",
+  // It changes no fleet, and there may be no Redis yet.
+  init: "reads",
+  schema: "reads",
+  "completion bash": "reads",
+  "completion zsh": "reads",
+  "completion fish": "reads",
+  "completion words": "reads",
+  "completion tree": "reads",
+};
+
 /**
  * The program with one command, or with all of them.
  * @param asked the command to load; the others are in the help only. `all`: loads every command
  */
 export async function buildProgram(deps: Deps, asked: string | undefined, loads?: "all"): Promise<Command> {
   const context = new Context(deps.io, deps.features);
-  const ofFeatures = <T>(part: (feature: AnyFeature) => Readonly<Record<string, T>> | undefined): Record<string, T> =>
-    Object.fromEntries(deps.features.flatMap((feature) => Object.entries(part(feature) ?? {})));
-  const commands = { ...ofFeatures<FeatureCommand>((feature) => feature.commands), ...processCommands(deps) };
-  const effects = ofFeatures((feature) => feature.effects);
-  const stores = ofFeatures((feature) => feature.stores);
-  const kinds = ofFeatures(({ effects: own = {}, audit = "other" }) =>
-    Object.fromEntries(Object.keys(own).map((name) => [name, audit])),
-  );
+  const ofFeatures = deps.features.flatMap(({ commands = {} }) => Object.entries<FeatureCommand>(commands));
   const { stdout, stderr } = deps.io;
   const program = new Command("simfleet")
     .description("Changes fleets of SIMs through a rate-limited connectivity API.")
     .version(deps.version, "-V, --version", "show the version")
     .addHelpText("after", `\nExample:\n  simfleet plan fleet.csv\n  simfleet apply fleet.csv`);
-  for (const [name, { group, summary, load }] of Object.entries(commands)) {
+  for (const [name, { group, summary, load }] of [...ofFeatures, ...Object.entries(processCommands(deps))]) {
     const command = loads === "all" || name === asked ? await load(context) : new Command(name);
     if (command.description() === "") command.description(summary);
     program.addCommand(command.summary(summary).helpGroup(commandGroups[group]));
@@ -127,7 +141,7 @@ export async function buildProgram(deps: Deps, asked: string | undefined, loads?
     });
   });
   program.hook("preAction", (_, command) => {
-    context.command = given(command as unknown as Command, { effects, stores, kinds });
+    context.command = given(command as unknown as Command, deps.features);
   });
   return program;
 }
@@ -151,25 +165,18 @@ function assertKnownWords(program: Command, argv: readonly string[]): void {
   }
 }
 
-/** By the words of a command, what its feature says of it. */
-interface Effects {
-  readonly effects: Readonly<Record<string, CommandEffect>>;
-  readonly stores: Readonly<Record<string, StoreUse>>;
-  /** The kind under which the audit log has it. */
-  readonly kinds: Readonly<Record<string, string>>;
-}
-
 /** @throws Error for a command whose feature does not say what it changes */
-function given(command: Command, { effects, stores, kinds }: Effects): GivenCommand {
+function given(command: Command, features: readonly AnyFeature[]): GivenCommand {
   const name = nameOf(command);
-  const effect = effects[name] ?? processEffects[name];
-  const store = stores[name] ?? (effects[name] === undefined ? "makes" : "configured");
+  const owner = features.find(({ effects = {} }) => Object.hasOwn(effects, name));
+  const effect = owner?.effects?.[name] ?? processEffects[name];
+  const store = owner === undefined ? "makes" : (owner.stores?.[name] ?? "configured");
   if (effect === undefined) throw new Error(`the feature of ${name} does not say what the command changes (effects)`);
   refuseEmptyValues(command);
   const { where = [], dryRun }: { where?: readonly string[]; dryRun?: boolean } = command.opts();
   // Further arguments are texts and values.
   const target = command.args[0] ?? where.join(" ");
-  return { name, kind: kinds[name] ?? "other", effect: dryRun === true ? "reads" : effect, store, target };
+  return { name, kind: owner?.audit ?? "other", effect: dryRun === true ? "reads" : effect, store, target };
 }
 
 /** Options that count as not given if they are empty, as in the environment. */

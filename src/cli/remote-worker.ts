@@ -1,13 +1,19 @@
 /**
- * A remote worker, called through its control API: the client of commands with `--server`. Its errors are thrown with the
- * same code as local ones.
+ * A remote worker, called through its control API: the client of commands with `--server`, and its events. Its errors are
+ * thrown with the same code as local ones.
  */
 import { randomUUID } from "node:crypto";
 import { Readable } from "node:stream";
 import { errorCatalogue, type ErrorCode, IntakeError, messageOf, SimfleetError } from "#core/errors.ts";
 import { openFile } from "#core/files/open-file.ts";
 import type { Secret } from "#core/secret.ts";
-import { type Client, clientOf, type Send } from "#contract/client.ts";
+import { type Clock, secondMs, systemClock } from "#core/time.ts";
+import { createParser } from "eventsource-parser";
+import { type EventDocument, listEvents } from "#events/contract.ts";
+import { isAfter } from "#events/event.ts";
+import { beforeAll } from "#events/feed.ts";
+import type { EventChoice, EventSource } from "./event-source.ts";
+import { clientOf } from "#contract/client.ts";
 
 type Parameters = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
@@ -18,78 +24,76 @@ interface RequestOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-export class RemoteWorker {
-  readonly #url: string;
-  readonly #token: Secret;
-  /** The account that commands are about; undefined: the worker's default. */
-  readonly profile: string | undefined;
-  readonly #interrupt: AbortSignal;
+export type RemoteWorker = ReturnType<typeof remoteWorker>;
 
-  /** @param options `profile`: the account; absent: the worker's default */
-  constructor(options: { url: string; token: Secret; profile: string | undefined; interrupt: AbortSignal }) {
-    this.#url = options.url.replace(/\/+$/, "");
-    this.#token = options.token;
-    this.profile = options.profile;
-    this.#interrupt = options.interrupt;
-  }
+/** @param options `profile`: the account that commands are about; undefined: the worker's default */
+export function remoteWorker({
+  url: given,
+  token,
+  profile,
+  interrupt,
+}: {
+  url: string;
+  token: Secret;
+  profile: string | undefined;
+  interrupt: AbortSignal;
+}) {
+  const url = given.replace(/\/+$/, "");
 
-  /** Sends a request. An idempotency key makes sure that one that creates something takes effect once. */
-  readonly #send: Send = async (route, { params = {}, query = {}, body, rows }) => {
-    const path = `/v1${route.path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(params[name])))}`;
-    const asked = query as Parameters;
-    if (route.answer === "lines") return this.text(path, asked);
-    const sent = rows === undefined ? body : "file" in rows ? await streamOf(rows.file) : rows;
-    const answer = await this.#request(route.method, path, { query: asked, body: sent as RequestOptions["body"] });
-    return route.status === 204 ? undefined : answer.json();
+  /** The error of a failed or lost connection; an abort by Ctrl-C is passed through. */
+  const unavailable = (thrown: unknown): unknown => {
+    if (interrupt.aborted) return thrown;
+    const cause = thrown instanceof Error ? (thrown.cause ?? thrown) : thrown;
+    return new SimfleetError("WORKER_UNREACHABLE", `No response from the worker at ${url}: ${messageOf(cause)}`);
   };
 
-  readonly client: Client = clientOf(this.#send);
-
-  /** A streamed response, as it arrives. */
-  async *text(
-    path: string,
-    query: Parameters = {},
-    headers: Readonly<Record<string, string>> = {},
-  ): AsyncGenerator<string> {
-    const { body } = await this.#request("GET", path, { query, headers });
-    const decoder = new TextDecoder();
-    try {
-      for await (const chunk of body ?? []) yield decoder.decode(chunk as Uint8Array, { stream: true });
-    } catch (thrown) {
-      throw this.#unavailable(thrown);
-    }
-  }
-
-  async #request(
-    method: string,
-    path: string,
-    { query = {}, body, headers: further }: RequestOptions,
-  ): Promise<Response> {
+  /** An idempotency key makes sure that a request that creates something takes effect once. */
+  const request = async (method: string, path: string, options: RequestOptions): Promise<Response> => {
+    const { query = {}, body, headers: further } = options;
     const isFile = body instanceof ReadableStream;
-    const headers: Record<string, string> = { ...further, authorization: `Bearer ${this.#token.reveal()}` };
+    const headers: Record<string, string> = { ...further, authorization: `Bearer ${token.reveal()}` };
     if (method === "POST") headers["idempotency-key"] = randomUUID();
     if (body !== undefined) headers["content-type"] = isFile ? "text/csv" : "application/json";
     const init: RequestInit = {
       method,
       headers,
       redirect: "error",
-      signal: this.#interrupt,
+      signal: interrupt,
       duplex: "half",
       body: isFile ? body : body === undefined ? null : JSON.stringify(body),
     };
-    const answer = await fetch(`${this.#url}${path}${textOf(query)}`, init).catch((thrown: unknown) => {
-      throw this.#unavailable(thrown);
+    const answer = await fetch(`${url}${path}${textOf(query)}`, init).catch((thrown: unknown) => {
+      throw unavailable(thrown);
     });
-    if (!answer.ok) throw await refusalOf(answer, this.#url);
+    if (!answer.ok) throw await refusalOf(answer, url);
     return answer;
+  };
+
+  /** A streamed response, as it arrives. */
+  async function* text(
+    path: string,
+    query: Parameters = {},
+    headers: Readonly<Record<string, string>> = {},
+  ): AsyncGenerator<string> {
+    const { body } = await request("GET", path, { query, headers });
+    const decoder = new TextDecoder();
+    try {
+      for await (const chunk of body ?? []) yield decoder.decode(chunk as Uint8Array, { stream: true });
+    } catch (thrown) {
+      throw unavailable(thrown);
+    }
   }
 
-  /** The error of a failed or lost connection; an abort by Ctrl-C is passed through. */
-  #unavailable(thrown: unknown): unknown {
-    if (this.#interrupt.aborted) return thrown;
-    const cause = thrown instanceof Error ? (thrown.cause ?? thrown) : thrown;
-    return new SimfleetError("WORKER_UNREACHABLE", `No response from the worker at ${this.#url}: ${messageOf(cause)}`);
-  }
+  const client = clientOf(async (route, { params = {}, query = {}, body, rows }) => {
+    const path = `/v1${route.path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(params[name])))}`;
+    const asked = query as Parameters;
+    if (route.answer === "lines") return text(path, asked);
+    const sent = rows === undefined ? body : "file" in rows ? await streamOf(rows.file) : rows;
+    const answer = await request(route.method, path, { query: asked, body: sent as RequestOptions["body"] });
+    return route.status === 204 ? undefined : answer.json();
+  });
+
+  return { client, profile, text };
 }
 
 async function refusalOf(answer: Response, url: string): Promise<SimfleetError> {
@@ -114,4 +118,68 @@ async function streamOf(file: string): Promise<ReadableStream> {
     throw new IntakeError(`The file ${file} cannot be read: ${messageOf(thrown)}`, { cause: thrown });
   });
   return Readable.toWeb(handle.createReadStream()) as ReadableStream;
+}
+
+// Events of a remote worker: its list for the most recent ones, its event stream (server-sent events) for everything after
+// some point. An interrupted stream resumes after the last received event.
+
+const againAfterMs = 2 * secondMs;
+const streamPath = `/v1${listEvents.path}`;
+
+/** @param how `say`: reports to the user that the connection was lost */
+export function remoteEvents(
+  worker: Pick<RemoteWorker, "client" | "text">,
+  { types, profile }: EventChoice,
+  how: { interrupt: AbortSignal; say: (text: string) => void; clock?: Clock },
+): EventSource {
+  const { interrupt, say, clock = systemClock } = how;
+  const query = { type: types === undefined ? undefined : [...types], profile };
+  const newest = async (limit: number): Promise<readonly EventDocument[]> =>
+    (await worker.client.call(listEvents, { query: { ...query, limit } })).events;
+  const stream = (id: string): AsyncGenerator<readonly EventDocument[]> =>
+    documentsIn(worker.text(streamPath, query, { accept: "text/event-stream", "last-event-id": id }));
+  return {
+    async last(max) {
+      // A page has at most a thousand events, which is enough for a terminal.
+      const events = await newest(Math.min(max, 1_000));
+      return { events: events.toReversed(), lastId: events[0]?.id ?? beforeAll };
+    },
+    async *after(id) {
+      const [head] = await newest(1);
+      if (head === undefined || !isAfter(head.id, id)) return;
+      // The stream does not end: stop at the event that was the newest when it started.
+      for await (const events of stream(id)) {
+        yield events.filter((event) => !isAfter(event.id, head.id));
+        if (events.some((event) => !isAfter(head.id, event.id))) return;
+      }
+      throw new SimfleetError("WORKER_UNREACHABLE", "The worker ended the event stream before the newest event");
+    },
+    async *follow(id) {
+      let lastId = id;
+      while (!interrupt.aborted) {
+        try {
+          for await (const events of stream(lastId)) {
+            yield events;
+            lastId = events.at(-1)?.id ?? lastId;
+          }
+        } catch (thrown) {
+          if (interrupt.aborted) return;
+          if (!(thrown instanceof SimfleetError && thrown.code === "WORKER_UNREACHABLE")) throw thrown;
+          say(`${thrown.message}. Trying again …`);
+        }
+        await clock.sleep(againAfterMs, interrupt).catch(() => undefined);
+      }
+    },
+  };
+}
+
+/** The events in the text of a stream, as they arrive; heartbeats have none. */
+async function* documentsIn(text: AsyncIterable<string>): AsyncGenerator<readonly EventDocument[]> {
+  let documents: EventDocument[] = [];
+  const parser = createParser({ onEvent: ({ data }) => documents.push(JSON.parse(data) as EventDocument) });
+  for await (const chunk of text) {
+    parser.feed(chunk);
+    if (documents.length > 0) yield documents;
+    documents = [];
+  }
 }

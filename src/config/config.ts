@@ -4,99 +4,15 @@
  * below.
  */
 import { ConfigError, type Problem } from "#core/errors.ts";
-import type { Coverage, Language, Profile } from "#fleet/profile.ts";
-import type { Automation } from "#fleet/automation.ts";
-import type { DropFolder } from "#fleet/drop-folder.ts";
-import type { FreezePeriod } from "#fleet/freeze.ts";
-import type { Schedule } from "#fleet/schedule.ts";
-import type { Rotation } from "#fleet/rotation.ts";
+import type { Coverage } from "#fleet/profile.ts";
+import type { loadConfig } from "./load.ts";
 import { type Credentials, credentialForms } from "./secrets/credentials.ts";
-import type { Deployment } from "./deployment.ts";
-import type { KeySource } from "./file/pem-file.ts";
-import type { GatewayConfig } from "./sections/gateway.ts";
-import type { HttpConfig } from "./sections/http.ts";
-import type { RedisConfig } from "./sections/redis.ts";
-import type { Settings } from "./schema.ts";
 import type { Section } from "./setting.ts";
 import { makingOf, type SealKeys } from "./sections/seal-key.ts";
-import type { Triggers } from "#jobs/schedules/config.ts";
-import type { Retention } from "#jobs/storage/config.ts";
-import type { WebhookConfig } from "#jobs/webhooks/config.ts";
 
-export interface ProfileConfig {
-  readonly profile: Profile;
-  readonly language: Language;
-  /** What to authenticate with, the preferred form first; empty where nothing is configured. */
-  readonly credentials: readonly Credentials[];
-  readonly secrets: SecretOrigin;
-}
+export type Config = ReturnType<typeof loadConfig>;
 
-/** Where the credentials of a profile come from, to reload changed files. */
-export interface SecretOrigin {
-  /** Files that hold secrets of these credentials. */
-  readonly files: readonly string[];
-  /**
-   * The credentials as the files have them now, each in Secrets of its own.
-   * @throws ConfigError with every fault
-   */
-  readonly read: () => readonly Credentials[];
-}
-
-/**
- * Sections that are used as their schema makes them. Without `server`, commands work in this process; without `tracing`,
- * nothing is traced.
- */
-type Sections = Pick<
-  Settings,
-  | "authKeys"
-  | "tokenTtlSeconds"
-  | "limits"
-  | "inventory"
-  | "events"
-  | "changes"
-  | "server"
-  | "audit"
-  | "tracing"
-  | "logLevel"
->;
-
-export interface Config extends Readonly<Sections> {
-  /** The YAML file that was read. */
-  readonly file: string | undefined;
-  /** Absent: the embedded server. */
-  readonly redis: RedisConfig | undefined;
-  readonly dataDir: string;
-  /** No setting names it: it is the usual one of this user. */
-  readonly isUsualDataDir: boolean;
-  /** With the brand and base addresses that the configuration sets over it. */
-  readonly deployment: Deployment;
-  /** Name of the selected profile; `profiles` always has it. */
-  readonly profile: string;
-  readonly profiles: Readonly<Record<string, ProfileConfig>>;
-  /** Absent: a token's claims are not used. */
-  readonly tokenKey: KeySource | undefined;
-  /** By name; those of all profiles. */
-  readonly rotations: Readonly<Record<string, Rotation>>;
-  /** In the order of the file. */
-  readonly schedules: readonly Schedule[];
-  /** Secrets of messages from outside that trigger a schedule, by its name. */
-  readonly triggers: Triggers;
-  readonly automations: readonly Automation[];
-  readonly freezes: readonly FreezePeriod[];
-  /** By name. */
-  readonly webhooks: Readonly<Record<string, WebhookConfig>>;
-  /** Absent: no folder is watched. */
-  readonly dropFolder: DropFolder | undefined;
-  /** Absent: nothing that needs sealing can be done. */
-  readonly seal: SealKeys | undefined;
-  readonly http: HttpConfig;
-  readonly gateway: GatewayConfig;
-  readonly retention: Retention;
-  /** The sections of features that the loader does not know by name: entries by name, by the key of the section. */
-  readonly sections: Readonly<Record<string, ReadonlyMap<string, unknown>>>;
-  /** What works but not as it may have been meant. */
-  readonly warnings: readonly Problem[];
-}
+export type ProfileConfig = Config["profiles"][string];
 
 /** What calls to the platform need of the configuration. */
 export interface PlatformAccess {
@@ -114,28 +30,35 @@ export function sectionOf<T>({ sections }: Config, { key }: Section<T>): Readonl
 }
 
 /**
- * The credentials of a profile, for commands that speak to the platform.
+ * Credentials and base address of a profile, for what speaks to the platform.
  * @param name the selected profile by default
- * @throws ConfigError that says which settings to give
- */
-export function requireCredentials(config: Config, name: string = config.profile): readonly Credentials[] {
-  const { credentials } = requireProfile(config, name);
-  if (credentials.length > 0) return credentials;
-  throw new ConfigError([missingCredentials(name)]);
-}
-
-/**
- * Credentials and base address of a profile, with everything that is missing reported at once.
- * @throws ConfigError
+ * @throws ConfigError with everything that is missing, and which settings to give
  */
 export function requirePlatform(config: Config, name: string = config.profile): PlatformAccess {
-  const { profile, credentials } = requireProfile(config, name);
+  const found = Object.hasOwn(config.profiles, name) ? config.profiles[name] : undefined;
+  if (found === undefined) {
+    const known = Object.keys(config.profiles).join(", ");
+    throw new ConfigError([{ where: `profiles.${name}`, message: `There is no such profile; known: ${known}.` }]);
+  }
+  const { profile, credentials } = found;
   const { global, japan } = config.deployment.endpoints;
-  const problems: Problem[] = credentials.length > 0 ? [] : [missingCredentials(name)];
+  const problems: Problem[] = [];
+  if (credentials.length === 0) {
+    problems.push({
+      where: `profiles.${name}.credentials`,
+      message: `are required to call the platform. Set ${credentialForms} (a secret also as …_FILE).`,
+    });
+  }
   const only = global === undefined ? "jp" : japan === undefined ? "g" : undefined;
   const coverage = profile.coverage ?? only;
   const endpoint = coverage === "jp" ? japan : (global ?? japan);
-  if (endpoint === undefined || (coverage === "g" && global === undefined)) problems.push(missingEndpoint(profile));
+  if (endpoint === undefined || (coverage === "g" && global === undefined)) {
+    const which = profile.coverage === "jp" ? "japan" : "global";
+    problems.push({
+      where: `endpoints.${which}`,
+      message: `is required to call the platform. Set it, or SIMFLEET_ENDPOINT_${which.toUpperCase()}, or name a deployment that has it.`,
+    });
+  }
   if (coverage === undefined && config.tokenKey === undefined) {
     problems.push({
       where: `profiles.${name}.coverage`,
@@ -158,26 +81,4 @@ export function requireSeal({ seal }: Config, feature: string): SealKeys {
     `is required: ${feature} stores the new secret sealed until all receivers have it, so that a crash cannot lose it. ` +
     `Make a key with ${makingOf("seal-key")} and name the file here, or as SIMFLEET_SEAL_KEY_FILE.`;
   throw new ConfigError([{ where: "seal.keyFile", message }]);
-}
-
-function requireProfile(config: Config, name: string): ProfileConfig {
-  const found = Object.hasOwn(config.profiles, name) ? config.profiles[name] : undefined;
-  if (found) return found;
-  const known = Object.keys(config.profiles).join(", ");
-  throw new ConfigError([{ where: `profiles.${name}`, message: `There is no such profile; known: ${known}.` }]);
-}
-
-function missingCredentials(name: string): Problem {
-  return {
-    where: `profiles.${name}.credentials`,
-    message: `are required to call the platform. Set ${credentialForms} (a secret also as …_FILE).`,
-  };
-}
-
-function missingEndpoint({ coverage }: Profile): Problem {
-  const which = coverage === "jp" ? "japan" : "global";
-  return {
-    where: `endpoints.${which}`,
-    message: `is required to call the platform. Set it, or SIMFLEET_ENDPOINT_${which.toUpperCase()}, or name a deployment that has it.`,
-  };
 }

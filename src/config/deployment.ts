@@ -7,22 +7,18 @@ import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import type { Problem } from "#core/errors.ts";
 import {
-  type DeploymentOperation,
   deploymentOperationIds,
   type DeploymentOperationId,
-  type DeploymentOperations,
-  type PathGroup,
   templateFault,
   termsOf,
 } from "#fleet/deployment-operation.ts";
-import { parseRecordPath, type RecordPaths } from "#fleet/sim/record-path.ts";
+import { parseRecordPath } from "#fleet/sim/record-path.ts";
 import { isSpeedClass } from "#fleet/sim/sim.ts";
 import { faultsOf } from "./report.ts";
 import { suggestion } from "#core/suggest.ts";
-import { setSpeedClass, type SimOperations } from "#fleet/sim-operation/sim-operation.ts";
 import { simOperations, simOperationsOf } from "./sim-operations.ts";
 import { brand, expectedOf, webAddress as address } from "./value-types.ts";
-import { readYaml } from "./file/yaml-file.ts";
+import { isTree, readYaml, type Tree } from "./file/yaml-file.ts";
 
 /** The deployments that come with simfleet. */
 const builtIn = ["svc", "soracom"] as const;
@@ -42,10 +38,17 @@ const recordPath = z
     );
     return z.NEVER;
   })
-  .nullish();
+  .optional();
+
+/** An operation needs this key; `words` say what it must be. */
+function needed(words: string) {
+  const missing = "is missing; an operation needs method, path, statuses and group.";
+  return { error: ({ input }: { readonly input?: unknown }) => (input === undefined ? missing : words) };
+}
 
 const field = z.string().regex(/^[A-Za-z][A-Za-z0-9_]{0,63}$/, "must be the name of a field: letters, digits and _");
-const group = z.string().regex(/^[A-Za-z0-9_-]{1,40}$/, "must be the name of a group: letters, digits, - and _");
+const groupWords = "must be the name of a group: letters, digits, - and _";
+const group = z.string(needed(groupWords)).regex(/^[A-Za-z0-9_-]{1,40}$/, groupWords);
 const quota = z.strictObject(
   { perIp: z.boolean("must be true or false") },
   "must be a mapping such as { perIp: true }",
@@ -55,14 +58,13 @@ const pathGroup = z.union(
   "must be the name of a group (letters, digits, - and _), or a mapping such as { group: Device, quota: { perIp: true } }",
 );
 const statuses = z
-  .array(z.number().int().min(200).max(299), "must be a list such as [200]")
+  .array(z.number().int().min(200).max(299), needed("must be a list such as [200]"))
   .min(1, "must have a status that means success");
 
-/** What a file says of one operation; what it leaves out comes from the deployment that it extends. */
 function operation(id: DeploymentOperationId) {
   const { methods, extras } = termsOf(id);
   const path = (key: "path" | "userPath") =>
-    z.string().superRefine((text, context) => {
+    z.string(needed("must be text")).superRefine((text, context) => {
       const fault = templateFault(text, { id, key });
       if (fault !== undefined) context.addIssue(fault);
     });
@@ -70,38 +72,44 @@ function operation(id: DeploymentOperationId) {
   const none = z.never(`is nothing that ${id} has`).optional();
   return z
     .strictObject({
-      method: z.enum(methods, `must be ${methods.join(" or ")}`).nullish(),
-      path: path("path").nullish(),
-      userPath: has("userPath") ? path("userPath").nullish() : none,
-      statuses: statuses.nullish(),
-      group: group.nullish(),
-      quota: quota.nullish(),
-      userGroup: has("userGroup") ? group.nullish() : none,
-      ttlField: has("ttlField") ? field.nullish() : none,
+      method: z.enum(methods, needed(`must be ${methods.join(" or ")}`)),
+      path: path("path"),
+      userPath: has("userPath") ? path("userPath").optional() : none,
+      statuses,
+      group,
+      quota: quota.optional(),
+      userGroup: has("userGroup") ? group.optional() : none,
+      ttlField: has("ttlField") ? field.optional() : none,
     })
-    .nullish();
+    .optional();
 }
 
-const ownOperations = Object.fromEntries(deploymentOperationIds.map((id) => [id, operation(id)])) as Record<
+const operations = Object.fromEntries(deploymentOperationIds.map((id) => [id, operation(id)])) as Record<
   DeploymentOperationId,
   ReturnType<typeof operation>
 >;
 
-/** The keys of a file. All are optional. `null` for an operation or record removes the inherited one. */
+/** The keys of a file, completed with those of what it extends. */
 export const deploymentSchema = z.strictObject({
   extends: z.enum(builtIn, `must be ${builtIn.join(" or ")}`).optional(),
-  brand: brand.optional(),
-  endpoints: z.strictObject({ global: webAddress, japan: webAddress }).optional(),
-  auth: z.strictObject({ ttlField: field.nullish() }).optional(),
-  speedClasses: z.array(z.string().refine(isSpeedClass, "cannot be a speed class")).optional(),
-  records: z.strictObject({ imsi: recordPath, subscription: recordPath }).optional(),
+  /** The word in the header names. */
+  brand: brand.default("Svc"),
+  /** Base addresses without `/v1`. */
+  endpoints: z.strictObject({ global: webAddress, japan: webAddress }).default({}),
+  auth: z.strictObject({ ttlField: field.optional() }).default({}),
+  /** Speed classes that are known to exist; empty where none are listed, and never complete. */
+  speedClasses: z.array(z.string().refine(isSpeedClass, "cannot be a speed class")).default([]),
+  records: z.strictObject({ imsi: recordPath, subscription: recordPath }).default({}),
+  /** The fields that a Credential Set of a type needs; a type that is not here can exist all the same. */
   credentialTypes: z
     .record(
       z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, "must be the name of a credential type"),
-      z.array(field, "must be a list of the fields that it needs, such as [key]").min(1).nullable(),
+      z.array(field, "must be a list of the fields that it needs, such as [key]").min(1),
     )
-    .optional(),
-  operations: z.strictObject(ownOperations).optional(),
+    .default({}),
+  /** What the interface names but does not show; `requireOperation` asks for one. */
+  operations: z.strictObject(operations).default({}),
+  /** API groups by pattern of a path, for calls of the gateway that no operation describes. */
   apiGroups: z
     .record(
       z
@@ -110,42 +118,44 @@ export const deploymentSchema = z.strictObject({
           /^(?:(?:GET|POST|PUT|PATCH|DELETE) )?(?=\/)(?:\/(?:[A-Za-z0-9_~-][A-Za-z0-9._~-]*|\*))*(?:\/\*\*)?$/,
           "must be a path such as /v1/sims/*/events, with * for a segment and ** for the rest, maybe after a method: POST /v1/orders",
         ),
-      pathGroup.nullable(),
+      pathGroup,
     )
-    .optional(),
-  simOperations: simOperations.optional(),
+    .default({}),
+  simOperations: simOperations.default({}),
 });
 
-type DeploymentFile = z.infer<typeof deploymentSchema>;
-
-export interface Deployment {
-  /** `svc`, `soracom`, or the path of the file. */
-  readonly name: string;
-  /** The word in the header names. */
-  readonly brand: string;
-  /** Base addresses without `/v1`. */
-  readonly endpoints: { readonly global?: string | undefined; readonly japan?: string | undefined };
-  /** The field of an authentication request that asks for a pair's lifetime, where it is known. */
-  readonly ttlField: string | undefined;
-  /** Speed classes that are known to exist; empty where none are listed, and never complete. */
-  readonly speedClasses: readonly string[];
-  /** Where a SIM's IMSI and subscription lie in its record. */
-  readonly recordPaths: RecordPaths;
-  /** The fields that a Credential Set of a type needs; a type that is not here can exist all the same. */
-  readonly credentialTypes: Readonly<Record<string, readonly string[]>>;
-  /** What the interface names but does not show; `requireOperation` asks for one. */
-  readonly operations: DeploymentOperations;
-  /** API groups by pattern of a path, for calls of the gateway that no operation describes. */
-  readonly apiGroups: Readonly<Record<string, string | PathGroup>>;
-  /** What runs can do to SIMs, by name. */
-  readonly simOperations: SimOperations;
-}
+export type Deployment = Readonly<ReturnType<typeof loadDeployment>>;
 
 /**
  * Loads a deployment by name or by path.
  * @param problems takes every fault, named by file and key
  */
-export function loadDeployment(nameOrPath: string, problems: Problem[]): Deployment {
+export function loadDeployment(nameOrPath: string, problems: Problem[]) {
+  const before = problems.length;
+  const { file, own } = readDeployment(nameOrPath, problems);
+  const read = deploymentSchema.safeParse(problems.length > before ? {} : completed(own, nameOrPath));
+  for (const { where, message } of read.success
+    ? []
+    : faultsOf(read.error, { schema: deploymentSchema, noun: "key" })) {
+    problems.push({ where: where === "" ? file : `${file}: ${where}`, message });
+  }
+  const { extends: _, auth, records, simOperations: ofSims, ...rest } = read.data ?? deploymentSchema.parse({});
+  const ownOfSims = isTree(own["simOperations"]) ? Object.keys(own["simOperations"]) : [];
+  return {
+    ...rest,
+    /** `svc`, `soracom`, or the path of the file. */
+    name: nameOrPath,
+    /** The field of an authentication request that asks for a pair's lifetime, where it is known. */
+    ttlField: auth.ttlField,
+    /** Where a SIM's IMSI and subscription lie in its record. */
+    recordPaths: records,
+    /** What runs can do to SIMs, by name. */
+    simOperations: simOperationsOf(ofSims, { own: ownOfSims, at: `${file}: simOperations`, problems }),
+  };
+}
+
+/** What a deployment's own file says. */
+function readDeployment(nameOrPath: string, problems: Problem[]): { file: string; own: Tree } {
   const isBuiltIn = builtIn.some((name) => name === nameOrPath);
   if (!isBuiltIn && /^[\w-]+$/.test(nameOrPath)) {
     const meant = suggestion(nameOrPath, builtIn);
@@ -153,92 +163,31 @@ export function loadDeployment(nameOrPath: string, problems: Problem[]): Deploym
       where: "deployment",
       message: `There is no deployment ${nameOrPath}.${meant} Known: ${builtIn.join(" and ")}; a file path contains a / or a dot.`,
     });
-    return emptyDeployment(nameOrPath);
+    return { file: nameOrPath, own: {} };
   }
   const file = isBuiltIn
     ? fileURLToPath(new URL(`../../config/deployments/${nameOrPath}.yaml`, import.meta.url))
     : nameOrPath;
-  const before = problems.length;
-  const tree = readYaml(file, problems);
-  if (problems.length > before) return emptyDeployment(nameOrPath);
-  const read = deploymentSchema.safeParse(tree);
-  if (!read.success) {
-    for (const { where, message } of faultsOf(read.error, { schema: deploymentSchema, noun: "key" })) {
-      problems.push({ where: where === "" ? file : `${file}: ${where}`, message });
-    }
-    return emptyDeployment(nameOrPath);
+  return { file, own: readYaml(file, problems).tree };
+}
+
+/** A file over what it extends. */
+function completed(own: Tree, name: string): Tree {
+  if (name === "svc") return own;
+  const base = builtIn.find((one) => one === own["extends"]) ?? "svc";
+  const inherited = completed(readDeployment(base, []).own, base);
+  // Single keys of an operation can be changed; other entries are replaced as a whole.
+  return over(inherited, own, (section) => (section === "operations" ? 2 : 1));
+}
+
+/** One mapping over another, as many levels deep below a key as `levels` says; null takes a key away. */
+function over(base: Tree, own: Tree, levels: (key: string) => number): Tree {
+  const merged: Record<string, unknown> = { ...base };
+  for (const [key, value] of Object.entries(own)) {
+    const left = levels(key);
+    if (value === null) delete merged[key];
+    else if (left === 0 || !isTree(value)) merged[key] = value;
+    else merged[key] = over(isTree(base[key]) ? base[key] : {}, value, () => left - 1);
   }
-  const base =
-    nameOrPath === "svc" ? emptyDeployment(nameOrPath) : loadDeployment(read.data.extends ?? "svc", problems);
-  const ofSims = simOperationsOf(base.simOperations, read.data.simOperations ?? {}, {
-    at: `${file}: simOperations`,
-    problems,
-  });
-  const deployment = { ...extended(base, read.data, nameOrPath), simOperations: ofSims };
-  problems.push(...incomplete(deployment, file));
-  return deployment;
-}
-
-function emptyDeployment(name: string): Deployment {
-  return {
-    name,
-    brand: "Svc",
-    endpoints: {},
-    ttlField: undefined,
-    speedClasses: [],
-    recordPaths: {},
-    credentialTypes: {},
-    operations: {},
-    apiGroups: {},
-    simOperations: new Map([[setSpeedClass.name, setSpeedClass]]),
-  };
-}
-
-function extended(base: Deployment, own: DeploymentFile, name: string): Omit<Deployment, "simOperations"> {
-  const ttlField = own.auth?.ttlField;
-  return {
-    name,
-    brand: own.brand ?? base.brand,
-    endpoints: { ...base.endpoints, ...own.endpoints },
-    ttlField: ttlField === undefined ? base.ttlField : (ttlField ?? undefined),
-    speedClasses: own.speedClasses ?? base.speedClasses,
-    recordPaths: over(base.recordPaths, own.records),
-    credentialTypes: over(base.credentialTypes, own.credentialTypes),
-    operations: extendedOperations(base.operations, own.operations),
-    apiGroups: over(base.apiGroups, own.apiGroups),
-  };
-}
-
-function extendedOperations(
-  base: DeploymentOperations,
-  own: NonNullable<DeploymentFile["operations"]> = {},
-): DeploymentOperations {
-  const operations: Partial<Record<DeploymentOperationId, DeploymentOperation | undefined>> = { ...base };
-  for (const id of deploymentOperationIds) {
-    const change = own[id];
-    if (change === null) delete operations[id];
-    else if (change !== undefined) operations[id] = over(base[id] ?? {}, change) as DeploymentOperation;
-  }
-  return operations;
-}
-
-/** One mapping over another, key by key; null takes a key away. */
-function over<T extends object>(base: T, own: { readonly [K in keyof T]?: T[K] | null | undefined } | undefined): T {
-  const entries = Object.entries(own ?? {}).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(
-    Object.entries({ ...base, ...Object.fromEntries(entries) }).filter(([, value]) => value !== null),
-  ) as T;
-}
-
-/** Operations that neither the file nor what it extends says everything of. */
-function incomplete({ operations }: Deployment, file: string): Problem[] {
-  return deploymentOperationIds.flatMap((id) => {
-    const described = operations[id];
-    if (described === undefined) return [];
-    const missing = (["method", "path", "statuses", "group"] as const).filter((key) => described[key] === undefined);
-    return missing.map((key) => ({
-      where: `${file}: operations.${id}.${key}`,
-      message: "is missing; an operation needs method, path, statuses and group.",
-    }));
-  });
+  return merged;
 }

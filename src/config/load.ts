@@ -5,15 +5,20 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
+import type { Language, Profile } from "#fleet/profile.ts";
 import { keptFields, secretFields } from "#fleet/sim/sim-fields.ts";
 import { fieldsOfOperations } from "#fleet/sim-operation/sim-operation.ts";
 import { keyColumnOf, type Wording } from "#fleet/sim/sim.ts";
 import { Secret } from "#core/secret.ts";
-import type { Config, ProfileConfig } from "./config.ts";
 import { checkAuthKeys } from "#jobs/authkeys/config.ts";
 import { readAutomations } from "#jobs/automations/config.ts";
-import { type Credentials, forgetCredentials, readCredentials } from "./secrets/credentials.ts";
-import { type Deployment, loadDeployment } from "./deployment.ts";
+import {
+  type ConfiguredCredentials,
+  type Credentials,
+  forgetCredentials,
+  readCredentials,
+} from "./secrets/credentials.ts";
+import { loadDeployment } from "./deployment.ts";
 import { readDropFolder } from "#jobs/drop-folder/config.ts";
 import { checkDestinations, checkOwner } from "./file/file-trust.ts";
 import { readFreezes } from "#jobs/freezes/config.ts";
@@ -26,12 +31,12 @@ import { type Environment, readSettings, type SettingSource, withNamedEntries } 
 import { Report } from "./report.ts";
 import { configSchema, fileVariable, schemaWith, type Settings } from "./schema.ts";
 import { readSchedules } from "#jobs/schedules/config.ts";
-import { type FeatureSection, group, namedEntriesOf, type Section, settingsOf, variableOf } from "./setting.ts";
+import { type FeatureSection, group, settingsOf, variableOf } from "./setting.ts";
 import { readSealKeys } from "./sections/seal-key.ts";
 import { suggestion } from "#core/suggest.ts";
-import { readKeySource } from "./file/pem-file.ts";
+import { readKeySource } from "./secrets/secret-file.ts";
 import { readWebhooks } from "#jobs/webhooks/config.ts";
-import { isTree, readOwnedYaml, valueAt } from "./file/yaml-file.ts";
+import { isTree, readYaml, valueAt } from "./file/yaml-file.ts";
 
 /** The place in the working folder comes before that of the machine. */
 export const usualFiles = ["config/simfleet.yaml", "/etc/simfleet/simfleet.yaml"] as const;
@@ -42,12 +47,11 @@ export const usualFiles = ["config/simfleet.yaml", "/etc/simfleet/simfleet.yaml"
  * @param from `file` is that of `--config`; else `SIMFLEET_CONFIG`, else the first of the usual files that is there
  * @throws ConfigError with all problems
  */
-export function loadConfig(from: ConfigSource = {}): Config {
-  const { env = process.env, features = [] } = from;
+export function loadConfig({ file: given, env = process.env, features = [] }: ConfigSource = {}) {
   const report = new Report();
-  const named = from.file ?? (env[fileVariable] || undefined);
+  const named = given ?? (env[fileVariable] || undefined);
   const file = named ?? usualFiles.find((usual) => existsSync(usual));
-  const read = file === undefined ? { tree: {} } : readOwnedYaml(file, report.problems);
+  const read = file === undefined ? { tree: {} } : readYaml(file, report.problems);
   if (file !== undefined) checkOwner(file, read, { isNamed: named !== undefined, report });
   const own = features.flatMap(({ section }) => section ?? []);
   const schema = schemaWith(own);
@@ -57,7 +61,15 @@ export function loadConfig(from: ConfigSource = {}): Config {
   const settings = readSettings(schema, source, report);
   if (file !== undefined && named === undefined && !isAbsolute(file))
     checkDestinations(file, { settings, env }, report);
-  const config = { file, ...assemble(settings, source, report), sections: entriesOf(own, settings) };
+  const config = {
+    /** The YAML file that was read. */
+    file,
+    ...assemble(settings, source, report),
+    /** The sections of features that this module does not know by name: entries by name, by the key of the section. */
+    sections: Object.fromEntries(
+      own.map(({ key }) => [key, new Map(Object.entries(settings[key as never]))]),
+    ) as Readonly<Record<string, ReadonlyMap<string, unknown>>>,
+  };
   if (report.problems.length > 0) throw report.error();
   return frozen(config);
 }
@@ -69,84 +81,103 @@ export interface ConfigSource {
   readonly features?: readonly FeatureSection[];
 }
 
-function entriesOf(sections: readonly Section[], settings: object): Config["sections"] {
-  return Object.fromEntries(
-    sections.map(({ key }) => [key, new Map(Object.entries(settings[key as never] as Record<string, unknown>))]),
-  );
-}
-
 /** The name of the selected profile; that of the default where it is not valid, which is reported with the others. */
 function selectedProfile(tree: SettingSource["tree"], env: Environment): string {
-  const { profile } = configSchema.shape;
   const written = env[variableOf("profile") ?? ""] || valueAt(tree, "profile");
-  return profile.safeParse(written).data ?? "default";
+  return configSchema.shape.profile.safeParse(written).data ?? "default";
 }
 
-function assemble(settings: Settings, source: SettingSource, report: Report): Omit<Config, "file" | "sections"> {
-  const { tokenTtlSeconds, limits, inventory, events, changes, server, audit, tracing, logLevel, authKeys } = settings;
-  const used = { tokenTtlSeconds, limits, inventory, events, changes, server, audit, tracing, logLevel, authKeys };
-  const deployment = readDeployment(settings, report);
-  if (tokenTtlSeconds !== undefined && deployment.ttlField === undefined) {
-    const message = `cannot be asked for: the deployment ${deployment.name} names no field for it (auth.ttlField).`;
-    report.warn("tokenTtlSeconds", message);
-  }
-  const profiles = readProfiles(settings, source, report);
+function assemble(settings: Settings, source: SettingSource, report: Report) {
+  const { brand, endpoints, language, jwksUrl, tokenPublicKeyFile, archive, ...asWritten } = settings;
+  const { tokenTtlSeconds, inventory, authKeys } = settings;
+  const { profile: selected } = source;
+  const deployment = readDeployment({ name: settings.deployment, brand, endpoints, tokenTtlSeconds }, report);
+  const profiles = readProfiles({ profiles: settings.profiles, language }, source, report);
   const names = Object.keys(profiles);
   const rotations = readRotations(settings.rotations, { deployment, profiles: names }, report);
   checkAuthKeys(authKeys, names, report);
-  checkInventory(inventory, report);
-  const fieldsOf = (name: string): readonly string[] => {
-    const keyColumn = keyColumnOf(profiles[name]?.profile.wording ?? "sims");
-    const ofOperations = fieldsOfOperations(deployment.simOperations.values());
-    return [keyColumn, ...keptFields(inventory.fields, { keyColumn, ofOperations })];
-  };
-  const wordingOf = (name: string): Wording => profiles[name]?.profile.wording ?? "sims";
+  const isSecret = (field: string): boolean =>
+    [...secretFields, ...inventory.secrets].includes(field.slice(field.lastIndexOf(".") + 1));
+  const kept = inventory.fields.find(isSecret);
+  if (kept !== undefined) report.fault("inventory.fields", `${kept} is a secret and is never stored. Remove it.`);
   const { simOperations: operations } = deployment;
-  const known = { profiles: names, rotations, authKeys: Object.keys(authKeys), fieldsOf, operations, wordingOf };
+  const wordingOf = (name: string): Wording => profiles[name]?.profile.wording ?? "sims";
+  const fieldsOf = (name: string): readonly string[] => {
+    const keyColumn = keyColumnOf(wordingOf(name));
+    return [
+      keyColumn,
+      ...keptFields(inventory.fields, { keyColumn, ofOperations: fieldsOfOperations(operations.values()) }),
+    ];
+  };
+  const known = {
+    profiles: names,
+    selected,
+    rotations,
+    authKeys: Object.keys(authKeys),
+    fieldsOf,
+    operations,
+    wordingOf,
+  };
   return {
-    ...used,
+    ...asWritten,
+    /** Absent: the embedded server. */
     redis: readRedis(settings.redis, report),
     ...readDataDir(settings, source.env, report),
     deployment,
-    profile: source.profile,
+    /** Name of the selected profile; `profiles` always has it. */
+    profile: selected,
     profiles,
+    /** Absent: a token's claims are not used. */
     tokenKey: readKeySource(
-      { jwksUrl: settings.jwksUrl, file: settings.tokenPublicKeyFile },
+      { jwksUrl, file: tokenPublicKeyFile },
       { jwksUrl: "jwksUrl", file: "tokenPublicKeyFile" },
       report,
     ),
+    /** By name; those of all profiles. */
     rotations,
     ...readSchedules(settings.schedules, known, report),
     automations: readAutomations(settings.automations, known, report),
     freezes: readFreezes(settings.freezes, names, report),
+    /** By name. */
     webhooks: readWebhooks(settings.webhooks, names, report),
-    dropFolder: readDropFolder(settings.dropFolder, { ...known, selected: source.profile }, report),
+    /** Absent: no folder is watched. */
+    dropFolder: readDropFolder(settings.dropFolder, known, report),
+    /** Absent: nothing that needs sealing can be done. */
     seal: readSealKeys(settings.seal, report),
     http: readHttp(settings.http, report),
-    gateway: readGateway(settings.gateway, { profiles: names, selected: source.profile }, report),
-    retention: { ...settings.retention, archive: settings.archive.path },
+    gateway: readGateway(settings.gateway, known, report),
+    retention: { ...settings.retention, archive: archive.path },
+    /** What works but not as it may have been meant. */
     warnings: report.warnings,
   };
 }
 
-function checkInventory({ fields, secrets }: Settings["inventory"], report: Report): void {
-  const kept = fields.find((field) => [...secretFields, ...secrets].includes(field.slice(field.lastIndexOf(".") + 1)));
-  if (kept !== undefined) report.fault("inventory.fields", `${kept} is a secret and is never stored. Remove it.`);
+/** The deployment, with the brand and base addresses that are set over it. */
+function readDeployment(
+  {
+    name,
+    brand,
+    endpoints: { global, japan },
+    tokenTtlSeconds,
+  }: { name: string } & Pick<Settings, "brand" | "endpoints" | "tokenTtlSeconds">,
+  report: Report,
+) {
+  const described = loadDeployment(name, report.problems);
+  const { global: usualGlobal, japan: usualJapan } = described.endpoints;
+  if (tokenTtlSeconds !== undefined && described.ttlField === undefined) {
+    const message = `cannot be asked for: the deployment ${name} names no field for it (auth.ttlField).`;
+    report.warn("tokenTtlSeconds", message);
+  }
+  const endpoints = { global: global ?? usualGlobal, japan: japan ?? usualJapan };
+  return { ...described, brand: brand ?? described.brand, endpoints };
 }
 
-function readDeployment({ deployment: name, brand, endpoints }: Settings, report: Report): Deployment {
-  const deployment = loadDeployment(name, report.problems);
-  return {
-    ...deployment,
-    brand: brand ?? deployment.brand,
-    endpoints: {
-      global: endpoints.global ?? deployment.endpoints.global,
-      japan: endpoints.japan ?? deployment.endpoints.japan,
-    },
-  };
+interface ProfileConfig extends ConfiguredCredentials {
+  readonly profile: Profile;
+  readonly language: Language;
 }
 
-function readProfiles(settings: Settings, source: SettingSource, report: Report): Record<string, ProfileConfig> {
+function readProfiles(settings: Pick<Settings, "profiles" | "language">, source: SettingSource, report: Report) {
   const { tree, env, profile } = source;
   const written = valueAt(tree, "profiles");
   const names = new Set([...(isTree(written) ? Object.keys(written) : []), profile]);
@@ -186,20 +217,18 @@ function readAgain(source: SettingSource): readonly Credentials[] {
 }
 
 function checkVariables(schema: typeof configSchema, env: Environment, report: Report): void {
-  const all = [...settingsOf(schema), ...namedEntriesOf(schema)];
-  const known = new Set([fileVariable, ...all.flatMap(({ variable }) => variable ?? [])]);
+  const known = new Set([fileVariable, ...settingsOf(schema).flatMap(({ variable }) => variable ?? [])]);
   for (const name of Object.keys(env)) {
     if (!name.startsWith("SIMFLEET_") || known.has(name)) continue;
     report.fault(name, `There is no such variable.${suggestion(name, known)}`);
   }
 }
 
-/** The embedded Redis runs in a folder of its own, hence the absolute path. */
-function readDataDir(
-  { dataDir }: Settings,
-  env: Environment,
-  report: Report,
-): Pick<Config, "dataDir" | "isUsualDataDir"> {
+/**
+ * The embedded Redis runs in a folder of its own, hence the absolute path. Where no setting names it, it is the usual one of
+ * this user.
+ */
+function readDataDir({ dataDir }: Settings, env: Environment, report: Report) {
   if (dataDir !== undefined) return { dataDir: resolve(dataDir), isUsualDataDir: false };
   const shared = env["XDG_DATA_HOME"] || join(env["HOME"] ?? homeOfUser(), ".local", "share");
   if (!isAbsolute(shared)) {

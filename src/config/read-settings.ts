@@ -8,7 +8,7 @@ import { z } from "zod";
 import { isTree, parseYaml, type Tree, valueAt, valueIn } from "./file/yaml-file.ts";
 import { cutsOf, faultsOf, type Report, wordsOf } from "./report.ts";
 import { readSecretFile } from "./secrets/secret-file.ts";
-import { bare, namedEntriesOf, type Setting, settingsOf } from "./setting.ts";
+import { bare, type Setting, settingsOf } from "./setting.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -28,10 +28,11 @@ export interface SettingSource {
 export function readSettings<T extends z.ZodType>(schema: T, source: SettingSource, report: Report): z.output<T> {
   const input = copyOf(source.tree) as Record<string, unknown>;
   for (const setting of settingsOf(schema)) {
-    if (setting.variable === undefined || setting.facts.fileOf !== undefined) continue;
+    const { variable, facts } = setting;
+    if (variable === undefined || facts.fileOf !== undefined || facts.nameRule !== undefined) continue;
     const own = setting.path.replace("<name>", source.profile);
     for (const path of new Set([own, ...pathsIn(source.tree, setting.path)])) {
-      place(setting, path, { input, report, tree: source.tree, env: path === own ? source.env : {} });
+      place(setting, path, { input, report, env: path === own ? source.env : {} });
     }
   }
   // Compiling the schema takes longer than reading one file with it.
@@ -55,9 +56,9 @@ export function withNamedEntries(
   report: Report,
 ): Tree {
   const input = copyOf(tree) as Record<string, unknown>;
-  for (const { path, variable } of namedEntriesOf(schema)) {
+  for (const { path, variable = "", facts } of settingsOf(schema)) {
     const text = env[variable];
-    if (!text) continue;
+    if (!text || facts.nameRule === undefined) continue;
     report.found(path, { where: variable });
     const value = parseYaml(variable, text, report.problems);
     if (value !== undefined) put(input, path, { value, report });
@@ -81,49 +82,35 @@ export function copyOf(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, copyOf(inner)]));
 }
 
-/** One way in which a setting is given. */
-interface Found {
-  readonly where: string;
-  readonly value: unknown;
-  readonly isFile: boolean;
-}
-
 /** Puts the value of a setting into the input, from the stronger source that gives it. */
 function place(
   { schema, facts, variable = "" }: Setting,
   path: string,
-  { input, report, tree, env }: { input: Record<string, unknown>; report: Report; tree: Tree; env: Environment },
+  { input, report, env }: { input: Record<string, unknown>; report: Report; env: Environment },
 ): void {
-  const [found, other] = find({ schema, variable, secret: facts.secret }, path, { tree, env });
-  if (found === undefined) return;
-  const { where, value, isFile } = found;
-  report.found(path, { where, file: isFile && typeof value === "string" ? value : undefined });
-  for (const key of facts.secret ? [path, `${path}File`] : [path]) remove(input, key.split("."));
-  if (other !== undefined) report.fault(path, `is set together with ${other.where}. Keep one of them.`);
-  else if (!isFile) put(input, path, { value, report });
+  const text = env[variable];
+  const found: { where: string; value?: unknown; file?: unknown }[] = [];
+  if (text) found.push({ where: variable, value: fromText(schema, text) });
+  if (facts.secret && env[`${variable}_FILE`]) {
+    found.push({ where: `${variable}_FILE`, file: env[`${variable}_FILE`] });
+  }
+  if (found.length === 0) {
+    found.push({ where: path, value: valueAt(input, path) });
+    if (facts.secret) found.push({ where: `${path}File`, file: valueAt(input, `${path}File`) });
+  }
+  const [first, second] = found.filter(({ value, file }) => value !== undefined || file !== undefined);
+  if (first === undefined) return;
+  const { where, value, file } = first;
+  report.found(path, { where, file: typeof file === "string" ? file : undefined });
+  remove(input, path.split("."));
+  if (facts.secret) remove(input, `${path}File`.split("."));
+  if (second !== undefined) report.fault(path, `is set together with ${second.where}. Keep one of them.`);
+  else if (file === undefined) put(input, path, { value, report });
   else {
-    const read = typeof value === "string" ? readSecretFile(value) : { fault: "must be the path of a file." };
+    const read = typeof file === "string" ? readSecretFile(file) : { fault: "must be the path of a file." };
     if ("secret" in read) put(input, path, { value: read.secret, report });
     else report.fault(path, read.fault);
   }
-}
-
-function find(
-  { schema, variable, secret }: { schema: z.ZodType; variable: string; secret: true | undefined },
-  path: string,
-  { tree, env }: { tree: Tree; env: Environment },
-): readonly Found[] {
-  const text = env[variable];
-  const fileText = secret ? env[`${variable}_FILE`] : undefined;
-  const found: Found[] = [];
-  if (text) found.push({ where: variable, value: fromText(schema, text), isFile: false });
-  if (fileText) found.push({ where: `${variable}_FILE`, value: fileText, isFile: true });
-  if (found.length > 0) return found;
-  const value = valueAt(tree, path);
-  const file = secret ? valueAt(tree, `${path}File`) : undefined;
-  if (value !== undefined) found.push({ where: path, value, isFile: false });
-  if (file !== undefined) found.push({ where: `${path}File`, value: file, isFile: true });
-  return found;
 }
 
 /** What the file would hold in place of the text of a variable: YAML but for texts, or the short form of a list or map. */

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { ConfigError, type Problem, SimfleetError } from "#core/errors.ts";
 import { suggestion } from "#core/suggest.ts";
 import { valueIn } from "./file/yaml-file.ts";
-import { bare, factsOf, innerOf, nameRuleOf, variableOf } from "./setting.ts";
+import { bare, factsOf, innerOf } from "./setting.ts";
 
 interface Place {
   /** The path in the file, or the variable. */
@@ -108,15 +108,15 @@ function wordsOfShape(expected: string, message: string): string {
 
 /** The message of an issue for which the schema has no words of its own, from the metadata of what it is about. */
 export function wordsOf(schema: z.ZodType, input: unknown, issue: z.core.$ZodRawIssue): string | undefined {
-  const { reached, keys, at } = follow(schema, issue.path ?? []);
+  const { reached, keys, isInEntry } = follow(schema, issue.path ?? []);
   const facts = factsOf(reached);
-  if (facts === undefined) {
-    return issue.code === "invalid_key" ? nameRuleOf(follow(schema, keys.slice(0, -1)).reached) : undefined;
-  }
+  if (issue.code === "invalid_key") return factsOf(follow(schema, keys.slice(0, -1)).reached)?.nameRule;
+  if (facts === undefined) return undefined;
   const value = valueIn(input, keys);
   const { expects, secret, hidden } = facts;
   if (value === undefined) return `is missing; it is ${expects}.`;
-  const got = variableOf(at, facts) === undefined || secret || hidden ? "" : `; it is ${shown(value)}`;
+  const isQuoted = !secret && !hidden && (!isInEntry || facts.variable !== undefined);
+  const got = isQuoted ? `; it is ${shown(value)}` : "";
   const quotes = typeof value === "number" && bare(reached) instanceof z.ZodString ? " Put it in quotes." : "";
   return `must be ${expects}${got}.${quotes}`;
 }
@@ -135,25 +135,19 @@ export function cutsOf(schema: z.ZodType, issue: z.core.$ZodIssue): readonly (re
   return issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...keys, key]) : [keys];
 }
 
-interface Followed {
-  readonly reached: z.ZodType;
-  readonly keys: string[];
-  /** The keys as a path, with `<name>` for each name and index. */
-  readonly at: string;
-}
-
-/** Follows a path to a setting, or to its end. */
-function follow(schema: z.ZodType, path: readonly PropertyKey[]): Followed {
+/** Follows a path to a setting, or to its end. `isInEntry`: it leads into a named entry or a list. */
+function follow(schema: z.ZodType, path: readonly PropertyKey[]) {
   let reached = schema;
+  let isInEntry = false;
   const keys: string[] = [];
-  const generic: string[] = [];
   for (const step of path) {
-    if (factsOf(reached) !== undefined) break;
+    const facts = factsOf(reached);
+    if (facts !== undefined && facts.nameRule === undefined) break;
     keys.push(String(step));
-    generic.push(bare(reached) instanceof z.ZodObject ? String(step) : "<name>");
+    isInEntry ||= !(bare(reached) instanceof z.ZodObject);
     reached = innerOf(reached, String(step)) ?? z.never();
   }
-  return { reached, keys, at: generic.join(".") };
+  return { reached, keys, isInEntry };
 }
 
 /** A value for a message; long ones cut, and what stands before the last @ of an address left out. */

@@ -15,7 +15,7 @@ export interface SettingFacts {
   /** Completes "must be …". */
   readonly expects: string;
   /** The environment variable where its name does not follow from the path, as `variableOf` makes it. */
-  readonly variable?: string;
+  readonly variable?: string | undefined;
   /** No message quotes the value. */
   readonly secret?: true;
   /** No message quotes the value, since a part of it may be secret. */
@@ -24,6 +24,8 @@ export interface SettingFacts {
   readonly fileOf?: string;
   /** In words, what holds where the setting is not given and its default is no constant. */
   readonly fallback?: string;
+  /** The setting is a map of named entries, with settings of their own; in words, what a name has to match. */
+  readonly nameRule?: string;
 }
 
 type MoreFacts = Pick<SettingFacts, "variable" | "secret" | "hidden" | "fileOf" | "fallback">;
@@ -52,14 +54,10 @@ export function secret<K extends string>(
   type: z.ZodString,
   { description, variable, fallback = "none" }: { description: string; variable?: string; fallback?: string },
 ): Record<K | `${K}File`, z.ZodOptional<z.ZodString>> {
-  const inFile = { ...(variable === undefined ? {} : { variable: `${variable}_FILE` }), fileOf: key };
+  const fileVariable = variable === undefined ? undefined : `${variable}_FILE`;
   return {
-    [key]: setting(type.optional(), description, {
-      ...(variable === undefined ? {} : { variable }),
-      secret: true,
-      fallback,
-    }),
-    [`${key}File`]: setting(path.optional(), `File that holds \`${key}\`.`, inFile),
+    [key]: setting(type.optional(), description, { variable, secret: true, fallback }),
+    [`${key}File`]: setting(path.optional(), `File that holds \`${key}\`.`, { variable: fileVariable, fileOf: key }),
   } as Record<K | `${K}File`, z.ZodOptional<z.ZodString>>;
 }
 
@@ -79,10 +77,13 @@ export function group<S extends z.ZodRawShape>(shape: S): z.ZodPrefault<z.ZodObj
  */
 export function named<T extends z.ZodType>(
   entry: T,
-  names: { pattern: RegExp; nameRule: string; description?: string },
+  { pattern, ...facts }: { pattern: RegExp; nameRule: string; description: string },
 ) {
-  const { pattern, ...facts } = names;
-  return z.record(z.string().regex(pattern), entry).prefault({}).meta(facts);
+  const more = { expects: "a mapping of names to settings", hidden: true };
+  return z
+    .record(z.string().regex(pattern), entry)
+    .prefault({})
+    .meta({ ...facts, ...more });
 }
 
 /** Named entries that belong to one feature. */
@@ -127,15 +128,10 @@ export function bare(schema: z.ZodType): z.ZodType {
   return wrapper === undefined ? schema : bare((schema as z.ZodOptional<z.ZodType>).unwrap());
 }
 
-/** The metadata of a setting; undefined for groups and lists of settings. */
+/** The metadata of a setting, which a map of named entries is as well; undefined for groups, lists and entries. */
 export function factsOf(schema: z.ZodType): SettingFacts | undefined {
   const facts = schema.meta();
   return facts?.["expects"] === undefined ? undefined : (facts as unknown as SettingFacts);
-}
-
-/** The rule for the names of entries. */
-export function nameRuleOf(schema: z.ZodType): string | undefined {
-  return schema.meta()?.["nameRule"] as string | undefined;
 }
 
 /** The schema below a key or index. */
@@ -146,44 +142,17 @@ export function innerOf(schema: z.ZodType, key: string): z.ZodType | undefined {
   return outer instanceof z.ZodArray ? (outer.element as z.ZodType) : undefined;
 }
 
-/** A map of named entries, which a variable can give as YAML text. */
-export interface NamedEntries {
-  readonly path: string;
-  readonly variable: string;
-}
-
-/** Every map of named entries below a schema, but for those within entries of others. */
-export function namedEntriesOf(schema: z.ZodType, at = ""): readonly NamedEntries[] {
-  const outer = bare(schema);
-  const variable = variableOf(at);
-  if (factsOf(schema) !== undefined || variable === undefined) return [];
-  if (outer instanceof z.ZodRecord) return [{ path: at, variable }];
-  if (!(outer instanceof z.ZodObject)) return [];
-  const below = at === "" ? "" : `${at}.`;
-  return Object.entries<z.ZodType>(outer.shape).flatMap(([key, inner]) => namedEntriesOf(inner, below + key));
-}
-
-const listed = new WeakMap<z.ZodType, readonly Setting[]>();
-
-/** Every setting of a schema, in its order. */
-export function settingsOf(schema: z.ZodType): readonly Setting[] {
-  const settings = listed.get(schema) ?? [...settingsBelow(schema, "")];
-  listed.set(schema, settings);
-  return settings;
-}
-
-function* settingsBelow(schema: z.ZodType, at: string): Generator<Setting> {
+/** Every setting of a schema, in its order; a map of named entries comes before the settings of its entries. */
+export function settingsOf(schema: z.ZodType, at = ""): readonly Setting[] {
   const facts = factsOf(schema);
+  const own = facts === undefined ? [] : [{ path: at, schema, facts, variable: variableOf(at, facts) }];
+  if (facts !== undefined && facts.nameRule === undefined) return own;
   const outer = bare(schema);
   const below = at === "" ? "" : `${at}.`;
-  if (facts !== undefined) yield { path: at, schema, facts, variable: variableOf(at, facts) };
-  else if (outer instanceof z.ZodArray) yield* settingsBelow(outer.element as z.ZodType, `${at}[]`);
-  else if (outer instanceof z.ZodRecord) yield* settingsBelow(outer.valueType as z.ZodType, `${below}<name>`);
-  else if (outer instanceof z.ZodObject) {
-    for (const [key, value] of Object.entries<z.ZodType>(outer.shape)) {
-      yield* settingsBelow(value, `${below}${key}`);
-    }
-  }
+  if (outer instanceof z.ZodArray) return settingsOf(outer.element as z.ZodType, `${at}[]`);
+  if (outer instanceof z.ZodRecord) return [...own, ...settingsOf(outer.valueType as z.ZodType, `${below}<name>`)];
+  if (!(outer instanceof z.ZodObject)) return own;
+  return Object.entries<z.ZodType>(outer.shape).flatMap(([key, inner]) => settingsOf(inner, below + key));
 }
 
 /**
@@ -198,8 +167,7 @@ export function variableOf(at: string, facts?: Pick<SettingFacts, "variable">): 
 
 /** The variables that give the setting at a path: its own, for a secret that of its file, and that of all entries. */
 export function variablesOf(schema: z.ZodType, at: string): string[] {
-  const settings = settingsOf(schema).filter((one) => one.path === at || one.path === `${at}File`);
-  const [entries = "", part] = at.split(".<name>");
-  const whole = part === undefined ? undefined : variableOf(entries);
-  return [...settings.map(({ variable }) => variable), whole].filter((name) => name !== undefined);
+  const [entries, part] = at.split(".<name>");
+  const paths = [at, `${at}File`, ...(part === undefined ? [] : [entries])];
+  return settingsOf(schema).flatMap((one) => (paths.includes(one.path) ? (one.variable ?? []) : []));
 }

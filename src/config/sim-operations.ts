@@ -100,30 +100,29 @@ const simOperation = z
     return { ...rest, inputs, keyColumn: inPath.has("imsi") ? ("imsi" as const) : ("simId" as const) };
   });
 
-export const simOperations = z.record(operationName, simOperation.nullable());
-
-export type WrittenOperations = z.output<typeof simOperations>;
+export const simOperations = z.record(operationName, simOperation);
 
 /**
- * The operations of a deployment: the built-in one, those that it inherits, and its own; null removes an inherited one.
+ * The operations of a deployment with the built-in one.
+ * @param own names of those in its own file, which are checked
  * @param problems takes every fault, with its path below `at`
  */
 export function simOperationsOf(
-  base: SimOperations,
-  own: WrittenOperations,
-  { at, problems }: { at: string; problems: Problem[] },
+  written: z.output<typeof simOperations>,
+  { own, at, problems }: { own: readonly string[]; at: string; problems: Problem[] },
 ): SimOperations {
-  const operations = new Map(base);
-  for (const [key, written] of Object.entries(own)) {
-    if (key === setSpeedClass.name) {
-      problems.push({ where: `${at}.${key}`, message: "is built in and cannot be described." });
-    } else if (written === null) operations.delete(key);
-    else operations.set(key, { name: key, ...written });
-  }
-  for (const operation of operations.values()) {
-    if (!own[operation.name]) continue;
-    const where = `${at}.${operation.name}`;
-    for (const [key, message] of faultsOf(operation, operations)) problems.push({ where: `${where}.${key}`, message });
+  const described = Object.entries(written).map(([name, rest]): SimOperation => ({ name, ...rest }));
+  const operations = new Map([setSpeedClass, ...described].map((operation) => [operation.name, operation]));
+  for (const name of own) {
+    if (name === setSpeedClass.name) {
+      problems.push({ where: `${at}.${name}`, message: "is built in and cannot be described." });
+      continue;
+    }
+    const operation = operations.get(name);
+    if (operation === undefined) continue;
+    for (const [key, message] of faultsOf(operation, operations)) {
+      problems.push({ where: `${at}.${name}.${key}`, message });
+    }
   }
   return operations;
 }

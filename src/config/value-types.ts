@@ -85,6 +85,16 @@ export const webAddress = expecting(
   }),
 );
 
+/** Where a server listens. */
+export const host = text("a host name or IP address", /^[A-Za-z0-9.:_-]+$/);
+export const port = integer(0, 65_535);
+
+/** A bearer token that callers of a server send. */
+export const bearerToken = text(
+  "at least 32 letters, digits and `._~+/=-` (make one with: openssl rand -hex 32)",
+  /^[A-Za-z0-9._~+/=-]{32,1024}$/,
+);
+
 /** Word in the header names of the platform. */
 export const brand = text("letters, digits and hyphens", /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,38}[A-Za-z0-9])?$/);
 

@@ -7,9 +7,8 @@ import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import type { ClientEvent } from "#api/client-options.ts";
 import { PlatformClient } from "#api/client.ts";
-import { type Config, requirePlatform } from "#config/config.ts";
-import type { Credentials } from "#config/secrets/credentials.ts";
-import { WatchedCredentials } from "#config/secrets/watched-credentials.ts";
+import { type Config, type ProfileConfig, requirePlatform } from "#config/config.ts";
+import { type Credentials, type CredentialWatch, watchCredentials } from "#config/secrets/credentials.ts";
 import { backoffMs } from "#core/backoff.ts";
 import { PlatformError, messageOf } from "#core/errors.ts";
 import type { Lifecycle } from "#core/lifecycle.ts";
@@ -104,7 +103,7 @@ export class Accounts {
 
 class OpenAccount {
   readonly account: Account;
-  readonly watch: WatchedCredentials;
+  readonly watch: CredentialWatch;
   readonly #profile: string;
   readonly #worker: string;
   readonly #deps: Deps;
@@ -119,19 +118,14 @@ class OpenAccount {
     this.#worker = worker;
     this.#deps = deps;
     this.#log = deps.logger.child({ profile });
-    const access = requirePlatform(deps.config, profile);
-    const { secrets: origin } = deps.config.profiles[profile] ?? {};
-    if (origin === undefined) throw new Error(`profile ${profile} vanished`);
-    this.watch = new WatchedCredentials({
-      initial: access.credentials,
-      origin,
-      listener: {
-        reloaded: () => this.#reloaded(),
-        kept: (reason) => this.#kept(reason),
-      },
+    requirePlatform(deps.config, profile);
+    const configured = deps.config.profiles[profile];
+    if (configured === undefined) throw new Error(`profile ${profile} vanished`);
+    this.watch = watchCredentials(configured, {
+      reloaded: () => this.#reloaded(),
+      kept: (reason) => this.#kept(reason),
     });
-    this.account = this.#makeAccount();
-    this.watch.start();
+    this.account = this.#makeAccount(configured);
   }
 
   get #client(): PlatformClient {
@@ -162,10 +156,8 @@ class OpenAccount {
     ]);
   }
 
-  #makeAccount(): Account {
+  #makeAccount({ profile: settings, language }: ProfileConfig): Account {
     const { config, clock, limiter, userAgent } = this.#deps;
-    const { profile: settings, language } = config.profiles[this.#profile] ?? {};
-    if (settings === undefined || language === undefined) throw new Error(`profile ${this.#profile} vanished`);
     const { deployment, inventory, limits, tokenTtlSeconds } = config;
     const client = new PlatformClient({
       profile: settings,

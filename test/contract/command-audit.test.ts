@@ -2,9 +2,8 @@
 import { hostname, userInfo } from "node:os";
 import type { Command } from "@commander-js/extra-typings";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { processEffects } from "#cli/command-effects.ts";
 import { features } from "#features.ts";
-import { buildProgram, nameOf, runProgram } from "#cli/program.ts";
+import { buildProgram, nameOf, processEffects, runProgram } from "#cli/program.ts";
 import { type Ended, processIo } from "../support/process-io.ts";
 import { ControlHarness } from "./support/control-harness.ts";
 

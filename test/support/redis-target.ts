@@ -1,5 +1,5 @@
 /** Turns the address of Redis, a URL or the path of a socket, into connection options. */
-import { parseRedisUrl } from "#config/sections/redis-url.ts";
+import { parseRedisUrl } from "#config/sections/redis.ts";
 import { ConfigError } from "#core/errors.ts";
 import type { RedisTarget } from "#redis/target.ts";
 

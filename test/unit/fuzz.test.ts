@@ -193,9 +193,14 @@ test("any description of operations is read, or refused with problems that name 
         return;
       }
       const problems: Problem[] = [];
-      const operations = simOperationsOf(new Map(), parsed.data, { at: "simOperations", problems });
+      const operations = simOperationsOf(parsed.data, {
+        own: Object.keys(written),
+        at: "simOperations",
+        problems,
+      });
       for (const { where } of problems) expect(where).toMatch(/^simOperations[.]/);
-      if (problems.length === 0) expect([...operations.keys()].toSorted()).toEqual(Object.keys(written).toSorted());
+      const expected = ["set-speed-class", ...Object.keys(written)];
+      if (problems.length === 0) expect([...operations.keys()].toSorted()).toEqual(expected.toSorted());
     }),
     { numRuns },
   );

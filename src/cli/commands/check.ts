@@ -13,47 +13,11 @@ import type { Schedule } from "#fleet/schedule.ts";
 import { nextTimes } from "#jobs/schedules/service.ts";
 import { type CommonOptions, type Context, withLocalOptions } from "../context.ts";
 
-const checkStrings = {
-  description: "check configuration, Redis, platform addresses, credentials and clock",
-  labels: { ok: "ok", warning: "warning", wrong: "FAIL" },
-  topics: {
-    configuration: "configuration",
-    redis: "redis",
-    clock: "clock",
-    profile: "profile",
-    address: "address",
-    credentials: "credentials",
-    token: "token",
-    authKey: "AuthKey",
-    dropFolder: "drop folder",
-  },
-  ofProfile: (topic: string, profile: string) => `${topic} of ${profile}`,
-  ofSchedule: (name: string) => `schedule ${name}`,
-  fault: (where: string, message: string) => `${where}: ${message}`,
-  noFile: "from environment variables only",
-  topologies: { server: "", sentinel: "primary named by Sentinel, ", cluster: "cluster, " },
-  redis: (address: string, topology: string, version: string, policy: string) =>
-    `${address}, ${topology}version ${version}, maxmemory-policy ${policy}`,
-  user: (name: string, operatorId: string) => `${name} of ${operatorId}`,
-  coverage: (who: string, coverageTypes: readonly string[]) => `${who}, coverage ${coverageTypes.join(" and ")}`,
-  validUntil: (who: string, until: string) => `${who}, token valid until ${until}`,
-  signatureUnknown: "signature not verified: set SIMFLEET_JWKS_URL or SIMFLEET_TOKEN_PUBLIC_KEY_FILE to verify it",
-  signatureVerified: "signature verified",
-  authKeyAccepted: (authKeyId: string) => `${authKeyId} is accepted`,
-  notAFolder: (path: string) => `${path} is not a folder`,
-  folderUnusable: (path: string, reason: string) =>
-    `${path} cannot be used: ${reason}; create it, and give the worker's user read, write and execute permission`,
-  nextTimes: (times: readonly string[]) => `next ${times.join(", ")}`,
-  clockRight: (seconds: string) => `within ${seconds} s of Redis's`,
-  clockWrong: (seconds: string) =>
-    `differs from Redis's by ${seconds} s: synchronize both machines with NTP, or one-time codes will be rejected`,
-} as const;
-
 /** A larger difference breaks one-time codes and token lifetimes. */
 const maxClockDriftMs = 5_000;
 
 /** How a status is shown to people; JSON keeps the status. */
-const { labels, topics } = checkStrings;
+const labels = { ok: "ok", warning: "warning", wrong: "FAIL" };
 
 /** One line of the report. */
 interface Finding {
@@ -65,7 +29,9 @@ interface Finding {
 }
 
 export function checkCommand(context: Context): Command {
-  const command = new Command("check").description(checkStrings.description);
+  const command = new Command("check").description(
+    "check configuration, Redis, platform addresses, credentials and clock",
+  );
   return withLocalOptions(command, "simfleet check").action(async (options) => {
     const output = context.output(options);
     const findings = await checkAll(context, options);
@@ -85,18 +51,11 @@ async function checkAll(context: Context, options: CommonOptions): Promise<Findi
   try {
     config = await context.config(options);
   } catch (thrown) {
-    if (!(thrown instanceof ConfigError)) throw thrown;
-    return thrown.problems.map(({ where, message }) =>
-      wrong(topics.configuration, checkStrings.fault(where, message), thrown),
-    );
+    return wrongSettings("configuration", thrown);
   }
   const findings: Finding[] = [
-    ok(topics.configuration, config.file ?? checkStrings.noFile),
-    ...config.warnings.map(({ where, message }): Finding => ({
-      what: topics.configuration,
-      status: "warning",
-      detail: checkStrings.fault(where, message),
-    })),
+    ok("configuration", config.file ?? "from environment variables only"),
+    ...config.warnings.map(({ where, message }) => warning("configuration", `${where}: ${message}`)),
   ];
   try {
     await context.withApp(config, async (app) => {
@@ -104,79 +63,71 @@ async function checkAll(context: Context, options: CommonOptions): Promise<Findi
       findings.push(await checkClock(app));
       for (const name of Object.keys(config.profiles)) findings.push(...(await checkProfile(app, config, name)));
       if (config.dropFolder !== undefined) findings.push(await checkDropFolder(config.dropFolder.path));
-      findings.push(
-        ...config.schedules.map((schedule) => ok(checkStrings.ofSchedule(schedule.name), timesText(schedule))),
-      );
+      findings.push(...config.schedules.map((schedule) => ok(`schedule ${schedule.name}`, timesText(schedule))));
     });
   } catch (thrown) {
-    findings.push(wrong(topics.redis, messageOf(thrown), thrown));
+    findings.push(wrong("redis", messageOf(thrown), thrown));
   }
   return findings;
 }
 
+const topologies = { server: "", sentinel: "primary named by Sentinel, ", cluster: "cluster, " };
+
 function redisFindings({ kernel: { redisFacts, redisPlace } }: App): Finding[] {
   const { topology, version, maxmemoryPolicy, warnings } = redisFacts;
-  const kind = checkStrings.topologies[topology];
-  return [
-    ok(topics.redis, checkStrings.redis(redisPlace, kind, version, maxmemoryPolicy)),
-    ...warnings.map((detail): Finding => ({ what: topics.redis, status: "warning", detail })),
-  ];
+  const facts = `${topologies[topology]}version ${version}, maxmemory-policy ${maxmemoryPolicy}`;
+  return [ok("redis", `${redisPlace}, ${facts}`), ...warnings.map((detail) => warning("redis", detail))];
 }
 
 async function checkProfile(app: App, config: Config, name: string): Promise<Finding[]> {
-  const what = (topic: string): string => (name === "default" ? topic : checkStrings.ofProfile(topic, name));
+  const what = (topic: string): string => (name === "default" ? topic : `${topic} of ${name}`);
   let address: string;
   try {
     address = requirePlatform(config, name).authEndpoint;
   } catch (thrown) {
-    if (!(thrown instanceof ConfigError)) throw thrown;
-    return thrown.problems.map(({ where, message }) =>
-      wrong(what(topics.profile), checkStrings.fault(where, message), thrown),
-    );
+    return wrongSettings(what("profile"), thrown);
   }
   try {
     const client = app.kernel.client(name);
     const me = await client.whoAmI();
     await client.assertAddress();
-    const who = me.userName === undefined ? me.operatorId : checkStrings.user(me.userName, me.operatorId);
-    const covered = me.coverageTypes === undefined ? who : checkStrings.coverage(who, me.coverageTypes);
+    const who = me.userName === undefined ? me.operatorId : `${me.userName} of ${me.operatorId}`;
+    const covered = me.coverageTypes === undefined ? who : `${who}, coverage ${me.coverageTypes.join(" and ")}`;
+    const unverified = "signature not verified: set SIMFLEET_JWKS_URL or SIMFLEET_TOKEN_PUBLIC_KEY_FILE to verify it";
     return [
-      ok(what(topics.address), address),
-      ok(what(topics.credentials), checkStrings.validUntil(covered, new Date(me.expiresAtMs).toISOString())),
-      ...(await checkAuthKeys(app, name, what)),
-      config.tokenKey === undefined
-        ? { what: what(topics.token), status: "warning", detail: checkStrings.signatureUnknown }
-        : ok(what(topics.token), checkStrings.signatureVerified),
+      ok(what("address"), address),
+      ok(what("credentials"), `${covered}, token valid until ${new Date(me.expiresAtMs).toISOString()}`),
+      ...(await checkAuthKeys(app, name, what("AuthKey"))),
+      config.tokenKey === undefined ? warning(what("token"), unverified) : ok(what("token"), "signature verified"),
     ];
   } catch (thrown) {
     const code = thrown instanceof SimfleetError ? thrown.code : "INTERNAL";
     const isRefusal = code === "PLATFORM_UNAUTHORIZED" || code === "PLATFORM_FORBIDDEN";
-    return isRefusal
-      ? [
-          ok(what(topics.address), address),
-          wrong(what(topics.credentials), messageOf(thrown), thrown),
-          ...(await checkAuthKeys(app, name, what)),
-        ]
-      : [wrong(what(topics.address), messageOf(thrown), thrown)];
+    if (!isRefusal) return [wrong(what("address"), messageOf(thrown), thrown)];
+    return [
+      ok(what("address"), address),
+      wrong(what("credentials"), messageOf(thrown), thrown),
+      ...(await checkAuthKeys(app, name, what("AuthKey"))),
+    ];
   }
 }
 
 /** Checks each of two AuthKeys on its own: the client would silently use the second if the first fails. */
-async function checkAuthKeys(app: App, name: string, what: (topic: string) => string): Promise<Finding[]> {
-  const findings: Finding[] = [];
-  for (const { authKeyId, fault } of await app.kernel.accounts.proveAuthKeys(name)) {
-    if (fault === undefined) findings.push(ok(what(topics.authKey), checkStrings.authKeyAccepted(authKeyId)));
-    else findings.push(wrong(what(topics.authKey), checkStrings.fault(authKeyId, messageOf(fault)), fault));
-  }
-  return findings;
+async function checkAuthKeys(app: App, profile: string, what: string): Promise<Finding[]> {
+  const proven = await app.kernel.accounts.proveAuthKeys(profile);
+  return proven.map(({ authKeyId, fault }) =>
+    fault === undefined
+      ? ok(what, `${authKeyId} is accepted`)
+      : wrong(what, `${authKeyId}: ${messageOf(fault)}`, fault),
+  );
 }
 
 /** The worker renames files in this folder and creates subfolders. */
 async function checkDropFolder(path: string): Promise<Finding> {
-  const what = topics.dropFolder;
+  const what = "drop folder";
   try {
     if (!(await stat(path)).isDirectory())
-      return { what, status: "wrong", detail: checkStrings.notAFolder(path), exitCode: 2 };
+      return { what, status: "wrong", detail: `${path} is not a folder`, exitCode: 2 };
     await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
     for (const place of ["processing", "done", "failed"]) {
       await checkFolder(join(path, place)).catch((thrown: unknown) => {
@@ -185,34 +136,43 @@ async function checkDropFolder(path: string): Promise<Finding> {
     }
     return ok(what, path);
   } catch (thrown) {
-    return { what, status: "wrong", detail: checkStrings.folderUnusable(path, messageOf(thrown)), exitCode: 2 };
+    const detail = `${path} cannot be used: ${messageOf(thrown)}; create it, and give the worker's user read, write and execute permission`;
+    return { what, status: "wrong", detail, exitCode: 2 };
   }
 }
 
 /** The next three times, in the schedule's time zone and in UTC. */
 function timesText(schedule: Schedule): string {
-  const times = nextTimes(schedule, systemClock.wallMs()).map(
-    ({ at, local }) => `${local} (${at.replace(".000Z", "Z")})`,
-  );
-  return checkStrings.nextTimes(times);
+  const times = nextTimes(schedule, systemClock.wallMs());
+  return `next ${times.map(({ at, local }) => `${local} (${at.replace(".000Z", "Z")})`).join(", ")}`;
 }
 
 /** One-time codes and token lifetimes need a correct clock; Redis's clock is the reference. */
 async function checkClock(app: App): Promise<Finding> {
   const { nowMs } = await app.kernel.limiter.state(bucketOf(listSims, app.kernel.config.profile));
   const driftMs = Math.abs(nowMs - systemClock.wallMs());
-  if (driftMs <= maxClockDriftMs) return ok(topics.clock, checkStrings.clockRight((driftMs / 1_000).toFixed(1)));
-  return {
-    what: topics.clock,
-    status: "warning",
-    detail: checkStrings.clockWrong((driftMs / 1_000).toFixed(0)),
-  };
+  if (driftMs <= maxClockDriftMs) return ok("clock", `within ${(driftMs / 1_000).toFixed(1)} s of Redis's`);
+  const seconds = (driftMs / 1_000).toFixed(0);
+  return warning(
+    "clock",
+    `differs from Redis's by ${seconds} s: synchronize both machines with NTP, or one-time codes will be rejected`,
+  );
 }
 
 function ok(what: string, detail: string): Finding {
   return { what, status: "ok", detail };
 }
 
+function warning(what: string, detail: string): Finding {
+  return { what, status: "warning", detail };
+}
+
 function wrong(what: string, detail: string, thrown: unknown): Finding {
   return { what, status: "wrong", detail, exitCode: thrown instanceof SimfleetError ? thrown.exitCode : 4 };
+}
+
+/** A line for each fault of the configuration. @throws anything else */
+function wrongSettings(what: string, thrown: unknown): Finding[] {
+  if (!(thrown instanceof ConfigError)) throw thrown;
+  return thrown.problems.map(({ where, message }) => wrong(what, `${where}: ${message}`, thrown));
 }

@@ -8,14 +8,19 @@ import { addExample, type Context } from "../context.ts";
 import { fileURLToPath } from "node:url";
 import { readFileOnce } from "#core/files/open-file.ts";
 
-const shells = ["bash", "zsh", "fish"] as const;
+/** The example of each. */
+const shells = {
+  bash: "source <(simfleet completion bash)",
+  zsh: "source <(simfleet completion zsh)",
+  fish: "simfleet completion fish > ~/.config/fish/completions/simfleet.fish",
+};
 
 /** @param program builds the whole command line, with every command loaded */
 export function completionCommand({ io }: Context, program: () => Promise<Command>): Command {
   const command = new Command("completion").description("print the completion script for a shell");
-  for (const shell of shells) {
+  for (const [shell, example] of Object.entries(shells)) {
     const sub = new Command(shell).description(`print the completion script for ${shell}`);
-    addExample(sub, examples[shell]);
+    addExample(sub, example);
     command.addCommand(sub.action(() => void io.stdout.write(scriptOf(shell))));
   }
   const tree = async (): Promise<CommandTree> => treeOf(await program());
@@ -24,8 +29,7 @@ export function completionCommand({ io }: Context, program: () => Promise<Comman
     .argument("[words...]", "words before the cursor")
     .option("--current <word>", "the word at the cursor", "");
   words.action(async (before, { current }) => {
-    const line = readLine(builtTree() ?? (await tree()), before);
-    const { words: found, areFiles } = candidates(line, current);
+    const { words: found, areFiles } = candidates(builtTree() ?? (await tree()), before, current);
     for (const { word, description } of found) io.stdout.write(`${word}\t${description}\n`);
     if (areFiles) io.stdout.write(":files\n");
   });
@@ -35,48 +39,58 @@ export function completionCommand({ io }: Context, program: () => Promise<Comman
   return command.addCommand(build, { hidden: true });
 }
 
-function scriptOf(shell: (typeof shells)[number]): string {
+function scriptOf(shell: string): string {
   const file = fileURLToPath(new URL(`../completion/${shell}.sh`, import.meta.url));
   return readFileOnce(file, { links: "follow", maxBytes: 65_536 }).bytes.toString();
 }
 
-const examples: Readonly<Record<(typeof shells)[number], string>> = {
-  bash: "source <(simfleet completion bash)",
-  zsh: "source <(simfleet completion zsh)",
-  fish: "simfleet completion fish > ~/.config/fish/completions/simfleet.fish",
-};
-
 // Which words complete a command line: a pure function of the command tree and the line.
 
-interface Candidate {
-  readonly word: string;
-  readonly description: string;
-}
-
 interface Candidates {
-  readonly words: readonly Candidate[];
+  readonly words: readonly { readonly word: string; readonly description: string }[];
   /** Whether the shell completes a path. */
   readonly areFiles: boolean;
 }
 
-/** A command line up to the cursor, read as far as completion needs it. */
-interface ReadLine {
-  readonly command: CommandTree;
-  /** The option whose value comes next. */
-  readonly pending: Slot | undefined;
-  /** How many arguments the command has been given. */
-  readonly given: number;
-  readonly areOptionsOver: boolean;
+/**
+ * The words that may stand at the cursor.
+ * @param before the words before it, without the program
+ * @param current what is typed of the word, which may be empty
+ */
+export function candidates(tree: CommandTree, before: readonly string[], current: string): Candidates {
+  const { command, pending, given, areOptionsOver } = readLine(tree, before);
+  const typed = current === "=" ? "" : current;
+  const offer = (words: Candidates["words"], areFiles = false): Candidates => ({
+    words: words.filter(({ word }) => word.startsWith(typed)),
+    areFiles,
+  });
+  const values = ({ choices, isFile }: Slot, prefix = ""): Candidates =>
+    offer(
+      choices.map((choice) => ({ word: `${prefix}${choice}`, description: "" })),
+      isFile,
+    );
+  if (pending !== undefined) return values(pending);
+  const [flag = "", value] = typed.split(/=(.*)/s);
+  const ofFlag = value === undefined ? undefined : valueOf(command, flag);
+  if (ofFlag !== undefined) return values(ofFlag, `${flag}=`);
+  const isOption = typed.startsWith("-") && !areOptionsOver;
+  const argument = command.arguments[given];
+  if (!isOption && command.commands.length > 0) {
+    return offer(command.commands.map(({ name, summary }) => ({ word: name, description: summary })));
+  }
+  if (!isOption && argument !== undefined) return values(argument);
+  if (areOptionsOver) return offer([]);
+  return offer(command.options.map(({ flags, description }) => ({ word: flags.at(-1) ?? "", description })));
 }
 
-/** @param words those before the cursor, without the program */
-export function readLine(tree: CommandTree, words: readonly string[]): ReadLine {
+/** Reads a line up to the cursor: its command, the option whose value comes next, and the number of arguments. */
+function readLine(tree: CommandTree, before: readonly string[]) {
   let command = tree;
   let pending: Slot | undefined;
   let given = 0;
   let areOptionsOver = false;
   // Bash hands over `--option=value` as three words.
-  for (const word of words.filter((one) => one !== "=")) {
+  for (const word of before.filter((one) => one !== "=")) {
     if (pending !== undefined) pending = undefined;
     else if (word === "--") areOptionsOver = true;
     else if (word.startsWith("-") && !areOptionsOver) {
@@ -91,43 +105,8 @@ export function readLine(tree: CommandTree, words: readonly string[]): ReadLine 
   return { command, pending, given, areOptionsOver };
 }
 
-/** The words that may stand at the cursor. @param current what is typed of the word, which may be empty */
-export function candidates(line: ReadLine, current: string): Candidates {
-  const typed = current === "=" ? "" : current;
-  const starting = ({ words, areFiles }: Candidates, prefix = ""): Candidates => ({
-    areFiles,
-    words: words
-      .map(({ word, description }) => ({ word: `${prefix}${word}`, description }))
-      .filter(({ word }) => word.startsWith(typed)),
-  });
-  const { command, pending, given, areOptionsOver } = line;
-  if (pending !== undefined) return starting(valuesOf(pending));
-  const [flag = "", value] = typed.split(/=(.*)/s);
-  const slot = value === undefined ? undefined : valueOf(command, flag);
-  if (slot !== undefined) return starting(valuesOf(slot), `${flag}=`);
-  if (typed.startsWith("-") && !areOptionsOver) return starting(optionsOf(command));
-  if (command.commands.length > 0) {
-    return starting(wordsOnly(command.commands.map(({ name, summary }) => ({ word: name, description: summary }))));
-  }
-  const argument = command.arguments[given];
-  if (argument !== undefined) return starting(valuesOf(argument));
-  return areOptionsOver ? wordsOnly([]) : starting(optionsOf(command));
-}
-
 function valueOf(command: CommandTree, flag: string): Slot | undefined {
   return command.options.find(({ flags }) => flags.includes(flag))?.value;
-}
-
-function optionsOf({ options }: CommandTree): Candidates {
-  return wordsOnly(options.map(({ flags, description }) => ({ word: flags.at(-1) ?? "", description })));
-}
-
-function valuesOf({ isFile, choices }: Slot): Candidates {
-  return { words: choices.map((word) => ({ word, description: "" })), areFiles: isFile };
-}
-
-function wordsOnly(words: readonly Candidate[]): Candidates {
-  return { words, areFiles: false };
 }
 
 // The words of the command line as data: commands, options and what their values are. The build writes them to

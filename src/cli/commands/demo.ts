@@ -24,7 +24,6 @@ import { csvLine } from "#intake/cell.ts";
 
 /** A quota that makes the run meet several windows and still ends in under a minute. */
 const quota = { callsPerPeriod: 500, periodSeconds: 10, offsetMs: 4_000 };
-const latencyMs = [15, 60] as const;
 
 export function demoCommand(context: Context, runWorker: RunWorker): Command {
   const command = new Command("demo")
@@ -43,29 +42,42 @@ export function demoCommand(context: Context, runWorker: RunWorker): Command {
       limits: { Sim: quota.callsPerPeriod, Credential: 60, Auth: 60 },
       periodSeconds: quota.periodSeconds,
       windowOffsetMs: quota.offsetMs,
-      latencyMs: [...latencyMs],
+      latencyMs: [15, 60],
     });
     try {
-      const demo = { sandbox, folder, file };
-      await createFile(authKeyFile(demo), sandbox.options.authKey, { mode: 0o600 });
-      const keep = (): Promise<void> => keepUp({ context, output, runWorker, environment: environmentOf(demo) });
-      const exitCode = await runDemo(context, output, { ...demo, keep: options.keep === true ? keep : undefined });
-      context.io.setExitCode(exitCode);
+      const authKeyFile = join(folder, "auth-key");
+      await createFile(authKeyFile, sandbox.options.authKey, { mode: 0o600 });
+      // Settings that reach the demo's platform and data, and nothing else.
+      const environment = {
+        SIMFLEET_ENDPOINT_GLOBAL: sandbox.url,
+        SIMFLEET_AUTH_KEY_ID: sandbox.options.authKeyId,
+        SIMFLEET_AUTH_KEY_FILE: authKeyFile,
+        SIMFLEET_JWKS_URL: `${sandbox.url}/.well-known/jwks.json`,
+        SIMFLEET_RATE_PERIOD_SECONDS: String(quota.periodSeconds),
+        SIMFLEET_DATA_DIR: join(folder, "data"),
+      };
+      const keep = (): Promise<void> => keepUp({ context, output, runWorker, environment });
+      const demo = { sandbox, folder, file, environment, keep: options.keep === true ? keep : undefined };
+      context.io.setExitCode(await runDemo(context, output, demo));
     } finally {
       await sandbox.close();
     }
   });
 }
 
-async function runDemo(
-  context: Context,
-  output: Output,
-  demo: Demo & { readonly keep: (() => Promise<void>) | undefined },
-): Promise<number> {
-  const { sandbox, folder, file } = demo;
+interface Demo {
+  readonly sandbox: Sandbox;
+  readonly folder: string;
+  readonly file: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly keep: (() => Promise<void>) | undefined;
+}
+
+async function runDemo(context: Context, output: Output, demo: Demo): Promise<number> {
+  const { sandbox, folder, file, environment } = demo;
   const { env, interrupt } = context.io;
   // Nothing of the caller's own settings: the demo must never touch a real account, or a Redis with real runs.
-  const config = loadConfig({ env: { ...environmentOf(demo), HOME: env.HOME } });
+  const config = loadConfig({ env: { ...environment, HOME: env.HOME } });
   output.say(`Sandbox platform on ${sandbox.url}: ${quota.callsPerPeriod} calls per ${quota.periodSeconds} s`);
   output.sayLines(`Sample file: ${file}\n`);
   return context.withApp(config, async (app) => {
@@ -102,13 +114,17 @@ async function submitSample(app: App, output: Output, file: string): Promise<str
 }
 
 /** A worker with its dashboard, as `simfleet worker` would be. */
-async function keepUp(demo: {
+async function keepUp({
+  context,
+  output,
+  runWorker,
+  environment,
+}: {
   context: Context;
   output: Output;
   runWorker: RunWorker;
-  environment: Record<string, string>;
+  environment: Demo["environment"];
 }): Promise<void> {
-  const { context, output, runWorker, environment } = demo;
   const { env, interrupt, stderr } = context.io;
   const config = loadConfig({ env: { ...environment, HOME: env.HOME } });
   const logger = createLogger({ level: "error", destination: stderr, format: "lines" });
@@ -119,28 +135,6 @@ async function keepUp(demo: {
     output.sayLines("  npx --no-install simfleet runs list\n  npx --no-install simfleet quota");
   };
   await runWorker({ config, env, features: context.features, logger, stop: interrupt, onReady });
-}
-
-interface Demo {
-  readonly sandbox: Sandbox;
-  readonly folder: string;
-  readonly file: string;
-}
-
-function authKeyFile({ folder }: Pick<Demo, "folder">): string {
-  return join(folder, "auth-key");
-}
-
-/** Settings that reach the demo's platform and data, and nothing else. */
-function environmentOf({ sandbox, folder }: Demo): Record<string, string> {
-  return {
-    SIMFLEET_ENDPOINT_GLOBAL: sandbox.url,
-    SIMFLEET_AUTH_KEY_ID: sandbox.options.authKeyId,
-    SIMFLEET_AUTH_KEY_FILE: authKeyFile({ folder }),
-    SIMFLEET_JWKS_URL: `${sandbox.url}/.well-known/jwks.json`,
-    SIMFLEET_RATE_PERIOD_SECONDS: String(quota.periodSeconds),
-    SIMFLEET_DATA_DIR: join(folder, "data"),
-  };
 }
 
 // A sample fleet for the demo: realistic SIM IDs with a valid Luhn digit, extra columns, three invalid rows.

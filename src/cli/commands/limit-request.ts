@@ -6,15 +6,6 @@ import { catalogue } from "#api/operations/catalogue.ts";
 import type { Config } from "#config/config.ts";
 import type { BucketReport } from "#jobs/quota/contract.ts";
 
-const request = {
-  intro: "Please raise the rate limit of these API groups of our account.",
-  group: (group: string, limit: number | null) =>
-    `API group: ${group}${limit === null ? "" : ` (limit now: ${limit} requests per minute)`}`,
-  calls: (calls: readonly string[]) => ["API calls:", ...calls.map((call) => `  ${call}`)].join("\n"),
-  rate: (perMinute: number) => `Estimated requests per minute: ${perMinute} (the most so far, with those that waited)`,
-  useCase: "Use case: we change and read our SIMs in bulk. (Say how many SIMs, how often, and by when.)",
-} as const;
-
 export interface LimitRequest {
   readonly group: string;
   /** Calls per minute that are allowed; null until the platform reports it. */
@@ -44,9 +35,18 @@ export function limitRequests(
 export function limitRequestText(requests: readonly LimitRequest[]): string {
   if (requests.length === 0) return "No quota is known yet: the platform reports it with its first response.";
   const groups = requests.map(({ group, limit, callsPerMinute, calls }) =>
-    [request.group(group, limit), request.calls(calls), request.rate(callsPerMinute)].join("\n"),
+    [
+      `API group: ${group}${limit === null ? "" : ` (limit now: ${limit} requests per minute)`}`,
+      "API calls:",
+      ...calls.map((call) => `  ${call}`),
+      `Estimated requests per minute: ${callsPerMinute} (the most so far, with those that waited)`,
+    ].join("\n"),
   );
-  return [request.intro, ...groups, request.useCase].join("\n\n");
+  return [
+    "Please raise the rate limit of these API groups of our account.",
+    ...groups,
+    "Use case: we change and read our SIMs in bulk. (Say how many SIMs, how often, and by when.)",
+  ].join("\n\n");
 }
 
 function callsByGroup({ operations, simOperations }: Config["deployment"]): ReadonlyMap<string, readonly string[]> {

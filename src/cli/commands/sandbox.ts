@@ -122,8 +122,8 @@ async function runUntilInterrupted(
 ): Promise<void> {
   const sandbox = await startSandbox(options);
   const japan = japanPort === undefined ? undefined : await startBeside(sandbox, japanPort);
-  announce({ sandbox, japan }, { isJson, io });
-  await aborted(io.interrupt);
+  announce(sandbox, japan, { isJson, io });
+  if (!io.interrupt.aborted) await once(io.interrupt, "abort");
   await Promise.all([sandbox.close(), japan?.close()]);
 }
 
@@ -149,14 +149,13 @@ function coveragesOf(which: "g" | "jp" | "both"): Coverage[] {
   return which === "both" ? ["g", "jp"] : [which];
 }
 
-interface Addresses {
-  readonly sandbox: Sandbox;
-  readonly japan: Sandbox | undefined;
-}
-
-function announce({ sandbox, japan }: Addresses, { isJson, io }: { isJson: boolean; io: SandboxIo }): void {
+function announce(
+  sandbox: Sandbox,
+  japan: Sandbox | undefined,
+  { isJson, io }: { isJson: boolean; io: SandboxIo },
+): void {
   const { url, port, options, state } = sandbox;
-  const environment = environmentOf({ sandbox, japan });
+  const environment = environmentOf(sandbox, japan);
   const lines = Object.entries(environment).map(([name, value]) => `  export ${name}=${value}`);
   const parts = [
     `The sandbox listens on ${url} with ${state.sims.count} SIMs`,
@@ -179,7 +178,7 @@ function announce({ sandbox, japan }: Addresses, { isJson, io }: { isJson: boole
 }
 
 /** The variables with which a worker reaches the sandbox. */
-function environmentOf({ sandbox: { url, options }, japan }: Addresses): Record<string, string> {
+function environmentOf({ url, options }: Sandbox, japan: Sandbox | undefined): Record<string, string> {
   const { authKeyId, authKey, brand, coverageTypes, periodSeconds, serves } = options;
   return {
     ...(serves.includes("g") ? { SIMFLEET_ENDPOINT_GLOBAL: url } : {}),
@@ -202,10 +201,6 @@ function deploymentOf(brand: string, serves: readonly Coverage[]): Record<string
   return { SIMFLEET_DEPLOYMENT: "soracom", SIMFLEET_COVERAGE: coverage };
 }
 
-function aborted(signal: AbortSignal): Promise<unknown> {
-  return signal.aborted ? Promise.resolve() : once(signal, "abort");
-}
-
 /** An option with one of several values; the first is the default. */
 function choice<F extends string, const C extends readonly [string, ...string[]]>(flags: F, help: string, choices: C) {
   const [first]: readonly C[number][] = choices;
@@ -221,10 +216,11 @@ type PerGroup = Partial<Record<ApiGroup, number>>;
 
 /** The well-formed ids of a file's simId column, each once. */
 function readSimIds(file: string): string[] {
-  const rows = readRows(file);
-  const column = rows[0]?.findIndex((name) => name.toLowerCase().replaceAll(/[\s_]/g, "") === "simid") ?? -1;
+  const options = { bom: true, relax_column_count: true, trim: true } as const;
+  const [header, ...rows] = readAs("CSV", file, (text) => parse(text, options));
+  const column = header?.findIndex((name) => name.toLowerCase().replaceAll(/[\s_]/g, "") === "simid") ?? -1;
   if (column < 0) throw new IntakeError(`${file} has no column simId; the sandbox takes its SIMs from there.`);
-  return [...new Set(rows.slice(1).map((row) => row[column] ?? ""))].filter(isSimId);
+  return [...new Set(rows.map((row) => row[column] ?? ""))].filter(isSimId);
 }
 
 const groupsSchema = z.array(
@@ -237,26 +233,16 @@ const groupsSchema = z.array(
 
 /** The groups of a YAML or JSON file: an array of `{groupId, name, configuration}`. */
 function readGroups(file: string): GroupSeed[] {
-  let content: unknown;
-  try {
-    content = parseYaml(textOf(file));
-  } catch (cause) {
-    throw new IntakeError(`${file} cannot be read as YAML or JSON: ${messageOf(cause)}`, { cause });
-  }
-  const groups = groupsSchema.safeParse(content);
+  const groups = groupsSchema.safeParse(readAs("YAML or JSON", file, parseYaml));
   if (!groups.success) throw new IntakeError(`${file} holds no groups: ${z.prettifyError(groups.error)}`);
   return groups.data;
 }
 
-function textOf(file: string): string {
-  return readFileOnce(file, { links: "follow", maxBytes: maxSeedBytes }).bytes.toString("utf8");
-}
-
-function readRows(file: string): string[][] {
+function readAs<T>(format: string, file: string, parsed: (text: string) => T): T {
   try {
-    return parse(textOf(file), { bom: true, relax_column_count: true, trim: true });
+    return parsed(readFileOnce(file, { links: "follow", maxBytes: maxSeedBytes }).bytes.toString("utf8"));
   } catch (cause) {
-    throw new IntakeError(`${file} cannot be read as CSV: ${messageOf(cause)}`, { cause });
+    throw new IntakeError(`${file} cannot be read as ${format}: ${messageOf(cause)}`, { cause });
   }
 }
 

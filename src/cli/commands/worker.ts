@@ -1,22 +1,36 @@
-/** `simfleet worker`: the always-on process. */
+/** `simfleet worker` and `simfleet gateway`: processes that run until they are interrupted, and log to stderr. */
 import { Command } from "@commander-js/extra-typings";
 import type { ServeOptions } from "#kernel/serve.ts";
 import { createLogger } from "#telemetry/logger.ts";
-import { type Context, withLocalOptions } from "../context.ts";
+import { type CommonOptions, type Context, withLocalOptions } from "../context.ts";
 
 /** Runs the worker until the signal aborts (src/kernel/serve.ts). */
 export type RunWorker = (options: ServeOptions) => Promise<void>;
 
 export function workerCommand(context: Context, runWorker: RunWorker): Command {
   const command = new Command("worker").description("run the always-on worker; logs JSON lines to stderr");
-  return withLocalOptions(command, "SIMFLEET_REDIS_URL=redis://10.0.0.5:6379 simfleet worker").action(
-    async (options) => {
-      const { env, stderr, interrupt } = context.io;
-      const config = await context.config(options);
-      const format = stderr.isTTY === true ? "lines" : "json";
-      const logger = createLogger({ level: config.logLevel, destination: stderr, format });
-      await runWorker({ config, env, features: context.features, logger, stop: interrupt });
-      context.output(options).answer({ stopped: true }, () => "");
-    },
+  return withLocalOptions(command, "SIMFLEET_REDIS_URL=redis://10.0.0.5:6379 simfleet worker").action((options) =>
+    serve(context, options, runWorker),
   );
+}
+
+export function gatewayCommand(context: Context): Command {
+  const command = new Command("gateway").description("run a quota-sharing proxy for other tools; logs to stderr");
+  const example = "simfleet gateway --profile default\ncurl http://127.0.0.1:8081/v1/sims";
+  return withLocalOptions(command, example).action((options) =>
+    serve(context, options, async (process) => {
+      const { gateway, profile: selected } = process.config;
+      const { serveGateway } = await import("#kernel/serve-gateway.ts");
+      await serveGateway({ ...process, profile: options.profile === undefined ? gateway.profile : selected });
+    }),
+  );
+}
+
+async function serve(context: Context, options: CommonOptions, run: RunWorker): Promise<void> {
+  const { env, stderr, interrupt } = context.io;
+  const config = await context.config(options);
+  const format = stderr.isTTY === true ? "lines" : "json";
+  const logger = createLogger({ level: config.logLevel, destination: stderr, format });
+  await run({ config, env, features: context.features, logger, stop: interrupt });
+  context.output(options).answer({ stopped: true }, () => "");
 }

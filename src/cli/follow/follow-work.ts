@@ -59,54 +59,50 @@ export interface FollowWork<Report> {
  * @throws SimfleetError STORE_UNAVAILABLE after Ctrl-C if Redis does not answer; errors of `report`
  */
 export async function followWork<Report>(options: FollowWork<Report>): Promise<{ report: Report; exitCode: number }> {
-  const local = new LocalWorker(options.localWork, options.output);
+  const { output, interrupt, isRemote } = options;
+  const local = localWorker(options.localWork, output);
+  const nextReport = reportsOf(options);
+  const silence = silenceOf(options);
   try {
-    return await poll(options, local);
+    for (;;) {
+      const report = await nextReport();
+      if (report === undefined) {
+        if (!interrupt.aborted) {
+          silence.show();
+          continue;
+        }
+        local.abandon();
+        throw new SimfleetError(
+          "STORE_UNAVAILABLE",
+          `Redis is not responding, so this command stopped. No recorded outcome is lost. When Redis is back, resume with: ${options.resumeCommand}`,
+        );
+      }
+      silence.end();
+      const end = options.endOf(report);
+      await options.show(report, end !== undefined);
+      const refusal = local.refusal();
+      const isStopping = refusal !== undefined || interrupt.aborted;
+      if (end !== undefined && !(end.isHalt === true && isStopping)) return { report, exitCode: ended(end, output) };
+      if (isStopping) return await leave(options, { local, refusal, seen: report });
+      await local.workIfNobodyDoes();
+      await systemClock.sleep(isRemote ? remotePollIntervalMs : pollIntervalMs, interrupt).catch(() => undefined);
+    }
   } finally {
     await local.stop();
-    options.output.clearLiveLine();
-  }
-}
-
-async function poll<Report>(
-  options: FollowWork<Report>,
-  local: LocalWorker,
-): Promise<{ report: Report; exitCode: number }> {
-  const { output, interrupt, isRemote } = options;
-  const nextReport = reportsOf(options);
-  const silence = new Silence(options);
-  for (;;) {
-    const report = await nextReport();
-    if (report === undefined) {
-      if (interrupt.aborted) {
-        local.abandon();
-        throw silence.error();
-      }
-      silence.show();
-      continue;
-    }
-    silence.end();
-    const end = options.endOf(report);
-    await options.show(report, end !== undefined);
-    const { refusal } = local;
-    const isStopping = refusal !== undefined || interrupt.aborted;
-    if (end !== undefined && !(end.isHalt === true && isStopping)) return { report, exitCode: ended(end, output) };
-    if (isStopping) return leave(options, { local, refusal, seen: report });
-    await local.workIfNobodyDoes();
-    await systemClock.sleep(isRemote ? remotePollIntervalMs : pollIntervalMs, interrupt).catch(() => undefined);
+    output.clearLiveLine();
   }
 }
 
 async function leave<Report>(
   options: FollowWork<Report>,
-  { local, refusal, seen }: { local: LocalWorker; refusal: PlatformError | undefined; seen: Report },
+  { local, refusal, seen }: { local: ReturnType<typeof localWorker>; refusal: PlatformError | undefined; seen: Report },
 ): Promise<{ report: Report; exitCode: number }> {
   const { output } = options;
   if (refusal !== undefined) {
     const isOurs = refusal.code === "CONFIG_INVALID";
     output.say(isOurs ? `simfleet: ${refusal.message}` : `The platform rejected the credentials: ${refusal.message}`);
   }
-  const wasLocal = local.isWorking;
+  const wasLocal = local.isWorking();
   if (wasLocal) await options.beforeStop?.(refusal);
   await local.stop();
   const report = await options.report().catch(() => seen);
@@ -154,82 +150,55 @@ function reportsOf<Report>({ report, interrupt, isRemote }: FollowWork<Report>):
 }
 
 /** What is said while Redis or the worker does not answer. */
-class Silence {
-  readonly #of: Pick<FollowWork<unknown>, "what" | "isRemote" | "resumeCommand">;
-  readonly #lines: PlainLines;
-  #sinceMs: number | undefined;
-
-  constructor(of: Pick<FollowWork<unknown>, "output" | "what" | "isRemote" | "resumeCommand">) {
-    this.#of = of;
-    this.#lines = new PlainLines(of.output, 10_000);
-  }
-
-  show(): void {
-    const { what, isRemote } = this.#of;
-    const nowMs = systemClock.monotonicMs();
-    this.#sinceMs ??= nowMs - silentAfterMs;
-    const [who, then] = isRemote ? ["The worker", "continues there"] : ["Redis", "waits for it"];
-    const forText = duration(nowMs - this.#sinceMs);
-    const line = `${who} has not answered for ${forText}. Nothing is lost: the ${what} ${then}.`;
-    this.#lines.show(line, { topic: "silence", nowMs });
-  }
-
-  end(): void {
-    this.#sinceMs = undefined;
-  }
-
-  error(): SimfleetError {
-    const { resumeCommand } = this.#of;
-    return new SimfleetError(
-      "STORE_UNAVAILABLE",
-      `Redis is not responding, so this command stopped. No recorded outcome is lost. When Redis is back, resume with: ${resumeCommand}`,
-    );
-  }
+function silenceOf({ output, what, isRemote }: Pick<FollowWork<unknown>, "output" | "what" | "isRemote">) {
+  const showLine = plainLines(output, 10_000);
+  const [who, then] = isRemote ? ["The worker", "continues there"] : ["Redis", "waits for it"];
+  let sinceMs: number | undefined;
+  return {
+    show(): void {
+      const nowMs = systemClock.monotonicMs();
+      sinceMs ??= nowMs - silentAfterMs;
+      const line = `${who} has not answered for ${duration(nowMs - sinceMs)}. Nothing is lost: the ${what} ${then}.`;
+      showLine(line, { topic: "silence", nowMs });
+    },
+    end(): void {
+      sinceMs = undefined;
+    },
+  };
 }
 
 /** Does the work in this process while no worker does, also after a worker has stopped. */
-class LocalWorker {
-  readonly #work: LocalWork | undefined;
-  readonly #output: Output;
-  #working: Working | undefined;
-  #lastIncident = "";
-  #nextPollMs = 0;
+function localWorker(work: LocalWork | undefined, output: Output) {
+  let working: Working | undefined;
+  let lastIncident = "";
+  let nextPollMs = 0;
   /** Set when the platform rejects all calls. */
-  refusal: PlatformError | undefined;
+  let refusal: PlatformError | undefined;
 
-  constructor(work: LocalWork | undefined, output: Output) {
-    this.#work = work;
-    this.#output = output;
-  }
-
-  get isWorking(): boolean {
-    return this.#working !== undefined;
-  }
-
-  async workIfNobodyDoes(): Promise<void> {
-    const nowMs = systemClock.monotonicMs();
-    if (this.#work === undefined || this.#working !== undefined || nowMs < this.#nextPollMs) return;
-    this.#nextPollMs = nowMs + workerPollMs;
-    if (await this.#work.isServed()) return;
-    this.#working = await this.#work.work((incident) => this.#note(incident));
-  }
-
-  #note({ message, refusal, isInReport = false }: Incident): void {
-    const isNews = message !== this.#lastIncident && !isInReport;
-    if (refusal !== undefined) this.refusal = refusal;
-    else if (isNews) this.#output.say(`simfleet: ${message}`);
-    this.#lastIncident = message;
-  }
-
-  async stop(): Promise<void> {
-    await this.#working?.stop();
-    this.#working = undefined;
-  }
-
-  /** Without Redis the work cannot be stopped cleanly; its locks expire by themselves. */
-  abandon(): void {
-    this.#working = undefined;
-  }
+  const note = (incident: Incident): void => {
+    const isNews = incident.message !== lastIncident && incident.isInReport !== true;
+    if (incident.refusal !== undefined) refusal = incident.refusal;
+    else if (isNews) output.say(`simfleet: ${incident.message}`);
+    lastIncident = incident.message;
+  };
+  return {
+    isWorking: () => working !== undefined,
+    refusal: () => refusal,
+    async workIfNobodyDoes(): Promise<void> {
+      const nowMs = systemClock.monotonicMs();
+      if (work === undefined || working !== undefined || nowMs < nextPollMs) return;
+      nextPollMs = nowMs + workerPollMs;
+      if (!(await work.isServed())) working = await work.work(note);
+    },
+    async stop(): Promise<void> {
+      await working?.stop();
+      working = undefined;
+    },
+    /** Without Redis the work cannot be stopped cleanly; its locks expire by themselves. */
+    abandon(): void {
+      working = undefined;
+    },
+  };
 }
 
 /** How the status of the work is shown. */
@@ -237,7 +206,7 @@ export interface StatusLine {
   readonly text: string;
   /** Shown instead on a terminal. */
   readonly live?: string;
-  /** A line of another topic (a state, an attempt) is shown at once; see `PlainLines`. */
+  /** A line of another topic (a state, an attempt) is shown at once; see `plainLines`. */
   readonly topic: string;
 }
 
@@ -248,41 +217,30 @@ export function showStatus<Report>(
   output: Output,
   lineOf: (report: Report) => StatusLine | undefined | Promise<StatusLine>,
 ): FollowWork<Report>["show"] {
-  const lines = new PlainLines(output, plainLineEveryMs);
+  const showLine = plainLines(output, plainLineEveryMs);
   return async (report, isOver) => {
     const line = isOver ? undefined : await lineOf(report);
     if (line === undefined) return;
     if (output.isLive) output.live(line.live ?? line.text);
-    else lines.show(line.text, { topic: line.topic, nowMs: systemClock.monotonicMs() });
+    else showLine(line.text, { topic: line.topic, nowMs: systemClock.monotonicMs() });
   };
 }
 
-// Progress without a terminal: a line at every change of topic (a state, a problem), otherwise one every few seconds if it
-// has changed, and at least one every 15 s.
-
 const silenceMs = 15_000;
 
-export class PlainLines {
-  readonly #output: Output;
-  readonly #everyMs: number;
-  #lastMs = Number.NEGATIVE_INFINITY;
-  #lastLine = "";
-  #lastTopic = "";
-
-  /** @param everyMs least time between two lines of one topic */
-  constructor(output: Output, everyMs: number) {
-    this.#output = output;
-    this.#everyMs = everyMs;
-  }
-
-  /** @param how `nowMs` is monotonic */
-  show(line: string, { topic, nowMs }: { readonly topic: string; readonly nowMs: number }): void {
-    const sinceMs = nowMs - this.#lastMs;
-    const isNew = line !== this.#lastLine && sinceMs >= this.#everyMs;
-    if (topic === this.#lastTopic && !isNew && sinceMs < silenceMs) return;
-    this.#lastMs = nowMs;
-    this.#lastLine = line;
-    this.#lastTopic = topic;
-    this.#output.say(line);
-  }
+/**
+ * Shows progress without a terminal: a line at every change of topic (a state, a problem), otherwise one every few seconds if
+ * it has changed, and at least one every 15 s.
+ * @param everyMs least time between two lines of one topic
+ * @returns shows a line if it is time for one; `nowMs` is monotonic
+ */
+export function plainLines(output: Output, everyMs: number) {
+  let last = { line: "", topic: "", atMs: Number.NEGATIVE_INFINITY };
+  return (line: string, { topic, nowMs }: { readonly topic: string; readonly nowMs: number }): void => {
+    const sinceMs = nowMs - last.atMs;
+    const isNew = line !== last.line && sinceMs >= everyMs;
+    if (topic === last.topic && !isNew && sinceMs < silenceMs) return;
+    last = { line, topic, atMs: nowMs };
+    output.say(line);
+  };
 }

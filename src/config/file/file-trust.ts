@@ -5,7 +5,7 @@
  */
 import { isAbsolute } from "node:path";
 import { isOurs, ownId } from "#core/files/open-file.ts";
-import { parseRedisUrl } from "../sections/redis-url.ts";
+import { parseRedisUrl } from "../sections/redis.ts";
 import { type Environment, pathsIn } from "../read-settings.ts";
 import type { Report } from "../report.ts";
 import { configSchema, type Settings } from "../schema.ts";

@@ -17,28 +17,22 @@ export function isTree(value: unknown): value is Tree {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The file's mapping; an empty file is an empty one. Faults go to `problems`, with file and line. */
-export function readYaml(file: string, problems: Problem[]): Tree {
-  return readOwnedYaml(file, problems).tree;
-}
-
-/** The file's mapping, with who owns the file and its mode; these are absent where it cannot be read. */
-export function readOwnedYaml(file: string, problems: Problem[]): OwnedTree {
+/**
+ * The file's mapping, with who owns the file and its mode; these are absent where it cannot be read. An empty file is an
+ * empty mapping. Faults go to `problems`, with file and line.
+ */
+export function readYaml(file: string, problems: Problem[]): OwnedTree {
   try {
     const { bytes, uid, mode } = readFileOnce(file, { links: "follow", maxBytes });
-    return { tree: parseTree(file, bytes.toString("utf8"), problems), uid, mode };
+    const tree = parseYaml(file, bytes.toString("utf8"), problems) ?? {};
+    if (isTree(tree)) return { tree, uid, mode };
+    problems.push({ where: file, message: "must be a mapping of settings, such as `deployment: svc`." });
+    return { tree: {}, uid, mode };
   } catch (thrown) {
     const isMissing = (thrown as NodeJS.ErrnoException).code === "ENOENT";
     problems.push({ where: file, message: isMissing ? "There is no such file." : messageOf(thrown) });
     return { tree: {} };
   }
-}
-
-function parseTree(file: string, text: string, problems: Problem[]): Tree {
-  const value = parseYaml(file, text, problems) ?? {};
-  if (isTree(value)) return value;
-  problems.push({ where: file, message: "must be a mapping of settings, such as `deployment: svc`." });
-  return {};
 }
 
 /** The value of a text; undefined where it is empty or cannot be read. @param name of the file or variable that holds it */

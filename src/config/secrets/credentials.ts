@@ -1,8 +1,12 @@
 /**
  * The credentials of a profile: exactly one of the interface's three forms (section 5), or none. An AuthKey can have a
- * second one next to it: a user can have two, so that one can be replaced while the other works.
+ * second one next to it: a user can have two, so that one can be replaced while the other works. While a process runs,
+ * changed files are read again (`watchCredentials`).
  */
+import { statSync } from "node:fs";
+import { messageOf } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
+import { every, secondMs } from "#core/time.ts";
 import type { Report } from "../report.ts";
 import { parseAuthKeyText, profileSection, type ProfileSettings } from "../sections/profiles.ts";
 import { secretOf, variablesOf } from "../setting.ts";
@@ -36,37 +40,33 @@ const ownKeys = {
 export const credentialForms =
   "SIMFLEET_AUTH_KEY_ID and SIMFLEET_AUTH_KEY, or SIMFLEET_EMAIL and SIMFLEET_PASSWORD, or SIMFLEET_OPERATOR_ID, SIMFLEET_USER_NAME and SIMFLEET_PASSWORD";
 
-export interface ReadCredentials {
-  /** The preferred form first; empty where there is none, or where it is faulty. */
-  readonly forms: readonly Credentials[];
-  /** Files that hold their secrets. */
-  readonly files: readonly string[];
-}
-
-/** Puts the credentials of one profile together. @param at path of the profile */
-export function readCredentials(written: Written, at: string, report: Report): ReadCredentials {
+/**
+ * Puts the credentials of one profile together.
+ * @param at path of the profile
+ * @returns `forms`: the preferred one first; empty where there is none, or where it is faulty. `files` hold their secrets
+ */
+export function readCredentials(
+  written: Written,
+  at: string,
+  report: Report,
+): { readonly forms: readonly Credentials[]; readonly files: readonly string[] } {
   const where = `${at}.credentials`;
   const first = readFirst(written, where, report);
   const second = readSecond(written, where, { report, isBesideAuthKey: first?.kind === "auth-key" });
   const secrets = ["authKey", "second.authKey", "password", "mfaSecret"];
   const files = secrets.flatMap((key) => report.fileOf(`${where}.${key}`) ?? []);
-  if (first === undefined) return { forms: [], files };
-  if (second === undefined) return { forms: [first], files };
-  if (first.kind === "auth-key" && first.authKeyId === second.authKeyId) {
+  const isTwice = second !== undefined && first?.kind === "auth-key" && first.authKeyId === second.authKeyId;
+  if (isTwice) {
     report.warn(`${where}.second`, `is the AuthKey ${first.authKeyId}, as is the first. One is used.`);
     forgetCredentials(second);
-    return { forms: [first], files };
   }
-  return { forms: [first, second], files };
+  const forms = first === undefined ? [] : [first, ...(second === undefined || isTwice ? [] : [second])];
+  return { forms, files };
 }
 
 /** Ends the scrubber's watch over secrets that are replaced. */
 export function forgetCredentials(form: Credentials): void {
-  if (form.kind === "auth-key") form.authKey.forget();
-  else {
-    form.password.forget();
-    form.mfaSecret?.forget();
-  }
+  for (const part of Object.values(form)) if (part instanceof Secret) part.forget();
 }
 
 function readFirst(written: Written, where: string, report: Report): Credentials | undefined {
@@ -144,4 +144,115 @@ function assemble(written: Written, kind: "root" | "sub-user"): Credentials | un
   const secrets = (): Login => ({ password: new Secret(password), mfaSecret: secretOf(mfaSecret) });
   if (kind === "root") return email === undefined ? undefined : { kind, email, ...secrets() };
   return operatorId === undefined || userName === undefined ? undefined : { kind, operatorId, userName, ...secrets() };
+}
+
+/** The credentials of a profile, and where they come from. */
+export interface ConfiguredCredentials {
+  /** What to authenticate with, the preferred form first; empty where nothing is configured. */
+  readonly credentials: readonly Credentials[];
+  readonly secrets: {
+    /** Files that hold secrets of these credentials. */
+    readonly files: readonly string[];
+    /**
+     * The credentials as the files have them now, each in Secrets of its own.
+     * @throws ConfigError with every fault
+     */
+    readonly read: () => readonly Credentials[];
+  };
+}
+
+interface Listener {
+  /** Other credentials are in place. */
+  reloaded(): void;
+  /** A change was not loaded; the reason names the file and never its content. */
+  kept(reason: string): void;
+}
+
+export type CredentialWatch = ReturnType<typeof watchCredentials>;
+
+/**
+ * The credentials of one profile while a process runs: as configured, until one of their files changes. A change is
+ * applied completely or not at all: if any part is invalid, the previous credentials stay. Replaced credentials are
+ * kept as a fallback until the platform has accepted the new ones, so that a wrong secret in a valid file does not lock
+ * out the profile. The files are looked at every second: unlike notifications, that works on every file system, and sees
+ * a link that is switched anywhere on the path, as mounted secrets do.
+ */
+export function watchCredentials({ credentials, secrets }: ConfiguredCredentials, listener: Listener) {
+  const { files } = secrets;
+  /** The files as they were at the last look. */
+  let seen = fingerprintOf(files);
+  let current = credentials;
+  /** Seen to be good, or configured at the start; behind the current ones until those are. */
+  let fallback: readonly Credentials[] = [];
+  /** Known to the scrubber for one more change: calls with them may still be out. */
+  let retired: readonly Credentials[] = [];
+  let isProven = true;
+
+  const retire = (forms: readonly Credentials[]): void => {
+    if (forms.length === 0) return;
+    for (const form of retired) forgetCredentials(form);
+    retired = forms;
+  };
+  const takeUp = (next: readonly Credentials[]): void => {
+    if (next.length === current.length && next.every((form, i) => isSame(form, current[i]))) {
+      for (const form of next) forgetCredentials(form);
+      return;
+    }
+    const [before, dropped] = isProven ? [current, []] : [fallback, current];
+    const isAgain = (form: Credentials): boolean => next.some((one) => isSame(one, form));
+    fallback = before.filter((form) => !isAgain(form));
+    retire([...dropped, ...before.filter(isAgain)]);
+    current = next;
+    isProven = false;
+    listener.reloaded();
+  };
+  /** Reloads the files if one is another than at the last look, or may now be read, or no longer. */
+  const poll = (): void => {
+    const now = fingerprintOf(files);
+    if (now === seen) return;
+    seen = now;
+    let next: readonly Credentials[];
+    try {
+      next = secrets.read();
+    } catch (thrown) {
+      listener.kept(messageOf(thrown));
+      return;
+    }
+    takeUp(next);
+  };
+  return {
+    poll,
+    stop: files.length === 0 ? () => undefined : every(secondMs, poll),
+    /** What to authenticate with, the preferred form first. */
+    forms: (): readonly Credentials[] => [...current, ...fallback],
+    /** Says that the platform took these: where they are of the current ones, the previous ones are released. */
+    proven(form: Credentials): void {
+      if (isProven || !current.some((one) => isSame(one, form))) return;
+      isProven = true;
+      retire(fallback);
+      fallback = [];
+    },
+  };
+}
+
+function fingerprintOf(files: readonly string[]): string {
+  const parts = files.map((file) => {
+    try {
+      const { dev, ino, mode, size, mtimeNs, ctimeNs } = statSync(file, { bigint: true });
+      return [dev, ino, mode, size, mtimeNs, ctimeNs].join(" ");
+    } catch (thrown) {
+      return String((thrown as NodeJS.ErrnoException).code);
+    }
+  });
+  return parts.join("\n");
+}
+
+function isSame(one: Credentials, other: Credentials | undefined): boolean {
+  return other !== undefined && identityOf(one) === identityOf(other);
+}
+
+/** The form with its secrets, and what it is about; forms of one kind have their parts in one order. */
+function identityOf(form: Credentials): string {
+  const parts = Object.values<string | Secret | undefined>({ ...form });
+  return JSON.stringify(parts.map((part) => (part instanceof Secret ? part.reveal() : part)));
 }

@@ -1,7 +1,15 @@
+/**
+ * Files that settings name: secrets, which must be private, and PEM files of certificates and public keys. A secret can be
+ * read again at every use, so that a replaced file takes effect immediately.
+ */
 import { messageOf } from "#core/errors.ts";
 import { FileRefusedError, readFileOnce } from "#core/files/open-file.ts";
+import { Secret } from "#core/secret.ts";
+import { asWebhookSecret } from "#core/webhook-secret.ts";
+import type { Report } from "../report.ts";
 
-const maxBytes = 64 * 1024;
+const maxSecretBytes = 64 * 1024;
+const maxPemBytes = 1_048_576;
 
 /**
  * Reads a secret from a file that belongs to this user or root and that no other user may read. One line break at its
@@ -18,7 +26,7 @@ export function readSecretFile(path: string): { readonly secret: string } | { re
 /** The same file as the bytes that it holds, for keys that are no text. */
 export function readSecretBytes(path: string): { readonly bytes: Buffer } | { readonly fault: string } {
   try {
-    return { bytes: readFileOnce(path, { links: "follow", access: "private", maxBytes }).bytes };
+    return { bytes: readFileOnce(path, { links: "follow", access: "private", maxBytes: maxSecretBytes }).bytes };
   } catch (thrown) {
     if (thrown instanceof FileRefusedError) {
       return { fault: thrown.kind === "size" ? `${path} is too large for a secret.` : thrown.message };
@@ -28,4 +36,116 @@ export function readSecretBytes(path: string): { readonly bytes: Buffer } | { re
     if (code === "EACCES") return { fault: `${path} cannot be read by this user.` };
     return { fault: messageOf(thrown) };
   }
+}
+
+/** What a secret has to be. */
+interface Form {
+  /** Converts the text into the value to use; undefined if it is invalid. */
+  readonly reading: (text: string) => string | undefined;
+  /** Completes "must hold …". */
+  readonly expects: string;
+}
+
+/** The secret that signs webhooks. */
+export const signingSecret: Form = {
+  reading: asWebhookSecret,
+  expects: "whsec_ and 24 to 64 bytes in base64, or a key of 24 to 64 bytes as it is",
+};
+
+export interface FreshSecret {
+  /** The secret as it is now. */
+  now(): Secret;
+  /** Why the file could not be used at the last check; its previous content stays in use. */
+  readonly fault: string | undefined;
+}
+
+/** A secret from the configuration itself; undefined if it is invalid. */
+export function givenSecret(text: string, form: Form): FreshSecret | undefined {
+  const used = form.reading(text);
+  if (used === undefined) return undefined;
+  const [secret] = asSecrets({ used, written: text });
+  return { now: () => secret, fault: undefined };
+}
+
+/** A secret from a file, which is checked again at every use; undefined if it cannot be used, and `report` says why. */
+export function secretInFile(file: string, form: Form, report: (fault: string) => void): FreshSecret | undefined {
+  const first = readUsable(file, form);
+  if ("fault" in first) {
+    report(first.fault);
+    return undefined;
+  }
+  let current = asSecrets(first);
+  // Still scrubbed until the next change, since a message may contain it.
+  let retired: readonly Secret[] = [];
+  let fault: string | undefined;
+  return {
+    now() {
+      const read = readUsable(file, form);
+      fault = "fault" in read ? read.fault : undefined;
+      if (!("fault" in read) && read.written !== current[1].reveal()) {
+        for (const secret of retired) secret.forget();
+        retired = current;
+        current = asSecrets(read);
+      }
+      return current[0];
+    },
+    get fault() {
+      return fault;
+    },
+  };
+}
+
+/** The value in use, and the text that it was made of: no message may show either. */
+function asSecrets({ used, written }: { used: string; written: string }): readonly [used: Secret, written: Secret] {
+  return [new Secret(used), new Secret(written)];
+}
+
+function readUsable(file: string, { reading, expects }: Form): { used: string; written: string } | { fault: string } {
+  const read = readSecretFile(file);
+  if ("fault" in read) return read;
+  const used = reading(read.secret);
+  return used === undefined ? { fault: `${file} must hold ${expects}.` } : { used, written: read.secret };
+}
+
+/** How each begins; the public key is also in a certificate. */
+const pemBeginnings = {
+  certificate: /-----BEGIN CERTIFICATE-----/,
+  "public key": /-----BEGIN (?:(?:RSA )?PUBLIC KEY|CERTIFICATE)-----/,
+};
+
+/** @returns undefined where no file is given, or where it is faulty, which `report` then says */
+export function readPem(
+  at: string,
+  file: string | undefined,
+  { kind, report }: { kind: keyof typeof pemBeginnings; report: Report },
+): string | undefined {
+  if (file === undefined) return undefined;
+  try {
+    const text = readFileOnce(file, { links: "follow", maxBytes: maxPemBytes }).bytes.toString("utf8");
+    if (pemBeginnings[kind].test(text)) return text;
+    report.fault(at, `${file} is not a PEM file of a ${kind}.`);
+  } catch (thrown) {
+    report.fault(at, `The file cannot be read: ${messageOf(thrown)}`);
+  }
+  return undefined;
+}
+
+/** Where the keys are that verify signatures. */
+export type KeySource = { readonly jwksUrl: string } | { readonly publicKeyPem: string };
+
+/**
+ * Two settings of which one is given: the address of the keys, and the file of one.
+ * @returns undefined where neither is given, or where the file is faulty, which `report` then says
+ */
+export function readKeySource(
+  { jwksUrl, file }: { jwksUrl: string | undefined; file: string | undefined },
+  at: { readonly jwksUrl: string; readonly file: string },
+  report: Report,
+): KeySource | undefined {
+  if (jwksUrl !== undefined && file !== undefined) {
+    report.fault(at.file, `is set together with ${report.whereOf(at.jwksUrl)}. Keep one of them.`);
+  }
+  if (jwksUrl !== undefined) return { jwksUrl };
+  const publicKeyPem = readPem(at.file, file, { kind: "public key", report });
+  return publicKeyPem === undefined ? undefined : { publicKeyPem };
 }

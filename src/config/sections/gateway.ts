@@ -3,29 +3,22 @@ import { isLoopback } from "#core/loopback.ts";
 import type { z } from "zod";
 import type { Report } from "../report.ts";
 import { group, secret, secretOf, setting } from "../setting.ts";
-import { integer, number, plainName, text } from "../value-types.ts";
+import { bearerToken, host, number, plainName, port } from "../value-types.ts";
 
 export const gatewaySection = group({
   port: setting(
-    integer(0, 65_535).optional(),
+    port.optional(),
     "Port of the gateway; 0 takes any free one. With it, a worker serves the gateway (docs/gateway.md).",
     { fallback: "a worker serves no gateway; `simfleet gateway` takes 8081" },
   ),
   host: setting(
-    text("a host name or IP address", /^[A-Za-z0-9.:_-]+$/).default("127.0.0.1"),
+    host.default("127.0.0.1"),
     "Address on which the gateway listens; one that other machines can reach needs `gateway.token`.",
   ),
-  ...secret(
-    "token",
-    text(
-      "at least 32 letters, digits and `._~+/=-` (make one with: openssl rand -hex 32)",
-      /^[A-Za-z0-9._~+/=-]{32,1024}$/,
-    ),
-    {
-      description: "Bearer token that every call through the gateway needs.",
-      fallback: "none: every program on this machine can use it",
-    },
-  ),
+  ...secret("token", bearerToken, {
+    description: "Bearer token that every call through the gateway needs.",
+    fallback: "none: every program on this machine can use it",
+  }),
   maxWaitSeconds: setting(
     number(0, 3_600).default(30),
     "Longest wait of a call for its quota in seconds; then it is answered with 503 and `Retry-After`.",
@@ -37,25 +30,20 @@ export const gatewaySection = group({
 
 type Written = z.output<typeof gatewaySection>;
 
-/** Without a port, a worker serves no gateway; without a token, `host` is this machine only. */
-export type GatewayConfig = Readonly<ReturnType<typeof readGateway>>;
-
-/** @param known `selected` is the profile where the section names none */
+/**
+ * Without a port, a worker serves no gateway; without a token, `host` is this machine only.
+ * @param known `selected` is the profile where the section names none
+ */
 export function readGateway(
-  { port, host, token, maxWaitSeconds, profile }: Written,
+  written: Written,
   known: { readonly profiles: readonly string[]; readonly selected: string },
   report: Report,
 ) {
-  if (!isLoopback(host) && token === undefined) {
-    const message = `${host} can be reached from other machines: set gateway.tokenFile, or leave it at 127.0.0.1.`;
+  const { token, maxWaitSeconds, profile = known.selected } = written;
+  if (!isLoopback(written.host) && token === undefined) {
+    const message = `${written.host} can be reached from other machines: set gateway.tokenFile, or leave it at 127.0.0.1.`;
     report.fault("gateway.host", message);
   }
-  if (profile !== undefined) report.checkProfile("gateway.profile", profile, known.profiles);
-  return {
-    port,
-    host,
-    token: secretOf(token),
-    maxWaitMs: maxWaitSeconds * 1_000,
-    profile: profile ?? known.selected,
-  };
+  report.checkProfile("gateway.profile", profile, known.profiles);
+  return { port: written.port, host: written.host, token: secretOf(token), maxWaitMs: maxWaitSeconds * 1_000, profile };
 }

@@ -4,10 +4,23 @@
  */
 import { z } from "zod";
 import { roles } from "#fleet/role.ts";
-import { readKeySource } from "../file/pem-file.ts";
+import { readKeySource } from "../secrets/secret-file.ts";
 import type { Report } from "../report.ts";
 import { group, secret, secretOf, section, setting } from "../setting.ts";
-import { expecting, hostNames, integer, oneOf, path, roleNames, someOf, text, webAddress } from "../value-types.ts";
+import {
+  bearerToken,
+  expecting,
+  host,
+  hostNames,
+  integer,
+  oneOf,
+  path,
+  port,
+  roleNames,
+  someOf,
+  text,
+  webAddress,
+} from "../value-types.ts";
 
 const token = z.strictObject({
   role: setting(oneOf(roles), "Role of the token; each role includes the rights of the previous ones."),
@@ -23,19 +36,9 @@ const token = z.strictObject({
 });
 
 export const httpSection = group({
-  host: setting(
-    text("a host name or IP address", /^[A-Za-z0-9.:_-]+$/).default("127.0.0.1"),
-    "Address on which the worker's control API and dashboard listen.",
-  ),
-  port: setting(integer(0, 65_535).default(8080), "Port of the control API; 0 takes any free one."),
-  ...secret(
-    "adminToken",
-    text(
-      "at least 32 letters, digits and `._~+/=-` (make one with: openssl rand -hex 32)",
-      /^[A-Za-z0-9._~+/=-]{32,1024}$/,
-    ),
-    { description: "Bearer token with all rights on the control API." },
-  ),
+  host: setting(host.default("127.0.0.1"), "Address on which the worker's control API and dashboard listen."),
+  port: setting(port.default(8080), "Port of the control API; 0 takes any free one."),
+  ...secret("adminToken", bearerToken, { description: "Bearer token with all rights on the control API." }),
   uploadBytes: setting(
     integer(1_000, 1_099_511_627_776).default(1_073_741_824),
     "Maximum size of an uploaded file in bytes.",
@@ -107,9 +110,6 @@ export const httpSection = group({
 type Written = z.output<typeof httpSection>;
 
 export type TokenOptions = Readonly<Written["tokens"][number]>;
-
-/** The control API's part of the configuration. */
-export type HttpConfig = Readonly<ReturnType<typeof readHttp>>;
 
 export function readHttp(written: Written, report: Report) {
   return { ...written, jwt: readJwt(written.jwt, report) };

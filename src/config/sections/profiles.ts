@@ -89,6 +89,7 @@ export const profileSection = group({
 export const profilesSection = named(profileSection, {
   pattern: /^[A-Za-z0-9_-]{1,64}$/,
   nameRule: "The name of a profile may have letters, digits, - and _.",
+  description: "Accounts of the platform, by a name of your choice.",
 });
 
 export type ProfileSettings = z.output<typeof profileSection>;

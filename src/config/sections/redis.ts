@@ -1,33 +1,17 @@
-/** How to connect to Redis: the address, and the TLS and password settings that complement it. */
+/**
+ * How to connect to Redis: the address, `redis://` or `rediss://` (TLS) for one server and with `+sentinel` or `+cluster`
+ * several addresses, and the TLS and password settings that complement it. All problems of an address are found at once,
+ * and none of their texts quotes it, since any part of it may be a password.
+ */
 import { createSecureContext } from "node:tls";
 import { z } from "zod";
 import { messageOf } from "#core/errors.ts";
 import { isLoopback } from "#core/loopback.ts";
 import { Secret } from "#core/secret.ts";
-import { parseRedisUrl, type RedisUrl } from "./redis-url.ts";
 import type { Report } from "../report.ts";
-import { readSecretFile } from "../secrets/secret-file.ts";
+import { readPem, readSecretFile } from "../secrets/secret-file.ts";
 import { group, secret, secretOf, setting } from "../setting.ts";
-import { readPem } from "../file/pem-file.ts";
 import { expecting, path, text } from "../value-types.ts";
-
-export interface RedisTls {
-  /** PEM; absent: the authorities that Node.js knows. */
-  readonly ca: string | undefined;
-  readonly cert: string | undefined;
-  readonly key: Secret | undefined;
-}
-
-export interface RedisConfig extends Omit<RedisUrl, "password" | "isTls"> {
-  readonly password: Secret | undefined;
-  /** For Sentinels that ask for a password of their own. */
-  readonly sentinelUsername: string | undefined;
-  readonly sentinelPassword: Secret | undefined;
-  /** Absent: the connection is not encrypted. */
-  readonly tls: RedisTls | undefined;
-  /** For people, `rediss://name@host:6380/1`: it never holds a password. */
-  readonly address: string;
-}
 
 export const redisSection = group({
   url: setting(
@@ -74,7 +58,7 @@ const sentinelPaths = ["redis.sentinelUsername", "redis.sentinelPassword"] as co
 const tlsPaths = ["redis.tls.caFile", "redis.tls.certFile", "redis.tls.keyFile"] as const;
 
 /** @returns undefined where no address is given, which means the embedded server, or where it is faulty */
-export function readRedis(written: Written, report: Report): RedisConfig | undefined {
+export function readRedis(written: Written, report: Report) {
   if (written.url === undefined) {
     if (report.isGiven("redis.url")) return undefined;
     for (const at of ["redis.username", "redis.password", ...sentinelPaths, ...tlsPaths]) {
@@ -94,16 +78,22 @@ export function readRedis(written: Written, report: Report): RedisConfig | undef
     const message = `is not encrypted on its way to ${open.join(", ")}: passwords and data can be read on the network. Use ${schemeOf({ ...url, isTls: true })}:// (TLS).`;
     report.warn("redis.url", message);
   }
-  const { password, isTls: _, ...place } = url;
+  const { topology, addresses, primary, database } = url;
   const username = url.username ?? written.username;
   return {
-    ...place,
+    topology,
+    addresses,
+    primary,
+    database,
     username,
-    password: secretOf(password ?? written.password),
+    password: secretOf(url.password ?? written.password),
+    /** For Sentinels that ask for a user and password of their own. */
     sentinelUsername: written.sentinelUsername,
     sentinelPassword: secretOf(written.sentinelPassword),
+    /** Absent: the connection is not encrypted. */
     tls: readTls(written.tls, url, report),
-    address: addressOf(url, username),
+    /** For people, `rediss://name@host:6380/1`: it never holds a password. */
+    address: shownAddress(url, username),
   };
 }
 
@@ -132,7 +122,7 @@ function checkUser({ username }: Written, url: RedisUrl, report: Report): void {
   }
 }
 
-function addressOf(url: RedisUrl, username: string | undefined): string {
+function shownAddress(url: RedisUrl, username: string | undefined): string {
   const user = username === undefined ? "" : `${encodeURIComponent(username)}@`;
   const hosts = url.addresses.map(({ host, port }) => `${host.includes(":") ? `[${host}]` : host}:${port}`);
   const primary = url.primary === undefined ? "" : `/${url.primary}`;
@@ -144,7 +134,7 @@ function schemeOf({ topology, isTls }: Pick<RedisUrl, "topology" | "isTls">): st
   return `${isTls ? "rediss" : "redis"}${topology === "server" ? "" : `+${topology}`}`;
 }
 
-function readTls(written: Written["tls"], url: RedisUrl, report: Report): RedisTls | undefined {
+function readTls(written: Written["tls"], url: RedisUrl, report: Report) {
   const given = tlsPaths.filter((at) => report.isGiven(at));
   const faultsBefore = report.problems.length;
   if (!url.isTls) {
@@ -167,6 +157,7 @@ function readTls(written: Written["tls"], url: RedisUrl, report: Report): RedisT
     report.fault(given[0] ?? "redis.tls", message);
     return undefined;
   }
+  /** PEM; without `ca`, the authorities that Node.js knows. */
   return { ca, cert, key };
 }
 
@@ -176,4 +167,113 @@ function readKey(file: string | undefined, report: Report): Secret | undefined {
   if ("secret" in read) return new Secret(read.secret);
   report.fault("redis.tls.keyFile", read.fault);
   return undefined;
+}
+
+/** How Redis is run: one server, a primary that Sentinels name, or a cluster. */
+type Topology = "server" | "sentinel" | "cluster";
+
+interface RedisAddress {
+  /** Without the brackets of an IPv6 address. */
+  readonly host: string;
+  readonly port: number;
+}
+
+/** The parts of an address. */
+interface RedisUrl {
+  readonly topology: Topology;
+  /** The server; or the Sentinels; or some nodes of the cluster. */
+  readonly addresses: readonly RedisAddress[];
+  /** The name by which Sentinels know the primary. */
+  readonly primary: string | undefined;
+  readonly username: string | undefined;
+  readonly password: string | undefined;
+  readonly database: number;
+  readonly isTls: boolean;
+}
+
+const usualPorts = { server: 6379, cluster: 6379, sentinel: 26_379 };
+const maxDatabase = 2 ** 31 - 1;
+const examples = {
+  server: "such as redis://host:6379 or rediss://host:6380/1",
+  sentinel: "such as redis+sentinel://host:26379,host2:26379/NAME",
+  cluster: "such as redis+cluster://host:6379,host2:6379",
+};
+const encoding =
+  "Percent-encode special characters of its user name and password (@ as %40, / as %2F, # as %23, ? as %3F, % as %25).";
+
+/** @returns the parts, or the problems of the address */
+export function parseRedisUrl(written: string): RedisUrl | { readonly faults: readonly string[] } {
+  const found = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/(?:([^/?#]*)@)?([^/?#@]*)([^?#]*)(\?[^#]*)?(#.*)?$/s.exec(written);
+  if (found === null) return { faults: [`must be an address ${examples.server}.`] };
+  const [, given = "", login = "", hosts = "", place = "", query, fragment] = found;
+  const scheme = /^redis(s?)(?:\+(sentinel|cluster))?$/.exec(given.toLowerCase());
+  if (scheme === null) {
+    const known = "Use redis://, redis+sentinel:// or redis+cluster://; rediss instead of redis is TLS.";
+    return { faults: [`has the scheme ${given.toLowerCase()}://, which is not supported. ${known}`] };
+  }
+  const topology = (scheme[2] ?? "server") as Topology;
+  const faults: string[] = [];
+  if (fragment !== undefined) faults.push(`has a part after #. ${encoding}`);
+  const user = parseLogin(login);
+  if (user === undefined) faults.push(encoding);
+  const addresses = (topology === "server" ? [hosts] : hosts.split(",")).map((one) => parseAddress(one, topology));
+  if (addresses.includes(undefined)) {
+    const isOne = topology === "server";
+    const fault = isOne ? "names no valid host or port" : "names a host or port that is not valid";
+    faults.push(`${fault}; use an address ${examples[topology]}. ${encoding}`);
+  }
+  if (query !== undefined) {
+    const hint = "the database follows the hosts, as in redis://host:6379/1.";
+    faults.push(`has a part after ?, which is not supported: ${hint}`);
+  }
+  const { primary, database } = parsePlace(topology, place, faults);
+  if (faults.length > 0) return { faults };
+  return {
+    topology,
+    primary,
+    database,
+    isTls: scheme[1] === "s",
+    addresses: addresses.filter((address) => address !== undefined),
+    username: user?.username,
+    password: user?.password,
+  };
+}
+
+/** What follows the hosts: the name of the primary, and the database. */
+function parsePlace(topology: Topology, place: string, faults: string[]): Pick<RedisUrl, "primary" | "database"> {
+  const segments = place.split("/").filter((segment) => segment !== "");
+  const primary = topology === "sentinel" ? segments.shift() : undefined;
+  if (topology === "sentinel" && primary === undefined) {
+    faults.push(`does not name the primary; the name that the Sentinels know follows the hosts, ${examples.sentinel}.`);
+  } else if (primary !== undefined && !/^[A-Za-z0-9._-]+$/.test(primary)) {
+    faults.push("has a name of the primary with other characters than letters, digits, dots, - and _.");
+  }
+  const database = /^\d{0,10}$/.test(segments.join("/")) ? Number(segments[0] ?? 0) : Number.POSITIVE_INFINITY;
+  if (database > maxDatabase) faults.push("names a database that is not a number, as in redis://host:6379/1.");
+  else if (topology === "cluster" && database !== 0) {
+    faults.push("names a database, and a cluster has only database 0. Leave it out.");
+  }
+  return { primary, database };
+}
+
+/** User name and password; undefined if they are not percent-encoded. */
+function parseLogin(login: string): Pick<RedisUrl, "username" | "password"> | undefined {
+  const [, ...parts] = /^([^:@]*)(?::([^@]*))?$/.exec(login) ?? [];
+  if (parts.length === 0) return undefined;
+  try {
+    const [username, password] = parts.map((part) => (part ? decodeURIComponent(part) : undefined));
+    return { username, password };
+  } catch {
+    return undefined;
+  }
+}
+
+function parseAddress(hostAndPort: string, topology: Topology): RedisAddress | undefined {
+  // URL takes apart what has a scheme that it knows nothing about.
+  const url = URL.parse(`redis://${hostAndPort}`);
+  if (url === null || url.hostname === "" || /[%,\s]/.test(url.hostname)) return undefined;
+  return {
+    host: url.hostname.replace(/^\[(.*)\]$/, "$1"),
+    port: url.port === "" ? usualPorts[topology] : Number(url.port),
+  };
 }

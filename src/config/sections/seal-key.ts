@@ -9,12 +9,8 @@ import { readSecretBytes } from "../secrets/secret-file.ts";
 import { group, setting } from "../setting.ts";
 import { path } from "../value-types.ts";
 
-/** Each key is the base64url text of its 32 bytes. */
-export interface SealKeys {
-  readonly key: Secret;
-  /** Still opens what was sealed before the key was changed. */
-  readonly previousKey: Secret | undefined;
-}
+/** Each key is the base64url text of its 32 bytes. `previousKey` still opens what was sealed before the key was changed. */
+export type SealKeys = NonNullable<ReturnType<typeof readSealKeys>>;
 
 const keyBytes = 32;
 
@@ -35,7 +31,7 @@ export const sealSection = group({
 });
 
 /** @returns undefined where no key is configured, or where it is faulty, which `report` then says */
-export function readSealKeys(written: z.output<typeof sealSection>, report: Report): SealKeys | undefined {
+export function readSealKeys(written: z.output<typeof sealSection>, report: Report) {
   const key = readKey("seal.keyFile", written.keyFile, report);
   const previousKey = readKey("seal.previousKeyFile", written.previousKeyFile, report);
   if (previousKey !== undefined && !report.isGiven("seal.keyFile")) {

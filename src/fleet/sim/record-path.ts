@@ -7,12 +7,6 @@
 /** The parsed steps of a path; `*` is any member of an object or array. */
 export type RecordPath = readonly string[];
 
-/** Where a deployment stores the values that simfleet needs of a SIM; absent: the records do not contain them. */
-export interface RecordPaths {
-  readonly imsi?: RecordPath | undefined;
-  readonly subscription?: RecordPath | undefined;
-}
-
 const maxSteps = 16;
 
 /** The steps of a path, or undefined if the text is not a path. */

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Secret } from "#core/secret.ts";
 import { type Schedule, frozenPolicies, missedPolicies, overlapPolicies } from "#fleet/schedule.ts";
 import { parseCron } from "#fleet/time/cron.ts";
-import { FreshSecret, signingSecret } from "#config/secrets/fresh-secret.ts";
+import { secretInFile, signingSecret } from "#config/secrets/secret-file.ts";
 import { orFault, type Report } from "#config/report.ts";
 import { section, setting } from "#config/setting.ts";
 import { cronText, oneOf, number, path, timezone } from "#config/value-types.ts";
@@ -67,7 +67,7 @@ export function readSchedules(
       );
     }
     if (written.triggerSecretFile !== undefined) {
-      const secret = FreshSecret.of(written.triggerSecretFile, signingSecret, (message) =>
+      const secret = secretInFile(written.triggerSecretFile, signingSecret, (message) =>
         report.fault(`${at}.triggerSecretFile`, message),
       );
       if (secret !== undefined) triggers.push([name, () => secret.now()]);

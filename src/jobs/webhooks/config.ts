@@ -5,7 +5,7 @@ import { secondMs } from "#core/time.ts";
 import { knownPatterns, typesMeantBy } from "#events/event.ts";
 import { literalFault } from "#events/webhook/webhook-address.ts";
 import { type Webhook, webhookFormats } from "#fleet/webhook.ts";
-import { FreshSecret, signingSecret } from "#config/secrets/fresh-secret.ts";
+import { type FreshSecret, givenSecret, secretInFile, signingSecret } from "#config/secrets/secret-file.ts";
 import type { Report } from "#config/report.ts";
 import { hasOneOf, says, section, setting } from "#config/setting.ts";
 import {
@@ -118,14 +118,14 @@ function addressOf(written: Written, fault: Fault): FreshSecret | undefined {
     if (!isOpen(url)) fault("url", "leads into a private network, which allowPrivate: true allows.");
     return format === "standard"
       ? undefined
-      : FreshSecret.given(url, { reading: (address) => address, expects: "an address" });
+      : givenSecret(url, { reading: (address) => address, expects: "an address" });
   }
   const reading = (address: string): string | undefined =>
     webAddress.safeParse(address).success && isOpen(address) ? address : undefined;
   const expects = `${expectedOf(webAddress)}, of no private network`;
   return urlFile === undefined
     ? undefined
-    : FreshSecret.of(urlFile, { reading, expects }, (message) => fault("urlFile", message));
+    : secretInFile(urlFile, { reading, expects }, (message) => fault("urlFile", message));
 }
 
 function secretsOf(written: Written, fault: Fault): readonly FreshSecret[] {
@@ -139,13 +139,13 @@ function secretsOf(written: Written, fault: Fault): readonly FreshSecret[] {
   if (secret !== undefined && secretFile !== undefined) fault("secret", "is set together with secretFile. Keep one.");
   const kept: FreshSecret[] = [];
   if (secret !== undefined) {
-    const fresh = FreshSecret.given(secret, signingSecret);
+    const fresh = givenSecret(secret, signingSecret);
     if (fresh === undefined) fault("secret", `must be ${secretForm}.`);
     else kept.push(fresh);
   }
   for (const [key, file] of Object.entries({ secretFile, previousSecretFile })) {
     if (file === undefined) continue;
-    const read = FreshSecret.of(file, signingSecret, (message) => fault(key, message));
+    const read = secretInFile(file, signingSecret, (message) => fault(key, message));
     if (read !== undefined) kept.push(read);
   }
   return kept;

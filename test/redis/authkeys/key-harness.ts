@@ -5,10 +5,9 @@ import { join } from "node:path";
 import { randomBytes } from "node:crypto";
 import { onTestFinished } from "vitest";
 import { PlatformClient } from "#api/client.ts";
-import type { Credentials } from "#config/secrets/credentials.ts";
+import { type Credentials, type CredentialWatch, watchCredentials } from "#config/secrets/credentials.ts";
 import { loadConfig } from "#config/load.ts";
 import { readSecretFile } from "#config/secrets/secret-file.ts";
-import { WatchedCredentials } from "#config/secrets/watched-credentials.ts";
 import { Secret } from "#core/secret.ts";
 import { systemClock } from "#core/time.ts";
 import { Feed } from "#events/feed.ts";
@@ -136,17 +135,12 @@ export class KeyHarness {
     }
   }
 
-  #open(): { client: PlatformClient; watch: WatchedCredentials } {
+  #open(): { client: PlatformClient; watch: CredentialWatch } {
     const { profiles } = loadConfig({ env: { SIMFLEET_AUTH_KEY_FILE: this.file } });
-    const { credentials = [], secrets } = profiles.default ?? {};
-    if (secrets === undefined) throw new Error("no default profile");
-    const watch: WatchedCredentials = new WatchedCredentials({
-      initial: credentials,
-      origin: secrets,
-      listener: {
-        reloaded: () => void client.renewNow().catch(() => undefined),
-        kept: () => undefined,
-      },
+    if (profiles["default"] === undefined) throw new Error("no default profile");
+    const watch = watchCredentials(profiles["default"], {
+      reloaded: () => void client.renewNow().catch(() => undefined),
+      kept: () => undefined,
     });
     const client = new PlatformClient({
       profile: {
@@ -166,11 +160,10 @@ export class KeyHarness {
         if (type === "renewed" && client.inUse !== undefined) watch.proven(client.inUse as Credentials);
       },
     });
-    watch.start();
     return { client, watch };
   }
 
-  #harnessOf(client: PlatformClient, watch: WatchedCredentials, around: Around): AuthKeyDeps {
+  #harnessOf(client: PlatformClient, watch: CredentialWatch, around: Around): AuthKeyDeps {
     const { listAuthKeys, createAuthKey, revokeAuthKey } = operationOptions;
     const account = authKeyAccount(client, {
       listAuthKeys: listAuthKeys.example,

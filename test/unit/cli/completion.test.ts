@@ -1,6 +1,6 @@
 /** Which words complete a command line. The shells themselves are in test/e2e/completion.test.ts. */
 import { beforeAll, describe, expect, test } from "vitest";
-import { candidates, readLine, type CommandTree, treeOf } from "#cli/commands/completion.ts";
+import { candidates, type CommandTree, treeOf } from "#cli/commands/completion.ts";
 import { buildProgram } from "#cli/program.ts";
 import { features } from "#features.ts";
 import { processIo } from "../../support/process-io.ts";
@@ -16,7 +16,7 @@ beforeAll(async () => {
 function completed(line: string): string[] {
   const words = line.split(" ");
   const current = words.pop() ?? "";
-  const { words: found, areFiles } = candidates(readLine(tree, words), current);
+  const { words: found, areFiles } = candidates(tree, words, current);
   return [...found.map(({ word }) => word), ...(areFiles ? [":files"] : [])];
 }
 

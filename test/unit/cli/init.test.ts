@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { runProgram } from "#cli/program.ts";
-import { configText } from "#cli/init/config-text.ts";
+import { configText } from "#cli/commands/init.ts";
 import { requirePlatform } from "#config/config.ts";
 import { loadConfig } from "#config/load.ts";
 import { copyOf } from "#config/read-settings.ts";

@@ -1,7 +1,7 @@
 /** The events of a remote worker are the same however its stream is cut into chunks. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { remoteEvents } from "#cli/connect.ts";
+import { remoteEvents } from "#cli/remote-worker.ts";
 
 const stream = [
   ": welcome\n\n",

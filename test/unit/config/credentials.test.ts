@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { requireCredentials, requirePlatform } from "#config/config.ts";
+import { requirePlatform } from "#config/config.ts";
 import { loadConfig } from "#config/load.ts";
 import type { Environment } from "#config/read-settings.ts";
 import { problemsIn } from "./support.ts";
@@ -15,7 +15,7 @@ describe("credential forms", () => {
     ["root", { ...root, SIMFLEET_MFA_SECRET: "JBSW Y3DP" }],
     ["sub-user", subUser],
   ])("credentials of the form %s are accepted", (kind, env) => {
-    expect(requireCredentials(loadConfig({ env }))).toMatchObject([{ kind }]);
+    expect(loadConfig({ env }).profiles["default"]?.credentials).toMatchObject([{ kind }]);
   });
 
   it.each<[string, Environment, string[]]>([
@@ -92,7 +92,7 @@ describe("settings required to call the platform", () => {
   });
 
   it("an unknown profile is reported with the known profiles", () => {
-    expect(problemsIn(() => requireCredentials(loadConfig({ env: authKey }), "plant"))).toEqual([
+    expect(problemsIn(() => requirePlatform(loadConfig({ env: authKey }), "plant"))).toEqual([
       "profiles.plant: There is no such profile; known: default.",
     ]);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from "vitest";
 import { loadConfig } from "#config/load.ts";
-import { parseRedisUrl } from "#config/sections/redis-url.ts";
+import { parseRedisUrl } from "#config/sections/redis.ts";
 import type { Environment } from "#config/read-settings.ts";
 import { fileOf, problemsIn } from "./support.ts";
 import { createAuthority } from "../../support/certificates.ts";

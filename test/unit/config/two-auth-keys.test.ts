@@ -1,4 +1,4 @@
-import { chmodSync, rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parseAuthKeyText } from "#config/sections/profiles.ts";
 import { loadConfig } from "#config/load.ts";
@@ -112,17 +112,6 @@ describe("credentials read again", () => {
     const [form] = secrets?.read() ?? [];
     expect(form).toMatchObject({ kind: "auth-key", authKeyId: "keyId-1" });
     expect(form?.kind === "auth-key" && form.authKey.reveal()).toBe("secret-new");
-  });
-
-  it.each<[string, (path: string) => void, RegExp]>([
-    ["readable by others", (path) => chmodSync(path, 0o644), /can be read by others.*chmod 600/],
-    ["empty", (path) => writeFileSync(path, ""), /is empty/],
-    ["gone", (path) => rmSync(path), /There is no file/],
-  ])("reading credentials again fails when a file is %s", (_, spoil, message) => {
-    const path = fileOf("secret-old");
-    const { profiles } = loadConfig({ env: { SIMFLEET_AUTH_KEY_ID: "keyId-1", SIMFLEET_AUTH_KEY_FILE: path } });
-    spoil(path);
-    expect(() => profiles.default?.secrets.read()).toThrow(message);
   });
 
   it("credentials of a profile are read again without variables meant for another profile", () => {

@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { loadConfig } from "#config/load.ts";
-import { WatchedCredentials } from "#config/secrets/watched-credentials.ts";
+import type { Environment } from "#config/read-settings.ts";
+import { watchCredentials } from "#config/secrets/credentials.ts";
 import { liveSecrets } from "#core/secret.ts";
 import { authKeyFileText } from "../../support/auth-key-file.ts";
 
@@ -24,13 +25,15 @@ function textOf(name: string): string {
 
 /** Credentials whose first AuthKey lies in `path`, watched. */
 function watched(path: string) {
-  const { profiles } = loadConfig({ env: { SIMFLEET_AUTH_KEY_FILE: path } });
-  const { credentials = [], secrets } = profiles.default ?? {};
-  if (secrets === undefined) throw new Error("no default profile");
+  return watchedWith({ SIMFLEET_AUTH_KEY_FILE: path });
+}
+
+function watchedWith(env: Environment) {
+  const { profiles } = loadConfig({ env });
+  if (profiles["default"] === undefined) throw new Error("no default profile");
   const kept: string[] = [];
   const listener = { reloaded: () => undefined, kept: (reason: string) => void kept.push(reason) };
-  const all = new WatchedCredentials({ initial: credentials, origin: secrets, listener });
-  all.start();
+  const all = watchCredentials(profiles["default"], listener);
   onTestFinished(() => all.stop());
   const ids = (): string[] => all.forms().map((form) => (form.kind === "auth-key" ? form.authKeyId : form.kind));
   return { all, kept, ids };
@@ -122,20 +125,11 @@ it("the files of a password and of an MFA secret are watched as well", () => {
   const folder = newFolder();
   put(join(folder, "password"), "password-a");
   put(join(folder, "mfa"), "JBSWY3DPEHPK3PXP");
-  const { profiles } = loadConfig({
-    env: {
-      SIMFLEET_EMAIL: "root@example.com",
-      SIMFLEET_PASSWORD_FILE: join(folder, "password"),
-      SIMFLEET_MFA_SECRET_FILE: join(folder, "mfa"),
-    },
+  const { all, kept } = watchedWith({
+    SIMFLEET_EMAIL: "root@example.com",
+    SIMFLEET_PASSWORD_FILE: join(folder, "password"),
+    SIMFLEET_MFA_SECRET_FILE: join(folder, "mfa"),
   });
-  const { credentials = [], secrets } = profiles.default ?? {};
-  if (secrets === undefined) throw new Error("no default profile");
-  const kept: string[] = [];
-  const listener = { reloaded: () => undefined, kept: (reason: string) => void kept.push(reason) };
-  const all = new WatchedCredentials({ initial: credentials, origin: secrets, listener });
-  all.start();
-  onTestFinished(() => all.stop());
   const revealed = (): string[] =>
     all.forms().map((form) => (form.kind === "root" ? `${form.password.reveal()} ${form.mfaSecret?.reveal()}` : ""));
   writeFileSync(join(folder, "password"), "password-b");

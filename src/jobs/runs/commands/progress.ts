@@ -3,7 +3,7 @@ import type { BucketState } from "#limiter/limiter.ts";
 import type { RunReport } from "../contract.ts";
 import { grouped, duration, nextAttemptText, problemText } from "#cli/format.ts";
 import type { Output } from "#cli/output.ts";
-import { PlainLines } from "#cli/follow/follow-work.ts";
+import { plainLines } from "#cli/follow/follow-work.ts";
 
 const rowsText = (runId: string, state: string, settled: number, total: number) => {
   const percent = total === 0 ? 100 : Math.floor((100 * settled) / total);
@@ -20,11 +20,11 @@ const rateOverMs = 10_000;
 export class Progress {
   readonly #output: Output;
   readonly #samples: { atMs: number; settled: number }[] = [];
-  readonly #lines: PlainLines;
+  readonly #showLine: ReturnType<typeof plainLines>;
 
   constructor(output: Output) {
     this.#output = output;
-    this.#lines = new PlainLines(output, lineEveryMs);
+    this.#showLine = plainLines(output, lineEveryMs);
   }
 
   /**
@@ -41,7 +41,7 @@ export class Progress {
     }
     // A problem is shown with --json as well: stderr is for people.
     if (this.#output.isJson && report.problem === undefined) return;
-    this.#lines.show(plainLine(report, bucket), { topic: `${report.state} ${report.problem?.message ?? ""}`, nowMs });
+    this.#showLine(plainLine(report, bucket), { topic: `${report.state} ${report.problem?.message ?? ""}`, nowMs });
   }
 
   #liveLine(report: RunReport, bucket: BucketState | undefined): string {
