@@ -20,7 +20,7 @@ const silentAfterMs = 3_000;
 const silentAtStopMs = 500;
 
 /** How the work is done in this process. */
-interface LocalWork {
+export interface LocalWork {
   isServed(): Promise<boolean>;
   work(onIncident: (incident: Incident) => void): Promise<Working>;
 }

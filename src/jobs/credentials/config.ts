@@ -155,24 +155,17 @@ export function readRotations(
 type Written = z.output<typeof structure>;
 
 function rotationOf(name: string, written: Written): Rotation {
-  const { credentialsId = name, generate: made, from: read, with: fixed = {}, graceSeconds, maxAgeDays } = written;
-  const { profile, type, description, strategy, sinks } = written;
-  // The schema has one of them.
-  const source = (made ?? read) as SecretSource;
-  const maxAgeMs = maxAgeDays === undefined ? undefined : maxAgeDays * dayMs;
-  const graceMs = graceSeconds * secondMs;
+  const { generate: made, from: read, with: fixed = {}, graceSeconds, maxAgeDays, ...settings } = written;
   return {
+    ...settings,
     name,
-    profile,
-    type,
-    description,
-    strategy,
-    credentialsId,
-    source,
+    credentialsId: settings.credentialsId ?? name,
+    description: settings.description,
+    // The schema has one of them.
+    source: (made ?? read) as SecretSource,
     constants: fixed,
-    graceMs,
-    maxAgeMs,
-    sinks,
+    graceMs: graceSeconds * secondMs,
+    maxAgeMs: maxAgeDays === undefined ? undefined : maxAgeDays * dayMs,
   };
 }
 

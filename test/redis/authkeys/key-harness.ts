@@ -16,20 +16,15 @@ import { WebhookSender } from "#events/webhook/webhook.ts";
 import { operationOptions } from "#fleet/deployment-operation.ts";
 import type { Sink } from "#fleet/rotation.ts";
 import { authKeyAccount } from "#jobs/authkeys/account.ts";
-import { rotateAuthKey } from "#jobs/authkeys/work.ts";
-import type { AuthKeyDeps } from "#jobs/authkeys/step-context.ts";
+import { type AuthKeyDeps, rotateAuthKey } from "#jobs/authkeys/work.ts";
 import { CommandRunner } from "#jobs/credentials/command.ts";
 import { handOver } from "#jobs/credentials/sinks.ts";
 import type { Redis } from "ioredis";
 import type { Keys } from "#redis/keys.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
 import type { SandboxOptions } from "#sandbox/options.ts";
-import {
-  type AuthKeyRotation,
-  type AuthKeyRotations,
-  authKeyRotations,
-  isRotationOver,
-} from "#jobs/authkeys/record.ts";
+import { type AuthKeyRotation, type AuthKeyRotations, authKeyRotations } from "#jobs/authkeys/record.ts";
+import { isRotationOver } from "#jobs/credentials/rotation-machine.ts";
 import { AuthKeyUsers } from "#engine/authkey-users.ts";
 import { Seal } from "#engine/seal.ts";
 import type { StoreDeps } from "#engine/move-record.ts";
@@ -171,12 +166,7 @@ export class KeyHarness {
   }
 
   #harnessOf(client: PlatformClient, watch: WatchedCredentials, around: Around): AuthKeyDeps {
-    const { listAuthKeys, createAuthKey, revokeAuthKey } = operationOptions;
-    const account = authKeyAccount(client, {
-      listAuthKeys: listAuthKeys.example,
-      createAuthKey: createAuthKey.example,
-      revokeAuthKey: revokeAuthKey.example,
-    });
+    const account = authKeyAccount(client, (id) => operationOptions[id].example);
     const inUse = (): string | undefined => {
       watch.poll();
       const form = client.inUse ?? watch.forms()[0];
@@ -204,12 +194,7 @@ export class KeyHarness {
       readSecretFile,
       webhooks: new WebhookSender({ clock: systemClock, userAgent: "simfleet/test" }),
     };
-    const give: AuthKeyDeps["handOver"] = (sink, { rotationId, startedAtMs, key }, signal) => {
-      const { authKeyId, authKey } = key;
-      const named = { rotation: "authkey", rotationId, profile: this.profile, credentialsId: authKeyId };
-      const what = { ...named, type: "auth-key", secrets: { authKey }, constants: { authKeyId }, field: undefined };
-      return handOver(sink, { ...what, startedAtMs }, sinkDeps, signal);
-    };
+    const give: AuthKeyDeps["handOver"] = (sink, handover, signal) => handOver(sink, handover, sinkDeps, signal);
     return {
       rotations,
       users,

@@ -8,7 +8,7 @@ import type { Automation } from "#fleet/automation.ts";
 import { everySim } from "#fleet/filter.ts";
 import { automationLog } from "#jobs/automations/record.ts";
 import { type AutomationDeps, actOn } from "#jobs/automations/work.ts";
-import { reportOfRotation as reportOfKeyRotation } from "#jobs/authkeys/service.ts";
+import { reportOfRotation as reportOfKeyRotation } from "#jobs/authkeys/report.ts";
 import { rotationLog } from "#jobs/credentials/record.ts";
 import { reportOfRotation } from "#jobs/credentials/report.ts";
 import { CredentialService } from "#jobs/credentials/service.ts";
@@ -101,10 +101,10 @@ it("a rotation of an AuthKey that was quarantined waits, shows why, and complete
   expect(report).toMatchObject({ state: "begun", now: message, problem: { message, nextAttemptAt: null } });
   expect(await reported(harness.profile)).toEqual(["authkey.quarantined"]);
   harness.change = (deps) => deps;
-  expect((await harness.live()).phase).toBe("begun");
+  expect((await harness.live()).state).toBe("begun");
   await harness.rotations.release(harness.profile);
   expect(reportOfKeyRotation(await harness.record(), 0).problem).toBeUndefined();
-  expect((await harness.live()).phase).toBe("done");
+  expect((await harness.live()).state).toBe("done");
 });
 
 it("a sync that is quarantined fails with the reason, and the next one starts over", async () => {

@@ -14,12 +14,12 @@ import { Feed } from "#events/feed.ts";
 import { WebhookSender } from "#events/webhook/webhook.ts";
 import type { DeploymentOperationId } from "#fleet/deployment-operation.ts";
 import type { Rotation } from "#fleet/rotation.ts";
-import type { WorkResult } from "#engine/queue/job-result.ts";
+import type { Incident, WorkResult } from "#engine/queue/job-result.ts";
 import type { RotationAccount } from "#jobs/credentials/account-sets.ts";
 import { CommandRunner } from "#jobs/credentials/command.ts";
 import { planRotation } from "#jobs/credentials/plan.ts";
-import type { RotationContext } from "#jobs/credentials/steps/step-context.ts";
-import { type ReportIncident, workOnRotations } from "#jobs/credentials/work.ts";
+import type { RotationContext } from "#jobs/credentials/steps/credential-step.ts";
+import { workOnRotations } from "#jobs/credentials/work.ts";
 import type { Keys } from "#redis/keys.ts";
 import type { SandboxOptions } from "#sandbox/options.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
@@ -238,7 +238,7 @@ export class RotationHarness {
   }
 
   work(context: RotationContext = this.context()): Promise<WorkResult> {
-    const emit: ReportIncident = ({ message }) => this.incidents.push(message);
+    const emit = ({ message }: Incident): unknown => this.incidents.push(message);
     return workOnRotations(this.profile, context, { signal: new AbortController().signal, emit });
   }
 
