@@ -127,7 +127,7 @@ export class SyncLog {
       const isLast = from + maxPerSlice >= length;
       const which = isFirst ? (isLast ? "only" : "first") : isLast ? "last" : "next";
       const { unchanged, others } = await this.#compare(profile, sims, from);
-      const args = [...head, which, length, rangesOf(unchanged), others.join("")];
+      const args = [...head, which, length, unchanged.join(" "), others.join("")];
       const reply = await this.#run(pageScript, profile, args);
       if (reply === "stale") return undefined;
       if (isLast) return Number(reply);
@@ -210,17 +210,6 @@ export class SyncLog {
       [profile, bounds.maxEvents, ...args],
     );
   }
-}
-
-/** Ordinals as ranges, each its first one and its number: a listing usually has the order of the one before. */
-function rangesOf(ordinals: readonly number[]): string {
-  const ranges: { first: number; count: number }[] = [];
-  for (const ordinal of ordinals) {
-    const range = ranges.at(-1);
-    if (range !== undefined && range.first + range.count === ordinal) range.count += 1;
-    else ranges.push({ first: ordinal, count: 1 });
-  }
-  return ranges.map(({ first, count }) => `${first} ${count}`).join(" ");
 }
 
 function runOf(claim: string): string {
