@@ -130,31 +130,25 @@ const spacingMs = 5 * minuteMs;
 const keepMs = 7 * 24 * 60 * minuteMs;
 
 function fleetHistory({ redis, keys }: Pick<StoreDeps, "redis" | "keys">) {
-  /** Whether the five-minute interval of this time has no point yet. */
-  const isDue = async (profile: string, atMs: number): Promise<boolean> => {
-    const slotMs = slotOf(atMs);
-    return (await redis.zcount(keys.fleetHistory(profile), slotMs, slotMs)) === 0;
-  };
+  return {
+    /** Whether the five-minute interval of this time has no point yet. */
+    isDue: async (profile: string, atMs: number): Promise<boolean> =>
+      (await redis.zcount(keys.fleetHistory(profile), slotOf(atMs), slotOf(atMs))) === 0,
 
-  const add = async (profile: string, point: StoredPoint): Promise<void> => {
-    const key = keys.fleetHistory(profile);
-    const slotMs = slotOf(point.atMs);
-    const before = `(${slotMs - keepMs}`;
-    await redis.multi().zadd(key, slotMs, JSON.stringify(point)).zremrangebyscore(key, "-inf", before).exec();
-  };
+    add: async (profile: string, point: StoredPoint): Promise<void> => {
+      const key = keys.fleetHistory(profile);
+      const slotMs = slotOf(point.atMs);
+      const before = `(${slotMs - keepMs}`;
+      await redis.multi().zadd(key, slotMs, JSON.stringify(point)).zremrangebyscore(key, "-inf", before).exec();
+    },
 
-  /** Points, oldest first; if two processes stored the same point, the first one's. */
-  const since = async (profile: string, sinceMs: number): Promise<StoredPoint[]> => {
-    const texts = await redis.zrangebyscore(keys.fleetHistory(profile), slotOf(sinceMs), "+inf");
-    const points = new Map<number, StoredPoint>();
-    for (const text of texts) {
-      const point = JSON.parse(text) as StoredPoint;
-      if (!points.has(slotOf(point.atMs))) points.set(slotOf(point.atMs), point);
-    }
-    return [...points.values()];
+    /** Points, oldest first; if two processes stored the same point, one of them. */
+    since: async (profile: string, sinceMs: number): Promise<StoredPoint[]> => {
+      const texts = await redis.zrangebyscore(keys.fleetHistory(profile), slotOf(sinceMs), "+inf");
+      const points = texts.map((text) => JSON.parse(text) as StoredPoint);
+      return [...new Map(points.map((point) => [slotOf(point.atMs), point])).values()];
+    },
   };
-
-  return { isDue, add, since };
 }
 
 function slotOf(atMs: number): number {

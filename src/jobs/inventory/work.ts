@@ -32,14 +32,6 @@ const sendingMs = 5;
 /** Page size after a response that was too large, if no size was configured. */
 const firstShorterLimit = 1_000;
 
-interface ShorterPages {
-  readonly syncId: string;
-  readonly limit: number;
-}
-
-/** What a sync has learned from responses that were too large, by profile. Kept across waits for the quota. */
-const shorterPages = new WeakMap<SyncLog, Map<string, ShorterPages>>();
-
 const rules = faultRules({
   PLATFORM_UNAVAILABLE: { delay: { baseMs: 5_000, capMs: 30_000 } },
   CONFIG_INVALID: "give-up",
@@ -131,8 +123,7 @@ class SyncStep {
 
   /** Requested page size. */
   get #pageLimit(): number | undefined {
-    const shorter = shorterPages.get(this.#context.syncs)?.get(this.#profile);
-    return shorter?.syncId === this.state.syncId ? shorter.limit : this.#account.pageLimit;
+    return this.state.pageLimit ?? this.#account.pageLimit;
   }
 
   async #readPages(): Promise<void> {
@@ -171,52 +162,36 @@ class SyncStep {
   }
 
   /** Fields that only one of this sync and the previous one stores; their appearance or absence is not a change. */
-  #otherFields({ isComplete, fields: before }: Pick<InventoryFacts, "isComplete" | "fields">): string[] {
-    const { fields } = this.#account.selection;
-    const differ = [
-      ...fields.filter((name) => !before.includes(name)),
-      ...before.filter((name) => !fields.includes(name)),
-    ];
-    return isComplete ? differ : [];
+  #otherFields({ isComplete, fields }: Pick<InventoryFacts, "isComplete" | "fields">): string[] {
+    const own = this.#account.selection.fields;
+    return isComplete ? [...own, ...fields].filter((name) => own.includes(name) !== fields.includes(name)) : [];
   }
 
   #listed(records: readonly SimRecord[]): ListedSims {
     const { wording, selection } = this.#account;
     const keyColumn = keyColumnOf(wording);
     const isKey = wording === "sims" ? isSimId : isImsi;
-    const listed = records.flatMap((record) => {
-      const key = record[keyColumn];
-      return typeof key === "string" && isKey(key) ? [{ key, record }] : [];
-    });
-    return {
-      keys: listed.map(({ key }) => key),
-      linesOf: (place) => encodeRecord(listed[place]?.record ?? {}, selection),
-    };
+    const keyOf = (record: SimRecord) => String(record[keyColumn]);
+    const listed = records.filter((record) => isKey(keyOf(record)));
+    return { keys: listed.map(keyOf), linesOf: (place) => encodeRecord(listed[place] ?? {}, selection) };
   }
 
   /** Retries with half the page size; if the page does not get smaller, the sync fails. */
-  #askForLess(fault: PlatformError): SyncResult {
+  async #askForLess(fault: PlatformError): Promise<SyncResult> {
     const limit = this.#pageLimit;
-    if (limit !== 1) {
-      const { syncId } = this.state;
-      const shorter = limit === undefined ? firstShorterLimit : Math.floor(limit / 2);
-      const bySync = shorterPages.get(this.#context.syncs) ?? new Map<string, ShorterPages>();
-      shorterPages.set(this.#context.syncs, bySync.set(this.#profile, { syncId, limit: shorter }));
-      return again;
+    if (limit === 1) {
+      return giveUp(
+        `${fault.message} Even a page of one SIM is too large: check that the platform accepts the parameter limit.`,
+      );
     }
-    return giveUp(
-      `${fault.message} Even a page of one SIM is too large: check that the platform accepts the parameter limit.`,
-    );
+    const shorter = limit === undefined ? firstShorterLimit : Math.floor(limit / 2);
+    await this.#context.syncs.shortenPages(this.state, shorter);
+    return again;
   }
 }
 
-interface Asked {
-  readonly page: Promise<IteratorResult<Page<SimRecord[]>, void>>;
-  /** Time of Redis's clock before the page was requested. */
-  readonly asOfMs: number;
-}
-
-function askFor(pages: AsyncGenerator<Page<SimRecord[]>, void>, asOfMs: number): Asked {
+/** Asks for the next page. @param asOfMs a time of Redis's clock before the request */
+function askFor(pages: AsyncGenerator<Page<SimRecord[]>, void>, asOfMs: number) {
   const page = pages.next();
   page.catch(() => undefined); // awaited later, or not at all if storing the previous page fails
   return { page, asOfMs };

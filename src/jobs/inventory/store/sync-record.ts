@@ -45,6 +45,8 @@ export interface SyncState {
   readonly finishedAtMs?: number;
   /** Cursor of the next page; absent before the first and after the last page. */
   readonly cursor?: string;
+  /** Requested page size, after an answer that was too large. */
+  readonly pageLimit?: number;
   /** Chunk of the inventory to sweep next. */
   readonly chunk?: number;
   readonly pages: number;
@@ -68,8 +70,7 @@ export function isSyncOver({ phase }: SyncState): boolean {
 const kind: RecordKind<SyncState> = {
   idField: "syncId",
   stateField: "phase",
-  numbers: ["chunk", "pages", "sims", "added", "changed", "returned", "gone"],
-  lists: [],
+  numbers: ["chunk", "pageLimit", "pages", "sims", "added", "changed", "returned", "gone"],
   kept: [],
   defaults: (profile) => ({ profile }),
   entering: { problem: undefined },
@@ -162,6 +163,11 @@ export class SyncLog {
       if (reply === "swept") chunk += 1;
       else if (reply !== "more") return reply === "finished";
     }
+  }
+
+  /** Lets the sync request shorter pages from now on. */
+  async shortenPages(state: SyncState, pageLimit: number): Promise<void> {
+    await this.#records.move(state.profile, state, { pageLimit });
   }
 
   /** Records why the next page cannot be read; the problem lasts until a page is stored. */
