@@ -133,15 +133,7 @@ export class Receiver {
       this.#settle.reject(signal.reason);
       return;
     }
-    const { connectTimeoutMs, answerTimeoutMs } = this.#limits;
-    const facts = {
-      operation,
-      address,
-      wasSent: this.#wasSent,
-      status: this.#status,
-      connectTimeoutMs,
-      answerTimeoutMs,
-    };
+    const facts = { ...this.#limits, operation, address, wasSent: this.#wasSent, status: this.#status };
     this.#settle.reject(transportFailure(reason, facts));
     this.#controller?.abort(reason);
   }
