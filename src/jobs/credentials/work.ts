@@ -14,7 +14,6 @@ import { createSuccessor, updateInPlace, verifyUpdate, isOurs } from "./steps/pu
 import { deleteSet, leftBehind, placesOf, repoint, repointGroups, retire } from "./steps/replace-old-set.ts";
 import { type RotationContext, CredentialStep, type RotationResult } from "./steps/credential-step.ts";
 import { SinkError, handOver } from "./sinks.ts";
-import type { Rotation } from "#fleet/rotation.ts";
 import { AccountSets } from "./account-sets.ts";
 import { currentSet } from "./plan.ts";
 import { newSecret } from "./steps/new-secret.ts";
@@ -140,44 +139,33 @@ const pollIntervalMs = 60 * minuteMs;
 async function checkAges(
   profile: string,
   context: RotationContext,
-  { signal, emit }: { signal: AbortSignal; emit: (incident: { message: string }) => void },
+  { signal, emit }: { signal: AbortSignal; emit: (incident: Incident) => void },
 ): Promise<void> {
-  const nowMs = context.clock.wallMs();
+  const { log, clock } = context;
+  const nowMs = clock.wallMs();
   for (const rotation of context.rotationsOf(profile)) {
-    if (rotation.maxAgeMs === undefined || signal.aborted) continue;
-    const check = await context.log.ageCheck(rotation);
+    const { name, maxAgeMs } = rotation;
+    if (maxAgeMs === undefined || signal.aborted) continue;
+    const check = await log.ageCheck(rotation);
     if ((check.nextCheckAtMs ?? 0) > nowMs) continue;
-    const record = await context.log.record(rotation.name);
+    const record = await log.record(name);
     if (record !== undefined && !isRotationOver(record)) continue;
-    const next = { nextCheckAtMs: nowMs + pollIntervalMs };
+    const change = { nextCheckAtMs: nowMs + pollIntervalMs };
     try {
-      const due = await dueOf(rotation, record, { context, signal, nowMs });
-      const isNews = due !== undefined && due.secret !== check.reported;
-      const found = isNews ? { change: { ...next, reported: due.secret }, events: [due.event] } : { change: next };
-      await context.log.noteAge(rotation.name, check, found);
+      const sets = await new AccountSets(context.accountFor(profile), signal).list();
+      const { credentialsId, createdAtMs = 0, updatedAtMs = 0 } = currentSet(rotation, record, sets) ?? {};
+      const sinceMs = Math.max(createdAtMs, updatedAtMs);
+      const since = new Date(sinceMs).toISOString();
+      const reported = `${credentialsId} since ${since}`;
+      const isDue = sinceMs > 0 && nowMs - sinceMs >= maxAgeMs && reported !== check.reported;
+      const event = { type: "credential.expiring", fields: { credentialsId, since } } as const;
+      await log.noteAge(name, check, isDue ? { change: { ...change, reported }, events: [event] } : { change });
     } catch (thrown) {
       if (signal.aborted || !(thrown instanceof SimfleetError)) throw thrown;
-      emit({ message: `the age of ${rotation.name} is not known: ${thrown.message}` });
-      await context.log.noteAge(rotation.name, check, { change: next });
+      emit({ message: `the age of ${name} is not known: ${thrown.message}` });
+      await log.noteAge(name, check, { change });
     }
   }
-}
-
-async function dueOf(
-  rotation: Rotation,
-  record: { readonly currentId?: string } | undefined,
-  { context, signal, nowMs }: { context: RotationContext; signal: AbortSignal; nowMs: number },
-): Promise<{ secret: string; event: MoveEvent } | undefined> {
-  const account = context.accountFor(rotation.profile);
-  const current = currentSet(rotation, record, await new AccountSets(account, signal).list());
-  const sinceMs = Math.max(current?.createdAtMs ?? 0, current?.updatedAtMs ?? 0);
-  if (current === undefined || sinceMs === 0 || nowMs - sinceMs < (rotation.maxAgeMs ?? 0)) return undefined;
-  const { credentialsId } = current;
-  const since = new Date(sinceMs).toISOString();
-  return {
-    secret: `${credentialsId} since ${since}`,
-    event: { type: "credential.expiring", fields: { credentialsId, since } },
-  };
 }
 
 // The first steps of every rotation: generates and encrypts the new secret, then delivers it to every sink.

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { randomBytes } from "node:crypto";
 import { onTestFinished } from "vitest";
-import { PlatformClient } from "#api/client.ts";
+import type { PlatformClient } from "#api/client.ts";
 import type { Credentials } from "#config/secrets/credentials.ts";
 import { loadConfig } from "#config/load.ts";
 import { readSecretFile } from "#config/secrets/secret-file.ts";
@@ -28,7 +28,7 @@ import { isRotationOver } from "#jobs/credentials/rotation-machine.ts";
 import { AuthKeyUsers } from "#engine/authkey-users.ts";
 import { Seal } from "#engine/seal.ts";
 import type { StoreDeps } from "#engine/move-record.ts";
-import { OpenPermits } from "../../unit/api/support.ts";
+import { clientFor } from "../../unit/api/support.ts";
 import type { Around } from "../engine/crashes.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 import { noGuard } from "../../support/no-guard.ts";
@@ -135,28 +135,13 @@ export class KeyHarness {
     const { profiles } = loadConfig({ env: { SIMFLEET_AUTH_KEY_FILE: this.file } });
     const { credentials = [], secrets } = profiles.default ?? {};
     if (secrets === undefined) throw new Error("no default profile");
-    const watch: WatchedCredentials = new WatchedCredentials({
-      initial: credentials,
-      origin: secrets,
-      listener: {
-        reloaded: () => void client.renewNow().catch(() => undefined),
-        kept: () => undefined,
-      },
-    });
-    const client = new PlatformClient({
-      profile: {
-        name: this.profile,
-        coverage: "g",
-        wording: "sims",
-      },
-      brand: "Svc",
-      language: "en",
-      endpoints: { global: this.sandbox.url },
-      connections: 4,
+    const reloaded = (): void => void client.renewNow().catch(() => undefined);
+    const listener = { reloaded, kept: () => undefined };
+    const watch: WatchedCredentials = new WatchedCredentials({ initial: credentials, origin: secrets, listener });
+    const client = clientFor(this.sandbox.url, {
+      profile: { name: this.profile, coverage: "g", wording: "sims" },
       credentials: () => watch.forms(),
       clock: systemClock,
-      permits: new OpenPermits(),
-      userAgent: "simfleet/test",
       onEvent: ({ type }) => {
         if (type === "renewed" && client.inUse !== undefined) watch.proven(client.inUse as Credentials);
       },
