@@ -21,7 +21,7 @@ import { type Pair, forget } from "./auth/pair.ts";
 import { checkTtl } from "./auth/renewal-timing.ts";
 import { type Reply, type Route, Sender } from "./http/sender.ts";
 import { Slots } from "#core/slots.ts";
-import { type TokenReader, tokenReader } from "./auth/token-claims.ts";
+import { tokenReader } from "./auth/token-claims.ts";
 import { Transport } from "./http/transport.ts";
 import type { Address } from "./http/address.ts";
 
@@ -41,7 +41,7 @@ export class PlatformClient {
 
   /** @throws ConfigError if an address, the brand, the lifetime, the MFA secret or the public key is invalid */
   constructor(options: PlatformClientOptions) {
-    const { profile, clock, connections, userAgent } = options;
+    const { profile, clock, connections, userAgent, tokenVerification: verification } = options;
     const emit = emitter(options.onEvent);
     const ttl = { field: options.ttlField, seconds: options.ttlSeconds };
     checkTtl(ttl);
@@ -60,7 +60,7 @@ export class PlatformClient {
     this.#sender = new Sender(options, this.#transport, around);
     const source = pairSource(options, {
       credentials,
-      tokens: this.#tokenReader(options),
+      tokens: verification && tokenReader(verification, (url) => remoteKeySet(this.#transport, url, userAgent)),
       emit,
       send: (input) => this.#sendAhead(authOperation, input, this.#openRoute),
       callWith: (pair, operation, input) => this.#sendAhead(operation, input, this.#routeOf(pair)),
@@ -200,11 +200,6 @@ export class PlatformClient {
   async #sendAhead<I, O>(operation: Operation<I, O>, input: I, route: Route): Promise<O> {
     const call = { target: targetOf(operation, input), route, options: { urgency: "priority" } } as const;
     return (await this.#sender.send(operation, call)).value;
-  }
-
-  #tokenReader({ tokenVerification, userAgent }: PlatformClientOptions): TokenReader | undefined {
-    if (tokenVerification === undefined) return undefined;
-    return tokenReader(tokenVerification, (url) => remoteKeySet({ transport: this.#transport, url, userAgent }));
   }
 
   #routeOf(pair: Pair): Route {

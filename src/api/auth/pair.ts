@@ -82,7 +82,7 @@ export async function pairOf(
   },
 ): Promise<Pair> {
   const { madeWith, clock, tokens, askedAtMs, lifetimeMs } = options;
-  const claims = await tokens?.read(grant.token);
+  const claims = await tokens?.(grant.token);
   const endsAtMs = askedAtMs + Math.min(lifetimeMs, lifetimeIn(claims, clock));
   const expiresAtMs = Math.round(clock.wallMs() + endsAtMs - clock.monotonicMs());
   const { operatorId, userName, apiKey, token } = grant;

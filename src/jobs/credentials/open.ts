@@ -37,8 +37,7 @@ export function openRotations(kernel: Kernel, freezes: Freezes) {
     clock,
     guard,
     sinkDeps: openSinks(kernel, "webhooks"),
-    rotationOf: (name) => (Object.hasOwn(rotations, name) ? rotations[name] : undefined),
-    rotationsOf: (profile) => Object.values(rotations).filter((rotation) => rotation.profile === profile),
+    rotations,
     accountFor,
   });
 

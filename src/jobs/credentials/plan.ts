@@ -67,6 +67,11 @@ async function namedInVain(credentialsId: string, sets: AccountSets): Promise<st
   return (await sets.references(credentialsId)).length > 0 ? credentialsId : undefined;
 }
 
+/** The configured rotations of a profile. */
+export function rotationsOf(profile: string, rotations: Readonly<Record<string, Rotation>>): Rotation[] {
+  return Object.values(rotations).filter((one) => one.profile === profile);
+}
+
 /** The active set: the one of the previous rotation, otherwise the newest that belongs to this rotation. */
 export function currentSet(
   rotation: Rotation,

@@ -55,6 +55,8 @@ export interface RotationFields extends CommonFields {
   readonly quietSinceMs?: number;
 }
 
+type SharedChange = Change<Omit<RotationFields, "state">>;
+
 /** How the records of rotations are stored. */
 export const rotationKind = {
   idField: "rotationId",
@@ -79,9 +81,9 @@ export function releaseRotation<R extends RotationFields>(
   store: RecordStore<R>,
   of: { readonly name: string; readonly profile: string },
 ): Promise<R | undefined> {
-  const released: Change<RotationFields> = rotationKind.entering;
+  const change: SharedChange = rotationKind.entering;
   return store.update(of, (present) =>
-    present?.waitsFor === "quarantined" ? { change: released as Change<R> } : undefined,
+    present?.waitsFor === "quarantined" ? { change: change as Change<R> } : undefined,
   );
 }
 
@@ -106,8 +108,8 @@ export class RotationStep<R extends RotationFields> {
   }
 
   /** Saves what the step has done so far. @throws MovedByAnother */
-  async save(change: Change<R>, events: readonly MoveEvent[] = []): Promise<void> {
-    const saved = await this.#deps.move(this.record, change, { events });
+  async save(change: Change<R> | SharedChange, events: readonly MoveEvent[] = []): Promise<void> {
+    const saved = await this.#deps.move(this.record, change as Change<R>, { events });
     if (typeof saved === "string") throw new MovedByAnother();
     this.record = saved;
   }
@@ -187,8 +189,7 @@ export function runRotation<R extends RotationFields, Step extends RotationStep<
       saveQuarantined: async (step, why) => {
         const reason = `${why}; continue with: ${resumeCommand}`;
         const problem = quarantineProblem(step.record.problem, { message: reason, nowMs: await nowMs() });
-        const change: Change<RotationFields> = { waitsFor: "quarantined", reason, problem };
-        await step.save(change as Change<R>, [kind.quarantined(step.record, why)]);
+        await step.save({ waitsFor: "quarantined", reason, problem }, [kind.quarantined(step.record, why)]);
       },
       faultRules: ({ record }, fault) => ({ rules: kind.rulesFor(record, fault), tries: record.tries }),
       close: (step) => step.release(),
@@ -201,16 +202,16 @@ export function runRotation<R extends RotationFields, Step extends RotationStep<
 function saveWait<R extends RotationFields>(step: RotationStep<R>, waiting: Wait<Change<R>>, nowMs: number) {
   const { record } = step;
   const { delayMs, reason, isProblem = false, tries = record.tries, events = [] } = waiting;
-  const usual: Change<RotationFields> = {
+  const change = {
     waitsFor: isProblem ? "fault" : undefined,
     reason,
     tries,
     nextAtMs: nowMs + Math.max(1, Math.ceil(delayMs)),
     problem: isProblem ? nextProblem(record.problem, { message: reason, nowMs, delayMs }) : undefined,
+    ...waiting.change,
   };
-  const change = { ...(usual as Change<R>), ...waiting.change };
   const isKnown = record.waitsFor === change.waitsFor && record.reason === reason;
-  return step.save(change, isKnown ? [] : events);
+  return step.save(change as Change<R>, isKnown ? [] : events);
 }
 
 /**
@@ -222,18 +223,13 @@ export async function handOverToAll<R extends RotationFields>(
   sinks: readonly Sink[],
   deliver: (sink: Sink) => Promise<void>,
   eventOf: (sink: string) => MoveEvent,
-): Promise<StepResult<Change<R>>> {
+): Promise<StepResult<{ readonly state: "delivered" }>> {
   for (const sink of sinks) {
     const { handedTo, handedToNames } = step.record;
     if (handedTo.includes(sinkKey(sink))) continue;
     await deliver(sink);
-    const change: Change<RotationFields> = {
-      ...rotationKind.entering,
-      handedTo: [...handedTo, sinkKey(sink)],
-      handedToNames: [...handedToNames, sinkName(sink)],
-    };
-    await step.save(change as Change<R>, [eventOf(sinkName(sink))]);
+    const handed = { handedTo: [...handedTo, sinkKey(sink)], handedToNames: [...handedToNames, sinkName(sink)] };
+    await step.save({ ...rotationKind.entering, ...handed }, [eventOf(sinkName(sink))]);
   }
-  const delivered: Change<RotationFields> = { state: "delivered" };
-  return move(delivered as Change<R>);
+  return move({ state: "delivered" });
 }

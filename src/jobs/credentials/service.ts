@@ -1,26 +1,22 @@
 /** Operations on Credential Sets and their rotations, shared by the CLI and the HTTP API. */
 import { SimfleetError } from "#core/errors.ts";
-import { type Clock, isoTime } from "#core/time.ts";
+import { isoTime } from "#core/time.ts";
 import { type Endpoint, creating, endpoint } from "#contract/route.ts";
 import type { ProfileJobs } from "#engine/queue/work-queues.ts";
 import { type Rotation, isSetOf } from "#fleet/rotation.ts";
 import { isUnattended } from "#fleet/task.ts";
-import { type RotationAccount, AccountSets } from "./account-sets.ts";
+import { AccountSets } from "./account-sets.ts";
 import * as routes from "./contract.ts";
 import type { RotationReport, SetReport } from "./contract.ts";
-import { currentSet, planRotation } from "./plan.ts";
-import type { RotationLog, RotationRecord } from "./record.ts";
+import { currentSet, planRotation, rotationsOf } from "./plan.ts";
+import type { RotationRecord } from "./record.ts";
 import { type Reference, referencesIn } from "./references.ts";
 import { type SetFacts, reportOfRotation } from "./report.ts";
 import { isRotationOver } from "./rotation-machine.ts";
+import type { RotationContext } from "./steps/credential-step.ts";
 
-interface ServiceDeps {
-  readonly log: RotationLog;
+interface ServiceDeps extends Pick<RotationContext, "log" | "clock" | "rotations" | "accountFor"> {
   readonly queues: Pick<ProfileJobs, "enqueue" | "isServed">;
-  readonly clock: Clock;
-  /** By name, of all profiles. */
-  readonly rotations: Readonly<Record<string, Rotation>>;
-  readonly accountFor: (profile: string) => RotationAccount;
   /** @throws ConfigError if no key for encrypting secrets is configured */
   readonly requireSeal: () => unknown;
 }
@@ -37,7 +33,7 @@ export class CredentialService {
     const sets = this.#sets(profile, signal);
     const found = (await sets.list()).toSorted((a, b) => (a.credentialsId < b.credentialsId ? -1 : 1));
     const named = await referencesTo(found, sets);
-    const rotations = this.#configured(profile);
+    const rotations = rotationsOf(profile, this.#deps.rotations);
     return found.map((set) => ({
       credentialsId: set.credentialsId,
       type: set.type ?? null,
@@ -99,7 +95,7 @@ export class CredentialService {
     const rotations: RotationReport[] = [];
     const unknown: Record<string, string> = {};
     for (const profile of profiles) {
-      const configured = this.#configured(profile);
+      const configured = rotationsOf(profile, this.#deps.rotations);
       const records = await this.#deps.log.records(profile);
       const factsOf = await this.#facts(profile, records, signal).catch((thrown: unknown) => {
         if (!(thrown instanceof SimfleetError)) throw thrown;
@@ -123,10 +119,6 @@ export class CredentialService {
     return this.#deps.queues.isServed(profile);
   }
 
-  #configured(profile: string): Rotation[] {
-    return Object.values(this.#deps.rotations).filter((one) => one.profile === profile);
-  }
-
   /** The configured rotation with this name. @throws SimfleetError ROTATION_NOT_FOUND */
   #rotation(name: string): Rotation {
     const { rotations } = this.#deps;
@@ -143,7 +135,7 @@ export class CredentialService {
     records: readonly RotationRecord[],
     signal: AbortSignal,
   ): Promise<Map<string, SetFacts>> {
-    const configured = this.#configured(profile);
+    const configured = rotationsOf(profile, this.#deps.rotations);
     if (configured.length === 0) return new Map();
     const sets = this.#sets(profile, signal);
     const all = await sets.list();

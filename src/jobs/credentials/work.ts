@@ -15,7 +15,7 @@ import { deleteSet, leftBehind, placesOf, repoint, repointGroups, retire } from 
 import { type RotationContext, CredentialStep, type RotationResult } from "./steps/credential-step.ts";
 import { SinkError, handOver } from "./sinks.ts";
 import { AccountSets } from "./account-sets.ts";
-import { currentSet } from "./plan.ts";
+import { currentSet, rotationsOf } from "./plan.ts";
 import { newSecret } from "./steps/new-secret.ts";
 import type { MoveEvent } from "#engine/move-record.ts";
 
@@ -52,7 +52,7 @@ export async function statusOf(profile: string, context: RotationContext): Promi
   const nowMs = context.clock.wallMs();
   const inProgress = await context.log.inProgress(profile);
   if (inProgress.some(({ nextAtMs }) => nextAtMs <= nowMs)) return "due";
-  for (const { name, maxAgeMs } of context.rotationsOf(profile)) {
+  for (const { name, maxAgeMs } of rotationsOf(profile, context.rotations)) {
     if (maxAgeMs === undefined || inProgress.some((record) => record.name === name)) continue;
     if (((await context.log.ageCheck({ name, profile })).nextCheckAtMs ?? 0) <= nowMs) return "due";
   }
@@ -66,7 +66,7 @@ async function workOnRotation(
   { signal, emit }: { signal: AbortSignal; emit: (incident: Incident) => void },
 ): Promise<void> {
   const { log, clock, guard } = context;
-  const rotation = context.rotationOf(name);
+  const rotation = Object.hasOwn(context.rotations, name) ? context.rotations[name] : undefined;
   if (rotation === undefined) return waitForConfiguration(name, context, emit);
   const open = async (): Promise<CredentialStep | undefined> => {
     const record = await log.record(name);
@@ -143,7 +143,7 @@ async function checkAges(
 ): Promise<void> {
   const { log, clock } = context;
   const nowMs = clock.wallMs();
-  for (const rotation of context.rotationsOf(profile)) {
+  for (const rotation of rotationsOf(profile, context.rotations)) {
     const { name, maxAgeMs } = rotation;
     if (maxAgeMs === undefined || signal.aborted) continue;
     const check = await log.ageCheck(rotation);

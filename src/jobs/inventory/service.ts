@@ -1,5 +1,4 @@
 /** Operations on syncs, and the counts of the fleet, current and over time. */
-import { randomInt } from "node:crypto";
 import type { Activity } from "#engine/activity-log.ts";
 import type { StoreDeps } from "#engine/move-record.ts";
 import { reportOfProblem } from "#engine/problem.ts";
@@ -11,7 +10,7 @@ import type { KeyColumn } from "#fleet/sim/sim.ts";
 import type { Counts, FleetPoint, FleetReport, SimCounts, SyncReport } from "./contract.ts";
 import { countByValue } from "./sims.ts";
 import type { Inventory } from "./store/inventory.ts";
-import type { SyncLog, SyncState } from "./store/sync-record.ts";
+import { type SyncLog, type SyncState, newSyncId } from "./store/sync-record.ts";
 
 /** A report of the fleet is kept for so long at least: counting a large inventory takes a while. */
 const minKeptMs = 3_000;
@@ -177,12 +176,6 @@ export function reportOfSync(profile: string, state: SyncState): SyncReport {
     ...(reason === undefined ? {} : { reason }),
     ...(problem === undefined ? {} : { problem: reportOfProblem(problem) }),
   };
-}
-
-/** `s-20261120-103045-482`: sorts by time. */
-export function newSyncId(nowMs: number): string {
-  const stamp = new Date(nowMs).toISOString().replace(/[-:]/g, "").replace("T", "-").slice(0, 15);
-  return `s-${stamp}-${String(randomInt(1_000)).padStart(3, "0")}`;
 }
 
 /** The last syncs for the log. */

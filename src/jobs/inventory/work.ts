@@ -10,7 +10,7 @@ import { type Clock, yieldToEventLoop } from "#core/time.ts";
 import { isImsi, isSimId, keyColumnOf } from "#fleet/sim/sim.ts";
 import type { Inventory, InventoryFacts } from "./store/inventory.ts";
 import { encodeRecord } from "./records/sim-record.ts";
-import type { ListedSims, SyncLog, SyncPhase, SyncState } from "./store/sync-record.ts";
+import { type ListedSims, type SyncLog, type SyncPhase, type SyncState, newSyncId } from "./store/sync-record.ts";
 import type { Account } from "#api/account.ts";
 import { faultRules } from "#engine/fault-policy.ts";
 import type { Problem } from "#engine/problem.ts";
@@ -23,7 +23,6 @@ export interface SyncContext {
   readonly inventory: Inventory;
   readonly clock: Clock;
   readonly accountFor: (profile: string) => Account;
-  readonly newSyncId: () => string;
   readonly guard: Pick<PoisonGuard, "run">;
 }
 
@@ -115,8 +114,8 @@ class SyncStep {
       // The platform may no longer know a cursor saved long ago; a cursor from this pass is known.
       const isOldCursor = this.#pages > 0 && this.#pages === this.state.pages;
       if (thrown.code !== "PLATFORM_REJECTED" || !isOldCursor) throw thrown;
-      const { syncs, newSyncId } = this.#context;
-      await syncs.begin(this.#profile, newSyncId(), "restart", this.state.startedBy);
+      const { syncs, clock } = this.#context;
+      await syncs.begin(this.#profile, newSyncId(clock.wallMs()), "restart", this.state.startedBy);
       return again;
     }
   }

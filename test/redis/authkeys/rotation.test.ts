@@ -133,7 +133,7 @@ describe("AuthKeys in use by another process", () => {
 
   it("an AuthKey rotation does not revoke the old AuthKey while a program other than simfleet uses it", async () => {
     const harness = open();
-    harness.change = (deps) => ({ ...deps, quietMs: 2_500 });
+    harness.change = (deps) => ({ ...deps, quietMs: 4_000 });
     await harness.begin();
     const first = await harness.live(undefined, 20);
     expect(first.state).toBe("active");

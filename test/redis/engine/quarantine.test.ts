@@ -2,7 +2,6 @@
 import { afterAll, beforeAll as before, expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
 import { type PoisonGuard, quarantined } from "#engine/poison-guard.ts";
-import type { ProfileJobs } from "#engine/queue/work-queues.ts";
 import { beforeAll, Feed } from "#events/feed.ts";
 import type { Automation } from "#fleet/automation.ts";
 import { everySim } from "#fleet/filter.ts";
@@ -82,7 +81,7 @@ it("a rotation that was quarantined is continued by a request of a person, not b
     }),
     clock,
     rotations: { [rotation.name]: rotation },
-    queues: { enqueue: () => Promise.resolve() } as unknown as ProfileJobs,
+    queues: { enqueue: () => Promise.resolve(), isServed: () => Promise.resolve(false) },
     accountFor: () => harness.account(),
     requireSeal: () => undefined,
   });
@@ -111,14 +110,7 @@ it("a sync that is quarantined fails with the reason, and the next one starts ov
   const fleet = await FleetHarness.open(place, { sims: 20 });
   await fleet.begin();
   const { syncs, inventory } = fleet;
-  const context = {
-    syncs,
-    inventory,
-    clock: systemClock,
-    guard: deadly,
-    accountFor: () => fleet.account,
-    newSyncId: () => "s-again",
-  };
+  const context = { syncs, inventory, clock: systemClock, guard: deadly, accountFor: () => fleet.account };
   await syncInventory(fleet.profile, context, new AbortController().signal);
   expect(reportOfSync(fleet.profile, await fleet.state())).toMatchObject({ state: "failed", reason });
   expect(await reported(fleet.profile)).toEqual(["sync.failed"]);

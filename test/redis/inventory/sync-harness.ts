@@ -1,5 +1,4 @@
 /** The parts of a sync, for the tests' own process and for one that they kill. */
-import { randomBytes } from "node:crypto";
 import type { Redis } from "ioredis";
 import type { PlatformClient } from "#api/client.ts";
 import { Secret } from "#core/secret.ts";
@@ -58,7 +57,6 @@ export function accountOf(client: PlatformClient, wording: Wording, fields: read
 /** Continues the sync in progress. */
 export function workOn(deps: SyncParts, account: Account, signal?: AbortSignal): Promise<WorkResult> {
   const { profile, inventory, syncs } = deps;
-  const newSyncId = (): string => `s-again-${randomBytes(3).toString("hex")}`;
-  const context = { syncs, inventory, guard: noGuard, clock: systemClock, accountFor: () => account, newSyncId };
+  const context = { syncs, inventory, guard: noGuard, clock: systemClock, accountFor: () => account };
   return syncInventory(profile, context, signal ?? new AbortController().signal);
 }

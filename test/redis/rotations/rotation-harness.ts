@@ -170,7 +170,6 @@ export class RotationHarness {
   context(between: Between = (_, thing) => thing): RotationContext {
     const { place } = this.#options;
     const client = between("client", this.#client());
-    const rotations = { [this.rotation.name]: this.rotation };
     const webhooks = new WebhookSender({ clock: systemClock, userAgent: "simfleet/test" });
     onTestFinished(() => webhooks.close());
     return {
@@ -183,8 +182,7 @@ export class RotationHarness {
         readSecretFile,
         webhooks: between("webhook", webhooks),
       },
-      rotationOf: (name) => rotations[name],
-      rotationsOf: (profile) => (profile === this.profile ? [this.rotation] : []),
+      rotations: { [this.rotation.name]: this.rotation },
       accountFor: () => this.account(client),
     };
   }

@@ -16,10 +16,8 @@ export interface RotationContext {
   readonly clock: Clock;
   readonly guard: Pick<PoisonGuard, "run">;
   readonly sinkDeps: SinkDeps;
-  /** Undefined if it is no longer configured. */
-  readonly rotationOf: (name: string) => Rotation | undefined;
-  /** The rotations of a profile. */
-  readonly rotationsOf: (profile: string) => readonly Rotation[];
+  /** The configured ones by name, of all profiles. */
+  readonly rotations: Readonly<Record<string, Rotation>>;
   readonly accountFor: (profile: string) => RotationAccount;
 }
 

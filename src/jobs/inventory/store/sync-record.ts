@@ -4,7 +4,7 @@
  * last stored page. Transitions:
  *   listing -> sweeping (last page stored)   sweeping -> finished   listing | sweeping -> failed (cannot continue)
  */
-import { randomUUID } from "node:crypto";
+import { randomInt, randomUUID } from "node:crypto";
 import { encodeName } from "#fleet/sim/field-text.ts";
 import { type Problem, nextProblem } from "#engine/problem.ts";
 import { type RecordKind, type RecordStore, recordStore } from "#engine/record.ts";
@@ -65,6 +65,12 @@ export interface SyncState {
 
 export function isSyncOver({ phase }: SyncState): boolean {
   return phase === "finished" || phase === "failed";
+}
+
+/** `s-20261120-103045-482`: sorts by time. */
+export function newSyncId(nowMs: number): string {
+  const stamp = new Date(nowMs).toISOString().replace(/[-:]/g, "").replace("T", "-").slice(0, 15);
+  return `s-${stamp}-${String(randomInt(1_000)).padStart(3, "0")}`;
 }
 
 const kind: RecordKind<SyncState> = {
