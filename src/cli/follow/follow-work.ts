@@ -25,6 +25,11 @@ export interface LocalWork {
   work(onIncident: (incident: Incident) => void): Promise<Working>;
 }
 
+/** Whether no process does the work; a remote worker, without `work` here, does it itself. */
+export async function isUnserved(work: LocalWork | undefined): Promise<boolean> {
+  return work !== undefined && !(await work.isServed());
+}
+
 /** How a command ends, and what it says then. */
 export interface End {
   readonly exitCode: number;

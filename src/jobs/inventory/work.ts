@@ -55,7 +55,7 @@ export function syncInventory(profile: string, context: SyncContext, signal: Abo
     {
       open: async () => {
         const state = await syncs.state(profile);
-        return state && new SyncStep(profile, state, context, signal);
+        return state && new SyncStep(state, context, signal);
       },
       clock,
       stateOf: ({ state }) => state.phase,
@@ -77,17 +77,15 @@ export function syncInventory(profile: string, context: SyncContext, signal: Abo
 /** One step of a sync: reads the list, starting at the saved position, or marks the SIMs that it did not show. */
 class SyncStep {
   readonly state: SyncState;
-  readonly #profile: string;
   readonly #context: SyncContext;
   readonly #account: Account;
   readonly #signal: AbortSignal;
   #pages: number;
 
-  constructor(profile: string, state: SyncState, context: SyncContext, signal: AbortSignal) {
+  constructor(state: SyncState, context: SyncContext, signal: AbortSignal) {
     this.state = state;
-    this.#profile = profile;
     this.#context = context;
-    this.#account = context.accountFor(profile);
+    this.#account = context.accountFor(state.profile);
     this.#signal = signal;
     this.#pages = state.pages;
   }
@@ -99,7 +97,7 @@ class SyncStep {
 
   /** Marks the SIMs that the list no longer shows. */
   async sweep(): Promise<SyncResult> {
-    await this.#context.syncs.sweep(this.#profile, this.state, this.#account.selection.fields);
+    await this.#context.syncs.sweep(this.state.profile, this.state, this.#account.selection.fields);
     return again;
   }
 
@@ -115,7 +113,7 @@ class SyncStep {
       const isOldCursor = this.#pages > 0 && this.#pages === this.state.pages;
       if (thrown.code !== "PLATFORM_REJECTED" || !isOldCursor) throw thrown;
       const { syncs, clock } = this.#context;
-      await syncs.begin(this.#profile, newSyncId(clock.wallMs()), "restart", this.state.startedBy);
+      await syncs.begin(this.state.profile, newSyncId(clock.wallMs()), "restart", this.state.startedBy);
       return again;
     }
   }
@@ -128,8 +126,8 @@ class SyncStep {
   async #readPages(): Promise<void> {
     const { client, wording } = this.#account;
     const { syncs, inventory, clock } = this.#context;
-    const quiet = this.#otherFields(await inventory.facts(this.#profile));
-    await syncs.forgetOldClaims(this.#profile);
+    const quiet = this.#otherFields(await inventory.facts(this.state.profile));
+    await syncs.forgetOldClaims(this.state.profile);
     const input = { lastEvaluatedKey: this.state.cursor, limit: this.#pageLimit };
     const list = wording === "sims" ? listSims : listSubscribers;
     let sent = Promise.withResolvers<void>();
@@ -146,7 +144,7 @@ class SyncStep {
       // Comparing blocks this thread, so let the request be sent first; but do not wait for a spent quota.
       await Promise.race([sent.promise, clock.sleep(sendingMs)]);
       await yieldToEventLoop();
-      const taken = await syncs.takePage(this.#profile, {
+      const taken = await syncs.takePage(this.state.profile, {
         syncId: this.state.syncId,
         pagesBefore: this.#pages,
         sims: this.#listed(page.items),

@@ -5,7 +5,7 @@ import { type CommonOptions, type Context, withCommon, type Caller, confirm } fr
 import { answerList, type List, withListOptions } from "#cli/list.ts";
 import { Command } from "@commander-js/extra-typings";
 import * as routes from "../contract.ts";
-import { type End, type LocalWork, followWork, showStatus } from "#cli/follow/follow-work.ts";
+import { type End, type LocalWork, followWork, isUnserved, showStatus } from "#cli/follow/follow-work.ts";
 import { systemClock } from "#core/time.ts";
 import { problemText } from "#cli/format.ts";
 
@@ -89,10 +89,9 @@ async function rotate(flags: RotateFlags, caller: Caller, context: Context): Pro
     isServed: () => app.service(authKeys).isServed(profile),
     work: (onIncident) => app.service(authKeys).consume(profile, onIncident),
   };
-  const isUnserved = async (): Promise<boolean> => localWork !== undefined && !(await localWork.isServed());
   if (flags.detach === true) {
     output.answer(begun, (shown) => shown.rotationId);
-    if (await isUnserved()) {
+    if (await isUnserved(localWork)) {
       output.say(
         "No worker is running: the rotation starts with the next one (simfleet worker), or with: simfleet authkeys rotate",
       );
@@ -115,7 +114,7 @@ async function rotate(flags: RotateFlags, caller: Caller, context: Context): Pro
     leaving: (_, { wasLocal }) => ({ exitCode: 1, lines: [wasLocal ? stoppedText : leftText] }),
   });
   output.answer(report, (shown) => rotationText(shown));
-  if (report.state === "active" && !interrupt.aborted && (await isUnserved())) {
+  if (report.state === "active" && !interrupt.aborted && (await isUnserved(localWork))) {
     output.say(
       "No worker is running: start one (simfleet worker), or revoke later with: simfleet authkeys rotate --wait",
     );

@@ -4,7 +4,14 @@ import { credentials } from "../feature.ts";
 import type { RotationReport, SetReport } from "../contract.ts";
 import { type CommonOptions, type Context, type Caller, withCommon, confirm } from "#cli/context.ts";
 import { SimfleetError } from "#core/errors.ts";
-import { type End, type LocalWork, type StatusLine, followWork, showStatus } from "#cli/follow/follow-work.ts";
+import {
+  type End,
+  type LocalWork,
+  type StatusLine,
+  followWork,
+  isUnserved,
+  showStatus,
+} from "#cli/follow/follow-work.ts";
 import { Command } from "@commander-js/extra-typings";
 import { type List, answerList, withListOptions } from "#cli/list.ts";
 import { problemText, duration } from "#cli/format.ts";
@@ -75,10 +82,6 @@ function workOn({ app }: Caller, profile: string): LocalWork | undefined {
       work: (onIncident) => app.service(credentials).consume(profile, onIncident),
     }
   );
-}
-
-async function isUnserved(work: LocalWork | undefined): Promise<boolean> {
-  return work !== undefined && !(await work.isServed());
 }
 
 // `simfleet credentials rotate`: gives a Credential Set a new secret, and shows the progress.
