@@ -4,7 +4,7 @@ import type { DeploymentOperation } from "#fleet/deployment-operation.ts";
 import type { Language, Profile } from "#fleet/profile.ts";
 import type { Permit, Urgency } from "#limiter/permit.ts";
 import type { Endpoints } from "./auth/coverage.ts";
-import type { Credentials } from "./auth/credential-list.ts";
+import type { Credentials } from "./auth/credentials.ts";
 import type { TokenVerification } from "./auth/token-claims.ts";
 import type { TransportOptions } from "./http/transport.ts";
 

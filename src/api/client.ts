@@ -4,15 +4,14 @@
  * once, after a 401 with a new pair; the queue handles all other retries.
  */
 import { PlatformError } from "#core/errors.ts";
-import type { Profile, Coverage } from "#fleet/profile.ts";
+import type { Profile } from "#fleet/profile.ts";
 import { type HeaderNames, headerNames } from "./http/brand.ts";
 import type { ClientEvent, CallOptions, PlatformClientOptions } from "./client-options.ts";
 import type { Attempt } from "./http/attempt.ts";
 import { type Routes, addressFor, authAddress, routesOf } from "./auth/coverage.ts";
-import type { CredentialForm } from "./auth/credential-form.ts";
-import { type Credentials, CredentialList } from "./auth/credential-list.ts";
+import { type CredentialForm, credentialList } from "./auth/credentials.ts";
 import { remoteKeySet } from "./auth/key-set.ts";
-import { type AuthInput, type AuthOutput, authOperation } from "./operations/auth.ts";
+import { authOperation } from "./operations/auth.ts";
 import { type Operation, type Target, targetOf } from "./operations/operation.ts";
 import type { ListInput } from "./operations/sims.ts";
 import { type Page, readPages } from "./pages.ts";
@@ -22,7 +21,7 @@ import { type Pair, forget } from "./auth/pair.ts";
 import { checkTtl } from "./auth/renewal-timing.ts";
 import { type Reply, type Route, Sender } from "./http/sender.ts";
 import { Slots } from "#core/slots.ts";
-import { type TokenReader, tokenReader } from "./auth/token-claims.ts";
+import { tokenReader } from "./auth/token-claims.ts";
 import { Transport } from "./http/transport.ts";
 import type { Address } from "./http/address.ts";
 
@@ -33,7 +32,6 @@ export class PlatformClient {
   readonly #slots: Slots;
   readonly #transport: Transport;
   readonly #sender: Sender;
-  readonly #credentials: CredentialList;
   readonly #keeper: PairKeeper;
   readonly #authenticateWith: (form: CredentialForm) => Promise<Pair>;
   readonly #plainHeaders: readonly string[];
@@ -43,44 +41,29 @@ export class PlatformClient {
 
   /** @throws ConfigError if an address, the brand, the lifetime, the MFA secret or the public key is invalid */
   constructor(options: PlatformClientOptions) {
-    const { profile, clock, connections, userAgent } = options;
+    const { profile, clock, connections, userAgent, tokenVerification: verification } = options;
     const emit = emitter(options.onEvent);
     const ttl = { field: options.ttlField, seconds: options.ttlSeconds };
     checkTtl(ttl);
     checkTtl({ field: options.renewToken?.ttlField, seconds: options.ttlSeconds });
-    this.#credentials = new CredentialList(options.credentials, (message) =>
-      emit({ type: "credentials-kept", message }),
-    );
+    const credentials = credentialList(options.credentials, (message) => emit({ type: "credentials-kept", message }));
     this.#profile = profile;
     this.#names = headerNames(options.brand);
     this.#routes = routesOf(options.endpoints, profile.coverage);
     this.#slots = new Slots(connections);
     // One connection more than slots, so that an early renewal does not wait for a long list page.
     this.#transport = new Transport({ ...options.transport, connections: connections + 1, clock });
-    this.#plainHeaders = [
-      "user-agent",
-      userAgent,
-      "accept",
-      "application/json",
-      this.#names.language,
-      options.language,
-    ];
+    const { language } = this.#names;
+    this.#plainHeaders = ["user-agent", userAgent, "accept", "application/json", language, options.language];
     this.#openRoute = this.#routeTo(authAddress(this.#routes, profile.coverage), []);
     const around = { clock, names: this.#names, periodMs: options.periodMs ?? 60_000, emit };
-    const { permits } = options;
-    this.#sender = new Sender({
-      permits,
-      transport: this.#transport,
-      profileName: profile.name,
-      egress: options.egress,
-      around,
-    });
+    this.#sender = new Sender(options, this.#transport, around);
     const source = pairSource(options, {
-      credentials: this.#credentials,
-      tokens: this.#tokenReader(options),
+      credentials,
+      tokens: verification && tokenReader(verification, (url) => remoteKeySet(this.#transport, url, userAgent)),
       emit,
-      authenticate: (input) => this.#authenticate(input),
-      callWith: (pair, operation, input) => this.#callWith(pair, operation, input),
+      send: (input) => this.#sendAhead(authOperation, input, this.#openRoute),
+      callWith: (pair, operation, input) => this.#sendAhead(operation, input, this.#routeOf(pair)),
     });
     this.#authenticateWith = (form) => source.authenticateWith(form);
     this.#keeper = new PairKeeper({ clock, emit, source, chance: options.chance });
@@ -168,16 +151,6 @@ export class PlatformClient {
   }
 
   /**
-   * Replaces the credentials with others of the same account; calls use the current pair until the new credentials
-   * produced one.
-   * @throws ConfigError if an MFA secret is not base32; the old credentials then stay in use
-   */
-  replaceCredentials(credentials: Credentials): void {
-    this.#credentials.replace(credentials);
-    this.#keeper.renewSoon();
-  }
-
-  /**
    * Authenticates immediately with the current credentials, so that an owner who changed them can verify them. Calls
    * continue with the current pair meanwhile, and if the authentication fails.
    * @throws as `whoAmI`
@@ -224,25 +197,9 @@ export class PlatformClient {
   }
 
   /** Bypasses the slots: calls that wait for the pair may hold all of them. */
-  async #authenticate(input: AuthInput): Promise<AuthOutput> {
-    const target = targetOf(authOperation, input);
-    const call = { target, route: this.#openRoute, options: { urgency: "priority" } } as const;
-    return (await this.#sender.send(authOperation, call)).value;
-  }
-
-  /** Bypasses the slots, like an authentication. */
-  async #callWith<I, O>(pair: Pair, operation: Operation<I, O>, input: I): Promise<O> {
-    const call = {
-      target: targetOf(operation, input),
-      route: this.#routeOf(pair),
-      options: { urgency: "priority" },
-    } as const;
+  async #sendAhead<I, O>(operation: Operation<I, O>, input: I, route: Route): Promise<O> {
+    const call = { target: targetOf(operation, input), route, options: { urgency: "priority" } } as const;
     return (await this.#sender.send(operation, call)).value;
-  }
-
-  #tokenReader({ tokenVerification, userAgent }: PlatformClientOptions): TokenReader | undefined {
-    if (tokenVerification === undefined) return undefined;
-    return tokenReader(tokenVerification, (url) => remoteKeySet({ transport: this.#transport, url, userAgent }));
   }
 
   #routeOf(pair: Pair): Route {
@@ -280,16 +237,8 @@ function emitter(onEvent: ((event: ClientEvent) => void) | undefined): (event: C
 
 // The identity that the credentials of a profile belong to.
 
-/** The identity as reported by the platform. */
-interface Principal {
-  readonly operatorId: string;
-  /** Present for a sub-user. */
-  readonly userName: string | undefined;
-  /** Undefined unless tokens are verified. */
-  readonly coverageTypes: readonly Coverage[] | undefined;
-  /** Expiry of the current pair, milliseconds since the Unix epoch. */
-  readonly expiresAtMs: number;
-}
+/** The identity as reported by the platform, without the pair. */
+type Principal = Pick<Pair, "operatorId" | "userName" | "coverageTypes" | "expiresAtMs">;
 
 function principalOf({ operatorId, userName, coverageTypes, expiresAtMs }: Pair): Principal {
   return { operatorId, userName, coverageTypes, expiresAtMs };

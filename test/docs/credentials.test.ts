@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { loadConfig } from "#config/load.ts";
 import { events } from "#jobs/credentials/events.ts";
-import { rotationStates } from "#jobs/credentials/record.ts";
+import { rotationStates } from "#jobs/credentials/contract.ts";
 
 const page = readFileSync("docs/credentials.md", "utf8");
 

@@ -32,7 +32,7 @@ export function routesOf(endpoints: Endpoints, configured: Coverage | undefined)
     throw new ConfigError([{ where: settings.g, message: `no platform address is set; set it, or ${settings.jp}` }]);
   }
   if (configured !== undefined && routes[configured] === undefined) {
-    const message = `the profile's coverage is ${configured} (${names[configured]}), but this address is not set`;
+    const message = `the profile's coverage is ${nameOf(configured)}, but this address is not set`;
     throw new ConfigError([{ where: settings[configured], message }]);
   }
   return routes;
@@ -74,10 +74,13 @@ export function addressFor(
   );
 }
 
+function nameOf(coverage: Coverage): string {
+  return `${coverage} (${names[coverage]})`;
+}
+
 function uncovered(wanted: readonly Coverage[], claimed: readonly Coverage[]): PlatformError {
-  const has =
-    claimed.length === 0 ? "none" : claimed.map((coverage) => `${coverage} (${names[coverage]})`).join(" and ");
-  const needs = wanted.map((coverage) => `${coverage} (${names[coverage]})`).join(" or ");
+  const has = claimed.map(nameOf).join(" and ") || "none";
+  const needs = wanted.map(nameOf).join(" or ");
   return new PlatformError(
     "PLATFORM_FORBIDDEN",
     `The account's coverage is ${has} by its token, but simfleet is set to ${needs}. Correct SIMFLEET_COVERAGE and the ` +

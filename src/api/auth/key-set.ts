@@ -18,26 +18,12 @@ const keySetSchema = z.looseObject({ keys: z.array(z.looseObject({ kty: z.string
  * @throws ConfigError if the URL is invalid, or plain HTTP to a remote machine; the lookup throws PlatformError if the
  *   keys cannot be fetched, and jose's JWKSNoMatchingKey and related errors
  */
-export function remoteKeySet({
-  transport,
-  url,
-  userAgent,
-}: {
-  transport: Transport;
-  url: string;
-  userAgent: string;
-}): RemoteJWKSet {
+export function remoteKeySet(transport: Transport, url: string, userAgent: string): RemoteJWKSet {
   const { address, path } = parseDocumentUrl(url, "SIMFLEET_JWKS_URL");
   const headers = ["accept", "application/json", "user-agent", userAgent];
   // It passes a signal for its own timeout; the transport's limits are there already, and their errors name the host.
   const fetchKeys = async (): Promise<Response> => {
-    const answer = await transport.exchange({
-      operation: "auth (key set)",
-      address,
-      method: "GET",
-      path,
-      headers,
-    });
+    const answer = await transport.exchange({ operation: "auth (key set)", address, method: "GET", path, headers });
     const facts = { operation: "auth", status: answer.status };
     if (answer.status >= 500) {
       const message = `auth: ${address.host} has no key set at present (${answer.status}).`;

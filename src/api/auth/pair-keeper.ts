@@ -115,23 +115,16 @@ export class PairKeeper {
   }
 
   /**
-   * Called when credentials were replaced: forgets the cached rejection of the old ones and renews soon; calls continue
-   * meanwhile.
-   */
-  renewSoon(): void {
-    this.#credentialsVersion += 1;
-    this.#refusedInARow = 0;
-    this.#failure = undefined;
-    this.#renewAtMs = 0;
-  }
-
-  /**
    * Authenticates immediately in the background; calls continue with the current pair until the new one arrives.
    * @throws whatever the authentication threw, and the current pair stays; the signal's reason if it aborts
    */
   async renewNow(signal?: AbortSignal): Promise<Pair> {
     signal?.throwIfAborted();
-    this.renewSoon();
+    // The credentials may have been replaced: the cached rejection of the old ones does not count.
+    this.#refusedInARow = 0;
+    this.#failure = undefined;
+    this.#renewAtMs = 0;
+    this.#credentialsVersion += 1;
     const version = this.#credentialsVersion;
     while (true) {
       if (this.#current !== undefined && this.#currentVersion >= version) return this.#current;

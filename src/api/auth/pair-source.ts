@@ -1,60 +1,21 @@
 /**
- * Combines the ways in which a profile gets a fresh pair: an authentication with the list of credentials and, if the
- * deployment has an operation for it, a new token for the current pair.
+ * The ways in which a profile gets a fresh pair (interface, section 5): an authentication with the list of credentials, the
+ * preferred form first, and the next one if the platform rejects it; and, if the deployment has an operation for it, a new
+ * token for the current pair. The pair keeper decides when; the sender handles permits and sending.
  */
-import { Authenticator } from "./authenticator.ts";
-import type { ClientEvent, PlatformClientOptions } from "../client-options.ts";
-import type { CredentialForm } from "./credential-form.ts";
-import type { CredentialList } from "./credential-list.ts";
-import { type AuthInput, type AuthOutput, headerValue } from "../operations/auth.ts";
-import { type Pair, type PairSource, pairOf } from "./pair.ts";
-import { PlatformError } from "#core/errors.ts";
-import type { Clock } from "#core/time.ts";
-import { type RequestedTtl, lifetimeMs } from "./renewal-timing.ts";
-import type { TokenReader } from "./token-claims.ts";
 import { z } from "zod";
+import { PlatformError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import type { DeploymentOperation } from "#fleet/deployment-operation.ts";
+import type { ClientEvent, PlatformClientOptions } from "../client-options.ts";
+import { type AuthInput, type AuthOutput, headerValue } from "../operations/auth.ts";
 import { described } from "../operations/described.ts";
 import type { Operation } from "../operations/operation.ts";
-
-export function pairSource(
-  options: Pick<PlatformClientOptions, "clock" | "ttlField" | "ttlSeconds" | "renewToken">,
-  deps: {
-    credentials: CredentialList;
-    /** Absent: claims are ignored. */
-    tokens: TokenReader | undefined;
-    emit: (event: ClientEvent) => void;
-    authenticate: (input: AuthInput) => Promise<AuthOutput>;
-    /** Makes a call with the given pair. */
-    callWith: <O>(pair: Pair, operation: Operation<RenewTokenInput, O>, input: RenewTokenInput) => Promise<O>;
-  },
-): PairSource & Pick<Authenticator, "authenticateWith"> {
-  const { clock, ttlField, ttlSeconds: seconds } = options;
-  const { credentials, tokens, emit } = deps;
-  const ttl = { field: ttlField, seconds };
-  const authenticator = new Authenticator({ clock, credentials, ttl, tokens, emit, send: deps.authenticate });
-  const authenticate = (): Promise<Pair> => authenticator.authenticate();
-  const authenticateWith = (form: CredentialForm): Promise<Pair> => authenticator.authenticateWith(form);
-  if (options.renewToken === undefined) return { authenticate, authenticateWith };
-  const operation = renewToken(options.renewToken);
-  const renewal = new TokenRenewal({
-    clock,
-    tokens,
-    ttl: {
-      field: options.renewToken.ttlField,
-      seconds,
-    },
-    send: (pair, input) => deps.callWith(pair, operation, input),
-  });
-  // Changed credentials take effect through an authentication.
-  const renew = (pair: Pair) => (authenticator.isUpToDate() ? renewal.renew(pair) : Promise.resolve(undefined));
-  return { authenticate, authenticateWith, renew };
-}
-
-// Renews the token of a valid pair with the deployment's own operation for it, so that it does not count toward the
-// limit on authentications per caller address. It makes no decisions: if it returns nothing, the pair keeper
-// authenticates again.
+import { type CredentialForm, mfaSecretOf, settingsOf } from "./credentials.ts";
+import { oneTimeCode, readBase32 } from "./one-time-code.ts";
+import { type Pair, type PairSource, pairOf } from "./pair.ts";
+import { lifetimeMs } from "./renewal-timing.ts";
+import type { TokenReader } from "./token-claims.ts";
 
 /** Errors that a retry cannot fix: the pair has expired, or the operation does not exist or is not permitted. */
 const final = new Set([
@@ -64,44 +25,93 @@ const final = new Set([
   "PLATFORM_RESPONSE_INVALID",
 ]);
 
-class TokenRenewal {
-  readonly #clock: Clock;
-  readonly #ttl: RequestedTtl;
-  readonly #tokens: TokenReader | undefined;
-  readonly #send: (pair: Pair, input: RenewTokenInput) => Promise<{ readonly token: Secret }>;
+interface SourceDeps {
+  /** The current forms: at least one, and the same array as before if nothing changed. */
+  readonly credentials: () => readonly CredentialForm[];
+  /** Absent: token claims are ignored. */
+  readonly tokens: TokenReader | undefined;
+  readonly emit: (event: ClientEvent) => void;
+  readonly send: (input: AuthInput) => Promise<AuthOutput>;
+  /** Makes a call with the given pair. */
+  readonly callWith: <O>(pair: Pair, operation: Operation<RenewTokenInput, O>, input: RenewTokenInput) => Promise<O>;
+}
 
-  constructor(deps: {
-    clock: Clock;
-    ttl: RequestedTtl;
-    /** Absent: claims are ignored. */
-    tokens: TokenReader | undefined;
-    send: (pair: Pair, input: RenewTokenInput) => Promise<{ readonly token: Secret }>;
-  }) {
-    this.#clock = deps.clock;
-    this.#ttl = deps.ttl;
-    this.#tokens = deps.tokens;
-    this.#send = deps.send;
-  }
+/** @returns `authenticateWith` obtains a pair with one form, ignoring the list, and throws the platform's message */
+export function pairSource(
+  options: Pick<PlatformClientOptions, "clock" | "ttlField" | "ttlSeconds" | "renewToken">,
+  { credentials, tokens, emit, send, callWith }: SourceDeps,
+): PairSource & { readonly authenticateWith: (form: CredentialForm) => Promise<Pair> } {
+  const { clock, ttlField: field, ttlSeconds: seconds, renewToken: renewal } = options;
+  const ttl = field === undefined || seconds === undefined ? undefined : { field, seconds };
+  /** The credentials that produced the last pair. */
+  let used: readonly CredentialForm[] | undefined;
 
-  /**
-   * The pair with a new token, or undefined if the platform issues none.
-   * @throws PlatformError if the platform is unavailable or the quota is exhausted, so that a later attempt can
-   *   succeed
-   */
-  async renew(pair: Pair): Promise<Pair | undefined> {
-    const askedAtMs = this.#clock.monotonicMs();
-    const endMs = lifetimeMs(this.#ttl);
+  const authenticateWith = async (form: CredentialForm): Promise<Pair> => {
+    const askedAtMs = clock.monotonicMs();
+    const mfaKey = readBase32(mfaSecretOf(form)?.reveal() ?? "");
+    const code = mfaKey === undefined ? undefined : oneTimeCode(mfaKey, { wallMs: clock.wallMs() });
+    const grant = await send({ form, oneTimeCode: code, ttl });
+    const lifetime = lifetimeMs({ field, seconds });
+    return pairOf(grant, { madeWith: form, clock, tokens, askedAtMs, lifetimeMs: lifetime });
+  };
+
+  const authenticate = async (): Promise<Pair> => {
+    const forms = credentials();
+    const refused: CredentialForm[] = [];
+    for (const form of forms) {
+      try {
+        const pair = await authenticateWith(form);
+        used = forms;
+        return pair;
+      } catch (thrown) {
+        if (!(thrown instanceof PlatformError)) throw thrown;
+        if (thrown.code !== "PLATFORM_UNAUTHORIZED") throw inWordsOfAuth(thrown, "");
+        refused.push(form);
+        const { message } = thrown;
+        if (form.kind === "auth-key") emit({ type: "auth-key-refused", authKeyId: form.authKeyId, message });
+        if (refused.length === forms.length) throw inWordsOfAuth(thrown, hintOf(refused));
+      }
+    }
+    throw new RangeError("a list of credentials is never empty");
+  };
+
+  if (renewal === undefined) return { authenticate, authenticateWith };
+  const operation = renewToken(renewal);
+  const renew = async (pair: Pair): Promise<Pair | undefined> => {
+    // Changed credentials take effect through an authentication.
+    if (credentials() !== used) return undefined;
+    const askedAtMs = clock.monotonicMs();
+    const lifetime = lifetimeMs({ field: renewal.ttlField, seconds });
     try {
-      const { token } = await this.#send(pair, { operatorId: pair.operatorId, ttlSeconds: endMs / 1_000 });
+      const { operatorId, madeWith } = pair;
+      const { token } = await callWith(pair, operation, { operatorId, ttlSeconds: lifetime / 1_000 });
       // A separate Secret, so that the retired pair can forget its key while this one stays registered.
       const grant = { ...pair, token, apiKey: new Secret(pair.apiKey.reveal()) };
-      const { madeWith } = pair;
-      return await pairOf(grant, { madeWith, clock: this.#clock, tokens: this.#tokens, askedAtMs, lifetimeMs: endMs });
+      return await pairOf(grant, { madeWith, clock, tokens, askedAtMs, lifetimeMs: lifetime });
     } catch (thrown) {
       if (thrown instanceof PlatformError && final.has(thrown.code)) return undefined;
       throw thrown;
     }
-  }
+  };
+  return { authenticate, authenticateWith, renew };
+}
+
+function hintOf(refused: readonly CredentialForm[]): string {
+  const keys = refused.flatMap((form) => (form.kind === "auth-key" ? form.authKeyId : []));
+  const all = keys.length > 1 ? ` So were all of ${keys.join(", ")}.` : "";
+  const settings = [...new Set(refused.map(settingsOf))];
+  return `${all} Check ${settings.join("; or ")}.`;
+}
+
+function inWordsOfAuth(error: PlatformError, hint: string): PlatformError {
+  return new PlatformError(error.code as ConstructorParameters<typeof PlatformError>[0], error.message + hint, {
+    operation: error.operation,
+    status: error.status,
+    platformCode: error.platformCode,
+    mayHaveApplied: false,
+    retryAfterMs: error.retryAfterMs,
+    bucket: error.bucket,
+  });
 }
 
 // Issues a new token for a valid pair, if the deployment has an operation for it. This spends a quota of the account,

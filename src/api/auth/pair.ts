@@ -1,7 +1,7 @@
 /** The key and token pair (interface, section 2), and the two ways to get a fresh one. */
 import type { Secret } from "#core/secret.ts";
 import type { Coverage } from "#fleet/profile.ts";
-import type { CredentialForm } from "./credential-form.ts";
+import type { CredentialForm } from "./credentials.ts";
 import { PlatformError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import type { AuthOutput } from "../operations/auth.ts";
@@ -24,6 +24,10 @@ export interface Pair {
 }
 
 export interface PairSource {
+  /**
+   * @throws PlatformError, never with `mayHaveApplied`: the call that waits for the pair was not sent. If all forms are
+   *   rejected, the error is that of the last form and names all of them
+   */
   authenticate(): Promise<Pair>;
   /**
    * The same pair with a new token; undefined if the platform refuses. Absent: not supported.
@@ -78,7 +82,7 @@ export async function pairOf(
   },
 ): Promise<Pair> {
   const { madeWith, clock, tokens, askedAtMs, lifetimeMs } = options;
-  const claims = await tokens?.read(grant.token);
+  const claims = await tokens?.(grant.token);
   const endsAtMs = askedAtMs + Math.min(lifetimeMs, lifetimeIn(claims, clock));
   const expiresAtMs = Math.round(clock.wallMs() + endsAtMs - clock.monotonicMs());
   const { operatorId, userName, apiKey, token } = grant;
@@ -94,11 +98,6 @@ function lifetimeIn(claims: TokenClaims | undefined, clock: Clock): number {
   const leftMs = byOurClockMs > 0 ? Math.min(byOurClockMs, byItsClockMs) : byItsClockMs;
   if (leftMs > 0) return leftMs;
   const ended = new Date(expiresAtMs).toISOString();
-  throw new PlatformError(
-    "PLATFORM_RESPONSE_INVALID",
-    `auth: the token ended at ${ended}. Check this machine's clock.`,
-    {
-      operation: "auth",
-    },
-  );
+  const message = `auth: the token ended at ${ended}. Check this machine's clock.`;
+  throw new PlatformError("PLATFORM_RESPONSE_INVALID", message, { operation: "auth" });
 }

@@ -32,21 +32,13 @@ export interface RequestedTtl {
 export function checkTtl({ field, seconds }: RequestedTtl): void {
   const { min, max } = ttlBoundsSeconds;
   if (seconds !== undefined && !(Number.isInteger(seconds) && seconds >= min && seconds <= max)) {
-    throw new ConfigError([
-      {
-        where: "SIMFLEET_TOKEN_TTL_SECONDS",
-        message: `must be a whole number from ${min} to ${max}`,
-      },
-    ]);
+    const message = `must be a whole number from ${min} to ${max}`;
+    throw new ConfigError([{ where: "SIMFLEET_TOKEN_TTL_SECONDS", message }]);
   }
   const taken = ["email", "password", "mfaOTPCode", "operatorId", "userName", "authKeyId", "authKey"];
   if (field !== undefined && (taken.includes(field) || !/^[A-Za-z][A-Za-z0-9_]{0,63}$/.test(field))) {
-    throw new ConfigError([
-      {
-        where: "deployment ttlField",
-        message: `${JSON.stringify(field)} cannot name the lifetime`,
-      },
-    ]);
+    const message = `${JSON.stringify(field)} cannot name the lifetime`;
+    throw new ConfigError([{ where: "deployment ttlField", message }]);
   }
 }
 

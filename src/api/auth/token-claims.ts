@@ -20,13 +20,11 @@ export interface TokenClaims {
   readonly issuedAtMs: number | undefined;
 }
 
-export interface TokenReader {
-  /**
-   * Returns the claims of a token with a valid signature.
-   * @throws PlatformError PLATFORM_RESPONSE_INVALID if the signature is invalid; whatever fetching the keys threw
-   */
-  read(token: Secret): Promise<TokenClaims>;
-}
+/**
+ * Returns the claims of a token with a valid signature.
+ * @throws PlatformError PLATFORM_RESPONSE_INVALID if the signature is invalid; whatever fetching the keys threw
+ */
+export type TokenReader = (token: Secret) => Promise<TokenClaims>;
 
 const algorithms = ["ES256", "RS256"];
 
@@ -46,10 +44,10 @@ export function tokenReader(
 ): TokenReader {
   if ("publicKeyPem" in verification) {
     const key = readPublicKey(verification.publicKeyPem);
-    return { read: (token) => readClaims(token, () => key) };
+    return (token) => readClaims(token, () => key);
   }
   const keys = keysAt(verification.jwksUrl);
-  return { read: (token) => readClaims(token, keys) };
+  return (token) => readClaims(token, keys);
 }
 
 async function readClaims(token: Secret, keyFor: CompactVerifyGetKey): Promise<TokenClaims> {

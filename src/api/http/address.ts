@@ -1,5 +1,6 @@
 /** Base address of the API (section 4), validated once, with the name of the setting that configures it. */
 import { ConfigError } from "#core/errors.ts";
+import { isLoopback } from "#core/loopback.ts";
 
 export interface Address {
   /** Scheme, host and port, in the form the transport expects. */
@@ -53,13 +54,4 @@ function parseUrl(text: string, setting: string): URL {
 
 function faulty(where: string, message: string): ConfigError {
   return new ConfigError([{ where, message }]);
-}
-
-function isLoopback(hostname: string): boolean {
-  return (
-    hostname === "localhost" ||
-    hostname.endsWith(".localhost") ||
-    hostname === "[::1]" ||
-    /^127\.\d+\.\d+\.\d+$/.test(hostname)
-  );
 }

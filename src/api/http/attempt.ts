@@ -20,8 +20,7 @@ export interface AttemptDeps {
 export class Attempt implements ExchangeWatcher {
   readonly #permit: Permit;
   readonly #around: AttemptDeps;
-  readonly #operation: string;
-  readonly bucket: string;
+  readonly #call: { readonly operation: string; readonly bucket: string };
   #state: "granted" | "sent" | "over" = "granted";
   #sentAtMs = 0;
   /** Delay requested by the Retry-After header of the response. */
@@ -29,11 +28,10 @@ export class Attempt implements ExchangeWatcher {
   /** For a 429: how long the bucket stays empty. */
   rateLimitedMs = 0;
 
-  constructor(deps: { permit: Permit; around: AttemptDeps; operation: string; bucket: string }) {
-    this.#permit = deps.permit;
-    this.#around = deps.around;
-    this.#operation = deps.operation;
-    this.bucket = deps.bucket;
+  constructor(permit: Permit, around: AttemptDeps, call: { operation: string; bucket: string }) {
+    this.#permit = permit;
+    this.#around = around;
+    this.#call = call;
   }
 
   sending(): void {
@@ -50,12 +48,11 @@ export class Attempt implements ExchangeWatcher {
     const throttled = status === 429;
     if (headers["retry-after"] !== undefined) this.retryAfterMs = readRetryAfterMs(headers, clock.wallMs());
     this.#permit.answered({ reading, throttled, retryAfterMs: this.retryAfterMs });
-    const call = { operation: this.#operation, bucket: this.bucket };
-    emit({ type: "answered", ...call, status, durationMs: clock.monotonicMs() - this.#sentAtMs });
+    emit({ type: "answered", ...this.#call, status, durationMs: clock.monotonicMs() - this.#sentAtMs });
     if (!throttled) return;
     const refreshMs = reading === undefined ? periodMs : Math.max(1, reading.secondsBeforeRefresh) * 1_000;
     this.rateLimitedMs = Math.max(refreshMs, this.retryAfterMs ?? 0);
-    emit({ type: "throttled", ...call, retryAfterMs: this.rateLimitedMs });
+    emit({ type: "throttled", ...this.#call, retryAfterMs: this.rateLimitedMs });
   }
 
   /** No response will arrive; settles the permit unless the response headers already did. */
@@ -65,11 +62,6 @@ export class Attempt implements ExchangeWatcher {
     this.#state = "over";
     if (wasSent) this.#permit.lost();
     else this.#permit.giveBack();
-    this.#around.emit({
-      type: "unanswered",
-      operation: this.#operation,
-      bucket: this.bucket,
-      wasSent,
-    });
+    this.#around.emit({ type: "unanswered", ...this.#call, wasSent });
   }
 }

@@ -15,12 +15,8 @@ export interface HeaderNames {
 /** @throws ConfigError if the word cannot be part of a header name */
 export function headerNames(brand: string): HeaderNames {
   if (!/^[A-Za-z0-9](?:[A-Za-z0-9-]{0,38}[A-Za-z0-9])?$/.test(brand)) {
-    throw new ConfigError([
-      {
-        where: "SIMFLEET_BRAND",
-        message: "must be 1 to 40 letters, digits and hyphens, as in X-Svc-Token",
-      },
-    ]);
+    const message = "must be 1 to 40 letters, digits and hyphens, as in X-Svc-Token";
+    throw new ConfigError([{ where: "SIMFLEET_BRAND", message }]);
   }
   const lower = brand.toLowerCase();
   return {

@@ -59,11 +59,10 @@ export class Receiver {
   #bytes = 0;
   #bodyEndsMs = 0;
 
-  constructor(deps: { exchange: Exchange; limits: ExchangeLimits; settle: Settle }) {
-    const { exchange } = deps;
+  constructor(exchange: Exchange, limits: ExchangeLimits, settle: Settle) {
     this.#exchange = exchange;
-    this.#limits = deps.limits;
-    this.#settle = deps.settle;
+    this.#limits = limits;
+    this.#settle = settle;
     if (exchange.signal === undefined) return;
     // A request that was sent runs to completion: only its response shows the outcome of a change.
     this.#onAbort = () => {
@@ -133,15 +132,7 @@ export class Receiver {
       this.#settle.reject(signal.reason);
       return;
     }
-    const { connectTimeoutMs, answerTimeoutMs } = this.#limits;
-    const facts = {
-      operation,
-      address,
-      wasSent: this.#wasSent,
-      status: this.#status,
-      connectTimeoutMs,
-      answerTimeoutMs,
-    };
+    const facts = { ...this.#limits, operation, address, wasSent: this.#wasSent, status: this.#status };
     this.#settle.reject(transportFailure(reason, facts));
     this.#controller?.abort(reason);
   }

@@ -4,6 +4,7 @@
  * simfleet down for one window, or for an hour by Retry-After, never stop it.
  */
 import type { QuotaReading } from "#limiter/permit.ts";
+import type { HeaderNames } from "./brand.ts";
 
 /** Names in lower case. */
 export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>;
@@ -14,20 +15,13 @@ export function headerOf(headers: AnswerHeaders, name: string): string | undefin
   return typeof value === "string" ? value : value?.[0];
 }
 
-/** The names of the three headers, in lower case. */
-export interface QuotaHeaderNames {
-  readonly limit: string;
-  readonly remaining: string;
-  readonly refresh: string;
-}
-
 /**
  * Parses the three headers; undefined unless all are whole numbers in range.
  * @param periodMs length of the quota window; the time until the refresh is at most that
  */
 export function readQuota(
   headers: AnswerHeaders,
-  { names, periodMs }: { names: QuotaHeaderNames; periodMs: number },
+  { names, periodMs }: { names: Pick<HeaderNames, "limit" | "remaining" | "refresh">; periodMs: number },
 ): QuotaReading | undefined {
   const limit = countOf(headerOf(headers, names.limit));
   const remaining = countOf(headerOf(headers, names.remaining));

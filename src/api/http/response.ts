@@ -48,46 +48,27 @@ export function readAnswer<I, O>(operation: Operation<I, O>, answer: PlacedAnswe
   );
 }
 
-function bodyOf<I, O>(operation: Operation<I, O>, answer: PlacedAnswer): unknown {
+/** @throws PlatformError: a truncated body is a lost response; anything else that is not JSON is not from the platform */
+function bodyOf<I, O>(operation: Operation<I, O>, { status, host, body }: PlacedAnswer): unknown {
+  const text = body.toString("utf8");
   try {
-    return JSON.parse(answer.body.toString("utf8"));
+    return JSON.parse(text);
   } catch {
     // The parser's own error quotes the body, which may contain a token, so it is not propagated.
-    throw unreadable(operation, answer);
   }
-}
-
-interface Refused {
-  readonly operation: Operation<never, unknown>;
-  readonly status: number;
-  readonly fault: PlatformFault;
+  const facts = { operation: operation.id, status, mayHaveApplied: isWrite(operation) };
+  const start = text.trimStart()[0];
+  if (start === undefined || '{["'.includes(start)) {
+    const message = `${operation.id}: the answer of ${host} (${status}) was truncated, so its outcome is unknown.`;
+    throw new PlatformError("PLATFORM_UNAVAILABLE", message, facts);
+  }
+  const page = start === "<" ? " a web page" : " something";
+  const message = `${operation.id}: ${host} answered ${status} with${page} that is not JSON. Check the address.`;
+  throw new PlatformError("PLATFORM_RESPONSE_INVALID", message, facts);
 }
 
 function isWrite(operation: Pick<Operation<never, unknown>, "method">): boolean {
   return operation.method !== "GET";
-}
-
-/** A success whose body is not JSON: a truncated body is a lost response; anything else is not from the platform. */
-function unreadable<I, O>(operation: Operation<I, O>, answer: PlacedAnswer): PlatformError {
-  const facts = {
-    operation: operation.id,
-    status: answer.status,
-    mayHaveApplied: isWrite(operation),
-  };
-  const start = answer.body.toString("utf8").trimStart()[0];
-  if (start === undefined || '{["'.includes(start)) {
-    return new PlatformError(
-      "PLATFORM_UNAVAILABLE",
-      `${operation.id}: the answer of ${answer.host} (${answer.status}) was truncated, so its outcome is unknown.`,
-      facts,
-    );
-  }
-  const page = start === "<" ? " a web page" : " something";
-  return new PlatformError(
-    "PLATFORM_RESPONSE_INVALID",
-    `${operation.id}: ${answer.host} answered ${answer.status} with${page} that is not JSON. Check the address.`,
-    facts,
-  );
 }
 
 function refusal<I, O>(operation: Operation<I, O>, answer: PlacedAnswer): PlatformError {
@@ -109,7 +90,7 @@ function refusal<I, O>(operation: Operation<I, O>, answer: PlacedAnswer): Platfo
       { ...facts, mayHaveApplied: status >= 500, retryAfterMs: answer.retryAfterMs },
     );
   }
-  if (status >= 400) return refusedByStatus({ operation, status, fault });
+  if (status >= 400) return refusedByStatus(operation, status, fault);
   const place = status >= 300 && headerOf(answer.headers, "location") !== undefined ? " with a redirect" : "";
   return new PlatformError(
     "PLATFORM_RESPONSE_INVALID",
@@ -120,26 +101,20 @@ function refusal<I, O>(operation: Operation<I, O>, answer: PlacedAnswer): Platfo
 }
 
 /** A 4xx status that blames the call itself. */
-function refusedByStatus({ operation, status, fault }: Refused): PlatformError {
+function refusedByStatus<I, O>(operation: Operation<I, O>, status: number, fault: PlatformFault): PlatformError {
   const said = wordsOf(status, fault);
   const facts = { operation: operation.id, status, platformCode: fault.code };
   const isPlatformSpeaking = fault.shape === "flat" || fault.shape === "nested";
   if (!operation.authenticated && (status === 404 || status === 405) && !isPlatformSpeaking) {
-    return new PlatformError(
-      "PLATFORM_RESPONSE_INVALID",
-      `${operation.id}: the address does not support this call (${said}). Check the address.`,
-      facts,
-    );
+    const message = `${operation.id}: the address does not support this call (${said}). Check the address.`;
+    return new PlatformError("PLATFORM_RESPONSE_INVALID", message, facts);
   }
   if (status === 401 || !operation.authenticated) {
     return new PlatformError("PLATFORM_UNAUTHORIZED", `${operation.id}: not authorized (${said}).`, facts);
   }
   if (status === 403) {
-    return new PlatformError(
-      "PLATFORM_FORBIDDEN",
-      `${operation.id}: not permitted (${said}). Give the account or sub-user this permission.`,
-      facts,
-    );
+    const message = `${operation.id}: not permitted (${said}). Give the account or sub-user this permission.`;
+    return new PlatformError("PLATFORM_FORBIDDEN", message, facts);
   }
   return new PlatformError("PLATFORM_REJECTED", `${operation.id}: rejected (${said}).`, facts);
 }

@@ -8,7 +8,7 @@ import { quotaWait, type Timing } from "#core/timings.ts";
 import { traced } from "#core/traced.ts";
 import type { Address } from "./address.ts";
 import { Attempt, type AttemptDeps } from "./attempt.ts";
-import type { CallOptions, Permits } from "../client-options.ts";
+import type { CallOptions, Permits, PlatformClientOptions } from "../client-options.ts";
 import { bucketOf, type Operation, type Target } from "../operations/operation.ts";
 import type { AnswerHeaders } from "./response-headers.ts";
 import type { Exchange } from "./exchange.ts";
@@ -37,24 +37,18 @@ export interface Reply<O> {
 export class Sender {
   readonly #permits: Permits;
   readonly #transport: Transport;
-  readonly #profileName: string;
-  readonly #egress: string | undefined;
   readonly #around: AttemptDeps;
-  /** By operation, since a name is needed for every call. */
-  readonly #buckets = new Map<string, string>();
+  readonly #bucketOf: (operation: Pick<Operation<never, unknown>, "quota">) => string;
 
-  constructor(deps: {
-    permits: Permits;
-    transport: Transport;
-    profileName: string;
-    egress: string | undefined;
-    around: AttemptDeps;
-  }) {
-    this.#permits = deps.permits;
-    this.#transport = deps.transport;
-    this.#profileName = deps.profileName;
-    this.#egress = deps.egress;
-    this.#around = deps.around;
+  constructor(
+    { permits, profile, egress }: Pick<PlatformClientOptions, "permits" | "profile" | "egress">,
+    transport: Transport,
+    around: AttemptDeps,
+  ) {
+    this.#permits = permits;
+    this.#transport = transport;
+    this.#around = around;
+    this.#bucketOf = (operation) => bucketOf(operation, profile.name, egress);
   }
 
   /** @throws PlatformError; the signal's reason if it aborts before the request is sent; whatever `acquire` throws */
@@ -65,7 +59,6 @@ export class Sender {
     const headers = body === undefined ? call.route.headers : call.route.bodyHeaders;
     const watcher = await this.attempt(operation, { urgency, pace, backlog, signal });
     const { id, method } = operation;
-    const { bucket } = watcher;
     let answer;
     onSending?.();
     try {
@@ -76,17 +69,8 @@ export class Sender {
       watcher.failed();
       throw thrown;
     }
-    const { status, body: received } = answer;
     const { rateLimitedMs, retryAfterMs } = watcher;
-    const placed = {
-      status,
-      headers: answer.headers,
-      body: received,
-      bucket,
-      host: address.host,
-      rateLimitedMs,
-      retryAfterMs,
-    };
+    const placed = { ...answer, bucket: this.#bucketOf(operation), host: address.host, rateLimitedMs, retryAfterMs };
     return { value: readAnswer(operation, placed), headers: answer.headers };
   }
 
@@ -97,7 +81,7 @@ export class Sender {
   ): Promise<Attempt> {
     const bucket = this.#bucketOf(operation);
     const permit = await this.#permit({ bucket, urgency, pace, backlog, signal });
-    return new Attempt({ permit, around: this.#around, operation: operation.id, bucket });
+    return new Attempt(permit, this.#around, { operation: operation.id, bucket });
   }
 
   #exchange(exchange: Exchange): Promise<Answer> {
@@ -139,14 +123,5 @@ export class Sender {
       if (thrown instanceof PlatformError && thrown.bucket !== undefined) publish(thrown.retryAfterMs);
       throw thrown;
     }
-  }
-
-  #bucketOf(operation: Pick<Operation<never, unknown>, "id" | "quota">): string {
-    let bucket = this.#buckets.get(operation.id);
-    if (bucket === undefined) {
-      bucket = bucketOf(operation, this.#profileName, this.#egress);
-      this.#buckets.set(operation.id, bucket);
-    }
-    return bucket;
   }
 }

@@ -66,7 +66,7 @@ export class Transport {
           headersTimeout: this.#limits.answerTimeoutMs,
           bodyTimeout: this.#limits.answerTimeoutMs,
         },
-        new Receiver({ exchange, limits: this.#limits, settle: { resolve, reject } }),
+        new Receiver(exchange, this.#limits, { resolve, reject }),
       );
     });
   }

@@ -1,7 +1,7 @@
 /** Auth:auth, the only operation without a pair; rate-limited per caller address (interface, sections 4, 5 and 8). */
 import { z } from "zod";
 import { Secret } from "#core/secret.ts";
-import type { CredentialForm } from "../auth/credential-form.ts";
+import type { CredentialForm } from "../auth/credentials.ts";
 import type { Operation } from "./operation.ts";
 
 export interface AuthInput {

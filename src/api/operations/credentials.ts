@@ -126,26 +126,17 @@ export type CredentialTypes = Readonly<Record<string, readonly string[]>>;
 
 const secret = z.instanceof(Secret, { error: "is missing" }).refine((value) => value.reveal() !== "", "is empty");
 
-/** A schema for the secrets of each known type. */
-export function credentialSchemas(types: CredentialTypes): ReadonlyMap<string, z.ZodType<Record<string, Secret>>> {
-  return new Map(Object.entries(types).map(([type, fields]) => [type, schemaOf(fields)]));
-}
-
-function schemaOf(fields: readonly string[]): z.ZodType<Record<string, Secret>> {
-  return z.object(Object.fromEntries(fields.map((field) => [field, secret]))).catchall(secret);
-}
-
 /** Missing or empty fields; a problem never contains a value. */
 export function credentialFaults(
   types: CredentialTypes,
   { type, credentials }: { readonly type: string; readonly credentials: Readonly<Record<string, Secret>> },
 ): Problem[] {
-  const schema = credentialSchemas(types).get(type) ?? z.record(z.string(), secret);
-  const read = schema.safeParse(credentials);
-  if (read.success) return [];
-  const needs = Object.hasOwn(types, type) ? ` A Credential Set of type ${type} needs ${types[type]?.join(", ")}.` : "";
-  return read.error.issues.map((issue) => ({
-    where: ["credentials", ...issue.path].join("."),
-    message: `${issue.message}.${needs}`,
+  const fields = Object.hasOwn(types, type) ? (types[type] ?? []) : [];
+  const schema = z.object(Object.fromEntries(fields.map((field) => [field, secret]))).catchall(secret);
+  const needs = fields.length === 0 ? "" : ` A Credential Set of type ${type} needs ${fields.join(", ")}.`;
+  const issues = schema.safeParse(credentials).error?.issues ?? [];
+  return issues.map(({ path, message }) => ({
+    where: ["credentials", ...path].join("."),
+    message: `${message}.${needs}`,
   }));
 }

@@ -117,12 +117,7 @@ export interface OneSim {
 export type ReadSim = Operation<OneSim, SimRecord>;
 
 export function getSim(description: DeploymentOperation): ReadSim {
-  const keyOf = ({ key }: OneSim): string => key;
-  return {
-    ...described<OneSim>("getSim", description, { simId: keyOf, imsi: keyOf }),
-    replay: "safe",
-    output: simRecord,
-  };
+  return { ...ofOneSim("getSim", description), output: simRecord };
 }
 
 /** One entry of a SIM's status history; fields that the interface does not show are kept. */
@@ -132,10 +127,10 @@ export type ReadStatusHistory = Operation<OneSim, readonly StatusEntry[]>;
 
 /** The latest changes of a SIM's status, in the platform's order. */
 export function getSimStatusHistory(description: DeploymentOperation): ReadStatusHistory {
+  return { ...ofOneSim("getSimStatusHistory", description), output: z.array(z.looseObject({})) };
+}
+
+function ofOneSim(id: DeploymentOperationId, description: DeploymentOperation) {
   const keyOf = ({ key }: OneSim): string => key;
-  return {
-    ...described<OneSim>("getSimStatusHistory", description, { simId: keyOf, imsi: keyOf }),
-    replay: "safe",
-    output: z.array(z.looseObject({})),
-  };
+  return { ...described<OneSim>(id, description, { simId: keyOf, imsi: keyOf }), replay: "safe" } as const;
 }

@@ -29,46 +29,38 @@ const shown = {
 /** A SIM's record as the response to a change. */
 export const simRecord: z.ZodType<SimRecord> = z.looseObject(shown);
 
+/** The query of a paginated list. */
+export function pageQuery(input: ListInput): Record<string, string | undefined> {
+  return { limit: input.limit?.toString(), last_evaluated_key: input.lastEvaluatedKey };
+}
+
 const listing = {
   method: "GET",
   quota: { group: "Sim" },
   authenticated: true,
   replay: "safe",
+  successStatuses: [200],
+  query: pageQuery,
 } as const;
-
-/** The query of a paginated list. */
-export function pageQuery(input: ListInput): Record<string, string | undefined> {
-  return { limit: input.limit?.toString(), last_evaluated_key: input.lastEvaluatedKey };
-}
 
 /**
  * A list may have thousands of records, of which few fields are read: they are validated in place, not copied.
  * @param key the field that identifies a SIM
  */
 function recordsWith(key: "simId" | "imsi"): z.ZodType<SimRecord[]> {
-  const schema = recordWith(key);
+  const schema = z.looseObject({ ...shown, [key]: z.string() });
   return z.custom<SimRecord[]>().superRefine((value: unknown, context) => {
     if (!Array.isArray(value)) {
       context.addIssue({ code: "custom", message: "is not a list" });
       return;
     }
-    for (const [place, record] of value.entries()) {
-      if (isRecordWith(record, key)) continue;
-      // The schema reports the location of the problem.
-      for (const { path, message } of schema.safeParse(record).error?.issues ?? []) {
-        context.addIssue({ code: "custom", message, path: [place, ...path] });
-      }
-      return;
+    const place = value.findIndex((record) => !isSimRecord(record) || typeof record[key] !== "string");
+    if (place < 0) return;
+    // The schema reports the location of the problem.
+    for (const { path, message } of schema.safeParse(value[place]).error?.issues ?? []) {
+      context.addIssue({ code: "custom", message, path: [place, ...path] });
     }
   });
-}
-
-function recordWith(key: "simId" | "imsi"): z.ZodType {
-  return z.looseObject({ ...shown, [key]: z.string() });
-}
-
-function isRecordWith(record: unknown, key: "simId" | "imsi"): boolean {
-  return isSimRecord(record) && typeof record[key] === "string";
 }
 
 /** Whether a value has the shape of a SIM's record; it is not copied. */
@@ -88,8 +80,6 @@ export const listSims: Operation<ListInput, SimRecord[]> = {
   ...listing,
   id: "listSims",
   path: "/v1/sims",
-  successStatuses: [200],
-  query: pageQuery,
   output: recordsWith("simId"),
 };
 
@@ -97,7 +87,5 @@ export const listSubscribers: Operation<ListInput, SimRecord[]> = {
   ...listing,
   id: "listSubscribers",
   path: "/v1/subscribers",
-  successStatuses: [200],
-  query: pageQuery,
   output: recordsWith("imsi"),
 };

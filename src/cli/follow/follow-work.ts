@@ -20,9 +20,14 @@ const silentAfterMs = 3_000;
 const silentAtStopMs = 500;
 
 /** How the work is done in this process. */
-interface LocalWork {
+export interface LocalWork {
   isServed(): Promise<boolean>;
   work(onIncident: (incident: Incident) => void): Promise<Working>;
+}
+
+/** Whether no process does the work; a remote worker, without `work` here, does it itself. */
+export async function isUnserved(work: LocalWork | undefined): Promise<boolean> {
+  return work !== undefined && !(await work.isServed());
 }
 
 /** How a command ends, and what it says then. */

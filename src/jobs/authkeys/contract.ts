@@ -19,23 +19,25 @@ export const authKeyReport = z.object({
 
 export type AuthKeyReport = Readonly<z.infer<typeof authKeyReport>>;
 
+export const authKeyStates = [
+  "begun",
+  "making-room",
+  "creating",
+  "created",
+  "verified",
+  "delivered",
+  "active",
+  "revoking",
+  "revoked",
+  "taking-back",
+  "done",
+  "failed",
+] as const;
+
 export const authKeyRotationReport = z.object({
   rotationId: z.string(),
   profile: z.string(),
-  state: z.enum([
-    "begun",
-    "making-room",
-    "creating",
-    "created",
-    "verified",
-    "delivered",
-    "active",
-    "revoking",
-    "revoked",
-    "taking-back",
-    "done",
-    "failed",
-  ]),
+  state: z.enum(authKeyStates),
   oldAuthKeyId: z.string().nullable(),
   newAuthKeyId: z.string().nullable(),
   now: z.string().nullable().describe("what it does or waits for; null when it has ended"),

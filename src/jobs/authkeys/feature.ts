@@ -13,19 +13,18 @@ export const authKeys = feature({
   events,
   needs: { freezes },
   open: async (kernel, needs) => {
-    const { openAuthKeys } = await import("./open.ts");
-    const authKeyRotations = openAuthKeys(kernel, needs.freezes);
+    const { AuthKeyService, authKeyEndpoints } = await import("./open.ts");
+    const service = new AuthKeyService(kernel, needs.freezes);
     const { config, profileOf, logger } = kernel;
     return {
-      service: authKeyRotations,
-      routes: async () =>
-        (await import("./service.ts")).authKeyEndpoints({ authKeys: authKeyRotations.service, profileOf }),
+      service,
+      routes: () => Promise.resolve(authKeyEndpoints(service, profileOf)),
       // A missing setting here does not prevent the rest of the work.
       work: async (profiles) => {
         const rotated = Object.keys(config.authKeys).filter((name) => profiles.includes(name));
         const started = rotated.map(async (profile) => {
           try {
-            return [await authKeyRotations.consume(profile, logIncidents(logger, { profile, job: "authkeys" }))];
+            return [await service.consume(profile, logIncidents(logger, { profile, job: "authkeys" }))];
           } catch (thrown) {
             logger.warn({ profile }, `AuthKeys are not rotated here: ${messageOf(thrown)}`);
             return [];

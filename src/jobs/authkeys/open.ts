@@ -1,87 +1,169 @@
-/** Opens the rotation of AuthKeys: its record, queue, seal, sinks and service. */
+/** AuthKeys and their rotation, for the CLI, the HTTP API and the worker. */
 import { type Config, requireSeal } from "#config/config.ts";
-import type { Incident, Working } from "#engine/queue/job-result.ts";
+import { type Endpoint, creating, endpoint } from "#contract/route.ts";
+import { SimfleetError } from "#core/errors.ts";
+import { believedMs } from "#engine/authkey-users.ts";
+import type { Incident, WorkResult, Working } from "#engine/queue/job-result.ts";
+import { type ProfileJobs, profileJobs } from "#engine/queue/work-queues.ts";
 import { Seal } from "#engine/seal.ts";
 import { requireOperation, requireOperations } from "#fleet/required-operation.ts";
+import { isUnattended } from "#fleet/task.ts";
 import { openSinks } from "#jobs/credentials/open.ts";
-import { type Handover, type SinkDeps, handOver } from "#jobs/credentials/sinks.ts";
+import { isRotationOver, newRotationId } from "#jobs/credentials/rotation-machine.ts";
+import { type SinkDeps, handOver } from "#jobs/credentials/sinks.ts";
 import { unlessFrozen } from "#jobs/freezes/freeze-watch.ts";
 import type { Freezes } from "#jobs/freezes/record.ts";
-import { believedMs } from "#engine/authkey-users.ts";
 import type { Kernel } from "#kernel/kernel.ts";
-import { authKeyAccount, authKeyOperationIds, listKeys } from "./account.ts";
+import { authKeyAccount, authKeyOperationIds } from "./account.ts";
 import { requireAuthKeyOptions } from "./config.ts";
-import { authKeyRotations, isRotationOver } from "./record.ts";
-import { AuthKeyService } from "./service.ts";
-import type { AuthKeyDeps, HandedKey } from "./step-context.ts";
-import { rotateAuthKey } from "./work.ts";
-import { profileJobs } from "#engine/queue/work-queues.ts";
+import * as routes from "./contract.ts";
+import type { AuthKeyPlan, AuthKeyReport, AuthKeyRotationReport } from "./contract.ts";
+import { obstacleOf } from "./plan.ts";
+import { type AuthKeyRotations, authKeyRotations } from "./record.ts";
+import { reportOfKey, reportOfRotation } from "./report.ts";
+import { type AuthKeyDeps, rotateAuthKey } from "./work.ts";
 
 const feature = "Rotating AuthKeys";
 
-export function openAuthKeys(kernel: Kernel, freezes: Freezes) {
-  const { config, clock, guard, lifecycle, accounts, users, client } = kernel;
-  const rotations = authKeyRotations(kernel);
-  // One rotation at a time, including the grace period of the old AuthKey.
-  const queues = profileJobs({ queue: "authkeys", job: "rotate-authkey", jobId: "the-authkey" }, kernel);
-  lifecycle.onStop("AuthKey queues", () => queues.close());
+export class AuthKeyService {
+  readonly #kernel: Kernel;
+  readonly #freezes: Freezes;
+  readonly #rotations: AuthKeyRotations;
+  /** One rotation at a time, including the grace period of the old AuthKey. */
+  readonly #queues: ProfileJobs;
+  #sinks: SinkDeps | undefined;
 
-  const service = new AuthKeyService({
-    rotations,
-    users,
-    queues,
-    list: (profile) =>
-      listKeys(client(profile), requireOperation(config.deployment, "listAuthKeys", "Listing AuthKeys")),
-    quietMsOf: (profile) => quietMsOf(config.authKeys[profile]?.graceMs ?? 0),
-    requireRotation: (profile) => void requirementsOf(config, profile),
-    inUseHere: (profile) => accounts.checkSecrets(profile),
-    configuredIds: (profile) =>
-      (config.profiles[profile]?.credentials ?? []).flatMap((form) => (form.kind === "auth-key" ? form.authKeyId : [])),
-  });
+  constructor(kernel: Kernel, freezes: Freezes) {
+    this.#kernel = kernel;
+    this.#freezes = freezes;
+    this.#rotations = authKeyRotations(kernel);
+    this.#queues = profileJobs({ queue: "authkeys", job: "rotate-authkey", jobId: "the-authkey" }, kernel);
+    kernel.lifecycle.onStop("AuthKey queues", () => this.#queues.close());
+  }
 
-  let sinks: SinkDeps | undefined;
+  /**
+   * The AuthKeys of the user that a profile authenticates as, in the platform's order (oldest first).
+   * @throws ConfigError when the deployment lacks an operation; PlatformError
+   */
+  async list(profile: string): Promise<AuthKeyReport[]> {
+    const { config, users } = this.#kernel;
+    // List first: this authenticates, and thereby determines which AuthKey this process uses.
+    const keys = await this.#keys(profile);
+    const forms = config.profiles[profile]?.credentials ?? [];
+    const facts = {
+      nowMs: await this.#rotations.nowMs(),
+      configuredIds: forms.flatMap((form) => (form.kind === "auth-key" ? form.authKeyId : [])),
+      users: await users.list(profile),
+    };
+    return keys.map((key) => reportOfKey(key, facts));
+  }
+
+  /**
+   * Previews a rotation; if one is in progress, `rotate` resumes it.
+   * @throws ConfigError listing what is missing; SimfleetError ROTATION_STATE_CONFLICT with the obstacle; PlatformError
+   */
+  async plan(profile: string, replaceId: string | undefined): Promise<AuthKeyPlan> {
+    const { config, users, accounts } = this.#kernel;
+    requirementsOf(config, profile);
+    const present = await this.#rotations.record(profile);
+    if (present !== undefined && !isRotationOver(present)) {
+      if (replaceId !== undefined && replaceId !== present.replaceId) {
+        throw new SimfleetError(
+          "ROTATION_STATE_CONFLICT",
+          `The rotation ${present.rotationId} of ${profile} is in progress and was started without replacing ${replaceId}. Wait until it ends.`,
+        );
+      }
+      const oldAuthKeyId = present.oldId ?? accounts.checkSecrets(profile) ?? null;
+      return { profile, oldAuthKeyId, isInProgress: true };
+    }
+    const keys = await this.#keys(profile);
+    const inUseHere = accounts.checkSecrets(profile);
+    const obstacle = obstacleOf({ profile, keys, users: await users.list(profile), inUseHere, replaceId });
+    if (obstacle !== undefined) throw new SimfleetError("ROTATION_STATE_CONFLICT", obstacle);
+    return { profile, oldAuthKeyId: inUseHere ?? null, isInProgress: false };
+  }
+
+  /**
+   * Begins a rotation, or resumes the one in progress, also one that was quarantined if a person asks for it. The consumer of
+   * the profile's queue, usually a worker, carries it out.
+   * @throws ConfigError listing what is missing
+   */
+  async rotate(
+    profile: string,
+    { by, replaceId }: { by: string; replaceId?: string | undefined },
+  ): Promise<AuthKeyRotationReport> {
+    requirementsOf(this.#kernel.config, profile);
+    const rotationId = newRotationId("k", await this.#rotations.nowMs());
+    if (!isUnattended(by)) await this.#rotations.release(profile);
+    const record = await this.#rotations.begin(profile, { rotationId, replaceId, startedBy: by });
+    await this.#queues.enqueue(profile, "now");
+    return reportOfRotation(record, this.#quietMs(profile));
+  }
+
+  /** The rotation in progress, or the last one; undefined if there never was one. */
+  async report(profile: string): Promise<AuthKeyRotationReport | undefined> {
+    const record = await this.#rotations.record(profile);
+    return record === undefined ? undefined : reportOfRotation(record, this.#quietMs(profile));
+  }
+
+  /** Whether a live process handles the rotations of the profile's AuthKey. */
+  isServed(profile: string): Promise<boolean> {
+    return this.#queues.isServed(profile);
+  }
+
+  /** Works on the rotations of a profile's AuthKey until stopped. @throws ConfigError with what is missing */
+  async consume(profile: string, onIncident: (incident: Incident) => void): Promise<Working> {
+    const { clock } = this.#kernel;
+    const deps = this.#stepDeps(profile);
+    const scope = { clock, freezes: this.#freezes, scope: "job" } as const;
+    const work = async (name: string, stop: AbortSignal): Promise<WorkResult> => {
+      const result = await unlessFrozen(name, { ...scope, signal: stop }, (signal) =>
+        rotateAuthKey(name, deps, signal),
+      );
+      if (result.kind === "postponed" && result.refusal !== undefined) {
+        onIncident({ message: result.reason, refusal: result.refusal });
+      }
+      return result;
+    };
+    const status = async (name: string): Promise<"none" | "waiting"> => {
+      const record = await this.#rotations.record(name);
+      const isIdle = record === undefined || isRotationOver(record) || record.waitsFor === "quarantined";
+      return isIdle ? "none" : "waiting";
+    };
+    const working = await this.#queues.consume(profile, { onIncident, status, work });
+    return this.#kernel.watchOver(`AuthKeys of ${profile}`, working);
+  }
+
   /** What the steps work with. @throws ConfigError with what is missing */
-  const stepDeps = (profile: string): AuthKeyDeps => {
+  #stepDeps(profile: string): AuthKeyDeps {
+    const { config, users, clock, guard, client, accounts } = this.#kernel;
     const { operations, options, keys } = requirementsOf(config, profile);
     return {
-      rotations,
+      rotations: this.#rotations,
       users,
       seal: new Seal(keys),
       sinks: options.sinks,
       clock,
       guard,
-      account: authKeyAccount(client(profile), operations),
-      quietMs: quietMsOf(options.graceMs),
+      account: authKeyAccount(client(profile), (id) => operations[id]),
+      quietMs: this.#quietMs(profile),
       inUseHere: () => accounts.checkSecrets(profile),
-      handOver: (sink, key, signal) =>
-        handOver(sink, handoverOf(key), (sinks ??= openSinks(kernel, "webhooks of AuthKeys")), signal),
+      handOver: (sink, handover, signal) => {
+        this.#sinks ??= openSinks(this.#kernel, "webhooks of AuthKeys");
+        return handOver(sink, handover, this.#sinks, signal);
+      },
     };
-  };
+  }
 
-  /** Works on the rotations of a profile's AuthKey until stopped. @throws ConfigError with what is missing */
-  const consume = async (profile: string, onIncident: (incident: Incident) => void): Promise<Working> => {
-    const deps = stepDeps(profile);
-    const working = await queues.consume(profile, {
-      onIncident,
-      status: async (name) => {
-        const record = await rotations.record(name);
-        const isIdle = record === undefined || isRotationOver(record) || record.quarantinedAtMs !== undefined;
-        return isIdle ? "none" : "waiting";
-      },
-      work: async (name, stop) => {
-        const result = await unlessFrozen(name, { clock, freezes, scope: "job", signal: stop }, (signal) =>
-          rotateAuthKey(name, deps, signal),
-        );
-        if (result.kind === "postponed" && result.refusal !== undefined) {
-          onIncident({ message: result.reason, refusal: result.refusal });
-        }
-        return result;
-      },
-    });
-    return kernel.watchOver(`AuthKeys of ${profile}`, working);
-  };
+  #keys(profile: string) {
+    const { config, client } = this.#kernel;
+    return authKeyAccount(client(profile), (id) => requireOperation(config.deployment, id, "Listing AuthKeys")).list();
+  }
 
-  return { service, consume };
+  /** How long the old AuthKey has to be unused: at least as long as the last announcement of a process is trusted. */
+  #quietMs(profile: string): number {
+    return Math.max(this.#kernel.config.authKeys[profile]?.graceMs ?? 0, believedMs);
+  }
 }
 
 /** All that a rotation cannot do without. @throws ConfigError */
@@ -94,21 +176,34 @@ function requirementsOf(config: Config, profile: string) {
   };
 }
 
-function handoverOf({ profile, rotationId, startedAtMs, key: { authKeyId, authKey } }: HandedKey): Handover {
-  return {
-    rotation: `authkey-${profile}`,
-    rotationId,
-    profile,
-    startedAtMs,
-    credentialsId: authKeyId,
-    type: "auth-key",
-    secrets: { authKey },
-    constants: { authKeyId },
-    field: undefined,
-  };
-}
-
-/** How long the old AuthKey has to be unused: at least as long as the last announcement of a process is trusted. */
-function quietMsOf(graceMs: number): number {
-  return Math.max(graceMs, believedMs);
+/** What answers the routes. @param profileOf throws SimfleetError NOT_FOUND */
+export function authKeyEndpoints(
+  service: AuthKeyService,
+  profileOf: (named: string | undefined) => string,
+): readonly Endpoint[] {
+  return [
+    endpoint(routes.listAuthKeys, async ({ query }) => {
+      const profile = profileOf(query.profile);
+      const authKeys = await service.list(profile);
+      return { authKeys, nextCursor: null, rotation: (await service.report(profile)) ?? null };
+    }),
+    endpoint(routes.showAuthKeyRotation, async ({ query }) => {
+      const profile = profileOf(query.profile);
+      const report = await service.report(profile);
+      if (report === undefined) throw new SimfleetError("NOT_FOUND", `The AuthKey of ${profile} has not been rotated`);
+      return report;
+    }),
+    endpoint(routes.planAuthKeyRotation, ({ query }) => service.plan(profileOf(query.profile), query.replace)),
+    creating(routes.rotateAuthKey, ({ query, body, by }) => {
+      const profile = profileOf(query.profile);
+      return {
+        newId: () => profile,
+        create: async () => {
+          await service.plan(profile, body?.replace); // throws if something prevents the rotation
+          return service.rotate(profile, { by, replaceId: body?.replace }); // one in progress continues
+        },
+        pathOf: () => "/authkeys",
+      };
+    }),
+  ];
 }

@@ -1,6 +1,6 @@
 /** Checks whether an AuthKey can be rotated, before anything is changed. */
 import type { AuthKeyUser } from "#engine/authkey-users.ts";
-import type { AuthKey } from "./account.ts";
+import type { AuthKey } from "#api/operations/auth-keys.ts";
 
 /** AuthKeys that each user can have (interface, section 8). */
 const slots = 2;

@@ -12,39 +12,19 @@
  *   any up to verified -> taking-back -> failed   the new AuthKey is revoked; the old one was never changed
  * Times are Redis's. A transition can require that no process uses an AuthKey; the script checks this atomically.
  */
-import { type MoveEvent, type StoreDeps, moveScript } from "#engine/move-record.ts";
-import type { Problem } from "#engine/problem.ts";
-import { type Change, type RecordKind, recordStore } from "#engine/record.ts";
-import { redisTimeMs } from "#redis/time.ts";
 import { usersKey, usersScriptPart } from "#engine/authkey-users.ts";
+import { type MoveEvent, type StoreDeps, moveScript } from "#engine/move-record.ts";
+import { type Change, type RecordKind, recordStore } from "#engine/record.ts";
+import { type RotationFields, releaseRotation, rotationKind } from "#jobs/credentials/rotation-machine.ts";
+import { redisTimeMs } from "#redis/time.ts";
+import type { authKeyStates } from "./contract.ts";
 
 const unlessUsed = moveScript(usersScriptPart, new URL("./unless-used.lua", import.meta.url));
 
-export type AuthKeyPhase =
-  | "begun"
-  | "making-room"
-  | "creating"
-  | "created"
-  | "verified"
-  | "delivered"
-  | "active"
-  | "revoking"
-  | "revoked"
-  | "taking-back"
-  | "done"
-  | "failed";
+export type AuthKeyState = (typeof authKeyStates)[number];
 
-export interface AuthKeyRotation {
-  readonly profile: string;
-  readonly rotationId: string;
-  readonly revision?: number;
-  readonly phase: AuthKeyPhase;
-  readonly startedAtMs: number;
-  /** Who requested it. */
-  readonly startedBy?: string;
-  /** When the current phase was reached. */
-  readonly movedAtMs: number;
-  readonly finishedAtMs?: number;
+export interface AuthKeyRotation extends RotationFields {
+  readonly state: AuthKeyState;
   /** The AuthKey to be replaced. */
   readonly oldId?: string;
   readonly newId?: string;
@@ -54,91 +34,57 @@ export interface AuthKeyRotation {
   readonly knownIds: readonly string[];
   /** When the new AuthKey was requested; it may exist since then. */
   readonly askedAtMs?: number;
-  /** Id and secret of the new AuthKey, encrypted with the rotation's id as purpose. */
-  readonly sealed?: string;
-  /** Keys of the sinks that have received the new AuthKey. */
-  readonly handedTo: readonly string[];
-  /** Since when no process has used the old AuthKey. */
-  readonly quietSinceMs?: number;
   /** Last use of the old AuthKey as reported by the platform. */
   readonly lastUsedAtMs?: number;
-  /** Failed attempts of the current step. */
-  readonly tries: number;
-  /** What the rotation currently waits for. */
-  readonly waitsFor?: string;
-  /** When it was quarantined because its current step killed three workers; absent once a person continues it. */
-  readonly quarantinedAtMs?: number;
-  /** Set while the current step fails. */
-  readonly problem?: Problem | undefined;
-  /** Why it is rolled back. */
-  readonly reason?: string;
-}
-
-export function isRotationOver({ phase }: Pick<AuthKeyRotation, "phase">): boolean {
-  return phase === "done" || phase === "failed";
 }
 
 const kind: RecordKind<AuthKeyRotation> = {
-  idField: "rotationId",
-  stateField: "phase",
-  numbers: ["tries"],
-  lists: ["knownIds", "handedTo"],
+  ...rotationKind,
+  lists: ["knownIds", "handedTo", "handedToNames"],
   kept: [],
-  defaults: (profile) => ({ profile, knownIds: [], handedTo: [], tries: 0 }),
-  entering: { movedAtMs: "now", waitsFor: undefined, problem: undefined, tries: 0 },
-  isOver: isRotationOver,
+  defaults: (profile) => ({ profile, knownIds: [], handedTo: [], handedToNames: [], nextAtMs: 0, tries: 0 }),
 };
 
 /** Fields changed by a move; undefined removes a field, `now` stands for the time of the move. */
-export type AuthKeyChange = Change<Omit<AuthKeyRotation, "profile" | "rotationId" | "startedAtMs">>;
+export type AuthKeyChange = Change<AuthKeyRotation>;
 
 /** The store of AuthKey rotations. */
 export type AuthKeyRotations = ReturnType<typeof authKeyRotations>;
 
 export function authKeyRotations(deps: StoreDeps) {
-  const { keys } = deps;
+  const { redis, keys } = deps;
   const store = recordStore(kind, deps, (profile) => keys.of("authkeys", profile, "rotation"));
+  return {
+    /** The rotation in progress, or the last one; undefined if there never was one. */
+    record: store.get,
 
-  /** Begins a rotation, or returns the one in progress. */
-  const begin = (
-    profile: string,
-    order: { rotationId: string; replaceId?: string | undefined; by?: string | undefined },
-  ): Promise<AuthKeyRotation> => {
-    const { rotationId, replaceId, by: startedBy } = order;
-    const begun = { phase: "begun", startedAtMs: "now", movedAtMs: "now", tries: 0 } as const;
-    return store.begin(profile, { profile, rotationId, replaceId, startedBy, ...begun });
+    /** Begins a rotation, or returns the one in progress. */
+    begin: (
+      profile: string,
+      order: { rotationId: string; replaceId?: string | undefined; startedBy?: string | undefined },
+    ): Promise<AuthKeyRotation> => store.begin(profile, { profile, ...order, state: "begun", startedAtMs: "now" }),
+
+    /** Continues a rotation that was quarantined. */
+    release: (profile: string) => releaseRotation(store, { name: profile, profile }),
+
+    /**
+     * Makes a move from the record as it was read.
+     * @param order `unused` is an AuthKey that no live process may be using
+     * @returns the new record; `stale` if the rotation has moved on, `used` if a process uses that AuthKey: nothing is
+     *   changed then
+     */
+    move: async (
+      of: AuthKeyRotation,
+      change: AuthKeyChange,
+      order: { readonly unused?: string | undefined; readonly events?: readonly MoveEvent[] | undefined } = {},
+    ): Promise<AuthKeyRotation | "stale" | "used"> => {
+      const { unused, events } = order;
+      const users = usersKey(keys, of.profile);
+      const condition = unused === undefined ? undefined : { script: unlessUsed, keys: [users], args: [unused] };
+      return (await store.move(of.profile, of, change, { events, condition })) as AuthKeyRotation | "stale" | "used";
+    },
+
+    /** Redis's clock, ms. */
+    nowMs: (): Promise<number> => redisTimeMs(redis, keys),
   };
-
-  /** Continues a rotation that was quarantined. */
-  const release = async (profile: string): Promise<void> => {
-    await store.update({ name: profile, profile }, (present) =>
-      present?.quarantinedAtMs === undefined
-        ? undefined
-        : { change: { quarantinedAtMs: undefined, waitsFor: undefined, problem: undefined, tries: 0 } },
-    );
-  };
-
-  /** The rotation in progress, or the last one; undefined if there never was one. */
-  const record = (profile: string): Promise<AuthKeyRotation | undefined> => store.get(profile);
-
-  /**
-   * Makes a move from the record as it was read.
-   * @param order `unused` is an AuthKey that no live process may be using
-   * @returns the new record; `stale` if the rotation has moved on, `used` if a process uses that AuthKey: nothing is
-   *   changed then
-   */
-  const move = async (
-    of: AuthKeyRotation,
-    change: AuthKeyChange,
-    { unused, events = [] }: { readonly unused?: string | undefined; readonly events?: readonly MoveEvent[] } = {},
-  ): Promise<AuthKeyRotation | "stale" | "used"> => {
-    const users = usersKey(keys, of.profile);
-    const condition = unused === undefined ? undefined : { script: unlessUsed, keys: [users], args: [unused] };
-    return (await store.move(of.profile, of, change, { events, condition })) as AuthKeyRotation | "stale" | "used";
-  };
-
-  /** Redis's clock, ms. */
-  const nowMs = (): Promise<number> => redisTimeMs(deps.redis, keys);
-
-  return { begin, release, record, move, nowMs };
 }

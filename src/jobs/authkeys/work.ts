@@ -4,26 +4,48 @@
  * and the old one revoked, or the old one is in use and the new one revoked. It never revokes an AuthKey that this process
  * or another live process uses.
  */
+import { backoffMs } from "#core/backoff.ts";
+import { PlatformError } from "#core/errors.ts";
+import type { Clock } from "#core/time.ts";
+import type { AuthKey, CreatedAuthKey } from "#api/operations/auth-keys.ts";
+import type { AuthKeyUsers } from "#engine/authkey-users.ts";
 import { type FaultRules, faultRules, retryRule } from "#engine/fault-policy.ts";
-import { nextProblem, quarantineProblem } from "#engine/problem.ts";
+import type { MoveEvent } from "#engine/move-record.ts";
+import type { PoisonGuard } from "#engine/poison-guard.ts";
 import type { WorkResult } from "#engine/queue/job-result.ts";
-import { type Steps, type Wait, runSteps, again, giveUp, move, wait } from "#engine/steps.ts";
-import type { AuthKeyChange, AuthKeyPhase, AuthKeyRotation } from "./record.ts";
-import { type AuthKeyDeps, type AuthKeyResult, failed, StepContext, revoked } from "./step-context.ts";
-import { PlatformError, SimfleetError } from "#core/errors.ts";
-import { Secret } from "#core/secret.ts";
-import type { CreatedAuthKey } from "./account.ts";
+import type { Seal } from "#engine/seal.ts";
+import { type StepResult, type Steps, again, giveUp, move, wait } from "#engine/steps.ts";
+import type { Sink } from "#fleet/rotation.ts";
+import { RotationStep, handOverToAll, runRotation } from "#jobs/credentials/rotation-machine.ts";
+import { type Handover, SinkError } from "#jobs/credentials/sinks.ts";
+import type { AuthKeyAccount } from "./account.ts";
 import { obstacleOf } from "./plan.ts";
-import { sinkKey, sinkName } from "#jobs/credentials/sinks.ts";
+import type { AuthKeyChange, AuthKeyRotation, AuthKeyRotations, AuthKeyState } from "./record.ts";
 
-const releaseHint = "continue with: simfleet authkeys rotate";
+export interface AuthKeyDeps {
+  readonly rotations: Pick<AuthKeyRotations, "record" | "move" | "nowMs">;
+  readonly users: Pick<AuthKeyUsers, "list">;
+  readonly seal: Pick<Seal, "seal" | "open">;
+  readonly account: AuthKeyAccount;
+  readonly sinks: readonly Sink[];
+  readonly clock: Clock;
+  readonly guard: Pick<PoisonGuard, "run">;
+  /** How long the old AuthKey must be unused before it is revoked. */
+  readonly quietMs: number;
+  /** The AuthKey that this process authenticates with, after reloading changed secret files. */
+  readonly inUseHere: () => string | undefined;
+  /** @throws SinkError; the signal's reason */
+  readonly handOver: (sink: Sink, key: Handover, signal: AbortSignal) => Promise<void>;
+}
 
-const steps: Steps<Exclude<AuthKeyPhase, "done" | "failed">, StepContext, AuthKeyChange> = {
+type AuthKeyResult = StepResult<AuthKeyChange>;
+
+const steps: Steps<Exclude<AuthKeyState, "done" | "failed">, AuthKeyStep, AuthKeyChange> = {
   begun: begin,
   "making-room": makeRoom,
   creating: create,
   created: prove,
-  verified: handOver,
+  verified: deliver,
   delivered: awaitTakeUp,
   active: awaitQuiet,
   revoking: revokeOld,
@@ -37,56 +59,40 @@ const steps: Steps<Exclude<AuthKeyPhase, "done" | "failed">, StepContext, AuthKe
  * @throws errors of the store; the queue then retries the job
  */
 export function rotateAuthKey(profile: string, deps: AuthKeyDeps, signal: AbortSignal): Promise<WorkResult> {
-  const open = async (): Promise<StepContext | undefined> => {
-    const record = await deps.rotations.record(profile);
-    return record && record.quarantinedAtMs === undefined ? new StepContext(record, deps, signal) : undefined;
-  };
-  return runSteps(
+  const { rotations, clock, guard } = deps;
+  return runRotation<AuthKeyRotation, AuthKeyStep>(
     {
-      open,
-      clock: deps.clock,
-      stateOf: ({ record }) => record.phase,
+      open: async () => {
+        const record = await rotations.record(profile);
+        return record && new AuthKeyStep(record, deps, signal);
+      },
       steps,
-      save: (step, change, events) => step.save(change, events),
-      saveWait,
-      saveGivingUp,
-      guard: deps.guard,
-      pointOf: ({ record: { rotationId, phase } }) => `AuthKey of ${profile} ${rotationId} ${phase}`,
-      saveQuarantined,
-      faultRules: ({ record }) => ({ rules: rulesFor(record), tries: record.tries }),
-      close: (step) => step.release(),
+      rulesFor,
+      // Before the first change there is nothing to roll back.
+      giveUp: ({ state, oldId }, reason) =>
+        state === "begun" ? failed(reason, oldId) : [{ state: "taking-back", failure: reason }],
+      quarantined: ({ oldId }, reason) => ({
+        type: "authkey.quarantined",
+        fields: { authKeyId: oldId ?? "", reason },
+      }),
+      resumeCommand: "simfleet authkeys rotate",
+      subject: `AuthKey of ${profile}`,
+      guard,
+      clock,
+      nowMs: () => rotations.nowMs(),
     },
     signal,
   );
 }
 
-/** A wait that the record shows already is not saved again. */
-async function saveWait(step: StepContext, waiting: Wait<AuthKeyChange>): Promise<void> {
-  const { record, deps } = step;
-  const { delayMs, reason, isProblem = false, tries = record.tries, change } = waiting;
-  const isKnown = record.waitsFor === reason && record.problem === undefined && tries === record.tries;
-  if (isKnown && !isProblem && change === undefined) return;
-  const failure = { message: reason, nowMs: await deps.rotations.nowMs(), delayMs };
-  const problem = isProblem ? nextProblem(record.problem, failure) : undefined;
-  await step.save({ waitsFor: reason, tries, problem, ...change });
+/** The last change of a rotation that failed, and its event. */
+function failed(reason: string, oldId: string | undefined): readonly [AuthKeyChange, MoveEvent] {
+  const event = { type: "authkey.failed", fields: { authKeyId: oldId ?? "", reason } } as const;
+  return [{ state: "failed", reason, finishedAtMs: "now", sealed: undefined }, event];
 }
 
-/** Keeps the rotation where it is until a person continues it. */
-async function saveQuarantined(step: StepContext, reason: string): Promise<void> {
-  const { record, deps } = step;
-  const nowMs = await deps.rotations.nowMs();
-  const problem = quarantineProblem(record.problem, { message: `${reason}; ${releaseHint}`, nowMs });
-  const event = { type: "authkey.quarantined", fields: { authKeyId: record.oldId ?? "", reason } } as const;
-  await step.save({ quarantinedAtMs: nowMs, waitsFor: problem.message, problem }, [event]);
-}
-
-/** Rolls the rotation back to the old AuthKey. */
-function saveGivingUp(step: StepContext, reason: string): Promise<void> {
-  const { phase, oldId } = step.record;
-  if (phase !== "begun") return step.save({ phase: "taking-back", reason });
-  const { change, event } = failed(reason, oldId);
-  return step.save(change, [event]);
-}
+/** After this many failed writes, a file is considered not writable. */
+const fileTries = 3;
 
 const rules = faultRules({
   PLATFORM_UNAUTHORIZED: { delay: 30_000, countsTry: true },
@@ -105,11 +111,78 @@ const endingRules: FaultRules = {
   PLATFORM_RESPONSE_INVALID: "give-up",
 };
 
-function rulesFor({ phase, tries }: AuthKeyRotation): FaultRules {
+function rulesFor({ state, tries, handedTo }: AuthKeyRotation, fault: unknown): FaultRules {
   // For example, the deployment defines no path for a sub-user's AuthKeys.
-  if (phase === "begun") return { ...endingRules, CONFIG_INVALID: "give-up" };
+  if (state === "begun") return { ...endingRules, CONFIG_INVALID: "give-up" };
+  // A file is written atomically, but a program may have passed the AuthKey on before it failed. An AuthKey that a
+  // consumer may have must not be revoked: the rotation then waits for its sink, with both AuthKeys valid.
+  const isUndelivered = handedTo.length === 0 && fault instanceof SinkError && fault.kind === "file";
+  if (isUndelivered) return { ...rules, SINK_FAILED: { ...retryRule, maxTries: fileTries } };
   // The platform can reject a creation because an earlier one, whose response was lost, took the slot: check once more.
-  return phase === "making-room" || (phase === "creating" && tries > 0) ? endingRules : rules;
+  return state === "making-room" || (state === "creating" && tries > 0) ? endingRules : rules;
+}
+
+/** Maximum clock difference that is assumed between the platform and Redis. */
+const clockDoubtMs = 300_000;
+
+class AuthKeyStep extends RotationStep<AuthKeyRotation> {
+  readonly deps: AuthKeyDeps;
+
+  constructor(record: AuthKeyRotation, deps: AuthKeyDeps, signal: AbortSignal) {
+    super(record, { seal: deps.seal, move: deps.rotations.move }, signal);
+    this.deps = deps;
+  }
+
+  list(): Promise<AuthKey[]> {
+    return this.deps.account.list(this.signal);
+  }
+
+  /** Retries the step after a delay that grows with its failures, in ms at least `minMs`. */
+  retry(reason: string, minMs: number): AuthKeyResult {
+    const tries = this.record.tries + 1;
+    return wait({ delayMs: Math.max(minMs, backoffMs(retryRule.delay, tries)), reason, isProblem: true, tries });
+  }
+
+  /** The new AuthKey, decrypted. @throws SimfleetError SEAL_DECRYPTION_FAILED */
+  async newKey(): Promise<CreatedAuthKey> {
+    const { authKey } = await this.secrets();
+    const { newId } = this.record;
+    if (authKey === undefined || newId === undefined) throw new Error("the sealed AuthKey is not whole");
+    return { authKeyId: newId, authKey };
+  }
+
+  /**
+   * Revokes an AuthKey, unless this or another live process uses it.
+   * @returns `stays` if the platform still lists it
+   * @throws PlatformError
+   */
+  async revokeUnused(authKeyId: string): Promise<"gone" | "used" | "stays"> {
+    if (this.deps.inUseHere() === authKeyId) return "used";
+    const reply = await this.deps.rotations.move(this.record, {}, { unused: authKeyId });
+    if (typeof reply === "string") return reply === "used" ? "used" : "stays";
+    try {
+      await this.deps.account.revoke(authKeyId, this.signal);
+    } catch (thrown) {
+      // It may have been revoked already by a request whose response was lost: check the list.
+      if (!(thrown instanceof PlatformError) || thrown.code !== "PLATFORM_REJECTED") throw thrown;
+    }
+    const keys = await this.list();
+    return keys.some((key) => key.authKeyId === authKeyId) ? "stays" : "gone";
+  }
+
+  /**
+   * Whether an AuthKey must be the one whose creation response was lost: it did not exist before, was created since the
+   * request, and was never used, since its secret is unknown.
+   */
+  isOrphan({ authKeyId, createdAtMs, lastUsedAtMs }: AuthKey): boolean {
+    const { knownIds, askedAtMs, newId } = this.record;
+    if (askedAtMs === undefined || newId !== undefined || knownIds.includes(authKeyId)) return false;
+    return lastUsedAtMs === undefined && (createdAtMs === undefined || createdAtMs >= askedAtMs - clockDoubtMs);
+  }
+}
+
+function revoked(authKeyId: string, reason: "rotated" | "replaced" | "lost" | "taken-back"): MoveEvent {
+  return { type: "authkey.revoked", fields: { authKeyId, reason } };
 }
 
 // First half of an AuthKey rotation: checks the slots, frees one if needed, creates the new AuthKey and verifies it.
@@ -119,7 +192,7 @@ const pollAgainMs = 2_000;
 const proofs = 5;
 
 /** begun -> making-room | creating | failed */
-async function begin(step: StepContext): Promise<AuthKeyResult> {
+async function begin(step: AuthKeyStep): Promise<AuthKeyResult> {
   const { deps, record } = step;
   const { profile, replaceId } = record;
   const keys = await step.list();
@@ -127,23 +200,23 @@ async function begin(step: StepContext): Promise<AuthKeyResult> {
   const oldId = deps.inUseHere();
   const obstacle = obstacleOf({ profile, keys, users, inUseHere: oldId, replaceId });
   if (obstacle !== undefined) return giveUp(obstacle);
-  if (replaceId !== undefined) return move({ phase: "making-room", oldId });
-  return move({ phase: "creating", oldId, knownIds: keys.map(({ authKeyId }) => authKeyId) });
+  if (replaceId !== undefined) return move({ state: "making-room", oldId });
+  return move({ state: "creating", oldId, knownIds: keys.map(({ authKeyId }) => authKeyId) });
 }
 
 /** making-room -> creating | taking-back */
-async function makeRoom(step: StepContext): Promise<AuthKeyResult> {
+async function makeRoom(step: AuthKeyStep): Promise<AuthKeyResult> {
   const { replaceId = "" } = step.record;
   const end = await step.revokeUnused(replaceId);
   if (end === "used") return giveUp(`${replaceId} has come into use and cannot be revoked.`);
   if (end === "stays") return step.retry(`The platform still lists ${replaceId}.`, pollAgainMs);
   const keys = await step.list();
   const knownIds = keys.map(({ authKeyId }) => authKeyId);
-  return move({ phase: "creating", knownIds }, revoked(replaceId, "replaced"));
+  return move({ state: "creating", knownIds }, revoked(replaceId, "replaced"));
 }
 
 /** creating -> created | taking-back */
-async function create(step: StepContext): Promise<AuthKeyResult> {
+async function create(step: AuthKeyStep): Promise<AuthKeyResult> {
   const { deps, record } = step;
   const { oldId, knownIds, rotationId, profile } = record;
   const keys = await step.list();
@@ -161,13 +234,10 @@ async function create(step: StepContext): Promise<AuthKeyResult> {
   await step.save({ askedAtMs: "now" });
   const made = await deps.account.create(step.signal);
   step.hold(made.authKey);
-  const secrets = { authKeyId: new Secret(made.authKeyId), authKey: made.authKey };
-  const sealed = await deps.seal.seal(rotationId, secrets);
-  // An id is not secret.
-  secrets.authKeyId.forget();
+  const sealed = await deps.seal.seal(rotationId, { authKey: made.authKey });
   const { authKeyId } = made;
   const event = { type: "authkey.created", fields: { authKeyId } } as const;
-  await deps.rotations.move(step.record, { phase: "created", newId: authKeyId, sealed }, { events: [event] });
+  await deps.rotations.move(step.record, { state: "created", newId: authKeyId, sealed }, { events: [event] });
   const now = await deps.rotations.record(profile);
   // Another process was faster, and the secret of this AuthKey is lost.
   if (now?.newId !== authKeyId) await deps.account.revoke(authKeyId, step.signal);
@@ -175,9 +245,9 @@ async function create(step: StepContext): Promise<AuthKeyResult> {
 }
 
 /** created -> verified | taking-back */
-async function prove(step: StepContext): Promise<AuthKeyResult> {
+async function prove(step: AuthKeyStep): Promise<AuthKeyResult> {
   const { record, deps } = step;
-  const key = await openKey(step);
+  const key = await step.newKey();
   try {
     await deps.account.prove(key);
   } catch (thrown) {
@@ -185,51 +255,39 @@ async function prove(step: StepContext): Promise<AuthKeyResult> {
     if (record.tries + 1 >= proofs) return giveUp(`The new AuthKey is not accepted: ${thrown.message}`);
     return step.retry(thrown.message, pollAgainMs);
   }
-  return move({ phase: "verified" }, { type: "authkey.verified", fields: { authKeyId: key.authKeyId } });
-}
-
-/** Decrypts the new AuthKey; the step forgets its secret when it ends. @throws SimfleetError SEAL_DECRYPTION_FAILED */
-async function openKey(step: StepContext): Promise<CreatedAuthKey> {
-  const { rotationId, sealed = "" } = step.record;
-  const { authKeyId, authKey } = await step.deps.seal.open(rotationId, sealed);
-  if (authKeyId === undefined || authKey === undefined) throw new Error("the sealed AuthKey is not whole");
-  authKeyId.forget();
-  step.hold(authKey);
-  return { authKeyId: authKeyId.reveal(), authKey };
+  return move({ state: "verified" }, { type: "authkey.verified", fields: { authKeyId: key.authKeyId } });
 }
 
 // Delivers a verified AuthKey to the sinks, and waits until this process has loaded it from its secret file.
 
 const pollIntervalMs = 1_000;
-/** After this many failed writes, a file is considered not writable. */
-const fileTries = 3;
 
 /** verified -> delivered | taking-back */
-async function handOver(step: StepContext): Promise<AuthKeyResult> {
-  const { record, deps } = step;
-  const { profile, rotationId, startedAtMs, handedTo } = record;
-  const sink = deps.sinks.find((one) => !handedTo.includes(sinkKey(one)));
-  if (sink === undefined) return move({ phase: "delivered" });
-  const key = await openKey(step);
-  try {
-    await deps.handOver(sink, { profile, rotationId, startedAtMs, key }, step.signal);
-  } catch (thrown) {
-    if (!(thrown instanceof SimfleetError) || thrown.code !== "SINK_FAILED") throw thrown;
-    // A file is written atomically, but a program may have passed the AuthKey on before it failed. An AuthKey that a
-    // consumer may have must not be revoked: the rotation then waits for its sink, with both AuthKeys valid.
-    const isUndelivered = handedTo.length === 0 && sink.kind === "file";
-    if (isUndelivered && record.tries + 1 >= fileTries) return giveUp(thrown.message);
-    return step.retry(thrown.message);
-  }
-  const { authKeyId } = key;
-  return move(
-    { handedTo: [...handedTo, sinkKey(sink)], tries: 0, waitsFor: undefined, problem: undefined },
-    { type: "authkey.delivered", fields: { authKeyId, sink: sinkName(sink) } },
+async function deliver(step: AuthKeyStep): Promise<AuthKeyResult> {
+  const { record, deps, signal } = step;
+  const { profile, rotationId, startedAtMs } = record;
+  const { authKeyId, authKey } = await step.newKey();
+  const handover = {
+    rotation: `authkey-${profile}`,
+    rotationId,
+    profile,
+    startedAtMs,
+    credentialsId: authKeyId,
+    type: "auth-key",
+    secrets: { authKey },
+    constants: { authKeyId },
+    field: undefined,
+  };
+  return handOverToAll(
+    step,
+    deps.sinks,
+    (sink) => deps.handOver(sink, handover, signal),
+    (sink) => ({ type: "authkey.delivered", fields: { authKeyId, sink } }),
   );
 }
 
 /** delivered -> active */
-async function awaitTakeUp(step: StepContext): Promise<AuthKeyResult> {
+async function awaitTakeUp(step: AuthKeyStep): Promise<AuthKeyResult> {
   const { record, deps } = step;
   const { newId = "", oldId } = record;
   const inUse = deps.inUseHere();
@@ -239,7 +297,7 @@ async function awaitTakeUp(step: StepContext): Promise<AuthKeyResult> {
   }
   const keys = await step.list();
   const lastUsedAtMs = keys.find(({ authKeyId }) => authKeyId === oldId)?.lastUsedAtMs;
-  return move({ phase: "active", quietSinceMs: "now", lastUsedAtMs });
+  return move({ state: "active", quietSinceMs: "now", lastUsedAtMs });
 }
 
 // Revokes an AuthKey: the old one once it is no longer used, or the new one if the rotation is rolled back.
@@ -247,12 +305,12 @@ async function awaitTakeUp(step: StepContext): Promise<AuthKeyResult> {
 const quietCheckMs = { min: 2_000, max: 60_000 };
 
 /** active -> revoking, or revoked if another process was faster */
-async function awaitQuiet(step: StepContext): Promise<AuthKeyResult> {
+async function awaitQuiet(step: AuthKeyStep): Promise<AuthKeyResult> {
   const { record, deps } = step;
   const { profile, oldId = "", quietSinceMs = 0, lastUsedAtMs = 0 } = record;
   const everyMs = Math.min(Math.max(deps.quietMs / 20, quietCheckMs.min), quietCheckMs.max);
   const key = (await step.list()).find(({ authKeyId }) => authKeyId === oldId);
-  if (key === undefined) return move({ phase: "revoked" });
+  if (key === undefined) return move({ state: "revoked" });
   const users = (await deps.users.list(profile)).filter(({ authKeyId }) => authKeyId === oldId);
   const isUsedHere = deps.inUseHere() === oldId;
   const usedAtMs = key.lastUsedAtMs ?? 0;
@@ -268,7 +326,7 @@ async function awaitQuiet(step: StepContext): Promise<AuthKeyResult> {
     const reason = `waiting until ${untilWhen}: ${oldId} is revoked then if it stays unused`;
     return wait({ delayMs: Math.min(everyMs, leftMs), reason });
   }
-  const reply = await deps.rotations.move(record, { phase: "revoking" }, { unused: oldId });
+  const reply = await deps.rotations.move(record, { state: "revoking" }, { unused: oldId });
   if (reply !== "used") return again;
   return wait({
     delayMs: everyMs,
@@ -278,33 +336,29 @@ async function awaitQuiet(step: StepContext): Promise<AuthKeyResult> {
 }
 
 /** revoking -> revoked, or back to active */
-async function revokeOld(step: StepContext): Promise<AuthKeyResult> {
+async function revokeOld(step: AuthKeyStep): Promise<AuthKeyResult> {
   const { oldId = "" } = step.record;
   const end = await step.revokeUnused(oldId);
-  if (end === "used") return move({ phase: "active", quietSinceMs: "now" });
+  if (end === "used") return move({ state: "active", quietSinceMs: "now" });
   if (end === "stays") return step.retry(`The platform still lists ${oldId}.`, pollAgainMs);
-  return move({ phase: "revoked" }, revoked(oldId, "rotated"));
+  return move({ state: "revoked" }, revoked(oldId, "rotated"));
 }
 
 /** revoked -> done */
-function finish(step: StepContext): AuthKeyResult {
+function finish(step: AuthKeyStep): AuthKeyResult {
   const { oldId = "", newId = "" } = step.record;
   return move(
-    { phase: "done", finishedAtMs: "now", sealed: undefined },
+    { state: "done", finishedAtMs: "now", sealed: undefined },
     { type: "authkey.rotated", fields: { authKeyId: newId, oldId } },
   );
 }
 
 /** taking-back -> failed */
-async function takeBack(step: StepContext): Promise<AuthKeyResult> {
-  const { newId, oldId, reason = "no reason is known" } = step.record;
-  const mine = (await step.list()).filter((key) => key.authKeyId === newId || step.isOrphan(key));
-  const [first] = mine;
-  if (first === undefined) {
-    const { change, event } = failed(reason, oldId);
-    return move(change, event);
-  }
-  const { authKeyId } = first;
+async function takeBack(step: AuthKeyStep): Promise<AuthKeyResult> {
+  const { newId, oldId, failure = "no reason is known" } = step.record;
+  const made = (await step.list()).find((key) => key.authKeyId === newId || step.isOrphan(key));
+  if (made === undefined) return move(...failed(failure, oldId));
+  const { authKeyId } = made;
   const end = await step.revokeUnused(authKeyId);
   if (end === "used") {
     return wait({ delayMs: pollAgainMs, reason: `${authKeyId} is in use and is revoked once it is unused.` });

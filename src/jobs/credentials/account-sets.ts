@@ -72,14 +72,17 @@ export class AccountSets {
 
   /** Every group, page by page. */
   async *groups(): AsyncGenerator<GroupRecord> {
-    const operation = listGroups(this.#described("listGroups"), await this.#owner());
+    const operation = listGroups(this.#described("listGroups"), await this.#account.client.whoAmI(this.#signal));
     const pages = this.#account.client.pages(operation, {}, { signal: this.#signal });
     for await (const page of pages) yield* page.items;
   }
 
   /** Sets keys in one namespace of a group's configuration. */
   async configure(groupId: string, namespace: string, entries: Readonly<Record<string, unknown>>): Promise<void> {
-    const operation = putGroupConfiguration(this.#described("putGroupConfiguration"), await this.#owner());
+    const operation = putGroupConfiguration(
+      this.#described("putGroupConfiguration"),
+      await this.#account.client.whoAmI(this.#signal),
+    );
     await this.#call(operation, { groupId, namespace, entries });
   }
 
@@ -88,10 +91,6 @@ export class AccountSets {
     const found: Reference[] = [];
     for await (const group of this.groups()) found.push(...referencesIn(group, credentialsId));
     return found;
-  }
-
-  async #owner(): Promise<{ operatorId: string }> {
-    return { operatorId: (await this.#account.client.whoAmI(this.#signal)).operatorId };
   }
 
   #described(id: DeploymentOperationId) {

@@ -66,28 +66,28 @@ export class CommandRunner {
     // A program that does not read all of its input is still evaluated by its exit.
     child.stdin.on("error", () => undefined).end(terms.input);
     const closed = once(child, "close") as Promise<[number | null, string | null]>;
+    const ended = closed.then(
+      ([code, killedBy]) =>
+        code === 0 ? undefined : `${program} ended with ${code === null ? killedBy : `exit code ${code}`}`,
+      (thrown: unknown) => `${program} cannot be started (${codeOf(thrown)})`,
+    );
     const done = new AbortController();
-    let late: string | undefined;
     const stopped = this.#clock
       .sleep(this.#timeoutMs, AbortSignal.any([done.signal, signal]))
       .then(
-        () => (late = lateText(child, program, this.#timeoutMs)),
+        () => lateText(child, program, this.#timeoutMs),
         () => undefined,
       )
-      .then(() => (done.signal.aborted ? undefined : this.#stop(child, closed)));
-    let fault: string | undefined;
-    try {
-      const [code, killedBy] = (await Promise.race([closed, stopped])) ?? [0, null];
-      if (code !== 0) fault = `${program} ended with ${code === null ? killedBy : `exit code ${code}`}`;
-    } catch (thrown) {
-      fault = `${program} cannot be started (${codeOf(thrown)})`;
-    } finally {
-      done.abort();
-      await stopped;
-    }
+      .then(async (late) => {
+        if (!done.signal.aborted) await this.#stop(child, ended);
+        return late;
+      });
+    const first = await Promise.race([ended, stopped]);
+    done.abort();
+    const late = await stopped;
     signal.throwIfAborted();
-    if (late !== undefined) fault = late;
-    else if (output.isTooLong()) fault ??= `${program} printed more than ${maxOutput} bytes`;
+    const tooLong = output.isTooLong() ? `${program} printed more than ${maxOutput} bytes` : undefined;
+    const fault = late ?? first ?? tooLong;
     if (fault === undefined) return { output: output.text(), fault };
     if (terms.complaint === "left-out") return { output: "", fault };
     const words = scrubSecrets(complaint.text()).replaceAll(/\s+/g, " ").trim().slice(0, maxWords);
@@ -95,11 +95,11 @@ export class CommandRunner {
   }
 
   /** Stops the program and its children, without waiting for a process that keeps its output open. */
-  async #stop(child: ChildProcessWithoutNullStreams, closed: Promise<unknown>): Promise<undefined> {
+  async #stop(child: ChildProcessWithoutNullStreams, ended: Promise<unknown>): Promise<void> {
     signalGroup(child, "SIGTERM");
     const grace = new AbortController();
     const waited = this.#clock.sleep(graceMs, grace.signal).catch(() => undefined);
-    await Promise.race([closed.catch(() => undefined), waited]);
+    await Promise.race([ended, waited]);
     grace.abort();
     signalGroup(child, "SIGKILL");
     for (const stream of child.stdio) stream?.destroy();

@@ -142,38 +142,34 @@ export const rotationsSection = section(
 
 /** Reads the section and checks it against what the deployment knows of types and the file of profiles. */
 export function readRotations(
-  entries: Readonly<Record<string, Written>>,
+  entries: Readonly<Record<string, z.output<typeof structure>>>,
   known: { readonly deployment: Deployment; readonly profiles: readonly string[] },
   report: Report,
 ): Readonly<Record<string, Rotation>> {
-  const rotations = Object.entries(entries).map(([name, written]) => rotationOf(name, written));
-  for (const rotation of rotations) checkMeaning(rotation, known, report);
-  checkSharedSets(rotations, report);
+  const rotations = Object.entries(entries).map(([name, written]): Rotation => {
+    const { generate: made, from: read, with: fixed = {}, graceSeconds, maxAgeDays, ...settings } = written;
+    return {
+      ...settings,
+      name,
+      credentialsId: settings.credentialsId ?? name,
+      description: settings.description,
+      // The schema has one of them.
+      source: (made ?? read) as SecretSource,
+      constants: fixed,
+      graceMs: graceSeconds * secondMs,
+      maxAgeMs: maxAgeDays === undefined ? undefined : maxAgeDays * dayMs,
+    };
+  });
+  for (const [i, rotation] of rotations.entries()) {
+    checkMeaning(rotation, known, report);
+    const { name, profile, credentialsId } = rotation;
+    // Two rotations of one set would undo each other's work.
+    const twin = rotations.slice(0, i).find((one) => one.profile === profile && one.credentialsId === credentialsId);
+    if (twin === undefined) continue;
+    const message = `is the set of rotations.${twin.name} as well. A set has one rotation.`;
+    report.fault(`rotations.${name}.credentialsId`, message);
+  }
   return Object.fromEntries(rotations.map((rotation) => [rotation.name, rotation]));
-}
-
-type Written = z.output<typeof structure>;
-
-function rotationOf(name: string, written: Written): Rotation {
-  const { credentialsId = name, generate: made, from: read, with: fixed = {}, graceSeconds, maxAgeDays } = written;
-  const { profile, type, description, strategy, sinks } = written;
-  // The schema has one of them.
-  const source = (made ?? read) as SecretSource;
-  const maxAgeMs = maxAgeDays === undefined ? undefined : maxAgeDays * dayMs;
-  const graceMs = graceSeconds * secondMs;
-  return {
-    name,
-    profile,
-    type,
-    description,
-    strategy,
-    credentialsId,
-    source,
-    constants: fixed,
-    graceMs,
-    maxAgeMs,
-    sinks,
-  };
 }
 
 /** Finds problems of settings that are well formed but cannot work. */
@@ -189,7 +185,7 @@ function checkMeaning(
   if (strategy === "successor" && credentialsId.length > max) {
     report.fault(`${at}.credentialsId`, `is too long for successors: ${max} characters at most.`);
   }
-  checkFields(rotation, deployment.credentialTypes, report);
+  checkFields(at, rotation, deployment.credentialTypes, report);
   checkSinks(at, sinks, report);
 }
 
@@ -198,20 +194,19 @@ export function checkSinks(at: string, sinks: readonly Sink[], report: Report): 
   for (const [i, one] of sinks.entries()) {
     if (one.kind !== "webhook") continue;
     const read = readSecretFile(one.secretFile);
-    const place = `${at}.sinks.${i}.webhook.secretFile`;
-    if ("fault" in read) report.fault(place, read.fault);
-    else if (webhookKey(read.secret) === undefined)
-      report.fault(place, "must hold whsec_ and 24 to 64 bytes in base64.");
+    const wrongKey = "must hold whsec_ and 24 to 64 bytes in base64.";
+    const fault = "fault" in read ? read.fault : webhookKey(read.secret) === undefined ? wrongKey : undefined;
+    if (fault !== undefined) report.fault(`${at}.sinks.${i}.webhook.secretFile`, fault);
   }
 }
 
 /** A JSON object of all fields can be looked at only when it is there. */
 function checkFields(
-  { name, type, source, constants: fixed }: Rotation,
+  at: string,
+  { type, source, constants: fixed }: Rotation,
   types: Deployment["credentialTypes"],
   report: Report,
 ): void {
-  const at = `rotations.${name}`;
   const made = source.field;
   if (made === undefined) return;
   if (Object.hasOwn(fixed, made)) {
@@ -226,16 +221,4 @@ function checkFields(
     `${at}.${source.kind === "generate" ? "generate" : "from"}.field`,
     `gives ${made}, and a Credential Set of type ${type} needs ${needed.join(", ")}: ${missing.join(" and ")} can be added in \`with\`.${meant}`,
   );
-}
-
-/** Two rotations of one set would undo each other's work. */
-function checkSharedSets(rotations: readonly Rotation[], report: Report): void {
-  for (const [i, { name, profile, credentialsId }] of rotations.entries()) {
-    const twin = rotations.slice(0, i).find((one) => one.profile === profile && one.credentialsId === credentialsId);
-    if (twin === undefined) continue;
-    report.fault(
-      `rotations.${name}.credentialsId`,
-      `is the set of rotations.${twin.name} as well. A set has one rotation.`,
-    );
-  }
 }

@@ -23,23 +23,22 @@ export const setReport = z.object({
 
 export type SetReport = Readonly<z.infer<typeof setReport>>;
 
+export const rotationStates = [
+  "planned",
+  "generated",
+  "delivered",
+  "created",
+  "updated",
+  "switched",
+  "rolling-back",
+  "done",
+  "failed",
+] as const;
+
 export const rotationReport = z.object({
   name: z.string(),
   profile: z.string(),
-  state: z
-    .enum([
-      "never",
-      "planned",
-      "generated",
-      "delivered",
-      "created",
-      "updated",
-      "switched",
-      "rolling-back",
-      "done",
-      "failed",
-    ])
-    .describe("`never` before the first rotation"),
+  state: z.enum(["never", ...rotationStates]).describe("`never` before the first rotation"),
   strategy: z.string(),
   type: z.string(),
   rotationId: z.string().nullable().describe("ID of the current or last rotation; null before the first one"),

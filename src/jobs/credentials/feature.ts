@@ -17,12 +17,10 @@ export const credentials = feature({
     const { config, profileOf, logger } = kernel;
     return {
       service: rotations,
-      routes: async () =>
-        (await import("./service.ts")).credentialEndpoints({
-          credentials: rotations.service,
-          profileOf,
-          profiles: Object.keys(config.profiles),
-        }),
+      routes: async () => {
+        const { credentialEndpoints } = await import("./service.ts");
+        return credentialEndpoints(rotations.service, { profileOf, profiles: Object.keys(config.profiles) });
+      },
       // Without a key to seal secrets nothing is rotated; the worker does everything else.
       work: async (profiles) => {
         if (config.seal !== undefined) {

@@ -2,21 +2,19 @@
 import { requireSeal } from "#config/config.ts";
 import { readSecretFile } from "#config/secrets/secret-file.ts";
 import type { Incident, Working } from "#engine/queue/job-result.ts";
+import { type QueueDeps, profileJobs } from "#engine/queue/work-queues.ts";
 import { Seal } from "#engine/seal.ts";
 import { WebhookSender } from "#events/webhook/webhook.ts";
 import { unlessFrozen } from "#jobs/freezes/freeze-watch.ts";
 import type { Freezes } from "#jobs/freezes/record.ts";
 import type { Kernel } from "#kernel/kernel.ts";
-import type { RotationAccount } from "./account-sets.ts";
+import { type RotationAccount, feature } from "./account-sets.ts";
 import { CommandRunner } from "./command.ts";
 import { rotationLog } from "./record.ts";
 import { CredentialService } from "./service.ts";
 import type { SinkDeps } from "./sinks.ts";
-import type { RotationContext } from "./steps/step-context.ts";
+import type { RotationContext } from "./steps/credential-step.ts";
 import { statusOf, workOnRotations } from "./work.ts";
-import { type ProfileJobs, type ProfileJobsOptions, profileJobs } from "#engine/queue/work-queues.ts";
-
-const feature = "Rotating Credential Sets";
 
 export function openRotations(kernel: Kernel, freezes: Freezes) {
   const { config, clock, guard, lifecycle, client } = kernel;
@@ -29,24 +27,17 @@ export function openRotations(kernel: Kernel, freezes: Freezes) {
     deployment,
     maxSets: config.limits.credentialSets,
   });
-  const service = new CredentialService({
-    log,
-    queues,
-    clock,
-    rotations,
-    accountFor,
-    requireSeal: () => requireSeal(config, feature),
-  });
+  const seal = () => requireSeal(config, feature);
+  const service = new CredentialService({ log, queues, clock, rotations, accountFor, requireSeal: seal });
 
   let context: RotationContext | undefined;
   const makeContext = (): RotationContext => ({
     log,
-    seal: new Seal(requireSeal(config, feature)),
+    seal: new Seal(seal()),
     clock,
     guard,
     sinkDeps: openSinks(kernel, "webhooks"),
-    rotationOf: (name) => (Object.hasOwn(rotations, name) ? rotations[name] : undefined),
-    rotationsOf: (profile) => Object.values(rotations).filter((rotation) => rotation.profile === profile),
+    rotations,
     accountFor,
   });
 
@@ -74,9 +65,10 @@ export function openSinks({ clock, env, lifecycle, userAgent }: Kernel, name: st
   return { commands: new CommandRunner({ env, clock }), readSecretFile, webhooks };
 }
 
-// The queue of a profile's rotations: one job handles all of them. It may be delayed for hours between two polls, and runs
-// at once if a rotation is due, so that a new rotation does not wait for the grace period of another.
-
-export function rotationQueues(options: ProfileJobsOptions): ProfileJobs {
-  return profileJobs({ queue: "rotations", job: "rotate-credentials", jobId: "the-rotations" }, options);
+/**
+ * The queue of a profile's rotations: one job handles all of them. It may be delayed for hours between two polls, and runs
+ * at once if a rotation is due, so that a new rotation does not wait for the grace period of another.
+ */
+export function rotationQueues(deps: QueueDeps) {
+  return profileJobs({ queue: "rotations", job: "rotate-credentials", jobId: "the-rotations" }, deps);
 }

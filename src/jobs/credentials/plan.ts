@@ -2,13 +2,13 @@
  * Checks in advance everything that could prevent a rotation from completing: the deployment's operations, the sinks, and
  * the account's sets.
  */
-import { randomInt } from "node:crypto";
 import type { CredentialSet } from "#api/operations/credentials.ts";
-import { ConfigError, type Problem, SimfleetError } from "#core/errors.ts";
+import { ConfigError, SimfleetError } from "#core/errors.ts";
 import { isSetOf, type Rotation, successorId } from "#fleet/rotation.ts";
 import { requireOperations } from "#fleet/required-operation.ts";
 import type { RotationHead, RotationRecord } from "./record.ts";
 import { AccountSets, feature, type RotationAccount } from "./account-sets.ts";
+import { newRotationId } from "./rotation-machine.ts";
 import { sinkFault } from "./sinks.ts";
 
 const needed = {
@@ -30,7 +30,12 @@ export async function planRotation(
   const { account, record, nowMs } = terms;
   const { name, profile, strategy, type, credentialsId } = rotation;
   requireOperations(account.deployment, needed[strategy], feature);
-  const problems = await faultsOfSinks(rotation);
+  const faults = await Promise.all(rotation.sinks.map(sinkFault));
+  const problems = faults.flatMap((fault, i) =>
+    fault === undefined
+      ? []
+      : [{ where: `rotations.${name}.sinks.${i}`, message: `${fault}. Nothing has happened yet.` }],
+  );
   if (problems.length > 0) throw new ConfigError(problems);
   const accountSets = new AccountSets(account, signal);
   const sets = await accountSets.list();
@@ -40,7 +45,7 @@ export async function planRotation(
       `the Credential Set ${current.credentialsId} is of type ${current.type}, and rotations.${name}.type says ${type}`,
     );
   }
-  const head = { name, profile, strategy, type, rotationId: newRotationId(nowMs), startedAtMs: nowMs };
+  const head = { name, profile, strategy, type, rotationId: newRotationId("t", nowMs), startedAtMs: nowMs };
   const isInPlace = strategy === "in-place";
   if (isInPlace && sets.some((set) => set.credentialsId === credentialsId)) {
     return { ...head, oldId: credentialsId, newId: credentialsId };
@@ -62,6 +67,11 @@ async function namedInVain(credentialsId: string, sets: AccountSets): Promise<st
   return (await sets.references(credentialsId)).length > 0 ? credentialsId : undefined;
 }
 
+/** The configured rotations of a profile. */
+export function rotationsOf(profile: string, rotations: Readonly<Record<string, Rotation>>): Rotation[] {
+  return Object.values(rotations).filter((one) => one.profile === profile);
+}
+
 /** The active set: the one of the previous rotation, otherwise the newest that belongs to this rotation. */
 export function currentSet(
   rotation: Rotation,
@@ -74,20 +84,6 @@ export function currentSet(
   return known ?? own.toSorted((a, b) => (a.credentialsId < b.credentialsId ? 1 : -1))[0];
 }
 
-async function faultsOfSinks({ name, sinks }: Rotation): Promise<Problem[]> {
-  const faults = await Promise.all(sinks.map(sinkFault));
-  return faults.flatMap((fault, i) => {
-    const where = `rotations.${name}.sinks.${i}`;
-    return fault === undefined ? [] : [{ where, message: `${fault}. Nothing has happened yet.` }];
-  });
-}
-
 function refused(message: string): SimfleetError {
   return new SimfleetError("ROTATION_STATE_CONFLICT", `${message}. Nothing has happened yet`);
-}
-
-/** Id of a rotation, `t-20261120-103045-482`: sorts by time. */
-function newRotationId(nowMs: number): string {
-  const stamp = new Date(nowMs).toISOString().replace(/[-:]/g, "").replace("T", "-").slice(0, 15);
-  return `t-${stamp}-${String(randomInt(1_000_000)).padStart(6, "0")}`;
 }

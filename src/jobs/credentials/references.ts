@@ -49,56 +49,37 @@ const digitPlaceholders: ReadonlySet<string> = new Set(["imsi", "simId", "iccid"
 
 /** Whether a name with placeholders could expand to this id. */
 export function mayMean(name: string, credentialsId: string): boolean {
+  // Texts and names of placeholders take turns.
   const parts = name.split(/#\{([^}]*)\}/);
   if (parts.length === 1) return false;
-  // Where in the id the parts so far can end. Texts and names of placeholders take turns.
+  // Where in the id the parts so far can end.
   let ends = new Set([0]);
   for (const [i, part] of parts.entries()) {
     const next = new Set<number>();
     for (const end of ends) {
-      if (i % 2 === 1) addEnds(next, { part, credentialsId, from: end });
-      else if (credentialsId.startsWith(part, end)) next.add(end + part.length);
+      if (i % 2 === 0) {
+        if (credentialsId.startsWith(part, end)) next.add(end + part.length);
+        continue;
+      }
+      // The ends after a known one are known.
+      const pattern = digitPlaceholders.has(part) ? /[0-9]*/y : /[^]*/y;
+      pattern.lastIndex = end;
+      const length = pattern.exec(credentialsId)?.[0].length ?? 0;
+      for (let at = end; at <= end + length && !next.has(at); at += 1) next.add(at);
     }
     ends = next;
   }
   return ends.has(credentialsId.length);
 }
 
-/** Adds where the value of a placeholder can end that begins at `from`; the ends after a known one are known. */
-function addEnds(
-  ends: Set<number>,
-  { part, credentialsId, from }: { part: string; credentialsId: string; from: number },
-): void {
-  const isAllowed = (at: number): boolean => !digitPlaceholders.has(part) || /[0-9]/.test(credentialsId.charAt(at));
-  for (let at = from; at <= credentialsId.length && !ends.has(at); at += 1) {
-    ends.add(at);
-    if (!isAllowed(at)) return;
-  }
-}
-
 /** The names in document order. Uses an explicit stack, since the platform determines how deep an entry is. */
 function* namesIn(value: unknown): Generator<string> {
-  const open: unknown[] = [value];
-  while (open.length > 0) {
-    const next = open.pop();
-    if (Array.isArray(next)) {
-      for (const item of next.toReversed() as unknown[]) open.push(item);
-    } else if (next instanceof Name) {
-      yield next.text;
-    } else if (isMapping(next)) {
-      for (const [key, inner] of Object.entries(next).toReversed()) {
-        open.push(namingKeys.has(key) && typeof inner === "string" ? new Name(inner) : inner);
-      }
-    }
-  }
-}
-
-/** Marks a Credential Set's name on the stack of values to visit. */
-class Name {
-  readonly text: string;
-
-  constructor(text: string) {
-    this.text = text;
+  const open: [key: string, value: unknown][] = [["", value]];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const [key, inner] = next;
+    if (namingKeys.has(key) && typeof inner === "string") yield inner;
+    if (typeof inner !== "object" || inner === null) continue;
+    for (const entry of Object.entries(inner).toReversed()) open.push(entry);
   }
 }
 

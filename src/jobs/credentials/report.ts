@@ -1,10 +1,11 @@
 /** The report of a rotation, for display and JSON. */
-import { isoTime } from "#core/time.ts";
+import { dayMs, isoTime } from "#core/time.ts";
 import { reportOfProblem } from "#engine/problem.ts";
 import type { Rotation } from "#fleet/rotation.ts";
 import type { RotationReport } from "./contract.ts";
 import type { Reference } from "./references.ts";
-import { isRotationOver, type RotationRecord, type RotationState } from "./record.ts";
+import { isRotationOver } from "./rotation-machine.ts";
+import type { RotationRecord, RotationState } from "./record.ts";
 
 /** The platform's data on a rotation's current set. */
 export interface SetFacts {
@@ -14,8 +15,6 @@ export interface SetFacts {
   /** Undefined: the deployment does not support listing references. */
   readonly references: readonly Reference[] | undefined;
 }
-
-const dayMs = 86_400_000;
 
 const nextSteps: Readonly<Record<RotationState, string>> = {
   planned: "generate the new secret",
@@ -29,17 +28,16 @@ const nextSteps: Readonly<Record<RotationState, string>> = {
   failed: "",
 };
 
-/** @param parts `rotation` is absent if it is no longer configured, `facts` if the platform was not queried */
-export function reportOfRotation(
-  { name, profile }: Pick<Rotation, "name" | "profile">,
-  deps: {
-    rotation: Rotation | undefined;
-    record: RotationRecord | undefined;
-    facts?: SetFacts | undefined;
-    nowMs: number;
-  },
-): RotationReport {
-  const { rotation, record, facts } = deps;
+/** What a report is made of: `rotation` is absent if it is no longer configured, `facts` if the platform was not queried. */
+interface Parts {
+  readonly rotation: Rotation | undefined;
+  readonly record: RotationRecord | undefined;
+  readonly facts?: SetFacts | undefined;
+  readonly nowMs: number;
+}
+
+export function reportOfRotation({ name, profile }: Pick<Rotation, "name" | "profile">, parts: Parts): RotationReport {
+  const { rotation, record, facts } = parts;
   return {
     name,
     profile,
@@ -49,17 +47,13 @@ export function reportOfRotation(
     ...turnOf(record),
     lastUsedAt: isoTime(facts?.lastUsedAtMs),
     references: facts?.references ?? null,
-    ...setOf(deps),
-    ...courseOf(record, rotation),
+    ...setOf(parts),
+    ...courseOf(record === undefined || isRotationOver(record) ? undefined : record, rotation),
     ...(record?.problem === undefined ? {} : { problem: reportOfProblem(record.problem) }),
   };
 }
 
-type Part<Keys extends keyof RotationReport> = Pick<RotationReport, Keys>;
-
-function turnOf(
-  record: RotationRecord | undefined,
-): Part<"rotationId" | "startedAt" | "startedBy" | "confirmedBy" | "finishedAt" | "waitsFor" | "reason" | "handedTo"> {
+function turnOf(record: RotationRecord | undefined) {
   return {
     rotationId: record?.rotationId ?? null,
     startedAt: isoTime(record?.startedAtMs),
@@ -68,18 +62,12 @@ function turnOf(
     finishedAt: isoTime(record?.finishedAtMs),
     waitsFor: record?.waitsFor ?? null,
     // The texts that show it end their sentences themselves.
-    reason: record?.reason?.replace(/\.$/, "") ?? null,
+    reason: (record?.reason ?? record?.failure)?.replace(/\.$/, "") ?? null,
     handedTo: record?.handedToNames ?? [],
   };
 }
 
-function setOf(of: {
-  readonly rotation: Rotation | undefined;
-  readonly record: RotationRecord | undefined;
-  readonly facts?: SetFacts | undefined;
-  readonly nowMs: number;
-}): Part<"credentialsId" | "rotatedAt" | "ageDays" | "dueAt"> {
-  const { rotation, record, facts, nowMs } = of;
+function setOf({ rotation, record, facts, nowMs }: Parts) {
   // Before its first rotation, the set that the configuration names.
   const credentialsId = facts?.credentialsId ?? record?.currentId ?? rotation?.credentialsId ?? null;
   const rotatedAtMs = facts?.sinceMs ?? record?.rotatedAtMs;
@@ -90,13 +78,8 @@ function setOf(of: {
 }
 
 /** The sets before and after a rotation in progress. */
-function courseOf(
-  record: RotationRecord | undefined,
-  rotation: Rotation | undefined,
-): Part<"before" | "successor" | "nextStep" | "nextAt"> {
-  if (record === undefined || isRotationOver(record)) {
-    return { before: null, successor: null, nextStep: null, nextAt: null };
-  }
+function courseOf(record: RotationRecord | undefined, rotation: Rotation | undefined) {
+  if (record === undefined) return { before: null, successor: null, nextStep: null, nextAt: null };
   return {
     before: record.oldId ?? null,
     successor: record.strategy === "successor" ? record.newId : null,

@@ -1,28 +1,22 @@
-/**
- * Operations on Credential Sets and their rotations, shared by the CLI and the HTTP API.
- */
-import * as routes from "./contract.ts";
+/** Operations on Credential Sets and their rotations, shared by the CLI and the HTTP API. */
 import { SimfleetError } from "#core/errors.ts";
-import { type Clock, isoTime } from "#core/time.ts";
-import { type Rotation, isSetOf } from "#fleet/rotation.ts";
-import { type RotationAccount, AccountSets } from "./account-sets.ts";
-import type { RotationReport, SetReport } from "./contract.ts";
-import { currentSet, planRotation } from "./plan.ts";
-import { type Reference, referencesIn } from "./references.ts";
-import type { ProfileJobs } from "#engine/queue/work-queues.ts";
-import { isUnattended } from "#fleet/task.ts";
-import { type RotationLog, type RotationRecord, isRotationOver } from "./record.ts";
-import { type SetFacts, reportOfRotation } from "./report.ts";
+import { isoTime } from "#core/time.ts";
 import { type Endpoint, creating, endpoint } from "#contract/route.ts";
+import type { ProfileJobs } from "#engine/queue/work-queues.ts";
+import { type Rotation, isSetOf } from "#fleet/rotation.ts";
+import { isUnattended } from "#fleet/task.ts";
+import { AccountSets } from "./account-sets.ts";
+import * as routes from "./contract.ts";
+import type { RotationReport, SetReport } from "./contract.ts";
+import { currentSet, planRotation, rotationsOf } from "./plan.ts";
+import type { RotationRecord } from "./record.ts";
+import { type Reference, referencesIn } from "./references.ts";
+import { type SetFacts, reportOfRotation } from "./report.ts";
+import { isRotationOver } from "./rotation-machine.ts";
+import type { RotationContext } from "./steps/credential-step.ts";
 
-/** Dependencies of the service. */
-interface ServiceDeps {
-  readonly log: RotationLog;
-  readonly queues: ProfileJobs;
-  readonly clock: Clock;
-  /** By name, of all profiles. */
-  readonly rotations: Readonly<Record<string, Rotation>>;
-  readonly accountFor: (profile: string) => RotationAccount;
+interface ServiceDeps extends Pick<RotationContext, "log" | "clock" | "rotations" | "accountFor"> {
+  readonly queues: Pick<ProfileJobs, "enqueue" | "isServed">;
   /** @throws ConfigError if no key for encrypting secrets is configured */
   readonly requireSeal: () => unknown;
 }
@@ -38,11 +32,8 @@ export class CredentialService {
   async list(profile: string, signal: AbortSignal): Promise<SetReport[]> {
     const sets = this.#sets(profile, signal);
     const found = (await sets.list()).toSorted((a, b) => (a.credentialsId < b.credentialsId ? -1 : 1));
-    const named = await this.#references(
-      sets,
-      found.map(({ credentialsId }) => credentialsId),
-    );
-    const rotations = Object.values(this.#deps.rotations).filter((one) => one.profile === profile);
+    const named = await referencesTo(found, sets);
+    const rotations = rotationsOf(profile, this.#deps.rotations);
     return found.map((set) => ({
       credentialsId: set.credentialsId,
       type: set.type ?? null,
@@ -56,7 +47,8 @@ export class CredentialService {
   }
 
   /**
-   * Begins a rotation, or resumes the one in progress, also one that was quarantined if a person asks for it. The consumer of the profile's rotations carries it out.
+   * Begins a rotation, or resumes the one in progress, also one that was quarantined if a person asks for it. The consumer of
+   * the profile's rotations carries it out.
    * @param how `by`: who requests it
    * @throws ConfigError for missing configuration, SimfleetError ROTATION_STATE_CONFLICT; nothing is changed then
    */
@@ -81,8 +73,7 @@ export class CredentialService {
     const { log, queues, clock } = this.#deps;
     const rotation = this.#rotation(name);
     const record = await log.record(name);
-    const confirmed = { confirmedAtMs: clock.wallMs(), confirmedBy: by };
-    const moved = record && (await log.confirm(record, confirmed));
+    const moved = record && (await log.confirm(record, { confirmedAtMs: clock.wallMs(), confirmedBy: by }));
     if (moved === undefined) throw new SimfleetError("ROTATION_STATE_CONFLICT", notWaiting(name, record));
     await queues.enqueue(moved.profile, "now");
     return this.#report(rotation, moved);
@@ -90,13 +81,11 @@ export class CredentialService {
 
   /** Reports a rotation from its record, without any call. */
   async report(name: string): Promise<RotationReport> {
-    const rotation = this.#rotation(name);
-    return this.#report(rotation, await this.#deps.log.record(name));
+    return this.#report(this.#rotation(name), await this.#deps.log.record(name));
   }
 
   /**
-   * Reports every rotation that is configured or in progress, with the platform's data on its set.
-   * @param profiles the profiles to include
+   * Reports every rotation of some profiles that is configured or in progress, with the platform's data on its set.
    * @returns `unknown`: why the platform could not be queried, by profile
    */
   async status(
@@ -106,24 +95,21 @@ export class CredentialService {
     const rotations: RotationReport[] = [];
     const unknown: Record<string, string> = {};
     for (const profile of profiles) {
-      const configured = Object.values(this.#deps.rotations).filter((one) => one.profile === profile);
+      const configured = rotationsOf(profile, this.#deps.rotations);
       const records = await this.#deps.log.records(profile);
-      const orphans = records.filter(
-        (one) => !isRotationOver(one) && !configured.some(({ name }) => name === one.name),
-      );
-      let factsOf: Map<string, SetFacts> | undefined;
-      if (configured.length > 0) {
-        factsOf = await this.#facts(profile, { configured, records, signal }).catch((thrown: unknown) => {
-          if (!(thrown instanceof SimfleetError)) throw thrown;
-          unknown[profile] = thrown.message;
-          return undefined;
-        });
-      }
+      const factsOf = await this.#facts(profile, records, signal).catch((thrown: unknown) => {
+        if (!(thrown instanceof SimfleetError)) throw thrown;
+        unknown[profile] = thrown.message;
+        return undefined;
+      });
       for (const rotation of configured) {
         const record = records.find(({ name }) => name === rotation.name);
         rotations.push(this.#report(rotation, record, factsOf?.get(rotation.name)));
       }
-      for (const record of orphans) rotations.push(this.#report(record, record));
+      const isOrphan = (one: RotationRecord): boolean => !configured.some(({ name }) => name === one.name);
+      for (const record of records) {
+        if (!isRotationOver(record) && isOrphan(record)) rotations.push(this.#report(record, record));
+      }
     }
     return { rotations, unknown };
   }
@@ -143,56 +129,52 @@ export class CredentialService {
     throw new SimfleetError("ROTATION_NOT_FOUND", `there is no rotation ${name} in the configuration; ${hint}`);
   }
 
+  /** The platform's data on the current set of each configured rotation, by the rotation's name. */
   async #facts(
     profile: string,
-    of: { configured: readonly Rotation[]; records: readonly RotationRecord[]; signal: AbortSignal },
+    records: readonly RotationRecord[],
+    signal: AbortSignal,
   ): Promise<Map<string, SetFacts>> {
-    const sets = this.#sets(profile, of.signal);
+    const configured = rotationsOf(profile, this.#deps.rotations);
+    if (configured.length === 0) return new Map();
+    const sets = this.#sets(profile, signal);
     const all = await sets.list();
-    const current = of.configured.flatMap((rotation) => {
-      const set = currentSet(
-        rotation,
-        of.records.find(({ name }) => name === rotation.name),
-        all,
-      );
-      return set === undefined ? [] : [{ name: rotation.name, set }];
+    const current = configured.flatMap((rotation) => {
+      const record = records.find(({ name }) => name === rotation.name);
+      const set = currentSet(rotation, record, all);
+      return set === undefined ? [] : [{ ...set, rotation: rotation.name }];
     });
-    const named = await this.#references(
-      sets,
-      current.map(({ set }) => set.credentialsId),
-    );
+    const named = await referencesTo(current, sets);
     return new Map(
-      current.map(({ name, set }) => {
-        const { credentialsId, createdAtMs, updatedAtMs, lastUsedAtMs } = set;
+      current.map(({ rotation, credentialsId, createdAtMs, updatedAtMs, lastUsedAtMs }) => {
         const sinceMs = updatedAtMs ?? createdAtMs;
-        return [name, { credentialsId, sinceMs, lastUsedAtMs, references: named?.get(credentialsId) }];
+        return [rotation, { credentialsId, sinceMs, lastUsedAtMs, references: named?.get(credentialsId) }];
       }),
     );
-  }
-
-  /** The references to each set; undefined if the deployment does not support listing them. */
-  async #references(sets: AccountSets, ids: readonly string[]): Promise<Map<string, Reference[]> | undefined> {
-    if (!sets.can("listGroups")) return undefined;
-    const found = new Map<string, Reference[]>(ids.map((id) => [id, []]));
-    for await (const group of sets.groups()) {
-      for (const [id, references] of found) references.push(...referencesIn(group, id));
-    }
-    return found;
   }
 
   #sets(profile: string, signal: AbortSignal): AccountSets {
     return new AccountSets(this.#deps.accountFor(profile), signal, "Reading Credential Sets");
   }
 
-  #report(
-    of: Pick<Rotation, "name" | "profile">,
-    record: RotationRecord | undefined,
-    facts?: SetFacts,
-  ): RotationReport {
+  #report(of: Pick<Rotation, "name" | "profile">, record: RotationRecord | undefined, facts?: SetFacts) {
     const { rotations, clock } = this.#deps;
     const rotation = Object.hasOwn(rotations, of.name) ? rotations[of.name] : undefined;
     return reportOfRotation(of, { rotation, record, facts, nowMs: clock.wallMs() });
   }
+}
+
+/** The references to each set; undefined if the deployment does not support listing them. */
+async function referencesTo(
+  named: readonly { readonly credentialsId: string }[],
+  sets: AccountSets,
+): Promise<ReadonlyMap<string, Reference[]> | undefined> {
+  if (!sets.can("listGroups")) return undefined;
+  const found = new Map<string, Reference[]>(named.map(({ credentialsId }) => [credentialsId, []]));
+  for await (const group of sets.groups()) {
+    for (const [id, references] of found) references.push(...referencesIn(group, id));
+  }
+  return found;
 }
 
 function notWaiting(name: string, record: RotationRecord | undefined): string {
@@ -201,38 +183,31 @@ function notWaiting(name: string, record: RotationRecord | undefined): string {
   return `the rotation ${name} does not wait for a confirmation: ${what}`;
 }
 
-// What answers the routes of Credential Sets and their rotations.
-
-export function credentialEndpoints({
-  credentials,
-  profileOf,
-  profiles,
-}: {
-  readonly credentials: CredentialService;
-  /** @throws SimfleetError NOT_FOUND */
-  readonly profileOf: (named: string | undefined) => string;
-  /** All profiles. */
-  readonly profiles: readonly string[];
-}): readonly Endpoint[] {
+/** What answers the routes. @param kernel `profiles`: all; `profileOf` throws SimfleetError NOT_FOUND */
+export function credentialEndpoints(
+  service: CredentialService,
+  kernel: { readonly profileOf: (named: string | undefined) => string; readonly profiles: readonly string[] },
+): readonly Endpoint[] {
+  const { profileOf, profiles } = kernel;
   return [
     endpoint(routes.listCredentials, async ({ query, signal }) => {
-      const sets = await credentials.list(profileOf(query.profile), signal);
+      const sets = await service.list(profileOf(query.profile), signal);
       return { credentials: sets, nextCursor: null };
     }),
     endpoint(routes.listRotations, ({ query, signal }) => {
       const asked = query.profile === undefined ? profiles : [profileOf(query.profile)];
-      return credentials.status(asked, signal);
+      return service.status(asked, signal);
     }),
-    endpoint(routes.showRotation, ({ params }) => credentials.report(params.name)),
+    endpoint(routes.showRotation, ({ params }) => service.report(params.name)),
     // A rotation in progress continues.
     creating(routes.rotateCredentials, ({ params: { name }, by, signal }) => ({
       newId: () => name,
-      create: () => credentials.rotate(name, { by, signal }),
+      create: () => service.rotate(name, { by, signal }),
       pathOf: () => `/rotations/${name}`,
     })),
     creating(routes.confirmRotation, ({ params: { name }, by }) => ({
       newId: () => name,
-      create: () => credentials.confirm(name, by),
+      create: () => service.confirm(name, by),
       pathOf: () => `/rotations/${name}`,
     })),
   ];

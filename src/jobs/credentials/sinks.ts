@@ -35,12 +35,14 @@ export interface Handover {
 
 /** A sink did not accept the secret. */
 export class SinkError extends SimfleetError {
+  readonly kind: Sink["kind"];
   /** Whether retrying is useless. */
   readonly isFinal: boolean;
 
   constructor(sink: Sink, words: string, options: { isFinal: boolean; retryAfterMs?: number | undefined }) {
     super("SINK_FAILED", `the sink ${sinkName(sink)} did not accept the new secret: ${words}`, options);
     this.name = "SinkError";
+    this.kind = sink.kind;
     this.isFinal = options.isFinal;
   }
 }

@@ -2,30 +2,22 @@
  * Processes the rotations of a profile: advances each as far as possible, and returns when to poll again. A rotation
  * continues from its record only, so it does not matter which process does it, or how the previous one ended.
  */
-import { messageOf, SimfleetError, PlatformError } from "#core/errors.ts";
+import { SimfleetError, PlatformError } from "#core/errors.ts";
 import { minuteMs, secondMs } from "#core/time.ts";
 import { type FaultRules, faultRules, retryRule } from "#engine/fault-policy.ts";
-import { nextProblem, quarantineProblem } from "#engine/problem.ts";
-import { type StepMachine, type Steps, type Wait, runSteps, move } from "#engine/steps.ts";
-import { type RotationChange, type RotationRecord, type RotationState, isRotationOver } from "./record.ts";
-import type { WorkResult } from "#engine/queue/job-result.ts";
+import { nextProblem } from "#engine/problem.ts";
+import { type Steps, move } from "#engine/steps.ts";
+import type { RotationChange, RotationRecord, RotationState } from "./record.ts";
+import { handOverToAll, isRotationOver, runRotation } from "./rotation-machine.ts";
+import type { Incident, WorkResult } from "#engine/queue/job-result.ts";
 import { createSuccessor, updateInPlace, verifyUpdate, isOurs } from "./steps/put-on-platform.ts";
-import { repoint, placesOf, repointGroups } from "./steps/repoint.ts";
-import { retire, deleteSet, leftBehind } from "./steps/retire.ts";
-import { type RotationContext, StepContext, type RotationResult } from "./steps/step-context.ts";
-import { SinkError, handOver, sinkKey, sinkName } from "./sinks.ts";
-import type { Rotation } from "#fleet/rotation.ts";
+import { deleteSet, leftBehind, placesOf, repoint, repointGroups, retire } from "./steps/replace-old-set.ts";
+import { type RotationContext, CredentialStep, type RotationResult } from "./steps/credential-step.ts";
+import { SinkError, handOver } from "./sinks.ts";
 import { AccountSets } from "./account-sets.ts";
-import { currentSet } from "./plan.ts";
-import { forgetAll, newSecret } from "./steps/new-secret.ts";
+import { currentSet, rotationsOf } from "./plan.ts";
+import { newSecret } from "./steps/new-secret.ts";
 import type { MoveEvent } from "#engine/move-record.ts";
-
-/** Called with incidents that an operator should know about. */
-export type ReportIncident = (incident: {
-  readonly message: string;
-  readonly refusal?: PlatformError;
-  readonly isInReport?: boolean;
-}) => void;
 
 /**
  * Advances every rotation of the profile that is in progress as far as possible.
@@ -35,7 +27,7 @@ export type ReportIncident = (incident: {
 export async function workOnRotations(
   profile: string,
   context: RotationContext,
-  deps: { signal: AbortSignal; emit: ReportIncident },
+  deps: { signal: AbortSignal; emit: (incident: Incident) => void },
 ): Promise<WorkResult> {
   const { signal, emit } = deps;
   for (;;) {
@@ -60,7 +52,7 @@ export async function statusOf(profile: string, context: RotationContext): Promi
   const nowMs = context.clock.wallMs();
   const inProgress = await context.log.inProgress(profile);
   if (inProgress.some(({ nextAtMs }) => nextAtMs <= nowMs)) return "due";
-  for (const { name, maxAgeMs } of context.rotationsOf(profile)) {
+  for (const { name, maxAgeMs } of rotationsOf(profile, context.rotations)) {
     if (maxAgeMs === undefined || inProgress.some((record) => record.name === name)) continue;
     if (((await context.log.ageCheck({ name, profile })).nextCheckAtMs ?? 0) <= nowMs) return "due";
   }
@@ -71,38 +63,37 @@ export async function statusOf(profile: string, context: RotationContext): Promi
 async function workOnRotation(
   name: string,
   context: RotationContext,
-  { signal, emit }: { signal: AbortSignal; emit: ReportIncident },
+  { signal, emit }: { signal: AbortSignal; emit: (incident: Incident) => void },
 ): Promise<void> {
-  const { log, clock } = context;
-  const rotation = context.rotationOf(name);
+  const { log, clock, guard } = context;
+  const rotation = Object.hasOwn(context.rotations, name) ? context.rotations[name] : undefined;
   if (rotation === undefined) return waitForConfiguration(name, context, emit);
-  const open = async (): Promise<StepContext | undefined> => {
+  const open = async (): Promise<CredentialStep | undefined> => {
     const record = await log.record(name);
-    const isDue = record !== undefined && record.waitsFor !== "quarantined" && record.nextAtMs <= clock.wallMs();
-    return isDue ? new StepContext({ record, rotation, context, signal }) : undefined;
+    return record === undefined || record.nextAtMs > clock.wallMs()
+      ? undefined
+      : new CredentialStep(record, rotation, context, signal);
   };
-  const machine: StepMachine<StepContext, RotationChange> = {
-    open,
-    clock,
-    stateOf: ({ record }) => record.state,
-    steps,
-    save: (step, change, events) => step.save(change, events),
-    saveWait,
-    guard: context.guard,
-    pointOf: ({ record: { rotationId, state } }) => `rotation ${name} ${rotationId} ${state}`,
-    saveQuarantined,
-    saveGivingUp: (step, reason) => step.save({ state: "rolling-back", reason }),
-    faultRules: ({ record }, fault) => ({ rules: rulesFor(record, fault), tries: record.tries }),
-    onFault: (message, refusal) => {
-      const incident = { message: `rotation ${name}: ${message}`, isInReport: true };
-      emit(refusal === undefined ? incident : { ...incident, refusal });
+  await runRotation<RotationRecord, CredentialStep>(
+    {
+      open,
+      steps,
+      rulesFor,
+      giveUp: (_, failure) => [{ state: "rolling-back", failure }],
+      quarantined: (_, reason) => ({ type: "credential.quarantined", fields: { reason } }),
+      resumeCommand: `simfleet credentials rotate ${name}`,
+      subject: `rotation ${name}`,
+      guard,
+      clock,
+      nowMs: () => clock.wallMs(),
+      onFault: (message, refusal) =>
+        emit({ message: `rotation ${name}: ${message}`, isInReport: true, ...(refusal !== undefined && { refusal }) }),
     },
-    close: (step) => step.release(),
-  };
-  await runSteps(machine, signal);
+    signal,
+  );
 }
 
-async function waitForConfiguration(name: string, { log, clock }: RotationContext, emit: ReportIncident) {
+async function waitForConfiguration(name: string, { log, clock }: RotationContext, emit: (incident: Incident) => void) {
   const record = await log.record(name);
   if (record === undefined) return;
   const reason = `the rotation ${name} is in progress but no longer in the configuration: add it back so that it can finish`;
@@ -112,41 +103,15 @@ async function waitForConfiguration(name: string, { log, clock }: RotationContex
   await log.move(record, { waitsFor: "fault", reason, nextAtMs: nowMs + minuteMs, problem });
 }
 
-const steps: Steps<Exclude<RotationState, "done" | "failed">, StepContext, RotationChange> = {
+const steps: Steps<Exclude<RotationState, "done" | "failed">, CredentialStep, RotationChange> = {
   planned: makeSecret,
-  generated: handOverToAll,
+  generated: deliver,
   delivered: (step) => (step.record.strategy === "successor" ? createSuccessor(step) : updateInPlace(step)),
   created: repoint,
   updated: verifyUpdate,
   switched: retire,
   "rolling-back": rollBack,
 };
-
-/** Events are emitted unless the rotation already waited for the same. */
-function saveWait(step: StepContext, wait: Wait<RotationChange>): Promise<void> {
-  const { record, nowMs } = step;
-  const { delayMs, reason, isProblem, tries = record.tries, change = {}, events = [] } = wait;
-  const waiting: RotationChange = {
-    waitsFor: "fault",
-    ...change,
-    reason,
-    tries,
-    nextAtMs: nowMs + Math.max(1, Math.ceil(delayMs)),
-    problem: isProblem === true ? nextProblem(record.problem, { message: reason, nowMs, delayMs }) : undefined,
-  };
-  const isKnown = record.waitsFor === waiting.waitsFor && record.reason === reason;
-  return step.save(waiting, isKnown ? [] : events);
-}
-
-/** Keeps the rotation where it is until a person continues it. */
-function saveQuarantined(step: StepContext, why: string): Promise<void> {
-  const { record, nowMs } = step;
-  const reason = `${why}; continue with: simfleet credentials rotate ${record.name}`;
-  const problem = quarantineProblem(record.problem, { message: reason, nowMs });
-  return step.save({ waitsFor: "quarantined", reason, problem }, [
-    { type: "credential.quarantined", fields: { reason: why } },
-  ]);
-}
 
 const rules = faultRules({
   PLATFORM_RATE_LIMITED: { delay: secondMs, retryAfter: "replaces", sleepUpToMs: 2 * secondMs },
@@ -174,93 +139,66 @@ const pollIntervalMs = 60 * minuteMs;
 async function checkAges(
   profile: string,
   context: RotationContext,
-  { signal, emit }: { signal: AbortSignal; emit: (incident: { message: string }) => void },
+  { signal, emit }: { signal: AbortSignal; emit: (incident: Incident) => void },
 ): Promise<void> {
-  const nowMs = context.clock.wallMs();
-  for (const rotation of context.rotationsOf(profile)) {
-    if (rotation.maxAgeMs === undefined || signal.aborted) continue;
-    const check = await context.log.ageCheck(rotation);
+  const { log, clock } = context;
+  const nowMs = clock.wallMs();
+  for (const rotation of rotationsOf(profile, context.rotations)) {
+    const { name, maxAgeMs } = rotation;
+    if (maxAgeMs === undefined || signal.aborted) continue;
+    const check = await log.ageCheck(rotation);
     if ((check.nextCheckAtMs ?? 0) > nowMs) continue;
-    const record = await context.log.record(rotation.name);
+    const record = await log.record(name);
     if (record !== undefined && !isRotationOver(record)) continue;
-    const next = { nextCheckAtMs: nowMs + pollIntervalMs };
+    const change = { nextCheckAtMs: nowMs + pollIntervalMs };
     try {
-      const due = await dueOf(rotation, record, { context, signal, nowMs });
-      const isNews = due !== undefined && due.secret !== check.reported;
-      const found = isNews ? { change: { ...next, reported: due.secret }, events: [due.event] } : { change: next };
-      await context.log.noteAge(rotation.name, check, found);
+      const sets = await new AccountSets(context.accountFor(profile), signal).list();
+      const { credentialsId, createdAtMs = 0, updatedAtMs = 0 } = currentSet(rotation, record, sets) ?? {};
+      const sinceMs = Math.max(createdAtMs, updatedAtMs);
+      const since = new Date(sinceMs).toISOString();
+      const reported = `${credentialsId} since ${since}`;
+      const isDue = sinceMs > 0 && nowMs - sinceMs >= maxAgeMs && reported !== check.reported;
+      const event = { type: "credential.expiring", fields: { credentialsId, since } } as const;
+      await log.noteAge(name, check, isDue ? { change: { ...change, reported }, events: [event] } : { change });
     } catch (thrown) {
       if (signal.aborted || !(thrown instanceof SimfleetError)) throw thrown;
-      emit({ message: `the age of ${rotation.name} is not known: ${messageOf(thrown)}` });
-      await context.log.noteAge(rotation.name, check, { change: next });
+      emit({ message: `the age of ${name} is not known: ${thrown.message}` });
+      await log.noteAge(name, check, { change });
     }
   }
-}
-
-async function dueOf(
-  rotation: Rotation,
-  record: { readonly currentId?: string } | undefined,
-  { context, signal, nowMs }: { context: RotationContext; signal: AbortSignal; nowMs: number },
-): Promise<{ secret: string; event: MoveEvent } | undefined> {
-  const account = context.accountFor(rotation.profile);
-  const current = currentSet(rotation, record, await new AccountSets(account, signal).list());
-  const sinceMs = Math.max(current?.createdAtMs ?? 0, current?.updatedAtMs ?? 0);
-  if (current === undefined || sinceMs === 0 || nowMs - sinceMs < (rotation.maxAgeMs ?? 0)) return undefined;
-  const { credentialsId } = current;
-  const since = new Date(sinceMs).toISOString();
-  return {
-    secret: `${credentialsId} since ${since}`,
-    event: { type: "credential.expiring", fields: { credentialsId, since } },
-  };
 }
 
 // The first steps of every rotation: generates and encrypts the new secret, then delivers it to every sink.
 
 /** planned -> generated. If a generated secret was not saved, it is lost, and a new one is generated. */
-async function makeSecret(step: StepContext): Promise<RotationResult> {
+async function makeSecret(step: CredentialStep): Promise<RotationResult> {
   const { rotation, account, context, signal, record } = step;
   const secrets = await newSecret(rotation, account.deployment.credentialTypes, context.sinkDeps, signal);
-  try {
-    const sealed = await context.seal.seal(record.rotationId, secrets);
-    return move({ state: "generated", sealed });
-  } finally {
-    forgetAll(secrets);
-  }
+  step.hold(...Object.values(secrets));
+  return move({ state: "generated", sealed: await context.seal.seal(record.rotationId, secrets) });
 }
 
-/** generated -> delivered, sink by sink. */
-async function handOverToAll(step: StepContext): Promise<RotationResult> {
-  const { rotation, context, signal } = step;
+/** generated -> delivered */
+async function deliver(step: CredentialStep): Promise<RotationResult> {
+  const { rotation, record, context, signal } = step;
   const { name, profile, constants, source } = rotation;
+  const { rotationId, newId: credentialsId, type, startedAtMs } = record;
   const secrets = await step.secrets();
-  for (const sink of rotation.sinks) {
-    const { rotationId, newId, type, handedTo, handedToNames, startedAtMs } = step.record;
-    const key = sinkKey(sink);
-    if (handedTo.includes(key)) continue;
-    const handover = {
-      rotation: name,
-      rotationId,
-      profile,
-      credentialsId: newId,
-      type,
-      secrets,
-      constants,
-      field: source.field,
-      startedAtMs,
-    };
-    await handOver(sink, handover, context.sinkDeps, signal);
-    const done = { handedTo: [...handedTo, key], handedToNames: [...handedToNames, sinkName(sink)] };
-    const event = { type: "credential.handed-over", fields: { sink: sinkName(sink) } } as const;
-    await step.save({ ...done, tries: 0, waitsFor: undefined, reason: undefined, problem: undefined }, [event]);
-  }
-  return move({ state: "delivered" });
+  const named = { rotation: name, rotationId, profile, credentialsId, type, startedAtMs };
+  const handover = { ...named, secrets, constants, field: source.field };
+  return handOverToAll(
+    step,
+    rotation.sinks,
+    (sink) => handOver(sink, handover, context.sinkDeps, signal),
+    (sink) => ({ type: "credential.handed-over", fields: { sink } }),
+  );
 }
 
 // rolling-back -> failed: groups refer to the old set again, and the successor is deleted if nothing refers to it. A sink
 // cannot return the new value: sinks that already have it are reported.
 
-async function rollBack(step: StepContext): Promise<RotationResult> {
-  const { strategy, reason = "", handedToNames } = step.record;
+async function rollBack(step: CredentialStep): Promise<RotationResult> {
+  const { strategy, failure: reason = "", handedToNames } = step.record;
   const obstacle = strategy === "successor" ? await withdraw(step) : undefined;
   const failed: MoveEvent = {
     type: "credential.failed",
@@ -271,7 +209,7 @@ async function rollBack(step: StepContext): Promise<RotationResult> {
 }
 
 /** @returns why the successor still exists; undefined if it does not */
-async function withdraw(step: StepContext): Promise<string | undefined> {
+async function withdraw(step: CredentialStep): Promise<string | undefined> {
   const { oldId, newId } = step.record;
   const found = await step.sets.find(newId);
   if (found === undefined) return undefined;

@@ -9,6 +9,8 @@ import { everySim, parseFilter } from "#fleet/filter.ts";
 import * as routes from "./contract.ts";
 import type { SimService } from "./service.ts";
 import {
+  assertFieldsKnown,
+  assertNamesKnown,
   countByValue,
   countSims,
   documentOfSim,
@@ -22,11 +24,11 @@ import {
   timeColumns,
 } from "./sims.ts";
 import { type Change, type ChangeType, type SimDocument, changeTypes } from "./contract.ts";
-import { assertFieldsKnown, assertNamesKnown } from "./filter-fields.ts";
 import type { FoundSim, Inventory } from "./store/inventory.ts";
 import type { Account } from "#api/account.ts";
 import type { Clock } from "#core/time.ts";
-import type { DeploymentOperationId } from "#fleet/deployment-operation.ts";
+import type { OneSim } from "#api/operations/described.ts";
+import type { Operation } from "#api/operations/operation.ts";
 import type { FieldValue } from "#fleet/sim/field-text.ts";
 import type { KeyColumn } from "#fleet/sim/sim.ts";
 import { jsonWithoutSecrets } from "#fleet/sim/sim-fields.ts";
@@ -86,10 +88,10 @@ function simEndpoints(deps: InventoryDeps): readonly Endpoint[] {
   const { store, keyColumnOf, profileOf, clock } = deps;
   return [
     endpoint(routes.listSims, async ({ query: { sort, limit, cursor, ...query } }) => {
-      const { profile, keyColumn, fleet, selection, facts, show } = await select(query, deps);
+      const { keyColumn, fleet, selection, facts, show } = await select(query, deps);
       const order = sort === undefined ? undefined : orderOf(sort);
       if (order !== undefined) {
-        await assertNamesKnown(store, { profile, fields: [order.field], keyColumn, others: namesOfRecord });
+        await assertNamesKnown(fleet, { fields: [order.field], keyColumn, others: namesOfRecord });
       }
       const page = { limit, cursor };
       const { found, nextCursor } = await (order === undefined
@@ -98,8 +100,8 @@ function simEndpoints(deps: InventoryDeps): readonly Endpoint[] {
       return { sims: found.map(show), nextCursor, isComplete: facts.isComplete };
     }),
     endpoint(routes.countSimsBy, async ({ query: { by: field, ...query } }) => {
-      const { profile, keyColumn, selection, facts } = await select(query, deps);
-      if (field !== undefined) await assertNamesKnown(store, { profile, fields: [field], keyColumn, others: [] });
+      const { profile, keyColumn, fleet, selection, facts } = await select(query, deps);
+      if (field !== undefined) await assertNamesKnown(fleet, { fields: [field], keyColumn });
       const counted = await countByValue(store, { ...selection, profile, field });
       return { isComplete: facts.isComplete, ...counted };
     }),
@@ -112,9 +114,9 @@ function simEndpoints(deps: InventoryDeps): readonly Endpoint[] {
       return { fields: await fieldsOf({ inventory: store, profile }, keyColumnOf(profile)), maxSorted };
     }),
     endpoint(routes.exportSims, async ({ query: { format, columns: written, ...query } }) => {
-      const { profile, keyColumn, selection, facts, show } = await select(query, deps);
+      const { profile, keyColumn, fleet, selection, facts, show } = await select(query, deps);
       const columns = written?.split(",").map((name) => name.trim());
-      await assertNamesKnown(store, { profile, fields: columns ?? [], keyColumn, others: timeColumns });
+      await assertNamesKnown(fleet, { fields: columns ?? [], keyColumn, others: timeColumns });
       const { filter, ...scan } = selection;
       const options = { format, columns, keyColumn, fields: facts.fields };
       const lines = exportLines(store.scan(profile, filter, scan), options, show);
@@ -153,13 +155,14 @@ async function select(
 
 function readEndpoints({ feed, profileOf, accountOf, clock }: InventoryDeps): readonly Endpoint[] {
   return [
-    endpoint(routes.readSim, ({ params, query, signal }) =>
-      readNow(params.sim, { account: accountOf(profileOf(query.profile)), clock, signal }),
-    ),
-    endpoint(routes.readSimStatuses, async ({ params, query, signal }) => ({
-      statuses: await statusesNow(params.sim, accountOf(profileOf(query.profile)), signal),
-      nextCursor: null,
-    })),
+    endpoint(routes.readSim, async ({ params, query, signal }) => {
+      const record = await readNow(accountOf(profileOf(query.profile)), "readSim", params.sim, signal);
+      return { ...(record as object), seenAt: new Date(clock.wallMs()).toISOString() };
+    }),
+    endpoint(routes.readSimStatuses, async ({ params, query, signal }) => {
+      const entries = await readNow(accountOf(profileOf(query.profile)), "readStatusHistory", params.sim, signal);
+      return { statuses: entries as Record<string, unknown>[], nextCursor: null };
+    }),
     endpoint(routes.listChanges, ({ query: { profile, limit, cursor, since, type, sim, field, by } }) => {
       const sinceMs = parseInstant(since);
       const asked = { profile: profileOf(profile), types: asList(type), sim, field, by, sinceMs };
@@ -179,23 +182,21 @@ function fleetEndpoints({ sims, profileOf }: InventoryDeps): readonly Endpoint[]
 
 // Changes of the fleet, for display and JSON: the inventory's events, newest first.
 
-interface ChangeQuery {
-  readonly types?: readonly ChangeType[] | undefined;
-  readonly sim?: string | undefined;
-  readonly field?: string | undefined;
-  readonly by?: "run" | "external" | undefined;
-  readonly sinceMs?: number | undefined;
-}
-
 /** Changes, newest first. */
 export async function changesOf(
   feed: Pick<Feed, "newest">,
-  query: ChangeQuery & { readonly profile: string },
+  query: {
+    readonly profile: string;
+    readonly types?: readonly ChangeType[] | undefined;
+    readonly sim?: string | undefined;
+    readonly field?: string | undefined;
+    readonly by?: "run" | "external" | undefined;
+    readonly sinceMs?: number | undefined;
+  },
   page: { limit: number; cursor?: string | undefined },
 ): Promise<{ changes: Change[]; nextCursor: string | null }> {
   const { profile, types = changeTypes, sim, field, by, sinceMs } = query;
-  const asked = { profile, types, sinceMs, fields: { sim, by, field } };
-  const { events, nextCursor } = await feed.newest(asked, page);
+  const { events, nextCursor } = await feed.newest({ profile, types, sinceMs, fields: { sim, by, field } }, page);
   return { changes: events.map(changeOf), nextCursor };
 }
 
@@ -217,32 +218,18 @@ function plainOf(value: FieldValue | undefined): unknown {
   return "text" in value ? value.text : JSON.parse(value.json);
 }
 
-// Reads of one SIM from the platform, where the deployment describes how.
+const operationIds = { readSim: "getSim", readStatusHistory: "getSimStatusHistory" } as const;
 
 /**
- * The record of a SIM as the platform has it now, without secrets.
+ * What the platform has of one SIM now, without secrets.
  * @throws PlatformError; ConfigError if the deployment does not describe the read
  */
-async function readNow(
-  key: string,
-  { account, clock, signal }: { account: Account; clock: Clock; signal: AbortSignal },
-) {
-  const { client, readSim, selection } = account;
-  if (readSim === undefined) throw missing("getSim");
-  const record = await client.call(readSim, { key }, { signal, urgency: "priority" });
-  const clean = JSON.parse(jsonWithoutSecrets(record, selection.secrets)) as Record<string, unknown>;
-  return { ...clean, seenAt: new Date(clock.wallMs()).toISOString() };
-}
-
-/** @throws as `readNow` */
-async function statusesNow(key: string, account: Account, signal: AbortSignal) {
-  const { client, readStatusHistory, selection } = account;
-  if (readStatusHistory === undefined) throw missing("getSimStatusHistory");
-  const entries = await client.call(readStatusHistory, { key }, { signal, urgency: "priority" });
-  return JSON.parse(jsonWithoutSecrets(entries, selection.secrets)) as Record<string, unknown>[];
-}
-
-function missing(id: DeploymentOperationId): ConfigError {
-  const message = "is not in the deployment, so one SIM cannot be read (docs/deployments.md).";
-  return new ConfigError([{ where: `operations.${id}`, message }]);
+async function readNow(account: Account, what: keyof typeof operationIds, key: string, signal: AbortSignal) {
+  const operation: Operation<OneSim, unknown> | undefined = account[what];
+  if (operation === undefined) {
+    const message = "is not in the deployment, so one SIM cannot be read (docs/deployments.md).";
+    throw new ConfigError([{ where: `operations.${operationIds[what]}`, message }]);
+  }
+  const answer = await account.client.call(operation, { key }, { signal, urgency: "priority" });
+  return JSON.parse(jsonWithoutSecrets(answer, account.selection.secrets)) as unknown;
 }

@@ -1,7 +1,7 @@
 /** Opens the inventory: what is stored of SIMs and syncs, the queue of syncs, and the services. */
-import type { WorkResult, Incident, Working } from "#engine/queue/job-result.ts";
+import type { Incident, Working } from "#engine/queue/job-result.ts";
 import type { Kernel } from "#kernel/kernel.ts";
-import { newSyncId, simService } from "./service.ts";
+import { simService } from "./service.ts";
 import { Inventory } from "./store/inventory.ts";
 import { isSyncOver, SyncLog } from "./store/sync-record.ts";
 import { syncInventory } from "./work.ts";
@@ -17,20 +17,6 @@ export function openInventory(kernel: Kernel) {
   lifecycle.onStop("sync queues", () => queues.close());
   const service = simService({ ...kernel, store, syncs, queues });
 
-  const sync = async (profile: string, signal: AbortSignal): Promise<WorkResult> => {
-    const context = {
-      syncs,
-      inventory: store,
-      guard,
-      clock,
-      accountFor: account,
-      newSyncId: () => newSyncId(clock.wallMs()),
-    };
-    const result = await syncInventory(profile, context, signal);
-    if (result.kind === "ended") await feed.trim();
-    return result;
-  };
-
   /** Works on a profile's syncs until stopped. */
   const consume = async (profile: string, onIncident: (incident: Incident) => void): Promise<Working> => {
     const working = await queues.consume(profile, {
@@ -41,7 +27,9 @@ export function openInventory(kernel: Kernel) {
         return state !== undefined && !isSyncOver(state) ? "waiting" : "none";
       },
       work: async (name, signal) => {
-        const result = await sync(name, signal);
+        const context = { syncs, inventory: store, guard, clock, accountFor: account };
+        const result = await syncInventory(name, context, signal);
+        if (result.kind === "ended") await feed.trim();
         if (result.kind === "postponed") {
           const { reason, refusal } = result;
           onIncident({ message: reason, isInReport: true, ...(refusal === undefined ? {} : { refusal }) });

@@ -1,5 +1,4 @@
 /** Operations on syncs, and the counts of the fleet, current and over time. */
-import { randomInt } from "node:crypto";
 import type { Activity } from "#engine/activity-log.ts";
 import type { StoreDeps } from "#engine/move-record.ts";
 import { reportOfProblem } from "#engine/problem.ts";
@@ -11,7 +10,7 @@ import type { KeyColumn } from "#fleet/sim/sim.ts";
 import type { Counts, FleetPoint, FleetReport, SimCounts, SyncReport } from "./contract.ts";
 import { countByValue } from "./sims.ts";
 import type { Inventory } from "./store/inventory.ts";
-import type { SyncLog, SyncState } from "./store/sync-record.ts";
+import { type SyncLog, type SyncState, newSyncId } from "./store/sync-record.ts";
 
 /** A report of the fleet is kept for so long at least: counting a large inventory takes a while. */
 const minKeptMs = 3_000;
@@ -130,31 +129,25 @@ const spacingMs = 5 * minuteMs;
 const keepMs = 7 * 24 * 60 * minuteMs;
 
 function fleetHistory({ redis, keys }: Pick<StoreDeps, "redis" | "keys">) {
-  /** Whether the five-minute interval of this time has no point yet. */
-  const isDue = async (profile: string, atMs: number): Promise<boolean> => {
-    const slotMs = slotOf(atMs);
-    return (await redis.zcount(keys.fleetHistory(profile), slotMs, slotMs)) === 0;
-  };
+  return {
+    /** Whether the five-minute interval of this time has no point yet. */
+    isDue: async (profile: string, atMs: number): Promise<boolean> =>
+      (await redis.zcount(keys.fleetHistory(profile), slotOf(atMs), slotOf(atMs))) === 0,
 
-  const add = async (profile: string, point: StoredPoint): Promise<void> => {
-    const key = keys.fleetHistory(profile);
-    const slotMs = slotOf(point.atMs);
-    const before = `(${slotMs - keepMs}`;
-    await redis.multi().zadd(key, slotMs, JSON.stringify(point)).zremrangebyscore(key, "-inf", before).exec();
-  };
+    add: async (profile: string, point: StoredPoint): Promise<void> => {
+      const key = keys.fleetHistory(profile);
+      const slotMs = slotOf(point.atMs);
+      const before = `(${slotMs - keepMs}`;
+      await redis.multi().zadd(key, slotMs, JSON.stringify(point)).zremrangebyscore(key, "-inf", before).exec();
+    },
 
-  /** Points, oldest first; if two processes stored the same point, the first one's. */
-  const since = async (profile: string, sinceMs: number): Promise<StoredPoint[]> => {
-    const texts = await redis.zrangebyscore(keys.fleetHistory(profile), slotOf(sinceMs), "+inf");
-    const points = new Map<number, StoredPoint>();
-    for (const text of texts) {
-      const point = JSON.parse(text) as StoredPoint;
-      if (!points.has(slotOf(point.atMs))) points.set(slotOf(point.atMs), point);
-    }
-    return [...points.values()];
+    /** Points, oldest first; if two processes stored the same point, one of them. */
+    since: async (profile: string, sinceMs: number): Promise<StoredPoint[]> => {
+      const texts = await redis.zrangebyscore(keys.fleetHistory(profile), slotOf(sinceMs), "+inf");
+      const points = texts.map((text) => JSON.parse(text) as StoredPoint);
+      return [...new Map(points.map((point) => [slotOf(point.atMs), point])).values()];
+    },
   };
-
-  return { isDue, add, since };
 }
 
 function slotOf(atMs: number): number {
@@ -183,12 +176,6 @@ export function reportOfSync(profile: string, state: SyncState): SyncReport {
     ...(reason === undefined ? {} : { reason }),
     ...(problem === undefined ? {} : { problem: reportOfProblem(problem) }),
   };
-}
-
-/** `s-20261120-103045-482`: sorts by time. */
-export function newSyncId(nowMs: number): string {
-  const stamp = new Date(nowMs).toISOString().replace(/[-:]/g, "").replace("T", "-").slice(0, 15);
-  return `s-${stamp}-${String(randomInt(1_000)).padStart(3, "0")}`;
 }
 
 /** The last syncs for the log. */

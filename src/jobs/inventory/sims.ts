@@ -4,6 +4,7 @@
  */
 import { type Clock, isoTime } from "#core/time.ts";
 import { SimfleetError } from "#core/errors.ts";
+import { suggestion } from "#core/suggest.ts";
 import { type Filter, everySim } from "#fleet/filter.ts";
 import type { KeyColumn } from "#fleet/sim/sim.ts";
 import { documentOf, textOf } from "#fleet/sim/sim-fields.ts";
@@ -30,8 +31,8 @@ export interface Selection {
 }
 
 /** The SIMs of a profile. */
-export interface Fleet {
-  readonly inventory: Inventory;
+export interface Fleet<Store = Inventory> {
+  readonly inventory: Store;
   readonly profile: string;
 }
 
@@ -267,7 +268,7 @@ function rankOf(field: string): number {
 }
 
 /** The key first, then the indexed fields with their values, then the others that some of the first SIMs have. */
-export async function fieldsOf({ inventory, profile }: Fleet, keyColumn: KeyColumn): Promise<SimField[]> {
+export async function fieldsOf({ inventory, profile }: Fleet<Readable>, keyColumn: KeyColumn): Promise<SimField[]> {
   const fields: SimField[] = [{ name: keyColumn, values: [], isSortable: true }];
   const indexed = await inventory.indexedFields(profile);
   for (const { field, values } of indexed.toSorted((a, b) => rankOf(a.field) - rankOf(b.field))) {
@@ -288,6 +289,55 @@ export async function fieldsOf({ inventory, profile }: Fleet, keyColumn: KeyColu
     fields.push({ name, values: values.size > 50 ? [] : [...values].toSorted(), isSortable: false });
   }
   return fields.slice(0, maxFields);
+}
+
+// Names of fields that no SIM has are rejected. `speedclass!=s1.fast` (wrong case) would otherwise select every SIM, since a
+// SIM without the field matches `!=` and `not exists`; and an exported column of that name would be empty.
+
+type Readable = Pick<Inventory, "facts" | "scan" | "find" | "indexedFields">;
+
+/** As `assertNamesKnown`, for the fields of a filter. */
+export function assertFieldsKnown(
+  inventory: Readable,
+  { profile, filter, keyColumn }: { profile: string; filter: Filter; keyColumn: KeyColumn },
+): Promise<void> {
+  const fields = filter.conditions.map(({ field }) => field);
+  return assertNamesKnown({ inventory, profile }, { fields, keyColumn });
+}
+
+/**
+ * @param names `others` are accepted besides the fields of SIMs
+ * @throws SimfleetError USAGE with the field, a suggestion, and the existing fields
+ */
+export async function assertNamesKnown(
+  { inventory, profile }: Fleet<Readable>,
+  names: { readonly fields: readonly string[]; readonly keyColumn: KeyColumn; readonly others?: readonly string[] },
+): Promise<void> {
+  const { fields, keyColumn, others = [] } = names;
+  const asked = new Set(fields.filter((field) => field !== keyColumn && !others.includes(field)));
+  if (asked.size === 0) return;
+  const facts = await inventory.facts(profile);
+  if (facts.known + facts.gone === 0) return;
+  // What complete syncs store is known even if no SIM has a value.
+  const stored = facts.isComplete ? facts.fields : [];
+  for (const field of asked) {
+    if (stored.includes(field) || (await someSimHas(field, { inventory, profile }, keyColumn))) continue;
+    const found = await fieldsOf({ inventory, profile }, keyColumn);
+    const known = [...new Set([...facts.fields, ...found.map(({ name }) => name)])].toSorted().slice(0, 40);
+    const listed = [...known, ...others];
+    throw new SimfleetError(
+      "USAGE",
+      `No SIM in the inventory has the field ${field}.${suggestion(field, listed)} Known fields: ${listed.join(", ")}`,
+    );
+  }
+}
+
+async function someSimHas(field: string, { inventory, profile }: Fleet<Readable>, keyColumn: KeyColumn) {
+  const filter: Filter = { text: `${field} exists`, conditions: [{ kind: "exists", field }] };
+  for await (const found of inventory.find(profile, filter, { presence: "all", keyColumn })) {
+    if (found.length > 0) return true;
+  }
+  return false;
 }
 
 // Exports the inventory: as CSV for spreadsheets and for `plan` and `apply`, or as NDJSON with raw values.

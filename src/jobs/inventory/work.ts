@@ -10,7 +10,7 @@ import { type Clock, yieldToEventLoop } from "#core/time.ts";
 import { isImsi, isSimId, keyColumnOf } from "#fleet/sim/sim.ts";
 import type { Inventory, InventoryFacts } from "./store/inventory.ts";
 import { encodeRecord } from "./records/sim-record.ts";
-import type { ListedSims, SyncLog, SyncPhase, SyncState } from "./store/sync-record.ts";
+import { type ListedSims, type SyncLog, type SyncPhase, type SyncState, newSyncId } from "./store/sync-record.ts";
 import type { Account } from "#api/account.ts";
 import { faultRules } from "#engine/fault-policy.ts";
 import type { Problem } from "#engine/problem.ts";
@@ -23,7 +23,6 @@ export interface SyncContext {
   readonly inventory: Inventory;
   readonly clock: Clock;
   readonly accountFor: (profile: string) => Account;
-  readonly newSyncId: () => string;
   readonly guard: Pick<PoisonGuard, "run">;
 }
 
@@ -31,14 +30,6 @@ export interface SyncContext {
 const sendingMs = 5;
 /** Page size after a response that was too large, if no size was configured. */
 const firstShorterLimit = 1_000;
-
-interface ShorterPages {
-  readonly syncId: string;
-  readonly limit: number;
-}
-
-/** What a sync has learned from responses that were too large, by profile. Kept across waits for the quota. */
-const shorterPages = new WeakMap<SyncLog, Map<string, ShorterPages>>();
 
 const rules = faultRules({
   PLATFORM_UNAVAILABLE: { delay: { baseMs: 5_000, capMs: 30_000 } },
@@ -64,7 +55,7 @@ export function syncInventory(profile: string, context: SyncContext, signal: Abo
     {
       open: async () => {
         const state = await syncs.state(profile);
-        return state && new SyncStep(profile, state, context, signal);
+        return state && new SyncStep(state, context, signal);
       },
       clock,
       stateOf: ({ state }) => state.phase,
@@ -86,17 +77,15 @@ export function syncInventory(profile: string, context: SyncContext, signal: Abo
 /** One step of a sync: reads the list, starting at the saved position, or marks the SIMs that it did not show. */
 class SyncStep {
   readonly state: SyncState;
-  readonly #profile: string;
   readonly #context: SyncContext;
   readonly #account: Account;
   readonly #signal: AbortSignal;
   #pages: number;
 
-  constructor(profile: string, state: SyncState, context: SyncContext, signal: AbortSignal) {
+  constructor(state: SyncState, context: SyncContext, signal: AbortSignal) {
     this.state = state;
-    this.#profile = profile;
     this.#context = context;
-    this.#account = context.accountFor(profile);
+    this.#account = context.accountFor(state.profile);
     this.#signal = signal;
     this.#pages = state.pages;
   }
@@ -108,7 +97,7 @@ class SyncStep {
 
   /** Marks the SIMs that the list no longer shows. */
   async sweep(): Promise<SyncResult> {
-    await this.#context.syncs.sweep(this.#profile, this.state, this.#account.selection.fields);
+    await this.#context.syncs.sweep(this.state.profile, this.state, this.#account.selection.fields);
     return again;
   }
 
@@ -123,23 +112,22 @@ class SyncStep {
       // The platform may no longer know a cursor saved long ago; a cursor from this pass is known.
       const isOldCursor = this.#pages > 0 && this.#pages === this.state.pages;
       if (thrown.code !== "PLATFORM_REJECTED" || !isOldCursor) throw thrown;
-      const { syncs, newSyncId } = this.#context;
-      await syncs.begin(this.#profile, newSyncId(), "restart", this.state.startedBy);
+      const { syncs, clock } = this.#context;
+      await syncs.begin(this.state.profile, newSyncId(clock.wallMs()), "restart", this.state.startedBy);
       return again;
     }
   }
 
   /** Requested page size. */
   get #pageLimit(): number | undefined {
-    const shorter = shorterPages.get(this.#context.syncs)?.get(this.#profile);
-    return shorter?.syncId === this.state.syncId ? shorter.limit : this.#account.pageLimit;
+    return this.state.pageLimit ?? this.#account.pageLimit;
   }
 
   async #readPages(): Promise<void> {
     const { client, wording } = this.#account;
     const { syncs, inventory, clock } = this.#context;
-    const quiet = this.#otherFields(await inventory.facts(this.#profile));
-    await syncs.forgetOldClaims(this.#profile);
+    const quiet = this.#otherFields(await inventory.facts(this.state.profile));
+    await syncs.forgetOldClaims(this.state.profile);
     const input = { lastEvaluatedKey: this.state.cursor, limit: this.#pageLimit };
     const list = wording === "sims" ? listSims : listSubscribers;
     let sent = Promise.withResolvers<void>();
@@ -156,7 +144,7 @@ class SyncStep {
       // Comparing blocks this thread, so let the request be sent first; but do not wait for a spent quota.
       await Promise.race([sent.promise, clock.sleep(sendingMs)]);
       await yieldToEventLoop();
-      const taken = await syncs.takePage(this.#profile, {
+      const taken = await syncs.takePage(this.state.profile, {
         syncId: this.state.syncId,
         pagesBefore: this.#pages,
         sims: this.#listed(page.items),
@@ -171,52 +159,36 @@ class SyncStep {
   }
 
   /** Fields that only one of this sync and the previous one stores; their appearance or absence is not a change. */
-  #otherFields({ isComplete, fields: before }: Pick<InventoryFacts, "isComplete" | "fields">): string[] {
-    const { fields } = this.#account.selection;
-    const differ = [
-      ...fields.filter((name) => !before.includes(name)),
-      ...before.filter((name) => !fields.includes(name)),
-    ];
-    return isComplete ? differ : [];
+  #otherFields({ isComplete, fields }: Pick<InventoryFacts, "isComplete" | "fields">): string[] {
+    const own = this.#account.selection.fields;
+    return isComplete ? [...own, ...fields].filter((name) => own.includes(name) !== fields.includes(name)) : [];
   }
 
   #listed(records: readonly SimRecord[]): ListedSims {
     const { wording, selection } = this.#account;
     const keyColumn = keyColumnOf(wording);
     const isKey = wording === "sims" ? isSimId : isImsi;
-    const listed = records.flatMap((record) => {
-      const key = record[keyColumn];
-      return typeof key === "string" && isKey(key) ? [{ key, record }] : [];
-    });
-    return {
-      keys: listed.map(({ key }) => key),
-      linesOf: (place) => encodeRecord(listed[place]?.record ?? {}, selection),
-    };
+    const keyOf = (record: SimRecord) => String(record[keyColumn]);
+    const listed = records.filter((record) => isKey(keyOf(record)));
+    return { keys: listed.map(keyOf), linesOf: (place) => encodeRecord(listed[place] ?? {}, selection) };
   }
 
   /** Retries with half the page size; if the page does not get smaller, the sync fails. */
-  #askForLess(fault: PlatformError): SyncResult {
+  async #askForLess(fault: PlatformError): Promise<SyncResult> {
     const limit = this.#pageLimit;
-    if (limit !== 1) {
-      const { syncId } = this.state;
-      const shorter = limit === undefined ? firstShorterLimit : Math.floor(limit / 2);
-      const bySync = shorterPages.get(this.#context.syncs) ?? new Map<string, ShorterPages>();
-      shorterPages.set(this.#context.syncs, bySync.set(this.#profile, { syncId, limit: shorter }));
-      return again;
+    if (limit === 1) {
+      return giveUp(
+        `${fault.message} Even a page of one SIM is too large: check that the platform accepts the parameter limit.`,
+      );
     }
-    return giveUp(
-      `${fault.message} Even a page of one SIM is too large: check that the platform accepts the parameter limit.`,
-    );
+    const shorter = limit === undefined ? firstShorterLimit : Math.floor(limit / 2);
+    await this.#context.syncs.shortenPages(this.state, shorter);
+    return again;
   }
 }
 
-interface Asked {
-  readonly page: Promise<IteratorResult<Page<SimRecord[]>, void>>;
-  /** Time of Redis's clock before the page was requested. */
-  readonly asOfMs: number;
-}
-
-function askFor(pages: AsyncGenerator<Page<SimRecord[]>, void>, asOfMs: number): Asked {
+/** Asks for the next page. @param asOfMs a time of Redis's clock before the request */
+function askFor(pages: AsyncGenerator<Page<SimRecord[]>, void>, asOfMs: number) {
   const page = pages.next();
   page.catch(() => undefined); // awaited later, or not at all if storing the previous page fails
   return { page, asOfMs };

@@ -3,7 +3,8 @@
  * does not remove what another works on.
  */
 import type { StoreDeps } from "#engine/move-record.ts";
-import { type RotationLog, isRotationOver } from "#jobs/credentials/record.ts";
+import type { RotationLog } from "#jobs/credentials/record.ts";
+import { isRotationOver } from "#jobs/credentials/rotation-machine.ts";
 import type { Keys } from "#redis/keys.ts";
 import { Script } from "#redis/script.ts";
 import type { StoragePart } from "./contract.ts";

@@ -6,7 +6,8 @@ import { messageOf, SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import type { KeyColumn } from "#fleet/sim/sim.ts";
 import type { StoreDeps } from "#engine/move-record.ts";
-import { type RotationLog, isRotationOver } from "#jobs/credentials/record.ts";
+import type { RotationLog } from "#jobs/credentials/record.ts";
+import { isRotationOver } from "#jobs/credentials/rotation-machine.ts";
 import { type Inventory, forgetGoneSims } from "#jobs/inventory/store/inventory.ts";
 import type { SyncLog } from "#jobs/inventory/store/sync-record.ts";
 import type { Ledger } from "#jobs/runs/ledger/ledger.ts";
@@ -84,7 +85,7 @@ export async function sweep(deps: SweepDeps, nowMs: number, signal: AbortSignal)
     counts.goneSims += await forgetGoneSims(profile, options, deps);
     for (const rotation of await deps.rotations.records(profile)) {
       const isKept = deps.configuredRotations.includes(rotation.name) || !isRotationOver(rotation);
-      if (isKept || rotation.movedAtMs >= nowMs - retention.rotationsMs) continue;
+      if (isKept || (rotation.finishedAtMs ?? rotation.startedAtMs) >= nowMs - retention.rotationsMs) continue;
       await deps.rotations.forget(rotation);
       counts.rotations += 1;
     }

@@ -14,7 +14,7 @@ export const tasks = feature({
       runService: needs.runs.service,
       sims: needs.inventory.service,
       credentials: needs.credentials.service,
-      authKeys: needs.authKeys.service,
+      authKeys: needs.authKeys,
     });
     const configured = [...config.schedules.map(({ task }) => task), ...config.automations.map(({ action }) => action)];
     return { service, folders: () => Promise.resolve(foldersOfTasks(configured)) };

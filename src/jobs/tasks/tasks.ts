@@ -7,7 +7,7 @@ import { SimfleetError } from "#core/errors.ts";
 import { type RunOptions, isRunSettled } from "#fleet/run.ts";
 import type { Automation } from "#fleet/automation.ts";
 import type { Task, TaskReference, TaskStatus } from "#fleet/task.ts";
-import type { AuthKeyService } from "#jobs/authkeys/service.ts";
+import type { AuthKeyService } from "#jobs/authkeys/open.ts";
 import type { CredentialService } from "#jobs/credentials/service.ts";
 import type { RunService } from "#jobs/runs/service.ts";
 import type { FleetReport } from "#jobs/inventory/contract.ts";

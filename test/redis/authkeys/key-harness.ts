@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { randomBytes } from "node:crypto";
 import { onTestFinished } from "vitest";
-import { PlatformClient } from "#api/client.ts";
+import type { PlatformClient } from "#api/client.ts";
 import { type Credentials, type CredentialWatch, watchCredentials } from "#config/secrets/credentials.ts";
 import { loadConfig } from "#config/load.ts";
 import { readSecretFile } from "#config/secrets/secret-file.ts";
@@ -15,24 +15,19 @@ import { WebhookSender } from "#events/webhook/webhook.ts";
 import { operationOptions } from "#fleet/deployment-operation.ts";
 import type { Sink } from "#fleet/rotation.ts";
 import { authKeyAccount } from "#jobs/authkeys/account.ts";
-import { rotateAuthKey } from "#jobs/authkeys/work.ts";
-import type { AuthKeyDeps } from "#jobs/authkeys/step-context.ts";
+import { type AuthKeyDeps, rotateAuthKey } from "#jobs/authkeys/work.ts";
 import { CommandRunner } from "#jobs/credentials/command.ts";
 import { handOver } from "#jobs/credentials/sinks.ts";
 import type { Redis } from "ioredis";
 import type { Keys } from "#redis/keys.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
 import type { SandboxOptions } from "#sandbox/options.ts";
-import {
-  type AuthKeyRotation,
-  type AuthKeyRotations,
-  authKeyRotations,
-  isRotationOver,
-} from "#jobs/authkeys/record.ts";
+import { type AuthKeyRotation, type AuthKeyRotations, authKeyRotations } from "#jobs/authkeys/record.ts";
+import { isRotationOver } from "#jobs/credentials/rotation-machine.ts";
 import { AuthKeyUsers } from "#engine/authkey-users.ts";
 import { Seal } from "#engine/seal.ts";
 import type { StoreDeps } from "#engine/move-record.ts";
-import { OpenPermits } from "../../unit/api/support.ts";
+import { clientFor } from "../../unit/api/support.ts";
 import type { Around } from "../engine/crashes.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 import { noGuard } from "../../support/no-guard.ts";
@@ -137,25 +132,14 @@ export class KeyHarness {
 
   #open(): { client: PlatformClient; watch: CredentialWatch } {
     const { profiles } = loadConfig({ env: { SIMFLEET_AUTH_KEY_FILE: this.file } });
-    if (profiles["default"] === undefined) throw new Error("no default profile");
-    const watch = watchCredentials(profiles["default"], {
-      reloaded: () => void client.renewNow().catch(() => undefined),
-      kept: () => undefined,
-    });
-    const client = new PlatformClient({
-      profile: {
-        name: this.profile,
-        coverage: "g",
-        wording: "sims",
-      },
-      brand: "Svc",
-      language: "en",
-      endpoints: { global: this.sandbox.url },
-      connections: 4,
+    const { default: profile } = profiles;
+    if (profile === undefined) throw new Error("no default profile");
+    const reloaded = (): void => void client.renewNow().catch(() => undefined);
+    const watch = watchCredentials(profile, { reloaded, kept: () => undefined });
+    const client = clientFor(this.sandbox.url, {
+      profile: { name: this.profile, coverage: "g", wording: "sims" },
       credentials: () => watch.forms(),
       clock: systemClock,
-      permits: new OpenPermits(),
-      userAgent: "simfleet/test",
       onEvent: ({ type }) => {
         if (type === "renewed" && client.inUse !== undefined) watch.proven(client.inUse as Credentials);
       },
@@ -164,12 +148,7 @@ export class KeyHarness {
   }
 
   #harnessOf(client: PlatformClient, watch: CredentialWatch, around: Around): AuthKeyDeps {
-    const { listAuthKeys, createAuthKey, revokeAuthKey } = operationOptions;
-    const account = authKeyAccount(client, {
-      listAuthKeys: listAuthKeys.example,
-      createAuthKey: createAuthKey.example,
-      revokeAuthKey: revokeAuthKey.example,
-    });
+    const account = authKeyAccount(client, (id) => operationOptions[id].example);
     const inUse = (): string | undefined => {
       watch.poll();
       const form = client.inUse ?? watch.forms()[0];
@@ -197,12 +176,7 @@ export class KeyHarness {
       readSecretFile,
       webhooks: new WebhookSender({ clock: systemClock, userAgent: "simfleet/test" }),
     };
-    const give: AuthKeyDeps["handOver"] = (sink, { rotationId, startedAtMs, key }, signal) => {
-      const { authKeyId, authKey } = key;
-      const named = { rotation: "authkey", rotationId, profile: this.profile, credentialsId: authKeyId };
-      const what = { ...named, type: "auth-key", secrets: { authKey }, constants: { authKeyId }, field: undefined };
-      return handOver(sink, { ...what, startedAtMs }, sinkDeps, signal);
-    };
+    const give: AuthKeyDeps["handOver"] = (sink, handover, signal) => handOver(sink, handover, sinkDeps, signal);
     return {
       rotations,
       users,

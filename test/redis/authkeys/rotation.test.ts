@@ -20,7 +20,7 @@ describe.each<Who>(["root", "sub-user"])("AuthKey rotation of a %s", (who) => {
     const harness = open(who);
     await harness.begin();
     const record = await harness.live();
-    expect(record).toMatchObject({ phase: "done", oldId: harness.old });
+    expect(record).toMatchObject({ state: "done", oldId: harness.old });
     const newId = record.newId ?? "";
     expect(harness.ids()).toEqual([newId]);
     expect(harness.inFile()).toEqual({ id: newId, isGood: true });
@@ -39,13 +39,13 @@ describe.each<Who>(["root", "sub-user"])("AuthKey rotation of a %s", (who) => {
     const { authKeyId: spare } = sandbox.accounts.authKeys.create(harness.userName);
     await harness.begin();
     const refused = await harness.live();
-    expect(refused).toMatchObject({ phase: "failed" });
+    expect(refused).toMatchObject({ state: "failed" });
     expect(refused.reason).toContain(`To revoke one first, add --replace ${spare}.`);
     expect(refused.reason).toContain(`${harness.old} (created `);
     expect(harness.ids()).toEqual([harness.old, spare]);
     await harness.begin(spare);
     const record = await harness.live();
-    expect(record.phase).toBe("done");
+    expect(record.state).toBe("done");
     expect(harness.ids()).toEqual([record.newId]);
     expect((await harness.events()).slice(1, 3)).toEqual([
       "authkey.revoked replaced",
@@ -73,7 +73,7 @@ describe.each<Who>(["root", "sub-user"])("AuthKey rotation of a %s", (who) => {
     });
     await harness.begin();
     const record = await harness.live();
-    expect(record.phase).toBe("done");
+    expect(record.state).toBe("done");
     expect(harness.ids()).toEqual([record.newId]);
     expect(lost).toEqual(["create", "create", "revoke", "revoke"]);
     expect(await harness.events()).toContain("authkey.revoked lost");
@@ -86,12 +86,12 @@ describe("AuthKeys in use by another process", () => {
     const other = await harness.users.announce(harness.profile, "w-2", () => harness.old);
     await harness.begin();
     const waiting = await harness.live(undefined, 60);
-    expect(waiting).toMatchObject({ phase: "active" });
-    expect(waiting.waitsFor).toBe(`waiting until ${harness.old} is unused; w-2 still uses it`);
+    expect(waiting).toMatchObject({ state: "active" });
+    expect(waiting.reason).toBe(`waiting until ${harness.old} is unused; w-2 still uses it`);
     expect(harness.ids()).toContain(harness.old);
     await other.leave();
     await harness.users.say(harness.profile, "w-2", waiting.newId);
-    expect((await harness.live()).phase).toBe("done");
+    expect((await harness.live()).state).toBe("done");
   });
 
   it("an AuthKey rotation does not revoke the old AuthKey if its use starts at the last moment", async () => {
@@ -104,7 +104,7 @@ describe("AuthKeys in use by another process", () => {
         nowMs: () => deps.rotations.nowMs(),
         move: async (record, change, options) => {
           const reply = await deps.rotations.move(record, change, options);
-          if (change.phase === "revoking" && !isThere) {
+          if (change.state === "revoking" && !isThere) {
             isThere = true;
             await harness.users.say(harness.profile, "w-3", harness.old);
           }
@@ -114,10 +114,10 @@ describe("AuthKeys in use by another process", () => {
     });
     await harness.begin();
     const waiting = await harness.live(undefined, 60);
-    expect(waiting.phase).toBe("active");
+    expect(waiting.state).toBe("active");
     expect(harness.ids()).toContain(harness.old);
     await harness.users.say(harness.profile, "w-3", undefined);
-    expect((await harness.live()).phase).toBe("done");
+    expect((await harness.live()).state).toBe("done");
   });
 
   it("an AuthKey rotation does not revoke the AuthKey named to make room while it is in use", async () => {
@@ -133,17 +133,17 @@ describe("AuthKeys in use by another process", () => {
 
   it("an AuthKey rotation does not revoke the old AuthKey while a program other than simfleet uses it", async () => {
     const harness = open();
-    harness.change = (deps) => ({ ...deps, quietMs: 1_500 });
+    harness.change = (deps) => ({ ...deps, quietMs: 4_000 });
     await harness.begin();
     const first = await harness.live(undefined, 20);
-    expect(first.phase).toBe("active");
+    expect(first.state).toBe("active");
     // The platform reports the last use in seconds.
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     sandbox.accounts.authKeys.noteUse(harness.old);
     const second = await harness.live(undefined, 20);
-    expect(second.waitsFor).toMatch(/is revoked then if it stays unused|another program still uses it/);
+    expect(second.reason).toMatch(/is revoked then if it stays unused|another program still uses it/);
     expect(second.quietSinceMs).toBeGreaterThan(first.quietSinceMs ?? 0);
-    expect((await harness.live()).phase).toBe("done");
+    expect((await harness.live()).state).toBe("done");
   });
 });
 
@@ -193,7 +193,7 @@ describe("AuthKey rotations that cannot continue", () => {
     });
     await harness.begin();
     const record = await harness.live();
-    expect(record).toMatchObject({ phase: "failed", reason: expect.stringContaining("is not accepted") });
+    expect(record).toMatchObject({ state: "failed", reason: expect.stringContaining("is not accepted") });
     expect(harness.ids()).toEqual([harness.old]);
     expect(harness.inFile()).toEqual({ id: harness.old, isGood: true });
     expect((await harness.events()).slice(-2)).toEqual([
@@ -207,12 +207,12 @@ describe("AuthKey rotations that cannot continue", () => {
     harness.sinks = [...harness.sinks, { kind: "command", command: ["/bin/false"] }];
     await harness.begin();
     const waiting = await harness.live(undefined, 20);
-    expect(waiting).toMatchObject({ phase: "verified", waitsFor: expect.stringContaining("/bin/false") });
-    expect(waiting.problem).toMatchObject({ message: waiting.waitsFor, attempts: waiting.tries });
+    expect(waiting).toMatchObject({ state: "verified", reason: expect.stringContaining("/bin/false") });
+    expect(waiting.problem).toMatchObject({ message: waiting.reason, attempts: waiting.tries });
     expect(waiting.problem?.nextAttemptMs).toBeGreaterThan(waiting.problem?.sinceMs ?? 0);
     expect(harness.ids()).toHaveLength(2);
     harness.sinks = [...harness.sinks.slice(0, 1), { kind: "command", command: ["/bin/cat"] }];
-    expect((await harness.live()).phase).toBe("done");
+    expect((await harness.live()).state).toBe("done");
   });
 
   it("an AuthKey rotation leaves an AuthKey unchanged that another user creates in the meantime", async () => {
@@ -232,7 +232,7 @@ describe("AuthKey rotations that cannot continue", () => {
     await expect(harness.live()).rejects.toBeInstanceOf(Crash);
     harness.change = (deps) => deps;
     const record = await harness.live();
-    expect(record).toMatchObject({ phase: "failed", reason: expect.stringContaining(`created the AuthKey ${other}`) });
+    expect(record).toMatchObject({ state: "failed", reason: expect.stringContaining(`created the AuthKey ${other}`) });
     expect(harness.ids()).toEqual([harness.old, other]);
   });
 });

@@ -1,8 +1,8 @@
 /** Rotations of AuthKeys, to be killed: the profile's file always holds an AuthKey that the platform accepts. */
 import { expect } from "vitest";
 import { PlatformError } from "#core/errors.ts";
-import type { AuthKeyDeps } from "#jobs/authkeys/step-context.ts";
-import { isRotationOver } from "#jobs/authkeys/record.ts";
+import type { AuthKeyDeps } from "#jobs/authkeys/work.ts";
+import { isRotationOver } from "#jobs/credentials/rotation-machine.ts";
 import type { Sandbox } from "#sandbox/server.ts";
 import type { TestRedis } from "../../support/redis.ts";
 import { accountWith, KeyHarness, type Who } from "../authkeys/key-harness.ts";
@@ -57,7 +57,7 @@ async function begun(place: Place, who: Who, way: Way): Promise<CrashSubject & {
   return {
     harness,
     work: async (around) => void (await harness.live(around, 40)),
-    state: async () => (await harness.record()).phase,
+    state: async () => (await harness.record()).state,
     isOver: async () => isRotationOver(await harness.record()),
     check: () => expect(harness.inFile().isGood).toBe(true),
     checkEnd: () => endOf(harness),
@@ -65,13 +65,13 @@ async function begun(place: Place, who: Who, way: Way): Promise<CrashSubject & {
 }
 
 async function endOf(harness: KeyHarness): Promise<string> {
-  const { phase, newId, sealed } = await harness.record();
-  expect(harness.ids()).toEqual([phase === "done" ? newId : harness.old]);
+  const { state, newId, sealed } = await harness.record();
+  expect(harness.ids()).toEqual([state === "done" ? newId : harness.old]);
   expect(harness.inFile()).toEqual({ id: harness.ids()[0], isGood: true });
   expect(sealed).toBeUndefined();
   const lasts = (await harness.events()).filter((event) => /^authkey\.(rotated|failed)/.test(event));
   expect(lasts).toHaveLength(1);
-  return phase;
+  return state;
 }
 
 export const authKeyCases = (place: () => Place): readonly CrashCase[] =>

@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import { PlatformError } from "#core/errors.ts";
 import type { Rotation } from "#fleet/rotation.ts";
-import { isRotationOver } from "#jobs/credentials/record.ts";
+import { isRotationOver } from "#jobs/credentials/rotation-machine.ts";
 import type { TestRedis } from "../../support/redis.ts";
 import { oldSecret, RotationHarness } from "../rotations/rotation-harness.ts";
 import { afterEachWrite, type CrashCase, type CrashSubject } from "./crashes.ts";

@@ -2,13 +2,12 @@
 import { afterAll, beforeAll as before, expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
 import { type PoisonGuard, quarantined } from "#engine/poison-guard.ts";
-import type { ProfileJobs } from "#engine/queue/work-queues.ts";
 import { beforeAll, Feed } from "#events/feed.ts";
 import type { Automation } from "#fleet/automation.ts";
 import { everySim } from "#fleet/filter.ts";
 import { automationLog } from "#jobs/automations/record.ts";
 import { type AutomationDeps, actOn } from "#jobs/automations/work.ts";
-import { reportOfRotation as reportOfKeyRotation } from "#jobs/authkeys/service.ts";
+import { reportOfRotation as reportOfKeyRotation } from "#jobs/authkeys/report.ts";
 import { rotationLog } from "#jobs/credentials/record.ts";
 import { reportOfRotation } from "#jobs/credentials/report.ts";
 import { CredentialService } from "#jobs/credentials/service.ts";
@@ -82,7 +81,7 @@ it("a rotation that was quarantined is continued by a request of a person, not b
     }),
     clock,
     rotations: { [rotation.name]: rotation },
-    queues: { enqueue: () => Promise.resolve() } as unknown as ProfileJobs,
+    queues: { enqueue: () => Promise.resolve(), isServed: () => Promise.resolve(false) },
     accountFor: () => harness.account(),
     requireSeal: () => undefined,
   });
@@ -101,24 +100,17 @@ it("a rotation of an AuthKey that was quarantined waits, shows why, and complete
   expect(report).toMatchObject({ state: "begun", now: message, problem: { message, nextAttemptAt: null } });
   expect(await reported(harness.profile)).toEqual(["authkey.quarantined"]);
   harness.change = (deps) => deps;
-  expect((await harness.live()).phase).toBe("begun");
+  expect((await harness.live()).state).toBe("begun");
   await harness.rotations.release(harness.profile);
   expect(reportOfKeyRotation(await harness.record(), 0).problem).toBeUndefined();
-  expect((await harness.live()).phase).toBe("done");
+  expect((await harness.live()).state).toBe("done");
 });
 
 it("a sync that is quarantined fails with the reason, and the next one starts over", async () => {
   const fleet = await FleetHarness.open(place, { sims: 20 });
   await fleet.begin();
   const { syncs, inventory } = fleet;
-  const context = {
-    syncs,
-    inventory,
-    clock: systemClock,
-    guard: deadly,
-    accountFor: () => fleet.account,
-    newSyncId: () => "s-again",
-  };
+  const context = { syncs, inventory, clock: systemClock, guard: deadly, accountFor: () => fleet.account };
   await syncInventory(fleet.profile, context, new AbortController().signal);
   expect(reportOfSync(fleet.profile, await fleet.state())).toMatchObject({ state: "failed", reason });
   expect(await reported(fleet.profile)).toEqual(["sync.failed"]);

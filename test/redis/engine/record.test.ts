@@ -50,21 +50,21 @@ describe("durable records", () => {
 
   it("a durable record is changed by only one of two processes that read the same state", async () => {
     const record = await rotations.begin("two", { rotationId: "k-1" });
-    const replies = [rotations.move(record, { phase: "creating" }), rotations.move(record, { phase: "making-room" })];
+    const replies = [rotations.move(record, { state: "creating" }), rotations.move(record, { state: "making-room" })];
     expect((await Promise.all(replies)).map((reply) => typeof reply).toSorted()).toEqual(["object", "string"]);
   });
 
   it("a durable record clears its wait and problem when it enters another state", async () => {
     const record = await rotations.begin("waits", { rotationId: "k-1" });
     const problem = { message: "m", sinceMs: 1, attempts: 2, nextAttemptMs: 3 };
-    const waiting = await rotations.move(record, { waitsFor: "w", tries: 2, problem });
-    expect(await rotations.record("waits")).toMatchObject({ waitsFor: "w", tries: 2, problem });
+    const waiting = await rotations.move(record, { reason: "w", tries: 2, problem });
+    expect(await rotations.record("waits")).toMatchObject({ reason: "w", tries: 2, problem });
     expect(waiting).toEqual(await rotations.record("waits"));
-    expect(await rotations.move(record, { phase: "creating" })).toBe("stale");
-    if (typeof waiting !== "string") await rotations.move(waiting, { phase: "creating" });
+    expect(await rotations.move(record, { state: "creating" })).toBe("stale");
+    if (typeof waiting !== "string") await rotations.move(waiting, { state: "creating" });
     const moved = await rotations.record("waits");
-    expect(moved).toMatchObject({ phase: "creating", tries: 0, problem: undefined });
-    expect(moved).not.toHaveProperty("waitsFor");
+    expect(moved).toMatchObject({ state: "creating", tries: 0, problem: undefined });
+    expect(moved).not.toHaveProperty("reason");
   });
 
   it("a durable record exists from its first update, which is recomputed when another process changes it", async () => {

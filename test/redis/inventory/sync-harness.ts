@@ -1,7 +1,6 @@
 /** The parts of a sync, for the tests' own process and for one that they kill. */
-import { randomBytes } from "node:crypto";
 import type { Redis } from "ioredis";
-import { PlatformClient } from "#api/client.ts";
+import type { PlatformClient } from "#api/client.ts";
 import { Secret } from "#core/secret.ts";
 import { systemClock } from "#core/time.ts";
 import { keptFields, secretFields, usualFields } from "#fleet/sim/sim-fields.ts";
@@ -12,7 +11,7 @@ import { syncInventory } from "#jobs/inventory/work.ts";
 import type { Keys } from "#redis/keys.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { SyncLog } from "#jobs/inventory/store/sync-record.ts";
-import { OpenPermits } from "../../unit/api/support.ts";
+import { clientFor } from "../../unit/api/support.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 import { noGuard } from "../../support/no-guard.ts";
 
@@ -33,16 +32,11 @@ export function syncParts(of: {
 }): SyncParts {
   const { redis, keys, url, profile, wording, coverage } = of;
   const storeDeps = { redis, keys, bounds: keptBounds };
-  const client = new PlatformClient({
+  const client = clientFor(url, {
     profile: { name: profile, coverage, wording },
-    brand: "Svc",
-    language: "en",
     endpoints: { global: url, japan: url },
     credentials: { kind: "auth-key", authKeyId: "keyId-sandbox", authKey: new Secret("secret-sandbox") },
-    connections: 4,
     clock: systemClock,
-    permits: new OpenPermits(),
-    userAgent: "simfleet/test",
   });
   return { profile, inventory: new Inventory(storeDeps), syncs: new SyncLog(storeDeps), client };
 }
@@ -63,7 +57,6 @@ export function accountOf(client: PlatformClient, wording: Wording, fields: read
 /** Continues the sync in progress. */
 export function workOn(deps: SyncParts, account: Account, signal?: AbortSignal): Promise<WorkResult> {
   const { profile, inventory, syncs } = deps;
-  const newSyncId = (): string => `s-again-${randomBytes(3).toString("hex")}`;
-  const context = { syncs, inventory, guard: noGuard, clock: systemClock, accountFor: () => account, newSyncId };
+  const context = { syncs, inventory, guard: noGuard, clock: systemClock, accountFor: () => account };
   return syncInventory(profile, context, signal ?? new AbortController().signal);
 }

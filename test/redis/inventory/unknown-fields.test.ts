@@ -2,7 +2,7 @@
 import { setSpeedClass } from "#fleet/sim-operation/sim-operation.ts";
 import { beforeAll, describe, expect, it } from "vitest";
 import { parseFilter } from "#fleet/filter.ts";
-import { assertFieldsKnown } from "#jobs/inventory/filter-fields.ts";
+import { assertFieldsKnown } from "#jobs/inventory/sims.ts";
 import { filterSource } from "#jobs/runs/plan/row-source.ts";
 import { encodeRecord } from "#jobs/inventory/records/sim-record.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Redis } from "ioredis";
 import { onTestFinished } from "vitest";
-import { PlatformClient } from "#api/client.ts";
+import type { PlatformClient } from "#api/client.ts";
 import { loadDeployment } from "#config/deployment.ts";
 import { readSecretFile } from "#config/secrets/secret-file.ts";
 import { Secret } from "#core/secret.ts";
@@ -14,18 +14,18 @@ import { Feed } from "#events/feed.ts";
 import { WebhookSender } from "#events/webhook/webhook.ts";
 import type { DeploymentOperationId } from "#fleet/deployment-operation.ts";
 import type { Rotation } from "#fleet/rotation.ts";
-import type { WorkResult } from "#engine/queue/job-result.ts";
+import type { Incident, WorkResult } from "#engine/queue/job-result.ts";
 import type { RotationAccount } from "#jobs/credentials/account-sets.ts";
 import { CommandRunner } from "#jobs/credentials/command.ts";
 import { planRotation } from "#jobs/credentials/plan.ts";
-import type { RotationContext } from "#jobs/credentials/steps/step-context.ts";
-import { type ReportIncident, workOnRotations } from "#jobs/credentials/work.ts";
+import type { RotationContext } from "#jobs/credentials/steps/credential-step.ts";
+import { workOnRotations } from "#jobs/credentials/work.ts";
 import type { Keys } from "#redis/keys.ts";
 import type { SandboxOptions } from "#sandbox/options.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
 import { type RotationRecord, rotationLog } from "#jobs/credentials/record.ts";
 import { Seal } from "#engine/seal.ts";
-import { OpenPermits, type Platform, startPlatform } from "../../unit/api/support.ts";
+import { clientFor, type Platform, startPlatform } from "../../unit/api/support.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 import { noGuard } from "../../support/no-guard.ts";
 
@@ -100,26 +100,12 @@ export class RotationHarness {
       type: "psk",
       credentialsId: name,
       description: "of a test",
-      source: {
-        kind: "generate",
-        field: "key",
-        recipe: {
-          kind: "bytes",
-          bytes: 32,
-          encoding: "base64url",
-        },
-      },
+      source: { kind: "generate", field: "key", recipe: { kind: "bytes", bytes: 32, encoding: "base64url" } },
       constants: {},
       strategy: "successor",
       graceMs: 36e5,
       maxAgeMs: undefined,
-      sinks: [
-        {
-          kind: "file",
-          path: this.sinkFile,
-        },
-        ...(receiver === undefined ? [] : [hook]),
-      ],
+      sinks: [{ kind: "file", path: this.sinkFile }, ...(receiver === undefined ? [] : [hook])],
       ...options.rotation,
     };
     this.feed = new Feed({ ...options.place, bounds: keptBounds, clock: this.clock });
@@ -137,11 +123,7 @@ export class RotationHarness {
       operations: "all",
       clock: later,
       sims: 1,
-      limits: {
-        Credential: 1e9,
-        Group: 1e9,
-        Auth: 1e9,
-      },
+      limits: { Credential: 1e9, Group: 1e9, Auth: 1e9 },
       ...options.sandbox,
     });
     const heard: ((body: string) => number)[] = [];
@@ -188,7 +170,6 @@ export class RotationHarness {
   context(between: Between = (_, thing) => thing): RotationContext {
     const { place } = this.#options;
     const client = between("client", this.#client());
-    const rotations = { [this.rotation.name]: this.rotation };
     const webhooks = new WebhookSender({ clock: systemClock, userAgent: "simfleet/test" });
     onTestFinished(() => webhooks.close());
     return {
@@ -201,8 +182,7 @@ export class RotationHarness {
         readSecretFile,
         webhooks: between("webhook", webhooks),
       },
-      rotationOf: (name) => rotations[name],
-      rotationsOf: (profile) => (profile === this.profile ? [this.rotation] : []),
+      rotations: { [this.rotation.name]: this.rotation },
       accountFor: () => this.account(client),
     };
   }
@@ -215,16 +195,10 @@ export class RotationHarness {
   }
 
   #client(): PlatformClient {
-    const client = new PlatformClient({
+    const client = clientFor(this.sandbox.url, {
       profile: { name: this.profile, coverage: "g", wording: "sims" },
-      brand: "Svc",
-      language: "en",
-      endpoints: { global: this.sandbox.url },
       credentials: { kind: "auth-key", authKeyId: "keyId-sandbox", authKey: new Secret("secret-sandbox") },
-      connections: 4,
       clock: this.clock,
-      permits: new OpenPermits(),
-      userAgent: "simfleet/test",
     });
     this.#clients.push(client);
     return client;
@@ -238,7 +212,7 @@ export class RotationHarness {
   }
 
   work(context: RotationContext = this.context()): Promise<WorkResult> {
-    const emit: ReportIncident = ({ message }) => this.incidents.push(message);
+    const emit = ({ message }: Incident): unknown => this.incidents.push(message);
     return workOnRotations(this.profile, context, { signal: new AbortController().signal, emit });
   }
 

@@ -353,7 +353,7 @@ describe("rotations that wait for a manual fix", () => {
     await harness.begin();
     await harness.work();
     harness.clock.pass(60_000);
-    await harness.work({ ...harness.context(), rotationOf: () => undefined });
+    await harness.work({ ...harness.context(), rotations: {} });
     expect((await harness.record()).reason).toMatch(/no longer in the configuration: add it back/);
     harness.clock.pass(60_000);
     expect((await harness.workToEnd()).state).toBe("done");

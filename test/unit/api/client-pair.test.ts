@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { updateSimSpeedClass } from "../../support/speed-class.ts";
-import { Secret } from "#core/secret.ts";
 import {
   answer,
   clientFor,
@@ -8,7 +7,6 @@ import {
   refusalOf,
   startOpenPlatform,
   StillClock,
-  until,
   change,
   changed,
 } from "./support.ts";
@@ -82,19 +80,5 @@ describe("pair handling of the API client", () => {
       coverageTypes: undefined,
       expiresAtMs: clock.wallMs() + 86_400_000,
     });
-  });
-
-  it("the client switches to replaced credentials without a failed call", async () => {
-    await using platform = await startOpenPlatform(changed);
-    await using client = clientFor(platform.url);
-    await client.call(updateSimSpeedClass, change);
-    client.replaceCredentials({
-      kind: "auth-key",
-      authKeyId: "keyId-2",
-      authKey: new Secret("secret-2"),
-    });
-    await client.call(updateSimSpeedClass, change);
-    await until(() => platform.auths() === 2);
-    expect(platform.seen.findLast((call) => call.path === "/v1/auth")?.body).toContain("keyId-2");
   });
 });

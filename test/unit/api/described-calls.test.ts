@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { createAuthKey, listAuthKeys } from "#api/operations/auth-keys.ts";
-import { credentialFaults, credentialSchemas, listCredentials, updateCredential } from "#api/operations/credentials.ts";
+import { credentialFaults, listCredentials, updateCredential } from "#api/operations/credentials.ts";
 import { loadDeployment } from "#config/deployment.ts";
 import { liveSecrets, Secret } from "#core/secret.ts";
 import type { DeploymentOperationId } from "#fleet/deployment-operation.ts";
@@ -89,8 +89,7 @@ describe("Credential Sets", () => {
   });
 
   it("a Credential Set of a known type requires its fields", () => {
-    const types = soracom.credentialTypes;
-    const faults = credentialFaults(types, {
+    const faults = credentialFaults(soracom.credentialTypes, {
       type: "x509",
       credentials: { key: new Secret("k"), cert: new Secret("") },
     });
@@ -98,7 +97,6 @@ describe("Credential Sets", () => {
       { where: "credentials.cert", message: "is empty. A Credential Set of type x509 needs key, cert, ca." },
       { where: "credentials.ca", message: "is missing. A Credential Set of type x509 needs key, cert, ca." },
     ]);
-    expect([...credentialSchemas(types).keys()]).toEqual(Object.keys(types));
   });
 
   it("a Credential Set of an unknown type or with extra fields passes through", () => {

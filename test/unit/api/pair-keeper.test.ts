@@ -94,8 +94,7 @@ describe("the pair keeper", () => {
     const second = keeper.obtain();
     asked[1]?.fail(refused);
     await expect(second).rejects.toBe(refused);
-    keeper.renewSoon();
-    const third = keeper.obtain();
+    const third = keeper.renewNow();
     asked[2]?.give();
     await expect(third).resolves.toMatchObject({ operatorId: "OP1" });
   });

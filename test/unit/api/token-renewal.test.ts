@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ClientEvent, PlatformClientOptions } from "#api/client-options.ts";
-import type { CredentialForm } from "#api/auth/credential-form.ts";
+import type { CredentialForm } from "#api/auth/credentials.ts";
 import { updateSimSpeedClass } from "../../support/speed-class.ts";
 import { loadDeployment } from "#config/deployment.ts";
 import { liveSecrets, Secret } from "#core/secret.ts";

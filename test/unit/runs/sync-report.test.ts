@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { newSyncId, reportOfSync } from "#jobs/inventory/service.ts";
+import { reportOfSync } from "#jobs/inventory/service.ts";
+import { newSyncId } from "#jobs/inventory/store/sync-record.ts";
 
 const counts = { pages: 3, sims: 250, added: 1, changed: 2, returned: 3, gone: 4 };
 

@@ -5,7 +5,7 @@ import { isInProgress, stepsOf } from "../../../web/src/pure/rotation-steps.ts";
 import type { RotationReport } from "../../../web/src/pure/shapes.ts";
 import { actionsFor, segmentsOf, settledRows } from "../../../web/src/pure/runs/tally.ts";
 import { runStates } from "../../../src/fleet/run.ts";
-import { rotationStates } from "../../../src/jobs/credentials/record.ts";
+import { rotationStates } from "../../../src/jobs/credentials/contract.ts";
 
 const none = { total: 0, done: 0, skipped: 0, rejected: 0, failed: 0, unknown: 0, cancelled: 0, pending: 0 };
 

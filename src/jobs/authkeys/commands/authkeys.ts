@@ -1,13 +1,12 @@
 /** `simfleet authkeys …`: the AuthKeys of the user that a profile authenticates as. */
 import { authKeys } from "../feature.ts";
-import { type AuthKeyReport, listAuthKeys, type AuthKeyRotationReport, showAuthKeyRotation } from "../contract.ts";
-import { type Context, withCommon, type Caller, confirm } from "#cli/context.ts";
+import type { AuthKeyReport, AuthKeyRotationReport } from "../contract.ts";
+import { type CommonOptions, type Context, withCommon, type Caller, confirm } from "#cli/context.ts";
 import { answerList, type List, withListOptions } from "#cli/list.ts";
 import { Command } from "@commander-js/extra-typings";
 import * as routes from "../contract.ts";
-import { type End, followWork, showStatus } from "#cli/follow/follow-work.ts";
+import { type End, type LocalWork, followWork, isUnserved, showStatus } from "#cli/follow/follow-work.ts";
 import { systemClock } from "#core/time.ts";
-import type { Output } from "#cli/output.ts";
 import { problemText } from "#cli/format.ts";
 
 export function authKeysCommand(context: Context): Command {
@@ -21,7 +20,7 @@ function listCommand(context: Context): Command {
   return withCommon(withListOptions(command), "simfleet authkeys list").action(async (options) => {
     const output = context.output(options);
     const page = await context.connect(options, ({ client, profile }) =>
-      client.call(listAuthKeys, { query: { profile } }),
+      client.call(routes.listAuthKeys, { query: { profile } }),
     );
     const { rotation } = page;
     answerList(output, page, keyList, options);
@@ -33,7 +32,7 @@ function listCommand(context: Context): Command {
 
 const keyList: List<"authKeys", AuthKeyReport> = {
   name: "authKeys",
-  route: listAuthKeys,
+  route: routes.listAuthKeys,
   empty: "The user has no AuthKey.",
   columns: [
     { name: "authKeyId", heading: "authkey" },
@@ -58,70 +57,73 @@ function rotateCommand(context: Context): Command {
     .option("--wait", "wait until the old AuthKey is revoked, which can take a day")
     .option("--detach", "leave it to a worker and return immediately");
   return withCommon(command, "simfleet authkeys rotate --profile plant --yes").action(async (options) => {
-    const output = context.output(options);
-    const { replace } = options;
-    const flags = {
-      replace,
-      isAgreed: options.yes === true,
-      isDetached: options.detach === true,
-      untilRevoked: options.wait === true,
-    };
-    const exitCode = await context.connect(options, (caller) => rotate(caller, { context, output, flags }));
-    context.io.setExitCode(exitCode);
+    context.io.setExitCode(await context.connect(options, (caller) => rotate(options, caller, context)));
   });
 }
 
-async function rotate(
-  caller: Caller,
-  deps: {
-    context: Context;
-    output: Output;
-    flags: { replace: string | undefined; isAgreed: boolean; isDetached: boolean; untilRevoked: boolean };
-  },
-): Promise<number> {
-  const { client, profile: named, app } = caller;
-  const { context, output, flags } = deps;
+interface RotateFlags extends CommonOptions {
+  readonly replace?: string | undefined;
+  readonly yes?: true | undefined;
+  /** Follows the rotation until the old AuthKey is revoked, which can take a day; else until only that is left. */
+  readonly wait?: true | undefined;
+  readonly detach?: true | undefined;
+}
+
+async function rotate(flags: RotateFlags, caller: Caller, context: Context): Promise<number> {
+  const { client, app } = caller;
   const { replace } = flags;
-  const plan = await client.call(routes.planAuthKeyRotation, { query: { profile: named, replace } });
+  const { interrupt } = context.io;
+  const output = context.output(flags);
+  const plan = await client.call(routes.planAuthKeyRotation, { query: { profile: caller.profile, replace } });
   const { profile, oldAuthKeyId, isInProgress } = plan;
   const oldId = oldAuthKeyId ?? "in use";
   if (isInProgress) output.say(`Resuming the rotation of ${oldId}.`);
-  else if (!flags.isAgreed) {
-    const question =
-      replace === undefined
-        ? `Replace the AuthKey ${oldId} of ${profile}?`
-        : `Revoke ${replace}, then replace the AuthKey ${oldId} of ${profile}?`;
-    if (!(await confirm(context.io, question))) return 1;
+  else if (flags.yes !== true) {
+    const first = replace === undefined ? "Replace" : `Revoke ${replace}, then replace`;
+    if (!(await confirm(context.io, `${first} the AuthKey ${oldId} of ${profile}?`))) return 1;
   }
   const body = replace === undefined ? undefined : { replace };
   const begun = await client.call(routes.rotateAuthKey, { query: { profile }, body });
-  if (flags.isDetached) {
+  // A remote worker carries rotations out itself.
+  const localWork: LocalWork | undefined = app && {
+    isServed: () => app.service(authKeys).isServed(profile),
+    work: (onIncident) => app.service(authKeys).consume(profile, onIncident),
+  };
+  if (flags.detach === true) {
     output.answer(begun, (shown) => shown.rotationId);
-    // A remote worker carries rotations out itself.
-    const isServed = app === undefined || (await app.service(authKeys).service.isServed(profile));
-    if (!isServed) {
+    if (await isUnserved(localWork)) {
       output.say(
         "No worker is running: the rotation starts with the next one (simfleet worker), or with: simfleet authkeys rotate",
       );
     }
     return 0;
   }
-  const { interrupt } = context.io;
-  const { report, exitCode } = await followAuthKey(caller, {
-    profile,
+  const { report, exitCode } = await followWork<AuthKeyRotationReport>({
     output,
     interrupt,
-    untilRevoked: flags.untilRevoked,
+    what: "rotation",
+    isRemote: localWork === undefined,
+    resumeCommand: "simfleet authkeys rotate",
+    localWork,
+    report: () => client.call(routes.showAuthKeyRotation, { query: { profile } }),
+    endOf: (shown) => endOf(shown, flags.wait === true),
+    show: showStatus(output, ({ now, problem }) => ({
+      text: `AuthKey of ${profile}: ${problem === undefined ? now : problemText(problem)}`,
+      topic: `${now} ${problem?.attempts ?? 0}`,
+    })),
+    leaving: (_, { wasLocal }) => ({ exitCode: 1, lines: [wasLocal ? stoppedText : leftText] }),
   });
   output.answer(report, (shown) => rotationText(shown));
-  const needsWorker = report.state === "active" && !interrupt.aborted && app !== undefined;
-  if (needsWorker && !(await app.service(authKeys).service.isServed(profile))) {
+  if (report.state === "active" && !interrupt.aborted && (await isUnserved(localWork))) {
     output.say(
       "No worker is running: start one (simfleet worker), or revoke later with: simfleet authkeys rotate --wait",
     );
   }
   return exitCode;
 }
+
+const stoppedText = "Nothing is lost, and no AuthKey in use is revoked. Resume with: simfleet authkeys rotate";
+const leftText = "The rotation continues in its worker. Follow it with: simfleet authkeys rotate";
 
 function rotationText({ state, oldAuthKeyId, newAuthKeyId, reason, now, revokesAt }: AuthKeyRotationReport): string {
   if (state === "done") return `${newAuthKeyId} is in use, and ${oldAuthKeyId} is revoked.`;
@@ -130,51 +132,6 @@ function rotationText({ state, oldAuthKeyId, newAuthKeyId, reason, now, revokesA
   if (revokesAt !== null)
     return `${newAuthKeyId} is in use. ${oldAuthKeyId ?? "The old AuthKey"} will be revoked at ${revokesAt} if it stays unused until then.`;
   return `In progress: ${now}`;
-}
-
-// Follows the rotation of an AuthKey until it ends.
-
-interface Ask {
-  readonly profile: string;
-  readonly output: Output;
-  readonly interrupt: AbortSignal;
-  /** Until the old AuthKey is revoked, which can take a day; else until only that is left. */
-  readonly untilRevoked: boolean;
-}
-
-/** @returns the last report of the rotation, and the exit code */
-function followAuthKey(
-  { client, app }: Pick<Caller, "client" | "app">,
-  { profile, output, interrupt, untilRevoked }: Ask,
-): Promise<{ report: AuthKeyRotationReport; exitCode: number }> {
-  return followWork<AuthKeyRotationReport>({
-    output,
-    interrupt,
-    what: "rotation",
-    isRemote: app === undefined,
-    resumeCommand: "simfleet authkeys rotate",
-    localWork:
-      app === undefined
-        ? undefined
-        : {
-            isServed: () => app.service(authKeys).service.isServed(profile),
-            work: (onIncident) => app.service(authKeys).consume(profile, onIncident),
-          },
-    report: () => client.call(showAuthKeyRotation, { query: { profile } }),
-    endOf: (report) => endOf(report, untilRevoked),
-    show: showStatus(output, ({ now, problem }) => ({
-      text: `AuthKey of ${profile}: ${problem === undefined ? now : problemText(problem)}`,
-      topic: `${now} ${problem?.attempts ?? 0}`,
-    })),
-    leaving: (_, { wasLocal }) => ({
-      exitCode: 1,
-      lines: [
-        wasLocal
-          ? "Nothing is lost, and no AuthKey in use is revoked. Resume with: simfleet authkeys rotate"
-          : "The rotation continues in its worker. Follow it with: simfleet authkeys rotate",
-      ],
-    }),
-  });
 }
 
 /** A command waits this long for a revocation without being asked to. */

@@ -1,18 +1,17 @@
 /** `simfleet credentials …`: the account's Credential Sets and their rotation. */
 import * as routes from "../contract.ts";
 import { credentials } from "../feature.ts";
-import {
-  type SetReport,
-  type RotationReport,
-  listCredentials,
-  confirmRotation,
-  showRotation,
-  listRotations,
-} from "../contract.ts";
-import { type Context, type Caller, withCommon, confirm } from "#cli/context.ts";
+import type { RotationReport, SetReport } from "../contract.ts";
+import { type CommonOptions, type Context, type Caller, withCommon, confirm } from "#cli/context.ts";
 import { SimfleetError } from "#core/errors.ts";
-import { type End, followWork, showStatus } from "#cli/follow/follow-work.ts";
-import type { Output } from "#cli/output.ts";
+import {
+  type End,
+  type LocalWork,
+  type StatusLine,
+  followWork,
+  isUnserved,
+  showStatus,
+} from "#cli/follow/follow-work.ts";
 import { Command } from "@commander-js/extra-typings";
 import { type List, answerList, withListOptions } from "#cli/list.ts";
 import { problemText, duration } from "#cli/format.ts";
@@ -33,7 +32,7 @@ function listCommand(context: Context): Command {
   return withCommon(command, "simfleet credentials list").action(async (options) => {
     const output = context.output(options);
     const page = await context.connect(options, ({ client, profile }) =>
-      client.call(listCredentials, { query: { profile } }),
+      client.call(routes.listCredentials, { query: { profile } }),
     );
     answerList(output, page, setList, options);
   });
@@ -41,7 +40,7 @@ function listCommand(context: Context): Command {
 
 const setList: List<"credentials", SetReport> = {
   name: "credentials",
-  route: listCredentials,
+  route: routes.listCredentials,
   empty: "The account has no Credential Set.",
   columns: [
     { name: "credentialsId" },
@@ -65,19 +64,32 @@ function confirmCommand(context: Context): Command {
     .argument("<name>", "name of the rotation in the configuration");
   return withCommon(command, "simfleet credentials confirm mqtt-psk").action(async (name, options) => {
     const output = context.output(options);
-    await context.connect(options, async ({ client, app }) => {
-      const report = await client.call(confirmRotation, { params: { name } });
+    await context.connect(options, async (caller) => {
+      const report = await caller.client.call(routes.confirmRotation, { params: { name } });
       output.answer(report, (shown) => rotationStatusText(shown));
-      // A remote worker carries rotations out itself.
-      const isServed = app === undefined || (await app.service(credentials).service.isServed(report.profile));
-      if (!isServed) {
+      if (await isUnserved(workOn(caller, report.profile))) {
         output.say(`No worker is running: run simfleet worker, or resume with simfleet credentials rotate ${name}`);
       }
     });
   }) as unknown as Command;
 }
 
+/** The work on a profile's rotations in this process; undefined with a remote worker, which carries them out itself. */
+function workOn({ app }: Caller, profile: string): LocalWork | undefined {
+  return (
+    app && {
+      isServed: () => app.service(credentials).service.isServed(profile),
+      work: (onIncident) => app.service(credentials).consume(profile, onIncident),
+    }
+  );
+}
+
 // `simfleet credentials rotate`: gives a Credential Set a new secret, and shows the progress.
+
+interface RotateFlags extends CommonOptions {
+  readonly yes?: true | undefined;
+  readonly detach?: true | undefined;
+}
 
 function rotateCommand(context: Context): Command {
   const command = new Command("rotate")
@@ -88,102 +100,65 @@ function rotateCommand(context: Context): Command {
     .option("-y, --yes", "skip the confirmation; required without a terminal")
     .option("--detach", "leave it to a worker and return immediately");
   return withCommon(command, "simfleet credentials rotate mqtt-psk").action(async (name, options) => {
-    const output = context.output(options);
-    const flags = { profile: options.profile, isAgreed: options.yes === true, isDetached: options.detach === true };
-    const exitCode = await context.connect(options, (caller) => rotate(caller, { name, output, context, flags }));
-    context.io.setExitCode(exitCode);
+    context.io.setExitCode(await context.connect(options, (caller) => rotate(name, options, caller, context)));
   }) as unknown as Command;
 }
 
-async function rotate(
-  caller: Caller,
-  deps: {
-    name: string;
-    output: Output;
-    context: Context;
-    flags: { profile: string | undefined; isAgreed: boolean; isDetached: boolean };
-  },
-): Promise<number> {
-  const { client, app } = caller;
-  const { name, output, context, flags } = deps;
+async function rotate(name: string, flags: RotateFlags, caller: Caller, context: Context): Promise<number> {
+  const { client } = caller;
+  const output = context.output(flags);
   const params = { name };
   const { profile, nextStep, strategy, credentialsId } = await client.call(routes.showRotation, { params });
   if (flags.profile !== undefined && flags.profile !== profile) {
     throw new SimfleetError("USAGE", `the rotation ${name} belongs to the profile ${profile}, not to ${flags.profile}`);
   }
-  if (nextStep === null && !flags.isAgreed) {
-    const question =
-      strategy === "successor"
-        ? (set: string) => `Create a successor of ${set} and deliver it to its sinks?`
-        : (set: string) => `Create a new secret for ${set} and deliver it to its sinks?`;
-    if (!(await confirm(context.io, question(credentialsId ?? name)))) return 1;
+  if (nextStep === null && flags.yes !== true) {
+    const set = credentialsId ?? name;
+    const what = strategy === "successor" ? `a successor of ${set}` : `a new secret for ${set}`;
+    if (!(await confirm(context.io, `Create ${what} and deliver it to its sinks?`))) return 1;
   }
   const begun = await client.call(routes.rotateCredentials, { params });
-  // A remote worker carries rotations out itself.
-  const isServed = async (): Promise<boolean> =>
-    app === undefined || app.service(credentials).service.isServed(profile);
+  const localWork = workOn(caller, profile);
   if (nextStep !== null) output.say(`Resuming the rotation of ${begun.startedAt ?? ""}.`);
-  if (flags.isDetached) {
+  if (flags.detach === true) {
     output.answer(begun, (shown) => shown.rotationId ?? "");
-    if (!(await isServed())) {
+    if (await isUnserved(localWork)) {
       output.say("No worker is running: the rotation continues with the next one (simfleet worker)");
     }
     return 0;
   }
-  const { interrupt } = context.io;
-  const { report, exitCode } = await followRotation(caller, { name, profile, output, interrupt });
-  output.answer(report, (shown) => rotationStatusText(shown));
-  if (report.nextStep !== null) {
-    output.say(waitText(report));
-    if (!(await isServed())) {
-      output.say(`No worker is running: run simfleet worker, or resume later with simfleet credentials rotate ${name}`);
-    }
-  }
-  return exitCode;
-}
-
-// Shows a rotation until it ends or has to wait for hours: for its grace period or a person.
-
-interface Ask {
-  readonly name: string;
-  readonly profile: string;
-  readonly output: Output;
-  readonly interrupt: AbortSignal;
-}
-
-/** @returns the last report of the rotation, and the exit code */
-function followRotation(
-  { client, app }: Pick<Caller, "client" | "app">,
-  { name, profile, output, interrupt }: Ask,
-): Promise<{ report: RotationReport; exitCode: number }> {
-  return followWork<RotationReport>({
+  const { report, exitCode } = await followWork<RotationReport>({
     output,
-    interrupt,
+    interrupt: context.io.interrupt,
     what: "rotation",
-    isRemote: app === undefined,
+    isRemote: localWork === undefined,
     resumeCommand: `simfleet credentials rotate ${name}`,
-    localWork:
-      app === undefined
-        ? undefined
-        : {
-            isServed: () => app.service(credentials).service.isServed(profile),
-            work: (onIncident) => app.service(credentials).consume(profile, onIncident),
-          },
-    report: () => client.call(showRotation, { params: { name } }),
+    localWork,
+    report: () => client.call(routes.showRotation, { params }),
     endOf,
-    show: showStatus(output, ({ state, nextStep, problem }) => {
-      if (nextStep === null) return undefined;
-      const step = `${name}: ${nextStep}`;
-      const text = problem === undefined ? step : `${step}: ${problemText(problem)}`;
-      return { text, topic: `${state} ${problem?.attempts ?? 0}` };
-    }),
+    show: showStatus(output, lineOf),
     leaving: () => ({
       exitCode: 1,
       lines: [`Nothing is lost. Resume with: simfleet credentials rotate ${name}`],
     }),
   });
+  output.answer(report, (shown) => rotationStatusText(shown));
+  if (report.nextStep === null) return exitCode;
+  output.say(waitText(report));
+  if (await isUnserved(localWork)) {
+    output.say(`No worker is running: run simfleet worker, or resume later with simfleet credentials rotate ${name}`);
+  }
+  return exitCode;
 }
 
+function lineOf({ name, state, nextStep, problem }: RotationReport): StatusLine | undefined {
+  if (nextStep === null) return undefined;
+  const step = `${name}: ${nextStep}`;
+  const text = problem === undefined ? step : `${step}: ${problemText(problem)}`;
+  return { text, topic: `${state} ${problem?.attempts ?? 0}` };
+}
+
+/** A rotation is followed until it ends or has to wait for hours: for its grace period or a person. */
 function endOf({ state, waitsFor }: RotationReport): End | undefined {
   if (state === "done") return { exitCode: 0 };
   if (state === "failed" || waitsFor === "quarantined") return { exitCode: 1 };
@@ -200,7 +175,7 @@ function statusCommand(context: Context): Command {
     const output = context.output(options);
     // Of all profiles, unless the command names one.
     const status = await context.connect(options, ({ client }) =>
-      client.call(listRotations, { query: { profile: options.profile } }),
+      client.call(routes.listRotations, { query: { profile: options.profile } }),
     );
     answerList(output, status, rotationList, options);
     for (const [profile, reason] of Object.entries(status.unknown)) {
@@ -211,7 +186,7 @@ function statusCommand(context: Context): Command {
 
 const rotationList: List<"rotations", RotationReport> = {
   name: "rotations",
-  route: listRotations,
+  route: routes.listRotations,
   empty: "No rotations. Add them under `rotations` in the configuration (docs/credentials.md).",
   columns: [
     { name: "name", heading: "rotation" },
@@ -231,8 +206,6 @@ const rotationList: List<"rotations", RotationReport> = {
 };
 
 // Renders a rotation as text for a terminal.
-
-const actionNeeded = (action: string) => `Action needed: ${action}.`;
 
 /** One line: the status of the rotation, and what it waits for. */
 export function rotationStatusText(report: RotationReport): string {
@@ -261,9 +234,9 @@ function waitText({ name, waitsFor, nextAt, reason }: RotationReport): string {
     case "grace":
       return `The new secret is active. The old set will be deleted${nextAt === null ? "" : ` after ${nextAt}`} if unused.`;
     case "confirmation":
-      return actionNeeded(reason ?? `simfleet credentials confirm ${name}`);
+      return `Action needed: ${reason ?? `simfleet credentials confirm ${name}`}.`;
     case "quarantined":
-      return actionNeeded(reason ?? "");
+      return `Action needed: ${reason ?? ""}.`;
     case "reference":
       return `The rotation continues automatically when nothing blocks it: ${reason ?? ""}.`;
     default:

@@ -1,5 +1,6 @@
 /** Generates the new secret of a rotation: random, printed by a program, or read from a file. */
 import { randomBytes, randomInt } from "node:crypto";
+import { z } from "zod";
 import { credentialFaults, type CredentialTypes } from "#api/operations/credentials.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
@@ -13,6 +14,8 @@ export interface SecretDeps {
   /** Reads a file that only its owner may read; returns the fault if it cannot. */
   readonly readSecretFile: (path: string) => { readonly secret: string } | { readonly fault: string };
 }
+
+const secretFields = z.record(z.string(), z.string().min(1)).refine((fields) => Object.keys(fields).length > 0);
 
 /** The longest value that the platform and the encrypted record can take. */
 const longestValue = 65_536;
@@ -28,8 +31,7 @@ export async function newSecret(
   deps: SecretDeps,
   signal: AbortSignal,
 ): Promise<SealedFields> {
-  const { source } = rotation;
-  const values = await valuesFrom(source, deps, signal);
+  const values = await valuesFrom(rotation.source, deps, signal);
   const fields = Object.fromEntries(
     Object.entries(values).map(([name, value]) => [name, new Secret(value.replace(/\r\n?/g, "\n"))]),
   );
@@ -38,12 +40,8 @@ export async function newSecret(
   const faults = credentialFaults(types, { type: rotation.type, credentials });
   for (const [, constant] of constants) constant.forget();
   if (faults.length === 0) return fields;
-  forgetAll(fields);
-  throw unmade(rotation.source, faults.map(({ where, message }) => `${where} ${message}`).join(" "));
-}
-
-export function forgetAll(fields: SealedFields): void {
   for (const secret of Object.values(fields)) secret.forget();
+  throw unmade(rotation.source, faults.map(({ where, message }) => `${where} ${message}`).join(" "));
 }
 
 async function valuesFrom(
@@ -68,8 +66,7 @@ async function textFrom(
     if ("secret" in read) return read.secret;
     throw unmade(source, read.fault);
   }
-  const ended = await commands.run(source.command, { input: "", complaint: "left-out", signal });
-  const { fault, output } = ended;
+  const { fault, output } = await commands.run(source.command, { input: "", complaint: "left-out", signal });
   if (fault !== undefined) throw unmade(source, fault);
   const value = output.replace(/\r?\n$/, "");
   if (value === "") throw unmade(source, "printed nothing");
@@ -83,11 +80,9 @@ function objectIn(source: SecretSource, text: string): Readonly<Record<string, s
   } catch {
     // No `cause`: it would contain a piece of the text.
   }
-  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-  const entries = isObject ? Object.entries(value as Record<string, unknown>) : [];
-  const isGood = entries.length > 0 && entries.every(([, one]) => typeof one === "string" && one !== "");
-  if (!isGood) throw unmade(source, "has to give a JSON object of texts, since no `field` is configured");
-  return Object.fromEntries(entries) as Record<string, string>;
+  const fields = secretFields.safeParse(value);
+  if (fields.success) return fields.data;
+  throw unmade(source, "has to give a JSON object of texts, since no `field` is configured");
 }
 
 function unmade(source: SecretSource, words: string): SimfleetError {

@@ -2,60 +2,41 @@
 import { inventory } from "../feature.ts";
 import { bucketOf } from "#api/operations/operation.ts";
 import { listSims } from "#api/operations/sims.ts";
-import type { App } from "#kernel/app.ts";
-import type { Client } from "#contract/client.ts";
-import { type SyncReport, showSync } from "../contract.ts";
-import { type End, type StatusLine, followWork, showStatus } from "#cli/follow/follow-work.ts";
+import type { Caller } from "#cli/context.ts";
+import { type StatusLine, followWork, showStatus } from "#cli/follow/follow-work.ts";
+import { counted, grouped, nextAttemptText, problemText } from "#cli/format.ts";
 import type { Output } from "#cli/output.ts";
-import { nextAttemptText, problemText, counted, grouped } from "#cli/format.ts";
+import type { App } from "#kernel/app.ts";
+import { type SyncReport, showSync } from "../contract.ts";
 
 /** @returns the last report of the sync, and the exit code */
-export function followSync({
-  client,
-  app,
-  output,
-  profile,
-  interrupt,
-}: {
-  readonly client: Client;
-  /** Absent with a remote worker, which does the work. */
-  readonly app: App | undefined;
-  readonly output: Output;
-  readonly profile: string;
-  readonly interrupt: AbortSignal;
-}): Promise<{ report: SyncReport; exitCode: number }> {
-  return followWork({
+export function followSync(
+  profile: string,
+  { client, app }: Pick<Caller, "client" | "app">,
+  output: Output,
+  interrupt: AbortSignal,
+): Promise<{ report: SyncReport; exitCode: number }> {
+  return followWork<SyncReport>({
     output,
     interrupt,
     what: "sync",
     isRemote: app === undefined,
     resumeCommand: "simfleet sims sync",
-    endOf,
-    leaving,
-    localWork:
-      app === undefined
-        ? undefined
-        : {
-            isServed: () => app.service(inventory).service.isServed(profile),
-            work: async (onIncident) => {
-              await app.kernel.assertAddress(profile);
-              return app.service(inventory).consume(profile, onIncident);
-            },
-          },
+    endOf: ({ state }) => (state === "finished" ? { exitCode: 0 } : state === "failed" ? { exitCode: 4 } : undefined),
+    leaving: ({ pages }, { wasLocal }) => {
+      const stopped = `Nothing is lost: stopped after page ${grouped(pages)}. Resume with: simfleet sims sync`;
+      return { exitCode: 1, lines: [wasLocal ? stopped : "The sync continues in its worker."] };
+    },
+    localWork: app && {
+      isServed: () => app.service(inventory).service.isServed(profile),
+      work: async (onIncident) => {
+        await app.kernel.assertAddress(profile);
+        return app.service(inventory).consume(profile, onIncident);
+      },
+    },
     report: () => client.call(showSync, { params: { profile } }),
-    show: showStatus(output, (report) => lineOf(report, app, profile)),
+    show: showStatus(output, (shown) => lineOf(shown, app, profile)),
   });
-}
-
-function endOf({ state }: SyncReport): End | undefined {
-  return state === "finished" ? { exitCode: 0 } : state === "failed" ? { exitCode: 4 } : undefined;
-}
-
-function leaving({ pages }: SyncReport, { wasLocal }: { wasLocal: boolean }): End {
-  const line = wasLocal
-    ? `Nothing is lost: stopped after page ${grouped(pages)}. Resume with: simfleet sims sync`
-    : "The sync continues in its worker.";
-  return { exitCode: 1, lines: [line] };
 }
 
 async function lineOf(

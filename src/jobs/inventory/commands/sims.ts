@@ -1,17 +1,7 @@
 /** `simfleet sims …`: the inventory. */
 import * as routes from "../contract.ts";
 import { inventory } from "../feature.ts";
-import {
-  type SimDocument,
-  type Change,
-  type SimCounts,
-  type SyncReport,
-  changeTypes,
-  listChanges,
-  countSimsBy,
-  exportSims,
-  listSimFields,
-} from "../contract.ts";
+import { type Change, type SimCounts, type SimDocument, type SyncReport, changeTypes } from "../contract.ts";
 import { type Context, type Caller, withCommon, choiceOption } from "#cli/context.ts";
 import { asInstant, assertFilter, whereOption } from "#cli/values.ts";
 import { type List, answerList, cellText, withPageOptions, withListOptions } from "#cli/list.ts";
@@ -113,7 +103,7 @@ function changesCommand(context: Context): Command {
     const type = changeTypes.find((one) => one === `sim.${kind}`);
     const from = since === undefined ? undefined : new Date(since).toISOString();
     const page = await context.connect(options, ({ client, profile }) =>
-      client.call(listChanges, { query: { profile, sim, field, by, type, since: from, limit, cursor } }),
+      client.call(routes.listChanges, { query: { profile, sim, field, by, type, since: from, limit, cursor } }),
     );
     answerList(output, page, changeList, options);
   });
@@ -121,7 +111,7 @@ function changesCommand(context: Context): Command {
 
 const changeList: List<"changes", Change> = {
   name: "changes",
-  route: listChanges,
+  route: routes.listChanges,
   empty: "No changes recorded.",
   columns: [
     { name: "at" },
@@ -161,7 +151,9 @@ function countCommand(context: Context): Command {
     assertFilter(where);
     const gone = options.gone === true ? "true" : undefined;
     const { counts, hint } = await context.connect(options, async (caller) => {
-      const found = await caller.client.call(countSimsBy, { query: { profile: caller.profile, where, gone, by } });
+      const found = await caller.client.call(routes.countSimsBy, {
+        query: { profile: caller.profile, where, gone, by },
+      });
       return { counts: found, hint: found.total === 0 ? await hintForNone(caller, where) : undefined };
     });
     if (by === undefined) output.answer(counts, ({ total }) => countedText(total));
@@ -177,14 +169,14 @@ async function hintForNone(
   where: readonly string[] | undefined,
 ): Promise<string | undefined> {
   if (where === undefined) return undefined;
-  const { fields } = await client.call(listSimFields, { query: { profile } });
+  const { fields } = await client.call(routes.listSimFields, { query: { profile } });
   return hintForNoMatch(parseFilter(where), (field) => fields.find(({ name }) => name === field)?.values ?? []);
 }
 
 function valueList(field: string, total: number): List<"values", SimCounts["values"][number]> {
   return {
     name: "values",
-    route: countSimsBy,
+    route: routes.countSimsBy,
     empty: "No SIM matches.",
     columns: [
       { name: "value", heading: field },
@@ -217,7 +209,7 @@ function exportCommand(context: Context): Command {
     const chosen: Format = options.format === "ndjson" ? "ndjson" : "csv";
     const format = out === undefined && output.isJson ? "ndjson" : chosen;
     await context.connect(options, async ({ client, profile }) => {
-      const lines = await client.call(exportSims, { query: { profile, where, gone, columns, format } });
+      const lines = await client.call(routes.exportSims, { query: { profile, where, gone, columns, format } });
       await give(lines, { output, out, format });
     });
   });
@@ -230,30 +222,25 @@ async function give(
   if (out !== undefined) {
     await writeResults(out, lines, "Choose another path with --out");
     output.answer({ file: out, format }, (shown) => `Inventory: ${shown.file}`);
-  } else if (output.isJson) await giveOneDocument(wholeLines(lines), output);
-  else for await (const lot of lines) await output.stream(lot);
+    return;
+  }
+  for await (const text of output.isJson ? oneDocument(lines) : lines) await output.stream(text);
 }
 
 /** One document, as --json promises; --format ndjson streams without it. */
-async function giveOneDocument(lots: AsyncIterable<string>, output: Output): Promise<void> {
-  let separator = '{"sims": [\n';
-  for await (const lot of lots) {
-    await output.stream(separator + lot.trimEnd().replaceAll("\n", ",\n"));
-    separator = ",\n";
-  }
-  await output.stream(`${separator === ",\n" ? "\n" : separator}], "nextCursor": null}\n`);
-}
-
-/** Regroups text from the network into chunks that end with a line. */
-async function* wholeLines(lots: AsyncIterable<string>): AsyncGenerator<string> {
+async function* oneDocument(lots: AsyncIterable<string>): AsyncGenerator<string> {
+  yield '{"sims": [';
+  let separator = "\n";
+  // A lot from the network may end within a line.
   let rest = "";
   for await (const lot of lots) {
-    const text = rest + lot;
-    const end = text.lastIndexOf("\n") + 1;
-    rest = text.slice(end);
-    if (end > 0) yield text.slice(0, end);
+    const lines = (rest + lot).split("\n");
+    rest = lines.pop() ?? "";
+    if (lines.length === 0) continue;
+    yield separator + lines.join(",\n");
+    separator = ",\n";
   }
-  if (rest !== "") yield rest;
+  yield '\n], "nextCursor": null}\n';
 }
 
 // `simfleet sims sync`: syncs the inventory and shows the progress.
@@ -266,35 +253,31 @@ function syncCommand(context: Context): Command {
   return withCommon(command, "simfleet sims sync").action(async (options) => {
     const output = context.output(options);
     const { interrupt } = context.io;
-    const isDetached = options.detach === true;
     const exitCode = await context.connect(options, async (caller) => {
       const { client, profile, app } = caller;
       // Reports wrong credentials now instead of in a worker's log.
-      if (app !== undefined && !isDetached) await app.kernel.client(app.kernel.config.profile).whoAmI(interrupt);
+      if (app !== undefined && options.detach !== true) {
+        await app.kernel.client(app.kernel.config.profile).whoAmI(interrupt);
+      }
       const query = { profile, restart: options.restart === true ? "true" : undefined } as const;
       const started = await client.call(routes.startSync, { query });
       if (started.pages > 0)
         output.say(`Resuming the sync of ${started.startedAt}, after ${counted(started.pages, "page")}.`);
-      if (isDetached) return showDetached(started, { caller, output });
-      const followed = await followSync({ client, app, output, profile: started.profile, interrupt });
-      output.answer(followed.report, syncText);
-      return followed.exitCode;
+      if (options.detach !== true) {
+        const { report, exitCode: code } = await followSync(started.profile, caller, output, interrupt);
+        output.answer(report, syncText);
+        return code;
+      }
+      output.answer(started, ({ syncId }) => syncId);
+      if (app !== undefined && !(await app.service(inventory).service.isServed(started.profile))) {
+        output.say(
+          "No worker is running: the sync starts with the next one (simfleet worker), or with: simfleet sims sync",
+        );
+      }
+      return 0;
     });
     context.io.setExitCode(exitCode);
   });
-}
-
-async function showDetached(
-  started: SyncReport,
-  { caller: { app }, output }: { caller: Caller; output: Output },
-): Promise<number> {
-  output.answer(started, ({ syncId }) => syncId);
-  if (app !== undefined && !(await app.service(inventory).service.isServed(started.profile))) {
-    output.say(
-      "No worker is running: the sync starts with the next one (simfleet worker), or with: simfleet sims sync",
-    );
-  }
-  return 0;
 }
 
 function syncText(report: SyncReport): string {

@@ -13,9 +13,8 @@ local OBJECT = '={}'
 
 -- fields: name -> { ids = { value, after its mark `=` or `:` -> number of its bitmap }, count }, or false if it is not
 -- indexed.
--- new: number of a bitmap -> ordinals of new SIMs, ascending, until write_bits writes them.
 local function load_index(key, prefix)
-  local index = { key = key, prefix = prefix, fields = {}, fields_count = 0, bitmaps = 0, last_id = 0, new = {} }
+  local index = { key = key, prefix = prefix, fields = {}, fields_count = 0, bitmaps = 0, last_id = 0 }
   local entries = redis.call('HGETALL', key)
   for at = 1, #entries, 2 do
     local name, value = string.match(entries[at], '^([^=:]*)([=:].*)$')
@@ -44,27 +43,6 @@ end
 local function is_indexed(index, name)
   local field = index.fields[name]
   return field and true or (field == nil and not index.is_full)
-end
-
--- Writes the bits of new SIMs, a range of bytes for each bitmap: their ordinals are close to each other, and not in any
--- bitmap yet.
-local function write_bits(index)
-  for id, ordinals in pairs(index.new) do
-    local bitmap = index.prefix .. id
-    local first = math.floor(ordinals[1] / 8)
-    local bytes = { string.byte(redis.call('GETRANGE', bitmap, first, first), 1) or 0 }
-    for at = 2, math.floor(ordinals[#ordinals] / 8) - first + 1 do bytes[at] = 0 end
-    for _, ordinal in ipairs(ordinals) do
-      local at = math.floor(ordinal / 8) - first + 1
-      bytes[at] = bytes[at] + 2 ^ (7 - ordinal % 8)
-    end
-    local parts = {}
-    for at = 1, #bytes, 1000 do
-      parts[#parts + 1] = string.char(unpack(bytes, at, math.min(at + 999, #bytes)))
-    end
-    redis.call('SETRANGE', bitmap, first, table.concat(parts))
-  end
-  index.new = {}
 end
 
 local function remove_bitmap(index, name, value)
@@ -104,7 +82,6 @@ local function bitmap_for(index, name, value)
     index.fields_count = index.fields_count + 1
   end
   if field.ids[value] then return field.ids[value] end
-  if field.count >= MOST_VALUES or index.bitmaps >= MOST_BITMAPS then write_bits(index) end
   if field.count >= MOST_VALUES then remove_unused(index, name) end
   if field.count >= MOST_VALUES or index.bitmaps >= MOST_BITMAPS then return drop_field(index, name) end
   local id = index.last_id + 1
@@ -140,7 +117,6 @@ end
 
 -- Writes what a SIM has and no longer has to the bitmaps. It adds objects to the fields (name -> value after its mark).
 local function index_fields(index, ordinal, before, after)
-  if next(index.new) then write_bits(index) end -- the SIM may be one of them
   add_objects(before)
   add_objects(after)
   for name, value in pairs(before) do
@@ -150,18 +126,5 @@ local function index_fields(index, ordinal, before, after)
   for name, value in pairs(after) do
     local id = before[name] ~= value and bitmap_for(index, name, value)
     if id then redis.call('SETBIT', index.prefix .. id, ordinal, 1) end
-  end
-end
-
--- As index_fields for a new SIM, whose ordinal is above all others. write_bits must be called before the script ends.
-local function index_new(index, ordinal, fields)
-  add_objects(fields)
-  for name, value in pairs(fields) do
-    local id = bitmap_for(index, name, value)
-    if id then
-      local ordinals = index.new[id] or {}
-      index.new[id] = ordinals
-      ordinals[#ordinals + 1] = ordinal
-    end
   end
 end

@@ -149,7 +149,7 @@ export class Inventory {
     const isOfKey = field === keyColumn || filter.conditions.some((condition) => condition.field === keyColumn);
     if (search !== undefined || isOfKey) return undefined;
     const by: readonly Condition[] = field === undefined ? [] : [{ kind: "exists", field }];
-    const { found, isExact, bitmaps } = await this.#select(profile, presence, filter.conditions, by);
+    const { found, isExact, others: bitmaps } = await this.#select(profile, presence, filter.conditions, by);
     if (!isExact) return undefined;
     const total = countOf(found);
     const values = new Map<string | null, number>();
@@ -251,40 +251,44 @@ export class Inventory {
 
   /**
    * Combines the bitmaps of the values that the conditions name.
-   * @param others conditions whose bitmaps are only read
-   * @returns the SIMs that meet the conditions on indexed fields; `isExact`: all fields are indexed
+   * @param by conditions whose bitmaps are only read
+   * @returns the SIMs that meet the conditions on indexed fields; `isExact`: all fields are indexed; `others`: the values that
+   *   `by` names, with their bitmaps
    */
   async #select(
     profile: string,
     presence: SimPresence,
     conditions: readonly Condition[],
-    others: readonly Condition[] = [],
-  ): Promise<{ found: Buffer; isExact: boolean; bitmaps: [value: string, bitmap: Buffer][] }> {
+    by: readonly Condition[] = [],
+  ): Promise<{ found: Buffer; isExact: boolean; others: (readonly [value: string, bitmap: Buffer])[] }> {
     const inBytes: ScriptRunner = {
       evalsha: (...call) => this.#redis.callBuffer("EVALSHA", ...call),
       eval: (...call) => this.#redis.callBuffer("EVAL", ...call),
     };
     const keys = [this.#keys.simsIndex(profile), this.#keys.simsBitmaps(profile)];
-    const named = [...conditions, ...others].flatMap((condition) => {
+    const named = [...conditions, ...by].flatMap((condition) => {
       const values = valuesOf(condition);
       return [encodeName(condition.field), values?.length ?? "*", ...(values ?? [])];
     });
     const reply = await readScript.run(inBytes, keys, [presence, ...named]);
-    const [present, read] = reply as [Buffer[], (Buffer[] | number)[]];
+    const [present, read] = reply as [Buffer[], ([value: Buffer, bitmap: Buffer][] | number)[]];
+    const ofConditions = read.map((pairs) => (typeof pairs === "number" ? undefined : pairs));
     const found = union(present);
     for (const [nth, { kind }] of conditions.entries()) {
-      const pairs = read[nth];
-      if (!Array.isArray(pairs)) continue;
-      const some = union(pairs.filter((_, i) => i % 2 === 1));
+      const bitmaps = ofConditions[nth]?.map(([, bitmap]) => bitmap);
+      if (bitmaps === undefined) continue;
+      const some = union(bitmaps);
       const inverted = kind === "differs" || kind === "absent" ? 255 : 0;
       for (let at = 0; at < found.length; at += 1) found[at] = (found[at] ?? 0) & ((some[at] ?? 0) ^ inverted);
     }
-    const last = others.length > 0 ? read.at(-1) : undefined;
-    const pairs = Array.isArray(last) ? last : [];
-    const bitmaps = pairs.flatMap((bitmap, i): [string, Buffer][] =>
-      i % 2 === 1 ? [[String(pairs[i - 1]), bitmap]] : [],
-    );
-    return { found, isExact: read.every(Array.isArray), bitmaps };
+    return {
+      found,
+      isExact: !ofConditions.includes(undefined),
+      others: ofConditions
+        .slice(conditions.length)
+        .flatMap((one) => one ?? [])
+        .map(([value, bitmap]) => [String(value), bitmap]),
+    };
   }
 }
 

@@ -3,7 +3,7 @@
 -- KEYS  1 index (hash, index.lua)   2 bitmaps (prefix)
 -- ARGV  1 presence: 'listed', 'gone' or 'all'   2 … for each condition its field, the number of values, '*' for all that the
 --       field has, and the values
--- Returns { the bitmaps of the SIMs with this presence, for each condition a value and its bitmap, in turn, or 0 if the
+-- Returns { the bitmaps of the SIMs with this presence, for each condition pairs of a value and its bitmap, or 0 if the
 --   field is not indexed }
 -- Atomic: reads only.
 
@@ -20,9 +20,7 @@ while at <= #ARGV do
   local ids = index.fields[name] and index.fields[name].ids or {}
   local found = {}
   local function add(value)
-    if not ids[value] then return end
-    found[#found + 1] = string.sub(value, 2)
-    found[#found + 1] = bitmap(ids[value])
+    if ids[value] then found[#found + 1] = { string.sub(value, 2), bitmap(ids[value]) } end
   end
   if values == '*' then
     for value in pairs(ids) do add(value) end

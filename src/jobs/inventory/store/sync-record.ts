@@ -4,7 +4,7 @@
  * last stored page. Transitions:
  *   listing -> sweeping (last page stored)   sweeping -> finished   listing | sweeping -> failed (cannot continue)
  */
-import { randomUUID } from "node:crypto";
+import { randomInt, randomUUID } from "node:crypto";
 import { encodeName } from "#fleet/sim/field-text.ts";
 import { type Problem, nextProblem } from "#engine/problem.ts";
 import { type RecordKind, type RecordStore, recordStore } from "#engine/record.ts";
@@ -45,6 +45,8 @@ export interface SyncState {
   readonly finishedAtMs?: number;
   /** Cursor of the next page; absent before the first and after the last page. */
   readonly cursor?: string;
+  /** Requested page size, after an answer that was too large. */
+  readonly pageLimit?: number;
   /** Chunk of the inventory to sweep next. */
   readonly chunk?: number;
   readonly pages: number;
@@ -65,11 +67,16 @@ export function isSyncOver({ phase }: SyncState): boolean {
   return phase === "finished" || phase === "failed";
 }
 
+/** `s-20261120-103045-482`: sorts by time. */
+export function newSyncId(nowMs: number): string {
+  const stamp = new Date(nowMs).toISOString().replace(/[-:]/g, "").replace("T", "-").slice(0, 15);
+  return `s-${stamp}-${String(randomInt(1_000)).padStart(3, "0")}`;
+}
+
 const kind: RecordKind<SyncState> = {
   idField: "syncId",
   stateField: "phase",
-  numbers: ["chunk", "pages", "sims", "added", "changed", "returned", "gone"],
-  lists: [],
+  numbers: ["chunk", "pageLimit", "pages", "sims", "added", "changed", "returned", "gone"],
   kept: [],
   defaults: (profile) => ({ profile }),
   entering: { problem: undefined },
@@ -127,7 +134,7 @@ export class SyncLog {
       const isLast = from + maxPerSlice >= length;
       const which = isFirst ? (isLast ? "only" : "first") : isLast ? "last" : "next";
       const { unchanged, others } = await this.#compare(profile, sims, from);
-      const args = [...head, which, length, rangesOf(unchanged), others.join("")];
+      const args = [...head, which, length, unchanged.join(" "), others.join("")];
       const reply = await this.#run(pageScript, profile, args);
       if (reply === "stale") return undefined;
       if (isLast) return Number(reply);
@@ -162,6 +169,11 @@ export class SyncLog {
       if (reply === "swept") chunk += 1;
       else if (reply !== "more") return reply === "finished";
     }
+  }
+
+  /** Lets the sync request shorter pages from now on. */
+  async shortenPages(state: SyncState, pageLimit: number): Promise<void> {
+    await this.#records.move(state.profile, state, { pageLimit });
   }
 
   /** Records why the next page cannot be read; the problem lasts until a page is stored. */
@@ -210,17 +222,6 @@ export class SyncLog {
       [profile, bounds.maxEvents, ...args],
     );
   }
-}
-
-/** Ordinals as ranges, each its first one and its number: a listing usually has the order of the one before. */
-function rangesOf(ordinals: readonly number[]): string {
-  const ranges: { first: number; count: number }[] = [];
-  for (const ordinal of ordinals) {
-    const range = ranges.at(-1);
-    if (range !== undefined && range.first + range.count === ordinal) range.count += 1;
-    else ranges.push({ first: ordinal, count: 1 });
-  }
-  return ranges.map(({ first, count }) => `${first} ${count}`).join(" ");
 }
 
 function runOf(claim: string): string {

@@ -6,7 +6,7 @@
 --       5 cursor of the next page, '' on the last   6 Redis's time before the page was requested, ms
 --       7 fields that were not stored before, separated by commas
 --       8 id of this attempt to store the page   9 slice: 'first', 'next', 'last' or 'only'   10 SIMs of the whole page
---       11 ordinals of the SIMs that are as stored, each range as its first ordinal and its number
+--       11 ordinals of the SIMs that are as stored, separated by blanks
 --       12 the other SIMs: for each its key, a line for every field, then a carriage return
 -- Returns Redis's time in ms; or 'stale' if the sync is no longer at this page (nothing is changed)
 -- Atomic: everything. A page is stored once; a late process finds that the sync has moved on, and a process whose page
@@ -47,7 +47,7 @@ local function take(sim, text, lines)
   redis.call('HSET', inv.sims, sim, join_record(record))
 end
 
-for first, number in string.gmatch(ARGV[11], '(%d+) (%d+)') do set_bits(inv.seen, tonumber(first), tonumber(number)) end
+for ordinal in string.gmatch(ARGV[11], '%d+') do redis.call('SETBIT', inv.seen, ordinal, 1) end
 for sim, lines in string.gmatch(ARGV[12], '([^\n\r]+)\n([^\r]*)\r') do
   local text = redis.call('HGET', inv.sims, sim)
   if text then
@@ -57,7 +57,6 @@ for sim, lines in string.gmatch(ARGV[12], '([^\n\r]+)\n([^\r]*)\r') do
     count.added = count.added + 1
   end
 end
-write_new(inv)
 for name, by in pairs(count) do
   if by > 0 then redis.call('HINCRBY', KEYS[9], name, by) end
 end

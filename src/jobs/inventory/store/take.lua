@@ -42,33 +42,6 @@ local function join_record(r)
   return table.concat({ r.ordinal, r.by, r.added, r.updated, r.gone }, ' ') .. '\n' .. r.lines
 end
 
--- Calls visit(chunk, place in the chunk, number of ordinals before, number) for each chunk of a range of ordinals.
-local function each_chunk(first, count, visit)
-  local before = 0
-  while before < count do
-    local chunk = math.floor((first + before) / SIMS_PER_CHUNK)
-    local place = first + before - chunk * SIMS_PER_CHUNK
-    local here = math.min(count - before, SIMS_PER_CHUNK - place)
-    visit(chunk, place, before, here)
-    before = before + here
-  end
-end
-
--- Sets the bits of a range of ordinals, eight per byte where they fill it.
-local function set_bits(bitmap, first, count)
-  local last = first + count
-  while first < last do
-    local bytes = first % 8 == 0 and math.floor((last - first) / 8) or 0
-    if bytes > 0 then
-      redis.call('SETRANGE', bitmap, first / 8, string.rep('\255', bytes))
-      first = first + bytes * 8
-    else
-      redis.call('SETBIT', bitmap, first, 1)
-      first = first + 1
-    end
-  end
-end
-
 local function emit_about(inv, kind, sim, by, cause, ...)
   emit(inv.events, inv.most, kind, inv.profile, 'sim', sim, 'by', by, 'cause', cause, ...)
 end
@@ -115,33 +88,23 @@ local function by_of_claim(inv, sim, cause)
   end
 end
 
--- Adds a SIM; write_new must be called before the script ends.
 local function add_sim(inv, sim, lines, by, cause)
-  local record = { ordinal = inv.next, by = by, added = inv.now, updated = inv.now, gone = '-', lines = lines }
+  local ordinal = inv.next
+  inv.next = ordinal + 1
+  local record = { ordinal = ordinal, by = by, added = inv.now, updated = inv.now, gone = '-', lines = lines }
   redis.call('HSET', inv.sims, sim, join_record(record))
-  index_new(inv.index, inv.next, fields_of(lines))
-  inv.new_keys[#inv.new_keys + 1] = sim
-  inv.next = inv.next + 1
-  if inv.is_settled then emit_about(inv, 'sim.added', sim, by == 'sync' and 'external' or 'run', cause) end
-end
-
-local function write_new(inv)
-  local count = #inv.new_keys
-  if count == 0 then return end
-  write_bits(inv.index)
-  local first = inv.next - count
-  each_chunk(first, count, function(chunk, place, before, here)
-    if place == 0 and chunk > 0 then
-      -- Redis allocates twice the needed size for a growing string: write the previous chunk again at its size.
-      redis.call('SET', inv.roll .. chunk - 1, redis.call('GET', inv.roll .. chunk - 1))
-    end
-    redis.call('APPEND', inv.roll .. chunk, table.concat(inv.new_keys, '\n', before + 1, before + here) .. '\n')
-  end)
-  set_bits(inv.listed, first, count)
-  set_bits(inv.seen, first, count)
+  index_fields(inv.index, ordinal, {}, fields_of(lines))
+  local chunk = math.floor(ordinal / SIMS_PER_CHUNK)
+  if ordinal % SIMS_PER_CHUNK == 0 and chunk > 0 then
+    -- Redis allocates twice the needed size for a growing string: write the previous chunk again at its size.
+    redis.call('SET', inv.roll .. chunk - 1, redis.call('GET', inv.roll .. chunk - 1))
+  end
+  redis.call('APPEND', inv.roll .. chunk, sim .. '\n')
+  redis.call('SETBIT', inv.listed, ordinal, 1)
+  redis.call('SETBIT', inv.seen, ordinal, 1)
   redis.call('HSET', inv.head, 'next', inv.next)
-  redis.call('HINCRBY', inv.head, 'known', count)
-  inv.new_keys = {}
+  redis.call('HINCRBY', inv.head, 'known', 1)
+  if inv.is_settled then emit_about(inv, 'sim.added', sim, by == 'sync' and 'external' or 'run', cause) end
 end
 
 local function welcome_back(inv, sim, record, by, cause)
@@ -204,6 +167,6 @@ local function inventory(keys, profile, most)
   return {
     sims = keys[1], head = keys[2], roll = keys[3], index = load_index(keys[4], keys[8]), seen = keys[5], claims = keys[6],
     events = keys[7], listed = keys[8] .. 'listed', gone = keys[8] .. 'gone', profile = profile, most = most, now = now_ms(),
-    next = tonumber(head[1] or '0'), is_settled = head[2] and true, new_keys = {},
+    next = tonumber(head[1] or '0'), is_settled = head[2] and true,
   }
 end

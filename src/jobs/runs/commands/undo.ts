@@ -70,7 +70,7 @@ async function undo(
     if (!isTerminal(io)) await confirmation(confirming(plan), given, io);
     output.say("Syncing first, so that later changes are not overwritten …");
     await client.call(startSync, { query: { profile, restart: "true" } });
-    const { report, exitCode } = await followSync({ ...caller, output, profile, interrupt: io.interrupt });
+    const { report, exitCode } = await followSync(profile, caller, output, io.interrupt);
     if (report.state !== "finished") return exitCode;
     plan = await client.call(planUndo, { params: { runId } });
   }

@@ -89,8 +89,6 @@ for at = 8, #ARGV do
   end
 end
 
-write_new(inv)
-
 local pending = number(2) - count.done - count.skipped - count.rejected - count.failed - count.unknown
 local update = { 'done', count.done, 'skipped', count.skipped, 'rejected', count.rejected, 'failed', count.failed,
   'unknown', count.unknown, 'failures', failures, 'canaryLeft', canary_left }

@@ -11,7 +11,7 @@ import type { SimOperation } from "#fleet/sim-operation/sim-operation.ts";
 import { type RowRequest, readSet } from "#intake/columns.ts";
 import { type LateRows, type ResolvedRow, openRows } from "#intake/read-rows.ts";
 import type { Inventory } from "#jobs/inventory/store/inventory.ts";
-import { assertFieldsKnown } from "#jobs/inventory/filter-fields.ts";
+import { assertFieldsKnown } from "#jobs/inventory/sims.ts";
 
 /** Where rows come from: a file, a filter on the inventory, or SIMs by their keys. */
 export type RowOrigin = InputFile | { readonly filter: Filter } | { readonly sims: readonly string[] };
