@@ -126,12 +126,16 @@ class SyncStep {
   async #readPages(): Promise<void> {
     const { client, wording } = this.#account;
     const { syncs, inventory, clock } = this.#context;
-    const quiet = this.#otherFields(await inventory.facts(this.state.profile));
+    const facts = await inventory.facts(this.state.profile);
+    const quiet = this.#otherFields(facts);
     await syncs.forgetOldClaims(this.state.profile);
     const input = { lastEvaluatedKey: this.state.cursor, limit: this.#pageLimit };
     const list = wording === "sims" ? listSims : listSubscribers;
     let sent = Promise.withResolvers<void>();
-    const pages = client.pages(list, input, { signal: this.#signal, onSending: () => sent.resolve() });
+    // What the sync before has found tells how many pages are left; a first sync cannot know.
+    let [seen, pagesLeft] = [this.state.sims, -1];
+    const onSending = (): void => sent.resolve();
+    const pages = client.pages(list, input, { signal: this.#signal, onSending, backlog: () => pagesLeft });
     let knownMs = await syncs.nowMs();
     let asked = askFor(pages, knownMs);
     for (;;) {
@@ -154,6 +158,8 @@ class SyncStep {
       });
       if (taken === undefined) return; // another process has taken over the sync
       knownMs = taken;
+      seen += page.items.length;
+      if (facts.isComplete) pagesLeft = Math.max(1, Math.ceil((facts.known - seen) / Math.max(1, page.items.length)));
       this.#pages += 1;
     }
   }
