@@ -3,19 +3,6 @@ import { readFile } from "node:fs/promises";
 import type { Redis } from "ioredis";
 import { runSimfleet } from "./simfleet-process.ts";
 
-/** Bytes, as in `process.memoryUsage()`. */
-export interface MemoryCounts {
-  readonly heapUsed: number;
-  readonly heapTotal: number;
-  readonly external: number;
-  readonly arrayBuffers: number;
-}
-
-/** The line that `report-memory.mjs` writes. */
-export interface MemoryReport {
-  readonly memoryReport: { readonly now: MemoryCounts; readonly max: MemoryCounts };
-}
-
 export interface Measured {
   readonly out: string;
   /** Peak memory of the process. */

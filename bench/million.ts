@@ -17,6 +17,7 @@ import { summarizeRun } from "#jobs/runs/results/run-summary.ts";
 import { RedisConnections } from "#redis/connection.ts";
 import { EmbeddedRedis } from "#redis/embedded/embedded.ts";
 import { Keys } from "#redis/keys.ts";
+import { bytesOfKeys, usedMemory } from "./memory.ts";
 import { sampleRows } from "./sample-rows.ts";
 import { type SimfleetProcess, runSimfleet, startSandboxProcess, startWorker } from "./simfleet-process.ts";
 
@@ -69,16 +70,6 @@ async function peakMegabytes(pid: number): Promise<number> {
   return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1_024;
 }
 
-async function usedMemory(redis: Redis): Promise<number> {
-  return Number(/used_memory:(\d+)/.exec(await redis.info("memory"))?.[1]);
-}
-
-async function bytesOfRun(redis: Redis, runId: string): Promise<number> {
-  let bytes = 0;
-  for (const key of await redis.keys(`*${runId}*`)) bytes += Number(await redis.memory("USAGE", key, "SAMPLES", 0));
-  return bytes;
-}
-
 const report: Record<string, string> = {};
 let worker: SimfleetProcess | undefined;
 const cacheDir = join(homedir(), ".cache", "simfleet");
@@ -112,7 +103,7 @@ try {
     report["peak memory of the worker, MB"] = (await peakMegabytes(worker.child.pid ?? 0)).toFixed(0);
     const usedBytes = (await usedMemory(redis)) - before;
     report["Redis bytes per row, finished, with the inventory"] = (usedBytes / rows).toFixed(0);
-    report["Redis bytes per row, finished, of the run alone"] = ((await bytesOfRun(redis, runId)) / rows).toFixed(0);
+    report["Redis bytes per row, finished, of the run alone"] = ((await bytesOfKeys(redis, runId)) / rows).toFixed(0);
   }
 } finally {
   await worker?.stop();
