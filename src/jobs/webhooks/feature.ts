@@ -29,12 +29,12 @@ export const webhooks = feature({
     webhooks: {
       group: "follow",
       summary: "webhook endpoints and their delivery status",
-      load: async (context) => (await import("./commands/webhooks.ts")).webhooksCommand(context),
+      load: async (context) => (await import("./commands.ts")).webhooksCommand(context),
     },
     deliveries: {
       group: "follow",
       summary: "webhook messages and their delivery status",
-      load: async (context) => (await import("./commands/deliveries.ts")).deliveriesCommand(context),
+      load: async (context) => (await import("./commands.ts")).deliveriesCommand(context),
     },
   },
   stores: { "webhooks test": "makes" },

@@ -2,16 +2,11 @@
 import type { PoisonGuard } from "#engine/poison-guard.ts";
 import type { Incident, Working } from "#engine/queue/job-result.ts";
 import { FeedConsumer } from "#events/consumer.ts";
-import type { Event } from "#events/event.ts";
-import { WebhookSender } from "#events/webhook/webhook.ts";
+import { webhookSender } from "#events/webhook/webhook.ts";
 import type { Kernel } from "#kernel/kernel.ts";
-import { beginDeliveries, DeliveryLog } from "./delivery-log.ts";
-import { deliveryQueues } from "./queue.ts";
+import { DeliveryLog, beginDeliveries } from "./deliveries.ts";
 import { WebhookService } from "./service.ts";
-import { type WebhookEndpoint, deliverEvent } from "./work.ts";
-
-/** The position in the feed is saved under this name. */
-const consumerName = "deliveries";
+import { type WebhookEndpoint, deliverEvent, deliveryQueues } from "./work.ts";
 
 type OnIncident = (incident: Incident) => void;
 
@@ -24,10 +19,10 @@ export type WebhookKernel = Pick<
 export function openWebhooks(kernel: WebhookKernel) {
   const { config, clock, guard, lifecycle } = kernel;
   const { webhooks, profile } = config;
-  const log = new DeliveryLog({ ...kernel, keepMs: config.retention.deliveriesMs });
+  const log = new DeliveryLog(kernel, { keepMs: config.retention.deliveriesMs });
   const queues = deliveryQueues(kernel);
   lifecycle.onStop("delivery queues", () => queues.close());
-  const sender = new WebhookSender(kernel);
+  const sender = webhookSender(kernel);
   lifecycle.onStop("webhooks", () => sender.close());
   const endpointOf = (name: string): WebhookEndpoint | undefined => {
     const found = Object.hasOwn(webhooks, name) ? webhooks[name] : undefined;
@@ -57,15 +52,8 @@ export function openWebhooks(kernel: WebhookKernel) {
         reportFaults(webhook, onIncident);
         return result;
       },
-      due: async (name, max) => ((await log.status(name)).state === "stopped" ? [] : log.due(name, max)),
+      due: async (atMost) => ((await log.status(webhook)).state === "stopped" ? [] : log.due(webhook, atMost)),
     });
-
-  /** May be repeated with the same events: a delivery is created once, and an existing job is not queued again. */
-  const begin = async (events: readonly Event[]): Promise<void> => {
-    const all = Object.values(webhooks).map(({ webhook }) => webhook);
-    for (const [webhook, ids] of await beginDeliveries(events, { log, webhooks: all }))
-      await queues.enqueue(webhook, ids);
-  };
 
   /**
    * Turns events into deliveries and delivers them until stopped. It keeps reading without any webhook: one that is
@@ -75,8 +63,14 @@ export function openWebhooks(kernel: WebhookKernel) {
     const deliverers = await Promise.all(Object.keys(webhooks).map((webhook) => deliverTo(webhook, onIncident)));
     const reader = await FeedConsumer.start({
       ...kernel,
-      name: consumerName,
-      handle: begin,
+      name: "deliveries",
+      // May be repeated with the same events: a delivery is begun once, and an existing job is not queued again.
+      handle: async (events) => {
+        const all = Object.values(webhooks).map(({ webhook }) => webhook);
+        for (const [webhook, ids] of await beginDeliveries(events, { log, webhooks: all })) {
+          await queues.enqueue(webhook, ids);
+        }
+      },
       onIncident: (message) => onIncident({ message }),
     });
     return {

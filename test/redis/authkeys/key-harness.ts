@@ -12,7 +12,7 @@ import { WatchedCredentials } from "#config/secrets/watched-credentials.ts";
 import { Secret } from "#core/secret.ts";
 import { systemClock } from "#core/time.ts";
 import { Feed } from "#events/feed.ts";
-import { WebhookSender } from "#events/webhook/webhook.ts";
+import { webhookSender } from "#events/webhook/webhook.ts";
 import { operationOptions } from "#fleet/deployment-operation.ts";
 import type { Sink } from "#fleet/rotation.ts";
 import { authKeyAccount } from "#jobs/authkeys/account.ts";
@@ -202,7 +202,7 @@ export class KeyHarness {
     const sinkDeps = {
       commands: new CommandRunner({ env: { PATH: process.env.PATH }, clock: systemClock }),
       readSecretFile,
-      webhooks: new WebhookSender({ clock: systemClock, userAgent: "simfleet/test" }),
+      webhooks: webhookSender({ clock: systemClock, userAgent: "simfleet/test" }),
     };
     const give: AuthKeyDeps["handOver"] = (sink, { rotationId, startedAtMs, key }, signal) => {
       const { authKeyId, authKey } = key;

@@ -8,7 +8,7 @@ import { systemClock } from "#core/time.ts";
 import { Feed } from "#events/feed.ts";
 import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { Keys } from "#redis/keys.ts";
-import { DeliveryLog } from "#jobs/webhooks/delivery-log.ts";
+import { DeliveryLog } from "#jobs/webhooks/deliveries.ts";
 import { openWebhooks } from "#jobs/webhooks/open.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
