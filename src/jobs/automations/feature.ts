@@ -17,8 +17,7 @@ export const automations = feature({
     const { service, consume } = openAutomations(kernel, needs);
     return {
       service,
-      routes: async () =>
-        (await import("./service.ts")).automationEndpoints({ automations: service, clock: kernel.clock }),
+      routes: async () => (await import("./service.ts")).automationEndpoints(service, kernel.clock),
       work: async () => {
         await consume(logIncidents(kernel.logger, { job: "automations" }));
         return [];

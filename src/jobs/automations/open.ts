@@ -12,24 +12,24 @@ import { actOn } from "./work.ts";
 /** A sync emits thousands of events at once: they become one run. */
 const eventsAtOnce = 5_000;
 
-interface Needs {
-  readonly inventory: OpenInventory;
-  readonly tasks: ServiceTasks;
-  readonly runs: OpenRuns;
-}
-
-export function openAutomations(kernel: Kernel, { inventory, tasks, runs }: Needs) {
-  const { config, feed, lifecycle, keyColumnOf } = kernel;
-  const { automations } = config;
+export function openAutomations(
+  kernel: Kernel,
+  {
+    inventory,
+    tasks,
+    runs,
+  }: { readonly inventory: OpenInventory; readonly tasks: ServiceTasks; readonly runs: OpenRuns },
+) {
+  const { lifecycle } = kernel;
+  const { automations } = kernel.config;
   const deps = {
     ...kernel,
     tasks,
     inventory: inventory.store,
     log: automationLog(kernel),
-    keyColumnOf,
     operationOf: (name: string, profile: string) => runs.service.operation(name, profile),
   };
-  const service = new AutomationService({ deps, feed, automations });
+  const service = new AutomationService(automations, deps);
 
   /** Runs the automations until the app closes; each follows the feed independently. */
   const consume = async (onIncident: (incident: Incident) => void): Promise<void> => {

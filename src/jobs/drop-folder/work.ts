@@ -67,15 +67,15 @@ export interface DropFolderDeps {
 export class DropFolderWork {
   readonly #deps: DropFolderDeps;
   readonly #folder: Folder;
-  readonly #stillness: Stillness;
-  readonly #incidents: Incidents;
+  readonly #stillness: ReturnType<typeof openStillness>;
+  readonly #incidents: ReturnType<typeof openIncidents>;
   /** Runs of the files that this process has claimed or continued. */
   readonly #own = new Set<string>();
 
   constructor(deps: DropFolderDeps) {
     this.#deps = deps;
     this.#folder = deps.files ?? new Folder(deps.folder.path);
-    this.#stillness = stillness(deps.clock, deps.folder.settleMs);
+    this.#stillness = openStillness(deps.clock, deps.folder.settleMs);
     this.#incidents = openIncidents(deps.clock, (message) => deps.onIncident(this.#folder.readable(message)));
   }
 
@@ -248,24 +248,12 @@ const writtenLater =
 
 const pauses = { baseMs: 2_000, capMs: 60_000 };
 
-interface Incident {
-  /** Distinguishes errors: the code if there is one, since messages contain file names. */
-  readonly kind: string;
-  readonly tries: number;
-  readonly againAtMs: number;
-}
-
-interface Incidents {
-  /** Does the work unless it is delayed; an error is reported and delays the next attempt. @returns whether it succeeded */
-  try(what: string, work: () => Promise<void>): Promise<boolean>;
-  /** Forgets work that no longer exists. */
-  keepOnly(names: ReadonlySet<string>): void;
-}
-
-function openIncidents(clock: Clock, emit: (message: string) => void): Incidents {
-  const incidents = new Map<string, Incident>();
+function openIncidents(clock: Clock, emit: (message: string) => void) {
+  /** `kind` distinguishes errors: the code if there is one, since messages contain file names. */
+  const incidents = new Map<string, { readonly kind: string; readonly tries: number; readonly againAtMs: number }>();
   return {
-    async try(what, work) {
+    /** Does the work unless it is delayed; an error is reported and delays the next attempt. @returns whether it succeeded */
+    async try(what: string, work: () => Promise<void>): Promise<boolean> {
       const before = incidents.get(what);
       if (before !== undefined && clock.monotonicMs() < before.againAtMs) return false;
       try {
@@ -280,7 +268,8 @@ function openIncidents(clock: Clock, emit: (message: string) => void): Incidents
         return false;
       }
     },
-    keepOnly: (names) => forgetOthers(incidents, names),
+    /** Forgets work that no longer exists. */
+    keepOnly: (names: ReadonlySet<string>): void => forgetOthers(incidents, names),
   };
 }
 
@@ -293,24 +282,19 @@ function kindOf(thrown: unknown): string {
 // writer has finished; an unchanged file can be detected on all of them, including network mounts. Only this process's
 // clock is used, so the files' times may come from any other clock.
 
-interface Stillness {
-  /** Records the current fingerprint of a file. @returns whether it has been unchanged for long enough */
-  isStill(name: string, fingerprint: string): boolean;
-  /** Forgets files that no longer exist. */
-  keepOnly(names: ReadonlySet<string>): void;
-}
-
-function stillness(clock: Clock, settleMs: number): Stillness {
+function openStillness(clock: Clock, settleMs: number) {
   const sights = new Map<string, { readonly fingerprint: string; readonly sinceMs: number }>();
   return {
-    isStill(name, fingerprint) {
+    /** Records the current fingerprint of a file. @returns whether it has been unchanged for long enough */
+    isStill(name: string, fingerprint: string): boolean {
       const nowMs = clock.monotonicMs();
       const before = sights.get(name);
       if (before?.fingerprint === fingerprint) return nowMs - before.sinceMs >= settleMs;
       sights.set(name, { fingerprint, sinceMs: nowMs });
       return false;
     },
-    keepOnly: (names) => forgetOthers(sights, names),
+    /** Forgets files that no longer exist. */
+    keepOnly: (names: ReadonlySet<string>): void => forgetOthers(sights, names),
   };
 }
 

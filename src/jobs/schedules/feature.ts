@@ -9,7 +9,7 @@ import { secondMs } from "#core/time.ts";
 
 export const schedules = feature({
   name: "schedules",
-  data: { schedules: ["schedule", "schedules"] },
+  data: { schedules: ["schedule"] },
   audit: "schedules",
   events,
   needs: { freezes, tasks, runs },
