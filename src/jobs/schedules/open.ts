@@ -1,6 +1,6 @@
 /** Opens schedules: their record, their polls, and the service. */
 import type { Incident, Working } from "#engine/queue/job-result.ts";
-import type { Freezes } from "#jobs/freezes/record.ts";
+import type { Freezes } from "#jobs/freezes/freezes.ts";
 import type { OpenRuns } from "#jobs/runs/open.ts";
 import type { ServiceTasks } from "#jobs/tasks/tasks.ts";
 import type { Kernel } from "#kernel/kernel.ts";
