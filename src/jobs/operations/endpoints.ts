@@ -4,24 +4,26 @@ import { listOperations, showOperation, type OperationReport } from "./contract.
 import { type InputField, ruleOf } from "#fleet/sim-operation/input.ts";
 import type { SimOperation } from "#fleet/sim-operation/sim-operation.ts";
 import { csvLine } from "#intake/cell.ts";
-import type { RunService } from "#jobs/runs/service.ts";
 
 /** @param profileOf returns the given or the selected profile; throws NOT_FOUND for an unknown one */
 export function operationEndpoints(
-  runService: Pick<RunService, "operations" | "operation">,
+  runs: {
+    readonly operations: ReadonlyMap<string, unknown>;
+    operation(name: string, profile: string): SimOperation;
+  },
   profileOf: (named?: string) => string,
 ): readonly Endpoint[] {
   return [
     endpoint(listOperations, ({ query }) => {
       const profile = profileOf(query.profile);
-      const names = [...runService.operations.keys()];
+      const names = [...runs.operations.keys()];
       return {
-        operations: names.map((name) => reportOfOperation(runService.operation(name, profile))),
+        operations: names.map((name) => reportOfOperation(runs.operation(name, profile))),
         nextCursor: null,
       };
     }),
     endpoint(showOperation, ({ params, query }) =>
-      reportOfOperation(runService.operation(params.operation, profileOf(query.profile))),
+      reportOfOperation(runs.operation(params.operation, profileOf(query.profile))),
     ),
   ];
 }

@@ -19,8 +19,6 @@ import { RunWatch } from "./work/run-watch.ts";
 /** Number of segments that one process works on at once; each has several calls in flight. */
 const segmentsAtOnce = 4;
 
-export type OpenRuns = ReturnType<typeof openRuns>;
-
 export function openRuns(kernel: Kernel, { freezes, inventory }: { freezes: Freezes; inventory: OpenInventory }) {
   const { config, clock, redis, keys, lifecycle, guard, account } = kernel;
   const ledger = new Ledger(kernel);
