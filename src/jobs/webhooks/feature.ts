@@ -14,9 +14,10 @@ export const webhooks = feature({
     return {
       service,
       routes: async () => (await import("./service.ts")).webhookEndpoints(service),
-      work: async () => [
-        kernel.watchOver("deliveries", await consume(logIncidents(kernel.logger, { job: "deliver" }))),
-      ],
+      work: async () => {
+        const deliverers = await consume(logIncidents(kernel.logger, { job: "deliver" }));
+        return deliverers.map((deliverer) => kernel.watchOver("deliveries", deliverer));
+      },
       readings: async () =>
         (await service.list()).flatMap(({ name: webhook, pending, dropped, state }) => [
           { metric: "deliveries", value: pending, labels: { webhook } },

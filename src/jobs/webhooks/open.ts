@@ -31,35 +31,28 @@ export function openWebhooks(kernel: WebhookKernel) {
   const context = { log, sender, clock, guard, endpointOf };
   const service = new WebhookService({ ...context, queues, names: Object.keys(webhooks), profile });
 
-  /** Reported problems with files, by webhook. */
-  const reported = new Map<string, readonly string[]>();
-
-  /** Reports each problem with a webhook's files once; messages continue with the previous content. */
-  const reportFaults = (webhook: string, onIncident: OnIncident): void => {
-    const faults = webhooks[webhook]?.faults() ?? [];
-    const known = reported.get(webhook) ?? [];
-    reported.set(webhook, faults);
-    for (const fault of faults.filter((one) => !known.includes(one))) {
-      onIncident({ message: `messages to ${webhook} continue with the previous content of a file: ${fault}` });
-    }
-  };
-
-  const deliverTo = (webhook: string, onIncident: OnIncident): Promise<Working> =>
-    queues.consume(webhook, {
+  const deliverTo = (webhook: string, onIncident: OnIncident): Promise<Working> => {
+    let known: readonly string[] = [];
+    /** Reports each problem with the webhook's files once; messages continue with the previous content. */
+    const reportFaults = (): void => {
+      const faults = webhooks[webhook]?.faults() ?? [];
+      for (const fault of faults.filter((one) => !known.includes(one))) {
+        onIncident({ message: `messages to ${webhook} continue with the previous content of a file: ${fault}` });
+      }
+      known = faults;
+    };
+    return queues.consume(webhook, {
       onIncident,
-      work: async (reference, signal) => {
-        const result = await deliverEvent(reference, context, signal);
-        reportFaults(webhook, onIncident);
-        return result;
-      },
+      work: (reference, signal) => deliverEvent(reference, context, signal).finally(reportFaults),
       due: async (atMost) => ((await log.status(webhook)).state === "stopped" ? [] : log.due(webhook, atMost)),
     });
+  };
 
   /**
-   * Turns events into deliveries and delivers them until stopped. It keeps reading without any webhook: one that is
-   * configured later receives only events from then on.
+   * Turns events into deliveries until the app closes, and delivers them until stopped. It keeps reading without any
+   * webhook: one that is configured later receives only events from then on.
    */
-  const consume = async (onIncident: OnIncident): Promise<Working> => {
+  const consume = async (onIncident: OnIncident): Promise<Working[]> => {
     const deliverers = await Promise.all(Object.keys(webhooks).map((webhook) => deliverTo(webhook, onIncident)));
     const reader = await FeedConsumer.start({
       ...kernel,
@@ -73,16 +66,8 @@ export function openWebhooks(kernel: WebhookKernel) {
       },
       onIncident: (message) => onIncident({ message }),
     });
-    return {
-      isMoving: async (withinMs) => (await Promise.all(deliverers.map((one) => one.isMoving(withinMs)))).every(Boolean),
-      restart: async () => {
-        await Promise.all(deliverers.map((one) => one.restart()));
-      },
-      stop: async () => {
-        await reader.stop();
-        await Promise.all(deliverers.map((one) => one.stop()));
-      },
-    };
+    lifecycle.onStop("events for webhooks", () => reader.stop());
+    return deliverers;
   };
 
   return { service, consume };

@@ -47,8 +47,9 @@ function open(receivers: Readonly<Record<string, Receiver>>) {
     workerRegistry: new WorkerRegistry(storeDeps),
   });
   const consume = async (): Promise<void> => {
-    const working = await webhooks.consume(({ message }) => incidents.push(message));
-    lifecycle.onStop("deliveries", () => working.stop());
+    for (const deliverer of await webhooks.consume(({ message }) => incidents.push(message))) {
+      lifecycle.onStop("deliveries", () => deliverer.stop());
+    }
   };
   const emit = (n: number): Promise<void> =>
     feed.emit({ type: "sim.gone", profile: "default", fields: { sim: `${n}` } });
