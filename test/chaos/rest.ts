@@ -2,11 +2,10 @@
  * Waits until everything has come to rest after the faults: every run, the sync and the rotation are over, every message is
  * delivered, no job is left in a queue, and nothing holds a row, a SIM or a run.
  */
-import { deliveryKeys } from "#jobs/webhooks/delivery-log.ts";
 import { readdirSync } from "node:fs";
 import { Keys } from "#redis/keys.ts";
 import type { Redis } from "ioredis";
-import { eventIdAt } from "#jobs/webhooks/record.ts";
+import { deliveryKeys, eventIdAt } from "#jobs/webhooks/deliveries.ts";
 import { ask } from "./control.ts";
 import type { StartedRun } from "./load.ts";
 import { dropFolderOf, type Stage } from "./stage/stage.ts";

@@ -1,17 +1,19 @@
-/** Builds the content of a webhook message: JSON for programs, or a notice for a chat. */
+/**
+ * Builds the content of a webhook message: JSON for programs, or a notice for a chat: what happened, to what, and what to
+ * do. Events that no feature declares are rendered as their name and fields.
+ */
 import { visible } from "#core/visible-text.ts";
 import type { WebhookFormat } from "#fleet/webhook.ts";
-import { type NoticeEvent, noticeOf } from "./notice.ts";
+import { type Event, factsOfEvent } from "../event.ts";
+import { partsOfSentence, textOfSentence } from "../sentence.ts";
 
-export interface MessageContent {
-  readonly body: string;
-  readonly contentType: string;
-}
+/** An event, or something similar that is not in the stream, such as a test. */
+export type NoticeEvent = Pick<Event, "profile" | "atMs" | "fields"> & { readonly type: string };
 
 const json = "application/json";
 
 /** The content of a message about an event, the same in every attempt. */
-export function contentOf(event: NoticeEvent, format: WebhookFormat): MessageContent {
+export function contentOf(event: NoticeEvent, format: WebhookFormat): { body: string; contentType: string } {
   switch (format) {
     case "standard": {
       const { type, atMs, profile, fields } = event;
@@ -53,18 +55,27 @@ function cardWith(text: string): unknown {
     $schema: "http://adaptivecards.io/schemas/adaptive-card.json",
     type: "AdaptiveCard",
     version: "1.4",
-    body: [
-      {
-        type: "RichTextBlock",
-        inlines: [
-          {
-            type: "TextRun",
-            text,
-          },
-        ],
-      },
-    ],
+    body: [{ type: "RichTextBlock", inlines: [{ type: "TextRun", text }] }],
   };
   const attachment = { contentType: "application/vnd.microsoft.card.adaptive", contentUrl: null, content };
   return { type: "message", attachments: [attachment] };
+}
+
+/** One line, or a few, without any markup. */
+export function noticeOf(event: NoticeEvent): string {
+  const text = event.type === "webhook.test" ? "This is a test message from simfleet." : textOf(event);
+  return event.profile === "default" || event.profile === "" ? text : `[${event.profile}] ${text}`;
+}
+
+function textOf(event: NoticeEvent): string {
+  const facts = factsOfEvent(event.type);
+  if (facts === undefined) return generic(event);
+  const rendered = (template: string): string => textOfSentence(partsOfSentence(template, event.fields));
+  const sentence = rendered(facts.sentence).replace(/\.$/, "");
+  return facts.advice === undefined ? `${sentence}.` : `${sentence}. ${rendered(facts.advice)}`;
+}
+
+function generic({ type, fields }: NoticeEvent): string {
+  const reported = Object.entries(fields).filter(([, text]) => text !== "");
+  return [type, reported.map(([name, text]) => `${name} ${text}`).join(", ")].filter((part) => part !== "").join(": ");
 }

@@ -48,41 +48,50 @@ const longestRetryAfterMs = 86_400_000;
 /** Statuses that a retry may resolve: too early, too many requests, timeouts. */
 const passing: ReadonlySet<number> = new Set([408, 425, 429]);
 
-export class WebhookSender {
-  readonly #clock: Clock;
-  readonly #userAgent: string;
-  /** Separate agents, so that no message reuses a connection that it would not be allowed to open. */
-  readonly #agents = new Map<Reach, Promise<Agent>>();
-  readonly #lookup: LookupFunction | undefined;
+export type WebhookSender = ReturnType<typeof webhookSender>;
 
-  /** @param options `lookup` resolves host names; the system's lookup by default */
-  constructor(options: { clock: Clock; userAgent: string; lookup?: LookupFunction }) {
-    this.#clock = options.clock;
-    this.#userAgent = options.userAgent;
-    this.#lookup = options.lookup;
-  }
+/** @param options `lookup` resolves host names; the system's lookup by default */
+export function webhookSender({
+  clock,
+  userAgent,
+  lookup,
+}: {
+  readonly clock: Clock;
+  readonly userAgent: string;
+  readonly lookup?: LookupFunction;
+}) {
+  /** Separate agents, so that no message reuses a connection that it would not be allowed to open. */
+  const agents = new Map<Reach, Promise<Agent>>();
+  const agentOf = (reach: Reach): Promise<Agent> => {
+    const agent = agents.get(reach) ?? agentFor(reach, lookup);
+    agents.set(reach, agent);
+    return agent;
+  };
 
   /**
    * Sends a message once.
    * @throws RangeError if the address or a secret must not be used
    */
-  async send(message: WebhookMessage): Promise<Delivery> {
-    const { reach = "public", deadlineMs: withinMs = usualDeadlineMs } = message;
+  const send = async (message: WebhookMessage): Promise<Delivery> => {
+    const { id, secrets, contentType = "application/json", reach = "public", deadlineMs = usualDeadlineMs } = message;
     const url = addressOf(message.url);
-    const headers = this.#headersOf(message);
-    const agent = await this.#agent(reach);
+    const timestampSeconds = Math.floor(clock.wallMs() / secondMs);
+    const headers = {
+      "content-type": contentType,
+      "user-agent": userAgent,
+      "webhook-id": id,
+      "webhook-timestamp": String(timestampSeconds),
+      ...(secrets.length > 0 && { "webhook-signature": signaturesOf({ ...message, timestampSeconds }, secrets) }),
+    };
+    const agent = await agentOf(reach);
     const late = new AbortController();
     const done = new AbortController();
-    const timer = this.#clock.sleep(withinMs, done.signal).then(
+    const timer = clock.sleep(deadlineMs, done.signal).then(
       () => late.abort(),
       () => undefined,
     );
     try {
-      const {
-        statusCode,
-        headers: answered,
-        body,
-      } = await agent.request({
+      const answer = await agent.request({
         origin: url.origin,
         path: url.pathname + url.search,
         method: "POST",
@@ -91,49 +100,29 @@ export class WebhookSender {
         signal: late.signal,
       });
       // Only the status is used; the body is discarded, since it is untrusted.
-      body.on("error", () => undefined).destroy();
-      return deliveryOf(statusCode, this.#retryAfterMs(answered["retry-after"]));
+      answer.body.on("error", () => undefined).destroy();
+      return deliveryOf(answer.statusCode, retryAfterMs(answer.headers["retry-after"], clock.wallMs()));
     } catch (thrown) {
-      const why = late.signal.aborted ? `no answer within ${withinMs / secondMs} s` : codeOf(thrown);
+      const why = late.signal.aborted ? `no answer within ${deadlineMs / secondMs} s` : codeOf(thrown);
       return { kind: "unanswered", reason: `${url.host}: ${why}` };
     } finally {
       done.abort();
       await timer;
     }
-  }
+  };
 
-  #headersOf(message: WebhookMessage): Record<string, string> {
-    const { id, secrets, contentType = "application/json" } = message;
-    const timestampSeconds = Math.floor(this.#clock.wallMs() / secondMs);
-    return {
-      "content-type": contentType,
-      "user-agent": this.#userAgent,
-      "webhook-id": id,
-      "webhook-timestamp": String(timestampSeconds),
-      ...(secrets.length > 0 && { "webhook-signature": signaturesOf({ ...message, timestampSeconds }, secrets) }),
-    };
-  }
+  const close = async (): Promise<void> => {
+    await Promise.all([...agents.values()].map(async (agent) => (await agent).close()));
+  };
 
-  /** Parses a Retry-After header, in seconds or as a date. */
-  #retryAfterMs(written: string | string[] | undefined): number | undefined {
-    if (typeof written !== "string") return undefined;
-    const ms = /^\d{1,9}$/.test(written) ? Number(written) * secondMs : Date.parse(written) - this.#clock.wallMs();
-    return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), longestRetryAfterMs);
-  }
+  return { send, close };
+}
 
-  /** Created on first use. */
-  #agent(reach: Reach): Promise<Agent> {
-    let agent = this.#agents.get(reach);
-    if (agent === undefined) {
-      agent = agentFor(reach, this.#lookup);
-      this.#agents.set(reach, agent);
-    }
-    return agent;
-  }
-
-  async close(): Promise<void> {
-    await Promise.all([...this.#agents.values()].map(async (agent) => (await agent).close()));
-  }
+/** Parses a Retry-After header, in seconds or as a date. */
+function retryAfterMs(written: string | string[] | undefined, nowMs: number): number | undefined {
+  if (typeof written !== "string") return undefined;
+  const ms = /^\d{1,9}$/.test(written) ? Number(written) * secondMs : Date.parse(written) - nowMs;
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), longestRetryAfterMs);
 }
 
 /**
@@ -164,14 +153,9 @@ function addressOf(written: string): URL {
   return url;
 }
 
-function deliveryOf(status: number, retryAfterMs: number | undefined): Delivery {
+function deliveryOf(status: number, askedMs: number | undefined): Delivery {
   if (status >= 200 && status < 300) return { kind: "accepted", status };
-  return {
-    kind: "refused",
-    status,
-    isFinal: status < 500 && !passing.has(status),
-    retryAfterMs,
-  };
+  return { kind: "refused", status, isFinal: status < 500 && !passing.has(status), retryAfterMs: askedMs };
 }
 
 /** Only the error code: a parser's error contains a piece of the response. */

@@ -59,20 +59,23 @@ const maxScanned = 50_000;
 /** How long a change waits for its entry before it is refused. */
 const patienceMs = 5 * secondMs;
 
+interface AuditDeps {
+  readonly redis: Redis;
+  readonly keys: Keys;
+  readonly clock: Clock;
+  readonly keepMs: number;
+}
+
 export class AuditService {
-  readonly #redis: Redis;
+  readonly #deps: AuditDeps;
   readonly #key: string;
   /** Sorted set: id and result of entries, by the time of the entry. */
   readonly #resultsKey: string;
-  readonly #clock: Clock;
-  readonly #keepMs: number;
 
-  constructor(deps: { redis: Redis; keys: Keys; clock: Clock; keepMs: number }) {
-    this.#redis = deps.redis;
+  constructor(deps: AuditDeps) {
+    this.#deps = deps;
     this.#key = deps.keys.of("audit");
     this.#resultsKey = deps.keys.of("audit", "results");
-    this.#clock = deps.clock;
-    this.#keepMs = deps.keepMs;
   }
 
   /**
@@ -95,8 +98,8 @@ export class AuditService {
   /** Adds the result to an entry; the first result is final. */
   async finish(id: string, result: AuditResult): Promise<void> {
     const key = this.#resultsKey;
-    await this.#inTime(this.#redis.zadd(key, "NX", instantOf(id), `${id} ${JSON.stringify(result)}`));
-    await this.#redis.zremrangebyscore(key, "-inf", `(${this.#oldest()}`);
+    await this.#inTime(this.#deps.redis.zadd(key, "NX", instantOf(id), `${id} ${JSON.stringify(result)}`));
+    await this.#deps.redis.zremrangebyscore(key, "-inf", `(${this.#oldest()}`);
   }
 
   /** Adds an entry with its result, for a request that was refused before it could change anything. */
@@ -112,7 +115,7 @@ export class AuditService {
     let cursor = query.cursor;
     for (let scanned = 0; scanned < maxScanned; scanned += readAtOnce) {
       const end = cursor === undefined ? "+" : olderThan(cursor);
-      const entries = await this.#redis.xrevrange(this.#key, end, oldest, "COUNT", readAtOnce);
+      const entries = await this.#deps.redis.xrevrange(this.#key, end, oldest, "COUNT", readAtOnce);
       const results = await this.#results(entries.map(([id]) => id));
       for (const [at, [id, pairs]] of entries.entries()) {
         const fields = fieldsIn(pairs);
@@ -141,7 +144,7 @@ export class AuditService {
 
   async #add(fields: AuditIntent & { readonly result?: string }): Promise<string> {
     const pairs = Object.entries<string>({ ...fields }).flat();
-    const id = await this.#redis.xadd(this.#key, "MINID", "~", this.#oldest(), "*", ...pairs);
+    const id = await this.#deps.redis.xadd(this.#key, "MINID", "~", this.#oldest(), "*", ...pairs);
     if (id === null) throw new Error("Redis added no entry");
     return id;
   }
@@ -150,7 +153,7 @@ export class AuditService {
   async #results(ids: readonly string[]): Promise<Map<string, AuditResult>> {
     const [newest, oldest] = [ids[0], ids.at(-1)];
     if (newest === undefined || oldest === undefined) return new Map();
-    const members = await this.#redis.zrangebyscore(this.#resultsKey, instantOf(oldest), instantOf(newest));
+    const members = await this.#deps.redis.zrangebyscore(this.#resultsKey, instantOf(oldest), instantOf(newest));
     const results = members.map((member) => {
       const end = member.indexOf(" ");
       return [member.slice(0, end), JSON.parse(member.slice(end + 1)) as AuditResult] as const;
@@ -165,7 +168,7 @@ export class AuditService {
     try {
       return await Promise.race([
         written,
-        this.#clock
+        this.#deps.clock
           .sleep(patienceMs, late.signal)
           .then(() => Promise.reject(new Error(`Redis did not answer within ${patienceMs / secondMs} s`))),
       ]);
@@ -175,7 +178,7 @@ export class AuditService {
   }
 
   #oldest(): number {
-    return Math.max(0, this.#clock.wallMs() - this.#keepMs);
+    return Math.max(0, this.#deps.clock.wallMs() - this.#deps.keepMs);
   }
 }
 
@@ -185,9 +188,7 @@ function instantOf(id: string): number {
 }
 
 function fieldsIn(pairs: readonly string[]): Readonly<Record<string, string>> {
-  const fields: Record<string, string> = {};
-  for (let at = 0; at + 1 < pairs.length; at += 2) fields[pairs[at] ?? ""] = pairs[at + 1] ?? "";
-  return fields;
+  return Object.fromEntries(pairs.flatMap((name, at) => (at % 2 === 0 ? [[name, pairs[at + 1] ?? ""]] : [])));
 }
 
 /** @param later the result that was added after the entry; one that was refused at once has its own */

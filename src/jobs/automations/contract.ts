@@ -3,8 +3,6 @@ import { z } from "zod";
 import { count, id, instant, list, pageOf } from "#contract/fields.ts";
 import { route } from "#contract/route.ts";
 
-const ofAutomation = z.strictObject({ name: id });
-
 export const automationReport = z.object({
   name: z.string(),
   profile: z.string(),
@@ -47,33 +45,26 @@ export const listAutomations = route({
   answer: pageOf("automations", automationReport),
 });
 
+const ofOne = { method: "POST", role: "operator", tag: "automations", params: z.strictObject({ name: id }) } as const;
+
 export const pauseAutomation = route({
-  method: "POST",
+  ...ofOne,
   path: "/automations/:name/pause",
-  role: "operator",
-  tag: "automations",
   summary: "Pause an automation",
-  params: ofAutomation,
   answer: automationReport,
 });
 
 export const resumeAutomation = route({
-  method: "POST",
+  ...ofOne,
   path: "/automations/:name/resume",
-  role: "operator",
-  tag: "automations",
   summary: "Resume an automation for events from now on",
-  params: ofAutomation,
   answer: automationReport,
 });
 
 export const dryRunAutomation = route({
-  method: "POST",
+  ...ofOne,
   path: "/automations/:name/dry-run",
-  role: "operator",
-  tag: "automations",
   summary: "Preview what an automation would do with the events of the last hours",
-  params: ofAutomation,
   query: z.strictObject({ hours: z.coerce.number().min(0.01).max(24).default(24) }),
   answer: z.object({
     decisions: list(decisionReport).describe("oldest first, a thousand at most"),

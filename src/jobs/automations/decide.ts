@@ -1,6 +1,6 @@
 /**
  * Decides what an automation does with events: which of them match, and whether there is something to do. It has no side
- * effects; `act.ts` acts on the decisions, and a dry run shows them.
+ * effects; `work.ts` acts on the decisions, and a dry run shows them.
  */
 import type { Event } from "#events/event.ts";
 import type { Automation } from "#fleet/automation.ts";
@@ -47,11 +47,14 @@ export async function decide(
 ): Promise<readonly Decided[]> {
   const meant = events.filter(({ type, profile }) => automation.on.includes(type) && profile === automation.profile);
   if (meant.length === 0) return [];
-  const [known, chains] = await Promise.all([knownSims(automation, meant, deps), chainsOf(meant, deps)]);
+  const sims = [...new Set(meant.flatMap(({ fields }) => fields.sim ?? []))];
+  const causes = [...new Set(meant.flatMap((event) => causeOf(event) ?? []))];
+  const [found, chains] = await Promise.all([deps.inventory.lookUp(automation.profile, sims), deps.log.chains(causes)]);
+  const known = new Map(sims.map((sim, i) => [sim, found[i]]));
   return meant.map((event): Decided => {
     const chain = chains.get(causeOf(event) ?? "") ?? [];
-    const { sim } = event.fields;
-    return { event, chain, decision: decideOn(automation, { event, chain, known: known.get(sim ?? "") }, deps) };
+    const { sim = "" } = event.fields;
+    return { event, chain, decision: decideOn(automation, { event, chain, known: known.get(sim) }, deps) };
   });
 }
 
@@ -78,20 +81,6 @@ function decideOn(
     if (changes.length > 0 && isAlready) return "unchanged";
   }
   return chain.includes(name) ? "loop" : "act";
-}
-
-async function knownSims(
-  { profile }: Automation,
-  events: readonly Event[],
-  { inventory }: DecisionDeps,
-): Promise<ReadonlyMap<string, KnownSim | undefined>> {
-  const keys = [...new Set(events.flatMap(({ fields }) => fields.sim ?? []))];
-  const found = await inventory.lookUp(profile, keys);
-  return new Map(keys.map((key, i) => [key, found[i]]));
-}
-
-function chainsOf(events: readonly Event[], { log }: DecisionDeps): ReturnType<AutomationLog["chains"]> {
-  return log.chains([...new Set(events.flatMap((event) => causeOf(event) ?? []))]);
 }
 
 /** The run, sync or rotation that caused an event. */

@@ -6,6 +6,9 @@ import { inventory } from "#jobs/inventory/feature.ts";
 import { tasks } from "#jobs/tasks/feature.ts";
 import { runs } from "#jobs/runs/feature.ts";
 
+/** A sync emits thousands of events at once: they become one run. */
+const eventsAtOnce = 5_000;
+
 export const automations = feature({
   name: "automations",
   data: { automations: ["automation", "automation-chain"] },
@@ -13,14 +16,37 @@ export const automations = feature({
   events,
   needs: { inventory, tasks, runs },
   open: async (kernel, needs) => {
-    const { openAutomations } = await import("./open.ts");
-    const { service, consume } = openAutomations(kernel, needs);
+    const [{ AutomationService, automationEndpoints }, { automationLog }, { actOn }] = await Promise.all([
+      import("./service.ts"),
+      import("./record.ts"),
+      import("./work.ts"),
+    ]);
+    const { config, clock, lifecycle, logger } = kernel;
+    const deps = {
+      ...kernel,
+      tasks: needs.tasks,
+      inventory: needs.inventory.store,
+      log: automationLog(kernel),
+      operationOf: (name: string, profile: string) => needs.runs.service.operation(name, profile),
+    };
+    const service = new AutomationService(config.automations, deps);
     return {
       service,
-      routes: async () =>
-        (await import("./service.ts")).automationEndpoints({ automations: service, clock: kernel.clock }),
+      routes: () => Promise.resolve(automationEndpoints(service, clock)),
+      /** Each automation follows the feed independently. */
       work: async () => {
-        await consume(logIncidents(kernel.logger, { job: "automations" }));
+        const { FeedConsumer } = await import("#events/consumer.ts");
+        const onIncident = logIncidents(logger, { job: "automations" });
+        for (const automation of config.automations) {
+          const consumer = await FeedConsumer.start({
+            ...kernel,
+            name: `automation-${automation.name}`,
+            atOnce: eventsAtOnce,
+            handle: (batch) => actOn(automation, batch, deps),
+            onIncident: (message) => onIncident({ message }),
+          });
+          lifecycle.onStop(`automation ${automation.name}`, () => consumer.stop());
+        }
         return [];
       },
       readings: async () =>

@@ -4,26 +4,24 @@ import { inputsOf, shownInputs } from "#fleet/sim-operation/sim-operation.ts";
 import { SimfleetError } from "#core/errors.ts";
 import type { Event } from "#events/event.ts";
 import type { Feed } from "#events/feed.ts";
-import type { Automation, AutomationState } from "#fleet/automation.ts";
+import type { Automation } from "#fleet/automation.ts";
 import { type AutomationDeps, actOn } from "./work.ts";
 import type { AutomationReport, DecisionReport } from "./contract.ts";
 import { type Decided, decide } from "./decide.ts";
 import { type Endpoint, endpoint } from "#contract/route.ts";
-import type { Clock } from "#core/time.ts";
+import { type Clock, isoTime } from "#core/time.ts";
 
 const readAtOnce = 1_000;
 /** Claims of events live for two days; replaying older events could act on them twice. */
 const oldestMs = 86_400_000;
 
 export class AutomationService {
-  readonly #deps: AutomationDeps;
-  readonly #feed: Feed;
+  readonly #deps: AutomationDeps & { readonly feed: Feed };
   readonly #automations: readonly Automation[];
 
-  constructor(deps: { deps: AutomationDeps; feed: Feed; automations: readonly Automation[] }) {
-    this.#deps = deps.deps;
-    this.#feed = deps.feed;
-    this.#automations = deps.automations;
+  constructor(automations: readonly Automation[], deps: AutomationDeps & { readonly feed: Feed }) {
+    this.#deps = deps;
+    this.#automations = automations;
   }
 
   /** In the order of the configuration. */
@@ -33,18 +31,19 @@ export class AutomationService {
 
   /** @throws SimfleetError AUTOMATION_NOT_FOUND */
   async show(name: string): Promise<AutomationReport> {
-    const automation = this.#automation(name);
-    return this.#report(automation);
+    return this.#report(this.#automation(name));
   }
 
   /** Ignores events from now on. */
   pause(name: string, by: string): Promise<AutomationReport> {
-    return this.#move(name, { from: ["active"], to: "paused", type: "automation.paused", by });
+    const event = { type: "automation.paused", fields: { by } } as const;
+    return this.#move(name, { from: ["active"], to: "paused", event });
   }
 
   /** Acts on events again from now on; `replay` handles those emitted while it was paused. */
   resume(name: string, by: string): Promise<AutomationReport> {
-    return this.#move(name, { from: ["paused", "stopped"], to: "active", type: "automation.resumed", by });
+    const event = { type: "automation.resumed", fields: { by } } as const;
+    return this.#move(name, { from: ["paused", "stopped"], to: "active", event });
   }
 
   /** Previews its decisions on the events of at most the last day, oldest first, based on the current inventory. */
@@ -87,11 +86,11 @@ export class AutomationService {
 
   async *#since(sinceMs: number): AsyncGenerator<readonly Event[]> {
     const fromMs = Math.max(sinceMs, this.#deps.clock.wallMs() - oldestMs);
-    const headId = await this.#feed.head();
+    const headId = await this.#deps.feed.head();
     const until = Number(headId.split("-")[0]);
     let lastId = `${Math.max(0, Math.floor(fromMs) - 1)}-18446744073709551615`;
     for (;;) {
-      const page = await this.#feed.after(lastId, readAtOnce);
+      const page = await this.#deps.feed.after(lastId, readAtOnce);
       if (page.lastId === lastId) return;
       lastId = page.lastId;
       // Workers handle the events emitted in the meantime.
@@ -102,23 +101,9 @@ export class AutomationService {
 
   async #move(
     name: string,
-    move: {
-      from: readonly AutomationState[];
-      to: AutomationState;
-      type: "automation.paused" | "automation.resumed";
-      by: string;
-    },
+    move: Pick<Parameters<AutomationDeps["log"]["move"]>[1], "from" | "to" | "event">,
   ): Promise<AutomationReport> {
-    const automation = this.#automation(name);
-    await this.#deps.log.move(automation, {
-      from: move.from,
-      to: move.to,
-      atMs: this.#deps.clock.wallMs(),
-      event: {
-        type: move.type,
-        fields: { by: move.by },
-      },
-    });
+    await this.#deps.log.move(this.#automation(name), { ...move, atMs: this.#deps.clock.wallMs() });
     return this.show(name);
   }
 
@@ -145,7 +130,7 @@ export class AutomationService {
       done,
       unchanged,
       failed,
-      lastEventAt: lastEventAtMs === undefined ? null : new Date(lastEventAtMs).toISOString(),
+      lastEventAt: isoTime(lastEventAtMs),
       lastRef: lastRef ?? null,
       maxPerHour,
     };
@@ -175,13 +160,7 @@ function reportOf({ event, decision }: Decided, isClaimed: boolean): DecisionRep
 /** Decisions that one dry run shows; more are counted. */
 const maxShown = 1_000;
 
-export function automationEndpoints({
-  automations,
-  clock,
-}: {
-  readonly automations: AutomationService;
-  readonly clock: Clock;
-}): readonly Endpoint[] {
+export function automationEndpoints(automations: AutomationService, clock: Clock): readonly Endpoint[] {
   return [
     endpoint(routes.listAutomations, async () => ({ automations: await automations.list(), nextCursor: null })),
     endpoint(routes.pauseAutomation, ({ params, by }) => automations.pause(params.name, by)),

@@ -54,18 +54,13 @@ async function begin(automation: Automation, wanted: readonly Decided[], deps: A
   const { log, clock, tasks } = deps;
   const { name, maxPerHour } = automation;
   const atMs = clock.wallMs();
-  const [first] = wanted;
-  if (first === undefined) return;
+  const eventIds = wanted.map(({ event }) => event.id);
   // Derived from all events: those already claimed may be delivered again together with new ones.
-  const id = tasks.runIdFor([name, ...wanted.map(({ event }) => event.id)].join(" "), atMs);
-  const claims = await log.claim(
-    name,
-    wanted.map(({ event }) => event.id),
-    { id, maxPerHour, atMs },
-  );
+  const id = tasks.runIdFor([name, ...eventIds].join(" "), atMs);
+  const claims = await log.claim(name, eventIds, { id, maxPerHour, atMs });
   if (claims === undefined) {
     const reason = `it would act on more than ${maxPerHour} events within an hour (maxPerHour)`;
-    return stop(automation, { reason, event: first.event, deps });
+    return stop(automation, { reason, event: wanted[0]?.event, deps });
   }
   for (const claimed of new Set(claims.values())) {
     const those = wanted.filter(({ event }) => claims.get(event.id) === claimed);
@@ -73,32 +68,33 @@ async function begin(automation: Automation, wanted: readonly Decided[], deps: A
   }
 }
 
-async function beginOne(
-  automation: Automation,
-  { id, those, deps }: { id: string; those: readonly Decided[]; deps: AutomationDeps },
-): Promise<void> {
-  const { log } = deps;
-  const { name } = automation;
-  const chain = [...new Set([...those.flatMap((one) => one.chain), name])];
+interface ClaimedTask {
+  readonly id: string;
+  /** The events that it is for. */
+  readonly those: readonly Decided[];
+  readonly deps: AutomationDeps;
+}
+
+async function beginOne(automation: Automation, task: ClaimedTask): Promise<void> {
+  const { id, those, deps } = task;
   const cause = those[0]?.event;
   const reported = { events: those.length, event: cause?.id, on: cause?.type, job: automation.action.job };
   try {
-    const reference = await doTask(automation, { id, chain, those, deps });
-    const event = { type: "automation.started", fields: { ...reported, cause: reference.id } } as const;
-    await log.begun(automation, { id, ref: reference.id, counted: "done", events: those.length, event });
+    const { id: ref } = await doTask(automation, task);
+    const event = { type: "automation.started", fields: { ...reported, cause: ref } } as const;
+    await deps.log.begun(automation, { id, ref, counted: "done", events: those.length, event });
   } catch (thrown) {
     actionAfter(thrown, 0, faultRules);
     const event = { type: "automation.failed", fields: { ...reported, reason: messageOf(thrown) } } as const;
-    await log.begun(automation, { id, ref: id, counted: "failed", events: those.length, event });
+    await deps.log.begun(automation, { id, ref: id, counted: "failed", events: those.length, event });
   }
 }
 
-async function doTask(
-  { name, profile, action }: Automation,
-  { id, chain, those, deps }: { id: string; chain: readonly string[]; those: readonly Decided[]; deps: AutomationDeps },
-): Promise<TaskReference> {
-  const { tasks, log } = deps;
+async function doTask({ name, profile, action }: Automation, task: ClaimedTask): Promise<TaskReference> {
+  const { id, those } = task;
+  const { tasks, log } = task.deps;
   const by = `automation:${name}`;
+  const chain = [...new Set([...those.flatMap((one) => one.chain), name])];
   if (action.job === "apply") {
     const sims = [...new Set(those.flatMap(({ event }) => event.fields.sim ?? []))];
     // Saved before the run's changes can emit events.
@@ -114,20 +110,13 @@ async function doTask(
 
 async function stop(
   automation: Automation,
-  { reason, event, deps }: { reason: string; event: Event; deps: AutomationDeps },
+  { reason, event, deps }: { reason: string; event: Event | undefined; deps: AutomationDeps },
 ): Promise<void> {
-  const { log, clock } = deps;
-  await log.move(automation, {
+  await deps.log.move(automation, {
     from: ["active"],
     to: "stopped",
     reason,
-    atMs: clock.wallMs(),
-    event: {
-      type: "automation.stopped",
-      fields: {
-        reason,
-        event: event.id,
-      },
-    },
+    atMs: deps.clock.wallMs(),
+    event: { type: "automation.stopped", fields: { reason, event: event?.id } },
   });
 }

@@ -4,9 +4,8 @@ import { readSecretFile } from "#config/secrets/secret-file.ts";
 import type { Incident, Working } from "#engine/queue/job-result.ts";
 import { type QueueDeps, profileJobs } from "#engine/queue/work-queues.ts";
 import { Seal } from "#engine/seal.ts";
-import { WebhookSender } from "#events/webhook/webhook.ts";
-import { unlessFrozen } from "#jobs/freezes/freeze-watch.ts";
-import type { Freezes } from "#jobs/freezes/record.ts";
+import { webhookSender } from "#events/webhook/webhook.ts";
+import { type Freezes, unlessFrozen } from "#jobs/freezes/freezes.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import { type RotationAccount, feature } from "./account-sets.ts";
 import { CommandRunner } from "./command.ts";
@@ -60,7 +59,7 @@ export function openRotations(kernel: Kernel, freezes: Freezes) {
 
 /** What secrets are delivered with. @param name names the sender of webhooks when the app closes */
 export function openSinks({ clock, env, lifecycle, userAgent }: Kernel, name: string): SinkDeps {
-  const webhooks = new WebhookSender({ clock, userAgent });
+  const webhooks = webhookSender({ clock, userAgent });
   lifecycle.onStop(name, () => webhooks.close());
   return { commands: new CommandRunner({ env, clock }), readSecretFile, webhooks };
 }

@@ -15,7 +15,7 @@ import { type PoisonGuard, quarantined, quarantineReason } from "#engine/poison-
 import type { EventType } from "#events/event.ts";
 import type { Feed } from "#events/feed.ts";
 import type { DropFolder } from "#fleet/drop-folder.ts";
-import { type FoundFile, type Place, Folder } from "./folder.ts";
+import { type FoundFile, Folder } from "./folder.ts";
 import { type TakenName, besideName, isInput, nameFault, readTakenName, safeName, takenName } from "./names.ts";
 import { backoffMs } from "#core/backoff.ts";
 import { messageOf } from "#core/errors.ts";
@@ -67,15 +67,15 @@ export interface DropFolderDeps {
 export class DropFolderWork {
   readonly #deps: DropFolderDeps;
   readonly #folder: Folder;
-  readonly #stillness: Stillness;
-  readonly #incidents: Incidents;
+  readonly #stillness: ReturnType<typeof openStillness>;
+  readonly #incidents: ReturnType<typeof openIncidents>;
   /** Runs of the files that this process has claimed or continued. */
   readonly #own = new Set<string>();
 
   constructor(deps: DropFolderDeps) {
     this.#deps = deps;
     this.#folder = deps.files ?? new Folder(deps.folder.path);
-    this.#stillness = stillness(deps.clock, deps.folder.settleMs);
+    this.#stillness = openStillness(deps.clock, deps.folder.settleMs);
     this.#incidents = openIncidents(deps.clock, (message) => deps.onIncident(this.#folder.readable(message)));
   }
 
@@ -140,8 +140,7 @@ export class DropFolderWork {
     onIncident(`${original} was rejected and is in failed/ as ${taken}: ${fault}`);
   }
 
-  async #goOn(found: FoundFile): Promise<void> {
-    const { name, rawName, fingerprint } = found;
+  async #goOn({ name, rawName, fingerprint, oddity }: FoundFile): Promise<void> {
     const file = readTakenName(name);
     if (file === undefined) return;
     if (nameFault(name) !== undefined) {
@@ -150,24 +149,16 @@ export class DropFolderWork {
     }
     const run = await this.#deps.runs.status(file.runId);
     if (run?.isOver === false) return;
-    const isOurs = this.#own.has(file.runId);
-    if (
-      !isOurs &&
-      !this.#stillness.isStill(inProcessing(name), `${run === undefined ? "no run" : "over"} ${fingerprint}`)
-    )
-      return;
+    const seen = `${run === undefined ? "no run" : "over"} ${fingerprint}`;
+    if (!this.#own.has(file.runId) && !this.#stillness.isStill(inProcessing(name), seen)) return;
     this.#own.add(file.runId);
-    const done = await this.#deps.guard.run(`file ${name}`, () => this.#advance(file, { run, found }));
+    const done = await this.#deps.guard.run(`file ${name}`, () => {
+      if (run !== undefined) return this.#finish(file, run);
+      return oddity === undefined
+        ? this.#submit(file, fingerprint)
+        : this.#refuse(file, { reason: oddityText(oddity), faults: [] });
+    });
     if (done === quarantined) await this.#quarantine(file, run);
-  }
-
-  async #advance(
-    file: TakenName,
-    { run, found: { oddity, fingerprint } }: { readonly run: EndedRun | undefined; readonly found: FoundFile },
-  ): Promise<void> {
-    if (run === undefined && oddity !== undefined) await this.#refuse(file, { reason: oddityText(oddity), faults: [] });
-    else if (run === undefined) await this.#submit(file, fingerprint);
-    else await this.#finish(file, run);
   }
 
   async #submit(file: TakenName, fingerprint: string): Promise<void> {
@@ -184,41 +175,42 @@ export class DropFolderWork {
     await this.#refuse(file, refusal);
   }
 
-  async #refuse(file: TakenName, { reason, faults }: Refusal): Promise<void> {
-    const { name, runId } = file;
-    const text = this.#folder.readable([reason, ...faults].map((line) => `${line}\n`).join(""));
-    await this.#folder.put({ place: "failed", name: besideName(name, "problem.txt"), of: runId }, text);
-    await this.#emit("file.refused", file, { reason: this.#folder.readable(reason) });
-    await this.#moveTo("failed", file);
+  #refuse(file: TakenName, { reason, faults }: Refusal): Promise<void> {
+    const problem = this.#folder.readable([reason, ...faults].map((line) => `${line}\n`).join(""));
+    return this.#close(file, "failed", { type: "file.refused", reason: this.#folder.readable(reason), problem });
   }
 
   /** Like a refusal; after the run has ended, its results are missing. */
-  async #quarantine(file: TakenName, run: EndedRun | undefined): Promise<void> {
+  #quarantine(file: TakenName, run: EndedRun | undefined): Promise<void> {
     if (run === undefined) return this.#refuse(file, { reason: quarantineReason, faults: [] });
-    const { name, runId } = file;
-    const text = `${quarantineReason}. Results: simfleet runs results ${runId}\n`;
-    await this.#folder.put({ place: "failed", name: besideName(name, "problem.txt"), of: runId }, text);
-    await this.#emit("file.failed", file, { state: run.state, reason: quarantineReason });
-    await this.#moveTo("failed", file);
+    const problem = `${quarantineReason}. Results: simfleet runs results ${file.runId}\n`;
+    return this.#close(file, "failed", { type: "file.failed", state: run.state, reason: quarantineReason, problem });
   }
 
-  async #finish(file: TakenName, run: EndedRun): Promise<void> {
+  async #finish(file: TakenName, { sha256, isGood, state, reason }: EndedRun): Promise<void> {
     const { name, runId } = file;
-    const isWhole = (await this.#folder.digest("processing", name)) === run.sha256;
-    const place = run.isGood && isWhole ? "done" : "failed";
+    const isWhole = (await this.#folder.digest("processing", name)) === sha256;
+    const place = isGood && isWhole ? "done" : "failed";
     const results = { place, name: besideName(name, "results.csv"), of: runId } as const;
     await this.#folder.put(results, this.#deps.runs.results(runId));
-    const reason = isWhole ? run.reason : writtenLater;
-    if (!isWhole) {
-      await this.#folder.put({ place, name: besideName(name, "problem.txt"), of: runId }, `${writtenLater}\n`);
-    }
-    const reported = { state: run.state, ...(reason === "" ? {} : { reason }) };
-    await this.#emit(place === "done" ? "file.done" : "file.failed", file, reported);
-    await this.#moveTo(place, file);
+    const problem = isWhole ? {} : { reason: writtenLater, problem: `${writtenLater}\n` };
+    await this.#close(file, place, { type: place === "done" ? "file.done" : "file.failed", state, reason, ...problem });
   }
 
-  /** The last step: the file is not checked again afterwards. */
-  async #moveTo(place: Place, { name, runId }: TakenName): Promise<void> {
+  /**
+   * Writes the problem beside the file, reports, and moves the file: the last step, since the file is not checked again
+   * afterwards.
+   */
+  async #close(
+    file: TakenName,
+    place: "done" | "failed",
+    { type, state, reason, problem }: { type: EventType; state?: string; reason: string; problem?: string },
+  ): Promise<void> {
+    const { name, runId } = file;
+    if (problem !== undefined) {
+      await this.#folder.put({ place, name: besideName(name, "problem.txt"), of: runId }, problem);
+    }
+    await this.#emit(type, file, { ...(state === undefined ? {} : { state }), ...(reason === "" ? {} : { reason }) });
     await this.#folder.move(name, "processing", { place, name });
     await this.#folder.sweep(runId);
     this.#own.delete(runId);
@@ -248,24 +240,12 @@ const writtenLater =
 
 const pauses = { baseMs: 2_000, capMs: 60_000 };
 
-interface Incident {
-  /** Distinguishes errors: the code if there is one, since messages contain file names. */
-  readonly kind: string;
-  readonly tries: number;
-  readonly againAtMs: number;
-}
-
-interface Incidents {
-  /** Does the work unless it is delayed; an error is reported and delays the next attempt. @returns whether it succeeded */
-  try(what: string, work: () => Promise<void>): Promise<boolean>;
-  /** Forgets work that no longer exists. */
-  keepOnly(names: ReadonlySet<string>): void;
-}
-
-function openIncidents(clock: Clock, emit: (message: string) => void): Incidents {
-  const incidents = new Map<string, Incident>();
+function openIncidents(clock: Clock, emit: (message: string) => void) {
+  /** `kind` distinguishes errors: the code if there is one, since messages contain file names. */
+  const incidents = new Map<string, { readonly kind: string; readonly tries: number; readonly againAtMs: number }>();
   return {
-    async try(what, work) {
+    /** Does the work unless it is delayed; an error is reported and delays the next attempt. @returns whether it succeeded */
+    async try(what: string, work: () => Promise<void>): Promise<boolean> {
       const before = incidents.get(what);
       if (before !== undefined && clock.monotonicMs() < before.againAtMs) return false;
       try {
@@ -280,7 +260,8 @@ function openIncidents(clock: Clock, emit: (message: string) => void): Incidents
         return false;
       }
     },
-    keepOnly: (names) => forgetOthers(incidents, names),
+    /** Forgets work that no longer exists. */
+    keepOnly: (names: ReadonlySet<string>): void => forgetOthers(incidents, names),
   };
 }
 
@@ -293,24 +274,19 @@ function kindOf(thrown: unknown): string {
 // writer has finished; an unchanged file can be detected on all of them, including network mounts. Only this process's
 // clock is used, so the files' times may come from any other clock.
 
-interface Stillness {
-  /** Records the current fingerprint of a file. @returns whether it has been unchanged for long enough */
-  isStill(name: string, fingerprint: string): boolean;
-  /** Forgets files that no longer exist. */
-  keepOnly(names: ReadonlySet<string>): void;
-}
-
-function stillness(clock: Clock, settleMs: number): Stillness {
+function openStillness(clock: Clock, settleMs: number) {
   const sights = new Map<string, { readonly fingerprint: string; readonly sinceMs: number }>();
   return {
-    isStill(name, fingerprint) {
+    /** Records the current fingerprint of a file. @returns whether it has been unchanged for long enough */
+    isStill(name: string, fingerprint: string): boolean {
       const nowMs = clock.monotonicMs();
       const before = sights.get(name);
       if (before?.fingerprint === fingerprint) return nowMs - before.sinceMs >= settleMs;
       sights.set(name, { fingerprint, sinceMs: nowMs });
       return false;
     },
-    keepOnly: (names) => forgetOthers(sights, names),
+    /** Forgets files that no longer exist. */
+    keepOnly: (names: ReadonlySet<string>): void => forgetOthers(sights, names),
   };
 }
 

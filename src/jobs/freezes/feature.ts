@@ -8,16 +8,12 @@ export const freezes = feature({
   audit: "freezes",
   events,
   open: async (kernel) => {
-    const { Freezes } = await import("./record.ts");
+    const { Freezes, freezeEndpoints } = await import("./freezes.ts");
     const { config, redisPlace } = kernel;
     const service = new Freezes({ ...kernel, periods: config.freezes });
     return {
       service,
-      routes: async () =>
-        (await import("./endpoints.ts")).freezeEndpoints(service, {
-          profiles: Object.keys(config.profiles),
-          store: redisPlace,
-        }),
+      routes: () => Promise.resolve(freezeEndpoints(service, Object.keys(config.profiles), redisPlace)),
     };
   },
   commands: {

@@ -5,22 +5,25 @@ import { type InputField, ruleOf } from "#fleet/sim-operation/input.ts";
 import type { SimOperation } from "#fleet/sim-operation/sim-operation.ts";
 import { csvLine } from "#intake/cell.ts";
 
-export function operationEndpoints(deps: {
-  /** Names of the deployment's operations. */
-  readonly names: () => readonly string[];
-  /** @throws SimfleetError OPERATION_NOT_FOUND */
-  readonly operation: (name: string, profile: string) => SimOperation;
-  /** @throws SimfleetError NOT_FOUND */
-  readonly profileOf: (named?: string) => string;
-}): readonly Endpoint[] {
-  const { names, operation, profileOf } = deps;
+/** @param profileOf returns the given or the selected profile; throws NOT_FOUND for an unknown one */
+export function operationEndpoints(
+  runs: {
+    readonly operations: ReadonlyMap<string, unknown>;
+    operation(name: string, profile: string): SimOperation;
+  },
+  profileOf: (named?: string) => string,
+): readonly Endpoint[] {
   return [
     endpoint(listOperations, ({ query }) => {
       const profile = profileOf(query.profile);
-      return { operations: names().map((name) => reportOfOperation(operation(name, profile))), nextCursor: null };
+      const names = [...runs.operations.keys()];
+      return {
+        operations: names.map((name) => reportOfOperation(runs.operation(name, profile))),
+        nextCursor: null,
+      };
     }),
     endpoint(showOperation, ({ params, query }) =>
-      reportOfOperation(operation(params.operation, profileOf(query.profile))),
+      reportOfOperation(runs.operation(params.operation, profileOf(query.profile))),
     ),
   ];
 }

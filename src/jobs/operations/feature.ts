@@ -8,12 +8,7 @@ export const operations = feature({
   open: ({ profileOf }, { runs: { service: runService } }) =>
     Promise.resolve({
       service: undefined,
-      routes: async () =>
-        (await import("./endpoints.ts")).operationEndpoints({
-          names: () => [...runService.operations.keys()],
-          operation: (name, profile) => runService.operation(name, profile),
-          profileOf,
-        }),
+      routes: async () => (await import("./endpoints.ts")).operationEndpoints(runService, profileOf),
     }),
   commands: {
     operations: {

@@ -2,8 +2,7 @@
 import type { JobResult, Incident, Working } from "#engine/queue/job-result.ts";
 import { Seal } from "#engine/seal.ts";
 import { letNewSpaceGrow } from "#core/heap-room.ts";
-import { unlessFrozen } from "#jobs/freezes/freeze-watch.ts";
-import type { Freezes } from "#jobs/freezes/record.ts";
+import { type Freezes, unlessFrozen } from "#jobs/freezes/freezes.ts";
 import type { OpenInventory } from "#jobs/inventory/open.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import { redisMemory } from "#redis/memory.ts";
@@ -19,8 +18,6 @@ import { RunWatch } from "./work/run-watch.ts";
 
 /** Number of segments that one process works on at once; each has several calls in flight. */
 const segmentsAtOnce = 4;
-
-export type OpenRuns = ReturnType<typeof openRuns>;
 
 export function openRuns(kernel: Kernel, { freezes, inventory }: { freezes: Freezes; inventory: OpenInventory }) {
   const { config, clock, redis, keys, lifecycle, guard, account } = kernel;

@@ -3,8 +3,6 @@ import { z } from "zod";
 import { id, instant, list, pageOf } from "#contract/fields.ts";
 import { route } from "#contract/route.ts";
 
-const ofSchedule = z.strictObject({ name: id });
-
 export const scheduleReport = z.object({
   name: z.string(),
   job: z.string(),
@@ -56,43 +54,39 @@ export const listSchedules = route({
   answer: pageOf("schedules", scheduleReport),
 });
 
+const ofOne = {
+  role: "operator",
+  tag: "schedules",
+  params: z.strictObject({ name: id }),
+  answer: scheduleReport,
+} as const;
+
 export const showSchedule = route({
+  ...ofOne,
   method: "GET",
   path: "/schedules/:name",
   role: "viewer",
-  tag: "schedules",
   summary: "Get a schedule",
-  params: ofSchedule,
-  answer: scheduleReport,
 });
 
 export const pauseSchedule = route({
+  ...ofOne,
   method: "POST",
   path: "/schedules/:name/pause",
-  role: "operator",
-  tag: "schedules",
   summary: "Pause a schedule",
-  params: ofSchedule,
-  answer: scheduleReport,
 });
 
 export const resumeSchedule = route({
+  ...ofOne,
   method: "POST",
   path: "/schedules/:name/resume",
-  role: "operator",
-  tag: "schedules",
   summary: "Resume a schedule from its next time on",
-  params: ofSchedule,
-  answer: scheduleReport,
 });
 
 export const triggerSchedule = route({
+  ...ofOne,
   method: "POST",
   path: "/schedules/:name/trigger",
-  role: "operator",
-  tag: "schedules",
   summary: "Run a schedule's task now",
-  params: ofSchedule,
-  answer: scheduleReport,
   status: 202,
 });

@@ -9,18 +9,38 @@ import { secondMs } from "#core/time.ts";
 
 export const schedules = feature({
   name: "schedules",
-  data: { schedules: ["schedule", "schedules"] },
+  data: { schedules: ["schedule"] },
   audit: "schedules",
   events,
   needs: { freezes, tasks, runs },
   open: async (kernel, needs) => {
-    const { openSchedules } = await import("./open.ts");
-    const { service, consume } = openSchedules(kernel, needs);
-    const { clock, logger, watchOver } = kernel;
+    const [{ ScheduleService, scheduleEndpoints }, { scheduleLog }, { pollSchedules, workOnSchedule }] =
+      await Promise.all([import("./service.ts"), import("./record.ts"), import("./work.ts")]);
+    const { clock, logger, watchOver, config } = kernel;
+    const { schedules: configured } = config;
+    const log = scheduleLog(kernel);
+    const service = new ScheduleService({
+      ...kernel,
+      log,
+      schedules: configured,
+      operationOf: (name, profile) => needs.runs.service.operation(name, profile),
+    });
+    const context = {
+      ...kernel,
+      log,
+      tasks: needs.tasks,
+      freezeOf: (profile: string) => needs.freezes.of(profile),
+    };
     return {
       service,
-      routes: async () => (await import("./service.ts")).scheduleEndpoints(service),
-      work: async () => [watchOver("schedules", await consume(logIncidents(logger, { job: "schedules" })))],
+      routes: () => Promise.resolve(scheduleEndpoints(service)),
+      work: async () => {
+        const polling = await pollSchedules(configured, (one, signal) => workOnSchedule(one, context, signal), {
+          ...kernel,
+          onIncident: logIncidents(logger, { job: "schedules" }),
+        });
+        return [watchOver("schedules", polling)];
+      },
       readings: async () =>
         (await service.list()).flatMap(({ name: schedule, last }) => {
           if (last === null) return [];

@@ -5,7 +5,6 @@
  */
 import { type Change, type RecordFields, stateStore } from "#engine/record.ts";
 import type { StoreDeps } from "#engine/move-record.ts";
-import type { Keys } from "#redis/keys.ts";
 import type { ExecutionResult, Schedule } from "#fleet/schedule.ts";
 import type { TaskReference } from "#fleet/task.ts";
 
@@ -61,8 +60,6 @@ const fields: RecordFields<ScheduleRecord> = {
 /** Fields changed by a move; undefined removes a field. */
 export type ScheduleChange = Change<Omit<ScheduleRecord, "profile" | "revision">>;
 
-const requestsKey = (keys: Keys): string => keys.of("schedules", "requests");
-
 /** The store of schedules. */
 export type ScheduleLog = ReturnType<typeof scheduleLog>;
 
@@ -80,12 +77,5 @@ export function scheduleLog(deps: StoreDeps) {
   const isNewMessage = async (name: string, messageId: string, seconds: number): Promise<boolean> =>
     (await redis.set(keys.of("schedule", name, "message", messageId), "1", "EX", seconds, "NX")) === "OK";
 
-  /** How many requests to start a task users have made so far. */
-  const requests = async (): Promise<number> => Number((await redis.get(requestsKey(keys))) ?? 0);
-
-  /** Makes the workers look for a request at once. */
-  const noteRequest = async (): Promise<void> => void (await redis.incr(requestsKey(keys)));
-
-  const { move, update } = store;
-  return { record, move, update, isNewMessage, requests, noteRequest };
+  return { record, move: store.move, update: store.update, isNewMessage };
 }

@@ -9,44 +9,38 @@ import type { Schedule } from "#fleet/schedule.ts";
 import type { ScheduleReport } from "./contract.ts";
 import { executionId } from "./times.ts";
 import type { WorkerRegistry } from "#engine/queue/worker-registry.ts";
-import { schedulesQueue } from "./clock.ts";
+import { schedulesQueue } from "./work.ts";
 import type { EndedExecution, ScheduleLog, ScheduleRecord } from "./record.ts";
 import { type Endpoint, creating, endpoint } from "#contract/route.ts";
 
 const shownTimes = 3;
 const rememberMessageSeconds = 86_400;
 
-export class ScheduleService {
-  readonly #log: ScheduleLog;
-  readonly #workerRegistry: WorkerRegistry;
-  readonly #clock: Clock;
-  readonly #schedules: readonly Schedule[];
-  readonly #operationOf: (name: string, profile: string) => SimOperation;
+interface ScheduleServiceDeps {
+  readonly log: ScheduleLog;
+  readonly workerRegistry: WorkerRegistry;
+  readonly clock: Clock;
+  readonly schedules: readonly Schedule[];
+  /** A SIM operation as the profile uses it. */
+  readonly operationOf: (name: string, profile: string) => SimOperation;
+}
 
-  constructor(deps: {
-    log: ScheduleLog;
-    workerRegistry: WorkerRegistry;
-    clock: Clock;
-    schedules: readonly Schedule[];
-    /** A SIM operation as the profile uses it. */
-    operationOf: (name: string, profile: string) => SimOperation;
-  }) {
-    this.#operationOf = deps.operationOf;
-    this.#log = deps.log;
-    this.#workerRegistry = deps.workerRegistry;
-    this.#clock = deps.clock;
-    this.#schedules = deps.schedules;
+export class ScheduleService {
+  readonly #deps: ScheduleServiceDeps;
+
+  constructor(deps: ScheduleServiceDeps) {
+    this.#deps = deps;
   }
 
   /** In the order of the configuration. */
   list(): Promise<ScheduleReport[]> {
-    return Promise.all(this.#schedules.map(async (one) => this.#report(one, await this.#log.record(one))));
+    return Promise.all(this.#deps.schedules.map(async (one) => this.#report(one, await this.#deps.log.record(one))));
   }
 
   /** @throws SimfleetError SCHEDULE_NOT_FOUND */
   async show(name: string): Promise<ScheduleReport> {
     const schedule = this.#schedule(name);
-    return this.#report(schedule, await this.#log.record(schedule));
+    return this.#report(schedule, await this.#deps.log.record(schedule));
   }
 
   /**
@@ -55,24 +49,24 @@ export class ScheduleService {
    */
   async trigger(name: string, { by, messageId }: { by: string; messageId?: string }): Promise<ScheduleReport> {
     const schedule = this.#schedule(name);
-    const isNew = messageId === undefined || (await this.#log.isNewMessage(name, messageId, rememberMessageSeconds));
+    const isNew =
+      messageId === undefined || (await this.#deps.log.isNewMessage(name, messageId, rememberMessageSeconds));
     if (isNew) {
-      const atMs = this.#clock.wallMs();
+      const atMs = this.#deps.clock.wallMs();
       const id = `${executionId(name, Math.floor(atMs / 1_000) * 1_000)}-${randomInt(1_000, 10_000)}`;
-      await this.#log.update(schedule, (record) => ({
+      await this.#deps.log.update(schedule, (record) => ({
         change: { requested: record?.requested ?? { id, by, atMs } },
       }));
     }
-    await this.#log.noteRequest();
     return this.show(name);
   }
 
   /** Ignores the schedule's times until it is resumed; a task in progress continues. */
   async pause(name: string, by: string): Promise<ScheduleReport> {
     const schedule = this.#schedule(name);
-    const atMs = this.#clock.wallMs();
+    const atMs = this.#deps.clock.wallMs();
     const events = [{ type: "schedule.paused", fields: { by } }] as const;
-    await this.#log.update(schedule, (record) =>
+    await this.#deps.log.update(schedule, (record) =>
       record?.paused === undefined ? { change: { paused: { by, atMs }, dueMs: undefined }, events } : undefined,
     );
     return this.show(name);
@@ -82,7 +76,7 @@ export class ScheduleService {
   async resume(name: string, by: string): Promise<ScheduleReport> {
     const schedule = this.#schedule(name);
     const events = [{ type: "schedule.resumed", fields: { by } }] as const;
-    await this.#log.update(schedule, (record) =>
+    await this.#deps.log.update(schedule, (record) =>
       record?.paused === undefined ? undefined : { change: { paused: undefined }, events },
     );
     return this.show(name);
@@ -90,13 +84,13 @@ export class ScheduleService {
 
   /** Whether a live process handles schedules. */
   async isServed(): Promise<boolean> {
-    return (await this.#workerRegistry.workers(schedulesQueue)).length > 0;
+    return (await this.#deps.workerRegistry.workers(schedulesQueue)).length > 0;
   }
 
   #schedule(name: string): Schedule {
-    const found = this.#schedules.find((one) => one.name === name);
+    const found = this.#deps.schedules.find((one) => one.name === name);
     if (found !== undefined) return found;
-    const known = this.#schedules.map((one) => one.name).join(", ");
+    const known = this.#deps.schedules.map((one) => one.name).join(", ");
     const hint = known === "" ? "none are configured under `schedules`" : `known are: ${known}`;
     throw new SimfleetError("SCHEDULE_NOT_FOUND", `There is no schedule ${name} in the configuration; ${hint}`);
   }
@@ -104,7 +98,7 @@ export class ScheduleService {
   #report(schedule: Schedule, record: ScheduleRecord): ScheduleReport {
     const { name, profile, cron, task, overlap, missed, frozen, jitterMs } = schedule;
     const { paused, execution, queued, last } = record;
-    const operation = task.job === "apply" ? this.#operationOf(task.operation, profile) : undefined;
+    const operation = task.job === "apply" ? this.#deps.operationOf(task.operation, profile) : undefined;
     const set = task.job === "apply" ? task.set : {};
     return {
       operation: operation?.name ?? null,
@@ -115,7 +109,7 @@ export class ScheduleService {
       cron: cron.text,
       timezone: cron.timezone,
       state: paused === undefined ? "active" : "paused",
-      next: paused === undefined ? nextTimes(schedule, this.#clock.wallMs()) : [],
+      next: paused === undefined ? nextTimes(schedule, this.#deps.clock.wallMs()) : [],
       running:
         execution === undefined
           ? null

@@ -10,10 +10,14 @@
  *   starting | running -> idle       the task has ended, or cannot be started
  *   any       -> idle, paused        three workers have died there
  */
+import { randomBytes } from "node:crypto";
+import { messageOf } from "#core/errors.ts";
 import { type Clock, clockToleranceMs, minuteMs, secondMs } from "#core/time.ts";
 import type { FaultRules } from "#engine/fault-policy.ts";
 import type { MoveEvent } from "#engine/move-record.ts";
 import type { PoisonGuard } from "#engine/poison-guard.ts";
+import type { Incident, Working } from "#engine/queue/job-result.ts";
+import type { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { MovedByAnother, type StepResult, type Steps, type Wait, again, move, runSteps, wait } from "#engine/steps.ts";
 import type { Freeze } from "#fleet/freeze.ts";
 import type { ExecutionResult, Schedule } from "#fleet/schedule.ts";
@@ -285,4 +289,55 @@ function executionEvent(
 
 function missedEvent({ task }: Schedule, dueMs: number, more: { times: number; madeUp: "yes" | "no" }): MoveEvent {
   return { type: "schedule.missed", fields: { job: task.job, due: new Date(dueMs).toISOString(), ...more } };
+}
+
+// Polls schedules in every worker. A poll depends only on the record, and of several processes that poll at once one makes a
+// move, so the workers need no agreement on who polls.
+
+/** Name under which the processes that poll schedules are registered. */
+export const schedulesQueue = "schedules";
+/** Longest pause between two polls: so soon a request or a clock that was set is noticed. */
+const maxPauseMs = secondMs;
+const pauseAfterFaultMs = 10 * secondMs;
+
+/**
+ * Polls until stopped.
+ * @param poll advances a schedule as far as possible, and returns when to poll it again, ms since the epoch
+ */
+export async function pollSchedules(
+  schedules: readonly Schedule[],
+  poll: (schedule: Schedule, signal: AbortSignal) => Promise<number>,
+  deps: {
+    readonly clock: Clock;
+    readonly workerRegistry: WorkerRegistry;
+    readonly onIncident: (incident: Incident) => void;
+  },
+): Promise<Working> {
+  const { clock, workerRegistry, onIncident } = deps;
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const pollOne = async (schedule: Schedule): Promise<void> => {
+    while (!signal.aborted) {
+      const pauseMs = await poll(schedule, signal).then(
+        (nextMs) => Math.min(nextMs - clock.wallMs(), maxPauseMs),
+        (thrown: unknown) => {
+          onIncident({ message: `the schedule ${schedule.name} is tried again: ${messageOf(thrown)}` });
+          return pauseAfterFaultMs;
+        },
+      );
+      await clock.sleep(Math.max(1, pauseMs), signal).catch(() => undefined);
+    }
+  };
+  const processId = `${process.pid}-${randomBytes(3).toString("hex")}`;
+  const leave = schedules.length === 0 ? undefined : await workerRegistry.announce(schedulesQueue, processId);
+  const polling = schedules.map(pollOne);
+  return {
+    isMoving: () => Promise.resolve(true),
+    restart: () => Promise.resolve(),
+    stop: async () => {
+      stopping.abort(new Error("this process is stopping"));
+      await leave?.();
+      await Promise.all(polling);
+    },
+  };
 }

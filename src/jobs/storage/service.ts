@@ -1,6 +1,6 @@
 /** Reports on Redis's memory, warns before it is full, and removes what has been kept for long enough. */
 import { keepAnswers } from "#core/kept.ts";
-import { every, minuteMs } from "#core/time.ts";
+import { dayMs, every, minuteMs } from "#core/time.ts";
 import { type RedisMemory, redisMemory } from "#redis/memory.ts";
 import type { Feed } from "#events/feed.ts";
 import { type StoragePart, type StorageReport, showStorage } from "./contract.ts";
@@ -9,8 +9,7 @@ import { type SweepDeps, type SweepReport, sweep } from "./sweep.ts";
 import { type Endpoint, endpoint } from "#contract/route.ts";
 import { messageOf } from "#core/errors.ts";
 
-const dayMs = 86_400_000;
-const hourMs = 3_600_000;
+const hourMs = 60 * minuteMs;
 
 export interface StorageDeps extends SweepDeps {
   readonly feed: Feed;
@@ -119,24 +118,20 @@ export function storageEndpoints(storage: StorageService): readonly Endpoint[] {
 
 // What a worker does for storage: sweeps every hour, and checks Redis's memory every minute.
 
-export interface StorageReporter {
-  readonly onSwept: (report: SweepReport) => void;
-  readonly onProblem: (message: string) => void;
-}
-
 /** @returns a function that stops it, after the removal in progress */
 export function watchStorage(
   storage: Pick<StorageService, "sweepIfDue" | "warnIfLow">,
-  { onSwept, onProblem }: StorageReporter,
+  report: { readonly onSwept: (report: SweepReport) => void; readonly onProblem: (message: string) => void },
 ): () => Promise<void> {
+  const { onSwept, onProblem } = report;
   const stopping = new AbortController();
   let sweeping: Promise<void> | undefined;
   const sweepOnce = async (): Promise<void> => {
     try {
-      const report = await storage.sweepIfDue(stopping.signal);
-      if (report === undefined) return;
-      onSwept(report);
-      for (const problem of report.problems) onProblem(`not removed: ${problem}`);
+      const swept = await storage.sweepIfDue(stopping.signal);
+      if (swept === undefined) return;
+      onSwept(swept);
+      for (const problem of swept.problems) onProblem(`not removed: ${problem}`);
     } catch (thrown) {
       if (!stopping.signal.aborted) onProblem(`old data could not be removed: ${messageOf(thrown)}`);
     }

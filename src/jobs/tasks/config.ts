@@ -92,13 +92,11 @@ export interface KnownNames {
   readonly authKeys: readonly string[];
 }
 
-function namesOf<T extends object>(keys: T): (keyof T)[] {
-  return Object.keys(keys) as (keyof T)[];
-}
+const applyKeys = Object.keys({ ...operationKeys, ...runOptionKeys }) as (keyof WrittenTask)[];
 
 const keysOf: Readonly<Record<Task["job"], readonly (keyof WrittenTask)[]>> = {
   sync: [],
-  apply: ["where", "file", ...namesOf(operationKeys), ...namesOf(runOptionKeys)],
+  apply: ["where", "file", ...applyKeys],
   rotate: ["rotation"],
   "rotate-authkey": [],
   report: ["file"],
@@ -181,7 +179,7 @@ export function optionsOf({
   maxFailures,
   canary,
   rate,
-}: Pick<WrittenTask, "partial" | "skipUnchanged" | "maxFailures" | "canary" | "rate">): RunOptions {
+}: Pick<WrittenTask, keyof typeof runOptionKeys>): RunOptions {
   return {
     partial: partial === true,
     skipUnchanged: skipUnchanged === true,
@@ -196,11 +194,7 @@ function failureLimitOf(written: number | string): FailureLimit {
   return String(written).endsWith("%") ? { percent: amount } : { rows: amount };
 }
 
-interface WrittenOperation {
-  readonly operation?: string | undefined;
-  readonly set?: Readonly<Record<string, string | number | boolean>> | undefined;
-  readonly speedClass?: string | undefined;
-}
+type WrittenOperation = Pick<WrittenTask, keyof typeof operationKeys>;
 
 /** What a run does to each SIM. */
 export interface OperationChoice {
@@ -224,11 +218,8 @@ export function operationOf(
     (message) => fault("operation", `${message}.`),
   );
   if (operation === undefined) return undefined;
-  const given = Object.entries(written.set ?? {}).map(([field, value]) => [field, String(value)] as const);
-  const set: Record<string, string> = {
-    ...(speedClass === undefined ? {} : { speedClass }),
-    ...Object.fromEntries(given),
-  };
+  const given = { ...(speedClass === undefined ? {} : { speedClass }), ...written.set };
+  const set = Object.fromEntries(Object.entries(given).map(([field, value]) => [field, String(value)]));
   checkValues(operation, set, (field, message) => fault(keyOf(field, written), message));
   if (inputs === "all") {
     for (const field of operation.inputs) {

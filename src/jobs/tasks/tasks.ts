@@ -4,7 +4,7 @@
  */
 import { dirname } from "node:path";
 import { SimfleetError } from "#core/errors.ts";
-import { type RunOptions, isRunSettled } from "#fleet/run.ts";
+import { isRunSettled } from "#fleet/run.ts";
 import type { Automation } from "#fleet/automation.ts";
 import type { Task, TaskReference, TaskStatus } from "#fleet/task.ts";
 import type { AuthKeyService } from "#jobs/authkeys/open.ts";
@@ -24,21 +24,48 @@ interface Deps {
   readonly authKeys: AuthKeyService;
 }
 
+/** How a task is begun. `sinceMs`: a rotation that began after this time belongs to this task. */
+interface Beginning {
+  readonly key: string;
+  readonly by: string;
+  readonly sinceMs: number;
+}
+
 type TaskOf<J extends Task["job"]> = Extract<Task, { readonly job: J }>;
 
-export class ServiceTasks implements AutomationTasks {
+/** What a run does to SIMs. */
+type Change = Pick<TaskOf<"apply">, "profile" | "operation" | "set" | "options">;
+
+/** Identifies the run of a task, and who starts it. */
+interface Signature {
+  readonly runId: string;
+  readonly name: string;
+  readonly by: string;
+}
+
+/** What schedules need. */
+export type Tasks = Pick<ServiceTasks, "begin" | "status" | "cancel">;
+
+/** What automations need. */
+export type AutomationTasks = Pick<ServiceTasks, keyof ServiceTasks>;
+
+export class ServiceTasks {
   readonly #deps: Deps;
 
   constructor(deps: Deps) {
     this.#deps = deps;
   }
 
-  begin(task: Task, options: { key: string; by: string; sinceMs: number }): Promise<TaskReference | string> {
+  /**
+   * Begins a task, or returns what was begun under the key before.
+   * @returns a text if there is nothing to do, with the reason
+   */
+  begin(task: Task, options: Beginning): Promise<TaskReference | string> {
     switch (task.job) {
       case "apply":
         return this.#apply(task, options);
       case "sync":
-        return this.#sync(task, options);
+        return this.#sync(task, options.by);
       case "rotate":
         return this.#rotate(task, options);
       case "rotate-authkey":
@@ -79,18 +106,11 @@ export class ServiceTasks implements AutomationTasks {
 
   /** Does an operation to SIMs, in the run with this id; an existing run is kept unchanged. */
   async changeSims(
-    change: {
-      profile: string;
-      sims: readonly string[];
-      operation: string;
-      set: Readonly<Record<string, string>>;
-      options: RunOptions;
-    },
-    { runId, name, by }: { runId: string; name: string; by: string },
+    { sims, ...change }: Change & { readonly sims: readonly string[] },
+    signature: Signature,
   ): Promise<TaskReference> {
-    const { sims, ...what } = change;
-    await this.#submit({ sims }, what, { runId, name, by });
-    return { kind: "run", id: runId };
+    await this.#submit({ sims }, change, signature);
+    return { kind: "run", id: signature.runId };
   }
 
   async cancel({ kind, id }: TaskReference, options: { by: string; reason: string }): Promise<void> {
@@ -103,10 +123,7 @@ export class ServiceTasks implements AutomationTasks {
     }
   }
 
-  async #apply(
-    task: TaskOf<"apply">,
-    { key, by, sinceMs }: { key: string; by: string; sinceMs: number },
-  ): Promise<TaskReference | string> {
+  async #apply(task: TaskOf<"apply">, { key, by, sinceMs }: Beginning): Promise<TaskReference | string> {
     const runId = runIdFor(key, sinceMs);
     const from = "file" in task.from ? { path: task.from.file } : task.from;
     try {
@@ -121,32 +138,27 @@ export class ServiceTasks implements AutomationTasks {
   /** Submits the run unless it exists; `nothing` if it would make no call. */
   async #submit(
     from: RowOrigin,
-    what: { profile: string; operation: string; set: Readonly<Record<string, string>>; options: RunOptions },
-    signature: { runId: string; name: string; by: string },
+    { profile, operation, set, options }: Change,
+    { runId, name, by }: Signature,
   ): Promise<"submitted" | "nothing"> {
     const { runService } = this.#deps;
-    const { profile, operation, set, options } = what;
-    if (await runService.exists(signature.runId)) return "submitted";
-    const order = { profile, operation, set, options, name: signature.name };
-    const planned = await runService.draft(from, order);
+    if (await runService.exists(runId)) return "submitted";
+    const planned = await runService.draft(from, { profile, operation, set, options, name });
     const { calls, rows, problemsInAll } = planned.report;
     const isValid = problemsInAll === 0 || (options.partial && problemsInAll < rows);
     if (calls === 0 && isValid && options.skipUnchanged) {
       await runService.discard(planned);
       return "nothing";
     }
-    await runService.submit(planned, { by: signature.by, runId: signature.runId, isUnattended: true });
+    await runService.submit(planned, { by, runId, isUnattended: true });
     return "submitted";
   }
 
-  async #sync({ profile }: TaskOf<"sync">, { by }: { by: string }): Promise<TaskReference> {
+  async #sync({ profile }: TaskOf<"sync">, by: string): Promise<TaskReference> {
     return { kind: "sync", id: (await this.#deps.sims.sync(profile, { by })).syncId };
   }
 
-  async #rotate(
-    { rotation }: TaskOf<"rotate">,
-    { by, sinceMs }: { by: string; sinceMs: number },
-  ): Promise<TaskReference> {
+  async #rotate({ rotation }: TaskOf<"rotate">, { by, sinceMs }: Beginning): Promise<TaskReference> {
     const { credentials } = this.#deps;
     const present = await credentials.report(rotation);
     // Begun before a crash, and possibly ended since.
@@ -157,10 +169,7 @@ export class ServiceTasks implements AutomationTasks {
     return { kind: "rotation", id: rotationId ?? "" };
   }
 
-  async #rotateAuthKey(
-    { profile }: TaskOf<"rotate-authkey">,
-    { by, sinceMs }: { by: string; sinceMs: number },
-  ): Promise<TaskReference> {
+  async #rotateAuthKey({ profile }: TaskOf<"rotate-authkey">, { by, sinceMs }: Beginning): Promise<TaskReference> {
     const { authKeys } = this.#deps;
     const present = await authKeys.report(profile);
     const isOurs = present !== undefined && Date.parse(present.startedAt) >= sinceMs;
@@ -210,29 +219,4 @@ function statusOfRotation(state: string, reason: string | null): TaskStatus {
 /** The folders that tasks write reports to. */
 export function foldersOfTasks(tasks: readonly (Task | Automation["action"])[]): string[] {
   return tasks.flatMap((task) => (task.job === "report" ? [dirname(task.file)] : []));
-}
-
-// The interface with which schedules and automations start and follow tasks.
-
-/** Starts and follows tasks through the services, like a user. */
-export interface Tasks {
-  /**
-   * Begins a task, or returns what was begun under the key before.
-   * @param how `sinceMs`: a rotation that began after this time belongs to this task
-   * @returns a text if there is nothing to do, with the reason
-   */
-  begin(task: Task, options: { key: string; by: string; sinceMs: number }): Promise<TaskReference | string>;
-  status(task: Task, reference: TaskReference): Promise<TaskStatus>;
-  cancel(reference: TaskReference, options: { by: string; reason: string }): Promise<void>;
-}
-
-/** Additional operations for automations: setting the speed class of an event's SIM. */
-export interface AutomationTasks extends Tasks {
-  /** The id of the run that a key stands for. */
-  runIdFor(key: string, atMs: number): string;
-  /** Sets the class of SIMs, in the run with this id; an existing run is kept unchanged. */
-  changeSims(
-    change: Extract<Automation["action"], { job: "apply" }> & { profile: string; sims: readonly string[] },
-    options: { runId: string; name: string; by: string },
-  ): Promise<TaskReference>;
 }

@@ -5,9 +5,6 @@ import { route } from "#contract/route.ts";
 import { eventDocument } from "#events/contract.ts";
 import { webhookFormats } from "#fleet/webhook.ts";
 
-const ofWebhook = z.strictObject({ name: id });
-const ofDelivery = z.strictObject({ deliveryId: id });
-
 export const deliveryStates = ["pending", "delivered", "failed"] as const;
 
 export const deliveryReport = z.object({
@@ -56,6 +53,9 @@ export const testReport = z.object({
 
 export type TestReport = Readonly<z.infer<typeof testReport>>;
 
+const ofWebhook = { method: "POST", role: "operator", tag: "webhooks", params: z.strictObject({ name: id }) } as const;
+const ofDelivery = { tag: "webhooks", params: z.strictObject({ deliveryId: id }), answer: deliveryDocument } as const;
+
 export const listWebhooks = route({
   method: "GET",
   path: "/webhooks",
@@ -66,22 +66,16 @@ export const listWebhooks = route({
 });
 
 export const testWebhook = route({
-  method: "POST",
+  ...ofWebhook,
   path: "/webhooks/:name/test",
-  role: "operator",
-  tag: "webhooks",
   summary: "Send a test message and return the result",
-  params: ofWebhook,
   answer: testReport,
 });
 
 export const resumeWebhook = route({
-  method: "POST",
+  ...ofWebhook,
   path: "/webhooks/:name/resume",
-  role: "operator",
-  tag: "webhooks",
   summary: "Resume a stopped webhook",
-  params: ofWebhook,
   answer: webhookReport,
 });
 
@@ -96,21 +90,17 @@ export const listDeliveries = route({
 });
 
 export const showDelivery = route({
+  ...ofDelivery,
   method: "GET",
   path: "/deliveries/:deliveryId",
   role: "viewer",
-  tag: "webhooks",
   summary: "Get a delivery with its event",
-  params: ofDelivery,
-  answer: deliveryDocument,
 });
 
 export const redeliver = route({
+  ...ofDelivery,
   method: "POST",
   path: "/deliveries/:deliveryId/redeliver",
   role: "operator",
-  tag: "webhooks",
   summary: "Resend a message with the same message ID",
-  params: ofDelivery,
-  answer: deliveryDocument,
 });

@@ -14,9 +14,10 @@ export const webhooks = feature({
     return {
       service,
       routes: async () => (await import("./service.ts")).webhookEndpoints(service),
-      work: async () => [
-        kernel.watchOver("deliveries", await consume(logIncidents(kernel.logger, { job: "deliver" }))),
-      ],
+      work: async () => {
+        const deliverers = await consume(logIncidents(kernel.logger, { job: "deliver" }));
+        return deliverers.map((deliverer) => kernel.watchOver("deliveries", deliverer));
+      },
       readings: async () =>
         (await service.list()).flatMap(({ name: webhook, pending, dropped, state }) => [
           { metric: "deliveries", value: pending, labels: { webhook } },
@@ -29,12 +30,12 @@ export const webhooks = feature({
     webhooks: {
       group: "follow",
       summary: "webhook endpoints and their delivery status",
-      load: async (context) => (await import("./commands/webhooks.ts")).webhooksCommand(context),
+      load: async (context) => (await import("./commands.ts")).webhooksCommand(context),
     },
     deliveries: {
       group: "follow",
       summary: "webhook messages and their delivery status",
-      load: async (context) => (await import("./commands/deliveries.ts")).deliveriesCommand(context),
+      load: async (context) => (await import("./commands.ts")).deliveriesCommand(context),
     },
   },
   stores: { "webhooks test": "makes" },

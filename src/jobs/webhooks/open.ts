@@ -2,16 +2,11 @@
 import type { PoisonGuard } from "#engine/poison-guard.ts";
 import type { Incident, Working } from "#engine/queue/job-result.ts";
 import { FeedConsumer } from "#events/consumer.ts";
-import type { Event } from "#events/event.ts";
-import { WebhookSender } from "#events/webhook/webhook.ts";
+import { webhookSender } from "#events/webhook/webhook.ts";
 import type { Kernel } from "#kernel/kernel.ts";
-import { beginDeliveries, DeliveryLog } from "./delivery-log.ts";
-import { deliveryQueues } from "./queue.ts";
+import { DeliveryLog, beginDeliveries } from "./deliveries.ts";
 import { WebhookService } from "./service.ts";
-import { type WebhookEndpoint, deliverEvent } from "./work.ts";
-
-/** The position in the feed is saved under this name. */
-const consumerName = "deliveries";
+import { type WebhookEndpoint, deliverEvent, deliveryQueues } from "./work.ts";
 
 type OnIncident = (incident: Incident) => void;
 
@@ -24,10 +19,10 @@ export type WebhookKernel = Pick<
 export function openWebhooks(kernel: WebhookKernel) {
   const { config, clock, guard, lifecycle } = kernel;
   const { webhooks, profile } = config;
-  const log = new DeliveryLog({ ...kernel, keepMs: config.retention.deliveriesMs });
+  const log = new DeliveryLog(kernel, { keepMs: config.retention.deliveriesMs });
   const queues = deliveryQueues(kernel);
   lifecycle.onStop("delivery queues", () => queues.close());
-  const sender = new WebhookSender(kernel);
+  const sender = webhookSender(kernel);
   lifecycle.onStop("webhooks", () => sender.close());
   const endpointOf = (name: string): WebhookEndpoint | undefined => {
     const found = Object.hasOwn(webhooks, name) ? webhooks[name] : undefined;
@@ -36,59 +31,43 @@ export function openWebhooks(kernel: WebhookKernel) {
   const context = { log, sender, clock, guard, endpointOf };
   const service = new WebhookService({ ...context, queues, names: Object.keys(webhooks), profile });
 
-  /** Reported problems with files, by webhook. */
-  const reported = new Map<string, readonly string[]>();
-
-  /** Reports each problem with a webhook's files once; messages continue with the previous content. */
-  const reportFaults = (webhook: string, onIncident: OnIncident): void => {
-    const faults = webhooks[webhook]?.faults() ?? [];
-    const known = reported.get(webhook) ?? [];
-    reported.set(webhook, faults);
-    for (const fault of faults.filter((one) => !known.includes(one))) {
-      onIncident({ message: `messages to ${webhook} continue with the previous content of a file: ${fault}` });
-    }
-  };
-
-  const deliverTo = (webhook: string, onIncident: OnIncident): Promise<Working> =>
-    queues.consume(webhook, {
+  const deliverTo = (webhook: string, onIncident: OnIncident): Promise<Working> => {
+    let known: readonly string[] = [];
+    /** Reports each problem with the webhook's files once; messages continue with the previous content. */
+    const reportFaults = (): void => {
+      const faults = webhooks[webhook]?.faults() ?? [];
+      for (const fault of faults.filter((one) => !known.includes(one))) {
+        onIncident({ message: `messages to ${webhook} continue with the previous content of a file: ${fault}` });
+      }
+      known = faults;
+    };
+    return queues.consume(webhook, {
       onIncident,
-      work: async (reference, signal) => {
-        const result = await deliverEvent(reference, context, signal);
-        reportFaults(webhook, onIncident);
-        return result;
-      },
-      due: async (name, max) => ((await log.status(name)).state === "stopped" ? [] : log.due(name, max)),
+      work: (reference, signal) => deliverEvent(reference, context, signal).finally(reportFaults),
+      due: async (atMost) => ((await log.status(webhook)).state === "stopped" ? [] : log.due(webhook, atMost)),
     });
-
-  /** May be repeated with the same events: a delivery is created once, and an existing job is not queued again. */
-  const begin = async (events: readonly Event[]): Promise<void> => {
-    const all = Object.values(webhooks).map(({ webhook }) => webhook);
-    for (const [webhook, ids] of await beginDeliveries(events, { log, webhooks: all }))
-      await queues.enqueue(webhook, ids);
   };
 
   /**
-   * Turns events into deliveries and delivers them until stopped. It keeps reading without any webhook: one that is
-   * configured later receives only events from then on.
+   * Turns events into deliveries until the app closes, and delivers them until stopped. It keeps reading without any
+   * webhook: one that is configured later receives only events from then on.
    */
-  const consume = async (onIncident: OnIncident): Promise<Working> => {
+  const consume = async (onIncident: OnIncident): Promise<Working[]> => {
     const deliverers = await Promise.all(Object.keys(webhooks).map((webhook) => deliverTo(webhook, onIncident)));
     const reader = await FeedConsumer.start({
       ...kernel,
-      name: consumerName,
-      handle: begin,
+      name: "deliveries",
+      // May be repeated with the same events: a delivery is begun once, and an existing job is not queued again.
+      handle: async (events) => {
+        const all = Object.values(webhooks).map(({ webhook }) => webhook);
+        for (const [webhook, ids] of await beginDeliveries(events, { log, webhooks: all })) {
+          await queues.enqueue(webhook, ids);
+        }
+      },
       onIncident: (message) => onIncident({ message }),
     });
-    return {
-      isMoving: async (withinMs) => (await Promise.all(deliverers.map((one) => one.isMoving(withinMs)))).every(Boolean),
-      restart: async () => {
-        await Promise.all(deliverers.map((one) => one.restart()));
-      },
-      stop: async () => {
-        await reader.stop();
-        await Promise.all(deliverers.map((one) => one.stop()));
-      },
-    };
+    lifecycle.onStop("events for webhooks", () => reader.stop());
+    return deliverers;
   };
 
   return { service, consume };

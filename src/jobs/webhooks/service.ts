@@ -6,14 +6,12 @@ import { type Clock, isoTime } from "#core/time.ts";
 import { documentOfEvent } from "#events/contract.ts";
 import type { WebhookSender } from "#events/webhook/webhook.ts";
 import type { DeliveryDocument, DeliveryReport, TestReport, WebhookReport } from "./contract.ts";
-import { type WebhookEndpoint, sendOnce, wordsFor } from "./work.ts";
-import type { DeliveryQueues } from "./queue.ts";
-import type { DeliveryLog, WebhookStatus } from "./delivery-log.ts";
-import { type Delivery, type DeliveryState, partsOf, placeOf } from "./record.ts";
-import type { Webhook } from "#fleet/webhook.ts";
+import { type DeliveryQueues, type WebhookEndpoint, sendOnce, wordsFor } from "./work.ts";
+import { type Delivery, type DeliveryLog, deliveryIdOf, partsOf, placeOf } from "./deliveries.ts";
 import { type Endpoint, endpoint } from "#contract/route.ts";
 
-export interface WebhookDeps {
+/** The collaborators of the service. */
+interface WebhookDeps {
   readonly log: DeliveryLog;
   readonly queues: DeliveryQueues;
   readonly sender: Pick<WebhookSender, "send">;
@@ -32,21 +30,50 @@ export class WebhookService {
     this.#deps = deps;
   }
 
-  /** All configured webhooks, sorted by name. */
-  list(): Promise<WebhookReport[]> {
-    return Promise.all(this.#deps.names.toSorted().map((name) => this.show(name)));
+  /** @throws SimfleetError WEBHOOK_NOT_FOUND */
+  #endpointOf(name: string): WebhookEndpoint {
+    const found = this.#deps.endpointOf(name);
+    if (found !== undefined) return found;
+    const known = this.#names().join(", ") || "none";
+    throw new SimfleetError("WEBHOOK_NOT_FOUND", `There is no webhook ${name}; configured are: ${known}`);
   }
 
-  /** @throws SimfleetError WEBHOOK_NOT_FOUND */
+  /** @throws SimfleetError DELIVERY_NOT_FOUND */
+  async #deliveryNamed(deliveryId: string): Promise<Delivery> {
+    const found = await this.#deps.log.delivery(deliveryId);
+    if (found !== undefined) return found;
+    throw new SimfleetError("DELIVERY_NOT_FOUND", `There is no delivery ${deliveryId}, or it is no longer kept`);
+  }
+
+  /** Only the origin of the address is shown: the rest may be secret. @throws SimfleetError WEBHOOK_NOT_FOUND */
   async show(name: string): Promise<WebhookReport> {
-    const { log } = this.#deps;
-    const { webhook, url } = this.#endpoint(name);
-    const [status, pending, [last]] = await Promise.all([
-      log.status(name),
-      log.pendingCount(name),
-      log.newest(name, { limit: 1 }),
+    const { webhook, url } = this.#endpointOf(name);
+    const [{ state, reason, dropped }, pending, [last]] = await Promise.all([
+      this.#deps.log.status(name),
+      this.#deps.log.pendingCount(name),
+      this.#deps.log.newest(name, { limit: 1 }),
     ]);
-    return reportOfWebhook(webhook, { url, status, pending, last });
+    return {
+      name,
+      url: new URL(url).origin,
+      events: webhook.events,
+      profile: webhook.profile ?? null,
+      format: webhook.format,
+      state,
+      reason: reason ?? null,
+      pending,
+      dropped,
+      lastDelivery: last === undefined ? null : reportOfDelivery(last),
+    };
+  }
+
+  /** All configured webhooks, sorted by name. */
+  list(): Promise<WebhookReport[]> {
+    return Promise.all(this.#names().map((name) => this.show(name)));
+  }
+
+  #names(): readonly string[] {
+    return this.#deps.names.toSorted();
   }
 
   /** Whether a live process delivers to the webhook. */
@@ -59,11 +86,11 @@ export class WebhookService {
    * @throws SimfleetError WEBHOOK_NOT_FOUND
    */
   async test(name: string): Promise<TestReport> {
-    const { clock, profile } = this.#deps;
-    const receiver = this.#endpoint(name);
+    const { clock, profile, sender } = this.#deps;
+    const receiver = this.#endpointOf(name);
     const id = `test-${randomBytes(9).toString("hex")}`;
     const about = { profile: receiver.webhook.profile ?? profile, fields: { webhook: name } };
-    const sent = await sendOnce({ id, type: "webhook.test", atMs: clock.wallMs(), ...about }, receiver, this.#deps);
+    const sent = await sendOnce({ id, type: "webhook.test", atMs: clock.wallMs(), ...about }, receiver, sender);
     return {
       webhook: name,
       messageId: `msg_${id}`,
@@ -78,7 +105,7 @@ export class WebhookService {
    * @throws SimfleetError WEBHOOK_NOT_FOUND
    */
   async resume(name: string): Promise<WebhookReport> {
-    this.#endpoint(name);
+    this.#endpointOf(name);
     await this.#deps.log.resume(name);
     return this.show(name);
   }
@@ -89,16 +116,21 @@ export class WebhookService {
    * @throws SimfleetError WEBHOOK_NOT_FOUND; USAGE for an invalid cursor
    */
   async deliveries(
-    query: { readonly webhook?: string | undefined; readonly state?: DeliveryState | undefined },
+    { webhook, state }: { readonly webhook?: string | undefined; readonly state?: Delivery["state"] | undefined },
     page: { readonly limit: number; readonly cursor?: string | undefined },
   ): Promise<{ deliveries: DeliveryReport[]; nextCursor: string | null }> {
-    const { state, webhook } = query;
-    if (webhook !== undefined) this.#endpoint(webhook);
-    const after = page.cursor === undefined ? undefined : this.#cursor(page.cursor);
-    const pages = (webhook === undefined ? this.#deps.names : [webhook]).map((name) =>
-      this.#page(name, { limit: page.limit + 1, state, after }),
-    );
-    const found = (await Promise.all(pages)).flat().sort((a, b) => (rankOf(a) < rankOf(b) ? 1 : -1));
+    if (webhook !== undefined) this.#endpointOf(webhook);
+    const after = page.cursor === undefined ? undefined : cursorOf(page.cursor);
+    const limit = page.limit + 1;
+    /** Those of one webhook after the cursor in the combined order of all webhooks: by event, then by name. */
+    const pageOf = async (name: string): Promise<Delivery[]> => {
+      const older = await this.#deps.log.newest(name, { limit, state, beforeEventId: after?.eventId });
+      if (after === undefined || name >= after.webhook) return older;
+      const same = await this.#deps.log.delivery(deliveryIdOf(name, after.eventId));
+      return same === undefined || (state !== undefined && same.state !== state) ? older : [same, ...older];
+    };
+    const found = (await Promise.all((webhook === undefined ? this.#names() : [webhook]).map(pageOf))).flat();
+    found.sort((a, b) => (rankOf(a) < rankOf(b) ? 1 : -1));
     const shown = found.slice(0, page.limit);
     return {
       deliveries: shown.map(reportOfDelivery),
@@ -106,23 +138,9 @@ export class WebhookService {
     };
   }
 
-  /** The page after a cursor in the combined order of all webhooks: by event, then by name. */
-  async #page(
-    name: string,
-    { limit, state, after }: { limit: number; state: DeliveryState | undefined; after: Cursor | undefined },
-  ): Promise<Delivery[]> {
-    const { log } = this.#deps;
-    if (after === undefined) return log.newest(name, { limit, state });
-    const older = await log.newest(name, { limit, state, beforeEventId: after.eventId });
-    if (name >= after.webhook) return older;
-    const same = await log.delivery(`${name}.${after.eventId}`);
-    return same === undefined || (state !== undefined && same.state !== state) ? older : [same, ...older];
-  }
-
   /** @throws SimfleetError DELIVERY_NOT_FOUND */
   async delivery(deliveryId: string): Promise<DeliveryDocument> {
-    const found = await this.#deps.log.delivery(deliveryId);
-    if (found === undefined) throw noDelivery(deliveryId);
+    const found = await this.#deliveryNamed(deliveryId);
     return { ...reportOfDelivery(found), event: documentOfEvent(found.event) };
   }
 
@@ -131,51 +149,29 @@ export class WebhookService {
    * @throws SimfleetError DELIVERY_NOT_FOUND; WEBHOOK_NOT_FOUND; WEBHOOK_STOPPED
    */
   async redeliver(deliveryId: string): Promise<DeliveryDocument> {
-    const { log, queues } = this.#deps;
-    const parts = partsOf(deliveryId);
-    if (parts === undefined || (await log.delivery(deliveryId)) === undefined) throw noDelivery(deliveryId);
-    const { webhook, eventId } = parts;
-    this.#endpoint(webhook);
-    if ((await log.status(webhook)).state === "stopped") {
+    const { webhook, event } = await this.#deliveryNamed(deliveryId);
+    this.#endpointOf(webhook);
+    if ((await this.#deps.log.status(webhook)).state === "stopped") {
       const message = `${webhook} is stopped: resume it with simfleet webhooks resume ${webhook}`;
       throw new SimfleetError("WEBHOOK_STOPPED", message);
     }
-    if ((await log.redeliver(deliveryId)) === "gone") throw noDelivery(deliveryId);
-    await queues.enqueueNow(webhook, eventId);
+    if ((await this.#deps.log.redeliver(deliveryId)) === "pending")
+      await this.#deps.queues.enqueueNow(webhook, event.id);
     return this.delivery(deliveryId);
-  }
-
-  #cursor(text: string): Cursor {
-    const cursor = partsOf(text);
-    if (cursor !== undefined) return cursor;
-    throw new SimfleetError(
-      "USAGE",
-      `${JSON.stringify(text)} is not a valid cursor: use the nextCursor of the previous page`,
-    );
-  }
-
-  #endpoint(name: string): WebhookEndpoint {
-    const found = this.#deps.endpointOf(name);
-    if (found !== undefined) return found;
-    const known = this.#deps.names.toSorted().join(", ") || "none";
-    throw new SimfleetError("WEBHOOK_NOT_FOUND", `There is no webhook ${name}; configured are: ${known}`);
   }
 }
 
-interface Cursor {
-  readonly webhook: string;
-  readonly eventId: string;
+/** @throws SimfleetError USAGE */
+function cursorOf(text: string): { readonly webhook: string; readonly eventId: string } {
+  const cursor = partsOf(text);
+  if (cursor !== undefined) return cursor;
+  const fix = "use the nextCursor of the previous page";
+  throw new SimfleetError("USAGE", `${JSON.stringify(text)} is not a valid cursor: ${fix}`);
 }
 
 function rankOf({ webhook, event }: Delivery): string {
   return `${placeOf(event.id)}.${webhook}`;
 }
-
-function noDelivery(deliveryId: string): SimfleetError {
-  return new SimfleetError("DELIVERY_NOT_FOUND", `There is no delivery ${deliveryId}, or it is no longer kept`);
-}
-
-// Reports on webhooks and deliveries, for display and JSON. Only the origin of an address is shown: the rest may be secret.
 
 function reportOfDelivery(delivery: Delivery): DeliveryReport {
   const { deliveryId, webhook, event, state, attempts, createdAtMs, finishedAtMs, nextAttemptAtMs } = delivery;
@@ -191,25 +187,6 @@ function reportOfDelivery(delivery: Delivery): DeliveryReport {
     createdAt: new Date(createdAtMs).toISOString(),
     finishedAt: isoTime(finishedAtMs),
     nextAttemptAt: isoTime(nextAttemptAtMs),
-  };
-}
-
-function reportOfWebhook(
-  webhook: Webhook,
-  now: { url: string; status: WebhookStatus; pending: number; last: Delivery | undefined },
-): WebhookReport {
-  const { name, events, profile, format } = webhook;
-  return {
-    name,
-    url: new URL(now.url).origin,
-    events,
-    profile: profile ?? null,
-    format,
-    state: now.status.state,
-    reason: now.status.reason ?? null,
-    pending: now.pending,
-    dropped: now.status.dropped,
-    lastDelivery: now.last === undefined ? null : reportOfDelivery(now.last),
   };
 }
 

@@ -1,19 +1,22 @@
 /**
  * One attempt to deliver one event to one webhook: builds the message, sends it once, and records the result. All attempts
  * carry the same id, so a receiver can detect duplicates; a crash between sending and recording causes one. The delays
- * between attempts are a list that the specification recommends, not the backoff of the engine's fault rules.
+ * between attempts are a list that the specification recommends, not the backoff of the engine's fault rules. A job
+ * triggers one attempt; the log determines what to send and whether. There is one queue per webhook, so that a slow or
+ * unreachable receiver delays neither other webhooks nor runs.
  */
+import { messageOf } from "#core/errors.ts";
 import { about } from "#core/backoff.ts";
 import type { Secret } from "#core/secret.ts";
 import { type Clock, minuteMs, secondMs } from "#core/time.ts";
 import { type PoisonGuard, quarantined, quarantineReason } from "#engine/poison-guard.ts";
-import type { NoticeEvent } from "#events/webhook/notice.ts";
-import { contentOf } from "#events/webhook/webhook-message.ts";
+import { type NoticeEvent, contentOf } from "#events/webhook/webhook-message.ts";
 import type { Delivery as Sent, WebhookSender } from "#events/webhook/webhook.ts";
 import type { Webhook } from "#fleet/webhook.ts";
-import type { DeliveryLog, TryEnd } from "./delivery-log.ts";
-import { type Delivery, deliveryIdOf, earlyMs } from "./record.ts";
-import type { WorkResult } from "#engine/queue/job-result.ts";
+import { type Delivery, type DeliveryLog, type TryEnd, deliveryIdOf, earlyMs } from "./deliveries.ts";
+import type { Incident, WorkResult, Working } from "#engine/queue/job-result.ts";
+import { jobOptions } from "#engine/queue/open-queue.ts";
+import { type QueueDeps, workQueues } from "#engine/queue/work-queues.ts";
 
 /** A delivery, as a queue carries it: never the message. */
 export interface DeliveryReference {
@@ -47,22 +50,21 @@ const asksToWait: ReadonlySet<number> = new Set([429, 503]);
 
 /** Attempts a delivery, unless it has ended. */
 export async function deliverEvent(
-  reference: DeliveryReference,
+  { webhook, eventId }: DeliveryReference,
   context: DeliveryContext,
   signal: AbortSignal,
 ): Promise<WorkResult> {
   const { log, clock } = context;
-  const { webhook, eventId } = reference;
   if (signal.aborted) return { kind: "handed-back" };
   const delivery = await log.delivery(deliveryIdOf(webhook, eventId));
-  if (delivery === undefined) await log.forget(reference);
+  if (delivery === undefined) await log.forget(webhook, eventId);
   const endpoint = context.endpointOf(webhook);
   if (delivery?.state !== "pending" || endpoint === undefined) return { kind: "ended" };
   if ((await log.status(webhook)).state === "stopped") return { kind: "ended" };
   const waitMs = earlyMs(delivery, clock.wallMs());
   if (waitMs > 0) return postponed(waitMs, delivery);
   const tried = await context.guard.run(`delivery ${delivery.deliveryId}`, async () => {
-    const end = endOf(await sendOnce(delivery.event, endpoint, context), delivery, clock.wallMs());
+    const end = endOf(await sendOnce(delivery.event, endpoint, context.sender), delivery, clock.wallMs());
     return { end, noted: await log.noteTry(delivery, end) };
   });
   if (tried === quarantined) {
@@ -78,7 +80,7 @@ export async function deliverEvent(
 export function sendOnce(
   event: NoticeEvent & { readonly id: string },
   { webhook, url, secrets }: WebhookEndpoint,
-  { sender }: Pick<DeliveryContext, "sender">,
+  sender: Pick<WebhookSender, "send">,
 ): Promise<Sent> {
   return sender.send({
     ...contentOf(event, webhook.format),
@@ -110,4 +112,70 @@ function endOf(sent: Sent, { tries }: Delivery, nowMs: number): TryEnd {
 
 function postponed(delayMs: number, { deliveryId }: Delivery): WorkResult {
   return { kind: "postponed", delayMs: Math.max(1, delayMs), scope: "job", reason: `${deliveryId} is tried again` };
+}
+
+// The queues of deliveries. Lost jobs are enqueued again from the log.
+
+/** Messages to one receiver in progress at once, per process. */
+const atOnce = 4;
+const restoreAtOnce = 1_000;
+
+export type DeliveryQueues = ReturnType<typeof deliveryQueues>;
+
+export function deliveryQueues(deps: QueueDeps) {
+  const queues = workQueues<DeliveryReference>(
+    {
+      connection: "deliveries",
+      nameOf: (webhook) => `deliveries-${webhook}`,
+      // A job that failed because of internal faults is enqueued again, since the log lists its delivery as due.
+      queueOptions: { defaultJobOptions: { ...jobOptions, removeOnFail: true } },
+    },
+    deps,
+  );
+
+  /** Enqueues the delivery of events to a webhook. Repeating it has no effect. */
+  const enqueue = async (webhook: string, eventIds: readonly string[]): Promise<void> => {
+    const jobs = eventIds.map((eventId) => ({
+      name: "deliver-event",
+      data: { webhook, eventId },
+      opts: { jobId: deliveryIdOf(webhook, eventId) },
+    }));
+    if (jobs.length > 0) await (await queues.queue(webhook)).addBulk(jobs);
+  };
+
+  /** Delivers one event now, even if its next attempt is far off. */
+  const enqueueNow = async (webhook: string, eventId: string): Promise<void> => {
+    const present = await (await queues.queue(webhook)).getJob(deliveryIdOf(webhook, eventId));
+    if (await present?.isDelayed()) await present?.promote().catch(() => undefined);
+    await enqueue(webhook, [eventId]);
+  };
+
+  /**
+   * Delivers to a webhook until stopped. Deliveries that are due and have no job are enqueued again.
+   * @param consumer `due`: ids of events whose delivery is due
+   */
+  const consume = (
+    webhook: string,
+    consumer: {
+      readonly work: (reference: DeliveryReference, signal: AbortSignal) => Promise<WorkResult>;
+      readonly due: (atMost: number) => Promise<readonly string[]>;
+      readonly onIncident: (incident: Incident) => void;
+    },
+  ): Promise<Working> => {
+    const { work, due, onIncident } = consumer;
+    return queues.consume(webhook, {
+      atOnce,
+      work,
+      restore: async () => {
+        try {
+          await enqueue(webhook, await due(restoreAtOnce));
+        } catch (thrown) {
+          onIncident({ message: `messages to ${webhook} could not be put back into the queue: ${messageOf(thrown)}` });
+        }
+      },
+      onIncident: ({ message }) => onIncident({ message }),
+    });
+  };
+
+  return { enqueue, enqueueNow, isServed: queues.isServed, consume, close: queues.close };
 }

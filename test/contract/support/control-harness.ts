@@ -18,7 +18,7 @@ import type { AnyFeature } from "#cli/feature.ts";
 import type { AuditService } from "#jobs/audit/service.ts";
 import { audit } from "#jobs/audit/feature.ts";
 import { freezes } from "#jobs/freezes/feature.ts";
-import type { Freezes } from "#jobs/freezes/record.ts";
+import type { Freezes } from "#jobs/freezes/freezes.ts";
 import { inventory } from "#jobs/inventory/feature.ts";
 import type { SimService } from "#jobs/inventory/service.ts";
 import { runs } from "#jobs/runs/feature.ts";

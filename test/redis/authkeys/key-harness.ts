@@ -11,7 +11,7 @@ import { readSecretFile } from "#config/secrets/secret-file.ts";
 import { Secret } from "#core/secret.ts";
 import { systemClock } from "#core/time.ts";
 import { Feed } from "#events/feed.ts";
-import { WebhookSender } from "#events/webhook/webhook.ts";
+import { webhookSender } from "#events/webhook/webhook.ts";
 import { operationOptions } from "#fleet/deployment-operation.ts";
 import type { Sink } from "#fleet/rotation.ts";
 import { authKeyAccount } from "#jobs/authkeys/account.ts";
@@ -174,7 +174,7 @@ export class KeyHarness {
     const sinkDeps = {
       commands: new CommandRunner({ env: { PATH: process.env.PATH }, clock: systemClock }),
       readSecretFile,
-      webhooks: new WebhookSender({ clock: systemClock, userAgent: "simfleet/test" }),
+      webhooks: webhookSender({ clock: systemClock, userAgent: "simfleet/test" }),
     };
     const give: AuthKeyDeps["handOver"] = (sink, handover, signal) => handOver(sink, handover, sinkDeps, signal);
     return {

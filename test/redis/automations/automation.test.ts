@@ -141,7 +141,7 @@ class Harness {
   }
 
   runs(): AutomationService {
-    return new AutomationService({ deps: this.harness, feed: this.feed, automations: [this.automation] });
+    return new AutomationService([this.automation], { ...this.harness, feed: this.feed });
   }
 }
 

@@ -11,7 +11,7 @@ import { readSecretFile } from "#config/secrets/secret-file.ts";
 import { Secret } from "#core/secret.ts";
 import { type Clock, systemClock } from "#core/time.ts";
 import { Feed } from "#events/feed.ts";
-import { WebhookSender } from "#events/webhook/webhook.ts";
+import { webhookSender } from "#events/webhook/webhook.ts";
 import type { DeploymentOperationId } from "#fleet/deployment-operation.ts";
 import type { Rotation } from "#fleet/rotation.ts";
 import type { Incident, WorkResult } from "#engine/queue/job-result.ts";
@@ -170,7 +170,7 @@ export class RotationHarness {
   context(between: Between = (_, thing) => thing): RotationContext {
     const { place } = this.#options;
     const client = between("client", this.#client());
-    const webhooks = new WebhookSender({ clock: systemClock, userAgent: "simfleet/test" });
+    const webhooks = webhookSender({ clock: systemClock, userAgent: "simfleet/test" });
     onTestFinished(() => webhooks.close());
     return {
       log: rotationLog({ redis: between("redis", place.redis), keys: place.keys, bounds: keptBounds }),

@@ -1,7 +1,7 @@
 /** The life of a delivery: begun once, retried for about a day, ended once; and what stops a webhook. */
 import { describe, expect, it } from "vitest";
 import { Keys } from "#redis/keys.ts";
-import { eventIdAt, partsOf, placeOf } from "#jobs/webhooks/record.ts";
+import { eventIdAt, partsOf, placeOf } from "#jobs/webhooks/deliveries.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { beganAtMs, DeliveryDeps, eventOf, webhookOf } from "./delivery-harness.ts";
 

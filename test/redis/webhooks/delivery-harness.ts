@@ -4,10 +4,9 @@ import type { Event, EventType } from "#events/event.ts";
 import { Feed } from "#events/feed.ts";
 import type { Delivery as Sent, WebhookMessage } from "#events/webhook/webhook.ts";
 import type { Webhook } from "#fleet/webhook.ts";
-import { beginDeliveries, DeliveryLog, deliveryKeys } from "#jobs/webhooks/delivery-log.ts";
+import { type Delivery, DeliveryLog, beginDeliveries, deliveryKeys, placeOf } from "#jobs/webhooks/deliveries.ts";
 import { type DeliveryContext, deliverEvent } from "#jobs/webhooks/work.ts";
 import type { WorkResult } from "#engine/queue/job-result.ts";
-import { type Delivery, placeOf } from "#jobs/webhooks/record.ts";
 import type { TestRedis } from "../../support/redis.ts";
 import type { Around } from "../engine/crashes.ts";
 import { keptBounds } from "../ledger/run-of.ts";
@@ -43,7 +42,7 @@ export class DeliveryDeps {
     this.webhooks = webhooks;
     this.#place = place;
     this.feed = new Feed({ ...place, clock, bounds: keptBounds });
-    this.log = new DeliveryLog({ ...place, clock, bounds: keptBounds, ...(max !== undefined && { max }) });
+    this.log = new DeliveryLog({ ...place, clock, bounds: keptBounds }, max === undefined ? {} : { max });
     this.#context = {
       log: this.log,
       clock,

@@ -7,7 +7,7 @@ import { systemClock } from "#core/time.ts";
 import { Feed } from "#events/feed.ts";
 import { Keys } from "#redis/keys.ts";
 import { seededRandom } from "#sandbox/seeded.ts";
-import { DeliveryLog } from "#jobs/webhooks/delivery-log.ts";
+import { DeliveryLog } from "#jobs/webhooks/deliveries.ts";
 import { isLong } from "../../support/long.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";

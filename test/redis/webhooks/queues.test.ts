@@ -8,7 +8,7 @@ import { systemClock } from "#core/time.ts";
 import { Feed } from "#events/feed.ts";
 import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { Keys } from "#redis/keys.ts";
-import { DeliveryLog } from "#jobs/webhooks/delivery-log.ts";
+import { DeliveryLog } from "#jobs/webhooks/deliveries.ts";
 import { openWebhooks } from "#jobs/webhooks/open.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
@@ -47,8 +47,9 @@ function open(receivers: Readonly<Record<string, Receiver>>) {
     workerRegistry: new WorkerRegistry(storeDeps),
   });
   const consume = async (): Promise<void> => {
-    const working = await webhooks.consume(({ message }) => incidents.push(message));
-    lifecycle.onStop("deliveries", () => working.stop());
+    for (const deliverer of await webhooks.consume(({ message }) => incidents.push(message))) {
+      lifecycle.onStop("deliveries", () => deliverer.stop());
+    }
   };
   const emit = (n: number): Promise<void> =>
     feed.emit({ type: "sim.gone", profile: "default", fields: { sim: `${n}` } });

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { SimfleetError } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";
 import type { Delivery as Sent, WebhookMessage } from "#events/webhook/webhook.ts";
-import { deliveryQueues } from "#jobs/webhooks/queue.ts";
+import { deliveryQueues } from "#jobs/webhooks/work.ts";
 import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { Keys } from "#redis/keys.ts";
 import { WebhookService } from "#jobs/webhooks/service.ts";

@@ -1,8 +1,7 @@
 /** What people read in a chat, and the forms in which chats take it. */
 import { describe, expect, it } from "vitest";
 import { factsOfEvent, eventTypes, isMeantBy, knownPatterns, typesMeantBy } from "#events/event.ts";
-import { type NoticeEvent, noticeOf } from "#events/webhook/notice.ts";
-import { contentOf } from "#events/webhook/webhook-message.ts";
+import { type NoticeEvent, contentOf, noticeOf } from "#events/webhook/webhook-message.ts";
 import "#features.ts";
 
 function reported(type: string, fields: Record<string, string> = {}, profile = "default"): NoticeEvent {

@@ -5,13 +5,13 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { Secret } from "#core/secret.ts";
 import { systemClock } from "#core/time.ts";
 import { signatureFault, signaturesOf } from "#events/webhook/webhook-signature.ts";
-import { WebhookSender } from "#events/webhook/webhook.ts";
+import { type WebhookSender, webhookSender } from "#events/webhook/webhook.ts";
 import { startPlatform } from "../api/support.ts";
 
 const secret = new Secret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
 
 function sender(lookup?: LookupFunction): WebhookSender {
-  const made = new WebhookSender({ clock: systemClock, userAgent: "simfleet/test", ...(lookup && { lookup }) });
+  const made = webhookSender({ clock: systemClock, userAgent: "simfleet/test", ...(lookup && { lookup }) });
   onTestFinished(() => made.close());
   return made;
 }

@@ -1,0 +1,199 @@
+/**
+ * Freezes: the configured periods, and the manual freeze of all changes. Work that changes the platform pauses during one:
+ * it does not start, and work in progress makes no further call; a call in flight ends with its response. The queue checks
+ * every few seconds, so ending a manual freeze takes effect almost at once.
+ */
+import { type Endpoint, endpoint } from "#contract/route.ts";
+import type { Keys } from "#redis/keys.ts";
+import { SimfleetError } from "#core/errors.ts";
+import { type Clock, every, isoTime, secondMs } from "#core/time.ts";
+import { type Freeze, type FreezeTime, type FreezePeriod, freezeAt, freezeTimes } from "#fleet/freeze.ts";
+import { type MoveEvent, type StoreDeps, makeMove } from "#engine/move-record.ts";
+import type { Interruption } from "#engine/queue/job-result.ts";
+import * as routes from "./contract.ts";
+
+/** A manual freeze of all changes. */
+export interface OrderedFreeze {
+  readonly by: string;
+  readonly reason: string;
+  readonly sinceMs: number;
+  readonly untilMs: number | undefined;
+}
+
+/** Hash: the manual freeze; absent if there is none. */
+const freezeKey = (keys: Keys): string => keys.of("freeze");
+
+export class Freezes {
+  readonly #deps: StoreDeps & { readonly clock: Clock; readonly periods: readonly FreezePeriod[] };
+  readonly #held: ((profile: string) => Promise<number>)[] = [];
+
+  constructor(deps: StoreDeps & { readonly clock: Clock; readonly periods: readonly FreezePeriod[] }) {
+    this.#deps = deps;
+  }
+
+  /** Says how many processes do work of a profile that freezes hold. */
+  holds(workersOf: (profile: string) => Promise<number>): void {
+    this.#held.push(workersOf);
+  }
+
+  /** The number of processes that a freeze of the profile reaches. */
+  async workersOf(profile: string): Promise<number> {
+    return Math.max(0, ...(await Promise.all(this.#held.map((workersOf) => workersOf(profile)))));
+  }
+
+  /** The current freeze of a profile; if there are several, the one that ends last. */
+  async of(profile: string): Promise<Freeze | undefined> {
+    const { periods, clock } = this.#deps;
+    const ordered = await this.ordered();
+    const period = freezeAt(periods, profile, clock.wallMs());
+    if (ordered === undefined) return period;
+    const { by, reason, untilMs } = ordered;
+    if (untilMs !== undefined && (period?.untilMs ?? 0) > untilMs) return period;
+    return { reason: `${by} has frozen all changes${reason === "" ? "" : `: ${reason}`}`, untilMs };
+  }
+
+  /** Current and upcoming periods of the configuration, earliest first. @param max times per period */
+  times(max: number): FreezeTime[] {
+    const { periods, clock } = this.#deps;
+    return freezeTimes(periods, clock.wallMs(), max);
+  }
+
+  /** The manual freeze, if one is active. */
+  async ordered(): Promise<OrderedFreeze | undefined> {
+    const { by, reason = "", sinceMs, untilMs } = await this.#deps.redis.hgetall(freezeKey(this.#deps.keys));
+    if (by === undefined) return undefined;
+    const until = untilMs === undefined ? undefined : Number(untilMs);
+    if (until !== undefined && until <= this.#deps.clock.wallMs()) return undefined;
+    return { by, reason, sinceMs: Number(sinceMs), untilMs: until };
+  }
+
+  /**
+   * Freezes all changes of all profiles, until a given time or until a user ends the freeze.
+   * @throws SimfleetError REQUEST_INVALID if that time is not in the future: the freeze would have no effect
+   */
+  async order({ by, reason, untilMs }: Omit<OrderedFreeze, "sinceMs">): Promise<void> {
+    const nowMs = this.#deps.clock.wallMs();
+    const until = isoTime(untilMs) ?? undefined;
+    if (untilMs !== undefined && untilMs <= nowMs) {
+      const message = `The freeze would end at ${until}, which is in the past: give a later time, or none`;
+      throw new SimfleetError("REQUEST_INVALID", message);
+    }
+    await this.#move({
+      set: ["by", by, "reason", reason, "sinceMs", nowMs, ...(untilMs === undefined ? [] : ["untilMs", untilMs])],
+      remove: untilMs === undefined ? ["untilMs"] : [],
+      event: { type: "freeze.started", fields: { by, reason, until } },
+    });
+  }
+
+  /** Ends the manual freeze; the configured periods still apply. */
+  async end(by: string): Promise<void> {
+    const remove = ["by", "reason", "sinceMs", "untilMs"];
+    await this.#move({ set: [], remove, event: { type: "freeze.ended", fields: { by } } });
+  }
+
+  async #move(move: { set: readonly (string | number)[]; remove: readonly string[]; event: MoveEvent }): Promise<void> {
+    const { set, remove, event } = move;
+    await makeMove(this.#deps, {
+      key: freezeKey(this.#deps.keys),
+      profile: "",
+      guard: [],
+      set,
+      remove,
+      events: [event],
+    });
+  }
+}
+
+const pollIntervalMs = secondMs;
+const askAgainMs = 10 * secondMs;
+
+/**
+ * Runs work on a profile unless it is frozen.
+ * @param deps `scope`: whether a freeze pauses the whole queue or only this job; `onFrozen` records why nothing happens
+ */
+export async function unlessFrozen<V>(
+  profile: string,
+  deps: {
+    readonly clock: Clock;
+    readonly freezes: Pick<Freezes, "of">;
+    readonly scope: "bucket" | "job";
+    readonly signal: AbortSignal;
+    readonly onFrozen?: (reason: string, delayMs: number) => Promise<void>;
+  },
+  work: (signal: AbortSignal) => Promise<V>,
+): Promise<V | Interruption> {
+  const { clock, freezes, scope, signal, onFrozen } = deps;
+  const freeze = await freezes.of(profile);
+  if (freeze !== undefined) {
+    const leftMs = (freeze.untilMs ?? Number.POSITIVE_INFINITY) - clock.wallMs();
+    const delayMs = Math.max(1, Math.min(leftMs, askAgainMs));
+    const reason = `changes are frozen: ${freeze.reason}`;
+    await onFrozen?.(reason, delayMs);
+    return { kind: "postponed", delayMs, scope, reason };
+  }
+  const halt = new AbortController();
+  const poll = async (): Promise<void> => {
+    const begun = await freezes.of(profile);
+    if (begun !== undefined) halt.abort(new Error(`changes are frozen: ${begun.reason}`));
+  };
+  const stopPolling = every(pollIntervalMs, () => void poll().catch(() => undefined));
+  try {
+    return await work(AbortSignal.any([signal, halt.signal]));
+  } finally {
+    stopPolling();
+  }
+}
+
+// What answers the routes of freezes.
+
+/** Number of times shown for a recurring period. */
+const shownTimes = 3;
+
+/** @param store location of the data, for display */
+export function freezeEndpoints(freezes: Freezes, profiles: readonly string[], store: string): readonly Endpoint[] {
+  const report = (): Promise<routes.FreezeReport> => reportOfFreezes(freezes, profiles, store);
+  return [
+    endpoint(routes.showFreeze, report),
+    endpoint(routes.startFreeze, async ({ body, by }) => {
+      const untilMs = body?.until === undefined ? undefined : Date.parse(body.until);
+      await freezes.order({ by, reason: body?.reason ?? "", untilMs });
+      return report();
+    }),
+    endpoint(routes.endFreeze, async ({ by }) => {
+      await freezes.end(by);
+      return report();
+    }),
+  ];
+}
+
+/** The manual freeze, and what currently freezes each profile. */
+async function reportOfFreezes(
+  freezes: Freezes,
+  profiles: readonly string[],
+  store: string,
+): Promise<routes.FreezeReport> {
+  const workers = await Promise.all(profiles.map(async (name) => [name, await freezes.workersOf(name)] as const));
+  const ordered = await freezes.ordered();
+  const held = await Promise.all(
+    profiles.map(async (name) => {
+      const freeze = await freezes.of(name);
+      return [name, freeze === undefined ? null : { reason: freeze.reason, until: isoTime(freeze.untilMs) }] as const;
+    }),
+  );
+  return {
+    ordered: ordered === undefined ? null : reportOfOrdered(ordered),
+    profiles: Object.fromEntries(held),
+    store,
+    workers: Object.fromEntries(workers),
+    periods: freezes.times(shownTimes).map(({ name, profile, fromMs, toMs }) => ({
+      name,
+      profile: profile ?? null,
+      from: new Date(fromMs).toISOString(),
+      to: new Date(toMs).toISOString(),
+    })),
+  };
+}
+
+function reportOfOrdered({ by, reason, sinceMs, untilMs }: OrderedFreeze): routes.FreezeReport["ordered"] {
+  return { by, reason, since: new Date(sinceMs).toISOString(), until: isoTime(untilMs) };
+}

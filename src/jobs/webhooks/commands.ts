@@ -1,0 +1,165 @@
+/** `simfleet webhooks …`, the endpoints that receive events, and `simfleet deliveries …`, the messages to them. */
+import { Command } from "@commander-js/extra-typings";
+import { type Context, choiceOption, withCommon } from "#cli/context.ts";
+import { grouped } from "#cli/format.ts";
+import { answerList, type List, listText, withListOptions, withPageOptions } from "#cli/list.ts";
+import type { App } from "#kernel/app.ts";
+import * as routes from "./contract.ts";
+import { type DeliveryReport, type WebhookReport, deliveryStates } from "./contract.ts";
+import { webhooks } from "./feature.ts";
+
+export function webhooksCommand(context: Context): Command {
+  return new Command("webhooks")
+    .addCommand(listWebhooksCommand(context))
+    .addCommand(testCommand(context))
+    .addCommand(resumeCommand(context));
+}
+
+function listWebhooksCommand(context: Context): Command {
+  const command = withListOptions(new Command("list").description("list the configured webhooks and their status"));
+  return withCommon(command, "simfleet webhooks list").action(async (options) => {
+    const output = context.output(options);
+    const page = await context.connect(options, ({ client }) => client.call(routes.listWebhooks));
+    answerList(output, page, webhookList, options);
+  });
+}
+
+function testCommand(context: Context): Command {
+  const command = new Command("test")
+    .description("send a test message now and print the result")
+    .argument("<name>", "name of the webhook");
+  return withCommon(command, "simfleet webhooks test ops").action(async (name, options) => {
+    const output = context.output(options);
+    const report = await context.connect(options, ({ client }) =>
+      client.call(routes.testWebhook, { params: { name } }),
+    );
+    output.answer(report, ({ webhook, accepted, status, reason, messageId }) =>
+      accepted
+        ? `${webhook} accepted ${messageId} with ${status}.`
+        : `${webhook} did not accept ${messageId}: ${reason}`,
+    );
+    if (!report.accepted) context.io.setExitCode(1);
+  }) as unknown as Command;
+}
+
+function resumeCommand(context: Context): Command {
+  const command = new Command("resume")
+    .description("resume a webhook stopped by 410 Gone and send the backlog")
+    .argument("<name>", "name of the webhook");
+  return withCommon(command, "simfleet webhooks resume ops").action(async (name, options) => {
+    const output = context.output(options);
+    await context.connect(options, async ({ client, app }) => {
+      const report = await client.call(routes.resumeWebhook, { params: { name } });
+      output.answer(report, (shown) => listText([shown], webhookList));
+      if (!(await isServed(app, name))) output.say("No worker is running: the messages are sent by the next one.");
+    });
+  }) as unknown as Command;
+}
+
+const webhookList: List<"webhooks", WebhookReport> = {
+  name: "webhooks",
+  route: routes.listWebhooks,
+  empty: "No webhooks. Add them under `webhooks` in the configuration (docs/webhooks.md).",
+  columns: [
+    { name: "name", heading: "webhook" },
+    { name: "url", heading: "address" },
+    { name: "format" },
+    { name: "events", value: ({ events }) => events.join(" ") },
+    { name: "state" },
+    { name: "pending" },
+    {
+      name: "lastDelivery",
+      heading: "last",
+      value: ({ lastDelivery }) => (lastDelivery === null ? "-" : `${lastDelivery.eventType} ${lastDelivery.state}`),
+    },
+  ],
+  below: (listed) => [
+    ...listed
+      .filter(({ state }) => state === "stopped")
+      .map(({ name, reason }) => `${name} is stopped: ${reason ?? "unknown reason"}`),
+    ...listed
+      .filter(({ dropped }) => dropped > 0)
+      .map(
+        ({ name, dropped }) =>
+          `${grouped(dropped)} messages to ${name} were dropped to make room for newer ones: it does not accept them in time.`,
+      ),
+  ],
+};
+
+export function deliveriesCommand(context: Context): Command {
+  return new Command("deliveries")
+    .addCommand(listDeliveriesCommand(context))
+    .addCommand(showCommand(context))
+    .addCommand(redeliverCommand(context));
+}
+
+function listDeliveriesCommand(context: Context): Command {
+  const command = new Command("list")
+    .description("list messages, newest event first")
+    .option("--webhook <name>", "only messages to this webhook")
+    .addOption(choiceOption("--state <state>", "only messages in this state", deliveryStates));
+  return withCommon(withPageOptions(command), "simfleet deliveries list --webhook ops --state failed").action(
+    async (options) => {
+      const output = context.output(options);
+      const { webhook, state, limit, cursor } = options;
+      const query = { webhook, state, limit, cursor };
+      const page = await context.connect(options, ({ client }) => client.call(routes.listDeliveries, { query }));
+      answerList(output, page, deliveryList, options);
+    },
+  );
+}
+
+function showCommand(context: Context): Command {
+  const command = new Command("show")
+    .description("show one message and its event")
+    .argument("<delivery>", "ID of the message");
+  return withCommon(command, "simfleet deliveries show ops.1790000000000-0").action(async (deliveryId, options) => {
+    const output = context.output(options);
+    const shown = await context.connect(options, ({ client }) =>
+      client.call(routes.showDelivery, { params: { deliveryId } }),
+    );
+    output.answer(shown, ({ event, ...delivery }) => {
+      const about = { ...delivery, at: event.at, profile: event.profile, ...event.fields };
+      const present = Object.entries(about).filter(([, value]) => value !== null);
+      const width = Math.max(...present.map(([name]) => name.length));
+      return present.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join("\n");
+    });
+  }) as unknown as Command;
+}
+
+function redeliverCommand(context: Context): Command {
+  const command = new Command("redeliver")
+    .description("resend a message with the same ID, through a worker")
+    .argument("<delivery>", "ID of the message");
+  return withCommon(command, "simfleet deliveries redeliver ops.1790000000000-0").action(
+    async (deliveryId, options) => {
+      const output = context.output(options);
+      await context.connect(options, async ({ client, app }) => {
+        const sent = await client.call(routes.redeliver, { params: { deliveryId } });
+        output.answer(sent, (shown) => `Resending ${shown.deliveryId}.`);
+        if (await isServed(app, sent.webhook)) return;
+        output.say("No worker is running: the message is sent by the next one (simfleet worker)");
+      });
+    },
+  ) as unknown as Command;
+}
+
+const deliveryList: List<"deliveries", DeliveryReport> = {
+  name: "deliveries",
+  route: routes.listDeliveries,
+  empty: "No messages.",
+  columns: [
+    { name: "deliveryId", heading: "delivery" },
+    { name: "eventType", heading: "event" },
+    { name: "state" },
+    { name: "attempts", heading: "tries" },
+    { name: "createdAt", heading: "created" },
+    { name: "nextAttemptAt", heading: "next try" },
+    { name: "lastReason", heading: "last try" },
+  ],
+};
+
+/** Whether a worker delivers to the webhook; a remote one does. */
+async function isServed(app: App | undefined, webhook: string): Promise<boolean> {
+  return app === undefined || app.service(webhooks).isServed(webhook);
+}

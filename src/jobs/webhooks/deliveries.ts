@@ -1,0 +1,313 @@
+/**
+ * The store of deliveries: one record per event and webhook, which begins once and ends once, even after crashes. The queue
+ * only triggers attempts; lost jobs are restored from here. Transitions:
+ *   pending -> delivered   the receiver has accepted it
+ *   pending -> failed      all attempts failed, or the receiver wants no more messages (the webhook is stopped then)
+ *   delivered | failed -> pending   a user sends it again
+ * Records are kept for a limited time and up to a number per webhook; the oldest are removed first. A record includes the
+ * event, which may outlive its copy in the event stream.
+ */
+import { type Clock, clockToleranceMs, dayMs } from "#core/time.ts";
+import { type MoveCondition, type StoreDeps, moveScript } from "#engine/move-record.ts";
+import { type StateStore, stateStore, storedRecord } from "#engine/record.ts";
+import { type Event, isMeantBy } from "#events/event.ts";
+import { emitScriptPart } from "#events/feed.ts";
+import type { Webhook } from "#fleet/webhook.ts";
+import type { Keys } from "#redis/keys.ts";
+import { Script } from "#redis/script.ts";
+import type { DeliveryReport } from "./contract.ts";
+
+const beginScript = Script.load(emitScriptPart, new URL("./begin-delivery.lua", import.meta.url));
+const keepPending = moveScript(new URL("./keep-pending.lua", import.meta.url));
+
+/** Delivery attempts span more than a day: the record lives longer, however short events are kept. */
+const minKeptMs = 3 * dayMs;
+const defaultMax = 10_000;
+const readAtOnce = 200;
+
+export interface Delivery {
+  /** `<webhook>.<event id>` */
+  readonly deliveryId: string;
+  readonly webhook: string;
+  readonly profile: string;
+  readonly revision?: number;
+  readonly event: Event;
+  readonly state: DeliveryReport["state"];
+  /** Attempts in total, and since it was begun or last sent again manually. */
+  readonly attempts: number;
+  readonly tries: number;
+  /** HTTP status of the last attempt; absent before it, and if there was no response. */
+  readonly lastStatus?: number;
+  readonly lastReason?: string;
+  readonly createdAtMs: number;
+  readonly finishedAtMs?: number;
+  /** Set while it is pending; absent before the first attempt. */
+  readonly nextAttemptAtMs?: number;
+  /** When that time was set. */
+  readonly scheduledAtMs?: number;
+}
+
+/** Result of one attempt. */
+export interface TryEnd {
+  /** `stopped`: the delivery has failed, and the receiver wants no more messages. */
+  readonly kind: "delivered" | "again" | "failed" | "stopped";
+  readonly status?: number | undefined;
+  /** Why it was not delivered. */
+  readonly reason?: string | undefined;
+  /** Set with `again`. */
+  readonly nextAttemptAtMs?: number | undefined;
+}
+
+const stateAfter = { delivered: "delivered", again: "pending", failed: "failed", stopped: "failed" } as const;
+
+/** How long until its next attempt, ms. Not at all if the clock has gone back since the time was set. */
+export function earlyMs({ nextAttemptAtMs = 0, scheduledAtMs = 0 }: Delivery, nowMs: number): number {
+  return scheduledAtMs > nowMs + clockToleranceMs ? 0 : Math.max(0, nextAttemptAtMs - nowMs);
+}
+
+/** Builds a delivery's id; webhook names contain no dots. */
+export function deliveryIdOf(webhook: string, eventId: string): string {
+  return `${webhook}.${eventId}`;
+}
+
+/** Splits a delivery's id; undefined if it is invalid. */
+export function partsOf(deliveryId: string): { webhook: string; eventId: string } | undefined {
+  const [, webhook, eventId] = /^([A-Za-z0-9_-]{1,64})\.(\d{1,15}-\d{1,20})$/.exec(deliveryId) ?? [];
+  return webhook === undefined || eventId === undefined ? undefined : { webhook, eventId };
+}
+
+/** The place of a delivery: its event's id, formatted so that texts sort in event order. */
+export function placeOf(eventId: string): string {
+  const [ms = "0", seq = "0"] = eventId.split("-");
+  return `${ms.padStart(15, "0")}-${seq.padStart(20, "0")}`;
+}
+
+/** The event's id at a place. */
+export function eventIdAt(place: string): string {
+  return place.replace(/^0+(?=\d)/, "").replace(/-0+(?=\d)/, "-");
+}
+
+/** The keys of a webhook. */
+export function deliveryKeys(keys: Keys, webhook: string) {
+  return {
+    /** Hash: whether it is stopped, and why; number of dropped deliveries. */
+    webhook: keys.of("webhook", webhook),
+    /** Sorted set with equal scores, so sorted by member: places of its deliveries, oldest first. */
+    deliveries: keys.of("webhook", webhook, "deliveries"),
+    /** Sorted set: places of pending deliveries by the time of their next attempt. */
+    pending: keys.of("webhook", webhook, "pending"),
+    /** Hash: one delivery. Without a place, the common prefix. */
+    delivery: (place = ""): string => keys.of("webhook", webhook, "delivery", place),
+  };
+}
+
+export class DeliveryLog {
+  readonly #deps: StoreDeps & { readonly clock: Clock };
+  readonly #max: number;
+  readonly #keptMs: number;
+  readonly #records: StateStore<Delivery>;
+
+  /**
+   * @param limits `max`: maximum number of deliveries kept per webhook, 10,000 by default; `keepMs`: how long they are kept,
+   *   as long as events by default, and three days at least
+   */
+  constructor(deps: StoreDeps & { readonly clock: Clock }, limits: { max?: number; keepMs?: number } = {}) {
+    this.#deps = deps;
+    this.#max = limits.max ?? defaultMax;
+    this.#keptMs = Math.max(minKeptMs, Math.round(limits.keepMs ?? deps.bounds.keepMs));
+    const kind = { numbers: ["attempts", "tries", "lastStatus"], objects: ["event"] } as const;
+    this.#records = stateStore<Delivery>(kind, deps, (deliveryId) => {
+      const { webhook = "", eventId = "" } = partsOf(deliveryId) ?? {};
+      return this.#keysOf(webhook).delivery(placeOf(eventId));
+    });
+  }
+
+  #keysOf(webhook: string) {
+    return deliveryKeys(this.#deps.keys, webhook);
+  }
+
+  /** Begins to deliver an event. @returns `pending` also if it was begun before and has not ended */
+  async begin(webhook: string, event: Event): Promise<"pending" | "over" | "stopped"> {
+    const { redis, keys, bounds, clock } = this.#deps;
+    const createdAtMs = clock.wallMs();
+    const deliveryId = deliveryIdOf(webhook, event.id);
+    const begun = { state: "pending", attempts: 0, tries: 0, createdAtMs } as const;
+    const record: Delivery = { deliveryId, webhook, profile: event.profile, event, ...begun };
+    const { webhook: ofWebhook, deliveries, pending, delivery } = this.#keysOf(webhook);
+    return (await beginScript.run(
+      redis,
+      [ofWebhook, deliveries, pending, delivery(), keys.events()],
+      [
+        bounds.maxEvents,
+        placeOf(event.id),
+        placeOf(`${Math.max(0, Math.floor(createdAtMs - this.#keptMs))}-0`),
+        this.#max,
+        this.#keptMs,
+        createdAtMs,
+        ...storedRecord(record),
+      ],
+    )) as "pending" | "over" | "stopped";
+  }
+
+  async delivery(deliveryId: string): Promise<Delivery | undefined> {
+    return partsOf(deliveryId) && this.#records.get(deliveryId);
+  }
+
+  /** The part of a move that concerns other keys than the record (keep-pending.lua). */
+  #pendingPart(
+    { webhook, event }: Delivery,
+    nextAttemptAtMs: number | undefined,
+    more: { livesMs?: number; stop?: Readonly<Record<string, string | undefined>> | undefined } = {},
+  ): MoveCondition {
+    const { livesMs = "", stop } = more;
+    const { clock, bounds } = this.#deps;
+    const stopped = stop === undefined ? [""] : [clock.wallMs(), bounds.maxEvents, "webhook.stopped", event.profile];
+    const args = [placeOf(event.id), nextAttemptAtMs ?? "", livesMs, ...stopped, ...Object.entries(stop ?? {}).flat()];
+    return {
+      script: keepPending,
+      keys: [this.#keysOf(webhook).pending, this.#keysOf(webhook).webhook],
+      args: args.map(String),
+    };
+  }
+
+  /** Records an attempt. @returns `over` if the delivery had ended before */
+  async noteTry(of: Delivery, end: TryEnd): Promise<"noted" | "over"> {
+    const { kind, status, reason, nextAttemptAtMs } = end;
+    const noted = await this.#records.update({ name: of.deliveryId, profile: of.profile }, (found) => {
+      if (found?.state !== "pending") return undefined;
+      const { deliveryId, webhook, event, attempts, tries } = found;
+      const fields = { webhook, delivery: deliveryId, event: event.type, reason };
+      // A message about a webhook is not reported: that would loop.
+      const isReported = kind === "failed" && !event.type.startsWith("webhook.");
+      return {
+        change: {
+          state: stateAfter[kind],
+          attempts: attempts + 1,
+          tries: tries + 1,
+          lastStatus: status,
+          lastReason: reason,
+          nextAttemptAtMs,
+          scheduledAtMs: kind === "again" ? this.#deps.clock.wallMs() : undefined,
+          finishedAtMs: kind === "again" ? undefined : this.#deps.clock.wallMs(),
+        },
+        events: isReported ? [{ type: "webhook.failed", fields }] : [],
+        condition: this.#pendingPart(found, nextAttemptAtMs, { stop: kind === "stopped" ? fields : undefined }),
+      };
+    });
+    return noted === undefined ? "over" : "noted";
+  }
+
+  /** Sends a delivery again. @returns `gone` if it is no longer stored */
+  async redeliver(deliveryId: string): Promise<"pending" | "gone"> {
+    if (partsOf(deliveryId) === undefined) return "gone";
+    const nowMs = this.#deps.clock.wallMs();
+    const due = { nextAttemptAtMs: nowMs, scheduledAtMs: nowMs, finishedAtMs: undefined };
+    const sent = await this.#records.update(
+      { name: deliveryId, profile: "" },
+      (found) =>
+        found && {
+          change: { state: "pending", tries: 0, ...due },
+          condition: this.#pendingPart(found, nowMs, { livesMs: this.#keptMs }),
+        },
+    );
+    return sent === undefined ? "gone" : "pending";
+  }
+
+  /** Removes a delivery that is no longer stored from the pending ones. */
+  async forget(webhook: string, eventId: string): Promise<void> {
+    await this.#deps.redis.zrem(this.#keysOf(webhook).pending, placeOf(eventId));
+  }
+
+  /** Whether a webhook is active or stopped. `dropped`: number of pending deliveries that made room for newer ones. */
+  async status(webhook: string) {
+    const { state, reason, stoppedAtMs, dropped = 0 } = await this.#deps.redis.hgetall(this.#keysOf(webhook).webhook);
+    return {
+      state: state === "stopped" ? ("stopped" as const) : ("active" as const),
+      reason,
+      stoppedAtMs: stoppedAtMs === undefined ? undefined : Number(stoppedAtMs),
+      dropped: Number(dropped),
+    };
+  }
+
+  /** Resumes a stopped webhook. */
+  async resume(webhook: string): Promise<void> {
+    await this.#deps.redis.hdel(this.#keysOf(webhook).webhook, "state", "reason", "stoppedAtMs");
+  }
+
+  /** Number of pending deliveries. */
+  pendingCount(webhook: string): Promise<number> {
+    return this.#deps.redis.zcard(this.#keysOf(webhook).pending);
+  }
+
+  /** Events whose deliveries are due, longest waiting first. */
+  async due(webhook: string, atMost: number): Promise<string[]> {
+    const places = await this.#deps.redis.zrangebyscore(
+      this.#keysOf(webhook).pending,
+      "-inf",
+      this.#deps.clock.wallMs(),
+      "LIMIT",
+      0,
+      atMost,
+    );
+    return places.map(eventIdAt);
+  }
+
+  /**
+   * Deliveries of one webhook, newest first.
+   * @param query `beforeEventId`: only deliveries of older events
+   */
+  async newest(
+    webhook: string,
+    query: { limit: number; state?: Delivery["state"] | undefined; beforeEventId?: string | undefined },
+  ): Promise<Delivery[]> {
+    const found: Delivery[] = [];
+    let before = query.beforeEventId === undefined ? "+" : `(${placeOf(query.beforeEventId)}`;
+    while (found.length < query.limit) {
+      const places = await this.#deps.redis.zrevrangebylex(
+        this.#keysOf(webhook).deliveries,
+        before,
+        "-",
+        "LIMIT",
+        0,
+        readAtOnce,
+      );
+      const kept = await Promise.all(places.map((place) => this.#records.get(deliveryIdOf(webhook, eventIdAt(place)))));
+      for (const one of kept) {
+        if (one !== undefined && (query.state === undefined || one.state === query.state)) found.push(one);
+      }
+      const last = places.at(-1);
+      if (last === undefined || places.length < readAtOnce) break;
+      before = `(${last}`;
+    }
+    return found.slice(0, query.limit);
+  }
+}
+
+/**
+ * Begins the deliveries of these events to the webhooks that want them. Repeating it has no effect.
+ * @returns for each webhook the events to send
+ */
+export async function beginDeliveries(
+  events: readonly Event[],
+  { log, webhooks }: { readonly log: Pick<DeliveryLog, "begin">; readonly webhooks: readonly Webhook[] },
+): Promise<Map<string, string[]>> {
+  const toSend = new Map<string, string[]>();
+  for (const webhook of webhooks) {
+    const wanted = events.filter((event) => wants(webhook, event));
+    const begun = await Promise.all(wanted.map((event) => log.begin(webhook.name, event)));
+    const open = wanted.filter((_, i) => begun[i] === "pending").map(({ id }) => id);
+    if (open.length > 0) toSend.set(webhook.name, open);
+  }
+  return toSend;
+}
+
+/**
+ * Whether a webhook receives an event; an event without a profile concerns every account. A webhook never receives events about
+ * itself: each failed message would cause another one.
+ */
+function wants({ name, events, profile }: Webhook, event: Event): boolean {
+  const isForAll = profile === undefined || event.profile === "";
+  if (!isForAll && event.profile !== profile) return false;
+  if (event.type.startsWith("webhook.") && event.fields["webhook"] === name) return false;
+  return events.some((pattern) => isMeantBy(pattern, event.type));
+}
