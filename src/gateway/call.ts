@@ -222,9 +222,10 @@ async function readAhead(request: IncomingMessage, { clock, times }: CallDeps): 
 
 /** The whole body of a small request, as text. @throws SimfleetError TOO_LARGE, and as `readAhead` */
 export async function readBody(request: IncomingMessage, deps: CallDeps): Promise<string> {
-  const { isWhole, content } = await readAhead(request, deps);
-  if (!isWhole) throw new SimfleetError("TOO_LARGE", `The body has more than ${maxAheadBytes / 1_024} KiB`);
-  return content === null ? "" : content.toString();
+  const { content } = await readAhead(request, deps);
+  if (content === null) return "";
+  if (Buffer.isBuffer(content)) return content.toString();
+  throw new SimfleetError("TOO_LARGE", `The body has more than ${maxAheadBytes / 1_024} KiB`);
 }
 
 async function inTime<T>(wanted: Promise<T>, idleMs: number, clock: Clock): Promise<T> {

@@ -218,8 +218,7 @@ export function operationOf(
     (message) => fault("operation", `${message}.`),
   );
   if (operation === undefined) return undefined;
-  const given = { ...(speedClass === undefined ? {} : { speedClass }), ...written.set };
-  const set = Object.fromEntries(Object.entries(given).map(([field, value]) => [field, String(value)]));
+  const set: Record<string, string> = { ...(speedClass === undefined ? {} : { speedClass }), ...written.set };
   checkValues(operation, set, (field, message) => fault(keyOf(field, written), message));
   if (inputs === "all") {
     for (const field of operation.inputs) {
