@@ -16,7 +16,7 @@ import { type Clock, clockToleranceMs, minuteMs, secondMs } from "#core/time.ts"
 import type { FaultRules } from "#engine/fault-policy.ts";
 import type { MoveEvent } from "#engine/move-record.ts";
 import type { PoisonGuard } from "#engine/poison-guard.ts";
-import type { Incident, Working } from "#engine/queue/job-result.ts";
+import type { Incident } from "#engine/queue/job-result.ts";
 import type { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { MovedByAnother, type StepResult, type Steps, type Wait, again, move, runSteps, wait } from "#engine/steps.ts";
 import type { Freeze } from "#fleet/freeze.ts";
@@ -303,6 +303,7 @@ const pauseAfterFaultMs = 10 * secondMs;
 /**
  * Polls until stopped.
  * @param poll advances a schedule as far as possible, and returns when to poll it again, ms since the epoch
+ * @returns stops it after the polls in progress
  */
 export async function pollSchedules(
   schedules: readonly Schedule[],
@@ -312,7 +313,7 @@ export async function pollSchedules(
     readonly workerRegistry: WorkerRegistry;
     readonly onIncident: (incident: Incident) => void;
   },
-): Promise<Working> {
+): Promise<() => Promise<void>> {
   const { clock, workerRegistry, onIncident } = deps;
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -331,13 +332,9 @@ export async function pollSchedules(
   const processId = `${process.pid}-${randomBytes(3).toString("hex")}`;
   const leave = schedules.length === 0 ? undefined : await workerRegistry.announce(schedulesQueue, processId);
   const polling = schedules.map(pollOne);
-  return {
-    isMoving: () => Promise.resolve(true),
-    restart: () => Promise.resolve(),
-    stop: async () => {
-      stopping.abort(new Error("this process is stopping"));
-      await leave?.();
-      await Promise.all(polling);
-    },
+  return async () => {
+    stopping.abort(new Error("this process is stopping"));
+    await leave?.();
+    await Promise.all(polling);
   };
 }
