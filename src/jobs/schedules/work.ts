@@ -45,8 +45,8 @@ interface Poll {
 type ScheduleState = "due" | "requested" | "queued" | "starting" | "running" | "idle";
 type ScheduleResult = StepResult<ScheduleChange>;
 
-/** Poll interval for a task in progress. */
-const pollIntervalMs = 2 * secondMs;
+/** Longest pause between two polls: so soon the end of a task, a request or a clock that was set is noticed. */
+const pollIntervalMs = secondMs;
 const startPauses = { baseMs: 5 * secondMs, capMs: 5 * minuteMs };
 /** With this backoff the attempts to start a task take about a quarter of an hour. */
 const startRules: FaultRules = {
@@ -296,8 +296,6 @@ function missedEvent({ task }: Schedule, dueMs: number, more: { times: number; m
 
 /** Name under which the processes that poll schedules are registered. */
 export const schedulesQueue = "schedules";
-/** Longest pause between two polls: so soon a request or a clock that was set is noticed. */
-const maxPauseMs = secondMs;
 const pauseAfterFaultMs = 10 * secondMs;
 
 /**
@@ -320,7 +318,7 @@ export async function pollSchedules(
   const pollOne = async (schedule: Schedule): Promise<void> => {
     while (!signal.aborted) {
       const pauseMs = await poll(schedule, signal).then(
-        (nextMs) => Math.min(nextMs - clock.wallMs(), maxPauseMs),
+        (nextMs) => Math.min(nextMs - clock.wallMs(), pollIntervalMs),
         (thrown: unknown) => {
           onIncident({ message: `the schedule ${schedule.name} is tried again: ${messageOf(thrown)}` });
           return pauseAfterFaultMs;
