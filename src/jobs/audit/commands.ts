@@ -1,10 +1,9 @@
 /** `simfleet audit …`: who changed what. */
 import { Command } from "@commander-js/extra-typings";
-import { type AuditEntry, listAudit } from "./contract.ts";
+import { type AuditEntry, auditKindsOf, listAudit } from "./contract.ts";
 import { type Context, oneOf, withCommon } from "#cli/context.ts";
 import { asInstant } from "#cli/values.ts";
 import { type List, answerList, withPageOptions } from "#cli/list.ts";
-import { auditKindsOf } from "./kinds.ts";
 
 export function auditCommand(context: Context): Command {
   return new Command("audit").addCommand(listCommand(context));

@@ -3,6 +3,11 @@ import { z } from "zod";
 import { count, entryCursor, id, instant, ofPage, pageOf, several, since, until } from "#contract/fields.ts";
 import { route } from "#contract/route.ts";
 
+/** The kinds of audited actions: those that features declare, and `other`. */
+export function auditKindsOf(features: readonly { readonly audit?: string }[]): string[] {
+  return [...new Set(features.flatMap(({ audit }) => audit ?? [])), "other"];
+}
+
 const auditEntry = z.object({
   id: z.string(),
   at: instant,

@@ -1,16 +1,15 @@
 /** The audit log: who changed what. */
 import { feature } from "#cli/feature.ts";
-import { auditKindsOf } from "./kinds.ts";
 
 export const audit = feature({
   name: "audit",
   data: { audit: ["audit"] },
   open: async (kernel) => {
-    const { AuditService } = await import("./service.ts");
+    const { AuditService, auditEndpoints } = await import("./service.ts");
     const service = new AuditService({ ...kernel, keepMs: kernel.config.audit.keepMs });
     return {
       service,
-      routes: async () => (await import("./service.ts")).auditEndpoints(service, auditKindsOf(kernel.features)),
+      routes: () => Promise.resolve(auditEndpoints(service, kernel.features)),
     };
   },
   commands: {

@@ -14,7 +14,7 @@ import { type Call, type Endpoint, endpoint } from "#contract/route.ts";
 import { csvLine } from "#intake/cell.ts";
 import type { Keys } from "#redis/keys.ts";
 import { inWordsOfRedis } from "#redis/refusal.ts";
-import { type AuditEntry, exportAudit, listAudit } from "./contract.ts";
+import { type AuditEntry, auditKindsOf, exportAudit, listAudit } from "./contract.ts";
 
 /** Who is about to change what, without secrets and without the request's content. */
 export interface AuditIntent {
@@ -219,8 +219,8 @@ function wordOf(result: AuditResult | undefined): AuditEntry["result"] {
 
 // What answers the route of the audit log.
 
-/** @param kinds those that features declare */
-export function auditEndpoints(audit: AuditService, kinds: readonly string[]): readonly Endpoint[] {
+export function auditEndpoints(audit: AuditService, features: Parameters<typeof auditKindsOf>[0]): readonly Endpoint[] {
+  const kinds = auditKindsOf(features);
   return [
     endpoint(listAudit, ({ query: { limit, cursor, ...query } }) =>
       audit.list({ ...chosenBy(query, kinds), limit, ...(cursor === undefined ? {} : { cursor }) }),

@@ -16,7 +16,7 @@ export const schedules = feature({
   open: async (kernel, needs) => {
     const [{ ScheduleService, scheduleEndpoints }, { scheduleLog }, { pollSchedules, workOnSchedule }] =
       await Promise.all([import("./service.ts"), import("./record.ts"), import("./work.ts")]);
-    const { clock, logger, watchOver, config } = kernel;
+    const { clock, logger, lifecycle, config } = kernel;
     const { schedules: configured } = config;
     const log = scheduleLog(kernel);
     const service = new ScheduleService({
@@ -35,11 +35,12 @@ export const schedules = feature({
       service,
       routes: () => Promise.resolve(scheduleEndpoints(service)),
       work: async () => {
-        const polling = await pollSchedules(configured, (one, signal) => workOnSchedule(one, context, signal), {
+        const stop = await pollSchedules(configured, (one, signal) => workOnSchedule(one, context, signal), {
           ...kernel,
           onIncident: logIncidents(logger, { job: "schedules" }),
         });
-        return [watchOver("schedules", polling)];
+        lifecycle.onStop("schedules", stop);
+        return [];
       },
       readings: async () =>
         (await service.list()).flatMap(({ name: schedule, last }) => {

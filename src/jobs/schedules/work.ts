@@ -16,7 +16,7 @@ import { type Clock, clockToleranceMs, minuteMs, secondMs } from "#core/time.ts"
 import type { FaultRules } from "#engine/fault-policy.ts";
 import type { MoveEvent } from "#engine/move-record.ts";
 import type { PoisonGuard } from "#engine/poison-guard.ts";
-import type { Incident, Working } from "#engine/queue/job-result.ts";
+import type { Incident } from "#engine/queue/job-result.ts";
 import type { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { MovedByAnother, type StepResult, type Steps, type Wait, again, move, runSteps, wait } from "#engine/steps.ts";
 import type { Freeze } from "#fleet/freeze.ts";
@@ -45,8 +45,8 @@ interface Poll {
 type ScheduleState = "due" | "requested" | "queued" | "starting" | "running" | "idle";
 type ScheduleResult = StepResult<ScheduleChange>;
 
-/** Poll interval for a task in progress. */
-const pollIntervalMs = 2 * secondMs;
+/** Longest pause between two polls: so soon the end of a task, a request or a clock that was set is noticed. */
+const pollIntervalMs = secondMs;
 const startPauses = { baseMs: 5 * secondMs, capMs: 5 * minuteMs };
 /** With this backoff the attempts to start a task take about a quarter of an hour. */
 const startRules: FaultRules = {
@@ -296,13 +296,12 @@ function missedEvent({ task }: Schedule, dueMs: number, more: { times: number; m
 
 /** Name under which the processes that poll schedules are registered. */
 export const schedulesQueue = "schedules";
-/** Longest pause between two polls: so soon a request or a clock that was set is noticed. */
-const maxPauseMs = secondMs;
 const pauseAfterFaultMs = 10 * secondMs;
 
 /**
  * Polls until stopped.
  * @param poll advances a schedule as far as possible, and returns when to poll it again, ms since the epoch
+ * @returns stops it after the polls in progress
  */
 export async function pollSchedules(
   schedules: readonly Schedule[],
@@ -312,14 +311,14 @@ export async function pollSchedules(
     readonly workerRegistry: WorkerRegistry;
     readonly onIncident: (incident: Incident) => void;
   },
-): Promise<Working> {
+): Promise<() => Promise<void>> {
   const { clock, workerRegistry, onIncident } = deps;
   const stopping = new AbortController();
   const { signal } = stopping;
   const pollOne = async (schedule: Schedule): Promise<void> => {
     while (!signal.aborted) {
       const pauseMs = await poll(schedule, signal).then(
-        (nextMs) => Math.min(nextMs - clock.wallMs(), maxPauseMs),
+        (nextMs) => Math.min(nextMs - clock.wallMs(), pollIntervalMs),
         (thrown: unknown) => {
           onIncident({ message: `the schedule ${schedule.name} is tried again: ${messageOf(thrown)}` });
           return pauseAfterFaultMs;
@@ -331,13 +330,9 @@ export async function pollSchedules(
   const processId = `${process.pid}-${randomBytes(3).toString("hex")}`;
   const leave = schedules.length === 0 ? undefined : await workerRegistry.announce(schedulesQueue, processId);
   const polling = schedules.map(pollOne);
-  return {
-    isMoving: () => Promise.resolve(true),
-    restart: () => Promise.resolve(),
-    stop: async () => {
-      stopping.abort(new Error("this process is stopping"));
-      await leave?.();
-      await Promise.all(polling);
-    },
+  return async () => {
+    stopping.abort(new Error("this process is stopping"));
+    await leave?.();
+    await Promise.all(polling);
   };
 }

@@ -218,7 +218,11 @@ export function operationOf(
     (message) => fault("operation", `${message}.`),
   );
   if (operation === undefined) return undefined;
-  const set: Record<string, string> = { ...(speedClass === undefined ? {} : { speedClass }), ...written.set };
+  const given: NonNullable<WrittenOperation["set"]> = {
+    ...(speedClass === undefined ? {} : { speedClass }),
+    ...written.set,
+  };
+  const set = Object.fromEntries(Object.entries(given).map(([field, value]) => [field, String(value)]));
   checkValues(operation, set, (field, message) => fault(keyOf(field, written), message));
   if (inputs === "all") {
     for (const field of operation.inputs) {

@@ -74,26 +74,25 @@ export function readWebhooks(
   profiles: readonly string[],
   report: Report,
 ): Readonly<Record<string, WebhookConfig>> {
-  const webhooks: [string, WebhookConfig][] = [];
-  for (const [name, written] of Object.entries(entries)) {
+  const webhooks = Object.entries(entries).map(([name, written]): [string, WebhookConfig] => {
     const at = `webhooks.${name}`;
     const fault: Fault = (key, message) => report.fault(`${at}.${key}`, message);
     const { events, profile, format, allowPrivate, timeoutSeconds } = written;
-    checkEvents(events, fault);
+    for (const [i, pattern] of events.entries()) {
+      if (typesMeantBy(pattern).length > 0) continue;
+      fault(`events.${i}`, `There is no event ${pattern}.${suggestion(pattern, knownPatterns())}`);
+    }
     if (profile !== undefined) report.checkProfile(`${at}.profile`, profile, profiles);
     const url = addressOf(written, fault);
     const secrets = secretsOf(written, fault);
-    const kept = [url, ...secrets].filter((one) => one !== undefined);
-    webhooks.push([
-      name,
-      {
-        webhook: { name, events, profile, format, allowPrivate, timeoutMs: timeoutSeconds * secondMs },
-        url: () => (url === undefined ? (written.url ?? "") : url.now().reveal()),
-        secrets: () => secrets.map((one) => one.now()),
-        faults: () => kept.flatMap((one) => one.fault ?? []),
-      },
-    ]);
-  }
+    const config = {
+      webhook: { name, events, profile, format, allowPrivate, timeoutMs: timeoutSeconds * secondMs },
+      url: () => url?.now().reveal() ?? written.url ?? "",
+      secrets: () => secrets.map((one) => one.now()),
+      faults: () => [...(url === undefined ? [] : [url]), ...secrets].flatMap((one) => one.fault ?? []),
+    };
+    return [name, config];
+  });
   return Object.fromEntries(webhooks);
 }
 
@@ -102,13 +101,6 @@ type Written = z.output<typeof structure>;
 /** Adds a problem of one key of a webhook. */
 type Fault = (key: string, message: string) => void;
 
-function checkEvents(events: readonly string[], fault: Fault): void {
-  for (const [i, pattern] of events.entries()) {
-    if (typesMeantBy(pattern).length > 0) continue;
-    fault(`events.${i}`, `There is no event ${pattern}.${suggestion(pattern, knownPatterns())}`);
-  }
-}
-
 /** The address where it is a secret: one in a file, and that of a chat, since it lets anybody write there. */
 function addressOf(written: Written, fault: Fault): FreshSecret | undefined {
   const { url, urlFile, format, allowPrivate } = written;
@@ -116,16 +108,15 @@ function addressOf(written: Written, fault: Fault): FreshSecret | undefined {
     allowPrivate || literalFault(new URL(address).hostname, "public") === undefined;
   if (url !== undefined) {
     if (!isOpen(url)) fault("url", "leads into a private network, which allowPrivate: true allows.");
-    return format === "standard"
-      ? undefined
-      : givenSecret(url, { reading: (address) => address, expects: "an address" });
+    if (format === "standard") return undefined;
+    return givenSecret(url, { reading: (address) => address, expects: "an address" });
   }
-  const reading = (address: string): string | undefined =>
-    webAddress.safeParse(address).success && isOpen(address) ? address : undefined;
-  const expects = `${expectedOf(webAddress)}, of no private network`;
-  return urlFile === undefined
-    ? undefined
-    : secretInFile(urlFile, { reading, expects }, (message) => fault("urlFile", message));
+  if (urlFile === undefined) return undefined;
+  const form = {
+    reading: (address: string) => (webAddress.safeParse(address).success && isOpen(address) ? address : undefined),
+    expects: `${expectedOf(webAddress)}, of no private network`,
+  };
+  return secretInFile(urlFile, form, (message) => fault("urlFile", message));
 }
 
 function secretsOf(written: Written, fault: Fault): readonly FreshSecret[] {
@@ -137,16 +128,10 @@ function secretsOf(written: Written, fault: Fault): readonly FreshSecret[] {
   }
   if (!isSigned) fault("secretFile", `is required to sign messages: a file of ${secretForm}.`);
   if (secret !== undefined && secretFile !== undefined) fault("secret", "is set together with secretFile. Keep one.");
-  const kept: FreshSecret[] = [];
-  if (secret !== undefined) {
-    const fresh = givenSecret(secret, signingSecret);
-    if (fresh === undefined) fault("secret", `must be ${secretForm}.`);
-    else kept.push(fresh);
-  }
-  for (const [key, file] of Object.entries({ secretFile, previousSecretFile })) {
-    if (file === undefined) continue;
-    const read = secretInFile(file, signingSecret, (message) => fault(key, message));
-    if (read !== undefined) kept.push(read);
-  }
-  return kept;
+  const given = secret === undefined ? undefined : givenSecret(secret, signingSecret);
+  if (secret !== undefined && given === undefined) fault("secret", `must be ${secretForm}.`);
+  const read = Object.entries({ secretFile, previousSecretFile }).map(([key, file]) =>
+    file === undefined ? undefined : secretInFile(file, signingSecret, (message) => fault(key, message)),
+  );
+  return [given, ...read].filter((one) => one !== undefined);
 }

@@ -36,9 +36,9 @@ async function polling(poll: (atMs: number) => Promise<number>) {
   const incidents: string[] = [];
   const onIncident = ({ message }: { message: string }): void => void incidents.push(message);
   const deps = { clock, workerRegistry, onIncident };
-  const working = await pollSchedules([nightly], () => poll(clock.wallMs()), deps);
-  onTestFinished(() => working.stop());
-  return { pauses, incidents, stop: () => working.stop() };
+  const stop = await pollSchedules([nightly], () => poll(clock.wallMs()), deps);
+  onTestFinished(stop);
+  return { pauses, incidents, stop };
 }
 
 it("a schedule is polled when its poll asks for it, and registered while a worker polls it", async () => {
