@@ -50,7 +50,7 @@ end
 local function kept_for_others(left_ms, is_short)
   if left_ms <= END_MS then return 0 end
   local share_left = math.min(1, (left_ms - END_MS) / period)
-  local needed, burst = need() * share_left, math.max(1, b.burst or 1)
+  local needed, burst = need() * share_left, math.max(1, math.min(b.burst or 1, b.limit / 5))
   local kept = needed > 0 and needed + 2 * math.sqrt(needed * burst) + burst * math.min(1, share_left / BURST_END) or 0
   if now - (b.live_at or 0) < LIVE_MS and left_ms > LIVE_END_MS then kept = math.max(kept, 1) end
   return math.floor(is_short and math.max(kept, SPREAD * b.limit * share_left) or kept)

@@ -198,6 +198,7 @@ test.concurrent("every command prints exactly one JSON document of the documente
     "irreversible",
     "hasUndo",
     "estimateSeconds",
+    "othersPerMinute",
     "problems",
     "problemsInAll",
     "warnings",

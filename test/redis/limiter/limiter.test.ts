@@ -142,6 +142,35 @@ describe("callers of the limiter", () => {
     expect(await one.state("b")).toMatchObject({ limit: 4, reserved: 2 });
   });
 
+  it("a thousand live callers at once share what is left, the others hear when to ask again, and no permit is lost", async () => {
+    const { one, other } = openPair();
+    const limit = 100;
+    (await one.acquire(request)).answered(answered(limit - 1, limit));
+    await until("the answer is known", async () => (await one.state("b")).left === limit - 1);
+    const ended = await Promise.allSettled(
+      Array.from({ length: 1_000 }, (_, n) => (n % 2 === 0 ? one : other).acquire({ ...request, urgency: "priority" })),
+    );
+    const permits = ended.flatMap((end) => (end.status === "fulfilled" ? [end.value] : []));
+    const refusals = ended.flatMap((end) => (end.status === "rejected" ? [end.reason as unknown] : []));
+    expect(permits.length).toBeGreaterThan(0);
+    expect(permits.length).toBeLessThan(limit);
+    expect(new Set(refusals.map((one) => (one as { code: string }).code))).toEqual(new Set(["PLATFORM_RATE_LIMITED"]));
+    for (const [n, permit] of permits.entries()) permit.answered(answered(limit - 2 - n, limit));
+    await until("no permit is in flight", async () => (await one.state("b")).inFlight === 0);
+  });
+
+  it("the state says what is kept for others, and what they were seen to need", async () => {
+    const { one } = openPair();
+    (await one.acquire(request)).answered(answered(99, 100));
+    // Thirty calls of somebody else.
+    (await one.acquire(request)).answered(answered(68, 100));
+    await until("the answer is known", async () => (await one.state("b")).left === 68);
+    const { needed, kept = 0 } = await one.state("b");
+    expect(needed).toBe(30);
+    expect(kept).toBeGreaterThan(20);
+    expect(kept).toBeLessThan(75);
+  });
+
   it("a caller waits for its own rate limit independently of the quota", async () => {
     const { one, other } = openPair();
     const pace = { id: "r-1", callsPerMinute: 6 };
