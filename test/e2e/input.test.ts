@@ -76,7 +76,7 @@ describe.concurrent("the configuration on the command line", () => {
         "  SIMFLEET_AUTHKEY: There is no such variable. Did you mean SIMFLEET_AUTH_KEY?",
         '  SIMFLEET_LANGUAGE: must be `en`, `ja`; it is "de".',
         '  SIMFLEET_COVERAGE: must be `g`, `jp`; it is "eu".',
-        "  SIMFLEET_RESERVE: must be a number from 0 to 0.9; it is 2.",
+        "  SIMFLEET_RESERVE: must be `auto`, or a number from 0 to 0.9; it is 2.",
         "  SIMFLEET_HTTP_PORT: must be a whole number from 0 to 65535; it is 99999.",
         "",
       ].join("\n"),
