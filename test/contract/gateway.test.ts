@@ -72,7 +72,8 @@ describe.concurrent("callers of the gateway", () => {
     const { harness, url } = await open({ env, sandbox: { periodSeconds: 60, limits: { Sim: 8 } } });
     await using _ = harness;
     const bulk = (): Promise<Response> => list(url, { "x-simfleet-priority": "low" });
-    await until("what is not reserved is used", async () => (await bulk()).status === 503);
+    // A busy machine may need longer than the wait for one call: it is made again.
+    for (let calls = 0; calls < 4;) calls += Number((await bulk()).status === 200);
     const refused = await bulk();
     expect(refused.status).toBe(503);
     const seconds = Number(refused.headers.get("retry-after"));
