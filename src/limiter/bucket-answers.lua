@@ -62,6 +62,8 @@ local function hear(answer)
     return
   end
   believe_limit(answer)
+  -- A count that goes on is no new window: what it holds are not calls of others.
+  local goes_on = which == 'next' and b.left and answer.remaining < b.left
   if which == 'next' then
     -- The platform refreshed before the latest possible time: that narrows the time and determines the rounding.
     b.before = math.min(b.before or math.huge, answer.received + SLACK)
@@ -74,7 +76,7 @@ local function hear(answer)
       open_window()
       adopt(b, answer, period)
     end
-    b.granted = b.granted + 1
+    b.granted = goes_on and answer.limit - answer.remaining or b.granted + 1
   elseif which == 'early' then
     -- The windows are not consecutive, or the platform restarted: each window is treated separately for a while, longer the
     -- more often this happens.
