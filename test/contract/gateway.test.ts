@@ -148,7 +148,13 @@ describe.concurrent("callers of the gateway", () => {
     expect(found).toHaveLength(5);
     const change = { ...post({ speedClass: "s1.slow" }), headers: { ...headers, "content-type": "application/json" } };
     const { simId = "" } = found[0] ?? {};
-    expect((await ask(`/v1/sims/${simId}/update_speed_class`, change)).status).toBe(200);
+    const { throttle } = harness.sandbox;
+    const isChangedAfterWait = async (): Promise<boolean> => {
+      while (!throttle.isSpent("Sim", "")) throttle.accept("Sim", "");
+      expect((await ask(`/v1/sims/${simId}/update_speed_class`, change)).status).toBe(200);
+      return statuses.includes(503);
+    };
+    await until("the change had to wait", isChangedAfterWait);
     expect(harness.sandbox.state.speedClassOf(simId)).toBe("s1.slow");
     expect(new Set(statuses)).toEqual(new Set([200, 503]));
     // The gateway's own authentication, if there was none yet.
