@@ -154,7 +154,9 @@ describe("callers of the limiter", () => {
     const refusals = ended.flatMap((end) => (end.status === "rejected" ? [end.reason as unknown] : []));
     expect(permits.length).toBeGreaterThan(0);
     expect(permits.length).toBeLessThan(limit);
-    expect(new Set(refusals.map((one) => (one as { code: string }).code))).toEqual(new Set(["PLATFORM_RATE_LIMITED"]));
+    expect(new Set(refusals.map((thrown) => (thrown as { code: string }).code))).toEqual(
+      new Set(["PLATFORM_RATE_LIMITED"]),
+    );
     for (const [n, permit] of permits.entries()) permit.answered(answered(limit - 2 - n, limit));
     await until("no permit is in flight", async () => (await one.state("b")).inFlight === 0);
   });
