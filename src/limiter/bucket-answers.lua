@@ -76,7 +76,7 @@ local function hear(answer)
       open_window()
       adopt(b, answer, period)
     end
-    b.granted = goes_on and answer.limit - answer.remaining or b.granted + 1
+    b.granted = math.max(b.granted + 1, goes_on and answer.limit - answer.remaining or 0)
   elseif which == 'early' then
     -- The windows are not consecutive, or the platform restarted: each window is treated separately for a while, longer the
     -- more often this happens.
