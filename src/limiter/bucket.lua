@@ -9,7 +9,8 @@
 --          permit number, kind ('answered' 'throttled' 'lost' 'back'), window, serial, granted at, sent after ms,
 --          received ms ago, limit, remaining, seconds before refresh (these three '' without headers), retry after ms
 -- Returns { now, window, first serial, granted, wait ms (0: ask again after a response), limit, left, in flight,
---           reserved, refresh earliest, refresh latest, frozen until, kept for others now, calls that others need } ; times in ms of Redis's clock, '' for unknown
+--           reserved, refresh earliest, refresh latest, frozen until, kept for others now, calls that
+--           others need } ; times in ms of Redis's clock, '' for unknown
 -- Atomic: everything. From its grant a permit counts as a spent call for all processes, until it is answered, given back,
 -- or its lease expires. Repeating an exchange with the same numbers grants the same permits, not more.
 

@@ -136,7 +136,7 @@ class SegmentWork {
     this.#callOptions = {
       backlog: () => context.backlog.of(run.runId),
       signal,
-      // Somebody waits for one row, as for one that is retried.
+      // A person waits for a run of one row, such as a retry.
       urgency: run.total === 1 ? "priority" : "normal",
       ...(callsPerMinute === undefined ? {} : { pace: { id: run.runId, callsPerMinute } }),
     };
