@@ -18,7 +18,7 @@ const list = (url: string, headers: Record<string, string> = {}): Promise<Respon
 
 describe("the gateway beside the runs of the account", () => {
   test("a run beside four clients that loop meets no 429 and uses the quota", async () => {
-    const rows = seeds(2_000, 6_000);
+    const rows = seeds(1_000, 3_000);
     const perWindow = 300;
     const sandbox = { sims: rows, periodSeconds: 2, limits: { Sim: perWindow } };
     const { harness, url } = await open({ works: true, sandbox });
@@ -47,7 +47,7 @@ describe("the gateway beside the runs of the account", () => {
     expect(windows.map(({ throttled: count }) => count).filter((count) => count > 0)).toEqual([]);
     // The first and the last window are not used from their beginning to their end.
     const used = windows.slice(1, -1).map(({ accepted }) => accepted / perWindow);
-    // One window of seven may be lost to other work on the machine: the usual one, and all of them, say what was used.
+    // One window of ten may be lost to other work on the machine: the usual one, and all of them, say what was used.
     expect(used.toSorted((a, b) => a - b)[Math.floor(used.length / 2)]).toBeGreaterThanOrEqual(0.95);
     expect(used.reduce((sum, share) => sum + share, 0) / used.length).toBeGreaterThanOrEqual(0.8);
   });
