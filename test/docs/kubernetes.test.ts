@@ -7,8 +7,10 @@ import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
+import { loadConfig, usualFiles } from "#config/load.ts";
 import { configSchema } from "#config/schema.ts";
 import { settingsOf } from "#config/setting.ts";
+import { features } from "#features.ts";
 import { unless } from "../support/left-out.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -181,8 +183,18 @@ describe("the Kubernetes manifests", () => {
       if (isFile) expect(value).toMatch(/^\/run\/secrets\/simfleet\/[a-z-]+$/);
     }
     const mounts = pod?.containers[0]?.volumeMounts?.map(({ mountPath }) => mountPath);
-    expect(mounts).toEqual(["/run/secrets/simfleet", "/data", "/tmp"]);
+    expect(mounts).toEqual(["/run/secrets/simfleet", "/etc/simfleet", "/data", "/tmp"]);
     expect(settings["SIMFLEET_REDIS_URL"]).toBe("redis://simfleet-redis:6379");
+  });
+
+  test("the ConfigMap of the settings file is made of a valid one, and mounted where the worker looks for it", () => {
+    const { configMapGenerator } = parse(read("base/kustomization.yaml")) as { configMapGenerator: object[] };
+    expect(configMapGenerator).toContainEqual({ name: "simfleet-config", files: ["simfleet.yaml"] });
+    expect(pod?.volumes).toContainEqual({ name: "config", configMap: { name: "simfleet-config" } });
+    expect(usualFiles).toContain("/etc/simfleet/simfleet.yaml");
+    const env = { SIMFLEET_AUTH_KEY_ID: "keyId-1", SIMFLEET_AUTH_KEY: "secret-1" };
+    const { schedules } = loadConfig({ file: `${folder}/base/simfleet.yaml`, env, features });
+    expect(schedules.map(({ name }) => name)).toEqual(["nightly-sync"]);
   });
 
   test("Redis and the worker take the password of Redis from the same secret", () => {
