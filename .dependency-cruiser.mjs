@@ -175,9 +175,9 @@ export const packages = {
     reason: "Only a process that sends traces loads it; the rest makes spans through core/traced.ts.",
   },
   undici: {
-    files: "(api/http/transport[^/]*|events/webhook/[^/]*|gateway/exchange)[.]ts$",
+    files: "(api/http/transport[^/]*|events/webhook/[^/]*|gateway/exchange|jobs/credentials/kubernetes)[.]ts$",
     types: [],
-    reason: "Requests leave in three places, which decide on timeouts, size limits and redirects.",
+    reason: "Requests leave in four places, which decide on timeouts, size limits and redirects.",
   },
 };
 

@@ -19,10 +19,17 @@ export type SecretSource =
   | { readonly kind: "command"; readonly command: Command; readonly field: string | undefined }
   | { readonly kind: "file"; readonly path: string; readonly field: string | undefined };
 
+/** A key of a Kubernetes Secret in the namespace of the pod. */
+export interface KubernetesSecret {
+  readonly name: string;
+  readonly key: string;
+}
+
 /** A consumer that receives the new secret before the platform does. */
 export type Sink =
   | { readonly kind: "file"; readonly path: string }
   | { readonly kind: "command"; readonly command: Command }
+  | { readonly kind: "kubernetesSecret"; readonly secret: KubernetesSecret }
   | {
       readonly kind: "webhook";
       readonly url: string;

@@ -1,6 +1,15 @@
 /** The manifests of deploy/kubernetes: valid for Kubernetes, and about settings, ports and paths that simfleet has. */
-import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
@@ -12,6 +21,7 @@ import { configSchema } from "#config/schema.ts";
 import { settingsOf } from "#config/setting.ts";
 import { features } from "#features.ts";
 import { unless } from "../support/left-out.ts";
+import { until } from "../support/until.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const folder = `${root}deploy/kubernetes`;
@@ -28,6 +38,9 @@ const kinds = {
   ...(require("kubernetes-models/policy/v1/PodDisruptionBudget") as Models<"PodDisruptionBudget">),
   ...(require("kubernetes-models/v1/ConfigMap") as Models<"ConfigMap">),
   ...(require("kubernetes-models/v1/Service") as Models<"Service">),
+  ...(require("kubernetes-models/v1/ServiceAccount") as Models<"ServiceAccount">),
+  ...(require("kubernetes-models/rbac.authorization.k8s.io/v1/Role") as Models<"Role">),
+  ...(require("kubernetes-models/rbac.authorization.k8s.io/v1/RoleBinding") as Models<"RoleBinding">),
 };
 
 interface Container {
@@ -263,15 +276,51 @@ function build(place: string): Manifest[] {
   return manifests;
 }
 
+const settingsOfWorker = (manifests: readonly Manifest[]) =>
+  manifests.find(({ kind, metadata }) => kind === "ConfigMap" && metadata.name.startsWith("simfleet-settings"))?.data;
+
+/** An overlay of a user: three workers with a component. */
+function withComponent(name: string): Manifest[] {
+  const place = mkdtempSync(join(tmpdir(), "simfleet-kustomize-"));
+  onTestFinished(() => rmSync(place, { recursive: true, force: true }));
+  const from = (path: string): string => relative(realpathSync(place), join(folder, path));
+  const overlay = { resources: [from("overlays/several-workers")], components: [from(`components/${name}`)] };
+  writeFileSync(join(place, "kustomization.yaml"), JSON.stringify(overlay));
+  return build(place);
+}
+
+test.skipIf(kustomize === undefined)(
+  `the component rotation may replace the keys of one Secret, and copies changed ones${withoutKustomize}`,
+  async () => {
+    const manifests = withComponent("rotation");
+    const role = manifests.find(({ kind }) => kind === "Role") as unknown as { rules: object[] };
+    expect(role.rules).toEqual([
+      { apiGroups: [""], resources: ["secrets"], resourceNames: ["simfleet"], verbs: ["patch"] },
+    ]);
+    const { spec } = manifests.find(({ kind }) => kind === "Deployment")?.spec.template ?? {};
+    expect(spec).toMatchObject({ serviceAccountName: "simfleet-rotation", automountServiceAccountToken: true });
+    const copier = spec?.containers.find(({ name }) => name === "secrets");
+    const work = mkdtempSync(join(tmpdir(), "simfleet-secrets-"));
+    const [from, to] = [join(work, "mounted"), join(work, "secrets")];
+    for (const place of [from, to, join(from, "..data")]) mkdirSync(place);
+    const copying = spawn(process.execPath, ["-e", copier?.command?.[2]?.replace("5000", "20") ?? "", from, to]);
+    onTestFinished(() => {
+      copying.kill("SIGKILL");
+      rmSync(work, { recursive: true, force: true });
+    });
+    const copy = join(to, "auth-key");
+    for (const content of ["first", "second"]) {
+      writeFileSync(join(from, "auth-key"), content);
+      await until("the secret is copied", () => existsSync(copy) && readFileSync(copy, "utf8") === content);
+      expect(statSync(copy).mode & 0o777).toBe(0o400);
+    }
+  },
+);
+
 test.skipIf(kustomize === undefined)(
   `the component gateway opens the gateway of the worker, with a token${withoutKustomize}`,
   () => {
-    const place = mkdtempSync(join(tmpdir(), "simfleet-kustomize-"));
-    onTestFinished(() => rmSync(place, { recursive: true, force: true }));
-    const from = (path: string): string => relative(realpathSync(place), join(folder, path));
-    const overlay = { resources: [from("overlays/several-workers")], components: [from("components/gateway")] };
-    writeFileSync(join(place, "kustomization.yaml"), JSON.stringify(overlay));
-    const manifests = build(place);
+    const manifests = withComponent("gateway");
     const of = (kind: Manifest["kind"], name: string): Manifest["spec"] | undefined =>
       manifests.find((one) => one.kind === kind && one.metadata.name === name)?.spec;
     const deployment = of("Deployment", "simfleet-worker");
@@ -288,7 +337,7 @@ test.skipIf(kustomize === undefined)(
     expect(of("NetworkPolicy", "simfleet-worker")).toMatchObject({
       ingress: [{ ports: [{ port: "http" }, { port: "gateway" }] }],
     });
-    const settings = manifests.find(({ kind }) => kind === "ConfigMap")?.data;
+    const settings = settingsOfWorker(manifests);
     expect(settings).toMatchObject(settingsIn("components/gateway/settings.env"));
     expect(settings).toMatchObject(settingsIn("base/settings.env"));
   },
@@ -302,7 +351,7 @@ test.skipIf(kustomize === undefined).each(overlays)(
     const names = deployment?.spec.template.spec.containers.map(({ name }) => name);
     expect(names).toEqual(overlay === "sandbox" ? ["worker", "sandbox"] : ["worker"]);
     expect(deployment?.spec.replicas).toBe(overlay === "several-workers" ? 3 : 1);
-    const settings = manifests.find(({ kind }) => kind === "ConfigMap")?.data;
+    const settings = settingsOfWorker(manifests);
     expect(settings?.["SIMFLEET_ENDPOINT_GLOBAL"]).toMatch(overlay === "sandbox" ? /127\.0\.0\.1:8787/ : /^https:/);
   },
 );

@@ -90,6 +90,15 @@ export const sink = z
       command.optional(),
       "Program that reads the new secret from its standard input; it may be run twice.",
     ),
+    kubernetesSecret: z
+      .strictObject({
+        name: setting(
+          text("the name of a Secret", /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/),
+          "Name of a Kubernetes Secret in the worker's namespace, which the pod's service account may patch.",
+        ),
+        key: setting(text("a key of a Secret", /^[A-Za-z0-9._-]{1,253}$/), "Key of this Secret to replace."),
+      })
+      .optional(),
     webhook: z
       .strictObject({
         url: setting(webAddress, "Where the signed message with the new secret is sent."),
@@ -98,10 +107,14 @@ export const sink = z
       })
       .optional(),
   })
-  .refine(hasOneOf("file", "command", "webhook"), says("must have exactly one of file, command and webhook."))
-  .transform(({ file, command: program, webhook }): Sink => {
+  .refine(
+    hasOneOf("file", "command", "kubernetesSecret", "webhook"),
+    says("must have exactly one of file, command, kubernetesSecret and webhook."),
+  )
+  .transform(({ file, command: program, kubernetesSecret: secret, webhook }): Sink => {
     if (file !== undefined) return { kind: "file", path: file };
     if (program !== undefined) return { kind: "command", command: program };
+    if (secret !== undefined) return { kind: "kubernetesSecret", secret };
     const { url = "", secretFile = "", allowPrivate } = webhook ?? {};
     return { kind: "webhook", url, secretFile, ...(allowPrivate === true && { allowPrivate }) };
   });

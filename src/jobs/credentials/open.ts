@@ -61,7 +61,7 @@ export function openRotations(kernel: Kernel, freezes: Freezes) {
 export function openSinks({ clock, env, lifecycle, userAgent }: Kernel, name: string): SinkDeps {
   const webhooks = webhookSender({ clock, userAgent });
   lifecycle.onStop(name, () => webhooks.close());
-  return { commands: new CommandRunner({ env, clock }), readSecretFile, webhooks };
+  return { commands: new CommandRunner({ env, clock }), readSecretFile, webhooks, pod: { env } };
 }
 
 /**

@@ -12,10 +12,12 @@ import { createFile, replaceFile } from "#core/files/write-file.ts";
 import type { Delivery, WebhookSender } from "#events/webhook/webhook.ts";
 import type { Sink } from "#fleet/rotation.ts";
 import type { SealedFields } from "#engine/seal.ts";
+import { type Pod, replaceSecret } from "./kubernetes.ts";
 import type { SecretDeps } from "./steps/new-secret.ts";
 
 export interface SinkDeps extends SecretDeps {
   readonly webhooks: Pick<WebhookSender, "send">;
+  readonly pod: Pod;
 }
 
 /** The secret to deliver. */
@@ -59,6 +61,8 @@ export function sinkName(sink: Sink): string {
       return `file ${sink.path}`;
     case "command":
       return `command ${sink.command[0]}`;
+    case "kubernetesSecret":
+      return `Kubernetes Secret ${sink.secret.name}, key ${sink.secret.key}`;
     case "webhook":
       return `webhook ${URL.parse(sink.url)?.host ?? ""}`;
   }
@@ -87,6 +91,8 @@ export async function handOver(sink: Sink, handover: Handover, deps: SinkDeps, s
       if (fault !== undefined) throw new SinkError(sink, fault, { isFinal: false });
       return;
     }
+    case "kubernetesSecret":
+      return patchSecret(sink, contentOf(handover), deps, signal);
     case "webhook":
       return sendTo(sink, handover, deps);
   }
@@ -124,6 +130,21 @@ async function writeSecret(sink: Extract<Sink, { kind: "file" }>, content: strin
     const isFinal = ["ENOENT", "ENOTDIR", "EISDIR", "EACCES", "EPERM", "EROFS"].includes(code);
     throw new SinkError(sink, `it cannot be written (${code})`, { isFinal });
   }
+}
+
+async function patchSecret(
+  sink: Extract<Sink, { kind: "kubernetesSecret" }>,
+  content: string,
+  { pod }: SinkDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const status = await replaceSecret(sink.secret, content, pod, signal).catch((thrown: unknown) => {
+    signal.throwIfAborted();
+    throw new SinkError(sink, messageOf(thrown), { isFinal: false });
+  });
+  if (status === 200) return;
+  const isFinal = status >= 400 && status < 500 && status !== 409 && status !== 429;
+  throw new SinkError(sink, `the API server of Kubernetes answered ${status}`, { isFinal });
 }
 
 async function sendTo(sink: Extract<Sink, { kind: "webhook" }>, handover: Handover, deps: SinkDeps): Promise<void> {

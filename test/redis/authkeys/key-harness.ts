@@ -175,6 +175,7 @@ export class KeyHarness {
       commands: new CommandRunner({ env: { PATH: process.env.PATH }, clock: systemClock }),
       readSecretFile,
       webhooks: webhookSender({ clock: systemClock, userAgent: "simfleet/test" }),
+      pod: { env: {} },
     };
     const give: AuthKeyDeps["handOver"] = (sink, handover, signal) => handOver(sink, handover, sinkDeps, signal);
     return {

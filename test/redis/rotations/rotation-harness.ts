@@ -181,6 +181,7 @@ export class RotationHarness {
         commands: between("command", new CommandRunner({ env: { PATH: process.env.PATH }, clock: systemClock })),
         readSecretFile,
         webhooks: between("webhook", webhooks),
+        pod: { env: {} },
       },
       rotations: { [this.rotation.name]: this.rotation },
       accountFor: () => this.account(client),

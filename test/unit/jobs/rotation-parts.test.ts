@@ -1,8 +1,12 @@
 /** The parts of a rotation that need neither Redis nor a platform. */
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { text as textOf } from "node:stream/consumers";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { readSecretFile } from "#config/secrets/secret-file.ts";
 import { Secret } from "#core/secret.ts";
 import { systemClock } from "#core/time.ts";
@@ -13,6 +17,7 @@ import { rotationStatusText } from "#jobs/credentials/commands/credentials.ts";
 import { entriesRenamed, mayMean, referencesIn } from "#jobs/credentials/references.ts";
 import { reportOfRotation } from "#jobs/credentials/report.ts";
 import { handOver, SinkError, sinkFault, sinkKey, sinkName } from "#jobs/credentials/sinks.ts";
+import { createAuthority } from "../../support/certificates.ts";
 import { until } from "../../support/until.ts";
 
 let folder: string;
@@ -32,7 +37,12 @@ function isAlive(pid: number): boolean {
 const never = new AbortController().signal;
 const env = { PATH: process.env.PATH, SIMFLEET_AUTH_KEY: "not-for-programs" };
 const commands = new CommandRunner({ env, clock: systemClock, timeoutMs: 400 });
-const harness = { commands, readSecretFile, webhooks: { send: () => Promise.reject(new Error("no webhook here")) } };
+const harness = {
+  commands,
+  readSecretFile,
+  webhooks: { send: () => Promise.reject(new Error("no webhook here")) },
+  pod: { env: {} },
+};
 
 const rotationOf = (source: SecretSource, more: Partial<Rotation> = {}): Rotation => ({
   name: "a",
@@ -205,19 +215,84 @@ describe("commands", () => {
   });
 });
 
-describe("file sinks", () => {
-  const what = {
-    rotation: "a",
-    rotationId: "t-1",
-    profile: "default",
-    credentialsId: "a",
-    type: "psk",
-    startedAtMs: 0,
-    secrets: { key: new Secret("the value") },
-    constants: { user: "me" },
-    field: "key",
-  };
+const what = {
+  rotation: "a",
+  rotationId: "t-1",
+  profile: "default",
+  credentialsId: "a",
+  type: "psk",
+  startedAtMs: 0,
+  secrets: { key: new Secret("the value") },
+  constants: { user: "me" },
+  field: "key",
+};
 
+describe("Kubernetes Secrets as sinks", () => {
+  const sink = { kind: "kubernetesSecret", secret: { name: "simfleet", key: "auth-key" } } as const;
+
+  /** An API server of Kubernetes that gives one answer to all, and keeps what it was asked. */
+  async function server(status: number) {
+    const authority = createAuthority();
+    const asked: { method: string | undefined; url: string | undefined; headers: object; body: string }[] = [];
+    const listening = createServer(authority.issue("kubernetes", ["127.0.0.1"]), (request, response) => {
+      void textOf(request).then((body) => {
+        asked.push({ method: request.method, url: request.url, headers: request.headers, body });
+        return response.writeHead(status).end("{}");
+      });
+    }).listen(0, "127.0.0.1");
+    await once(listening, "listening");
+    onTestFinished(() => void listening.close());
+    const mounted = mkdtempSync(join(folder, "account-"));
+    for (const [name, content] of Object.entries({ token: "t0ken\n", namespace: "fleet", "ca.crt": authority.cert })) {
+      writeFileSync(join(mounted, name), content);
+    }
+    const { port } = listening.address() as AddressInfo;
+    const address = { KUBERNETES_SERVICE_HOST: "127.0.0.1", KUBERNETES_SERVICE_PORT: String(port) };
+    return { asked, deps: { ...harness, pod: { env: address, folder: mounted } } };
+  }
+
+  it("the key of the Secret is replaced with the token of the pod, and no other key", async () => {
+    const { asked, deps } = await server(200);
+    await handOver(sink, what, deps, never);
+    expect(asked).toEqual([
+      {
+        method: "PATCH",
+        url: "/api/v1/namespaces/fleet/secrets/simfleet",
+        headers: expect.objectContaining({
+          authorization: "Bearer t0ken",
+          "content-type": "application/merge-patch+json",
+        }) as unknown,
+        body: JSON.stringify({ data: { "auth-key": Buffer.from("the value").toString("base64") } }),
+      },
+    ]);
+  });
+
+  it.each([
+    [403, true],
+    [404, true],
+    [409, false],
+    [500, false],
+  ])("an answer of %s is final: %s", async (status, isFinal) => {
+    const { deps } = await server(status);
+    const thrown = await handOver(sink, what, deps, never).catch((error: unknown) => error);
+    expect(thrown).toMatchObject({
+      code: "SINK_FAILED",
+      isFinal,
+      message: expect.stringContaining(`answered ${status}`),
+    });
+  });
+
+  it("a process that runs in no pod says so, and a server of another authority is not told the secret", async () => {
+    const outside = await handOver(sink, what, harness, never).catch((error: unknown) => error);
+    expect(outside).toMatchObject({ message: expect.stringContaining("does not run in a pod"), isFinal: false });
+    const { asked, deps } = await server(200);
+    writeFileSync(join(deps.pod.folder, "ca.crt"), createAuthority("another").cert);
+    await expect(handOver(sink, what, deps, never)).rejects.toThrow(/Kubernetes Secret simfleet, key auth-key/);
+    expect(asked).toEqual([]);
+  });
+});
+
+describe("file sinks", () => {
   it("a file sink replaces its file with owner-only access and leaves no temporary files", async () => {
     const inside = mkdtempSync(join(folder, "sink-"));
     const path = join(inside, "key");
