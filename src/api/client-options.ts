@@ -54,6 +54,8 @@ export interface PlatformClientOptions {
   readonly connections: number;
   readonly clock: Clock;
   readonly permits: Permits;
+  /** Who has the quotas of API groups: the operator (default), whatever its users, or each principal. */
+  readonly quotaScope?: "operator" | "principal" | undefined;
   /** `simfleet/0.1.0`. */
   readonly userAgent: string;
   /** Name of the address that this process's calls come from: letters, digits, `_` and `-`; default `here`. */
@@ -130,6 +132,11 @@ export type ClientEvent =
       readonly type: "auth-key-refused";
       readonly authKeyId: string;
       readonly message: string;
+    }
+  /** The owner of the quotas that calls spend from now on: an operator, or the profile. */
+  | {
+      readonly type: "quota-owner";
+      readonly owner: string;
     }
   /** A new list of credentials was unusable; the previous one stays in use. */
   | {

@@ -12,7 +12,7 @@ import { type Routes, addressFor, authAddress, routesOf } from "./auth/coverage.
 import { type CredentialForm, credentialList } from "./auth/credentials.ts";
 import { remoteKeySet } from "./auth/key-set.ts";
 import { authOperation } from "./operations/auth.ts";
-import { type Operation, type Target, targetOf } from "./operations/operation.ts";
+import { type Operation, quotaOwner, type Target, targetOf } from "./operations/operation.ts";
 import type { ListInput } from "./operations/sims.ts";
 import { type Page, readPages } from "./pages.ts";
 import { PairKeeper } from "./auth/pair-keeper.ts";
@@ -33,6 +33,8 @@ export class PlatformClient {
   readonly #transport: Transport;
   readonly #sender: Sender;
   readonly #keeper: PairKeeper;
+  readonly #emit: (event: ClientEvent) => void;
+  readonly #sharesQuotas: boolean;
   readonly #authenticateWith: (form: CredentialForm) => Promise<Pair>;
   readonly #plainHeaders: readonly string[];
   /** Route of calls without a pair. */
@@ -48,6 +50,8 @@ export class PlatformClient {
     checkTtl({ field: options.renewToken?.ttlField, seconds: options.ttlSeconds });
     const credentials = credentialList(options.credentials, (message) => emit({ type: "credentials-kept", message }));
     this.#profile = profile;
+    this.#emit = emit;
+    this.#sharesQuotas = options.quotaScope !== "principal";
     this.#names = headerNames(options.brand);
     this.#routes = routesOf(options.endpoints, profile.coverage);
     this.#slots = new Slots(connections);
@@ -55,7 +59,7 @@ export class PlatformClient {
     this.#transport = new Transport({ ...options.transport, connections: connections + 1, clock });
     const { language } = this.#names;
     this.#plainHeaders = ["user-agent", userAgent, "accept", "application/json", language, options.language];
-    this.#openRoute = this.#routeTo(authAddress(this.#routes, profile.coverage), []);
+    this.#openRoute = this.#routeTo(authAddress(this.#routes, profile.coverage), [], profile.name);
     const around = { clock, names: this.#names, periodMs: options.periodMs ?? 60_000, emit };
     this.#sender = new Sender(options, this.#transport, around);
     const source = pairSource(options, {
@@ -97,12 +101,12 @@ export class PlatformClient {
   }
 
   /**
-   * Acquires the permit of a call that another program makes through this process.
+   * Acquires the permit of a call that another program makes through this process, after `lend`.
    * @param operation with an `id` of its own for each quota
    * @throws as `call`
    */
   attempt(operation: Pick<Operation<never, unknown>, "id" | "quota">, options: CallOptions): Promise<Attempt> {
-    return this.#sender.attempt(operation, options);
+    return this.#sender.attempt(operation, (this.#pairRoute?.route ?? this.#openRoute).owner, options);
   }
 
   /**
@@ -206,14 +210,16 @@ export class PlatformClient {
     if (this.#pairRoute?.pair === pair) return this.#pairRoute.route;
     const address = addressFor(this.#routes, { configured: this.#profile.coverage, claimed: pair.coverageTypes });
     const { apiKey, token } = this.#names;
-    const route = this.#routeTo(address, [apiKey, pair.apiKey.reveal(), token, pair.token.reveal()]);
+    const owner = this.#sharesQuotas ? quotaOwner(pair.operatorId, address) : this.#profile.name;
+    const route = this.#routeTo(address, [apiKey, pair.apiKey.reveal(), token, pair.token.reveal()], owner);
     this.#pairRoute = { pair, route };
+    this.#emit({ type: "quota-owner", owner });
     return route;
   }
 
-  #routeTo(address: Route["address"], pairHeaders: readonly string[]): Route {
+  #routeTo(address: Route["address"], pairHeaders: readonly string[], owner: string): Route {
     const headers = [...this.#plainHeaders, ...pairHeaders];
-    return { address, headers, bodyHeaders: [...headers, "content-type", "application/json"] };
+    return { address, headers, bodyHeaders: [...headers, "content-type", "application/json"], owner };
   }
 }
 

@@ -49,12 +49,12 @@ function needed(words: string) {
 const field = z.string().regex(/^[A-Za-z][A-Za-z0-9_]{0,63}$/, "must be the name of a field: letters, digits and _");
 const groupWords = "must be the name of a group: letters, digits, - and _";
 const group = z.string(needed(groupWords)).regex(/^[A-Za-z0-9_-]{1,40}$/, groupWords);
-const quota = z.strictObject(
+const callQuota = z.strictObject(
   { perIp: z.boolean("must be true or false") },
   "must be a mapping such as { perIp: true }",
 );
 const pathGroup = z.union(
-  [group, z.strictObject({ group, quota: quota.optional() })],
+  [group, z.strictObject({ group, quota: callQuota.optional() })],
   "must be the name of a group (letters, digits, - and _), or a mapping such as { group: Device, quota: { perIp: true } }",
 );
 const statuses = z
@@ -77,7 +77,7 @@ function operation(id: DeploymentOperationId) {
       userPath: has("userPath") ? path("userPath").optional() : none,
       statuses,
       group,
-      quota: quota.optional(),
+      quota: callQuota.optional(),
       userGroup: has("userGroup") ? group.optional() : none,
       ttlField: has("ttlField") ? field.optional() : none,
     })
@@ -97,6 +97,10 @@ export const deploymentSchema = z.strictObject({
   /** Base addresses without `/v1`. */
   endpoints: z.strictObject({ global: webAddress, japan: webAddress }).default({}),
   auth: z.strictObject({ ttlField: field.optional() }).default({}),
+  /** Who has the quota of an API group: the operator with all its users, or each user. */
+  quota: z
+    .strictObject({ scope: z.enum(["operator", "principal"], "must be operator or principal").default("operator") })
+    .default({ scope: "operator" }),
   /** Speed classes that are known to exist; empty where none are listed, and never complete. */
   speedClasses: z.array(z.string().refine(isSpeedClass, "cannot be a speed class")).default([]),
   records: z.strictObject({ imsi: recordPath, subscription: recordPath }).default({}),

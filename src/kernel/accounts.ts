@@ -173,6 +173,7 @@ class OpenAccount {
       connections: limits.connections,
       clock,
       permits: limiter,
+      quotaScope: deployment.quota.scope,
       userAgent,
       // Hosts that share an address without a configured name learn of each other's calls from the quota headers.
       egress: limits.egress ?? ourHost,
@@ -209,6 +210,11 @@ class OpenAccount {
       case "renewed":
         this.#log.debug(event, "authenticated");
         this.#renewed();
+        break;
+      case "quota-owner":
+        this.#deps.limiter.assign(this.#profile, event.owner).catch((thrown: unknown) => {
+          this.#log.warn({ reason: messageOf(thrown) }, "the operator of the quotas could not be noted");
+        });
         break;
       case "auth-key-refused":
         this.#keyRefused(event.authKeyId, event.message);

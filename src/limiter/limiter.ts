@@ -107,14 +107,32 @@ export class Limiter {
     });
   }
 
-  /** Every bucket used in the last month, sorted by name. */
-  async buckets(): Promise<BucketState[]> {
-    const names = (await this.#redis.smembers(this.#keys.buckets())).toSorted();
-    const lives = await Promise.all(names.map((name) => this.#redis.exists(this.#keys.bucket(name))));
-    return Promise.all(names.filter((_, i) => lives[i] === 1).map((name) => this.state(name)));
+  /** Notes who has the quotas that a profile spends: an operator, or the profile itself. */
+  async assign(profile: string, owner: string): Promise<void> {
+    await this.#redis.hset(this.#keys.quotaOwners(), profile, owner);
   }
 
-  async state(bucket: string): Promise<BucketState> {
+  /** Every bucket used in the last month, sorted by name, with the profiles that spend from it now. */
+  async buckets(): Promise<(BucketState & { readonly profiles: readonly string[] })[]> {
+    const owners = new Map(Object.entries(await this.#redis.hgetall(this.#keys.quotaOwners())));
+    const known = (await this.#redis.smembers(this.#keys.buckets())).toSorted();
+    // A profile's own bucket is of the past once its operator is known.
+    const names = known.filter((name) => (owners.get(ownerOf(name)) ?? ownerOf(name)) === ownerOf(name));
+    const lives = await Promise.all(names.map((name) => this.#redis.exists(this.#keys.bucket(name))));
+    return Promise.all(
+      names
+        .filter((_, i) => lives[i] === 1)
+        .map(async (name) => {
+          const profiles = [...owners].filter(([, owner]) => owner === ownerOf(name)).map(([profile]) => profile);
+          return { ...(await this.state(name)), profiles: profiles.toSorted() };
+        }),
+    );
+  }
+
+  /** @param named a bucket, or `<profile>.<group>` for the one that the calls of this profile spend from, as last known */
+  async state(named: string): Promise<BucketState> {
+    const owner = await this.#redis.hget(this.#keys.quotaOwners(), ownerOf(named));
+    const bucket = owner === null ? named : owner + named.slice(named.lastIndexOf("."));
     const reply = await this.#run(bucket, nothingWanted);
     const key = this.#keys.bucket(bucket);
     const counters = await this.#redis.hmget(key, "calls", "throttled", "day_calls", "day_throttled");
@@ -154,8 +172,10 @@ export class Limiter {
 
   /** Announces that live calls of a profile may come at any time within the next half minute: one call is kept for them. */
   async announceLive(profile: string): Promise<void> {
-    const names = (await this.#redis.smembers(this.#keys.buckets())).filter((name) => name.startsWith(`${profile}.`));
-    await Promise.all(names.map((name) => this.#run(name, nothingWanted, { mayComeLive: true })));
+    const owner = (await this.#redis.hget(this.#keys.quotaOwners(), profile)) ?? profile;
+    const names = await this.#redis.smembers(this.#keys.buckets());
+    const own = names.filter((name) => ownerOf(name) === owner);
+    await Promise.all(own.map((name) => this.#run(name, nothingWanted, { mayComeLive: true })));
   }
 
   #queue(bucket: string): PermitQueue {
@@ -229,6 +249,11 @@ const nothingWanted: ExchangeRequest = {
   backlog: -1,
   observations: [],
 };
+
+/** What comes before the group: neither a group nor the mark of a call that is limited per address has a dot. */
+function ownerOf(bucket: string): string {
+  return bucket.slice(0, bucket.lastIndexOf("."));
+}
 
 const unknownBacklog = (): number => -1;
 

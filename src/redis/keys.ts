@@ -42,6 +42,11 @@ export class Keys {
     return `${this.prefix}:buckets`;
   }
 
+  /** Hash: profile to the owner of the quotas that it spends, as last known. */
+  quotaOwners(): string {
+    return `${this.prefix}:quota-owners`;
+  }
+
   /** String: signs the pairs that gateways issue. */
   gatewayKey(): string {
     return `${this.prefix}:gateway-key`;

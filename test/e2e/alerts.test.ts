@@ -143,7 +143,8 @@ test.skipIf(promtool === undefined || !isLong)(
     harness.sandbox.throttle.compete("Sim", 10_000);
     await scraper.until('simfleet_webhook_stopped{webhook="ops"}', (value) => value === 1);
     await scraper.until('simfleet_schedule_last_result{schedule="too-large",result="failed"}', (value) => value === 1);
-    await scraper.until('simfleet_rate_limited_total{quota="default.Sim"}', (value) => value > 10);
+    const quota = `OP0000000001@${new URL(harness.sandbox.url).host}.Sim`;
+    await scraper.until(`simfleet_rate_limited_total{quota="${quota}"}`, (value) => value > 10);
     // What otherwise takes five killed workers, and ten thousand messages.
     const [queue = ""] = (await redis.smembers("{simfleet}:queues")).filter((name) => name.includes("Sim"));
     await redis.zadd(`{simfleet}:queue:${queue}:failed`, 1, "1");

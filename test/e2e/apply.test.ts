@@ -238,7 +238,15 @@ test.concurrent("every command prints exactly one JSON document of the documente
   await until("nobody waits", isQuiet);
   expect(quota.document.nextCursor).toBe(null);
   expect(quota.document.buckets).toMatchObject([
-    { bucket: "default.Sim", limit: 2_000, calls: 12, throttled: 0, waiters: [] },
+    {
+      group: "Sim",
+      operator: "OP0000000001",
+      profiles: ["default"],
+      limit: 2_000,
+      calls: 12,
+      throttled: 0,
+      waiters: [],
+    },
     {
       bucket: `ip.${hostname().replace(/[^A-Za-z0-9_-]/g, "-")}.Auth-auth`,
       limit: 1_000,

@@ -48,10 +48,13 @@ profiles:
     const there = await harness.json(["runs", "watch", quickId]);
     expect(there.document).toMatchObject({ profile: "plant", counts: { done: 60 } });
     expect((await harness.json(["runs", "show", slowId])).document.state).toBe("running");
-    const { document } = await harness.json<{ buckets: { bucket: string; limit: number | null }[] }>(["quota"]);
-    expect(Object.fromEntries(document.buckets.map(({ bucket, limit }) => [bucket, limit]))).toMatchObject({
-      "default.Sim": 10,
-      "plant.Sim": 2_000,
+    const { document } = await harness.json<{ buckets: { group: string; profiles: string[]; limit: number | null }[] }>(
+      ["quota"],
+    );
+    const ofSims = document.buckets.filter(({ group }) => group === "Sim");
+    expect(Object.fromEntries(ofSims.map(({ profiles, limit }) => [profiles.join(), limit]))).toEqual({
+      default: 10,
+      plant: 2_000,
     });
     const here = await harness.json(["runs", "watch", slowId]);
     expect(here.document).toMatchObject({ profile: "default", counts: { done: 60 } });

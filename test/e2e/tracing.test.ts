@@ -109,6 +109,6 @@ test("a run is one trace, from the caller's request through its segments to each
   expect(worker.stderr).toContain(`"trace_id":"${traceId}"`);
 
   expect(metrics).toMatch(/simfleet_job_queue_seconds_count\{queue="[^"]+"\} [1-9]/);
-  expect(metrics).toMatch(/simfleet_quota_wait_seconds_count\{quota="default.Sim"\} 1?[2-9]/);
+  expect(metrics).toMatch(/simfleet_quota_wait_seconds_count\{quota="OP[^"]+\.Sim"\} 1?[2-9]/);
   expect(metrics).toContain(`simfleet_call_seconds_count{endpoint="set-speed-class",status="200"} ${rows}`);
 });

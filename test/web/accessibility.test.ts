@@ -22,7 +22,10 @@ const views: Readonly<Record<string, { place: () => string; seen: (page: Page) =
   "New run": { place: () => "/#/new", seen: seePlan },
   Runs: { place: () => "/#/runs", seen: (page) => page.getByRole("link", { name: "forty" }).waitFor() },
   forty: { place: () => `/#/runs/${runId}`, seen: (page) => row(page, "Rows of the run") },
-  Quota: { place: () => "/#/quota", seen: (page) => page.getByRole("heading", { name: "default.Sim" }).waitFor() },
+  Quota: {
+    place: () => "/#/quota",
+    seen: (page) => page.getByRole("heading", { name: "Sim of OP0000000001" }).waitFor(),
+  },
   Credentials: { place: () => "/#/credentials", seen: (page) => row(page, "Credential Sets") },
   Schedules: { place: () => "/#/schedules", seen: (page) => row(page, "Automations") },
   Freezes: { place: () => "/#/freezes", seen: (page) => row(page, "Freezes of the configuration") },

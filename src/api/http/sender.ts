@@ -21,6 +21,8 @@ export interface Route {
   readonly headers: readonly string[];
   /** The same, for calls with a body. */
   readonly bodyHeaders: readonly string[];
+  /** Who has the quotas that calls on it spend. */
+  readonly owner: string;
 }
 
 interface Sending {
@@ -38,26 +40,26 @@ export class Sender {
   readonly #permits: Permits;
   readonly #transport: Transport;
   readonly #around: AttemptDeps;
-  readonly #bucketOf: (operation: Pick<Operation<never, unknown>, "quota">) => string;
+  readonly #egress: string | undefined;
 
   constructor(
-    { permits, profile, egress }: Pick<PlatformClientOptions, "permits" | "profile" | "egress">,
+    { permits, egress }: Pick<PlatformClientOptions, "permits" | "egress">,
     transport: Transport,
     around: AttemptDeps,
   ) {
     this.#permits = permits;
     this.#transport = transport;
     this.#around = around;
-    this.#bucketOf = (operation) => bucketOf(operation, profile.name, egress);
+    this.#egress = egress;
   }
 
   /** @throws PlatformError; the signal's reason if it aborts before the request is sent; whatever `acquire` throws */
   async send<I, O>(operation: Operation<I, O>, call: Sending): Promise<Reply<O>> {
-    const { address } = call.route;
+    const { address, owner } = call.route;
     const { path, body } = call.target;
     const { signal, urgency = "normal", pace, backlog, onSending, beforeSending } = call.options;
     const headers = body === undefined ? call.route.headers : call.route.bodyHeaders;
-    const watcher = await this.attempt(operation, { urgency, pace, backlog, signal });
+    const watcher = await this.attempt(operation, owner, { urgency, pace, backlog, signal });
     const { id, method } = operation;
     let answer;
     onSending?.();
@@ -70,16 +72,18 @@ export class Sender {
       throw thrown;
     }
     const { rateLimitedMs, retryAfterMs } = watcher;
-    const placed = { ...answer, bucket: this.#bucketOf(operation), host: address.host, rateLimitedMs, retryAfterMs };
+    const bucket = bucketOf(operation, owner, this.#egress);
+    const placed = { ...answer, bucket, host: address.host, rateLimitedMs, retryAfterMs };
     return { value: readAnswer(operation, placed), headers: answer.headers };
   }
 
   /** Acquires the permit of one call. @throws whatever `acquire` throws */
   async attempt(
     operation: Pick<Operation<never, unknown>, "id" | "quota">,
+    owner: string,
     { urgency = "normal", pace, backlog, signal }: CallOptions,
   ): Promise<Attempt> {
-    const bucket = this.#bucketOf(operation);
+    const bucket = bucketOf(operation, owner, this.#egress);
     const permit = await this.#permit({ bucket, urgency, pace, backlog, signal });
     return new Attempt(permit, this.#around, { operation: operation.id, bucket });
   }

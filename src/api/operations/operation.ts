@@ -3,9 +3,11 @@
  * requests. Identifiers come from files, so the final path is checked twice: against an allow-list before it is built,
  * and as a parsed URL after, since `..` and similar values survive every encoding function.
  */
+import { createHash } from "node:crypto";
 import { z } from "zod";
 import { PlatformError } from "#core/errors.ts";
 import type { PathGroup } from "#fleet/deployment-operation.ts";
+import type { Address } from "../http/address.ts";
 
 /**
  * The quota that a call spends: that of an API group of the account, or of the caller's IP address (section 8, rule 3).
@@ -76,17 +78,24 @@ export function targetOf<I, O>(operation: Operation<I, O>, input: I): Target {
 }
 
 /**
- * The bucket that a call spends from: `<profile>.<group>`, or `ip.<egress>.<mark>` for operations that the platform
+ * The bucket that a call spends from: `<owner>.<group>`, or `ip.<egress>.<mark>` for operations that the platform
  * limits per caller address (interface, section 8, rule 3).
+ * @param owner who has the quota: an operator (`quotaOwner`), or a profile
  * @param egress name of the address that this process's calls come from
  */
-export function bucketOf(
-  operation: Pick<Operation<never, unknown>, "quota">,
-  profileName: string,
-  egress = "here",
-): string {
+export function bucketOf(operation: Pick<Operation<never, unknown>, "quota">, owner: string, egress = "here"): string {
   const { quota } = operation;
-  return "group" in quota ? `${profileName}.${quota.group}` : `ip.${egress}.${quota.perIp}`;
+  return "group" in quota ? `${owner}.${quota.group}` : `ip.${egress}.${quota.perIp}`;
+}
+
+/**
+ * An operator at one address of the platform, as the owner of quotas: `<operator>@<host>`. An ID that is long or has
+ * other characters than letters, digits, `_` and `-` is shortened and marked with its digest.
+ */
+export function quotaOwner(operatorId: string, { host, prefix }: Pick<Address, "host" | "prefix">): string {
+  const isPlain = /^[\w-]{1,64}$/.test(operatorId);
+  const digest = isPlain ? "" : `~${createHash("sha256").update(operatorId).digest("hex").slice(0, 16)}`;
+  return `${isPlain ? operatorId : operatorId.slice(0, 40).replaceAll(/[^\w-]/g, "_")}${digest}@${host}${prefix}`;
 }
 
 function pathOf<I, O>(operation: Operation<I, O>, input: I): string {

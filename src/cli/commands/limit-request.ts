@@ -22,9 +22,8 @@ export function limitRequests(
   { profile, deployment }: Pick<Config, "profile" | "deployment">,
 ): LimitRequest[] {
   const calls = callsByGroup(deployment);
-  return buckets.flatMap(({ bucket, limit, windows, waiters, periodSeconds }) => {
-    if (!bucket.startsWith(`${profile}.`)) return [];
-    const group = bucket.slice(profile.length + 1);
+  return buckets.flatMap(({ profiles, group, limit, windows, waiters, periodSeconds }) => {
+    if (!profiles.includes(profile)) return [];
     const peak = Math.max(0, ...windows.map((window) => window.calls));
     const waiting = waiters.reduce((sum, waiter) => sum + waiter.waiting, 0);
     const callsPerMinute = Math.ceil(((peak + waiting) * 60) / periodSeconds);

@@ -41,6 +41,7 @@ export function quotaEndpoints(limiter: Limiter, windows: BucketWindows, periodM
     endpoint(listBuckets, async () => ({
       buckets: (await limiter.buckets()).map((state) => ({
         ...reportOfBucket(state),
+        profiles: [...state.profiles],
         othersPerMinute: Math.round((state.needed * minuteMs) / periodMs),
         periodSeconds: periodMs / 1_000,
         windows: windows.of(state.bucket),
@@ -50,11 +51,22 @@ export function quotaEndpoints(limiter: Limiter, windows: BucketWindows, periodM
   ];
 }
 
-function reportOfBucket(state: BucketState): Omit<BucketReport, "othersPerMinute" | "periodSeconds" | "windows"> {
+/** `<operator>@<host>.<group>`, `<profile>.<group>`, or `ip.<egress>.<group>-<operation>`. */
+function partsOf(bucket: string): Pick<BucketReport, "group" | "operator" | "address"> {
+  const [, address, group] = /^ip\.(.+)\.([\w-]+)-\w+$/.exec(bucket) ?? [];
+  if (address !== undefined && group !== undefined) return { group, operator: null, address };
+  const [, operator = null, last = bucket] = /^(?:([^@]+)@)?.*\.(.+)$/.exec(bucket) ?? [];
+  return { group: last, operator, address: null };
+}
+
+function reportOfBucket(
+  state: BucketState,
+): Omit<BucketReport, "profiles" | "othersPerMinute" | "periodSeconds" | "windows"> {
   const { bucket, limit, left, inFlight, reserved, calls, throttled, waiters, today, nowMs } = state;
   const { refreshEarliestMs: earliestMs, refreshLatestMs: latestMs } = state;
   return {
     bucket,
+    ...partsOf(bucket),
     limit: limit ?? null,
     left: left ?? null,
     inFlight,

@@ -27,8 +27,8 @@ const quotaList: List<"buckets", BucketReport> = {
   route: listBuckets,
   empty: "No quota is known yet: the platform reports it with its first response.",
   columns: [
-    { name: "quota", value: ({ bucket }) => quotaOf(bucket).quota },
-    { name: "of", value: ({ bucket }) => quotaOf(bucket).of },
+    { name: "quota", value: ({ group }) => group },
+    { name: "of", value: ownerText },
     { name: "limit", value: ({ limit }) => limit ?? "?" },
     { name: "left", value: ({ left }) => left ?? "?" },
     { name: "inFlight" },
@@ -40,12 +40,11 @@ const quotaList: List<"buckets", BucketReport> = {
   ],
 };
 
-/** Who has the quota: the account of a profile, or this machine's address (`ip.<egress>.<group>-<operation>`). */
-function quotaOf(bucket: string): { readonly quota: string; readonly of: string } {
-  const [, egress, group] = /^ip\.(.+)\.([\w-]+)-\w+$/.exec(bucket) ?? [];
-  if (egress !== undefined && group !== undefined) return { quota: group, of: `address of ${egress}` };
-  const dot = bucket.indexOf(".");
-  return { quota: bucket.slice(dot + 1), of: `profile ${bucket.slice(0, dot)}` };
+/** Who has the quota: an operator with the profiles that share it, one profile, or this machine's address. */
+function ownerText({ bucket, operator, address, profiles }: BucketReport): string {
+  if (address !== null) return `address of ${address}`;
+  if (operator === null) return `profile ${bucket.slice(0, bucket.lastIndexOf("."))}`;
+  return profiles.length === 0 ? `operator ${operator}` : `operator ${operator} (${profiles.join(", ")})`;
 }
 
 /** `12 (31 a minute seen)` */

@@ -4,7 +4,7 @@ import { feature } from "#cli/feature.ts";
 
 export const quota = feature({
   name: "quota",
-  data: { quotas: ["bucket", "buckets", "pace"] },
+  data: { quotas: ["bucket", "buckets", "pace", "quota-owners"] },
   open: async ({ limiter, config, clock, lifecycle }) => {
     const { BucketWindows, quotaEndpoints } = await import("./buckets.ts");
     const windows = new BucketWindows();

@@ -65,6 +65,7 @@ export async function removeProfile(
   }
   for (let at = 0; at < names.length; at += removedAtOnce) await redis.unlink(names.slice(at, at + removedAtOnce));
   await redis.srem(keys.queueNames(), `syncs-${profile}`);
+  await redis.hdel(keys.quotaOwners(), profile);
   await redis.zrem(profilesKey(keys), profile);
   return true;
 }

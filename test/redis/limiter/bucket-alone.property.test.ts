@@ -51,6 +51,26 @@ describe("a bucket without other callers", () => {
   );
 
   it(
+    "a bucket that eight profiles of an operator share uses 0.98 of each window without a 429",
+    async () => {
+      const scenarios = scenariosOf({
+        ...quiet,
+        ...manyCallers,
+        processes: fc.constant(8),
+        limit: fc.integer({ min: 100, max: 200 }),
+        periodMs: fc.constant(10_000),
+      });
+      const check: Check = ({ windows }) =>
+        windows
+          .slice(1, -1)
+          .filter((w) => ours(w.counted) < 0.98 * w.limit)
+          .map((w) => `${nameOf(w)} was used for ${ours(w.counted)} of ${w.limit} calls`);
+      await expectOfAll(redis, "eight", { scenarios, check: allOf(noRefusal, check), runs: seeds(4, 60) });
+    },
+    propertyTimeoutMs,
+  );
+
+  it(
     "a bucket whose demand is unknown learns the rounding, and begins each window within 400 ms from the fourth on",
     async () => {
       const scenarios = scenariosOf({

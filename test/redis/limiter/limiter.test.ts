@@ -64,6 +64,22 @@ describe("two processes on one bucket", () => {
     expect(await one.buckets()).toMatchObject([{ bucket: "b", limit: 15, calls: 40, throttled: 0 }]);
   });
 
+  it("profiles of one owner are shown its bucket in every process, whatever they are called", async () => {
+    const { one, other, keys: own } = openPair();
+    const owner = `${"x".repeat(40)}~0123456789abcdef@api.example:8443`;
+    await one.state("constructor.Sim"); // before its operator is known, and so not shown later
+    (await one.acquire({ ...request, bucket: `${owner}.Sim` })).answered(answered(9));
+    await until("it is reported", async () => (await other.state(`${owner}.Sim`)).calls === 1);
+    for (const profile of ["user", "constructor"]) await one.assign(profile, owner);
+    (await one.acquire({ ...request, bucket: "toString.Sim" })).giveBack();
+    expect(await other.state("constructor.Sim")).toMatchObject({ bucket: `${owner}.Sim`, calls: 1 });
+    expect(await other.buckets()).toMatchObject([
+      { bucket: "toString.Sim", profiles: [] },
+      { bucket: `${owner}.Sim`, profiles: ["constructor", "user"] },
+    ]);
+    expect(await redis.exists(own.bucket(`${owner}.Sim`))).toBe(1);
+  });
+
   it("a 429 in one process closes the bucket for both, and the error reports for how long", async () => {
     const { one, other } = openPair();
     const permit = await one.acquire(request);

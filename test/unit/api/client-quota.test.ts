@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ClientEvent } from "#api/client-options.ts";
+import { quotaOwner } from "#api/operations/operation.ts";
 import { listSims } from "#api/operations/sims.ts";
 import { updateSimSpeedClass } from "../../support/speed-class.ts";
 import { PlatformError } from "#core/errors.ts";
@@ -44,7 +45,40 @@ describe("quota handling of the API client", () => {
       throttled: true,
       retryAfterMs: 40_000,
     });
-    expect(events.map((event) => event.type)).toEqual(["answered", "renewed", "answered", "throttled"]);
+    const types = ["answered", "renewed", "quota-owner", "answered", "throttled"];
+    expect(events.map((event) => event.type)).toEqual(types);
+  });
+
+  it("calls and lent calls spend the quota of the operator at its address, whatever the profile", async () => {
+    await using platform = await startOpenPlatform(changed);
+    const permits = new OpenPermits();
+    const events: ClientEvent[] = [];
+    const onEvent = (event: ClientEvent): void => void events.push(event);
+    const owner = `OP1@${new URL(platform.url).host}`;
+    for (const name of ["root", "user"]) {
+      const profile = { name, coverage: "g", wording: "sims" } as const;
+      await using client = clientFor(platform.url, { permits, profile, quotaScope: undefined, onEvent });
+      await client.call(updateSimSpeedClass, change);
+      await client.lend({ authenticated: true });
+      (await client.attempt({ id: "gateway.Sim", quota: { group: "Sim" } }, {})).failed();
+    }
+    const buckets = ["ip.here.Auth-auth", `${owner}.Sim`, `${owner}.Sim`];
+    expect(permits.requests.map(({ bucket }) => bucket)).toEqual([...buckets, ...buckets]);
+    expect(events.filter(({ type }) => type === "quota-owner")).toEqual([
+      { type: "quota-owner", owner },
+      { type: "quota-owner", owner },
+    ]);
+  });
+
+  it.each([
+    ["OP0012345678", "OP0012345678@api.example:444/x"],
+    ["a b.c@d:{e}", "a_b_c_d__e_~"],
+    ["9".repeat(65), `${"9".repeat(40)}~`],
+  ])("the operator %j is named %s in buckets", (operatorId, named) => {
+    const owner = quotaOwner(operatorId, { host: "api.example:444", prefix: "/x" });
+    expect(owner.startsWith(named)).toBe(true);
+    expect(owner).toMatch(/^[\w-]{1,40}(?:~[0-9a-f]{16})?@api\.example:444\/x$/);
+    expect(quotaOwner(`${operatorId}0`, { host: "api.example:444", prefix: "/x" })).not.toBe(owner);
   });
 
   it("the client passes on permit errors and stays usable", async () => {

@@ -133,6 +133,7 @@ export function clientFor(url: string, changes: Partial<PlatformClientOptions> =
     connections: 4,
     clock: new StillClock(),
     permits: new OpenPermits(),
+    quotaScope: "principal",
     userAgent: "simfleet/test",
     ...changes,
   });

@@ -27,6 +27,7 @@ it("the deployment svc contains exactly what the interface documents", () => {
       name: "svc",
       brand: "Svc",
       endpoints: {},
+      quota: { scope: "operator" },
       ttlField: undefined,
       speedClasses: [],
       recordPaths: { imsi: ["imsi"] },
@@ -229,6 +230,7 @@ it("every error in a deployment file is reported with its key, and a wrong key w
   const text = [
     "extends: acme",
     "endpoints: { global: http://example.com }",
+    "quota: { scope: user }",
     "speedclasses: []",
     "operations: { listGroup: {} }",
   ];
@@ -236,6 +238,7 @@ it("every error in a deployment file is reported with its key, and a wrong key w
   expect(problems.map(({ where, message }) => [where.replace(`${folder}/`, ""), message])).toEqual([
     ["faulty.yaml: extends", "must be svc or soracom"],
     ["faulty.yaml: endpoints.global", expect.stringContaining("https")],
+    ["faulty.yaml: quota.scope", "must be operator or principal"],
     ["faulty.yaml: operations.listGroup", "There is no such key. Did you mean listGroups?"],
     ["faulty.yaml: speedclasses", "There is no such key. Did you mean speedClasses?"],
   ]);

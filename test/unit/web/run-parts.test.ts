@@ -77,10 +77,15 @@ describe("the calls per minute of a run", () => {
 
 describe("the bucket shown for a profile's runs", () => {
   it("the bucket shown for a run belongs to the API group of its operation", () => {
-    const named = (bucket: string) => ({ bucket }) as Parameters<typeof bucketOf>[0][number];
-    const buckets = ["default.Credential", "default.Sim", "japan.Sim", "ip.here.Auth"].map(named);
+    const of = (bucket: string, group: string, profiles: string[]) => ({ bucket, group, profiles });
+    const buckets = [
+      of("OP1@host.Credential", "Credential", ["default", "plant"]),
+      of("OP1@host.Sim", "Sim", ["default", "plant"]),
+      of("japan.Sim", "Sim", ["japan"]),
+      of("ip.here.Auth-auth", "Auth", []),
+    ];
     expect(bucketOf(buckets, { profile: "japan" })?.bucket).toBe("japan.Sim");
-    expect(bucketOf(buckets, { profile: "default", group: "Credential" })?.bucket).toBe("default.Credential");
+    expect(bucketOf(buckets, { profile: "plant", group: "Credential" })?.bucket).toBe("OP1@host.Credential");
     expect(bucketOf(buckets, { profile: "other" })).toBeUndefined();
   });
 });

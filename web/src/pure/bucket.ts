@@ -1,16 +1,16 @@
-/** Bucket names of quotas. */
+/** Buckets of quotas. */
 import type { BucketReport } from "./shapes.ts";
 
 /** The bucket of a profile's runs: that of the API group of their operation. */
-export function bucketOf(
-  buckets: readonly BucketReport[],
+export function bucketOf<B extends Pick<BucketReport, "group" | "profiles">>(
+  buckets: readonly B[],
   { profile, group = "Sim" }: { profile: string; group?: string | undefined },
-): BucketReport | undefined {
-  return buckets.find(({ bucket }) => bucket === `${profile}.${group}`);
+): B | undefined {
+  return buckets.find((bucket) => bucket.group === group && bucket.profiles.includes(profile));
 }
 
-/** What people call it: `default.Sim` as it is, `ip.vm.Auth-auth` as the calls of one address. */
-export function bucketTitle(bucket: string): string {
-  const [, address, group] = /^ip\.(.+)\.(\w+)-\w+$/.exec(bucket) ?? [];
-  return address === undefined || group === undefined ? bucket : `${group} from ${address}`;
+/** What people call it: `Sim of OP0012345678`, `Sim of default`, or `Auth from vm` for the calls of one address. */
+export function bucketTitle({ bucket, group, operator, address }: BucketReport): string {
+  if (address !== null) return `${group} from ${address}`;
+  return `${group} of ${operator ?? bucket.slice(0, bucket.lastIndexOf("."))}`;
 }

@@ -181,18 +181,21 @@ function QuotaToday(): JSX.Element {
   return (
     <Panel title="Quota use today" actions={<a href={hrefOf("quota")}>{viewTitles.quota}</a>}>
       <Lines of={[live]} none="No quota is known yet. The first response of the platform reports it.">
-        {buckets.map(({ bucket, limit, left, today }) => (
-          <li key={bucket}>
-            <b>{bucketTitle(bucket)}</b>
-            <span>
-              {`${counted(today.calls, "call")} since 00:00 UTC`}
-              {today.throttled > 0 && `, ${grouped(today.throttled)} rate-limited`}
-              <span class="quiet">
-                {` · ${left === null ? grouped(limit ?? 0) : grouped(left)} of ${grouped(limit ?? 0)} left`}
+        {buckets.map((bucket) => {
+          const { limit, left, today } = bucket;
+          return (
+            <li key={bucket.bucket}>
+              <b>{bucketTitle(bucket)}</b>
+              <span>
+                {`${counted(today.calls, "call")} since 00:00 UTC`}
+                {today.throttled > 0 && `, ${grouped(today.throttled)} rate-limited`}
+                <span class="quiet">
+                  {` · ${left === null ? grouped(limit ?? 0) : grouped(left)} of ${grouped(limit ?? 0)} left`}
+                </span>
               </span>
-            </span>
-          </li>
-        ))}
+            </li>
+          );
+        })}
       </Lines>
     </Panel>
   );

@@ -39,7 +39,7 @@ function Bucket({ bucket, seenMs }: { bucket: BucketReport; seenMs: number }): J
   const waiting = waiters.reduce((sum, one) => sum + one.waiting, 0);
   return (
     <Panel
-      title={bucketTitle(bucket.bucket)}
+      title={bucketTitle(bucket)}
       actions={frozen ? <Badge state="paused" word="paused after a 429" /> : undefined}
     >
       <div class="form">
@@ -64,6 +64,9 @@ function Bucket({ bucket, seenMs }: { bucket: BucketReport; seenMs: number }): J
           >
             {kept === null ? "–" : grouped(kept)}
           </Figure>
+          {bucket.operator !== null && bucket.profiles.length > 1 && (
+            <Figure label="Shared by profiles">{bucket.profiles.join(", ")}</Figure>
+          )}
           <Figure label="In flight">{grouped(inFlight)}</Figure>
           <Figure
             label="Waiting"
@@ -77,7 +80,7 @@ function Bucket({ bucket, seenMs }: { bucket: BucketReport; seenMs: number }): J
           </Figure>
         </dl>
         {windows.length > 1 && windows.some((one) => one.calls > 0) && (
-          <section aria-label={`Windows of ${bucketTitle(bucket.bucket)}`}>
+          <section aria-label={`Windows of ${bucketTitle(bucket)}`}>
             <h3>Calls per window</h3>
             <Plot
               says={`Calls in the last ${windows.length} windows, and how many of them were rate-limited`}

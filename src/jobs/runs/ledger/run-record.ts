@@ -18,7 +18,7 @@ export interface RunHead {
   readonly runId: string;
   readonly name: string;
   readonly profile: string;
-  /** The bucket whose quota the run's calls use, and whose queue carries its jobs. */
+  /** `<profile>.<group>`: names the queue that carries the run's jobs, and to the limiter the quota that its calls use. */
   readonly bucket: string;
   readonly options: RunOptions;
   /** What its rows do, as described when it was submitted; more than one for an undo whose rows need different calls. */

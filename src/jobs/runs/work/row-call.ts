@@ -27,7 +27,7 @@ export interface RowCall {
 /** Pause of a segment after the platform was unreachable. */
 const unreachablePauseMs = 5_000;
 
-/** The bucket whose quota the calls of an operation spend. */
+/** The bucket, and queue, of a profile's calls of an operation; the limiter knows which operator's quota that is. */
 export function operationBucket({ group }: Pick<SimOperation, "group">, profile: string): string {
   return bucketOf({ quota: { group } }, profile);
 }
