@@ -329,10 +329,10 @@ async function filterRows(env: Environment, sims: number): Promise<Table> {
         );
       }
       const all = await secondsOf(async () => {
-        const scanned = store.scan(profile, filter, listed);
-        const options = { format: "ndjson", keyColumn: listed.keyColumn, fields: facts.fields } as const;
-        for await (const lines of exportLines(scanned, options, (sim) => documentOfSim(sim, { ...listed, facts })))
-          void lines;
+        const documents = shownOf(store.scan(profile, filter, listed), (sim) =>
+          documentOfSim(sim, { ...listed, facts }),
+        );
+        for await (const lines of exportLines(documents, { format: "ndjson", columns: [] })) void lines;
       });
       const command = await secondsOf(() => runMeasured(["sims", "list", "--where", text, "--json"], env));
       table.push({
@@ -386,4 +386,11 @@ try {
   await connections.close();
   await embedded.close();
   await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
+}
+
+async function* shownOf<T, Shown>(
+  batches: AsyncIterable<readonly T[]>,
+  document: (one: T) => Shown,
+): AsyncGenerator<Shown[]> {
+  for await (const batch of batches) yield batch.map(document);
 }

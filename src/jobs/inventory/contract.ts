@@ -124,6 +124,9 @@ const selection = {
   ...ofProfile,
   where: several(z.string().min(1).max(4_096)).describe("a filter; all of them have to hold"),
   gone: flag.describe("only SIMs that the platform no longer lists"),
+  allProfiles: flag.describe(
+    "one profile after the other, in the order of the configuration; each SIM then has the field `profile`",
+  ),
 } as const;
 
 const search = z
@@ -149,7 +152,7 @@ export const listSims = route({
       .max(200)
       .optional()
       .describe(
-        "a field, `addedAt`, `updatedAt`, `updatedBy` or `goneAt`; with `-` before it in reverse. A field that `GET /v1/sims/fields` does not call sortable is rejected for more than its `maxSorted` SIMs.",
+        "a field, `addedAt`, `updatedAt`, `updatedBy` or `goneAt`; with `-` before it in reverse; within each profile. A field that `GET /v1/sims/fields` does not call sortable is rejected for more than its `maxSorted` SIMs.",
       ),
     cursor: z.string().min(1).max(2_000).optional(),
   }),
@@ -159,9 +162,12 @@ export const listSims = route({
 const simCounts = z.object({
   total: count,
   isComplete: z.boolean().describe("whether the whole fleet has been synced at least once"),
-  values: list(z.object({ value: z.string().nullable().describe("null: no value"), count })).describe(
-    "SIMs by value of the field, the most frequent first; empty without `by`",
-  ),
+  values: list(
+    z.object({ profile: ofProfile.profile, value: z.string().nullable().describe("null: no value"), count }),
+  ).describe("SIMs by value of the field, the most frequent first; empty without `by`"),
+  profiles: list(z.object({ profile: z.string(), count }))
+    .optional()
+    .describe("with `allProfiles`: SIMs of each"),
 });
 
 export type SimCounts = Readonly<z.infer<typeof simCounts>>;

@@ -9,10 +9,11 @@ import { everySim, parseFilter } from "#fleet/filter.ts";
 import * as routes from "./contract.ts";
 import type { SimService } from "./service.ts";
 import {
-  assertFieldsKnown,
+  type PageRequest,
   assertNamesKnown,
   countByValue,
   countSims,
+  countsOfAll,
   documentOfSim,
   exportLines,
   fieldsOf,
@@ -20,6 +21,7 @@ import {
   namesOfRecord,
   newestPage,
   orderOf,
+  pageOfAll,
   sortedPage,
   timeColumns,
 } from "./sims.ts";
@@ -88,39 +90,48 @@ function simEndpoints(deps: InventoryDeps): readonly Endpoint[] {
   const { store, keyColumnOf, profileOf, clock } = deps;
   return [
     endpoint(routes.listSims, async ({ query: { sort, limit, cursor, ...query } }) => {
-      const { keyColumn, fleet, selection, facts, show } = await select(query, deps);
       const order = sort === undefined ? undefined : orderOf(sort);
-      if (order !== undefined) {
-        await assertNamesKnown(fleet, { fields: [order.field], keyColumn, others: namesOfRecord });
-      }
+      const { one, all } = await select(query, deps, order && { fields: [order.field], others: namesOfRecord });
       const page = { limit, cursor };
-      const { found, nextCursor } = await (order === undefined
-        ? newestPage(fleet, selection, page)
-        : sortedPage(fleet, selection, { order, ...page }));
-      return { sims: found.map(show), nextCursor, isComplete: facts.isComplete };
+      const pageOf = async ({ fleet, selection, show }: Selected, part: PageRequest) => {
+        const { found, nextCursor } = await (order === undefined
+          ? newestPage(fleet, selection, part)
+          : sortedPage(fleet, selection, { order, ...part }));
+        return { sims: found.map(show), nextCursor };
+      };
+      const shown = await (one === undefined ? pageOfAll(all, page, pageOf) : pageOf(one, page));
+      return { ...shown, isComplete: all.every(({ facts }) => facts.isComplete) };
     }),
     endpoint(routes.countSimsBy, async ({ query: { by: field, ...query } }) => {
-      const { profile, keyColumn, fleet, selection, facts } = await select(query, deps);
-      if (field !== undefined) await assertNamesKnown(fleet, { fields: [field], keyColumn });
-      const counted = await countByValue(store, { ...selection, profile, field });
-      return { isComplete: facts.isComplete, ...counted };
+      const { one, all } = await select(query, deps, field === undefined ? undefined : { fields: [field] });
+      const countOf = ({ profile, selection }: Selected) => countByValue(store, { ...selection, profile, field });
+      const isComplete = all.every(({ facts }) => facts.isComplete);
+      if (one !== undefined) return { isComplete, ...(await countOf(one)) };
+      const counted = all.map(async (each) => ({ profile: each.profile, counts: await countOf(each) }));
+      return { isComplete, ...countsOfAll(await Promise.all(counted)) };
     }),
     endpoint(routes.countSims, async ({ query }) => {
-      const { fleet, selection } = await select(query, deps);
-      return countSims(fleet, selection, { clock, limitMs: countLimitMs });
+      const { all } = await select(query, deps);
+      const limits = { clock, limitMs: countLimitMs };
+      const counts = await Promise.all(all.map(({ fleet, selection }) => countSims(fleet, selection, limits)));
+      return {
+        count: counts.reduce((sum, { count }) => sum + count, 0),
+        isExact: counts.every(({ isExact }) => isExact),
+      };
     }),
     endpoint(routes.listSimFields, async ({ query }) => {
       const profile = profileOf(query.profile);
       return { fields: await fieldsOf({ inventory: store, profile }, keyColumnOf(profile)), maxSorted };
     }),
     endpoint(routes.exportSims, async ({ query: { format, columns: written, ...query } }) => {
-      const { profile, keyColumn, fleet, selection, facts, show } = await select(query, deps);
       const columns = written?.split(",").map((name) => name.trim());
-      await assertNamesKnown(fleet, { fields: columns ?? [], keyColumn, others: timeColumns });
-      const { filter, ...scan } = selection;
-      const options = { format, columns, keyColumn, fields: facts.fields };
-      const lines = exportLines(store.scan(profile, filter, scan), options, show);
-      return { format, fileName: `${profile}.sims.${format}`, lines };
+      const ofProfiles = query.allProfiles === "true" ? ["profile"] : [];
+      const others = [...ofProfiles, ...timeColumns];
+      const { one, all } = await select(query, deps, { fields: columns ?? [], others });
+      const stored = all.flatMap(({ facts }) => facts.fields);
+      const usual = [...ofProfiles, ...all.map(({ keyColumn }) => keyColumn), ...stored, ...timeColumns];
+      const lines = exportLines(documentsOf(all), { format, columns: columns ?? [...new Set(usual)] });
+      return { format, fileName: `${one?.profile ?? "all"}.sims.${format}`, lines };
     }),
     endpoint(routes.showSim, async ({ params: { sim: key }, query }) => {
       const profile = profileOf(query.profile);
@@ -133,24 +144,71 @@ function simEndpoints(deps: InventoryDeps): readonly Endpoint[] {
   ];
 }
 
+type SelectionQuery = Pick<
+  Call<typeof routes.listSims>["query"],
+  "profile" | "allProfiles" | "where" | "gone" | "search"
+>;
+
+type Selected = Awaited<ReturnType<typeof selectIn>>;
+
 /**
- * The SIMs that a request selects.
+ * The SIMs that a request selects: of `one` profile, or of all.
+ * @param names of fields that the request has beside its filter; `others` are accepted as well
  * @throws SimfleetError USAGE for a filter that cannot be read, or with a field that no SIM has
  */
 async function select(
-  query: Pick<Call<typeof routes.listSims>["query"], "profile" | "where" | "gone" | "search">,
-  { store, keyColumnOf, profileOf }: InventoryDeps,
-) {
-  const profile = profileOf(query.profile);
+  query: SelectionQuery,
+  deps: InventoryDeps,
+  { fields = [], others = [] }: { readonly fields?: readonly string[]; readonly others?: readonly string[] } = {},
+): Promise<{ readonly one: Selected | undefined; readonly all: readonly Selected[] }> {
+  const isOfAll = query.allProfiles === "true";
+  if (isOfAll && query.profile !== undefined) {
+    throw new SimfleetError("USAGE", "Name one profile, or ask for all profiles, not both");
+  }
+  const profiles = isOfAll ? deps.profiles : [deps.profileOf(query.profile)];
+  const all = await Promise.all(profiles.map((profile) => selectIn(profile, query, deps)));
+  const ofFilter = all.flatMap(({ selection }) => selection.filter.conditions.map(({ field }) => field));
+  await assertKnownInSome(all, { fields: ofFilter });
+  await assertKnownInSome(all, { fields, others });
+  return { one: isOfAll ? undefined : all[0], all };
+}
+
+async function selectIn(profile: string, query: SelectionQuery, { store, keyColumnOf }: InventoryDeps) {
   const texts = asList(query.where);
   const filter = texts === undefined ? everySim : parseFilter(texts);
   const keyColumn = keyColumnOf(profile);
-  await assertFieldsKnown(store, { profile, filter, keyColumn });
   const presence = query.gone === "true" ? ("gone" as const) : ("listed" as const);
   const facts = await store.facts(profile);
-  const show = (found: FoundSim): SimDocument => documentOfSim(found, { keyColumn, facts });
+  const named = query.allProfiles === "true" ? { profile } : {};
+  const show = (found: FoundSim): SimDocument => ({
+    ...named,
+    ...documentOfSim(found, { keyColumn, facts }),
+    ...named,
+  });
   const selection = { filter, presence, keyColumn, search: query.search };
   return { profile, keyColumn, fleet: { inventory: store, profile }, selection, facts, show };
+}
+
+/** A field is known if one of the profiles has it; an empty inventory knows nothing. @throws SimfleetError USAGE */
+async function assertKnownInSome(
+  all: readonly Selected[],
+  { fields, others = [] }: { readonly fields: readonly string[]; readonly others?: readonly string[] },
+): Promise<void> {
+  const filled = all.filter(({ facts }) => facts.known + facts.gone > 0);
+  for (const field of new Set(fields)) {
+    const checks = filled.map(({ fleet, keyColumn }) =>
+      assertNamesKnown(fleet, { fields: [field], keyColumn, others }),
+    );
+    const refusals = (await Promise.allSettled(checks)).filter((check) => check.status === "rejected");
+    if (refusals.length > 0 && refusals.length === filled.length) throw refusals[0]?.reason;
+  }
+}
+
+async function* documentsOf(all: readonly Selected[]): AsyncGenerator<SimDocument[]> {
+  for (const { profile, fleet, selection, show } of all) {
+    const { filter, ...scan } = selection;
+    for await (const found of fleet.inventory.scan(profile, filter, scan)) yield found.map(show);
+  }
 }
 
 function readEndpoints({ feed, profileOf, accountOf, clock }: InventoryDeps): readonly Endpoint[] {

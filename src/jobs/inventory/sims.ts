@@ -94,6 +94,17 @@ export async function countByValue(
   return { total, values: mostFrequentFirst(counts) };
 }
 
+/** The counts of several profiles, each value with its profile. */
+export function countsOfAll(
+  all: readonly { readonly profile: string; readonly counts: Pick<SimCounts, "total" | "values"> }[],
+): Pick<SimCounts, "total" | "values" | "profiles"> {
+  return {
+    total: all.reduce((sum, { counts }) => sum + counts.total, 0),
+    values: all.flatMap(({ profile, counts }) => counts.values.map((one) => ({ profile, ...one }))),
+    profiles: all.map(({ profile, counts }) => ({ profile, count: counts.total })),
+  };
+}
+
 function mostFrequentFirst(counts: ReadonlyMap<string | null, number>): SimCounts["values"] {
   return [...counts]
     .map(([value, count]) => ({ value, count }))
@@ -119,13 +130,23 @@ export function documentOfSim(
   };
 }
 
+export interface PageRequest {
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+}
+
+interface SimPage {
+  readonly sims: readonly SimDocument[];
+  readonly nextCursor: string | null;
+}
+
 // Lists in the order of discovery.
 
 /** The SIMs that were discovered last first. @throws SimfleetError USAGE for an invalid cursor */
 export async function newestPage(
   { inventory, profile }: Fleet,
   { filter, ...selection }: Selection,
-  { limit, cursor }: { readonly limit: number; readonly cursor?: string | undefined },
+  { limit, cursor }: PageRequest,
 ): Promise<{ readonly found: readonly FoundSim[]; readonly nextCursor: string | null }> {
   if (cursor !== undefined && !/^\d{1,15}$/.test(cursor)) throw badCursor(cursor);
   const from = cursor === undefined ? undefined : Number(cursor);
@@ -172,7 +193,7 @@ interface Place {
 export async function sortedPage(
   fleet: Fleet,
   selection: Selection,
-  { order, limit, cursor }: { readonly order: Order; readonly limit: number; readonly cursor?: string | undefined },
+  { order, limit, cursor }: PageRequest & { readonly order: Order },
 ): Promise<{ readonly found: readonly FoundSim[]; readonly nextCursor: string | null }> {
   const compare = comparing(order);
   const after = cursor === undefined ? undefined : placeOf(cursor);
@@ -251,6 +272,29 @@ function placeOf(cursor: string): Place {
     // Not one of ours.
   }
   throw badCursor(cursor);
+}
+
+/**
+ * A page of several profiles, one after the other. The cursor names the profile: `plant.120`.
+ * @throws SimfleetError USAGE for an invalid cursor; as `pageOf`
+ */
+export async function pageOfAll<T extends { readonly profile: string }>(
+  all: readonly T[],
+  { limit, cursor }: PageRequest,
+  pageOf: (one: T, page: PageRequest) => Promise<SimPage>,
+): Promise<SimPage> {
+  const [, named, inner = ""] = /^([\w-]+)\.(.*)$/.exec(cursor ?? "") ?? [];
+  const first = cursor === undefined ? 0 : all.findIndex(({ profile }) => profile === named);
+  if (first < 0) throw badCursor(cursor ?? "");
+  const sims: SimDocument[] = [];
+  for (const [n, one] of all.slice(first).entries()) {
+    if (sims.length === limit) return { sims, nextCursor: `${one.profile}.` };
+    const from = n === 0 && inner !== "" ? inner : undefined;
+    const page = await pageOf(one, { limit: limit - sims.length, cursor: from });
+    sims.push(...page.sims);
+    if (page.nextCursor !== null) return { sims, nextCursor: `${one.profile}.${page.nextCursor}` };
+  }
+  return { sims, nextCursor: null };
 }
 
 function badCursor(cursor: string): SimfleetError {
@@ -347,32 +391,18 @@ type ExportFormat = "csv" | "ndjson";
 /** When each SIM was seen, and what changed it last. */
 export const timeColumns: readonly string[] = ["addedAt", "updatedAt", "updatedBy", "seenAt", "goneAt"];
 
-/**
- * @param options `columns` of the CSV; by default the key, the stored fields (an object as JSON) and the times
- */
+/** @param options `columns` of the CSV; an object is JSON there */
 export async function* exportLines(
-  sims: AsyncIterable<readonly FoundSim[]>,
-  options: {
-    readonly format: ExportFormat;
-    readonly columns?: readonly string[] | undefined;
-    readonly keyColumn: KeyColumn;
-    readonly fields: readonly string[];
-  },
-  show: (found: FoundSim) => Readonly<Record<string, unknown>>,
+  sims: AsyncIterable<readonly SimDocument[]>,
+  { format, columns }: { readonly format: ExportFormat; readonly columns: readonly string[] },
 ): AsyncGenerator<string> {
-  if (options.format === "ndjson") {
-    for await (const batch of sims) yield batch.map((found) => `${JSON.stringify(show(found))}\n`).join("");
+  if (format === "ndjson") {
+    for await (const batch of sims) yield batch.map((sim) => `${JSON.stringify(sim)}\n`).join("");
     return;
   }
-  const columns = options.columns ?? [options.keyColumn, ...options.fields, ...timeColumns];
   yield csvLine(columns);
   for await (const batch of sims) {
-    yield batch
-      .map((found) => {
-        const document = show(found);
-        return csvLine(columns.map((column) => cellOf(document, column)));
-      })
-      .join("");
+    yield batch.map((sim) => csvLine(columns.map((column) => cellOf(sim, column)))).join("");
   }
 }
 

@@ -3,7 +3,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type SimFields, documentOf, pickFields } from "#fleet/sim/sim-fields.ts";
 import { openCsv } from "#intake/csv.ts";
-import { exportLines } from "#jobs/inventory/sims.ts";
+import type { SimDocument } from "#jobs/inventory/contract.ts";
+import { exportLines, timeColumns } from "#jobs/inventory/sims.ts";
 import type { FoundSim } from "#jobs/inventory/store/inventory.ts";
 
 const kept = ["speedClass", "tags", "n"];
@@ -14,7 +15,7 @@ function simOf(key: string, record: unknown): FoundSim {
   return { key, sim: { ordinal: 0, fields, addedAtMs: 0, updatedAtMs: 0, updatedBy: "sync" } };
 }
 
-function show({ key, sim }: FoundSim): Record<string, unknown> {
+function show({ key, sim }: FoundSim): SimDocument {
   return { simId: key, ...documentOf(sim.fields), addedAt: "then", goneAt: null };
 }
 
@@ -22,7 +23,8 @@ async function exported(
   batches: readonly (readonly FoundSim[])[],
   ask: { format: "csv" | "ndjson"; columns?: readonly string[] },
 ): Promise<string> {
-  const lines = exportLines(Readable.from(batches), { ...ask, keyColumn: "simId", fields: kept }, show);
+  const columns = ["simId", ...kept, ...timeColumns];
+  const lines = exportLines(Readable.from(batches.map((batch) => batch.map(show))), { columns, ...ask });
   let text = "";
   for await (const line of lines) text += line;
   return text;

@@ -8,7 +8,7 @@ import { type List, answerList, cellText, withPageOptions, withListOptions } fro
 import { counted, grouped, duration } from "#cli/format.ts";
 import { writeResults } from "#jobs/runs/results/results.ts";
 import { hintForNoMatch, parseFilter } from "#fleet/filter.ts";
-import { Command } from "@commander-js/extra-typings";
+import { Command, Option } from "@commander-js/extra-typings";
 import { followSync } from "./follow-sync.ts";
 import type { Output } from "#cli/output.ts";
 
@@ -26,7 +26,8 @@ function listCommand(context: Context): Command {
   const command = new Command("list")
     .description("list SIMs, most recently discovered first")
     .addOption(whereOption("only SIMs that match a filter"))
-    .option("--gone", "only SIMs that the platform no longer lists");
+    .option("--gone", "only SIMs that the platform no longer lists")
+    .addOption(allProfilesOption());
   return withCommon(
     withPageOptions(command),
     "simfleet sims list --where speedClass=s1.fast --where tags.site=berlin --sort -groupId\nsimfleet sims list --where 'status in (active, ready) and groupId not exists' --json",
@@ -36,9 +37,9 @@ function listCommand(context: Context): Command {
     assertFilter(where);
     const gone = options.gone === true ? "true" : undefined;
     const { page, hint } = await context.connect(options, async (caller) => {
-      const query = { profile: caller.profile, where, gone, limit, cursor, sort } as const;
+      const query = { ...profilesOf(options, caller), where, gone, limit, cursor, sort } as const;
       const found = await caller.client.call(routes.listSims, { query });
-      return { page: found, hint: found.sims.length === 0 ? await hintForNone(caller, where) : undefined };
+      return { page: found, hint: found.sims.length === 0 ? await hintForNone(caller, options) : undefined };
     });
     // The route sorts all SIMs, not only those of the page.
     answerList(output, page, simList(page.sims), { limit, columns });
@@ -47,7 +48,18 @@ function listCommand(context: Context): Command {
   });
 }
 
-const firstFields = ["simId", "imsi", "speedClass", "status", "groupId", "tags"];
+function allProfilesOption(): Option<"--all-profiles"> {
+  return new Option("--all-profiles", "SIMs of all profiles, each with its profile").conflicts("profile");
+}
+
+function profilesOf(
+  { allProfiles }: { readonly allProfiles?: true | undefined },
+  { profile }: Pick<Caller, "profile">,
+): { readonly profile?: string | undefined; readonly allProfiles?: "true" } {
+  return allProfiles === true ? { allProfiles: "true" } : { profile };
+}
+
+const firstFields = ["profile", "simId", "imsi", "speedClass", "status", "groupId", "tags"];
 const hiddenFields: ReadonlySet<string> = new Set(["addedAt", "updatedAt", "updatedBy", "goneAt", "seenAt"]);
 
 /** The fields that are kept differ by configuration; their order does not depend on the SIMs. */
@@ -141,6 +153,7 @@ function countCommand(context: Context): Command {
     .description("count SIMs in total or by the values of a field")
     .addOption(whereOption("only SIMs that match a filter"))
     .option("--gone", "only SIMs that the platform no longer lists")
+    .addOption(allProfilesOption())
     .option("--by <field>", "count for each value of this field, such as speedClass or tags.site");
   return withCommon(
     withListOptions(command),
@@ -152,12 +165,15 @@ function countCommand(context: Context): Command {
     const gone = options.gone === true ? "true" : undefined;
     const { counts, hint } = await context.connect(options, async (caller) => {
       const found = await caller.client.call(routes.countSimsBy, {
-        query: { profile: caller.profile, where, gone, by },
+        query: { ...profilesOf(options, caller), where, gone, by },
       });
-      return { counts: found, hint: found.total === 0 ? await hintForNone(caller, where) : undefined };
+      return { counts: found, hint: found.total === 0 ? await hintForNone(caller, options) : undefined };
     });
-    if (by === undefined) output.answer(counts, ({ total }) => countedText(total));
-    else answerList(output, counts, valueList(by, counts.total), options);
+    const { profiles, total } = counts;
+    if (by === undefined && profiles !== undefined)
+      answerList(output, { ...counts, profiles }, profileList(total), options);
+    else if (by === undefined) output.answer(counts, () => countedText(total));
+    else answerList(output, counts, valueList(by, counts), options);
     if (!counts.isComplete) output.say("The inventory has not been synced yet; run: simfleet sims sync");
     else if (hint !== undefined) output.say(hint);
   });
@@ -166,19 +182,30 @@ function countCommand(context: Context): Command {
 /** Why the filter of a command may match no SIM. */
 async function hintForNone(
   { client, profile }: Pick<Caller, "client" | "profile">,
-  where: readonly string[] | undefined,
+  { where, allProfiles }: { readonly where?: readonly string[] | undefined; readonly allProfiles?: true | undefined },
 ): Promise<string | undefined> {
-  if (where === undefined) return undefined;
+  if (where === undefined || allProfiles === true) return undefined;
   const { fields } = await client.call(routes.listSimFields, { query: { profile } });
   return hintForNoMatch(parseFilter(where), (field) => fields.find(({ name }) => name === field)?.values ?? []);
 }
 
-function valueList(field: string, total: number): List<"values", SimCounts["values"][number]> {
+function profileList(total: number): List<"profiles", { readonly profile: string; readonly count: number }> {
+  return {
+    name: "profiles",
+    route: routes.countSimsBy,
+    empty: "There is no profile.",
+    columns: [{ name: "profile" }, { name: "count", heading: "SIMs" }],
+    below: () => [countedText(total)],
+  };
+}
+
+function valueList(field: string, { profiles, total }: SimCounts): List<"values", SimCounts["values"][number]> {
   return {
     name: "values",
     route: routes.countSimsBy,
     empty: "No SIM matches.",
     columns: [
+      ...(profiles === undefined ? [] : [{ name: "profile" }]),
       { name: "value", heading: field },
       { name: "count", heading: "SIMs" },
     ],
@@ -196,6 +223,7 @@ function exportCommand(context: Context): Command {
     .addOption(choiceOption("--format <format>", "format of the output", ["csv", "ndjson"]).default("csv"))
     .addOption(whereOption("only SIMs that match a filter"))
     .option("--gone", "only SIMs that the platform no longer lists")
+    .addOption(allProfilesOption())
     .option("--columns <names>", "comma-separated CSV columns, such as simId,speedClass,tags.site")
     .option("-o, --out <file>", "write to this file atomically (default: stdout)");
   return withCommon(
@@ -208,8 +236,9 @@ function exportCommand(context: Context): Command {
     const gone = options.gone === true ? "true" : undefined;
     const chosen: Format = options.format === "ndjson" ? "ndjson" : "csv";
     const format = out === undefined && output.isJson ? "ndjson" : chosen;
-    await context.connect(options, async ({ client, profile }) => {
-      const lines = await client.call(routes.exportSims, { query: { profile, where, gone, columns, format } });
+    await context.connect(options, async (caller) => {
+      const query = { ...profilesOf(options, caller), where, gone, columns, format } as const;
+      const lines = await caller.client.call(routes.exportSims, { query });
       await give(lines, { output, out, format });
     });
   });
