@@ -117,6 +117,13 @@ variable counts as not set. The variable of a map or a list takes YAML text, and
 \`/etc/simfleet/simfleet.yaml\` if it exists: the usual place of a machine whose users share a worker.
 \`config/simfleet.example.yaml\` shows every setting. Relative paths start at the working directory.
 
+**Changes.** A worker reads the file again within two seconds after a change, or at once on SIGHUP, and takes \`schedules\`,
+\`automations\`, \`rotations\`, \`authKeys\`, \`webhooks\`, \`freezes\` and \`dropFolder\`: all of them or, if anything in the file
+is not valid, none. For that it completes the calls in flight and opens anew, in about a second. Other changes need a
+restart, as the log says. \`simfleet check\`, \`/healthz\` and the dashboard show a name for these sections; a command warns if
+a worker's differs. Where workers differ, those with the newest run the schedules. Events: \`configuration.reloaded\`,
+\`configuration.rejected\`; metric: \`simfleet_configuration_rejected\`.
+
 **Problems.** simfleet reports all problems at once. Unknown keys and unknown \`SIMFLEET_\` variables are problems.
 
 **Secrets.** Set a secret directly or, better, the path of a file that contains it. The file must belong to the user that

@@ -30,6 +30,7 @@ import { readRotations } from "#jobs/credentials/config.ts";
 import { type Environment, readSettings, type SettingSource, withNamedEntries } from "./read-settings.ts";
 import { Report } from "./report.ts";
 import { configSchema, fileVariable, schemaWith, type Settings } from "./schema.ts";
+import { hashOfTasks } from "./tasks.ts";
 import { readSchedules } from "#jobs/schedules/config.ts";
 import { type FeatureSection, group, settingsOf, variableOf } from "./setting.ts";
 import { readSealKeys } from "./sections/seal-key.ts";
@@ -61,10 +62,14 @@ export function loadConfig({ file: given, env = process.env, features = [] }: Co
   const settings = readSettings(schema, source, report);
   if (file !== undefined && named === undefined && !isAbsolute(file))
     checkDestinations(file, { settings, env }, report);
+  const assembled = assemble(settings, source, report);
+  const ownKeys = own.map(({ key }) => key);
   const config = {
     /** The YAML file that was read. */
     file,
-    ...assemble(settings, source, report),
+    ...assembled,
+    /** Names what the task sections say; undefined: nothing. */
+    tasksHash: hashOfTasks({ ...settings, dropFolder: assembled.dropFolder }, ownKeys),
     /** The sections of features that this module does not know by name: entries by name, by the key of the section. */
     sections: Object.fromEntries(
       own.map(({ key }) => [key, new Map(Object.entries(settings[key as never]))]),

@@ -55,7 +55,7 @@ export async function openHttp({ app, health }: { app: Served; health: Health })
     logger,
     version,
     profileOf,
-    readings: readingsOf(app, streams),
+    readings: readingsOf(app, streams, health),
     audit: app.service(audit),
     schedules: app.service(schedules),
     idempotency: new Idempotency(kernel),
@@ -75,7 +75,7 @@ export async function openHttp({ app, health }: { app: Served; health: Health })
 }
 
 /** The values of the features, of the queues and of the streams. */
-function readingsOf(app: Served, streams: EventStreams): () => Promise<Reading[]> {
+function readingsOf(app: Served, streams: EventStreams, health: Health): () => Promise<Reading[]> {
   const queues = new QueueDepths(app.kernel);
   app.kernel.lifecycle.onStop("depths of queues", () => queues.close());
   return async () => {
@@ -85,7 +85,13 @@ function readingsOf(app: Served, streams: EventStreams): () => Promise<Reading[]
       value,
       labels: { queue, state },
     }));
-    return [...ofFeatures, ...jobs, { metric: "streams", value: streams.count, labels: {} }];
+    const configRejected = Number(health.isConfigRejected?.() === true);
+    return [
+      ...ofFeatures,
+      ...jobs,
+      { metric: "streams", value: streams.count, labels: {} },
+      { metric: "configRejected", value: configRejected, labels: {} },
+    ];
   };
 }
 

@@ -11,6 +11,7 @@ import { systemClock } from "#core/time.ts";
 import { checkFolder } from "#core/files/write-file.ts";
 import type { Schedule } from "#fleet/schedule.ts";
 import { nextTimes } from "#jobs/schedules/service.ts";
+import { tasksOfWorkers } from "#kernel/reload.ts";
 import { type CommonOptions, type Context, withLocalOptions } from "../context.ts";
 
 /** A larger difference breaks one-time codes and token lifetimes. */
@@ -54,12 +55,15 @@ async function checkAll(context: Context, options: CommonOptions): Promise<Findi
     return wrongSettings("configuration", thrown);
   }
   const findings: Finding[] = [
-    ok("configuration", config.file ?? "from environment variables only"),
+    ok(
+      "configuration",
+      `${config.file ?? "from environment variables only"}${config.tasksHash === undefined ? "" : `, tasks ${config.tasksHash}`}`,
+    ),
     ...config.warnings.map(({ where, message }) => warning("configuration", `${where}: ${message}`)),
   ];
   try {
     await context.withApp(config, async (app) => {
-      findings.push(...redisFindings(app));
+      findings.push(...redisFindings(app), ...(await taskFindings(app)));
       findings.push(await checkClock(app));
       for (const name of Object.keys(config.profiles)) findings.push(...(await checkProfile(app, config, name)));
       if (config.dropFolder !== undefined) findings.push(await checkDropFolder(config.dropFolder.path));
@@ -69,6 +73,18 @@ async function checkAll(context: Context, options: CommonOptions): Promise<Findi
     findings.push(wrong("redis", messageOf(thrown), thrown));
   }
   return findings;
+}
+
+/** The workers whose tasks differ from those of this configuration. */
+async function taskFindings({ kernel }: App): Promise<Finding[]> {
+  const own = kernel.config.tasksHash ?? "none";
+  const others = (await tasksOfWorkers(kernel)).filter(({ hash }) => hash !== own);
+  return others.map(({ worker, hash }) =>
+    warning(
+      "configuration",
+      `the worker ${worker} has other tasks: ${hash}. Give all processes the same configuration.`,
+    ),
+  );
 }
 
 const topologies = { server: "", sentinel: "primary named by Sentinel, ", cluster: "cluster, " };
