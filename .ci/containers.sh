@@ -8,8 +8,8 @@ start_engine() {
   docker info >/dev/null 2>&1 && return 0
   [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null || return 1
   if ! command -v dockerd >/dev/null; then
-    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends docker.io iptables docker-compose ||
-      return 1
+    apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+      apt-get install -y -qq --no-install-recommends docker.io iptables docker-compose || return 1
   fi
   engine_folder=$(mktemp -d /var/tmp/simfleet-engine.XXXXXX)
   export DOCKER_HOST="unix://$engine_folder/docker.sock"
