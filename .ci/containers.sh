@@ -24,12 +24,11 @@ start_engine() {
 }
 
 stop_engine() {
-  [ -n "$engine_folder" ] || return 0
-  if [ -f "$engine_folder/pid" ]; then
-    local pid
-    pid=$(cat "$engine_folder/pid")
-    kill "$pid" && tail --pid="$pid" -f /dev/null
-  fi
+  [ -f "$engine_folder/pid" ] || return 0
+  local pid
+  pid=$(cat "$engine_folder/pid")
+  kill "$pid" && tail --pid="$pid" -f /dev/null
+  umount "$engine_folder"/exec/netns/* 2>/dev/null
   rm -rf "$engine_folder"
 }
 
