@@ -115,7 +115,8 @@ variable counts as not set. The variable of a map or a list takes YAML text, and
 
 **File.** The first of: \`--config\`, \`${fileVariable}\`, \`config/simfleet.yaml\` if it exists,
 \`/etc/simfleet/simfleet.yaml\` if it exists: the usual place of a machine whose users share a worker.
-\`config/simfleet.example.yaml\` shows every setting. Relative paths start at the working directory.
+\`config/simfleet.example.yaml\` shows every setting. A relative path in the file begins at its folder, one of a
+variable or an option at the working directory.
 
 **Changes.** A worker reads the file again within two seconds after a change, or at once on SIGHUP, and takes \`schedules\`,
 \`automations\`, \`rotations\`, \`authKeys\`, \`webhooks\`, \`freezes\` and \`dropFolder\`: all of them or, if anything in the file

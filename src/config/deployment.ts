@@ -89,6 +89,11 @@ const operations = Object.fromEntries(deploymentOperationIds.map((id) => [id, op
   ReturnType<typeof operation>
 >;
 
+/** Whether the setting names a file, and not a deployment that comes with simfleet. */
+export function isDeploymentFile(name: string): boolean {
+  return /[^\w-]/.test(name);
+}
+
 /** The keys of a file, completed with those of what it extends. */
 export const deploymentSchema = z.strictObject({
   extends: z.enum(builtIn, `must be ${builtIn.join(" or ")}`).optional(),
@@ -161,7 +166,7 @@ export function loadDeployment(nameOrPath: string, problems: Problem[]) {
 /** What a deployment's own file says. */
 function readDeployment(nameOrPath: string, problems: Problem[]): { file: string; own: Tree } {
   const isBuiltIn = builtIn.some((name) => name === nameOrPath);
-  if (!isBuiltIn && /^[\w-]+$/.test(nameOrPath)) {
+  if (!isBuiltIn && !isDeploymentFile(nameOrPath)) {
     const meant = suggestion(nameOrPath, builtIn);
     problems.push({
       where: "deployment",

@@ -4,7 +4,8 @@
  */
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
-import { isAbsolute, join, resolve } from "node:path";
+import { dirname, isAbsolute, join, resolve } from "node:path";
+import type { z } from "zod";
 import type { Language, Profile } from "#fleet/profile.ts";
 import { keptFields, secretFields } from "#fleet/sim/sim-fields.ts";
 import { fieldsOfOperations } from "#fleet/sim-operation/sim-operation.ts";
@@ -18,7 +19,7 @@ import {
   forgetCredentials,
   readCredentials,
 } from "./secrets/credentials.ts";
-import { loadDeployment } from "./deployment.ts";
+import { isDeploymentFile, loadDeployment } from "./deployment.ts";
 import { readDropFolder } from "#jobs/drop-folder/config.ts";
 import { checkDestinations, checkOwner } from "./file/file-trust.ts";
 import { readFreezes } from "#jobs/freezes/config.ts";
@@ -27,7 +28,13 @@ import { readGateway } from "./sections/gateway.ts";
 import { readHttp } from "./sections/http.ts";
 import { readRedis } from "./sections/redis.ts";
 import { readRotations } from "#jobs/credentials/config.ts";
-import { type Environment, readSettings, type SettingSource, withNamedEntries } from "./read-settings.ts";
+import {
+  type Environment,
+  readSettings,
+  type SettingSource,
+  withNamedEntries,
+  withPathsFrom,
+} from "./read-settings.ts";
 import { Report } from "./report.ts";
 import { configSchema, fileVariable, schemaWith, type Settings } from "./schema.ts";
 import { hashOfTasks } from "./tasks.ts";
@@ -37,14 +44,14 @@ import { readSealKeys } from "./sections/seal-key.ts";
 import { suggestion } from "#core/suggest.ts";
 import { readKeySource } from "./secrets/secret-file.ts";
 import { readWebhooks } from "#jobs/webhooks/config.ts";
-import { isTree, readYaml, valueAt } from "./file/yaml-file.ts";
+import { isTree, readYaml, type Tree, valueAt } from "./file/yaml-file.ts";
 
 /** The place in the working folder comes before that of the machine. */
 export const usualFiles = ["config/simfleet.yaml", "/etc/simfleet/simfleet.yaml"] as const;
 
 /**
- * Reads and checks the whole configuration. Paths in it are relative to the working folder; a variable that is set to
- * nothing counts as not set.
+ * Reads and checks the whole configuration. Paths in the file are relative to its folder, those of
+ * variables to the working folder. A variable that is set to nothing counts as not set.
  * @param from `file` is that of `--config`; else `SIMFLEET_CONFIG`, else the first of the usual files that is there
  * @throws ConfigError with all problems
  */
@@ -57,7 +64,7 @@ export function loadConfig({ file: given, env = process.env, features = [] }: Co
   const own = features.flatMap(({ section }) => section ?? []);
   const schema = schemaWith(own);
   checkVariables(schema, env, report);
-  const tree = withNamedEntries(schema, { tree: read.tree, env }, report);
+  const tree = withNamedEntries(schema, { tree: withOwnPaths(file, read.tree, schema), env }, report);
   const source = { tree, env, profile: selectedProfile(tree, env) };
   const settings = readSettings(schema, source, report);
   if (file !== undefined && named === undefined && !isAbsolute(file))
@@ -84,6 +91,17 @@ export interface ConfigSource {
   readonly env?: Environment;
   /** Features with a section of their own. */
   readonly features?: readonly FeatureSection[];
+}
+
+/** Paths in a file are relative to its folder. */
+function withOwnPaths(file: string | undefined, written: Tree, schema: z.ZodType): Tree {
+  if (file === undefined) return written;
+  const folder = dirname(file);
+  const tree = withPathsFrom(folder, written, schema) as Tree;
+  const { deployment } = tree;
+  return typeof deployment === "string" && isDeploymentFile(deployment)
+    ? { ...tree, deployment: resolve(folder, deployment) }
+    : tree;
 }
 
 /** The name of the selected profile; that of the default where it is not valid, which is reported with the others. */

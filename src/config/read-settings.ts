@@ -4,11 +4,13 @@
  * are collected. A setting with a problem is read as if it were not given, but counts as given, so that it is not also
  * reported as missing.
  */
+import { resolve } from "node:path";
 import { z } from "zod";
 import { isTree, parseYaml, type Tree, valueAt, valueIn } from "./file/yaml-file.ts";
 import { cutsOf, faultsOf, type Report, wordsOf } from "./report.ts";
 import { readSecretFile } from "./secrets/secret-file.ts";
-import { bare, type Setting, settingsOf } from "./setting.ts";
+import { bare, factsOf, innerOf, type Setting, settingsOf } from "./setting.ts";
+import { command, expectedOf, path as pathType } from "./value-types.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -80,6 +82,27 @@ export function copyOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(copyOf);
   if (!isTree(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, copyOf(inner)]));
+}
+
+/**
+ * The file's tree with its relative paths made absolute, from the folder of the file: settings that are paths, and programs
+ * with a slash. What is no path stays as it is, to be refused.
+ */
+export function withPathsFrom(folder: string, value: unknown, schema: z.ZodType | undefined): unknown {
+  if (schema === undefined) return value;
+  const expects = factsOf(schema)?.expects;
+  if (expects === expectedOf(command) && Array.isArray(value)) {
+    const [program, ...words] = value as readonly unknown[];
+    return typeof program === "string" && program.includes("/") ? [resolve(folder, program), ...words] : value;
+  }
+  if (Array.isArray(value)) return value.map((one) => withPathsFrom(folder, one, innerOf(schema, "0")));
+  if (isTree(value)) {
+    const entries = Object.entries(value);
+    return Object.fromEntries(entries.map(([key, one]) => [key, withPathsFrom(folder, one, innerOf(schema, key))]));
+  }
+  return expects === expectedOf(pathType) && pathType.safeParse(value).success
+    ? resolve(folder, value as string)
+    : value;
 }
 
 /** Puts the value of a setting into the input, from the stronger source that gives it. */

@@ -8,8 +8,13 @@ import type { App } from "#kernel/app.ts";
 import { type Config, requirePlatform } from "#config/config.ts";
 import { ConfigError, SimfleetError, messageOf } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";
+import { openFile } from "#core/files/open-file.ts";
 import { checkFolder } from "#core/files/write-file.ts";
+import type { Automation } from "#fleet/automation.ts";
+import type { Sink } from "#fleet/rotation.ts";
 import type { Schedule } from "#fleet/schedule.ts";
+import type { Task } from "#fleet/task.ts";
+import { assertCanWrite } from "#jobs/runs/results/results.ts";
 import { nextTimes } from "#jobs/schedules/service.ts";
 import { tasksOfWorkers } from "#kernel/reload.ts";
 import { type CommonOptions, type Context, withLocalOptions } from "../context.ts";
@@ -67,6 +72,7 @@ async function checkAll(context: Context, options: CommonOptions): Promise<Findi
       findings.push(await checkClock(app));
       for (const name of Object.keys(config.profiles)) findings.push(...(await checkProfile(app, config, name)));
       if (config.dropFolder !== undefined) findings.push(await checkDropFolder(config.dropFolder.path));
+      findings.push(...(await checkFiles(config)));
       findings.push(...config.schedules.map((schedule) => ok(`schedule ${schedule.name}`, timesText(schedule))));
     });
   } catch (thrown) {
@@ -155,6 +161,37 @@ async function checkDropFolder(path: string): Promise<Finding> {
     const detail = `${path} cannot be used: ${messageOf(thrown)}; create it, and give the worker's user read, write and execute permission`;
     return { what, status: "wrong", detail, exitCode: 2 };
   }
+}
+
+/** Faults of the files that nothing opens before a task or a rotation is due. */
+async function checkFiles({ schedules, automations, rotations, authKeys }: Config): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  const look = async (what: string, path: string, open: (path: string) => Promise<void>): Promise<void> => {
+    await open(path).catch((thrown: unknown) => {
+      const reason = thrown instanceof Error ? (thrown.cause ?? thrown) : thrown;
+      const detail = `${path} cannot be used: ${messageOf(reason)}`;
+      findings.push({ what, status: "wrong", detail, exitCode: 2 });
+    });
+  };
+  const lookAtTask = async (what: string, task: Task | Automation["action"]): Promise<void> => {
+    if (task.job === "report") await look(what, task.file, assertCanWrite);
+    else if ("from" in task && "file" in task.from) await look(what, task.from.file, assertReadable);
+  };
+  const lookAtSinks = async (what: string, sinks: readonly Sink[]): Promise<void> => {
+    for (const sink of sinks) if (sink.kind === "file") await look(what, sink.path, assertCanWrite);
+  };
+  for (const { name, task } of schedules) await lookAtTask(`schedule ${name}`, task);
+  for (const { name, action } of automations) await lookAtTask(`automation ${name}`, action);
+  for (const { name, source, sinks } of Object.values(rotations)) {
+    if (source.kind === "file") await look(`rotation ${name}`, source.path, assertReadable);
+    await lookAtSinks(`rotation ${name}`, sinks);
+  }
+  for (const [name, { sinks }] of Object.entries(authKeys)) await lookAtSinks(`authKeys ${name}`, sinks);
+  return findings;
+}
+
+async function assertReadable(path: string): Promise<void> {
+  await (await openFile(path, { links: "follow" })).close();
 }
 
 /** The next three times, in the schedule's time zone and in UTC. */

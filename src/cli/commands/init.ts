@@ -4,10 +4,10 @@
  * written.
  */
 import { mkdir } from "node:fs/promises";
-import { dirname } from "node:path";
+import { dirname, resolve } from "node:path";
 import { Command } from "@commander-js/extra-typings";
 import { stringify } from "yaml";
-import { loadDeployment } from "#config/deployment.ts";
+import { isDeploymentFile, loadDeployment } from "#config/deployment.ts";
 import { readSettings } from "#config/read-settings.ts";
 import { Report } from "#config/report.ts";
 import { configSchema } from "#config/schema.ts";
@@ -44,7 +44,7 @@ export function initCommand(context: Context): Command {
     const output = context.output({ json });
     const answers = await completed(given, context);
     checkAnswers(answers);
-    await write(file, configText(answers), { force: force === true });
+    await write(file, configText(withAbsolutePaths(answers)), { force: force === true });
     const next = nextSteps(file, answers);
     output.answer({ file, next }, (shown) => [`Wrote ${shown.file}.`, "", "Next:", ...shown.next].join("\n"));
   });
@@ -84,6 +84,17 @@ async function answersOf(given: Partial<InitAnswers>, answer: Answer): Promise<I
 
 function missing(option: string, reason: string): SimfleetError {
   return new SimfleetError("USAGE", `${option} is required: ${reason}. Nothing was written`);
+}
+
+/** An option is relative to the working folder, and a path in the file to that of the file. */
+function withAbsolutePaths(answers: InitAnswers): InitAnswers {
+  const { deployment, authKeyFile, dataDir } = answers;
+  return {
+    ...answers,
+    deployment: isDeploymentFile(deployment) ? resolve(deployment) : deployment,
+    authKeyFile: resolve(authKeyFile),
+    dataDir: dataDir === undefined ? undefined : resolve(dataDir),
+  };
 }
 
 /** @throws SimfleetError USAGE if the file exists */
@@ -163,7 +174,7 @@ export function configText(answers: InitAnswers): string {
   const { deployment, endpoint, coverage, authKeyId, authKeyFile, redisUrl, dataDir } = answers;
   const lines = [
     "# The configuration of simfleet. docs/configuration.md describes every setting; simfleet check verifies this file.",
-    "# Paths are relative to the working folder. It holds no secret: it names the files that do.",
+    "# A relative path begins at the folder of this file. It holds no secret: it names the files that do.",
     "",
     "# The installation of the platform: svc, soracom, or the path of a deployment file.",
     entry("deployment", deployment),

@@ -5,6 +5,7 @@
  */
 import { isAbsolute } from "node:path";
 import { isOurs, ownId } from "#core/files/open-file.ts";
+import { isDeploymentFile } from "../deployment.ts";
 import { parseRedisUrl } from "../sections/redis.ts";
 import { type Environment, pathsIn } from "../read-settings.ts";
 import type { Report } from "../report.ts";
@@ -46,15 +47,13 @@ export function checkDestinations(
   { settings, env }: { settings: Settings; env: Environment },
   report: Report,
 ): void {
-  // One of those that come with simfleet.
-  const isKnownDeployment = !/[/.]/.test(settings.deployment);
   for (const { secrets, to } of destinations) {
     const variable = secrets.flatMap((path) => variablesOf(configSchema, path)).find((name) => env[name]);
     if (variable === undefined) continue;
     for (const path of to) {
       const [own = ""] = variablesOf(configSchema, path);
       if (!report.isGiven(path) || report.whereOf(path) === own) continue;
-      if (path === "deployment" && isKnownDeployment) continue;
+      if (path === "deployment" && !isDeploymentFile(settings.deployment)) continue;
       const message = `is set by ${file}, which was found in the working folder, and decides where ${variable} is sent. ${namingOf(file)}, or set ${own}.`;
       report.fault(path, message);
     }

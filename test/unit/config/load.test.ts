@@ -1,5 +1,6 @@
+import { writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
 import "#features.ts";
 import { liveSecrets } from "#core/secret.ts";
@@ -72,8 +73,42 @@ describe("maps and lists in variables", () => {
 });
 
 describe("defaults and precedence", () => {
-  it("a relative dataDir is below the working folder", () => {
+  it("a relative path in a variable is below the working folder", () => {
     expect(loadConfig({ env: { SIMFLEET_DATA_DIR: "data" } }).dataDir).toBe(join(process.cwd(), "data"));
+  });
+
+  it("relative paths of the file begin at its folder, wherever the process was started", () => {
+    const file = fileOf(`
+dataDir: data
+deployment: ./platform.yaml
+dropFolder: { path: in }
+archive: { path: ../archive }
+profiles: { default: { credentials: { authKeyId: k, authKeyFile: key } } }
+schedules: { up: { cron: "0 3 * * *", job: apply, file: ./fleet.csv, speedClass: s1.fast } }
+automations: { tell: { on: run.completed, job: report, file: report.json } }
+rotations:
+  one: { type: psk, from: { file: new, field: key }, sinks: [{ file: out }, { command: [./store, out] }, { command: [store] }] }
+`);
+    const folder = dirname(file);
+    writeFileSync(join(folder, "platform.yaml"), "brand: Acme\n");
+    writeFileSync(join(folder, "key"), "secret-1", { mode: 0o600 });
+    const config = loadConfig({ file: relative(process.cwd(), file), env: {} });
+    const at = (path: string): string => join(folder, path);
+    expect(config).toMatchObject({
+      dataDir: at("data"),
+      deployment: { brand: "Acme", name: at("platform.yaml") },
+      dropFolder: { path: at("in") },
+      retention: { archive: at("../archive") },
+      profiles: { default: { secrets: { files: [at("key")] } } },
+      schedules: [{ task: { from: { file: at("fleet.csv") } } }],
+      automations: [{ action: { file: at("report.json") } }],
+      rotations: {
+        one: {
+          source: { path: at("new") },
+          sinks: [{ path: at("out") }, { command: [at("store"), "out"] }, { command: ["store"] }],
+        },
+      },
+    });
   });
 
   it.each([{ HOME: "" }, { HOME: "home" }, { HOME: "/home/op", XDG_DATA_HOME: "data" }])(
