@@ -129,7 +129,9 @@ a worker's differs. Where workers differ, those with the newest run the schedule
 
 **Secrets.** Set a secret directly or, better, the path of a file that contains it. The file must belong to the user that
 runs simfleet or to root, and nobody else may be able to read it (\`chmod 600\`). Symbolic links are followed. One line
-break at its end is ignored. A YAML file that contains a secret needs the same owner and mode.
+break at its end is ignored. A YAML file that contains a secret needs the same owner and mode. A command needs only
+the secrets that it uses: \`freeze on\` works for root beside the worker of another user, even with that worker's embedded
+Redis while it runs. Leave secrets to the user who owns them: others run \`sudo -u USER simfleet …\`, or have a copy.
 
 **A file that nobody named.** \`config/simfleet.yaml\` in the working directory is refused if it belongs to another user, or
 if it decides where secrets of the environment are sent: endpoints or a deployment file with \`SIMFLEET_AUTH_KEY\` and

@@ -55,8 +55,8 @@ export const usualFiles = ["config/simfleet.yaml", "/etc/simfleet/simfleet.yaml"
  * @param from `file` is that of `--config`; else `SIMFLEET_CONFIG`, else the first of the usual files that is there
  * @throws ConfigError with all problems
  */
-export function loadConfig({ file: given, env = process.env, features = [] }: ConfigSource = {}) {
-  const report = new Report();
+export function loadConfig({ file: given, env = process.env, features = [], isForCommand }: ConfigSource = {}) {
+  const report = new Report({ isForCommand });
   const named = given ?? (env[fileVariable] || undefined);
   const file = named ?? usualFiles.find((usual) => existsSync(usual));
   const read = file === undefined ? { tree: {} } : readYaml(file, report.problems);
@@ -91,6 +91,11 @@ export interface ConfigSource {
   readonly env?: Environment;
   /** Features with a section of their own. */
   readonly features?: readonly FeatureSection[];
+  /**
+   * Secrets that cannot be read are a problem of what needs them (`assertRead`), since few commands need any. False by
+   * default: each is a problem at once.
+   */
+  readonly isForCommand?: boolean | undefined;
 }
 
 /** Paths in a file are relative to its folder. */
@@ -170,6 +175,8 @@ function assemble(settings: Settings, source: SettingSource, report: Report) {
     http: readHttp(settings.http, report),
     gateway: readGateway(settings.gateway, known, report),
     retention: { ...settings.retention, archive: archive.path },
+    /** Secrets that could not be read, with the path of each. */
+    unread: report.unread,
     /** What works but not as it may have been meant. */
     warnings: report.warnings,
   };

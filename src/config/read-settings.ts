@@ -132,7 +132,8 @@ function place(
   else {
     const read = typeof file === "string" ? readSecretFile(file) : { fault: "must be the path of a file." };
     if ("secret" in read) put(input, path, { value: read.secret, report });
-    else report.fault(path, read.fault);
+    else if (/^(?:redis|server)\./.test(path)) report.fault(path, read.fault);
+    else report.unreadable(path, read.fault);
   }
 }
 

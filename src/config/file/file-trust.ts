@@ -4,7 +4,7 @@
  * to an address that it sets: whoever created the directory could otherwise collect them.
  */
 import { isAbsolute } from "node:path";
-import { isOurs, ownId } from "#core/files/open-file.ts";
+import { isOurs } from "#core/files/open-file.ts";
 import { isDeploymentFile } from "../deployment.ts";
 import { parseRedisUrl } from "../sections/redis.ts";
 import { type Environment, pathsIn } from "../read-settings.ts";
@@ -31,7 +31,7 @@ export function checkOwner(
 ): void {
   if (uid === undefined || mode === undefined) return;
   if (!isNamed && !isOurs(uid)) {
-    const message = `belongs to another user (ID ${uid})${isAbsolute(file) ? "" : " and was found in the working folder"}. ${namingOf(file)}, or change its owner to ${ownId()}.`;
+    const message = `belongs to another user (ID ${uid})${isAbsolute(file) ? "" : " and was found in the working folder"}. ${namingOf(file)}.`;
     report.fault(file, message);
   }
   const secret = secretIn(tree);

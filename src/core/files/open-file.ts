@@ -114,7 +114,7 @@ function check(path: string, stats: Stats, { maxBytes, access, isOneName }: File
     throw new FileRefusedError("link", path, `${path} has a second name (a hard link).`);
   }
   if (access === "private" && !isOurs(stats.uid)) {
-    const message = `${path} belongs to another user (ID ${stats.uid}), who can change it. Fix it with: chown ${ownId()} ${path}`;
+    const message = `${path} belongs to another user (ID ${stats.uid}), who can change it. Run simfleet as that user (sudo -u '#${stats.uid}' simfleet …), or name a copy of your own`;
     throw new FileRefusedError("owner", path, message);
   }
   if (access === "private" && (stats.mode & 0o077) !== 0) {

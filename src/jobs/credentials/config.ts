@@ -206,7 +206,7 @@ export function checkSinks(at: string, sinks: readonly Sink[], report: Report): 
     const read = readSecretFile(one.secretFile);
     const wrongKey = "must hold whsec_ and 24 to 64 bytes in base64.";
     const fault = "fault" in read ? read.fault : webhookKey(read.secret) === undefined ? wrongKey : undefined;
-    if (fault !== undefined) report.fault(`${at}.sinks.${i}.webhook.secretFile`, fault);
+    if (fault !== undefined) report.unreadable(`${at}.sinks.${i}.webhook.secretFile`, fault);
   }
 }
 

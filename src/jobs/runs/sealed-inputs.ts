@@ -27,9 +27,10 @@ export function hasSecrets({ inputs }: SimOperation): boolean {
   return inputs.some(({ isSecret }) => isSecret);
 }
 
-/** @param seal undefined if no key is configured */
-export function inputSeal(seal: Seal | undefined): SealInputs & { readonly open: OpenInputs } {
+/** @param sealOrThrow undefined if no key is configured */
+export function inputSeal(sealOrThrow: () => Seal | undefined): SealInputs & { readonly open: OpenInputs } {
   const keyed = ({ name }: SimOperation): Seal => {
+    const seal = sealOrThrow();
     if (seal !== undefined) return seal;
     throw new SimfleetError("USAGE", `${name} has secret inputs, which are stored sealed: configure seal.keyFile`);
   };

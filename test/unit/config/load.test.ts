@@ -1,13 +1,14 @@
 import { writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import "#features.ts";
 import { liveSecrets } from "#core/secret.ts";
 import { dayMs } from "#core/time.ts";
 import type { Environment } from "#config/read-settings.ts";
+import { requirePlatform, requireSeal } from "#config/config.ts";
 import { loadConfig } from "#config/load.ts";
-import { fileOf, problemsOf } from "./support.ts";
+import { fileOf, problemsIn, problemsOf } from "./support.ts";
 
 describe("the gateway's settings", () => {
   // Shows S10.
@@ -70,6 +71,31 @@ describe("maps and lists in variables", () => {
     const config = loadConfig({ env: { HOME: "/home/op", SIMFLEET_INVENTORY_FIELDS: written } });
     expect(config.inventory.fields).toEqual(["simId", "status"]);
   });
+});
+
+test("a secret that cannot be read is a problem of the commands that need it, and of a worker at once", () => {
+  const written = `
+profiles: { default: { coverage: g, credentials: { authKeyId: k, authKeyFile: none } } }
+endpoints: { global: https://api.example.com }
+seal: { keyFile: none }
+http: { adminTokenFile: none }
+gateway: { host: 0.0.0.0, tokenFile: none }
+webhooks: { ops: { url: https://ops.example.com, secretFile: none, events: ["run.*"] } }
+`;
+  const file = fileOf(written);
+  const places = [
+    "profiles.default.credentials.authKeyFile",
+    "http.adminTokenFile",
+    "gateway.tokenFile",
+    "webhooks.ops.secretFile",
+    "seal.keyFile",
+  ];
+  const isOf = (place: string) => expect.stringMatching(`^${place}: There is no file `) as string;
+  expect(problemsIn(() => loadConfig({ file, env: {} }))).toEqual(places.map(isOf));
+  const config = loadConfig({ file, env: {}, isForCommand: true });
+  expect(problemsIn(() => requirePlatform(config))).toEqual([isOf("profiles.default.credentials.authKeyFile")]);
+  expect(problemsIn(() => requireSeal(config, "It"))).toEqual([isOf("seal.keyFile")]);
+  expect(problemsIn(() => config.webhooks["ops"]?.secrets())).toEqual([expect.stringContaining("There is no file")]);
 });
 
 describe("defaults and precedence", () => {
