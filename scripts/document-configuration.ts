@@ -149,6 +149,12 @@ The last two accept \`mfaSecret\`. An AuthKey's secret can be a JSON object \`{"
 parts. Changed credential files are reloaded without a restart ([authkeys.md](authkeys.md)). The file of the Redis password
 is read at start only.
 
+**Proxies.** Calls to the platform, those of the gateway, requests for key sets, and webhooks go through the proxy that
+\`HTTPS_PROXY\` names, else \`HTTP_PROXY\`, in lower case too. Hosts in \`NO_PROXY\` and this machine are reached directly, and so
+are Redis, a worker of \`--server\` and the collector of traces. The proxy passes TLS on and sees host names only. For a proxy
+that opens TLS, and so sees credentials, set \`NODE_EXTRA_CA_CERTS\` to the PEM file of its authority. \`simfleet check\` shows
+the proxy.
+
 **Editors.** \`simfleet schema\` prints the JSON Schema of this file; the build writes it as well, next to the program
 (\`simfleet.schema.json\`). Editors with a YAML language server complete and check a file that begins with
 \`# yaml-language-server: $schema=simfleet.schema.json\`, the path of the schema from there. \`simfleet check\` also checks

@@ -10,6 +10,7 @@ import type { Language, Profile } from "#fleet/profile.ts";
 import { keptFields, secretFields } from "#fleet/sim/sim-fields.ts";
 import { fieldsOfOperations } from "#fleet/sim-operation/sim-operation.ts";
 import { keyColumnOf, type Wording } from "#fleet/sim/sim.ts";
+import type { OutgoingProxy } from "#core/proxy.ts";
 import { Secret } from "#core/secret.ts";
 import { checkAuthKeys } from "#jobs/authkeys/config.ts";
 import { readAutomations } from "#jobs/automations/config.ts";
@@ -39,7 +40,7 @@ import { Report } from "./report.ts";
 import { configSchema, fileVariable, schemaWith, type Settings } from "./schema.ts";
 import { hashOfTasks } from "./tasks.ts";
 import { readSchedules } from "#jobs/schedules/config.ts";
-import { type FeatureSection, group, settingsOf, variableOf } from "./setting.ts";
+import { type FeatureSection, group, secretOf, settingsOf, variableOf } from "./setting.ts";
 import { readSealKeys } from "./sections/seal-key.ts";
 import { suggestion } from "#core/suggest.ts";
 import { readKeySource } from "./secrets/secret-file.ts";
@@ -151,6 +152,8 @@ function assemble(settings: Settings, source: SettingSource, report: Report) {
     /** Absent: the embedded server. */
     redis: readRedis(settings.redis, report),
     ...readDataDir(settings, source.env, report),
+    /** Of calls that leave this machine; absent: they are direct. */
+    proxy: readProxy(source.env, report),
     deployment,
     /** Name of the selected profile; `profiles` always has it. */
     profile: selected,
@@ -251,6 +254,31 @@ function checkVariables(schema: typeof configSchema, env: Environment, report: R
   for (const name of Object.keys(env)) {
     if (!name.startsWith("SIMFLEET_") || known.has(name)) continue;
     report.fault(name, `There is no such variable.${suggestion(name, known)}`);
+  }
+}
+
+/** The variables of all programs: lower case comes first, and an address without a scheme is http, as for curl. */
+function readProxy(env: Environment, report: Report): OutgoingProxy | undefined {
+  const names = ["https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY"];
+  const variable = names.find((name) => env[name]);
+  if (variable === undefined) return undefined;
+  const written = env[variable] ?? "";
+  const url = URL.parse(written.includes("://") ? written : `http://${written}`);
+  const password = decoded(url?.password);
+  if (url === null || !["http:", "https:"].includes(url.protocol) || password === undefined) {
+    report.fault(variable, "must be the address of an http or https proxy, such as http://proxy.example.com:3128.");
+    return undefined;
+  }
+  if (password !== "") secretOf(password);
+  const except = env["no_proxy"] || env["NO_PROXY"] || "";
+  return { url: new Secret(url.href), shown: url.origin, variable, except };
+}
+
+function decoded(text = ""): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
   }
 }
 

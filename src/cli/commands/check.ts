@@ -7,6 +7,7 @@ import { Command } from "@commander-js/extra-typings";
 import type { App } from "#kernel/app.ts";
 import { type Config, requirePlatform } from "#config/config.ts";
 import { ConfigError, SimfleetError, messageOf } from "#core/errors.ts";
+import type { OutgoingProxy } from "#core/proxy.ts";
 import { systemClock } from "#core/time.ts";
 import { openFile } from "#core/files/open-file.ts";
 import { checkFolder } from "#core/files/write-file.ts";
@@ -64,6 +65,7 @@ async function checkAll(context: Context, options: CommonOptions): Promise<Findi
       "configuration",
       `${config.file ?? "from environment variables only"}${config.tasksHash === undefined ? "" : `, tasks ${config.tasksHash}`}`,
     ),
+    ...(config.proxy === undefined ? [] : [ok("proxy", proxyText(config.proxy))]),
     ...config.warnings.map(({ where, message }) => warning("configuration", `${where}: ${message}`)),
   ];
   try {
@@ -91,6 +93,10 @@ async function taskFindings({ kernel }: App): Promise<Finding[]> {
       `the worker ${worker} has other tasks: ${hash}. Give all processes the same configuration.`,
     ),
   );
+}
+
+function proxyText({ shown, variable, except }: OutgoingProxy): string {
+  return `${shown} (${variable}), but not for this machine${except === "" ? "" : ` and ${except}`}`;
 }
 
 const topologies = { server: "", sentinel: "primary named by Sentinel, ", cluster: "cluster, " };

@@ -98,6 +98,30 @@ webhooks: { ops: { url: https://ops.example.com, secretFile: none, events: ["run
   expect(problemsIn(() => config.webhooks["ops"]?.secrets())).toEqual([expect.stringContaining("There is no file")]);
 });
 
+describe("the proxy of the environment", () => {
+  it.each([
+    [{}, undefined],
+    [{ HTTPS_PROXY: "", NO_PROXY: "x" }, undefined],
+    [{ HTTPS_PROXY: "http://a:b%40c@p.example:3128/", NO_PROXY: "x" }, ["http://p.example:3128", "HTTPS_PROXY", "x"]],
+    [{ https_proxy: "p.example:3128", HTTPS_PROXY: "http://other" }, ["http://p.example:3128", "https_proxy", ""]],
+    [{ HTTP_PROXY: "https://p.example", no_proxy: "y" }, ["https://p.example", "HTTP_PROXY", "y"]],
+  ])("is read as other programs do: %j", (env, expected) => {
+    const { proxy } = loadConfig({ env: { HOME: "/home/op", ...env } });
+    expect(proxy && [proxy.shown, proxy.variable, proxy.except]).toEqual(expected);
+  });
+
+  it.each(["socks5://u:hunter2@p.example", "http://u:hunter2%zz@p.example", "http://"])("cannot be %s", (written) => {
+    const message =
+      "HTTPS_PROXY: must be the address of an http or https proxy, such as http://proxy.example.com:3128.";
+    expect(problemsOf("", { HTTPS_PROXY: written })).toEqual([message]);
+  });
+
+  it("has a password that no output shows", () => {
+    loadConfig({ env: { HOME: "/home/op", HTTPS_PROXY: "http://u:hunter%402@p.example" } });
+    expect(liveSecrets()).toContain("hunter@2");
+  });
+});
+
 describe("defaults and precedence", () => {
   it("a relative path in a variable is below the working folder", () => {
     expect(loadConfig({ env: { SIMFLEET_DATA_DIR: "data" } }).dataDir).toBe(join(process.cwd(), "data"));
