@@ -3,8 +3,10 @@
  * owner, mode, size) and the reads use the same open file, so nothing can be swapped in between. Opening never blocks:
  * a named pipe or a device is refused. Other modules do not open files directly (.oxlintrc.json).
  */
-import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
+import { closeSync, constants, createReadStream, fstatSync, openSync, readSync, type Stats } from "node:fs";
+import { type FileHandle, open, stat } from "node:fs/promises";
+import type { Readable } from "node:stream";
+import { ReadStream as TerminalStream } from "node:tty";
 
 const readChunkBytes = 64 * 1024;
 
@@ -84,6 +86,21 @@ export function readFileOnce(path: string, rules: FileRules & { readonly maxByte
     return { bytes: readToEnd(path, descriptor, rules.maxBytes), uid: stats.uid, mode: stats.mode };
   } finally {
     closeSync(descriptor);
+  }
+}
+
+/** The bytes of a named pipe, which come once; undefined if the path is none. */
+export async function pipeAt(path: string, signal: AbortSignal): Promise<(() => Readable) | undefined> {
+  const found = await stat(path).catch(() => undefined);
+  return found?.isFIFO() === true ? () => createReadStream(path, { signal }) : undefined;
+}
+
+/** What the user types, where standard input is something else; undefined without a terminal. */
+export function openTerminal(): TerminalStream | undefined {
+  try {
+    return new TerminalStream(openSync("/dev/tty", "r"));
+  } catch {
+    return undefined;
   }
 }
 
