@@ -30,7 +30,7 @@ export function sectionOf<T>({ sections }: Config, { key }: Section<T>): Readonl
 }
 
 /** @throws ConfigError if a secret below this path could not be read */
-export function assertRead({ unread }: Pick<Config, "unread">, path: string): void {
+function assertRead({ unread }: Pick<Config, "unread">, path: string): void {
   const faults = unread.filter((one) => `${one.path}.`.startsWith(`${path}.`));
   if (faults.length > 0) throw new ConfigError(faults.map(({ where, message }) => ({ where, message })));
 }

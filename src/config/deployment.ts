@@ -17,7 +17,7 @@ import { isSpeedClass } from "#fleet/sim/sim.ts";
 import { faultsOf } from "./report.ts";
 import { suggestion } from "#core/suggest.ts";
 import { simOperations, simOperationsOf } from "./sim-operations.ts";
-import { brand, expectedOf, webAddress as address } from "./value-types.ts";
+import { brand, expectedOf, isDeploymentFile, webAddress as address } from "./value-types.ts";
 import { isTree, readYaml, type Tree } from "./file/yaml-file.ts";
 
 /** The deployments that come with simfleet. */
@@ -88,11 +88,6 @@ const operations = Object.fromEntries(deploymentOperationIds.map((id) => [id, op
   DeploymentOperationId,
   ReturnType<typeof operation>
 >;
-
-/** Whether the setting names a file, and not a deployment that comes with simfleet. */
-export function isDeploymentFile(name: string): boolean {
-  return /[^\w-]/.test(name);
-}
 
 /** The keys of a file, completed with those of what it extends. */
 export const deploymentSchema = z.strictObject({

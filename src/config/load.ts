@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
-import type { z } from "zod";
+import { unescape } from "node:querystring";
 import type { Language, Profile } from "#fleet/profile.ts";
 import { keptFields, secretFields } from "#fleet/sim/sim-fields.ts";
 import { fieldsOfOperations } from "#fleet/sim-operation/sim-operation.ts";
@@ -20,7 +20,7 @@ import {
   forgetCredentials,
   readCredentials,
 } from "./secrets/credentials.ts";
-import { isDeploymentFile, loadDeployment } from "./deployment.ts";
+import { loadDeployment } from "./deployment.ts";
 import { readDropFolder } from "#jobs/drop-folder/config.ts";
 import { checkDestinations, checkOwner } from "./file/file-trust.ts";
 import { readFreezes } from "#jobs/freezes/config.ts";
@@ -45,7 +45,7 @@ import { readSealKeys } from "./sections/seal-key.ts";
 import { suggestion } from "#core/suggest.ts";
 import { readKeySource } from "./secrets/secret-file.ts";
 import { readWebhooks } from "#jobs/webhooks/config.ts";
-import { isTree, readYaml, type Tree, valueAt } from "./file/yaml-file.ts";
+import { isTree, readYaml, valueAt } from "./file/yaml-file.ts";
 
 /** The place in the working folder comes before that of the machine. */
 export const usualFiles = ["config/simfleet.yaml", "/etc/simfleet/simfleet.yaml"] as const;
@@ -65,7 +65,11 @@ export function loadConfig({ file: given, env = process.env, features = [], isFo
   const own = features.flatMap(({ section }) => section ?? []);
   const schema = schemaWith(own);
   checkVariables(schema, env, report);
-  const tree = withNamedEntries(schema, { tree: withOwnPaths(file, read.tree, schema), env }, report);
+  const tree = withNamedEntries(
+    schema,
+    { tree: file === undefined ? {} : withPathsFrom(dirname(file), read.tree, schema), env },
+    report,
+  );
   const source = { tree, env, profile: selectedProfile(tree, env) };
   const settings = readSettings(schema, source, report);
   if (file !== undefined && named === undefined && !isAbsolute(file))
@@ -97,17 +101,6 @@ export interface ConfigSource {
    * default: each is a problem at once.
    */
   readonly isForCommand?: boolean | undefined;
-}
-
-/** Paths in a file are relative to its folder. */
-function withOwnPaths(file: string | undefined, written: Tree, schema: z.ZodType): Tree {
-  if (file === undefined) return written;
-  const folder = dirname(file);
-  const tree = withPathsFrom(folder, written, schema) as Tree;
-  const { deployment } = tree;
-  return typeof deployment === "string" && isDeploymentFile(deployment)
-    ? { ...tree, deployment: resolve(folder, deployment) }
-    : tree;
 }
 
 /** The name of the selected profile; that of the default where it is not valid, which is reported with the others. */
@@ -264,22 +257,13 @@ function readProxy(env: Environment, report: Report): OutgoingProxy | undefined 
   if (variable === undefined) return undefined;
   const written = env[variable] ?? "";
   const url = URL.parse(written.includes("://") ? written : `http://${written}`);
-  const password = decoded(url?.password);
-  if (url === null || !["http:", "https:"].includes(url.protocol) || password === undefined) {
+  if (url === null || !["http:", "https:"].includes(url.protocol) || /%(?![\da-f]{2})/i.test(url.href)) {
     report.fault(variable, "must be the address of an http or https proxy, such as http://proxy.example.com:3128.");
     return undefined;
   }
-  if (password !== "") secretOf(password);
+  if (url.password !== "") secretOf(unescape(url.password));
   const except = env["no_proxy"] || env["NO_PROXY"] || "";
   return { url: new Secret(url.href), shown: url.origin, variable, except };
-}
-
-function decoded(text = ""): string | undefined {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /**

@@ -10,7 +10,7 @@ import { isTree, parseYaml, type Tree, valueAt, valueIn } from "./file/yaml-file
 import { cutsOf, faultsOf, type Report, wordsOf } from "./report.ts";
 import { readSecretFile } from "./secrets/secret-file.ts";
 import { bare, factsOf, innerOf, type Setting, settingsOf } from "./setting.ts";
-import { command, expectedOf, path as pathType } from "./value-types.ts";
+import { command, deploymentName, expectedOf, isDeploymentFile, path as pathType } from "./value-types.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -85,24 +85,24 @@ export function copyOf(value: unknown): unknown {
 }
 
 /**
- * The file's tree with its relative paths made absolute, from the folder of the file: settings that are paths, and programs
- * with a slash. What is no path stays as it is, to be refused.
+ * A value of the file with its relative paths made absolute, from the folder of the file: settings that are paths, and
+ * programs with a slash. What is no path stays as it is, to be refused.
  */
-export function withPathsFrom(folder: string, value: unknown, schema: z.ZodType | undefined): unknown {
-  if (schema === undefined) return value;
+export function withPathsFrom<T>(folder: string, value: T, schema: z.ZodType | undefined): T;
+export function withPathsFrom(folder: string, value: unknown, schema = z.unknown() as z.ZodType): unknown {
   const expects = factsOf(schema)?.expects;
-  if (expects === expectedOf(command) && Array.isArray(value)) {
-    const [program, ...words] = value as readonly unknown[];
-    return typeof program === "string" && program.includes("/") ? [resolve(folder, program), ...words] : value;
+  const from = (text: unknown): unknown => (pathType.safeParse(text).success ? resolve(folder, text as string) : text);
+  if (Array.isArray(value)) {
+    const [first, ...words] = value as readonly unknown[];
+    if (expects === expectedOf(command)) return [String(first).includes("/") ? from(first) : first, ...words];
+    return value.map((one: unknown) => withPathsFrom(folder, one, innerOf(schema, "0")));
   }
-  if (Array.isArray(value)) return value.map((one) => withPathsFrom(folder, one, innerOf(schema, "0")));
   if (isTree(value)) {
     const entries = Object.entries(value);
     return Object.fromEntries(entries.map(([key, one]) => [key, withPathsFrom(folder, one, innerOf(schema, key))]));
   }
-  return expects === expectedOf(pathType) && pathType.safeParse(value).success
-    ? resolve(folder, value as string)
-    : value;
+  const isPath = expects === expectedOf(pathType);
+  return isPath || (expects === expectedOf(deploymentName) && isDeploymentFile(String(value))) ? from(value) : value;
 }
 
 /** Puts the value of a setting into the input, from the stronger source that gives it. */

@@ -7,14 +7,11 @@ import { Command } from "@commander-js/extra-typings";
 import type { App } from "#kernel/app.ts";
 import { type Config, requirePlatform } from "#config/config.ts";
 import { ConfigError, SimfleetError, messageOf } from "#core/errors.ts";
-import type { OutgoingProxy } from "#core/proxy.ts";
 import { systemClock } from "#core/time.ts";
 import { openFile } from "#core/files/open-file.ts";
 import { checkFolder } from "#core/files/write-file.ts";
-import type { Automation } from "#fleet/automation.ts";
-import type { Sink } from "#fleet/rotation.ts";
+import type { Rotation } from "#fleet/rotation.ts";
 import type { Schedule } from "#fleet/schedule.ts";
-import type { Task } from "#fleet/task.ts";
 import { assertCanWrite } from "#jobs/runs/results/results.ts";
 import { nextTimes } from "#jobs/schedules/service.ts";
 import { tasksOfWorkers } from "#kernel/reload.ts";
@@ -65,7 +62,7 @@ async function checkAll(context: Context, options: CommonOptions): Promise<Findi
       "configuration",
       `${config.file ?? "from environment variables only"}${config.tasksHash === undefined ? "" : `, tasks ${config.tasksHash}`}`,
     ),
-    ...(config.proxy === undefined ? [] : [ok("proxy", proxyText(config.proxy))]),
+    ...(config.proxy === undefined ? [] : [ok("proxy", `${config.proxy.shown} (${config.proxy.variable})`)]),
     ...config.warnings.map(({ where, message }) => warning("configuration", `${where}: ${message}`)),
   ];
   try {
@@ -93,10 +90,6 @@ async function taskFindings({ kernel }: App): Promise<Finding[]> {
       `the worker ${worker} has other tasks: ${hash}. Give all processes the same configuration.`,
     ),
   );
-}
-
-function proxyText({ shown, variable, except }: OutgoingProxy): string {
-  return `${shown} (${variable}), but not for this machine${except === "" ? "" : ` and ${except}`}`;
 }
 
 const topologies = { server: "", sentinel: "primary named by Sentinel, ", cluster: "cluster, " };
@@ -175,24 +168,23 @@ async function checkFiles({ schedules, automations, rotations, authKeys }: Confi
   const look = async (what: string, path: string, open: (path: string) => Promise<void>): Promise<void> => {
     await open(path).catch((thrown: unknown) => {
       const reason = thrown instanceof Error ? (thrown.cause ?? thrown) : thrown;
-      const detail = `${path} cannot be used: ${messageOf(reason)}`;
-      findings.push({ what, status: "wrong", detail, exitCode: 2 });
+      findings.push({ what, status: "wrong", detail: `${path} cannot be used: ${messageOf(reason)}`, exitCode: 2 });
     });
   };
-  const lookAtTask = async (what: string, task: Task | Automation["action"]): Promise<void> => {
+  for (const one of [...schedules, ...automations]) {
+    const what = "task" in one ? `schedule ${one.name}` : `automation ${one.name}`;
+    const task = "task" in one ? one.task : one.action;
     if (task.job === "report") await look(what, task.file, assertCanWrite);
-    else if ("from" in task && "file" in task.from) await look(what, task.from.file, assertReadable);
-  };
-  const lookAtSinks = async (what: string, sinks: readonly Sink[]): Promise<void> => {
-    for (const sink of sinks) if (sink.kind === "file") await look(what, sink.path, assertCanWrite);
-  };
-  for (const { name, task } of schedules) await lookAtTask(`schedule ${name}`, task);
-  for (const { name, action } of automations) await lookAtTask(`automation ${name}`, action);
-  for (const { name, source, sinks } of Object.values(rotations)) {
-    if (source.kind === "file") await look(`rotation ${name}`, source.path, assertReadable);
-    await lookAtSinks(`rotation ${name}`, sinks);
+    if ("task" in one && one.task.job === "apply" && "file" in one.task.from)
+      await look(what, one.task.from.file, assertReadable);
   }
-  for (const [name, { sinks }] of Object.entries(authKeys)) await lookAtSinks(`authKeys ${name}`, sinks);
+  for (const [name, { source, sinks }] of [
+    ...Object.entries<Partial<Rotation>>(authKeys),
+    ...Object.entries(rotations),
+  ]) {
+    if (source?.kind === "file") await look(`rotation ${name}`, source.path, assertReadable);
+    for (const sink of sinks ?? []) if (sink.kind === "file") await look(`rotation ${name}`, sink.path, assertCanWrite);
+  }
   return findings;
 }
 

@@ -5,12 +5,12 @@
  */
 import { isAbsolute } from "node:path";
 import { isOurs } from "#core/files/open-file.ts";
-import { isDeploymentFile } from "../deployment.ts";
 import { parseRedisUrl } from "../sections/redis.ts";
 import { type Environment, pathsIn } from "../read-settings.ts";
 import type { Report } from "../report.ts";
 import { configSchema, type Settings } from "../schema.ts";
 import { settingsOf, variablesOf } from "../setting.ts";
+import { isDeploymentFile } from "../value-types.ts";
 import { type OwnedTree, type Tree, valueAt } from "./yaml-file.ts";
 
 /** Secrets, and the settings that decide where they are sent. */

@@ -4,11 +4,13 @@
  * address is checked while the connection is made (webhook-address.ts).
  */
 import type { LookupFunction } from "node:net";
+import { promisify } from "node:util";
 import type { buildConnector, Dispatcher } from "undici";
+import { isLoopback } from "#core/loopback.ts";
 import { openDispatcher, type OutgoingProxy, proxyFault } from "#core/proxy.ts";
 import type { Secret } from "#core/secret.ts";
 import { type Clock, secondMs } from "#core/time.ts";
-import { AddressRefused, guardedLookup, isLoopbackName, literalFault, type Reach } from "./webhook-address.ts";
+import { AddressRefused, guardedLookup, literalFault, type Reach } from "./webhook-address.ts";
 import { signaturesOf } from "./webhook-signature.ts";
 
 export interface WebhookMessage {
@@ -157,18 +159,15 @@ async function agentFor(
 async function assertReach(hostname: string, reach: Reach, resolve: LookupFunction | undefined): Promise<void> {
   const fault = literalFault(hostname, reach);
   if (fault !== undefined) throw new AddressRefused(fault);
-  await new Promise<void>((done, refuse) => {
-    guardedLookup(reach, resolve)(hostname, { all: true }, (error) => {
-      if (error instanceof AddressRefused) refuse(error);
-      else done();
-    });
+  await promisify(guardedLookup(reach, resolve))(hostname, { all: true }).catch((thrown: unknown) => {
+    if (thrown instanceof AddressRefused) throw thrown;
   });
 }
 
 /** @throws RangeError unless the address is https, or http to this machine, without a user name */
 function addressOf(written: string): URL {
   const url = URL.parse(written);
-  const isAllowed = url?.protocol === "https:" || (url?.protocol === "http:" && isLoopbackName(url.hostname));
+  const isAllowed = url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback(url.hostname));
   if (url === null || !isAllowed || url.username !== "" || url.password !== "") {
     throw new RangeError("a webhook address must be https (or http on this machine) and have no user name");
   }

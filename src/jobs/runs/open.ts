@@ -8,7 +8,6 @@ import type { Kernel } from "#kernel/kernel.ts";
 import { redisMemory } from "#redis/memory.ts";
 import { Ledger } from "./ledger/ledger.ts";
 import { runRemoval } from "./removal/removal.ts";
-import { assertRead } from "#config/config.ts";
 import { inputSeal } from "./sealed-inputs.ts";
 import { RunService } from "./service.ts";
 import { execute } from "./work/execute.ts";
@@ -26,11 +25,7 @@ export function openRuns(kernel: Kernel, { freezes, inventory }: { freezes: Free
   const removal = runRemoval(kernel);
   const queues = runQueues({ ...kernel, ledger });
   lifecycle.onStop("queues", () => queues.close());
-  const seal = config.seal === undefined ? undefined : new Seal(config.seal);
-  const sealInputs = inputSeal(() => {
-    assertRead(config, "seal");
-    return seal;
-  });
+  const sealInputs = inputSeal(config.seal === undefined ? undefined : new Seal(config.seal));
   const service = new RunService({
     ...kernel,
     ledger,

@@ -26,18 +26,7 @@ export function openWebhooks(kernel: WebhookKernel) {
   lifecycle.onStop("webhooks", () => sender.close());
   const endpointOf = (name: string): WebhookEndpoint | undefined => {
     const found = Object.hasOwn(webhooks, name) ? webhooks[name] : undefined;
-    if (found === undefined) return undefined;
-    const { webhook, url, secrets } = found;
-    return {
-      webhook,
-      // Read when a message is sent.
-      get url() {
-        return url();
-      },
-      get secrets() {
-        return secrets();
-      },
-    };
+    return found && { webhook: found.webhook, url: found.url(), secrets: found.secrets() };
   };
   const context = { log, sender, clock, guard, endpointOf };
   const service = new WebhookService({ ...context, queues, names: Object.keys(webhooks), profile });
