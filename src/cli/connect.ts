@@ -33,10 +33,11 @@ export function localConfig(context: Context, options: CommonOptions): Config {
   );
 }
 
-function configOf({ io: { env }, features }: Context, options: CommonOptions): Config {
+/** @param isForCommand see ConfigSource */
+function configOf({ io: { env }, features }: Context, options: CommonOptions, isForCommand?: boolean): Config {
   const profile = options.profile === undefined ? {} : { SIMFLEET_PROFILE: options.profile };
   const server = options.server === undefined ? {} : { SIMFLEET_SERVER: options.server };
-  return loadConfig({ file: options.config, env: { ...env, ...profile, ...server }, features });
+  return loadConfig({ file: options.config, env: { ...env, ...profile, ...server }, features, isForCommand });
 }
 
 /** Runs a command that calls routes (`Context.connect`). */
@@ -45,7 +46,7 @@ export async function connect<T>(
   options: CommonOptions,
   use: (caller: Caller) => Promise<T>,
 ): Promise<T> {
-  const config = configOf(context, options);
+  const config = configOf(context, options, true);
   const { env, interrupt } = context.io;
   if (config.server === undefined) {
     return withApp(context, config, async (app) => {

@@ -95,9 +95,9 @@ function readingsOf(app: Served, streams: EventStreams, health: Health): () => P
   };
 }
 
-async function openAccess({ http, dataDir }: Config, logger: Logger): Promise<Access> {
+async function openAccess({ http, dataDir, proxy }: Config, logger: Logger): Promise<Access> {
   const clock = systemClock;
-  const jwt = http.jwt === undefined ? undefined : new JwtReader(http.jwt, clock);
+  const jwt = http.jwt === undefined ? undefined : new JwtReader(http.jwt, clock, proxy);
   let { adminToken } = http;
   if (adminToken === undefined && http.tokens.length === 0 && jwt === undefined) {
     if (!isLoopback(http.host)) throw new ConfigError([openToAll(http.host)]);
