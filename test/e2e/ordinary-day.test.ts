@@ -241,7 +241,7 @@ describe("signals", () => {
     worker.kill("SIGUSR1");
     worker.kill("SIGUSR2");
     worker.kill("SIGHUP");
-    await worker.said(/SIGHUP was received: the worker goes on/);
+    await worker.said(/the configuration was read: its tasks are the same/);
     worker.kill("SIGTERM");
     const { code, stderr } = await worker.ended;
     expect(code).toBe(0);
