@@ -4,7 +4,8 @@
  */
 import { randomUUID } from "node:crypto";
 import { Readable } from "node:stream";
-import { errorCatalogue, type ErrorCode, IntakeError, messageOf, SimfleetError } from "#core/errors.ts";
+import type { ErrorCode, Problem } from "#core/errors.ts";
+import { ConfigError, IntakeError, SimfleetError, errorCatalogue, messageOf } from "#core/errors.ts";
 import { openFile } from "#core/files/open-file.ts";
 import type { Secret } from "#core/secret.ts";
 import { type Clock, secondMs, systemClock } from "#core/time.ts";
@@ -98,7 +99,8 @@ export function remoteWorker({
 }
 
 async function refusalOf(answer: Response, url: string): Promise<SimfleetError> {
-  const problem = (await answer.json().catch(() => ({}))) as { code?: unknown; detail?: unknown };
+  const problem = (await answer.json().catch(() => ({}))) as { code?: unknown; detail?: unknown; problems?: unknown };
+  if (problem.code === "CONFIG_INVALID") return new ConfigError(problem.problems as readonly Problem[]);
   if (typeof problem.code === "string" && Object.hasOwn(errorCatalogue, problem.code)) {
     return new SimfleetError(problem.code as ErrorCode, String(problem.detail));
   }

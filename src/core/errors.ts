@@ -113,7 +113,7 @@ export const errorCatalogue = {
   CHANGES_FROZEN: {
     disposition: "later",
     exitCode: 4,
-    meaning: "Changes are frozen, and the gateway does not send calls that may change something.",
+    meaning: "Changes are frozen, and a call that may change something, from the gateway or by hand, is not sent.",
   },
   PLATFORM_UNAVAILABLE: {
     disposition: "retry",

@@ -1,4 +1,6 @@
 /** Periods in which nothing may change on the platform: runs make no calls and rotations make no steps. */
+import { SimfleetError } from "#core/errors.ts";
+import { minuteMs, secondMs } from "#core/time.ts";
 import type { Cron } from "./time/cron.ts";
 
 export interface FreezePeriod {
@@ -17,6 +19,15 @@ export interface Freeze {
   readonly reason: string;
   /** Undefined: until a user ends it. */
   readonly untilMs: number | undefined;
+}
+
+/** @throws SimfleetError CHANGES_FROZEN for a call that is to be made at once: one that can wait is held instead */
+export function assertUnfrozen(freeze: Freeze | undefined, nowMs: number): void {
+  if (freeze === undefined) return;
+  const { reason, untilMs } = freeze;
+  const leftMs = untilMs === undefined ? minuteMs : Math.max(secondMs, untilMs - nowMs);
+  const message = `Changes are frozen: ${reason}. The call was not sent; try again after the freeze.`;
+  throw new SimfleetError("CHANGES_FROZEN", message, { retryAfterMs: leftMs });
 }
 
 /** One occurrence of a period. */

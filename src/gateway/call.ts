@@ -6,8 +6,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { PlatformClient } from "#api/client.ts";
 import { PlatformError, SimfleetError } from "#core/errors.ts";
-import { type Clock, minuteMs, secondMs } from "#core/time.ts";
-import type { Freeze } from "#fleet/freeze.ts";
+import { type Clock, secondMs } from "#core/time.ts";
+import { type Freeze, assertUnfrozen } from "#fleet/freeze.ts";
 import type { Urgency } from "#limiter/permit.ts";
 import type { GatewayOperation } from "./api-groups.ts";
 import { type Connections, forwardAnswer, sendRequest } from "./exchange.ts";
@@ -111,12 +111,7 @@ export async function makeCall(call: Call, deps: CallDeps): Promise<void> {
 /** @throws SimfleetError CHANGES_FROZEN for a call that may change something: whatever does not only read */
 async function refuseDuringFreeze({ request, operation }: Call, { clock, freezeOf }: CallDeps): Promise<void> {
   if (!operation.authenticated || ["GET", "HEAD", "OPTIONS"].includes(request.method ?? "")) return;
-  const freeze = await freezeOf();
-  if (freeze === undefined) return;
-  const { reason, untilMs } = freeze;
-  const leftMs = untilMs === undefined ? minuteMs : Math.max(secondMs, untilMs - clock.wallMs());
-  const message = `Changes are frozen: ${reason}. The call was not sent; try again after the freeze.`;
-  throw new SimfleetError("CHANGES_FROZEN", message, { retryAfterMs: leftMs });
+  assertUnfrozen(await freezeOf(), clock.wallMs());
 }
 
 function goneSignal(response: ServerResponse): AbortSignal {

@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => harness[Symbol.asyncDispose]());
 
 const run = (line: string, where: "local" | "remote"): Promise<Ended> =>
-  runCommand(harness, line.split(" "), where, [tickets]);
+  runCommand(harness, line.split(" "), where, { more: [tickets] });
 
 async function post(path: string, as: string, body?: object): Promise<{ status: number; body: unknown }> {
   const headers: Record<string, string> = body === undefined ? {} : { "content-type": "application/json" };

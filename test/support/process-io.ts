@@ -7,14 +7,17 @@ export interface Ended {
   stderr: string;
 }
 
-/** @returns `ended` has what the command has written, and its exit code */
-export function processIo(env: Readonly<Record<string, string>> = {}): { io: ProcessIo; ended: Ended } {
+/** @param stdin what a terminal or a pipe sends. @returns `ended` has what the command has written, and its exit code */
+export function processIo(
+  env: Readonly<Record<string, string>> = {},
+  stdin: ProcessIo["stdin"] = process.stdin,
+): { io: ProcessIo; ended: Ended } {
   const ended: Ended = { code: 0, stdout: "", stderr: "" };
   const io: ProcessIo = {
     env,
     stdout: { write: (text) => (ended.stdout += text) },
     stderr: { write: (text) => (ended.stderr += text) },
-    stdin: process.stdin,
+    stdin,
     interrupt: new AbortController().signal,
     setExitCode: (code) => {
       ended.code = code;

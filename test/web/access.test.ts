@@ -93,6 +93,40 @@ describe.skipIf(withoutBrowser)(
       expect(watched.faults).toEqual([]);
     });
 
+    it("an administrator creates, replaces and deletes a Credential Set whose secret is never shown", async () => {
+      await using watched = await harness.page({ width: 1280, token: tokens.admin });
+      const { page } = watched;
+      const answers: Promise<string>[] = [];
+      page.on("response", (response) => {
+        if (response.url().includes("/v1/credentials")) answers.push(response.text().catch(() => ""));
+      });
+      const { credentials } = harness.cli.sandbox.state;
+      await page.goto("/#/credentials");
+      const create = page.getByRole("form", { name: "Create a Credential Set" });
+      await create.getByLabel("ID", { exact: true }).fill("by-hand");
+      await create.getByLabel("Secret", { exact: true }).fill("canary-first");
+      expect(await create.getByLabel("Secret", { exact: true }).getAttribute("type")).toBe("password");
+      await create.getByRole("button", { name: "Create" }).click();
+      await page.getByRole("button", { name: "Replace the secret of by-hand" }).click();
+      expect(credentials.secretOf("by-hand")).toEqual({ key: "canary-first" });
+
+      const replace = page.getByRole("form", { name: "Replace the secret of by-hand" });
+      expect(await replace.getByLabel("Secret", { exact: true }).inputValue()).toBe("");
+      const buffer = Buffer.from("canary\nsecond\n");
+      await replace.getByLabel("Secret from a file").setInputFiles({ name: "x", mimeType: "text/plain", buffer });
+      await replace.getByRole("button", { name: "Replace" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Replace" }).click();
+      await create.waitFor();
+      expect(credentials.secretOf("by-hand")).toEqual({ key: "canary\nsecond" });
+
+      await page.getByRole("button", { name: "Delete by-hand" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+      await page.getByRole("button", { name: "Delete by-hand" }).waitFor({ state: "detached" });
+      expect(credentials.all.some(({ credentialsId }) => credentialsId === "by-hand")).toBe(false);
+      expect(`${await page.content()}${(await Promise.all(answers)).join("")}`).not.toContain("canary");
+      expect(watched.faults).toEqual([]);
+    });
+
     it("the dashboard reports an unreachable worker and recovers by itself", async () => {
       await using watched = await harness.page({ width: 1280, token: tokens.viewer });
       const { page } = watched;

@@ -5,6 +5,7 @@
  */
 import { ConfigError } from "#core/errors.ts";
 import type { DeploymentOperation, DeploymentOperationId, Placeholder } from "#fleet/deployment-operation.ts";
+import { credentialsIdForm } from "#fleet/rotation.ts";
 import { isImsi, isSimId } from "#fleet/sim/sim.ts";
 import { type Operation, type PathParameter, quotaOf } from "./operation.ts";
 import { z } from "zod";
@@ -91,9 +92,8 @@ function isPlainId(text: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/.test(text);
 }
 
-/** Whether the text is a valid Credential Set id: it begins with a letter or digit, so that it is never `..`. */
 export function isCredentialsId(text: string): boolean {
-  return /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(text);
+  return credentialsIdForm.test(text);
 }
 
 function withoutUserPath(id: DeploymentOperationId, userName: string): ConfigError {

@@ -14,6 +14,7 @@ import {
 } from "#api/operations/credentials.ts";
 import { type GroupRecord, listGroups, putGroupConfiguration } from "#api/operations/groups.ts";
 import type { Operation } from "#api/operations/operation.ts";
+import { PlatformError } from "#core/errors.ts";
 import type { DeploymentOperationId, DeploymentOperations } from "#fleet/deployment-operation.ts";
 import { requireOperation } from "#fleet/required-operation.ts";
 import { type Reference, referencesIn } from "./references.ts";
@@ -66,8 +67,25 @@ export class AccountSets {
     return this.#call(updateCredential(this.#described("updateCredential")), input);
   }
 
-  async delete(credentialsId: string): Promise<void> {
-    await this.#call(deleteCredential(this.#described("deleteCredential")), { credentialsId });
+  /**
+   * Deletes a set to which nothing refers.
+   * @returns a permanent obstacle; undefined if the set is gone
+   */
+  async remove(credentialsId: string): Promise<string | undefined> {
+    if (!this.can("deleteCredential")) {
+      return `the deployment ${this.#account.deployment.name} does not describe deleteCredential`;
+    }
+    try {
+      await this.#call(deleteCredential(this.#described("deleteCredential")), { credentialsId });
+      return undefined;
+    } catch (thrown) {
+      if (!(thrown instanceof PlatformError)) throw thrown;
+      const isRefused = thrown.code === "PLATFORM_REJECTED" || thrown.code === "PLATFORM_RESPONSE_INVALID";
+      if (!isRefused && !thrown.mayHaveApplied) throw thrown;
+      if ((await this.find(credentialsId)) === undefined) return undefined;
+      if (isRefused) return thrown.message;
+      throw thrown;
+    }
   }
 
   /** Every group, page by page. */

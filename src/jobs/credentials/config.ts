@@ -2,7 +2,8 @@
 import { z } from "zod";
 import { dayMs, secondMs } from "#core/time.ts";
 import { webhookKey } from "#core/webhook-secret.ts";
-import { type Recipe, type Rotation, type SecretSource, type Sink, successorSuffixLength } from "#fleet/rotation.ts";
+import { credentialsIdForm, successorSuffixLength } from "#fleet/rotation.ts";
+import type { Recipe, Rotation, SecretSource, Sink } from "#fleet/rotation.ts";
 import type { Deployment } from "#config/deployment.ts";
 import type { Report } from "#config/report.ts";
 import {
@@ -116,7 +117,7 @@ export const sink = z
     return { kind: "webhook", url, secretFile, ...(allowPrivate === true && { allowPrivate }) };
   });
 
-const idText = text("an id: letters, digits, `.`, `_` and `-`", /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/);
+const idText = text("an id: letters, digits, `.`, `_` and `-`", credentialsIdForm);
 
 const structure = z
   .strictObject({

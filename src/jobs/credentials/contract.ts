@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { currentProblem, id, instant, list, ofProfile, pageOf } from "#contract/fields.ts";
 import { route } from "#contract/route.ts";
+import { credentialsIdForm } from "#fleet/rotation.ts";
 
 const ofRotation = z.strictObject({ name: id });
 
@@ -22,6 +23,22 @@ export const setReport = z.object({
 });
 
 export type SetReport = Readonly<z.infer<typeof setReport>>;
+
+const changedSet = setReport.omit({ references: true, rotation: true });
+
+export type ChangedSet = Readonly<z.infer<typeof changedSet>>;
+
+/** The longest value that the platform and the encrypted record of a rotation can take. */
+export const longestValue = 65_536;
+
+const newSet = z.strictObject({
+  type: z.string().min(1).max(64),
+  description: z.string().max(200).optional(),
+  value: z.string().min(1, "must not be empty").max(longestValue).describe("of one field, or a JSON object of all"),
+  field: id.optional().describe("field that the value is for; by default the only field of the type"),
+});
+
+export type NewSet = Readonly<z.infer<typeof newSet>>;
 
 export const rotationStates = [
   "planned",
@@ -72,6 +89,44 @@ export const listCredentials = route({
   summary: "List the account's Credential Sets",
   query: z.strictObject(ofProfile),
   answer: pageOf("credentials", setReport),
+});
+
+const ofSet = {
+  role: "admin",
+  tag: "credentials",
+  params: z.strictObject({
+    credentialsId: z.string().regex(credentialsIdForm, "must be letters, digits, ., _ and -, at most 100"),
+  }),
+  query: z.strictObject(ofProfile),
+} as const;
+
+export const createCredentials = route({
+  ...ofSet,
+  method: "POST",
+  path: "/credentials/:credentialsId",
+  summary: "Create a Credential Set",
+  body: newSet,
+  answer: changedSet,
+  status: 201,
+});
+
+export const updateCredentials = route({
+  ...ofSet,
+  method: "POST",
+  path: "/credentials/:credentialsId/update",
+  summary: "Replace the secret of a Credential Set",
+  description: "Type and description stay unless others are given.",
+  body: newSet.partial({ type: true }),
+  answer: changedSet,
+});
+
+export const deleteCredentials = route({
+  ...ofSet,
+  method: "DELETE",
+  path: "/credentials/:credentialsId",
+  summary: "Delete a Credential Set to which no group refers",
+  answer: z.undefined(),
+  status: 204,
 });
 
 export const listRotations = route({

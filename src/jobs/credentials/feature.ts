@@ -41,13 +41,16 @@ export const credentials = feature({
   commands: {
     credentials: {
       group: "secrets",
-      summary: "list Credential Sets and rotate their secrets",
+      summary: "create, list and delete Credential Sets, and rotate their secrets",
       load: async (context) => (await import("./commands/credentials.ts")).credentialsCommand(context),
     },
   },
-  stores: { "credentials list": "makes", "credentials rotate": "makes" },
+  stores: { "credentials list": "makes", "credentials create": "makes", "credentials rotate": "makes" },
   effects: {
     "credentials list": "reads",
+    "credentials create": "changes",
+    "credentials update": "changes",
+    "credentials delete": "changes",
     "credentials rotate": "changes",
     "credentials confirm": "changes",
     "credentials status": "reads",

@@ -27,7 +27,8 @@ export function openRotations(kernel: Kernel, freezes: Freezes) {
     maxSets: config.limits.credentialSets,
   });
   const seal = () => requireSeal(config, feature);
-  const service = new CredentialService({ log, queues, clock, rotations, accountFor, requireSeal: seal });
+  const freezeOf = (profile: string) => freezes.of(profile);
+  const service = new CredentialService({ log, queues, clock, rotations, accountFor, requireSeal: seal, freezeOf });
 
   let context: RotationContext | undefined;
   const makeContext = (): RotationContext => ({

@@ -84,6 +84,6 @@ export function currentSet(
   return known ?? own.toSorted((a, b) => (a.credentialsId < b.credentialsId ? 1 : -1))[0];
 }
 
-function refused(message: string): SimfleetError {
+export function refused(message: string): SimfleetError {
   return new SimfleetError("ROTATION_STATE_CONFLICT", `${message}. Nothing has happened yet`);
 }

@@ -28,6 +28,21 @@ export function referencesIn({ groupId, configuration }: GroupRecord, credential
   });
 }
 
+/** A reference with placeholders that may match a set prevents its deletion. */
+export function reasonToKeep(credentialsId: string, left: readonly Reference[]): string {
+  const named = left.some(({ how }) => how === "id");
+  return `${credentialsId} is not deleted while ${placesOf(left)} ${named ? "names" : "may mean"} it`;
+}
+
+/** `SoracomBeam of group g-1 (placeholder)`; only the first ones if there are many. */
+export function placesOf(references: readonly Reference[]): string {
+  const places = references.map(({ groupId, namespace, how }) => {
+    return `${namespace} of group ${groupId}${how === "id" ? "" : " (by placeholder)"}`;
+  });
+  const more = places.length > 5 ? ` and ${places.length - 5} more` : "";
+  return `${places.slice(0, 5).join(", ")}${more}`;
+}
+
 /** The entries of each namespace that refer to one set, changed to refer to the other; everything else is unchanged. */
 export function entriesRenamed(
   { configuration }: GroupRecord,

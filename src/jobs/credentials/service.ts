@@ -1,25 +1,36 @@
 /** Operations on Credential Sets and their rotations, shared by the CLI and the HTTP API. */
 import { SimfleetError } from "#core/errors.ts";
+import { scrubSecrets } from "#core/scrub-secrets.ts";
 import { isoTime } from "#core/time.ts";
-import { type Endpoint, creating, endpoint } from "#contract/route.ts";
+import type { CredentialSet } from "#api/operations/credentials.ts";
+import { type Freeze, assertUnfrozen } from "#fleet/freeze.ts";
+import { requireOperations } from "#fleet/required-operation.ts";
+import { type Call, type Endpoint, creating, endpoint } from "#contract/route.ts";
 import type { ProfileJobs } from "#engine/queue/work-queues.ts";
+import type { DeploymentOperationId } from "#fleet/deployment-operation.ts";
 import { type Rotation, isSetOf } from "#fleet/rotation.ts";
 import { isUnattended } from "#fleet/task.ts";
 import { AccountSets } from "./account-sets.ts";
 import * as routes from "./contract.ts";
-import type { RotationReport, SetReport } from "./contract.ts";
-import { currentSet, planRotation, rotationsOf } from "./plan.ts";
+import type { ChangedSet, NewSet, RotationReport, SetReport } from "./contract.ts";
+import { currentSet, planRotation, refused, rotationsOf } from "./plan.ts";
 import type { RotationRecord } from "./record.ts";
-import { type Reference, referencesIn } from "./references.ts";
+import { type Reference, reasonToKeep, referencesIn } from "./references.ts";
 import { type SetFacts, reportOfRotation } from "./report.ts";
 import { isRotationOver } from "./rotation-machine.ts";
 import type { RotationContext } from "./steps/credential-step.ts";
+import { forgetAll, givenSecret } from "./steps/new-secret.ts";
 
 interface ServiceDeps extends Pick<RotationContext, "log" | "clock" | "rotations" | "accountFor"> {
   readonly queues: Pick<ProfileJobs, "enqueue" | "isServed">;
   /** @throws ConfigError if no key for encrypting secrets is configured */
   readonly requireSeal: () => unknown;
+  readonly freezeOf: (profile: string) => Promise<Freeze | undefined>;
 }
+
+/** A set that a person changes, and the account. */
+type OneSet = Readonly<{ credentialsId: string; profile: string; signal: AbortSignal }>;
+type OfSet = Pick<Call<typeof routes.deleteCredentials>, "params" | "query" | "signal">;
 
 export class CredentialService {
   readonly #deps: ServiceDeps;
@@ -35,15 +46,84 @@ export class CredentialService {
     const named = await referencesTo(found, sets);
     const rotations = rotationsOf(profile, this.#deps.rotations);
     return found.map((set) => ({
-      credentialsId: set.credentialsId,
-      type: set.type ?? null,
-      description: set.description ?? null,
-      createdAt: isoTime(set.createdAtMs),
-      updatedAt: isoTime(set.updatedAtMs),
-      lastUsedAt: isoTime(set.lastUsedAtMs),
+      ...reportOfSet(set),
       references: named?.get(set.credentialsId) ?? null,
       rotation: rotations.find((one) => isSetOf(one, set.credentialsId))?.name ?? null,
     }));
+  }
+
+  /**
+   * Creates a set. Where the deployment cannot list them, the platform alone knows whether there is one already.
+   * @throws SimfleetError ROTATION_STATE_CONFLICT, REQUEST_INVALID, CHANGES_FROZEN; PlatformError
+   */
+  async create(of: OneSet, given: NewSet): Promise<ChangedSet> {
+    const { credentialsId, profile, signal } = of;
+    const sets = this.#sets(profile, signal);
+    if (sets.can("listCredentials") && (await sets.find(credentialsId)) !== undefined) {
+      throw refused(`there is a Credential Set ${credentialsId} already; replace its secret with an update`);
+    }
+    await this.#assertNotRotated(of, []);
+    return this.#put("create", of, given);
+  }
+
+  /** Replaces the secret of a set. @throws as `create`; ConfigError for operations that the deployment lacks, NOT_FOUND */
+  async update(of: OneSet, given: Omit<NewSet, "type"> & { type?: string | undefined }): Promise<ChangedSet> {
+    const found = await this.#changeable(of, ["listCredentials", "updateCredential"], "Updating a Credential Set");
+    const { type = found.type, description = found.description } = given;
+    if (type === undefined) {
+      throw new SimfleetError("REQUEST_INVALID", `The platform does not show the type of ${of.credentialsId}: give it`);
+    }
+    return this.#put("update", of, { ...given, type, description });
+  }
+
+  /** Deletes a set to which no group refers. @throws as `update` */
+  async delete(of: OneSet): Promise<void> {
+    const { credentialsId, profile, signal } = of;
+    await this.#changeable(of, ["listCredentials", "listGroups", "deleteCredential"], "Deleting a Credential Set");
+    const sets = this.#sets(profile, signal);
+    const references = await sets.references(credentialsId);
+    if (references.length > 0) throw refused(reasonToKeep(credentialsId, references));
+    assertUnfrozen(await this.#deps.freezeOf(profile), this.#deps.clock.wallMs());
+    const obstacle = await sets.remove(credentialsId);
+    if (obstacle !== undefined) throw new SimfleetError("PLATFORM_REJECTED", obstacle);
+  }
+
+  async #changeable(of: OneSet, needed: readonly DeploymentOperationId[], purpose: string): Promise<CredentialSet> {
+    const { credentialsId, profile, signal } = of;
+    requireOperations(this.#deps.accountFor(profile).deployment, needed, purpose);
+    const all = await this.#sets(profile, signal).list();
+    await this.#assertNotRotated(of, all);
+    const found = all.find((set) => set.credentialsId === credentialsId);
+    if (found !== undefined) return found;
+    throw new SimfleetError("NOT_FOUND", `There is no Credential Set ${credentialsId} in the account of ${profile}`);
+  }
+
+  /** What a rotation left behind is free. @throws SimfleetError ROTATION_STATE_CONFLICT */
+  async #assertNotRotated({ credentialsId, profile }: OneSet, sets: readonly CredentialSet[]): Promise<void> {
+    const records = await this.#deps.log.records(profile);
+    const busy = records.find((one) => !isRotationOver(one) && [one.oldId, one.newId].includes(credentialsId));
+    if (busy !== undefined) throw refused(`the rotation ${busy.name} is in progress and works with ${credentialsId}`);
+    const holder = rotationsOf(profile, this.#deps.rotations).find((rotation) => {
+      const record = records.find(({ name }) => name === rotation.name);
+      return currentSet(rotation, record, sets)?.credentialsId === credentialsId;
+    });
+    if (holder === undefined) return;
+    throw refused(
+      `${credentialsId} holds the secret of the rotation ${holder.name}: rotate it with simfleet credentials rotate ${holder.name}, or remove the rotation from the configuration first`,
+    );
+  }
+
+  async #put(how: "create" | "update", { credentialsId, profile, signal }: OneSet, given: NewSet): Promise<ChangedSet> {
+    const { accountFor, freezeOf, clock } = this.#deps;
+    const credentials = givenSecret(given, accountFor(profile).deployment.credentialTypes);
+    try {
+      assertUnfrozen(await freezeOf(profile), clock.wallMs());
+      const { type, description } = given;
+      const set = await this.#sets(profile, signal)[how]({ credentialsId, description, type, credentials });
+      return reportOfSet({ ...set, credentialsId });
+    } finally {
+      forgetAll(credentials);
+    }
   }
 
   /**
@@ -164,6 +244,18 @@ export class CredentialService {
   }
 }
 
+function reportOfSet(set: CredentialSet): ChangedSet {
+  return {
+    credentialsId: set.credentialsId,
+    // The platform may echo a value.
+    type: scrubSecrets(set.type ?? "") || null,
+    description: scrubSecrets(set.description ?? "") || null,
+    createdAt: isoTime(set.createdAtMs),
+    updatedAt: isoTime(set.updatedAtMs),
+    lastUsedAt: isoTime(set.lastUsedAtMs),
+  };
+}
+
 /** The references to each set; undefined if the deployment does not support listing them. */
 async function referencesTo(
   named: readonly { readonly credentialsId: string }[],
@@ -189,7 +281,11 @@ export function credentialEndpoints(
   kernel: { readonly profileOf: (named: string | undefined) => string; readonly profiles: readonly string[] },
 ): readonly Endpoint[] {
   const { profileOf, profiles } = kernel;
+  const oneSet = ({ params, query, signal }: OfSet) => ({ ...params, profile: profileOf(query.profile), signal });
   return [
+    endpoint(routes.createCredentials, (call) => service.create(oneSet(call), call.body)),
+    endpoint(routes.updateCredentials, (call) => service.update(oneSet(call), call.body)),
+    endpoint(routes.deleteCredentials, (call) => service.delete(oneSet(call)).then(() => undefined)),
     endpoint(routes.listCredentials, async ({ query, signal }) => {
       const sets = await service.list(profileOf(query.profile), signal);
       return { credentials: sets, nextCursor: null };

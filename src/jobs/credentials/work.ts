@@ -11,10 +11,11 @@ import type { RotationChange, RotationRecord, RotationState } from "./record.ts"
 import { handOverToAll, isRotationOver, runRotation } from "./rotation-machine.ts";
 import type { Incident, WorkResult } from "#engine/queue/job-result.ts";
 import { createSuccessor, updateInPlace, verifyUpdate, isOurs } from "./steps/put-on-platform.ts";
-import { deleteSet, leftBehind, placesOf, repoint, repointGroups, retire } from "./steps/replace-old-set.ts";
+import { leftBehind, repoint, repointGroups, retire } from "./steps/replace-old-set.ts";
 import { type RotationContext, CredentialStep, type RotationResult } from "./steps/credential-step.ts";
 import { SinkError, handOver } from "./sinks.ts";
 import { AccountSets } from "./account-sets.ts";
+import { placesOf } from "./references.ts";
 import { currentSet, rotationsOf } from "./plan.ts";
 import { newSecret } from "./steps/new-secret.ts";
 import type { MoveEvent } from "#engine/move-record.ts";
@@ -224,5 +225,5 @@ async function withdraw(step: CredentialStep): Promise<string | undefined> {
     const named = (await step.sets.references(newId)).filter(({ how }) => how === "id");
     if (named.length > 0) return `${placesOf(named)} names it`;
   }
-  return deleteSet(step, newId);
+  return step.sets.remove(newId);
 }

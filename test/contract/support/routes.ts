@@ -107,6 +107,14 @@ export const routes: Readonly<Record<string, Route>> = {
   "POST /v1/freeze": json("admin", 200, "/v1/freeze", { reason: "incident 12", until: "2099-12-27T09:00:00+09:00" }),
   "DELETE /v1/freeze": get("/v1/freeze", "admin"),
   "GET /v1/credentials": get("/v1/credentials"),
+  "POST /v1/credentials/{credentialsId}": json("admin", 201, "/v1/credentials/by-hand", {
+    type: "psk",
+    value: "first",
+  }),
+  "POST /v1/credentials/{credentialsId}/update": json("admin", 200, "/v1/credentials/by-hand/update?profile=default", {
+    value: '{"key":"second"}',
+  }),
+  "DELETE /v1/credentials/{credentialsId}": withPath("admin", 204, "/v1/credentials/by-hand"),
   "GET /v1/rotations": get("/v1/rotations"),
   "GET /v1/rotations/{name}": get("/v1/rotations/mqtt"),
   "POST /v1/rotations/{name}/rotate": withPath("admin", 202, "/v1/rotations/mqtt/rotate"),

@@ -1,4 +1,6 @@
 /** Runs a command in this process, on the data of a harness or through its worker. */
+import { Readable } from "node:stream";
+import type { ProcessIo } from "#cli/context.ts";
 import type { AnyFeature } from "#cli/feature.ts";
 import { runProgram } from "#cli/program.ts";
 import { features } from "#features.ts";
@@ -9,10 +11,13 @@ export async function runCommand(
   harness: ControlHarness,
   words: readonly string[],
   where: "local" | "remote",
-  more: readonly AnyFeature[] = [],
+  { more = [], stdin }: { more?: readonly AnyFeature[]; stdin?: string } = {},
 ): Promise<Ended> {
   const remote = { SIMFLEET_SERVER: harness.url, SIMFLEET_SERVER_TOKEN: tokens.admin };
-  const { io, ended } = processIo({ ...harness.env, ...(where === "remote" ? remote : {}) });
+  const { io, ended } = processIo(
+    { ...harness.env, ...(where === "remote" ? remote : {}) },
+    stdin === undefined ? undefined : (Readable.from([stdin]) as ProcessIo["stdin"]),
+  );
   const all = [...features, ...more];
   await runProgram(words, { io, runWorker: () => Promise.resolve(), features: all, version: "0" });
   return ended;

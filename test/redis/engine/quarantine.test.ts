@@ -84,6 +84,7 @@ it("a rotation that was quarantined is continued by a request of a person, not b
     queues: { enqueue: () => Promise.resolve(), isServed: () => Promise.resolve(false) },
     accountFor: () => harness.account(),
     requireSeal: () => undefined,
+    freezeOf: () => Promise.resolve(undefined),
   });
   const { signal } = new AbortController();
   expect((await service.rotate(rotation.name, { by: "schedule:monthly", signal })).waitsFor).toBe("quarantined");

@@ -65,6 +65,7 @@ export function hrefOfCredential(kind: CredentialKind, name: string): string {
 }
 
 const pagesOfTargets: readonly (readonly [words: RegExp, hrefOf: (name: string) => string])[] = [
+  [/v1\/credentials|credentials (create|update|delete)/, (name) => hrefOfCredential("set", name)],
   [/rotations|credentials/, (name) => hrefOfCredential("rotation", name)],
   [/schedules|automations/, () => hrefOf("schedules")],
   [/webhooks|deliveries/, () => hrefOf("events")],

@@ -3,10 +3,13 @@
  * Sets as reported by the platform. Secret values are never shown.
  */
 import type { JSX } from "preact";
-import { addressOf } from "../ask.ts";
+import { useId, useState } from "preact/hooks";
+import { addressOf, ask } from "../ask.ts";
 import { useLive } from "../live.ts";
-import { PostButton } from "../parts/action.tsx";
+import { ActionButton, PostButton, useAction } from "../parts/action.tsx";
 import { Badge } from "../parts/badge.tsx";
+import { Button } from "../parts/button.tsx";
+import { Form, TextField } from "../parts/field.tsx";
 import { CurrentProblemNotice, Empty, Loaded, Notice, Panel } from "../parts/notice.tsx";
 import { CredentialLink, GroupLink, Ref, Said } from "../parts/ref.tsx";
 import { Table, intoView } from "../parts/table.tsx";
@@ -17,7 +20,7 @@ import { counted } from "../pure/format.ts";
 import { isInProgress, stepsOf } from "../pure/rotation-steps.ts";
 import { viewTitles } from "../pure/route.ts";
 import type { AuthKeyReport, AuthKeyRotationReport, Reference, RotationReport, SetReport } from "../pure/shapes.ts";
-import { profile } from "../session.ts";
+import { profile, refusal } from "../session.ts";
 
 export function Credentials(): JSX.Element {
   return (
@@ -309,8 +312,16 @@ function Rotate({ keys, onDone }: { keys: readonly AuthKeyReport[]; onDone: () =
 }
 
 function CredentialSets(): JSX.Element {
+  const [replaced, setReplaced] = useState<SetReport>();
+  // A new form has no secret left in it.
+  const [forms, setForms] = useState(0);
   const address = addressOf("/v1/credentials", { profile: profile.value });
   const live = useLive<{ credentials: SetReport[] }>(address, { ms: 120_000, andOn: ["credential."] });
+  const changed = (): void => {
+    setReplaced(undefined);
+    setForms(forms + 1);
+    live.refresh();
+  };
   return (
     <Panel title="Credential Sets">
       <Loaded live={live} what="Credential Sets" loading="sets from the platform">
@@ -335,11 +346,117 @@ function CredentialSets(): JSX.Element {
                 cell: ({ rotation }) => rotation !== null && <CredentialLink kind="rotation" id={rotation} />,
               },
               { label: "Referenced by", cell: ({ references }) => <References references={references} /> },
+              { label: "", cell: (set) => <SetButtons {...{ set, changed }} onReplace={() => setReplaced(set)} /> },
             ]}
           />
         )}
       </Loaded>
+      <SetForm key={`${forms} ${replaced?.credentialsId}`} {...{ replaced, changed }} />
     </Panel>
+  );
+}
+
+interface SetButtonsProps {
+  readonly set: SetReport;
+  readonly changed: () => void;
+  readonly onReplace: () => void;
+}
+
+function SetButtons({ set: { credentialsId }, changed, onReplace }: SetButtonsProps): JSX.Element {
+  const remove = async (): Promise<string> => {
+    await ask(pathOfSet(credentialsId), { method: "DELETE", query: { profile: profile.value } });
+    changed();
+    return `${credentialsId} was deleted.`;
+  };
+  const question = {
+    title: `Delete ${credentialsId}?`,
+    text: `Its secret is lost. simfleet first checks that no group of the profile ${profile.value} refers to it.`,
+    yes: "Delete",
+    isDangerous: true,
+  };
+  return (
+    <div class="actions">
+      <Button isSmall refusal={refusal("admin")} label={`Replace the secret of ${credentialsId}`} onPress={onReplace}>
+        Replace
+      </Button>
+      <ActionButton isSmall needs="admin" label={`Delete ${credentialsId}`} question={question} work={remove}>
+        Delete
+      </ActionButton>
+    </div>
+  );
+}
+
+function pathOfSet(credentialsId: string): string {
+  return `/v1/credentials/${encodeURIComponent(credentialsId)}`;
+}
+
+/** Creates a set, or replaces the secret of one. The secret stays here until it is sent. */
+function SetForm({ replaced, changed }: { replaced: SetReport | undefined; changed: () => void }): JSX.Element {
+  const [id, setId] = useState("");
+  const [type, setType] = useState("psk");
+  const [description, setDescription] = useState("");
+  const [value, setValue] = useState("");
+  const fileId = useId();
+  const { isBusy, act } = useAction();
+  const credentialsId = replaced?.credentialsId ?? id.trim();
+  const title = replaced === undefined ? "Create a Credential Set" : `Replace the secret of ${credentialsId}`;
+  const send = async (): Promise<string> => {
+    const path = pathOfSet(credentialsId);
+    const query = { profile: profile.value };
+    if (replaced === undefined) {
+      const body = { type: type.trim(), value, ...(description === "" ? {} : { description }) };
+      await ask(path, { method: "POST", query, body });
+    } else await ask(`${path}/update`, { method: "POST", query, body: { value } });
+    changed();
+    return `The platform has the secret of ${credentialsId}.`;
+  };
+  const question = {
+    title: `${title}?`,
+    text: "What still uses the old secret stops working. The old secret cannot be restored.",
+    yes: "Replace",
+    isDangerous: true,
+  };
+  const missing = value === "" || credentialsId === "" ? "An ID and a secret are required." : undefined;
+  return (
+    <Form class="form more" label={title} onSubmit={() => act(send, replaced === undefined ? undefined : question)}>
+      <h3>{title}</h3>
+      <div class="form-row">
+        {replaced === undefined && (
+          <>
+            <TextField label="ID" value={id} onValue={setId} isRequired />
+            <TextField label="Type" value={type} onValue={setType} isRequired />
+            <TextField label="Description" value={description} onValue={setDescription} />
+          </>
+        )}
+        <TextField
+          label="Secret"
+          type="password"
+          autocomplete="new-password"
+          value={value}
+          onValue={setValue}
+          hint="A value, or a JSON object of all fields of the type; never shown again"
+          isRequired
+        />
+        <div class="field">
+          <label for={fileId}>Secret from a file</label>
+          <input
+            id={fileId}
+            class="input"
+            type="file"
+            onChange={(event) => {
+              const [file] = event.currentTarget.files ?? [];
+              void file?.text().then((text) => setValue(text.replace(/\r?\n$/, "")));
+            }}
+          />
+        </div>
+      </div>
+      <div class="actions">
+        <Button kind="main" type="submit" isBusy={isBusy} refusal={refusal("admin") ?? missing}>
+          {replaced === undefined ? "Create" : "Replace"}
+        </Button>
+        {replaced !== undefined && <Button onPress={changed}>Cancel</Button>}
+      </div>
+    </Form>
   );
 }
 

@@ -2,7 +2,9 @@
 import * as routes from "../contract.ts";
 import { credentials } from "../feature.ts";
 import type { RotationReport, SetReport } from "../contract.ts";
-import { type CommonOptions, type Context, type Caller, withCommon, confirm } from "#cli/context.ts";
+import { type Caller, type CommonOptions, type Context, type ProcessIo, confirm, withCommon } from "#cli/context.ts";
+import { readSecretFile } from "#config/secrets/secret-file.ts";
+import { Secret } from "#core/secret.ts";
 import { SimfleetError } from "#core/errors.ts";
 import {
   type End,
@@ -12,7 +14,9 @@ import {
   isUnserved,
   showStatus,
 } from "#cli/follow/follow-work.ts";
-import { Command } from "@commander-js/extra-typings";
+import { addAbortSignal } from "node:stream";
+import { text as textOf } from "node:stream/consumers";
+import { Command, Option } from "@commander-js/extra-typings";
 import { type List, answerList, withListOptions } from "#cli/list.ts";
 import { problemText, duration } from "#cli/format.ts";
 import { systemClock } from "#core/time.ts";
@@ -20,6 +24,9 @@ import { systemClock } from "#core/time.ts";
 export function credentialsCommand(context: Context): Command {
   return new Command("credentials")
     .addCommand(listCommand(context))
+    .addCommand(putCommand(context, "create"))
+    .addCommand(putCommand(context, "update"))
+    .addCommand(deleteCommand(context))
     .addCommand(rotateCommand(context))
     .addCommand(confirmCommand(context))
     .addCommand(statusCommand(context));
@@ -55,6 +62,62 @@ const setList: List<"credentials", SetReport> = {
     },
   ],
 };
+
+// `simfleet credentials create`, `update`, `delete`. A value is never an argument: other users of the machine see those.
+
+const yesText = "skip the confirmation; required without a terminal";
+
+function putCommand(context: Context, how: "create" | "update"): Command {
+  const isNew = how === "create";
+  const command = new Command(how)
+    .description(isNew ? "create a Credential Set" : "replace the secret of a Credential Set")
+    .argument("<id>", "ID of the set")
+    .requiredOption("--value-file <file>", "file with the secret, private to its owner; - for standard input")
+    .addOption(new Option("--type <type>", "its type, such as psk").makeOptionMandatory(isNew))
+    .option("--field <name>", "field that the value is for (default: the type's only field; a JSON object has all)")
+    .option("--description <text>", isNew ? "a note" : "another note")
+    .addOption(new Option("-y, --yes", yesText).hideHelp(isNew));
+  return withCommon(command, `simfleet credentials ${how} mqtt --type psk --value-file mqtt.key`).action(
+    async (credentialsId, { yes = isNew, valueFile, type, field, description, ...options }) => {
+      const route = isNew ? routes.createCredentials : routes.updateCredentials;
+      const change = async ({ client, profile }: Caller): Promise<number> => {
+        if (!yes && !(await confirm(context.io, `Replace the secret of ${credentialsId}?`))) return 1;
+        const value = (await valueIn(valueFile, context.io)).reveal();
+        const body = { type: type as string, field, description, value };
+        const set = await client.call(route, { params: { credentialsId }, query: { profile }, body });
+        context.output(options).answer(set, () => `${credentialsId} was ${how}d.`);
+        return 0;
+      };
+      context.io.setExitCode(await context.connect(options, change));
+    },
+  ) as unknown as Command;
+}
+
+/** @returns a Secret, so that no output shows it. @throws SimfleetError USAGE */
+async function valueIn(file: string, { stdin, interrupt }: ProcessIo): Promise<Secret> {
+  if (file === "-" && !stdin.isTTY) {
+    return new Secret((await textOf(addAbortSignal(interrupt, stdin))).replace(/\r?\n$/, ""));
+  }
+  const read = file === "-" ? { fault: "A terminal shows what is typed: pipe the value in." } : readSecretFile(file);
+  if ("secret" in read) return new Secret(read.secret);
+  throw new SimfleetError("USAGE", read.fault);
+}
+
+function deleteCommand(context: Context): Command {
+  const command = new Command("delete")
+    .description("delete a Credential Set to which no group refers")
+    .argument("<id>", "ID of the set")
+    .option("-y, --yes", yesText);
+  return withCommon(command, "simfleet credentials delete mqtt-old").action(async (credentialsId, options) => {
+    const remove = async ({ client, profile }: Caller): Promise<number> => {
+      if (options.yes !== true && !(await confirm(context.io, `Delete the Credential Set ${credentialsId}?`))) return 1;
+      await client.call(routes.deleteCredentials, { params: { credentialsId }, query: { profile } });
+      context.output(options).answer({ credentialsId, deleted: true }, () => `${credentialsId} was deleted.`);
+      return 0;
+    };
+    context.io.setExitCode(await context.connect(options, remove));
+  }) as unknown as Command;
+}
 
 // `simfleet credentials confirm`: a person confirms that nothing references the old set any more.
 
@@ -97,7 +160,7 @@ function rotateCommand(context: Context): Command {
       "rotate a secret or resume its rotation; returns when it is done or has to wait for its grace period or a confirmation",
     )
     .argument("<name>", "name of the rotation in the configuration")
-    .option("-y, --yes", "skip the confirmation; required without a terminal")
+    .option("-y, --yes", yesText)
     .option("--detach", "leave it to a worker and return immediately");
   return withCommon(command, "simfleet credentials rotate mqtt-psk").action(async (name, options) => {
     context.io.setExitCode(await context.connect(options, (caller) => rotate(name, options, caller, context)));

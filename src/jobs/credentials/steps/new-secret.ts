@@ -7,6 +7,7 @@ import { Secret } from "#core/secret.ts";
 import type { Recipe, Rotation, SecretSource } from "#fleet/rotation.ts";
 import type { SealedFields } from "#engine/seal.ts";
 import type { CommandRunner } from "../command.ts";
+import { longestValue } from "../contract.ts";
 
 /** Sources of secrets other than randomness. */
 export interface SecretDeps {
@@ -16,9 +17,6 @@ export interface SecretDeps {
 }
 
 const secretFields = z.record(z.string(), z.string().min(1)).refine((fields) => Object.keys(fields).length > 0);
-
-/** The longest value that the platform and the encrypted record can take. */
-const longestValue = 65_536;
 
 /**
  * The secret fields of a new Credential Set, without the constants. Multi-line values use line feeds only, since receivers
@@ -32,16 +30,46 @@ export async function newSecret(
   signal: AbortSignal,
 ): Promise<SealedFields> {
   const values = await valuesFrom(rotation.source, deps, signal);
-  const fields = Object.fromEntries(
-    Object.entries(values).map(([name, value]) => [name, new Secret(value.replace(/\r\n?/g, "\n"))]),
-  );
-  const constants = Object.keys(rotation.constants).map((name) => [name, new Secret("constant")] as const);
-  const credentials = { ...fields, ...Object.fromEntries(constants) };
-  const faults = credentialFaults(types, { type: rotation.type, credentials });
-  for (const [, constant] of constants) constant.forget();
+  return checked(values, rotation, types, (words) => unmade(rotation.source, words));
+}
+
+/**
+ * The secret fields of a set that a person changes: one field's value, or a JSON object of all fields. Without a `field`, a
+ * value that is no JSON object is for the only field of its type.
+ * @throws SimfleetError REQUEST_INVALID, without a piece of the value
+ */
+export function givenSecret(
+  { type, field, value }: { readonly type: string; readonly field?: string | undefined; readonly value: string },
+  types: CredentialTypes,
+): SealedFields {
+  const [only, ...others] = (Object.hasOwn(types, type) ? types[type] : undefined) ?? [];
+  const object = field === undefined ? jsonIn(value) : undefined;
+  const isBare = others.length === 0 && (typeof object !== "object" || object === null);
+  const named = field ?? (isBare ? only : undefined);
+  const values = named === undefined ? secretFields.safeParse(object).data : { [named]: value };
+  if (values === undefined) throw unusable(`it ${noObject}.`);
+  return checked(values, { type, constants: {} }, types, unusable);
+}
+
+function checked(
+  values: Readonly<Record<string, string>>,
+  { type, constants }: Pick<Rotation, "type" | "constants">,
+  types: CredentialTypes,
+  refuse: (words: string) => SimfleetError,
+): SealedFields {
+  const [fields, fixed] = [values, constants].map((texts) =>
+    Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, new Secret(text.replace(/\r\n?/g, "\n"))])),
+  ) as [SealedFields, SealedFields];
+  const faults = credentialFaults(types, { type, credentials: { ...fields, ...fixed } });
+  forgetAll(fixed);
   if (faults.length === 0) return fields;
+  forgetAll(fields);
+  throw refuse(faults.map(({ where, message }) => `${where} ${message}`).join(" "));
+}
+
+/** Unregisters the values from the scrubber. */
+export function forgetAll(fields: SealedFields): void {
   for (const secret of Object.values(fields)) secret.forget();
-  throw unmade(rotation.source, faults.map(({ where, message }) => `${where} ${message}`).join(" "));
 }
 
 async function valuesFrom(
@@ -53,7 +81,9 @@ async function valuesFrom(
   const text = await textFrom(source, deps, signal);
   if (text.length > longestValue) throw unmade(source, `gave more than ${longestValue} characters`);
   if (source.field !== undefined) return { [source.field]: text };
-  return objectIn(source, text);
+  const fields = secretFields.safeParse(jsonIn(text));
+  if (fields.success) return fields.data;
+  throw unmade(source, noObject);
 }
 
 async function textFrom(
@@ -73,21 +103,24 @@ async function textFrom(
   return value;
 }
 
-function objectIn(source: SecretSource, text: string): Readonly<Record<string, string>> {
-  let value: unknown;
+const noObject = "has to give a JSON object of texts, since no `field` is given";
+
+/** @returns undefined for a text that is no JSON: an error would contain a piece of it */
+function jsonIn(text: string): unknown {
   try {
-    value = JSON.parse(text);
+    return JSON.parse(text);
   } catch {
-    // No `cause`: it would contain a piece of the text.
+    return undefined;
   }
-  const fields = secretFields.safeParse(value);
-  if (fields.success) return fields.data;
-  throw unmade(source, "has to give a JSON object of texts, since no `field` is configured");
 }
 
 function unmade(source: SecretSource, words: string): SimfleetError {
   const what = { generate: "generate", command: "the command of `from`", file: "the file of `from`" }[source.kind];
   return new SimfleetError("SECRET_GENERATION_FAILED", `the new secret could not be generated: ${what}: ${words}`);
+}
+
+function unusable(words: string): SimfleetError {
+  return new SimfleetError("REQUEST_INVALID", `the value cannot be used, and nothing was sent: ${words}`);
 }
 
 /** Draws a value; every outcome is equally likely. */

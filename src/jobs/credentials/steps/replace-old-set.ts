@@ -3,11 +3,10 @@
  * simfleet or manually, and it is deleted after it was unused for the grace period. It is never deleted while anything
  * refers to it or while the new set does not exist.
  */
-import { PlatformError } from "#core/errors.ts";
 import { dayMs, minuteMs } from "#core/time.ts";
 import type { MoveEvent } from "#engine/move-record.ts";
 import { move, wait } from "#engine/steps.ts";
-import { entriesRenamed, type Reference, referencesIn } from "../references.ts";
+import { entriesRenamed, placesOf, reasonToKeep, type Reference, referencesIn } from "../references.ts";
 import type { CredentialStep, RotationResult } from "./credential-step.ts";
 
 const pollAgainMs = 10 * minuteMs;
@@ -82,21 +81,6 @@ function unconfirmed({ record: { oldId, newId } }: CredentialStep, reason: strin
   return { type: "credential.unconfirmed", fields: { oldId, credentialsId: newId, reason } };
 }
 
-/** A reference with placeholders that may match the old set prevents its deletion. */
-function reasonToKeep(oldId: string, left: readonly Reference[]): string {
-  const named = left.some(({ how }) => how === "id");
-  return `${oldId} is not deleted while ${placesOf(left)} ${named ? "names" : "may mean"} it`;
-}
-
-/** `SoracomBeam of group g-1 (placeholder)`; only the first ones if there are many. */
-export function placesOf(references: readonly Reference[]): string {
-  const places = references.map(({ groupId, namespace, how }) => {
-    return `${namespace} of group ${groupId}${how === "id" ? "" : " (by placeholder)"}`;
-  });
-  const more = places.length > 5 ? ` and ${places.length - 5} more` : "";
-  return `${places.slice(0, 5).join(", ")}${more}`;
-}
-
 /** switched -> done */
 export async function retire(step: CredentialStep): Promise<RotationResult> {
   const { oldId, newId } = step.record;
@@ -113,7 +97,7 @@ export async function retire(step: CredentialStep): Promise<RotationResult> {
   if (grace !== undefined) return grace;
   const left = step.sets.can("listGroups") ? await step.sets.references(oldId) : [];
   if (left.length > 0) return askFor(step, "reference", reasonToKeep(oldId, left));
-  const obstacle = await deleteSet(step, oldId);
+  const obstacle = await step.sets.remove(oldId);
   return finish(step, [unused(oldId), ...(obstacle === undefined ? [] : [leftBehind(oldId, obstacle)])]);
 }
 
@@ -129,27 +113,6 @@ async function graceOf(step: CredentialStep, oldId: string, lastUsedAtMs = 0): P
   if (leftMs <= 0) return undefined;
   const reason = `${oldId} is deleted if it stays unused until ${new Date(endsAtMs).toISOString()}`;
   return wait({ change: { waitsFor: "grace" }, reason, delayMs: Math.min(leftMs, watchEveryMs) });
-}
-
-/**
- * Deletes a set, after checking that nothing refers to it.
- * @returns a permanent obstacle; undefined if the set is gone
- */
-export async function deleteSet(step: CredentialStep, credentialsId: string): Promise<string | undefined> {
-  if (!step.sets.can("deleteCredential")) {
-    return `the deployment ${step.account.deployment.name} does not describe deleteCredential`;
-  }
-  try {
-    await step.sets.delete(credentialsId);
-    return undefined;
-  } catch (thrown) {
-    if (!(thrown instanceof PlatformError)) throw thrown;
-    const isRefused = thrown.code === "PLATFORM_REJECTED" || thrown.code === "PLATFORM_RESPONSE_INVALID";
-    if (!isRefused && !thrown.mayHaveApplied) throw thrown;
-    if ((await step.sets.find(credentialsId)) === undefined) return undefined;
-    if (isRefused) return thrown.message;
-    throw thrown;
-  }
 }
 
 export function leftBehind(credentialsId: string, reason: string): MoveEvent {
