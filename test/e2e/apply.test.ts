@@ -201,6 +201,7 @@ test.concurrent("every command prints exactly one JSON document of the documente
     "othersPerMinute",
     "problems",
     "problemsInAll",
+    "supersedes",
     "warnings",
   ]);
   const applied = await harness.json(["apply", "fleet.csv", "--yes", "--name", "first"]);

@@ -158,6 +158,7 @@ describe("untrusted text on a terminal", () => {
     othersPerMinute: 0,
     problems: [{ line: 2, column: hostile, code: "key-invalid", message: hostile }],
     problemsInAll: 1,
+    supersedes: [],
     warnings: [hostile],
   };
 

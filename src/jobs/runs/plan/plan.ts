@@ -13,6 +13,7 @@ import type { Draft } from "./draft.ts";
 import type { SomeRows } from "./tally.ts";
 
 interface ReportDeps {
+  readonly supersedes: PlanReport["supersedes"];
   readonly fleet: KnownFleet;
   readonly limiter: Limiter;
   readonly periodMs: number;
@@ -27,6 +28,7 @@ export async function reportOfDraft(draft: Draft, deps: ReportDeps): Promise<Pla
   const quota = await quotaView(deps.limiter, bucket, deps.periodMs);
   const estimateMs = minTimeMs(calls, quota, options.callsPerMinute);
   const { verdicts, costly } = tally;
+  const { supersedes } = deps;
   return {
     ...origin,
     sha256,
@@ -41,8 +43,15 @@ export async function reportOfDraft(draft: Draft, deps: ReportDeps): Promise<Pla
     othersPerMinute: Math.round(quota.othersPerMinute),
     problems,
     problemsInAll: verdicts.invalid + verdicts.conflict + verdicts["not-allowed"],
-    warnings: await warningsOf(draft, deps),
+    supersedes,
+    warnings: [...supersedes.map(supersedesText), ...(await warningsOf(draft, deps))],
   };
+}
+
+function supersedesText({ runId, sims }: PlanReport["supersedes"][number]): string {
+  return sims === 1
+    ? `1 SIM has a pending change in run ${runId}; it will be superseded`
+    : `${sims} SIMs have pending changes in run ${runId}; they will be superseded`;
 }
 
 async function warningsOf(draft: Draft, deps: ReportDeps): Promise<string[]> {
