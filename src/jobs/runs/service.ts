@@ -287,6 +287,8 @@ export class RunService {
         });
         span?.set({ "simfleet.run.id": runId, "messaging.batch.message_count": segments.length });
         if (state === "running") await queues.enqueue(await ledger.run(runId));
+        // Its rows ask for the values that their SIMs have, and no work on it would say so.
+        if (state === "completed") await overlapSettler(ledger)(runId);
         return this.show(runId);
       },
     );

@@ -49,9 +49,8 @@ end
 redis.call('ZADD', KEYS[4], created_ms, run)
 emit_run(KEYS[5], max_events, 'run.submitted', KEYS[1], run, by)
 local state = redis.call('HGET', KEYS[1], 'state')
-if state == 'running' then
-  note_start(KEYS[1], run)
-elseif state == 'awaiting-approval' then
+if state ~= 'awaiting-approval' then note_start(KEYS[1], run) end
+if state == 'awaiting-approval' then
   emit_run(KEYS[5], max_events, 'run.awaiting-approval', KEYS[1], run, by)
 elseif state == 'completed' then
   emit_run(KEYS[5], max_events, 'run.completed', KEYS[1], run, '')
