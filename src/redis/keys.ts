@@ -89,7 +89,7 @@ export class Keys {
 
   /** Set: the runs that have started; those that are over go with the next start (start-run.lua). */
   runsStarted(): string {
-    return `${this.prefix}:run:started`;
+    return `${this.prefix}:runs:started`;
   }
 
   /** Set: later runs that have yet to supersede rows of this one, which makes no call until then. */

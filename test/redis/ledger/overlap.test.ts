@@ -217,6 +217,11 @@ describe("two runs that set the same field", () => {
     expect(fleet.calls).toEqual(["a=fast"]);
   });
 
+  it("what has started is in no key of a run", async () => {
+    await new Fleet().start([["a"]], ["slow"]);
+    await expect(service.show("started")).rejects.toMatchObject({ code: "RUN_NOT_FOUND" });
+  });
+
   it("a run that is over or on another account changes nothing about the start of a run", async () => {
     const fleet = new Fleet();
     await new Fleet().start([["a"]], ["slow"]);

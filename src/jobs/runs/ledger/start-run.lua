@@ -9,7 +9,7 @@
 local function note_start(key, run)
   local prefix = string.sub(key, 1, -#run - 1)
   local profile, disjoint = unpack(redis.call('HMGET', key, 'profile', 'disjoint'))
-  local started = prefix .. 'started'
+  local started = string.sub(prefix, 1, -2) .. 's:started'
   local function owner_of(name)
     return redis.call('HGET', string.sub(prefix, 1, -#'run:' - 1) .. 'quota-owners', name) or name
   end
