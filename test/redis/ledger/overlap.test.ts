@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { PlatformClient } from "#api/client.ts";
 import type { CallOptions } from "#api/client-options.ts";
-import { systemClock } from "#core/time.ts";
+import { systemClock, yieldToEventLoop } from "#core/time.ts";
 import { setSpeedClass, type SimOperation } from "#fleet/sim-operation/sim-operation.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
@@ -342,6 +342,27 @@ describe("the start of a run while calls of an older one are in flight", () => {
     expect(await ledger.state(runId)).toBe("running");
     await work.leave();
   });
+});
+
+it("calls that are in flight since before a pause do not stop the work after it", async () => {
+  const { runId } = await new Fleet().start([["a"]], ["slow"]);
+  const watch = new RunWatch({ ledger });
+  const before = await watch.enter(runId);
+  watch.observe(runId, "paused");
+  const { promise: polled, resolve: poll } = Promise.withResolvers<void>();
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+  vi.spyOn(ledger, "hold").mockImplementationOnce(async () => {
+    poll();
+    await answered;
+    return "running";
+  });
+  await polled;
+  const after = await watch.enter(runId);
+  answer();
+  await yieldToEventLoop();
+  if (typeof before !== "object" || typeof after !== "object") throw new Error("the run is not running");
+  expect([before.halt.aborted, after.halt.aborted]).toEqual([true, false]);
+  await Promise.all([before.leave(), after.leave()]);
 });
 
 describe("a run that shares no field of a SIM with an older one, as its plan found", () => {

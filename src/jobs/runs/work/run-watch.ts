@@ -67,8 +67,8 @@ export class RunWatch {
 
   /** Whether the leases are valid; they are not when this process stood still, so that others may have gone on. */
   isHeld(runId: string): boolean {
-    const { heldAtMs = Number.NEGATIVE_INFINITY } = this.#watched.get(runId) ?? {};
-    return systemClock.monotonicMs() - heldAtMs < leaseMs;
+    const watched = this.#watched.get(runId);
+    return watched !== undefined && isLeased(watched, systemClock.monotonicMs());
   }
 
   /** Records a run's state as reported by the ledger. */
@@ -102,7 +102,7 @@ export class RunWatch {
     const hands = new Set<string>();
     const poll = async (): Promise<void> => {
       const atMs = systemClock.monotonicMs();
-      const wasHeld = this.isHeld(runId);
+      const wasHeld = isLeased(watched, atMs);
       const state = await this.#ledger.hold(runId, [...hands]);
       // While this process stood still, a newer run may have come and gone.
       this.observe(runId, wasHeld ? state : "yielding");
@@ -123,4 +123,8 @@ export class RunWatch {
     // If Redis does not answer, the lease expires after some seconds.
     await this.#ledger.release(runId, hand).catch(() => undefined);
   }
+}
+
+function isLeased({ heldAtMs }: Watched, atMs: number): boolean {
+  return atMs - heldAtMs < leaseMs;
 }
