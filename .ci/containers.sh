@@ -8,8 +8,8 @@ start_engine() {
   docker info >/dev/null 2>&1 && return 0
   [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null || return 1
   if ! command -v dockerd >/dev/null; then
-    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends docker.io iptables docker-compose ||
-      return 1
+    apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+      apt-get install -y -qq --no-install-recommends docker.io iptables docker-compose || return 1
   fi
   engine_folder=$(mktemp -d /var/tmp/simfleet-engine.XXXXXX)
   export DOCKER_HOST="unix://$engine_folder/docker.sock"
@@ -24,12 +24,11 @@ start_engine() {
 }
 
 stop_engine() {
-  [ -n "$engine_folder" ] || return 0
-  if [ -f "$engine_folder/pid" ]; then
-    local pid
-    pid=$(cat "$engine_folder/pid")
-    kill "$pid" && tail --pid="$pid" -f /dev/null
-  fi
+  [ -f "$engine_folder/pid" ] || return 0
+  local pid
+  pid=$(cat "$engine_folder/pid")
+  kill "$pid" && tail --pid="$pid" -f /dev/null
+  umount "$engine_folder"/exec/netns/* 2>/dev/null
   rm -rf "$engine_folder"
 }
 

@@ -115,13 +115,23 @@ variable counts as not set. The variable of a map or a list takes YAML text, and
 
 **File.** The first of: \`--config\`, \`${fileVariable}\`, \`config/simfleet.yaml\` if it exists,
 \`/etc/simfleet/simfleet.yaml\` if it exists: the usual place of a machine whose users share a worker.
-\`config/simfleet.example.yaml\` shows every setting. Relative paths start at the working directory.
+\`config/simfleet.example.yaml\` shows every setting. A relative path in the file begins at its folder, one of a
+variable or an option at the working directory.
+
+**Changes.** A worker reads the file again within two seconds after a change, or at once on SIGHUP, and takes \`schedules\`,
+\`automations\`, \`rotations\`, \`authKeys\`, \`webhooks\`, \`freezes\` and \`dropFolder\`: all of them or, if anything in the file
+is not valid, none. For that it completes the calls in flight and opens anew, in about a second. Other changes need a
+restart, as the log says. \`simfleet check\`, \`/healthz\` and the dashboard show a name for these sections; a command warns if
+a worker's differs. Where workers differ, those with the newest run the schedules. Events: \`configuration.reloaded\`,
+\`configuration.rejected\`; metric: \`simfleet_configuration_rejected\`.
 
 **Problems.** simfleet reports all problems at once. Unknown keys and unknown \`SIMFLEET_\` variables are problems.
 
 **Secrets.** Set a secret directly or, better, the path of a file that contains it. The file must belong to the user that
 runs simfleet or to root, and nobody else may be able to read it (\`chmod 600\`). Symbolic links are followed. One line
-break at its end is ignored. A YAML file that contains a secret needs the same owner and mode.
+break at its end is ignored. A YAML file that contains a secret needs the same owner and mode. A command needs only
+the secrets that it uses: \`freeze on\` works for root beside the worker of another user, even with that worker's embedded
+Redis while it runs. Leave secrets to the user who owns them: others run \`sudo -u USER simfleet …\`, or have a copy.
 
 **A file that nobody named.** \`config/simfleet.yaml\` in the working directory is refused if it belongs to another user, or
 if it decides where secrets of the environment are sent: endpoints or a deployment file with \`SIMFLEET_AUTH_KEY\` and
@@ -138,6 +148,12 @@ credentials are exactly one of:
 The last two accept \`mfaSecret\`. An AuthKey's secret can be a JSON object \`{"authKeyId": "…", "authKey": "…"}\` with both
 parts. Changed credential files are reloaded without a restart ([authkeys.md](authkeys.md)). The file of the Redis password
 is read at start only.
+
+**Proxies.** Calls to the platform, those of the gateway, requests for key sets, and webhooks go through the proxy that
+\`HTTPS_PROXY\` names, else \`HTTP_PROXY\`, in lower case too. Hosts in \`NO_PROXY\` and this machine are reached directly, and so
+are Redis, a worker of \`--server\` and the collector of traces. The proxy passes TLS on and sees host names only. For a proxy
+that opens TLS, and so sees credentials, set \`NODE_EXTRA_CA_CERTS\` to the PEM file of its authority. \`simfleet check\` shows
+the proxy.
 
 **Editors.** \`simfleet schema\` prints the JSON Schema of this file; the build writes it as well, next to the program
 (\`simfleet.schema.json\`). Editors with a YAML language server complete and check a file that begins with

@@ -13,9 +13,7 @@ import { keepHeapSmall } from "#core/heap-room.ts";
  */
 export async function runWorker(options: ServeOptions): Promise<void> {
   const { serve } = await import("#kernel/serve.ts");
-  const goOn = (): void => options.logger.info("SIGHUP was received: the worker goes on");
-  process.on("SIGHUP", goOn);
-  await serve(options).finally(() => process.off("SIGHUP", goOn));
+  await serve(options);
 }
 
 async function main(): Promise<never> {
@@ -32,8 +30,10 @@ async function main(): Promise<never> {
   ]);
   try {
     const { env } = process;
-    const config = loadConfig({ env, features });
-    await runWorker({ config, env, features, logger: createLogger({ level: config.logLevel }), stop: stop.signal });
+    const load = () => loadConfig({ env, features });
+    const config = load();
+    const logger = createLogger({ level: config.logLevel });
+    await runWorker({ config, load, env, features, logger, stop: stop.signal });
     process.exit(0);
   } catch (thrown) {
     createLogger({ level: "fatal" }).fatal({ error: thrown }, messageOf(thrown));

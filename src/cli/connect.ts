@@ -17,7 +17,9 @@ import { keepHeapSmall } from "#core/heap-room.ts";
 import { isLoopback } from "#core/loopback.ts";
 import { Secret } from "#core/secret.ts";
 import { createLogger } from "#telemetry/logger.ts";
+import { tasksOfWorkers } from "#kernel/reload.ts";
 import type { Caller, CommonOptions, Context } from "./context.ts";
+import type { Output } from "./output.ts";
 import { localEvents } from "./event-source.ts";
 import { remoteEvents, remoteWorker } from "./remote-worker.ts";
 
@@ -31,10 +33,11 @@ export function localConfig(context: Context, options: CommonOptions): Config {
   );
 }
 
-function configOf({ io: { env }, features }: Context, options: CommonOptions): Config {
+/** @param isForCommand see ConfigSource */
+function configOf({ io: { env }, features }: Context, options: CommonOptions, isForCommand?: boolean): Config {
   const profile = options.profile === undefined ? {} : { SIMFLEET_PROFILE: options.profile };
   const server = options.server === undefined ? {} : { SIMFLEET_SERVER: options.server };
-  return loadConfig({ file: options.config, env: { ...env, ...profile, ...server }, features });
+  return loadConfig({ file: options.config, env: { ...env, ...profile, ...server }, features, isForCommand });
 }
 
 /** Runs a command that calls routes (`Context.connect`). */
@@ -43,10 +46,13 @@ export async function connect<T>(
   options: CommonOptions,
   use: (caller: Caller) => Promise<T>,
 ): Promise<T> {
-  const config = configOf(context, options);
+  const config = configOf(context, options, true);
   const { env, interrupt } = context.io;
   if (config.server === undefined) {
-    return withApp(context, config, async (app) => use(await localCaller(context, app)));
+    return withApp(context, config, async (app) => {
+      await warnOfOtherTasks(context.output(options), app);
+      return use(await localCaller(context, app));
+    });
   }
   const { url, token = localToken(url, config.dataDir) } = config.server;
   const profile = options.profile ?? env.SIMFLEET_PROFILE;
@@ -58,6 +64,17 @@ export async function connect<T>(
     app: undefined,
     eventSource: (selection, say) => remoteEvents(worker, selection, { interrupt, say }),
   });
+}
+
+/** A command that goes by other schedules or rotations than the workers is likely to surprise. */
+async function warnOfOtherTasks(output: Output, { kernel }: App): Promise<void> {
+  const { tasksHash } = kernel.config;
+  if (tasksHash === undefined) return;
+  const other = (await tasksOfWorkers(kernel)).find(({ hash }) => hash !== tasksHash);
+  if (other === undefined) return;
+  output.say(
+    `Warning: the worker ${other.worker} has another configuration (${other.hash}) than this command (${tasksHash}).`,
+  );
 }
 
 /** Calls routes in this process. */

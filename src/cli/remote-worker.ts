@@ -14,6 +14,7 @@ import { isAfter } from "#events/event.ts";
 import { beforeAll } from "#events/feed.ts";
 import type { EventChoice, EventSource } from "./event-source.ts";
 import { clientOf } from "#contract/client.ts";
+import type { RowsRequest } from "#contract/route.ts";
 
 type Parameters = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
@@ -88,7 +89,7 @@ export function remoteWorker({
     const path = `/v1${route.path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(params[name])))}`;
     const asked = query as Parameters;
     if (route.answer === "lines") return text(path, asked);
-    const sent = rows === undefined ? body : "file" in rows ? await streamOf(rows.file) : rows;
+    const sent = rows === undefined ? body : "file" in rows ? await streamOf(rows) : rows;
     const answer = await request(route.method, path, { query: asked, body: sent as RequestOptions["body"] });
     return route.status === 204 ? undefined : answer.json();
   });
@@ -113,7 +114,8 @@ function textOf(query: Parameters): string {
 }
 
 /** @throws IntakeError when the file cannot be read */
-async function streamOf(file: string): Promise<ReadableStream> {
+async function streamOf({ file, read }: Extract<RowsRequest, { file: string }>): Promise<ReadableStream> {
+  if (read !== undefined) return Readable.toWeb(Readable.from(read(), { objectMode: false })) as ReadableStream;
   const handle = await openFile(file, { links: "follow" }).catch((thrown: unknown) => {
     throw new IntakeError(`The file ${file} cannot be read: ${messageOf(thrown)}`, { cause: thrown });
   });

@@ -29,6 +29,12 @@ export function sectionOf<T>({ sections }: Config, { key }: Section<T>): Readonl
   return (sections[key] ?? new Map()) as ReadonlyMap<string, T>;
 }
 
+/** @throws ConfigError if a secret below this path could not be read */
+function assertRead({ unread }: Pick<Config, "unread">, path: string): void {
+  const faults = unread.filter((one) => `${one.path}.`.startsWith(`${path}.`));
+  if (faults.length > 0) throw new ConfigError(faults.map(({ where, message }) => ({ where, message })));
+}
+
 /**
  * Credentials and base address of a profile, for what speaks to the platform.
  * @param name the selected profile by default
@@ -40,6 +46,7 @@ export function requirePlatform(config: Config, name: string = config.profile): 
     const known = Object.keys(config.profiles).join(", ");
     throw new ConfigError([{ where: `profiles.${name}`, message: `There is no such profile; known: ${known}.` }]);
   }
+  assertRead(config, `profiles.${name}.credentials`);
   const { profile, credentials } = found;
   const { global, japan } = config.deployment.endpoints;
   const problems: Problem[] = [];
@@ -75,7 +82,9 @@ export function requirePlatform(config: Config, name: string = config.profile): 
  * @param feature what it is for, as the beginning of a sentence: `Rotating Credential Sets`
  * @throws ConfigError that says how to make a key
  */
-export function requireSeal({ seal }: Config, feature: string): SealKeys {
+export function requireSeal(config: Config, feature: string): SealKeys {
+  assertRead(config, "seal");
+  const { seal } = config;
   if (seal !== undefined) return seal;
   const message =
     `is required: ${feature} stores the new secret sealed until all receivers have it, so that a crash cannot lose it. ` +

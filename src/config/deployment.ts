@@ -17,7 +17,7 @@ import { isSpeedClass } from "#fleet/sim/sim.ts";
 import { faultsOf } from "./report.ts";
 import { suggestion } from "#core/suggest.ts";
 import { simOperations, simOperationsOf } from "./sim-operations.ts";
-import { brand, expectedOf, webAddress as address } from "./value-types.ts";
+import { brand, expectedOf, isDeploymentFile, webAddress as address } from "./value-types.ts";
 import { isTree, readYaml, type Tree } from "./file/yaml-file.ts";
 
 /** The deployments that come with simfleet. */
@@ -161,7 +161,7 @@ export function loadDeployment(nameOrPath: string, problems: Problem[]) {
 /** What a deployment's own file says. */
 function readDeployment(nameOrPath: string, problems: Problem[]): { file: string; own: Tree } {
   const isBuiltIn = builtIn.some((name) => name === nameOrPath);
-  if (!isBuiltIn && /^[\w-]+$/.test(nameOrPath)) {
+  if (!isBuiltIn && !isDeploymentFile(nameOrPath)) {
     const meant = suggestion(nameOrPath, builtIn);
     problems.push({
       where: "deployment",

@@ -4,11 +4,13 @@
  */
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
-import { isAbsolute, join, resolve } from "node:path";
+import { dirname, isAbsolute, join, resolve } from "node:path";
+import { unescape } from "node:querystring";
 import type { Language, Profile } from "#fleet/profile.ts";
 import { keptFields, secretFields } from "#fleet/sim/sim-fields.ts";
 import { fieldsOfOperations } from "#fleet/sim-operation/sim-operation.ts";
 import { keyColumnOf, type Wording } from "#fleet/sim/sim.ts";
+import type { OutgoingProxy } from "#core/proxy.ts";
 import { Secret } from "#core/secret.ts";
 import { checkAuthKeys } from "#jobs/authkeys/config.ts";
 import { readAutomations } from "#jobs/automations/config.ts";
@@ -27,11 +29,18 @@ import { readGateway } from "./sections/gateway.ts";
 import { readHttp } from "./sections/http.ts";
 import { readRedis } from "./sections/redis.ts";
 import { readRotations } from "#jobs/credentials/config.ts";
-import { type Environment, readSettings, type SettingSource, withNamedEntries } from "./read-settings.ts";
+import {
+  type Environment,
+  readSettings,
+  type SettingSource,
+  withNamedEntries,
+  withPathsFrom,
+} from "./read-settings.ts";
 import { Report } from "./report.ts";
 import { configSchema, fileVariable, schemaWith, type Settings } from "./schema.ts";
+import { hashOfTasks } from "./tasks.ts";
 import { readSchedules } from "#jobs/schedules/config.ts";
-import { type FeatureSection, group, settingsOf, variableOf } from "./setting.ts";
+import { type FeatureSection, group, secretOf, settingsOf, variableOf } from "./setting.ts";
 import { readSealKeys } from "./sections/seal-key.ts";
 import { suggestion } from "#core/suggest.ts";
 import { readKeySource } from "./secrets/secret-file.ts";
@@ -42,13 +51,13 @@ import { isTree, readYaml, valueAt } from "./file/yaml-file.ts";
 export const usualFiles = ["config/simfleet.yaml", "/etc/simfleet/simfleet.yaml"] as const;
 
 /**
- * Reads and checks the whole configuration. Paths in it are relative to the working folder; a variable that is set to
- * nothing counts as not set.
+ * Reads and checks the whole configuration. Paths in the file are relative to its folder, those of
+ * variables to the working folder. A variable that is set to nothing counts as not set.
  * @param from `file` is that of `--config`; else `SIMFLEET_CONFIG`, else the first of the usual files that is there
  * @throws ConfigError with all problems
  */
-export function loadConfig({ file: given, env = process.env, features = [] }: ConfigSource = {}) {
-  const report = new Report();
+export function loadConfig({ file: given, env = process.env, features = [], isForCommand }: ConfigSource = {}) {
+  const report = new Report({ isForCommand });
   const named = given ?? (env[fileVariable] || undefined);
   const file = named ?? usualFiles.find((usual) => existsSync(usual));
   const read = file === undefined ? { tree: {} } : readYaml(file, report.problems);
@@ -56,15 +65,23 @@ export function loadConfig({ file: given, env = process.env, features = [] }: Co
   const own = features.flatMap(({ section }) => section ?? []);
   const schema = schemaWith(own);
   checkVariables(schema, env, report);
-  const tree = withNamedEntries(schema, { tree: read.tree, env }, report);
+  const tree = withNamedEntries(
+    schema,
+    { tree: file === undefined ? {} : withPathsFrom(dirname(file), read.tree, schema), env },
+    report,
+  );
   const source = { tree, env, profile: selectedProfile(tree, env) };
   const settings = readSettings(schema, source, report);
   if (file !== undefined && named === undefined && !isAbsolute(file))
     checkDestinations(file, { settings, env }, report);
+  const assembled = assemble(settings, source, report);
+  const ownKeys = own.map(({ key }) => key);
   const config = {
     /** The YAML file that was read. */
     file,
-    ...assemble(settings, source, report),
+    ...assembled,
+    /** Names what the task sections say; undefined: nothing. */
+    tasksHash: hashOfTasks({ ...settings, dropFolder: assembled.dropFolder }, ownKeys),
     /** The sections of features that this module does not know by name: entries by name, by the key of the section. */
     sections: Object.fromEntries(
       own.map(({ key }) => [key, new Map(Object.entries(settings[key as never]))]),
@@ -79,6 +96,11 @@ export interface ConfigSource {
   readonly env?: Environment;
   /** Features with a section of their own. */
   readonly features?: readonly FeatureSection[];
+  /**
+   * Secrets that cannot be read are a problem of what needs them (`assertRead`), since few commands need any. False by
+   * default: each is a problem at once.
+   */
+  readonly isForCommand?: boolean | undefined;
 }
 
 /** The name of the selected profile; that of the default where it is not valid, which is reported with the others. */
@@ -123,6 +145,8 @@ function assemble(settings: Settings, source: SettingSource, report: Report) {
     /** Absent: the embedded server. */
     redis: readRedis(settings.redis, report),
     ...readDataDir(settings, source.env, report),
+    /** Of calls that leave this machine; absent: they are direct. */
+    proxy: readProxy(source.env, report),
     deployment,
     /** Name of the selected profile; `profiles` always has it. */
     profile: selected,
@@ -147,6 +171,8 @@ function assemble(settings: Settings, source: SettingSource, report: Report) {
     http: readHttp(settings.http, report),
     gateway: readGateway(settings.gateway, known, report),
     retention: { ...settings.retention, archive: archive.path },
+    /** Secrets that could not be read, with the path of each. */
+    unread: report.unread,
     /** What works but not as it may have been meant. */
     warnings: report.warnings,
   };
@@ -222,6 +248,22 @@ function checkVariables(schema: typeof configSchema, env: Environment, report: R
     if (!name.startsWith("SIMFLEET_") || known.has(name)) continue;
     report.fault(name, `There is no such variable.${suggestion(name, known)}`);
   }
+}
+
+/** The variables of all programs: lower case comes first, and an address without a scheme is http, as for curl. */
+function readProxy(env: Environment, report: Report): OutgoingProxy | undefined {
+  const names = ["https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY"];
+  const variable = names.find((name) => env[name]);
+  if (variable === undefined) return undefined;
+  const written = env[variable] ?? "";
+  const url = URL.parse(written.includes("://") ? written : `http://${written}`);
+  if (url === null || !["http:", "https:"].includes(url.protocol) || /%(?![\da-f]{2})/i.test(url.href)) {
+    report.fault(variable, "must be the address of an http or https proxy, such as http://proxy.example.com:3128.");
+    return undefined;
+  }
+  if (url.password !== "") secretOf(unescape(url.password));
+  const except = env["no_proxy"] || env["NO_PROXY"] || "";
+  return { url: new Secret(url.href), shown: url.origin, variable, except };
 }
 
 /**

@@ -4,11 +4,13 @@
  * are collected. A setting with a problem is read as if it were not given, but counts as given, so that it is not also
  * reported as missing.
  */
+import { resolve } from "node:path";
 import { z } from "zod";
 import { isTree, parseYaml, type Tree, valueAt, valueIn } from "./file/yaml-file.ts";
 import { cutsOf, faultsOf, type Report, wordsOf } from "./report.ts";
 import { readSecretFile } from "./secrets/secret-file.ts";
-import { bare, type Setting, settingsOf } from "./setting.ts";
+import { bare, factsOf, innerOf, type Setting, settingsOf } from "./setting.ts";
+import { command, deploymentName, expectedOf, isDeploymentFile, path as pathType } from "./value-types.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -82,6 +84,27 @@ export function copyOf(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, copyOf(inner)]));
 }
 
+/**
+ * A value of the file with its relative paths made absolute, from the folder of the file: settings that are paths, and
+ * programs with a slash. What is no path stays as it is, to be refused.
+ */
+export function withPathsFrom<T>(folder: string, value: T, schema: z.ZodType | undefined): T;
+export function withPathsFrom(folder: string, value: unknown, schema = z.unknown() as z.ZodType): unknown {
+  const expects = factsOf(schema)?.expects;
+  const from = (text: unknown): unknown => (pathType.safeParse(text).success ? resolve(folder, text as string) : text);
+  if (Array.isArray(value)) {
+    const [first, ...words] = value as readonly unknown[];
+    if (expects === expectedOf(command)) return [String(first).includes("/") ? from(first) : first, ...words];
+    return value.map((one: unknown) => withPathsFrom(folder, one, innerOf(schema, "0")));
+  }
+  if (isTree(value)) {
+    const entries = Object.entries(value);
+    return Object.fromEntries(entries.map(([key, one]) => [key, withPathsFrom(folder, one, innerOf(schema, key))]));
+  }
+  const isPath = expects === expectedOf(pathType);
+  return isPath || (expects === expectedOf(deploymentName) && isDeploymentFile(String(value))) ? from(value) : value;
+}
+
 /** Puts the value of a setting into the input, from the stronger source that gives it. */
 function place(
   { schema, facts, variable = "" }: Setting,
@@ -109,7 +132,8 @@ function place(
   else {
     const read = typeof file === "string" ? readSecretFile(file) : { fault: "must be the path of a file." };
     if ("secret" in read) put(input, path, { value: read.secret, report });
-    else report.fault(path, read.fault);
+    else if (/^(?:redis|server)\./.test(path)) report.fault(path, read.fault);
+    else report.unreadable(path, read.fault);
   }
 }
 

@@ -17,9 +17,16 @@ interface Place {
 
 export class Report {
   readonly problems: Problem[] = [];
+  /** With `isForCommand`: secrets that could not be read, which are a problem of the commands that need them. */
+  readonly unread: (Problem & { readonly path: string })[] = [];
+  readonly #isForCommand: boolean;
   /** What works but not as it may have been meant. */
   readonly warnings: Problem[] = [];
   readonly #places = new Map<string, Place>();
+
+  constructor({ isForCommand = false } = {}) {
+    this.#isForCommand = isForCommand;
+  }
 
   /** Records the place of a setting, be its value valid or not. */
   found(path: string, place: Place): void {
@@ -43,6 +50,12 @@ export class Report {
   /** Adds a problem of the setting at this path. */
   fault(path: string, message: string): void {
     this.problems.push({ where: this.#shown(path), message });
+  }
+
+  /** Adds a problem of the file of a secret that few commands need. */
+  unreadable(path: string, message: string): void {
+    if (this.#isForCommand) this.unread.push({ path, where: this.#shown(path), message });
+    else this.fault(path, message);
   }
 
   warn(path: string, message: string): void {

@@ -22,6 +22,7 @@ import { sealSection } from "./sections/seal-key.ts";
 import { group, type Section, secret, secretOf, setting } from "./setting.ts";
 import {
   brand,
+  deploymentName,
   integer,
   names,
   number,
@@ -40,10 +41,7 @@ export const configSchema = z.strictObject({
   dataDir: setting(path.optional(), "Folder of the embedded Redis; processes that share it work together.", {
     fallback: "`$XDG_DATA_HOME/simfleet`, else `~/.local/share/simfleet`",
   }),
-  deployment: setting(
-    text("`svc`, `soracom` or the path of a deployment file").default("svc"),
-    "Deployment (installation) of the platform.",
-  ),
+  deployment: setting(deploymentName.default("svc"), "Deployment (installation) of the platform."),
   brand: setting(brand.optional(), "Word in the platform's header names, as in `X-Svc-Token`.", {
     fallback: "the deployment's (`Svc`)",
   }),

@@ -20,6 +20,19 @@ export function text(expects = "text", pattern = /^[^\0\r\n]+$/): z.ZodString {
 /** A path; a shell's `~` is refused, since it would become a folder of that name. */
 export const path = text("a path (`~` is not expanded)", /^[^~\0\r\n][^\0\r\n]*$/);
 
+export const deploymentName = text("`svc`, `soracom` or the path of a deployment file");
+
+/** Whether the setting names a file, and not a deployment that comes with simfleet. */
+export function isDeploymentFile(name: string): boolean {
+  return /[^\w-]/.test(name);
+}
+
+/** Program and arguments; no shell interprets them. */
+export const command = expecting(
+  "a program and its arguments, such as `[/usr/local/bin/store, mqtt]`",
+  z.tuple([z.string().min(1)], z.string()).refine((words) => words.every((word) => !word.includes("\0"))),
+);
+
 export function number(min: number, max: number): z.ZodNumber {
   return expecting(`a number from ${min} to ${max}`, z.number().min(min).max(max));
 }

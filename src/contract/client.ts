@@ -74,7 +74,7 @@ function callOf(
 
 /** A file is read where it lies. @throws SimfleetError USAGE for a filter that cannot be read */
 function localRows(rows: RowsRequest): Rows {
-  if ("file" in rows) return { from: { path: rows.file }, source: basename(rows.file) };
+  if ("file" in rows) return { from: { path: rows.file, read: rows.read }, source: basename(rows.file) };
   const filter = parseFilter(rows.where);
   return { from: { filter }, source: filter.text };
 }

@@ -8,6 +8,7 @@ const me = z.object({
   role: z.enum(roles),
   kind: z.enum(["token", "jwt", "admin-token", "trigger"]),
   version: z.string().describe("of simfleet"),
+  configuration: z.string().nullable().describe("names the tasks of the worker's configuration; null: it has none"),
 });
 
 export type Me = Readonly<z.infer<typeof me>>;

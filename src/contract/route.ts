@@ -51,8 +51,10 @@ export interface Call<R extends Route> {
   readonly signal: AbortSignal;
 }
 
-/** Rows as a caller passes them: the path of a CSV file, or a filter on the inventory. */
-export type RowsRequest = { readonly file: string } | { readonly where: string | readonly string[] };
+/** Rows as a caller passes them: the path of a CSV file, or a filter on the inventory. `read` gives the content of a pipe. */
+export type RowsRequest =
+  | { readonly file: string; readonly read?: (() => AsyncIterable<Uint8Array>) | undefined }
+  | { readonly where: string | readonly string[] };
 
 /** Rows as a handler gets them. */
 export interface Rows {

@@ -6,11 +6,13 @@
 import type { ServerResponse } from "node:http";
 import { addAbortSignal, type Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { Agent, type Dispatcher } from "undici";
+import * as undici from "undici";
+import type { Dispatcher } from "undici";
 import type { Attempt } from "#api/http/attempt.ts";
 import type { Address } from "#api/http/address.ts";
 import { transportFailure } from "#api/http/transport-failure.ts";
 import { PlatformError, SimfleetError } from "#core/errors.ts";
+import { openDispatcher, type OutgoingProxy } from "#core/proxy.ts";
 import { scrubSecrets } from "#core/scrub-secrets.ts";
 import { secondMs } from "#core/time.ts";
 import { answerHeaders } from "./headers.ts";
@@ -24,8 +26,9 @@ const maxErrorBytes = 64 * 1_024;
 export type Connections = Dispatcher;
 
 /** Each call gets a connection at once: the number of calls is limited where they come in. No redirect is followed. */
-export function openConnections(): Connections {
-  return new Agent({ pipelining: 1, allowH2: false, connect: { timeout: connectTimeoutMs } }).compose(watched);
+export function openConnections(proxy: OutgoingProxy | undefined): Connections {
+  const options = { pipelining: 1, allowH2: false, connect: { timeout: connectTimeoutMs } };
+  return openDispatcher(undici, { ...options, connectTimeoutMs }, proxy).compose(watched);
 }
 
 export interface Exchange {

@@ -17,11 +17,12 @@ import { AuthFailures } from "#http/auth/auth-failures.ts";
 import { hostCheck } from "#http/auth/hosts.ts";
 import { ConnectionLimits, connectionCheckMs, headersMs } from "#http/connection-limits.ts";
 import { problemOf, retryAfterSeconds } from "#http/problem.ts";
+import type { OutgoingProxy } from "#core/proxy.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import { ApiGroups, type GatewayOperation, type Grouping, type RequestTarget, readTarget } from "./api-groups.ts";
 import { type CallDeps, CallerGone, type CallTimes, makeCall, readBody } from "./call.ts";
 import { Callers } from "./callers.ts";
-import { openConnections } from "./exchange.ts";
+import { type Connections, openConnections } from "./exchange.ts";
 import { isCrossSite, pairHeaders } from "./headers.ts";
 import { Pairs, readAuthRequest } from "./pairs.ts";
 
@@ -46,6 +47,7 @@ export interface GatewayOptions extends Pick<CallDeps, "clock" | "freezeOf" | "m
   /** The text for Prometheus; absent where the worker has them at its own `/metrics`. */
   readonly metrics?: (() => Promise<{ readonly contentType: string; readonly text: string }>) | undefined;
   readonly grouping: Grouping;
+  readonly proxy?: OutgoingProxy | undefined;
   /** The word in the names of the platform's headers. */
   readonly brand: string;
   /** The field of an authentication request that asks for the pair's lifetime. */
@@ -60,7 +62,7 @@ export class Gateway {
   readonly #options: GatewayOptions;
   readonly #groups: ApiGroups;
   readonly #callers: Callers;
-  readonly #connections = openConnections();
+  readonly #connections: Connections;
   readonly #closing = new AbortController();
   readonly #server: Server;
   readonly #isOurHost: (header: string | undefined) => boolean;
@@ -73,6 +75,7 @@ export class Gateway {
   private constructor(options: GatewayOptions) {
     const { host, token, clock, logger, authFailuresPerMinute } = options;
     this.#options = options;
+    this.#connections = openConnections(options.proxy);
     this.#groups = new ApiGroups(options.grouping);
     this.#callers = new Callers(logger);
     this.#isOurHost = hostCheck({ host, port: () => this.#port, hosts: [] });

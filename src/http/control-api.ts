@@ -134,12 +134,12 @@ export function watchEventLoop(clock: Clock): EventLoopDelay {
 
 // Who am I: answered from the credential of the request, which no endpoint sees.
 
-function meRoutes(api: Api, { version }: ControlDeps): void {
+function meRoutes(api: Api, { version, config }: ControlDeps): void {
   api.route({
     ...optionsOf(showMe),
     handler: ({ principal }): Me => {
       const { name = "", role = "viewer", kind = "token" } = principal ?? {};
-      return { name, role, kind, version };
+      return { name, role, kind, version, configuration: config.tasksHash ?? null };
     },
   });
 }

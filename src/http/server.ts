@@ -111,7 +111,7 @@ async function buildServer(options: HttpOptions): Promise<FastifyInstance> {
     if (problem.status >= 500 && !isGone) control?.logger.warn(facts, "a request to the control API failed");
     return sendProblem(thrown, request, reply);
   });
-  addHealth(server, health, version);
+  addHealth(server, health, { version, configuration: control?.config.tasksHash });
   if (control !== undefined) await server.register(controlApi, control);
   await addDashboard(server);
   await server.ready();

@@ -171,6 +171,7 @@ class OpenAccount {
       tokenVerification: config.tokenKey,
       periodMs: limits.periodMs,
       connections: limits.connections,
+      transport: { proxy: config.proxy },
       clock,
       permits: limiter,
       quotaScope: deployment.quota.scope,

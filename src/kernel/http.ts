@@ -55,7 +55,7 @@ export async function openHttp({ app, health }: { app: Served; health: Health })
     logger,
     version,
     profileOf,
-    readings: readingsOf(app, streams),
+    readings: readingsOf(app, streams, health),
     audit: app.service(audit),
     schedules: app.service(schedules),
     idempotency: new Idempotency(kernel),
@@ -75,7 +75,7 @@ export async function openHttp({ app, health }: { app: Served; health: Health })
 }
 
 /** The values of the features, of the queues and of the streams. */
-function readingsOf(app: Served, streams: EventStreams): () => Promise<Reading[]> {
+function readingsOf(app: Served, streams: EventStreams, health: Health): () => Promise<Reading[]> {
   const queues = new QueueDepths(app.kernel);
   app.kernel.lifecycle.onStop("depths of queues", () => queues.close());
   return async () => {
@@ -85,13 +85,19 @@ function readingsOf(app: Served, streams: EventStreams): () => Promise<Reading[]
       value,
       labels: { queue, state },
     }));
-    return [...ofFeatures, ...jobs, { metric: "streams", value: streams.count, labels: {} }];
+    const configRejected = Number(health.isConfigRejected?.() === true);
+    return [
+      ...ofFeatures,
+      ...jobs,
+      { metric: "streams", value: streams.count, labels: {} },
+      { metric: "configRejected", value: configRejected, labels: {} },
+    ];
   };
 }
 
-async function openAccess({ http, dataDir }: Config, logger: Logger): Promise<Access> {
+async function openAccess({ http, dataDir, proxy }: Config, logger: Logger): Promise<Access> {
   const clock = systemClock;
-  const jwt = http.jwt === undefined ? undefined : new JwtReader(http.jwt, clock);
+  const jwt = http.jwt === undefined ? undefined : new JwtReader(http.jwt, clock, proxy);
   let { adminToken } = http;
   if (adminToken === undefined && http.tokens.length === 0 && jwt === undefined) {
     if (!isLoopback(http.host)) throw new ConfigError([openToAll(http.host)]);

@@ -89,6 +89,7 @@ export async function openGateway(
     client: client(profile),
     freezeOf: () => store.of(profile),
     grouping: deployment,
+    proxy: config.proxy,
     brand: deployment.brand,
     ttlField: deployment.ttlField,
     sharedKey: () => sharedKeyOf(app.kernel),

@@ -7,6 +7,7 @@ import { every, minuteMs, systemClock } from "#core/time.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import { App } from "./app.ts";
 import type { AnyAppFeature } from "./feature.ts";
+import { announceTasks, ConfigReload } from "./reload.ts";
 import { standstillMs, watchProgress } from "./progress.ts";
 
 const stopMs = 25_000;
@@ -18,20 +19,33 @@ export interface ServeOptions {
   readonly features: readonly AnyAppFeature[];
   readonly logger: Logger;
   readonly stop: AbortSignal;
+  /** Reads the configuration again when its file has changed; absent: it is read once. @throws ConfigError */
+  readonly load?: () => Config;
   /** Called with the address once the server accepts requests. */
   readonly onReady?: (url: string) => void;
 }
 
 /**
- * Runs until the signal aborts, then stops within 25 s: calls in flight are completed, the rest returns to the queue.
+ * Runs until the signal aborts, then stops within 25 s: calls in flight are completed, the rest returns to the queue. When
+ * the tasks of the configuration have changed, it does the same and opens anew with them.
  * @throws ConfigError, SimfleetError STORE_UNAVAILABLE if it cannot start
  */
 export async function serve(options: ServeOptions): Promise<void> {
-  const { config, logger, stop } = options;
-  for (const warning of config.warnings) logger.warn({ where: warning.where }, warning.message);
+  for (const { where, message } of options.config.warnings) options.logger.warn({ where }, message);
+  let newer = await serveUntilReload(options, false);
+  while (newer !== undefined) newer = await serveUntilReload({ ...options, config: newer }, true);
+  options.logger.info("the worker has stopped");
+}
+
+/** @returns the configuration to go on with; undefined: the worker stops */
+async function serveUntilReload(options: ServeOptions, isReloaded: boolean): Promise<Config | undefined> {
+  const { config, logger, stop, load } = options;
   const app = await App.open(config, options);
   const { kernel } = app;
+  const reload = load === undefined ? undefined : new ConfigReload(kernel, load);
   try {
+    await announceTasks(kernel);
+    if (isReloaded) await reload?.emit("configuration.reloaded", { hash: config.tasksHash ?? "none" });
     const profiles = Object.keys(config.profiles).filter((name) => config.profiles[name]?.credentials.length !== 0);
     if (profiles.length === 0) kernel.client(config.profile); // throws with what is missing
     // Before the work, so that clients are closed after it.
@@ -46,6 +60,7 @@ export async function serve(options: ServeOptions): Promise<void> {
       health: {
         isMoving: async () => (await Promise.all(consumers.map((c) => c.isMoving(standstillMs)))).every(Boolean),
         isReady: async () => (await kernel.ping()) && !stop.aborted,
+        isConfigRejected: () => reload?.isRejected === true,
       },
     });
     if (config.http.port !== 0 && http.port !== config.http.port) {
@@ -57,7 +72,8 @@ export async function serve(options: ServeOptions): Promise<void> {
     }
     await removeTemporaryFiles(app);
     const stopTidying = every(tidyEveryMs, () => void removeTemporaryFiles(app));
-    logger.info({ http: http.url, profiles, redis: kernel.redisPlace }, "the worker is ready");
+    const state = { http: http.url, profiles, redis: kernel.redisPlace, configuration: config.tasksHash };
+    logger.info(state, "the worker is ready");
     options.onReady?.(http.url);
     const stuck = new AbortController();
     const stopWatching = watchProgress(consumers, {
@@ -65,18 +81,20 @@ export async function serve(options: ServeOptions): Promise<void> {
       onStuck: (message) => logger.error(message),
       onGivenUp: (message) => stuck.abort(new SimfleetError("WORKER_STUCK", `${message}: the worker ends`)),
     });
-    await aborted(AbortSignal.any([stop, stuck.signal]));
+    await aborted(AbortSignal.any([stop, stuck.signal, ...(reload === undefined ? [] : [reload.signal])]));
     stopWatching();
     stopTidying();
-    logger.info("the worker is stopping");
+    const newer = stop.aborted ? undefined : reload?.next;
+    logger.info(newer === undefined ? "the worker is stopping" : "the worker opens anew: its tasks have changed");
     await http.close();
     stuck.signal.throwIfAborted();
+    return newer;
   } catch (thrown) {
     throw App.explained(thrown);
   } finally {
+    reload?.stop();
     for (const problem of await app.close(stopMs)) logger.warn(problem);
   }
-  logger.info("the worker has stopped");
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

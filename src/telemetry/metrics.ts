@@ -86,6 +86,12 @@ export const metricCatalogue = {
     help: "Memory that Redis may use: maxmemory, or the machine's memory",
   },
   events: { kind: "gauge", name: "simfleet_events", labels: [], help: "Events kept in the feed" },
+  configRejected: {
+    kind: "gauge",
+    name: "simfleet_configuration_rejected",
+    labels: [],
+    help: "1 while the changed configuration file is not valid and this worker uses the previous one",
+  },
   streams: { kind: "gauge", name: "simfleet_event_streams", labels: [], help: "Open event streams of this worker" },
 } as const satisfies Record<
   string,

@@ -1,5 +1,10 @@
 /** What a run depends on and can fail: addresses, names, Redis, disks, readers of its output. */
-import { describe, expect, test } from "vitest";
+import { once } from "node:events";
+import { type AddressInfo, connect } from "node:net";
+import { createServer } from "node:tls";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { createAuthority } from "../support/certificates.ts";
+import { connectProxy } from "../support/connect-proxy.ts";
 import { isLong } from "../support/long.ts";
 import { redisOnPort } from "./support/redis-server.ts";
 import { webServer } from "./support/stand-in.ts";
@@ -51,6 +56,45 @@ describe.concurrent("platform addresses that do not work", () => {
     );
     expect((await harness.run(["check"])).stdout).toMatch(/\nFAIL +address +auth: /);
   });
+});
+
+test("a proxy of the environment carries calls, keys and messages, and is shown without its password", async () => {
+  await using harness = await CliHarness.open({
+    isProcessPerCommand: true,
+    env: { SIMFLEET_CONFIG: "simfleet.yaml", SIMFLEET_ENDPOINT_GLOBAL: "https://platform.invalid" },
+  });
+  const authority = createAuthority();
+  const names = ["platform.invalid", "keys.invalid", "hook.invalid"];
+  // TLS ends here, not at the proxy.
+  const platform = createServer(authority.issue("platform.invalid", names), (socket) => {
+    const onward = connect(Number(new URL(harness.sandbox.url).port), "127.0.0.1");
+    socket
+      .on("error", () => onward.destroy())
+      .pipe(onward)
+      .on("error", () => socket.destroy())
+      .pipe(socket);
+  }).listen(0, "127.0.0.1");
+  await once(platform, "listening");
+  onTestFinished(() => void platform.close());
+  await using proxy = await connectProxy({ to: (platform.address() as AddressInfo).port, login: "anna:sesame-4711" });
+  const env = {
+    NODE_EXTRA_CA_CERTS: harness.path("ca.pem"),
+    https_proxy: `http://anna:sesame-4711@127.0.0.1:${proxy.port}`,
+    SIMFLEET_JWKS_URL: "https://keys.invalid/.well-known/jwks.json",
+    SIMFLEET_WEBHOOKS: '{ ops: { url: "https://hook.invalid/x", format: slack, events: ["run.*"] } }',
+  };
+  await harness.write("ca.pem", authority.cert);
+  await harness.write("simfleet.yaml", "logLevel: info\n");
+  await harness.fleet("fleet.csv", 3);
+  const check = await harness.run(["check"], env);
+  expect(check.stdout).toMatch(new RegExp(`^ok +proxy +http://127.0.0.1:${proxy.port} \\(https_proxy\\)`, "m"));
+  expect(check.stdout).toMatch(/^ok +token +signature verified$/m);
+  expect(await harness.run(["apply", "fleet.csv", "--yes"], env)).toMatchObject({ code: 0 });
+  expect((await harness.run(["webhooks", "test", "ops"], env)).stdout).toContain("404");
+  expect(new Set(proxy.asked)).toEqual(new Set(names.map((name) => `${name}:443`)));
+  const refused = await harness.run(["check"], { ...env, https_proxy: `http://127.0.0.1:${proxy.port}` });
+  expect(refused.stdout).toMatch(/^FAIL +address +auth: the proxy asks for a user and a password \(407\)\./m);
+  expect(JSON.stringify([check, refused])).not.toContain("sesame-4711");
 });
 
 describe.concurrent("unsuitable Redis servers", () => {

@@ -1,6 +1,6 @@
 /** Files, command lines and settings that cannot be taken: each gets one message that says what is wrong and what to do. */
 import { describe, expect, test } from "vitest";
-import { CliHarness } from "./support/cli-harness.ts";
+import { CliHarness, type RunDocument } from "./support/cli-harness.ts";
 
 describe.concurrent("refused input files", () => {
   test("apply refuses a file without any valid row even with --partial", async () => {
@@ -11,6 +11,57 @@ describe.concurrent("refused input files", () => {
     expect(refused.stderr).toMatch(
       /simfleet: No row of the file can be sent \(the first: line 2: .*\)\. Nothing was started\.\n$/,
     );
+  });
+});
+
+describe.concurrent("rows from a pipe", () => {
+  test("are planned and applied as those of a file, with results in the working folder", async () => {
+    await using harness = await CliHarness.open({ sims: 5 });
+    await harness.fleet("fleet.csv", 5);
+    const planned = (await harness.run(["plan", "fleet.csv"])).stdout;
+    expect(planned).toMatch(/^fleet\.csv: 5 rows\n/);
+    for (const line of ["cat fleet.csv | simfleet plan -", "simfleet plan /dev/stdin < fleet.csv"]) {
+      const { code, stdout } = await harness.shell(line).ended;
+      expect([line, code, stdout]).toEqual([line, 0, planned.replace("fleet.csv", "stdin")]);
+    }
+    const named = "mkfifo rows.csv && { cat fleet.csv > rows.csv & } && simfleet plan rows.csv";
+    expect((await harness.shell(named).ended).stdout).toBe(planned.replace("fleet", "rows"));
+    const applied = await harness.shell("cat fleet.csv | simfleet apply - --yes --json").ended;
+    expect(applied.code).toBe(0);
+    const { runId, name, results } = JSON.parse(applied.stdout) as RunDocument;
+    expect([name, results, harness.changes]).toEqual(["stdin", `stdin.${runId}.results.csv`, 5]);
+    expect(await harness.files(".results.csv")).toEqual([results]);
+  });
+
+  test("reach the worker of --server", async () => {
+    await using harness = await CliHarness.open({ sims: 5 });
+    await harness.fleet("fleet.csv", 5);
+    const [, url = ""] = await (await harness.worker()).said(/"http":"([^"]+)"/);
+    const { code, stdout } = await harness.shell(`cat fleet.csv | simfleet plan - --server ${url}`).ended;
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining("5 rows") as string });
+  });
+
+  test("change nothing without --yes where no terminal asks, or if there are none", async () => {
+    await using harness = await CliHarness.open({ sims: 5 });
+    await harness.fleet("fleet.csv", 5);
+    const unasked = await harness.shell(`cat fleet.csv | setsid --wait ${harness.commandLine(["apply", "-"])}`).ended;
+    expect([unasked.code, unasked.stderr.trimEnd().split("\n").at(-1)]).toEqual([
+      2,
+      "simfleet: Not a terminal: add --yes to confirm. Nothing was started",
+    ]);
+    const empty = await harness.shell("true | simfleet apply - --yes").ended;
+    expect(empty).toMatchObject({ code: 2, stderr: "simfleet: The file is empty.\n" });
+    expect(harness.changes).toBe(0);
+  });
+
+  test("are those that have come where the writer dies, which no pipe tells; a row that breaks off is invalid", async () => {
+    await using harness = await CliHarness.open({ sims: 5 });
+    await harness.fleet("fleet.csv", 5);
+    const cut = (bytes: number) =>
+      harness.shell(`{ head -c ${bytes} fleet.csv; kill $BASHPID; } | simfleet plan -`).ended;
+    const whole = (await harness.read("fleet.csv")).split("\n").slice(0, 3).join("\n").length + 1;
+    expect(await cut(whole)).toMatchObject({ code: 0, stdout: expect.stringMatching(/^stdin: 2 rows\n/) as string });
+    expect(await cut(whole + 10)).toMatchObject({ code: 1, stdout: expect.stringContaining("1 invalid") as string });
   });
 });
 

@@ -1,7 +1,7 @@
 /**
  * What happens to careful people on an ordinary day: the installed command in a shell, in the wrong folder, as another user.
  */
-import { chmod, chown, mkdir, mkdtemp, readdir, writeFile } from "node:fs/promises";
+import { chmod, chown, cp, lstat, mkdir, mkdtemp, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
 import type { SandboxOptions } from "#sandbox/options.ts";
@@ -68,11 +68,14 @@ interface Configured {
   readonly sandbox: Sandbox;
 }
 
-/** A configured working folder: its worker is the one that people want to reach. */
-async function configured(options: Partial<SandboxOptions> = {}): Promise<Configured> {
+/**
+ * A configured working folder: its worker is the one that people want to reach.
+ * @param id the user who owns it and its secrets; absent: the user of the tests
+ */
+async function configured(options: Partial<SandboxOptions> = {}, id?: number): Promise<Configured> {
   const sandbox = await startSandbox({ sims: 20, periodSeconds: 2, ...options });
   onTestFinished(() => sandbox.close());
-  const owner = await Person.withHome();
+  const owner = await Person.withHome(id);
   const folder = join(owner.home, "fleet");
   await mkdir(join(folder, "config"), { recursive: true });
   await writeFile(join(folder, "auth-key"), sandbox.options.authKey, { mode: 0o600 });
@@ -85,6 +88,7 @@ async function configured(options: Partial<SandboxOptions> = {}): Promise<Config
     `profiles: { default: { credentials: ${credentials} } }`,
   ].join("\n");
   await writeFile(join(folder, "config", "simfleet.yaml"), yaml);
+  if (id !== undefined) for (const path of [folder, join(folder, "auth-key")]) await chown(path, id, id);
   return { owner, folder, yaml, sandbox };
 }
 
@@ -134,6 +138,40 @@ test("a freeze names the data and the workers that it reached, and another folde
   expect(there.stdout).toContain(`data: embedded, in ${folder}/data/redis\ndefault: 1 worker reached\n`);
   expect(there.code).toBe(0);
 });
+
+test.runIf(isRoot)(
+  `root works beside a worker of another user, whose secrets it does not read${unlessRoot}`,
+  async () => {
+    const { owner, folder } = await configured({}, user);
+    const root = await Person.withHome();
+    const as = (words: string) =>
+      root.shell(`simfleet ${words}`, { SIMFLEET_CONFIG: `${folder}/config/simfleet.yaml` }).ended;
+    const cache = join(installed.folder, "cache-of-another");
+    await cp(inject("cacheDir"), join(cache, "simfleet"), { recursive: true });
+    await root.shell(`chmod -R a+rX,a-w ${cache}`).ended;
+    const worker = owner.shell("exec simfleet worker", { XDG_CACHE_HOME: cache }, folder);
+    await worker.said(/the worker is ready/);
+    for (const words of ["freeze status", "freeze on --reason x", "freeze off", "runs list", "audit list", "quota"]) {
+      expect(await as(words)).toMatchObject({ code: 0, stderr: "" });
+    }
+    const { code, stderr } = await as("sims sync");
+    expect(code).toBe(2);
+    expect(stderr).toContain(
+      `auth-key belongs to another user (ID ${user}), who can change it. Run simfleet as that user`,
+    );
+    expect(stderr).not.toContain("chown");
+    worker.kill("SIGTERM");
+    expect((await worker.ended).code).toBe(0);
+    let late = { code: 0, stderr: "" };
+    await until("the worker's Redis has ended", async () => (late = await as("freeze status")).code !== 0);
+    expect(late.code).toBe(4);
+    expect(late.stderr).toContain("whose embedded Redis does not run");
+    // Root has left nothing that the owner could not change.
+    const paths = (await readdir(join(folder, "data"), { recursive: true })).map((path) => join(folder, "data", path));
+    const owners = await Promise.all(paths.map(async (path) => (await lstat(path)).uid));
+    expect(new Set(owners)).toEqual(new Set([user]));
+  },
+);
 
 test.runIf(isRoot)(`every folder of a machine finds the configuration in /etc/simfleet${unlessRoot}`, async () => {
   const { owner, folder, yaml } = await configured();
@@ -203,7 +241,7 @@ describe("signals", () => {
     worker.kill("SIGUSR1");
     worker.kill("SIGUSR2");
     worker.kill("SIGHUP");
-    await worker.said(/SIGHUP was received: the worker goes on/);
+    await worker.said(/the configuration was read: its tasks are the same/);
     worker.kill("SIGTERM");
     const { code, stderr } = await worker.ended;
     expect(code).toBe(0);

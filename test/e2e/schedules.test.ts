@@ -1,5 +1,6 @@
 /** Schedules in a real worker: times, triggers, pauses, freezes, a killed worker; and what `check` and `list` show. */
 import { writeFileSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { isLong } from "../support/long.ts";
 import { until } from "../support/until.ts";
@@ -38,6 +39,40 @@ async function withSchedules(yaml: string, options: CliHarnessOptions = {}): Pro
 }
 
 describe.concurrent("schedules", () => {
+  test("workers that were started in different folders find the same file", async () => {
+    await using harness = await CliHarness.open({ sims: 5, env: { SIMFLEET_CONFIG: "etc/simfleet.yaml" } });
+    await mkdir(harness.path("etc"));
+    await harness.fleet("etc/fleet.csv", 5);
+    const task = '{ cron: "@yearly", job: apply, file: fleet.csv }';
+    await harness.write("etc/simfleet.yaml", `schedules: { first: ${task}, second: ${task} }\n`);
+    for (const [name, folder] of Object.entries({ first: "/", second: harness.path("etc") })) {
+      const env = { SIMFLEET_CONFIG: harness.path("etc/simfleet.yaml") };
+      const worker = harness.shell(`cd ${folder} && exec ${harness.commandLine(["worker"])}`, env);
+      await worker.said(/the worker is ready/);
+      await harness.run(["schedules", "trigger", name]);
+      expect(await untilLast(harness, name)).toMatchObject({ result: "done", reason: "5 of 5 rows done" });
+      worker.kill("SIGTERM");
+      await worker.ended;
+    }
+  });
+
+  test("check opens the file of each task, and says which ones cannot be read", async () => {
+    await using harness = await CliHarness.open({ sims: 5, env: { SIMFLEET_CONFIG: "simfleet.yaml" } });
+    await mkdir(harness.path("folder.csv"));
+    await harness.fleet("fleet.csv", 5);
+    const task = (file: string): string => `{ cron: "@yearly", job: apply, file: ${file} }`;
+    const schedules = `a: ${task("fleet.csv")}, b: ${task("none.csv")}, c: ${task("folder.csv")}`;
+    const automations = "d: { on: run.completed, job: report, file: none/report.json }";
+    await harness.write("simfleet.yaml", `schedules: { ${schedules} }\nautomations: { ${automations} }\n`);
+    const { code, stdout } = await harness.run(["check"]);
+    expect(code).toBe(2);
+    expect(stdout.split("\n").filter((line) => line.startsWith("FAIL"))).toEqual([
+      expect.stringMatching(/^FAIL +schedule b +\/.*\/none\.csv cannot be used: ENOENT/),
+      expect.stringMatching(/^FAIL +schedule c +\/.*\/folder\.csv cannot be used: .* is a folder, not a file/),
+      expect.stringMatching(/^FAIL +automation d +\/.*\/none\/report\.json cannot be used: ENOENT/),
+    ]);
+  });
+
   test("schedules run as in the stadium example", async () => {
     await using harness = await CliHarness.open({
       sims: 40,
@@ -182,7 +217,7 @@ describe.concurrent("schedules", () => {
     await harness.run(["sims", "sync"]);
     await harness.worker();
     await harness.run(["schedules", "trigger", "weekly"]);
-    expect(await untilLast(harness, "weekly")).toMatchObject({ result: "done", ref: "fleet.json" });
+    expect(await untilLast(harness, "weekly")).toMatchObject({ result: "done", ref: harness.path("fleet.json") });
     const report = JSON.parse(await harness.read("fleet.json")) as Record<string, unknown>;
     expect(report).toMatchObject({ total: 30, gone: 0, isComplete: true, runs: [], lastSync: { sims: 30 } });
     const sum = Object.values(report.bySpeedClass as Record<string, number>).reduce((a, b) => a + b, 0);

@@ -38,6 +38,16 @@ describe.concurrent("commands on a terminal", () => {
     expect(harness.changes).toBe(90);
   });
 
+  test("apply asks on the terminal while its rows come through a pipe", async () => {
+    await using harness = await CliHarness.open({ sims: 5 });
+    await harness.fleet("fleet.csv", 5);
+    const refused = await onTerminal(harness, "cat fleet.csv | simfleet apply -", "n\n").ended;
+    expect(refused.stdout).toContain("Make 5 changes? [y/N] ");
+    expect([refused.code, harness.changes]).toEqual([2, 0]);
+    expect((await onTerminal(harness, "cat fleet.csv | simfleet apply -", "y\n").ended).code).toBe(0);
+    expect(harness.changes).toBe(5);
+  });
+
   test("init asks for what its options leave open", async () => {
     await using harness = await CliHarness.open();
     const given = "--deployment svc --auth-key-id keyId-1 --auth-key-file key --data-dir data --config new.yaml";

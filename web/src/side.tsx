@@ -126,6 +126,7 @@ function WhoIsThis(): JSX.Element | null {
         {`, ${me.role}`}
       </div>
       <div class="hint">{`simfleet ${me.version}`}</div>
+      {me.configuration !== null && <div class="hint">{`configuration ${me.configuration}`}</div>}
       <div class="more">
         <Button isSmall onPress={() => dropToken()}>
           Sign out

@@ -3,6 +3,7 @@
  * original error is not kept as a cause: a parser error contains a piece of the response, which may hold a token.
  */
 import { PlatformError } from "#core/errors.ts";
+import { proxyFault } from "#core/proxy.ts";
 import type { Address } from "./address.ts";
 
 export interface FailedExchange {
@@ -24,7 +25,7 @@ export class AnswerTooLarge extends AnswerLimit {}
 
 export function transportFailure(thrown: unknown, failed: FailedExchange): PlatformError {
   const code = codeOf(thrown);
-  const words = failed.wasSent ? lostWords(thrown, code, failed) : unsentWords(code, failed);
+  const words = failed.wasSent ? lostWords(thrown, code, failed) : unsentWords(thrown, code, failed);
   return new PlatformError("PLATFORM_UNAVAILABLE", `${failed.operation}: ${words}`, {
     operation: failed.operation,
     status: failed.status,
@@ -33,8 +34,10 @@ export function transportFailure(thrown: unknown, failed: FailedExchange): Platf
   });
 }
 
-function unsentWords(code: string, { address, connectTimeoutMs }: FailedExchange): string {
+function unsentWords(thrown: unknown, code: string, { address, connectTimeoutMs }: FailedExchange): string {
   const { host, setting } = address;
+  const fault = proxyFault(thrown, host);
+  if (fault !== undefined) return fault;
   switch (code) {
     case "ENOTFOUND":
     case "EAI_AGAIN":

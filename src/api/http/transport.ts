@@ -5,6 +5,7 @@
  * loaded on first use, since most commands make no call; a worker loads it at its start.
  */
 import type * as Undici from "undici";
+import { openDispatcher, type OutgoingProxy } from "#core/proxy.ts";
 import type { Clock } from "#core/time.ts";
 import { type Exchange, type ExchangeLimits, Receiver } from "./exchange.ts";
 import type { Answer } from "./response.ts";
@@ -19,8 +20,7 @@ export interface TransportOptions {
   readonly answerTimeoutMs?: number | undefined;
   /** Maximum size of a response body in bytes; default 4 MiB. */
   readonly maxBodyBytes?: number | undefined;
-  /** Sends through this dispatcher instead of own connections (a proxy); it is not closed with the transport. */
-  readonly dispatcher?: Undici.Dispatcher | undefined;
+  readonly proxy?: OutgoingProxy | undefined;
 }
 
 /** A process that runs for long loads it before its first call, by when the program's files may have been replaced. */
@@ -43,7 +43,6 @@ export class Transport {
       clock: options.clock,
     };
     this.#options = options;
-    this.#dispatcher = options.dispatcher;
   }
 
   /**
@@ -78,18 +77,14 @@ export class Transport {
   }
 
   async #open(): Promise<Undici.Dispatcher> {
-    const { Agent } = await loadUndici();
-    this.#dispatcher = new Agent({
-      connections: this.#options.connections,
-      pipelining: 1,
-      allowH2: false,
-      connect: { timeout: this.#limits.connectTimeoutMs },
-    });
+    const { connectTimeoutMs } = this.#limits;
+    const { connections, proxy } = this.#options;
+    const options = { connections, pipelining: 1, allowH2: false, connect: { timeout: connectTimeoutMs } };
+    this.#dispatcher = openDispatcher(await loadUndici(), { ...options, connectTimeoutMs }, proxy);
     return this.#dispatcher;
   }
 
   async #close(): Promise<void> {
-    if (this.#options.dispatcher !== undefined) return;
     // Opened even if nothing was sent, so that a later exchange fails.
     await (await (this.#opening ??= this.#open())).close();
   }

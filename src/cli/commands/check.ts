@@ -8,9 +8,13 @@ import type { App } from "#kernel/app.ts";
 import { type Config, requirePlatform } from "#config/config.ts";
 import { ConfigError, SimfleetError, messageOf } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";
+import { openFile } from "#core/files/open-file.ts";
 import { checkFolder } from "#core/files/write-file.ts";
+import type { Rotation } from "#fleet/rotation.ts";
 import type { Schedule } from "#fleet/schedule.ts";
+import { assertCanWrite } from "#jobs/runs/results/results.ts";
 import { nextTimes } from "#jobs/schedules/service.ts";
+import { tasksOfWorkers } from "#kernel/reload.ts";
 import { type CommonOptions, type Context, withLocalOptions } from "../context.ts";
 
 /** A larger difference breaks one-time codes and token lifetimes. */
@@ -54,21 +58,38 @@ async function checkAll(context: Context, options: CommonOptions): Promise<Findi
     return wrongSettings("configuration", thrown);
   }
   const findings: Finding[] = [
-    ok("configuration", config.file ?? "from environment variables only"),
+    ok(
+      "configuration",
+      `${config.file ?? "from environment variables only"}${config.tasksHash === undefined ? "" : `, tasks ${config.tasksHash}`}`,
+    ),
+    ...(config.proxy === undefined ? [] : [ok("proxy", `${config.proxy.shown} (${config.proxy.variable})`)]),
     ...config.warnings.map(({ where, message }) => warning("configuration", `${where}: ${message}`)),
   ];
   try {
     await context.withApp(config, async (app) => {
-      findings.push(...redisFindings(app));
+      findings.push(...redisFindings(app), ...(await taskFindings(app)));
       findings.push(await checkClock(app));
       for (const name of Object.keys(config.profiles)) findings.push(...(await checkProfile(app, config, name)));
       if (config.dropFolder !== undefined) findings.push(await checkDropFolder(config.dropFolder.path));
+      findings.push(...(await checkFiles(config)));
       findings.push(...config.schedules.map((schedule) => ok(`schedule ${schedule.name}`, timesText(schedule))));
     });
   } catch (thrown) {
     findings.push(wrong("redis", messageOf(thrown), thrown));
   }
   return findings;
+}
+
+/** The workers whose tasks differ from those of this configuration. */
+async function taskFindings({ kernel }: App): Promise<Finding[]> {
+  const own = kernel.config.tasksHash ?? "none";
+  const others = (await tasksOfWorkers(kernel)).filter(({ hash }) => hash !== own);
+  return others.map(({ worker, hash }) =>
+    warning(
+      "configuration",
+      `the worker ${worker} has other tasks: ${hash}. Give all processes the same configuration.`,
+    ),
+  );
 }
 
 const topologies = { server: "", sentinel: "primary named by Sentinel, ", cluster: "cluster, " };
@@ -139,6 +160,36 @@ async function checkDropFolder(path: string): Promise<Finding> {
     const detail = `${path} cannot be used: ${messageOf(thrown)}; create it, and give the worker's user read, write and execute permission`;
     return { what, status: "wrong", detail, exitCode: 2 };
   }
+}
+
+/** Faults of the files that nothing opens before a task or a rotation is due. */
+async function checkFiles({ schedules, automations, rotations, authKeys }: Config): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  const look = async (what: string, path: string, open: (path: string) => Promise<void>): Promise<void> => {
+    await open(path).catch((thrown: unknown) => {
+      const reason = thrown instanceof Error ? (thrown.cause ?? thrown) : thrown;
+      findings.push({ what, status: "wrong", detail: `${path} cannot be used: ${messageOf(reason)}`, exitCode: 2 });
+    });
+  };
+  for (const one of [...schedules, ...automations]) {
+    const what = "task" in one ? `schedule ${one.name}` : `automation ${one.name}`;
+    const task = "task" in one ? one.task : one.action;
+    if (task.job === "report") await look(what, task.file, assertCanWrite);
+    if ("task" in one && one.task.job === "apply" && "file" in one.task.from)
+      await look(what, one.task.from.file, assertReadable);
+  }
+  for (const [name, { source, sinks }] of [
+    ...Object.entries<Partial<Rotation>>(authKeys),
+    ...Object.entries(rotations),
+  ]) {
+    if (source?.kind === "file") await look(`rotation ${name}`, source.path, assertReadable);
+    for (const sink of sinks ?? []) if (sink.kind === "file") await look(`rotation ${name}`, sink.path, assertCanWrite);
+  }
+  return findings;
+}
+
+async function assertReadable(path: string): Promise<void> {
+  await (await openFile(path, { links: "follow" })).close();
 }
 
 /** The next three times, in the schedule's time zone and in UTC. */

@@ -4,7 +4,7 @@
  * written.
  */
 import { mkdir } from "node:fs/promises";
-import { dirname } from "node:path";
+import { dirname, resolve } from "node:path";
 import { Command } from "@commander-js/extra-typings";
 import { stringify } from "yaml";
 import { loadDeployment } from "#config/deployment.ts";
@@ -12,7 +12,7 @@ import { readSettings } from "#config/read-settings.ts";
 import { Report } from "#config/report.ts";
 import { configSchema } from "#config/schema.ts";
 import { parseRedisUrl } from "#config/sections/redis.ts";
-import { expectedOf, path } from "#config/value-types.ts";
+import { expectedOf, isDeploymentFile, path } from "#config/value-types.ts";
 import { readSecretFile } from "#config/secrets/secret-file.ts";
 import { type Problem, ConfigError, SimfleetError } from "#core/errors.ts";
 import { createFile, replaceFile } from "#core/files/write-file.ts";
@@ -158,15 +158,15 @@ function refuseSecrets({ authKeyId, authKeyFile, redisUrl }: InitAnswers): void 
   throw new SimfleetError("USAGE", message);
 }
 
-/** The whole file. Lines that begin with `# ` and a key show what can follow; docs/configuration.md describes all keys. */
+/** The whole file; its paths are absolute, since options begin at the working folder. Lines that begin with `# ` and a key show what can follow; docs/configuration.md describes all keys. */
 export function configText(answers: InitAnswers): string {
   const { deployment, endpoint, coverage, authKeyId, authKeyFile, redisUrl, dataDir } = answers;
   const lines = [
     "# The configuration of simfleet. docs/configuration.md describes every setting; simfleet check verifies this file.",
-    "# Paths are relative to the working folder. It holds no secret: it names the files that do.",
+    "# A relative path begins at the folder of this file. It holds no secret: it names the files that do.",
     "",
     "# The installation of the platform: svc, soracom, or the path of a deployment file.",
-    entry("deployment", deployment),
+    entry("deployment", isDeploymentFile(deployment) ? resolve(deployment) : deployment),
     "",
     ...(endpoint === undefined
       ? []
@@ -184,13 +184,13 @@ export function configText(answers: InitAnswers): string {
     "    credentials:",
     `      ${entry("authKeyId", authKeyId)}`,
     "      # Only its owner may read the file: chmod 600.",
-    `      ${entry("authKeyFile", authKeyFile)}`,
+    `      ${entry("authKeyFile", resolve(authKeyFile))}`,
     "",
     "# Redis 6.2 or newer, shared by all machines. Without an address simfleet runs its own, in dataDir.",
     ...(redisUrl === undefined
       ? ["# redis:", "#   url: rediss://redis.example.com:6380", "#   passwordFile: /run/secrets/redis-password"]
       : ["redis:", `  ${entry("url", redisUrl)}`, "  # passwordFile: /run/secrets/redis-password"]),
-    dataDir === undefined ? "# dataDir: /var/lib/simfleet" : entry("dataDir", dataDir),
+    dataDir === undefined ? "# dataDir: /var/lib/simfleet" : entry("dataDir", resolve(dataDir)),
     "",
     "# What bulk work leaves of each quota to other callers: auto, or also a share in any case, 0 to 0.9.",
     "# limits:",

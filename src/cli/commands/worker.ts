@@ -28,9 +28,11 @@ export function gatewayCommand(context: Context): Command {
 
 async function serve(context: Context, options: CommonOptions, run: RunWorker): Promise<void> {
   const { env, stderr, interrupt } = context.io;
-  const config = await context.config(options);
+  const { localConfig } = await import("../connect.ts");
+  const load = () => localConfig(context, options);
+  const config = load();
   const format = stderr.isTTY === true ? "lines" : "json";
   const logger = createLogger({ level: config.logLevel, destination: stderr, format });
-  await run({ config, env, features: context.features, logger, stop: interrupt });
+  await run({ config, load, env, features: context.features, logger, stop: interrupt });
   context.output(options).answer({ stopped: true }, () => "");
 }

@@ -4,12 +4,13 @@
  * to an address that it sets: whoever created the directory could otherwise collect them.
  */
 import { isAbsolute } from "node:path";
-import { isOurs, ownId } from "#core/files/open-file.ts";
+import { isOurs } from "#core/files/open-file.ts";
 import { parseRedisUrl } from "../sections/redis.ts";
 import { type Environment, pathsIn } from "../read-settings.ts";
 import type { Report } from "../report.ts";
 import { configSchema, type Settings } from "../schema.ts";
 import { settingsOf, variablesOf } from "../setting.ts";
+import { isDeploymentFile } from "../value-types.ts";
 import { type OwnedTree, type Tree, valueAt } from "./yaml-file.ts";
 
 /** Secrets, and the settings that decide where they are sent. */
@@ -30,7 +31,7 @@ export function checkOwner(
 ): void {
   if (uid === undefined || mode === undefined) return;
   if (!isNamed && !isOurs(uid)) {
-    const message = `belongs to another user (ID ${uid})${isAbsolute(file) ? "" : " and was found in the working folder"}. ${namingOf(file)}, or change its owner to ${ownId()}.`;
+    const message = `belongs to another user (ID ${uid})${isAbsolute(file) ? "" : " and was found in the working folder"}. ${namingOf(file)}.`;
     report.fault(file, message);
   }
   const secret = secretIn(tree);
@@ -46,15 +47,13 @@ export function checkDestinations(
   { settings, env }: { settings: Settings; env: Environment },
   report: Report,
 ): void {
-  // One of those that come with simfleet.
-  const isKnownDeployment = !/[/.]/.test(settings.deployment);
   for (const { secrets, to } of destinations) {
     const variable = secrets.flatMap((path) => variablesOf(configSchema, path)).find((name) => env[name]);
     if (variable === undefined) continue;
     for (const path of to) {
       const [own = ""] = variablesOf(configSchema, path);
       if (!report.isGiven(path) || report.whereOf(path) === own) continue;
-      if (path === "deployment" && isKnownDeployment) continue;
+      if (path === "deployment" && !isDeploymentFile(settings.deployment)) continue;
       const message = `is set by ${file}, which was found in the working folder, and decides where ${variable} is sent. ${namingOf(file)}, or set ${own}.`;
       report.fault(path, message);
     }

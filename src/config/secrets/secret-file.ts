@@ -2,7 +2,7 @@
  * Files that settings name: secrets, which must be private, and PEM files of certificates and public keys. A secret can be
  * read again at every use, so that a replaced file takes effect immediately.
  */
-import { messageOf } from "#core/errors.ts";
+import { ConfigError, messageOf } from "#core/errors.ts";
 import { FileRefusedError, readFileOnce } from "#core/files/open-file.ts";
 import { Secret } from "#core/secret.ts";
 import { asWebhookSecret } from "#core/webhook-secret.ts";
@@ -67,26 +67,29 @@ export function givenSecret(text: string, form: Form): FreshSecret | undefined {
   return { now: () => secret, fault: undefined };
 }
 
-/** A secret from a file, which is checked again at every use; undefined if it cannot be used, and `report` says why. */
-export function secretInFile(file: string, form: Form, report: (fault: string) => void): FreshSecret | undefined {
-  const first = readUsable(file, form);
-  if ("fault" in first) {
-    report(first.fault);
-    return undefined;
-  }
-  let current = asSecrets(first);
+/**
+ * A secret from a file, which is read again at every use. `report` says why it cannot be used; its use throws a ConfigError
+ * until it can.
+ */
+export function secretInFile(file: string, form: Form, report: (fault: string) => void): FreshSecret {
+  let current: ReturnType<typeof asSecrets> | undefined;
   // Still scrubbed until the next change, since a message may contain it.
   let retired: readonly Secret[] = [];
   let fault: string | undefined;
+  const read = (): void => {
+    const found = readUsable(file, form);
+    fault = "fault" in found ? found.fault : undefined;
+    if ("fault" in found || found.written === current?.[1].reveal()) return;
+    for (const secret of retired) secret.forget();
+    retired = current ?? [];
+    current = asSecrets(found);
+  };
+  read();
+  if (fault !== undefined) report(fault);
   return {
     now() {
-      const read = readUsable(file, form);
-      fault = "fault" in read ? read.fault : undefined;
-      if (!("fault" in read) && read.written !== current[1].reveal()) {
-        for (const secret of retired) secret.forget();
-        retired = current;
-        current = asSecrets(read);
-      }
+      read();
+      if (current === undefined) throw new ConfigError([{ where: file, message: fault ?? "" }]);
       return current[0];
     },
     get fault() {

@@ -40,7 +40,7 @@ export function readGateway(
   report: Report,
 ) {
   const { token, maxWaitSeconds, profile = known.selected } = written;
-  if (!isLoopback(written.host) && token === undefined) {
+  if (!isLoopback(written.host) && !report.isGiven("gateway.token")) {
     const message = `${written.host} can be reached from other machines: set gateway.tokenFile, or leave it at 127.0.0.1.`;
     report.fault("gateway.host", message);
   }

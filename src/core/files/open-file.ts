@@ -3,8 +3,10 @@
  * owner, mode, size) and the reads use the same open file, so nothing can be swapped in between. Opening never blocks:
  * a named pipe or a device is refused. Other modules do not open files directly (.oxlintrc.json).
  */
-import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
+import { closeSync, constants, createReadStream, fstatSync, openSync, readSync, type Stats } from "node:fs";
+import { type FileHandle, open, stat } from "node:fs/promises";
+import type { Readable } from "node:stream";
+import { ReadStream as TerminalStream } from "node:tty";
 
 const readChunkBytes = 64 * 1024;
 
@@ -87,6 +89,21 @@ export function readFileOnce(path: string, rules: FileRules & { readonly maxByte
   }
 }
 
+/** The bytes of a named pipe, which come once; undefined if the path is none. */
+export async function pipeAt(path: string, signal: AbortSignal): Promise<(() => Readable) | undefined> {
+  const found = await stat(path).catch(() => undefined);
+  return found?.isFIFO() === true ? () => createReadStream(path, { signal }) : undefined;
+}
+
+/** What the user types, where standard input is something else; undefined without a terminal. */
+export function openTerminal(): TerminalStream | undefined {
+  try {
+    return new TerminalStream(openSync("/dev/tty", "r"));
+  } catch {
+    return undefined;
+  }
+}
+
 function readToEnd(path: string, descriptor: number, maxBytes: number): Buffer {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -114,7 +131,7 @@ function check(path: string, stats: Stats, { maxBytes, access, isOneName }: File
     throw new FileRefusedError("link", path, `${path} has a second name (a hard link).`);
   }
   if (access === "private" && !isOurs(stats.uid)) {
-    const message = `${path} belongs to another user (ID ${stats.uid}), who can change it. Fix it with: chown ${ownId()} ${path}`;
+    const message = `${path} belongs to another user (ID ${stats.uid}), who can change it. Run simfleet as that user (sudo -u '#${stats.uid}' simfleet …), or name a copy of your own`;
     throw new FileRefusedError("owner", path, message);
   }
   if (access === "private" && (stats.mode & 0o077) !== 0) {

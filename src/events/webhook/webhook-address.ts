@@ -5,13 +5,10 @@
  */
 import { lookup as systemLookup } from "node:dns";
 import { BlockList, isIP, type LookupFunction } from "node:net";
+import { isLoopback } from "#core/loopback.ts";
 
 /** `public`: the internet, and this machine if the URL names it explicitly. `anywhere`: private networks as well. */
 export type Reach = "public" | "anywhere";
-
-const loopback = new BlockList();
-loopback.addSubnet("127.0.0.0", 8, "ipv4");
-loopback.addAddress("::1", "ipv6");
 
 /** IPv4 networks that are not public, with their purpose (registries of IANA, RFC 6890). */
 const closed: readonly (readonly [network: string, bits: number, what: string])[] = [
@@ -54,15 +51,9 @@ function closedAs(written: string): string | undefined {
   const [address = ""] = written.split("%", 1); // without the zone of a link-local address
   if (isIP(address) === 0) return "no address";
   if (isIP(address) === 4) return closedLists.find(({ list }) => list.check(address, "ipv4"))?.what;
-  if (loopback.check(address, "ipv6")) return "this machine";
+  if (isLoopback(address)) return "this machine";
   const isOpen = globalUnicast.check(address, "ipv6") && !closedUnicast.check(address, "ipv6");
   return isOpen ? undefined : "private, or leads to another address";
-}
-
-/** Whether a host name refers to this machine. */
-export function isLoopbackName(hostname: string): boolean {
-  const bare = hostname.replace(/^\[|\]$/g, "");
-  return bare === "localhost" || (isIP(bare) === 4 && loopback.check(bare, "ipv4")) || bare === "::1";
 }
 
 /**
@@ -70,7 +61,7 @@ export function isLoopbackName(hostname: string): boolean {
  * @param hostname the host in the message's URL, without brackets
  */
 export function addressFault(hostname: string, address: string, reach: Reach): string | undefined {
-  if (isLoopbackName(hostname)) return isLoopbackName(address) ? undefined : `${address} is not this machine`;
+  if (isLoopback(hostname)) return isLoopback(address) ? undefined : `${address} is not this machine`;
   if (reach === "anywhere") return undefined;
   const what = closedAs(address);
   return what === undefined ? undefined : `${address} is ${what}; set allowPrivate to allow it`;

@@ -4,10 +4,13 @@
  * address is checked while the connection is made (webhook-address.ts).
  */
 import type { LookupFunction } from "node:net";
-import type { Agent } from "undici";
+import { promisify } from "node:util";
+import type { buildConnector, Dispatcher } from "undici";
+import { isLoopback } from "#core/loopback.ts";
+import { openDispatcher, type OutgoingProxy, proxyFault } from "#core/proxy.ts";
 import type { Secret } from "#core/secret.ts";
 import { type Clock, secondMs } from "#core/time.ts";
-import { AddressRefused, guardedLookup, isLoopbackName, literalFault, type Reach } from "./webhook-address.ts";
+import { AddressRefused, guardedLookup, literalFault, type Reach } from "./webhook-address.ts";
 import { signaturesOf } from "./webhook-signature.ts";
 
 export interface WebhookMessage {
@@ -55,15 +58,17 @@ export function webhookSender({
   clock,
   userAgent,
   lookup,
+  config: { proxy } = {},
 }: {
+  readonly config?: { readonly proxy?: OutgoingProxy | undefined };
   readonly clock: Clock;
   readonly userAgent: string;
   readonly lookup?: LookupFunction;
 }) {
   /** Separate agents, so that no message reuses a connection that it would not be allowed to open. */
-  const agents = new Map<Reach, Promise<Agent>>();
-  const agentOf = (reach: Reach): Promise<Agent> => {
-    const agent = agents.get(reach) ?? agentFor(reach, lookup);
+  const agents = new Map<Reach, Promise<Dispatcher>>();
+  const agentOf = (reach: Reach): Promise<Dispatcher> => {
+    const agent = agents.get(reach) ?? agentFor(reach, lookup, proxy);
     agents.set(reach, agent);
     return agent;
   };
@@ -91,6 +96,7 @@ export function webhookSender({
       () => undefined,
     );
     try {
+      if (proxy !== undefined) await assertReach(url.hostname, reach, lookup);
       const answer = await agent.request({
         origin: url.origin,
         path: url.pathname + url.search,
@@ -103,7 +109,7 @@ export function webhookSender({
       answer.body.on("error", () => undefined).destroy();
       return deliveryOf(answer.statusCode, retryAfterMs(answer.headers["retry-after"], clock.wallMs()));
     } catch (thrown) {
-      const why = late.signal.aborted ? `no answer within ${deadlineMs / secondMs} s` : codeOf(thrown);
+      const why = late.signal.aborted ? `no answer within ${deadlineMs / secondMs} s` : codeOf(thrown, url.host);
       return { kind: "unanswered", reason: `${url.host}: ${why}` };
     } finally {
       done.abort();
@@ -129,24 +135,39 @@ function retryAfterMs(written: string | string[] | undefined, nowMs: number): nu
  * An agent that connects only where `reach` allows it: a name's addresses are checked during the lookup, a literal address
  * directly. Loads undici: most commands send no message.
  */
-async function agentFor(reach: Reach, resolve: LookupFunction | undefined): Promise<Agent> {
-  const { Agent, buildConnector } = await import("undici");
+async function agentFor(
+  reach: Reach,
+  resolve: LookupFunction | undefined,
+  proxy: OutgoingProxy | undefined,
+): Promise<Dispatcher> {
+  const undici = await import("undici");
   const lookup = guardedLookup(reach, resolve);
-  const connectTo = buildConnector({ timeout: connectMs, allowH2: false, lookup });
-  return new Agent({
-    connect: (options, callback) => {
-      const fault = literalFault(options.hostname, reach);
-      if (fault === undefined) connectTo(options, callback);
-      else callback(new AddressRefused(fault), null);
-    },
-    pipelining: 1,
+  const connectTo = undici.buildConnector({ timeout: connectMs, allowH2: false, lookup });
+  const connect: buildConnector.connector = (options, callback) => {
+    const fault = literalFault(options.hostname, reach);
+    if (fault === undefined) connectTo(options, callback);
+    else callback(new AddressRefused(fault), null);
+  };
+  return openDispatcher(undici, { connect, pipelining: 1, connectTimeoutMs: connectMs }, proxy);
+}
+
+/**
+ * Checks a host that a proxy may connect to, and for which it asks its own name service: an address, or a name where this
+ * machine knows its addresses.
+ * @throws AddressRefused
+ */
+async function assertReach(hostname: string, reach: Reach, resolve: LookupFunction | undefined): Promise<void> {
+  const fault = literalFault(hostname, reach);
+  if (fault !== undefined) throw new AddressRefused(fault);
+  await promisify(guardedLookup(reach, resolve))(hostname, { all: true }).catch((thrown: unknown) => {
+    if (thrown instanceof AddressRefused) throw thrown;
   });
 }
 
 /** @throws RangeError unless the address is https, or http to this machine, without a user name */
 function addressOf(written: string): URL {
   const url = URL.parse(written);
-  const isAllowed = url?.protocol === "https:" || (url?.protocol === "http:" && isLoopbackName(url.hostname));
+  const isAllowed = url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback(url.hostname));
   if (url === null || !isAllowed || url.username !== "" || url.password !== "") {
     throw new RangeError("a webhook address must be https (or http on this machine) and have no user name");
   }
@@ -159,8 +180,10 @@ function deliveryOf(status: number, askedMs: number | undefined): Delivery {
 }
 
 /** Only the error code: a parser's error contains a piece of the response. */
-function codeOf(thrown: unknown): string {
+function codeOf(thrown: unknown, host: string): string {
   if (!(thrown instanceof Error)) return "unknown error";
+  const fault = proxyFault(thrown, host);
+  if (fault !== undefined) return fault;
   if (thrown instanceof AddressRefused) return thrown.message;
   return "code" in thrown && typeof thrown.code === "string" ? thrown.code : thrown.name;
 }

@@ -3,9 +3,10 @@
  * never a shared secret), for us, by it, begun and not over. The claims count only once all of that holds.
  */
 import { createPublicKey } from "node:crypto";
-import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from "jose";
+import { createRemoteJWKSet, customFetch, errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from "jose";
 import type { JwtOptions } from "#config/sections/http.ts";
 import { ConfigError, SimfleetError, messageOf } from "#core/errors.ts";
+import { fetchThrough, type OutgoingProxy } from "#core/proxy.ts";
 import { type Clock, secondMs } from "#core/time.ts";
 import { type Role, roles } from "#fleet/role.ts";
 import type { Principal } from "./principal.ts";
@@ -23,10 +24,10 @@ export class JwtReader {
   readonly #clock: Clock;
 
   /** @throws ConfigError when the public key is none */
-  constructor(options: JwtOptions, clock: Clock) {
+  constructor(options: JwtOptions, clock: Clock, proxy?: OutgoingProxy) {
     this.#options = options;
     this.#clock = clock;
-    this.#keys = keysOf(options.keys);
+    this.#keys = keysOf(options.keys, proxy);
   }
 
   /** @throws SimfleetError UNAUTHENTICATED, or FORBIDDEN when it names no role of ours; OVERLOADED without the keys */
@@ -97,8 +98,13 @@ function reasonOf(thrown: errors.JOSEError): string {
   return `${thrown.code}${claim}`;
 }
 
-function keysOf(keys: JwtOptions["keys"]): Keys {
-  if ("jwksUrl" in keys) return createRemoteJWKSet(new URL(keys.jwksUrl), { timeoutDuration: fetchMs });
+function keysOf(keys: JwtOptions["keys"], proxy: OutgoingProxy | undefined): Keys {
+  if ("jwksUrl" in keys) {
+    return createRemoteJWKSet(new URL(keys.jwksUrl), {
+      timeoutDuration: fetchMs,
+      ...(proxy && { [customFetch]: (url, init) => fetchThrough(proxy, url, init, fetchMs) }),
+    });
+  }
   try {
     return createPublicKey(keys.publicKeyPem);
   } catch (thrown) {

@@ -15,9 +15,15 @@ export interface Health {
   isMoving(): Promise<boolean>;
   /** Whether Redis accepts writes and the consumers run. @throws SimfleetError with the reason why not */
   isReady(): Promise<boolean>;
+  /** Whether a changed configuration was not valid, so that the previous one is in use. */
+  isConfigRejected?(): boolean;
 }
 
-export function addHealth(server: FastifyInstance, health: Health, version: string): void {
+export function addHealth(
+  server: FastifyInstance,
+  health: Health,
+  about: { readonly version: string; readonly configuration: string | undefined },
+): void {
   const route = (path: string, isGood: () => Promise<boolean>): void => {
     server.get(path, { config: { role: "open" } }, async (_request, reply) => {
       let reason: string | undefined;
@@ -28,7 +34,7 @@ export function addHealth(server: FastifyInstance, health: Health, version: stri
       return reply
         .code(isFine ? 200 : 503)
         .header("cache-control", "no-store")
-        .send({ status: isFine ? "ok" : "unavailable", reason, version });
+        .send({ status: isFine ? "ok" : "unavailable", reason, ...about });
     });
   };
   route("/healthz", () => health.isMoving());

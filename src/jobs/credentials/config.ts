@@ -6,6 +6,7 @@ import { type Recipe, type Rotation, type SecretSource, type Sink, successorSuff
 import type { Deployment } from "#config/deployment.ts";
 import type { Report } from "#config/report.ts";
 import {
+  command,
   expecting,
   integer,
   number,
@@ -25,10 +26,6 @@ const minBits = 64;
 const maxIdLength = 100;
 
 const field = text("the name of a field: letters, digits and _", /^[A-Za-z][A-Za-z0-9_]{0,63}$/);
-const command = expecting(
-  "a program and its arguments, such as `[/usr/local/bin/store, mqtt]`",
-  z.tuple([z.string().min(1)], z.string()).refine((words) => words.every((word) => !word.includes("\0"))),
-);
 const constants = expecting(
   "a mapping of fields to texts (put numbers in quotes)",
   z.record(field, z.string().min(1).max(65_536)),
@@ -209,7 +206,7 @@ export function checkSinks(at: string, sinks: readonly Sink[], report: Report): 
     const read = readSecretFile(one.secretFile);
     const wrongKey = "must hold whsec_ and 24 to 64 bytes in base64.";
     const fault = "fault" in read ? read.fault : webhookKey(read.secret) === undefined ? wrongKey : undefined;
-    if (fault !== undefined) report.fault(`${at}.sinks.${i}.webhook.secretFile`, fault);
+    if (fault !== undefined) report.unreadable(`${at}.sinks.${i}.webhook.secretFile`, fault);
   }
 }
 

@@ -58,8 +58,8 @@ export function openRotations(kernel: Kernel, freezes: Freezes) {
 }
 
 /** What secrets are delivered with. @param name names the sender of webhooks when the app closes */
-export function openSinks({ clock, env, lifecycle, userAgent }: Kernel, name: string): SinkDeps {
-  const webhooks = webhookSender({ clock, userAgent });
+export function openSinks({ clock, config, env, lifecycle, userAgent }: Kernel, name: string): SinkDeps {
+  const webhooks = webhookSender({ clock, userAgent, config });
   lifecycle.onStop(name, () => webhooks.close());
   return { commands: new CommandRunner({ env, clock }), readSecretFile, webhooks, pod: { env } };
 }

@@ -1,4 +1,4 @@
-/** The events of the credentials of profiles. */
+/** The events of the credentials of profiles, and of the configuration. */
 import type { Events } from "#events/event.ts";
 
 export const events = {
@@ -13,10 +13,21 @@ export const events = {
     needsAttention: true,
     fields: { worker: "the process", reason: "the problem of the file" },
   },
+  "configuration.reloaded": {
+    when: "A worker took changed tasks of the configuration: schedules, automations, rotations, AuthKeys, webhooks, freezes or the drop folder.",
+    sentence: "{worker} took changes of the configuration (now {hash})",
+    fields: { worker: "the process", hash: "names the tasks; `simfleet check` shows it, too" },
+  },
+  "configuration.rejected": {
+    when: "The configuration file has changed and is not valid: a worker keeps the previous configuration.",
+    sentence: "{worker} keeps its previous configuration[: {reason}]",
+    needsAttention: true,
+    fields: { worker: "the process", reason: "the problems of the file" },
+  },
 } as const satisfies Events;
 
 /** The kinds of these events, as titles. */
-export const eventKinds = { secret: "Secrets" } as const;
+export const eventKinds = { secret: "Secrets", configuration: "Configuration" } as const;
 
 declare module "#events/event.ts" {
   interface EventTypes extends Readonly<Record<keyof typeof events, true>> {}

@@ -27,11 +27,14 @@ export function hasSecrets({ inputs }: SimOperation): boolean {
   return inputs.some(({ isSecret }) => isSecret);
 }
 
-/** @param seal undefined if no key is configured */
+/** @param seal undefined if no key is configured, or its file cannot be read */
 export function inputSeal(seal: Seal | undefined): SealInputs & { readonly open: OpenInputs } {
   const keyed = ({ name }: SimOperation): Seal => {
     if (seal !== undefined) return seal;
-    throw new SimfleetError("USAGE", `${name} has secret inputs, which are stored sealed: configure seal.keyFile`);
+    throw new SimfleetError(
+      "USAGE",
+      `${name} has secret inputs, which are stored sealed: configure seal.keyFile, a file that this user can read`,
+    );
   };
   return {
     assertKey: (operation) => void (hasSecrets(operation) && keyed(operation)),

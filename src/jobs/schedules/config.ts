@@ -68,9 +68,9 @@ export function readSchedules(
     }
     if (written.triggerSecretFile !== undefined) {
       const secret = secretInFile(written.triggerSecretFile, signingSecret, (message) =>
-        report.fault(`${at}.triggerSecretFile`, message),
+        report.unreadable(`${at}.triggerSecretFile`, message),
       );
-      if (secret !== undefined) triggers.push([name, () => secret.now()]);
+      triggers.push([name, () => secret.now()]);
     }
     if (cron === undefined || task === undefined) continue;
     schedules.push({

@@ -12,7 +12,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { messageOf } from "#core/errors.ts";
-import { type Clock, clockToleranceMs, minuteMs, secondMs } from "#core/time.ts";
+import { type Clock, clockToleranceMs, every, minuteMs, secondMs } from "#core/time.ts";
 import type { FaultRules } from "#engine/fault-policy.ts";
 import type { MoveEvent } from "#engine/move-record.ts";
 import type { PoisonGuard } from "#engine/poison-guard.ts";
@@ -309,15 +309,18 @@ export async function pollSchedules(
   deps: {
     readonly clock: Clock;
     readonly workerRegistry: WorkerRegistry;
+    readonly config: { readonly tasksHash: string | undefined };
     readonly onIncident: (incident: Incident) => void;
   },
 ): Promise<() => Promise<void>> {
   const { clock, workerRegistry, onIncident } = deps;
+  const { tasksHash = "" } = deps.config;
   const stopping = new AbortController();
   const { signal } = stopping;
   const pollOne = async (schedule: Schedule): Promise<void> => {
     while (!signal.aborted) {
-      const pauseMs = await poll(schedule, signal).then(
+      const polled = isNewest() ? poll(schedule, signal) : Promise.resolve(Infinity);
+      const pauseMs = await polled.then(
         (nextMs) => Math.min(nextMs - clock.wallMs(), pollIntervalMs),
         (thrown: unknown) => {
           onIncident({ message: `the schedule ${schedule.name} is tried again: ${messageOf(thrown)}` });
@@ -327,12 +330,27 @@ export async function pollSchedules(
       await clock.sleep(Math.max(1, pauseMs), signal).catch(() => undefined);
     }
   };
+  if (schedules.length === 0) return () => Promise.resolve();
   const processId = `${process.pid}-${randomBytes(3).toString("hex")}`;
-  const leave = schedules.length === 0 ? undefined : await workerRegistry.announce(schedulesQueue, processId);
+  // Of workers with different tasks, only those with the newest act.
+  let newest = tasksHash;
+  const isNewest = (): boolean => newest === tasksHash;
+  const compare = async (): Promise<void> => {
+    const before = newest;
+    const [last = ""] = (await workerRegistry.workers(schedulesQueue)).toSorted().toReversed();
+    newest = last === "" ? tasksHash : (last.split(" ")[1] ?? "");
+    if (newest === before || isNewest()) return;
+    const message = `a worker with a newer configuration (${newest}) runs the schedules, and not this one (${tasksHash}): give all workers the same configuration`;
+    onIncident({ message });
+  };
+  const leave = await workerRegistry.announce(schedulesQueue, `${clock.wallMs()} ${tasksHash} ${processId}`);
+  await compare().catch(() => undefined);
+  const stopComparing = every(pollIntervalMs, () => void compare().catch(() => undefined));
   const polling = schedules.map(pollOne);
   return async () => {
     stopping.abort(new Error("this process is stopping"));
-    await leave?.();
+    stopComparing();
+    await leave();
     await Promise.all(polling);
   };
 }

@@ -83,8 +83,9 @@ export function readWebhooks(
       fault(`events.${i}`, `There is no event ${pattern}.${suggestion(pattern, knownPatterns())}`);
     }
     if (profile !== undefined) report.checkProfile(`${at}.profile`, profile, profiles);
-    const url = addressOf(written, fault);
-    const secrets = secretsOf(written, fault);
+    const unread: Fault = (key, message) => report.unreadable(`${at}.${key}`, message);
+    const url = addressOf(written, fault, unread);
+    const secrets = secretsOf(written, fault, unread);
     const config = {
       webhook: { name, events, profile, format, allowPrivate, timeoutMs: timeoutSeconds * secondMs },
       url: () => url?.now().reveal() ?? written.url ?? "",
@@ -102,7 +103,7 @@ type Written = z.output<typeof structure>;
 type Fault = (key: string, message: string) => void;
 
 /** The address where it is a secret: one in a file, and that of a chat, since it lets anybody write there. */
-function addressOf(written: Written, fault: Fault): FreshSecret | undefined {
+function addressOf(written: Written, fault: Fault, unread: Fault): FreshSecret | undefined {
   const { url, urlFile, format, allowPrivate } = written;
   const isOpen = (address: string): boolean =>
     allowPrivate || literalFault(new URL(address).hostname, "public") === undefined;
@@ -116,10 +117,10 @@ function addressOf(written: Written, fault: Fault): FreshSecret | undefined {
     reading: (address: string) => (webAddress.safeParse(address).success && isOpen(address) ? address : undefined),
     expects: `${expectedOf(webAddress)}, of no private network`,
   };
-  return secretInFile(urlFile, form, (message) => fault("urlFile", message));
+  return secretInFile(urlFile, form, (message) => unread("urlFile", message));
 }
 
-function secretsOf(written: Written, fault: Fault): readonly FreshSecret[] {
+function secretsOf(written: Written, fault: Fault, unread: Fault): readonly FreshSecret[] {
   const { secret, secretFile, previousSecretFile, format } = written;
   const isSigned = secret !== undefined || secretFile !== undefined;
   if (format !== "standard") {
@@ -131,7 +132,7 @@ function secretsOf(written: Written, fault: Fault): readonly FreshSecret[] {
   const given = secret === undefined ? undefined : givenSecret(secret, signingSecret);
   if (secret !== undefined && given === undefined) fault("secret", `must be ${secretForm}.`);
   const read = Object.entries({ secretFile, previousSecretFile }).map(([key, file]) =>
-    file === undefined ? undefined : secretInFile(file, signingSecret, (message) => fault(key, message)),
+    file === undefined ? undefined : secretInFile(file, signingSecret, (message) => unread(key, message)),
   );
   return [given, ...read].filter((one) => one !== undefined);
 }

@@ -6,13 +6,13 @@
  */
 import { execFile, spawn } from "node:child_process";
 import { constants } from "node:fs";
-import { type FileHandle, access, mkdir, open, readFile, statfs } from "node:fs/promises";
+import { type FileHandle, access, lstat, mkdir, open, readFile, statfs } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { SimfleetError, messageOf } from "#core/errors.ts";
-import { FileRefusedError } from "#core/files/open-file.ts";
+import { FileRefusedError, ownId } from "#core/files/open-file.ts";
 import { type Clock, systemClock } from "#core/time.ts";
 import { ensurePrivateFolder, holdFolder } from "#core/files/write-file.ts";
 import { findRedisServer } from "./find-server.ts";
@@ -40,17 +40,19 @@ export class EmbeddedRedis {
   readonly #alive: FileHandle;
   /** The folder, held open. */
   readonly #held: FileHandle;
+  readonly #owner: number | undefined;
   #starting: Promise<void> | undefined;
 
   private constructor(
     options: EmbeddedOptions,
     folder: string,
-    { alive, held }: { alive: FileHandle; held: FileHandle },
+    { alive, held, owner }: { alive: FileHandle; held: FileHandle; owner: number | undefined },
   ) {
     this.#options = options;
     this.#folder = folder;
     this.#alive = alive;
     this.#held = held;
+    this.#owner = owner;
     this.#serverSocket = serverSocketFor(folder);
     this.socketPath = socketPathFor(folder, held);
   }
@@ -61,20 +63,17 @@ export class EmbeddedRedis {
    */
   static async attach(options: EmbeddedOptions): Promise<EmbeddedRedis> {
     const folder = join(options.dataDir, "redis");
+    const owner = await otherOwner(folder);
     try {
       await mkdir(options.dataDir, { recursive: true, mode: 0o700 });
-      await ensurePrivateFolder(folder, "close");
-      await makePipe(join(folder, "alive"));
+      if (owner === undefined) {
+        await ensurePrivateFolder(folder, "close");
+        await makePipe(join(folder, "alive"));
+      }
     } catch (thrown) {
       if (thrown instanceof FileRefusedError) {
-        const fix = "set SIMFLEET_DATA_DIR to a folder of this user";
-        throw new SimfleetError(
-          "STORE_UNAVAILABLE",
-          `${thrown.message} The embedded Redis keeps its data there: ${fix}`,
-          {
-            cause: thrown,
-          },
-        );
+        const message = `${thrown.message} The embedded Redis keeps its data there: set SIMFLEET_DATA_DIR to a folder of this user`;
+        throw new SimfleetError("STORE_UNAVAILABLE", message, { cause: thrown });
       }
       throw new SimfleetError(
         "STORE_UNAVAILABLE",
@@ -83,9 +82,11 @@ export class EmbeddedRedis {
       );
     }
     // Open for reading and writing, so that opening never blocks; it only has to stay open while this process lives.
-    const alive = await open(join(folder, "alive"), constants.O_RDWR);
-    const held = await holdFolder(folder);
-    const embedded = new EmbeddedRedis(options, folder, { alive, held });
+    const alive = await open(join(folder, "alive"), constants.O_RDWR).catch((thrown: unknown) => {
+      throw owner === undefined ? thrown : notRunning(folder, owner);
+    });
+    const held = await holdFolder(folder, owner);
+    const embedded = new EmbeddedRedis(options, folder, { alive, held, owner });
     try {
       await embedded.ensureRunning();
     } catch (thrown) {
@@ -112,6 +113,7 @@ export class EmbeddedRedis {
   async #start(): Promise<void> {
     const clock = this.#options.clock ?? systemClock;
     if (await answers(this.socketPath)) return;
+    if (this.#owner !== undefined) throw notRunning(this.#folder, this.#owner);
     await this.#assertRoom();
     const server = await findRedisServer(this.#options);
     const endMs = clock.monotonicMs() + startDeadlineMs;
@@ -155,6 +157,21 @@ export class EmbeddedRedis {
     const log = await readFile(join(this.#folder, "redis.log"), "utf8").catch(() => "");
     return log.trimEnd().split("\n").at(-1) || "it wrote no log";
   }
+}
+
+/**
+ * The user whose running server root may use, as when it freezes all changes; undefined for a folder that is used as our own.
+ * Root starts nothing there and writes no file, which the owner could not change afterwards.
+ */
+async function otherOwner(folder: string): Promise<number | undefined> {
+  if (ownId() !== 0) return undefined;
+  const found = await lstat(folder).catch(() => undefined);
+  return found?.isDirectory() === true && found.uid !== 0 && (found.mode & 0o077) === 0 ? found.uid : undefined;
+}
+
+function notRunning(folder: string, owner: number): SimfleetError {
+  const message = `The folder ${folder} belongs to another user (ID ${owner}), whose embedded Redis does not run. Start that user's worker, or run simfleet as that user (sudo -u '#${owner}' simfleet …)`;
+  return new SimfleetError("STORE_UNAVAILABLE", message);
 }
 
 /** The socket path for the server, whose working directory is the folder. */

@@ -23,10 +23,10 @@ const nightly: Schedule = {
 };
 
 /** Polls until the test ends, with pauses that are noted and take a thousandth of their time. */
-async function polling(poll: (atMs: number) => Promise<number>) {
+async function polling(poll: (atMs: number) => Promise<number>, { tasksHash = "a", startedMs = 0 } = {}) {
   const clock = {
     ...systemClock,
-    wallMs: () => 1_790_000_000_000,
+    wallMs: () => 1_790_000_000_000 + startedMs,
     sleep: (delayMs: number, signal?: AbortSignal) => {
       pauses.push(delayMs);
       return systemClock.sleep(delayMs / 1_000, signal);
@@ -35,7 +35,7 @@ async function polling(poll: (atMs: number) => Promise<number>) {
   const pauses: number[] = [];
   const incidents: string[] = [];
   const onIncident = ({ message }: { message: string }): void => void incidents.push(message);
-  const deps = { clock, workerRegistry, onIncident };
+  const deps = { clock, workerRegistry, config: { tasksHash }, onIncident };
   const stop = await pollSchedules([nightly], () => poll(clock.wallMs()), deps);
   onTestFinished(stop);
   return { pauses, incidents, stop };
@@ -60,4 +60,18 @@ it("a poll that fails is reported and repeated", async () => {
   const { pauses, incidents } = await polling(() => Promise.reject(new Error("Redis is full")));
   await until("it is tried again", () => pauses.length >= 2);
   expect([pauses[0], incidents[0]]).toEqual([10_000, "the schedule nightly is tried again: Redis is full"]);
+});
+
+it("of two workers with different tasks the newer one polls alone, until it stops", async () => {
+  let polls = 0;
+  const older = await polling((atMs) => Promise.resolve(atMs + (polls += 1)));
+  await until("the older one polls", () => polls > 2);
+  const newer = await polling((atMs) => Promise.resolve(atMs + 300), { tasksHash: "b", startedMs: 5 });
+  await until("the older one says so", () => older.incidents.length === 1);
+  expect(older.incidents[0]).toContain("newer configuration (b)");
+  const before = polls;
+  await until("both had time for many polls", () => newer.pauses.length > 100);
+  expect(polls).toBe(before);
+  await newer.stop();
+  await until("the older one polls again", () => polls > before);
 });

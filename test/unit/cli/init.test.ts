@@ -1,7 +1,7 @@
 /** `simfleet init`: what it writes is a valid configuration without a secret. */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { runProgram } from "#cli/program.ts";
@@ -41,6 +41,15 @@ describe("simfleet init", () => {
     expect(requirePlatform(config)).toMatchObject({ authEndpoint: endpoint, coverage: "g" });
     expect(config.warnings).toEqual([]);
     expect(await readFile(file, "utf8")).not.toContain("the-secret-itself");
+  });
+
+  test("writes paths that are the options', whatever folder the file is in", async () => {
+    const file = join(folder, "paths", "simfleet.yaml");
+    expect((await init(...given, "--auth-key-file", "key", "--data-dir", "data", "--config", file)).code).toBe(0);
+    expect(parse(await readFile(file, "utf8"))).toMatchObject({
+      dataDir: resolve("data"),
+      profiles: { default: { credentials: { authKeyFile: resolve("key") } } },
+    });
   });
 
   test("says how to make the file of the secret where it is not there", async () => {

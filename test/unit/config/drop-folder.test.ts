@@ -22,10 +22,10 @@ describe("drop folder settings", () => {
 
   it("the drop folder settings accept run options from the file or the environment", () => {
     const written =
-      "dropFolder: { path: in, name: nightly, speedClass: s1.slow, partial: true, canary: 5, rate: 60, settleSeconds: 1 }";
+      "dropFolder: { path: /data/in, name: nightly, speedClass: s1.slow, partial: true, canary: 5, rate: 60, settleSeconds: 1 }";
     const env = { SIMFLEET_DROP_FOLDER_MAX_FAILURES: "5%", SIMFLEET_DROP_FOLDER_SKIP_UNCHANGED: "true" };
     expect(load(written, env)).toMatchObject({
-      path: "in",
+      path: "/data/in",
       name: "nightly",
       operation: "set-speed-class",
       set: { speedClass: "s1.slow" },

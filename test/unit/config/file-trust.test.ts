@@ -73,7 +73,7 @@ describe("a config file found in the working folder", () => {
   it("a config file found in the working folder can set anything if it also has the secrets or the environment sets the endpoint", () => {
     writeFileSync("auth-key", "secret-1", { mode: 0o600 });
     write(
-      "endpoints: { global: https://x.example }\nprofiles: { default: { credentials: { authKeyId: k, authKeyFile: auth-key } } }",
+      "endpoints: { global: https://x.example }\nprofiles: { default: { credentials: { authKeyId: k, authKeyFile: ../auth-key } } }",
     );
     expect(problemsOf({})).toEqual([]);
     write("endpoints: { global: https://evil.example }");
@@ -131,7 +131,7 @@ describe("a config file with secrets", () => {
 
   it("a config file that only names secret files may be readable by others", () => {
     writeFileSync("auth-key", "secret-1", { mode: 0o600 });
-    write("profiles: { default: { credentials: { authKeyId: k, authKeyFile: auth-key } } }", 0o644);
+    write("profiles: { default: { credentials: { authKeyId: k, authKeyFile: ../auth-key } } }", 0o644);
     expect(problemsOf({ file })).toEqual([]);
   });
 });

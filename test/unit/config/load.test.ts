@@ -1,12 +1,14 @@
+import { writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { dirname, join, relative } from "node:path";
+import { describe, expect, it, test } from "vitest";
 import "#features.ts";
 import { liveSecrets } from "#core/secret.ts";
 import { dayMs } from "#core/time.ts";
 import type { Environment } from "#config/read-settings.ts";
+import { requirePlatform, requireSeal } from "#config/config.ts";
 import { loadConfig } from "#config/load.ts";
-import { fileOf, problemsOf } from "./support.ts";
+import { fileOf, problemsIn, problemsOf } from "./support.ts";
 
 describe("the gateway's settings", () => {
   // Shows S10.
@@ -71,9 +73,92 @@ describe("maps and lists in variables", () => {
   });
 });
 
+test("a secret that cannot be read is a problem of the commands that need it, and of a worker at once", () => {
+  const written = `
+profiles: { default: { coverage: g, credentials: { authKeyId: k, authKeyFile: none } } }
+endpoints: { global: https://api.example.com }
+seal: { keyFile: none }
+http: { adminTokenFile: none }
+gateway: { host: 0.0.0.0, tokenFile: none }
+webhooks: { ops: { url: https://ops.example.com, secretFile: none, events: ["run.*"] } }
+`;
+  const file = fileOf(written);
+  const places = [
+    "profiles.default.credentials.authKeyFile",
+    "http.adminTokenFile",
+    "gateway.tokenFile",
+    "webhooks.ops.secretFile",
+    "seal.keyFile",
+  ];
+  const isOf = (place: string) => expect.stringMatching(`^${place}: There is no file `) as string;
+  expect(problemsIn(() => loadConfig({ file, env: {} }))).toEqual(places.map(isOf));
+  const config = loadConfig({ file, env: {}, isForCommand: true });
+  expect(problemsIn(() => requirePlatform(config))).toEqual([isOf("profiles.default.credentials.authKeyFile")]);
+  expect(problemsIn(() => requireSeal(config, "It"))).toEqual([isOf("seal.keyFile")]);
+  expect(problemsIn(() => config.webhooks["ops"]?.secrets())).toEqual([expect.stringContaining("There is no file")]);
+});
+
+describe("the proxy of the environment", () => {
+  it.each([
+    [{}, undefined],
+    [{ HTTPS_PROXY: "", NO_PROXY: "x" }, undefined],
+    [{ HTTPS_PROXY: "http://a:b%40c@p.example:3128/", NO_PROXY: "x" }, ["http://p.example:3128", "HTTPS_PROXY", "x"]],
+    [{ https_proxy: "p.example:3128", HTTPS_PROXY: "http://other" }, ["http://p.example:3128", "https_proxy", ""]],
+    [{ HTTP_PROXY: "https://p.example", no_proxy: "y" }, ["https://p.example", "HTTP_PROXY", "y"]],
+  ])("is read as other programs do: %j", (env, expected) => {
+    const { proxy } = loadConfig({ env: { HOME: "/home/op", ...env } });
+    expect(proxy && [proxy.shown, proxy.variable, proxy.except]).toEqual(expected);
+  });
+
+  it.each(["socks5://u:hunter2@p.example", "http://u:hunter2%zz@p.example", "http://"])("cannot be %s", (written) => {
+    const message =
+      "HTTPS_PROXY: must be the address of an http or https proxy, such as http://proxy.example.com:3128.";
+    expect(problemsOf("", { HTTPS_PROXY: written })).toEqual([message]);
+  });
+
+  it("has a password that no output shows", () => {
+    loadConfig({ env: { HOME: "/home/op", HTTPS_PROXY: "http://u:hunter%402@p.example" } });
+    expect(liveSecrets()).toContain("hunter@2");
+  });
+});
+
 describe("defaults and precedence", () => {
-  it("a relative dataDir is below the working folder", () => {
+  it("a relative path in a variable is below the working folder", () => {
     expect(loadConfig({ env: { SIMFLEET_DATA_DIR: "data" } }).dataDir).toBe(join(process.cwd(), "data"));
+  });
+
+  it("relative paths of the file begin at its folder, wherever the process was started", () => {
+    const file = fileOf(`
+dataDir: data
+deployment: ./platform.yaml
+dropFolder: { path: in }
+archive: { path: ../archive }
+profiles: { default: { credentials: { authKeyId: k, authKeyFile: key } } }
+schedules: { up: { cron: "0 3 * * *", job: apply, file: ./fleet.csv, speedClass: s1.fast } }
+automations: { tell: { on: run.completed, job: report, file: report.json } }
+rotations:
+  one: { type: psk, from: { file: new, field: key }, sinks: [{ file: out }, { command: [./store, out] }, { command: [store] }] }
+`);
+    const folder = dirname(file);
+    writeFileSync(join(folder, "platform.yaml"), "brand: Acme\n");
+    writeFileSync(join(folder, "key"), "secret-1", { mode: 0o600 });
+    const config = loadConfig({ file: relative(process.cwd(), file), env: {} });
+    const at = (path: string): string => join(folder, path);
+    expect(config).toMatchObject({
+      dataDir: at("data"),
+      deployment: { brand: "Acme", name: at("platform.yaml") },
+      dropFolder: { path: at("in") },
+      retention: { archive: at("../archive") },
+      profiles: { default: { secrets: { files: [at("key")] } } },
+      schedules: [{ task: { from: { file: at("fleet.csv") } } }],
+      automations: [{ action: { file: at("report.json") } }],
+      rotations: {
+        one: {
+          source: { path: at("new") },
+          sinks: [{ path: at("out") }, { command: [at("store"), "out"] }, { command: ["store"] }],
+        },
+      },
+    });
   });
 
   it.each([{ HOME: "" }, { HOME: "home" }, { HOME: "/home/op", XDG_DATA_HOME: "data" }])(

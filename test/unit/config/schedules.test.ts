@@ -13,7 +13,7 @@ schedules:
   nightly-sync: { cron: "0 3 * * *", timezone: Asia/Tokyo, job: sync }
   stadium-up: { cron: "0 8 * * 1-5", timezone: Asia/Tokyo, job: apply, where: "tags.site=stadium", speedClass: s1.fast, skipUnchanged: true }
   stadium-down: { cron: "0 20 * * 1-5", timezone: Asia/Tokyo, job: apply, where: [tags.site=stadium, status=active], speedClass: s1.slow, maxFailures: 5%, overlap: cancel, jitterSeconds: 2.5 }
-  weekly: { cron: "0 7 * * 1", job: report, file: fleet.json, missed: skip, frozen: wait }
+  weekly: { cron: "0 7 * * 1", job: report, file: /data/fleet.json, missed: skip, frozen: wait }
 `);
     expect(schedules.map(({ name }) => name)).toEqual(["nightly-sync", "stadium-up", "stadium-down", "weekly"]);
     expect(schedules[0]).toMatchObject({
@@ -46,7 +46,11 @@ schedules:
       from: { filter: { text: "tags.site=stadium and status=active" } },
       options: { maxFailures: { percent: 5 } },
     });
-    expect(schedules[3]).toMatchObject({ missed: "skip", frozen: "wait", task: { job: "report", file: "fleet.json" } });
+    expect(schedules[3]).toMatchObject({
+      missed: "skip",
+      frozen: "wait",
+      task: { job: "report", file: "/data/fleet.json" },
+    });
   });
 
   it("all errors of the schedules are reported together, each with its path", () => {

@@ -99,7 +99,7 @@ describe("secret files", () => {
     symlinkSync(at("file"), at("link"));
     for (const path of [at("file"), at("link")]) {
       expect(readSecretFile(path)).toEqual({
-        fault: `${path} belongs to another user (ID 12345), who can change it. Fix it with: chown 0 ${path}`,
+        fault: `${path} belongs to another user (ID 12345), who can change it. Run simfleet as that user (sudo -u '#12345' simfleet …), or name a copy of your own`,
       });
     }
   });

@@ -3,6 +3,7 @@ import { runs } from "../feature.ts";
 import { basename, dirname } from "node:path";
 import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
 import type { App } from "#kernel/app.ts";
+import { openTerminal } from "#core/files/open-file.ts";
 import { visibleIn } from "#core/visible-text.ts";
 import { type PlanReport, type RunReport, createPlan, startRun } from "../contract.ts";
 import { assertCanWrite } from "../results/results.ts";
@@ -40,13 +41,17 @@ export function applyCommand(context: Context): Command {
     .option("--rate <n>", "maximum number of calls per minute", asCount)
     .optionsGroup("Run:")
     .option("--name <name>", "name of the run (default: the file name or the filter)")
-    .option("-o, --out <file>", "write the results to this file (default: next to the input file)")
+    .option(
+      "-o, --out <file>",
+      "write the results to this file (default: next to the input file; of standard input: in the current folder)",
+    )
     .option("--detach", "submit the run, print its ID and return");
   return withCommon(
     command,
     "simfleet apply fleet.csv --yes\nsimfleet apply --where tags.site=stadium --speed-class s1.fast --skip-unchanged\nsimfleet apply ids.csv --speed-class s1.slow --canary 20 --max-failures 2% --rate 120",
-  ).action(async (file, options, self) => {
-    const rows = rowsOf(file, options, self);
+  ).action(async (given, options, self) => {
+    const rows = await rowsOf(given, options, { command: self, io: context.io });
+    const { file, read } = "file" in rows ? rows : {};
     const output = context.output(options);
     const pathOf = (runId: string): string | undefined =>
       options.out ?? (file === undefined ? undefined : resultsPathOf({ runId, name: file }, dirname(file)));
@@ -61,7 +66,7 @@ export function applyCommand(context: Context): Command {
       const confirmed = await confirmation(
         { ...plan, question: changesQuestion(plan, { skipUnchanged: options.skipUnchanged === true }) },
         options,
-        context.io,
+        read === undefined ? context.io : { ...context.io, stdin: openTerminal() ?? context.io.stdin },
       );
       if (confirmed === undefined) {
         output.say("Nothing was started.");

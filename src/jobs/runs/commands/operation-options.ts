@@ -3,7 +3,7 @@ import { InvalidArgumentError, Option } from "@commander-js/extra-typings";
 
 /** Descriptions of options that several commands have. */
 export const optionTexts = {
-  file: "CSV file with the column simId (or imsi) and a column for each input, such as speedClass",
+  file: "CSV file with the column simId (or imsi) and a column for each input, such as speedClass; - is standard input",
   where: "select SIMs from the inventory with a filter instead of a file",
   confirm: "confirm an irreversible operation with its number of SIMs; --yes is not enough",
   out: "write the results to this file (default: in the current folder, named after the input file)",

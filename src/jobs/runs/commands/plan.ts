@@ -1,9 +1,12 @@
 /** `simfleet plan FILE`: previews a run. */
+import { basename } from "node:path";
+import { addAbortSignal } from "node:stream";
 import { Command } from "@commander-js/extra-typings";
+import { pipeAt } from "#core/files/open-file.ts";
 import type { RowsRequest } from "#contract/route.ts";
 import { type PlanReport, createPlan, deletePlan, downloadVerdicts } from "../contract.ts";
 import { writeResults } from "../results/results.ts";
-import { type Context, withCommon } from "#cli/context.ts";
+import { type Context, type ProcessIo, withCommon } from "#cli/context.ts";
 import { assertFilter, whereOption } from "#cli/values.ts";
 import { operationOption, operationQuery, setOption, speedClassOption, optionTexts } from "./operation-options.ts";
 import { grouped, counted, duration } from "#cli/format.ts";
@@ -24,7 +27,7 @@ export function planCommand(context: Context): Command {
     command,
     "simfleet plan fleet.csv\nsimfleet plan ids.csv --speed-class s1.slow --out verdicts.csv\nsimfleet plan --where groupId=g-1 --speed-class s1.slow\nsimfleet plan groups.csv --operation set-group",
   ).action(async (file, options, self) => {
-    const rows = rowsOf(file, options, self);
+    const rows = await rowsOf(file, options, { command: self, io: context.io });
     const output = context.output(options);
     const { out } = options;
     await context.connect(options, async ({ client, profile, app }) => {
@@ -49,16 +52,23 @@ export function planCommand(context: Context): Command {
 }
 
 /** Reads where the rows come from; ends the command unless exactly one of file and filter is given. */
-export function rowsOf(
+export async function rowsOf(
   file: string | undefined,
   { where }: { where?: string[] | undefined },
-  command: Pick<Command, "error">,
-): RowsRequest {
+  { command, io }: { command: Pick<Command, "error">; io: ProcessIo },
+): Promise<RowsRequest> {
   assertFilter(where);
-  if (file !== undefined && where === undefined) return { file };
+  if (file !== undefined && where === undefined) return inputOf(file, io);
   if (file === undefined && where !== undefined) return { where };
   const wrong = file === undefined ? "give a file or --where" : "give a file or --where, not both";
   return command.error(`error: ${wrong}`);
+}
+
+/** A file, or what comes through a pipe; its name stands for it, without the folder of devices. */
+async function inputOf(file: string, { stdin, interrupt }: ProcessIo): Promise<RowsRequest> {
+  if (file === "-" || file === "/dev/stdin") return { file: "stdin", read: () => addAbortSignal(interrupt, stdin) };
+  const read = await pipeAt(file, interrupt);
+  return read === undefined ? { file } : { file: file.startsWith("/dev/") ? basename(file) : file, read };
 }
 
 // Renders a plan as text for a terminal.

@@ -1,0 +1,126 @@
+/**
+ * The configuration file of a worker while it runs: when the file has changed, or on SIGHUP, it is read again. If it is
+ * valid, the worker opens anew with its tasks, all of them; if it is not, nothing changes, and an event says so.
+ */
+import { statSync } from "node:fs";
+import { isDeepStrictEqual } from "node:util";
+import type { Config } from "#config/config.ts";
+import { messageOf } from "#core/errors.ts";
+import { every, secondMs } from "#core/time.ts";
+import type { EventType } from "#events/event.ts";
+import type { Kernel } from "./kernel.ts";
+
+/** A file that is still being written looks another way at the next look. */
+const lookEveryMs = secondMs;
+
+export class ConfigReload {
+  /** Aborts when there is a newer configuration, which is then in `next`. */
+  readonly signal: AbortSignal;
+  next: Config | undefined;
+  /** Whether the file was not valid when it was last read. */
+  isRejected = false;
+  readonly #changed = new AbortController();
+  readonly #kernel: Kernel;
+  readonly #load: () => Config;
+  readonly #stopLooking: () => void;
+  #seen: string;
+
+  constructor(kernel: Kernel, load: () => Config) {
+    this.#kernel = kernel;
+    this.#load = load;
+    this.signal = this.#changed.signal;
+    this.#seen = this.#look();
+    let settled = this.#seen;
+    this.#stopLooking = every(lookEveryMs, () => {
+      const look = this.#look();
+      if (look === settled && look !== this.#seen) this.read();
+      settled = look;
+    });
+    process.on("SIGHUP", this.read);
+  }
+
+  readonly read = (): void => {
+    const { config, logger } = this.#kernel;
+    this.#seen = this.#look();
+    try {
+      const newer = this.#load();
+      this.isRejected = false;
+      if (needsRestart(config, newer)) {
+        logger.warn("the configuration has changes that count after a restart: only those of tasks count before");
+      }
+      if (newer.tasksHash === config.tasksHash)
+        return logger.info("the configuration was read: its tasks are the same");
+      this.next = withTasksOf(config, newer);
+      this.stop();
+      this.#changed.abort();
+    } catch (thrown) {
+      this.isRejected = true;
+      const reason = messageOf(thrown);
+      logger.error({ reason }, "the changed configuration is not valid: the previous one stays in use");
+      void this.emit("configuration.rejected", { reason });
+    }
+  };
+
+  async emit(type: EventType, fields: Readonly<Record<string, string>>): Promise<void> {
+    const { feed, config, logger, accounts } = this.#kernel;
+    await feed
+      .emit({ type, profile: config.profile, fields: { worker: accounts.worker, ...fields } })
+      .catch((thrown: unknown) => {
+        logger.warn({ type, reason: messageOf(thrown) }, "an event could not be written");
+      });
+  }
+
+  #look(): string {
+    const { file } = this.#kernel.config;
+    const stats = file === undefined ? undefined : statSync(file, { throwIfNoEntry: false });
+    return stats === undefined ? "" : `${stats.ino} ${stats.mtimeMs} ${stats.size}`;
+  }
+
+  stop(): void {
+    this.#stopLooking();
+    process.off("SIGHUP", this.read);
+  }
+}
+
+/**
+ * The configuration with the tasks of a newer one, and the profiles that they name: their credentials may have been
+ * replaced since.
+ */
+function withTasksOf(config: Config, newer: Config): Config {
+  const { schedules, triggers, automations, rotations, authKeys, webhooks, freezes, dropFolder } = newer;
+  const tasks = { schedules, triggers, automations, rotations, authKeys, webhooks, freezes, dropFolder };
+  const { sections, seal, profiles, tasksHash } = newer;
+  return { ...config, ...tasks, sections, seal, profiles, tasksHash };
+}
+
+/** Whether settings have changed that count only after a restart. */
+function needsRestart(config: Config, newer: Config): boolean {
+  const { warnings: _, ...rest } = withTasksOf(config, newer);
+  const { warnings: __, ...all } = newer;
+  return !isDeepStrictEqual(rest, all);
+}
+
+// Each worker announces what its tasks are, so that commands and `check` can compare it with their own.
+
+const announced = "configurations";
+const noTasks = "none";
+
+/** Until the app closes. */
+export async function announceTasks({ workerRegistry, config, accounts, lifecycle }: Kernel): Promise<void> {
+  const leave = await workerRegistry.announce(announced, `${config.tasksHash ?? noTasks} ${accounts.worker}`);
+  lifecycle.onStop("configuration", leave);
+}
+
+export interface WorkerTasks {
+  readonly worker: string;
+  /** `none` if its configuration has no tasks. */
+  readonly hash: string;
+}
+
+/** The tasks of the workers that run now. */
+export async function tasksOfWorkers({ workerRegistry }: Pick<Kernel, "workerRegistry">): Promise<WorkerTasks[]> {
+  return (await workerRegistry.workers(announced)).map((id) => {
+    const [hash = "", worker = ""] = id.split(" ");
+    return { worker, hash };
+  });
+}

@@ -1,0 +1,93 @@
+/** A worker takes changes of the configuration file's tasks while it runs, all of them or none. */
+import { describe, expect, test } from "vitest";
+import { until } from "../support/until.ts";
+import { CliHarness } from "./support/cli-harness.ts";
+import type { RunningProcess } from "./support/process.ts";
+
+const nightly = 'schedules: { nightly: { cron: "0 3 * * *", job: sync } }\n';
+const often = 'schedules: { often: { cron: "* * * * * *", job: sync } }\n';
+
+async function withWorker(sims = 100): Promise<{ harness: CliHarness; worker: RunningProcess }> {
+  const harness = await CliHarness.open({ sims, limits: { Sim: 400 }, env: { SIMFLEET_CONFIG: "simfleet.yaml" } });
+  await harness.write("simfleet.yaml", nightly);
+  return { harness, worker: await harness.worker() };
+}
+
+/** What the worker says each time that it is ready: its address, and the name of its tasks. */
+function starts({ stderr }: RunningProcess): { http: string; configuration: string }[] {
+  const lines = stderr.split("\n").filter((line) => line.includes("the worker is ready"));
+  return lines.map((line) => JSON.parse(line) as { http: string; configuration: string });
+}
+
+async function reloaded(worker: RunningProcess): Promise<{ http: string; configuration: string }> {
+  await until("the worker has opened anew", () => starts(worker).length === 2);
+  const [, last] = starts(worker);
+  if (last === undefined) throw new Error("it has not");
+  return last;
+}
+
+async function lastOf(harness: CliHarness, name: string): Promise<string | undefined> {
+  const { document } = await harness.json<{ schedules: { name: string; last: { result: string } | null }[] }>([
+    "schedules",
+    "list",
+  ]);
+  return document.schedules.find((one) => one.name === name)?.last?.result;
+}
+
+const events = async (harness: CliHarness): Promise<string> =>
+  (await harness.run(["events", "tail", "--type", "configuration.*", "--json"], { SIMFLEET_CONFIG: "" })).stdout;
+
+describe.concurrent("the configuration of a running worker", () => {
+  test("changed tasks are taken without a restart, and check, /healthz and an event name them", async () => {
+    const { harness, worker } = await withWorker();
+    await using _ = harness;
+    await harness.write("simfleet.yaml", often);
+    const { http, configuration } = await reloaded(worker);
+    await until("the new schedule acts", async () => (await lastOf(harness, "often")) === "done");
+    expect((await harness.run(["check"])).stdout).toContain(`simfleet.yaml, tasks ${configuration}\n`);
+    expect(await (await fetch(`${http}/healthz`)).json()).toMatchObject({ status: "ok", configuration });
+    expect(await events(harness)).toContain(`"hash":"${configuration}"`);
+    worker.kill("SIGTERM");
+    expect((await worker.ended).code).toBe(0);
+  });
+
+  test("a file that is not valid changes nothing, and an event says why", async () => {
+    const { harness, worker } = await withWorker();
+    await using _ = harness;
+    const [first] = starts(worker);
+    await harness.write("simfleet.yaml", often.replace("sync", "nothing"));
+    await until("it is rejected", async () => (await events(harness)).includes("configuration.rejected"));
+    expect(await events(harness)).toMatch(/schedules\.often\.job/);
+    await harness.write("simfleet.yaml", nightly);
+    await until("it is read again", () => worker.stderr.includes("its tasks are the same"));
+    expect((await fetch(`${first?.http}/healthz`)).status).toBe(200);
+    expect(starts(worker)).toHaveLength(1);
+  });
+
+  test("a run goes on while its worker takes changed tasks", async () => {
+    const { harness, worker } = await withWorker(1_500);
+    await using _ = harness;
+    await harness.fleet("fleet.csv", 1_500);
+    const runId = (await harness.run(["apply", "fleet.csv", "--yes", "--detach"])).stdout.trim();
+    await harness.untilChanges(20);
+    await harness.write("simfleet.yaml", often);
+    worker.kill("SIGHUP"); // at once, not at the next look
+    await reloaded(worker);
+    const { document } = await harness.json(["runs", "watch", runId]);
+    expect([document.state, document.counts.done]).toEqual(["completed", 1_500]);
+    expect(harness.changes).toBe(1_500);
+  });
+
+  test("a command and a worker with other tasks say so, and the newer worker runs its schedules alone", async () => {
+    const { harness, worker } = await withWorker();
+    await using _ = harness;
+    await harness.write("other.yaml", often);
+    const env = { SIMFLEET_CONFIG: "other.yaml" };
+    expect((await harness.run(["schedules", "list"], env)).stderr).toMatch(/Warning: the worker \S+ has another/);
+    await harness.worker(env);
+    await until("the older worker says so", () => worker.stderr.includes("give all workers the same configuration"));
+    await until("the newer one acts", async () =>
+      (await harness.run(["check"], env)).stdout.includes("has other tasks"),
+    );
+  });
+});

@@ -1,0 +1,35 @@
+/** The name of a configuration's tasks: what changes it, and what does not. */
+import { expect, it } from "vitest";
+import { loadConfig } from "#config/load.ts";
+import { features } from "#features.ts";
+import { fileOf } from "./support.ts";
+
+const hashOf = (yaml: string): string | undefined =>
+  loadConfig({ file: fileOf(yaml), env: { SIMFLEET_AUTH_KEY_ID: "id", SIMFLEET_AUTH_KEY: "secret" }, features })
+    .tasksHash;
+
+it("a configuration without tasks has no name for them", () => {
+  expect([hashOf(""), hashOf("http: { port: 9000 }")]).toEqual([undefined, undefined]);
+});
+
+it.each([
+  ["schedules", '{ a: { cron: "0 3 * * *", job: sync } }', '{ a: { cron: "0 4 * * *", job: sync } }'],
+  [
+    "automations",
+    '{ a: { on: "sim.added", job: apply, speedClass: s1.slow } }',
+    '{ a: { on: "sim.added", job: apply, speedClass: s1.fast } }',
+  ],
+  ["freezes", '{ a: { cron: "0 18 * * 5", minutes: 60 } }', '{ a: { cron: "0 18 * * 5", minutes: 61 } }'],
+  [
+    "webhooks",
+    '{ a: { url: "https://a.example/1", format: slack, events: ["run.*"] } }',
+    '{ a: { url: "https://a.example/2", format: slack, events: ["run.*"] } }',
+  ],
+  ["authKeys", "{ default: { sinks: [{ file: /a }] } }", "{ default: { sinks: [{ file: /b }] } }"],
+  ["dropFolder", "{ path: /a }", "{ path: /b }"],
+])("a change of %s changes the name, and other settings do not", (section, before, after) => {
+  const [one, two] = [hashOf(`${section}: ${before}`), hashOf(`${section}: ${after}`)];
+  expect(one).toMatch(/^[0-9a-f]{12}$/);
+  expect(two).not.toBe(one);
+  expect(hashOf(`logLevel: warn\n${section}: ${before}`)).toBe(one);
+});
