@@ -23,7 +23,7 @@ function untilState(runId: string, state: string): Promise<void> {
 
 /** Hands a run in as the operator, and opens it. */
 async function submitted(page: Page, name: string, csv: string): Promise<string> {
-  const { runId } = await harness.ask<Run>(`/v1/runs?partial=true&name=${name}`, {
+  const { runId } = await harness.ask<Run>(`/v1/runs?partial=true&skipUnchanged=false&name=${name}`, {
     method: "POST",
     csv,
     as: "operator",

@@ -117,6 +117,7 @@ export const planReport = z.object({
   operation: z.string().describe("what a run would do to each SIM"),
   rows: count,
   verdicts: z.record(z.enum(verdicts), count),
+  unchangedSkipped: count.describe("of the rows that change nothing: those that are not sent"),
   calls: count,
   costly: count.describe("calls that cost money, as far as the inventory knows"),
   irreversible: count.describe("irreversible calls, which must be confirmed with their number"),
@@ -155,7 +156,9 @@ const orderFields = {
   name: z.string().min(1).max(200).optional().describe("a name for the run"),
   partial: flag.describe("process the valid rows even if other rows are invalid"),
   fromResults: flag.describe("take a results file of a run as input, which is refused otherwise"),
-  skipUnchanged: flag.describe("skip SIMs that, according to the inventory, the operation would not change"),
+  skipUnchanged: flag.describe(
+    "`true`: skip SIMs that, according to the inventory, the operation would not change; `false`: send them; by default those are skipped whose record is younger than a day, unless another run of the account is in progress",
+  ),
   rate: z.coerce.number().int().min(1).optional().describe("maximum number of calls per minute"),
   maxFailures: z
     .string()

@@ -239,7 +239,7 @@ function orderOf(query: OrderQuery, rows: Rows, profileOf: (name?: string) => st
     confirm,
     options: {
       partial: partial === "true",
-      skipUnchanged: skipUnchanged === "true",
+      ...(skipUnchanged === undefined ? {} : { skipUnchanged: skipUnchanged === "true" }),
       ...(maxFailures === undefined ? {} : { maxFailures: failureLimitOf(maxFailures) }),
       ...(canary === undefined ? {} : { canary }),
       ...(rate === undefined ? {} : { callsPerMinute: rate }),

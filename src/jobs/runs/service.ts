@@ -160,7 +160,9 @@ export class RunService {
   async draftRetry(runId: string, which: RetriedRows = {}, id?: string): Promise<Planned> {
     const run = await readWhenEnded(runId, this.#deps);
     const source = retrySource(run, this.#deps, { ...which, newRunId: id });
-    const { profile, bucket, options } = run;
+    const { profile, bucket } = run;
+    // Somebody has chosen its rows.
+    const options = { skipUnchanged: false, ...run.options };
     const name = `${run.name} (retry)`;
     return this.#draft(source, { name, source: run.source, profile, bucket, options, retryOf: runId });
   }

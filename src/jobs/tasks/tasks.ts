@@ -146,7 +146,7 @@ export class ServiceTasks {
     const planned = await runService.draft(from, { profile, operation, set, options, name });
     const { calls, rows, problemsInAll, supersedes } = planned.report;
     const isValid = problemsInAll === 0 || (options.partial && problemsInAll < rows);
-    if (calls === 0 && isValid && options.skipUnchanged && supersedes.length === 0) {
+    if (calls === 0 && isValid && options.skipUnchanged !== false && supersedes.length === 0) {
       await runService.discard(planned);
       return "nothing";
     }

@@ -153,6 +153,7 @@ describe("untrusted text on a terminal", () => {
       "not-allowed": 0,
       invalid: 1,
     },
+    unchangedSkipped: 0,
     calls: 1,
     estimateSeconds: null,
     othersPerMinute: 0,

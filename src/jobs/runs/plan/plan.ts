@@ -27,7 +27,7 @@ export async function reportOfDraft(draft: Draft, deps: ReportDeps): Promise<Pla
   const operation = maxDangerous(operations);
   const quota = await quotaView(deps.limiter, bucket, deps.periodMs);
   const estimateMs = minTimeMs(calls, quota, options.callsPerMinute);
-  const { verdicts, costly } = tally;
+  const { verdicts, costly, unchangedSkipped } = tally;
   const { supersedes } = deps;
   return {
     ...origin,
@@ -35,6 +35,7 @@ export async function reportOfDraft(draft: Draft, deps: ReportDeps): Promise<Pla
     operation: operation.name,
     rows,
     verdicts,
+    unchangedSkipped,
     calls,
     costly,
     irreversible,
@@ -67,7 +68,7 @@ async function warningsOf(draft: Draft, deps: ReportDeps): Promise<string[]> {
   if (known + gone > 0) return warnings;
   const sync = "run simfleet sims sync";
   const [{ requires }] = head.operations;
-  if (head.options.skipUnchanged) {
+  if (head.options.skipUnchanged === true) {
     warnings.push(`the inventory is empty, so no row is known to be unchanged: ${sync}`);
   }
   if (requires !== undefined) {
