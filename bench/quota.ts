@@ -74,7 +74,7 @@ async function measure(rows: number, processes: number): Promise<Result> {
     const intoWindowMs = (systemClock.monotonicMs() - startedMs) % periodMs;
     const waitMs = (Number(values.offset) * 1_000 - 700 - intoWindowMs + 2 * periodMs) % periodMs;
     await systemClock.sleep(waitMs);
-    const report = JSON.parse(await runSimfleet(["apply", file, "--yes", "--json"], env)) as {
+    const report = JSON.parse(await runSimfleet(["apply", file, "--yes", "--json", "--send-unchanged"], env)) as {
       startedAt: string;
       finishedAt: string;
       throttled: number;

@@ -104,7 +104,7 @@ async function bareLoop(connections: number): Promise<Cost> {
 async function simfleetRun(connections: number): Promise<Cost & { redisShare: number; scriptsPerS: number }> {
   const before = { cpuS: await cpuSecondsOfRedis(redis), scripts: await scriptsSoFar() };
   const connected = { ...env, SIMFLEET_CONNECTIONS: String(connections) };
-  const { out, cpuSeconds } = await runMeasured(["apply", file, "--yes", "--json"], connected);
+  const { out, cpuSeconds } = await runMeasured(["apply", file, "--yes", "--json", "--send-unchanged"], connected);
   const report = JSON.parse(out) as { startedAt: string; finishedAt: string };
   const seconds = (Date.parse(report.finishedAt) - Date.parse(report.startedAt)) / 1_000;
   return {

@@ -42,8 +42,11 @@ export type FailureLimit = { readonly rows: number } | { readonly percent: numbe
 export interface RunOptions {
   /** Process the valid rows of a file that has invalid ones. */
   readonly partial: boolean;
-  /** Skip SIMs that the operation would not change, according to the inventory. */
-  readonly skipUnchanged: boolean;
+  /**
+   * Skip SIMs that the operation would not change, according to the inventory. Absent: those whose record is younger than a
+   * day, unless another run of the account is in progress.
+   */
+  readonly skipUnchanged?: boolean;
   /** Abort once more rows than this were rejected by the platform or failed. */
   readonly maxFailures?: FailureLimit;
   /** Process this many rows first and continue only if all of them succeed. */

@@ -87,6 +87,16 @@ export class Keys {
     return `${this.prefix}:run:${runId}:hands`;
   }
 
+  /** Set: the runs that have started; those that are over go with the next start (start-run.lua). */
+  runsStarted(): string {
+    return `${this.prefix}:runs:started`;
+  }
+
+  /** Set: later runs that have yet to supersede rows of this one, which makes no call until then. */
+  runYields(runId: string): string {
+    return `${this.prefix}:run:${runId}:yields`;
+  }
+
   /** Hash: segment number to packed outcomes, once the segment is finished. */
   runFinished(runId: string): string {
     return `${this.prefix}:run:${runId}:finished`;

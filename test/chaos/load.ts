@@ -91,7 +91,7 @@ export const lastRun: PlannedRun = {
 export async function startRun({ stations, sandbox }: Stage, run: PlannedRun, seed: number): Promise<StartedRun> {
   const [from, to] = run.sims;
   const ids = Array.from({ length: to - from }, (_, i) => sandbox.state.sims.simIdAt(from + i));
-  const query = new URLSearchParams({ operation: run.operation, name: run.operation });
+  const query = new URLSearchParams({ operation: run.operation, name: run.operation, skipUnchanged: "false" });
   for (const [name, value] of Object.entries(run.set)) query.set(`set.${name}`, value);
   const { runId } = await askJson<{ runId: string }>(stations, {
     method: "POST",

@@ -210,6 +210,7 @@ describe("irreversible calls", () => {
       calls: 2,
       costly: 0,
       irreversible: 2,
+      warnings: [],
     });
     await needsNumber(`/v1/runs/${runId}/retry`, ["runs", "retry", runId], 2);
   });
@@ -231,7 +232,7 @@ test("the plan of an undo and of a retry counts calls that cost money", async ()
   await requests.become({ status: "active" }, [20, 21]);
   const { runId } = await requests.start("operation=suspend", file("note", 20, 22, ""));
   await requests.ended(runId);
-  const undo = { operation: "activate", total: 2, calls: 2, irreversible: 0 };
+  const undo = { operation: "activate", total: 2, calls: 2, irreversible: 0, warnings: [] };
   expect(await requests.ask(`/v1/runs/${runId}/undo/plan`)).toEqual({ ...undo, costly: 2 });
   // A SIM that is no longer suspended is left alone.
   await requests.become({ status: "inactive" }, [21]);
@@ -243,6 +244,7 @@ test("the plan of an undo and of a retry counts calls that cost money", async ()
     calls: 3,
     costly: 3,
     irreversible: 0,
+    warnings: [],
   });
 });
 

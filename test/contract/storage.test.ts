@@ -20,7 +20,7 @@ async function startRun(rows: number, query = ""): Promise<Response> {
 }
 
 async function endedRun(): Promise<string> {
-  const { runId } = (await (await startRun(4)).json()) as { runId: string };
+  const { runId } = (await (await startRun(4, "?skipUnchanged=false")).json()) as { runId: string };
   await until("the run is over", async () => (await harness.runs.show(runId)).state === "completed");
   return runId;
 }
@@ -125,7 +125,7 @@ describe("a run that is deleted", () => {
   });
 
   test("must be over, and needs --yes without a terminal", async () => {
-    const { runId } = (await (await startRun(5, "?rate=1")).json()) as { runId: string };
+    const { runId } = (await (await startRun(5, "?rate=1&skipUnchanged=false")).json()) as { runId: string };
     const refused = await runCommand(harness, ["runs", "delete", runId, "--yes"], "remote");
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("only a finished run can")]);
     const unasked = await runCommand(harness, ["runs", "delete", runId], "local");

@@ -193,6 +193,7 @@ test.concurrent("every command prints exactly one JSON document of the documente
     "operation",
     "rows",
     "verdicts",
+    "unchangedSkipped",
     "calls",
     "costly",
     "irreversible",
@@ -201,6 +202,7 @@ test.concurrent("every command prints exactly one JSON document of the documente
     "othersPerMinute",
     "problems",
     "problemsInAll",
+    "supersedes",
     "warnings",
   ]);
   const applied = await harness.json(["apply", "fleet.csv", "--yes", "--name", "first"]);
@@ -212,7 +214,7 @@ test.concurrent("every command prints exactly one JSON document of the documente
   expect(Object.keys(shown.document)).toEqual(runKeys);
   const { results: _, ...report } = applied.document;
   expect(shown.document).toEqual(report);
-  const second = await harness.json(["apply", "fleet.csv", "--yes"]);
+  const second = await harness.json(["apply", "fleet.csv", "--yes", "--send-unchanged"]);
   const newest = await harness.json<{ runs: RunDocument[]; nextCursor: string | null }>([
     "runs",
     "list",

@@ -38,7 +38,7 @@ describe.concurrent("runs", () => {
     expect(await harness.json(["apply", "few.csv", "--yes"])).toMatchObject({ document: { state: "completed" } });
     await harness.fleet("many.csv", 6);
     const before = harness.changes;
-    const submitted = await harness.json(["apply", "many.csv", "--yes"]);
+    const submitted = await harness.json(["apply", "many.csv", "--yes", "--send-unchanged"]);
     expect(submitted).toMatchObject({ code: 1, document: { state: "awaiting-approval", startedAt: null } });
     const { runId } = submitted.document;
     expect(submitted.stderr).toContain(`is waiting for approval by someone else: simfleet runs approve ${runId}`);

@@ -3,6 +3,7 @@
  * what the file says, and no call is repeated that was not in flight.
  */
 import { readFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
 import { seededShare } from "#sandbox/seeded.ts";
 import { seeds } from "../support/long.ts";
@@ -117,6 +118,35 @@ test.concurrent("a run is completed after apply, worker, Redis, and its supervis
   const resumed = await harness.json(["runs", "resume", runId]);
   expect(resumed).toMatchObject({ code: 0, document: { state: "completed" } });
   await expectWhole(harness, runId, { repeated: 8 * lanes });
+});
+
+async function killWhileTheyOverlap(round: number): Promise<void> {
+  await using harness = await CliHarness.open(io);
+  await harness.redis();
+  await harness.fleet("old.csv", rows, ["s1.slow"]);
+  await harness.fleet("new.csv", rows, ["s1.fast"]);
+  const older = harness.start(["apply", "old.csv", "--yes", "--rate", "60"]);
+  await harness.untilChanges(2);
+  const newer = harness.start(["apply", "new.csv", "--yes"]);
+  const [, newId = ""] = await newer.said(/Run (r-\S+) started/);
+  // From before the older run has noticed to when the newer one makes its calls.
+  await sleep(seededShare(2_026, round) * 1_500);
+  for (const process of [older, newer]) process.kill("SIGKILL");
+  const { stderr } = await older.ended;
+  const oldId = runIdIn(stderr);
+  await newer.ended;
+  // Refused for a run that has ended, by the work of the other command.
+  for (const runId of [oldId, newId]) await harness.run(["runs", "resume", runId]);
+  const { counts } = (await harness.json(["runs", "show", oldId])).document;
+  expect(counts.done + counts.skipped).toBe(rows);
+  expect(counts.skipped).toBeGreaterThan(0);
+  expect((await harness.json(["runs", "show", newId])).document.counts.done).toBe(rows);
+  const classes = Array.from({ length: rows }, (_, n) => harness.sandbox.state.sims.speedClassAt(n));
+  expect(counted(classes)).toEqual({ "s1.fast": rows });
+}
+
+test.concurrent("two runs whose processes were killed as the newer one began leave its values", async () => {
+  await Promise.all(Array.from({ length: seeds(2, 10) }, (_, round) => killWhileTheyOverlap(round)));
 });
 
 async function parentOf(pid: number): Promise<number> {

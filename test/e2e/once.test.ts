@@ -95,5 +95,7 @@ test("a run is started once when its worker is killed at any moment", async () =
   expect(Object.fromEntries(found.map(({ runId, name }) => [name, runId]))).toEqual(Object.fromEntries(runIds));
   expect(lost).toBeGreaterThan(0);
   expect([found.length, runIds.size]).toEqual([total, total]);
-  expect(found.map(({ counts }) => counts.done)).toEqual(found.map(() => rows));
+  // All are on the same SIMs: the one that started last supersedes what is pending of the others.
+  expect(found.map(({ counts }) => counts.done + counts.skipped)).toEqual(found.map(() => rows));
+  expect(Math.max(...found.map(({ counts }) => counts.done))).toBe(rows);
 });

@@ -151,7 +151,7 @@ describe.concurrent("TLS for Redis with certificates of a private CA", () => {
     await harness.fleet("fleet.csv", 30);
     for (const host of ["127.0.0.1", "localhost"]) {
       const env = { ...tls, SIMFLEET_REDIS_URL: `rediss://${host}:${server.port}/1` };
-      expect(await harness.json(["apply", "fleet.csv", "--yes"], env)).toMatchObject({
+      expect(await harness.json(["apply", "fleet.csv", "--yes", "--send-unchanged"], env)).toMatchObject({
         code: 0,
         document: { state: "completed", counts: { done: 30 } },
       });

@@ -139,7 +139,7 @@ test.concurrent("remote commands read the fleet, undo a run, and resume one", as
   const classes = (): unknown[] =>
     [0, 1, 2, 3, 4, 5].map((place) => harness.sandbox.state.speedClassOf(harness.simId(place)));
   const before = classes();
-  const { document: run } = await harness.json(["apply", "fleet.csv", "--yes"], remote);
+  const { document: run } = await harness.json(["apply", "fleet.csv", "--yes", "--send-unchanged"], remote);
   expect(classes()).not.toEqual(before);
   const redone = await harness.json(["runs", "retry", run.runId, "--outcome", "done", "--yes"], remote);
   expect(redone).toMatchObject({ code: 0, document: { state: "completed", retryOf: run.runId } });

@@ -43,7 +43,7 @@ describe.concurrent("schedules", () => {
     await using harness = await CliHarness.open({ sims: 5, env: { SIMFLEET_CONFIG: "etc/simfleet.yaml" } });
     await mkdir(harness.path("etc"));
     await harness.fleet("etc/fleet.csv", 5);
-    const task = '{ cron: "@yearly", job: apply, file: fleet.csv }';
+    const task = '{ cron: "@yearly", job: apply, file: fleet.csv, skipUnchanged: false }';
     await harness.write("etc/simfleet.yaml", `schedules: { first: ${task}, second: ${task} }\n`);
     for (const [name, folder] of Object.entries({ first: "/", second: harness.path("etc") })) {
       const env = { SIMFLEET_CONFIG: harness.path("etc/simfleet.yaml") };
@@ -127,7 +127,7 @@ describe.concurrent("schedules", () => {
   test("schedules run on time, do not overlap, and continue after the worker was killed", async () => {
     await using harness = await withSchedules(
       `schedules:
-  often: { cron: "*/2 * * * * *", job: apply, file: fleet.csv }
+  often: { cron: "*/2 * * * * *", job: apply, file: fleet.csv, skipUnchanged: false }
 `,
       { latencyMs: 20, env: { SIMFLEET_CONNECTIONS: "2" } },
     );
@@ -161,7 +161,7 @@ describe.concurrent("schedules", () => {
   test.runIf(isLong)("schedules and runs stop while they are paused or a freeze is in effect", async () => {
     await using harness = await withSchedules(
       `schedules:
-  often: { cron: "* * * * * *", job: apply, file: few.csv, frozen: skip }
+  often: { cron: "* * * * * *", job: apply, file: few.csv, frozen: skip, skipUnchanged: false }
   quiet: { cron: "0 4 1 1 *", job: sync }
 `,
       { sims: 80, latencyMs: 150, env: { SIMFLEET_CONNECTIONS: "1" } },

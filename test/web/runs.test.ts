@@ -23,7 +23,7 @@ function untilState(runId: string, state: string): Promise<void> {
 
 /** Hands a run in as the operator, and opens it. */
 async function submitted(page: Page, name: string, csv: string): Promise<string> {
-  const { runId } = await harness.ask<Run>(`/v1/runs?partial=true&name=${name}`, {
+  const { runId } = await harness.ask<Run>(`/v1/runs?partial=true&skipUnchanged=false&name=${name}`, {
     method: "POST",
     csv,
     as: "operator",
@@ -112,6 +112,35 @@ describe.skipIf(withoutBrowser)(
       await untilState(retrying, "completed");
       expect(await shown(retrying)).toMatchObject({ retryOf: runId, counts: { total: cancelled, done: cancelled } });
       expect(new Set(classesOf(places))).toEqual(new Set(["s1.4xfast"]));
+      expect(watched.faults).toEqual([]);
+    });
+
+    it("the plan of a run names the older run that it supersedes, and that run names it", async () => {
+      const { throttle } = harness.cli.sandbox;
+      // So narrow a quota that the older run is still in progress when the newer one is started.
+      throttle.changeLimit({ group: "Sim", limit: 1, afterMs: 0 });
+      const csv = await harness.cli.read(await harness.cli.fleet("older.csv", 30, ["s1.slow"]));
+      await using watched = await harness.page({ width: 1280, token: tokens.operator });
+      const { page } = watched;
+      const older = await submitted(page, "older", csv);
+      await page.getByRole("button", { name: "Pause", exact: true }).click();
+      await untilState(older, "paused");
+      await page.goto("/#/new");
+      const file = await harness.cli.fleet("newer.csv", 30, ["s1.fast"]);
+      await page.getByLabel("CSV file", { exact: true }).setInputFiles(harness.cli.path(file));
+      await page.getByRole("button", { name: "Preview" }).click();
+      await page
+        .getByText(new RegExp(`^\\d+ SIMs have pending changes in run ${older}; they will be superseded$`))
+        .waitFor();
+      throttle.changeLimit({ group: "Sim", limit: 2_000, afterMs: 0 });
+      await page.getByRole("button", { name: "Start the run" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Start the run" }).click();
+      const newer = await runAfter(page, older);
+      await untilState(newer, "completed");
+      await untilState(older, "completed");
+      await page.goto(`/#/runs/${older}`);
+      await page.getByText(/\d+ rows superseded by/).waitFor();
+      expect(await page.getByRole("link", { name: newer }).first().isVisible()).toBe(true);
       expect(watched.faults).toEqual([]);
     });
   },

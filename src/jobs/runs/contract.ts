@@ -48,6 +48,11 @@ export const runReport = z.object({
   submittedBy: z.string().optional().describe("who submitted it: `cli:anna`, `schedule:nightly`"),
   retryOf: z.string().optional().describe("the run whose unsuccessful rows this run retries"),
   undoOf: z.string().optional().describe("the run whose changes this run undoes"),
+  supersededBy: z
+    .array(z.object({ runId: z.string(), rows: count }))
+    .readonly()
+    .optional()
+    .describe("later runs that set the same fields: so many pending rows were skipped for them"),
 });
 
 export type RunReport = Readonly<z.infer<typeof runReport>>;
@@ -112,6 +117,7 @@ export const planReport = z.object({
   operation: z.string().describe("what a run would do to each SIM"),
   rows: count,
   verdicts: z.record(z.enum(verdicts), count),
+  unchangedSkipped: count.describe("of the rows that change nothing: those that are not sent"),
   calls: count,
   costly: count.describe("calls that cost money, as far as the inventory knows"),
   irreversible: count.describe("irreversible calls, which must be confirmed with their number"),
@@ -120,7 +126,10 @@ export const planReport = z.object({
   othersPerMinute: count.describe("calls of others on the account that the estimate leaves room for"),
   problems: list(z.object({ line: count, ...rowProblem })).describe("the first problems, in row order"),
   problemsInAll: count,
-  warnings: list(z.string()),
+  supersedes: list(z.object({ runId: z.string(), sims: count })).describe(
+    "runs that are not over, and how many SIMs of theirs with pending changes the start of this run would supersede",
+  ),
+  warnings: list(z.string()).describe("for people; also what it supersedes"),
 });
 
 export type PlanReport = Readonly<z.infer<typeof planReport>>;
@@ -147,7 +156,9 @@ const orderFields = {
   name: z.string().min(1).max(200).optional().describe("a name for the run"),
   partial: flag.describe("process the valid rows even if other rows are invalid"),
   fromResults: flag.describe("take a results file of a run as input, which is refused otherwise"),
-  skipUnchanged: flag.describe("skip SIMs that, according to the inventory, the operation would not change"),
+  skipUnchanged: flag.describe(
+    "`true`: skip SIMs that, according to the inventory, the operation would not change; `false`: send them; by default those are skipped whose record is younger than a day, unless another run of the account is in progress",
+  ),
   rate: z.coerce.number().int().min(1).optional().describe("maximum number of calls per minute"),
   maxFailures: z
     .string()
@@ -405,6 +416,7 @@ const followUpPlan = z.object({
   calls: count,
   costly: count.describe("calls that cost money, as far as the inventory knows"),
   irreversible: count.describe("irreversible calls, which must be confirmed with their number"),
+  warnings: list(z.string()).describe("for people: what it supersedes"),
 });
 
 /** What a retry or an undo would do. */

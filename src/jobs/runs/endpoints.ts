@@ -211,8 +211,8 @@ function stepEndpoints(deps: RunEndpointDeps): readonly Endpoint[] {
 /** Counts the rows of a draft that nobody keeps. */
 async function countsOf(planned: Planned, runs: RunService): Promise<FollowUpPlan> {
   await runs.discard(planned);
-  const { operation, rows: total, calls, costly, irreversible } = planned.report;
-  return { operation, total, calls, costly, irreversible };
+  const { operation, rows: total, calls, costly, irreversible, warnings } = planned.report;
+  return { operation, total, calls, costly, irreversible, warnings };
 }
 
 /** How a request that creates a run gives it its id beforehand, and finds it again. */
@@ -239,7 +239,7 @@ function orderOf(query: OrderQuery, rows: Rows, profileOf: (name?: string) => st
     confirm,
     options: {
       partial: partial === "true",
-      skipUnchanged: skipUnchanged === "true",
+      ...(skipUnchanged === undefined ? {} : { skipUnchanged: skipUnchanged === "true" }),
       ...(maxFailures === undefined ? {} : { maxFailures: failureLimitOf(maxFailures) }),
       ...(canary === undefined ? {} : { canary }),
       ...(rate === undefined ? {} : { callsPerMinute: rate }),

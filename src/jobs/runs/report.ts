@@ -31,6 +31,7 @@ export function reportOf(run: RunRecord, quota: QuotaView): RunReport {
     ...(run.submittedBy === undefined ? {} : { submittedBy: run.submittedBy }),
     ...(retryOf === undefined ? {} : { retryOf }),
     ...(undoOf === undefined ? {} : { undoOf }),
+    ...(run.supersededBy.length === 0 ? {} : { supersededBy: run.supersededBy }),
   };
 }
 

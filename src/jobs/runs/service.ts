@@ -20,6 +20,7 @@ import type { Inventory } from "#jobs/inventory/store/inventory.ts";
 import type { RunRemoval } from "./removal/removal.ts";
 import { type KnownFleet, classifyRows } from "./plan/classify.ts";
 import { type DraftRequest, type DraftSource, writeDraft } from "./plan/draft.ts";
+import { compareDraft, overlapSettler } from "./overlap.ts";
 import { quotaView, reportOfDraft, failureLimit, unknownQuota } from "./plan/plan.ts";
 import { type Planned, Plans, missing } from "./plan/plans.ts";
 import { type RowOrigin, openSource } from "./plan/row-source.ts";
@@ -159,7 +160,9 @@ export class RunService {
   async draftRetry(runId: string, which: RetriedRows = {}, id?: string): Promise<Planned> {
     const run = await readWhenEnded(runId, this.#deps);
     const source = retrySource(run, this.#deps, { ...which, newRunId: id });
-    const { profile, bucket, options } = run;
+    const { profile, bucket } = run;
+    // Somebody has chosen its rows.
+    const options = { skipUnchanged: false, ...run.options };
     const name = `${run.name} (retry)`;
     return this.#draft(source, { name, source: run.source, profile, bucket, options, retryOf: runId });
   }
@@ -180,10 +183,12 @@ export class RunService {
   }
 
   async #draft(source: DraftSource, request: Omit<DraftRequest, "speedClasses">): Promise<Planned> {
-    const { limiter, periodMs, speedClasses } = this.#deps;
-    const draft = await writeDraft(source, { ...request, speedClasses }, this.#deps);
+    const { ledger, limiter, periodMs, speedClasses } = this.#deps;
+    const written = await writeDraft(source, { ...request, speedClasses }, this.#deps);
+    const { supersedes, disjoint } = await compareDraft(written, ledger);
+    const draft = disjoint.length === 0 ? written : { ...written, head: { ...written.head, disjoint } };
     const fleet = this.#fleet(request.profile);
-    return { draft, report: await reportOfDraft(draft, { fleet, limiter, periodMs, speedClasses }) };
+    return { draft, report: await reportOfDraft(draft, { supersedes, fleet, limiter, periodMs, speedClasses }) };
   }
 
   #fleet(profile: string): KnownFleet {
@@ -284,6 +289,8 @@ export class RunService {
         });
         span?.set({ "simfleet.run.id": runId, "messaging.batch.message_count": segments.length });
         if (state === "running") await queues.enqueue(await ledger.run(runId));
+        // Its rows ask for the values that their SIMs have, and no work on it would say so.
+        if (state === "completed") await overlapSettler(ledger)(runId);
         return this.show(runId);
       },
     );
@@ -486,6 +493,8 @@ class RunControl {
     const { reason = "cancelled by a user" } = options;
     await this.#ledger.move(runId, "cancelled", ["running", "paused", "awaiting-approval"], { ...options, reason });
     await readWhenEnded(runId, { ledger: this.#ledger, clock: this.#clock });
+    // No work on it would do that any more, and its rows can be removed from now on.
+    await overlapSettler(this.#ledger)(runId);
   }
 }
 

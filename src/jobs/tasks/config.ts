@@ -53,8 +53,8 @@ export const runOptionKeys = {
   ),
   skipUnchanged: setting(
     yesOrNo.optional(),
-    "Skip SIMs that, according to the inventory, the operation would not change.",
-    { fallback: "`false`" },
+    "Skip SIMs that, according to the inventory, the operation would not change; `false` sends them.",
+    { fallback: "those whose record is younger than a day, unless another run of the account is in progress" },
   ),
   maxFailures: setting(failureLimit.optional(), "Abort a run when more of its rows than this fail."),
   canary: setting(
@@ -182,7 +182,7 @@ export function optionsOf({
 }: Pick<WrittenTask, keyof typeof runOptionKeys>): RunOptions {
   return {
     partial: partial === true,
-    skipUnchanged: skipUnchanged === true,
+    ...(skipUnchanged === undefined ? {} : { skipUnchanged }),
     ...(maxFailures === undefined ? {} : { maxFailures: failureLimitOf(maxFailures) }),
     ...(canary === undefined ? {} : { canary }),
     ...(rate === undefined ? {} : { callsPerMinute: rate }),

@@ -144,9 +144,9 @@ export class ServiceTasks {
     const { runService } = this.#deps;
     if (await runService.exists(runId)) return "submitted";
     const planned = await runService.draft(from, { profile, operation, set, options, name });
-    const { calls, rows, problemsInAll } = planned.report;
+    const { calls, rows, problemsInAll, supersedes } = planned.report;
     const isValid = problemsInAll === 0 || (options.partial && problemsInAll < rows);
-    if (calls === 0 && isValid && options.skipUnchanged) {
+    if (calls === 0 && isValid && options.skipUnchanged !== false && supersedes.length === 0) {
       await runService.discard(planned);
       return "nothing";
     }

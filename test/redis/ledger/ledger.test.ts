@@ -111,7 +111,7 @@ describe("runs in progress", () => {
   });
 
   it("a cancelled run is ending and its rows are pending until the last lease is released", async () => {
-    const head = await submit(ledger, [[1, 1], [1]]);
+    const head = await submit(ledger, [[1, 1], [1]], { profile: "leased" });
     expect(await ledger.hold(head.runId, ["one"])).toBe("running");
     expect(await ledger.hold(head.runId, ["two"])).toBe("running");
     expect(await ledger.run(head.runId)).toMatchObject({ isEnding: false });
@@ -130,7 +130,7 @@ describe("runs in progress", () => {
   });
 
   it("a run drops a lease that is not renewed for some seconds", async () => {
-    const head = await submit(ledger, [[1, 1]]);
+    const head = await submit(ledger, [[1, 1]], { profile: "stale" });
     await ledger.hold(head.runId, ["killed", "alive"]);
     await ledger.move(head.runId, "cancelled", ["running"]);
     const now = await redis.time();

@@ -73,7 +73,7 @@ describe("leases of dead processes after the clock is set back by an hour", () =
   it("a dead process's lease keeps a cancelled run ending for its usual time after the clock is set back", async () => {
     const [run, hands] = [`${key}:run`, `${key}:hands`];
     await redis.hset(run, "state", "running");
-    await runAt(beginMs, source("jobs/runs/ledger/hold-run.lua"), [run, hands], [10_000, "dead"]);
+    await runAt(beginMs, source("jobs/runs/ledger/hold-run.lua"), [run, hands, `${key}:yields`], [10_000, "dead"]);
     await redis.hset(run, "state", "cancelled");
     const handsAt = async (nowMs: number): Promise<number | undefined> =>
       (

@@ -153,11 +153,13 @@ describe("untrusted text on a terminal", () => {
       "not-allowed": 0,
       invalid: 1,
     },
+    unchangedSkipped: 0,
     calls: 1,
     estimateSeconds: null,
     othersPerMinute: 0,
     problems: [{ line: 2, column: hostile, code: "key-invalid", message: hostile }],
     problemsInAll: 1,
+    supersedes: [],
     warnings: [hostile],
   };
 

@@ -14,7 +14,6 @@ describe("drop folder settings", () => {
       set: {},
       options: {
         partial: false,
-        skipUnchanged: false,
       },
     });
     expect(load("dropFolder:")).toBeUndefined();

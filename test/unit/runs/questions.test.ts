@@ -15,14 +15,15 @@ const verdicts = {
 };
 
 test.each([
-  [61, 46, false, "Make 15 changes? (46 more calls change nothing; --skip-unchanged leaves them out)"],
-  [2, 1, false, "Make 1 change? (1 more call changes nothing; --skip-unchanged leaves them out)"],
-  [15, 46, true, "Make 15 changes?"],
-  [1_500, 0, false, "Make 1,500 changes?"],
+  [61, 46, 0, "Make 15 changes? (46 more calls change nothing; --skip-unchanged leaves them out)"],
+  [2, 1, 0, "Make 1 change? (1 more call changes nothing; --skip-unchanged leaves them out)"],
+  [15, 46, 46, "Make 15 changes?"],
+  [16, 46, 45, "Make 15 changes? (1 more call changes nothing; --skip-unchanged leaves them out)"],
+  [1_500, 0, 0, "Make 1,500 changes?"],
 ])(
   "a plan of %d calls, %d of them unchanged, asks about the changes alone",
-  (calls, unchanged, skipUnchanged, text) => {
-    expect(changesQuestion({ calls, verdicts: { ...verdicts, unchanged } }, { skipUnchanged })).toBe(text);
+  (calls, unchanged, unchangedSkipped, text) => {
+    expect(changesQuestion({ calls, verdicts: { ...verdicts, unchanged }, unchangedSkipped })).toBe(text);
   },
 );
 

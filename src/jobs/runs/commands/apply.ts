@@ -1,7 +1,7 @@
 /** `simfleet apply FILE`: plans the file, asks, submits the run and shows it until it ends. */
 import { runs } from "../feature.ts";
 import { basename, dirname } from "node:path";
-import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
+import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import type { App } from "#kernel/app.ts";
 import { openTerminal } from "#core/files/open-file.ts";
 import { visibleIn } from "#core/visible-text.ts";
@@ -31,7 +31,8 @@ export function applyCommand(context: Context): Command {
     .option("-y, --yes", "skip the confirmation; required without a terminal")
     .option("--confirm <n>", optionTexts.confirm, asCount)
     .option("--partial", "process the valid rows even if other rows are invalid")
-    .option("--skip-unchanged", "skip SIMs that already have the requested values in the inventory")
+    .option("--skip-unchanged", "skip SIMs that already have the values, however old their record is")
+    .addOption(new Option("--send-unchanged", "send SIMs that already have the values, too").conflicts("skipUnchanged"))
     .option(
       "--max-failures <n>",
       "abort when more rows than this fail: a number or a percentage such as 5%",
@@ -48,7 +49,7 @@ export function applyCommand(context: Context): Command {
     .option("--detach", "submit the run, print its ID and return");
   return withCommon(
     command,
-    "simfleet apply fleet.csv --yes\nsimfleet apply --where tags.site=stadium --speed-class s1.fast --skip-unchanged\nsimfleet apply ids.csv --speed-class s1.slow --canary 20 --max-failures 2% --rate 120",
+    "simfleet apply fleet.csv --yes\nsimfleet apply --where tags.site=stadium --speed-class s1.fast\nsimfleet apply ids.csv --speed-class s1.slow --canary 20 --max-failures 2% --rate 120",
   ).action(async (given, options, self) => {
     const rows = await rowsOf(given, options, { command: self, io: context.io });
     const { file, read } = "file" in rows ? rows : {};
@@ -64,7 +65,7 @@ export function applyCommand(context: Context): Command {
       // Wrong credentials show now, not after the first thousand rows have been submitted.
       if (options.detach !== true) await app?.kernel.client(app.kernel.config.profile).whoAmI(context.io.interrupt);
       const confirmed = await confirmation(
-        { ...plan, question: changesQuestion(plan, { skipUnchanged: options.skipUnchanged === true }) },
+        { ...plan, question: changesQuestion(plan) },
         options,
         read === undefined ? context.io : { ...context.io, stdin: openTerminal() ?? context.io.stdin },
       );
@@ -82,11 +83,12 @@ export function applyCommand(context: Context): Command {
 }
 
 /** The changes, and the calls that change nothing apart: SIMs that already are as requested. */
-export function changesQuestion(
-  { calls, verdicts }: Pick<PlanReport, "calls" | "verdicts">,
-  { skipUnchanged }: { skipUnchanged: boolean },
-): string {
-  const same = skipUnchanged ? 0 : verdicts.unchanged;
+export function changesQuestion({
+  calls,
+  verdicts,
+  unchangedSkipped,
+}: Pick<PlanReport, "calls" | "verdicts" | "unchangedSkipped">): string {
+  const same = verdicts.unchanged - unchangedSkipped;
   const changes = calls - same;
   const question = `Make ${counted(changes, "change")}?`;
   if (same === 0) return question;
@@ -117,18 +119,19 @@ function orderQueryOf(
     name?: string | undefined;
     partial?: true | undefined;
     skipUnchanged?: true | undefined;
+    sendUnchanged?: true | undefined;
     maxFailures?: string | undefined;
     canary?: number | undefined;
     rate?: number | undefined;
   },
 ) {
-  const { name, partial, skipUnchanged, maxFailures, canary, rate } = options;
+  const { name, partial, skipUnchanged, sendUnchanged, maxFailures, canary, rate } = options;
   return {
     ...operationQuery(options),
     // An upload has no file name.
     name: name ?? (file === undefined ? undefined : basename(file).slice(0, 200)),
     partial: partial === true ? ("true" as const) : undefined,
-    skipUnchanged: skipUnchanged === true ? ("true" as const) : undefined,
+    skipUnchanged: skipUnchanged === true ? ("true" as const) : sendUnchanged === true ? ("false" as const) : undefined,
     maxFailures,
     canary,
     rate,

@@ -75,8 +75,14 @@ async function inputOf(file: string, { stdin, interrupt }: ProcessIo): Promise<R
 
 const problemsShown = 10;
 
+function sentText(unchanged: number, skipped: number): string {
+  if (skipped === unchanged) return ": not sent";
+  return skipped === 0 ? ": sent" : `: ${grouped(skipped)} not sent, ${grouped(unchanged - skipped)} sent`;
+}
+
 export function planText(plan: PlanReport): string {
-  const { file, where, rows, verdicts, calls, estimateSeconds, problems, problemsInAll, warnings } = plan;
+  const { file, where, rows, verdicts, unchangedSkipped, calls, estimateSeconds, problems, problemsInAll, warnings } =
+    plan;
   const isSpeedClass = plan.operation === setSpeedClassName;
   const lines = [
     file === undefined ? `${where ?? ""}: ${counted(rows, "SIM")}` : `${file}: ${counted(rows, "row")}`,
@@ -84,7 +90,7 @@ export function planText(plan: PlanReport): string {
     `  ${grouped(verdicts.change)} to change`,
     ...(verdicts.unchanged > 0
       ? [
-          `  ${isSpeedClass ? `${grouped(verdicts.unchanged)} already have the class, according to the inventory` : `${grouped(verdicts.unchanged)} already as requested, according to the inventory`}`,
+          `  ${grouped(verdicts.unchanged)} already ${isSpeedClass ? "have the class" : "as requested"}, according to the inventory${sentText(verdicts.unchanged, unchangedSkipped)}`,
         ]
       : []),
     ...(verdicts["not-in-inventory"] > 0 ? [`  ${grouped(verdicts["not-in-inventory"])} not in the inventory`] : []),

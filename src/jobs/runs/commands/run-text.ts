@@ -30,6 +30,9 @@ export function runText(report: RunReport, reasons: readonly Reason[] = []): str
   if (report.startedAt !== null) lines.push(`  started ${report.startedAt}${finishedText(report)}`);
   if (report.etaSeconds !== null) lines.push(`  about ${duration(report.etaSeconds * 1_000)} left`);
   if (report.problem !== undefined) lines.push(`  ${problemText(report.problem)}`);
+  for (const { runId, rows } of report.supersededBy ?? []) {
+    lines.push(`  ${counted(rows, "row")} superseded by ${runId}`);
+  }
   if (report.retryOf !== undefined) lines.push(`  retries rows of ${report.retryOf}`);
   if (counts.failed + (report.state === "completed" ? 0 : counts.cancelled) > 0) {
     lines.push(`  retry failed and cancelled rows: simfleet runs retry ${report.runId}`);

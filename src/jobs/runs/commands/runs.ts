@@ -203,7 +203,7 @@ function retryCommand(context: Context): Command {
         params: { runId: ofRunId },
         query: { outcome: outcomes === undefined ? undefined : [...outcomes] },
       });
-      if (plan.costly > 0) output.say(`${costText(plan)}.`);
+      for (const text of [...plan.warnings, costText(plan)]) if (text !== "") output.say(`${text}.`);
       const question = `Send ${counted(plan.total, "row")} of ${ofRunId} again?`;
       const confirmed = await confirmation({ ...plan, question }, options, context.io);
       if (confirmed === undefined) {

@@ -74,7 +74,7 @@ async function undo(
     if (report.state !== "finished") return exitCode;
     plan = await client.call(planUndo, { params: { runId } });
   }
-  if (plan.costly > 0) output.say(`${costText(plan)}.`);
+  for (const text of [...plan.warnings, costText(plan)]) if (text !== "") output.say(`${text}.`);
   const confirmed = await confirmation(confirming(plan), given, io);
   if (confirmed === undefined) {
     output.say("Nothing was started.");

@@ -11,7 +11,7 @@
 --   is deleted unless it has expired; a plan is kept.
 -- Atomic: everything. An existing run stays unchanged and the draft is deleted, so committing twice has no effect. Of
 -- several runs that take the same rows, one is committed. A plan loses its expiry as it is started.
--- Moves: (none)|planned -> running | awaiting-approval | completed (no row makes a call)
+-- Moves: (none)|planned -> running (start-run.lua) | awaiting-approval | completed (no row makes a call)
 
 local run, segments, created_ms = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 local max_events, by, attempt, groups = ARGV[4], ARGV[5], ARGV[6], tonumber(ARGV[7])
@@ -49,6 +49,7 @@ end
 redis.call('ZADD', KEYS[4], created_ms, run)
 emit_run(KEYS[5], max_events, 'run.submitted', KEYS[1], run, by)
 local state = redis.call('HGET', KEYS[1], 'state')
+if state ~= 'awaiting-approval' then note_start(KEYS[1], run) end
 if state == 'awaiting-approval' then
   emit_run(KEYS[5], max_events, 'run.awaiting-approval', KEYS[1], run, by)
 elseif state == 'completed' then

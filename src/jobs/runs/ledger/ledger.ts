@@ -9,7 +9,7 @@ import { SimfleetError, messageOf } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import type { FeedBounds } from "#events/feed.ts";
 import { encodeName } from "#fleet/sim/field-text.ts";
-import type { RunState } from "#fleet/run.ts";
+import { type RunState, isRunOver } from "#fleet/run.ts";
 import type { SimChange } from "#fleet/sim-operation/sim-operation.ts";
 import type { Keys } from "#redis/keys.ts";
 import { assertWritable } from "#redis/refusal.ts";
@@ -52,8 +52,8 @@ import {
 import { encodeFields } from "#jobs/inventory/records/sim-record.ts";
 
 /** Loads a script that changes a run's state and may write the SIM of a response to the inventory. */
-function runScript(name: string): Script {
-  return Script.load(...inventoryScriptParts, scriptFile("emit-run.lua"), scriptFile(name));
+function runScript(...names: readonly string[]): Script {
+  return Script.load(...inventoryScriptParts, scriptFile("emit-run.lua"), ...names.map(scriptFile));
 }
 
 function scriptFile(name: string): URL {
@@ -61,8 +61,8 @@ function scriptFile(name: string): URL {
 }
 
 const settleScript = runScript("settle.lua");
-const moveScript = runScript("move-run.lua");
-const commitScript = runScript("commit-run.lua");
+const moveScript = runScript("start-run.lua", "move-run.lua");
+const commitScript = runScript("start-run.lua", "commit-run.lua");
 const problemScript = runScript("record-run-problem.lua");
 const keepPlanScript = Script.load(scriptFile("keep-plan.lua"));
 const reservePlanScript = Script.load(scriptFile("reserve-plan.lua"));
@@ -158,7 +158,7 @@ export class Ledger {
   /** The planned runs, newest first. */
   async planned(): Promise<RunRecord[]> {
     const ids = await this.#redis.hkeys(this.#keys.plans());
-    return (await this.#read(ids.toSorted().toReversed())).filter(({ state }) => state === "planned");
+    return (await this.read(ids.toSorted().toReversed())).filter(({ state }) => state === "planned");
   }
 
   /**
@@ -219,13 +219,13 @@ export class Ledger {
    * @throws SimfleetError RUN_NOT_FOUND
    */
   async run(runId: string): Promise<RunRecord> {
-    const [run] = await this.#read([runId]);
+    const [run] = await this.read([runId]);
     if (run !== undefined) return run;
     throw new SimfleetError("RUN_NOT_FOUND", `There is no run ${runId}; list the runs with: simfleet runs list`);
   }
 
   /** Reads runs in the order of the ids, a hundred at a time; ids without a run are left out. */
-  async #read(runIds: readonly string[]): Promise<RunRecord[]> {
+  async read(runIds: readonly string[]): Promise<RunRecord[]> {
     const runs: RunRecord[] = [];
     for (let at = 0; at < runIds.length; at += readAtOnce) {
       const some = runIds.slice(at, at + readAtOnce);
@@ -244,7 +244,7 @@ export class Ledger {
     const start = options.cursor === undefined ? 0 : await this.#placeAfter(options.cursor);
     const ids = await this.#redis.zrevrange(this.#keys.runs(), start, start + options.limit);
     const shown = ids.slice(0, options.limit);
-    const runs = await this.#read(shown);
+    const runs = await this.read(shown);
     return { runs, nextCursor: ids.length > options.limit ? (shown.at(-1) ?? null) : null };
   }
 
@@ -259,14 +259,40 @@ export class Ledger {
   /** Runs that were submitted before an instant, in ms since the epoch, oldest first. They may be removed meanwhile. */
   async *createdBefore(beforeMs: number): AsyncGenerator<RunRecord> {
     const ids = await this.#redis.zrangebyscore(this.#keys.runs(), "-inf", `(${beforeMs}`);
-    for (let at = 0; at < ids.length; at += readAtOnce) yield* await this.#read(ids.slice(at, at + readAtOnce));
+    for (let at = 0; at < ids.length; at += readAtOnce) yield* await this.read(ids.slice(at, at + readAtOnce));
+  }
+
+  /** The runs of a profile's account that have started and are not over. */
+  async active(profile: string): Promise<RunRecord[]> {
+    const runs = await this.read((await this.#redis.smembers(this.#keys.runsStarted())).toSorted());
+    const owners = new Map(Object.entries(await this.#redis.hgetall(this.#keys.quotaOwners())));
+    const ownerOf = (name: string): string => owners.get(name) ?? name;
+    return runs.filter((run) => !isRunOver(run.state) && ownerOf(run.profile) === ownerOf(profile));
+  }
+
+  /** The runs that have yet to supersede rows, this one included, before it may make a call. */
+  async blocking(runId: string): Promise<RunRecord[]> {
+    const ids = await this.#redis.smembers(this.#keys.runYields(runId));
+    const runs = await this.read([runId, ...ids]);
+    const blocking = runs.filter(({ supersedes }) => supersedes.length > 0);
+    // Those that were deleted.
+    const others = ids.filter((id) => !blocking.some((run) => run.runId === id));
+    if (others.length > 0) await this.#redis.srem(this.#keys.runYields(runId), others);
+    return blocking;
+  }
+
+  /** Records that a run has superseded what it had to: it and the others may make calls. */
+  async endSuperseding({ runId, supersedes }: Pick<RunRecord, "runId" | "supersedes">): Promise<void> {
+    const ending = this.#redis.multi().hdel(this.#keys.run(runId), "supersedes");
+    for (const older of supersedes) ending.srem(this.#keys.runYields(older), runId);
+    failOnAny(await ending.exec());
   }
 
   /** Running runs among the last thousand, newest first. */
   async running(): Promise<RunRecord[]> {
     const ids = await this.#redis.zrevrange(this.#keys.runs(), 0, 999);
     const states = await Promise.all(ids.map((runId) => this.#redis.hget(this.#keys.run(runId), "state")));
-    return this.#read(ids.filter((_, i) => states[i] === "running"));
+    return this.read(ids.filter((_, i) => states[i] === "running"));
   }
 
   /** State and tally of the last thousand runs. */
@@ -325,11 +351,12 @@ export class Ledger {
    * Acquires or renews leases on the run: call it before work begins, and again every few seconds. An aborted or cancelled
    * run is reported as ending until all leases are released, since calls may be in flight.
    * @param hands ids of the leases, unique per worker and run; new ones are granted only while the run is running
-   * @returns the run's state; unless it is `running`, no work may begin
+   * @returns the run's state, `yielding` until an overlap with another run is settled; unless it is `running`, no work may
+   *   begin
    */
-  async hold(runId: string, hands: readonly string[]): Promise<RunState | "gone"> {
-    const keys = [this.#keys.run(runId), this.#keys.runLeases(runId)];
-    return (await holdScript.run(this.#redis, keys, [leaseMs, ...hands])) as RunState | "gone";
+  async hold(runId: string, hands: readonly string[]): Promise<RunState | "gone" | "yielding"> {
+    const keys = [this.#keys.run(runId), this.#keys.runLeases(runId), this.#keys.runYields(runId)];
+    return (await holdScript.run(this.#redis, keys, [leaseMs, ...hands])) as RunState | "gone" | "yielding";
   }
 
   /** Releases a lease; call it when every outcome is written. */
@@ -351,16 +378,19 @@ export class Ledger {
     await claimScript.run(this.#redis, [this.#keys.simsClaims(run.profile)], [run.runId, ...claims]);
   }
 
-  /** Writes outcomes (the first outcome of a row is final) and updates the run's state (see settle.lua). */
+  /**
+   * Writes outcomes (the first outcome of a row is final) and updates the run's state (see settle.lua).
+   * @param counts `newer`: the run that supersedes these rows, if one does
+   */
   async settle(
     run: Pick<RunHead, "runId" | "profile">,
     segment: number,
     settlements: readonly Settlement[],
-    counts: { calls: number; throttled: number },
+    { calls, throttled, newer = "" }: { calls: number; throttled: number; newer?: string },
   ): Promise<SettleReply> {
     const { runId, profile } = run;
-    const args: (string | number)[] = [this.#clock.wallMs(), segment, counts.calls, counts.throttled];
-    args.push(profile, this.#bounds.maxEvents, runId);
+    const args: (string | number)[] = [this.#clock.wallMs(), segment, calls, throttled];
+    args.push(profile, this.#bounds.maxEvents, runId, newer);
     for (const settlement of settlements) args.push(encodeSettlement(settlement));
     const keys = [...this.#segmentKeys(runId, segment), ...inventoryKeys(this.#keys, profile)];
     const [state, pending, held] = (await settleScript.run(this.#redis, keys, args)) as [

@@ -1,10 +1,9 @@
--- Reads the heads of runs, and whether calls may still be in flight for runs that were aborted or cancelled.
+-- Reads the heads of runs, and whether calls of them may be in flight.
 --
 -- KEYS  for each run: head (hash), leases on the run (hash: lease -> expiry, ms of Redis's clock)
 -- ARGV  1 lease duration, ms
--- Returns for each run { fields and values of the head, number of valid leases }; leases are counted only if the run was
---   aborted or cancelled
--- Atomic: everything. If such a run has no lease left, no outcome is pending (hold-run.lua).
+-- Returns for each run { fields and values of the head, number of valid leases }
+-- Atomic: everything. If a run that was aborted or cancelled has no lease left, no outcome is pending (hold-run.lua).
 
 local now = redis.call('TIME')
 local now_ms = tonumber(now[1]) * 1000 + math.floor(tonumber(now[2]) / 1000)
@@ -24,8 +23,6 @@ end
 
 local runs = {}
 for at = 1, #KEYS, 2 do
-  local state = redis.call('HGET', KEYS[at], 'state')
-  local was_cut = state == 'aborted' or state == 'cancelled'
-  runs[#runs + 1] = { redis.call('HGETALL', KEYS[at]), was_cut and believed_hands(KEYS[at + 1]) or 0 }
+  runs[#runs + 1] = { redis.call('HGETALL', KEYS[at]), believed_hands(KEYS[at + 1]) }
 end
 return runs

@@ -43,6 +43,8 @@ export interface RunHead {
   readonly retryOf?: string;
   /** The run whose changes this run undoes. */
   readonly undoOf?: string;
+  /** Older runs that share no field of a SIM with it, as its plan has found; kept until it starts. */
+  readonly disjoint?: readonly string[];
   /** Who submitted it: `cli:anna`, `schedule:nightly`; absent if not known. */
   readonly submittedBy?: string;
   /** The span of its submission as a W3C `traceparent`, which the spans of its segments continue. */
@@ -72,6 +74,12 @@ export interface RunRecord extends RunHead {
   readonly areSentSettled: boolean;
   /** The runs that took rows of this one, which no other run may take. */
   readonly taken: TakenRows;
+  /** Work on it is in progress: calls of it may be in flight. */
+  readonly isHeld: boolean;
+  /** Runs that started before it, whose pending rows it has yet to supersede (overlap.ts). */
+  readonly supersedes: readonly string[];
+  /** The runs that superseded rows of this one, and how many. */
+  readonly supersededBy: readonly { readonly runId: string; readonly rows: number }[];
   /** Why its calls currently get no usable response. */
   readonly problem: Problem | undefined;
   /** What is kept of the plan until the run is started (plan.ts), as JSON. */
@@ -107,6 +115,7 @@ export function encodeHead(head: RunHead): Record<string, string | number> {
     ...(head.maxFailures === undefined ? {} : { maxFailures: head.maxFailures }),
     ...(head.retryOf === undefined ? {} : { retryOf: head.retryOf }),
     ...(head.undoOf === undefined ? {} : { undoOf: head.undoOf }),
+    ...(head.disjoint === undefined ? {} : { disjoint: head.disjoint.join(" ") }),
     ...(head.submittedBy === undefined ? {} : { submittedBy: head.submittedBy }),
     ...(head.traceParent === undefined ? {} : { traceParent: head.traceParent }),
   };
@@ -117,6 +126,9 @@ export function startOf({ createdAtMs }: RunHead, state: RunState): Record<strin
   if (state === "awaiting-approval") return { state };
   return { state, startedAtMs: createdAtMs, ...(state === "completed" ? { finishedAtMs: createdAtMs } : {}) };
 }
+
+/** Begins the fields that count the rows that another run superseded (settle.lua). */
+const supersededPrefix = "superseded.";
 
 /** @param hands number of leases on the run, as read-run.lua counts them */
 export function decodeRecord(runId: string, hash: Readonly<Record<string, string>>, hands: number): RunRecord {
@@ -146,6 +158,7 @@ export function decodeRecord(runId: string, hash: Readonly<Record<string, string
     ...(hash.maxFailures === undefined ? {} : { maxFailures: number("maxFailures") }),
     ...(hash.retryOf === undefined ? {} : { retryOf: hash.retryOf }),
     ...(hash.undoOf === undefined ? {} : { undoOf: hash.undoOf }),
+    ...(hash.disjoint === undefined ? {} : { disjoint: hash.disjoint.split(" ") }),
     ...(hash.submittedBy === undefined ? {} : { submittedBy: hash.submittedBy }),
     ...(hash.traceParent === undefined ? {} : { traceParent: hash.traceParent }),
     createdAtMs: number("createdAtMs"),
@@ -162,6 +175,11 @@ export function decodeRecord(runId: string, hash: Readonly<Record<string, string
     reason: hash.reason || undefined,
     areSentSettled: hash.areSentSettled !== undefined,
     taken: takenIn(hash),
+    isHeld: hands > 0,
+    supersedes: hash.supersedes?.split(" ") ?? [],
+    supersededBy: Object.entries(hash).flatMap(([field, rows]) =>
+      field.startsWith(supersededPrefix) ? [{ runId: field.slice(supersededPrefix.length), rows: Number(rows) }] : [],
+    ),
     problem: problemIn(hash),
     plan: hash.plan,
   };

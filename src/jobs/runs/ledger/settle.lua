@@ -3,8 +3,8 @@
 -- KEYS  1 run head (hash)   2 outcomes of the segment (hash: place -> record)   3 tries of the segment (hash)
 --       4 finished segments of the run (hash)   5 … 12 the inventory of the run's profile (take.lua)
 -- ARGV  1 now, ms since the epoch   2 segment   3 calls made   4 responses with 429   5 profile
---       6 maximum number of events kept   7 run id
---       8 … one text per row: `place letter weight SIM fields record`, the letter being that of its outcome, or `a` if a
+--       6 maximum number of events kept   7 run id   8 run that supersedes these rows, or ''
+--       9 … one text per row: `place letter weight SIM fields record`, the letter being that of its outcome, or `a` if a
 --          response made it skipped, the fields those that the row sets, separated by commas, or `-`; if the response
 --          showed the SIM, three or more lines follow: the returned fields, separated by commas, the time of the SIM's last
 --          change before the call or `-`, and a line for each returned field
@@ -20,7 +20,7 @@
 local OUTCOMES = { d = 'done', s = 'skipped', r = 'rejected', f = 'failed', u = 'unknown', a = 'skipped' }
 
 local now, segment, calls, throttled = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
-local profile, max_events, run = ARGV[5], ARGV[6], ARGV[7]
+local profile, max_events, run, newer = ARGV[5], ARGV[6], ARGV[7], ARGV[8]
 
 local head = redis.call('HMGET', KEYS[1], 'state', 'total', 'done', 'skipped', 'rejected', 'failed', 'failures',
   'maxFailures', 'canarySegments', 'canaryLeft', 'startedAtMs', 'problem',
@@ -65,10 +65,11 @@ end
 local has_tries = redis.call('EXISTS', KEYS[3]) == 1
 
 local has_settled = false
+local superseded = 0
 -- A usable response arrived: the platform works again.
 local has_answer = false
 
-for at = 8, #ARGV do
+for at = 9, #ARGV do
   local place, letter, weight, sim, fields, record, answer =
     string.match(ARGV[at], '^(%d+) (%a) (%d+) (%S+) (%S+) ([^\n]*)(.*)$')
   local outcome = OUTCOMES[letter]
@@ -81,6 +82,7 @@ for at = 8, #ARGV do
     if answer ~= '' then take_answer_of(sim, answer, set) end
     release_claim(sim, set)
     count[outcome] = count[outcome] + weight
+    if newer ~= '' then superseded = superseded + weight end
     if is_canary then canary_left = canary_left - 1 end
     if outcome == 'rejected' or outcome == 'failed' or outcome == 'unknown' then
       failures = failures + weight
@@ -98,6 +100,7 @@ local function set(field, value)
 end
 if not head[11] or head[11] == '' then set('startedAtMs', now) end
 
+if superseded > 0 then redis.call('HINCRBY', KEYS[1], 'superseded.' .. newer, superseded) end
 local held = 0
 -- If calls were in flight when the run was aborted or cancelled, it finishes with the last of them.
 if has_settled and (state == 'aborted' or state == 'cancelled') then set('finishedAtMs', now) end

@@ -1,5 +1,6 @@
 /** Compares the rows of a plan with the inventory: what each row would do, and what its SIM is like now. */
 import { type Filter, matches, parseFilter } from "#fleet/filter.ts";
+import { minuteMs, systemClock } from "#core/time.ts";
 import type { Row, RowProblem } from "#fleet/run.ts";
 import {
   type FieldChange,
@@ -22,7 +23,12 @@ export interface ClassifiedRow {
   readonly problem?: RowProblem | undefined;
   /** The call costs money, as far as the inventory knows. */
   readonly isCostly: boolean;
+  /** Whether what the inventory says of the SIM is younger than a day. */
+  readonly isFresh?: boolean;
 }
+
+/** A nightly sync keeps all records fresh. */
+const freshMs = 25 * 60 * minuteMs;
 
 /** The inventory of one profile, as far as classification needs it. */
 export interface KnownFleet {
@@ -50,6 +56,7 @@ export async function* classifyRows(
 function classifier(operation: SimOperation, facts: InventoryFacts, operations: SimOperations) {
   const requires = filterOf(operation.requires);
   const isCostlyFor = costCheck(operation);
+  const freshSinceMs = systemClock.wallMs() - freshMs;
   return ({ row: read, duplicateOf }: ResolvedRow, sim: KnownSim | undefined): ClassifiedRow => {
     const row = completed(read, operation, sim);
     const { index, line, cells, key, inputs, problem: own } = row;
@@ -73,6 +80,7 @@ function classifier(operation: SimOperation, facts: InventoryFacts, operations: 
       verdict,
       problem,
       isCostly: isCostlyFor(key, sim),
+      isFresh: isListed && Math.max(sim.updatedAtMs, facts.listedAtMs ?? 0) >= freshSinceMs,
     };
   };
 }

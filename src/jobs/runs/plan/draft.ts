@@ -85,14 +85,16 @@ export async function writeDraft(source: DraftSource, request: DraftRequest, dep
   let checkedRows = 0;
   try {
     assertRoom(0, await memory(), "rows");
+    const { skipUnchanged = await trustsInventory(head.profile, ledger) } = options;
     for await (const batch of source.rows) {
       signal?.throwIfAborted();
       const rows = batch.map((classified) => {
-        tally.add(classified);
         const { row, problem } = classified;
+        const isSkipped =
+          skipUnchanged !== false && problem === undefined && isUnchanged(classified, tally, skipUnchanged);
+        tally.add(classified, isSkipped);
         if (problem !== undefined && faults.length < maxProblems)
           faults.push({ index: row.index, line: row.line, ...problem });
-        const isSkipped = options.skipUnchanged && problem === undefined && isUnchanged(classified, tally);
         return isSkipped ? { ...row, skipped: unchangedReason } : row;
       });
       const sealed = source.isSealed ? rows : await sealInputs.seal(rows, { operation: operations[0], header });
@@ -120,7 +122,7 @@ export async function writeDraft(source: DraftSource, request: DraftRequest, dep
         canarySegments: writer.canarySegments,
       },
       takes: source.takes?.(writer) ?? [],
-      tally: tally.counts(options.skipUnchanged),
+      tally: tally.counts(),
       calls: writer.calls,
       irreversible: writer.irreversible,
       problems: merged(faults, conflicts),
@@ -132,9 +134,15 @@ export async function writeDraft(source: DraftSource, request: DraftRequest, dep
   }
 }
 
-/** Whether the row or the one whose call it shares changes nothing. */
-function isUnchanged({ row, verdict }: ClassifiedRow, tally: PlanTally): boolean {
-  return verdict === "unchanged" || (row.duplicateOf !== undefined && tally.isUnchanged(row.duplicateOf));
+/** Rows that change nothing are left out where the inventory is fresh; a run in progress may change it. */
+async function trustsInventory(profile: string, ledger: Ledger): Promise<"fresh" | false> {
+  return (await ledger.active(profile)).length === 0 ? "fresh" : false;
+}
+
+/** Whether the row is left out, or the one whose call it shares. */
+function isUnchanged({ row, verdict, isFresh }: ClassifiedRow, tally: PlanTally, which: "fresh" | true): boolean {
+  if (row.duplicateOf !== undefined) return tally.isSkipped(row.duplicateOf);
+  return verdict === "unchanged" && (which === true || isFresh === true);
 }
 
 /** The first problems of both lists; a conflict replaces another problem of its row. */

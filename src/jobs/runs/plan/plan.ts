@@ -13,6 +13,7 @@ import type { Draft } from "./draft.ts";
 import type { SomeRows } from "./tally.ts";
 
 interface ReportDeps {
+  readonly supersedes: PlanReport["supersedes"];
   readonly fleet: KnownFleet;
   readonly limiter: Limiter;
   readonly periodMs: number;
@@ -26,13 +27,15 @@ export async function reportOfDraft(draft: Draft, deps: ReportDeps): Promise<Pla
   const operation = maxDangerous(operations);
   const quota = await quotaView(deps.limiter, bucket, deps.periodMs);
   const estimateMs = minTimeMs(calls, quota, options.callsPerMinute);
-  const { verdicts, costly } = tally;
+  const { verdicts, costly, unchangedSkipped } = tally;
+  const { supersedes } = deps;
   return {
     ...origin,
     sha256,
     operation: operation.name,
     rows,
     verdicts,
+    unchangedSkipped,
     calls,
     costly,
     irreversible,
@@ -41,8 +44,15 @@ export async function reportOfDraft(draft: Draft, deps: ReportDeps): Promise<Pla
     othersPerMinute: Math.round(quota.othersPerMinute),
     problems,
     problemsInAll: verdicts.invalid + verdicts.conflict + verdicts["not-allowed"],
-    warnings: await warningsOf(draft, deps),
+    supersedes,
+    warnings: [...supersedes.map(supersedesText), ...(await warningsOf(draft, deps))],
   };
+}
+
+function supersedesText({ runId, sims }: PlanReport["supersedes"][number]): string {
+  return sims === 1
+    ? `1 SIM has a pending change in run ${runId}; it will be superseded`
+    : `${sims} SIMs have pending changes in run ${runId}; they will be superseded`;
 }
 
 async function warningsOf(draft: Draft, deps: ReportDeps): Promise<string[]> {
@@ -58,7 +68,7 @@ async function warningsOf(draft: Draft, deps: ReportDeps): Promise<string[]> {
   if (known + gone > 0) return warnings;
   const sync = "run simfleet sims sync";
   const [{ requires }] = head.operations;
-  if (head.options.skipUnchanged) {
+  if (head.options.skipUnchanged === true) {
     warnings.push(`the inventory is empty, so no row is known to be unchanged: ${sync}`);
   }
   if (requires !== undefined) {

@@ -6,9 +6,10 @@ import { setSpeedClassName } from "#fleet/sim-operation/sim-operation.ts";
 import { type RowVerdict, verdicts } from "../contract.ts";
 import type { ClassifiedRow } from "./classify.ts";
 
-/** A row in 16 bits: its verdict, whether it costs money, and the place of its speed class from 1. */
+/** A row in 16 bits: its verdict, whether it costs money, whether it is skipped, and the place of its speed class from 1. */
 const costlyBit = 8;
-const classShift = 4;
+const skippedBit = 16;
+const classShift = 5;
 /** Speed classes that a plan looks at; a file with more has another column under this name. */
 const maxUnlisted = 20;
 
@@ -38,8 +39,8 @@ export class PlanTally {
     return this.#count;
   }
 
-  /** Adds the next row. */
-  add({ row, verdict, isCostly, problem }: ClassifiedRow): void {
+  /** Adds the next row. @param isSkipped it changes nothing and makes no call */
+  add({ row, verdict, isCostly, problem }: ClassifiedRow, isSkipped: boolean): void {
     if (this.#count === this.#kinds.length) {
       const grown = new Uint16Array(this.#count * 2);
       grown.set(this.#kinds);
@@ -47,13 +48,13 @@ export class PlanTally {
     }
     const speedClass = problem === undefined && this.#hasClasses ? this.#placeOf(row.inputs[0] ?? "") : 0;
     const costly = isCostly ? costlyBit : 0;
-    this.#kinds[this.#count] = verdicts.indexOf(verdict) | costly | (speedClass << classShift);
+    const skipped = isSkipped ? skippedBit : 0;
+    this.#kinds[this.#count] = verdicts.indexOf(verdict) | costly | skipped | (speedClass << classShift);
     this.#count += 1;
   }
 
-  /** Whether a row that was added changes nothing. */
-  isUnchanged(index: number): boolean {
-    return ((this.#kinds[index] ?? 0) & 7) === verdicts.indexOf("unchanged");
+  isSkipped(index: number): boolean {
+    return ((this.#kinds[index] ?? 0) & skippedBit) !== 0;
   }
 
   /** A row turns out to be in conflict with another one. */
@@ -61,20 +62,22 @@ export class PlanTally {
     this.#kinds[index] = verdicts.indexOf("conflict");
   }
 
-  /** @param skipUnchanged whether rows that change nothing make no call */
-  counts(skipUnchanged: boolean) {
+  counts() {
     const byVerdict = verdicts.map(() => 0);
     const byClass = new Map<number, SomeRows>();
     const unknown: SomeRows = { rows: 0, indexes: [] };
     let costly = 0;
+    let unchangedSkipped = 0;
     for (let index = 0; index < this.#count; index += 1) {
       const kind = this.#kinds[index] ?? 0;
       const at = kind & 7;
       const verdict = verdicts[at];
       byVerdict[at] = (byVerdict[at] ?? 0) + 1;
       if (verdict === "not-in-inventory") addTo(unknown, index);
+      const isSkipped = (kind & skippedBit) !== 0;
+      if (isSkipped && verdict === "unchanged") unchangedSkipped += 1;
       const isCalled =
-        verdict === "change" || verdict === "not-in-inventory" || (verdict === "unchanged" && !skipUnchanged);
+        verdict === "change" || verdict === "not-in-inventory" || (verdict === "unchanged" && !isSkipped);
       if (isCalled && (kind & costlyBit) !== 0) costly += 1;
       const place = kind >> classShift;
       if (place === 0) continue;
@@ -90,7 +93,7 @@ export class PlanTally {
       const some = byClass.get(place);
       return some === undefined ? [] : [[speedClass, some] as const];
     });
-    return { verdicts: count, costly, unknown, classes };
+    return { verdicts: count, costly, unchangedSkipped, unknown, classes };
   }
 
   /** The place of an unlisted speed class; 0 for a listed one, or if there are too many. */

@@ -49,7 +49,7 @@ export function runRemoval({ redis, keys, clock }: Pick<StoreDeps, "redis" | "ke
     await removeRows(run);
     await redis
       .multi()
-      .unlink(keys.run(runId), keys.runLeases(runId), keys.pace(runId))
+      .unlink(keys.run(runId), keys.runLeases(runId), keys.runYields(runId), keys.pace(runId))
       .zrem(keys.runs(), runId)
       .exec();
   };

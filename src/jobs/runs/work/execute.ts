@@ -67,6 +67,11 @@ export async function execute(
     await packIfSettled(reference, context);
     return { kind: "parked" };
   }
+  if (work === "yielding") {
+    const reason = "it waits for calls in flight of an older run that sets the same fields";
+    await context.ledger.recordProblem(reference.runId, { message: reason, delayMs: sleepInPlaceMs, isExpected: true });
+    return { kind: "postponed", delayMs: sleepInPlaceMs, scope: "job", reason };
+  }
   const { halt, leave } = work;
   try {
     const run = await context.ledger.run(reference.runId);
@@ -271,7 +276,7 @@ class SegmentWork {
     }
     const isSafe = operation.repeat === "safe";
     const options = isSafe
-      ? this.#callOptions
+      ? { ...this.#callOptions, beforeSending: () => this.#assertHeld() }
       : {
           ...this.#callOptions,
           beforeSending: () => this.#unsafe.markSent(place),
@@ -299,6 +304,12 @@ class SegmentWork {
         reason: "stopped while it waited for the quota",
       };
     }
+  }
+
+  /** After this process stood still, a newer run may have superseded the row. @throws NotSent */
+  #assertHeld(): Promise<void> {
+    if (!this.#signal.aborted && this.#context.watch.isHeld(this.#run.runId)) return Promise.resolve();
+    return Promise.reject(new NotSent("this process stood still, or the run has stopped", { isProblem: false }));
   }
 
   async #take(place: number, row: StoredRow, result: TryResult): Promise<void> {

@@ -2,14 +2,20 @@
  * Watches whether a run may still be processed, for all its segments in this process at once. Each reply of the ledger
  * contains the state, and while a segment is in progress the ledger is polled twice a second. So a pause, a cancel or an
  * abort stops every call that has not been sent, including those waiting for the quota; calls in flight end with their
- * response. Until the last of those calls has its outcome, this process holds a lease on the run in the ledger.
+ * response. Until the last of those calls has its outcome, this process holds a lease on the run in the ledger. The start of
+ * a run that overlaps with it stops its calls in the same way, until the overlap is settled.
  */
 import { randomBytes } from "node:crypto";
+import { overlapSettler } from "../overlap.ts";
 import { every, secondMs, systemClock } from "#core/time.ts";
 import type { RunState } from "#fleet/run.ts";
 import type { Ledger } from "../ledger/ledger.ts";
+import { leaseMs } from "../ledger/run-record.ts";
 
 const pollIntervalMs = 500;
+/** How often work waits for calls in flight of a run that overlaps, before it gives its place to others. */
+const maxWaits = 20;
+const waitMs = 100;
 /** After this many lost answers in a row to calls that must not be repeated, a run waits: the platform is down. */
 const maxLost = 20;
 const outageMs = 30 * secondMs;
@@ -18,33 +24,55 @@ interface Watched {
   readonly halt: AbortController;
   readonly stopPolling: () => void;
   readonly hands: Set<string>;
+  /** When the leases were last renewed, on the monotonic clock. */
+  heldAtMs: number;
 }
 
 export class RunWatch {
-  readonly #ledger: Pick<Ledger, "hold" | "release">;
+  readonly #ledger: Ledger;
+  readonly #settleOverlaps: ReturnType<typeof overlapSettler>;
   readonly #watched = new Map<string, Watched>();
   /** By run: lost answers in a row, and until when it waits because of them, on the monotonic clock. */
   readonly #lost = new Map<string, { readonly count: number; readonly untilMs: number }>();
 
-  constructor(options: { ledger: Pick<Ledger, "hold" | "release"> }) {
+  constructor(options: { ledger: Ledger }) {
     this.#ledger = options.ledger;
+    this.#settleOverlaps = overlapSettler(options.ledger);
   }
 
   /**
    * Must be called when work on a segment begins.
-   * @returns undefined if the run is not running; otherwise `halt`, which aborts as soon as the run stops running, and
-   *   `leave`, to be called when the work has ended and its outcomes are written
+   * @returns undefined if the run is not running; `yielding` if calls of a run that overlaps were in flight for two seconds;
+   *   otherwise `halt`, which aborts as soon as the run may make no more calls, and `leave`, to be called when the work has
+   *   ended and its outcomes are written
    */
-  async enter(runId: string): Promise<{ readonly halt: AbortSignal; readonly leave: () => Promise<void> } | undefined> {
+  async enter(
+    runId: string,
+  ): Promise<{ readonly halt: AbortSignal; readonly leave: () => Promise<void> } | "yielding" | undefined> {
     const hand = randomBytes(9).toString("base64url");
-    if ((await this.#ledger.hold(runId, [hand])) !== "running") return undefined;
-    const watched = this.#watched.get(runId) ?? this.#watch(runId);
-    watched.hands.add(hand);
-    return { halt: watched.halt.signal, leave: () => this.#leave(runId, watched, hand) };
+    for (let waits = 0; ; waits += 1) {
+      const heldAtMs = systemClock.monotonicMs();
+      const state = await this.#ledger.hold(runId, [hand]);
+      if (state === "running") {
+        const watched = this.#watched.get(runId) ?? this.#watch(runId, heldAtMs);
+        watched.hands.add(hand);
+        return { halt: watched.halt.signal, leave: () => this.#leave(runId, watched, hand) };
+      }
+      if (state !== "yielding") return undefined;
+      if (await this.#settleOverlaps(runId)) continue;
+      if (waits === maxWaits) return "yielding";
+      await systemClock.sleep(waitMs);
+    }
+  }
+
+  /** Whether the leases are valid; they are not when this process stood still, so that others may have gone on. */
+  isHeld(runId: string): boolean {
+    const watched = this.#watched.get(runId);
+    return watched !== undefined && isLeased(watched, systemClock.monotonicMs());
   }
 
   /** Records a run's state as reported by the ledger. */
-  observe(runId: string, state: RunState | "gone"): void {
+  observe(runId: string, state: RunState | "gone" | "yielding"): void {
     const watched = this.#watched.get(runId);
     if (state === "running" || watched === undefined) return;
     // Work that begins later has seen the run running again: it gets its own watch.
@@ -70,11 +98,18 @@ export class RunWatch {
     return Math.max(0, (this.#lost.get(runId)?.untilMs ?? 0) - systemClock.monotonicMs());
   }
 
-  #watch(runId: string): Watched {
+  #watch(runId: string, heldAtMs: number): Watched {
     const hands = new Set<string>();
-    const poll = async (): Promise<void> => this.observe(runId, await this.#ledger.hold(runId, [...hands]));
+    const poll = async (): Promise<void> => {
+      const atMs = systemClock.monotonicMs();
+      const wasHeld = isLeased(watched, atMs);
+      const state = await this.#ledger.hold(runId, [...hands]);
+      // While this process stood still, a newer run may have come and gone.
+      this.observe(runId, wasHeld ? state : "yielding");
+      watched.heldAtMs = atMs;
+    };
     const stopPolling = every(pollIntervalMs, () => void poll().catch(() => undefined));
-    const watched = { halt: new AbortController(), stopPolling, hands };
+    const watched = { halt: new AbortController(), stopPolling, hands, heldAtMs };
     this.#watched.set(runId, watched);
     return watched;
   }
@@ -88,4 +123,8 @@ export class RunWatch {
     // If Redis does not answer, the lease expires after some seconds.
     await this.#ledger.release(runId, hand).catch(() => undefined);
   }
+}
+
+function isLeased({ heldAtMs }: Watched, atMs: number): boolean {
+  return atMs - heldAtMs < leaseMs;
 }

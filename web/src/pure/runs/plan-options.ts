@@ -7,7 +7,7 @@ export interface PlanForm {
   /** Values for all rows; those of inputs that the operation does not have are kept and not sent. */
   readonly texts: InputTexts;
   readonly partial: boolean;
-  readonly skipUnchanged: boolean;
+  readonly sendUnchanged: boolean;
   /** Rows, or a percentage: `10`, `5%`. */
   readonly maxFailures: string;
   /** Rows. */
@@ -21,7 +21,7 @@ export const emptyForm: PlanForm = {
   operation: setSpeedClass,
   texts: {},
   partial: false,
-  skipUnchanged: false,
+  sendUnchanged: false,
   maxFailures: "",
   canary: "",
   rate: "",
@@ -48,7 +48,7 @@ export function queryOf(form: PlanForm, profile: string): Record<string, string>
   return {
     ...Object.fromEntries(given),
     ...(form.partial ? { partial: "true" } : {}),
-    ...(form.skipUnchanged ? { skipUnchanged: "true" } : {}),
+    ...(form.sendUnchanged ? { skipUnchanged: "false" } : {}),
     profile,
   };
 }

@@ -41,7 +41,7 @@ export function PlanResult({ plan, form, isStale }: ResultProps): JSX.Element {
   const { warnings, problems } = plan;
   return (
     <div class="form">
-      <Figures plan={plan} form={form} />
+      <Figures plan={plan} />
       <Cautions plan={plan} />
       {warnings.map((warning) => (
         <Notice key={warning} kind="warn">
@@ -69,7 +69,13 @@ export function PlanResult({ plan, form, isStale }: ResultProps): JSX.Element {
   );
 }
 
-function Figures({ plan, form }: Omit<ResultProps, "isStale">): JSX.Element {
+function unchangedNote({ verdicts: { unchanged }, unchangedSkipped }: PlanReport): string | undefined {
+  if (unchanged === 0) return undefined;
+  if (unchangedSkipped === unchanged) return "skipped, no call";
+  return unchangedSkipped === 0 ? "will be sent anyway" : `${grouped(unchangedSkipped)} skipped, the rest sent`;
+}
+
+function Figures({ plan }: Pick<ResultProps, "plan">): JSX.Element {
   const { rows, verdicts, calls, estimateSeconds, othersPerMinute, problemsInAll } = plan;
   return (
     <dl class="figures">
@@ -84,7 +90,7 @@ function Figures({ plan, form }: Omit<ResultProps, "isStale">): JSX.Element {
       >
         {grouped(verdicts.change)}
       </Figure>
-      <Figure label="Unchanged" note={form.skipUnchanged ? "skipped, no call" : "will be sent anyway"}>
+      <Figure label="Unchanged" note={unchangedNote(plan)}>
         {grouped(verdicts.unchanged)}
       </Figure>
       <Figure label="Cannot be sent" note={refusedText(plan)}>

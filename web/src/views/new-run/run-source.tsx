@@ -142,10 +142,10 @@ export function RunOptions({ form, faults, onForm }: OptionsProps): JSX.Element 
           onChange={(partial) => onForm({ ...form, partial })}
         />
         <Tick
-          label="Skip unchanged SIMs"
-          hint="Skip SIMs that already have the requested values in the inventory"
-          isOn={form.skipUnchanged}
-          onChange={(skipUnchanged) => onForm({ ...form, skipUnchanged })}
+          label="Send unchanged SIMs"
+          hint="Send SIMs that already have the requested values in the inventory, too"
+          isOn={form.sendUnchanged}
+          onChange={(sendUnchanged) => onForm({ ...form, sendUnchanged })}
         />
       </div>
     </fieldset>

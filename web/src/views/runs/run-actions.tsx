@@ -88,7 +88,7 @@ function isMeant({
   action,
   report: { runId, name, profile, counts },
   operation,
-  plan = { operation: "", total: 0, calls: 0, costly: 0, irreversible: 0 },
+  plan = { operation: "", total: 0, calls: 0, costly: 0, irreversible: 0, warnings: [] },
 }: {
   action: RunAction;
   report: RunReport;
@@ -97,7 +97,9 @@ function isMeant({
 }): Promise<boolean> | true {
   const run = name === "" ? runId : `${name} (${runId})`;
   const costs =
-    plan.costly === 0 ? "" : ` According to the inventory, ${counted(plan.costly, "call costs", "calls cost")} money.`;
+    (plan.costly === 0
+      ? ""
+      : ` According to the inventory, ${counted(plan.costly, "call costs", "calls cost")} money.`) + warningsText(plan);
   switch (action) {
     case "cancel":
       return confirmed({
@@ -137,6 +139,11 @@ function isMeant({
     case "resume":
       return true;
   }
+}
+
+/** What a retry or an undo supersedes. */
+export function warningsText({ warnings }: FollowUpPlan): string {
+  return warnings.map((warning) => ` ${warning}.`).join("");
 }
 
 /** The question for calls that cannot be undone wants their number. */

@@ -16,6 +16,7 @@ import { goTo, place, replacePlace } from "../../place.ts";
 import { counted, grouped } from "../../pure/format.ts";
 import { hrefOf } from "../../pure/route.ts";
 import { type FollowUpPlan, type Outcome, type RunReport, type RunRow, outcomes } from "../../pure/shapes.ts";
+import { warningsText } from "./run-actions.tsx";
 import { isOver } from "../../pure/runs/tally.ts";
 import { useSettled } from "../../state.ts";
 
@@ -129,7 +130,7 @@ function RetryButton({ report, selected }: { report: RunReport; selected: Readon
     const plan = await ask<FollowUpPlan>(`${route}/plan?${query.toString()}`);
     const isMeant = await confirmed({
       title: `Retry ${counted(plan.total, "row")}?`,
-      text: `A new run sends the selected rows again, in ${counted(plan.calls, "call")}.`,
+      text: `A new run sends the selected rows again, in ${counted(plan.calls, "call")}.${warningsText(plan)}`,
       yes: `Retry ${counted(plan.total, "row")}`,
       ...(plan.irreversible > 0 ? { isDangerous: true, typed: plan.irreversible } : {}),
     });

@@ -119,13 +119,22 @@ function UnknownRows({ counts: { unknown } }: Pick<RunReport, "counts">): JSX.El
   );
 }
 
-function Lineage({ report: { retryOf, undoOf } }: { report: RunReport }): JSX.Element | null {
+function Lineage({ report: { retryOf, undoOf, supersededBy = [] } }: { report: RunReport }): JSX.Element {
   const before = retryOf ?? undoOf;
-  if (before === undefined) return null;
   return (
     <>
-      {retryOf === undefined ? " · undoes " : " · retries rows of "}
-      <Ref id={before} />
+      {before !== undefined && (
+        <>
+          {retryOf === undefined ? " · undoes " : " · retries rows of "}
+          <Ref id={before} />
+        </>
+      )}
+      {supersededBy.map(({ runId, rows }) => (
+        <span key={runId}>
+          {` · ${counted(rows, "row")} superseded by `}
+          <Ref id={runId} />
+        </span>
+      ))}
     </>
   );
 }

@@ -1,0 +1,78 @@
+/** Two runs on the same SIMs: what is said before the second one starts, what happens, and what is said afterward. */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { FollowUpPlan, PlanDocument, RunReport } from "#jobs/runs/contract.ts";
+import { until } from "../support/until.ts";
+import { ControlHarness } from "./support/control-harness.ts";
+import { runCommand } from "./support/run-command.ts";
+import { csv, RunRequests } from "./support/run-requests.ts";
+
+let harness: ControlHarness;
+let requests: RunRequests;
+beforeAll(async () => {
+  harness = await ControlHarness.open({
+    works: true,
+    sandbox: { operations: "all", records: "soracom", sims: 20, periodSeconds: 1, limits: { Sim: 10_000 } },
+  });
+  requests = new RunRequests(harness);
+}, 600_000);
+afterAll(() => harness[Symbol.asyncDispose]());
+
+const places = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, i) => from + i);
+const file = (from: number, to: number, speedClass: string): string =>
+  `simId,speedClass\n${places(from, to)
+    .map((place) => `${harness.simId(place)},${speedClass}\n`)
+    .join("")}`;
+const classOf = (place: number) => harness.sandbox.state.speedClassOf(harness.simId(place));
+const show = (runId: string) => requests.ask<RunReport>(`/v1/runs/${runId}`);
+
+test("the run that starts last wins, and its plan, both reports and the results say so", async () => {
+  const older = await requests.start("rate=6", file(0, 12, "s1.slow"));
+  await until("the older run has made a call", async () => (await show(older.runId)).counts.done > 0);
+  await requests.ask(`/v1/runs/${older.runId}/pause`, { method: "POST" });
+  await until("it stands still", async () => (await harness.runs.record(older.runId)).isHeld === false);
+  const { pending } = (await show(older.runId)).counts;
+  const sentence = `${pending} SIMs have pending changes in run ${older.runId}; they will be superseded`;
+
+  const rows = file(0, 14, "s1.fast");
+  const plan = await requests.ask<PlanDocument>("/v1/plans", { method: "POST", body: rows, headers: csv });
+  expect(plan.supersedes).toEqual([{ runId: older.runId, sims: pending }]);
+  expect(plan.warnings).toContain(sentence);
+  const path = join(harness.folder, "fleet.csv");
+  await writeFile(path, rows);
+  for (const where of ["local", "remote"] as const) {
+    expect((await runCommand(harness, ["plan", path], where)).stdout).toContain(`warning: ${sentence}\n`);
+  }
+
+  // Both runs have calls to make while the newer one starts.
+  await requests.ask(`/v1/runs/${older.runId}/resume`, { method: "POST" });
+  const newer = await requests.ask<RunReport>(`/v1/runs?planId=${plan.planId}`, { method: "POST" });
+  expect((await requests.ended(newer.runId)).counts).toMatchObject({ total: 14, done: 14 });
+  const ended = await requests.ended(older.runId);
+  expect(places(0, 14).map(classOf)).toEqual(places(0, 14).map(() => "s1.fast"));
+  const { done, skipped } = ended.counts;
+  expect(done + skipped).toBe(12);
+  expect(skipped).toBeGreaterThan(0);
+  expect(ended.supersededBy).toEqual([{ runId: newer.runId, rows: skipped }]);
+  const reasons = (await requests.rowsOf(older.runId)).filter(({ outcome }) => outcome === "skipped");
+  expect(new Set(reasons.map(({ reason }) => reason))).toEqual(new Set([`superseded by run ${newer.runId}`]));
+  const shown = await runCommand(harness, ["runs", "show", older.runId], "remote");
+  expect(shown.stdout).toContain(`  ${skipped} row${skipped === 1 ? "" : "s"} superseded by ${newer.runId}\n`);
+});
+
+test("the plan of an undo says what it supersedes", async () => {
+  await requests.become({ speedClass: "s1.slow" }, [15, 16]);
+  const changed = await requests.start("", file(15, 17, "s1.fast"));
+  await requests.ended(changed.runId);
+  const waiting = await requests.start("rate=1", file(14, 17, "s1.minimum"));
+  await requests.ask(`/v1/runs/${waiting.runId}/pause`, { method: "POST" });
+  await until("it stands still", async () => (await harness.runs.record(waiting.runId)).isHeld === false);
+  const sentence = `2 SIMs have pending changes in run ${waiting.runId}; they will be superseded`;
+  const plan = await requests.ask<FollowUpPlan>(`/v1/runs/${changed.runId}/undo/plan`);
+  expect(plan.warnings).toEqual([sentence]);
+  const undone = await runCommand(harness, ["runs", "undo", changed.runId, "--yes", "--no-sync", "--detach"], "remote");
+  expect(undone.stderr).toContain(`${sentence}.\n`);
+  await requests.ended(undone.stdout.trim());
+  expect([classOf(15), classOf(16)]).toEqual(["s1.slow", "s1.slow"]);
+});

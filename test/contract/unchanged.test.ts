@@ -1,0 +1,68 @@
+/** Rows that change nothing: by default they are not sent where what the inventory says is fresh. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { systemClock } from "#core/time.ts";
+import type { PlanReport } from "#jobs/runs/contract.ts";
+import { until } from "../support/until.ts";
+import { ControlHarness } from "./support/control-harness.ts";
+import { runCommand } from "./support/run-command.ts";
+
+const rows = 20;
+let harness: ControlHarness;
+beforeAll(async () => {
+  harness = await ControlHarness.open({ works: true, sandbox: { sims: rows + 5, limits: { Sim: 1_000 } } });
+  const { runId } = await post<{ runId: string }>("runs");
+  await until("the first run is over", async () => (await harness.runs.show(runId)).state === "completed");
+});
+afterAll(() => harness[Symbol.asyncDispose]());
+
+async function post<T = PlanReport>(path: string, body: string | Buffer = harness.csv(rows)): Promise<T> {
+  const headers = { "content-type": "text/csv" };
+  return (await (await harness.ask(`/v1/${path}`, { as: "operator", method: "POST", body, headers })).json()) as T;
+}
+
+const sent = ({ calls, verdicts, unchangedSkipped }: PlanReport) => [verdicts.unchanged, unchangedSkipped, calls];
+
+test("the same file again makes no call, unless it is asked for", async () => {
+  expect(sent(await post("plans"))).toEqual([rows, rows, 0]);
+  expect(sent(await post("plans?skipUnchanged=false"))).toEqual([rows, 0, rows]);
+  const again = await post<{ runId: string; state: string }>("runs");
+  expect(await harness.runs.show(again.runId)).toMatchObject({
+    state: "completed",
+    calls: 0,
+    counts: { skipped: rows, done: 0 },
+  });
+});
+
+test("rows are sent whose record is older than a day, unless they are to be skipped in any case", async () => {
+  const nowMs = systemClock.wallMs();
+  const clock = vi.spyOn(systemClock, "wallMs").mockImplementation(() => nowMs + 26 * 3_600_000);
+  try {
+    expect(sent(await post("plans"))).toEqual([rows, 0, rows]);
+    expect(sent(await post("plans?skipUnchanged=true"))).toEqual([rows, rows, 0]);
+  } finally {
+    clock.mockRestore();
+  }
+});
+
+test("rows are sent while another run of the account is in progress", async () => {
+  const others = Array.from({ length: 5 }, (_, n) => harness.sandbox.state.sims.simIdAt(rows + n));
+  const file = `simId,speedClass\n${others.map((id) => `${id},s1.4xfast\n`).join("")}`;
+  const { runId } = await post<{ runId: string }>("runs?rate=1", file);
+  await harness.runs.control.pause(runId, { by: "test", reason: "it goes on later" });
+  expect(sent(await post("plans"))).toEqual([rows, 0, rows]);
+  await harness.runs.control.cancel(runId, { by: "test", reason: "the test is over" });
+});
+
+test("the command says what is sent, and --send-unchanged sends it all", async () => {
+  await until("no run is in progress", async () => (await post("plans")).unchangedSkipped === rows);
+  const path = join(harness.folder, "fleet.csv");
+  writeFileSync(path, harness.csv(rows));
+  const plan = await runCommand(harness, ["plan", path], "remote");
+  expect(plan.stdout).toContain("20 already have the class, according to the inventory: not sent");
+  const skipped = await runCommand(harness, ["apply", path, "--yes"], "remote");
+  expect([skipped.code, skipped.stdout]).toEqual([0, expect.stringContaining("0 done, 20 skipped")]);
+  const all = await runCommand(harness, ["apply", path, "--yes", "--send-unchanged"], "remote");
+  expect([all.code, all.stdout]).toEqual([0, expect.stringContaining("20 done")]);
+});
