@@ -135,7 +135,7 @@ function assemble(settings: Settings, source: SettingSource, report: Report) {
     profiles: names,
     selected,
     rotations,
-    authKeys: Object.keys(authKeys),
+    authKeys: Object.keys(authKeys).filter((name) => authKeys[name]?.user === undefined),
     fieldsOf,
     operations,
     wordingOf,

@@ -2,10 +2,12 @@
 import { z } from "zod";
 import { ConfigError } from "#core/errors.ts";
 import { secondMs } from "#core/time.ts";
-import { number } from "#config/value-types.ts";
+import { number, profileName, text } from "#config/value-types.ts";
 import { checkSinks, sink } from "#jobs/credentials/config.ts";
 import type { Report } from "#config/report.ts";
 import { section, setting } from "#config/setting.ts";
+
+const userName = text("the name of a sub-user", /^[A-Za-z0-9_][A-Za-z0-9._@-]{0,127}$/);
 
 export const authKeysSection = section(
   z
@@ -15,9 +17,13 @@ export const authKeysSection = section(
         "How long the old AuthKey must be unused for authentication before it is revoked; a token pair lives a day, so a shorter time misses programs other than simfleet.",
       ),
       sinks: z.array(sink, "must be a list of sinks.").min(1, "must have a sink that is handed the new AuthKey."),
+      user: setting(userName.optional(), "A sub-user whose AuthKey is rotated.", {
+        fallback: "the profile's own user",
+      }),
+      profile: setting(profileName.default("default"), "With `user`: the profile that manages this user's AuthKeys."),
     })
-    .transform(({ graceSeconds, sinks }) => ({ sinks, graceMs: graceSeconds * secondMs })),
-  "How AuthKeys are rotated (`simfleet authkeys rotate`), by the name of the profile. A sink gets a JSON object of `authKeyId` and `authKey`: see docs/authkeys.md.",
+    .transform(({ graceSeconds, ...entry }) => ({ ...entry, graceMs: graceSeconds * secondMs })),
+  "How AuthKeys are rotated (`simfleet authkeys rotate`), by the name of the profile; with `user`, by a name of your choice. A sink gets a JSON object of `authKeyId` and `authKey`: see docs/authkeys.md.",
 );
 
 type AuthKeys = Readonly<z.output<typeof authKeysSection>>;
@@ -27,23 +33,53 @@ export type AuthKeyOptions = AuthKeys[string];
 
 /** Checks that each entry is of a profile. */
 export function checkAuthKeys(written: AuthKeys, profiles: readonly string[], report: Report): void {
-  for (const [name, { sinks }] of Object.entries(written)) {
-    report.checkProfile(`authKeys.${name}`, name, profiles);
+  for (const [name, { sinks, user, profile }] of Object.entries(written)) {
+    report.checkProfile(`authKeys.${name}`, user === undefined ? name : profile, profiles);
+    if (user !== undefined && profiles.includes(name)) {
+      report.fault(`authKeys.${name}.user`, `needs another name for its entry: ${name} is a profile.`);
+    }
     checkSinks(`authKeys.${name}`, sinks, report);
   }
 }
 
+/** Whose AuthKey is rotated. */
+export interface KeyOwner {
+  /** Name of the section's entry, and of the rotation: the profile's for its own user. */
+  readonly name: string;
+  readonly profile: string;
+  /** Absent: the profile's own user. */
+  readonly user?: string | undefined;
+}
+
+/** The owner that an entry is about. */
+export function ownerOf(authKeys: AuthKeys, name: string): KeyOwner {
+  const { user, profile } = authKeys[name] ?? {};
+  return user === undefined || profile === undefined ? { name, profile: name } : { name, profile, user };
+}
+
+/** @param user absent: the profile's own @throws ConfigError with the lines to add, if no entry is about this user */
+export function requireOwner(authKeys: AuthKeys, profile: string, user: string | undefined): KeyOwner {
+  if (user === undefined) return { name: profile, profile };
+  const owners = Object.keys(authKeys).map((name) => ownerOf(authKeys, name));
+  const found = owners.find((owner) => owner.profile === profile && owner.user === user);
+  if (found !== undefined) return found;
+  const lines = ["authKeys:", "  a-name:", `    profile: ${profile}`, `    user: ${JSON.stringify(user)}`];
+  const example = [...lines, "    sinks: [{ file: /run/secrets/their-auth-key }]"].map((line) => `      ${line}`);
+  const message = `has no entry for the user ${user} of the profile ${profile}; add to the configuration file:`;
+  throw new ConfigError([{ where: "authKeys", message: `${message}\n${example.join("\n")}` }]);
+}
+
 /**
- * How a profile's AuthKey is rotated.
+ * How an AuthKey is rotated.
  * @param secretFile the file that the profile's AuthKey is read from, for the example
  * @throws ConfigError with the lines to add
  */
 export function requireAuthKeyOptions(
   authKeys: AuthKeys,
-  profile: string,
+  { name, profile }: KeyOwner,
   secretFile: string | undefined,
 ): AuthKeyOptions {
-  const options = Object.hasOwn(authKeys, profile) ? authKeys[profile] : undefined;
+  const options = Object.hasOwn(authKeys, name) ? authKeys[name] : undefined;
   if (options !== undefined) return options;
   const lines = ["authKeys:", `  ${profile}:`, `    sinks: [{ file: ${secretFile ?? "/run/secrets/auth-key"} }]`];
   const message =

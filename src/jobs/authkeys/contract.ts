@@ -3,6 +3,11 @@ import { z } from "zod";
 import { currentProblem, id, instant, list, ofProfile } from "#contract/fields.ts";
 import { route } from "#contract/route.ts";
 
+const ofUser = {
+  ...ofProfile,
+  user: z.string().min(1).max(128).optional().describe("a sub-user; by default the profile's own user"),
+};
+
 const replace = id.optional().describe("revoke this AuthKey first, where both are taken");
 
 export const authKeyReport = z.object({
@@ -37,6 +42,7 @@ export const authKeyStates = [
 export const authKeyRotationReport = z.object({
   rotationId: z.string(),
   profile: z.string(),
+  user: z.string().nullable().describe("the sub-user whose AuthKey it is; null: the profile's own user"),
   state: z.enum(authKeyStates),
   oldAuthKeyId: z.string().nullable(),
   newAuthKeyId: z.string().nullable(),
@@ -67,7 +73,7 @@ export const listAuthKeys = route({
   role: "viewer",
   tag: "authkeys",
   summary: "List the user's AuthKeys, with the current or last rotation",
-  query: z.strictObject(ofProfile),
+  query: z.strictObject(ofUser),
   answer: z.object({
     authKeys: list(authKeyReport),
     nextCursor: z.null(),
@@ -81,7 +87,7 @@ export const showAuthKeyRotation = route({
   role: "viewer",
   tag: "authkeys",
   summary: "Get the current or last rotation, without a call to the platform",
-  query: z.strictObject(ofProfile),
+  query: z.strictObject(ofUser),
   answer: authKeyRotationReport,
 });
 
@@ -91,7 +97,7 @@ export const planAuthKeyRotation = route({
   role: "viewer",
   tag: "authkeys",
   summary: "Preview a rotation: the AuthKey that it would replace, or what prevents it",
-  query: z.strictObject({ ...ofProfile, replace }),
+  query: z.strictObject({ ...ofUser, replace }),
   answer: authKeyPlan,
 });
 
@@ -101,7 +107,7 @@ export const rotateAuthKey = route({
   role: "admin",
   tag: "authkeys",
   summary: "Rotate the AuthKey in use, or resume its rotation",
-  query: z.strictObject(ofProfile),
+  query: z.strictObject(ofUser),
   body: z.strictObject({ replace }).nullish(),
   answer: authKeyRotationReport,
   status: 202,

@@ -21,10 +21,13 @@ export const authKeys = feature({
       routes: () => Promise.resolve(authKeyEndpoints(service, profileOf)),
       // A missing setting here does not prevent the rest of the work.
       work: async (profiles) => {
-        const rotated = Object.keys(config.authKeys).filter((name) => profiles.includes(name));
-        const started = rotated.map(async (profile) => {
+        const { ownerOf } = await import("./config.ts");
+        const owners = Object.keys(config.authKeys).map((name) => ownerOf(config.authKeys, name));
+        const started = owners.map(async (owner) => {
+          const { profile } = owner;
+          if (!profiles.includes(profile)) return [];
           try {
-            return [await service.consume(profile, logIncidents(logger, { profile, job: "authkeys" }))];
+            return [await service.consume(owner, logIncidents(logger, { profile, job: "authkeys" }))];
           } catch (thrown) {
             logger.warn({ profile }, `AuthKeys are not rotated here: ${messageOf(thrown)}`);
             return [];

@@ -1,8 +1,9 @@
 /** AuthKeys and their rotation, for the CLI, the HTTP API and the worker. */
+import { isDeepStrictEqual } from "node:util";
 import { type Config, requireSeal } from "#config/config.ts";
 import { type Endpoint, creating, endpoint } from "#contract/route.ts";
 import { SimfleetError } from "#core/errors.ts";
-import { believedMs } from "#engine/authkey-users.ts";
+import { type AuthKeyUser, believedMs } from "#engine/authkey-users.ts";
 import type { Incident, WorkResult, Working } from "#engine/queue/job-result.ts";
 import { type ProfileJobs, profileJobs } from "#engine/queue/work-queues.ts";
 import { Seal } from "#engine/seal.ts";
@@ -14,10 +15,10 @@ import { type SinkDeps, handOver } from "#jobs/credentials/sinks.ts";
 import { type Freezes, unlessFrozen } from "#jobs/freezes/freezes.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import { authKeyAccount, authKeyOperationIds } from "./account.ts";
-import { requireAuthKeyOptions } from "./config.ts";
+import { type KeyOwner, ownerOf, requireAuthKeyOptions, requireOwner } from "./config.ts";
 import * as routes from "./contract.ts";
 import type { AuthKeyPlan, AuthKeyReport, AuthKeyRotationReport } from "./contract.ts";
-import { obstacleOf } from "./plan.ts";
+import { obstacleOf, oldKeyOf } from "./plan.ts";
 import { type AuthKeyRotations, authKeyRotations } from "./record.ts";
 import { reportOfKey, reportOfRotation } from "./report.ts";
 import { type AuthKeyDeps, rotateAuthKey } from "./work.ts";
@@ -41,18 +42,20 @@ export class AuthKeyService {
   }
 
   /**
-   * The AuthKeys of the user that a profile authenticates as, in the platform's order (oldest first).
+   * The AuthKeys of the user that a profile authenticates as, or of a sub-user, in the platform's order (oldest first).
    * @throws ConfigError when the deployment lacks an operation; PlatformError
    */
-  async list(profile: string): Promise<AuthKeyReport[]> {
-    const { config, users } = this.#kernel;
+  async list(profile: string, user?: string): Promise<AuthKeyReport[]> {
+    const { config } = this.#kernel;
     // List first: this authenticates, and thereby determines which AuthKey this process uses.
-    const keys = await this.#keys(profile);
-    const forms = config.profiles[profile]?.credentials ?? [];
+    const keys = await this.#keys({ profile, user });
+    const forms = Object.values(user === undefined ? { own: config.profiles[profile] } : config.profiles).flatMap(
+      (one) => one?.credentials ?? [],
+    );
     const facts = {
       nowMs: await this.#rotations.nowMs(),
       configuredIds: forms.flatMap((form) => (form.kind === "auth-key" ? form.authKeyId : [])),
-      users: await users.list(profile),
+      users: await this.#usersOf({ profile, user }),
     };
     return keys.map((key) => reportOfKey(key, facts));
   }
@@ -61,10 +64,11 @@ export class AuthKeyService {
    * Previews a rotation; if one is in progress, `rotate` resumes it.
    * @throws ConfigError listing what is missing; SimfleetError ROTATION_STATE_CONFLICT with the obstacle; PlatformError
    */
-  async plan(profile: string, replaceId: string | undefined): Promise<AuthKeyPlan> {
-    const { config, users, accounts } = this.#kernel;
-    requirementsOf(config, profile);
-    const present = await this.#rotations.record(profile);
+  async plan(profile: string, replaceId: string | undefined, user?: string): Promise<AuthKeyPlan> {
+    const { config, accounts } = this.#kernel;
+    const owner = requireOwner(config.authKeys, profile, user);
+    requirementsOf(config, owner);
+    const present = await this.#rotations.record(owner.name);
     if (present !== undefined && !isRotationOver(present)) {
       if (replaceId !== undefined && replaceId !== present.replaceId) {
         throw new SimfleetError(
@@ -75,9 +79,10 @@ export class AuthKeyService {
       const oldAuthKeyId = present.oldId ?? accounts.checkSecrets(profile) ?? null;
       return { profile, oldAuthKeyId, isInProgress: true };
     }
-    const keys = await this.#keys(profile);
-    const inUseHere = accounts.checkSecrets(profile);
-    const obstacle = obstacleOf({ profile, keys, users: await users.list(profile), inUseHere, replaceId });
+    const keys = await this.#keys(owner);
+    const inUseHere = user === undefined ? accounts.checkSecrets(profile) : oldKeyOf(keys, replaceId);
+    const users = await this.#usersOf(owner);
+    const obstacle = obstacleOf({ profile, user, keys, users, inUseHere, replaceId });
     if (obstacle !== undefined) throw new SimfleetError("ROTATION_STATE_CONFLICT", obstacle);
     return { profile, oldAuthKeyId: inUseHere ?? null, isInProgress: false };
   }
@@ -89,34 +94,42 @@ export class AuthKeyService {
    */
   async rotate(
     profile: string,
-    { by, replaceId }: { by: string; replaceId?: string | undefined },
+    { by, replaceId, user }: { by: string; replaceId?: string | undefined; user?: string | undefined },
   ): Promise<AuthKeyRotationReport> {
-    requirementsOf(this.#kernel.config, profile);
+    const owner = requireOwner(this.#kernel.config.authKeys, profile, user);
+    requirementsOf(this.#kernel.config, owner);
     const rotationId = newRotationId("k", await this.#rotations.nowMs());
-    if (!isUnattended(by)) await this.#rotations.release(profile);
-    const record = await this.#rotations.begin(profile, { rotationId, replaceId, startedBy: by });
-    await this.#queues.enqueue(profile, "now");
-    return reportOfRotation(record, this.#quietMs(profile));
+    if (!isUnattended(by)) await this.#rotations.release(owner);
+    const record = await this.#rotations.begin(owner, { rotationId, replaceId, startedBy: by });
+    await this.#queues.enqueue(owner.name, "now");
+    return reportOfRotation(record, this.#quietMs(owner));
+  }
+
+  /** Whether the configuration has an entry for a sub-user. */
+  rotates(profile: string, user: string): boolean {
+    const { authKeys } = this.#kernel.config;
+    return Object.keys(authKeys).some((name) => isDeepStrictEqual(ownerOf(authKeys, name), { name, profile, user }));
   }
 
   /** The rotation in progress, or the last one; undefined if there never was one. */
-  async report(profile: string): Promise<AuthKeyRotationReport | undefined> {
-    const record = await this.#rotations.record(profile);
-    return record === undefined ? undefined : reportOfRotation(record, this.#quietMs(profile));
+  async report(profile: string, user?: string): Promise<AuthKeyRotationReport | undefined> {
+    const owner = requireOwner(this.#kernel.config.authKeys, profile, user);
+    const record = await this.#rotations.record(owner.name);
+    return record === undefined ? undefined : reportOfRotation(record, this.#quietMs(owner));
   }
 
-  /** Whether a live process handles the rotations of the profile's AuthKey. */
-  isServed(profile: string): Promise<boolean> {
-    return this.#queues.isServed(profile);
+  /** Whether a live process handles the rotations of the user's AuthKey. */
+  isServed({ name }: KeyOwner): Promise<boolean> {
+    return this.#queues.isServed(name);
   }
 
-  /** Works on the rotations of a profile's AuthKey until stopped. @throws ConfigError with what is missing */
-  async consume(profile: string, onIncident: (incident: Incident) => void): Promise<Working> {
+  /** Works on the rotations of a user's AuthKey until stopped. @throws ConfigError with what is missing */
+  async consume(owner: KeyOwner, onIncident: (incident: Incident) => void): Promise<Working> {
     const { clock } = this.#kernel;
-    const deps = this.#stepDeps(profile);
+    const deps = this.#stepDeps(owner);
     const scope = { clock, freezes: this.#freezes, scope: "job" } as const;
     const work = async (name: string, stop: AbortSignal): Promise<WorkResult> => {
-      const result = await unlessFrozen(name, { ...scope, signal: stop }, (signal) =>
+      const result = await unlessFrozen(owner.profile, { ...scope, signal: stop }, (signal) =>
         rotateAuthKey(name, deps, signal),
       );
       if (result.kind === "postponed" && result.refusal !== undefined) {
@@ -129,23 +142,25 @@ export class AuthKeyService {
       const isIdle = record === undefined || isRotationOver(record) || record.waitsFor === "quarantined";
       return isIdle ? "none" : "waiting";
     };
-    const working = await this.#queues.consume(profile, { onIncident, status, work });
-    return this.#kernel.watchOver(`AuthKeys of ${profile}`, working);
+    const working = await this.#queues.consume(owner.name, { onIncident, status, work });
+    return this.#kernel.watchOver(`AuthKeys of ${owner.name}`, working);
   }
 
   /** What the steps work with. @throws ConfigError with what is missing */
-  #stepDeps(profile: string): AuthKeyDeps {
-    const { config, users, clock, guard, client, accounts } = this.#kernel;
-    const { operations, options, keys } = requirementsOf(config, profile);
+  #stepDeps(owner: KeyOwner): AuthKeyDeps {
+    const { config, clock, guard, client, accounts } = this.#kernel;
+    const { profile, user } = owner;
+    const { operations, options, keys } = requirementsOf(config, owner);
     return {
       rotations: this.#rotations,
-      users,
+      users: { list: () => this.#usersOf(owner) },
+      user,
       seal: new Seal(keys),
       sinks: options.sinks,
       clock,
       guard,
-      account: authKeyAccount(client(profile), (id) => operations[id]),
-      quietMs: this.#quietMs(profile),
+      account: authKeyAccount(client(profile), (id) => operations[id], user),
+      quietMs: this.#quietMs(owner),
       inUseHere: () => accounts.checkSecrets(profile),
       handOver: (sink, handover, signal) => {
         this.#sinks ??= openSinks(this.#kernel, "webhooks of AuthKeys");
@@ -154,23 +169,32 @@ export class AuthKeyService {
     };
   }
 
-  #keys(profile: string) {
+  #keys({ profile, user }: Omit<KeyOwner, "name">) {
     const { config, client } = this.#kernel;
-    return authKeyAccount(client(profile), (id) => requireOperation(config.deployment, id, "Listing AuthKeys")).list();
+    const described = (id: (typeof authKeyOperationIds)[number]) =>
+      requireOperation(config.deployment, id, "Listing AuthKeys");
+    return authKeyAccount(client(profile), described, user).list();
+  }
+
+  /** The processes that use an AuthKey of this owner; those of a sub-user may belong to any profile. */
+  async #usersOf({ profile, user }: Omit<KeyOwner, "name">): Promise<AuthKeyUser[]> {
+    const { config, users } = this.#kernel;
+    const profiles = user === undefined ? [profile] : Object.keys(config.profiles);
+    return (await Promise.all(profiles.map((one) => users.list(one)))).flat();
   }
 
   /** How long the old AuthKey has to be unused: at least as long as the last announcement of a process is trusted. */
-  #quietMs(profile: string): number {
-    return Math.max(this.#kernel.config.authKeys[profile]?.graceMs ?? 0, believedMs);
+  #quietMs({ name }: KeyOwner): number {
+    return Math.max(this.#kernel.config.authKeys[name]?.graceMs ?? 0, believedMs);
   }
 }
 
 /** All that a rotation cannot do without. @throws ConfigError */
-function requirementsOf(config: Config, profile: string) {
-  const [secretFile] = config.profiles[profile]?.secrets.files ?? [];
+function requirementsOf(config: Config, owner: KeyOwner) {
+  const [secretFile] = config.profiles[owner.profile]?.secrets.files ?? [];
   return {
     operations: requireOperations(config.deployment, authKeyOperationIds, feature),
-    options: requireAuthKeyOptions(config.authKeys, profile, secretFile),
+    options: requireAuthKeyOptions(config.authKeys, owner, secretFile),
     keys: requireSeal(config, feature),
   };
 }
@@ -183,23 +207,30 @@ export function authKeyEndpoints(
   return [
     endpoint(routes.listAuthKeys, async ({ query }) => {
       const profile = profileOf(query.profile);
-      const authKeys = await service.list(profile);
-      return { authKeys, nextCursor: null, rotation: (await service.report(profile)) ?? null };
+      const { user } = query;
+      const authKeys = await service.list(profile, user);
+      const isRotated = user === undefined || service.rotates(profile, user);
+      return { authKeys, nextCursor: null, rotation: (isRotated && (await service.report(profile, user))) || null };
     }),
     endpoint(routes.showAuthKeyRotation, async ({ query }) => {
       const profile = profileOf(query.profile);
-      const report = await service.report(profile);
-      if (report === undefined) throw new SimfleetError("NOT_FOUND", `The AuthKey of ${profile} has not been rotated`);
+      const report = await service.report(profile, query.user);
+      if (report === undefined) {
+        throw new SimfleetError("NOT_FOUND", `The AuthKey of ${query.user ?? profile} has not been rotated`);
+      }
       return report;
     }),
-    endpoint(routes.planAuthKeyRotation, ({ query }) => service.plan(profileOf(query.profile), query.replace)),
+    endpoint(routes.planAuthKeyRotation, ({ query }) =>
+      service.plan(profileOf(query.profile), query.replace, query.user),
+    ),
     creating(routes.rotateAuthKey, ({ query, body, by }) => {
       const profile = profileOf(query.profile);
+      const { user } = query;
       return {
         newId: () => profile,
         create: async () => {
-          await service.plan(profile, body?.replace); // throws if something prevents the rotation
-          return service.rotate(profile, { by, replaceId: body?.replace }); // one in progress continues
+          await service.plan(profile, body?.replace, user); // throws if something prevents the rotation
+          return service.rotate(profile, { by, replaceId: body?.replace, user }); // one in progress continues
         },
         pathOf: () => "/authkeys",
       };

@@ -1,5 +1,5 @@
 /**
- * The stored record of an AuthKey rotation: one record per profile, saved step by step. One script makes each transition and
+ * The stored record of an AuthKey rotation: one record per user, saved step by step. One script makes each transition and
  * emits its events, so an interrupted rotation can always be resumed or rolled back. Transitions:
  *   begun -> making-room             both slots are taken, and the user named the AuthKey to revoke first
  *   begun | making-room -> creating  the existing AuthKeys are saved, to identify one that was created by a lost response
@@ -17,6 +17,7 @@ import { type MoveEvent, type StoreDeps, moveScript } from "#engine/move-record.
 import { type Change, type RecordKind, recordStore } from "#engine/record.ts";
 import { type RotationFields, releaseRotation, rotationKind } from "#jobs/credentials/rotation-machine.ts";
 import { redisTimeMs } from "#redis/time.ts";
+import type { KeyOwner } from "./config.ts";
 import type { authKeyStates } from "./contract.ts";
 
 const unlessUsed = moveScript(usersScriptPart, new URL("./unless-used.lua", import.meta.url));
@@ -25,6 +26,10 @@ export type AuthKeyState = (typeof authKeyStates)[number];
 
 export interface AuthKeyRotation extends RotationFields {
   readonly state: AuthKeyState;
+  /** Its key: see KeyOwner. */
+  readonly name: string;
+  /** The sub-user whose AuthKey it is; absent: that of the profile. */
+  readonly user?: string;
   /** The AuthKey to be replaced. */
   readonly oldId?: string;
   readonly newId?: string;
@@ -42,7 +47,7 @@ const kind: RecordKind<AuthKeyRotation> = {
   ...rotationKind,
   lists: ["knownIds", "handedTo", "handedToNames"],
   kept: [],
-  defaults: (profile) => ({ profile, knownIds: [], handedTo: [], handedToNames: [], nextAtMs: 0, tries: 0 }),
+  defaults: (name) => ({ name, profile: name, knownIds: [], handedTo: [], handedToNames: [], nextAtMs: 0, tries: 0 }),
 };
 
 /** Fields changed by a move; undefined removes a field, `now` stands for the time of the move. */
@@ -53,19 +58,19 @@ export type AuthKeyRotations = ReturnType<typeof authKeyRotations>;
 
 export function authKeyRotations(deps: StoreDeps) {
   const { redis, keys } = deps;
-  const store = recordStore(kind, deps, (profile) => keys.of("authkeys", profile, "rotation"));
+  const store = recordStore(kind, deps, (name) => keys.of("authkeys", name, "rotation"));
   return {
     /** The rotation in progress, or the last one; undefined if there never was one. */
     record: store.get,
 
     /** Begins a rotation, or returns the one in progress. */
     begin: (
-      profile: string,
+      { name, ...owner }: KeyOwner,
       order: { rotationId: string; replaceId?: string | undefined; startedBy?: string | undefined },
-    ): Promise<AuthKeyRotation> => store.begin(profile, { profile, ...order, state: "begun", startedAtMs: "now" }),
+    ): Promise<AuthKeyRotation> => store.begin(name, { name, ...owner, ...order, state: "begun", startedAtMs: "now" }),
 
     /** Continues a rotation that was quarantined. */
-    release: (profile: string) => releaseRotation(store, { name: profile, profile }),
+    release: (owner: KeyOwner) => releaseRotation(store, owner),
 
     /**
      * Makes a move from the record as it was read.
@@ -81,7 +86,7 @@ export function authKeyRotations(deps: StoreDeps) {
       const { unused, events } = order;
       const users = usersKey(keys, of.profile);
       const condition = unused === undefined ? undefined : { script: unlessUsed, keys: [users], args: [unused] };
-      return (await store.move(of.profile, of, change, { events, condition })) as AuthKeyRotation | "stale" | "used";
+      return (await store.move(of.name, of, change, { events, condition })) as AuthKeyRotation | "stale" | "used";
     },
 
     /** Redis's clock, ms. */

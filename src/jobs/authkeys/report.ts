@@ -23,10 +23,11 @@ export function reportOfKey(
 }
 
 export function reportOfRotation(record: AuthKeyRotation, quietMs: number): AuthKeyRotationReport {
-  const { rotationId, profile, state, quietSinceMs, problem } = record;
+  const { rotationId, profile, user = null, state, quietSinceMs, problem } = record;
   return {
     rotationId,
     profile,
+    user,
     state,
     oldAuthKeyId: record.oldId ?? null,
     newAuthKeyId: record.newId ?? null,

@@ -19,7 +19,7 @@ import type { Sink } from "#fleet/rotation.ts";
 import { RotationStep, handOverToAll, runRotation } from "#jobs/credentials/rotation-machine.ts";
 import { type Handover, SinkError } from "#jobs/credentials/sinks.ts";
 import type { AuthKeyAccount } from "./account.ts";
-import { obstacleOf } from "./plan.ts";
+import { obstacleOf, oldKeyOf } from "./plan.ts";
 import type { AuthKeyChange, AuthKeyRotation, AuthKeyRotations, AuthKeyState } from "./record.ts";
 
 export interface AuthKeyDeps {
@@ -27,6 +27,8 @@ export interface AuthKeyDeps {
   readonly users: Pick<AuthKeyUsers, "list">;
   readonly seal: Pick<Seal, "seal" | "open">;
   readonly account: AuthKeyAccount;
+  /** The sub-user whose AuthKey is rotated; absent: the profile's own user. */
+  readonly user?: string | undefined;
   readonly sinks: readonly Sink[];
   readonly clock: Clock;
   readonly guard: Pick<PoisonGuard, "run">;
@@ -54,16 +56,17 @@ const steps: Steps<Exclude<AuthKeyState, "done" | "failed">, AuthKeyStep, AuthKe
 };
 
 /**
- * Continues the rotation of a profile's AuthKey that is in progress.
+ * Continues the rotation of an AuthKey that is in progress.
+ * @param name of the rotation: see KeyOwner
  * @param signal aborts when this process stops or has lost the job
  * @throws errors of the store; the queue then retries the job
  */
-export function rotateAuthKey(profile: string, deps: AuthKeyDeps, signal: AbortSignal): Promise<WorkResult> {
-  const { rotations, clock, guard } = deps;
+export function rotateAuthKey(name: string, deps: AuthKeyDeps, signal: AbortSignal): Promise<WorkResult> {
+  const { rotations, clock, guard, user } = deps;
   return runRotation<AuthKeyRotation, AuthKeyStep>(
     {
       open: async () => {
-        const record = await rotations.record(profile);
+        const record = await rotations.record(name);
         return record && new AuthKeyStep(record, deps, signal);
       },
       steps,
@@ -75,8 +78,8 @@ export function rotateAuthKey(profile: string, deps: AuthKeyDeps, signal: AbortS
         type: "authkey.quarantined",
         fields: { authKeyId: oldId ?? "", reason },
       }),
-      resumeCommand: "simfleet authkeys rotate",
-      subject: `AuthKey of ${profile}`,
+      resumeCommand: `simfleet authkeys rotate${user === undefined ? "" : ` --user ${user}`}`,
+      subject: `AuthKey of ${user ?? name}`,
       guard,
       clock,
       nowMs: () => rotations.nowMs(),
@@ -197,8 +200,9 @@ async function begin(step: AuthKeyStep): Promise<AuthKeyResult> {
   const { profile, replaceId } = record;
   const keys = await step.list();
   const users = await deps.users.list(profile);
-  const oldId = deps.inUseHere();
-  const obstacle = obstacleOf({ profile, keys, users, inUseHere: oldId, replaceId });
+  const { user } = deps;
+  const oldId = user === undefined ? deps.inUseHere() : oldKeyOf(keys, replaceId);
+  const obstacle = obstacleOf({ profile, user, keys, users, inUseHere: oldId, replaceId });
   if (obstacle !== undefined) return giveUp(obstacle);
   if (replaceId !== undefined) return move({ state: "making-room", oldId });
   return move({ state: "creating", oldId, knownIds: keys.map(({ authKeyId }) => authKeyId) });
@@ -218,7 +222,7 @@ async function makeRoom(step: AuthKeyStep): Promise<AuthKeyResult> {
 /** creating -> created | taking-back */
 async function create(step: AuthKeyStep): Promise<AuthKeyResult> {
   const { deps, record } = step;
-  const { oldId, knownIds, rotationId, profile } = record;
+  const { oldId, knownIds, rotationId, name } = record;
   const keys = await step.list();
   if (!keys.some(({ authKeyId }) => authKeyId === oldId)) return giveUp(`${oldId} no longer exists.`);
   const unknown = keys.find(({ authKeyId }) => !knownIds.includes(authKeyId));
@@ -238,7 +242,7 @@ async function create(step: AuthKeyStep): Promise<AuthKeyResult> {
   const { authKeyId } = made;
   const event = { type: "authkey.created", fields: { authKeyId } } as const;
   await deps.rotations.move(step.record, { state: "created", newId: authKeyId, sealed }, { events: [event] });
-  const now = await deps.rotations.record(profile);
+  const now = await deps.rotations.record(name);
   // Another process was faster, and the secret of this AuthKey is lost.
   if (now?.newId !== authKeyId) await deps.account.revoke(authKeyId, step.signal);
   return again;
@@ -268,7 +272,7 @@ async function deliver(step: AuthKeyStep): Promise<AuthKeyResult> {
   const { profile, rotationId, startedAtMs } = record;
   const { authKeyId, authKey } = await step.newKey();
   const handover = {
-    rotation: `authkey-${profile}`,
+    rotation: `authkey-${deps.user ?? profile}`,
     rotationId,
     profile,
     startedAtMs,
@@ -291,7 +295,8 @@ async function awaitTakeUp(step: AuthKeyStep): Promise<AuthKeyResult> {
   const { record, deps } = step;
   const { newId = "", oldId } = record;
   const inUse = deps.inUseHere();
-  if (inUse !== newId) {
+  // Only the sinks know when another user's programs have taken it up.
+  if (deps.user === undefined && inUse !== newId) {
     const reason = `waiting until the credentials of ${record.profile} on this machine name ${newId}; they name ${inUse ?? "no AuthKey"} now`;
     return wait({ delayMs: pollIntervalMs, reason });
   }

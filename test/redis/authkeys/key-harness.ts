@@ -98,7 +98,8 @@ export class KeyHarness {
   }
 
   async begin(replaceId?: string): Promise<AuthKeyRotation> {
-    return this.rotations.begin(this.profile, { rotationId: `k-${randomBytes(4).toString("hex")}`, replaceId });
+    const owner = { name: this.profile, profile: this.profile };
+    return this.rotations.begin(owner, { rotationId: `k-${randomBytes(4).toString("hex")}`, replaceId });
   }
 
   async record(): Promise<AuthKeyRotation> {

@@ -102,7 +102,7 @@ it("a rotation of an AuthKey that was quarantined waits, shows why, and complete
   expect(await reported(harness.profile)).toEqual(["authkey.quarantined"]);
   harness.change = (deps) => deps;
   expect((await harness.live()).state).toBe("begun");
-  await harness.rotations.release(harness.profile);
+  await harness.rotations.release({ name: harness.profile, profile: harness.profile });
   expect(reportOfKeyRotation(await harness.record(), 0).problem).toBeUndefined();
   expect((await harness.live()).state).toBe("done");
 });

@@ -49,13 +49,13 @@ describe("durable records", () => {
   });
 
   it("a durable record is changed by only one of two processes that read the same state", async () => {
-    const record = await rotations.begin("two", { rotationId: "k-1" });
+    const record = await rotations.begin({ name: "two", profile: "two" }, { rotationId: "k-1" });
     const replies = [rotations.move(record, { state: "creating" }), rotations.move(record, { state: "making-room" })];
     expect((await Promise.all(replies)).map((reply) => typeof reply).toSorted()).toEqual(["object", "string"]);
   });
 
   it("a durable record clears its wait and problem when it enters another state", async () => {
-    const record = await rotations.begin("waits", { rotationId: "k-1" });
+    const record = await rotations.begin({ name: "waits", profile: "waits" }, { rotationId: "k-1" });
     const problem = { message: "m", sinceMs: 1, attempts: 2, nextAttemptMs: 3 };
     const waiting = await rotations.move(record, { reason: "w", tries: 2, problem });
     expect(await rotations.record("waits")).toMatchObject({ reason: "w", tries: 2, problem });

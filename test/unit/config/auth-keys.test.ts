@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { requireAuthKeyOptions } from "#jobs/authkeys/config.ts";
+import { requireAuthKeyOptions, requireOwner } from "#jobs/authkeys/config.ts";
 import { load, problemsIn, problemsOf } from "./support.ts";
+
+const plant = { name: "plant", profile: "plant" };
 
 describe("AuthKey rotation settings", () => {
   it("AuthKey rotation is configured per profile with a default grace period of one day", () => {
@@ -10,8 +12,12 @@ authKeys:
   plant: { sinks: [{ command: [/usr/local/bin/store, plant] }], graceSeconds: 60 }
 `);
     expect(authKeys).toEqual({
-      default: { sinks: [{ kind: "file", path: "/run/secrets/auth-key" }], graceMs: 86_400_000 },
-      plant: { sinks: [{ kind: "command", command: ["/usr/local/bin/store", "plant"] }], graceMs: 60_000 },
+      default: { sinks: [{ kind: "file", path: "/run/secrets/auth-key" }], graceMs: 86_400_000, profile: "default" },
+      plant: {
+        sinks: [{ kind: "command", command: ["/usr/local/bin/store", "plant"] }],
+        graceMs: 60_000,
+        profile: "default",
+      },
     });
   });
 
@@ -36,10 +42,21 @@ authKeys:
   });
 
   it("a missing AuthKey rotation setting is reported with the lines to add", () => {
-    const [problem = ""] = problemsIn(() => requireAuthKeyOptions({}, "plant", "/etc/simfleet/key"));
+    const [problem = ""] = problemsIn(() => requireAuthKeyOptions({}, plant, "/etc/simfleet/key"));
     expect(problem).toMatch(/^authKeys\.plant\.sinks: is required/);
     expect(problem).toContain("authKeys:\n        plant:\n          sinks: [{ file: /etc/simfleet/key }]");
-    const storeDeps = { sinks: [], graceMs: 1 };
-    expect(requireAuthKeyOptions({ plant: storeDeps }, "plant", undefined)).toBe(storeDeps);
+    const entry = { sinks: [], graceMs: 1, profile: "default" };
+    expect(requireAuthKeyOptions({ plant: entry }, plant, undefined)).toBe(entry);
+  });
+
+  it("an entry for a sub-user has a name of its own, and is found by its profile and user", () => {
+    const { authKeys } = load("authKeys: { a: { user: robot, sinks: [{ file: /a }] } }\n");
+    expect(requireOwner(authKeys, "default", "robot")).toEqual({ name: "a", profile: "default", user: "robot" });
+    const [problem = ""] = problemsIn(() => requireOwner(authKeys, "default", "other"));
+    expect(problem).toMatch(/has no entry for the user other of the profile default; add .*\n +authKeys:/);
+    expect(problemsOf("authKeys: { default: { user: robot, sinks: [{ file: /a }] } }\n")).toEqual([
+      "authKeys.default.user: needs another name for its entry: default is a profile.",
+    ]);
+    expect(problemsOf("authKeys: { a: { user: robot, profile: none, sinks: [{ file: /a }] } }\n")).toHaveLength(1);
   });
 });

@@ -231,14 +231,30 @@ interface AuthKeysAnswer {
 }
 
 function AuthKeys(): JSX.Element {
-  const address = addressOf("/v1/authkeys", { profile: profile.value });
+  const [user, setUser] = useState("");
+  const userId = useId();
+  const owner = { profile: profile.value, user: user === "" ? undefined : user };
+  const address = addressOf("/v1/authkeys", owner);
   const live = useLive<AuthKeysAnswer>(address, { ms: 60_000, andOn: ["authkey.", "secret."] });
   const isRotating = (live.value?.rotation?.now ?? null) !== null;
   return (
     <Panel
       title="AuthKeys"
-      actions={live.value !== undefined && !isRotating && <Rotate keys={live.value.authKeys} onDone={live.refresh} />}
+      actions={
+        live.value !== undefined &&
+        !isRotating && <Rotate keys={live.value.authKeys} owner={owner} onDone={live.refresh} />
+      }
     >
+      <div class="field">
+        <label for={userId}>Sub-user</label>
+        <input
+          id={userId}
+          class="input"
+          placeholder="the profile's own user"
+          spellcheck={false}
+          onChange={(event) => setUser(event.currentTarget.value.trim())}
+        />
+      </div>
       <Loaded live={live} what="AuthKeys" loading="AuthKeys from the platform">
         {({ authKeys, rotation }) => (
           <>
@@ -289,7 +305,14 @@ function AuthKeyRotation({ rotation }: { rotation: AuthKeyRotationReport }): JSX
   );
 }
 
-function Rotate({ keys, onDone }: { keys: readonly AuthKeyReport[]; onDone: () => void }): JSX.Element {
+interface RotateProps {
+  readonly keys: readonly AuthKeyReport[];
+  readonly owner: { readonly profile: string | undefined; readonly user: string | undefined };
+  readonly onDone: () => void;
+}
+
+function Rotate({ keys, owner, onDone }: RotateProps): JSX.Element {
+  const { profile: of, user } = owner;
   const inUse = keys.find(({ configured }) => configured === "first")?.authKeyId ?? "the AuthKey in use";
   return (
     <PostButton
@@ -297,12 +320,12 @@ function Rotate({ keys, onDone }: { keys: readonly AuthKeyReport[]; onDone: () =
       needs="admin"
       question={{
         title: `Rotate ${inUse}?`,
-        text: `A new AuthKey replaces it for the profile ${profile.value}. Runs continue meanwhile. ${inUse} is revoked once no process uses it.`,
+        text: `A new AuthKey replaces it for ${user === undefined ? `the profile ${of}` : `the user ${user}`}. Runs continue meanwhile. ${inUse} is revoked once no process uses it.`,
         yes: "Rotate the AuthKey",
         isDangerous: true,
       }}
       path="/v1/authkeys/rotate"
-      query={{ profile: profile.value }}
+      query={owner}
       done="Rotation of the AuthKey started."
       onDone={onDone}
     >

@@ -1,5 +1,7 @@
 /** `simfleet authkeys …`: the AuthKeys of the user that a profile authenticates as. */
 import { authKeys } from "../feature.ts";
+import { requireOwner } from "../config.ts";
+import type { App } from "#kernel/app.ts";
 import type { AuthKeyReport, AuthKeyRotationReport } from "../contract.ts";
 import { type CommonOptions, type Context, withCommon, type Caller, confirm } from "#cli/context.ts";
 import { answerList, type List, withListOptions } from "#cli/list.ts";
@@ -14,13 +16,14 @@ export function authKeysCommand(context: Context): Command {
 }
 
 function listCommand(context: Context): Command {
-  const command = new Command("list").description(
-    "list AuthKeys with their age and who uses them; never shows a secret",
-  );
-  return withCommon(withListOptions(command), "simfleet authkeys list").action(async (options) => {
+  const command = new Command("list")
+    .description("list AuthKeys with their age and who uses them; never shows a secret")
+    .option("--user <name>", userText);
+  const example = "simfleet authkeys list\nsimfleet authkeys list --user robot";
+  return withCommon(withListOptions(command), example).action(async ({ user, ...options }) => {
     const output = context.output(options);
     const page = await context.connect(options, ({ client, profile }) =>
-      client.call(routes.listAuthKeys, { query: { profile } }),
+      client.call(routes.listAuthKeys, { query: { profile, user } }),
     );
     const { rotation } = page;
     answerList(output, page, keyList, options);
@@ -29,6 +32,8 @@ function listCommand(context: Context): Command {
     }
   });
 }
+
+const userText = "a sub-user whose AuthKeys the profile manages, as the Root user may (default: its own user)";
 
 const keyList: List<"authKeys", AuthKeyReport> = {
   name: "authKeys",
@@ -52,6 +57,7 @@ const keyList: List<"authKeys", AuthKeyReport> = {
 function rotateCommand(context: Context): Command {
   const command = new Command("rotate")
     .description("create an AuthKey, deliver it to its sinks, and revoke the old one once it is unused")
+    .option("--user <name>", userText)
     .option("--replace <id>", "revoke this AuthKey first, if the user already has two")
     .option("-y, --yes", "skip the confirmation; required without a terminal")
     .option("--wait", "wait until the old AuthKey is revoked, which can take a day")
@@ -62,6 +68,7 @@ function rotateCommand(context: Context): Command {
 }
 
 interface RotateFlags extends CommonOptions {
+  readonly user?: string | undefined;
   readonly replace?: string | undefined;
   readonly yes?: true | undefined;
   /** Follows the rotation until the old AuthKey is revoked, which can take a day; else until only that is left. */
@@ -71,29 +78,31 @@ interface RotateFlags extends CommonOptions {
 
 async function rotate(flags: RotateFlags, caller: Caller, context: Context): Promise<number> {
   const { client, app } = caller;
-  const { replace } = flags;
+  const { replace, user } = flags;
   const { interrupt } = context.io;
   const output = context.output(flags);
-  const plan = await client.call(routes.planAuthKeyRotation, { query: { profile: caller.profile, replace } });
+  const plan = await client.call(routes.planAuthKeyRotation, { query: { profile: caller.profile, user, replace } });
   const { profile, oldAuthKeyId, isInProgress } = plan;
   const oldId = oldAuthKeyId ?? "in use";
   if (isInProgress) output.say(`Resuming the rotation of ${oldId}.`);
   else if (flags.yes !== true) {
     const first = replace === undefined ? "Replace" : `Revoke ${replace}, then replace`;
-    if (!(await confirm(context.io, `${first} the AuthKey ${oldId} of ${profile}?`))) return 1;
+    if (!(await confirm(context.io, `${first} the AuthKey ${oldId} of ${user ?? profile}?`))) return 1;
   }
   const body = replace === undefined ? undefined : { replace };
-  const begun = await client.call(routes.rotateAuthKey, { query: { profile }, body });
+  const begun = await client.call(routes.rotateAuthKey, { query: { profile, user }, body });
   // A remote worker carries rotations out itself.
+  const ownerIn = ({ kernel }: App) => requireOwner(kernel.config.authKeys, profile, user);
   const localWork: LocalWork | undefined = app && {
-    isServed: () => app.service(authKeys).isServed(profile),
-    work: (onIncident) => app.service(authKeys).consume(profile, onIncident),
+    isServed: () => app.service(authKeys).isServed(ownerIn(app)),
+    work: (onIncident) => app.service(authKeys).consume(ownerIn(app), onIncident),
   };
+  const resumeCommand = `simfleet authkeys rotate${user === undefined ? "" : ` --user ${user}`}`;
   if (flags.detach === true) {
     output.answer(begun, (shown) => shown.rotationId);
     if (await isUnserved(localWork)) {
       output.say(
-        "No worker is running: the rotation starts with the next one (simfleet worker), or with: simfleet authkeys rotate",
+        `No worker is running: the rotation starts with the next one (simfleet worker), or with: ${resumeCommand}`,
       );
     }
     return 0;
@@ -103,27 +112,25 @@ async function rotate(flags: RotateFlags, caller: Caller, context: Context): Pro
     interrupt,
     what: "rotation",
     isRemote: localWork === undefined,
-    resumeCommand: "simfleet authkeys rotate",
+    resumeCommand,
     localWork,
-    report: () => client.call(routes.showAuthKeyRotation, { query: { profile } }),
+    report: () => client.call(routes.showAuthKeyRotation, { query: { profile, user } }),
     endOf: (shown) => endOf(shown, flags.wait === true),
     show: showStatus(output, ({ now, problem }) => ({
-      text: `AuthKey of ${profile}: ${problem === undefined ? now : problemText(problem)}`,
+      text: `AuthKey of ${user ?? profile}: ${problem === undefined ? now : problemText(problem)}`,
       topic: `${now} ${problem?.attempts ?? 0}`,
     })),
-    leaving: (_, { wasLocal }) => ({ exitCode: 1, lines: [wasLocal ? stoppedText : leftText] }),
+    leaving: (_, { wasLocal }) => ({ exitCode: 1, lines: [`${wasLocal ? stoppedText : leftText}${resumeCommand}`] }),
   });
   output.answer(report, (shown) => rotationText(shown));
   if (report.state === "active" && !interrupt.aborted && (await isUnserved(localWork))) {
-    output.say(
-      "No worker is running: start one (simfleet worker), or revoke later with: simfleet authkeys rotate --wait",
-    );
+    output.say(`No worker is running: start one (simfleet worker), or revoke later with: ${resumeCommand} --wait`);
   }
   return exitCode;
 }
 
-const stoppedText = "Nothing is lost, and no AuthKey in use is revoked. Resume with: simfleet authkeys rotate";
-const leftText = "The rotation continues in its worker. Follow it with: simfleet authkeys rotate";
+const stoppedText = "Nothing is lost, and no AuthKey in use is revoked. Resume with: ";
+const leftText = "The rotation continues in its worker. Follow it with: ";
 
 function rotationText({ state, oldAuthKeyId, newAuthKeyId, reason, now, revokesAt }: AuthKeyRotationReport): string {
   if (state === "done") return `${newAuthKeyId} is in use, and ${oldAuthKeyId} is revoked.`;
