@@ -60,7 +60,7 @@ export class RedisConnections {
   #watch(target: RedisSentinelTarget): void {
     this.#stopWatching ??= watchFailovers(target, {
       // Each connection asks the Sentinels for the new primary, and sends it the commands in flight.
-      onSwitch: () => this.#open.forEach((redis) => redis.disconnect(true)),
+      onSwitch: () => this.#open.forEach(connectAnew),
       onError: this.#onError,
     });
   }
@@ -198,6 +198,12 @@ async function closeOne(redis: Redis): Promise<void> {
 // Sentinel is heard, since one that does not know of the change yet still names the old primary.
 
 const channel = "+switch-master";
+
+/** Lets a connection ask the Sentinels again. Disconnected while it asks them, it would end for good. */
+export function connectAnew(redis: Pick<Redis, "status" | "disconnect" | "once">): void {
+  if (redis.status === "ready" || redis.status === "connect") redis.disconnect(true);
+  else redis.once("connect", () => redis.disconnect(true));
+}
 
 /** @returns stops it */
 function watchFailovers(

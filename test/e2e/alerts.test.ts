@@ -21,7 +21,7 @@ const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const settings = (receiver: string): string => `changes: { maxRows: 55 }
 schedules:
   nightly: { cron: "0 3 1 1 *", job: sync }
-  too-large: { cron: "0 3 1 1 *", job: apply, where: "speedClass exists", speedClass: s1.fast }
+  too-large: { cron: "0 3 1 1 *", job: apply, where: "speedClass exists", speedClass: s1.fast, skipUnchanged: false }
 automations:
   new-sims: { on: sim.added, job: apply, speedClass: s1.fast, maxPerHour: 1 }
 webhooks:
@@ -123,7 +123,7 @@ test.skipIf(promtool === undefined || !isLong)(
     await harness.run(["schedules", "trigger", "nightly"]);
     await scraper.until('simfleet_schedule_last_result{schedule="nightly",result="done"}', (value) => value === 1);
     await harness.fleet("fleet.csv", 50);
-    await harness.run(["apply", "fleet.csv", "--yes"]);
+    await harness.run(["apply", "fleet.csv", "--yes", "--send-unchanged"]);
     await until("the end of the run is delivered", () => receiver.received.length >= 2);
     const normal = await scraper.until('simfleet_rows{outcome="done"}', (value) => value === 50);
     const day = [...seriesOf(normal, normal), { series: 'up{job="simfleet"}', values: `1x${24 * 60}` }];
@@ -137,7 +137,7 @@ test.skipIf(promtool === undefined || !isLong)(
     await scraper.until('simfleet_automation_stopped{automation="new-sims"}', (value) => value === 1);
     harness.sandbox.throttle.changeLimit({ group: "Sim", limit: 1, afterMs: 0 });
     await harness.fleet("more.csv", 50);
-    await harness.run(["apply", "more.csv", "--yes", "--detach"]);
+    await harness.run(["apply", "more.csv", "--yes", "--detach", "--send-unchanged"]);
     await scraper.until('simfleet_rows{outcome="done"}', (value) => value > 51);
     // Somebody else takes all of each window at once, so that the first call of each gets a 429.
     harness.sandbox.throttle.compete("Sim", 10_000);

@@ -48,8 +48,10 @@ test.runIf(isLong && canCompile)(
     const { redis, setClock } = await redisWithClock(harness);
     await using _ = redis;
     const env = { SIMFLEET_REDIS_URL: redis.url };
-    const submit = async (): Promise<string> =>
-      (await harness.json(["apply", await harness.fleet("fleet.csv", 400), "--yes", "--detach"], env)).document.runId;
+    const submit = async (): Promise<string> => {
+      const file = await harness.fleet("fleet.csv", 400);
+      return (await harness.json(["apply", file, "--yes", "--detach", "--send-unchanged"], env)).document.runId;
+    };
     const untilCompleted = (runId: string): Promise<void> =>
       until(
         `${runId} is completed`,

@@ -32,7 +32,12 @@ describe.skipIf(withoutBrowser)(`the dashboard${withoutBrowser === undefined ? "
       // So narrow a quota that the run cannot end before it is paused, and then a wide one.
       const { throttle } = harness.cli.sandbox;
       throttle.changeLimit({ group: "Sim", limit: 10, afterMs: 0 });
-      const file = await harness.cli.fleet("fleet.csv", 240);
+      // Other classes for each width: rows that change nothing are not sent.
+      const file = await harness.cli.fleet(
+        "fleet.csv",
+        240,
+        width > 600 ? ["s1.slow", "s1.fast"] : ["s1.fast", "s1.slow"],
+      );
       await using watched = await harness.page({ width });
       const { page } = watched;
       await page.goto("/#/new");
