@@ -60,7 +60,7 @@ export class RedisConnections {
   #watch(target: RedisSentinelTarget): void {
     this.#stopWatching ??= watchFailovers(target, {
       // Each connection asks the Sentinels for the new primary, and sends it the commands in flight.
-      onSwitch: () => this.#open.forEach(connectAnew),
+      onSwitch: () => this.#open.forEach(reconnect),
       onError: this.#onError,
     });
   }
@@ -200,7 +200,7 @@ async function closeOne(redis: Redis): Promise<void> {
 const channel = "+switch-master";
 
 /** Lets a connection ask the Sentinels again. Disconnected while it asks them, it would end for good. */
-export function connectAnew(redis: Pick<Redis, "status" | "disconnect" | "once">): void {
+export function reconnect(redis: Pick<Redis, "status" | "disconnect" | "once">): void {
   if (redis.status === "ready" || redis.status === "connect") redis.disconnect(true);
   else redis.once("connect", () => redis.disconnect(true));
 }

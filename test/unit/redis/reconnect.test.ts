@@ -1,12 +1,12 @@
 /** What a connection does when the Sentinels name another primary. */
 import { EventEmitter } from "node:events";
 import { expect, it } from "vitest";
-import { connectAnew } from "#redis/connection.ts";
+import { reconnect } from "#redis/connection.ts";
 
 function connection(status: string) {
   const calls: boolean[] = [];
   const redis = Object.assign(new EventEmitter(), { status, disconnect: (again = false) => void calls.push(again) });
-  connectAnew(redis as unknown as Parameters<typeof connectAnew>[0]);
+  reconnect(redis as unknown as Parameters<typeof reconnect>[0]);
   return { redis, calls };
 }
 
