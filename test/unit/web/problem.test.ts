@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Problem, problemFrom, problemOf } from "../../../web/src/pure/problem.ts";
+import { Problem, adviceOf, problemFrom, problemOf } from "../../../web/src/pure/problem.ts";
 import { allows, refusalOf } from "../../../web/src/pure/role.ts";
 
 describe("dashboard problems", () => {
@@ -48,4 +48,11 @@ describe("roles", () => {
     expect(refusalOf("admin", "operator")).toBeUndefined();
     expect(refusalOf("viewer", "operator")).toBe("Requires the role operator; yours is viewer.");
   });
+});
+
+it("an answer of the platform is not blamed on a proxy or on the token", () => {
+  for (const code of ["PLATFORM_REJECTED", "PLATFORM_FORBIDDEN"]) {
+    for (const status of [403, 502]) expect(adviceOf({ status, code })).toBeUndefined();
+  }
+  expect(adviceOf({ status: 502, code: undefined })).toMatch(/proxy/);
 });

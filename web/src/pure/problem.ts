@@ -40,6 +40,8 @@ export function problemFrom(thrown: unknown): Problem {
 export function adviceOf({ status, code }: Pick<Problem, "status" | "code">): string | undefined {
   if (status === 0)
     return "Check that it is running: simfleet check on its machine shows problems. This page retries automatically.";
+  // The worker tells what the platform answered.
+  if (code?.startsWith("PLATFORM_") === true) return undefined;
   if (status === 403)
     return "Ask an admin for a token with another role: simfleet tokens create --name NAME --role operator";
   if (status === 429) return "Too many requests. This page retries automatically.";
