@@ -120,7 +120,7 @@ variable or an option at the working directory.
 
 **Changes.** A worker reads the file again within two seconds after a change, or at once on SIGHUP, and takes \`schedules\`,
 \`automations\`, \`rotations\`, \`authKeys\`, \`webhooks\`, \`freezes\` and \`dropFolder\`: all of them or, if anything in the file
-is not valid, none. For that it completes the calls in flight and opens anew, in about a second. Other changes need a
+is not valid, none. For that it completes the calls in flight and restarts its work, in about a second. Other changes need a
 restart, as the log says. \`simfleet check\`, \`/healthz\` and the dashboard show a name for these sections; a command warns if
 a worker's differs. Where workers differ, those with the newest run the schedules. Events: \`configuration.reloaded\`,
 \`configuration.rejected\`; metric: \`simfleet_configuration_rejected\`.

@@ -1,6 +1,6 @@
 /**
  * The configuration file of a worker while it runs: when the file has changed, or on SIGHUP, it is read again. If it is
- * valid, the worker opens anew with its tasks, all of them; if it is not, nothing changes, and an event says so.
+ * valid, the worker restarts its work with these tasks, all of them; if it is not, nothing changes, and an event says so.
  */
 import { statSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";

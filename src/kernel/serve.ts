@@ -27,7 +27,7 @@ export interface ServeOptions {
 
 /**
  * Runs until the signal aborts, then stops within 25 s: calls in flight are completed, the rest returns to the queue. When
- * the tasks of the configuration have changed, it does the same and opens anew with them.
+ * the tasks of the configuration have changed, it does the same and starts again with them.
  * @throws ConfigError, SimfleetError STORE_UNAVAILABLE if it cannot start
  */
 export async function serve(options: ServeOptions): Promise<void> {
@@ -85,7 +85,9 @@ async function serveUntilReload(options: ServeOptions, isReloaded: boolean): Pro
     stopWatching();
     stopTidying();
     const newer = stop.aborted ? undefined : reload?.next;
-    logger.info(newer === undefined ? "the worker is stopping" : "the worker opens anew: its tasks have changed");
+    logger.info(
+      newer === undefined ? "the worker is stopping" : "the worker restarts its work: its tasks have changed",
+    );
     await http.close();
     stuck.signal.throwIfAborted();
     return newer;

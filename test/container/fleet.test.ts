@@ -1,7 +1,6 @@
 /** The image, Redis and the simulator in containers: what a fleet's owner runs, through what happens to containers. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { isLong } from "../support/long.ts";
 import { until } from "../support/until.ts";
@@ -80,7 +79,7 @@ describe.skipIf(reason)(`containers${reason === undefined ? "" : ` (skipped: ${r
     await fleet.redis.restart({ timeout: 10_000 });
     await until("more rows are done", async () => (await done(fleet, runId).catch(() => 0)) > 900);
     await fleet.cutOff(cut);
-    await sleep(5_000);
+    await until("the other worker goes on", async () => (await done(fleet, runId)) > 1_400);
     await fleet.connect(cut);
     await expectWhole(fleet, runId);
   });

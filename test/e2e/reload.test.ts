@@ -20,7 +20,7 @@ function starts({ stderr }: RunningProcess): { http: string; configuration: stri
 }
 
 async function reloaded(worker: RunningProcess): Promise<{ http: string; configuration: string }> {
-  await until("the worker has opened anew", () => starts(worker).length === 2);
+  await until("the worker has restarted its work", () => starts(worker).length === 2);
   const [, last] = starts(worker);
   if (last === undefined) throw new Error("it has not");
   return last;

@@ -57,11 +57,16 @@ export function ownerOf(authKeys: AuthKeys, name: string): KeyOwner {
   return user === undefined || profile === undefined ? { name, profile: name } : { name, profile, user };
 }
 
-/** @param user absent: the profile's own @throws ConfigError with the lines to add, if no entry is about this user */
-export function requireOwner(authKeys: AuthKeys, profile: string, user: string | undefined): KeyOwner {
+/** @param user absent: the profile's own @returns undefined if no entry is about this user */
+export function findOwner(authKeys: AuthKeys, profile: string, user: string | undefined): KeyOwner | undefined {
   if (user === undefined) return { name: profile, profile };
   const owners = Object.keys(authKeys).map((name) => ownerOf(authKeys, name));
-  const found = owners.find((owner) => owner.profile === profile && owner.user === user);
+  return owners.find((owner) => owner.profile === profile && owner.user === user);
+}
+
+/** @throws ConfigError with the lines to add, if no entry is about this user */
+export function requireOwner(authKeys: AuthKeys, profile: string, user: string | undefined): KeyOwner {
+  const found = findOwner(authKeys, profile, user);
   if (found !== undefined) return found;
   const lines = ["authKeys:", "  a-name:", `    profile: ${profile}`, `    user: ${JSON.stringify(user)}`];
   const example = [...lines, "    sinks: [{ file: /run/secrets/their-auth-key }]"].map((line) => `      ${line}`);

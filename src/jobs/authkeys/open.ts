@@ -1,5 +1,4 @@
 /** AuthKeys and their rotation, for the CLI, the HTTP API and the worker. */
-import { isDeepStrictEqual } from "node:util";
 import { type Config, requireSeal } from "#config/config.ts";
 import { type Endpoint, creating, endpoint } from "#contract/route.ts";
 import { SimfleetError } from "#core/errors.ts";
@@ -15,7 +14,7 @@ import { type SinkDeps, handOver } from "#jobs/credentials/sinks.ts";
 import { type Freezes, unlessFrozen } from "#jobs/freezes/freezes.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import { authKeyAccount, authKeyOperationIds } from "./account.ts";
-import { type KeyOwner, ownerOf, requireAuthKeyOptions, requireOwner } from "./config.ts";
+import { type KeyOwner, findOwner, requireAuthKeyOptions, requireOwner } from "./config.ts";
 import * as routes from "./contract.ts";
 import type { AuthKeyPlan, AuthKeyReport, AuthKeyRotationReport } from "./contract.ts";
 import { obstacleOf, oldKeyOf } from "./plan.ts";
@@ -105,17 +104,11 @@ export class AuthKeyService {
     return reportOfRotation(record, this.#quietMs(owner));
   }
 
-  /** Whether the configuration has an entry for a sub-user. */
-  rotates(profile: string, user: string): boolean {
-    const { authKeys } = this.#kernel.config;
-    return Object.keys(authKeys).some((name) => isDeepStrictEqual(ownerOf(authKeys, name), { name, profile, user }));
-  }
-
   /** The rotation in progress, or the last one; undefined if there never was one. */
   async report(profile: string, user?: string): Promise<AuthKeyRotationReport | undefined> {
-    const owner = requireOwner(this.#kernel.config.authKeys, profile, user);
-    const record = await this.#rotations.record(owner.name);
-    return record === undefined ? undefined : reportOfRotation(record, this.#quietMs(owner));
+    const owner = findOwner(this.#kernel.config.authKeys, profile, user);
+    const record = owner && (await this.#rotations.record(owner.name));
+    return record && reportOfRotation(record, this.#quietMs(owner));
   }
 
   /** Whether a live process handles the rotations of the user's AuthKey. */
@@ -209,8 +202,7 @@ export function authKeyEndpoints(
       const profile = profileOf(query.profile);
       const { user } = query;
       const authKeys = await service.list(profile, user);
-      const isRotated = user === undefined || service.rotates(profile, user);
-      return { authKeys, nextCursor: null, rotation: (isRotated && (await service.report(profile, user))) || null };
+      return { authKeys, nextCursor: null, rotation: (await service.report(profile, user)) ?? null };
     }),
     endpoint(routes.showAuthKeyRotation, async ({ query }) => {
       const profile = profileOf(query.profile);

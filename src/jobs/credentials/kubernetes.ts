@@ -1,6 +1,6 @@
 /**
  * Replaces one key of a Kubernetes Secret with the rights of the pod: its service account needs `patch` for this Secret
- * alone. The token is read anew each time, since Kubernetes replaces it.
+ * alone. The token is read each time, since Kubernetes replaces it.
  */
 import { join } from "node:path";
 import { readFileOnce } from "#core/files/open-file.ts";

@@ -332,7 +332,7 @@ describe("the start of a run while calls of an older one are in flight", () => {
     expect(fleet.calls).toEqual([]);
   });
 
-  it("a process that stood still takes its work up anew, since a newer run may have come and gone", async () => {
+  it("a process that stood still takes its work up again, since a newer run may have come and gone", async () => {
     const { runId } = await new Fleet().start([["a"]], ["slow"]);
     const work = await new RunWatch({ ledger }).enter(runId);
     if (work === undefined || work === "yielding") throw new Error("the run is not running");
