@@ -2,24 +2,19 @@ import { globSync, readFileSync } from "node:fs";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-const all = "test/**/*.test.ts";
-
 /** Files that import test/support/long.ts: those with tests that have a long form. */
-function withLongForm(among: string | string[] = all): string[] {
-  return globSync(among, { cwd: import.meta.dirname }).filter((file) =>
+function withLongForm(): string[] {
+  return globSync("test/**/*.test.ts", { cwd: import.meta.dirname }).filter((file) =>
     readFileSync(`${import.meta.dirname}/${file}`, "utf8").includes("/support/long.ts"),
   );
 }
 
-/**
- * Files that take long come first, so that none of them is alone at the end: they wait, or crash work at each step.
- * Isolated files come last: a worker that follows one of them starts anew.
- */
+/** Files that take long come first, so that none of them is alone at the end: they wait, or crash work at each step. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const folders = ["unit", "docs", "redis", "contract", "web", "e2e", "redis/engine"];
-    const rank = ({ moduleId, project }: TestSpecification): number =>
-      project.name === "isolated" ? -1 : folders.findLastIndex((folder) => moduleId.includes(`/test/${folder}/`));
+    const rank = ({ moduleId }: TestSpecification): number =>
+      folders.findLastIndex((folder) => moduleId.includes(`/test/${folder}/`));
     return (await super.sort(files)).toSorted((a, b) => rank(b) - rank(a));
   }
 }
@@ -35,11 +30,10 @@ const shared = {
   hookTimeout: 60_000,
   expect: { poll: { timeout: 10_000 } },
   pool: "forks" as const,
+  setupFiles: ["test/support/forget-secrets.ts"],
 };
 /** Tests without processes or Redis. */
 const unit = ["test/unit/**/*.test.ts", "test/docs/**/*.test.ts"];
-/** They look for live secrets, of which other files may leave some in memory. */
-const isolated = ["test/unit/**/scrub*.test.ts", "test/unit/cli/output.test.ts", "test/unit/runs/end-of-run.test.ts"];
 const globalSetup = ["test/support/redis-global-setup.ts", "test/support/built-cli-setup.ts"];
 
 export default defineConfig({
@@ -56,15 +50,11 @@ export default defineConfig({
           ...shared,
           name: "integration",
           include: isLong ? withLongForm() : ["test/!(unit|docs)/**/*.test.ts"],
-          exclude: isolated,
           isolate: false,
           globalSetup,
         },
       },
-      {
-        test: { ...shared, name: "isolated", include: isLong ? withLongForm(isolated) : isolated },
-      },
-      ...(isLong ? [] : [{ test: { ...shared, name: "unit", include: unit, exclude: isolated, isolate: false } }]),
+      ...(isLong ? [] : [{ test: { ...shared, name: "unit", include: unit, isolate: false } }]),
     ],
   },
 });
