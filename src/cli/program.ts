@@ -8,7 +8,7 @@ import type { RunWorker } from "./commands/worker.ts";
 import { suggestion } from "#core/suggest.ts";
 import { visibleLines } from "#core/visible-text.ts";
 import { type AnyFeature, commandGroups, type FeatureCommand } from "./feature.ts";
-import { type CommandEffect, Context, exampleOf, type GivenCommand, type ProcessIo } from "./context.ts";
+import { Context, exampleOf, type GivenCommand, type ProcessIo } from "./context.ts";
 import { Output } from "./output.ts";
 
 /**
@@ -86,28 +86,6 @@ function processCommands(deps: Deps): Readonly<Record<string, FeatureCommand>> {
   };
 }
 
-/** What those of the commands change: nothing that the audit log has. */
-export const processEffects: Readonly<Record<string, CommandEffect>> = {
-  // It prints a token and stores nothing: the configuration grants its rights.
-  "tokens create": "reads",
-  check: "reads",
-  // The worker audits its requests.
-  worker: "reads",
-  // It changes nothing itself; the log names its callers.
-  gateway: "reads",
-  sandbox: "reads",
-  // It uses its own platform and data.
-  demo: "reads",
-  // It changes no fleet, and there may be no Redis yet.
-  init: "reads",
-  schema: "reads",
-  "completion bash": "reads",
-  "completion zsh": "reads",
-  "completion fish": "reads",
-  "completion words": "reads",
-  "completion tree": "reads",
-};
-
 /**
  * The program with one command, or with all of them.
  * @param asked the command to load; the others are in the help only. `all`: loads every command
@@ -141,7 +119,7 @@ export async function buildProgram(deps: Deps, asked: string | undefined, loads?
     });
   });
   program.hook("preAction", (_, command) => {
-    context.command = given(command as unknown as Command, deps.features);
+    context.command = given(command as unknown as Command, deps);
   });
   return program;
 }
@@ -166,10 +144,10 @@ function assertKnownWords(program: Command, argv: readonly string[]): void {
 }
 
 /** @throws Error for a command whose feature does not say what it changes */
-function given(command: Command, features: readonly AnyFeature[]): GivenCommand {
+function given(command: Command, deps: Deps): GivenCommand {
   const name = nameOf(command);
-  const owner = features.find(({ effects = {} }) => Object.hasOwn(effects, name));
-  const effect = owner?.effects?.[name] ?? processEffects[name];
+  const owner = deps.features.find(({ effects = {} }) => Object.hasOwn(effects, name));
+  const effect = owner?.effects?.[name] ?? (isOfProcess(name, deps) ? "reads" : undefined);
   const store = owner === undefined ? "makes" : (owner.stores?.[name] ?? "configured");
   if (effect === undefined) throw new Error(`the feature of ${name} does not say what the command changes (effects)`);
   refuseEmptyValues(command);
@@ -177,6 +155,11 @@ function given(command: Command, features: readonly AnyFeature[]): GivenCommand 
   // Further arguments are texts and values.
   const target = command.args[0] ?? where.join(" ");
   return { name, kind: owner?.audit ?? "other", effect: dryRun === true ? "reads" : effect, store, target };
+}
+
+/** Whether a command is of no feature: it changes nothing that the audit log has, and a worker audits its requests itself. */
+export function isOfProcess(name: string, deps: Deps): boolean {
+  return Object.hasOwn(processCommands(deps), name.split(" ", 1)[0] ?? "");
 }
 
 /** Options that count as not given if they are empty, as in the environment. */
