@@ -4,7 +4,7 @@
  */
 import type { Command } from "@commander-js/extra-typings";
 import { addEvents } from "#events/event.ts";
-import type { AppFeature, Needs, Opened, Services } from "#kernel/feature.ts";
+import type { AppFeature, MaybeLater, Needs, Opened, Services } from "#kernel/feature.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import type { CommandEffect, Context, StoreUse } from "./context.ts";
 
@@ -43,7 +43,7 @@ export type AnyFeature = Feature<any>;
 export function feature<Service, N extends Needs = Readonly<Record<string, never>>>(
   declared: Omit<Feature<Service>, "needs" | "open"> & {
     readonly needs?: N;
-    readonly open: (kernel: Kernel, needs: Services<N>) => Promise<Opened<Service>>;
+    readonly open: (kernel: Kernel, needs: Services<N>) => MaybeLater<Opened<Service>>;
   },
 ): Feature<Service> {
   addEvents(declared.events ?? {});

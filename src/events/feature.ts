@@ -8,19 +8,16 @@ const trimEveryMs = 60 * minuteMs;
 export const events = feature({
   name: "events",
   data: { events: ["events"] },
-  open: ({ feed, profileOf, logger, lifecycle }) =>
-    Promise.resolve({
-      service: undefined,
-      routes: async () => (await import("./endpoints.ts")).eventEndpoints(feed, profileOf),
-      work: () => {
-        const stop = every(trimEveryMs, () => {
-          feed.trim().catch((thrown: unknown) => logger.warn(`old events could not be dropped: ${messageOf(thrown)}`));
-        });
-        lifecycle.onStop("trimming of events", stop);
-        return Promise.resolve([]);
-      },
-      readings: async () => [{ metric: "events", value: await feed.size(), labels: {} }],
-    }),
+  open: ({ feed, profileOf, logger, lifecycle }) => ({
+    routes: async () => (await import("./endpoints.ts")).eventEndpoints(feed, profileOf),
+    work: () => {
+      const stop = every(trimEveryMs, () => {
+        feed.trim().catch((thrown: unknown) => logger.warn(`old events could not be dropped: ${messageOf(thrown)}`));
+      });
+      lifecycle.onStop("trimming of events", stop);
+    },
+    readings: async () => [{ metric: "events", value: await feed.size(), labels: {} }],
+  }),
   commands: {
     events: {
       group: "follow",

@@ -4,7 +4,7 @@ import type { Endpoint } from "#contract/route.ts";
 import type { Working } from "#engine/queue/job-result.ts";
 import { inWordsOfRedis } from "#redis/refusal.ts";
 import type { Reading } from "#telemetry/metrics.ts";
-import type { AnyAppFeature, AppFeature, Opened, RouteDeps } from "./feature.ts";
+import type { AnyAppFeature, AppFeature, MaybeLater, Opened, RouteDeps } from "./feature.ts";
 import { type Kernel, openKernel, type ProcessDeps } from "./kernel.ts";
 
 export class App {
@@ -68,7 +68,7 @@ export class App {
   }
 
   async #all<T>(
-    part: (opened: Opened<unknown>, feature: AnyAppFeature) => Promise<readonly T[]> | undefined,
+    part: (opened: Opened<unknown>, feature: AnyAppFeature) => MaybeLater<readonly T[] | void>,
   ): Promise<T[]> {
     const all = [...this.#opened].map(async ([feature, opened]) => (await part(opened, feature)) ?? []);
     return (await Promise.all(all)).flat();

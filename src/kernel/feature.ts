@@ -14,22 +14,24 @@ export interface RouteDeps {
   readonly process: "worker" | "command";
 }
 
+export type MaybeLater<T> = T | Promise<T>;
+
 /** A feature in a process. */
 export interface Opened<Service> {
   /** What other features, commands and routes use of it. */
-  readonly service: Service;
+  readonly service?: Service;
   /** Loaded when they are needed: many commands need none. */
-  readonly routes?: (deps: RouteDeps) => Promise<readonly Endpoint[]>;
+  readonly routes?: (deps: RouteDeps) => MaybeLater<readonly Endpoint[]>;
   /**
    * Starts what a worker does for the feature; closing the app stops it.
    * @param profiles those with credentials
    * @returns the consumers of queues, which are watched for progress
    */
-  readonly work?: (profiles: readonly string[]) => Promise<readonly Working[]>;
+  readonly work?: (profiles: readonly string[]) => MaybeLater<readonly Working[] | void>;
   /** Values for the metrics that are read from Redis. */
   readonly readings?: () => Promise<readonly Reading[]>;
   /** Folders that the feature writes files to; a worker removes what killed processes left there. */
-  readonly folders?: () => Promise<readonly string[]>;
+  readonly folders?: () => MaybeLater<readonly string[]>;
 }
 
 // oxlint-disable-next-line typescript/no-explicit-any -- a list has features with services of any type
@@ -50,7 +52,7 @@ export interface AppFeature<Service = unknown> extends FeatureSection {
   readonly profileData?: readonly string[];
   /** Features that are opened before it, by the name under which `open` gets their services. */
   readonly needs?: Needs;
-  readonly open: (kernel: Kernel, needs: never) => Promise<Opened<Service>>;
+  readonly open: (kernel: Kernel, needs: never) => MaybeLater<Opened<Service>>;
 }
 
 /** Logs what an operator should know about a kind of work. */

@@ -7,10 +7,7 @@ export const audit = feature({
   open: async (kernel) => {
     const { AuditService, auditEndpoints } = await import("./service.ts");
     const service = new AuditService({ ...kernel, keepMs: kernel.config.audit.keepMs });
-    return {
-      service,
-      routes: () => Promise.resolve(auditEndpoints(service, kernel.features)),
-    };
+    return { service, routes: () => auditEndpoints(service, kernel.features) };
   },
   commands: {
     audit: {

@@ -18,7 +18,7 @@ export const authKeys = feature({
     const { config, profileOf, logger } = kernel;
     return {
       service,
-      routes: () => Promise.resolve(authKeyEndpoints(service, profileOf)),
+      routes: () => authKeyEndpoints(service, profileOf),
       // A missing setting here does not prevent the rest of the work.
       work: async (profiles) => {
         const { ownerOf } = await import("./config.ts");

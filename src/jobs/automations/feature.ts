@@ -32,7 +32,7 @@ export const automations = feature({
     const service = new AutomationService(config.automations, deps);
     return {
       service,
-      routes: () => Promise.resolve(automationEndpoints(service, clock)),
+      routes: () => automationEndpoints(service, clock),
       /** Each automation follows the feed independently. */
       work: async () => {
         const { FeedConsumer } = await import("#events/consumer.ts");
@@ -47,7 +47,6 @@ export const automations = feature({
           });
           lifecycle.onStop(`automation ${automation.name}`, () => consumer.stop());
         }
-        return [];
       },
       readings: async () =>
         (await service.list()).flatMap(({ name: automation, state, done, unchanged, failed }) => [

@@ -32,7 +32,7 @@ export const credentials = feature({
           const message = "rotations are configured but will not run: no key to seal secrets is set";
           logger.warn({ where: "seal.keyFile" }, message);
         }
-        return [];
+        return undefined;
       },
       folders: async () =>
         (await import("./sinks.ts")).foldersOfSinks(Object.values(config.rotations).flatMap(({ sinks }) => sinks)),

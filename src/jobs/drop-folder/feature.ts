@@ -8,23 +8,20 @@ export const dropFolder = feature({
   name: "drop-folder",
   events,
   needs: { runs },
-  open: (kernel, { runs: { service: runService } }) =>
-    Promise.resolve({
-      service: undefined,
-      work: async () => {
-        const { dropFolder: folder } = kernel.config;
-        if (folder === undefined) return [];
-        const [{ droppedFileRuns }, { DropFolderWork, watchDropFolder }] = await Promise.all([
-          import("./file-runs.ts"),
-          import("./work.ts"),
-        ]);
-        const report = logIncidents(kernel.logger, { job: "drop-folder" });
-        const onIncident = (message: string): void => report({ message });
-        const fileRuns = droppedFileRuns({ runService, clock: kernel.clock, folder });
-        const work = new DropFolderWork({ ...kernel, folder, runs: fileRuns, onIncident });
-        const stop = watchDropFolder(work, { clock: kernel.clock, onIncident });
-        kernel.lifecycle.onStop("drop folder", stop);
-        return [];
-      },
-    }),
+  open: (kernel, { runs: { service: runService } }) => ({
+    work: async () => {
+      const { dropFolder: folder } = kernel.config;
+      if (folder === undefined) return;
+      const [{ droppedFileRuns }, { DropFolderWork, watchDropFolder }] = await Promise.all([
+        import("./file-runs.ts"),
+        import("./work.ts"),
+      ]);
+      const report = logIncidents(kernel.logger, { job: "drop-folder" });
+      const onIncident = (message: string): void => report({ message });
+      const fileRuns = droppedFileRuns({ runService, clock: kernel.clock, folder });
+      const work = new DropFolderWork({ ...kernel, folder, runs: fileRuns, onIncident });
+      const stop = watchDropFolder(work, { clock: kernel.clock, onIncident });
+      kernel.lifecycle.onStop("drop folder", stop);
+    },
+  }),
 });

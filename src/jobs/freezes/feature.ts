@@ -11,10 +11,7 @@ export const freezes = feature({
     const { Freezes, freezeEndpoints } = await import("./freezes.ts");
     const { config, redisPlace } = kernel;
     const service = new Freezes({ ...kernel, periods: config.freezes });
-    return {
-      service,
-      routes: () => Promise.resolve(freezeEndpoints(service, Object.keys(config.profiles), redisPlace)),
-    };
+    return { service, routes: () => freezeEndpoints(service, Object.keys(config.profiles), redisPlace) };
   },
   commands: {
     freeze: {

@@ -5,11 +5,9 @@ import { runs } from "#jobs/runs/feature.ts";
 export const operations = feature({
   name: "operations",
   needs: { runs },
-  open: ({ profileOf }, { runs: { service: runService } }) =>
-    Promise.resolve({
-      service: undefined,
-      routes: async () => (await import("./endpoints.ts")).operationEndpoints(runService, profileOf),
-    }),
+  open: ({ profileOf }, { runs: { service: runService } }) => ({
+    routes: async () => (await import("./endpoints.ts")).operationEndpoints(runService, profileOf),
+  }),
   commands: {
     operations: {
       group: "change",

@@ -5,9 +5,7 @@ import { events } from "./events.ts";
 export const profiles = feature({
   name: "profiles",
   events,
-  open: ({ config }) =>
-    Promise.resolve({
-      service: undefined,
-      routes: async () => (await import("./endpoints.ts")).profileEndpoints(config),
-    }),
+  open: ({ config }) => ({
+    routes: async () => (await import("./endpoints.ts")).profileEndpoints(config),
+  }),
 });

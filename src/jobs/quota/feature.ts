@@ -10,8 +10,7 @@ export const quota = feature({
     const windows = new BucketWindows();
     const { periodMs } = config.limits;
     return {
-      service: undefined,
-      routes: () => Promise.resolve(quotaEndpoints(limiter, windows, periodMs)),
+      routes: () => quotaEndpoints(limiter, windows, periodMs),
       work: () => {
         const stop = every(periodMs, () => {
           // A value that cannot be read now leaves a gap in a chart, nothing more.
@@ -21,7 +20,6 @@ export const quota = feature({
           );
         });
         lifecycle.onStop("samples of quotas", stop);
-        return Promise.resolve([]);
       },
       readings: async () => (await import("#telemetry/metrics.ts")).quotaReadings(await limiter.buckets()),
     };

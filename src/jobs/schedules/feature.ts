@@ -33,14 +33,13 @@ export const schedules = feature({
     };
     return {
       service,
-      routes: () => Promise.resolve(scheduleEndpoints(service)),
+      routes: () => scheduleEndpoints(service),
       work: async () => {
         const stop = await pollSchedules(configured, (one, signal) => workOnSchedule(one, context, signal), {
           ...kernel,
           onIncident: logIncidents(logger, { job: "schedules" }),
         });
         lifecycle.onStop("schedules", stop);
-        return [];
       },
       readings: async () =>
         (await service.list()).flatMap(({ name: schedule, last }) => {

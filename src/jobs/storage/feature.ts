@@ -36,7 +36,6 @@ export const storage = feature({
           onProblem: (message) => logger.warn({ job: "storage" }, message),
         });
         lifecycle.onStop("storage", stop);
-        return [];
       },
       readings: async () => {
         const { usedBytes, limitBytes } = await service.memory();

@@ -17,6 +17,6 @@ export const tasks = feature({
       authKeys: needs.authKeys,
     });
     const configured = [...config.schedules.map(({ task }) => task), ...config.automations.map(({ action }) => action)];
-    return { service, folders: () => Promise.resolve(foldersOfTasks(configured)) };
+    return { service, folders: () => foldersOfTasks(configured) };
   },
 });

@@ -28,7 +28,7 @@ export const tickets = feature({
   open: (kernel) => {
     const store = ticketStore(kernel);
     const configured = sectionOf(kernel.config, queues);
-    return Promise.resolve({
+    return {
       service: store,
       routes: async () =>
         (await import("./endpoints.ts")).ticketEndpoints({ store, queues: configured, newId: randomUUID }),
@@ -36,9 +36,8 @@ export const tickets = feature({
         const closing = [...configured].filter(([, { closesAnswered }]) => closesAnswered);
         const close = (): void => void Promise.all(closing.map(([queue]) => closeAnswered(store, queue)));
         kernel.lifecycle.onStop("tickets", every(100, close));
-        return Promise.resolve([]);
       },
-    });
+    };
   },
   commands: {
     tickets: {
