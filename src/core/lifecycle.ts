@@ -3,7 +3,7 @@
  * one deadline. A stop that hangs or fails is reported and does not block the others.
  */
 import { messageOf } from "./errors.ts";
-import { type Clock, systemClock } from "./time.ts";
+import { type Clock, inTime, systemClock } from "./time.ts";
 
 export class Lifecycle {
   readonly #stops: { name: string; stop: () => Promise<void> | void }[] = [];
@@ -33,21 +33,12 @@ export class Lifecycle {
     const endMs = this.#clock.monotonicMs() + deadlineMs;
     for (const { name, stop } of this.#stops.toReversed()) {
       const leftMs = Math.max(50, endMs - this.#clock.monotonicMs());
-      const late = new AbortController();
-      const problem = await Promise.race([
-        Promise.resolve()
-          .then(stop)
-          .then(
-            () => undefined,
-            (thrown: unknown) => `${name}: ${messageOf(thrown)}`,
-          ),
-        this.#clock.sleep(leftMs, late.signal).then(
-          () => `${name}: not stopped within ${Math.round(leftMs)} ms`,
-          () => undefined,
-        ),
-      ]);
-      late.abort();
-      if (problem !== undefined) problems.push(problem);
+      try {
+        const stopped = await inTime(this.#clock, leftMs, Promise.resolve().then(stop));
+        if (stopped === undefined) problems.push(`${name}: not stopped within ${Math.round(leftMs)} ms`);
+      } catch (thrown) {
+        problems.push(`${name}: ${messageOf(thrown)}`);
+      }
     }
     return problems;
   }

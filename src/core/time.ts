@@ -45,6 +45,21 @@ export function yieldToEventLoop(): Promise<void> {
   });
 }
 
+/**
+ * Waits for work no longer than a time; the work itself goes on.
+ * @returns undefined if it takes longer
+ * @throws errors of the work by then
+ */
+export async function inTime<T>(clock: Clock, withinMs: number, work: Promise<T>): Promise<{ value: T } | undefined> {
+  const done = new AbortController();
+  const late = clock.sleep(withinMs, done.signal).catch(() => undefined);
+  try {
+    return (await Promise.race([work.then((value) => ({ value })), late])) ?? undefined;
+  } finally {
+    done.abort();
+  }
+}
+
 /** Calls `tick` every `periodMs` until the returned function is called; never keeps the process alive. */
 export function every(periodMs: number, tick: () => void): () => void {
   const timer = setInterval(tick, periodMs);

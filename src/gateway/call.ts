@@ -6,7 +6,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { PlatformClient } from "#api/client.ts";
 import { PlatformError, SimfleetError } from "#core/errors.ts";
-import { type Clock, secondMs } from "#core/time.ts";
+import { type Clock, inTime, secondMs } from "#core/time.ts";
 import { type Freeze, assertUnfrozen } from "#fleet/freeze.ts";
 import type { Urgency } from "#limiter/permit.ts";
 import type { GatewayOperation } from "./api-groups.ts";
@@ -196,7 +196,11 @@ async function readAhead(request: IncomingMessage, { clock, times }: CallDeps): 
   }
   // Read by hand: a loop that ends early would close the connection.
   const chunks = request[Symbol.asyncIterator]() as AsyncIterator<Buffer, undefined>;
-  const next = (idleMs: number): Promise<IteratorResult<Buffer, undefined>> => inTime(chunks.next(), idleMs, clock);
+  const next = async (idleMs: number): Promise<IteratorResult<Buffer, undefined>> => {
+    const arrived = await inTime(clock, idleMs, chunks.next());
+    if (arrived !== undefined) return arrived.value;
+    throw new SimfleetError("REQUEST_TIMEOUT", `Nothing of the request body arrived for ${idleMs / secondMs} s`);
+  };
   const ahead: Buffer[] = [];
   for (let bytes = 0; bytes <= maxAheadBytes;) {
     const { value } = await next(times.aheadIdleMs);
@@ -221,18 +225,4 @@ export async function readBody(request: IncomingMessage, deps: CallDeps): Promis
   if (content === null) return "";
   if (Buffer.isBuffer(content)) return content.toString();
   throw new SimfleetError("TOO_LARGE", `The body has more than ${maxAheadBytes / 1_024} KiB`);
-}
-
-async function inTime<T>(wanted: Promise<T>, idleMs: number, clock: Clock): Promise<T> {
-  const arrived = new AbortController();
-  const late = clock.sleep(idleMs, arrived.signal).then((): never => {
-    throw new SimfleetError("REQUEST_TIMEOUT", `Nothing of the request body arrived for ${idleMs / secondMs} s`);
-  });
-  try {
-    return await Promise.race([wanted, late]);
-  } finally {
-    arrived.abort();
-    late.catch(() => undefined);
-    wanted.catch(() => undefined);
-  }
 }

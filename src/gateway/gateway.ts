@@ -10,7 +10,7 @@ import type { PlatformClient } from "#api/client.ts";
 import { authOperation } from "#api/operations/auth.ts";
 import { SimfleetError, messageOf } from "#core/errors.ts";
 import type { Secret } from "#core/secret.ts";
-import { secondMs } from "#core/time.ts";
+import { inTime, secondMs } from "#core/time.ts";
 import { version } from "#core/version.ts";
 import { Access } from "#http/auth/access.ts";
 import { AuthFailures } from "#http/auth/auth-failures.ts";
@@ -126,11 +126,7 @@ export class Gateway {
     this.#closing.abort(
       new SimfleetError("OVERLOADED", "The gateway is stopping: try again", { retryAfterMs: secondMs }),
     );
-    const drained = new AbortController();
-    await Promise.race([
-      closed.finally(() => drained.abort()),
-      this.#options.clock.sleep(drainMs, drained.signal).catch(() => undefined),
-    ]);
+    await inTime(this.#options.clock, drainMs, closed);
     this.#server.closeAllConnections();
     await this.#connections.destroy();
     this.#callers.close();

@@ -6,7 +6,7 @@
 import { once } from "node:events";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { SimfleetError } from "#core/errors.ts";
-import { type Clock, every, secondMs } from "#core/time.ts";
+import { type Clock, every, inTime, secondMs } from "#core/time.ts";
 import { documentOfEvent } from "#events/contract.ts";
 import type { Event, EventType } from "#events/event.ts";
 import type { FeedTail } from "#events/tail.ts";
@@ -145,19 +145,8 @@ export class EventStreams {
 
   /** Whether the client has taken what it was sent, or has left, before it is too late. */
   async #isTaken({ raw, stop }: Stream): Promise<boolean> {
-    const over = new AbortController();
-    const signal = AbortSignal.any([over.signal, stop.signal]);
-    // An abort of either ends the other: the stream is over, or the client has taken all.
-    const isLate = this.#clock.sleep(patienceMs, signal).then(
-      () => true,
-      () => false,
-    );
-    const drained = once(raw, "drain", { signal }).catch(() => undefined);
-    try {
-      return !(await Promise.race([drained.then(() => false), isLate]));
-    } finally {
-      over.abort();
-    }
+    const drained = once(raw, "drain", { signal: stop.signal }).catch(() => undefined);
+    return (await inTime(this.#clock, patienceMs, drained)) !== undefined;
   }
 }
 

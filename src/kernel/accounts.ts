@@ -13,7 +13,7 @@ import { backoffMs } from "#core/backoff.ts";
 import { PlatformError, messageOf } from "#core/errors.ts";
 import type { Lifecycle } from "#core/lifecycle.ts";
 import { scrubSecrets } from "#core/scrub-secrets.ts";
-import type { Clock } from "#core/time.ts";
+import { type Clock, inTime } from "#core/time.ts";
 import type { EventType } from "#events/event.ts";
 import type { Feed } from "#events/feed.ts";
 import { keptFields, secretFields } from "#fleet/sim/sim-fields.ts";
@@ -147,13 +147,9 @@ class OpenAccount {
     this.#closing.abort(new Error("the app is closing"));
     this.watch.stop();
     await this.#client.close();
-    if (this.#announced === undefined) return;
-    const hasLeft = new AbortController();
+    const leaving = this.#announced?.then(({ leave }) => leave());
     // If Redis is unreachable, the announcement expires by itself.
-    await Promise.race([
-      this.#announced.then(({ leave }) => leave()).finally(() => hasLeft.abort()),
-      this.#deps.clock.sleep(leaveMs, hasLeft.signal).catch(() => undefined),
-    ]);
+    if (leaving !== undefined) await inTime(this.#deps.clock, leaveMs, leaving);
   }
 
   #makeAccount({ profile: settings, language }: ProfileConfig): Account {

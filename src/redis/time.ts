@@ -1,7 +1,7 @@
 /** Redis's clock, which all processes share. */
 import type { Redis } from "ioredis";
 import { SimfleetError } from "#core/errors.ts";
-import type { Clock } from "#core/time.ts";
+import { type Clock, inTime } from "#core/time.ts";
 import type { Keys } from "./keys.ts";
 import { assertWritable } from "./refusal.ts";
 
@@ -16,16 +16,10 @@ export async function respondsInTime(
   redis: Redis,
   { keys, clock, withinMs }: { keys: Keys; clock: Clock; withinMs: number },
 ): Promise<boolean> {
-  const late = new AbortController();
   try {
-    return await Promise.race([
-      assertWritable(redis, keys).then(() => true),
-      clock.sleep(withinMs, late.signal).then(() => false),
-    ]);
+    return (await inTime(clock, withinMs, assertWritable(redis, keys))) !== undefined;
   } catch (thrown) {
     if (thrown instanceof SimfleetError) throw thrown;
     return false;
-  } finally {
-    late.abort();
   }
 }

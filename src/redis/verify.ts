@@ -5,7 +5,7 @@
 import { connect } from "node:net";
 import type { Cluster, Redis } from "ioredis";
 import { SimfleetError, messageOf } from "#core/errors.ts";
-import { type Clock, systemClock } from "#core/time.ts";
+import { type Clock, inTime, systemClock } from "#core/time.ts";
 import type { RedisConnections } from "./connection.ts";
 import { type RedisAddress, type RedisTarget, type Topology, addressText, placeOf, topologyOf } from "./target.ts";
 
@@ -42,13 +42,12 @@ export async function verifyRedis(connections: RedisConnections, clock: Clock = 
   const { target } = connections;
   const topology = topologyOf(target);
   const redis = connections.connect("probe");
-  const waiting = new AbortController();
   let found: Found;
   try {
-    found = await Promise.race([
-      lastErrorInstead(redis, target, topology === "cluster" ? readCluster(redis) : readServer(redis, target)),
-      clock.sleep(firstConnectionMs, waiting.signal).then(() => Promise.reject(new Error("no answer within 5 s"))),
-    ]);
+    const read = topology === "cluster" ? readCluster(redis) : readServer(redis, target);
+    const answer = await inTime(clock, firstConnectionMs, lastErrorInstead(redis, target, read));
+    if (answer === undefined) throw new Error("no answer within 5 s");
+    found = answer.value;
   } catch (thrown) {
     const refusal = "host" in target && target.tls === undefined ? await refusalOf(target) : undefined;
     if (refusal !== undefined) throw unavailable(placeOf(target), `refuses connections: ${refusal}`, thrown);
@@ -58,7 +57,6 @@ export async function verifyRedis(connections: RedisConnections, clock: Clock = 
       thrown,
     );
   } finally {
-    waiting.abort();
     redis.disconnect();
   }
   for (const node of found.nodes) checkNode(node, topology);

@@ -12,7 +12,7 @@ import { traced } from "#core/traced.ts";
 import type { WorkerRegistry } from "./worker-registry.ts";
 import { faultBackoffMs } from "./open-queue.ts";
 import { lockMs, maxHoldMs, stalledCheckMs } from "./wrong-times.ts";
-import type { Clock } from "#core/time.ts";
+import { type Clock, inTime } from "#core/time.ts";
 import type { WorkResult, JobResult } from "./job-result.ts";
 
 const stopMs = 15_000;
@@ -176,16 +176,8 @@ export class QueueWorker<Data, V extends JobResult | WorkResult> {
     await this.#leave?.();
     const worker = this.#worker;
     if (worker === undefined) return;
-    const late = new AbortController();
-    const isClosed = await Promise.race([
-      worker.close().then(() => true),
-      this.#options.clock.sleep(stopMs, late.signal).then(
-        () => false,
-        () => true,
-      ),
-    ]).catch(() => false);
-    late.abort();
-    if (!isClosed) await worker.close(true).catch(() => undefined);
+    const closed = await inTime(this.#options.clock, stopMs, worker.close()).catch(() => undefined);
+    if (closed === undefined) await worker.close(true).catch(() => undefined);
   }
 }
 

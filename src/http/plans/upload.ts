@@ -9,7 +9,7 @@ import type { Multipart } from "@fastify/multipart";
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import { SimfleetError, messageOf } from "#core/errors.ts";
-import { type Clock, secondMs } from "#core/time.ts";
+import { type Clock, inTime, secondMs } from "#core/time.ts";
 import { parseFilter } from "#fleet/filter.ts";
 import { outcomes } from "#fleet/run.ts";
 import type { Rows } from "#contract/route.ts";
@@ -133,7 +133,12 @@ async function* metered(stream: Readable, { limits, clock, reservation }: FileDe
   const chunks = stream.iterator({ destroyOnReturn: false });
   try {
     for (;;) {
-      const chunk = await unlessStalled(chunks.next() as Promise<IteratorResult<Buffer>>, clock);
+      const read = await inTime(clock, stallMs, chunks.next() as Promise<IteratorResult<Buffer>>);
+      if (read === undefined) {
+        const message = `No data was received for ${stallMs / secondMs} s: send the file again`;
+        throw new SimfleetError("REQUEST_TIMEOUT", message);
+      }
+      const chunk = read.value;
       if (chunk.done === true) return;
       if (reservation.bytes + chunk.value.length > uploadBytes) {
         throw new SimfleetError(
@@ -147,22 +152,6 @@ async function* metered(stream: Readable, { limits, clock, reservation }: FileDe
   } finally {
     void chunks.return?.().then(() => stream.resume());
   }
-}
-
-async function unlessStalled<T>(read: Promise<T>, clock: Clock): Promise<T> {
-  const done = new AbortController();
-  const stall = clock.sleep(stallMs, done.signal).then(
-    () => "stalled" as const,
-    () => "stalled" as const,
-  );
-  try {
-    const first = await Promise.race([read.then((value) => ({ value })), stall]);
-    if (first !== "stalled") return first.value;
-  } finally {
-    done.abort();
-  }
-  read.catch(() => undefined);
-  throw new SimfleetError("REQUEST_TIMEOUT", `No data was received for ${stallMs / 1_000} s: send the file again`);
 }
 
 function namedRows(body: unknown): Rows {

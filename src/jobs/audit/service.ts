@@ -8,7 +8,7 @@ import { olderThan } from "#redis/stream-range.ts";
 import type { Redis } from "ioredis";
 import { parseInstant } from "#core/ago.ts";
 import { SimfleetError, messageOf } from "#core/errors.ts";
-import { type Clock, secondMs } from "#core/time.ts";
+import { type Clock, inTime, secondMs } from "#core/time.ts";
 import { asList, cursorBefore } from "#contract/fields.ts";
 import { type Call, type Endpoint, endpoint } from "#contract/route.ts";
 import { csvLine } from "#intake/cell.ts";
@@ -164,17 +164,9 @@ export class AuditService {
 
   /** Redis commands wait indefinitely for a lost connection; a change must not. */
   async #inTime<T>(written: Promise<T>): Promise<T> {
-    const late = new AbortController();
-    try {
-      return await Promise.race([
-        written,
-        this.#deps.clock
-          .sleep(patienceMs, late.signal)
-          .then(() => Promise.reject(new Error(`Redis did not answer within ${patienceMs / secondMs} s`))),
-      ]);
-    } finally {
-      late.abort();
-    }
+    const answer = await inTime(this.#deps.clock, patienceMs, written);
+    if (answer === undefined) throw new Error(`Redis did not answer within ${patienceMs / secondMs} s`);
+    return answer.value;
   }
 
   #oldest(): number {

@@ -5,7 +5,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { scrubSecrets } from "#core/scrub-secrets.ts";
-import { secondMs, type Clock } from "#core/time.ts";
+import { inTime, secondMs, type Clock } from "#core/time.ts";
 import type { Command } from "#fleet/rotation.ts";
 
 export interface Ended {
@@ -97,10 +97,7 @@ export class CommandRunner {
   /** Stops the program and its children, without waiting for a process that keeps its output open. */
   async #stop(child: ChildProcessWithoutNullStreams, ended: Promise<unknown>): Promise<void> {
     signalGroup(child, "SIGTERM");
-    const grace = new AbortController();
-    const waited = this.#clock.sleep(graceMs, grace.signal).catch(() => undefined);
-    await Promise.race([ended, waited]);
-    grace.abort();
+    await inTime(this.#clock, graceMs, ended);
     signalGroup(child, "SIGKILL");
     for (const stream of child.stdio) stream?.destroy();
   }
