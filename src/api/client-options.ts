@@ -1,10 +1,10 @@
 /** Options of a client; validated at construction, so that a wrong setting does not surface with the first call. */
 import type { Clock } from "#core/time.ts";
+import type { Credentials } from "#fleet/credentials.ts";
 import type { DeploymentOperation } from "#fleet/deployment-operation.ts";
 import type { Language, Profile } from "#fleet/profile.ts";
 import type { Permit, Urgency } from "#limiter/permit.ts";
 import type { Endpoints } from "./auth/coverage.ts";
-import type { Credentials } from "./auth/credentials.ts";
 import type { TokenVerification } from "./auth/token-claims.ts";
 import type { TransportOptions } from "./http/transport.ts";
 
@@ -40,8 +40,8 @@ export interface PlatformClientOptions {
   readonly ttlField?: string | undefined;
   /** Requested lifetime of a pair, 180 to 172,800; the platform's default is 86,400. */
   readonly ttlSeconds?: number | undefined;
-  /** One form, or a source of the current forms, preferred first; read at each authentication. */
-  readonly credentials: Credentials;
+  /** The current forms, preferred first, at least one; read at each authentication. */
+  readonly credentials: () => readonly Credentials[];
   /**
    * The deployment's operation that issues a new token for a valid pair; absent: every renewal is an authentication.
    */
@@ -137,11 +137,6 @@ export type ClientEvent =
   | {
       readonly type: "quota-owner";
       readonly owner: string;
-    }
-  /** A new list of credentials was unusable; the previous one stays in use. */
-  | {
-      readonly type: "credentials-kept";
-      readonly message: string;
     };
 
 /** `first` in this process, `early` before expiry, `expired` after it, `refused` after a 401, `asked` by the owner. */

@@ -4,12 +4,12 @@
  * once, after a 401 with a new pair; the queue handles all other retries.
  */
 import { PlatformError } from "#core/errors.ts";
+import type { Credentials } from "#fleet/credentials.ts";
 import type { Profile } from "#fleet/profile.ts";
 import { type HeaderNames, headerNames } from "./http/brand.ts";
 import type { ClientEvent, CallOptions, PlatformClientOptions } from "./client-options.ts";
 import type { Attempt } from "./http/attempt.ts";
 import { type Routes, addressFor, authAddress, routesOf } from "./auth/coverage.ts";
-import { type CredentialForm, credentialList } from "./auth/credentials.ts";
 import { remoteKeySet } from "./auth/key-set.ts";
 import { authOperation } from "./operations/auth.ts";
 import { type Operation, quotaOwner, type Target, targetOf } from "./operations/operation.ts";
@@ -18,7 +18,6 @@ import { type Page, readPages } from "./pages.ts";
 import { PairKeeper } from "./auth/pair-keeper.ts";
 import { pairSource } from "./auth/pair-source.ts";
 import { type Pair, forget } from "./auth/pair.ts";
-import { checkTtl } from "./auth/renewal-timing.ts";
 import { type Reply, type Route, Sender } from "./http/sender.ts";
 import { Slots } from "#core/slots.ts";
 import { tokenReader } from "./auth/token-claims.ts";
@@ -35,25 +34,21 @@ export class PlatformClient {
   readonly #keeper: PairKeeper;
   readonly #emit: (event: ClientEvent) => void;
   readonly #sharesQuotas: boolean;
-  readonly #authenticateWith: (form: CredentialForm) => Promise<Pair>;
+  readonly #authenticateWith: (form: Credentials) => Promise<Pair>;
   readonly #plainHeaders: readonly string[];
   /** Route of calls without a pair. */
   readonly #openRoute: Route;
   #pairRoute: { readonly pair: Pair; readonly route: Route } | undefined;
 
-  /** @throws ConfigError if an address, the brand, the lifetime, the MFA secret or the public key is invalid */
+  /** @throws ConfigError if an address, the brand or the public key is invalid */
   constructor(options: PlatformClientOptions) {
     const { profile, clock, connections, userAgent, tokenVerification: verification } = options;
     const emit = emitter(options.onEvent);
-    const ttl = { field: options.ttlField, seconds: options.ttlSeconds };
-    checkTtl(ttl);
-    checkTtl({ field: options.renewToken?.ttlField, seconds: options.ttlSeconds });
-    const credentials = credentialList(options.credentials, (message) => emit({ type: "credentials-kept", message }));
     this.#profile = profile;
     this.#emit = emit;
     this.#sharesQuotas = options.quotaScope !== "principal";
     this.#names = headerNames(options.brand);
-    this.#routes = routesOf(options.endpoints, profile.coverage);
+    this.#routes = routesOf(options.endpoints);
     this.#slots = new Slots(connections);
     // One connection more than slots, so that an early renewal does not wait for a long list page.
     this.#transport = new Transport({ ...options.transport, connections: connections + 1, clock });
@@ -63,7 +58,6 @@ export class PlatformClient {
     const around = { clock, names: this.#names, periodMs: options.periodMs ?? 60_000, emit };
     this.#sender = new Sender(options, this.#transport, around);
     const source = pairSource(options, {
-      credentials,
       tokens: verification && tokenReader(verification, (url) => remoteKeySet(this.#transport, url, userAgent)),
       emit,
       send: (input) => this.#sendAhead(authOperation, input, this.#openRoute),
@@ -140,7 +134,7 @@ export class PlatformClient {
   }
 
   /** The credentials that the current pair was obtained with; undefined if there is no pair. */
-  get inUse(): CredentialForm | undefined {
+  get inUse(): Credentials | undefined {
     return this.#keeper.held?.madeWith;
   }
 
@@ -148,7 +142,7 @@ export class PlatformClient {
    * Authenticates once with credentials of any kind to verify them; calls continue with the current pair.
    * @throws PlatformError PLATFORM_UNAUTHORIZED if the platform rejects them, and as `whoAmI`
    */
-  async prove(form: CredentialForm): Promise<Principal> {
+  async prove(form: Credentials): Promise<Principal> {
     const pair = await this.#authenticateWith(form);
     forget(pair);
     return principalOf(pair);

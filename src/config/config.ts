@@ -6,7 +6,8 @@
 import { ConfigError, type Problem } from "#core/errors.ts";
 import type { Coverage } from "#fleet/profile.ts";
 import type { loadConfig } from "./load.ts";
-import { type Credentials, credentialForms } from "./secrets/credentials.ts";
+import type { Credentials } from "#fleet/credentials.ts";
+import { credentialForms } from "./secrets/credentials.ts";
 import type { Section } from "./setting.ts";
 import { makingOf, type SealKeys } from "./sections/seal-key.ts";
 

@@ -6,6 +6,7 @@ import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { unescape } from "node:querystring";
+import type { Credentials } from "#fleet/credentials.ts";
 import type { Language, Profile } from "#fleet/profile.ts";
 import { keptFields, secretFields } from "#fleet/sim/sim-fields.ts";
 import { fieldsOfOperations } from "#fleet/sim-operation/sim-operation.ts";
@@ -14,12 +15,7 @@ import type { OutgoingProxy } from "#core/proxy.ts";
 import { Secret } from "#core/secret.ts";
 import { checkAuthKeys } from "#jobs/authkeys/config.ts";
 import { readAutomations } from "#jobs/automations/config.ts";
-import {
-  type ConfiguredCredentials,
-  type Credentials,
-  forgetCredentials,
-  readCredentials,
-} from "./secrets/credentials.ts";
+import { type ConfiguredCredentials, forgetCredentials, readCredentials } from "./secrets/credentials.ts";
 import { loadDeployment } from "./deployment.ts";
 import { readDropFolder } from "#jobs/drop-folder/config.ts";
 import { checkDestinations, checkOwner } from "./file/file-trust.ts";

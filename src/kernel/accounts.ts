@@ -8,7 +8,7 @@ import { hostname } from "node:os";
 import type { ClientEvent } from "#api/client-options.ts";
 import { PlatformClient } from "#api/client.ts";
 import { type Config, type ProfileConfig, requirePlatform } from "#config/config.ts";
-import { type Credentials, type CredentialWatch, watchCredentials } from "#config/secrets/credentials.ts";
+import { type CredentialWatch, watchCredentials } from "#config/secrets/credentials.ts";
 import { backoffMs } from "#core/backoff.ts";
 import { PlatformError, messageOf } from "#core/errors.ts";
 import type { Lifecycle } from "#core/lifecycle.ts";
@@ -19,6 +19,7 @@ import type { Feed } from "#events/feed.ts";
 import { keptFields, secretFields } from "#fleet/sim/sim-fields.ts";
 import { fieldsOfOperations } from "#fleet/sim-operation/sim-operation.ts";
 import { keyColumnOf, type Wording } from "#fleet/sim/sim.ts";
+import type { Credentials } from "#fleet/credentials.ts";
 import type { DeploymentOperation } from "#fleet/deployment-operation.ts";
 import { getSim, getSimStatusHistory } from "#api/operations/described.ts";
 import type { Account } from "#api/account.ts";
@@ -134,7 +135,7 @@ class OpenAccount {
 
   /** The AuthKey of the current pair, or else the one that would be used first. */
   authKeyInUse(): string | undefined {
-    const form = (this.#client.inUse as Credentials | undefined) ?? this.watch.forms()[0];
+    const form = this.#client.inUse ?? this.watch.forms()[0];
     return form?.kind === "auth-key" ? form.authKeyId : undefined;
   }
 
@@ -216,12 +217,6 @@ class OpenAccount {
       case "auth-key-refused":
         this.#keyRefused(event.authKeyId, event.message);
         break;
-      case "credentials-kept":
-        this.#log.warn(
-          { type: event.type },
-          `new credentials cannot be used; the previous ones stay in use: ${event.message}`,
-        );
-        break;
       default:
     }
   }
@@ -229,7 +224,7 @@ class OpenAccount {
   #renewed(): void {
     const { inUse } = this.#client;
     if (inUse?.kind === "auth-key") this.#refused.delete(inUse.authKeyId);
-    if (inUse !== undefined) this.watch.proven(inUse as Credentials);
+    if (inUse !== undefined) this.watch.proven(inUse);
     // Others may be waiting for this process to stop using its AuthKey.
     if (this.#announced === undefined) void this.announce().catch(() => undefined);
     else void this.#announced.then(({ now }) => now());

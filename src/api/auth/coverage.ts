@@ -3,7 +3,7 @@
  * account. The configuration decides; if it does not, the verified claims of the token; if these allow several, the
  * only configured address. With two configured addresses, this is an error: there is no guessing.
  */
-import { ConfigError, PlatformError } from "#core/errors.ts";
+import { PlatformError } from "#core/errors.ts";
 import type { Coverage } from "#fleet/profile.ts";
 import { type Address, parseAddress } from "../http/address.ts";
 
@@ -18,24 +18,12 @@ export type Routes = Readonly<Partial<Record<Coverage, Address>>>;
 const settings = { g: "SIMFLEET_ENDPOINT_GLOBAL", jp: "SIMFLEET_ENDPOINT_JAPAN" } as const;
 const names = { g: "Global", jp: "Japan" } as const;
 
-/**
- * Validates the addresses and checks that the configured coverage has one.
- * @throws ConfigError
- */
-export function routesOf(endpoints: Endpoints, configured: Coverage | undefined): Routes {
-  const { global, japan } = endpoints;
-  const routes: Routes = {
+/** @throws ConfigError for an address that is not valid */
+export function routesOf({ global, japan }: Endpoints): Routes {
+  return {
     ...(global === undefined ? {} : { g: parseAddress(global, settings.g) }),
     ...(japan === undefined ? {} : { jp: parseAddress(japan, settings.jp) }),
   };
-  if (routes.g === undefined && routes.jp === undefined) {
-    throw new ConfigError([{ where: settings.g, message: `no platform address is set; set it, or ${settings.jp}` }]);
-  }
-  if (configured !== undefined && routes[configured] === undefined) {
-    const message = `the profile's coverage is ${nameOf(configured)}, but this address is not set`;
-    throw new ConfigError([{ where: settings[configured], message }]);
-  }
-  return routes;
 }
 
 /** The address for authentication: any works (interface, section 4); the profile's own is preferred. */

@@ -6,12 +6,12 @@
 import { z } from "zod";
 import { PlatformError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
+import { type Credentials, areSameForms } from "#fleet/credentials.ts";
 import type { DeploymentOperation } from "#fleet/deployment-operation.ts";
 import type { ClientEvent, PlatformClientOptions } from "../client-options.ts";
 import { type AuthInput, type AuthOutput, headerValue } from "../operations/auth.ts";
 import { described } from "../operations/described.ts";
 import type { Operation } from "../operations/operation.ts";
-import { type CredentialForm, mfaSecretOf, settingsOf } from "./credentials.ts";
 import { oneTimeCode, readBase32 } from "./one-time-code.ts";
 import { type Pair, type PairSource, pairOf } from "./pair.ts";
 import { lifetimeMs } from "./renewal-timing.ts";
@@ -26,8 +26,6 @@ const final = new Set([
 ]);
 
 interface SourceDeps {
-  /** The current forms: at least one, and the same array as before if nothing changed. */
-  readonly credentials: () => readonly CredentialForm[];
   /** Absent: token claims are ignored. */
   readonly tokens: TokenReader | undefined;
   readonly emit: (event: ClientEvent) => void;
@@ -38,17 +36,17 @@ interface SourceDeps {
 
 /** @returns `authenticateWith` obtains a pair with one form, ignoring the list, and throws the platform's message */
 export function pairSource(
-  options: Pick<PlatformClientOptions, "clock" | "ttlField" | "ttlSeconds" | "renewToken">,
-  { credentials, tokens, emit, send, callWith }: SourceDeps,
-): PairSource & { readonly authenticateWith: (form: CredentialForm) => Promise<Pair> } {
-  const { clock, ttlField: field, ttlSeconds: seconds, renewToken: renewal } = options;
+  options: Pick<PlatformClientOptions, "clock" | "credentials" | "ttlField" | "ttlSeconds" | "renewToken">,
+  { tokens, emit, send, callWith }: SourceDeps,
+): PairSource & { readonly authenticateWith: (form: Credentials) => Promise<Pair> } {
+  const { clock, credentials, ttlField: field, ttlSeconds: seconds, renewToken: renewal } = options;
   const ttl = field === undefined || seconds === undefined ? undefined : { field, seconds };
   /** The credentials that produced the last pair. */
-  let used: readonly CredentialForm[] | undefined;
+  let used: readonly Credentials[] = [];
 
-  const authenticateWith = async (form: CredentialForm): Promise<Pair> => {
+  const authenticateWith = async (form: Credentials): Promise<Pair> => {
     const askedAtMs = clock.monotonicMs();
-    const mfaKey = readBase32(mfaSecretOf(form)?.reveal() ?? "");
+    const mfaKey = form.kind === "auth-key" ? undefined : readBase32(form.mfaSecret?.reveal() ?? "");
     const code = mfaKey === undefined ? undefined : oneTimeCode(mfaKey, { wallMs: clock.wallMs() });
     const grant = await send({ form, oneTimeCode: code, ttl });
     const lifetime = lifetimeMs({ field, seconds });
@@ -57,7 +55,7 @@ export function pairSource(
 
   const authenticate = async (): Promise<Pair> => {
     const forms = credentials();
-    const refused: CredentialForm[] = [];
+    const refused: Credentials[] = [];
     for (const form of forms) {
       try {
         const pair = await authenticateWith(form);
@@ -79,7 +77,7 @@ export function pairSource(
   const operation = renewToken(renewal);
   const renew = async (pair: Pair): Promise<Pair | undefined> => {
     // Changed credentials take effect through an authentication.
-    if (credentials() !== used) return undefined;
+    if (!areSameForms(credentials(), used)) return undefined;
     const askedAtMs = clock.monotonicMs();
     const lifetime = lifetimeMs({ field: renewal.ttlField, seconds });
     try {
@@ -96,11 +94,17 @@ export function pairSource(
   return { authenticate, authenticateWith, renew };
 }
 
-function hintOf(refused: readonly CredentialForm[]): string {
+/** The variables that configure a rejected form. */
+const settings: Readonly<Record<Credentials["kind"], string>> = {
+  "auth-key": "SIMFLEET_AUTH_KEY_ID and SIMFLEET_AUTH_KEY",
+  root: "SIMFLEET_EMAIL, SIMFLEET_PASSWORD and, with MFA, SIMFLEET_MFA_SECRET",
+  "sub-user": "SIMFLEET_OPERATOR_ID, SIMFLEET_USER_NAME, SIMFLEET_PASSWORD and, with MFA, SIMFLEET_MFA_SECRET",
+};
+
+function hintOf(refused: readonly Credentials[]): string {
   const keys = refused.flatMap((form) => (form.kind === "auth-key" ? form.authKeyId : []));
   const all = keys.length > 1 ? ` So were all of ${keys.join(", ")}.` : "";
-  const settings = [...new Set(refused.map(settingsOf))];
-  return `${all} Check ${settings.join("; or ")}.`;
+  return `${all} Check ${[...new Set(refused.map(({ kind }) => settings[kind]))].join("; or ")}.`;
 }
 
 function inWordsOfAuth(error: PlatformError, hint: string): PlatformError {

@@ -1,7 +1,7 @@
 /** The key and token pair (interface, section 2), and the two ways to get a fresh one. */
 import type { Secret } from "#core/secret.ts";
+import type { Credentials } from "#fleet/credentials.ts";
 import type { Coverage } from "#fleet/profile.ts";
-import type { CredentialForm } from "./credentials.ts";
 import { PlatformError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
 import type { AuthOutput } from "../operations/auth.ts";
@@ -12,7 +12,7 @@ export interface Pair {
   readonly operatorId: string;
   readonly userName: string | undefined;
   /** The credentials that the pair was issued for. */
-  readonly madeWith: CredentialForm;
+  readonly madeWith: Credentials;
   readonly apiKey: Secret;
   readonly token: Secret;
   /** From the token's verified claims; undefined if they are not verified or contain none. */
@@ -74,7 +74,7 @@ export function forget(pair: Pair | undefined): void {
 export async function pairOf(
   grant: AuthOutput,
   options: {
-    madeWith: CredentialForm;
+    madeWith: Credentials;
     clock: Clock;
     tokens: TokenReader | undefined;
     askedAtMs: number;

@@ -1,7 +1,7 @@
 /** When a pair is renewed, and how long to wait after a failed authentication (limited per caller address). */
 import { randomInt } from "node:crypto";
 import { backoffMs } from "#core/backoff.ts";
-import { ConfigError, PlatformError } from "#core/errors.ts";
+import { PlatformError } from "#core/errors.ts";
 
 /** How long a rejection of the credentials is cached. */
 export const refusalMs = 30_000;
@@ -15,31 +15,13 @@ export const earlyPauseMs = 1_000;
 
 const unavailablePolicy = { baseMs: 100, capMs: 5_000 };
 
-/** Default lifetime of a pair, and the bounds of a requested one (interface, section 8). */
+/** Default lifetime of a pair (interface, section 8). */
 const defaultTtlSeconds = 86_400;
-const ttlBoundsSeconds = { min: 180, max: 172_800 };
 
-export interface RequestedTtl {
+interface RequestedTtl {
   /** Field of the authentication request that sets a lifetime; the interface does not show its name. */
   readonly field: string | undefined;
   readonly seconds: number | undefined;
-}
-
-/**
- * Validates a lifetime and its field.
- * @throws ConfigError outside 180 to 172,800 whole seconds, or if the field name is that of a credential
- */
-export function checkTtl({ field, seconds }: RequestedTtl): void {
-  const { min, max } = ttlBoundsSeconds;
-  if (seconds !== undefined && !(Number.isInteger(seconds) && seconds >= min && seconds <= max)) {
-    const message = `must be a whole number from ${min} to ${max}`;
-    throw new ConfigError([{ where: "SIMFLEET_TOKEN_TTL_SECONDS", message }]);
-  }
-  const taken = ["email", "password", "mfaOTPCode", "operatorId", "userName", "authKeyId", "authKey"];
-  if (field !== undefined && (taken.includes(field) || !/^[A-Za-z][A-Za-z0-9_]{0,63}$/.test(field))) {
-    const message = `${JSON.stringify(field)} cannot name the lifetime`;
-    throw new ConfigError([{ where: "deployment ttlField", message }]);
-  }
 }
 
 /** Lifetime of a pair as far as the request shows: a lifetime that cannot be requested can only shorten the default. */

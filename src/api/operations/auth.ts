@@ -1,11 +1,11 @@
 /** Auth:auth, the only operation without a pair; rate-limited per caller address (interface, sections 4, 5 and 8). */
 import { z } from "zod";
 import { Secret } from "#core/secret.ts";
-import type { CredentialForm } from "../auth/credentials.ts";
+import type { Credentials } from "#fleet/credentials.ts";
 import type { Operation } from "./operation.ts";
 
 export interface AuthInput {
-  readonly form: CredentialForm;
+  readonly form: Credentials;
   /** One-time code of six digits, if the form has an MFA secret. */
   readonly oneTimeCode?: string | undefined;
   /** The lifetime to request, if the deployment names the field for it. */
@@ -51,7 +51,7 @@ export const authOperation: Operation<AuthInput, AuthOutput> = {
     })),
 };
 
-function variantOf(form: CredentialForm): Record<string, string> {
+function variantOf(form: Credentials): Record<string, string> {
   switch (form.kind) {
     case "auth-key":
       return { authKeyId: form.authKeyId, authKey: form.authKey.reveal() };

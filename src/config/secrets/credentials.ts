@@ -7,25 +7,10 @@ import { statSync } from "node:fs";
 import { messageOf } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import { every, secondMs } from "#core/time.ts";
+import { type AuthKeyCredentials, type Credentials, type Login, areSameForms, isSameForm } from "#fleet/credentials.ts";
 import type { Report } from "../report.ts";
 import { parseAuthKeyText, profileSection, type ProfileSettings } from "../sections/profiles.ts";
 import { secretOf, variablesOf } from "../setting.ts";
-
-export interface AuthKeyCredentials {
-  readonly kind: "auth-key";
-  readonly authKeyId: string;
-  readonly authKey: Secret;
-}
-
-interface Login {
-  readonly password: Secret;
-  readonly mfaSecret: Secret | undefined;
-}
-
-export type Credentials =
-  | AuthKeyCredentials
-  | (Login & { readonly kind: "root"; readonly email: string })
-  | (Login & { readonly kind: "sub-user"; readonly operatorId: string; readonly userName: string });
 
 type Written = ProfileSettings["credentials"];
 
@@ -194,12 +179,12 @@ export function watchCredentials({ credentials, secrets }: ConfiguredCredentials
     retired = forms;
   };
   const takeUp = (next: readonly Credentials[]): void => {
-    if (next.length === current.length && next.every((form, i) => isSame(form, current[i]))) {
+    if (areSameForms(next, current)) {
       for (const form of next) forgetCredentials(form);
       return;
     }
     const [before, dropped] = isProven ? [current, []] : [fallback, current];
-    const isAgain = (form: Credentials): boolean => next.some((one) => isSame(one, form));
+    const isAgain = (form: Credentials): boolean => next.some((one) => isSameForm(one, form));
     fallback = before.filter((form) => !isAgain(form));
     retire([...dropped, ...before.filter(isAgain)]);
     current = next;
@@ -227,7 +212,7 @@ export function watchCredentials({ credentials, secrets }: ConfiguredCredentials
     forms: (): readonly Credentials[] => [...current, ...fallback],
     /** Says that the platform took these: where they are of the current ones, the previous ones are released. */
     proven(form: Credentials): void {
-      if (isProven || !current.some((one) => isSame(one, form))) return;
+      if (isProven || !current.some((one) => isSameForm(one, form))) return;
       isProven = true;
       retire(fallback);
       fallback = [];
@@ -245,14 +230,4 @@ function fingerprintOf(files: readonly string[]): string {
     }
   });
   return parts.join("\n");
-}
-
-function isSame(one: Credentials, other: Credentials | undefined): boolean {
-  return other !== undefined && identityOf(one) === identityOf(other);
-}
-
-/** The form with its secrets, and what it is about; forms of one kind have their parts in one order. */
-function identityOf(form: Credentials): string {
-  const parts = Object.values<string | Secret | undefined>({ ...form });
-  return JSON.stringify(parts.map((part) => (part instanceof Secret ? part.reveal() : part)));
 }

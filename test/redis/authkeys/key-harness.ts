@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { randomBytes } from "node:crypto";
 import { onTestFinished } from "vitest";
 import type { PlatformClient } from "#api/client.ts";
-import { type Credentials, type CredentialWatch, watchCredentials } from "#config/secrets/credentials.ts";
+import { type CredentialWatch, watchCredentials } from "#config/secrets/credentials.ts";
 import { loadConfig } from "#config/load.ts";
 import { readSecretFile } from "#config/secrets/secret-file.ts";
 import { Secret } from "#core/secret.ts";
@@ -142,7 +142,7 @@ export class KeyHarness {
       credentials: () => watch.forms(),
       clock: systemClock,
       onEvent: ({ type }) => {
-        if (type === "renewed" && client.inUse !== undefined) watch.proven(client.inUse as Credentials);
+        if (type === "renewed" && client.inUse !== undefined) watch.proven(client.inUse);
       },
     });
     return { client, watch };

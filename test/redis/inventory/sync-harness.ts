@@ -35,7 +35,7 @@ export function syncParts(of: {
   const client = clientFor(url, {
     profile: { name: profile, coverage, wording },
     endpoints: { global: url, japan: url },
-    credentials: { kind: "auth-key", authKeyId: "keyId-sandbox", authKey: new Secret("secret-sandbox") },
+    credentials: () => [{ kind: "auth-key", authKeyId: "keyId-sandbox", authKey: new Secret("secret-sandbox") }],
     clock: systemClock,
   });
   return { profile, inventory: new Inventory(storeDeps), syncs: new SyncLog(storeDeps), client };

@@ -77,11 +77,13 @@ it.each(["its quota", "nothing"] as const)(
           endpoints: { global: platform.url },
           connections: 4,
           periodMs,
-          credentials: {
-            kind: "auth-key",
-            authKeyId: "keyId-fleet",
-            authKey: new Secret("secret-fleet-key"),
-          },
+          credentials: () => [
+            {
+              kind: "auth-key",
+              authKeyId: "keyId-fleet",
+              authKey: new Secret("secret-fleet-key"),
+            },
+          ],
           clock: systemClock,
           permits: new Limiter({
             redis: connect(),

@@ -198,7 +198,7 @@ export class RotationHarness {
   #client(): PlatformClient {
     const client = clientFor(this.sandbox.url, {
       profile: { name: this.profile, coverage: "g", wording: "sims" },
-      credentials: { kind: "auth-key", authKeyId: "keyId-sandbox", authKey: new Secret("secret-sandbox") },
+      credentials: () => [{ kind: "auth-key", authKeyId: "keyId-sandbox", authKey: new Secret("secret-sandbox") }],
       clock: this.clock,
     });
     this.#clients.push(client);

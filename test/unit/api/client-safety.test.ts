@@ -31,10 +31,8 @@ describe("the API client", () => {
   });
 
   it.each([
-    [{ endpoints: {} }, "SIMFLEET_ENDPOINT_GLOBAL"],
     [{ endpoints: { global: "http://api.example.com" } }, "SIMFLEET_ENDPOINT_GLOBAL"],
     [{ brand: "a b" }, "SIMFLEET_BRAND"],
-    [{ ttlSeconds: 60 }, "SIMFLEET_TOKEN_TTL_SECONDS"],
     [{ tokenVerification: { publicKeyPem: "nonsense" } }, "SIMFLEET_TOKEN_PUBLIC_KEY_FILE"],
     [{ tokenVerification: { jwksUrl: "http://keys.example.com/jwks" } }, "SIMFLEET_JWKS_URL"],
   ])("the client refuses to start with %j", (changes, setting) => {

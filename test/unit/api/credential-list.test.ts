@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { ClientEvent, PlatformClientOptions } from "#api/client-options.ts";
-import type { CredentialForm } from "#api/auth/credentials.ts";
+import type { Credentials } from "#fleet/credentials.ts";
 import { updateSimSpeedClass } from "../../support/speed-class.ts";
 import { liveSecrets, Secret } from "#core/secret.ts";
 import { answer, change, changed, clientFor, OpenPermits, refusalOf, startPlatform } from "./support.ts";
 
-function key(name: string): CredentialForm {
+function key(name: string): Credentials {
   return { kind: "auth-key", authKeyId: `keyId-${name}`, authKey: new Secret(`secret-${name}`) };
 }
 
@@ -107,32 +107,6 @@ describe("a changing list of credentials", () => {
     expect(platform.seen.at(-1)?.headers["x-svc-api-key"]).toBe("api-keyId-b");
   });
 
-  it.each<[string, () => readonly CredentialForm[]]>([
-    ["is empty", () => []],
-    [
-      "has a faulty form",
-      () => [{ kind: "root", email: "a@b.example", password: new Secret("pw"), mfaSecret: new Secret("no base32!") }],
-    ],
-    [
-      "cannot be read",
-      () => {
-        throw new Error("the file is gone");
-      },
-    ],
-  ])("a list of credentials that %s leaves the last valid one in use", async (_words, faulty) => {
-    const good = [key("a")];
-    let read: () => readonly CredentialForm[] = () => good;
-    await using world = await open(() => read(), ["keyId-a"]);
-    read = faulty;
-    await world.client.renewNow();
-    expect(world.asked()).toEqual(["keyId-a"]);
-    expect(world.events.map(({ type }) => type)).toContain("credentials-kept");
-  });
-
-  it("a list of credentials must be valid at startup", () => {
-    expect(() => clientFor("https://h.example", { credentials: () => [] })).toThrow(/SIMFLEET_AUTH_KEY_ID/);
-  });
-
   it("a failed renewal with changed credentials leaves the current pair in use", async () => {
     let forms = [key("a")];
     await using world = await open(() => forms, ["keyId-a"]);
@@ -146,7 +120,7 @@ describe("a changing list of credentials", () => {
 
 describe("the verification of other credentials", () => {
   it("verifying other credentials leaves the current pair in use and retains no secret", async () => {
-    await using world = await open(key("a"), ["keyId-a", "keyId-b"]);
+    await using world = await open(() => [key("a")], ["keyId-a", "keyId-b"]);
     await world.client.call(updateSimSpeedClass, change);
     expect(await world.client.prove(key("b"))).toMatchObject({ operatorId: "OP1" });
     expect(liveSecrets()).not.toContain("token-keyId-b");
@@ -157,7 +131,7 @@ describe("the verification of other credentials", () => {
   });
 
   it("refused credentials fail only their own verification", async () => {
-    await using world = await open(key("a"), ["keyId-a"]);
+    await using world = await open(() => [key("a")], ["keyId-a"]);
     await world.client.call(updateSimSpeedClass, change);
     expect(await refusalOf(world.client.prove(key("wrong")))).toMatchObject({ code: "PLATFORM_UNAUTHORIZED" });
     await world.client.call(updateSimSpeedClass, change);

@@ -129,7 +129,7 @@ export function clientFor(url: string, changes: Partial<PlatformClientOptions> =
     brand: "Svc",
     language: "en",
     endpoints: { global: url },
-    credentials: { kind: "auth-key", authKeyId: "keyId-1", authKey: new Secret("secret-auth-key") },
+    credentials: () => [{ kind: "auth-key", authKeyId: "keyId-1", authKey: new Secret("secret-auth-key") }],
     connections: 4,
     clock: new StillClock(),
     permits: new OpenPermits(),

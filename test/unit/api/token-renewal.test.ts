@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ClientEvent, PlatformClientOptions } from "#api/client-options.ts";
-import type { CredentialForm } from "#api/auth/credentials.ts";
+import type { Credentials } from "#fleet/credentials.ts";
 import { updateSimSpeedClass } from "../../support/speed-class.ts";
 import { loadDeployment } from "#config/deployment.ts";
 import { liveSecrets, Secret } from "#core/secret.ts";
@@ -132,7 +132,7 @@ describe("token renewal", () => {
   );
 
   it("changed credentials cause authentication instead of a token renewal", async () => {
-    let forms: CredentialForm[] = [{ kind: "auth-key", authKeyId: "keyId-1", authKey: new Secret("secret-one") }];
+    let forms: Credentials[] = [{ kind: "auth-key", authKeyId: "keyId-1", authKey: new Secret("secret-one") }];
     await using world = await open(newToken, { credentials: () => forms });
     const { client, clock, platform, renewals } = world;
     await client.whoAmI();
