@@ -8,7 +8,7 @@ import rateLimit from "@fastify/rate-limit";
 import swagger from "@fastify/swagger";
 import { z } from "zod";
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from "fastify-type-provider-zod";
-import { minuteMs, every, secondMs, type Clock } from "#core/time.ts";
+import { minuteMs } from "#core/time.ts";
 import { listEvents } from "#events/contract.ts";
 import { typesMeantBy } from "#events/event.ts";
 import { type HttpPart, mount, optionsOf } from "./mount.ts";
@@ -22,24 +22,12 @@ import { parseInstant } from "#core/ago.ts";
 import { type Me, showMe } from "#contract/me.ts";
 import type { Api, ControlDeps } from "./deps.ts";
 
-/** Beyond this the event loop is so late that one more request only makes it worse. */
-const maxEventLoopDelayMs = 3_000;
-
 const nouns: readonly ((api: Api, deps: ControlDeps) => void)[] = [meRoutes, triggerRoutes];
 
 export async function controlApi(server: FastifyInstance, deps: ControlDeps): Promise<void> {
   server.setValidatorCompiler(validatorCompiler);
   server.setSerializerCompiler(serializerCompiler);
   await server.register(swagger, describedBy(deps.version));
-  const delay = watchEventLoop(deps.clock);
-  server.addHook("onClose", (_server, done) => {
-    delay.stop();
-    done();
-  });
-  server.addHook("onRequest", (_request, _reply, done) => {
-    const isLate = delay.lateMs > maxEventLoopDelayMs;
-    done(isLate ? new SimfleetError("OVERLOADED", "The worker is overloaded: retry later") : undefined);
-  });
   await server.register(rateLimit, {
     max: deps.config.http.requestsPerMinute,
     timeWindow: minuteMs,
@@ -101,35 +89,6 @@ function faultOf({ method, headers, routeOptions }: FastifyRequest): SimfleetErr
 /** `text/csv, multipart/form-data or application/json` */
 function listed(types: readonly string[]): string {
   return types.length < 2 ? types.join("") : `${types.slice(0, -1).join(", ")} or ${types.at(-1)}`;
-}
-
-// Whether the event loop is too late to accept more requests. One timer per second measures it, as exactly as a limit of
-// seconds needs. Packages for this wake the process a hundred times per second, which takes half of what an idle worker
-// takes.
-
-const measureEveryMs = secondMs;
-
-interface EventLoopDelay {
-  /** By how much both of the last two timers were late: a single pause, as of the whole machine, is no overload. */
-  readonly lateMs: number;
-  stop(): void;
-}
-
-export function watchEventLoop(clock: Clock): EventLoopDelay {
-  let measuredMs = clock.monotonicMs();
-  let [lastMs, lateMs] = [0, 0];
-  const stop = every(measureEveryMs, () => {
-    const nowMs = clock.monotonicMs();
-    const delayMs = Math.max(0, nowMs - measuredMs - measureEveryMs);
-    [lastMs, lateMs] = [delayMs, Math.min(delayMs, lastMs)];
-    measuredMs = nowMs;
-  });
-  return {
-    get lateMs() {
-      return lateMs;
-    },
-    stop,
-  };
 }
 
 // Who am I: answered from the credential of the request, which no endpoint sees.
