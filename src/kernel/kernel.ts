@@ -6,7 +6,6 @@ import { homedir, hostname } from "node:os";
 import { isAbsolute, join } from "node:path";
 import type { Redis } from "ioredis";
 import type { Account } from "#api/account.ts";
-import type { PlatformClient } from "#api/client.ts";
 import type { Config } from "#config/config.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { Lifecycle } from "#core/lifecycle.ts";
@@ -14,12 +13,10 @@ import { type Clock, systemClock } from "#core/time.ts";
 import { version } from "#core/version.ts";
 import { PoisonGuard } from "#engine/poison-guard.ts";
 import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
-import type { QueueDeps } from "#engine/queue/work-queues.ts";
 import type { Working } from "#engine/queue/job-result.ts";
-import type { StoreDeps } from "#engine/move-record.ts";
 import { Feed } from "#events/feed.ts";
 import { FeedTail } from "#events/tail.ts";
-import { type KeyColumn, type Wording, keyColumnOf } from "#fleet/sim/sim.ts";
+import { type Wording, keyColumnOf } from "#fleet/sim/sim.ts";
 import { Limiter } from "#limiter/limiter.ts";
 import type { RedisConnections } from "#redis/connection.ts";
 import { ensureDataVersion, openRedis } from "#redis/open.ts";
@@ -53,43 +50,7 @@ export interface Declared {
 }
 
 /** Stores take it for `redis`, `keys` and `bounds`, queues for `connect`, `keys`, `workerRegistry` and `clock`. */
-export interface Kernel extends StoreDeps, QueueDeps {
-  readonly config: Config;
-  /** What the features of this process declare. */
-  readonly features: readonly Declared[];
-  readonly logger: Logger;
-  readonly env: NodeJS.ProcessEnv;
-  readonly userAgent: string;
-  /** Version and abilities of Redis. */
-  readonly redisFacts: RedisFacts;
-  /** Location of the data, for display. */
-  readonly redisPlace: string;
-  /** Undefined where Redis acknowledges nothing beyond its reply. */
-  readonly replicated: ReplicatedWrites | undefined;
-  readonly feed: Feed;
-  /** The live end of the feed: one reader for all followers. */
-  readonly tail: FeedTail;
-  readonly limiter: Limiter;
-  readonly guard: PoisonGuard;
-  readonly lifecycle: Lifecycle;
-  readonly accounts: Accounts;
-  /** Which process uses which AuthKey. */
-  readonly users: AuthKeyUsers;
-  /** The account of a profile, created on first use. @throws ConfigError if the profile lacks credentials or an address */
-  readonly account: (profile: string) => Account;
-  /** The client of a profile, as `account`. */
-  readonly client: (profile: string) => PlatformClient;
-  /** @throws SimfleetError CONFIG_INVALID if the profile may use two addresses; the work itself shows other faults */
-  readonly assertAddress: (profile: string) => Promise<void>;
-  /** The profile that a request names, else the configuration's. @throws SimfleetError NOT_FOUND */
-  readonly profileOf: (named?: string) => string;
-  readonly wordingOf: (profile: string) => Wording;
-  readonly keyColumnOf: (profile: string) => KeyColumn;
-  /** Stops work when the app closes. @returns the same work; its owner may stop it earlier */
-  readonly watchOver: (name: string, working: Working) => Working;
-  /** Whether Redis responds within a second. @throws SimfleetError STORE_UNAVAILABLE if it refuses writes */
-  readonly ping: () => Promise<boolean>;
-}
+export type Kernel = Readonly<ReturnType<typeof build>>;
 
 /**
  * Opens Redis (an embedded one if none is configured) and what features build on.
@@ -126,7 +87,7 @@ function build(
     readonly connections: RedisConnections;
     readonly redisFacts: RedisFacts;
   },
-): Kernel {
+) {
   const { config, clock, logger, lifecycle, connections, redisFacts } = deps;
   const connect = (name: string): Redis => connections.connect(name);
   const redis = connect("main");
@@ -149,27 +110,39 @@ function build(
     connect,
     workerRegistry,
     config,
+    /** What the features of this process declare. */
     features: deps.features,
     logger,
     env: deps.env,
     userAgent,
+    /** Version and abilities of Redis. */
     redisFacts,
+    /** Location of the data, for display. */
     redisPlace: config.redis?.address ?? `embedded, in ${join(config.dataDir, "redis")}`,
+    /** Undefined where Redis acknowledges nothing beyond its reply. */
     replicated: replicatedWrites(connections, redisFacts),
     feed,
+    /** The live end of the feed: one reader for all followers. */
     tail,
     limiter,
     guard,
     lifecycle,
     accounts,
+    /** Which process uses which AuthKey. */
     users,
+    /** The account of a profile, created on first use. @throws ConfigError if the profile lacks credentials or an address */
     account,
-    client: (profile) => account(profile).client,
-    assertAddress: (profile) => assertAddress(account(profile)),
-    profileOf: (named) => profileOf(config, named),
+    /** The client of a profile, as `account`. */
+    client: (profile: string) => account(profile).client,
+    /** @throws SimfleetError CONFIG_INVALID if the profile may use two addresses; the work itself shows other faults */
+    assertAddress: (profile: string) => assertAddress(account(profile)),
+    /** The profile that a request names, else the configuration's. @throws SimfleetError NOT_FOUND */
+    profileOf: (named?: string) => profileOf(config, named),
     wordingOf,
-    keyColumnOf: (profile) => keyColumnOf(wordingOf(profile)),
-    watchOver: (name, working) => watchOver(lifecycle, name, working),
+    keyColumnOf: (profile: string) => keyColumnOf(wordingOf(profile)),
+    /** Stops work when the app closes. @returns the same work; its owner may stop it earlier */
+    watchOver: (name: string, working: Working) => watchOver(lifecycle, name, working),
+    /** Whether Redis responds within a second. @throws SimfleetError STORE_UNAVAILABLE if it refuses writes */
     ping: () => respondsInTime(redis, { keys, clock, withinMs: 1_000 }),
   };
 }

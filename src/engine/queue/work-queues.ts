@@ -28,16 +28,6 @@ export interface Consumer<Data, Result> extends Omit<QueueWorkerOptions<Data, Re
   readonly restore: () => Promise<void> | void;
 }
 
-export interface WorkQueues<Data, Result> {
-  /** The queue of a key; opened when it is used first. */
-  readonly queue: (key: string) => Promise<Queue<Data>>;
-  /** Whether a live process handles the work of the key. */
-  readonly isServed: (key: string) => Promise<boolean>;
-  /** Processes the work of a key until stopped. */
-  readonly consume: (key: string, consumer: Consumer<Data, Result>) => Promise<Working>;
-  readonly close: () => Promise<void>;
-}
-
 export interface KindOfQueue<Data> {
   /** Names the connection to Redis. */
   readonly connection: string;
@@ -51,7 +41,7 @@ export interface KindOfQueue<Data> {
 export function workQueues<Data, Result extends JobResult | WorkResult = WorkResult>(
   kind: KindOfQueue<Data>,
   deps: QueueDeps,
-): WorkQueues<Data, Result> {
+) {
   const open = new Map<string, Promise<Queue<Data>>>();
   let redis: Redis | undefined;
   const queueOf = (key: string): Promise<Queue<Data>> => {
@@ -71,9 +61,14 @@ export function workQueues<Data, Result extends JobResult | WorkResult = WorkRes
     return queue;
   };
   return {
+    /** The queue of a key; opened when it is used first. */
     queue: queueOf,
-    isServed: async (key) => (await deps.workerRegistry.workers(kind.nameOf(key))).length > 0,
-    async consume(key, { restore, ...consumer }) {
+
+    /** Whether a live process handles the work of the key. */
+    isServed: async (key: string) => (await deps.workerRegistry.workers(kind.nameOf(key))).length > 0,
+
+    /** Processes the work of a key until stopped. */
+    async consume(key: string, { restore, ...consumer }: Consumer<Data, Result>): Promise<Working> {
       const { QueueWorker } = await import("./queue-worker.ts");
       const queue = await queueOf(key);
       const worker = await QueueWorker.start<Data, Result>({ ...deps, ...consumer, queue });
@@ -92,6 +87,7 @@ export function workQueues<Data, Result extends JobResult | WorkResult = WorkRes
         },
       };
     },
+
     close: async () => {
       await Promise.all([...open.values()].map(async (queue) => (await queue.catch(() => undefined))?.close()));
     },
