@@ -6,7 +6,7 @@
 import { z } from "zod";
 import type { Accounts } from "./account/accounts.ts";
 import { faultKinds, faultRates, type Faults } from "./faults.ts";
-import { apiGroups, type SandboxOptions } from "./options.ts";
+import { apiGroups, limitChange, type SandboxOptions } from "./options.ts";
 import { answer, type Result } from "./operation.ts";
 import { type Fleet, fleetChange } from "./sims/fleet.ts";
 import type { SandboxState } from "./state.ts";
@@ -47,11 +47,7 @@ const posts = new Map([
     if (rates) faults.setRates(rates);
     if (next) faults.next(next.fault, next.count, next.operation);
   }),
-  post(
-    "limits",
-    z.strictObject({ group, limit: z.int().min(0), afterMs: z.number().min(0).default(0) }),
-    ({ throttle }, change) => throttle.changeLimit(change),
-  ),
+  post("limits", limitChange, ({ throttle }, change) => throttle.changeLimit(change)),
   post("competitor", z.strictObject({ group, callsPerSecond: z.number().min(0).max(10_000) }), ({ throttle }, rival) =>
     throttle.compete(rival.group, rival.callsPerSecond),
   ),

@@ -18,22 +18,21 @@ const defaultLimits = { Sim: 600, Subscriber: 60, Credential: 60, Operator: 60, 
 export type ApiGroup = keyof typeof defaultLimits;
 export const apiGroups = Object.keys(defaultLimits) as ApiGroup[];
 
-export interface LimitChange {
-  readonly group: ApiGroup;
-  /** Calls per period from then on. */
-  readonly limit: number;
-  /** Counted from now; among the options, from the start of the sandbox. */
-  readonly afterMs: number;
-}
+/** `limit`: calls per period from then on; `afterMs` is counted from now, among the options from the start of the sandbox. */
+export const limitChange = z.strictObject({
+  group: z.enum(apiGroups),
+  limit: z.int().min(0),
+  afterMs: z.number().min(0).default(0),
+});
+export type LimitChange = Readonly<z.output<typeof limitChange>>;
 
-/** An initial group. */
-export interface GroupSeed {
-  readonly groupId: string;
-  /** Shown as the tag `name`. Default: the group id. */
-  readonly name?: string | undefined;
-  /** By namespace (SoracomFunnel), then by key. Default none. */
-  readonly configuration?: Readonly<Record<string, Readonly<Record<string, unknown>>>> | undefined;
-}
+/** An initial group: `name` is shown as the tag `name`, by default the ID; `configuration` by namespace, then by key. */
+const groupSeed = z.strictObject({
+  groupId: z.string().regex(/^[^/]{1,100}$/, "must have IDs without `/`"),
+  name: z.string().optional(),
+  configuration: z.record(z.string(), z.record(z.string(), z.unknown())).optional(),
+});
+export type GroupSeed = Readonly<z.output<typeof groupSeed>>;
 
 const count = z.int().min(0);
 const share = z.number().min(0).max(1);
@@ -88,8 +87,8 @@ const fleet = {
     .default(classes),
   /** Groups in addition to those of the seed; the ID of one of those gives it a configuration. */
   groups: z
-    .custom<readonly GroupSeed[]>()
-    .refine((all) => all.every(({ groupId }) => /^[^/]{1,100}$/.test(groupId)), "must have IDs without `/`")
+    .array(groupSeed)
+    .readonly()
     .refine((all) => new Set(all.map(({ groupId }) => groupId)).size === all.length, "must not name a group twice")
     .default([]),
   /** Status of a created Credential Set. */
@@ -160,11 +159,7 @@ const quota = {
   /** Another caller's steady rate in each group, in calls per second. */
   competitor: z.partialRecord(z.enum(apiGroups), z.number().min(0).max(10_000)).default({}),
   /** Scheduled changes of limits. */
-  limitChanges: z
-    .custom<readonly LimitChange[]>()
-    .refine((all) => all.every(({ limit }) => count.safeParse(limit).success), "must be whole limits, 0 or more")
-    .refine((all) => all.every(({ afterMs }) => afterMs >= 0), "must lie in the future")
-    .default([]),
+  limitChanges: z.array(limitChange).readonly().default([]),
 };
 
 const faults = {
@@ -201,7 +196,7 @@ export function resolveOptions(given: Partial<SandboxOptions>): SandboxOptions {
   const resolved = schema.safeParse(given);
   if (resolved.success) return resolved.data;
   throw new ConfigError(
-    resolved.error.issues.map(({ path, message }) => ({ where: String(path[0] ?? "options"), message })),
+    resolved.error.issues.map(({ path, message }) => ({ where: path.join(".") || "options", message })),
   );
 }
 

@@ -3,7 +3,6 @@ import { once } from "node:events";
 import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { parse } from "csv-parse/sync";
 import { parse as parseYaml } from "yaml";
-import { z } from "zod";
 import { IntakeError, messageOf } from "#core/errors.ts";
 import { readFileOnce } from "#core/files/open-file.ts";
 import { keepHeapSmall } from "#core/heap-room.ts";
@@ -95,7 +94,8 @@ export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
       const options = {
         ...rest,
         simIds: idsFrom === undefined ? undefined : readSimIds(idsFrom),
-        groups: groupsFrom === undefined ? [] : readGroups(groupsFrom),
+        // The options check what the file holds.
+        groups: groupsFrom === undefined ? [] : readAs("YAML or JSON", groupsFrom, parseYaml as () => GroupSeed[]),
         serves: isTwofold ? coveragesOf("g") : coveragesOf(coverage),
         coverageTypes: coveragesOf(coverageTypes ?? (isTwofold ? "both" : "g")),
         rootMfaSecret: rest.mfaSecret,
@@ -221,21 +221,6 @@ function readSimIds(file: string): string[] {
   const column = header?.findIndex((name) => name.toLowerCase().replaceAll(/[\s_]/g, "") === "simid") ?? -1;
   if (column < 0) throw new IntakeError(`${file} has no column simId; the sandbox takes its SIMs from there.`);
   return [...new Set(rows.map((row) => row[column] ?? ""))].filter(isSimId);
-}
-
-const groupsSchema = z.array(
-  z.strictObject({
-    groupId: z.string(),
-    name: z.string().optional(),
-    configuration: z.record(z.string(), z.record(z.string(), z.unknown())).optional(),
-  }),
-);
-
-/** The groups of a YAML or JSON file: an array of `{groupId, name, configuration}`. */
-function readGroups(file: string): GroupSeed[] {
-  const groups = groupsSchema.safeParse(readAs("YAML or JSON", file, parseYaml));
-  if (!groups.success) throw new IntakeError(`${file} holds no groups: ${z.prettifyError(groups.error)}`);
-  return groups.data;
 }
 
 function readAs<T>(format: string, file: string, parsed: (text: string) => T): T {

@@ -128,7 +128,7 @@ describe("simfleet sandbox", () => {
   });
 
   test.each([
-    ["- groupId: 7\n", "holds no groups"],
+    ["- groupId: 7\n", "groups.0.groupId"],
     ["- groupId: a\n  colour: red\n", "colour"],
     ["[", "cannot be read as YAML or JSON"],
   ])("`simfleet sandbox` rejects a groups file with the content %j", async (text, why) => {
