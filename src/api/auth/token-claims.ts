@@ -3,10 +3,10 @@
  * the platform's key set or one public key. Expiry is returned but not enforced here, since this machine's clock may be
  * wrong; the pair keeper accounts for the lifetime.
  */
-import { createPublicKey, type KeyObject } from "node:crypto";
+import { createPublicKey } from "node:crypto";
 import { compactVerify, type CompactVerifyGetKey } from "jose";
 import { z } from "zod";
-import { ConfigError, messageOf, PlatformError } from "#core/errors.ts";
+import { PlatformError } from "#core/errors.ts";
 import type { Secret } from "#core/secret.ts";
 import type { Coverage } from "#fleet/profile.ts";
 
@@ -36,14 +36,14 @@ const payloadSchema = z.looseObject({
 
 /**
  * @param keysAt the key set at a URL
- * @throws ConfigError if the public key is invalid; as `keysAt`
+ * @throws as `keysAt`
  */
 export function tokenReader(
   verification: TokenVerification,
   keysAt: (jwksUrl: string) => CompactVerifyGetKey,
 ): TokenReader {
   if ("publicKeyPem" in verification) {
-    const key = readPublicKey(verification.publicKeyPem);
+    const key = createPublicKey(verification.publicKeyPem);
     return (token) => readClaims(token, () => key);
   }
   const keys = keysAt(verification.jwksUrl);
@@ -85,13 +85,4 @@ function untrusted(why: string): PlatformError {
       `deployment's, and nothing in it is used. Check SIMFLEET_JWKS_URL or SIMFLEET_TOKEN_PUBLIC_KEY_FILE.`,
     { operation: "auth" },
   );
-}
-
-function readPublicKey(pem: string): KeyObject {
-  try {
-    return createPublicKey(pem);
-  } catch (thrown) {
-    const message = `is not a public key in PEM form (${messageOf(thrown)})`;
-    throw new ConfigError([{ where: "SIMFLEET_TOKEN_PUBLIC_KEY_FILE", message }]);
-  }
 }

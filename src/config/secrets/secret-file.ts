@@ -2,6 +2,7 @@
  * Files that settings name: secrets, which must be private, and PEM files of certificates and public keys. A secret can be
  * read again at every use, so that a replaced file takes effect immediately.
  */
+import { X509Certificate, createPublicKey } from "node:crypto";
 import { ConfigError, messageOf } from "#core/errors.ts";
 import { FileRefusedError, readFileOnce } from "#core/files/open-file.ts";
 import { Secret } from "#core/secret.ts";
@@ -110,26 +111,33 @@ function readUsable(file: string, { reading, expects }: Form): { used: string; w
   return used === undefined ? { fault: `${file} must hold ${expects}.` } : { used, written: read.secret };
 }
 
-/** How each begins; the public key is also in a certificate. */
-const pemBeginnings = {
-  certificate: /-----BEGIN CERTIFICATE-----/,
-  "public key": /-----BEGIN (?:(?:RSA )?PUBLIC KEY|CERTIFICATE)-----/,
+/** How each kind of PEM file is read; they throw for another text. A public key may also be in a certificate. */
+const pemReaders = {
+  certificate: (text: string) => new X509Certificate(text),
+  // Node would make a public key of a private one.
+  "public key": (text: string) => !text.includes("PRIVATE KEY-----") && createPublicKey(text),
 };
 
 /** @returns undefined where no file is given, or where it is faulty, which `report` then says */
 export function readPem(
   at: string,
   file: string | undefined,
-  { kind, report }: { kind: keyof typeof pemBeginnings; report: Report },
+  { kind, report }: { kind: keyof typeof pemReaders; report: Report },
 ): string | undefined {
   if (file === undefined) return undefined;
+  let text: string;
   try {
-    const text = readFileOnce(file, { links: "follow", maxBytes: maxPemBytes }).bytes.toString("utf8");
-    if (pemBeginnings[kind].test(text)) return text;
-    report.fault(at, `${file} is not a PEM file of a ${kind}.`);
+    text = readFileOnce(file, { links: "follow", maxBytes: maxPemBytes }).bytes.toString("utf8");
   } catch (thrown) {
     report.fault(at, `The file cannot be read: ${messageOf(thrown)}`);
+    return undefined;
   }
+  try {
+    if (pemReaders[kind](text) !== false) return text;
+  } catch {
+    // As for another text.
+  }
+  report.fault(at, `${file} is not a PEM file of a ${kind}.`);
   return undefined;
 }
 

@@ -5,7 +5,7 @@
 import { createPublicKey } from "node:crypto";
 import { createRemoteJWKSet, customFetch, errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from "jose";
 import type { JwtOptions } from "#config/sections/http.ts";
-import { ConfigError, SimfleetError, messageOf } from "#core/errors.ts";
+import { SimfleetError } from "#core/errors.ts";
 import { fetchThrough, type OutgoingProxy } from "#core/proxy.ts";
 import { type Clock, secondMs } from "#core/time.ts";
 import { type Role, roles } from "#fleet/role.ts";
@@ -23,7 +23,6 @@ export class JwtReader {
   readonly #keys: Keys;
   readonly #clock: Clock;
 
-  /** @throws ConfigError when the public key is none */
   constructor(options: JwtOptions, clock: Clock, proxy?: OutgoingProxy) {
     this.#options = options;
     this.#clock = clock;
@@ -105,11 +104,5 @@ function keysOf(keys: JwtOptions["keys"], proxy: OutgoingProxy | undefined): Key
       ...(proxy && { [customFetch]: (url, init) => fetchThrough(proxy, url, init, fetchMs) }),
     });
   }
-  try {
-    return createPublicKey(keys.publicKeyPem);
-  } catch (thrown) {
-    throw new ConfigError([
-      { where: "http.jwt.publicKeyFile", message: `holds no public key (${messageOf(thrown)}).` },
-    ]);
-  }
+  return createPublicKey(keys.publicKeyPem);
 }

@@ -33,7 +33,6 @@ describe("the API client", () => {
   it.each([
     [{ endpoints: { global: "http://api.example.com" } }, "SIMFLEET_ENDPOINT_GLOBAL"],
     [{ brand: "a b" }, "SIMFLEET_BRAND"],
-    [{ tokenVerification: { publicKeyPem: "nonsense" } }, "SIMFLEET_TOKEN_PUBLIC_KEY_FILE"],
     [{ tokenVerification: { jwksUrl: "http://keys.example.com/jwks" } }, "SIMFLEET_JWKS_URL"],
   ])("the client refuses to start with %j", (changes, setting) => {
     expect(() => clientFor("https://api.example.com", changes)).toThrow(setting);

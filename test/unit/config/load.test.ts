@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
@@ -377,6 +378,16 @@ describe("configuration problems", () => {
   ])("the configuration reports %s", (_name, given, problem) => {
     const problems = typeof given === "string" ? problemsOf(given) : problemsOf("", given);
     expect(problems).toEqual([expect.stringContaining(problem)]);
+  });
+
+  it.each([
+    ["cannot be read", "-----BEGIN PUBLIC KEY-----\nbm9uZQ==\n-----END PUBLIC KEY-----\n"],
+    ["is a private one", generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString()],
+  ])("a public key that %s is reported", (_how, content) => {
+    const file = fileOf(content);
+    expect(problemsOf("", { SIMFLEET_TOKEN_PUBLIC_KEY_FILE: file })).toEqual([
+      expect.stringContaining(`${file} is not a PEM file of a public key.`),
+    ]);
   });
 
   it("a missing config file that was named is reported", () => {
