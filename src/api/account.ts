@@ -6,6 +6,8 @@ import type { Wording } from "#fleet/sim/sim.ts";
 
 export interface Account {
   readonly client: PlatformClient;
+  /** Signs in if there is no pair, and notes whose SIMs the profile lists. @throws as `PlatformClient.assertAddress` */
+  readonly identify?: (signal: AbortSignal) => Promise<void>;
   readonly wording: Wording;
   /** The fields of a SIM record to keep. */
   readonly selection: FieldSelection;

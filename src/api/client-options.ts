@@ -133,10 +133,15 @@ export type ClientEvent =
       readonly authKeyId: string;
       readonly message: string;
     }
-  /** The owner of the quotas that calls spend from now on: an operator, or the profile. */
+  /**
+   * The owner of the quotas that calls spend from now on, an operator or the profile; and a name for the operator's SIMs of
+   * one address and coverage, by one kind of key.
+   */
   | {
       readonly type: "quota-owner";
       readonly owner: string;
+      readonly fleet: string;
+      readonly isRoot: boolean;
     };
 
 /** `first` in this process, `early` before expiry, `expired` after it, `refused` after a 401, `asked` by the owner. */

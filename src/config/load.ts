@@ -114,6 +114,7 @@ function assemble(settings: Settings, source: SettingSource, report: Report) {
   const names = Object.keys(profiles);
   const rotations = readRotations(settings.rotations, { deployment, profiles: names }, report);
   checkAuthKeys(authKeys, names, report);
+  if (inventory.profile !== undefined) report.checkProfile("inventory.profile", inventory.profile, names);
   const isSecret = (field: string): boolean =>
     [...secretFields, ...inventory.secrets].includes(field.slice(field.lastIndexOf(".") + 1));
   const kept = inventory.fields.find(isSecret);

@@ -29,6 +29,7 @@ import {
   oneOf,
   path,
   plainName,
+  profileName,
   reserve,
   someOf,
   text,
@@ -112,6 +113,11 @@ export const configSchema = z.strictObject({
       integer(1, 100_000).optional(),
       "Maximum SIMs per page of a sync; longer pages need fewer calls. A page of more than 4 MiB is not read: the sync continues with pages of half the length.",
       { fallback: "the platform's own page size" },
+    ),
+    profile: setting(
+      profileName.optional(),
+      "The profile that sees all SIMs of its operator: SIMs that a sync of it does not list are gone. Others with the same inventory may see a part.",
+      { fallback: "that of the Root user, or the first" },
     ),
   }),
   events: group({

@@ -27,8 +27,8 @@ export interface FeedBounds {
 /** Which events to read. */
 export interface EventQuery {
   readonly types?: readonly EventType[] | undefined;
-  /** Events that concern every account are included. */
-  readonly profile?: string | undefined;
+  /** One or several. Events that concern every account are included. */
+  readonly profile?: string | readonly string[] | undefined;
   /** Only events whose fields have these values. */
   readonly fields?: Readonly<Record<string, string | undefined>> | undefined;
   /** Only events at or after this time. */
@@ -139,7 +139,8 @@ export function pageOf(id: string, entries: readonly [string, string[]][]): Feed
 
 function isMeant(query: EventQuery, event: Event): boolean {
   if (query.types !== undefined && !query.types.includes(event.type)) return false;
-  if (query.profile !== undefined && event.profile !== "" && event.profile !== query.profile) return false;
+  const profiles = query.profile === undefined || event.profile === "" ? [event.profile] : [query.profile].flat();
+  if (!profiles.includes(event.profile)) return false;
   const wanted = Object.entries(query.fields ?? {});
   return wanted.every(([name, value]) => value === undefined || event.fields[name] === value);
 }

@@ -25,6 +25,8 @@ import { getSim, getSimStatusHistory } from "#api/operations/described.ts";
 import type { Account } from "#api/account.ts";
 import type { Limiter } from "#limiter/limiter.ts";
 import type { AuthKeyUsers } from "#engine/authkey-users.ts";
+import type { StoreDeps } from "#engine/move-record.ts";
+import { noteFleet } from "#engine/sharing.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import { callTime, type Timing } from "#core/timings.ts";
 
@@ -32,7 +34,7 @@ const reloadBackoff = { baseMs: 500, capMs: 30_000 };
 const leaveMs = 500;
 const ourHost = hostname().replace(/[^A-Za-z0-9_-]/g, "-");
 
-interface Deps {
+interface Deps extends Pick<StoreDeps, "redis" | "keys"> {
   readonly config: Config;
   readonly userAgent: string;
   readonly clock: Clock;
@@ -112,6 +114,9 @@ class OpenAccount {
   readonly #closing = new AbortController();
   /** AuthKeys whose rejection was reported. */
   readonly #refused = new Set<string>();
+  /** Notes who the profile belongs to, as last seen. */
+  #noteOwner = (): Promise<void> => Promise.resolve();
+  #noted: Promise<void> = Promise.resolve();
   #announced: Promise<Awaited<ReturnType<AuthKeyUsers["announce"]>>> | undefined;
 
   constructor(profile: string, worker: string, deps: Deps) {
@@ -170,7 +175,8 @@ class OpenAccount {
       connections: limits.connections,
       transport: { proxy: config.proxy },
       clock,
-      permits: limiter,
+      // No answer comes before it is known which inventory it belongs to.
+      permits: { acquire: (request) => this.#noted.then(() => limiter.acquire(request)) },
       quotaScope: deployment.quota.scope,
       userAgent,
       // Hosts that share an address without a configured name learn of each other's calls from the quota headers.
@@ -179,6 +185,10 @@ class OpenAccount {
     });
     return {
       client,
+      identify: async (signal) => {
+        await client.assertAddress(signal);
+        await this.#noteOwner();
+      },
       wording: settings.wording,
       selection: {
         fields: keptFields(inventory.fields, {
@@ -210,8 +220,12 @@ class OpenAccount {
         this.#renewed();
         break;
       case "quota-owner":
-        this.#deps.limiter.assign(this.#profile, event.owner).catch((thrown: unknown) => {
-          this.#log.warn({ reason: messageOf(thrown) }, "the operator of the quotas could not be noted");
+        this.#noteOwner = async () => {
+          await this.#deps.limiter.assign(this.#profile, event.owner);
+          await noteFleet(this.#deps, { ...event, profile: this.#profile }, this.#deps.config);
+        };
+        this.#noted = this.#noteOwner().catch((thrown: unknown) => {
+          this.#log.warn({ reason: messageOf(thrown) }, "the operator of the profile could not be noted");
         });
         break;
       case "auth-key-refused":

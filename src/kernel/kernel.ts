@@ -102,7 +102,7 @@ function build(
   const tail = new FeedTail({ feed, connect: () => connect("tail"), clock });
   lifecycle.onStop("followers of the feed", () => tail.close());
   const users = new AuthKeyUsers(stores);
-  const accounts = new Accounts({ config, clock, limiter, feed, users, lifecycle, logger, userAgent });
+  const accounts = new Accounts({ redis, keys, config, clock, limiter, feed, users, lifecycle, logger, userAgent });
   const account = (profile: string): Account => accounts.account(profile);
   const wordingOf = (profile: string): Wording => config.profiles[profile]?.profile.wording ?? "sims";
   return {

@@ -114,6 +114,8 @@ const account = {
   userAuthKeyId: z.string().optional(),
   userAuthKey: z.string().optional(),
   userKeyAccess: z.enum(keyAccesses).default("own"),
+  /** The sub-user's lists end after the first SIMs. */
+  userSims: count.optional(),
   /** Whether revoking an AuthKey ends the pairs that were made with it. */
   revokeKillsPairs: z.boolean().default(false),
   /** Name of the field of `POST /v1/auth` that asks for a lifetime. */

@@ -36,7 +36,10 @@ export const automationsSection = section(
       jobKind,
       "The task. `apply` does an operation to the SIM of the event; `operation`, `set`, `speedClass` and `rate` are for it.",
     ),
-    profile: setting(profileName.default("default"), "Only events of this profile; the task runs in the same profile."),
+    profile: setting(
+      profileName.default("default"),
+      "Only events of this profile, and of SIMs and syncs in its inventory; the task runs in the same profile.",
+    ),
     file: setting(path.optional(), "With `report`: the JSON file to write."),
     rotation: taskKeys.rotation,
     ...operationKeys,

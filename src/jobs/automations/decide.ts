@@ -4,6 +4,8 @@
  */
 import type { Event } from "#events/event.ts";
 import type { Automation } from "#fleet/automation.ts";
+import type { StoreDeps } from "#engine/move-record.ts";
+import { readSharing } from "#engine/sharing.ts";
 import { matches } from "#fleet/filter.ts";
 import { textOf } from "#fleet/sim/sim-fields.ts";
 import { type SimOperation, changesOf, inputsOf } from "#fleet/sim-operation/sim-operation.ts";
@@ -30,7 +32,7 @@ export interface Decided {
   readonly chain: readonly string[];
 }
 
-export interface DecisionDeps {
+export interface DecisionDeps extends Pick<StoreDeps, "redis" | "keys"> {
   readonly inventory: Pick<Inventory, "lookUp">;
   readonly log: AutomationLog;
   /** Name of the column that identifies a SIM. */
@@ -39,13 +41,24 @@ export interface DecisionDeps {
   readonly operationOf: (name: string, profile: string) => SimOperation;
 }
 
+/** The events that an automation is about: of SIMs and syncs, those of every profile with the same inventory. */
+export async function meantFor(
+  { on, profile }: Automation,
+  events: readonly Event[],
+  deps: Pick<StoreDeps, "redis" | "keys">,
+): Promise<readonly Event[]> {
+  const sharers = (await readSharing(deps)).sharers(profile);
+  const isShared = ({ type, profile: of }: Event): boolean => /^(?:sim|sync)\./.test(type) && sharers.includes(of);
+  return events.filter((event) => on.includes(event.type) && (event.profile === profile || isShared(event)));
+}
+
 /** The events that match the automation, in order, with its decisions. */
 export async function decide(
   automation: Automation,
   events: readonly Event[],
   deps: DecisionDeps,
 ): Promise<readonly Decided[]> {
-  const meant = events.filter(({ type, profile }) => automation.on.includes(type) && profile === automation.profile);
+  const meant = await meantFor(automation, events, deps);
   if (meant.length === 0) return [];
   const sims = [...new Set(meant.flatMap(({ fields }) => fields.sim ?? []))];
   const causes = [...new Set(meant.flatMap((event) => causeOf(event) ?? []))];

@@ -7,7 +7,7 @@ import type { Feed } from "#events/feed.ts";
 import type { Automation } from "#fleet/automation.ts";
 import { type AutomationDeps, actOn } from "./work.ts";
 import type { AutomationReport, DecisionReport } from "./contract.ts";
-import { type Decided, decide } from "./decide.ts";
+import { type Decided, decide, meantFor } from "./decide.ts";
 import { type Endpoint, endpoint } from "#contract/route.ts";
 import { type Clock, isoTime } from "#core/time.ts";
 
@@ -76,9 +76,7 @@ export class AutomationService {
     }
     let events = 0;
     for await (const stretch of this.#since(sinceMs)) {
-      events += stretch.filter(
-        ({ type, profile }) => automation.on.includes(type) && profile === automation.profile,
-      ).length;
+      events += (await meantFor(automation, stretch, this.#deps)).length;
       await actOn(automation, stretch, this.#deps);
     }
     return { events };

@@ -11,7 +11,7 @@ import type { Event } from "#events/event.ts";
 import type { Automation } from "#fleet/automation.ts";
 import type { TaskReference } from "#fleet/task.ts";
 import type { AutomationTasks } from "#jobs/tasks/tasks.ts";
-import { type Decided, type DecisionDeps, decide } from "./decide.ts";
+import { type Decided, type DecisionDeps, decide, meantFor } from "./decide.ts";
 
 export interface AutomationDeps extends DecisionDeps {
   readonly clock: Clock;
@@ -27,10 +27,9 @@ const faultRules: FaultRules = { hopeless: "give-up" };
  * @throws temporary errors of a task; the events must be delivered again then
  */
 export async function actOn(automation: Automation, events: readonly Event[], deps: AutomationDeps): Promise<void> {
-  const { name, on, profile } = automation;
-  const event = events.find((one) => on.includes(one.type) && one.profile === profile);
+  const [event] = await meantFor(automation, events, deps);
   if (event === undefined) return;
-  const acted = await deps.guard.run(`automation ${name} ${event.id}`, () => act(automation, events, deps));
+  const acted = await deps.guard.run(`automation ${automation.name} ${event.id}`, () => act(automation, events, deps));
   if (acted === quarantined) await stop(automation, { reason: quarantineReason, event, deps });
 }
 

@@ -31,7 +31,7 @@ export const syncReport = z.object({
   startedBy: z.string().nullable().describe("who requested it; null if not known"),
   finishedAt: instant.nullable(),
   seconds: z.number().nullable().describe("duration including pauses; null until it has ended"),
-  reason: z.string().optional().describe("why it failed"),
+  reason: z.string().optional().describe("why it failed, or marked no SIM as gone"),
   problem: currentProblem.describe("why the next page cannot be read at the moment, and when it is retried"),
 });
 

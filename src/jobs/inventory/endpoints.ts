@@ -29,6 +29,8 @@ import { type Change, type ChangeType, type SimDocument, changeTypes } from "./c
 import type { FoundSim, Inventory } from "./store/inventory.ts";
 import type { Account } from "#api/account.ts";
 import type { Clock } from "#core/time.ts";
+import type { StoreDeps } from "#engine/move-record.ts";
+import { readSharing } from "#engine/sharing.ts";
 import type { OneSim } from "#api/operations/described.ts";
 import type { Operation } from "#api/operations/operation.ts";
 import type { FieldValue } from "#fleet/sim/field-text.ts";
@@ -38,7 +40,7 @@ import { jsonWithoutSecrets } from "#fleet/sim/sim-fields.ts";
 /** How long a count that need not be exact may take. */
 const countLimitMs = 1_000;
 
-export interface InventoryDeps {
+export interface InventoryDeps extends Pick<StoreDeps, "redis" | "keys"> {
   readonly sims: SimService;
   readonly store: Inventory;
   readonly feed: Feed;
@@ -58,10 +60,10 @@ export function inventoryEndpoints(deps: InventoryDeps): readonly Endpoint[] {
   return [...syncEndpoints(deps), ...simEndpoints(deps), ...readEndpoints(deps), ...fleetEndpoints(deps)];
 }
 
-function syncEndpoints({ sims, profiles, profileOf, assertCallable }: InventoryDeps): readonly Endpoint[] {
+function syncEndpoints({ sims, profiles, profileOf, assertCallable, ...deps }: InventoryDeps): readonly Endpoint[] {
   return [
     endpoint(routes.listSyncs, async () => {
-      const reports = await Promise.all(profiles.map((profile) => sims.syncReport(profile)));
+      const reports = await Promise.all((await readSharing(deps)).firsts(profiles).map(sims.syncReport));
       return { syncs: reports.filter((report) => report !== undefined), nextCursor: null };
     }),
     endpoint(routes.showSync, async ({ params }) => {
@@ -165,7 +167,7 @@ async function select(
   if (isOfAll && query.profile !== undefined) {
     throw new SimfleetError("USAGE", "Name one profile, or ask for all profiles, not both");
   }
-  const profiles = isOfAll ? deps.profiles : [deps.profileOf(query.profile)];
+  const profiles = isOfAll ? (await readSharing(deps)).firsts(deps.profiles) : [deps.profileOf(query.profile)];
   const all = await Promise.all(profiles.map((profile) => selectIn(profile, query, deps)));
   const ofFilter = all.flatMap(({ selection }) => selection.filter.conditions.map(({ field }) => field));
   await assertKnownInSome(all, { fields: ofFilter });
@@ -211,7 +213,7 @@ async function* documentsOf(all: readonly Selected[]): AsyncGenerator<SimDocumen
   }
 }
 
-function readEndpoints({ feed, profileOf, accountOf, clock }: InventoryDeps): readonly Endpoint[] {
+function readEndpoints({ feed, profileOf, accountOf, clock, ...deps }: InventoryDeps): readonly Endpoint[] {
   return [
     endpoint(routes.readSim, async ({ params, query, signal }) => {
       const record = await readNow(accountOf(profileOf(query.profile)), "readSim", params.sim, signal);
@@ -221,9 +223,10 @@ function readEndpoints({ feed, profileOf, accountOf, clock }: InventoryDeps): re
       const entries = await readNow(accountOf(profileOf(query.profile)), "readStatusHistory", params.sim, signal);
       return { statuses: entries as Record<string, unknown>[], nextCursor: null };
     }),
-    endpoint(routes.listChanges, ({ query: { profile, limit, cursor, since, type, sim, field, by } }) => {
+    endpoint(routes.listChanges, async ({ query: { profile, limit, cursor, since, type, sim, field, by } }) => {
       const sinceMs = parseInstant(since);
-      const asked = { profile: profileOf(profile), types: asList(type), sim, field, by, sinceMs };
+      const sharers = (await readSharing(deps)).sharers(profileOf(profile));
+      const asked = { profile: sharers, types: asList(type), sim, field, by, sinceMs };
       return changesOf(feed, asked, { limit, cursor });
     }),
   ];
@@ -244,7 +247,7 @@ function fleetEndpoints({ sims, profileOf }: InventoryDeps): readonly Endpoint[]
 export async function changesOf(
   feed: Pick<Feed, "newest">,
   query: {
-    readonly profile: string;
+    readonly profile: string | readonly string[];
     readonly types?: readonly ChangeType[] | undefined;
     readonly sim?: string | undefined;
     readonly field?: string | undefined;

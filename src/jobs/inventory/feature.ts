@@ -6,7 +6,7 @@ import { every, minuteMs, secondMs } from "#core/time.ts";
 
 export const inventory = feature({
   name: "inventory",
-  data: { inventory: ["sims"] },
+  data: { inventory: ["sims", "inventories"] },
   audit: "syncs",
   profileData: ["sims"],
   events,
@@ -31,7 +31,8 @@ export const inventory = feature({
       work: async (profiles) => {
         const { logActivity } = await import("#engine/activity-log.ts");
         const { activityOfSyncs } = await import("./service.ts");
-        const reports = () => Promise.all(profiles.map((profile) => service.syncReport(profile)));
+        const { readSharing } = await import("#engine/sharing.ts");
+        const reports = async () => Promise.all((await readSharing(kernel)).firsts(profiles).map(service.syncReport));
         const stopLogging = logActivity(async () => activityOfSyncs(await reports()), logger);
         lifecycle.onStop("activity of syncs", stopLogging);
         const stopRemembering = every(minuteMs, () => {

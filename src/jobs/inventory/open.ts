@@ -24,7 +24,7 @@ export function openInventory(kernel: Kernel) {
       // Never `due`: a sync that waits for the quota must not start early.
       status: async (name) => {
         const state = await syncs.state(name);
-        return state !== undefined && !isSyncOver(state) ? "waiting" : "none";
+        return state?.profile === name && !isSyncOver(state) ? "waiting" : "none";
       },
       work: async (name, signal) => {
         const context = { syncs, inventory: store, guard, clock, accountFor: account };

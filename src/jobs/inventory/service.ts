@@ -37,14 +37,14 @@ export function simService(
   const sync = async (profile: string, order: { by: string; mode?: "resume" | "restart" }): Promise<SyncReport> => {
     const { by, mode = "resume" } = order;
     const state = await syncs.begin(profile, newSyncId(await syncs.nowMs()), mode, by);
-    await queues.enqueue(profile, "now");
-    return reportOfSync(profile, state);
+    await queues.enqueue(state.profile, "now");
+    return reportOfSync(state);
   };
 
   /** The sync in progress, or the last one; undefined if there never was one. */
   const syncReport = async (profile: string): Promise<SyncReport | undefined> => {
     const state = await syncs.state(profile);
-    return state === undefined ? undefined : reportOfSync(profile, state);
+    return state === undefined ? undefined : reportOfSync(state);
   };
 
   /** Counts the fleet, for the dashboard and for scheduled reports. */
@@ -156,9 +156,9 @@ function slotOf(atMs: number): number {
 
 // The report of a sync, for display and JSON.
 
-export function reportOfSync(profile: string, state: SyncState): SyncReport {
-  const { syncId, phase, sims, pages, added, changed, returned, gone, startedAtMs, finishedAtMs } = state;
-  const { reason, problem } = state;
+export function reportOfSync(state: SyncState): SyncReport {
+  const { syncId, profile, phase, sims, pages, added, changed, returned, gone } = state;
+  const { startedAtMs, finishedAtMs, reason, problem } = state;
   return {
     syncId,
     profile,

@@ -55,7 +55,7 @@ export function syncInventory(profile: string, context: SyncContext, signal: Abo
     {
       open: async () => {
         const state = await syncs.state(profile);
-        return state && new SyncStep(state, context, signal);
+        return state?.profile === profile ? new SyncStep(state, context, signal) : undefined;
       },
       clock,
       stateOf: ({ state }) => state.phase,
@@ -97,14 +97,17 @@ class SyncStep {
 
   /** Marks the SIMs that the list no longer shows. */
   async sweep(): Promise<SyncResult> {
-    await this.#context.syncs.sweep(this.state.profile, this.state, this.#account.selection.fields);
+    const { syncs } = this.#context;
+    if (await syncs.follow(this.state)) return again;
+    await syncs.sweep(this.state.profile, this.state, this.#account.selection.fields);
     return again;
   }
 
   /** Reads the list to its end, or until another process has taken over the sync. */
   async list(): Promise<SyncResult> {
     try {
-      await this.#readPages();
+      await this.#account.identify?.(this.#signal);
+      if (!(await this.#context.syncs.follow(this.state))) await this.#readPages();
       return again;
     } catch (thrown) {
       if (this.#signal.aborted || !(thrown instanceof PlatformError)) throw thrown;

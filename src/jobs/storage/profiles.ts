@@ -3,6 +3,7 @@
  * does not remove what another works on.
  */
 import type { StoreDeps } from "#engine/move-record.ts";
+import { readSharing, sharingKey } from "#engine/sharing.ts";
 import type { RotationLog } from "#jobs/credentials/record.ts";
 import { isRotationOver } from "#jobs/credentials/rotation-machine.ts";
 import type { Keys } from "#redis/keys.ts";
@@ -58,16 +59,35 @@ export async function removeProfile(
   const records = await rotations.records(profile);
   if (records.some((record) => !isRotationOver(record))) return false;
   for (const record of records) await rotations.forget(record);
-  const words = features.flatMap(({ profileData = [] }) => profileData);
-  const names = words.map((word) => keys.of(word, profile));
-  for (const word of words) {
-    for await (const { key } of keysLike(`${word}:${profile}:`, { redis, keys })) names.push(key);
-  }
-  for (let at = 0; at < names.length; at += removedAtOnce) await redis.unlink(names.slice(at, at + removedAtOnce));
+  await redis.hdel(sharingKey(keys), profile);
+  // Others may still have the inventory of its name; without any, it goes with the inventories (below).
+  const isNamed = (await readSharing({ redis, keys })).names.has(profile);
+  const words = features.flatMap(({ profileData = [] }) => profileData).filter((word) => word !== "sims" || !isNamed);
+  for (const word of words) await removeKeys(word, profile, { redis, keys });
   await redis.srem(keys.queueNames(), `syncs-${profile}`);
   await redis.hdel(keys.quotaOwners(), profile);
   await redis.zrem(profilesKey(keys), profile);
   return true;
+}
+
+/** Removes the inventories that these profiles had before they came to share one, and those that no profile has any more. */
+export async function removeUnusedInventories(profiles: readonly string[], { redis, keys }: Deps): Promise<void> {
+  const { left, nameOf, names } = await readSharing({ redis, keys });
+  const unshared = profiles.filter((profile) => nameOf(profile) !== profile && !names.has(profile));
+  for (const name of [...left.values(), ...unshared]) {
+    const phase = (await redis.hget(keys.sync(name), "phase")) ?? "";
+    // A sync that began in it goes on in the shared one first.
+    if (unshared.includes(name) && ["listing", "sweeping"].includes(phase)) continue;
+    if ((await redis.exists(keys.simsHead(name), keys.simsClaims(name), keys.sync(name))) === 0) continue;
+    await removeKeys("sims", name, { redis, keys });
+  }
+  if (left.size > 0) await redis.hdel(sharingKey(keys), ...left.keys());
+}
+
+async function removeKeys(word: string, name: string, { redis, keys }: Deps): Promise<void> {
+  const found = [keys.of(word, name)];
+  for await (const { key } of keysLike(`${word}:${name}:`, { redis, keys })) found.push(key);
+  for (let at = 0; at < found.length; at += removedAtOnce) await redis.unlink(found.slice(at, at + removedAtOnce));
 }
 
 // How much of Redis's memory each kind of data uses. The kind follows from the key's first word after the common prefix.

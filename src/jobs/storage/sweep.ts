@@ -14,7 +14,7 @@ import type { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { type RunRemoval, endedBefore } from "#jobs/runs/removal/removal.ts";
 import type { RunRecord } from "#jobs/runs/ledger/run-record.ts";
 import type { Retention } from "./config.ts";
-import { type DataOfFeature, formerProfiles, removeProfile } from "./profiles.ts";
+import { type DataOfFeature, formerProfiles, removeProfile, removeUnusedInventories } from "./profiles.ts";
 import { createHash } from "node:crypto";
 import { mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -94,6 +94,7 @@ export async function sweep(deps: SweepDeps, nowMs: number, signal: AbortSignal)
     if (signal.aborted || sinceMs >= nowMs - retention.profilesMs) break;
     if (await removeProfile(profile, deps)) counts.profiles += 1;
   }
+  await removeUnusedInventories(profiles, deps);
   return { ...counts, problems };
 }
 

@@ -281,9 +281,11 @@ export const namedSimOperations = [
 
 function list(call: Call, wording: Wording): Result {
   const { sims } = call.state;
+  const isUser = call.holder?.userName !== undefined;
+  const places = Math.min(sims.places, (isUser ? call.options.userSims : undefined) ?? Infinity);
   return answerPage(call, {
-    places: sims.places,
-    placeAfter: (from, items) => sims.placeAfter(from, items),
+    places,
+    placeAfter: (from, items) => Math.min(sims.placeAfter(from, items), places),
     show: (place) => (sims.isListedAt(place) ? textOf(sims, place, wording) : undefined),
   });
 }

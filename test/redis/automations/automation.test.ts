@@ -90,6 +90,7 @@ class Harness {
     this.log = automationLog(storeDeps);
     this.feed = new Feed({ ...storeDeps, clock: systemClock });
     this.harness = {
+      ...storeDeps,
       clock: systemClock,
       guard: noGuard,
       log: this.log,

@@ -58,6 +58,7 @@ function begun(place: TestRedis, action: AutomationAction, fault?: Error): Crash
         changeSims: (_: unknown, { runId }: { runId: string }) => begin(runId),
       });
       await actOn(automation, events, {
+        ...storeDeps,
         log: automationLog({ ...storeDeps, redis: around("redis", place.redis) }),
         clock: systemClock,
         guard: noGuard,

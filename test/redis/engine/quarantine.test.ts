@@ -113,7 +113,7 @@ it("a sync that is quarantined fails with the reason, and the next one starts ov
   const { syncs, inventory } = fleet;
   const context = { syncs, inventory, clock: systemClock, guard: deadly, accountFor: () => fleet.account };
   await syncInventory(fleet.profile, context, new AbortController().signal);
-  expect(reportOfSync(fleet.profile, await fleet.state())).toMatchObject({ state: "failed", reason });
+  expect(reportOfSync(await fleet.state())).toMatchObject({ state: "failed", reason });
   expect(await reported(fleet.profile)).toEqual(["sync.failed"]);
   expect((await fleet.sync()).state).toMatchObject({ phase: "finished", sims: 20 });
 });
@@ -172,7 +172,15 @@ it("an automation whose task kills three workers is stopped, and shows why", asy
   const event = { id: "1790000000000-1", type: "sync.completed", atMs: 1, profile: "default", fields: {} } as const;
   const others = { inventory: { lookUp: () => Promise.resolve([]) }, keyColumnOf: () => "simId" } as const;
   const act = (guard: PoisonGuard, begin: () => Promise<never>): Promise<unknown> => {
-    const deps = { ...others, log, guard, clock: systemClock, tasks: { begin, runIdFor: (key: string) => key } };
+    const deps = {
+      ...others,
+      redis,
+      keys,
+      log,
+      guard,
+      clock: systemClock,
+      tasks: { begin, runIdFor: (key: string) => key },
+    };
     return actOn(automation, [event], deps as unknown as AutomationDeps);
   };
   for (let death = 0; death < 3; death += 1) await die(act);

@@ -24,7 +24,7 @@ async function changedFleet(place: TestRedis, seed: number): Promise<FleetHarnes
 }
 
 async function resultOf(fleet: FleetHarness): Promise<unknown> {
-  const { profile: _, startedAtMs: __, finishedAtMs: ___, ...state } = await fleet.state();
+  const { inventory: _, profile: __, startedAtMs: ___, finishedAtMs: ____, ...state } = await fleet.state();
   return { state, known: await fleet.known(), gone: await fleet.known("gone"), events: await fleet.events() };
 }
 

@@ -23,7 +23,7 @@ function startProcess(fleet: FleetHarness): ChildProcess {
 
 /** What must come out the same, however often a sync was killed. */
 async function resultOf(fleet: FleetHarness): Promise<unknown> {
-  const { profile: _, startedAtMs: __, finishedAtMs: ___, ...state } = await fleet.state();
+  const { inventory: _, profile: __, startedAtMs: ___, finishedAtMs: ____, ...state } = await fleet.state();
   return { state, known: await fleet.known(), gone: await fleet.known("gone"), events: await fleet.events() };
 }
 

@@ -20,6 +20,7 @@ async function setup(state: "done" | "planned" = "done") {
   await redis.hset(keys.sims(profile), "sim-1", "record");
   for (const chunk of [0, 1]) await redis.set(keys.simsKeyOrder(profile, chunk), "keys");
   await redis.hset(keys.quotaOwners(), profile, "OP1@host", "other", "OP1@host");
+  await redis.hset(keys.of("inventories"), profile, "OP1@host.g.sims root", "OP1@host.g.sims", profile);
   await redis.hset(keys.simsIndex(profile), "status=active", 1);
   for (const bitmap of ["listed", 1]) await redis.setbit(`${keys.simsBitmaps(profile)}${bitmap}`, 0, 1);
   await redis.hset(keys.sync(profile), "syncId", "s-1", "phase", "finished", "startedAtMs", begunAtMs);
@@ -45,6 +46,7 @@ it("all that is kept of a profile is removed when no worker has had it for long 
   expect(await harness.sweep()).toMatchObject({ profiles: 1, problems: [] });
   expect(await keysLeft()).toEqual([]);
   expect(await redis.hkeys(keys.quotaOwners())).toEqual(["other"]);
+  expect(await redis.exists(keys.of("inventories"))).toBe(0);
 });
 
 it("a profile that another worker has is kept", async () => {

@@ -65,9 +65,24 @@ describe("quota handling of the API client", () => {
     const buckets = ["ip.here.Auth-auth", `${owner}.Sim`, `${owner}.Sim`];
     expect(permits.requests.map(({ bucket }) => bucket)).toEqual([...buckets, ...buckets]);
     expect(events.filter(({ type }) => type === "quota-owner")).toEqual([
-      { type: "quota-owner", owner },
-      { type: "quota-owner", owner },
+      { type: "quota-owner", owner, fleet: `${owner}.g.sims`, isRoot: true },
+      { type: "quota-owner", owner, fleet: `${owner}.g.sims`, isRoot: true },
     ]);
+  });
+
+  it.each([
+    ["g", "sims"],
+    ["jp", "sims"],
+    ["g", "subscribers"],
+  ] as const)("SIMs of coverage %s by the wording %s are a fleet of their own", async (coverage, wording) => {
+    await using platform = await startOpenPlatform(changed);
+    const { url } = platform;
+    const fleets: string[] = [];
+    const onEvent = (event: ClientEvent): void => void (event.type === "quota-owner" && fleets.push(event.fleet));
+    const endpoints = { global: url, japan: url };
+    await using client = clientFor(url, { profile: { name: "root", coverage, wording }, endpoints, onEvent });
+    await client.assertAddress();
+    expect(fleets).toEqual([`OP1@${new URL(url).host}.${coverage}.${wording}`]);
   });
 
   it.each([

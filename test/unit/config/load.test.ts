@@ -19,8 +19,11 @@ describe("the gateway's settings", () => {
     expect(problemsOf(open, { SIMFLEET_GATEWAY_TOKEN: "t".repeat(32) })).toEqual([]);
   });
 
-  it("the gateway's profile must exist", () => {
-    expect(problemsOf("gateway: { profile: acme }\n")).toEqual([expect.stringContaining("There is no profile acme")]);
+  it("the profiles of the gateway and of the inventory must exist", () => {
+    for (const section of ["gateway", "inventory"]) {
+      const message = `${section}.profile: There is no profile acme`;
+      expect(problemsOf(`${section}: { profile: acme }\n`)).toEqual([expect.stringContaining(message)]);
+    }
   });
 });
 

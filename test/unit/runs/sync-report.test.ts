@@ -6,8 +6,16 @@ const counts = { pages: 3, sims: 250, added: 1, changed: 2, returned: 3, gone: 4
 
 describe("sync reports", () => {
   it("a sync report has no end and no duration while the sync is in progress", () => {
-    const state = { profile: "p", syncId: "s-1", phase: "listing", startedAtMs: 0, cursor: "k", ...counts } as const;
-    expect(reportOfSync("p", state)).toEqual({
+    const state = {
+      inventory: "p",
+      profile: "p",
+      syncId: "s-1",
+      phase: "listing",
+      startedAtMs: 0,
+      cursor: "k",
+      ...counts,
+    } as const;
+    expect(reportOfSync(state)).toEqual({
       syncId: "s-1",
       profile: "p",
       state: "listing",
@@ -21,6 +29,7 @@ describe("sync reports", () => {
 
   it("a sync report shows the duration in seconds and the reason of a failure", () => {
     const state = {
+      inventory: "p",
       profile: "p",
       syncId: "s-1",
       phase: "failed",
@@ -29,7 +38,7 @@ describe("sync reports", () => {
       reason: "why",
       ...counts,
     } as const;
-    expect(reportOfSync("p", state)).toMatchObject({ state: "failed", seconds: 1.5, reason: "why" });
+    expect(reportOfSync(state)).toMatchObject({ state: "failed", seconds: 1.5, reason: "why" });
   });
 
   it("sync ids are short and sort by time", () => {

@@ -286,7 +286,7 @@ function syncCommand(context: Context): Command {
       const { client, profile, app } = caller;
       // Reports wrong credentials now instead of in a worker's log.
       if (app !== undefined && options.detach !== true) {
-        await app.kernel.client(app.kernel.config.profile).whoAmI(interrupt);
+        await app.kernel.account(app.kernel.config.profile).identify?.(interrupt);
       }
       const query = { profile, restart: options.restart === true ? "true" : undefined } as const;
       const started = await client.call(routes.startSync, { query });
@@ -315,5 +315,6 @@ function syncText(report: SyncReport): string {
   const news = Object.entries({ added, changed, returned, gone }).filter(([, count]) => count > 0);
   const differences = news.map(([name, count]) => `${grouped(count)} ${name}`).join(", ") || "nothing has changed";
   const time = seconds === null ? "so far" : `in ${duration(seconds * 1_000)}`;
-  return `${counted(report.sims, "SIM")} on ${counted(report.pages, "page")} ${time}: ${differences}`;
+  const read = `${counted(report.sims, "SIM")} on ${counted(report.pages, "page")} ${time}: ${differences}`;
+  return reason === undefined ? read : `${read}. ${reason}.`;
 }

@@ -12,7 +12,7 @@ local before = redis.call('HMGET', KEYS[9], 'syncId', 'phase')
 local is_under_way = before[2] == 'listing' or before[2] == 'sweeping'
 if is_under_way and how ~= 'restart' then return before[1] end
 redis.call('UNLINK', inv.seen, KEYS[9])
-redis.call('HSET', KEYS[9], 'syncId', sync_id, 'phase', 'listing', 'startedAtMs', inv.now, 'pages', 0, 'sims', 0, 'added', 0,
-  'changed', 0, 'returned', 0, 'gone', 0)
+redis.call('HSET', KEYS[9], 'syncId', sync_id, 'profile', profile, 'phase', 'listing', 'startedAtMs', inv.now, 'pages', 0,
+  'sims', 0, 'added', 0, 'changed', 0, 'returned', 0, 'gone', 0)
 if started_by ~= '' then redis.call('HSET', KEYS[9], 'startedBy', started_by) end
 return sync_id

@@ -11,6 +11,7 @@ import { type Condition, type Filter, matches, everySim } from "#fleet/filter.ts
 import type { KeyColumn } from "#fleet/sim/sim.ts";
 import { type ScriptRunner, Script } from "#redis/script.ts";
 import type { StoreDeps } from "#engine/move-record.ts";
+import { inventoryOf } from "#engine/sharing.ts";
 import { type KnownSim, decodeSim, fieldTextIn, isGoneIn } from "../records/sim-record.ts";
 import { inventoryKeys, inventoryScript } from "./inventory-script.ts";
 
@@ -85,8 +86,12 @@ export class Inventory {
     this.#keys = deps.keys;
   }
 
+  #name(profile: string): Promise<string> {
+    return inventoryOf({ redis: this.#redis, keys: this.#keys }, profile);
+  }
+
   async facts(profile: string): Promise<InventoryFacts> {
-    const head = await this.#redis.hgetall(this.#keys.simsHead(profile));
+    const head = await this.#redis.hgetall(this.#keys.simsHead(await this.#name(profile)));
     return {
       known: Number(head.known ?? 0),
       gone: Number(head.gone ?? 0),
@@ -103,8 +108,9 @@ export class Inventory {
   /** Looks up SIMs; the result has the order of the keys. */
   async lookUp(profile: string, keys: readonly string[]): Promise<(KnownSim | undefined)[]> {
     const known: (KnownSim | undefined)[] = [];
+    const stored = this.#keys.sims(await this.#name(profile));
     for (let at = 0; at < keys.length; at += lookUpAtOnce) {
-      const texts = await this.#redis.hmget(this.#keys.sims(profile), ...keys.slice(at, at + lookUpAtOnce));
+      const texts = await this.#redis.hmget(stored, ...keys.slice(at, at + lookUpAtOnce));
       for (const text of texts) known.push(text === null ? undefined : decodeSim(text));
     }
     return known;
@@ -166,7 +172,7 @@ export class Inventory {
   /** The indexed fields, in alphabetical order, and their values. */
   async indexedFields(profile: string): Promise<IndexedField[]> {
     const fields = new Map<string, Set<string>>();
-    for (const item of Object.keys(await this.#redis.hgetall(this.#keys.simsIndex(profile)))) {
+    for (const item of Object.keys(await this.#redis.hgetall(this.#keys.simsIndex(await this.#name(profile))))) {
       const at = item.search(/[=:]/);
       const value = item.slice(at + 1);
       // An object has no value that could be chosen.
@@ -186,7 +192,8 @@ export class Inventory {
   ): Promise<FoundSim[]> {
     if (candidates.length === 0) return [];
     const { presence = "listed", keyColumn, search } = options;
-    const texts = await this.#redis.hmget(this.#keys.sims(profile), ...candidates.map(({ key }) => key));
+    const stored = this.#keys.sims(await this.#name(profile));
+    const texts = await this.#redis.hmget(stored, ...candidates.map(({ key }) => key));
     return candidates.flatMap(({ key }, i): FoundSim[] => {
       const text = texts[i];
       if (typeof text !== "string") return [];
@@ -231,20 +238,21 @@ export class Inventory {
     options: ScanOptions,
     bits: Buffer,
   ): AsyncGenerator<readonly FoundKey[]> {
-    const { order, search, keyColumn } = options;
+    const { order: direction, search, keyColumn } = options;
     const ofKey = { ...filter, conditions: filter.conditions.filter(({ field }) => field === keyColumn) };
     const isSearched = (key: string): boolean => search === undefined || isOtherId(search) || key.includes(search);
     const chunks = Math.ceil((bits.length * 8) / simsPerChunk);
     for (let nth = 0; nth < chunks; nth += 1) {
-      const chunk = order === "newest-first" ? chunks - 1 - nth : nth;
+      const chunk = direction === "newest-first" ? chunks - 1 - nth : nth;
       const first = chunk * simsPerChunk;
       const ordinals = ordinalsIn(bits, first).filter((ordinal) => isInReach(ordinal, options));
       if (ordinals.length === 0) continue;
-      const keys = ((await this.#redis.get(this.#keys.simsKeyOrder(profile, chunk))) ?? "").split("\n");
+      const order = this.#keys.simsKeyOrder(await this.#name(profile), chunk);
+      const keys = ((await this.#redis.get(order)) ?? "").split("\n");
       const found = ordinals
         .map((ordinal) => ({ ordinal, key: keys[ordinal - first] ?? forgottenKey }))
         .filter(({ key }) => key !== forgottenKey && isSearched(key) && matches(ofKey, () => key));
-      if (order === "newest-first") found.reverse();
+      if (direction === "newest-first") found.reverse();
       for (let at = 0; at === 0 || at < found.length; at += readAtOnce) yield found.slice(at, at + readAtOnce);
     }
   }
@@ -265,7 +273,8 @@ export class Inventory {
       evalsha: (...call) => this.#redis.callBuffer("EVALSHA", ...call),
       eval: (...call) => this.#redis.callBuffer("EVAL", ...call),
     };
-    const keys = [this.#keys.simsIndex(profile), this.#keys.simsBitmaps(profile)];
+    const name = await this.#name(profile);
+    const keys = [this.#keys.simsIndex(name), this.#keys.simsBitmaps(name)];
     const named = [...conditions, ...by].flatMap((condition) => {
       const values = valuesOf(condition);
       return [encodeName(condition.field), values?.length ?? "*", ...(values ?? [])];
@@ -381,12 +390,13 @@ export async function forgetGoneSims(
   { inventory, redis, keys, bounds }: StoreDeps & { readonly inventory: Inventory },
 ): Promise<number> {
   const { beforeMs, keyColumn } = options;
+  const name = await inventoryOf({ redis, keys }, profile);
   let removed = 0;
   for await (const found of inventory.scan(profile, everySim, { presence: "gone", keyColumn })) {
     const old = found.filter(({ sim }) => (sim.goneAtMs ?? beforeMs) < beforeMs);
     for (const [chunk, sims] of Map.groupBy(old, ({ sim }) => Math.floor(sim.ordinal / simsPerChunk))) {
       const args = [profile, bounds.maxEvents, chunk, beforeMs, ...sims.map(({ key }) => key)];
-      removed += Number(await forgetScript.run(redis, inventoryKeys(keys, profile), args));
+      removed += Number(await forgetScript.run(redis, inventoryKeys(keys, name), args));
     }
   }
   return removed;

@@ -12,6 +12,7 @@ import { Script } from "#redis/script.ts";
 import { redisTimeMs } from "#redis/time.ts";
 import { inventoryKeys, inventoryScript } from "./inventory-script.ts";
 import type { StoreDeps } from "#engine/move-record.ts";
+import { type SharingSettings, inventoryOf, readSharing } from "#engine/sharing.ts";
 import { ordinalIfListed } from "../records/sim-record.ts";
 
 const beginScript = inventoryScript("begin-sync.lua");
@@ -35,6 +36,9 @@ export type SyncPhase = "listing" | "sweeping" | "finished" | "failed";
 
 /** State of the current or last sync. Times are Redis's. */
 export interface SyncState {
+  /** The name of the inventory. */
+  readonly inventory: string;
+  /** Whose list is read. */
   readonly profile: string;
   readonly syncId: string;
   readonly phase: SyncPhase;
@@ -57,7 +61,7 @@ export interface SyncState {
   readonly returned: number;
   /** SIMs that are no longer listed. */
   readonly gone: number;
-  /** Why it failed. */
+  /** Why it failed, or marked no SIM as gone. */
   readonly reason?: string;
   /** Why the next page currently cannot be read. */
   readonly problem?: Problem | undefined;
@@ -78,35 +82,63 @@ const kind: RecordKind<SyncState> = {
   stateField: "phase",
   numbers: ["chunk", "pageLimit", "pages", "sims", "added", "changed", "returned", "gone"],
   kept: [],
-  defaults: (profile) => ({ profile }),
+  defaults: (inventory) => ({ inventory, profile: inventory }),
   entering: { problem: undefined },
   isOver: isSyncOver,
 };
 
 export class SyncLog {
-  readonly #deps: StoreDeps;
+  readonly #deps: StoreDeps & { readonly config?: SharingSettings };
   readonly #records: RecordStore<SyncState>;
 
-  constructor(deps: StoreDeps) {
+  /** @param deps without `config`, every profile sees all SIMs */
+  constructor(deps: StoreDeps & { readonly config?: SharingSettings }) {
     this.#deps = deps;
-    this.#records = recordStore(kind, deps, (profile) => deps.keys.sync(profile));
+    this.#records = recordStore(kind, deps, (inventory) => deps.keys.sync(inventory));
   }
 
   /**
-   * Begins a sync, or returns the one in progress.
-   * @param how `restart` replaces a sync in progress and starts at the first page
+   * Begins a sync, or returns the one in progress, also that of a profile with the same inventory. A profile that sees all
+   * SIMs replaces the sync of one that may not, and goes on reading the list where another asks for a restart.
+   * @param mode `restart` replaces a sync in progress and starts at the first page
    * @param by who requests it; empty if unknown
    */
   async begin(profile: string, newId: string, mode: "resume" | "restart", by = ""): Promise<SyncState> {
-    await this.#run(beginScript, profile, [newId, mode, by]);
+    const before = await this.#records.get(await inventoryOf(this.#deps, profile));
+    const { phase, profile: present = profile } = before ?? {};
+    const isOther = present !== profile && (phase === "listing" || phase === "sweeping");
+    const [seesAll, presentDoes] = [await this.#seesAll(profile), isOther && (await this.#seesAll(present))];
+    const how = isOther && seesAll && !presentDoes ? "restart" : mode;
+    await this.#run(beginScript, presentDoes && !seesAll ? present : profile, [newId, how, by]);
     const state = await this.state(profile);
     if (state === undefined) throw new Error(`the sync of ${profile} vanished`);
     return state;
   }
 
   /** The sync in progress, or the last one; undefined if there never was one. */
-  state(profile: string): Promise<SyncState | undefined> {
-    return this.#records.get(profile);
+  async state(profile: string): Promise<SyncState | undefined> {
+    const name = await inventoryOf(this.#deps, profile);
+    // One that began before the profile came to share an inventory goes on there (`follow`).
+    const own = name === profile ? undefined : await this.#records.get(profile);
+    const isLeft = own !== undefined && own.profile === profile && !isSyncOver(own);
+    return isLeft ? own : this.#records.get(name);
+  }
+
+  /**
+   * Begins a sync again in the inventory that its profile has now.
+   * @returns false if that is still the one in which it has begun
+   */
+  async follow({ profile, inventory, syncId, startedBy }: SyncState): Promise<boolean> {
+    if ((await inventoryOf(this.#deps, profile)) === inventory) return false;
+    await this.begin(profile, syncId, "resume", startedBy);
+    const { redis, keys } = this.#deps;
+    await redis.unlink(keys.sync(inventory), keys.simsSeen(inventory));
+    return true;
+  }
+
+  async #seesAll(profile: string): Promise<boolean> {
+    const { config } = this.#deps;
+    return config === undefined || (await readSharing(this.#deps)).seers(profile, config).includes(profile);
   }
 
   /**
@@ -145,7 +177,8 @@ export class SyncLog {
   async #compare(profile: string, { keys, linesOf }: ListedSims, from: number) {
     const { redis, keys: names } = this.#deps;
     const slice = keys.slice(from, from + maxPerSlice);
-    const stored = slice.length === 0 ? [] : await redis.hmget(names.sims(profile), ...slice);
+    const stored =
+      slice.length === 0 ? [] : await redis.hmget(names.sims(await inventoryOf(this.#deps, profile)), ...slice);
     const unchanged: number[] = [];
     const others: string[] = [];
     for (const [nth, key] of slice.entries()) {
@@ -159,13 +192,17 @@ export class SyncLog {
   }
 
   /**
-   * Marks SIMs that the listing did not show as gone, chunk by chunk, and finishes the sync.
+   * Marks SIMs that the listing did not show as gone, chunk by chunk, and finishes the sync. If its profile may see only a
+   * part of the SIMs, none is marked.
    * @param fields the stored fields, saved for the next sync
    * @returns false if another process has moved the sync on
    */
   async sweep(profile: string, state: SyncState, fields: readonly string[]): Promise<boolean> {
+    const part = `${profile} may see only a part of the SIMs, so none was marked as gone (inventory.profile)`;
+    const reason = (await this.#seesAll(profile)) ? "" : part;
     for (let chunk = state.chunk ?? 0; ;) {
-      const reply = await this.#run(sweepScript, profile, [state.syncId, chunk, fields.map(encodeName).join(",")]);
+      const stored = fields.map(encodeName).join(",");
+      const reply = await this.#run(sweepScript, profile, [state.syncId, chunk, stored, reason]);
       if (reply === "swept") chunk += 1;
       else if (reply !== "more") return reply === "finished";
     }
@@ -173,20 +210,20 @@ export class SyncLog {
 
   /** Lets the sync request shorter pages from now on. */
   async shortenPages(state: SyncState, pageLimit: number): Promise<void> {
-    await this.#records.move(state.profile, state, { pageLimit });
+    await this.#records.move(state.inventory, state, { pageLimit });
   }
 
   /** Records why the next page cannot be read; the problem lasts until a page is stored. */
   async recordProblem(state: SyncState, failure: { message: string; delayMs: number }): Promise<void> {
     const problem = nextProblem(state.problem, { ...failure, nowMs: await this.nowMs() });
-    await this.#records.move(state.profile, state, { problem });
+    await this.#records.move(state.inventory, state, { problem });
   }
 
   /** Ends a sync that cannot continue; the next one starts from scratch. */
   async fail(state: SyncState, reason: string): Promise<void> {
     const failed = { phase: "failed", finishedAtMs: "now", reason } as const;
     const event = { type: "sync.failed", fields: { reason, by: undefined } } as const;
-    await this.#records.move(state.profile, state, failed, { events: [event] });
+    await this.#records.move(state.inventory, state, failed, { events: [event] });
   }
 
   /**
@@ -195,7 +232,8 @@ export class SyncLog {
    */
   async forgetOldClaims(profile: string): Promise<void> {
     const { redis, keys } = this.#deps;
-    const claims = Object.entries(await redis.hgetall(keys.simsClaims(profile)));
+    const key = keys.simsClaims(await inventoryOf(this.#deps, profile));
+    const claims = Object.entries(await redis.hgetall(key));
     const runIds = [...new Set(claims.map(([, claim]) => runOf(claim)))];
     const nowMs = await this.nowMs();
     const isOld = new Set<string>();
@@ -206,7 +244,7 @@ export class SyncLog {
       if (isRemoved || isOver) isOld.add(runId);
     }
     const old = claims.filter(([, claim]) => isOld.has(runOf(claim)));
-    if (old.length > 0) await releaseScript.run(redis, [keys.simsClaims(profile)], old.flat());
+    if (old.length > 0) await releaseScript.run(redis, [key], old.flat());
   }
 
   /** Redis's clock, ms. */
@@ -214,13 +252,10 @@ export class SyncLog {
     return redisTimeMs(this.#deps.redis, this.#deps.keys);
   }
 
-  #run(script: Script, profile: string, args: readonly (string | number)[]): Promise<unknown> {
+  async #run(script: Script, profile: string, args: readonly (string | number)[]): Promise<unknown> {
     const { redis, keys, bounds } = this.#deps;
-    return script.run(
-      redis,
-      [...inventoryKeys(keys, profile), keys.sync(profile)],
-      [profile, bounds.maxEvents, ...args],
-    );
+    const name = await inventoryOf(this.#deps, profile);
+    return script.run(redis, [...inventoryKeys(keys, name), keys.sync(name)], [profile, bounds.maxEvents, ...args]);
   }
 }
 

@@ -69,8 +69,8 @@ async function undo(
     // Without a terminal the confirmation may fail: do that before the sync.
     if (!isTerminal(io)) await confirmation(confirming(plan), given, io);
     output.say("Syncing first, so that later changes are not overwritten …");
-    await client.call(startSync, { query: { profile, restart: "true" } });
-    const { report, exitCode } = await followSync(profile, caller, output, io.interrupt);
+    const sync = await client.call(startSync, { query: { profile, restart: "true" } });
+    const { report, exitCode } = await followSync(sync.profile, caller, output, io.interrupt);
     if (report.state !== "finished") return exitCode;
     plan = await client.call(planUndo, { params: { runId } });
   }

@@ -17,6 +17,7 @@ import type { ReplicatedWrites } from "#redis/replicated-writes.ts";
 import { Script } from "#redis/script.ts";
 import { inventoryKeys, inventoryScriptParts } from "#jobs/inventory/store/inventory-script.ts";
 import type { StoreDeps } from "#engine/move-record.ts";
+import { inventoryOf } from "#engine/sharing.ts";
 import {
   type StoredRow,
   type Tries,
@@ -375,7 +376,8 @@ export class Ledger {
       const absent = set.filter((field) => !fields.has(field)).map(encodeName);
       return [key, [...(fields.size === 0 ? [] : [encodeFields(fields)]), ...absent].join("\n")];
     });
-    await claimScript.run(this.#redis, [this.#keys.simsClaims(run.profile)], [run.runId, ...claims]);
+    const name = await inventoryOf({ redis: this.#redis, keys: this.#keys }, run.profile);
+    await claimScript.run(this.#redis, [this.#keys.simsClaims(name)], [run.runId, ...claims]);
   }
 
   /**
@@ -392,7 +394,9 @@ export class Ledger {
     const args: (string | number)[] = [this.#clock.wallMs(), segment, calls, throttled];
     args.push(profile, this.#bounds.maxEvents, runId, newer);
     for (const settlement of settlements) args.push(encodeSettlement(settlement));
-    const keys = [...this.#segmentKeys(runId, segment), ...inventoryKeys(this.#keys, profile)];
+    // Not that of the plan: the profile may have come to share another since.
+    const name = await inventoryOf({ redis: this.#redis, keys: this.#keys }, profile);
+    const keys = [...this.#segmentKeys(runId, segment), ...inventoryKeys(this.#keys, name)];
     const [state, pending, held] = (await settleScript.run(this.#redis, keys, args)) as [
       RunState | "gone",
       number,

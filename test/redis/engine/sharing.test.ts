@@ -1,0 +1,74 @@
+/** Which profiles share an inventory, and what becomes of inventories that no profile has any more. */
+import { randomBytes } from "node:crypto";
+import { expect, test } from "vitest";
+import { inventoryOf, noteFleet, readSharing } from "#engine/sharing.ts";
+import { removeUnusedInventories } from "#jobs/storage/profiles.ts";
+import { Keys } from "#redis/keys.ts";
+import { openTestRedis } from "../../support/redis.ts";
+
+const place = openTestRedis();
+const { redis } = place;
+const [a, b] = ["OP1@host.g.sims", "OP2@host.g.sims"];
+
+function setup(names: readonly string[], chosen?: string) {
+  const deps = { redis, keys: new Keys(`${place.keys.prefix}:${randomBytes(4).toString("hex")}`) };
+  const settings = {
+    profiles: Object.fromEntries(names.map((name) => [name, {}])),
+    inventory: chosen === undefined ? {} : { profile: chosen },
+  };
+  return {
+    ...deps,
+    deps,
+    note: (profile: string, fleet: string, isRoot = false) => noteFleet(deps, { profile, fleet, isRoot }, settings),
+    nameOf: (profile: string) => inventoryOf(deps, profile),
+    seers: async (profile: string) => (await readSharing(deps)).seers(profile, settings),
+  };
+}
+
+test("profiles of one fleet share the inventory of the one that was known first", async () => {
+  const { note, nameOf } = setup(["one", "two", "other"]);
+  await note("two", a);
+  expect(await nameOf("one")).toBe("one");
+  await Promise.all([note("one", a), note("other", b)]);
+  expect(await Promise.all(["one", "two", "other"].map(nameOf))).toEqual(["two", "two", "other"]);
+});
+
+test("root sees all, else the first of the configuration, and one that is chosen comes before both", async () => {
+  for (const [chosen, expected] of [
+    [undefined, ["root"]],
+    ["two", ["two"]],
+    ["other", ["root"]],
+  ] as const) {
+    const { note, seers } = setup(["one", "two", "root", "other"], chosen);
+    await note("other", b);
+    for (const profile of ["two", "one"]) await note(profile, a);
+    expect(await seers("two")).toEqual(chosen === "two" ? ["two"] : ["one"]);
+    await note("root", a, true);
+    expect(await seers("two")).toEqual(expected);
+    expect(await seers("other")).toEqual(["other"]);
+  }
+});
+
+test("a profile with credentials of another operator leaves the inventory to the others", async () => {
+  const { note, nameOf, keys, deps } = setup(["one", "two"]);
+  for (const profile of ["one", "two"]) await note(profile, a);
+  await note("one", b);
+  expect(await Promise.all(["one", "two"].map(nameOf))).toEqual(["one~", "one"]);
+  for (const name of ["one", "one~"]) await redis.hset(keys.simsHead(name), "known", 1);
+  await removeUnusedInventories(["one", "two"], deps);
+  expect(await redis.exists(keys.simsHead("one"), keys.simsHead("one~"))).toBe(2);
+  await note("two", b);
+  await removeUnusedInventories(["one", "two"], deps);
+  expect(await redis.exists(keys.simsHead("one"))).toBe(0);
+  expect(await Promise.all(["one", "two"].map(nameOf))).toEqual(["one~", "one~"]);
+});
+
+test("the inventory of a removed profile stays while others have it, and a new profile of its name has another", async () => {
+  const { note, nameOf, keys, deps } = setup(["one", "two"]);
+  for (const profile of ["one", "two"]) await note(profile, a);
+  await redis.hset(keys.simsHead("one"), "known", 1);
+  await redis.hdel(keys.of("inventories"), "one");
+  await removeUnusedInventories(["two"], deps);
+  expect(await redis.exists(keys.simsHead("one"))).toBe(1);
+  expect(await Promise.all(["one", "two"].map(nameOf))).toEqual(["one~", "one"]);
+});
