@@ -11,17 +11,22 @@ export interface Measured {
   readonly cpuSeconds: number;
 }
 
-/** Runs a command until it ends. */
-export async function runMeasured(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Measured> {
+/** Runs a command, or another program, until it ends. */
+export async function runMeasured(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  program?: string,
+): Promise<Measured> {
   let peakMegabytes = 0;
   let cpuSeconds = 0;
-  const out = await runSimfleet(args, env, async (pid) => {
+  const poll = async (pid: number): Promise<void> => {
     // The kernel's value is already the peak; the last poll before the end counts.
     const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
     const kilobytes = Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0);
     peakMegabytes = Math.max(peakMegabytes, kilobytes / 1_024);
     cpuSeconds = Math.max(cpuSeconds, await cpuSecondsOf(pid));
-  });
+  };
+  const out = await runSimfleet(args, env, poll, program);
   return { out, peakMegabytes, cpuSeconds };
 }
 

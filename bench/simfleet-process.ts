@@ -12,9 +12,12 @@ export interface SimfleetProcess {
 
 type Environment = Readonly<Record<string, string>>;
 
-function start(args: readonly string[], env: Environment): ChildProcess {
+function start(args: readonly string[], env: Environment, program = cli): ChildProcess {
   const inherited = { PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? "" };
-  return spawn(process.execPath, [cli, ...args], { env: { ...inherited, ...env }, stdio: ["ignore", "pipe", "pipe"] });
+  return spawn(process.execPath, [program, ...args], {
+    env: { ...inherited, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
 }
 
 /** Resolves when the worker reports that it is ready. */
@@ -57,13 +60,17 @@ export async function startSandboxProcess(
   return { child, environment, stop: () => stop(child) };
 }
 
-/** Runs a command until it ends, polling its process meanwhile, and returns what it printed on stdout. */
+/**
+ * Runs a command until it ends, polling its process meanwhile, and returns what it printed on stdout.
+ * @param program path of another program to run instead of simfleet
+ */
 export async function runSimfleet(
   args: readonly string[],
   env: Environment,
   poll?: (pid: number) => Promise<void>,
+  program?: string,
 ): Promise<string> {
-  const child = start(args, env);
+  const child = start(args, env, program);
   const polling = poll && setInterval(() => void poll(child.pid ?? 0), 20);
   let out = "";
   let err = "";

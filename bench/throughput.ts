@@ -1,17 +1,15 @@
 /**
- * Rows per second without a quota, compared with a bare loop over the same HTTP library with the same number of
- * connections, alternating on the same sandbox (a separate process). Also the CPU time of both, in processes of their own, and
- * what such a run takes of Redis.
+ * Rows per second without a quota, of simfleet, of a loop that only sends, and of a BullMQ job per row: each in a process of its
+ * own, in turn, against the same sandbox and Redis. Also the CPU time and the memory of these processes.
  *
  *   npm run bench:throughput
- *   npm run bench:throughput -- --latency 10 --connections 8,64
+ *   npm run bench:throughput -- --latency 0 --connections 32
  */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { Agent, request } from "undici";
-import { systemClock } from "#core/time.ts";
 import { RedisConnections } from "#redis/connection.ts";
 import { EmbeddedRedis } from "#redis/embedded/embedded.ts";
 import { cpuSecondsOfRedis, runMeasured } from "./memory.ts";
@@ -22,26 +20,17 @@ const { values } = parseArgs({
   options: {
     rows: { type: "string", default: "20000" },
     rounds: { type: "string", default: "3" },
-    connections: { type: "string", default: "64" },
-    latency: { type: "string", default: "0" },
+    connections: { type: "string", default: "8,32" },
+    latency: { type: "string", default: "10" },
   },
 });
 const rows = Number(values.rows);
 
 const folder = await mkdtemp(join(tmpdir(), "simfleet-bench-"));
 const file = join(folder, "fleet.csv");
-const { csv, simIds } = sampleRows(rows);
-await writeFile(file, csv);
-const sandbox = await startSandboxProcess([
-  "--ids-from",
-  file,
-  "--limit",
-  "Sim=1000000000",
-  "--limit",
-  "Auth=1000000",
-  "--latency",
-  values.latency,
-]);
+await writeFile(file, sampleRows(rows).csv);
+const limits = ["--limit", "Sim=1000000000", "--limit", "Auth=1000000"];
+const sandbox = await startSandboxProcess(["--ids-from", file, ...limits, "--latency", values.latency]);
 const dataDir = join(folder, "d");
 const env = { ...sandbox.environment, SIMFLEET_DATA_DIR: dataDir };
 const cacheDir = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "simfleet");
@@ -49,84 +38,80 @@ const embedded = await EmbeddedRedis.attach({ dataDir, cacheDir, path: process.e
 const redisConnections = new RedisConnections({ embedded });
 const redis = redisConnections.connect("bench");
 
-/** Scripts that Redis has run so far, sent by digest or in full. */
-async function scriptsSoFar(): Promise<number> {
-  const stats = await redis.info("commandstats");
-  const calls = [...stats.matchAll(/^cmdstat_eval(?:sha)?:calls=(\d+)/gm)].map(([, count]) => Number(count));
-  return calls.reduce((sum, count) => sum + count, 0);
-}
-
 interface Cost {
   /** Rows per second. */
   readonly rate: number;
-  /** CPU seconds per 10,000 rows. */
+  /** CPU seconds of the whole process per 10,000 rows. */
   readonly cpu: number;
+  /** CPU seconds of Redis per 10,000 rows. */
+  readonly redisCpu: number;
+  /** Peak, in MB. */
+  readonly memory: number;
 }
 
-/** A loop that only sends. */
-async function bareLoop(connections: number): Promise<Cost> {
-  const dispatcher = new Agent({ connections, pipelining: 1 });
-  const url = sandbox.environment.SIMFLEET_ENDPOINT_GLOBAL ?? "";
-  const answer = await request(`${url}/v1/auth`, {
-    dispatcher,
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({
-      authKeyId: sandbox.environment.SIMFLEET_AUTH_KEY_ID,
-      authKey: sandbox.environment.SIMFLEET_AUTH_KEY,
-    }),
-  });
-  const pair = (await answer.body.json()) as { apiKey: string; token: string };
-  const headers = { "x-svc-api-key": pair.apiKey, "x-svc-token": pair.token, "content-type": "application/json" };
-  const queue = simIds.values();
-  const startMs = systemClock.monotonicMs();
-  const cpuBefore = process.cpuUsage();
-  const lane = async (): Promise<void> => {
-    for (const simId of queue) {
-      const { body, statusCode } = await request(`${url}/v1/sims/${simId}/update_speed_class`, {
-        dispatcher,
-        method: "POST",
-        headers,
-        body: '{"speedClass":"s1.fast"}',
-      });
-      await body.json();
-      if (statusCode !== 200) throw new Error(`status ${statusCode}`);
-    }
-  };
-  await Promise.all(Array.from({ length: connections }, lane));
-  const rate = (1_000 * rows) / (systemClock.monotonicMs() - startMs);
-  const { user, system } = process.cpuUsage(cpuBefore);
-  await dispatcher.close();
-  return { rate, cpu: (user + system) / 100 / rows };
+async function costOf(
+  running: () => ReturnType<typeof runMeasured>,
+  secondsIn: (out: string) => number,
+): Promise<Cost> {
+  const before = await cpuSecondsOfRedis(redis);
+  const { out, cpuSeconds, peakMegabytes } = await running();
+  const per10k = 10_000 / rows;
+  const redisCpu = ((await cpuSecondsOfRedis(redis)) - before) * per10k;
+  return { rate: rows / secondsIn(out), cpu: cpuSeconds * per10k, redisCpu, memory: peakMegabytes };
 }
 
-/** The CPU time is that of the whole command. */
-async function simfleetRun(connections: number): Promise<Cost & { redisShare: number; scriptsPerS: number }> {
-  const before = { cpuS: await cpuSecondsOfRedis(redis), scripts: await scriptsSoFar() };
+function simfleet(connections: number): Promise<Cost> {
+  const args = ["apply", file, "--yes", "--json", "--send-unchanged"];
   const connected = { ...env, SIMFLEET_CONNECTIONS: String(connections) };
-  const { out, cpuSeconds } = await runMeasured(["apply", file, "--yes", "--json", "--send-unchanged"], connected);
-  const report = JSON.parse(out) as { startedAt: string; finishedAt: string };
-  const seconds = (Date.parse(report.finishedAt) - Date.parse(report.startedAt)) / 1_000;
-  return {
-    rate: rows / seconds,
-    cpu: (cpuSeconds * 10_000) / rows,
-    redisShare: ((await cpuSecondsOfRedis(redis)) - before.cpuS) / seconds,
-    scriptsPerS: ((await scriptsSoFar()) - before.scripts) / seconds,
-  };
+  return costOf(
+    () => runMeasured(args, connected),
+    (out) => {
+      const { startedAt, finishedAt } = JSON.parse(out) as { startedAt: string; finishedAt: string };
+      return (Date.parse(finishedAt) - Date.parse(startedAt)) / 1_000;
+    },
+  );
 }
 
-interface Result {
-  readonly connections: number;
-  readonly bare: Cost;
-  readonly simfleet: Awaited<ReturnType<typeof simfleetRun>>;
+function peer(kind: "bare" | "bullmq", connections: number): Promise<Cost> {
+  const script = fileURLToPath(new URL("row-loop.ts", import.meta.url));
+  const address = sandbox.environment.SIMFLEET_ENDPOINT_GLOBAL ?? "";
+  const args = [kind, address, file, String(connections), embedded.socketPath];
+  return costOf(() => runMeasured(args, env, script), Number);
 }
 
-const results: Result[] = [];
+const programs = {
+  "bare loop": (connections: number) => peer("bare", connections),
+  "BullMQ job per row": (connections: number) => peer("bullmq", connections),
+  simfleet,
+};
+
+function median(numbers: readonly number[]): number {
+  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? NaN;
+}
+
+const table: Record<string, string | number>[] = [];
 try {
-  await bareLoop(64); // warms the sandbox up
+  await peer("bare", 64); // warms the sandbox up
   for (const connections of values.connections.split(",").map(Number)) {
+    const costs = new Map(Object.keys(programs).map((name) => [name, [] as Cost[]]));
     for (let round = 0; round < Number(values.rounds); round += 1) {
-      results.push({ connections, bare: await bareLoop(connections), simfleet: await simfleetRun(connections) });
+      for (const [name, run] of Object.entries(programs)) costs.get(name)?.push(await run(connections));
+    }
+    const bare = costs.get("bare loop") ?? [];
+    for (const [program, own] of costs) {
+      const of = (field: keyof Cost): number => median(own.map((cost) => cost[field]));
+      const toBare = (field: keyof Cost): string =>
+        median(own.map((cost, i) => cost[field] / (bare[i]?.[field] ?? NaN))).toFixed(2);
+      table.push({
+        connections,
+        program,
+        "rows/s": Math.round(of("rate")),
+        "of bare": toBare("rate"),
+        "CPU s per 10,000": of("cpu").toFixed(2),
+        "CPU of bare": toBare("cpu"),
+        "Redis CPU s": of("redisCpu").toFixed(2),
+        "memory, MB": Math.round(of("memory")),
+      });
     }
   }
 } finally {
@@ -135,16 +120,5 @@ try {
   await embedded.close();
   await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
 }
-console.log(`${rows} rows, a platform that takes ${values.latency} ms`);
-console.table(
-  results.map(({ connections, bare, simfleet }) => ({
-    connections,
-    "bare loop rows/s": Math.round(bare.rate),
-    "simfleet rows/s": Math.round(simfleet.rate),
-    ratio: (simfleet.rate / bare.rate).toFixed(2),
-    "CPU s per 10,000: bare": bare.cpu.toFixed(2),
-    "CPU s: simfleet": simfleet.cpu.toFixed(2),
-    "Redis, of a core": simfleet.redisShare.toFixed(2),
-    "scripts/s": Math.round(simfleet.scriptsPerS),
-  })),
-);
+console.log(`${rows} rows, a platform that takes ${values.latency} ms, medians of ${values.rounds} rounds`);
+console.table(table);

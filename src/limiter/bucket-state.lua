@@ -6,9 +6,9 @@ local now = tonumber(time[1]) * 1000 + tonumber(time[2]) / 1000
 local period, share, lease = tonumber(ARGV[2]), tonumber(ARGV[3]) or 0, tonumber(ARGV[4])
 local yields = ARGV[3] == 'auto' or share > 0
 local process, want, first_id = ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])
-local urgent, backlog = ARGV[8] == 'priority', tonumber(ARGV[9])
+local urgent, backlog, ahead = ARGV[8] == 'priority', tonumber(ARGV[9]), tonumber(ARGV[11])
 
-local FIRST_OBSERVATION = 11
+local FIRST_OBSERVATION = 12
 local BACKLOG_MS = 2500    -- how long one process's word on the demand counts for the others
 local BURST_DECAY = 0.9    -- how much of the largest burst of others the next window expects
 local SET_BACK_MS = 1000   -- a step back of Redis's clock that an exchange must notice
@@ -32,7 +32,7 @@ local in_flight = redis.call('HLEN', KEYS[2])
 -- A request repeated after a broken connection: its earlier grant is replaced, not added to.
 local function take_back_own()
   local own = {}
-  for i = 0, want - 1 do own[#own + 1] = process .. ':' .. string.format('%d', first_id + i) end
+  for i = 0, want + ahead - 1 do own[#own + 1] = process .. ':' .. string.format('%d', first_id + i) end
   if #own == 0 then return end
   local again = redis.call('HDEL', KEYS[2], unpack(own))
   in_flight, b.granted = in_flight - again, b.granted - again

@@ -5,12 +5,13 @@
 -- ARGV  1 bucket name   2 period, ms   3 reserve: 'auto', or a share, where 0 keeps nothing   4 lease of a permit, ms
 --       5 process id   6 permits wanted   7 number of the first permit wanted   8 urgency, 'normal' or 'priority'
 --       9 total number of calls that the callers still want, or -1 if unknown   10 '1': live calls may come from now on
---       11 … observations, each one text of eleven values separated by commas:
+--       11 permits to take ahead, beyond those wanted
+--       12 … observations, each one text of eleven values separated by commas:
 --          permit number, kind ('answered' 'throttled' 'lost' 'back'), window, serial, granted at, sent after ms,
 --          received ms ago, limit, remaining, seconds before refresh (these three '' without headers), retry after ms
 -- Returns { now, window, first serial, granted, wait ms (0: ask again after a response), limit, left, in flight,
 --           reserved, refresh earliest, refresh latest, frozen until, kept for others now, calls that
---           others need } ; times in ms of Redis's clock, '' for unknown
+--           others need, granted ahead } ; times in ms of Redis's clock, '' for unknown
 -- Atomic: everything. From its grant a permit counts as a spent call for all processes, until it is answered, given back,
 -- or its lease expires. Repeating an exchange with the same numbers grants the same permits, not more.
 
@@ -24,12 +25,14 @@ if urgent or ARGV[10] == '1' then b.live_at = now end
 for at = FIRST_OBSERVATION, #ARGV do take_in(ARGV[at]) end
 pass_refresh()
 local granted, wait = grants()
-local first_serial = b.serial + 1
-for i = 0, granted - 1 do
-  local id = process .. ':' .. string.format('%d', first_id + i)
-  in_flight = in_flight + redis.call('HSET', KEYS[2], id, string.format('%.0f', now + lease))
+local granted_ahead = granted < want and 0 or grants_ahead(granted)
+local first_serial, leases = b.serial + 1, {}
+for i = 0, granted + granted_ahead - 1 do
+  leases[#leases + 1] = process .. ':' .. string.format('%d', first_id + i)
+  leases[#leases + 1] = string.format('%.0f', now + lease)
 end
-b.serial, b.granted = b.serial + granted, b.granted + granted
+if #leases > 0 then in_flight = in_flight + redis.call('HSET', KEYS[2], unpack(leases)) end
+b.serial, b.granted = b.serial + #leases / 2, b.granted + #leases / 2
 if urgent then b.live = (b.live or 0) + granted end
 if want > granted then
   if not urgent then b.bulk_at = now end
@@ -64,4 +67,4 @@ local function shown(number) return number and string.format('%.3f', number) or 
 return { shown(now), b.window, first_serial, granted, shown(math.max(0, wait)), shown(b.limit),
   shown(b.left and math.max(0, b.left)), in_flight,
   shown(b.limit and math.ceil(b.limit * share)), shown(earliest), shown(latest), shown(b.frozen),
-  shown(b.limit and earliest and yields and kept_for_others(earliest - now, is_waited_for())), need() }
+  shown(b.limit and earliest and yields and kept_for_others(earliest - now, is_waited_for())), need(), granted_ahead }

@@ -23,11 +23,15 @@ export interface Exchange {
   readonly window: number;
   readonly firstSerial: number;
   readonly granted: number;
+  /** Granted beyond those. */
+  readonly ahead: number;
   readonly waitMs: number;
 }
 
 export interface ExchangeRequest {
   readonly want: number;
+  /** Permits to take ahead, beyond those wanted now, if much of the quota is left. */
+  readonly ahead: number;
   readonly firstPermitNumber: number;
   readonly urgency: Urgency;
   readonly backlog: number;
@@ -58,7 +62,7 @@ export function exchangeArguments(
   nowMs: number,
 ): (string | number)[] {
   const { bucket, periodMs, reserve, leaseMs, processId, mayComeLive } = options;
-  const { want, firstPermitNumber, urgency, backlog, observations } = request;
+  const { want, ahead, firstPermitNumber, urgency, backlog, observations } = request;
   return [
     bucket,
     periodMs,
@@ -70,6 +74,7 @@ export function exchangeArguments(
     urgency,
     backlog,
     mayComeLive ? 1 : 0,
+    ahead,
     ...observations.map((seen) => written(seen, nowMs)),
   ];
 }

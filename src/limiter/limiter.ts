@@ -198,6 +198,7 @@ export class Limiter {
       window: Number(reply[1]),
       firstSerial: Number(reply[2]),
       granted: Number(reply[3]),
+      ahead: Number(reply[14]),
       waitMs: Number(reply[4]),
     };
   }
@@ -244,6 +245,7 @@ export class Limiter {
 
 const nothingWanted: ExchangeRequest = {
   want: 0,
+  ahead: 0,
   firstPermitNumber: 0,
   urgency: "normal",
   backlog: -1,

@@ -1,7 +1,8 @@
 /**
  * One process's side of one bucket: a queue of callers that wait for permits, and a list of responses to report. Everything
  * that arrives during an exchange with Redis is batched into the next one, so a busy process makes few large exchanges and
- * an idle one responds at once. bucket.lua makes all decisions; this class keeps no state that a crash could lose.
+ * an idle one responds at once. While much of the quota is left, bucket.lua also grants permits ahead of the callers, who then wait
+ * for nothing. bucket.lua makes all decisions; this class keeps no state that a crash could lose.
  */
 import { PlatformError, SimfleetError, messageOf } from "#core/errors.ts";
 import { type Clock, yieldToEventLoop } from "#core/time.ts";
@@ -12,6 +13,12 @@ import type { QuotaReading, TimedPermit, Urgency } from "./permit.ts";
 export const patienceMs = 2_000;
 const maxPerExchange = 128;
 const idlePollMs = 10;
+/** Permits taken ahead, at most. */
+const maxAhead = 64;
+/** A permit taken ahead is given back after this time; bucket.lua grants none that could then be older than its window. */
+const aheadMs = 200;
+/** Time between two exchanges while permits are at hand: the next reports go together. */
+const reportMs = 20;
 /** Why a sleep ended early; created once, since creating an error for every response is expensive. */
 const awake = new Error("something came in");
 
@@ -23,6 +30,11 @@ interface Waiter {
   readonly reject: (reason: unknown) => void;
 }
 
+interface Spare {
+  readonly permit: TimedPermit;
+  readonly receivedAtMs: number;
+}
+
 export class PermitQueue {
   readonly #bucket: string;
   readonly #exchange: (request: ExchangeRequest) => Promise<Exchange>;
@@ -31,6 +43,15 @@ export class PermitQueue {
   readonly #observations: Observation[] = [];
   /** Observations that Redis refused: reported again with the next exchange, or their permits would count until the lease ends. */
   #unreported: readonly Observation[] = [];
+  /** Permits taken ahead, the oldest first. */
+  #spare: Spare[] = [];
+  /** Permits that callers got since the last exchange. */
+  #used = 0;
+  /** Permits that are to be at hand: those of two exchanges. */
+  #aim = 0;
+  /** Calls that are still wanted, as the last caller said. */
+  #backlog: () => number = () => -1;
+  #exchangedAtMs = 0;
   #nextPermitNumber = 1;
   #isPumping = false;
   #sleeping: AbortController | undefined;
@@ -53,10 +74,35 @@ export class PermitQueue {
   }): Promise<TimedPermit> {
     return new Promise((resolve, reject) => {
       if (request.signal?.aborted) return reject(request.signal.reason);
-      this.#waiters.push({ ...request, resolve, reject });
-      if (request.urgency === "priority") this.#sleeping?.abort(awake);
+      const permit = request.urgency === "normal" ? this.#takeSpare() : undefined;
+      if (permit === undefined) this.#waiters.push({ ...request, resolve, reject });
+      else resolve(permit);
+      if (request.urgency === "priority" || this.#runsLow()) this.#sleeping?.abort(awake);
       this.#pump();
     });
+  }
+
+  #takeSpare(): TimedPermit | undefined {
+    const next = this.#spare[0];
+    if (next === undefined || this.#clock.monotonicMs() - next.receivedAtMs > aheadMs) return undefined;
+    this.#spare.shift();
+    this.#used += 1;
+    return next.permit;
+  }
+
+  /** Whether permits taken ahead would soon be used up; also if none are taken ahead. */
+  #runsLow(): boolean {
+    return this.#spare.length < this.#aim / 2 || this.#spare.length === 0;
+  }
+
+  /** Gives back permits taken ahead: those that nobody has used, or all. */
+  #giveBackSpare(which: "unused" | "all"): void {
+    const nowMs = this.#clock.monotonicMs();
+    const isKept = ({ receivedAtMs }: Spare): boolean => which === "unused" && nowMs - receivedAtMs <= aheadMs;
+    const back = this.#spare.filter((one) => !isKept(one));
+    if (back.length === 0) return;
+    this.#spare = this.#spare.filter(isKept);
+    for (const { permit } of back) permit.giveBack();
   }
 
   /** Removes callers that have aborted. There is no listener per caller, since that would cost time for every call. */
@@ -69,7 +115,8 @@ export class PermitQueue {
 
   #report(observation: Observation): void {
     this.#observations.push(observation);
-    this.#sleeping?.abort(awake);
+    if (observation.kind === "throttled") this.#giveBackSpare("all");
+    if (this.#spare.length === 0) this.#sleeping?.abort(awake);
     this.#pump();
   }
 
@@ -78,14 +125,23 @@ export class PermitQueue {
     this.#isPumping = true;
     void this.#run().finally(() => {
       this.#isPumping = false;
-      if (this.#waiters.length > 0 || this.#observations.length > 0) this.#pump();
+      if (this.#hasWork()) this.#pump();
     });
+  }
+
+  #hasWork(): boolean {
+    return this.#waiters.length > 0 || this.#observations.length > 0 || this.#spare.length > 0;
   }
 
   async #run(): Promise<void> {
     await yieldToEventLoop(); // lets callers and responses of the same event loop iteration join the first exchange
-    while (this.#waiters.length > 0 || this.#observations.length > 0) {
+    while (this.#hasWork()) {
       this.#dropAborted();
+      this.#giveBackSpare("unused");
+      if (this.#mayRest()) {
+        await this.#sleep(reportMs);
+        continue;
+      }
       const waits: { readonly urgency: Urgency; readonly waitMs: number }[] = [];
       // Those that wait for live calls do not hold up the others, nor the other way round.
       for (const urgency of this.#urgencies()) {
@@ -96,6 +152,12 @@ export class PermitQueue {
       await this.#waitFor(waits);
       await yieldToEventLoop();
     }
+  }
+
+  /** Whether nobody waits, permits are at hand, and reports can wait for others. */
+  #mayRest(): boolean {
+    if (this.#waiters.length > 0 || this.#runsLow()) return false;
+    return this.#observations.length === 0 || this.#clock.monotonicMs() - this.#exchangedAtMs < reportMs;
   }
 
   /** The kinds of callers that wait, `priority` first; there is an exchange for reports alone. */
@@ -111,15 +173,19 @@ export class PermitQueue {
     const line = this.#waiters.filter((waiter) => waiter.urgency === urgency).slice(0, maxPerExchange);
     const observations = [...this.#unreported, ...this.#observations.splice(0, maxPerExchange)];
     this.#unreported = [];
+    this.#backlog = line.at(-1)?.backlog ?? this.#backlog;
+    const ahead = urgency === "normal" ? this.#wantedAhead(line.length) : 0;
     const firstPermitNumber = this.#nextPermitNumber;
-    this.#nextPermitNumber += line.length;
+    this.#nextPermitNumber += line.length + ahead;
+    this.#exchangedAtMs = this.#clock.monotonicMs();
     let reply: Exchange;
     try {
       reply = await this.#exchange({
         want: line.length,
+        ahead,
         firstPermitNumber,
         urgency,
-        backlog: Math.max(-1, ...line.map((w) => w.backlog())),
+        backlog: line.length === 0 ? this.#backlog() : Math.max(-1, ...line.map((w) => w.backlog())),
         observations,
       });
     } catch (thrown) {
@@ -132,11 +198,19 @@ export class PermitQueue {
     return reply.granted < line.length ? reply.waitMs : undefined;
   }
 
+  /** How many permits to take ahead: callers use up as many in two exchanges. */
+  #wantedAhead(wanted: number): number {
+    this.#aim = Math.min(maxAhead, 2 * (this.#used + wanted));
+    this.#used = 0;
+    return Math.max(0, this.#aim - this.#spare.length);
+  }
+
   #handOut(reply: Exchange, firstPermitNumber: number, line: readonly Waiter[]): void {
     const receivedAtMs = this.#clock.monotonicMs();
+    if (reply.granted < line.length) this.#giveBackSpare("all");
     const served = new Set(line.slice(0, reply.granted));
     this.#waiters = this.#waiters.filter((waiter) => !served.has(waiter));
-    for (let i = 0; i < reply.granted; i += 1) {
+    for (let i = 0; i < reply.granted + reply.ahead; i += 1) {
       const permit = this.#permit(
         {
           permitNumber: firstPermitNumber + i,
@@ -147,7 +221,9 @@ export class PermitQueue {
         receivedAtMs,
       );
       const waiter = line[i];
-      if (waiter !== undefined && !waiter.signal?.aborted) {
+      if (i >= reply.granted) {
+        this.#spare.push({ permit, receivedAtMs });
+      } else if (waiter !== undefined && !waiter.signal?.aborted) {
         waiter.resolve(permit);
       } else {
         // Its caller aborted during the exchange.
@@ -167,10 +243,14 @@ export class PermitQueue {
     }
     const waitMs = Math.min(...waits.map((one) => one.waitMs).filter((ms) => ms <= patienceMs));
     if (waitMs === Number.POSITIVE_INFINITY || this.#observations.length > 0) return;
+    await this.#sleep(waitMs > 0 ? waitMs : idlePollMs);
+  }
+
+  /** Ends early if somebody who waits aborts. */
+  async #sleep(ms: number): Promise<void> {
     this.#sleeping = new AbortController();
     const wakers = new Set([this.#sleeping.signal, ...this.#waiters.flatMap(({ signal }) => signal ?? [])]);
-    const untilMs = waitMs > 0 ? waitMs : idlePollMs;
-    await this.#clock.sleep(untilMs, AbortSignal.any([...wakers])).catch(() => undefined);
+    await this.#clock.sleep(ms, AbortSignal.any([...wakers])).catch(() => undefined);
     this.#sleeping = undefined;
   }
 

@@ -1,15 +1,15 @@
--- Part of the limiter's simulation: a process with callers that always want one more call. It batches its exchanges as
--- permit-queue.ts does, and each exchange is one run of bucket.lua.
+-- Part of the limiter's simulation: a process with callers that always want one more call. It batches its exchanges and takes
+-- permits ahead as permit-queue.ts does, and each exchange is one run of bucket.lua.
 
-local PATIENCE_MS, IDLE_POLL_MS = 2000, 10
+local PATIENCE_MS, IDLE_POLL_MS, MAX_AHEAD, AHEAD_MS = 2000, 10, 64, 200
 local KEYS_OF_BUCKET = { 'bucket', 'permits', 'buckets', 'waiters' }
 
 local Process = {}
 Process.__index = Process
 
 local function start_process(run, id)
-  local process = setmetatable({ run = run, world = run.world, id = id, waiters = {}, observations = {}, number = 1,
-    is_alive = true }, Process)
+  local process = setmetatable({ run = run, world = run.world, id = id, waiters = {}, observations = {}, spare = {},
+    number = 1, is_alive = true }, Process)
   for _ = 1, run.options.callers do process:want('normal') end
   for _ = 1, run.options.priority_callers do process:want('priority') end
   run.processes[#run.processes + 1] = process
@@ -23,6 +23,11 @@ end
 
 function Process:want(urgency)
   if self.run.is_over then return end
+  local permit = urgency == 'normal' and table.remove(self.spare, 1)
+  if permit then
+    self.run:waited(urgency, 0)
+    return self:call(permit, urgency)
+  end
   self.waiters[#self.waiters + 1] = { urgency = urgency, since = self.world.now }
   if urgency == 'priority' then self:wake() end
   self:pump()
@@ -33,7 +38,15 @@ function Process:wake()
   self.sleep, self.is_busy = nil, false
 end
 
+-- Permits taken ahead that nobody has used by `since`.
+function Process:give_back_spare(since)
+  while self.spare[1] and self.spare[1].received <= since do
+    self:report(table.remove(self.spare, 1), 'back', nil, 0)
+  end
+end
+
 function Process:report(permit, kind, answer, sent_after)
+  if kind == 'throttled' then self:give_back_spare(self.world.now) end
   self.observations[#self.observations + 1] =
     { permit = permit, kind = kind, answer = answer, sent_after = sent_after, received = self.world.now }
   self.run.ended = self.run.ended + 1
@@ -67,11 +80,13 @@ function Process:pump()
   local run, options = self.run, self.run.options
   local line, rest, urgency = self:take_line()
   local first, seen = self.number, self.observations
-  self.number, self.observations = first + #line, {}
+  local ahead = urgency == 'normal' and math.max(0, math.min(MAX_AHEAD, 2 * #line) - #self.spare) or 0
+  self.number, self.observations = first + #line + ahead, {}
   local args = { 'b', string.format('%.0f', options.period), tostring(options.reserve),
     string.format('%.0f', LEASE_MS), self.id, string.format('%.0f', #line), string.format('%.0f', first), urgency,
-    options.knows_demand and #line > 0 and urgency == 'normal' and run:demand() or '-1', options.keeps_one and '1' or '0' }
-  for i = 1, #seen do args[10 + i] = text_of(seen[i], self.world.now) end
+    options.knows_demand and #line > 0 and urgency == 'normal' and run:demand() or '-1', options.keeps_one and '1' or '0',
+    string.format('%.0f', ahead) }
+  for i = 1, #seen do args[11 + i] = text_of(seen[i], self.world.now) end
   self.world:after(self.world:between(0.02, options.redis), function()
     -- Redis runs it, whatever has become of the process.
     local reply = run:exchange(args, seen)
@@ -98,11 +113,19 @@ function Process:hand_out(reply, line, rest, first, urgency)
   for _, others in ipairs({ rest, later }) do
     for _, waiter in ipairs(others) do self.waiters[#self.waiters + 1] = waiter end
   end
-  for i = 1, math.min(granted, #line) do
+  if granted < #line then self:give_back_spare(self.world.now) end
+  for i = 1, granted + reply[15] do
     local permit = { number = first + i - 1, window = reply[2], serial = reply[3] + i - 1, granted_at = reply[1],
       received = self.world.now, knows_limit = reply[6] ~= '' }
-    self.run:waited(line[i].urgency, self.world.now - line[i].since)
-    self:call(permit, line[i].urgency)
+    if i > granted then
+      self.spare[#self.spare + 1] = permit
+    else
+      self.run:waited(line[i].urgency, self.world.now - line[i].since)
+      self:call(permit, line[i].urgency)
+    end
+  end
+  if reply[15] > 0 then
+    self:after(AHEAD_MS, function() self:give_back_spare(self.world.now - AHEAD_MS) end)
   end
   -- Bulk work has its turn, too, before the process sleeps.
   local live_wait = self.live_wait

@@ -60,8 +60,16 @@ local function long_options(world, seed)
   return options
 end
 
+-- Larger limits, of which permits are taken ahead.
+local function ahead_options(world, seed)
+  local options = random_options(world, seed)
+  options.limit, options.callers, options.knows_demand = world:pick(50, 200), world:pick(3, 10), true
+  return options
+end
+
 local function options_of(world, seed)
   if seed % 40 == 2 then return long_options(world, seed) end
+  if seed % 100 == 3 then return ahead_options(world, seed) end
   if seed % 500 == 0 then return calm_options(world, seed, 'steady') end
   if seed % 500 == 1 then return calm_options(world, seed, 'priority') end
   return random_options(world, seed)
@@ -80,10 +88,10 @@ function Run:exchange(args, seen)
   end
   store.at(self.world.now)
   local reply = bucket(KEYS_OF_BUCKET, args)
-  self.exchanges, self.granted = self.exchanges + 1, self.granted + reply[4]
+  self.exchanges, self.granted = self.exchanges + 1, self.granted + reply[4] + reply[15]
   local window = self.platform:window_at(self.world.now)
-  if reply[4] > 0 and window.is_refusal_heard then
-    self:fail('at %.3f s: %d permits after a 429 of that window was heard', self:at(), reply[4])
+  if reply[4] + reply[15] > 0 and window.is_refusal_heard then
+    self:fail('at %.3f s: %d permits after a 429 of that window was heard', self:at(), reply[4] + reply[15])
   end
   if reply[10] ~= '' then
     local low, high = tonumber(reply[10]) - 0.01, tonumber(reply[11]) + 0.01
@@ -148,7 +156,7 @@ function Run:rest()
   self.world:run_until(self.world.now + LEASE_MS + 2 * self.options.period)
   -- What is still waited for is a crash's own.
   local observer = { 'b', string.format('%.0f', self.options.period), '0', string.format('%.0f', LEASE_MS), 'observer', '0',
-    '1', 'normal', '-1', '0' }
+    '1', 'normal', '-1', '0', '0' }
   store.at(self.world.now)
   local reply = bucket(KEYS_OF_BUCKET, observer)
   local in_hash = store.call('HLEN', 'permits')

@@ -45,9 +45,11 @@ class Talk {
     want: number,
     first: number,
     reported: readonly Observation[] = [],
+    ahead = 0,
   ): Promise<BucketReply & { ids: number[] }> {
     const request: ExchangeRequest = {
       want,
+      ahead,
       firstPermitNumber: first,
       urgency: "normal",
       backlog: this.backlog,
@@ -90,6 +92,33 @@ describe("the bucket script", () => {
     const again = await one.repeat(0.11, 4, 2, [heard(lone, 0.1, { limit: 10, remaining: 9, seconds: 50 })]);
     expect([grant.granted, again.granted, again.inFlight]).toEqual([4, 4, 4]);
     expect((await other.ask(0.12, 8)).inFlight).toBeLessThanOrEqual(9);
+  });
+
+  describe("permits ahead of the callers", () => {
+    /** One caller waits, and the process would take 64 permits ahead; `others` have spent some of a limit of 200. */
+    const ahead = async (talk: Talk, atS: number, said: { remaining: number; seconds: number }): Promise<number> => {
+      const lone = await talk.ask(atS, 1);
+      const reply = await talk.repeat(atS + 0.1, 1, 100, [heard(lone, atS + 0.1, { limit: 200, ...said })], 64);
+      expect(reply.granted).toBe(1);
+      return reply.ahead;
+    };
+
+    it("the bucket grants a sixteenth of what is free, and counts it as in flight", async () => {
+      const { one } = Talk.open();
+      expect(await ahead(one, 0, { remaining: 161, seconds: 50 })).toBe(10);
+      expect((await one.ask(0.2, 0)).inFlight).toBe(11);
+    });
+
+    it.each([
+      ["none near the reset", 1_000, { remaining: 161, seconds: 1 }],
+      ["none of an almost spent window", 1_000, { remaining: 16, seconds: 50 }],
+      ["none if it is not known how many calls are wanted", -1, { remaining: 161, seconds: 50 }],
+      ["none beyond the calls that are wanted", 1, { remaining: 161, seconds: 50 }],
+    ])("the bucket grants %s", async (_, backlog, said) => {
+      const { one } = Talk.open();
+      one.backlog = backlog;
+      expect(await ahead(one, 0, said)).toBe(0);
+    });
   });
 
   it("the bucket counts the calls of a day, those of all processes, until 00:00 UTC", async () => {

@@ -20,6 +20,7 @@ export interface BucketReply {
   readonly window: number;
   readonly firstSerial: number;
   readonly granted: number;
+  readonly ahead: number;
   readonly waitMs: number;
   readonly limit: number | undefined;
   readonly left: number | undefined;
@@ -74,6 +75,7 @@ export class SimulatedBucket {
       window: number(1),
       firstSerial: number(2),
       granted: number(3),
+      ahead: number(14),
       waitMs: number(4),
       limit: known(5),
       left: known(6),

@@ -10,7 +10,7 @@ function openGate(): {
   gate: PermitQueue;
   exchanges: {
     request: ExchangeRequest;
-    grant: (granted: number, waitMs?: number) => void;
+    grant: (granted: number, waitMs?: number, ahead?: number) => void;
     fail: (why: Error) => void;
   }[];
   nth: (n: number) => Promise<ExchangeRequest>;
@@ -22,8 +22,8 @@ function openGate(): {
     clock: systemClock,
     exchange: (request) =>
       new Promise<Exchange>((resolve, reject) => {
-        const grant = (granted: number, waitMs = 0): void =>
-          resolve({ nowMs: 5, window: 1, firstSerial: 1, granted, waitMs });
+        const grant = (granted: number, waitMs = 0, ahead = 0): void =>
+          resolve({ nowMs: 5, window: 1, firstSerial: 1, granted, ahead, waitMs });
         exchanges.push({ request, grant, fail: reject });
         for (const wake of arrived.splice(0)) wake();
       }),
@@ -45,6 +45,31 @@ describe("the limiter gate", () => {
     expect(await nth(1)).toMatchObject({ want: 2, urgency: "normal", backlog: 7, firstPermitNumber: 2 });
     exchanges[1]?.grant(2);
     expect(await Promise.all([...normal, urgent])).toHaveLength(3);
+  });
+
+  it("permits taken ahead serve callers without an exchange, and those that nobody uses are returned", async () => {
+    const { gate, exchanges, nth } = openGate();
+    const first = gate.acquire({ urgency: "normal", backlog: () => 100 });
+    expect(await nth(0)).toMatchObject({ want: 1, ahead: 2, firstPermitNumber: 1 });
+    exchanges[0]?.grant(1, 0, 2);
+    await first;
+    (await gate.acquire({ urgency: "normal", backlog: () => 99 })).lost();
+    expect(exchanges).toHaveLength(1);
+    expect(await nth(1)).toMatchObject({ want: 0, backlog: 100, observations: [{ permitNumber: 2, kind: "lost" }] });
+    exchanges[1]?.grant(0);
+    expect((await nth(2)).observations).toMatchObject([{ permitNumber: 3, kind: "back" }]);
+    exchanges[2]?.grant(0);
+  });
+
+  it("permits taken ahead are returned as soon as a call meets a 429", async () => {
+    const { gate, exchanges, nth } = openGate();
+    const [permit] = await Promise.all([
+      gate.acquire({ urgency: "normal", backlog: () => 100 }),
+      nth(0).then(() => exchanges[0]?.grant(1, 0, 2)),
+    ]);
+    permit.answered({ throttled: true });
+    expect((await nth(1)).observations).toMatchObject([{ kind: "throttled" }, { kind: "back" }, { kind: "back" }]);
+    exchanges[1]?.grant(0);
   });
 
   it("the gate returns the permit of a caller that left while Redis was asked", async () => {
