@@ -69,7 +69,7 @@ end
 
 local function options_of(world, seed)
   if seed % 40 == 2 then return long_options(world, seed) end
-  if seed % 100 == 3 then return ahead_options(world, seed) end
+  if seed % 100 == 7 then return ahead_options(world, seed) end
   if seed % 500 == 0 then return calm_options(world, seed, 'steady') end
   if seed % 500 == 1 then return calm_options(world, seed, 'priority') end
   return random_options(world, seed)
