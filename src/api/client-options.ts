@@ -135,7 +135,7 @@ export type ClientEvent =
     }
   /**
    * The owner of the quotas that calls spend from now on, an operator or the profile; and a name for the operator's SIMs of
-   * one address and coverage, by one kind of key.
+   * one coverage, by one kind of key, whatever the address.
    */
   | {
       readonly type: "quota-owner";

@@ -204,11 +204,10 @@ export class PlatformClient {
     if (this.#pairRoute?.pair === pair) return this.#pairRoute.route;
     const address = addressFor(this.#routes, { configured: this.#profile.coverage, claimed: pair.coverageTypes });
     const { apiKey, token } = this.#names;
-    const operator = quotaOwner(pair.operatorId, address);
-    const owner = this.#sharesQuotas ? operator : this.#profile.name;
+    const owner = this.#sharesQuotas ? quotaOwner(pair.operatorId, address) : this.#profile.name;
     const route = this.#routeTo(address, [apiKey, pair.apiKey.reveal(), token, pair.token.reveal()], owner);
     this.#pairRoute = { pair, route };
-    const fleet = `${operator}.${address === this.#routes.jp ? "jp" : "g"}.${this.#profile.wording}`;
+    const fleet = `${pair.operatorId}@${address === this.#routes.jp ? "jp" : "g"}.${this.#profile.wording}`;
     this.#emit({ type: "quota-owner", owner, fleet, isRoot: pair.userName === undefined });
     return route;
   }

@@ -1,6 +1,6 @@
 /**
- * Which profiles share an inventory: those of one operator, address, coverage and kind of key, their fleet. The inventory has
- * the name of the profile that was known first. Until its operator is known, a profile has an inventory of its own.
+ * Which profiles share an inventory: those of one operator, coverage and kind of key, their fleet. The inventory has the name
+ * of the profile that was known first, and stays when the platform's address changes. Until its operator is known, a profile has an inventory of its own.
  */
 import type { StoreDeps } from "./move-record.ts";
 
@@ -62,8 +62,8 @@ export async function noteFleet(
   const { entryOf, freeName } = await readSharing(deps);
   const entry = `${fleet} ${isRoot ? "root" : "user"}`;
   if (entryOf(profile) === entry) return;
-  await redis.hsetnx(sharingKey(keys), fleet, freeName(profile));
-  await redis.hset(sharingKey(keys), profile, entry);
+  // Together: with the name alone, the profile would seem to have another inventory.
+  await redis.multi().hsetnx(sharingKey(keys), fleet, freeName(profile)).hset(sharingKey(keys), profile, entry).exec();
   const now = await readSharing(deps);
   const name = now.nameOf(profile);
   // The others may have listed a part: the next sync, of this profile, counts as the first one.

@@ -13,7 +13,7 @@ local END_MS = 60          -- how long before the reset nothing is kept for othe
 local BURST_END = 0.04     -- the part of the window in which the room for one burst goes
 local LIVE_END_MS = 250    -- how long before the reset no call is kept for a live one that may come
 local AHEAD_MS = 250       -- how long before the reset no permits are granted ahead any more
-local AHEAD_PART = 16      -- one of so many free calls may be granted ahead
+local AHEAD_PART = 16      -- one of so many free calls, and of those still wanted, may be granted ahead
 local MIN_WAIT_MS, MAX_WAIT_MS = 10, 1500   -- when to ask again for a call that will be free before the reset
 local BULK_SHARE = 0.25    -- how much of the limit live calls leave to bulk work that waits
 local BULK_MS = 3000       -- how long bulk work that waited counts as waiting
@@ -215,7 +215,7 @@ local function grants()
 end
 
 -- Permits beyond those wanted, for calls that follow within AHEAD_MS. A process that holds a few while many are left starves
--- nobody, and all are used or given back before the reset.
+-- nobody, and all are used or given back before the reset. Rows that are answered, but not yet written, count as wanted.
 local function grants_ahead(granted)
   if ahead <= 0 or urgent or backlog < 0 or b.frozen or not b.limit or not b.left then return 0 end
   local earliest = refresh_bounds(b)
@@ -225,5 +225,5 @@ local function grants_ahead(granted)
   local free = b.left - held - b.lost - company_margin() - sent_alone(earliest - now)
   local kept = math.max(0, math.ceil(b.limit * share) - b.others)
   if yields then kept = math.max(kept, kept_for_others(earliest - now, backlog - held > free - kept)) end
-  return math.max(0, math.min(ahead, math.floor((free - kept) / AHEAD_PART), backlog - held))
+  return math.max(0, math.min(ahead, math.floor(math.min(free - kept, backlog - held) / AHEAD_PART)))
 end

@@ -17,6 +17,8 @@ const idlePollMs = 10;
 const maxAhead = 64;
 /** A permit taken ahead is given back after this time; bucket.lua grants none that could then be older than its window. */
 const aheadMs = 200;
+/** All are given back when no caller came for so long. */
+const idleMs = 50;
 /** Time between two exchanges while permits are at hand: the next reports go together. */
 const reportMs = 20;
 /** Why a sleep ended early; created once, since creating an error for every response is expensive. */
@@ -45,8 +47,9 @@ export class PermitQueue {
   #unreported: readonly Observation[] = [];
   /** Permits taken ahead, the oldest first. */
   #spare: Spare[] = [];
-  /** Permits that callers got since the last exchange. */
+  /** Permits that callers got since the last exchange, and when the last caller came. */
   #used = 0;
+  #usedAtMs = 0;
   /** Permits that are to be at hand: those of two exchanges. */
   #aim = 0;
   /** Calls that are still wanted, as the last caller said. */
@@ -84,7 +87,8 @@ export class PermitQueue {
 
   #takeSpare(): TimedPermit | undefined {
     const next = this.#spare[0];
-    if (next === undefined || this.#clock.monotonicMs() - next.receivedAtMs > aheadMs) return undefined;
+    this.#usedAtMs = this.#clock.monotonicMs();
+    if (next === undefined || this.#usedAtMs - next.receivedAtMs > aheadMs) return undefined;
     this.#spare.shift();
     this.#used += 1;
     return next.permit;
@@ -98,7 +102,8 @@ export class PermitQueue {
   /** Gives back permits taken ahead: those that nobody has used, or all. */
   #giveBackSpare(which: "unused" | "all"): void {
     const nowMs = this.#clock.monotonicMs();
-    const isKept = ({ receivedAtMs }: Spare): boolean => which === "unused" && nowMs - receivedAtMs <= aheadMs;
+    const isIdle = which === "all" || nowMs - this.#usedAtMs > idleMs;
+    const isKept = ({ receivedAtMs }: Spare): boolean => !isIdle && nowMs - receivedAtMs <= aheadMs;
     const back = this.#spare.filter((one) => !isKept(one));
     if (back.length === 0) return;
     this.#spare = this.#spare.filter(isKept);
@@ -190,6 +195,7 @@ export class PermitQueue {
       });
     } catch (thrown) {
       this.#unreported = observations;
+      this.#giveBackSpare("all");
       const message = `The bucket ${this.#bucket} cannot be used: ${messageOf(thrown)}`;
       this.#refuseAll(new SimfleetError("STORE_UNAVAILABLE", message, { cause: thrown }));
       return "failed";

@@ -65,8 +65,8 @@ describe("quota handling of the API client", () => {
     const buckets = ["ip.here.Auth-auth", `${owner}.Sim`, `${owner}.Sim`];
     expect(permits.requests.map(({ bucket }) => bucket)).toEqual([...buckets, ...buckets]);
     expect(events.filter(({ type }) => type === "quota-owner")).toEqual([
-      { type: "quota-owner", owner, fleet: `${owner}.g.sims`, isRoot: true },
-      { type: "quota-owner", owner, fleet: `${owner}.g.sims`, isRoot: true },
+      { type: "quota-owner", owner, fleet: "OP1@g.sims", isRoot: true },
+      { type: "quota-owner", owner, fleet: "OP1@g.sims", isRoot: true },
     ]);
   });
 
@@ -82,7 +82,7 @@ describe("quota handling of the API client", () => {
     const endpoints = { global: url, japan: url };
     await using client = clientFor(url, { profile: { name: "root", coverage, wording }, endpoints, onEvent });
     await client.assertAddress();
-    expect(fleets).toEqual([`OP1@${new URL(url).host}.${coverage}.${wording}`]);
+    expect(fleets).toEqual([`OP1@${coverage}.${wording}`]);
   });
 
   it.each([
