@@ -91,16 +91,6 @@ describe("AuthKeys", () => {
     expect(await opened.send("POST", ofUser, { headers })).toMatchObject({ status: 403, json: { code: "AUM0021" } });
     expect((await opened.call("POST", ofUser)).status).toBe(200);
   });
-
-  test("AuthKey calls count against the quota of the group Operator, and a reset restores the AuthKeys", async () => {
-    const { call, send } = await openAll({ limits: { Operator: 2 } });
-    expect(quotaOf(await call("DELETE", `${ofRoot}/keyId-sandbox`))).toEqual([2, 1, 60]);
-    await call("POST", ofRoot);
-    const throttled = await call("GET", ofRoot);
-    expect([throttled.status, quotaOf(throttled)]).toEqual([429, [2, 0, 60]]);
-    await send("POST", "/_sandbox/reset");
-    expect((await send("POST", "/v1/auth", { body: goodAuthKey })).status).toBe(200);
-  });
 });
 
 describe("token renewal", () => {

@@ -75,10 +75,4 @@ describe("groups", () => {
     const { groups } = (await send("GET", "/_sandbox/state")).json;
     expect(groups).toBe(4);
   });
-
-  test("SIMs can join and leave groups", async () => {
-    const { call, sandbox } = await openAll({ sims: 1, groups: [{ groupId: "g-new" }] });
-    sandbox.fleet.edit(sandbox.state.sims.simIdAt(0), { groupId: "g-new" });
-    expect((await call("GET", "/v1/sims")).json).toMatchObject([{ groupId: "g-new" }]);
-  });
 });

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import { namedSimOperations } from "#sandbox/sims/sim-operations.ts";
-import { openSandbox, quotaOf } from "../open-sandbox.ts";
 import { publicRecord } from "../public-record.ts";
 import { examples, openPreparedSim, simId } from "./prepared-sim.ts";
 
@@ -32,24 +31,6 @@ describe.each(all)("%s", (name, operation) => {
     expect(await act(operation)).toMatchObject({ status: 404, json: { code: "SIM0001" } });
     expect(effects()).toEqual({});
   });
-
-  test("a SIM operation requires a pair and spends the quota of its group", async () => {
-    const { act, call, send, sandbox } = await openPreparedSim({ limits: { Sim: 2, Subscriber: 2, Group: 2 } });
-    const path = `/${operation.path.replaceAll("*", sandbox.state.sims.imsiAt(0))}`;
-    expect((await send(operation.method, path)).json.code).toBe("AUM0001");
-    expect(quotaOf(await act(operation))).toEqual([2, 0, 60]);
-    expect((await act(operation)).json.code).toBe("SBX0429");
-    const groups = sandbox.throttle.windows(operation.group ?? "Auth");
-    expect(groups).toMatchObject([{ accepted: 2, throttled: 1 }]);
-    expect(operation.group).toBe(name === "putBundles" ? "Subscriber" : "Sim");
-    expect((await call("GET", "/v1/groups")).status).toBe(200);
-  });
-
-  test("a SIM operation is not served when only core operations are enabled", async () => {
-    const { call } = await openSandbox({ simIds: [simId] });
-    const { status, json } = await call(operation.method, `/${operation.path.replaceAll("*", simId)}`);
-    expect([status, json.code]).toEqual([404, "SBX0404"]);
-  });
 });
 
 describe.each(writes)("%s", (name, operation) => {
@@ -73,37 +54,11 @@ describe.each(writes)("%s", (name, operation) => {
     expect((await call("GET", "/v1/sims")).json).toEqual([json]);
   });
 
-  test("a write operation takes effect although its response is lost", async () => {
-    const { act, effects, sandbox, pair } = await openPreparedSim();
-    await pair();
-    sandbox.faults.next("lost-answer");
-    await expect(act(operation)).rejects.toThrow("fetch failed");
-    expect(effects()).toEqual({ [name]: 1 });
-  });
-
-  test.each(["reset", "html-502", "empty-500", "nested-error"] as const)(
-    "a write operation has no effect under the fault %s",
-    async (fault) => {
-      const { act, effects, sandbox, pair, record } = await openPreparedSim();
-      await pair();
-      const before = record();
-      sandbox.faults.next(fault);
-      await act(operation).catch(() => undefined);
-      expect(effects()).toEqual({});
-      expect(record()).toEqual(before);
-    },
-  );
-
   test("a write operation is refused for a terminated SIM", async () => {
     const { act, effects, sandbox } = await openPreparedSim();
     sandbox.fleet.edit(simId, { status: "terminated" });
     expect(await act(operation)).toMatchObject({ status: 400, json: { code: "SIM0006" } });
     expect(effects()).toEqual({});
-  });
-
-  test("a write operation is refused with 403 for a pair of another coverage", async () => {
-    const { act } = await openPreparedSim({ serves: ["jp"] });
-    expect((await act(operation)).json.code).toBe("AUM0004");
   });
 });
 

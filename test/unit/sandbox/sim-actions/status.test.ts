@@ -31,14 +31,6 @@ describe.each(simStatuses)("SIMs with the status %s", (from) => {
   );
 });
 
-test("setting the current status leaves the history unchanged", async () => {
-  const { post, call } = await openPreparedSim();
-  const read = async () => (await call("GET", history)).text;
-  const before = await read();
-  expect((await post("activate")).status).toBe(200);
-  expect(await read()).toBe(before);
-});
-
 test("a SIM with termination protection cannot be terminated", async () => {
   const { post, record } = await openPreparedSim();
   await post("disable_termination");
@@ -126,15 +118,4 @@ test("a SIM's history can be filtered by period, sorted, and paged", async () =>
   const rest = await historyOf(prepared, `limit=3&last_evaluated_key=${encodeURIComponent(key)}`);
   expect(statuses(rest)[0]).toBe("inactive");
   expect((await call("GET", `/v1/sims?last_evaluated_key=${encodeURIComponent(key)}`)).json.code).toBe("SIM0004");
-});
-
-test("a reset clears the history of a SIM", async () => {
-  const prepared = await openPreparedSim();
-  const { sandbox, post } = prepared;
-  await post("deactivate");
-  await post("delete_session");
-  sandbox.state.reset();
-  const first = sandbox.state.log.statusesAt(0);
-  expect(first.at(-1)?.status).toBe(sandbox.state.recordOf(simId)?.["status"]);
-  expect(sandbox.state.effectsOn(simId)).toEqual({});
 });
