@@ -131,16 +131,6 @@ describe("the Kubernetes manifests", () => {
     },
   );
 
-  test("a field that Kubernetes does not have is found at any depth", () => {
-    const text = read("base/worker.yaml")
-      .replace("readinessProbe:", "readinesProbe:")
-      .replace(/^kind: /gm, "sort: 1\nkind: ");
-    const [deployment] = documents(text).filter(({ kind }) => kind === "Deployment");
-    expect(deployment && unknownFields(deployment)).toEqual(
-      expect.arrayContaining(["/sort", "/spec/template/spec/containers/0/readinesProbe"]),
-    );
-  });
-
   test.each(containers.map((container) => [container.name, container] as const))(
     "the container %s has a read-only root, no privileges, and resources",
     (_, { securityContext, resources }) => {
