@@ -6,7 +6,6 @@ import { listSims } from "#api/operations/sims.ts";
 import { updateSimSpeedClass } from "../../support/speed-class.ts";
 import type { Operation } from "#api/operations/operation.ts";
 import { PlatformError } from "#core/errors.ts";
-import { Secret } from "#core/secret.ts";
 import { seeds } from "../../support/long.ts";
 
 const placed = {
@@ -133,20 +132,6 @@ describe("error bodies", () => {
       code: "A",
       message: "a [31mb c d e",
     });
-  });
-
-  it("an error body never repeats a live secret, raw or encoded", () => {
-    const secret = new Secret("s3cr+t/value==");
-    const shapes = [
-      secret.reveal(),
-      encodeURIComponent(secret.reveal()),
-      Buffer.from(secret.reveal()).toString("base64"),
-    ];
-    for (const shape of shapes) {
-      const fault = readFault(JSON.stringify({ code: shape, message: `key ${shape} is wrong` }));
-      expect(fault).toEqual({ shape: "flat", code: "[secret]", message: "key [secret] is wrong" });
-    }
-    secret.forget();
   });
 
   it("reading any error body never throws and yields bounded text", () => {

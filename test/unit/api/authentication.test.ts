@@ -93,15 +93,4 @@ describe("authentication", () => {
     expect(platform.seen.length).toBe(1);
     expect(permits.requests).toMatchObject([{ bucket: "ip.here.Auth-auth", urgency: "priority" }]);
   });
-
-  it("throttled authentication reports its bucket and wait time", async () => {
-    await using platform = await startPlatform((_request, response) => answer(response, 429, ""));
-    await using client = clientFor(platform.url);
-    expect(await refusalOf(client.call(listSims, {}))).toMatchObject({
-      code: "PLATFORM_RATE_LIMITED",
-      bucket: "ip.here.Auth-auth",
-      retryAfterMs: 60_000,
-      mayHaveApplied: false,
-    });
-  });
 });

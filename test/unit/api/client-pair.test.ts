@@ -1,15 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { updateSimSpeedClass } from "../../support/speed-class.ts";
-import {
-  answer,
-  clientFor,
-  OpenPermits,
-  refusalOf,
-  startOpenPlatform,
-  StillClock,
-  change,
-  changed,
-} from "./support.ts";
+import { answer, clientFor, OpenPermits, refusalOf, startOpenPlatform, change, changed } from "./support.ts";
 
 describe("pair handling of the API client", () => {
   // Shows S4.
@@ -68,17 +59,5 @@ describe("pair handling of the API client", () => {
     await Promise.all(Array.from({ length: 100 }, () => client.call(updateSimSpeedClass, change)));
     expect(platform.auths()).toBe(1);
     expect(max).toBeLessThanOrEqual(4);
-  });
-
-  it("the client reports the owner of its credentials", async () => {
-    await using platform = await startOpenPlatform(changed);
-    const clock = new StillClock();
-    await using client = clientFor(platform.url, { clock });
-    expect(await client.whoAmI()).toEqual({
-      operatorId: "OP1",
-      userName: undefined,
-      coverageTypes: undefined,
-      expiresAtMs: clock.wallMs() + 86_400_000,
-    });
   });
 });

@@ -34,13 +34,6 @@ async function open(credentials: PlatformClientOptions["credentials"], good: str
 }
 
 describe("a client with two AuthKeys", () => {
-  it("a client with two AuthKeys uses the first one", async () => {
-    const forms = [key("a"), key("b")];
-    await using world = await open(() => forms, ["keyId-a", "keyId-b"]);
-    await world.client.call(updateSimSpeedClass, change);
-    expect(world.asked()).toEqual(["keyId-a"]);
-  });
-
   it("a client tries its second AuthKey when the first is refused and reports it", async () => {
     const forms = [key("a"), key("b")];
     await using world = await open(() => forms, ["keyId-b"]);

@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { createAuthKey, listAuthKeys } from "#api/operations/auth-keys.ts";
-import { credentialFaults, listCredentials, updateCredential } from "#api/operations/credentials.ts";
+import { listCredentials, updateCredential } from "#api/operations/credentials.ts";
 import { loadDeployment } from "#config/deployment.ts";
 import { liveSecrets, Secret } from "#core/secret.ts";
 import type { DeploymentOperationId } from "#fleet/deployment-operation.ts";
@@ -86,23 +86,5 @@ describe("Credential Sets", () => {
       credentials: { key: "k1\nk2", cert: sent, ca: "plain" },
     });
     expect(liveSecrets()).toContain(sent);
-  });
-
-  it("a Credential Set of a known type requires its fields", () => {
-    const faults = credentialFaults(soracom.credentialTypes, {
-      type: "x509",
-      credentials: { key: new Secret("k"), cert: new Secret("") },
-    });
-    expect(faults).toEqual([
-      { where: "credentials.cert", message: "is empty. A Credential Set of type x509 needs key, cert, ca." },
-      { where: "credentials.ca", message: "is missing. A Credential Set of type x509 needs key, cert, ca." },
-    ]);
-  });
-
-  it("a Credential Set of an unknown type or with extra fields passes through", () => {
-    const credentials = { key: new Secret("k"), comment: new Secret("c") };
-    for (const type of ["psk", "of-next-year", "constructor"]) {
-      expect(credentialFaults(soracom.credentialTypes, { type, credentials }), type).toEqual([]);
-    }
   });
 });

@@ -4,7 +4,7 @@ import { PairKeeper } from "#api/auth/pair-keeper.ts";
 import type { Pair } from "#api/auth/pair.ts";
 import { lifetimeMs, marginMs } from "#api/auth/renewal-timing.ts";
 import { PlatformError } from "#core/errors.ts";
-import { liveSecrets, Secret } from "#core/secret.ts";
+import { Secret } from "#core/secret.ts";
 import { StillClock, until } from "./support.ts";
 
 const hourMs = 3_600_000;
@@ -122,39 +122,9 @@ describe("the pair keeper", () => {
     asked[0]?.give();
     await expect(patient).resolves.toBeDefined();
   });
-
-  it("the pair keeper unregisters the secrets of a pair one generation after its replacement", async () => {
-    const { keeper, obtained } = keeperFor({ name: "watched" });
-    for (let i = 0; i < 3; i += 1) {
-      const pair = await obtained();
-      keeper.accepted(pair);
-      if (i < 2) keeper.invalidate(pair);
-    }
-    const watched = (): string[] =>
-      liveSecrets()
-        .filter((value) => value.startsWith("watched-token"))
-        .toSorted();
-    expect(watched()).toEqual(["watched-token-2", "watched-token-3"]);
-    keeper.close();
-    expect(watched()).toEqual([]);
-  });
 });
 
 describe("pairs due for renewal", () => {
-  it("a pair due for renewal gets a new token without spending the authentication limit", async () => {
-    const { keeper, clock, asked, ways, events, obtained } = keeperFor({ hasTokens: true });
-    const old = await obtained();
-    clock.pass(hourMs - 300_000);
-    for (let i = 0; i < 100; i += 1) expect(keeper.ready()).toBe(old);
-    asked[1]?.give();
-    await until(() => keeper.ready() !== old);
-    expect(ways()).toEqual(["auth", "token"]);
-    expect(events.map((event) => "by" in event && [event.reason, event.by])).toEqual([
-      ["first", "auth"],
-      ["early", "token"],
-    ]);
-  });
-
   it("the token renewal of a pair is discarded when the pair gets a 401 meanwhile", async () => {
     const { keeper, clock, asked, ways, obtained } = keeperFor({ hasTokens: true });
     const old = await obtained();

@@ -49,14 +49,18 @@ async function open(onToken: Handler, changes: Partial<PlatformClientOptions> = 
 const newToken: Handler = (_request, response) => answer(response, 200, { token: "token-renewed" });
 
 describe("token renewal", () => {
-  it("token renewal uses the headers of the current pair and keeps its API key", async () => {
+  it("token renewal uses the headers of the current pair, keeps its API key, and spends the account quota with priority", async () => {
     await using world = await open(newToken);
-    const { client, clock, platform, renewals } = world;
+    const { client, clock, permits, platform, renewals } = world;
     await client.call(updateSimSpeedClass, change);
     clock.pass(lifetimeMs - 18_000);
     await client.call(updateSimSpeedClass, change);
     await until(() => renewals().length === 2);
     await client.call(updateSimSpeedClass, change);
+    // The account's quota, not that of the address.
+    expect(permits.requests).toContainEqual(
+      expect.objectContaining({ bucket: "default.Operator", urgency: "priority" }),
+    );
     const renewal = platform.seen.find(({ path }) => path === tokenPath);
     expect(renewal).toMatchObject({ method: "POST", body: '{"tokenTimeoutSeconds":180}' });
     expect(renewal?.headers).toMatchObject({ "x-svc-api-key": "api-key-1", "x-svc-token": "token-1" });
@@ -66,19 +70,6 @@ describe("token renewal", () => {
     });
     expect(platform.auths()).toBe(1);
     expect(renewals()).toEqual(["first by auth", "early by token"]);
-  });
-
-  it("token renewal spends the account quota with priority rather than the per-address limit", async () => {
-    await using world = await open(newToken);
-    const { client, clock, permits, renewals } = world;
-    await client.whoAmI();
-    clock.pass(lifetimeMs - 18_000);
-    await client.whoAmI();
-    await until(() => renewals().length === 2);
-    expect(permits.requests).toMatchObject([
-      { bucket: "ip.here.Auth-auth", urgency: "priority" },
-      { bucket: "default.Operator", urgency: "priority" },
-    ]);
   });
 
   it("token renewal requests one day by default and no lifetime when the deployment names no field", async () => {

@@ -64,15 +64,6 @@ describe("a call through the gateway", () => {
     expect(`${large.status},${large.text}`).toMatch(/^500,The gateway left out the body/);
   });
 
-  it("a call that the deployment counts by address spends the quota of the address", async () => {
-    await using platform = await fine();
-    const apiGroups = { "/v1/devices/*/publish": { group: "Device", quota: { perIp: true } } };
-    const grouping = { operations: {}, simOperations: new Map(), apiGroups };
-    await using gateway = await openGateway(platform.url, { grouping });
-    expect((await call(gateway.url, "/v1/devices/1/publish", { method: "POST", body: "x" })).status).toBe(200);
-    expect(gateway.permits.requests.at(-1)?.bucket).toBe("ip.here.Device-v1_devices_publish");
-  });
-
   // Shows S6.
   it("a redirect is handed on and not followed", async () => {
     await using platform = await startOpenPlatform((_request, response) =>
