@@ -2,16 +2,15 @@ import { parse } from "csv-parse/sync";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import { Output } from "#cli/output.ts";
-import { planText } from "#jobs/runs/commands/plan.ts";
 import { runProgram } from "#cli/program.ts";
 import { listText } from "#cli/list.ts";
-import { runList, runText } from "#jobs/runs/commands/run-text.ts";
+import { runList } from "#jobs/runs/commands/run-text.ts";
 import { tokensCommand } from "#cli/commands/tokens.ts";
 import { Context } from "#cli/context.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import { csvLine, defused } from "#intake/cell.ts";
-import type { PlanReport, RunReport } from "#jobs/runs/contract.ts";
+import type { RunReport } from "#jobs/runs/contract.ts";
 import { createLogger } from "#telemetry/logger.ts";
 import { processIo } from "../../support/process-io.ts";
 
@@ -71,18 +70,6 @@ describe("cells that look like secrets", () => {
     );
   });
 
-  it("a cell that looks like a secret is printed unchanged in NDJSON", async () => {
-    held.push(new Secret("the live secret of this process"));
-    await fc.assert(
-      fc.asyncProperty(rows, async (stored) => {
-        const { output, stdout } = open();
-        for (const row of stored) await output.stream(`${JSON.stringify({ input: row })}\n`);
-        const lines = stdout.text.split("\n").filter(Boolean);
-        expect(lines.map((line) => (JSON.parse(line) as { input: string[] }).input)).toEqual(stored);
-      }),
-    );
-  });
-
   it("a cell that looks like a secret is printed unchanged in a JSON document", () => {
     held.push(new Secret("the live secret of this process"));
     fc.assert(
@@ -120,56 +107,11 @@ it.each([[[]], [["--json"]]])("`tokens create` with the options %j prints the ne
 describe("untrusted text on a terminal", () => {
   const hostile = "a\u001b[2J\u001b]0;title\u0007\nsimfleet: all done\r\u009b31m\u007f\u202etxt.exe\u2028b";
   const shown = "a\\x1b[2J\\x1b]0;title\\x07\\nsimfleet: all done\\r\\x9b31m\\x7f\\u202etxt.exe\\u2028b";
-  const counts = { total: 1, done: 1, skipped: 0, rejected: 0, failed: 0, unknown: 0, cancelled: 0, pending: 0 };
-  const run: RunReport = {
-    runId: hostile,
-    name: hostile,
-    state: "paused",
-    reason: hostile,
-    profile: hostile,
-    operation: hostile,
-    counts,
-    calls: 1,
-    throttled: 0,
-    startedAt: hostile,
-    finishedAt: null,
-    etaSeconds: null,
-    submittedBy: hostile,
-  };
-  const report: PlanReport = {
-    file: hostile,
-    sha256: "0",
-    operation: hostile,
-    costly: 0,
-    irreversible: 0,
-    hasUndo: true,
-    rows: 1,
-    verdicts: {
-      change: 1,
-      unchanged: 0,
-      "not-in-inventory": 0,
-      duplicate: 0,
-      conflict: 0,
-      "not-allowed": 0,
-      invalid: 1,
-    },
-    unchangedSkipped: 0,
-    calls: 1,
-    estimateSeconds: null,
-    othersPerMinute: 0,
-    problems: [{ line: 2, column: hostile, code: "key-invalid", message: hostile }],
-    problemsInAll: 1,
-    supersedes: [],
-    warnings: [hostile],
-  };
 
-  it.each([
-    ["a table", (output: Output) => output.answer({ runs: [run] }, ({ runs }) => listText(runs, runList))],
-    ["a run", (output: Output) => output.answer(run, runText)],
-    ["a plan", (output: Output) => output.answer(report, planText)],
-  ])("untrusted text cannot control the terminal in %s", (_name, print) => {
+  it("untrusted text cannot control the terminal in the text of a document", () => {
     const { output, stdout } = open();
-    print(output);
+    const print = (runs: readonly RunReport[]): string => listText(runs, runList);
+    output.answer({ runs: [{ runId: hostile, name: hostile, counts: {} } as RunReport] }, ({ runs }) => print(runs));
     expect(stdout.text).toContain(shown);
     expect(stdout.text).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
     expect(stdout.text).not.toMatch(/^simfleet: all done/m);

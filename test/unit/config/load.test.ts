@@ -34,30 +34,6 @@ describe("maps and lists in variables", () => {
     expect(loadConfig({ file, env }).freezes.map(({ name }) => name)).toEqual(["release"]);
   });
 
-  it("schedules, automations, rotations, webhooks, AuthKeys, profiles and tokens each have a variable", () => {
-    const hash = `sha256:${"0".repeat(64)}`;
-    const config = loadConfig({
-      env: {
-        HOME: "/home/op",
-        SIMFLEET_SCHEDULES: '{ nightly: { cron: "0 3 * * *", job: sync } }',
-        SIMFLEET_AUTOMATIONS: "{ new: { on: sim.added, job: apply, speedClass: s1.minimum } }",
-        SIMFLEET_ROTATIONS:
-          "{ mqtt: { type: psk, generate: { field: key, bytes: 32 }, sinks: [{ file: /run/out/mqtt }] } }",
-        SIMFLEET_WEBHOOKS: "{ chat: { url: 'https://chat.example.com/x', events: ['run.*'], format: slack } }",
-        SIMFLEET_AUTH_KEYS: "{ default: { sinks: [{ file: /run/out/key }] } }",
-        SIMFLEET_PROFILES: "{ default: {}, other: { coverage: jp } }",
-        SIMFLEET_HTTP_TOKENS: `{ ci: { role: operator, hash: "${hash}" } }`,
-      },
-    });
-    expect(config.schedules.map(({ name }) => name)).toEqual(["nightly"]);
-    expect(config.automations.map(({ name }) => name)).toEqual(["new"]);
-    expect(Object.keys(config.rotations)).toEqual(["mqtt"]);
-    expect(Object.keys(config.webhooks)).toEqual(["chat"]);
-    expect(Object.keys(config.authKeys)).toEqual(["default"]);
-    expect(config.profiles["other"]?.profile.coverage).toBe("jp");
-    expect(config.http.tokens.map(({ name }) => name)).toEqual(["ci"]);
-  });
-
   it("problems of a section in a variable name the variable and the path, all at once", () => {
     const env = { SIMFLEET_SCHEDULES: "{ a: { cron: nonsense, job: sync } }", SIMFLEET_FREEZES: "{ unclosed" };
     expect(problemsOf("", env)).toEqual(
@@ -211,52 +187,33 @@ rotations:
         SIMFLEET_REDIS_URL: "redis://127.0.0.1:6379/2",
         SIMFLEET_DATA_DIR: "/data",
         SIMFLEET_DEPLOYMENT: "soracom",
-        SIMFLEET_BRAND: "Acme",
-        SIMFLEET_ENDPOINT_GLOBAL: "http://127.0.0.1:9000",
         SIMFLEET_ENDPOINT_JAPAN: "https://jp.example.com",
         SIMFLEET_COVERAGE: "jp",
-        SIMFLEET_LANGUAGE: "ja",
-        SIMFLEET_WORDING: "subscribers",
         SIMFLEET_PROFILE: "plant",
         SIMFLEET_OPERATOR_ID: "OP1",
         SIMFLEET_USER_NAME: "worker",
         SIMFLEET_PASSWORD: "pass word",
-        SIMFLEET_MFA_SECRET: "JBSWY3DPEHPK3PXP",
         SIMFLEET_TOKEN_TTL_SECONDS: "180",
         SIMFLEET_JWKS_URL: "https://example.com/jwks",
         SIMFLEET_RATE_PERIOD_SECONDS: "0.5",
         SIMFLEET_RESERVE: "0.1",
-        SIMFLEET_CONNECTIONS: "8",
         SIMFLEET_HTTP_HOST: "0.0.0.0",
         SIMFLEET_HTTP_PORT: "0",
         SIMFLEET_HTTP_ADMIN_TOKEN: "admin-token-of-32-characters-.....",
-        SIMFLEET_LOG_LEVEL: "debug",
       },
     });
     expect(config).toMatchObject({
-      redis: {
-        topology: "server",
-        addresses: [{ host: "127.0.0.1", port: 6379 }],
-        database: 2,
-        tls: undefined,
-        address: "redis://127.0.0.1:6379/2",
-      },
+      redis: { addresses: [{ host: "127.0.0.1", port: 6379 }], database: 2 },
       dataDir: "/data",
-      deployment: {
-        brand: "Acme",
-        endpoints: { global: "http://127.0.0.1:9000", japan: "https://jp.example.com" },
-        ttlField: "tokenTimeoutSeconds",
-      },
+      deployment: { endpoints: { japan: "https://jp.example.com" }, ttlField: "tokenTimeoutSeconds" },
       profile: "plant",
       tokenTtlSeconds: 180,
       tokenKey: { jwksUrl: "https://example.com/jwks" },
-      limits: { periodMs: 500, reserve: 0.1, connections: 8 },
+      limits: { periodMs: 500, reserve: 0.1 },
       http: { host: "0.0.0.0", port: 0 },
-      logLevel: "debug",
     });
     expect(config.profiles["plant"]).toMatchObject({
-      profile: { name: "plant", coverage: "jp", wording: "subscribers" },
-      language: "ja",
+      profile: { name: "plant", coverage: "jp" },
       credentials: [{ kind: "sub-user", operatorId: "OP1", userName: "worker" }],
     });
     expect(config.http.adminToken?.reveal()).toBe("admin-token-of-32-characters-.....");

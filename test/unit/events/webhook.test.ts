@@ -31,14 +31,6 @@ describe("webhook signatures", () => {
       signaturesOf(deps, [next]),
     ]);
   });
-
-  it.each(["MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_", "whsec_dG9vc2hvcnQ=", "whsec_no base64 at all, by far"])(
-    "a webhook message is not signed with the secret %s",
-    (text) => {
-      const deps = { id: "a", timestampSeconds: 1, body: "{}" };
-      expect(() => signaturesOf(deps, [new Secret(text)])).toThrow("whsec_ and base64");
-    },
-  );
 });
 
 describe("received webhook messages", () => {

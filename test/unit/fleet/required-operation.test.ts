@@ -19,11 +19,6 @@ function refusalOf(ask: () => unknown): ConfigError {
   throw new Error("nothing was refused");
 }
 
-it("a required operation of the deployment is returned", () => {
-  const soracom = loadDeployment("soracom", []);
-  expect(requireOperation(soracom, "listGroups", "Finding references").path).toBe("/v1/groups");
-});
-
 it("a missing required operation is reported with its feature, deployment, and the lines to add", () => {
   const error = refusalOf(() => requireOperation(svc, "listAuthKeys", "Rotating AuthKeys"));
   expect(error.code).toBe("CONFIG_INVALID");

@@ -10,7 +10,7 @@ import {
   simChangeOf,
   subjectOf,
 } from "#fleet/sim-operation/sim-operation.ts";
-import { fillJson, fillText, placeholdersIn } from "#fleet/sim-operation/template.ts";
+import { fillJson, fillText } from "#fleet/sim-operation/template.ts";
 
 const putTag: SimOperation = {
   ...setSpeedClass,
@@ -45,10 +45,6 @@ describe("SIM operation templates", () => {
 
   it("members and items without a value are omitted from JSON", () => {
     expect(fillJson({ c: "{c}", list: ["{c}", "{a}"] }, valueOf, valueOf)).toEqual({ list: ["1"] });
-  });
-
-  it("a template lists its placeholders", () => {
-    expect([...placeholdersIn({ x: ["{a}", { y: "{b}{a}" }], z: 1 })]).toEqual(["a", "b"]);
   });
 });
 

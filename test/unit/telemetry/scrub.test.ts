@@ -4,6 +4,7 @@ import { PlatformError, SimfleetError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import { createLogger } from "#telemetry/logger.ts";
 import { scrub } from "#telemetry/scrub.ts";
+import { seeds } from "../../support/long.ts";
 
 /** With characters that every escaping changes: quote, backslash, slash, plus, space, ampersand, beyond ASCII. */
 const canary = 'c4n/ry+"q\\uo te&é<k>?';
@@ -80,7 +81,7 @@ describe("live secrets in log lines", () => {
         live.forget();
       }),
       {
-        numRuns: 500,
+        numRuns: seeds(100, 1_000),
         // What ends or begins the secret looks like percent-encoding together with the text around it.
         examples: [
           ['!"   %', "", "00"],

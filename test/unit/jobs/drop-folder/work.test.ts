@@ -79,16 +79,6 @@ describe("files in a drop folder", () => {
     expect(harness.runs.submitted).toMatchObject([{ content: "half" }]);
   });
 
-  it.each([".fleet.csv", ".fleet.csv.Xy12", "fleet.csv.part", "fleet.csv.tmp", "fleet.csv~", "fleet.txt", "fleet"])(
-    "a file with the name %s is ignored",
-    async (name) => {
-      const harness = new FolderHarness();
-      await harness.drop(name);
-      await harness.fingerprint(settleMs);
-      expect([harness.files(), namesOf(harness)]).toEqual([[name], []]);
-    },
-  );
-
   it("a link, a folder, or a pipe in the drop folder is ignored", async () => {
     const harness = new FolderHarness();
     harness.write("target.txt");
