@@ -39,16 +39,7 @@ async function expectWhole(harness: CliHarness, runId: string, max: { repeated: 
   expect(harness.changes - rows).toBeLessThanOrEqual(max.repeated);
   expect(harness.sandbox.state.totals.throttled).toBe(0);
   const { counts } = (await harness.json(["runs", "show", runId])).document;
-  expect(counts).toEqual({
-    total: rows,
-    done: rows,
-    skipped: 0,
-    rejected: 0,
-    failed: 0,
-    unknown: 0,
-    cancelled: 0,
-    pending: 0,
-  });
+  expect(counts).toMatchObject({ total: rows, done: rows, pending: 0 });
 }
 
 async function killAndResume(round: number): Promise<void> {

@@ -7,7 +7,6 @@ import { createAuthority } from "../support/certificates.ts";
 import { connectProxy } from "../support/connect-proxy.ts";
 import { isLong } from "../support/long.ts";
 import { redisOnPort } from "./support/redis-server.ts";
-import { webServer } from "./support/stand-in.ts";
 import { column, counted, runIdIn } from "./support/results.ts";
 import { CliHarness } from "./support/cli-harness.ts";
 
@@ -23,38 +22,15 @@ async function startMsOf(harness: CliHarness): Promise<number> {
 }
 
 describe.concurrent("platform addresses that do not work", () => {
-  test.each([
-    [
-      "a port where nothing listens",
-      "http://127.0.0.1:9",
-      "auth: 127.0.0.1:9 refused the connection. Check that it is running, and the port in SIMFLEET_ENDPOINT_GLOBAL.",
-    ],
-    [
-      "a name that does not exist",
-      "https://platform.invalid",
-      /^simfleet: auth: the host platform\.invalid is not known \((ENOTFOUND|EAI_AGAIN)\)\. Check SIMFLEET_ENDPOINT_GLOBAL, or the name service\.$/,
-    ],
-  ])("apply ends with exit code 4 and one sentence for %s", async (_, address, message) => {
-    await using harness = await CliHarness.open({ env: { SIMFLEET_ENDPOINT_GLOBAL: address } });
-    await harness.fleet("fleet.csv", 3);
-    const failed = await harness.run(["apply", "fleet.csv", "--yes"]);
-    expect(failed).toMatchObject({ code: 4, stdout: "" });
-    if (typeof message === "string") expect(lastLine(failed.stderr)).toBe(`simfleet: ${message}`);
-    else expect(lastLine(failed.stderr)).toMatch(message);
-    expect((await harness.json<{ runs: unknown[] }>(["runs", "list"])).document.runs).toEqual([]);
-  });
-
-  test("apply ends with exit code 4 for a web server that is not the platform", async () => {
-    await using server = await webServer();
-    const host = `127.0.0.1:${server.port}`;
-    await using harness = await CliHarness.open({ env: { SIMFLEET_ENDPOINT_GLOBAL: `http://${host}` } });
+  test("apply ends with exit code 4 and one sentence for a port where nothing listens", async () => {
+    await using harness = await CliHarness.open({ env: { SIMFLEET_ENDPOINT_GLOBAL: "http://127.0.0.1:9" } });
     await harness.fleet("fleet.csv", 3);
     const failed = await harness.run(["apply", "fleet.csv", "--yes"]);
     expect(failed).toMatchObject({ code: 4, stdout: "" });
     expect(lastLine(failed.stderr)).toBe(
-      `simfleet: auth: ${host} answered 200 with a web page that is not JSON. Check the address.`,
+      "simfleet: auth: 127.0.0.1:9 refused the connection. Check that it is running, and the port in SIMFLEET_ENDPOINT_GLOBAL.",
     );
-    expect((await harness.run(["check"])).stdout).toMatch(/\nFAIL +address +auth: /);
+    expect((await harness.json<{ runs: unknown[] }>(["runs", "list"])).document.runs).toEqual([]);
   });
 });
 
@@ -111,27 +87,6 @@ describe.concurrent("unsuitable Redis servers", () => {
     expect(failed).toMatchObject({ code: 4, stderr: `simfleet: ${message}\n` });
     expect(failed.document).toEqual({ error: { code: "STORE_UNAVAILABLE", message } });
   });
-
-  test("apply starts nothing when Redis is full", async () => {
-    await using harness = await CliHarness.open();
-    await harness.fleet("fleet.csv", 100);
-    const redis = await harness.redis();
-    await redis.config("SET", "maxmemory", "1");
-    // Full from the beginning: not even the version of the data can be stored.
-    expect((await harness.run(["runs", "list"])).stderr).toMatch(
-      /^simfleet: Redis rejects commands: it is full: [^\n]*\n$/,
-    );
-    await redis.config("SET", "maxmemory", "0");
-    expect((await harness.run(["runs", "list"])).code).toBe(0);
-    await redis.config("SET", "maxmemory", "1");
-    const failed = await harness.run(["apply", "fleet.csv", "--yes"]);
-    expect(failed).toMatchObject({ code: 4, stdout: "" });
-    expect(failed.stderr).toMatch(
-      /so nothing was changed: Redis rejects commands: it is full: raise its maxmemory, or delete data \(OOM .*\)\n$/,
-    );
-    expect(failed.stderr).not.toContain("    at ");
-    expect(harness.changes).toBe(0);
-  });
 });
 
 describe.runIf(isLong).concurrent("Redis outages during a run", () => {
@@ -184,7 +139,7 @@ describe.concurrent("results files that cannot be written", () => {
     expect(counted(column(await harness.read("results.csv"), "outcome"))).toEqual({ done: 90 });
   });
 
-  test("results are written into a pipe or a device without replacing it", async () => {
+  test("results are written into a pipe without replacing it", async () => {
     await using harness = await CliHarness.open();
     await harness.fleet("fleet.csv", 3);
     const { document } = await harness.json(["apply", "fleet.csv", "--yes"]);
@@ -192,10 +147,6 @@ describe.concurrent("results files that cannot be written", () => {
     const piped = await harness.shell(line).ended;
     expect(piped.code).toBe(0);
     expect(counted(column(piped.stdout, "outcome"))).toEqual({ done: 3 });
-    await harness.shell("echo old > real.csv; ln -s real.csv link.csv").ended;
-    expect((await harness.run(["runs", "results", document.runId, "--out", "link.csv"])).code).toBe(0);
-    expect((await harness.shell("test -L link.csv").ended).code).toBe(0);
-    expect(counted(column(await harness.read("real.csv"), "outcome"))).toEqual({ done: 3 });
   });
 });
 

@@ -167,6 +167,7 @@ describe.concurrent("undo", () => {
     const given = before.map((speedClass) => (speedClass === "s1.fast" ? "s1.slow" : "s1.fast"));
     await harness.write("fleet.csv", `simId,speedClass\n${given.map((c, n) => `${harness.simId(n)},${c}\n`).join("")}`);
     const { document: run } = await harness.json(["apply", "fleet.csv", "--yes"]);
+    expect(column(await harness.read(run.results ?? ""), "previousSpeedClass")).toEqual(before);
     // A person changes one, and another is gone.
     harness.sandbox.fleet.edit(harness.simId(4), { speedClass: "s1.8xfast" });
     harness.sandbox.fleet.remove([harness.simId(6)]);
@@ -196,7 +197,7 @@ describe.concurrent("undo", () => {
     expect(again.document.counts).toMatchObject({ done: 0, skipped: 10 });
   });
 
-  test("an undo reports that previous values are unknown or that there is nothing to undo", async () => {
+  test("an undo reports that previous values are unknown", async () => {
     await using harness = await CliHarness.open({ sims: 20 });
     await harness.redis();
     await harness.fleet("fleet.csv", 3);
@@ -206,11 +207,6 @@ describe.concurrent("undo", () => {
     expect((await harness.run(["runs", "results", undone.document.runId])).stdout).toContain(
       "its previous state is unknown",
     );
-    expect(await harness.run(["runs", "undo", undone.document.runId, "--yes"])).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining("changed nothing: there is nothing to undo"),
-    });
-    expect((await harness.run(["runs", "undo", "r-none"])).code).toBe(2);
   });
 });
 
@@ -228,7 +224,7 @@ describe.concurrent("syncs", () => {
   });
 
   test("a running worker performs a sync and waits for the quota without a 429", async () => {
-    await using harness = await CliHarness.open({ sims: 300, pageSize: 10, limits: { Sim: 1 } });
+    await using harness = await CliHarness.open({ sims: 120, pageSize: 10, limits: { Sim: 1 } });
     await harness.worker();
     const detached = await harness.run(["sims", "sync", "--detach"]);
     expect(detached).toMatchObject({ code: 0, stdout: expect.stringMatching(/^s-/) });
@@ -237,7 +233,7 @@ describe.concurrent("syncs", () => {
     await looking.said(/ SIMs, \d+ pages/);
     harness.sandbox.throttle.changeLimit({ group: "Sim", limit: 12, afterMs: 0 });
     const document = JSON.parse((await looking.ended).stdout) as SyncDocument;
-    expect(document).toMatchObject({ syncId: detached.stdout.trim(), state: "finished", sims: 300, pages: 30 });
+    expect(document).toMatchObject({ syncId: detached.stdout.trim(), state: "finished", sims: 120, pages: 12 });
     expect(harness.sandbox.state.totals.throttled).toBe(0);
   });
 });

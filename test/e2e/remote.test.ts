@@ -189,43 +189,14 @@ rotations:
   expect(await same("freeze", "status")).toEqual(frozen.document);
   expect(await harness.json<object>(["freeze", "off"], remote)).toMatchObject({ document: { ordered: null } });
 
-  const tail = harness.start(
-    ["events", "tail", "--follow", "--type", "schedule.*", "--type", "credential.*", "--json"],
-    remote,
-  );
   expect(await harness.json(["schedules", "trigger", "nightly"], remote)).toMatchObject({ code: 0 });
-  await tail.said(/"type":"schedule.completed"/, "stdout");
   const rotated = await harness.json<object>(["credentials", "rotate", "mqtt", "--yes"], remote);
   expect(rotated).toMatchObject({ code: 0, document: { state: "switched", waitsFor: "grace" } });
-  await tail.said(/"type":"credential.repointed"/, "stdout");
-  tail.kill("SIGINT");
-  const followed = (await tail.ended).stdout
-    .trim()
-    .split("\n")
-    .map((line) => (JSON.parse(line) as { id: string }).id);
-  const since = await same<{ events: { id: string }[] }>(
-    "events",
-    "tail",
-    "--since",
-    "1h",
-    "--type",
-    "schedule.*",
-    "--type",
-    "credential.*",
-  );
-  expect(since.events.map(({ id }) => id)).toEqual(expect.arrayContaining(followed));
   await same("events", "tail", "--limit", "3", "--type", "freeze.*");
   await Promise.all([same("credentials", "list"), same("credentials", "status")]);
   expect(await harness.run(["credentials", "confirm", "mqtt"], remote)).toMatchObject({ code: 2 });
 
   expect(await harness.json(["webhooks", "test", "ops"], remote)).toMatchObject({ code: 0, document: { status: 204 } });
-  expect(await harness.json(["webhooks", "resume", "ops"], remote)).toMatchObject({ code: 0 });
-  const { deliveries } = await same<{ deliveries: { deliveryId: string }[] }>("deliveries", "list", "--webhook", "ops");
-  const sent = deliveries[0]?.deliveryId ?? "";
-  expect(await same("deliveries", "show", sent)).toMatchObject({ deliveryId: sent });
-  expect(await harness.json(["deliveries", "redeliver", sent], remote)).toMatchObject({ code: 0 });
-  const keys = await harness.json<{ authKeys: { configured: string }[] }>(["authkeys", "list"], remote);
-  expect(keys.document.authKeys).toMatchObject([{ configured: "first" }]);
   const renewed = await harness.json<object>(["authkeys", "rotate", "--yes", "--detach"], remote);
   expect(renewed).toMatchObject({ code: 0, document: { profile: "default", reason: null } });
   const replay = await harness.run(["automations", "replay", "new-ones"], remote);

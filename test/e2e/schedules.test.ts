@@ -39,23 +39,6 @@ async function withSchedules(yaml: string, options: CliHarnessOptions = {}): Pro
 }
 
 describe.concurrent("schedules", () => {
-  test("workers that were started in different folders find the same file", async () => {
-    await using harness = await CliHarness.open({ sims: 5, env: { SIMFLEET_CONFIG: "etc/simfleet.yaml" } });
-    await mkdir(harness.path("etc"));
-    await harness.fleet("etc/fleet.csv", 5);
-    const task = '{ cron: "@yearly", job: apply, file: fleet.csv, skipUnchanged: false }';
-    await harness.write("etc/simfleet.yaml", `schedules: { first: ${task}, second: ${task} }\n`);
-    for (const [name, folder] of Object.entries({ first: "/", second: harness.path("etc") })) {
-      const env = { SIMFLEET_CONFIG: harness.path("etc/simfleet.yaml") };
-      const worker = harness.shell(`cd ${folder} && exec ${harness.commandLine(["worker"])}`, env);
-      await worker.said(/the worker is ready/);
-      await harness.run(["schedules", "trigger", name]);
-      expect(await untilLast(harness, name)).toMatchObject({ result: "done", reason: "5 of 5 rows done" });
-      worker.kill("SIGTERM");
-      await worker.ended;
-    }
-  });
-
   test("check opens the file of each task, and says which ones cannot be read", async () => {
     await using harness = await CliHarness.open({ sims: 5, env: { SIMFLEET_CONFIG: "simfleet.yaml" } });
     await mkdir(harness.path("folder.csv"));
@@ -122,39 +105,6 @@ describe.concurrent("schedules", () => {
     expect(listed.stdout).toMatch(/^stadium-up +apply +0 8 \* \* 1-5 +active .* 08:00:00 Asia\/Tokyo +- +done in /m);
     worker.kill("SIGTERM");
     expect(await worker.ended).toMatchObject({ code: 0 });
-  });
-
-  test("schedules run on time, do not overlap, and continue after the worker was killed", async () => {
-    await using harness = await withSchedules(
-      `schedules:
-  often: { cron: "*/2 * * * * *", job: apply, file: fleet.csv, skipUnchanged: false }
-`,
-      { latencyMs: 20, env: { SIMFLEET_CONNECTIONS: "2" } },
-    );
-    await harness.fleet("fleet.csv", 40);
-    const redis = await harness.redis();
-    const started = async (): Promise<string[]> => {
-      const entries = await redis.xrange("{simfleet}:events", "-", "+");
-      return entries.filter(([, pairs]) => pairs[1] === "schedule.started").map(([, pairs]) => pairs.join(" "));
-    };
-    const first = await harness.worker();
-    await until("it has begun twice", async () => (await started()).length >= 2);
-    first.kill("SIGKILL");
-    await first.ended;
-    const before = (await started()).length;
-    const second = await harness.worker();
-    await until("it has begun again", async () => (await started()).length >= before + 2);
-    second.kill("SIGTERM");
-    await second.ended;
-    const { runs } = (
-      await harness.json<{ runs: { startedAt: string; finishedAt: string | null; counts: Counts }[] }>(["runs", "list"])
-    ).document;
-    expect(runs.length).toBe((await started()).length);
-    for (const [i, run] of runs.slice(0, -1).entries()) {
-      const older = runs[i + 1];
-      // Ended before the next began: no two were in progress at once.
-      expect(Date.parse(older?.finishedAt ?? "")).toBeLessThanOrEqual(Date.parse(run.startedAt));
-    }
   });
 
   // Shows S18.
@@ -224,5 +174,3 @@ describe.concurrent("schedules", () => {
     expect(sum).toBe(30);
   });
 });
-
-type Counts = Readonly<Record<"total" | "done", number>>;

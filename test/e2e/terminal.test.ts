@@ -6,7 +6,6 @@ import { describe, expect, test } from "vitest";
 import { until } from "../support/until.ts";
 import type { RunningProcess } from "./support/process.ts";
 import { builtCli, root } from "./support/built-cli.ts";
-import { runIdIn } from "./support/results.ts";
 import { CliHarness } from "./support/cli-harness.ts";
 import { unless } from "../support/left-out.ts";
 
@@ -105,11 +104,6 @@ describe.concurrent("commands on a terminal", () => {
       expect(code).toBe(2);
     }
     expect(harness.changes).toBe(before);
-    const retried = await onTerminal(harness, `simfleet runs retry ${runId} --detach`, "y\n").ended;
-    expect(retried.code).toBe(0);
-    const { document: retry } = await harness.json(["runs", "show", runIdIn(retried.stdout.replaceAll(runId, ""))]);
-    expect(retry).toMatchObject({ retryOf: runId, counts: { total: 2 } });
-
     const { document: held } = await harness.json(["apply", "fleet.csv", "--yes", "--detach"]);
     const kept = await onTerminal(harness, `simfleet runs cancel ${held.runId}`, "n\n").ended;
     expect(kept.stdout).toContain(`Cancel ${held.runId}? It cannot be resumed.`);

@@ -55,19 +55,6 @@ function writeAsUser(node: string, path: string): string {
 }
 
 if (isRoot) {
-  test("a user without an entry or a home folder is told in one sentence to name a data folder", async () => {
-    const { node, cli } = await productionTree();
-    const options = { encoding: "utf8", cwd: "/", uid: user, gid: user } as const;
-    for (const env of [{}, { HOME: "" }]) {
-      const { status, stderr } = spawnSync(node, [cli, "quota"], { ...options, env });
-      expect({ status, stderr }).toEqual({
-        status: 2,
-        stderr:
-          "simfleet: The configuration has 1 problem:\n  dataDir: has no usual place, since neither XDG_DATA_HOME nor HOME is an absolute path. Set it, or SIMFLEET_DATA_DIR.\n",
-      });
-    }
-  });
-
   // Shows S14.
   test.runIf(isLong)(
     "a worker of another user starts from a read-only program folder and writes only to its data folder",

@@ -6,14 +6,6 @@ export interface StandIn extends AsyncDisposable {
   readonly port: number;
 }
 
-/** A web server that returns the same page for every request. */
-export function webServer(): Promise<StandIn> {
-  const server = createServer((_, response) => {
-    response.setHeader("content-type", "text/html").end("<!doctype html><title>Welcome</title><p>It works!");
-  });
-  return listening(server);
-}
-
 /**
  * A platform that authenticates everybody and refuses every other call with a given text.
  * @param refusal text for the call with this number, from 0
