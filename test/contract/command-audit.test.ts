@@ -1,19 +1,15 @@
 /** Commands on the machine itself: every one that changes something is in the audit, with who gave it and where. */
 import { hostname, userInfo } from "node:os";
 import type { Command } from "@commander-js/extra-typings";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { features } from "#features.ts";
 import { buildProgram, isOfProcess, nameOf, runProgram } from "#cli/program.ts";
 import { type Ended, processIo } from "../support/process-io.ts";
 import { ControlHarness } from "./support/control-harness.ts";
 
-let harness: ControlHarness;
-beforeAll(async () => {
-  harness = await ControlHarness.open({
-    prepare: () => Promise.resolve(`schedules:\n  nightly: { job: sync, cron: "0 3 * * *" }\n`),
-  });
+const harness = await ControlHarness.ofFile({
+  prepare: () => Promise.resolve(`schedules:\n  nightly: { job: sync, cron: "0 3 * * *" }\n`),
 });
-afterAll(() => harness[Symbol.asyncDispose]());
 
 /** What every command of a feature changes. */
 const commandEffects: Readonly<Record<string, string>> = Object.assign({}, ...features.map(({ effects }) => effects));

@@ -1,7 +1,7 @@
 /** Credential Sets that a person creates, updates and deletes: by commands, here and through a worker, and by requests. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { dumpOf, encodings, found, textsIn } from "../e2e/support/canary.ts";
 import { answeringPlatform } from "../e2e/support/stand-in.ts";
 import type { Ended } from "../support/process-io.ts";
@@ -22,11 +22,7 @@ rotations:
   },
 };
 
-let harness: ControlHarness;
-beforeAll(async () => {
-  harness = await ControlHarness.open(soracom);
-});
-afterAll(() => harness[Symbol.asyncDispose]());
+const harness = await ControlHarness.ofFile(soracom);
 
 type Where = "local" | "remote";
 const give = (line: string, where: Where = "remote", stdin?: string): Promise<Ended> =>

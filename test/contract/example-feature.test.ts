@@ -2,7 +2,7 @@
  * A feature is a folder and one line: test/features/tickets has a record with three states, routes, commands, work of its
  * own, a section of the configuration and an event, and is added to the list of features here. No other file knows it.
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { loadConfig } from "#config/load.ts";
 import { tickets } from "../features/tickets/feature.ts";
 import { ControlHarness } from "./support/control-harness.ts";
@@ -13,11 +13,7 @@ import { runCommand } from "./support/run-command.ts";
 const section =
   'tickets:\n  support: { about: "Questions of customers" }\n  billing: { about: "Invoices" }\n  trials: { about: "Trials", closesAnswered: true }\n';
 
-let harness: ControlHarness;
-beforeAll(async () => {
-  harness = await ControlHarness.open({ more: [tickets], prepare: () => Promise.resolve(section) });
-});
-afterAll(() => harness[Symbol.asyncDispose]());
+const harness = await ControlHarness.ofFile({ more: [tickets], prepare: () => Promise.resolve(section) });
 
 const run = (line: string, where: "local" | "remote"): Promise<Ended> =>
   runCommand(harness, line.split(" "), where, { more: [tickets] });

@@ -18,9 +18,9 @@ const list = (url: string, headers: Record<string, string> = {}): Promise<Respon
 
 describe("the gateway beside the runs of the account", () => {
   test("a run beside four clients that loop meets no 429 and uses the quota", async () => {
-    const rows = seeds(1_000, 3_000);
-    const perWindow = 300;
-    const sandbox = { sims: rows, periodSeconds: 2, limits: { Sim: perWindow } };
+    const rows = seeds(500, 3_000);
+    const perWindow = 150;
+    const sandbox = { sims: rows, periodSeconds: 1, limits: { Sim: perWindow } };
     const { harness, url } = await open({ works: true, sandbox });
     await using _ = harness;
     const headers = { "content-type": "text/csv" };
@@ -84,7 +84,7 @@ describe.concurrent("callers of the gateway", () => {
   });
 
   test("a live call every tenth of a second meets no 503 and waits little beside a run that never ends", async () => {
-    const sandbox = { sims: 3_000, periodSeconds: 6, limits: { Sim: 300 } };
+    const sandbox = { sims: 3_000, periodSeconds: 3, limits: { Sim: 150 } };
     const { harness, url } = await open({ works: true, sandbox });
     await using _ = harness;
     const headers = { "content-type": "text/csv" };
@@ -96,14 +96,14 @@ describe.concurrent("callers of the gateway", () => {
       calls.push({ status, ms: systemClock.monotonicMs() - beganMs });
     };
     const running: Promise<void>[] = [];
-    for (let n = 0; n < 100; n += 1) {
+    for (let n = 0; n < 60; n += 1) {
       running.push(live());
       await systemClock.sleep(150);
     }
     await Promise.all(running);
     expect(new Set(calls.map(({ status }) => status))).toEqual(new Set([200]));
     // The machine of the tests is slow at times: the ninth of ten.
-    expect(calls.map(({ ms }) => ms).toSorted((a, b) => a - b)[90]).toBeLessThanOrEqual(1_000);
+    expect(calls.map(({ ms }) => ms).toSorted((a, b) => a - b)[54]).toBeLessThanOrEqual(1_000);
     expect(harness.sandbox.throttle.windows("Sim").every(({ throttled }) => throttled === 0)).toBe(true);
   });
 

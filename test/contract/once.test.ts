@@ -1,19 +1,14 @@
 /** Requests that are sent again with the same Idempotency-Key. */
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { Idempotency } from "#engine/idempotency.ts";
 import { openTestRedis } from "../support/redis.ts";
 import { until } from "../support/until.ts";
 import { ControlHarness } from "./support/control-harness.ts";
 
 const { redis, keys } = openTestRedis();
+const harness = await ControlHarness.ofFile({ works: true });
 
 describe("requests with an Idempotency-Key", () => {
-  let harness: ControlHarness;
-  beforeAll(async () => {
-    harness = await ControlHarness.open({ works: true });
-  });
-  afterAll(() => harness[Symbol.asyncDispose]());
-
   const runIds = async (): Promise<string[]> =>
     (await harness.runs.list({ limit: 100 })).runs.map(({ runId }) => runId);
   const start = (key: string, body: string, query = ""): Promise<Response> =>

@@ -1,62 +1,30 @@
 /** Requests for operations: what is refused before any call, what has to be confirmed, and what becomes of lost answers. */
-import { readFile, readdir, writeFile } from "node:fs/promises";
+import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { inflateRawSync } from "node:zlib";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import type { PlanReport, RunReport, SimRun } from "#jobs/runs/contract.ts";
-import { ControlHarness } from "./support/control-harness.ts";
-import { csv, json, RunRequests } from "./support/run-requests.ts";
+import { csv, json, openWorker, tagOperation, workerOfFile } from "./support/run-requests.ts";
 
 const secretValue = "do-not-show-this-7F3A";
 
-const deployment = `
-extends: soracom
-brand: Svc
-simOperations:
-  set-secret-tag:
-    summary: Set a tag to a secret
-    method: PUT
-    path: /v1/sims/{simId}/tags
-    group: Sim
-    input: { word: { required: true, secret: true } }
-    body: [{ tagName: word, tagValue: "{word}" }]
-    statuses: [200]
-    answer: none
-    repeat: safe
-`;
+const operations = {
+  "set-secret-tag": tagOperation("word", {
+    input: { word: { required: true, secret: true } },
+    answer: "none",
+    sets: undefined,
+  }),
+};
+const { harness, requests } = await workerOfFile({
+  operations,
+  withSeal: true,
+  sandbox: { slowMs: 200 },
+  env: { SIMFLEET_CHANGES_APPROVAL_FOR: "irreversible" },
+});
 
-let harness: ControlHarness;
-let requests: RunRequests;
-const send: RunRequests["send"] = (...request) => requests.send(...request);
-const ended: RunRequests["ended"] = (runId) => requests.ended(runId);
-const rowsOf: RunRequests["rowsOf"] = (runId) => requests.rowsOf(runId);
-const become: RunRequests["become"] = (...change) => requests.become(...change);
-function ask<T>(...request: Parameters<RunRequests["ask"]>): Promise<T> {
-  return requests.ask<T>(...request);
-}
-beforeAll(async () => {
-  harness = await ControlHarness.open({
-    works: true,
-    sandbox: {
-      operations: "all",
-      records: "soracom",
-      sims: 30,
-      periodSeconds: 1,
-      limits: { Sim: 10_000 },
-      slowMs: 200,
-    },
-    env: { SIMFLEET_COVERAGE: "g", SIMFLEET_CHANGES_APPROVAL_FOR: "irreversible" },
-    prepare: async (folder) => {
-      await writeFile(join(folder, "own.yaml"), deployment);
-      await writeFile(join(folder, "seal-key"), Buffer.alloc(32, 7).toString("base64url"), { mode: 0o600 });
-      return `deployment: ${join(folder, "own.yaml")}\nseal: { keyFile: ${join(folder, "seal-key")} }\n`;
-    },
-  });
-  requests = new RunRequests(harness);
-}, 600_000);
-afterAll(() => harness[Symbol.asyncDispose]());
-
-beforeEach(() => become({ status: "active", terminationEnabled: false, tags: {}, groupId: null }, [0, 1, 2, 3]));
+beforeEach(() =>
+  requests.become({ status: "active", terminationEnabled: false, tags: {}, groupId: null }, [0, 1, 2, 3]),
+);
 
 /** The content of every file in a folder, by its path. */
 async function filesIn(folder: string): Promise<Map<string, Buffer>> {
@@ -99,7 +67,7 @@ describe("requests that cannot succeed", () => {
     async (_, request, { status, code, message }) => {
       const before = harness.sandbox.state.totals.calls;
       const [query, body] = request();
-      const answer = await send(`/v1/runs?${query}`, { method: "POST", body, headers: csv });
+      const answer = await requests.send(`/v1/runs?${query}`, { method: "POST", body, headers: csv });
       expect(answer).toMatchObject({ status, body: { code, detail: expect.stringContaining(message) as string } });
       expect(harness.sandbox.state.totals.calls).toBe(before);
     },
@@ -107,14 +75,16 @@ describe("requests that cannot succeed", () => {
 
   test("a filter without a value and an unknown parameter are refused before any platform call", async () => {
     const where = JSON.stringify({ where: "status=active", operation: "set-group" });
-    expect(await send("/v1/runs", { method: "POST", body: where, headers: json })).toMatchObject({
+    expect(await requests.send("/v1/runs", { method: "POST", body: where, headers: json })).toMatchObject({
       status: 400,
       body: {
         code: "USAGE",
         detail: "set-group of SIMs that are selected by a filter needs groupId: add --set groupId=VALUE",
       },
     });
-    expect(await send("/v1/plans?st.groupId=g", { method: "POST", body: "simId\n1\n", headers: csv })).toMatchObject({
+    expect(
+      await requests.send("/v1/plans?st.groupId=g", { method: "POST", body: "simId\n1\n", headers: csv }),
+    ).toMatchObject({
       status: 400,
       body: { code: "REQUEST_INVALID" },
     });
@@ -123,12 +93,14 @@ describe("requests that cannot succeed", () => {
   test("a tag name that would leave the path is rejected, and the plan explains which SIMs are not allowed", async () => {
     for (const name of ["../../x", "..", "a%2Fb"]) {
       const body = `simId,tagName\n${sim()},${name}\n`;
-      expect(await send("/v1/runs?operation=delete-tag", { method: "POST", body, headers: csv })).toMatchObject({
+      expect(
+        await requests.send("/v1/runs?operation=delete-tag", { method: "POST", body, headers: csv }),
+      ).toMatchObject({
         status: 422,
         body: { detail: expect.stringContaining("is not valid for tagName: text, without / \\ and %") as string },
       });
     }
-    const plan = await ask<PlanReport>("/v1/plans?operation=terminate", {
+    const plan = await requests.ask<PlanReport>("/v1/plans?operation=terminate", {
       method: "POST",
       body: `simId\n${sim()}\n`,
       headers: csv,
@@ -146,10 +118,10 @@ describe("requests that cannot succeed", () => {
 describe("irreversible operations", () => {
   const body = (): string => `simId\n${harness.simId(1)}\n${harness.simId(2)}\n`;
   const start = (query: string) =>
-    send(`/v1/runs?operation=terminate${query}`, { method: "POST", body: body(), headers: csv });
+    requests.send(`/v1/runs?operation=terminate${query}`, { method: "POST", body: body(), headers: csv });
 
   test("an irreversible operation requires its number of SIMs and, if configured, a second approver", async () => {
-    await become({ terminationEnabled: true }, [1, 2]);
+    await requests.become({ terminationEnabled: true }, [1, 2]);
     for (const query of ["", "&confirm=1", "&confirm=3"]) {
       expect(await start(query)).toMatchObject({ status: 409, body: { code: "NOT_CONFIRMED" } });
     }
@@ -157,26 +129,26 @@ describe("irreversible operations", () => {
     const { body: waiting } = await start("&confirm=2");
     const { runId, state } = waiting as RunReport;
     expect(state).toBe("awaiting-approval");
-    await ask(`/v1/runs/${runId}/approve`, { method: "POST" }, "admin");
-    expect(await ended(runId)).toMatchObject({ operation: "terminate", counts: { done: 2, unknown: 0 } });
-    expect(await send(`/v1/runs/${runId}/undo`, { method: "POST" })).toMatchObject({
+    await requests.ask(`/v1/runs/${runId}/approve`, { method: "POST" }, "admin");
+    expect(await requests.ended(runId)).toMatchObject({ operation: "terminate", counts: { done: 2, unknown: 0 } });
+    expect(await requests.send(`/v1/runs/${runId}/undo`, { method: "POST" })).toMatchObject({
       status: 409,
       body: { code: "RUN_STATE_CONFLICT", detail: expect.stringContaining("terminate has no undo") as string },
     });
   });
 
   test("the plan of an irreversible operation is confirmed with the number it shows", async () => {
-    await become({ terminationEnabled: true }, [1, 2]);
-    const plan = await ask<PlanReport & { planId: string }>(
+    await requests.become({ terminationEnabled: true }, [1, 2]);
+    const plan = await requests.ask<PlanReport & { planId: string }>(
       "/v1/plans?operation=set-expiry-terminate&set.expiryTime=2099-01-01T00:00:00Z",
       { method: "POST", body: body(), headers: csv },
     );
     expect(plan).toMatchObject({ calls: 2, irreversible: 2 });
-    expect(await send(`/v1/runs?planId=${plan.planId}`, { method: "POST" })).toMatchObject({
+    expect(await requests.send(`/v1/runs?planId=${plan.planId}`, { method: "POST" })).toMatchObject({
       body: { code: "NOT_CONFIRMED" },
     });
-    const { runId } = await ask<RunReport>(`/v1/runs?planId=${plan.planId}&confirm=2`, { method: "POST" });
-    await ask(`/v1/runs/${runId}/cancel`, { method: "POST" });
+    const { runId } = await requests.ask<RunReport>(`/v1/runs?planId=${plan.planId}&confirm=2`, { method: "POST" });
+    await requests.ask(`/v1/runs/${runId}/cancel`, { method: "POST" });
   });
 });
 
@@ -186,34 +158,38 @@ describe("calls that must not be repeated", () => {
     const effects = (): number => harness.sandbox.state.effectsOn(key)["sendSimSms"] ?? 0;
     harness.sandbox.faults.next("lost-answer", 1, "sendSimSms");
     const body = `simId,payload\n${key},hello\n`;
-    const { runId } = await ask<RunReport>("/v1/runs?operation=send-sms", { method: "POST", body, headers: csv });
-    expect(await ended(runId)).toMatchObject({ state: "completed", counts: { unknown: 1 } });
-    const [row] = await rowsOf(runId);
-    expect(row).toMatchObject({ outcome: "unknown", attempts: 1, inputs: { payload: "hello" }, changes: [] });
-    expect(row?.reason).toMatch(/^sent at \d{4}-.*It is not sent again: it may have been done$/);
-    expect(effects()).toBe(1);
-    expect(await send(`/v1/runs/${runId}/retry`, { method: "POST" })).toMatchObject({
-      status: 409,
-      body: { code: "RUN_STATE_CONFLICT" },
-    });
-    const again = { method: "POST", body: JSON.stringify({ outcomes: ["unknown"] }), headers: json };
-    const retry = await ask<RunReport>(`/v1/runs/${runId}/retry`, again);
-    expect(await ended(retry.runId)).toMatchObject({ counts: { done: 1 } });
-    expect(effects()).toBe(2);
-  });
-
-  test("an unsafe call ends as done when the record shows its change", async () => {
-    await become({ terminationEnabled: true }, [3]);
-    harness.sandbox.faults.next("lost-answer", 1, "terminateSim");
-    const body = `simId\n${harness.simId(3)}\n`;
-    const { runId } = await ask<RunReport>("/v1/runs?operation=terminate&confirm=1", {
+    const { runId } = await requests.ask<RunReport>("/v1/runs?operation=send-sms", {
       method: "POST",
       body,
       headers: csv,
     });
-    await ask(`/v1/runs/${runId}/approve`, { method: "POST" }, "admin");
-    await ended(runId);
-    expect(await rowsOf(runId)).toMatchObject([
+    expect(await requests.ended(runId)).toMatchObject({ state: "completed", counts: { unknown: 1 } });
+    const [row] = await requests.rowsOf(runId);
+    expect(row).toMatchObject({ outcome: "unknown", attempts: 1, inputs: { payload: "hello" }, changes: [] });
+    expect(row?.reason).toMatch(/^sent at \d{4}-.*It is not sent again: it may have been done$/);
+    expect(effects()).toBe(1);
+    expect(await requests.send(`/v1/runs/${runId}/retry`, { method: "POST" })).toMatchObject({
+      status: 409,
+      body: { code: "RUN_STATE_CONFLICT" },
+    });
+    const again = { method: "POST", body: JSON.stringify({ outcomes: ["unknown"] }), headers: json };
+    const retry = await requests.ask<RunReport>(`/v1/runs/${runId}/retry`, again);
+    expect(await requests.ended(retry.runId)).toMatchObject({ counts: { done: 1 } });
+    expect(effects()).toBe(2);
+  });
+
+  test("an unsafe call ends as done when the record shows its change", async () => {
+    await requests.become({ terminationEnabled: true }, [3]);
+    harness.sandbox.faults.next("lost-answer", 1, "terminateSim");
+    const body = `simId\n${harness.simId(3)}\n`;
+    const { runId } = await requests.ask<RunReport>("/v1/runs?operation=terminate&confirm=1", {
+      method: "POST",
+      body,
+      headers: csv,
+    });
+    await requests.ask(`/v1/runs/${runId}/approve`, { method: "POST" }, "admin");
+    await requests.ended(runId);
+    expect(await requests.rowsOf(runId)).toMatchObject([
       { outcome: "done", reason: expect.stringContaining("the record shows the change") as string },
     ]);
   });
@@ -221,34 +197,37 @@ describe("calls that must not be repeated", () => {
 
 test("two rows of one SIM whose calls overlap leave both changes in the inventory", async () => {
   const key = harness.simId(9);
-  await become({ tags: {} }, [9]);
+  await requests.become({ tags: {} }, [9]);
   // The first call is carried out at once, and answered after the second.
   harness.sandbox.faults.next("slow", 1, "putSimTags");
   const body = `simId,tagName,tagValue\n${key},a,1\n${key},b,2\n`;
   const { runId } = await requests.start("operation=put-tag", body);
-  expect(await ended(runId)).toMatchObject({ counts: { done: 2 } });
-  expect(await ask(`/v1/sims/${key}`)).toMatchObject({ tags: { a: "1", b: "2" } });
+  expect(await requests.ended(runId)).toMatchObject({ counts: { done: 2 } });
+  expect(await requests.ask(`/v1/sims/${key}`)).toMatchObject({ tags: { a: "1", b: "2" } });
 });
 
 describe("secret inputs", () => {
   test("a secret input is sealed in Redis and appears nowhere else", async () => {
     const key = harness.simId(6);
     const body = `simId,word,site\n${key},${secretValue},berlin\n`;
-    const plan = await ask<PlanReport & { planId: string }>("/v1/plans?operation=set-secret-tag", {
+    const plan = await requests.ask<PlanReport & { planId: string }>("/v1/plans?operation=set-secret-tag", {
       method: "POST",
       body,
       headers: csv,
     });
-    const shownPlan = [await send(`/v1/plans/${plan.planId}/rows`), await send(`/v1/plans/${plan.planId}/verdicts`)];
-    const { runId } = await ask<RunReport>(`/v1/runs?planId=${plan.planId}`, { method: "POST" });
-    expect(await ended(runId)).toMatchObject({ counts: { done: 1 } });
+    const shownPlan = [
+      await requests.send(`/v1/plans/${plan.planId}/rows`),
+      await requests.send(`/v1/plans/${plan.planId}/verdicts`),
+    ];
+    const { runId } = await requests.ask<RunReport>(`/v1/runs?planId=${plan.planId}`, { method: "POST" });
+    expect(await requests.ended(runId)).toMatchObject({ counts: { done: 1 } });
     const stored = await filesIn(join(harness.folder, "data"));
     for (const [name, content] of stored) expect(content.includes(secretValue), name).toBe(false);
     const shown = [
       ...shownPlan,
-      await send(`/v1/runs/${runId}/rows`),
-      await send(`/v1/runs/${runId}/results`),
-      await send(`/v1/runs/${runId}/results?format=ndjson`),
+      await requests.send(`/v1/runs/${runId}/rows`),
+      await requests.send(`/v1/runs/${runId}/results`),
+      await requests.send(`/v1/runs/${runId}/results?format=ndjson`),
     ];
     expect(JSON.stringify(shown)).not.toContain(secretValue);
     expect(JSON.stringify(shown)).toContain("berlin");
@@ -260,17 +239,13 @@ describe("secret inputs", () => {
       }
     }
     // It has reached the platform.
-    const { body: record } = await send(`/v1/sims/${key}/fresh`);
+    const { body: record } = await requests.send(`/v1/sims/${key}/fresh`);
     expect(JSON.stringify(record)).toContain(secretValue);
   });
 
   test("a file with a secret input is refused before its upload if no key is configured", async () => {
-    await using keyless = await ControlHarness.open({
-      prepare: async (folder) => {
-        await writeFile(join(folder, "own.yaml"), deployment);
-        return `deployment: ${join(folder, "own.yaml")}\n`;
-      },
-    });
+    const { harness: keyless } = await openWorker({ operations });
+    onTestFinished(() => keyless[Symbol.asyncDispose]());
     const body = `simId,word\n${keyless.simId(0)},${secretValue}\n`;
     for (const path of ["/v1/plans", "/v1/runs"]) {
       const query = "operation=set-secret-tag";
@@ -288,17 +263,17 @@ describe("single SIMs", () => {
   test("a SIM is read from the platform with its statuses and its rows in runs", async () => {
     const key = harness.simId(7);
     const body = `simId,groupId\n${key},${harness.sandbox.state.groups.all[0]?.groupId}\n`;
-    const { runId } = await ask<RunReport>("/v1/runs?operation=set-group&name=regroup", {
+    const { runId } = await requests.ask<RunReport>("/v1/runs?operation=set-group&name=regroup", {
       method: "POST",
       body,
       headers: csv,
     });
-    await ended(runId);
+    await requests.ended(runId);
     const groupId = harness.sandbox.state.groups.all[0]?.groupId;
-    expect(await ask(`/v1/sims/${key}/fresh`)).toMatchObject({ simId: key, groupId });
-    expect(await ask(`/v1/sims/${key}`)).toMatchObject({ groupId });
-    expect(await ask(`/v1/sims/${key}/statuses`)).toMatchObject({ statuses: expect.any(Array) as unknown });
-    const { runs } = await ask<{ runs: SimRun[] }>(`/v1/sims/${key}/runs`);
+    expect(await requests.ask(`/v1/sims/${key}/fresh`)).toMatchObject({ simId: key, groupId });
+    expect(await requests.ask(`/v1/sims/${key}`)).toMatchObject({ groupId });
+    expect(await requests.ask(`/v1/sims/${key}/statuses`)).toMatchObject({ statuses: expect.any(Array) as unknown });
+    const { runs } = await requests.ask<{ runs: SimRun[] }>(`/v1/sims/${key}/runs`);
     expect(runs).toMatchObject([
       {
         runId,
@@ -308,6 +283,6 @@ describe("single SIMs", () => {
         changes: [{ field: "groupId", after: groupId }],
       },
     ]);
-    expect(await ask(`/v1/sims/${harness.simId(8)}/runs`)).toEqual({ runs: [], nextCursor: null });
+    expect(await requests.ask(`/v1/sims/${harness.simId(8)}/runs`)).toEqual({ runs: [], nextCursor: null });
   });
 });

@@ -1,19 +1,17 @@
 /** Every operation of the deployment soracom, run with its example file against the sandbox. */
 import { readdirSync, readFileSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { loadDeployment } from "#config/deployment.ts";
 import { operationFor } from "#fleet/sim-operation/sim-operation.ts";
 import type { OperationReport } from "#jobs/operations/contract.ts";
 import { reportOfOperation } from "#jobs/operations/endpoints.ts";
-import type { PlanReport, RowReport, RunReport } from "#jobs/runs/contract.ts";
-import { until } from "../support/until.ts";
-import { ControlHarness } from "./support/control-harness.ts";
+import type { PlanReport, RunReport } from "#jobs/runs/contract.ts";
+import { csv, workerOfFile } from "./support/run-requests.ts";
 
 const simIds = ["8942310022000012345", "8942310022000012352"];
 const groupId = "11111111-2222-3333-4444-555555555555";
 const { simOperations } = loadDeployment("soracom", []);
 const operations = [...simOperations.values()].map((operation) => reportOfOperation(operationFor(operation, "sims")));
-const csv = { "content-type": "text/csv" };
 
 /** What the SIMs have to be like before an operation; they are active and online otherwise. */
 const prepared: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
@@ -38,54 +36,9 @@ const usual = {
   imeiLock: null,
 };
 
-let harness: ControlHarness;
-beforeAll(async () => {
-  harness = await ControlHarness.open({
-    works: true,
-    sandbox: {
-      operations: "all",
-      records: "soracom",
-      simIds,
-      sims: simIds.length,
-      periodSeconds: 1,
-      groups: [{ groupId }],
-      limits: {
-        Sim: 1e4,
-        Subscriber: 1e3,
-      },
-    },
-    env: { SIMFLEET_BRAND: "Svc", SIMFLEET_COVERAGE: "g", SIMFLEET_DEPLOYMENT: "soracom" },
-  });
-}, 600_000);
-afterAll(() => harness[Symbol.asyncDispose]());
-
-async function ask<T>(path: string, init: RequestInit = {}): Promise<T> {
-  const answer = await harness.ask(path, { as: "admin", ...init });
-  const document = (await answer.json()) as T;
-  expect(answer.ok, JSON.stringify(document)).toBe(true);
-  return document;
-}
-
-async function ended(runId: string): Promise<RunReport> {
-  await until("the run has ended", async () => (await ask<RunReport>(`/v1/runs/${runId}`)).finishedAt !== null);
-  return ask(`/v1/runs/${runId}`);
-}
-
-/** Gives the SIMs these fields, and reads them into the inventory. */
-async function become(fields: Readonly<Record<string, unknown>>): Promise<void> {
-  for (const id of simIds) harness.sandbox.fleet.edit(id, { ...usual, ...fields });
-  await ask("/v1/syncs?restart=true", { method: "POST" });
-  await until(
-    "the sync has ended",
-    async () => (await ask<{ state: string }>("/v1/syncs/default")).state === "finished",
-  );
-}
-
-async function run(path: string, body: string): Promise<{ report: RunReport; rows: readonly RowReport[] }> {
-  const { runId } = await ask<RunReport>(path, { method: "POST", body, headers: csv });
-  const report = await ended(runId);
-  return { report, rows: (await ask<{ rows: RowReport[] }>(`/v1/runs/${runId}/rows`)).rows };
-}
+const { requests } = await workerOfFile({
+  sandbox: { simIds, sims: simIds.length, groups: [{ groupId }], limits: { Sim: 1e4, Subscriber: 1e3 } },
+});
 
 describe.each(operations.map((operation) => [operation.name, operation] as const))("%s", (name, operation) => {
   test("a SIM operation has an example file with its columns and a row in the documentation", () => {
@@ -94,37 +47,42 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
   });
 
   test("a SIM operation executes its example file", async () => {
-    await become(prepared[name] ?? {});
+    await requests.become({ ...usual, ...prepared[name] }, [0, 1]);
     const file = readFileSync(`examples/operations/${name}.csv`, "utf8");
-    const plan = await ask<PlanReport>(`/v1/plans?operation=${name}`, { method: "POST", body: file, headers: csv });
+    const plan = await requests.ask<PlanReport>(`/v1/plans?operation=${name}`, {
+      method: "POST",
+      body: file,
+      headers: csv,
+    });
     expect(plan).toMatchObject({ operation: name, calls: 2, problems: [], hasUndo: operation.undo.length > 0 });
     expect(plan.costly).toBe(operation.danger === "costly" && operation.costlyWhen === null ? 2 : 0);
     const confirm = operation.danger === "irreversible" ? "&confirm=2" : "";
-    const { report, rows } = await run(`/v1/runs?operation=${name}${confirm}`, file);
+    const { runId } = await requests.start(`operation=${name}${confirm}`, file);
+    await requests.ended(runId);
+    const rows = await requests.rowsOf(runId);
     expect(rows.map(({ outcome, reason }) => [outcome, reason])).toEqual([
       ["done", ""],
       ["done", ""],
     ]);
     for (const [i, { changes }] of rows.entries()) {
-      const sim = await ask<Record<string, unknown>>(`/v1/sims/${simIds[i]}`);
+      const sim = await requests.ask<Record<string, unknown>>(`/v1/sims/${simIds[i]}`);
       for (const { field, after } of changes) expect(valueAt(sim, field), field).toBe(after);
     }
-    if (operation.undo.length > 0) await undo(report.runId);
+    if (operation.undo.length > 0) await undo(runId);
   });
 });
 
 /** An undo brings back what was there before. */
 async function undo(runId: string): Promise<void> {
-  const { rows } = await ask<{ rows: RowReport[] }>(`/v1/runs/${runId}/rows`);
-  const { runId: undoId } = await ask<RunReport>(`/v1/runs/${runId}/undo`, { method: "POST" });
-  await ended(undoId);
-  const undone = await ask<{ rows: RowReport[] }>(`/v1/runs/${undoId}/rows`);
-  expect(undone.rows.map(({ outcome, reason }) => [outcome, reason])).toEqual([
+  const rows = await requests.rowsOf(runId);
+  const { runId: undoId } = await requests.ask<RunReport>(`/v1/runs/${runId}/undo`, { method: "POST" });
+  await requests.ended(undoId);
+  expect((await requests.rowsOf(undoId)).map(({ outcome, reason }) => [outcome, reason])).toEqual([
     ["done", ""],
     ["done", ""],
   ]);
   for (const { key, changes } of rows) {
-    const sim = await ask<Record<string, unknown>>(`/v1/sims/${key}`);
+    const sim = await requests.ask<Record<string, unknown>>(`/v1/sims/${key}`);
     for (const { field, before } of changes) expect(valueAt(sim, field), field).toBe(before);
   }
 }

@@ -1,14 +1,10 @@
 /** A command answers the same locally and with a remote worker: options out of range, and the documents that it prints. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { ControlHarness } from "./support/control-harness.ts";
 import type { Ended } from "../support/process-io.ts";
 import { runCommand } from "./support/run-command.ts";
 
-let harness: ControlHarness;
-beforeAll(async () => {
-  harness = await ControlHarness.open();
-});
-afterAll(() => harness[Symbol.asyncDispose]());
+const harness = await ControlHarness.ofFile();
 
 const give = (words: readonly string[], where: "local" | "remote"): Promise<Ended> => runCommand(harness, words, where);
 

@@ -1,23 +1,13 @@
 /** Two runs on the same SIMs: what is said before the second one starts, what happens, and what is said afterward. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { FollowUpPlan, PlanDocument, RunReport } from "#jobs/runs/contract.ts";
 import { until } from "../support/until.ts";
-import { ControlHarness } from "./support/control-harness.ts";
 import { runCommand } from "./support/run-command.ts";
-import { csv, RunRequests } from "./support/run-requests.ts";
+import { csv, workerOfFile } from "./support/run-requests.ts";
 
-let harness: ControlHarness;
-let requests: RunRequests;
-beforeAll(async () => {
-  harness = await ControlHarness.open({
-    works: true,
-    sandbox: { operations: "all", records: "soracom", sims: 20, periodSeconds: 1, limits: { Sim: 10_000 } },
-  });
-  requests = new RunRequests(harness);
-}, 600_000);
-afterAll(() => harness[Symbol.asyncDispose]());
+const { harness, requests } = await workerOfFile({ sandbox: { sims: 20 } });
 
 const places = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, i) => from + i);
 const file = (from: number, to: number, speedClass: string): string =>

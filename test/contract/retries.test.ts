@@ -1,70 +1,18 @@
 /** Retries and undos: what they send, and that calls which must not be repeated are taken by one run only. */
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import type { PlanReport, RunReport } from "#jobs/runs/contract.ts";
 import { until } from "../support/until.ts";
-import { ControlHarness } from "./support/control-harness.ts";
 import { runCommand } from "./support/run-command.ts";
-import { csv, json, RunRequests } from "./support/run-requests.ts";
+import { csv, json, tagOperation, workerOfFile } from "./support/run-requests.ts";
 
-const deployment = `
-extends: soracom
-brand: Svc
-simOperations:
-  rename-once:
-    summary: Set the name tag by a call that must not be repeated
-    method: PUT
-    path: /v1/sims/{simId}/tags
-    group: Sim
-    input: { name: { required: true } }
-    body: [{ tagName: name, tagValue: "{name}" }]
-    statuses: [200]
-    answer: record
-    sets: { tags.name: "{name}" }
-    repeat: unsafe
-    undo: { operation: rename-once, set: { name: "{before.tags.name}" } }
-  rename:
-    summary: Set the name tag
-    method: PUT
-    path: /v1/sims/{simId}/tags
-    group: Sim
-    input: { name: { required: true } }
-    body: [{ tagName: name, tagValue: "{name}" }]
-    statuses: [200]
-    answer: record
-    sets: { tags.name: "{name}" }
-    repeat: safe
-    undo: { operation: rename-for-good, set: { name: "{before.tags.name}" } }
-  rename-for-good:
-    summary: Set the name tag for good
-    method: PUT
-    path: /v1/sims/{simId}/tags
-    group: Sim
-    input: { name: { required: true } }
-    body: [{ tagName: name, tagValue: "{name}" }]
-    statuses: [200]
-    answer: record
-    sets: { tags.name: "{name}" }
-    repeat: safe
-    danger: irreversible
-`;
-
-let harness: ControlHarness;
-let requests: RunRequests;
-beforeAll(async () => {
-  harness = await ControlHarness.open({
-    works: true,
-    sandbox: { operations: "all", records: "soracom", sims: 30, periodSeconds: 1, limits: { Sim: 10_000 } },
-    env: { SIMFLEET_COVERAGE: "g" },
-    prepare: async (folder) => {
-      await writeFile(join(folder, "own.yaml"), deployment);
-      return `deployment: ${join(folder, "own.yaml")}\n`;
-    },
-  });
-  requests = new RunRequests(harness);
-}, 600_000);
-afterAll(() => harness[Symbol.asyncDispose]());
+const undoneBy = (operation: string) => ({ undo: { operation, set: { name: "{before.tags.name}" } } });
+const { harness, requests } = await workerOfFile({
+  operations: {
+    "rename-once": tagOperation("name", { repeat: "unsafe", ...undoneBy("rename-once") }),
+    rename: tagOperation("name", undoneBy("rename-for-good")),
+    "rename-for-good": tagOperation("name", { danger: "irreversible" }),
+  },
+});
 afterEach(async () => {
   const { runs } = await harness.runs.list({ limit: 10, state: "running" });
   await Promise.all(runs.map(({ runId }) => harness.runs.control.cancel(runId).catch(() => undefined)));

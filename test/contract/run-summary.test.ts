@@ -1,61 +1,47 @@
 /** What a person looks at when rows of a run fail: outcomes over time, reasons, the rows of a reason, and their retry. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { FollowUpPlan, RowReport, RunReport, RunSummary } from "#jobs/runs/contract.ts";
-import { until } from "../support/until.ts";
 import { ControlHarness } from "./support/control-harness.ts";
+import { json, RunRequests } from "./support/run-requests.ts";
 
-let harness: ControlHarness;
-let runId: string;
-
-async function ask<T>(path: string, body?: unknown): Promise<T> {
-  const answer = await harness.ask(path, {
-    as: "operator",
-    ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
-    ...(body === undefined ? {} : { headers: { "content-type": "application/json" } }),
-  });
-  return (await answer.json()) as T;
-}
-
-beforeAll(async () => {
-  harness = await ControlHarness.open({ works: true });
-  const unknown = [7, 8, 9].map((n) => `894231999999999999${n},s1.fast\n`).join("");
-  const answer = await harness.ask("/v1/runs?partial=true", {
-    as: "operator",
-    method: "POST",
-    body: `${harness.csv(4)}${unknown}`,
-    headers: { "content-type": "text/csv" },
-  });
-  ({ runId } = (await answer.json()) as RunReport);
-  await until("the run is over", async () => (await harness.runs.show(runId)).finishedAt !== null);
-});
-afterAll(() => harness[Symbol.asyncDispose]());
+const harness = await ControlHarness.ofFile({ works: true });
+const requests = new RunRequests(harness);
+const unknown = [7, 8, 9].map((n) => `894231999999999999${n},s1.fast\n`).join("");
+const { runId } = await requests.start("partial=true", `${harness.csv(4)}${unknown}`);
+await requests.ended(runId);
 
 describe("the summary of a run", () => {
   test("a summary counts the outcomes and calls of a run by window, and its rows by reason", async () => {
-    const { windows, windowSeconds, reasons, reasonsInAll } = await ask<RunSummary>(`/v1/runs/${runId}/summary`);
+    const { windows, windowSeconds, reasons, reasonsInAll } = await requests.ask<RunSummary>(
+      `/v1/runs/${runId}/summary`,
+    );
     const sum = (name: "done" | "rejected" | "calls"): number => windows.reduce((all, one) => all + one[name], 0);
     expect([sum("done"), sum("rejected"), sum("calls")]).toEqual([4, 3, 7]);
     expect(windowSeconds).toBeGreaterThan(0);
     expect(reasonsInAll).toBe(reasons.length);
     expect(reasons.reduce((all, { rows }) => all + rows, 0)).toBe(3);
     const [first] = reasons;
-    const rows = await ask<{ rows: RowReport[] }>(
+    const rows = await requests.ask<{ rows: RowReport[] }>(
       `/v1/runs/${runId}/rows?outcome=rejected&reason=${encodeURIComponent(first?.reason ?? "")}`,
     );
     expect(rows.rows).toHaveLength(first?.rows ?? 0);
   });
 
   test("rows of a run are found by a part of the SIM ID", async () => {
-    const { rows } = await ask<{ rows: RowReport[] }>(`/v1/runs/${runId}/rows?search=99998`);
+    const { rows } = await requests.ask<{ rows: RowReport[] }>(`/v1/runs/${runId}/rows?search=99998`);
     expect(rows.map(({ key }) => key)).toEqual(["8942319999999999998"]);
   });
 
   test("a retry of a selection sends the rows of the chosen lines alone", async () => {
-    const plan = await ask<FollowUpPlan>(`/v1/runs/${runId}/retry/plan?outcome=rejected&lines=6,8`);
+    const plan = await requests.ask<FollowUpPlan>(`/v1/runs/${runId}/retry/plan?outcome=rejected&lines=6,8`);
     expect(plan).toMatchObject({ total: 2, calls: 2 });
-    const retried = await ask<RunReport>(`/v1/runs/${runId}/retry`, { outcomes: ["rejected"], lines: [6, 8] });
+    const retried = await requests.ask<RunReport>(`/v1/runs/${runId}/retry`, {
+      method: "POST",
+      body: JSON.stringify({ outcomes: ["rejected"], lines: [6, 8] }),
+      headers: json,
+    });
     expect(retried).toMatchObject({ retryOf: runId, counts: { total: 2 } });
-    const { rows } = await ask<{ rows: RowReport[] }>(`/v1/runs/${retried.runId}/rows`);
+    const { rows } = await requests.ask<{ rows: RowReport[] }>(`/v1/runs/${retried.runId}/rows`);
     expect(rows.map(({ key }) => key)).toEqual(["8942319999999999997", "8942319999999999999"]);
   });
 });

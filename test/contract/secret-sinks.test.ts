@@ -1,29 +1,22 @@
 /** Secret inputs of rows that the platform returns in any encoding, searched for wherever text is left. */
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { dumpOf, encodings, found, textsIn } from "../e2e/support/canary.ts";
 import { answeringPlatform } from "../e2e/support/stand-in.ts";
 import { isLong } from "../support/long.ts";
-import { ControlHarness } from "./support/control-harness.ts";
-import { RunRequests } from "./support/run-requests.ts";
+import { openWorker } from "./support/run-requests.ts";
 
-const deployment = `
-extends: soracom
-brand: Svc
-simOperations:
-  set-word:
-    summary: Set a word that nobody may see
-    method: POST
-    path: /v1/sims/{simId}/set_word
-    group: Sim
-    input: { word: { required: true, secret: true }, way: { required: true } }
-    body: { word: "{word}", way: "{way}" }
-    statuses: [200]
-    answer: record
-    repeat: unsafe
-`;
+const setWord = {
+  summary: "Set a word that nobody may see",
+  method: "POST",
+  path: "/v1/sims/{simId}/set_word",
+  group: "Sim",
+  input: { word: { required: true, secret: true }, way: { required: true } },
+  body: { word: "{word}", way: "{way}" },
+  statuses: [200],
+  answer: "record",
+  repeat: "unsafe",
+};
 
 const ways: readonly (readonly [string, (secret: string) => string])[] = [
   ...Object.entries(encodings),
@@ -56,16 +49,12 @@ function echo({ path, body }: { readonly path: string; readonly body: string }):
 
 test("a secret input that the platform returns in any encoding is left in no store, answer or log", async () => {
   await using platform = await answeringPlatform({ apiKey: "canary-api-key", token: "canary-token" }, echo);
-  await using harness = await ControlHarness.open({
-    works: true,
-    env: { SIMFLEET_ENDPOINT_GLOBAL: `http://127.0.0.1:${platform.port}`, SIMFLEET_COVERAGE: "g" },
-    prepare: async (folder) => {
-      await writeFile(join(folder, "own.yaml"), deployment);
-      await writeFile(join(folder, "seal-key"), Buffer.alloc(32, 7).toString("base64url"), { mode: 0o600 });
-      return `deployment: ${join(folder, "own.yaml")}\nseal: { keyFile: ${join(folder, "seal-key")} }\n`;
-    },
+  const { harness, requests } = await openWorker({
+    operations: { "set-word": setWord },
+    withSeal: true,
+    env: { SIMFLEET_ENDPOINT_GLOBAL: `http://127.0.0.1:${platform.port}` },
   });
-  const requests = new RunRequests(harness);
+  onTestFinished(() => harness[Symbol.asyncDispose]());
   const seed = Math.floor(Math.random() * 1e9);
   const secrets = fc.sample(words, { seed, numRuns: isLong ? 8 : 2 });
   const calls = secrets.flatMap((word) =>

@@ -2,7 +2,7 @@
 import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { request as plainRequest } from "node:http";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { loadConfig } from "#config/load.ts";
 import { createLogger } from "#telemetry/logger.ts";
 import { openHttp } from "#kernel/http.ts";
@@ -21,19 +21,15 @@ function statusFor(url: string, host: string): Promise<number> {
   });
 }
 
-let harness: ControlHarness;
-beforeAll(async () => {
-  harness = await ControlHarness.open({
-    http: "  hosts: [fleet.example.com]\n",
-    prepare: () =>
-      Promise.resolve(`webhooks:
+const harness = await ControlHarness.ofFile({
+  http: "  hosts: [fleet.example.com]\n",
+  prepare: () =>
+    Promise.resolve(`webhooks:
   ops: { url: "http://127.0.0.1:9/", secret: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw, events: ["run.*"] }
 automations: { new-ones: { on: sim.added, job: apply, speedClass: s1.minimum } }
 schedules: { nightly: { job: sync, cron: "0 3 * * *" } }
 `),
-  });
 });
-afterAll(() => harness[Symbol.asyncDispose]());
 
 describe("HTTP responses", () => {
   // Shows S17.

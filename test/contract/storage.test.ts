@@ -1,6 +1,6 @@
 /** The report on storage, the warning before Redis is full, runs that find no room, and runs that are deleted. */
 import { storage } from "#jobs/storage/feature.ts";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { until } from "../support/until.ts";
 import { ControlHarness } from "./support/control-harness.ts";
 import { runCommand } from "./support/run-command.ts";
@@ -8,12 +8,7 @@ import { runCommand } from "./support/run-command.ts";
 const csv = { "content-type": "text/csv" };
 const megabyte = 1_048_576;
 
-let harness: ControlHarness;
-
-beforeAll(async () => {
-  harness = await ControlHarness.open({ works: true });
-});
-afterAll(() => harness[Symbol.asyncDispose]());
+const harness = await ControlHarness.ofFile({ works: true });
 
 async function startRun(rows: number, query = ""): Promise<Response> {
   return harness.ask(`/v1/runs${query}`, { as: "operator", method: "POST", body: harness.csv(rows), headers: csv });

@@ -2,33 +2,29 @@
 import { createHmac } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { until } from "../support/until.ts";
 import { ControlHarness } from "./support/control-harness.ts";
 
 const key = Buffer.alloc(24, 7);
 const sharedKey = Buffer.alloc(32, "shared-key");
-let harness: ControlHarness;
-beforeAll(async () => {
-  harness = await ControlHarness.open({
-    prepare: async (folder) => {
-      const file = join(folder, "trigger");
-      await writeFile(file, `whsec_${key.toString("base64")}\n`, { mode: 0o600 });
-      const shared = join(folder, "shared");
-      await writeFile(shared, `whsec_${sharedKey.toString("base64")}\n`, { mode: 0o600 });
-      // The same key as bytes, as it can be given too.
-      const same = join(folder, "same");
-      await writeFile(same, sharedKey, { mode: 0o600 });
-      return `schedules:
+const harness = await ControlHarness.ofFile({
+  prepare: async (folder) => {
+    const file = join(folder, "trigger");
+    await writeFile(file, `whsec_${key.toString("base64")}\n`, { mode: 0o600 });
+    const shared = join(folder, "shared");
+    await writeFile(shared, `whsec_${sharedKey.toString("base64")}\n`, { mode: 0o600 });
+    // The same key as bytes, as it can be given too.
+    const same = join(folder, "same");
+    await writeFile(same, sharedKey, { mode: 0o600 });
+    return `schedules:
   nightly: { job: sync, cron: "0 3 * * *", triggerSecretFile: ${file} }
   bare: { job: sync, cron: "0 4 * * *" }
   east: { job: sync, cron: "0 5 * * *", triggerSecretFile: ${shared} }
   west: { job: sync, cron: "0 6 * * *", triggerSecretFile: ${same} }
 `;
-    },
-  });
+  },
 });
-afterAll(() => harness[Symbol.asyncDispose]());
 
 /** As a sender does it that knows the specification and nothing of us. */
 function send(

@@ -1,49 +1,16 @@
 /** An operation that nobody attends: an automation that leaves out SIMs that are not allowed. */
 import { automations } from "#jobs/automations/feature.ts";
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { until } from "../support/until.ts";
-import { ControlHarness } from "./support/control-harness.ts";
-import { RunRequests } from "./support/run-requests.ts";
+import { tagOperation, workerOfFile } from "./support/run-requests.ts";
 
-const deployment = `
-extends: soracom
-brand: Svc
-simOperations:
-  greet-active:
-    summary: Tag an active SIM
-    method: PUT
-    path: /v1/sims/{simId}/tags
-    group: Sim
-    input: { word: { required: true } }
-    body: [{ tagName: greeting, tagValue: "{word}" }]
-    statuses: [200]
-    answer: record
-    sets: { tags.greeting: "{word}" }
-    requires: status=active
-    repeat: safe
-`;
-
-let harness: ControlHarness;
-let requests: RunRequests;
-beforeAll(async () => {
-  harness = await ControlHarness.open({
-    works: true,
-    sandbox: { operations: "all", records: "soracom", sims: 20, periodSeconds: 1, limits: { Sim: 10_000 } },
-    env: { SIMFLEET_COVERAGE: "g" },
-    prepare: async (folder) => {
-      await writeFile(join(folder, "own.yaml"), deployment);
-      return `deployment: ${join(folder, "own.yaml")}
-automations:
+const { harness, requests } = await workerOfFile({
+  operations: { "greet-active": tagOperation("word", { requires: "status=active" }) },
+  lines: `automations:
   greet: { on: sim.changed, where: "event.field=groupId", job: apply, operation: greet-active, set: { word: hello } }
-`;
-    },
-  });
-  await harness.app.work(["default"], [automations]);
-  requests = new RunRequests(harness);
-}, 600_000);
-afterAll(() => harness[Symbol.asyncDispose]());
+`,
+});
+await harness.app.work(["default"], [automations]);
 
 test("an automation changes the SIMs that are allowed, and reports the others as rejected", async () => {
   await requests.become({ status: "active", groupId: null }, [0]);

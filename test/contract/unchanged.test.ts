@@ -1,7 +1,7 @@
 /** Rows that change nothing: by default they are not sent where what the inventory says is fresh. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { systemClock } from "#core/time.ts";
 import type { PlanReport } from "#jobs/runs/contract.ts";
 import { until } from "../support/until.ts";
@@ -9,13 +9,9 @@ import { ControlHarness } from "./support/control-harness.ts";
 import { runCommand } from "./support/run-command.ts";
 
 const rows = 20;
-let harness: ControlHarness;
-beforeAll(async () => {
-  harness = await ControlHarness.open({ works: true, sandbox: { sims: rows + 5, limits: { Sim: 1_000 } } });
-  const { runId } = await post<{ runId: string }>("runs");
-  await until("the first run is over", async () => (await harness.runs.show(runId)).state === "completed");
-});
-afterAll(() => harness[Symbol.asyncDispose]());
+const harness = await ControlHarness.ofFile({ works: true, sandbox: { sims: rows + 5, limits: { Sim: 1_000 } } });
+const first = await post<{ runId: string }>("runs");
+await until("the first run is over", async () => (await harness.runs.show(first.runId)).state === "completed");
 
 async function post<T = PlanReport>(path: string, body: string | Buffer = harness.csv(rows)): Promise<T> {
   const headers = { "content-type": "text/csv" };

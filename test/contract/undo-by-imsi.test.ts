@@ -1,40 +1,31 @@
 /** Runs of operations whose calls or files name SIMs by their IMSI, and their undo. */
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import type { RunReport } from "#jobs/runs/contract.ts";
-import { ControlHarness } from "./support/control-harness.ts";
-import { RunRequests } from "./support/run-requests.ts";
+import { openWorker, type RunRequests } from "./support/run-requests.ts";
 
 /** The operation of the interface's earlier wording, whose path has the IMSI. */
-const deployment = `
-extends: soracom
-brand: Svc
-simOperations:
-  set-class-by-imsi:
-    summary: Set the speed class by IMSI
-    method: POST
-    path: /v1/subscribers/{imsi}/update_speed_class
-    group: Subscriber
-    input: { speedClass: { required: true } }
-    body: { speedClass: "{speedClass}" }
-    statuses: [200]
-    answer: record
-    sets: { speedClass: "{speedClass}" }
-    repeat: safe
-    undo: { operation: set-class-by-imsi, set: { speedClass: "{before.speedClass}" } }
-`;
+const setClass = {
+  summary: "Set the speed class by IMSI",
+  method: "POST",
+  path: "/v1/subscribers/{imsi}/update_speed_class",
+  group: "Subscriber",
+  input: { speedClass: { required: true } },
+  body: { speedClass: "{speedClass}" },
+  statuses: [200],
+  answer: "record",
+  sets: { speedClass: "{speedClass}" },
+  repeat: "safe",
+  undo: { operation: "set-class-by-imsi", set: { speedClass: "{before.speedClass}" } },
+};
 
-function open(wording: "sims" | "subscribers"): Promise<ControlHarness> {
-  return ControlHarness.open({
-    works: true,
-    sandbox: { operations: "all", records: "soracom", sims: 5, periodSeconds: 1 },
-    env: { SIMFLEET_COVERAGE: "g", SIMFLEET_WORDING: wording },
-    prepare: async (folder) => {
-      await writeFile(join(folder, "own.yaml"), deployment);
-      return `deployment: ${join(folder, "own.yaml")}\n`;
-    },
+async function open(wording: "sims" | "subscribers") {
+  const worker = await openWorker({
+    operations: { "set-class-by-imsi": setClass },
+    sandbox: { sims: 5 },
+    env: { SIMFLEET_WORDING: wording },
   });
+  onTestFinished(() => worker.harness[Symbol.asyncDispose]());
+  return worker;
 }
 
 /** Runs an operation with a file of one row, and undoes it. @returns the rows of the undo */
@@ -47,8 +38,7 @@ async function doneAndUndone(requests: RunRequests, operation: string, file: str
 }
 
 test("the inventory supplies the IMSI of the path, for a run and for its undo", async () => {
-  await using harness = await open("sims");
-  const requests = new RunRequests(harness);
+  const { harness, requests } = await open("sims");
   await requests.become({ speedClass: "s1.slow" }, [1]);
   const key = harness.simId(1);
   const [row] = await doneAndUndone(requests, "set-class-by-imsi", `simId,speedClass\n${key},s1.fast\n`);
@@ -58,8 +48,7 @@ test("the inventory supplies the IMSI of the path, for a run and for its undo", 
 });
 
 test("the undo of a file of IMSIs takes the SIM ID of the path from the row", async () => {
-  await using harness = await open("subscribers");
-  const requests = new RunRequests(harness);
+  const { harness, requests } = await open("subscribers");
   await requests.become({ tags: { site: "osaka" } }, [0, 1, 2, 3, 4]);
   const simId = harness.simId(2);
   const imsi = harness.sandbox.state.sims.imsiAt(2);

@@ -7,6 +7,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis } from "ioredis";
+import { afterAll } from "vitest";
 import { loadConfig } from "#config/load.ts";
 import type { HttpServer } from "#http/server.ts";
 import type { Role } from "#fleet/role.ts";
@@ -122,6 +123,13 @@ export class ControlHarness implements AsyncDisposable {
         SIMFLEET_CONFIG: file,
       },
     });
+  }
+
+  /** One for all tests of the file that opens it. */
+  static async ofFile(options: HarnessOptions = {}): Promise<ControlHarness> {
+    const harness = await ControlHarness.open(options);
+    afterAll(() => harness[Symbol.asyncDispose]());
+    return harness;
   }
 
   get runs(): RunService {

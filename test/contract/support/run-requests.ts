@@ -1,11 +1,61 @@
 /** Requests about runs, as an operator sends them to a harness. */
-import { expect } from "vitest";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, expect } from "vitest";
 import type { RowReport, RunReport } from "#jobs/runs/contract.ts";
 import { until } from "../../support/until.ts";
-import type { ControlHarness } from "./control-harness.ts";
+import { ControlHarness, type HarnessOptions } from "./control-harness.ts";
 
 export const csv = { "content-type": "text/csv" };
 export const json = { "content-type": "application/json" };
+
+/** Sets the tag `tag` of a SIM to the input `tag`. */
+export function tagOperation(tag: string, more: object = {}): object {
+  return {
+    summary: `Set the tag ${tag}`,
+    method: "PUT",
+    path: "/v1/sims/{simId}/tags",
+    group: "Sim",
+    input: { [tag]: { required: true } },
+    body: [{ tagName: tag, tagValue: `{${tag}}` }],
+    statuses: [200],
+    answer: "record",
+    sets: { [`tags.${tag}`]: `{${tag}}` },
+    repeat: "safe",
+    ...more,
+  };
+}
+
+interface Worker extends Omit<HarnessOptions, "prepare"> {
+  /** Besides those of soracom. */
+  readonly operations?: Readonly<Record<string, object>>;
+  /** Lines of the configuration. */
+  readonly lines?: string;
+  readonly withSeal?: boolean;
+}
+
+/** A worker of a fleet with all fields. */
+export async function openWorker({ operations, lines = "", withSeal = false, sandbox, env, ...more }: Worker) {
+  const harness = await ControlHarness.open({
+    works: true,
+    sandbox: { operations: "all", records: "soracom", sims: 30, periodSeconds: 1, limits: { Sim: 10_000 }, ...sandbox },
+    env: { SIMFLEET_COVERAGE: "g", SIMFLEET_BRAND: "Svc", ...env },
+    prepare: async (folder) => {
+      await writeFile(join(folder, "seal-key"), Buffer.alloc(32, 7).toString("base64url"), { mode: 0o600 });
+      await writeFile(join(folder, "own.yaml"), JSON.stringify({ extends: "soracom", simOperations: operations }));
+      return `deployment: own.yaml\n${withSeal ? "seal: { keyFile: seal-key }\n" : ""}${lines}`;
+    },
+    ...more,
+  });
+  return { harness, requests: new RunRequests(harness) };
+}
+
+/** One for all tests of the file that opens it. */
+export async function workerOfFile(options: Worker = {}) {
+  const worker = await openWorker(options);
+  afterAll(() => worker.harness[Symbol.asyncDispose]());
+  return worker;
+}
 
 export class RunRequests {
   readonly #harness: ControlHarness;
