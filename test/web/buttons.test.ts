@@ -4,12 +4,11 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import { openReceiver, type Receiver } from "../redis/webhooks/receiver.ts";
 import { until } from "../support/until.ts";
-import { withoutBrowser } from "./support/browser.ts";
 import { tokens, webhookSecret } from "./support/fixtures.ts";
-import { WebHarness } from "./support/harness.ts";
+import { describeInBrowser, WebHarness } from "./support/harness.ts";
 
 let harness: WebHarness;
 let receiver: Receiver;
@@ -36,31 +35,29 @@ async function yes(page: Page, button: string): Promise<void> {
   await page.getByRole("dialog").getByRole("button", { name: button, exact: true }).click();
 }
 
-describe.skipIf(withoutBrowser)(
-  `dashboard buttons${withoutBrowser === undefined ? "" : ` (${withoutBrowser})`}`,
+describeInBrowser(
+  "dashboard buttons",
+  async () => {
+    receiver = await openReceiver(webhookSecret);
+    harness = await WebHarness.open({
+      sims: 200,
+      env: {
+        SIMFLEET_AUTH_KEY_ID: "",
+        SIMFLEET_AUTH_KEY: "",
+        SIMFLEET_COVERAGE: "",
+        SIMFLEET_DEPLOYMENT: "own.yaml",
+      },
+      writeFixtures: ({ folder, sandbox }) => {
+        const { authKeyId, authKey } = sandbox.options;
+        writeFileSync(`${folder}/auth-key`, JSON.stringify({ authKeyId, authKey }), { mode: 0o600 });
+        writeFileSync(`${folder}/own.yaml`, deployment);
+        return { webhookUrl: receiver.url, sections };
+      },
+    });
+    return harness;
+  },
   () => {
-    beforeAll(async () => {
-      receiver = await openReceiver(webhookSecret);
-      harness = await WebHarness.open({
-        sims: 200,
-        env: {
-          SIMFLEET_AUTH_KEY_ID: "",
-          SIMFLEET_AUTH_KEY: "",
-          SIMFLEET_COVERAGE: "",
-          SIMFLEET_DEPLOYMENT: "own.yaml",
-        },
-        writeFixtures: ({ folder, sandbox }) => {
-          const { authKeyId, authKey } = sandbox.options;
-          writeFileSync(`${folder}/auth-key`, JSON.stringify({ authKeyId, authKey }), { mode: 0o600 });
-          writeFileSync(`${folder}/own.yaml`, deployment);
-          return { webhookUrl: receiver.url, sections };
-        },
-      });
-    });
-    afterAll(async () => {
-      await harness[Symbol.asyncDispose]();
-      await receiver[Symbol.asyncDispose]();
-    });
+    afterAll(() => receiver[Symbol.asyncDispose]());
 
     it("a button rotates a secret, and another confirms that nothing uses the old one", async () => {
       interface Rotation {
@@ -72,8 +69,7 @@ describe.skipIf(withoutBrowser)(
         untilReported<{ rotations: Rotation[] }>("the rotation has come so far", "/v1/rotations", ({ rotations }) =>
           holds(rotations[0]),
         );
-      await using watched = await harness.page({ width: 1280, token: tokens.admin });
-      const { page } = watched;
+      const { page } = await harness.page({ width: 1280, token: tokens.admin });
       await page.goto("/#/credentials");
       const rotation = page.getByRole("article", { name: "Rotation mqtt" });
       await rotation.getByRole("button", { name: "Rotate" }).click();
@@ -88,7 +84,6 @@ describe.skipIf(withoutBrowser)(
       await rotation.getByRole("button", { name: "Confirm" }).click();
       await yes(page, "Not referenced");
       await rotationIs((now) => now?.state === "switched" && now.credentialsId === made?.credentialsId);
-      expect(watched.faults).toEqual([]);
     });
 
     it("buttons pause, resume, and trigger a schedule and pause and resume an automation", async () => {
@@ -102,7 +97,7 @@ describe.skipIf(withoutBrowser)(
         untilReported<Record<string, Reported[]>>(`${name} is so`, `/v1/${noun}`, (reported) =>
           (reported[noun] ?? []).some((one) => one.name === name && holds(one)),
         );
-      await using watched = await harness.page({ width: 1280, token: tokens.operator });
+      const watched = await harness.page({ width: 1280, token: tokens.operator });
       const { page } = watched;
       await page.goto("/#/schedules");
       for (const [noun, name] of [
@@ -123,7 +118,6 @@ describe.skipIf(withoutBrowser)(
         syncs.some(({ profile, state, sims }) => profile === "default" && state === "finished" && sims === 200),
       );
       await are("schedules", "nightly-sync", ({ running, last }) => running !== null || last !== null);
-      expect(watched.faults).toEqual([]);
     });
 
     it("buttons test a webhook, resume a stopped one, and resend a message", async () => {
@@ -131,7 +125,7 @@ describe.skipIf(withoutBrowser)(
         untilReported<{ webhooks: { state: string }[] }>(`the webhook is ${state}`, "/v1/webhooks", ({ webhooks }) =>
           webhooks.every((one) => one.state === state),
         );
-      await using watched = await harness.page({ width: 360, token: tokens.operator });
+      const watched = await harness.page({ width: 360, token: tokens.operator });
       const { page } = watched;
       await page.goto("/#/events");
       await page.getByRole("button", { name: "Test ops" }).click();
@@ -162,14 +156,14 @@ describe.skipIf(withoutBrowser)(
         "/v1/deliveries?state=delivered",
         ({ deliveries }) => deliveries.length > 0,
       );
-      expect([receiver.forged, watched.faults]).toEqual([0, []]);
+      expect(receiver.forged).toBe(0);
     });
 
     it("a button freezes and unfreezes all changes, and only an admin sees the audit entries", async () => {
       interface Freeze {
         readonly ordered: { readonly by: string; readonly reason: string; readonly until: string | null } | null;
       }
-      await using watched = await harness.page({ width: 360, token: tokens.admin });
+      const watched = await harness.page({ width: 360, token: tokens.admin });
       const { page } = watched;
       await page.goto("/#/freezes");
       await page.getByRole("table", { name: "Freezes of the configuration" }).getByText("year-end").waitFor();
@@ -208,16 +202,14 @@ describe.skipIf(withoutBrowser)(
         const entry = page.getByRole("table", { name: "Changes" }).getByRole("row", { name: `${method} /v1/freeze` });
         await entry.filter({ hasText: by }).filter({ hasText: "done 200" }).waitFor();
       }
-      expect(watched.faults).toEqual([]);
 
-      await using others = await harness.page({ width: 1280, token: tokens.operator });
+      const others = await harness.page({ width: 1280, token: tokens.operator });
       await others.page.goto("/#/audit");
       await others.page.getByText("Requires the role admin; yours is operator.").waitFor();
       expect(await others.page.getByRole("link", { name: "Audit" }).count()).toBe(0);
       await others.page.getByRole("link", { name: "Freezes" }).click();
       const off = others.page.getByRole("button", { name: "Freeze all changes" });
       expect(await off.getAttribute("aria-disabled")).toBe("true");
-      expect(others.faults).toEqual([]);
     });
   },
 );

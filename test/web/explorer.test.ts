@@ -1,9 +1,9 @@
 /** The SIM explorer: from a bar of the fleet over filters, search and order to the plan of a run. */
 import { writeFileSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type WatchedPage, withoutBrowser } from "./support/browser.ts";
+import { expect, it } from "vitest";
+import type { WatchedPage } from "./support/browser.ts";
 import { tokens } from "./support/fixtures.ts";
-import { WebHarness } from "./support/harness.ts";
+import { describeInBrowser, WebHarness } from "./support/harness.ts";
 
 const sims = 3_000;
 const secret = 'pin "7F3A", do not show';
@@ -33,8 +33,9 @@ function rowsOf({ page }: WatchedPage) {
   return page.getByRole("table", { name: "SIMs" }).getByRole("row");
 }
 
-describe.skipIf(withoutBrowser)(`the SIM explorer${withoutBrowser === undefined ? "" : ` (${withoutBrowser})`}`, () => {
-  beforeAll(async () => {
+describeInBrowser(
+  "the SIM explorer",
+  async () => {
     harness = await WebHarness.open({
       sims,
       env: { SIMFLEET_DEPLOYMENT: "own.yaml" },
@@ -44,143 +45,136 @@ describe.skipIf(withoutBrowser)(`the SIM explorer${withoutBrowser === undefined 
       },
     });
     await harness.sync();
-  });
-  afterAll(async () => {
-    await harness[Symbol.asyncDispose]();
-  });
+    return harness;
+  },
+  () => {
+    it("a bar of the fleet page opens the explorer, where conditions are added with a live count and removed", async () => {
+      const { page } = await harness.page({ width: 1280, token: tokens.operator });
+      await page.goto("/#/fleet");
+      await page.getByRole("list", { name: "SIMs by speed class" }).getByRole("link", { name: "s1.fast" }).click();
+      await page.getByRole("heading", { name: "SIMs", level: 1 }).waitFor();
+      const fast = await countOf("speedClass=s1.fast");
+      await page.getByText(`${fast.toLocaleString("en-US")} SIMs`, { exact: true }).waitFor();
 
-  it("a bar of the fleet page opens the explorer, where conditions are added with a live count and removed", async () => {
-    await using watched = await harness.page({ width: 1280, token: tokens.operator });
-    const { page } = watched;
-    await page.goto("/#/fleet");
-    await page.getByRole("list", { name: "SIMs by speed class" }).getByRole("link", { name: "s1.fast" }).click();
-    await page.getByRole("heading", { name: "SIMs", level: 1 }).waitFor();
-    const fast = await countOf("speedClass=s1.fast");
-    await page.getByText(`${fast.toLocaleString("en-US")} SIMs`, { exact: true }).waitFor();
+      await page.getByLabel("Field", { exact: true }).fill("status");
+      const suggested = "[...document.querySelectorAll('datalist option')].map(({ value }) => value)";
+      expect(await page.evaluate<string[]>(suggested)).toEqual(expect.arrayContaining(["speedClass", "active"]));
+      await page.getByLabel("Operator", { exact: true }).selectOption({ label: "is not" });
+      await page.getByLabel("Value", { exact: true }).fill("active");
+      const both = await countOf("speedClass=s1.fast and status!=active");
+      expect(both).toBeLessThan(fast);
+      await page.getByText(`${both} with this condition`).waitFor();
+      await page.getByRole("button", { name: "Add", exact: true }).click();
+      await page.getByText(`${both} SIMs`, { exact: true }).waitFor();
+      expect(new URL(page.url()).hash).toContain("status");
+      await page.getByRole("button", { name: "Remove the condition speedClass=s1.fast" }).click();
+      await page
+        .getByText(`${(await countOf("status!=active")).toLocaleString("en-US")} SIMs`, { exact: true })
+        .waitFor();
+    });
 
-    await page.getByLabel("Field", { exact: true }).fill("status");
-    const suggested = "[...document.querySelectorAll('datalist option')].map(({ value }) => value)";
-    expect(await page.evaluate<string[]>(suggested)).toEqual(expect.arrayContaining(["speedClass", "active"]));
-    await page.getByLabel("Operator", { exact: true }).selectOption({ label: "is not" });
-    await page.getByLabel("Value", { exact: true }).fill("active");
-    const both = await countOf("speedClass=s1.fast and status!=active");
-    expect(both).toBeLessThan(fast);
-    await page.getByText(`${both} with this condition`).waitFor();
-    await page.getByRole("button", { name: "Add", exact: true }).click();
-    await page.getByText(`${both} SIMs`, { exact: true }).waitFor();
-    expect(new URL(page.url()).hash).toContain("status");
-    await page.getByRole("button", { name: "Remove the condition speedClass=s1.fast" }).click();
-    await page
-      .getByText(`${(await countOf("status!=active")).toLocaleString("en-US")} SIMs`, { exact: true })
-      .waitFor();
-    expect(watched.faults).toEqual([]);
-  });
+    it("a long list draws only the rows in sight, is sorted by a header, and loads more while it is scrolled", async () => {
+      const watched = await harness.page({ width: 1280, token: tokens.viewer });
+      const { page } = watched;
+      await page.goto("/#/sims");
+      await page.getByText("100 loaded").or(page.getByText("200 loaded")).waitFor();
+      await page.getByRole("button", { name: "simId" }).click();
+      const first = (await harness.ask<{ sims: { simId: string }[] }>("/v1/sims?sort=simId&limit=1000")).sims;
+      await rowsOf(watched)
+        .filter({ hasText: first[0]?.simId ?? "" })
+        .waitFor();
+      const loadMore = async (): Promise<number> => {
+        await page.evaluate("document.querySelector('.long-list').scrollTo(0, 1e9)");
+        return Number.parseInt(((await page.getByText(/loaded$/).textContent()) ?? "").replace(",", ""), 10);
+      };
+      await expect.poll(loadMore, { timeout: 20_000 }).toBeGreaterThanOrEqual(900);
+      expect(await rowsOf(watched).count()).toBeLessThan(80);
+      const row = rowsOf(watched).filter({ hasText: first[250]?.simId ?? "" });
+      await page.evaluate("document.querySelector('.long-list').scrollTo(0, 250 * 41)");
+      await row.waitFor();
+      expect(await row.getAttribute("aria-rowindex")).toBe("252");
+    });
 
-  it("a long list draws only the rows in sight, is sorted by a header, and loads more while it is scrolled", async () => {
-    await using watched = await harness.page({ width: 1280, token: tokens.viewer });
-    const { page } = watched;
-    await page.goto("/#/sims");
-    await page.getByText("100 loaded").or(page.getByText("200 loaded")).waitFor();
-    await page.getByRole("button", { name: "simId" }).click();
-    const first = (await harness.ask<{ sims: { simId: string }[] }>("/v1/sims?sort=simId&limit=1000")).sims;
-    await rowsOf(watched)
-      .filter({ hasText: first[0]?.simId ?? "" })
-      .waitFor();
-    const loadMore = async (): Promise<number> => {
-      await page.evaluate("document.querySelector('.long-list').scrollTo(0, 1e9)");
-      return Number.parseInt(((await page.getByText(/loaded$/).textContent()) ?? "").replace(",", ""), 10);
-    };
-    await expect.poll(loadMore, { timeout: 20_000 }).toBeGreaterThanOrEqual(900);
-    expect(await rowsOf(watched).count()).toBeLessThan(80);
-    const row = rowsOf(watched).filter({ hasText: first[250]?.simId ?? "" });
-    await page.evaluate("document.querySelector('.long-list').scrollTo(0, 250 * 41)");
-    await row.waitFor();
-    expect(await row.getAttribute("aria-rowindex")).toBe("252");
-    expect(watched.faults).toEqual([]);
-  });
+    it("a search by SIM ID or IMSI, a saved filter and chosen columns work, and selected SIMs become a plan", async () => {
+      const watched = await harness.page({ width: 360, token: tokens.operator });
+      const { page } = watched;
+      const [one, two] = [harness.cli.simId(7), harness.cli.simId(8)];
+      const { imsi } = await harness.ask<{ imsi: string }>(`/v1/sims/${one}`);
+      await page.goto(`/#/sims?where=${encodeURIComponent("speedClass exists")}`);
+      const search = page.getByRole("searchbox", { name: "Search by SIM ID or IMSI" });
+      await search.fill(imsi);
+      await page.getByText("1 SIM", { exact: true }).waitFor();
+      await rowsOf(watched).filter({ hasText: one }).waitFor();
+      await page.getByText("Saved filters", { exact: true }).click();
+      await page.getByLabel("Name", { exact: true }).fill("just one");
+      await page.getByRole("button", { name: "Save this filter" }).click();
+      await page.getByRole("link", { name: "just one" }).waitFor();
+      await page.getByText("Saved filters", { exact: true }).click();
+      await search.fill("");
+      await page.getByText("3,000 SIMs", { exact: true }).waitFor();
+      await page.getByText("Saved filters", { exact: true }).click();
+      await page.getByRole("link", { name: "just one" }).click();
+      await page.getByText("1 SIM", { exact: true }).waitFor();
+      await page.locator("summary", { hasText: "Columns" }).click();
+      await page.getByLabel("seenAt", { exact: true }).check();
+      await page.getByRole("columnheader", { name: "seenAt" }).waitFor();
 
-  it("a search by SIM ID or IMSI, a saved filter and chosen columns work, and selected SIMs become a plan", async () => {
-    await using watched = await harness.page({ width: 360, token: tokens.operator });
-    const { page } = watched;
-    const [one, two] = [harness.cli.simId(7), harness.cli.simId(8)];
-    const { imsi } = await harness.ask<{ imsi: string }>(`/v1/sims/${one}`);
-    await page.goto(`/#/sims?where=${encodeURIComponent("speedClass exists")}`);
-    const search = page.getByRole("searchbox", { name: "Search by SIM ID or IMSI" });
-    await search.fill(imsi);
-    await page.getByText("1 SIM", { exact: true }).waitFor();
-    await rowsOf(watched).filter({ hasText: one }).waitFor();
-    await page.getByText("Saved filters", { exact: true }).click();
-    await page.getByLabel("Name", { exact: true }).fill("just one");
-    await page.getByRole("button", { name: "Save this filter" }).click();
-    await page.getByRole("link", { name: "just one" }).waitFor();
-    await page.getByText("Saved filters", { exact: true }).click();
-    await search.fill("");
-    await page.getByText("3,000 SIMs", { exact: true }).waitFor();
-    await page.getByText("Saved filters", { exact: true }).click();
-    await page.getByRole("link", { name: "just one" }).click();
-    await page.getByText("1 SIM", { exact: true }).waitFor();
-    await page.locator("summary", { hasText: "Columns" }).click();
-    await page.getByLabel("seenAt", { exact: true }).check();
-    await page.getByRole("columnheader", { name: "seenAt" }).waitFor();
+      await page.goto(`/#/sims?where=${encodeURIComponent(`simId in (${one}, ${two})`)}`);
+      await page.getByText("2 SIMs", { exact: true }).waitFor();
+      await page.getByRole("checkbox", { name: "Select all loaded SIMs" }).check();
+      expect(await watched.overflow()).toBe(0);
+      await page.getByRole("button", { name: "New run for 2 selected SIMs" }).click();
+      const filter = page.getByLabel("Filter", { exact: true });
+      await filter.waitFor();
+      expect((await filter.inputValue()).match(/\d{19}/g)?.toSorted()).toEqual([one, two].toSorted());
+      await page.goBack();
+      await page.getByRole("button", { name: "New run for all matching SIMs" }).click();
+      await filter.waitFor();
+      expect(await filter.inputValue()).toBe(`simId in (${one}, ${two})`);
+    });
 
-    await page.goto(`/#/sims?where=${encodeURIComponent(`simId in (${one}, ${two})`)}`);
-    await page.getByText("2 SIMs", { exact: true }).waitFor();
-    await page.getByRole("checkbox", { name: "Select all loaded SIMs" }).check();
-    expect(await watched.overflow()).toBe(0);
-    await page.getByRole("button", { name: "New run for 2 selected SIMs" }).click();
-    const filter = page.getByLabel("Filter", { exact: true });
-    await filter.waitFor();
-    expect((await filter.inputValue()).match(/\d{19}/g)?.toSorted()).toEqual([one, two].toSorted());
-    await page.goBack();
-    await page.getByRole("button", { name: "New run for all matching SIMs" }).click();
-    await filter.waitFor();
-    expect(await filter.inputValue()).toBe(`simId in (${one}, ${two})`);
-    expect(watched.faults).toEqual([]);
-  });
+    it("a selection of more SIMs than a filter holds becomes the plan of a file", async () => {
+      const { page } = await harness.page({ width: 1280, token: tokens.operator });
+      await page.goto("/#/sims");
+      const loaded = async (): Promise<number> => {
+        await page.evaluate("document.querySelector('.long-list')?.scrollTo(0, 1e9)");
+        return Number.parseInt(((await page.getByText(/loaded$/).textContent()) ?? "").replace(",", ""), 10);
+      };
+      await expect.poll(loaded, { timeout: 20_000 }).toBeGreaterThanOrEqual(600);
+      await page.getByRole("checkbox", { name: "Select all loaded SIMs" }).check();
+      const start = page.getByRole("button", { name: /^New run for [\d,]+ selected SIMs/ });
+      const count = /[\d,]+/.exec((await start.textContent()) ?? "")?.[0] ?? "";
+      await start.click();
+      await page.getByText("selected-sims.csv").waitFor();
+      await page.getByText("Enter a value for speedClass.").first().waitFor();
+      const operation = page.getByLabel("Operation", { exact: true });
+      await operation.selectOption("set-expiry");
+      const actions = page.getByLabel("expiryAction", { exact: true }).getByRole("option");
+      expect((await actions.allTextContents())[0]).toBe("choose one");
+      await operation.selectOption("set-speed-class");
+      await page.getByLabel("speedClass", { exact: true }).fill("s1.slow");
+      await page.getByRole("button", { name: "Preview" }).click();
+      const plan = page.getByRole("region", { name: "Plan", exact: true });
+      await plan.getByText("set-speed-class · selected-sims.csv").waitFor();
+      expect(await plan.textContent()).toContain(count);
 
-  it("a selection of more SIMs than a filter holds becomes the plan of a file", async () => {
-    await using watched = await harness.page({ width: 1280, token: tokens.operator });
-    const { page } = watched;
-    await page.goto("/#/sims");
-    const loaded = async (): Promise<number> => {
-      await page.evaluate("document.querySelector('.long-list')?.scrollTo(0, 1e9)");
-      return Number.parseInt(((await page.getByText(/loaded$/).textContent()) ?? "").replace(",", ""), 10);
-    };
-    await expect.poll(loaded, { timeout: 20_000 }).toBeGreaterThanOrEqual(600);
-    await page.getByRole("checkbox", { name: "Select all loaded SIMs" }).check();
-    const start = page.getByRole("button", { name: /^New run for [\d,]+ selected SIMs/ });
-    const count = /[\d,]+/.exec((await start.textContent()) ?? "")?.[0] ?? "";
-    await start.click();
-    await page.getByText("selected-sims.csv").waitFor();
-    await page.getByText("Enter a value for speedClass.").first().waitFor();
-    const operation = page.getByLabel("Operation", { exact: true });
-    await operation.selectOption("set-expiry");
-    const actions = page.getByLabel("expiryAction", { exact: true }).getByRole("option");
-    expect((await actions.allTextContents())[0]).toBe("choose one");
-    await operation.selectOption("set-speed-class");
-    await page.getByLabel("speedClass", { exact: true }).fill("s1.slow");
-    await page.getByRole("button", { name: "Preview" }).click();
-    const plan = page.getByRole("region", { name: "Plan", exact: true });
-    await plan.getByText("set-speed-class · selected-sims.csv").waitFor();
-    expect(await plan.textContent()).toContain(count);
-
-    const addresses: string[] = [];
-    page.on("request", (request) => addresses.push(request.url()));
-    await operation.selectOption("set-secret-tag");
-    await page.getByText("Enter a value for word.").first().waitFor();
-    await page.getByLabel("word", { exact: true }).fill(secret);
-    await page.getByRole("button", { name: "Update plan" }).click();
-    await plan.getByText("set-secret-tag · selected-sims.csv").waitFor();
-    expect(await plan.textContent()).toContain(count);
-    expect(addresses.some((address) => address.includes("/v1/plans"))).toBe(true);
-    expect(addresses.filter((address) => decodeURIComponent(address).includes("7F3A"))).toEqual([]);
-    await page.getByRole("button", { name: "Start the run" }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Start the run" }).click();
-    await page.waitForURL((url) => url.hash.startsWith("#/runs/"));
-    const { sims: listed } = await harness.ask<{ sims: { simId: string }[] }>("/v1/sims?limit=1");
-    const tags = async () =>
-      (await harness.ask<{ tags: Record<string, string> }>(`/v1/sims/${listed[0]?.simId ?? ""}/fresh`)).tags;
-    await expect.poll(tags, { timeout: 60_000 }).toMatchObject({ word: secret });
-    expect(watched.faults).toEqual([]);
-  });
-});
+      const addresses: string[] = [];
+      page.on("request", (request) => addresses.push(request.url()));
+      await operation.selectOption("set-secret-tag");
+      await page.getByText("Enter a value for word.").first().waitFor();
+      await page.getByLabel("word", { exact: true }).fill(secret);
+      await page.getByRole("button", { name: "Update plan" }).click();
+      await plan.getByText("set-secret-tag · selected-sims.csv").waitFor();
+      expect(await plan.textContent()).toContain(count);
+      expect(addresses.some((address) => address.includes("/v1/plans"))).toBe(true);
+      expect(addresses.filter((address) => decodeURIComponent(address).includes("7F3A"))).toEqual([]);
+      await page.getByRole("button", { name: "Start the run" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Start the run" }).click();
+      await page.waitForURL((url) => url.hash.startsWith("#/runs/"));
+      const { sims: listed } = await harness.ask<{ sims: { simId: string }[] }>("/v1/sims?limit=1");
+      const tags = async () =>
+        (await harness.ask<{ tags: Record<string, string> }>(`/v1/sims/${listed[0]?.simId ?? ""}/fresh`)).tags;
+      await expect.poll(tags, { timeout: 60_000 }).toMatchObject({ word: secret });
+    });
+  },
+);

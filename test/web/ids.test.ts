@@ -1,10 +1,9 @@
 /** Every id that a view shows is a link with a button that copies it. */
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { until } from "../support/until.ts";
-import { withoutBrowser } from "./support/browser.ts";
 import { tokens } from "./support/fixtures.ts";
-import { WebHarness } from "./support/harness.ts";
+import { describeInBrowser, WebHarness } from "./support/harness.ts";
 
 let harness: WebHarness;
 let runId: string;
@@ -76,22 +75,18 @@ async function idsOf(page: Page, ids: readonly string[]): Promise<{ seen: string
   })()`);
 }
 
-describe.skipIf(withoutBrowser)(
-  `ids in the dashboard${withoutBrowser === undefined ? "" : ` (${withoutBrowser})`}`,
+describeInBrowser(
+  "ids in the dashboard",
+  async () => {
+    harness = await WebHarness.open();
+    await harness.sync();
+    await fill();
+    return harness;
+  },
   () => {
-    beforeAll(async () => {
-      harness = await WebHarness.open();
-      await harness.sync();
-      await fill();
-    });
-    afterAll(async () => {
-      await harness[Symbol.asyncDispose]();
-    });
-
     it("every id in every view is a link with a button that copies it", async () => {
       const ids = await allIds();
-      await using watched = await harness.page({ width: 1280, token: tokens.admin });
-      const { page } = watched;
+      const { page } = await harness.page({ width: 1280, token: tokens.admin });
       const sim = harness.cli.simId(0);
       /** What each view has to show before it is complete. */
       const views: Readonly<Record<string, string>> = {
@@ -122,7 +117,6 @@ describe.skipIf(withoutBrowser)(
       const { rotations } = await harness.ask<Credentials>("/v1/rotations");
       const expected = [sim, groupId, runId, syncId, "mqtt", "cloud", rotations[0]?.rotationId ?? ""];
       expect(expected.filter((id) => !seen.has(id))).toEqual([]);
-      expect(watched.faults).toEqual([]);
     });
   },
 );

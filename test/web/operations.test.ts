@@ -1,9 +1,8 @@
 /** Operations other than the speed class, from the form to the platform, and the page of one SIM. */
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { withoutBrowser } from "./support/browser.ts";
+import { expect, it } from "vitest";
 import { tokens } from "./support/fixtures.ts";
-import { WebHarness } from "./support/harness.ts";
+import { describeInBrowser, WebHarness } from "./support/harness.ts";
 
 let harness: WebHarness;
 
@@ -35,8 +34,9 @@ async function untilCompleted(page: Page): Promise<string> {
   return new URL(page.url()).hash.slice("#/runs/".length);
 }
 
-describe.skipIf(withoutBrowser)(`an operation${withoutBrowser === undefined ? "" : ` (${withoutBrowser})`}`, () => {
-  beforeAll(async () => {
+describeInBrowser(
+  "an operation",
+  async () => {
     harness = await WebHarness.open({ records: "soracom", sims: 40, periodSeconds: 1 });
     const { fleet } = harness.cli.sandbox;
     for (const place of [20, 21, 24, 25])
@@ -44,99 +44,93 @@ describe.skipIf(withoutBrowser)(`an operation${withoutBrowser === undefined ? ""
     fleet.edit(harness.cli.simId(22), { terminationEnabled: false, status: "active" });
     for (const place of [1, 2]) fleet.edit(harness.cli.simId(place), { status: "active", groupId: null });
     await harness.sync();
-  });
-  afterAll(async () => {
-    await harness[Symbol.asyncDispose]();
-  });
+    return harness;
+  },
+  () => {
+    it("an operation runs for the SIMs of a filter with an entered value and is undone", async () => {
+      const groupId = harness.cli.sandbox.state.groups.all[1]?.groupId ?? "";
+      const { page } = await harness.page({ width: 360, token: tokens.operator });
+      await chosen(page, "set-group", simsAt(1, 2));
+      await page.getByText("Put the SIM into a group.").waitFor();
+      const preview = page.getByRole("button", { name: "Preview" });
+      expect(await preview.getAttribute("title")).toBe("Enter a value for groupId.");
+      await page.getByLabel("groupId", { exact: true }).fill(groupId);
+      await previewed(page);
+      await page.getByRole("button", { name: "Start the run" }).click();
+      await page.getByText("and undo it later").waitFor();
+      await page.getByRole("dialog").getByRole("button", { name: "Start the run" }).click();
+      const runId = await untilCompleted(page);
+      expect((await onPlatform(1)).groupId).toBe(groupId);
 
-  it("an operation runs for the SIMs of a filter with an entered value and is undone", async () => {
-    const groupId = harness.cli.sandbox.state.groups.all[1]?.groupId ?? "";
-    await using watched = await harness.page({ width: 360, token: tokens.operator });
-    const { page } = watched;
-    await chosen(page, "set-group", simsAt(1, 2));
-    await page.getByText("Put the SIM into a group.").waitFor();
-    const preview = page.getByRole("button", { name: "Preview" });
-    expect(await preview.getAttribute("title")).toBe("Enter a value for groupId.");
-    await page.getByLabel("groupId", { exact: true }).fill(groupId);
-    await previewed(page);
-    await page.getByRole("button", { name: "Start the run" }).click();
-    await page.getByText("and undo it later").waitFor();
-    await page.getByRole("dialog").getByRole("button", { name: "Start the run" }).click();
-    const runId = await untilCompleted(page);
-    expect((await onPlatform(1)).groupId).toBe(groupId);
-
-    await page.getByText("(Put the SIM into a group)").waitFor();
-    await page.getByRole("button", { name: "Undo" }).click();
-    await page.getByRole("button", { name: "Restore 2 SIMs" }).click();
-    await page.waitForURL((url) => !url.hash.endsWith(runId));
-    await untilCompleted(page);
-    expect(await onPlatform(1)).not.toHaveProperty("groupId");
-    await page.getByText("(Put the SIM into a group)").waitFor();
-    expect(await page.getByRole("button", { name: "Undo" }).count()).toBe(0);
-    expect(watched.faults).toEqual([]);
-  });
-
-  it("an irreversible operation starts only with the typed number of SIMs and skips SIMs it does not allow", async () => {
-    await using watched = await harness.page({ width: 1280, token: tokens.operator });
-    const { page } = watched;
-    await chosen(page, "terminate", simsAt(20, 21, 22));
-    await page.getByText("Irreversible: to confirm, type the number of SIMs.").waitFor();
-    await page.getByLabel("Skip invalid rows").check();
-    await previewed(page);
-    await page.getByText("The change of 2 SIMs is irreversible.").waitFor();
-    await page.getByText("1 not allowed", { exact: true }).waitFor();
-    await page.getByRole("button", { name: "Start the run" }).click();
-    const start = page.getByRole("dialog").getByRole("button", { name: "Start the run" });
-    const typed = page.getByLabel("Number of SIMs");
-    for (const wrong of ["", "3"]) {
-      await typed.fill(wrong);
-      await page.keyboard.press("Enter");
-      expect(await start.getAttribute("aria-disabled")).toBe("true");
-    }
-    await typed.fill("2");
-    await page.keyboard.press("Enter");
-    await untilCompleted(page);
-    const statuses = await Promise.all([20, 21, 22].map(async (place) => (await onPlatform(place)).status));
-    expect(statuses).toEqual(["terminated", "terminated", "active"]);
-    await page.getByText("(Terminate the SIM forever", { exact: false }).waitFor();
-    expect(await page.getByRole("button", { name: "Undo" }).count()).toBe(0);
-    expect(watched.faults).toEqual([]);
-  });
-
-  it("an operation links to its SIM's page, which shows its current state and its history", async () => {
-    await using watched = await harness.page({ width: 1280, token: tokens.operator });
-    const { page } = watched;
-    const sim = harness.cli.simId(5);
-    const where = `simId=${sim}`;
-    const csv = `simId,speedClass\n${sim},s1.fast\n`;
-    const { runId } = await harness.ask<{ runId: string }>("/v1/runs?name=faster", { method: "POST", csv });
-    await page.goto(`/#/runs/${runId}`);
-    await page.getByRole("link", { name: sim }).click();
-    await page.getByRole("heading", { name: `SIM ${sim}`, level: 1 }).waitFor();
-    await page.getByRole("table", { name: "Timeline" }).getByRole("link", { name: "faster" }).waitFor();
-
-    harness.cli.sandbox.fleet.edit(sim, { tags: { site: "osaka" } });
-    await page.getByRole("button", { name: "Read from the platform now" }).click();
-    const changed = page.getByRole("table", { name: "Fields", exact: true }).getByRole("row", { name: "tags.site" });
-    await changed.getByText("differs").waitFor();
-    expect(await changed.textContent()).toContain("osaka");
-
-    await page.route("**/statuses*", (route) => {
-      const problems = [{ where: "operations.getSimStatusHistory", message: "is not in the deployment" }];
-      return route.fulfill({ status: 409, json: { code: "CONFIG_INVALID", detail: "no", problems } });
+      await page.getByText("(Put the SIM into a group)").waitFor();
+      await page.getByRole("button", { name: "Undo" }).click();
+      await page.getByRole("button", { name: "Restore 2 SIMs" }).click();
+      await page.waitForURL((url) => !url.hash.endsWith(runId));
+      await untilCompleted(page);
+      expect(await onPlatform(1)).not.toHaveProperty("groupId");
+      await page.getByText("(Put the SIM into a group)").waitFor();
+      expect(await page.getByRole("button", { name: "Undo" }).count()).toBe(0);
     });
-    await page.getByRole("button", { name: "Read the status history" }).click();
-    await page.getByText("Not available: the deployment does not define operations.getSimStatusHistory.").waitFor();
-    expect(await page.getByRole("button", { name: "Read the status history" }).count()).toBe(0);
-    expect(watched.faults.splice(0)).toEqual([expect.stringContaining("statuses?profile=default answered 409")]);
 
-    await page.getByRole("link", { name: "New run for this SIM" }).click();
-    expect(await page.getByLabel("Filter", { exact: true }).inputValue()).toBe(where);
-    expect(watched.faults).toEqual([]);
-    await page.goto("/#/fleet");
-    await page.getByRole("searchbox", { name: "SIM ID" }).fill("8999");
-    await page.keyboard.press("Enter");
-    await page.getByText("This SIM is not in the inventory of the profile default").waitFor();
-    expect(watched.faults).toEqual([expect.stringContaining("/v1/sims/8999?profile=default answered 404")]);
-  });
-});
+    it("an irreversible operation starts only with the typed number of SIMs and skips SIMs it does not allow", async () => {
+      const { page } = await harness.page({ width: 1280, token: tokens.operator });
+      await chosen(page, "terminate", simsAt(20, 21, 22));
+      await page.getByText("Irreversible: to confirm, type the number of SIMs.").waitFor();
+      await page.getByLabel("Skip invalid rows").check();
+      await previewed(page);
+      await page.getByText("The change of 2 SIMs is irreversible.").waitFor();
+      await page.getByText("1 not allowed", { exact: true }).waitFor();
+      await page.getByRole("button", { name: "Start the run" }).click();
+      const start = page.getByRole("dialog").getByRole("button", { name: "Start the run" });
+      const typed = page.getByLabel("Number of SIMs");
+      for (const wrong of ["", "3"]) {
+        await typed.fill(wrong);
+        await page.keyboard.press("Enter");
+        expect(await start.getAttribute("aria-disabled")).toBe("true");
+      }
+      await typed.fill("2");
+      await page.keyboard.press("Enter");
+      await untilCompleted(page);
+      const statuses = await Promise.all([20, 21, 22].map(async (place) => (await onPlatform(place)).status));
+      expect(statuses).toEqual(["terminated", "terminated", "active"]);
+      await page.getByText("(Terminate the SIM forever", { exact: false }).waitFor();
+      expect(await page.getByRole("button", { name: "Undo" }).count()).toBe(0);
+    });
+
+    it("an operation links to its SIM's page, which shows its current state and its history", async () => {
+      const watched = await harness.page({ width: 1280, token: tokens.operator });
+      const { page } = watched;
+      const sim = harness.cli.simId(5);
+      const where = `simId=${sim}`;
+      const csv = `simId,speedClass\n${sim},s1.fast\n`;
+      const { runId } = await harness.ask<{ runId: string }>("/v1/runs?name=faster", { method: "POST", csv });
+      await page.goto(`/#/runs/${runId}`);
+      await page.getByRole("link", { name: sim }).click();
+      await page.getByRole("heading", { name: `SIM ${sim}`, level: 1 }).waitFor();
+      await page.getByRole("table", { name: "Timeline" }).getByRole("link", { name: "faster" }).waitFor();
+
+      harness.cli.sandbox.fleet.edit(sim, { tags: { site: "osaka" } });
+      await page.getByRole("button", { name: "Read from the platform now" }).click();
+      const changed = page.getByRole("table", { name: "Fields", exact: true }).getByRole("row", { name: "tags.site" });
+      await changed.getByText("differs").waitFor();
+      expect(await changed.textContent()).toContain("osaka");
+
+      await page.route("**/statuses*", (route) => {
+        const problems = [{ where: "operations.getSimStatusHistory", message: "is not in the deployment" }];
+        return route.fulfill({ status: 409, json: { code: "CONFIG_INVALID", detail: "no", problems } });
+      });
+      await page.getByRole("button", { name: "Read the status history" }).click();
+      await page.getByText("Not available: the deployment does not define operations.getSimStatusHistory.").waitFor();
+      expect(await page.getByRole("button", { name: "Read the status history" }).count()).toBe(0);
+      expect(watched.faults.splice(0)).toEqual([expect.stringContaining("statuses?profile=default answered 409")]);
+
+      await page.getByRole("link", { name: "New run for this SIM" }).click();
+      expect(await page.getByLabel("Filter", { exact: true }).inputValue()).toBe(where);
+      await page.goto("/#/fleet");
+      await page.getByRole("searchbox", { name: "SIM ID" }).fill("8999");
+      await page.keyboard.press("Enter");
+      await page.getByText("This SIM is not in the inventory of the profile default").waitFor();
+      expect(watched.faults.splice(0)).toEqual([expect.stringContaining("/v1/sims/8999?profile=default answered 404")]);
+    });
+  },
+);

@@ -1,9 +1,10 @@
 /** A worker with its dashboard, the sandbox behind it, and a browser: one of each for a file of tests. */
 import type { Browser } from "playwright-core";
+import { beforeAll, describe, expect, onTestFinished } from "vitest";
 import { until } from "../../support/until.ts";
 import { CliHarness, type CliHarnessOptions } from "../../e2e/support/cli-harness.ts";
 import type { RunningProcess } from "../../e2e/support/process.ts";
-import { type PageOptions, openBrowser, WatchedPage } from "./browser.ts";
+import { type PageOptions, openBrowser, WatchedPage, withoutBrowser } from "./browser.ts";
 import { type Fixtures, writeFixtures, environmentFixtures, sandboxFixtures, tokens } from "./fixtures.ts";
 
 interface HarnessOptions extends CliHarnessOptions {
@@ -47,9 +48,14 @@ export class WebHarness implements AsyncDisposable {
     return new WebHarness({ cli, origin, browser, worker });
   }
 
-  /** A page of its own, with nothing kept from others. */
-  page(options: PageOptions): Promise<WatchedPage> {
-    return WatchedPage.open(this.#browser, this.origin, options);
+  /** A page of the test's own, with nothing kept from others; the test fails where a fault is left on it. */
+  async page(options: PageOptions): Promise<WatchedPage> {
+    const watched = await WatchedPage.open(this.#browser, this.origin, options);
+    onTestFinished(async () => {
+      await watched[Symbol.asyncDispose]();
+      expect(watched.faults).toEqual([]);
+    });
+    return watched;
   }
 
   async stopWorker(): Promise<void> {
@@ -87,4 +93,16 @@ export class WebHarness implements AsyncDisposable {
     await this.#browser.close();
     await this.cli[Symbol.asyncDispose]();
   }
+}
+
+/** Tests with one harness, which are skipped with the reason where there is no browser. */
+export function describeInBrowser(name: string, open: () => Promise<WebHarness>, tests: () => void): void {
+  const reason = withoutBrowser === undefined ? "" : ` (${withoutBrowser})`;
+  describe.skipIf(withoutBrowser)(`${name}${reason}`, () => {
+    beforeAll(async () => {
+      const harness = await open();
+      return () => harness[Symbol.asyncDispose]();
+    });
+    tests();
+  });
 }
