@@ -15,9 +15,7 @@ export interface TestRedis {
 
 /** Call it at the top of a file or a `describe`: everything is closed after its last test. */
 export function openTestRedis(): TestRedis {
-  const place = inject("redis");
-  if ("failure" in place) throw new Error(`There is no Redis to test with: ${place.failure}`);
-  const connections = new RedisConnections(redisTarget(place.url));
+  const connections = new RedisConnections(redisTarget(redisUrl()));
   const keys = testKeys();
   const redis = connections.connect("test");
   afterAll(async () => {
@@ -25,6 +23,13 @@ export function openTestRedis(): TestRedis {
     await connections.close();
   });
   return { redis, keys, connect: () => connections.connect("test") };
+}
+
+/** Where the suite's Redis is, for other processes. */
+export function redisUrl(): string {
+  const place = inject("redis");
+  if ("failure" in place) throw new Error(`There is no Redis to test with: ${place.failure}`);
+  return place.url;
 }
 
 /** Keys that no other test uses. */

@@ -2,28 +2,26 @@
  * kill -9 of the processes that watch a folder, at any moment: each file ends in done/ or failed/ once, becomes one run,
  * and makes its changes, whichever process continues with it.
  */
-import { openInputs } from "../ledger/run-of.ts";
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { expect, inject, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { systemClock } from "#core/time.ts";
 import { execute } from "#jobs/runs/work/execute.ts";
-import { RunWatch } from "#jobs/runs/work/run-watch.ts";
-import { Backlog } from "#jobs/runs/work/outcome-writer.ts";
 import { seededRandom } from "#sandbox/seeded.ts";
 import type { RunRecord } from "#jobs/runs/ledger/run-record.ts";
 import { seeds } from "../../support/long.ts";
-import { noGuard } from "../../support/no-guard.ts";
-import { openTestRedis } from "../../support/redis.ts";
+import { openTestRedis, redisUrl } from "../../support/redis.ts";
+import { kill, startScript } from "../../support/script.ts";
 import { until } from "../../support/until.ts";
 import { FleetHarness } from "../inventory/fleet-harness.ts";
+import { keptBounds } from "../ledger/run-of.ts";
+import { workContext } from "../ledger/work-context.ts";
 
 const { redis, keys } = openTestRedis();
-const script = fileURLToPath(new URL("./drop-process.ts", import.meta.url));
+const script = new URL("./drop-process.ts", import.meta.url);
 const rounds = seeds(3, 26);
 const lanes = 2;
 const rowsPerFile = 8;
@@ -63,15 +61,15 @@ class Dropped {
 
   /** Runs are worked off here, so that what is killed is the watching alone. */
   async #workOffRuns(): Promise<void> {
-    const { ledger, inventory, account, profile } = this.fleet;
-    const watch = new RunWatch({ ledger });
-    const context = { ledger, inventory, clock: systemClock, backlog: new Backlog(), watch, lanes: 4, guard: noGuard };
+    const { ledger, account, profile } = this.fleet;
+    const storeDeps = { redis, keys, bounds: keptBounds, clock: systemClock };
+    const context = workContext(storeDeps, { ledger, lanes: 4, accountFor: () => account });
     const { signal } = this.#worked;
     while (!signal.aborted) {
       const runs = (await ledger.running()).filter((run) => run.profile === profile);
       for (const run of runs) {
         for (const segment of run.segments.keys()) {
-          await execute({ runId: run.runId, segment }, { ...context, openInputs, accountFor: () => account }, signal);
+          await execute({ runId: run.runId, segment }, context, signal);
         }
       }
       await systemClock.sleep(10, signal).catch(() => undefined);
@@ -90,16 +88,8 @@ class Dropped {
     this.files.push({ name, places, speedClass, isGood });
   }
 
-  async watcher(): Promise<ChildProcess> {
-    const place = inject("redis");
-    if ("failure" in place) throw new Error(place.failure);
-    const args = [script, place.url, keys.prefix, this.folder, this.fleet.profile];
-    const child = spawn(process.execPath, [...args], {
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    onTestFinished(() => void child.kill("SIGKILL"));
-    await once(child.stdout ?? child, "data");
-    return child;
+  watcher(): Promise<ChildProcess> {
+    return startScript(script, [redisUrl(), keys.prefix, this.folder, this.fleet.profile]);
   }
 
   in(place: string): string[] {
@@ -123,12 +113,6 @@ class Dropped {
     const { runs } = await this.fleet.ledger.list({ limit: 999 });
     return runs.filter(({ profile }) => profile === this.fleet.profile);
   }
-}
-
-async function kill(child: ChildProcess): Promise<void> {
-  const gone = once(child, "exit");
-  child.kill("SIGKILL");
-  await gone;
 }
 
 /** What every file has come to, by the file system, the ledger, the feed and the platform. */

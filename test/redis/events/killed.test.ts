@@ -2,44 +2,27 @@
  * A change and its event always exist together: after a kill -9 of a worker, and after one of Redis itself with the end of
  * its file lost.
  */
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
+import type { ChildProcess } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, statSync, truncateSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { expect, inject, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { RedisConnections } from "#redis/connection.ts";
 import { Keys } from "#redis/keys.ts";
 import { seededRandom } from "#sandbox/seeded.ts";
 import { seeds } from "../../support/long.ts";
-import { openTestRedis } from "../../support/redis.ts";
+import { openTestRedis, redisUrl } from "../../support/redis.ts";
+import { kill, startScript } from "../../support/script.ts";
 import { RunningProcess } from "../../e2e/support/process.ts";
 import { redisOnPort } from "../../e2e/support/redis-server.ts";
 import { RunEvents } from "./run-events.ts";
 import { redisTarget } from "../../support/redis-target.ts";
 
 const { redis, keys } = openTestRedis();
-const script = fileURLToPath(new URL("./run-process.ts", import.meta.url));
+const script = new URL("./run-process.ts", import.meta.url);
 const kills = seeds(6, 100);
 const lanes = 4;
 const redisKills = seeds(2, 5);
-
-async function startRuns(url: string, prefix: string, seed: number): Promise<ChildProcess> {
-  const child = spawn(process.execPath, [script, url, prefix, String(seed)], {
-    stdio: ["ignore", "pipe", "ignore"],
-  });
-  onTestFinished(() => void child.kill("SIGKILL"));
-  await once(child.stdout ?? child, "data");
-  return child;
-}
-
-async function kill(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null) return;
-  const gone = once(child, "exit");
-  child.kill("SIGKILL");
-  await gone;
-}
 
 /** Resolves after this many more events, or when the process has ended; there are about 80 in all. */
 async function untilReported(
@@ -51,15 +34,13 @@ async function untilReported(
 }
 
 it(`each change is stored together with its event after ${kills} kills by seed of a process that works on runs`, async () => {
-  const place = inject("redis");
-  if ("failure" in place) throw new Error(place.failure);
   let inProgress = 0;
   const oneLane = async (lane: number): Promise<void> => {
     for (let seed = 1 + lane; seed <= kills; seed += lanes) {
       const own = new Keys(`${keys.prefix}:${seed}`);
       const reported = new RunEvents({ redis, keys: own });
       await reported.prepare();
-      const child = await startRuns(place.url, own.prefix, seed);
+      const child = await startScript(script, [redisUrl(), own.prefix, String(seed)]);
       await untilReported(Math.ceil(seededRandom(seed)() * 70), { reported, child });
       await kill(child);
       if (await reported.isInProgress()) inProgress += 1;
@@ -89,7 +70,7 @@ it(`each change is stored together with its event after ${redisKills} kills by s
     try {
       const before = await withRedis({ folder, startProgram }, async (reported, url) => {
         await reported.prepare();
-        const child = await startRuns(url, new Keys().prefix, seed);
+        const child = await startScript(script, [url, new Keys().prefix, String(seed)]);
         await untilReported(30 + Math.ceil(random() * 30), { reported, child });
         const tallies = await reported.settledRows();
         return { tallies, child };

@@ -9,17 +9,14 @@ import { PlatformError } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";
 import { isRunOver } from "#fleet/run.ts";
 import { execute } from "#jobs/runs/work/execute.ts";
-import { RunWatch } from "#jobs/runs/work/run-watch.ts";
-import { Backlog } from "#jobs/runs/work/outcome-writer.ts";
 import { RedisConnections } from "#redis/connection.ts";
 import { Keys } from "#redis/keys.ts";
 import { seededRandom } from "#sandbox/seeded.ts";
-import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
-import { keptBounds, openInputs } from "../ledger/run-of.ts";
+import { keptBounds } from "../ledger/run-of.ts";
+import { workContext } from "../ledger/work-context.ts";
 import { type Course, selection, classAfter, courses, runOnSims } from "./run-events.ts";
 import { redisTarget } from "../../support/redis-target.ts";
-import { noGuard } from "../../support/no-guard.ts";
 
 const [redisUrl = "", prefix = "", seedText = ""] = process.argv.slice(2);
 const random = seededRandom(Number(seedText));
@@ -57,17 +54,7 @@ async function workOn(number: number, course: Course): Promise<void> {
   await ledger.commit(head, "running", head.runId);
   const hands = leasesOn(head.runId, course);
   const account = { client: platformOf(course), wording: "sims", selection } as const;
-  const context = {
-    ledger,
-    inventory: new Inventory(storeDeps),
-    clock: systemClock,
-    backlog: new Backlog(),
-    lanes: 2,
-    watch: new RunWatch({ ledger }),
-    accountFor: () => account,
-    openInputs,
-    guard: noGuard,
-  };
+  const context = workContext(storeDeps, { ledger, lanes: 2, accountFor: () => account });
   while (!isRunOver((await ledger.run(head.runId)).state)) {
     await Promise.all(segments.map((_, segment) => execute({ runId: head.runId, segment }, context, never)));
   }

@@ -3,17 +3,15 @@ import { expect, it, onTestFinished } from "vitest";
 import { systemClock } from "#core/time.ts";
 import { PoisonGuard } from "#engine/poison-guard.ts";
 import { beforeAll, Feed } from "#events/feed.ts";
-import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { rowResults } from "#jobs/runs/results/results.ts";
 import { execute } from "#jobs/runs/work/execute.ts";
-import { Backlog } from "#jobs/runs/work/outcome-writer.ts";
-import { RunWatch } from "#jobs/runs/work/run-watch.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { answer, clientFor, startOpenPlatform } from "../../unit/api/support.ts";
 import { accountOf } from "../inventory/sync-harness.ts";
-import { keptBounds, openInputs, submit } from "./run-of.ts";
+import { keptBounds, submit } from "./run-of.ts";
+import { workContext } from "./work-context.ts";
 
 const place = openTestRedis();
 const storeDeps = { ...place, bounds: keptBounds, clock: systemClock };
@@ -37,17 +35,10 @@ async function setup(kills: (key: string) => boolean) {
   const work = (deaths: number) => {
     const client = clientFor(platform.url);
     const dead = { announce: () => Promise.resolve(() => Promise.resolve()) };
-    const context = {
-      ledger,
-      inventory: new Inventory(storeDeps),
-      clock: systemClock,
-      backlog: new Backlog(),
-      lanes: 3,
-      watch: new RunWatch({ ledger }),
+    const context = workContext(storeDeps, {
       accountFor: () => accountOf(client, "sims"),
-      openInputs,
       guard: new PoisonGuard({ ...place, workerRegistry: dead, onQuarantined: () => undefined }),
-    };
+    });
     const working = execute({ runId, segment: 0, deaths }, context, stop.signal);
     lives.push(working.catch(() => undefined).then(() => client.close()));
     return working;

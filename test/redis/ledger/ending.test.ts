@@ -5,17 +5,15 @@ import { PlatformError } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";
 import { execute } from "#jobs/runs/work/execute.ts";
 import { RunWatch } from "#jobs/runs/work/run-watch.ts";
-import { Backlog } from "#jobs/runs/work/outcome-writer.ts";
 import { readWhenEnded } from "#jobs/runs/results/sent-rows.ts";
 import { type RowResult, rowResults } from "#jobs/runs/results/results.ts";
 import { retrySource } from "#jobs/runs/retry.ts";
-import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { selection } from "../events/run-events.ts";
-import { begunAtMs, keptBounds, openInputs, settledAs, submit } from "./run-of.ts";
-import { noGuard } from "../../support/no-guard.ts";
+import { begunAtMs, keptBounds, settledAs, submit } from "./run-of.ts";
+import { workContext } from "./work-context.ts";
 
 const { redis, keys } = openTestRedis();
 const storeDeps = { redis, keys, clock: systemClock, bounds: keptBounds };
@@ -66,17 +64,7 @@ it("a segment whose process died after its last row was settled is packed by the
   await ledger.settle(head, 0, rows, { calls: 2, throttled: 0 });
   expect(await ledger.state(head.runId)).toBe("completed");
   expect(await redis.exists(keys.segmentOutcomes(head.runId, 0))).toBe(1);
-  const context = {
-    ledger,
-    inventory: new Inventory(storeDeps),
-    clock: systemClock,
-    backlog: new Backlog(),
-    lanes: 3,
-    watch: new RunWatch({ ledger }),
-    accountFor: () => Promise.reject(new Error("no call")) as never,
-    openInputs,
-    guard: noGuard,
-  };
+  const context = workContext(storeDeps, { accountFor: () => Promise.reject(new Error("no call")) as never });
   const result = await execute({ runId: head.runId, segment: 0 }, context, new AbortController().signal);
   expect(result).toEqual({ kind: "parked" });
   expect(await redis.exists(keys.segmentOutcomes(head.runId, 0))).toBe(0);
@@ -88,17 +76,7 @@ it("a run reports rows as pending until its calls in flight have ended", async (
   const head = await submit(ledger, [[1, 1, 1, 1, 1]], { canarySegments: 1 });
   const platform = new SlowPlatform();
   const account = { client: platform.client, wording: "sims", selection } as const;
-  const context = {
-    ledger,
-    inventory: new Inventory(storeDeps),
-    clock: systemClock,
-    backlog: new Backlog(),
-    lanes: 3,
-    watch: new RunWatch({ ledger }),
-    accountFor: () => account,
-    openInputs,
-    guard: noGuard,
-  };
+  const context = workContext(storeDeps, { accountFor: () => account });
   const work = execute({ runId: head.runId, segment: 0 }, context, new AbortController().signal);
   await until("the run is aborted", async () => (await ledger.state(head.runId)) === "aborted");
   expect(platform.callsOut).toBe(2);

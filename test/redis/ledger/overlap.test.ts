@@ -4,22 +4,20 @@ import type { PlatformClient } from "#api/client.ts";
 import type { CallOptions } from "#api/client-options.ts";
 import { systemClock, yieldToEventLoop } from "#core/time.ts";
 import { setSpeedClass, type SimOperation } from "#fleet/sim-operation/sim-operation.ts";
-import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import type { RunHead } from "#jobs/runs/ledger/run-record.ts";
 import { compareDraft, overlapSettler } from "#jobs/runs/overlap.ts";
 import { rowResults } from "#jobs/runs/results/results.ts";
 import { execute } from "#jobs/runs/work/execute.ts";
 import { ServiceTasks } from "#jobs/tasks/tasks.ts";
-import { Backlog } from "#jobs/runs/work/outcome-writer.ts";
 import { RunWatch } from "#jobs/runs/work/run-watch.ts";
 import { openTestRedis } from "../../support/redis.ts";
-import { noGuard } from "../../support/no-guard.ts";
 import { until } from "../../support/until.ts";
 import { selection } from "../events/run-events.ts";
-import { begunAtMs, keptBounds, openInputs, runOf } from "./run-of.ts";
+import { begunAtMs, keptBounds, runOf } from "./run-of.ts";
 import { runServiceOn } from "./run-service.ts";
 import { sendSms, terminate } from "./unsafe-operations.ts";
+import { workContext } from "./work-context.ts";
 
 const { redis, keys } = openTestRedis();
 const storeDeps = { redis, keys, clock: systemClock, bounds: keptBounds };
@@ -78,13 +76,11 @@ class Fleet {
   /** Works on all segments of a run, as one process. */
   async work({ runId, segments }: RunHead) {
     const account = { client: this.#client, wording: "sims", selection } as const;
-    const inventory = new Inventory(storeDeps);
-    const [backlog, watch, clock] = [new Backlog(), new RunWatch({ ledger }), systemClock];
-    const context = { ledger, inventory, clock, backlog, lanes: 1, watch, openInputs, guard: noGuard };
+    const context = workContext(storeDeps, { ledger, lanes: 1, accountFor: () => account });
     const results = [];
     for (const segment of segments.keys()) {
       const { signal } = new AbortController();
-      results.push(await execute({ runId, segment }, { ...context, accountFor: () => account }, signal));
+      results.push(await execute({ runId, segment }, context, signal));
     }
     return results;
   }

@@ -1,23 +1,19 @@
 /**
  * A process that works on two runs of a fleet in a sandbox, with operations that must not be repeated: SMS, of which the
- * record shows nothing, and terminations, which it shows. To be killed at any moment.
+ * record shows nothing, and terminations, which it shows. To be killed at any moment. It says on stdout when it begins.
  *   node unsafe-process.ts REDIS_URL PREFIX SANDBOX_URL PROFILE CLOCK_OFFSET_MS RUN…
  */
 import { getSim } from "#api/operations/described.ts";
 import { type Clock, systemClock } from "#core/time.ts";
 import { isRunOver } from "#fleet/run.ts";
-import { Inventory } from "#jobs/inventory/store/inventory.ts";
-import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { execute } from "#jobs/runs/work/execute.ts";
-import { Backlog } from "#jobs/runs/work/outcome-writer.ts";
-import { RunWatch } from "#jobs/runs/work/run-watch.ts";
 import { RedisConnections } from "#redis/connection.ts";
 import { Keys } from "#redis/keys.ts";
 import { redisTarget } from "../../support/redis-target.ts";
 import { accountOf, syncParts } from "../inventory/sync-harness.ts";
-import { keptBounds, openInputs } from "./run-of.ts";
+import { keptBounds } from "./run-of.ts";
 import { lanes } from "./unsafe-operations.ts";
-import { noGuard } from "../../support/no-guard.ts";
+import { workContext } from "./work-context.ts";
 
 const [redisUrl = "", prefix = "", url = "", profile = "", offsetText = "", ...runIds] = process.argv.slice(2);
 // Waits for calls in flight take no real time: each pass finds them long over.
@@ -26,21 +22,11 @@ const clock: Clock = { ...systemClock, wallMs: () => systemClock.wallMs() + offs
 const redis = new RedisConnections(redisTarget(redisUrl)).connect("killed");
 const keys = new Keys(prefix);
 const storeDeps = { redis, keys, bounds: keptBounds, clock };
-const ledger = new Ledger(storeDeps);
 const { client } = syncParts({ redis, keys, url, profile, wording: "sims", coverage: "g" });
 const readSim = getSim({ method: "GET", path: "/v1/sims/{simId}", statuses: [200], group: "Sim" });
 const account = { ...accountOf(client, "sims"), readSim };
-const context = {
-  ledger,
-  inventory: new Inventory(storeDeps),
-  clock,
-  backlog: new Backlog(),
-  lanes,
-  watch: new RunWatch({ ledger }),
-  accountFor: () => account,
-  openInputs,
-  guard: noGuard,
-};
+const context = workContext(storeDeps, { lanes, accountFor: () => account });
+const { ledger } = context;
 const never = new AbortController().signal;
 
 async function workOff(runId: string): Promise<void> {
@@ -54,5 +40,6 @@ async function workOff(runId: string): Promise<void> {
   }
 }
 
+console.log("begun");
 await Promise.all(runIds.map(workOff));
 process.exit(0);

@@ -2,31 +2,26 @@
 import type { PlatformClientOptions } from "#api/client-options.ts";
 import { getSim } from "#api/operations/described.ts";
 import { type Clock, systemClock } from "#core/time.ts";
-import { Inventory } from "#jobs/inventory/store/inventory.ts";
+import type { StoreDeps } from "#engine/move-record.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import type { StoredRow, Tries } from "#jobs/runs/ledger/packing.ts";
 import { type RowResult, rowResults } from "#jobs/runs/results/results.ts";
 import { execute } from "#jobs/runs/work/execute.ts";
-import { Backlog } from "#jobs/runs/work/outcome-writer.ts";
-import { RunWatch } from "#jobs/runs/work/run-watch.ts";
-import type { openTestRedis } from "../../support/redis.ts";
+import type { TestRedis } from "../../support/redis.ts";
 import { clientFor, type Handler, startOpenPlatform } from "../../unit/api/support.ts";
 import { accountOf } from "../inventory/sync-harness.ts";
-import { keptBounds, openInputs } from "./run-of.ts";
-import { noGuard } from "../../support/no-guard.ts";
+import { keptBounds } from "./run-of.ts";
+import { workContext } from "./work-context.ts";
 
 const readSim = getSim({ method: "GET", path: "/v1/sims/{simId}", statuses: [200], group: "Sim" });
 
 export class UnsafeWork {
   readonly ledger: Ledger;
-  readonly #inventory: Inventory;
-  readonly #clock: Clock;
+  readonly #storeDeps: StoreDeps & { readonly clock: Clock };
 
-  constructor({ redis, keys }: Pick<ReturnType<typeof openTestRedis>, "redis" | "keys">, clock: Clock = systemClock) {
-    const storeDeps = { redis, keys, bounds: keptBounds, clock };
-    this.ledger = new Ledger(storeDeps);
-    this.#inventory = new Inventory(storeDeps);
-    this.#clock = clock;
+  constructor({ redis, keys }: Pick<TestRedis, "redis" | "keys">, clock: Clock = systemClock) {
+    this.#storeDeps = { redis, keys, bounds: keptBounds, clock };
+    this.ledger = new Ledger(this.#storeDeps);
   }
 
   /** Works on segments of a run, by default the first, until their jobs would end. @returns the result of the last */
@@ -49,17 +44,7 @@ export class UnsafeWork {
     await using platform = await startOpenPlatform(handler);
     await using client = clientFor(platform.url, permits === undefined ? {} : { permits });
     const account = { ...accountOf(client, "sims"), readSim };
-    const context = {
-      ledger: this.ledger,
-      inventory: this.#inventory,
-      clock: this.#clock,
-      backlog: new Backlog(),
-      lanes,
-      watch: new RunWatch({ ledger: this.ledger }),
-      accountFor: () => account,
-      openInputs,
-      guard: noGuard,
-    };
+    const context = workContext(this.#storeDeps, { lanes, accountFor: () => account });
     const results = [];
     for (const segment of segments) results.push(await execute({ runId, segment }, context, signal));
     const result = results.at(-1);

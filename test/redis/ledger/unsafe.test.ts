@@ -1,11 +1,6 @@
 /** Calls that must not be repeated: never sent twice, whatever dies or is lost, and no row without an outcome. */
-import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { once } from "node:events";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { expect, inject, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { systemClock } from "#core/time.ts";
 import type { Outcome } from "#fleet/run.ts";
 import type { SimOperation } from "#fleet/sim-operation/sim-operation.ts";
@@ -14,13 +9,14 @@ import { rowResults } from "#jobs/runs/results/results.ts";
 import { seededRandom } from "#sandbox/seeded.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
 import { seeds } from "../../support/long.ts";
-import { openTestRedis } from "../../support/redis.ts";
+import { openTestRedis, redisUrl } from "../../support/redis.ts";
+import { kill, startScript } from "../../support/script.ts";
 import { keptBounds, submit } from "./run-of.ts";
 import { lanes, sendSms, terminate } from "./unsafe-operations.ts";
 
 const { redis, keys } = openTestRedis();
 const ledger = new Ledger({ redis, keys, clock: systemClock, bounds: keptBounds });
-const script = fileURLToPath(new URL("./unsafe-process.ts", import.meta.url));
+const script = new URL("./unsafe-process.ts", import.meta.url);
 const kills = seeds(8, 200);
 /** Fleets that are worked on at once, each by one process. */
 const fleets = 2;
@@ -53,18 +49,9 @@ async function work(
   { url, runIds, offsetMs }: { url: string; runIds: readonly string[]; offsetMs: number },
   isDue: () => boolean,
 ): Promise<void> {
-  const place = inject("redis");
-  if ("failure" in place) throw new Error(place.failure);
-  const args = [script, place.url, keys.prefix, url, "default", String(offsetMs), ...runIds];
-  const child = spawn(process.execPath, args, {
-    stdio: ["ignore", "ignore", "inherit"],
-    env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), "simfleet-compiled") },
-  });
-  onTestFinished(() => void child.kill("SIGKILL"));
-  const ended = once(child, "exit");
+  const child = await startScript(script, [redisUrl(), keys.prefix, url, "default", String(offsetMs), ...runIds]);
   while (child.exitCode === null && !isDue()) await systemClock.sleep(1);
-  child.kill("SIGKILL");
-  await ended;
+  await kill(child);
 }
 
 async function outcomesOf(runId: string): Promise<{ key: string; outcome: Outcome }[]> {

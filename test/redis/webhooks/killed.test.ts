@@ -1,42 +1,23 @@
 /** kill -9 at any moment between an event and its message: every event reaches each webhook that wants it, with one record. */
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { fileURLToPath } from "node:url";
-import { expect, inject, it } from "vitest";
+import { expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
 import { Feed } from "#events/feed.ts";
 import { Keys } from "#redis/keys.ts";
 import { seededRandom } from "#sandbox/seeded.ts";
 import { DeliveryLog } from "#jobs/webhooks/deliveries.ts";
 import { isLong } from "../../support/long.ts";
-import { openTestRedis } from "../../support/redis.ts";
+import { openTestRedis, redisUrl } from "../../support/redis.ts";
+import { kill, startScript } from "../../support/script.ts";
 import { until } from "../../support/until.ts";
 import { keptBounds } from "../ledger/run-of.ts";
 import { openReceiver, type Receiver } from "./receiver.ts";
 
 const { redis, keys } = openTestRedis();
-const script = fileURLToPath(new URL("./delivery-process.ts", import.meta.url));
+const script = new URL("./delivery-process.ts", import.meta.url);
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const kills = 30;
 const lanes = 10;
 const events = 60;
-
-function startProcess(own: Keys, receiver: Receiver): { process: ChildProcess; isReady: () => boolean } {
-  const place = inject("redis");
-  if ("failure" in place) throw new Error(place.failure);
-  const args = [script, place.url, own.prefix, receiver.url, secret];
-  const started = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
-  let said = "";
-  started.stdout.on("data", (chunk: Buffer) => (said += chunk.toString()));
-  return { process: started, isReady: () => said.includes("ready") };
-}
-
-async function kill(started: ChildProcess): Promise<void> {
-  if (started.exitCode !== null || started.signalCode !== null) return;
-  const gone = once(started, "exit");
-  started.kill("SIGKILL");
-  await gone;
-}
 
 /** As after the ten seconds in which locks that nobody renews come to an end. */
 async function endLocks(own: Keys): Promise<void> {
@@ -57,8 +38,8 @@ async function survive(seed: number): Promise<Left> {
   const storeDeps = { redis, keys: own, clock: systemClock, bounds: keptBounds };
   const [feed, log] = [new Feed(storeDeps), new DeliveryLog(storeDeps)];
   await using receiver = await openReceiver(secret);
-  const first = startProcess(own, receiver);
-  await until("the first process reads the feed", first.isReady);
+  const args = [redisUrl(), own.prefix, receiver.url, secret];
+  const first = await startScript(script, args);
   // It dies somewhere between the first message and the last, or before any, while events still come.
   const atMessage = Math.floor(random() * events);
   const lineEncoder = (async () => {
@@ -69,7 +50,7 @@ async function survive(seed: number): Promise<Left> {
   })();
   await until("the message has come", () => receiver.received.length >= atMessage);
   await new Promise((resolve) => setTimeout(resolve, random() * 8));
-  await kill(first.process);
+  await kill(first);
   await lineEncoder;
   await endLocks(own);
   const left = {
@@ -77,7 +58,7 @@ async function survive(seed: number): Promise<Left> {
     open: await log.pendingCount("all"),
     unread: (await feed.after((await redis.hget(own.feedPlaces(), "deliveries")) ?? "0-0", events)).events.length,
   };
-  const second = startProcess(own, receiver);
+  const second = await startScript(script, args);
   try {
     const isOver = async (): Promise<boolean> => {
       const all = await log.newest("all", { limit: events * 2, state: "delivered" });
@@ -86,7 +67,7 @@ async function survive(seed: number): Promise<Left> {
     };
     await until(`all of seed ${seed} is delivered`, isOver);
   } finally {
-    await kill(second.process);
+    await kill(second);
   }
   await expectAll(feed, log, receiver);
   return left;
