@@ -82,24 +82,6 @@ it("an in-place rotation passes all fields of its type to sinks and platform", a
   expect(harness.handed).toBe("one\ntwo\n");
 });
 
-it("an in-place rotation with JSON hands over a JSON object with all required fields", async () => {
-  const source = (json: string) => ({ kind: "command", command: ["printf", "%s", json], field: undefined }) as const;
-  const harness = await open({ rotation: { type: "x509", source: source('{"key":"k","cert":"c"}') } });
-  const { credentialsId } = harness.rotation;
-  const { credentials } = harness.sandbox.state;
-  credentials.create(credentialsId, { type: "x509", credentials: { key: "1", cert: "2", ca: "3" } });
-  harness.clock.pass(5_000);
-  await harness.begin();
-  expect((await harness.workToEnd()).reason).toMatch(
-    /ca is missing. A Credential Set of type x509 needs key, cert, ca/,
-  );
-  Object.assign(harness.rotation, { source: source('{"key":"k","cert":"c","ca":"a"}') });
-  await harness.begin();
-  expect((await harness.workToEnd()).state).toBe("done");
-  expect(credentials.secretOf(credentialsId)).toEqual({ key: "k", cert: "c", ca: "a" });
-  expect(JSON.parse(harness.handed ?? "")).toEqual({ key: "k", cert: "c", ca: "a" });
-});
-
 it("a rotation reports once when its secret exceeds the maximum age", async () => {
   const harness = await open({ rotation: { maxAgeMs: 86_400_000 } });
   harness.makeOldSet();
