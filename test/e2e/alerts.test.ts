@@ -110,10 +110,10 @@ test.skipIf(promtool === undefined || !isLong)(
     await using receiver = await openReceiver(secret);
     await using harness = await CliHarness.open({
       sims: 60,
-      env: { SIMFLEET_CONFIG: "simfleet.yaml", SIMFLEET_COVERAGE: "g" },
+      config: settings(receiver.url),
+      secretFiles: { "hook-secret": secret },
+      env: { SIMFLEET_COVERAGE: "g" },
     });
-    writeFileSync(harness.path("hook-secret"), secret, { mode: 0o600 });
-    await harness.write("simfleet.yaml", settings(receiver.url));
     const worker = await harness.worker();
     const [, url = ""] = await worker.said(/"http":"([^"]+)"/);
     const scraper = new Scraper(harness, url);

@@ -9,7 +9,6 @@ import { CliHarness, type CliHarnessOptions } from "./support/cli-harness.ts";
 
 vi.setConfig({ testTimeout: 600_000 });
 
-const deployed = { SIMFLEET_DEPLOYMENT: "soracom", SIMFLEET_BRAND: "Svc", SIMFLEET_COVERAGE: "g" };
 const noKey = { SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "" };
 
 interface RotationDocument {
@@ -27,21 +26,15 @@ interface KeyedWalk extends AsyncDisposable {
 /** A harness whose AuthKey lies in a file that is also the sink of its rotation. */
 async function withKeyFile({ env, ...options }: CliHarnessOptions = {}): Promise<KeyedWalk> {
   const harness = await CliHarness.open({
-    operations: "all",
+    isSoracom: true,
+    config: "authKeys: { default: { sinks: [{ file: auth-key }], graceSeconds: 1 } }\nseal: { keyFile: seal-key }\n",
     ...options,
-    limits: { Operator: 600, ...options.limits },
-    env: { ...deployed, ...noKey, SIMFLEET_AUTH_KEY_FILE: "auth-key", SIMFLEET_CONFIG: "rotation.yaml", ...env },
+    env: { ...noKey, SIMFLEET_AUTH_KEY_FILE: "auth-key", ...env },
   });
   const { authKeyId, authKey, userAuthKeyId, userAuthKey } = harness.sandbox.options;
   const first =
     userAuthKeyId === undefined ? { authKeyId, authKey } : { authKeyId: userAuthKeyId, authKey: userAuthKey };
   await put(harness, first);
-  await harness.write("seal-key", "5ea1".repeat(16));
-  await privately(harness, "seal-key");
-  await harness.write(
-    "rotation.yaml",
-    "authKeys: { default: { sinks: [{ file: auth-key }], graceSeconds: 1 } }\nseal: { keyFile: seal-key }\n",
-  );
   const secrets: string[] = [String(first.authKey)];
   const { authKeys } = harness.sandbox.accounts;
   const create = authKeys.create.bind(authKeys);
@@ -162,8 +155,8 @@ describe.concurrent("AuthKey rotations by the command line", () => {
     async () => {
       await using keyed = await withKeyFile();
       const { harness } = keyed;
-      const config = (await harness.read("rotation.yaml")).replace("graceSeconds: 1", "graceSeconds: 86400");
-      await harness.write("rotation.yaml", config);
+      const config = (await harness.read("simfleet.yaml")).replace("graceSeconds: 1", "graceSeconds: 86400");
+      await harness.write("simfleet.yaml", config);
       const rotated = await harness.run(["authkeys", "rotate", "--yes"]);
       expect(rotated.code).toBe(0);
       expect(rotated.stdout).toMatch(
@@ -171,7 +164,7 @@ describe.concurrent("AuthKey rotations by the command line", () => {
       );
       expect(rotated.stderr).toContain("or revoke later with: simfleet authkeys rotate --wait\n");
       expect(harness.sandbox.accounts.authKeys.list(undefined)).toHaveLength(2);
-      await harness.write("rotation.yaml", config.replace("graceSeconds: 86400", "graceSeconds: 1"));
+      await harness.write("simfleet.yaml", config.replace("graceSeconds: 86400", "graceSeconds: 1"));
       const waited = await harness.json<RotationDocument>(["authkeys", "rotate", "--wait"]);
       expect(waited).toMatchObject({ code: 0, document: { state: "done" } });
     },

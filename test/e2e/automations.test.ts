@@ -1,10 +1,8 @@
 /** An automation in a real worker, from the SIM that appears to the message about its run. */
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openReceiver } from "../redis/webhooks/receiver.ts";
 import { until } from "../support/until.ts";
-import { CliHarness, type CliHarnessOptions } from "./support/cli-harness.ts";
+import { CliHarness } from "./support/cli-harness.ts";
 
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const newSimsSlow = `automations:
@@ -17,12 +15,9 @@ interface NoticeEvent {
   readonly fields: Readonly<Record<string, string>>;
 }
 
-async function open(yaml: string, options: CliHarnessOptions = {}): Promise<CliHarness> {
-  const env = { SIMFLEET_CONFIG: "simfleet.yaml", SIMFLEET_COVERAGE: "g", ...options.env };
-  const harness = await CliHarness.open({ sims: 20, ...options, env });
-  writeFileSync(join(harness.folder, "hook-secret"), secret, { mode: 0o600 });
-  writeFileSync(join(harness.folder, "simfleet.yaml"), yaml);
-  return harness;
+function open(config: string): Promise<CliHarness> {
+  const secretFiles = { "hook-secret": secret };
+  return CliHarness.open({ sims: 20, config, secretFiles, env: { SIMFLEET_COVERAGE: "g" } });
 }
 
 /** SIMs appear on the platform, with these classes. */

@@ -37,7 +37,8 @@ describe.concurrent("platform addresses that do not work", () => {
 test("a proxy of the environment carries calls, keys and messages, and is shown without its password", async () => {
   await using harness = await CliHarness.open({
     isProcessPerCommand: true,
-    env: { SIMFLEET_CONFIG: "simfleet.yaml", SIMFLEET_ENDPOINT_GLOBAL: "https://platform.invalid" },
+    config: "logLevel: info\n",
+    env: { SIMFLEET_ENDPOINT_GLOBAL: "https://platform.invalid" },
   });
   const authority = createAuthority();
   const names = ["platform.invalid", "keys.invalid", "hook.invalid"];
@@ -60,7 +61,6 @@ test("a proxy of the environment carries calls, keys and messages, and is shown 
     SIMFLEET_WEBHOOKS: '{ ops: { url: "https://hook.invalid/x", format: slack, events: ["run.*"] } }',
   };
   await harness.write("ca.pem", authority.cert);
-  await harness.write("simfleet.yaml", "logLevel: info\n");
   await harness.fleet("fleet.csv", 3);
   const check = await harness.run(["check"], env);
   expect(check.stdout).toMatch(new RegExp(`^ok +proxy +http://127.0.0.1:${proxy.port} \\(https_proxy\\)`, "m"));

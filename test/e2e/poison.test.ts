@@ -21,30 +21,16 @@ test.runIf(isLong)(
   "a rotation whose sink kills the worker is quarantined after three deaths and can be continued",
   { timeout: 600_000 },
   async () => {
-    await using harness = await CliHarness.open({
-      operations: "all",
-      limits: { Credential: 1_000, Group: 1_000 },
-      env: {
-        SIMFLEET_BRAND: "Svc",
-        SIMFLEET_COVERAGE: "g",
-        SIMFLEET_DEPLOYMENT: "soracom",
-        SIMFLEET_CONFIG: "simfleet.yaml",
-      },
-    });
-    mkdirSync(harness.path("out"));
-    writeFileSync(harness.path("seal-key"), Buffer.alloc(32, 9), { mode: 0o600 });
-    const sink = `test -e ${harness.path("fixed")} && cat >${harness.path("out/mqtt")} || kill -9 $PPID`;
-    await harness.write(
-      "simfleet.yaml",
-      `seal: { keyFile: ${harness.path("seal-key")} }
+    const config = `seal: { keyFile: seal-key }
 rotations:
   mqtt:
     type: psk
     generate: { field: key, bytes: 32, encoding: base64url }
     graceSeconds: 0
-    sinks: [ { command: [sh, -c, '${sink}'] } ]
-`,
-    );
+    sinks: [ { command: [sh, -c, 'test -e fixed && cat >out/mqtt || kill -9 $PPID'] } ]
+`;
+    await using harness = await CliHarness.open({ isSoracom: true, config });
+    mkdirSync(harness.path("out"));
     harness.sandbox.state.credentials.create("mqtt", { type: "psk", credentials: { key: "before" } });
     const rotate = ["credentials", "rotate", "mqtt", "--yes"];
     expect((await harness.json<Report>([...rotate, "--detach"])).document.state).toBe("planned");

@@ -1,5 +1,4 @@
 /** Redis as operators run it, with the built worker and commands: a primary with Sentinels, and a cluster. */
-import { writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { until } from "../support/until.ts";
 import { isLong } from "../support/long.ts";
@@ -11,15 +10,7 @@ interface Schedule {
   readonly last: { readonly result: string } | null;
 }
 
-const options = {
-  sims: 40,
-  operations: "all",
-  limits: { Credential: 1_000, Group: 1_000 },
-  env: { SIMFLEET_BRAND: "Svc", SIMFLEET_COVERAGE: "g", SIMFLEET_CONFIG: "simfleet.yaml" },
-} as const;
-
-const settings = `deployment: soracom
-seal: { keyFile: seal-key }
+const config = `seal: { keyFile: seal-key }
 rotations:
   mqtt:
     type: psk
@@ -31,11 +22,10 @@ schedules:
   fast: { cron: "0 8 1 1 *", job: apply, where: "speedClass=s1.slow", speedClass: s1.fast }
   key: { cron: "0 4 1 1 *", job: rotate, rotation: mqtt }
 `;
+const options = { sims: 40, isSoracom: true, config } as const;
 
 /** A run of a file, a sync, a run of a schedule and a rotation, all by a worker. */
 async function journey(harness: CliHarness, env: Record<string, string>): Promise<void> {
-  await harness.write("simfleet.yaml", settings);
-  writeFileSync(harness.path("seal-key"), Buffer.alloc(32, 7), { mode: 0o600 });
   harness.sandbox.state.credentials.create("mqtt", { type: "psk", credentials: { key: "before" } });
   const worker = await harness.worker(env);
   await harness.fleet("fleet.csv", 40);

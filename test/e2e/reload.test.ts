@@ -8,8 +8,7 @@ const nightly = 'schedules: { nightly: { cron: "0 3 * * *", job: sync } }\n';
 const often = 'schedules: { often: { cron: "* * * * * *", job: sync } }\n';
 
 async function withWorker(sims = 100): Promise<{ harness: CliHarness; worker: RunningProcess }> {
-  const harness = await CliHarness.open({ sims, limits: { Sim: 400 }, env: { SIMFLEET_CONFIG: "simfleet.yaml" } });
-  await harness.write("simfleet.yaml", nightly);
+  const harness = await CliHarness.open({ sims, limits: { Sim: 400 }, config: nightly });
   return { harness, worker: await harness.worker() };
 }
 

@@ -18,24 +18,8 @@ interface Asked {
   same<T = object>(...args: string[]): Promise<T>;
 }
 
-async function withWorker(yaml: (folder: string) => string = () => ""): Promise<Asked> {
-  const harness = await CliHarness.open({
-    sims: 40,
-    operations: "all",
-    limits: {
-      Operator: 600,
-      Credential: 600,
-      Group: 600,
-    },
-    env: {
-      SIMFLEET_DEPLOYMENT: "soracom",
-      SIMFLEET_BRAND: "Svc",
-      SIMFLEET_COVERAGE: "g",
-      SIMFLEET_CONFIG: "simfleet.yaml",
-    },
-  });
-  await harness.write("simfleet.yaml", yaml(harness.folder));
-  writeFileSync(harness.path("seal-key"), Buffer.alloc(32, 9), { mode: 0o600 });
+async function withWorker(config = ""): Promise<Asked> {
+  const harness = await CliHarness.open({ sims: 40, isSoracom: true, config });
   const worker = await harness.worker();
   const [, url = ""] = await worker.said(/"http":"([^"]+)"/);
   mkdirSync(harness.path("remote"));
@@ -161,14 +145,14 @@ test.concurrent("remote commands read the fleet, undo a run, and resume one", as
 test.concurrent("remote commands control schedules, automations, rotations, webhooks, and the freeze", async () => {
   await using receiver = await openReceiver(secret);
   const { harness, remote, same } = await withWorker(
-    (folder) => `seal: { keyFile: ${folder}/seal-key }
+    `seal: { keyFile: seal-key }
 schedules: { nightly: { job: sync, cron: "0 3 * * *", timezone: Asia/Tokyo } }
 automations: { new-ones: { on: sim.added, job: apply, speedClass: s1.minimum } }
 webhooks:
   ops: { url: "${receiver.url}", secret: ${secret}, events: ["schedule.*"] }
-authKeys: { default: { sinks: [ { file: ${folder}/auth-key } ] } }
+authKeys: { default: { sinks: [ { file: auth-key } ] } }
 rotations:
-  mqtt: { type: psk, generate: { field: key, bytes: 32, encoding: base64url }, sinks: [ { file: ${folder}/mqtt } ] }
+  mqtt: { type: psk, generate: { field: key, bytes: 32, encoding: base64url }, sinks: [ { file: mqtt } ] }
 `,
   );
   await using _ = harness;

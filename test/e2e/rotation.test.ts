@@ -24,42 +24,23 @@ interface Report {
 }
 
 interface Harness {
-  readonly deployment?: string;
   readonly graceSeconds?: number;
-  readonly webhook?: string;
-  readonly isSealed?: false;
+  readonly isSealed?: boolean;
   readonly options?: CliHarnessOptions;
 }
 
-async function open({ deployment = "soracom", graceSeconds = 0, ...more }: Harness = {}): Promise<CliHarness> {
-  const harness = await CliHarness.open({
-    operations: "all",
-    limits: { Credential: 1_000, Group: 1_000 },
-    ...more.options,
-    env: {
-      SIMFLEET_BRAND: "Svc",
-      SIMFLEET_COVERAGE: "g",
-      SIMFLEET_DEPLOYMENT: deployment,
-      SIMFLEET_CONFIG: "simfleet.yaml",
-      ...more.options?.env,
-    },
-  });
-  const inFolder = (name: string): string => join(harness.folder, name);
-  mkdirSync(inFolder("out"));
-  writeFileSync(inFolder("next"), `${canary}\n`, { mode: 0o600 });
-  writeFileSync(inFolder("seal-key"), Buffer.alloc(32, 9), { mode: 0o600 });
-  const seal = more.isSealed === false ? "" : `seal: { keyFile: ${inFolder("seal-key")} }`;
-  writeFileSync(
-    inFolder("simfleet.yaml"),
-    `${seal}
+async function open({ graceSeconds = 0, isSealed = true, options = {} }: Harness = {}): Promise<CliHarness> {
+  const config = `${isSealed ? "seal: { keyFile: seal-key }" : ""}
 rotations:
   mqtt:
     type: psk
-    from: { command: [cat, ${inFolder("next")}], field: key }
+    from: { command: [cat, next], field: key }
     graceSeconds: ${graceSeconds}
-    sinks: [ { file: ${inFolder("out/mqtt")} }, { command: [sh, -c, 'cat >${inFolder("out/stored")}'] } ]
-`,
-  );
+    sinks: [ { file: out/mqtt }, { command: [sh, -c, 'cat >out/stored'] } ]
+`;
+  const secretFiles = { next: `${canary}\n` };
+  const harness = await CliHarness.open({ isSoracom: true, config, secretFiles, ...options });
+  mkdirSync(harness.path("out"));
   harness.sandbox.state.credentials.create("mqtt", { type: "psk", credentials: { key: "before" } });
   const [group] = harness.sandbox.state.groups.all;
   harness.sandbox.state.groups.configure(group?.groupId ?? "", "SoracomFunk", [
@@ -148,7 +129,7 @@ describe.concurrent("rotations", () => {
     expect([unasked.code, unasked.stderr]).toEqual([2, expect.stringContaining("--yes")]);
     const idle = await harness.run(["credentials", "confirm", "mqtt"]);
     expect([idle.code, idle.stderr]).toEqual([2, "simfleet: the rotation mqtt is not in progress\n"]);
-    await using plain = await open({ deployment: "svc" });
+    await using plain = await open({ options: { env: { SIMFLEET_DEPLOYMENT: "svc" } } });
     const lacking = await plain.run(["credentials", "rotate", "mqtt", "--yes"]);
     expect([lacking.code, lacking.stderr]).toEqual([
       2,

@@ -4,7 +4,7 @@ import { mkdir } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { isLong } from "../support/long.ts";
 import { until } from "../support/until.ts";
-import { CliHarness, type CliHarnessOptions } from "./support/cli-harness.ts";
+import { CliHarness } from "./support/cli-harness.ts";
 
 interface Schedule {
   readonly name: string;
@@ -32,21 +32,15 @@ async function untilLast(harness: CliHarness, name: string): Promise<NonNullable
   return last as unknown as NonNullable<Schedule["last"]>;
 }
 
-async function withSchedules(yaml: string, options: CliHarnessOptions = {}): Promise<CliHarness> {
-  const harness = await CliHarness.open({ ...options, env: { SIMFLEET_CONFIG: "simfleet.yaml", ...options.env } });
-  await harness.write("simfleet.yaml", yaml);
-  return harness;
-}
-
 describe.concurrent("schedules", () => {
   test("check opens the file of each task, and says which ones cannot be read", async () => {
-    await using harness = await CliHarness.open({ sims: 5, env: { SIMFLEET_CONFIG: "simfleet.yaml" } });
-    await mkdir(harness.path("folder.csv"));
-    await harness.fleet("fleet.csv", 5);
     const task = (file: string): string => `{ cron: "@yearly", job: apply, file: ${file} }`;
     const schedules = `a: ${task("fleet.csv")}, b: ${task("none.csv")}, c: ${task("folder.csv")}`;
     const automations = "d: { on: run.completed, job: report, file: none/report.json }";
-    await harness.write("simfleet.yaml", `schedules: { ${schedules} }\nautomations: { ${automations} }\n`);
+    const config = `schedules: { ${schedules} }\nautomations: { ${automations} }\n`;
+    await using harness = await CliHarness.open({ sims: 5, config });
+    await mkdir(harness.path("folder.csv"));
+    await harness.fleet("fleet.csv", 5);
     const { code, stdout } = await harness.run(["check"]);
     expect(code).toBe(2);
     expect(stdout.split("\n").filter((line) => line.startsWith("FAIL"))).toEqual([
@@ -109,13 +103,15 @@ describe.concurrent("schedules", () => {
 
   // Shows S18.
   test.runIf(isLong)("schedules and runs stop while they are paused or a freeze is in effect", async () => {
-    await using harness = await withSchedules(
-      `schedules:
+    await using harness = await CliHarness.open({
+      config: `schedules:
   often: { cron: "* * * * * *", job: apply, file: few.csv, frozen: skip, skipUnchanged: false }
   quiet: { cron: "0 4 1 1 *", job: sync }
 `,
-      { sims: 80, latencyMs: 150, env: { SIMFLEET_CONNECTIONS: "1" } },
-    );
+      sims: 80,
+      latencyMs: 150,
+      env: { SIMFLEET_CONNECTIONS: "1" },
+    });
     await harness.fleet("few.csv", 2);
     await harness.fleet("many.csv", 80);
     const paused = await harness.json<Schedule>(["schedules", "pause", "often"]);
@@ -158,12 +154,8 @@ describe.concurrent("schedules", () => {
   });
 
   test("schedules can write a report of the fleet", async () => {
-    await using harness = await withSchedules(
-      `schedules: { weekly: { cron: "@weekly", job: report, file: fleet.json } }\n`,
-      {
-        sims: 30,
-      },
-    );
+    const config = `schedules: { weekly: { cron: "@weekly", job: report, file: fleet.json } }\n`;
+    await using harness = await CliHarness.open({ sims: 30, config });
     await harness.run(["sims", "sync"]);
     await harness.worker();
     await harness.run(["schedules", "trigger", "weekly"]);

@@ -32,14 +32,14 @@ interface Webhook {
 }
 
 /** @param webhooks lines of the section */
-async function open(webhooks: string, { env, ...options }: CliHarnessOptions = {}): Promise<CliHarness> {
-  const harness = await CliHarness.open({
+function open(webhooks: string, { env, ...options }: CliHarnessOptions = {}): Promise<CliHarness> {
+  const config = `webhooks:\n${webhooks}`;
+  return CliHarness.open({
+    config,
+    secretFiles: { "hook-secret": secret },
+    env: { SIMFLEET_COVERAGE: "g", ...env },
     ...options,
-    env: { SIMFLEET_CONFIG: "simfleet.yaml", SIMFLEET_COVERAGE: "g", ...env },
   });
-  writeFileSync(join(harness.folder, "hook-secret"), secret, { mode: 0o600 });
-  writeFileSync(join(harness.folder, "simfleet.yaml"), `webhooks:\n${webhooks}`);
-  return harness;
 }
 
 function opsAt(url: string): string {

@@ -21,6 +21,12 @@ type Environment = Readonly<Record<string, string>>;
 export interface CliHarnessOptions extends Partial<SandboxOptions> {
   /** Overrides of the settings that reach the sandbox; an empty text removes one. */
   readonly env?: Environment;
+  /** The configuration file; its relative paths begin in the folder, which has a `seal-key`. */
+  readonly config?: string;
+  /** Files with secrets, by name. */
+  readonly secretFiles?: Readonly<Record<string, string>>;
+  /** The deployment soracom, on a sandbox that has all of its operations. */
+  readonly isSoracom?: true;
   /** Starts a process for each command, as a shell does: for tests of what a process keeps in memory or leaves behind. */
   readonly isProcessPerCommand?: boolean;
 }
@@ -78,16 +84,24 @@ export class CliHarness implements AsyncDisposable {
   /** Windows are 2 s long and their limits high, so that tests are fast; every option can be set. */
   static async open({
     env,
+    config,
+    secretFiles = {},
+    isSoracom,
     isProcessPerCommand = false,
     ...sandboxOptions
   }: CliHarnessOptions = {}): Promise<CliHarness> {
     const cli = await builtCli();
     const folder = await mkdtemp(join(tmpdir(), "harness-"));
+    const ofSoracom = isSoracom ? { Credential: 1_000, Group: 1_000, Operator: 600 } : { Credential: 60 };
     const sandbox = await startSandbox({
       periodSeconds: 2,
+      ...(isSoracom && { operations: "all" }),
       ...sandboxOptions,
-      limits: { Sim: 2_000, Credential: 60, Auth: 1_000, ...sandboxOptions.limits },
+      limits: { Sim: 2_000, Auth: 1_000, ...ofSoracom, ...sandboxOptions.limits },
     });
+    const configFiles = config === undefined ? {} : { "simfleet.yaml": config, "seal-key": "5ea1".repeat(16) };
+    for (const [name, text] of Object.entries({ ...configFiles, ...secretFiles }))
+      await writeFile(join(folder, name), text, { mode: 0o600 });
     const settings = {
       PATH: process.env.PATH ?? "",
       HOME: folder,
@@ -98,6 +112,8 @@ export class CliHarness implements AsyncDisposable {
       SIMFLEET_AUTH_KEY_ID: sandbox.options.authKeyId,
       SIMFLEET_AUTH_KEY: sandbox.options.authKey,
       SIMFLEET_RATE_PERIOD_SECONDS: String(sandbox.options.periodSeconds),
+      ...(config !== undefined && { SIMFLEET_CONFIG: "simfleet.yaml" }),
+      ...(isSoracom && { SIMFLEET_DEPLOYMENT: "soracom", SIMFLEET_BRAND: "Svc", SIMFLEET_COVERAGE: "g" }),
     };
     return new CliHarness({ cli, folder, sandbox, env: { ...settings, ...env }, isProcessPerCommand });
   }
