@@ -63,7 +63,9 @@ describe("a bucket after the clock is set back by an hour", () => {
     const script = bucketScriptParts.map(readLua).join("\n");
     const own = ["", ":permits", ":buckets", ":waiters"].map((end) => `${key}${end}`);
     const ask = async (nowMs: number, backlog: number): Promise<number> =>
-      (await runAt<number[]>(nowMs, script, own, ["b", 60_000, 0, 45_000, "p", 1, backlog, "normal", backlog, 0, 0]))[3] ?? 0;
+      (
+        await runAt<number[]>(nowMs, script, own, ["b", 60_000, 0, 45_000, "p", 1, backlog, "normal", backlog, 0, 0])
+      )[3] ?? 0;
     expect(await ask(beginMs, 5)).toBe(1);
     expect(await ask(beginMs - hourMs, 9)).toBe(1);
   });
