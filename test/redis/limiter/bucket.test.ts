@@ -13,6 +13,8 @@ beforeAll(() => SimulatedBucket.load(redis));
 class Talk {
   /** Calls that it says it still wants, those in flight included. */
   backlog = 1_000;
+  /** Permits that it would take ahead. */
+  ahead = 0;
   readonly #bucket: SimulatedBucket;
   readonly #id: string;
   #next = 1;
@@ -45,11 +47,10 @@ class Talk {
     want: number,
     first: number,
     reported: readonly Observation[] = [],
-    ahead = 0,
   ): Promise<BucketReply & { ids: number[] }> {
     const request: ExchangeRequest = {
       want,
-      ahead,
+      ahead: this.ahead,
       firstPermitNumber: first,
       urgency: "normal",
       backlog: this.backlog,
@@ -98,7 +99,9 @@ describe("the bucket script", () => {
     /** One caller waits, and the process would take 64 permits ahead; `others` have spent some of a limit of 200. */
     const ahead = async (talk: Talk, atS: number, said: { remaining: number; seconds: number }): Promise<number> => {
       const lone = await talk.ask(atS, 1);
-      const reply = await talk.repeat(atS + 0.1, 1, 100, [heard(lone, atS + 0.1, { limit: 200, ...said })], 64);
+      talk.ahead = 64;
+      const reply = await talk.ask(atS + 0.1, 1, [heard(lone, atS + 0.1, { limit: 200, ...said })]);
+      talk.ahead = 0;
       expect(reply.granted).toBe(1);
       return reply.ahead;
     };
