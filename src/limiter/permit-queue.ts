@@ -58,6 +58,8 @@ export class PermitQueue {
   #nextPermitNumber = 1;
   #isPumping = false;
   #sleeping: AbortController | undefined;
+  /** Sleeps because nobody waits. */
+  #isResting = false;
 
   constructor(options: { bucket: string; clock: Clock; exchange: (request: ExchangeRequest) => Promise<Exchange> }) {
     this.#bucket = options.bucket;
@@ -80,7 +82,7 @@ export class PermitQueue {
       const permit = request.urgency === "normal" ? this.#takeSpare() : undefined;
       if (permit === undefined) this.#waiters.push({ ...request, resolve, reject });
       else resolve(permit);
-      if (request.urgency === "priority" || this.#runsLow()) this.#sleeping?.abort(awake);
+      if (request.urgency === "priority" || (this.#isResting && this.#runsLow())) this.#sleeping?.abort(awake);
       this.#pump();
     });
   }
@@ -144,7 +146,9 @@ export class PermitQueue {
       this.#dropAborted();
       this.#giveBackSpare("unused");
       if (this.#mayRest()) {
+        this.#isResting = true;
         await this.#sleep(reportMs);
+        this.#isResting = false;
         continue;
       }
       const waits: { readonly urgency: Urgency; readonly waitMs: number }[] = [];

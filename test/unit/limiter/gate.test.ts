@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { systemClock } from "#core/time.ts";
+import { systemClock, yieldToEventLoop } from "#core/time.ts";
 import type { Exchange, ExchangeRequest } from "#limiter/exchange.ts";
 import { PermitQueue } from "#limiter/permit-queue.ts";
 
@@ -45,6 +45,20 @@ describe("the limiter gate", () => {
     expect(await nth(1)).toMatchObject({ want: 2, urgency: "normal", backlog: 7, firstPermitNumber: 2 });
     exchanges[1]?.grant(2);
     expect(await Promise.all([...normal, urgent])).toHaveLength(3);
+  });
+
+  it("a caller that comes while others wait for the refresh does not make the gate ask again", async () => {
+    const { gate, exchanges, nth } = openGate();
+    const first = gate.acquire({ urgency: "normal", backlog: unknown });
+    await nth(0);
+    exchanges[0]?.grant(0, 1_500);
+    await yieldToEventLoop();
+    const second = gate.acquire({ urgency: "normal", backlog: unknown });
+    for (let turn = 0; turn < 5; turn += 1) await yieldToEventLoop();
+    expect(exchanges).toHaveLength(1);
+    expect(await nth(1)).toMatchObject({ want: 2 });
+    exchanges[1]?.grant(2);
+    expect(await Promise.all([first, second])).toHaveLength(2);
   });
 
   it("permits taken ahead serve callers without an exchange, and those that nobody uses are returned", async () => {
