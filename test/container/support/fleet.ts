@@ -112,7 +112,8 @@ export class Fleet implements AsyncDisposable {
           .withUser("999:999")
           .withNetworkAliases("redis")
           .withCommand(["redis-server", "--requirepass", "password", "--appendonly", "yes", "--save", ""])
-          .withWaitStrategy(Wait.forLogMessage(/Ready to accept connections/)),
+          // Not its log: after a restart the line may have been written before it is looked for.
+          .withWaitStrategy(Wait.forSuccessfulCommand("redis-cli -a password ping | grep PONG")),
       ),
       this.#start(
         this.#contained([...sandbox, ...quotas])
