@@ -32,6 +32,7 @@ import { callTime, type Timing } from "#core/timings.ts";
 
 const reloadBackoff = { baseMs: 500, capMs: 30_000 };
 const leaveMs = 500;
+const noteMs = 5_000;
 const ourHost = hostname().replace(/[^A-Za-z0-9_-]/g, "-");
 
 interface Deps extends Pick<StoreDeps, "redis" | "keys"> {
@@ -224,9 +225,13 @@ class OpenAccount {
           await this.#deps.limiter.assign(this.#profile, event.owner);
           await noteFleet(this.#deps, { ...event, profile: this.#profile }, this.#deps.config);
         };
-        this.#noted = this.#noteOwner().catch((thrown: unknown) => {
-          this.#log.warn({ reason: messageOf(thrown) }, "the operator of the profile could not be noted");
-        });
+        // Calls wait no longer for a Redis that does not answer: a stop must not wait for it either.
+        this.#noted = inTime(this.#deps.clock, noteMs, this.#noteOwner()).then(
+          () => undefined,
+          (thrown: unknown) => {
+            this.#log.warn({ reason: messageOf(thrown) }, "the operator of the profile could not be noted");
+          },
+        );
         break;
       case "auth-key-refused":
         this.#keyRefused(event.authKeyId, event.message);

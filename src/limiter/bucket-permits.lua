@@ -215,7 +215,7 @@ local function grants()
 end
 
 -- Permits beyond those wanted, for calls that follow within AHEAD_MS. A process that holds a few while many are left starves
--- nobody, and all are used or given back before the reset. Rows that are answered, but not yet written, count as wanted.
+-- no other, and all are used or given back before the reset. Rows that are answered, but not yet written, count as wanted.
 local function grants_ahead(granted)
   if ahead <= 0 or urgent or backlog < 0 or b.frozen or not b.limit or not b.left then return 0 end
   local earliest = refresh_bounds(b)

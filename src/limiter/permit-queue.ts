@@ -58,7 +58,7 @@ export class PermitQueue {
   #nextPermitNumber = 1;
   #isPumping = false;
   #sleeping: AbortController | undefined;
-  /** Sleeps because nobody waits. */
+  /** Sleeps although no caller waits: permits are at hand. */
   #isResting = false;
 
   constructor(options: { bucket: string; clock: Clock; exchange: (request: ExchangeRequest) => Promise<Exchange> }) {
@@ -101,7 +101,7 @@ export class PermitQueue {
     return this.#spare.length < this.#aim / 2 || this.#spare.length === 0;
   }
 
-  /** Gives back permits taken ahead: those that nobody has used, or all. */
+  /** Gives back permits taken ahead: the unused ones, or all. */
   #giveBackSpare(which: "unused" | "all"): void {
     const nowMs = this.#clock.monotonicMs();
     const isIdle = which === "all" || nowMs - this.#usedAtMs > idleMs;
@@ -163,7 +163,7 @@ export class PermitQueue {
     }
   }
 
-  /** Whether nobody waits, permits are at hand, and reports can wait for others. */
+  /** Whether no caller waits, permits are at hand, and reports can wait for others. */
   #mayRest(): boolean {
     if (this.#waiters.length > 0 || this.#runsLow()) return false;
     return this.#observations.length === 0 || this.#clock.monotonicMs() - this.#exchangedAtMs < reportMs;
@@ -256,7 +256,7 @@ export class PermitQueue {
     await this.#sleep(waitMs > 0 ? waitMs : idlePollMs);
   }
 
-  /** Ends early if somebody who waits aborts. */
+  /** Ends early if a waiting caller aborts. */
   async #sleep(ms: number): Promise<void> {
     this.#sleeping = new AbortController();
     const wakers = new Set([this.#sleeping.signal, ...this.#waiters.flatMap(({ signal }) => signal ?? [])]);

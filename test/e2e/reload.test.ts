@@ -5,7 +5,7 @@ import { CliHarness } from "./support/cli-harness.ts";
 import type { RunningProcess } from "./support/process.ts";
 
 const nightly = 'schedules: { nightly: { cron: "0 3 * * *", job: sync } }\n';
-// Not each second: on a slow machine the last sync would always be in progress when somebody looks.
+// Not each second: on a slow machine the last sync would be in progress at each look.
 const often = 'schedules: { often: { cron: "*/3 * * * * *", job: sync } }\n';
 
 async function withWorker(sims = 100): Promise<{ harness: CliHarness; worker: RunningProcess }> {

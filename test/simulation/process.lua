@@ -38,7 +38,7 @@ function Process:wake()
   self.sleep, self.is_busy = nil, false
 end
 
--- Permits taken ahead that nobody has used by `since`.
+-- Permits taken ahead that are unused since `since`.
 function Process:give_back_spare(since)
   while self.spare[1] and self.spare[1].received <= since do
     self:report(table.remove(self.spare, 1), 'back', nil, 0)

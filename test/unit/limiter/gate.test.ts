@@ -61,7 +61,7 @@ describe("the limiter gate", () => {
     expect(await Promise.all([first, second])).toHaveLength(2);
   });
 
-  it("permits taken ahead serve callers without an exchange, and those that nobody uses are returned", async () => {
+  it("permits taken ahead serve callers without an exchange, and unused ones are returned", async () => {
     const { gate, exchanges, nth } = openGate();
     const first = gate.acquire({ urgency: "normal", backlog: () => 100 });
     expect(await nth(0)).toMatchObject({ want: 1, ahead: 2, firstPermitNumber: 1 });
