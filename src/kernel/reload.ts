@@ -16,7 +16,7 @@ const lookEveryMs = secondMs;
 export class ConfigReload {
   /** Aborts when there is a newer configuration, which is then in `next`. */
   readonly signal: AbortSignal;
-  next: Config | undefined;
+  next: { readonly config: Config; readonly seen: string } | undefined;
   /** Whether the file was not valid when it was last read. */
   isRejected = false;
   readonly #changed = new AbortController();
@@ -25,14 +25,15 @@ export class ConfigReload {
   readonly #stopLooking: () => void;
   #seen: string;
 
-  constructor(kernel: Kernel, load: () => Config) {
+  /** @param seen `lookAt` the file when the configuration in use was read */
+  constructor(kernel: Kernel, load: () => Config, seen: string) {
     this.#kernel = kernel;
     this.#load = load;
     this.signal = this.#changed.signal;
-    this.#seen = this.#look();
-    let settled = this.#seen;
+    this.#seen = seen;
+    let settled = seen;
     this.#stopLooking = every(lookEveryMs, () => {
-      const look = this.#look();
+      const look = lookAt(kernel.config);
       if (look === settled && look !== this.#seen) this.read();
       settled = look;
     });
@@ -41,7 +42,7 @@ export class ConfigReload {
 
   readonly read = (): void => {
     const { config, logger } = this.#kernel;
-    this.#seen = this.#look();
+    this.#seen = lookAt(config);
     try {
       const newer = this.#load();
       this.isRejected = false;
@@ -50,7 +51,7 @@ export class ConfigReload {
       }
       if (newer.tasksHash === config.tasksHash)
         return logger.info("the configuration was read: its tasks are the same");
-      this.next = withTasksOf(config, newer);
+      this.next = { config: withTasksOf(config, newer), seen: this.#seen };
       this.stop();
       this.#changed.abort();
     } catch (thrown) {
@@ -70,16 +71,16 @@ export class ConfigReload {
       });
   }
 
-  #look(): string {
-    const { file } = this.#kernel.config;
-    const stats = file === undefined ? undefined : statSync(file, { throwIfNoEntry: false });
-    return stats === undefined ? "" : `${stats.ino} ${stats.mtimeMs} ${stats.size}`;
-  }
-
   stop(): void {
     this.#stopLooking();
     process.off("SIGHUP", this.read);
   }
+}
+
+/** What changes with each write of the configuration file; empty without one. */
+export function lookAt({ file }: Pick<Config, "file">): string {
+  const stats = file === undefined ? undefined : statSync(file, { throwIfNoEntry: false });
+  return stats === undefined ? "" : `${stats.ino} ${stats.mtimeMs} ${stats.size}`;
 }
 
 /**

@@ -7,7 +7,8 @@ import { every, minuteMs, systemClock } from "#core/time.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import { App } from "./app.ts";
 import type { AnyAppFeature } from "./feature.ts";
-import { announceTasks, ConfigReload } from "./reload.ts";
+import type { Kernel } from "./kernel.ts";
+import { announceTasks, ConfigReload, lookAt } from "./reload.ts";
 import { standstillMs, watchProgress } from "./progress.ts";
 
 const stopMs = 25_000;
@@ -32,26 +33,29 @@ export interface ServeOptions {
  */
 export async function serve(options: ServeOptions): Promise<void> {
   for (const { where, message } of options.config.warnings) options.logger.warn({ where }, message);
-  let newer = await serveUntilReload(options, false);
-  while (newer !== undefined) newer = await serveUntilReload({ ...options, config: newer }, true);
+  let seen = lookAt(options.config);
+  let newer = await serveUntilReload(options, seen);
+  while (newer !== undefined) {
+    ({ seen } = newer);
+    newer = await serveUntilReload({ ...options, config: newer.config }, seen, true);
+  }
   options.logger.info("the worker has stopped");
 }
 
-/** @returns the configuration to go on with; undefined: the worker stops */
-async function serveUntilReload(options: ServeOptions, isReloaded: boolean): Promise<Config | undefined> {
+/** @returns the configuration to go on with, and what was seen of its file; undefined: the worker stops */
+async function serveUntilReload(
+  options: ServeOptions,
+  seen: string,
+  isReloaded = false,
+): Promise<ConfigReload["next"]> {
   const { config, logger, stop, load } = options;
   const app = await App.open(config, options);
   const { kernel } = app;
-  const reload = load === undefined ? undefined : new ConfigReload(kernel, load);
+  const reload = load === undefined ? undefined : new ConfigReload(kernel, load, seen);
   try {
     await announceTasks(kernel);
     if (isReloaded) await reload?.emit("configuration.reloaded", { hash: config.tasksHash ?? "none" });
-    const profiles = Object.keys(config.profiles).filter((name) => config.profiles[name]?.credentials.length !== 0);
-    if (profiles.length === 0) kernel.client(config.profile); // throws with what is missing
-    // Before the work, so that clients are closed after it.
-    for (const profile of profiles) {
-      await kernel.accounts.announce(profile).catch((thrown: unknown) => logger.warn({ profile }, messageOf(thrown)));
-    }
+    const profiles = await announceProfiles(kernel, logger);
     const consumers = await app.work(profiles);
     // Loaded only here, so that the other commands start without it; all of it now, since an update replaces the files.
     const [{ openHttp }] = await Promise.all([import("./http.ts"), loadUndici()]);
@@ -63,6 +67,7 @@ async function serveUntilReload(options: ServeOptions, isReloaded: boolean): Pro
         isConfigRejected: () => reload?.isRejected === true,
       },
     });
+    kernel.lifecycle.onStop("HTTP", () => http.close());
     if (config.http.port !== 0 && http.port !== config.http.port) {
       logger.warn({ http: http.url }, `port ${config.http.port} is taken, so health is answered on another`);
     }
@@ -71,7 +76,10 @@ async function serveUntilReload(options: ServeOptions, isReloaded: boolean): Pro
       await openGateway(app, { profile: config.gateway.profile });
     }
     await removeTemporaryFiles(app);
-    const stopTidying = every(tidyEveryMs, () => void removeTemporaryFiles(app));
+    kernel.lifecycle.onStop(
+      "tidying",
+      every(tidyEveryMs, () => void removeTemporaryFiles(app)),
+    );
     const state = { http: http.url, profiles, redis: kernel.redisPlace, configuration: config.tasksHash };
     logger.info(state, "the worker is ready");
     options.onReady?.(http.url);
@@ -83,12 +91,10 @@ async function serveUntilReload(options: ServeOptions, isReloaded: boolean): Pro
     });
     await aborted(AbortSignal.any([stop, stuck.signal, ...(reload === undefined ? [] : [reload.signal])]));
     stopWatching();
-    stopTidying();
     const newer = stop.aborted ? undefined : reload?.next;
     logger.info(
       newer === undefined ? "the worker is stopping" : "the worker restarts its work: its tasks have changed",
     );
-    await http.close();
     stuck.signal.throwIfAborted();
     return newer;
   } catch (thrown) {
@@ -97,6 +103,17 @@ async function serveUntilReload(options: ServeOptions, isReloaded: boolean): Pro
     reload?.stop();
     for (const problem of await app.close(stopMs)) logger.warn(problem);
   }
+}
+
+/** @returns the profiles with credentials. @throws ConfigError if there is none */
+async function announceProfiles({ config, client, accounts }: Kernel, logger: Logger): Promise<string[]> {
+  const profiles = Object.keys(config.profiles).filter((name) => config.profiles[name]?.credentials.length !== 0);
+  if (profiles.length === 0) client(config.profile); // throws with what is missing
+  // Before the work, so that clients are closed after it.
+  for (const profile of profiles) {
+    await accounts.announce(profile).catch((thrown: unknown) => logger.warn({ profile }, messageOf(thrown)));
+  }
+  return profiles;
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

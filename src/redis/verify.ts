@@ -5,12 +5,14 @@
 import { connect } from "node:net";
 import type { Cluster, Redis } from "ioredis";
 import { SimfleetError, messageOf } from "#core/errors.ts";
-import { type Clock, inTime, systemClock } from "#core/time.ts";
+import { type Clock, inTime, secondMs, systemClock } from "#core/time.ts";
 import type { RedisConnections } from "./connection.ts";
 import { type RedisAddress, type RedisTarget, type Topology, addressText, placeOf, topologyOf } from "./target.ts";
 
 const oldestVersion = [6, 2] as const;
 const firstConnectionMs = 5_000;
+/** The embedded server may be stopping after its last process, and is then started again. */
+const embeddedMs = 20_000;
 const refusalMs = 1_000;
 
 /** What `verifyRedis` found. */
@@ -45,8 +47,9 @@ export async function verifyRedis(connections: RedisConnections, clock: Clock = 
   let found: Found;
   try {
     const read = topology === "cluster" ? readCluster(redis) : readServer(redis, target);
-    const answer = await inTime(clock, firstConnectionMs, lastErrorInstead(redis, target, read));
-    if (answer === undefined) throw new Error("no answer within 5 s");
+    const withinMs = "embedded" in target ? embeddedMs : firstConnectionMs;
+    const answer = await inTime(clock, withinMs, lastErrorInstead(redis, target, read));
+    if (answer === undefined) throw new Error(`no answer within ${withinMs / secondMs} s`);
     found = answer.value;
   } catch (thrown) {
     const refusal = "host" in target && target.tls === undefined ? await refusalOf(target) : undefined;
@@ -156,9 +159,10 @@ function valueOf(info: string, name: string): string {
 /** An authentication or TLS failure emits an error event while commands just wait: fail with that error instead. */
 function lastErrorInstead<T>(redis: Redis, target: RedisTarget, reply: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const fail = (error: Error & { lastNodeError?: Error }): void => {
-      if (error.lastNodeError !== undefined) reject(ofNode(error.lastNodeError));
-      else reject("sentinels" in target ? ofSentinels(error, target.primary) : error);
+    const fail = (thrown: Error & { lastNodeError?: Error }): void => {
+      if ("embedded" in target) target.embedded.ensureRunning().catch(reject);
+      else if (thrown.lastNodeError !== undefined) reject(ofNode(thrown.lastNodeError));
+      else reject("sentinels" in target ? ofSentinels(thrown, target.primary) : thrown);
     };
     reply.then(resolve, reject);
     redis.on("error", fail);

@@ -10,6 +10,7 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, inject, it, vi } from "vitest";
 import { RedisConnections } from "#redis/connection.ts";
 import { EmbeddedRedis } from "#redis/embedded/embedded.ts";
+import { verifyRedis } from "#redis/verify.ts";
 import { recordFetched, findRedisServer } from "#redis/embedded/find-server.ts";
 import { until } from "../../support/until.ts";
 import { isRoot, unlessRoot } from "../../support/left-out.ts";
@@ -113,6 +114,16 @@ describe("the embedded Redis", () => {
     leave.push(() => Promise.resolve(void late.kill("SIGTERM")));
     await until("the supervisor is gone", () => late.exitCode !== null);
     expect(serversOf(dataDir)).toEqual([]);
+  });
+
+  it("a process that found the embedded Redis just before it stopped starts it again", async () => {
+    const embedded = await attach();
+    const pid = await serverPid();
+    process.kill(parentOf(pid), "SIGTERM"); // as after the last process
+    await until("the server has ended", () => isGone(pid));
+    const connections = new RedisConnections({ embedded });
+    leave.push(() => connections.close());
+    expect((await verifyRedis(connections)).topology).toBe("server");
   });
 
   it("the embedded Redis never runs two servers on one data directory after any process is killed", async () => {
