@@ -20,6 +20,8 @@ export async function inventoryOf(deps: Deps, profile: string): Promise<string> 
   return (await readSharing(deps)).nameOf(profile);
 }
 
+export type Sharing = Awaited<ReturnType<typeof readSharing>>;
+
 export async function readSharing({ redis, keys }: Deps) {
   const stored = new Map(Object.entries(await redis.hgetall(sharingKey(keys))));
   const profiles = [...stored.keys()].filter((key) => !key.includes("@"));

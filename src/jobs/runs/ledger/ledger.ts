@@ -6,7 +6,7 @@
 import { randomUUID } from "node:crypto";
 import type { Redis } from "ioredis";
 import { SimfleetError, messageOf } from "#core/errors.ts";
-import type { Clock } from "#core/time.ts";
+import { type Clock, secondMs } from "#core/time.ts";
 import type { FeedBounds } from "#events/feed.ts";
 import { encodeName } from "#fleet/sim/field-text.ts";
 import { type RunState, isRunOver } from "#fleet/run.ts";
@@ -17,7 +17,7 @@ import type { ReplicatedWrites } from "#redis/replicated-writes.ts";
 import { Script } from "#redis/script.ts";
 import { inventoryKeys, inventoryScriptParts } from "#jobs/inventory/store/inventory-script.ts";
 import type { StoreDeps } from "#engine/move-record.ts";
-import { inventoryOf } from "#engine/sharing.ts";
+import { inventoryOf, readSharing, type Sharing } from "#engine/sharing.ts";
 import {
   type StoredRow,
   type Tries,
@@ -85,6 +85,7 @@ export class Ledger {
   readonly #clock: Clock;
   readonly #replicated: ReplicatedWrites | undefined;
   readonly #bounds: FeedBounds;
+  #sharing: { readonly sharing: Sharing; readonly readAtMs: number } | undefined;
 
   /** @param options `replicated` where a replica can take over from Redis */
   constructor(options: StoreDeps & { clock: Clock; replicated?: ReplicatedWrites | undefined }) {
@@ -395,7 +396,7 @@ export class Ledger {
     args.push(profile, this.#bounds.maxEvents, runId, newer);
     for (const settlement of settlements) args.push(encodeSettlement(settlement));
     // Not that of the plan: the profile may have come to share another since.
-    const name = await inventoryOf({ redis: this.#redis, keys: this.#keys }, profile);
+    const name = (await this.#inventories()).nameOf(profile);
     const keys = [...this.#segmentKeys(runId, segment), ...inventoryKeys(this.#keys, name)];
     const [state, pending, held] = (await settleScript.run(this.#redis, keys, args)) as [
       RunState | "gone",
@@ -403,6 +404,16 @@ export class Ledger {
       number,
     ];
     return { state, pending, canaryHeld: held === 1 };
+  }
+
+  /** Who shares an inventory, read once a second: a run at full speed writes outcomes a thousand times as often. */
+  async #inventories(): Promise<Sharing> {
+    const nowMs = this.#clock.monotonicMs();
+    if (this.#sharing === undefined || nowMs - this.#sharing.readAtMs >= secondMs) {
+      const sharing = await readSharing({ redis: this.#redis, keys: this.#keys });
+      this.#sharing = { sharing, readAtMs: nowMs };
+    }
+    return this.#sharing.sharing;
   }
 
   /**
