@@ -38,6 +38,8 @@ export async function readSharing({ redis, keys }: Deps) {
     freeName,
     entryOf: (profile: string) => (fleets.has(fleetOf(profile)) ? stored.get(profile) : undefined),
     nameOf,
+    /** The ID of a profile's operator; undefined while it is not known. */
+    operatorOf: (profile: string) => fleetOf(profile).split("@")[0] || undefined,
     /** The profiles with this one's inventory, itself included. */
     sharers,
     /** Those whose lists show all SIMs; others may see a part. */

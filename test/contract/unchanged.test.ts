@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { systemClock } from "#core/time.ts";
-import type { PlanReport } from "#jobs/runs/contract.ts";
+import type { PlanReport, RunReport } from "#jobs/runs/contract.ts";
 import { until } from "../support/until.ts";
 import { ControlHarness } from "./support/control-harness.ts";
 import { runCommand } from "./support/run-command.ts";
@@ -59,6 +59,22 @@ test("the command says what is sent, and --send-unchanged sends it all", async (
   expect(plan.stdout).toContain("20 already have the class, according to the inventory: not sent");
   const skipped = await runCommand(harness, ["apply", path, "--yes"], "remote");
   expect([skipped.code, skipped.stdout]).toEqual([0, expect.stringContaining("0 done, 20 skipped")]);
+  expect(skipped.stdout).toContain("set-speed-class on OP0000000001 (default): 0 SIMs");
   const all = await runCommand(harness, ["apply", path, "--yes", "--send-unchanged"], "remote");
   expect([all.code, all.stdout]).toEqual([0, expect.stringContaining("20 done")]);
+});
+
+test("a plan, its run and its undo say what changes: the account, and values before and after with counts", async () => {
+  const [a, b, c] = Array.from({ length: 3 }, (_, n) => harness.simId(n));
+  const file = `simId,speedClass\n${a},s1.minimum\n${b},s1.minimum\n${c},s1.slow\n${c},s1.fast\n`;
+  const plan = await post<PlanReport & { planId: string }>("plans?partial=true", file);
+  const account = { profile: "default", operator: "OP0000000001", operation: "set-speed-class" };
+  const changes = [{ from: "s1.fast", to: "s1.minimum", count: 2 }];
+  expect(plan).toMatchObject({ ...account, changes, changesInAll: 2 });
+  const started = await harness.ask(`/v1/runs?planId=${plan.planId}`, { as: "operator", method: "POST" });
+  const { runId } = (await started.json()) as RunReport;
+  await until("the run is over", async () => (await harness.runs.show(runId)).state === "completed");
+  expect(await harness.runs.show(runId)).toMatchObject({ ...account, changes, changesInAll: 2 });
+  const undo = await (await harness.ask(`/v1/runs/${runId}/undo/plan`, { as: "operator" })).json();
+  expect(undo).toMatchObject({ ...account, changes: [{ from: "s1.minimum", to: "s1.fast", count: 2 }] });
 });

@@ -15,12 +15,34 @@ import {
 import { route } from "#contract/route.ts";
 import { outcomes, rowProblemCodes, runStates } from "#fleet/run.ts";
 
+/** What a run changes on one account, counted; shared by plans and runs. */
+const changed = {
+  profile: z.string(),
+  operator: z.string().optional().describe("ID of the profile's operator, if it is known"),
+  operation: z.string().describe("what it does to each SIM"),
+  changes: z
+    .array(
+      z.object({
+        from: z.string().nullable().optional().describe("null: no value; absent: not known to the inventory"),
+        to: z.string().nullable().describe("null: no value"),
+        count,
+      }),
+    )
+    .readonly()
+    .describe(
+      "its most frequent changes, at most 10; a value is `field=value` if several fields are set, or their names differ",
+    ),
+  changesInAll: count.describe("SIMs that get a call"),
+} as const;
+
+/** What a run changes, for people. */
+export type Changed = Readonly<z.infer<z.ZodObject<typeof changed>>>;
+
 export const runReport = z.object({
   runId: z.string(),
   name: z.string(),
   state: z.enum(runStates),
-  profile: z.string(),
-  operation: z.string().describe("what it does to each SIM"),
+  ...changed,
   counts: z
     .object({
       total: count,
@@ -114,7 +136,7 @@ export const planReport = z.object({
   file: z.string().optional().describe("the file; either this or `where` is set"),
   where: z.string().optional().describe("the filter"),
   sha256: z.string().describe("hash of the rows, hex"),
-  operation: z.string().describe("what a run would do to each SIM"),
+  ...changed,
   rows: count,
   verdicts: z.record(z.enum(verdicts), count),
   unchangedSkipped: count.describe("of the rows that change nothing: those that are not sent"),
@@ -411,7 +433,7 @@ export const retryRun = route({
 });
 
 const followUpPlan = z.object({
-  operation: z.string().describe("what the calls do"),
+  ...changed,
   total: count,
   calls: count,
   costly: count.describe("calls that cost money, as far as the inventory knows"),

@@ -9,6 +9,7 @@ import { type FollowUpPlan, type PlanDocument, type RunReport, type OrderQuery, 
 import { assertHasRows } from "./ledger/run-record.ts";
 import type { Planned } from "./plan/plans.ts";
 import type { Order, RunService } from "./service.ts";
+import { changedBy } from "./report.ts";
 import { newRunId } from "./submit.ts";
 
 export interface RunEndpointDeps {
@@ -211,8 +212,9 @@ function stepEndpoints(deps: RunEndpointDeps): readonly Endpoint[] {
 /** Counts the rows of a draft that nobody keeps. */
 async function countsOf(planned: Planned, runs: RunService): Promise<FollowUpPlan> {
   await runs.discard(planned);
-  const { operation, rows: total, calls, costly, irreversible, warnings } = planned.report;
-  return { operation, total, calls, costly, irreversible, warnings };
+  const { report, draft } = planned;
+  const { rows: total, calls, costly, irreversible, warnings } = report;
+  return { ...changedBy(draft.head), total, calls, costly, irreversible, warnings };
 }
 
 /** How a request that creates a run gives it its id beforehand, and finds it again. */

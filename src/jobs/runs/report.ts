@@ -3,12 +3,13 @@ import { isoTime } from "#core/time.ts";
 import { isLasting, reportOfProblem } from "#engine/problem.ts";
 import { isRunOver } from "#fleet/run.ts";
 import type { Activity } from "#engine/activity-log.ts";
-import type { RunReport } from "./contract.ts";
-import type { RunRecord } from "./ledger/run-record.ts";
+import type { Changed, RunReport } from "./contract.ts";
+import type { RunHead, RunRecord } from "./ledger/run-record.ts";
 import { type QuotaView, minTimeMs } from "./plan/plan.ts";
+import { maxDangerous } from "./submit.ts";
 
 export function reportOf(run: RunRecord, quota: QuotaView): RunReport {
-  const { runId, name, state, profile, tally, calls, throttled, reason, problem, retryOf, undoOf } = run;
+  const { runId, name, state, tally, calls, throttled, reason, problem, retryOf, undoOf } = run;
   const hasProblem = problem !== undefined && isLasting(problem) && !isRunOver(state);
   const leftMs = minTimeMs(tally.pending, quota, run.options.callsPerMinute);
   const hasEta = state === "running" && leftMs !== undefined && !hasProblem;
@@ -16,8 +17,7 @@ export function reportOf(run: RunRecord, quota: QuotaView): RunReport {
     runId,
     name,
     state,
-    profile,
-    operation: run.operations[0].name,
+    ...changedBy(run),
     counts: tally,
     calls,
     throttled,
@@ -32,6 +32,20 @@ export function reportOf(run: RunRecord, quota: QuotaView): RunReport {
     ...(retryOf === undefined ? {} : { retryOf }),
     ...(undoOf === undefined ? {} : { undoOf }),
     ...(run.supersededBy.length === 0 ? {} : { supersededBy: run.supersededBy }),
+  };
+}
+
+/** What a run or a draft of one changes. */
+export function changedBy(
+  head: Pick<RunHead, "profile" | "operator" | "operations" | "changes" | "segments">,
+): Changed {
+  const { profile, operator, operations, changes = [], segments } = head;
+  return {
+    profile,
+    ...(operator === undefined ? {} : { operator }),
+    operation: maxDangerous(operations).name,
+    changes,
+    changesInAll: segments.reduce((sum, { callable }) => sum + callable, 0),
   };
 }
 

@@ -182,9 +182,10 @@ export class RunService {
     return this.#draft(source, { name, source: run.source, profile, bucket, options, undoOf: runId });
   }
 
-  async #draft(source: DraftSource, request: Omit<DraftRequest, "speedClasses">): Promise<Planned> {
+  async #draft(source: DraftSource, request: Omit<DraftRequest, "speedClasses" | "operator">): Promise<Planned> {
     const { ledger, limiter, periodMs, speedClasses } = this.#deps;
-    const written = await writeDraft(source, { ...request, speedClasses }, this.#deps);
+    const operator = await ledger.operatorOf(request.profile);
+    const written = await writeDraft(source, { ...request, operator, speedClasses }, this.#deps);
     const { supersedes, disjoint } = await compareDraft(written, ledger);
     const draft = disjoint.length === 0 ? written : { ...written, head: { ...written.head, disjoint } };
     const fleet = this.#fleet(request.profile);

@@ -27,6 +27,8 @@ function reportOf(counts: Partial<RunReport["counts"]>, more: Partial<RunReport>
     state: "completed",
     profile: "default",
     operation: "set-speed-class",
+    changes: [],
+    changesInAll: sum,
     counts: { ...none, total: sum, ...counts },
     calls: sum,
     throttled: 0,

@@ -2,7 +2,28 @@
 import { expect, test } from "vitest";
 import { changesQuestion } from "#jobs/runs/commands/apply.ts";
 import { stopReason } from "#jobs/runs/commands/follow-run.ts";
+import { changedText } from "#jobs/runs/commands/run-text.ts";
 import { undoQuestion } from "#jobs/runs/commands/undo.ts";
+
+const changed = {
+  profile: "default",
+  operator: "OP0000000001",
+  operation: "set-speed-class",
+  changes: [
+    { from: "s1.fast", to: "s1.slow", count: 41 },
+    { from: null, to: "s1.slow", count: 12 },
+    { to: "s1.slow", count: 7 },
+    { from: "s1.standard", to: "s1.slow", count: 2 },
+  ],
+  changesInAll: 63,
+};
+
+test("what a run changes names the account, the values before and after, and the number of the others", () => {
+  const most = "s1.fast → s1.slow 41, none → s1.slow 12, unknown → s1.slow 7";
+  expect(changedText(changed)).toBe(`set-speed-class on OP0000000001 (default): ${most}, and 3 other changes`);
+  const message = { profile: "tokyo", operation: "send-sms", changes: [], changesInAll: 1 };
+  expect(changedText(message)).toBe("send-sms on tokyo: 1 SIM");
+});
 
 const verdicts = {
   change: 13,
@@ -23,7 +44,8 @@ test.each([
 ])(
   "a plan of %d calls, %d of them unchanged, asks about the changes alone",
   (calls, unchanged, unchangedSkipped, text) => {
-    expect(changesQuestion({ calls, verdicts: { ...verdicts, unchanged }, unchangedSkipped })).toBe(text);
+    const plan = { ...changed, calls, verdicts: { ...verdicts, unchanged }, unchangedSkipped };
+    expect(changesQuestion(plan)).toBe(`${changedText(changed)}. ${text}`);
   },
 );
 
@@ -32,7 +54,7 @@ test.each([
   [1, 2, "Restore the previous state of 1 SIM? (1 other row stays as it is)"],
   [51, 51, "Restore the previous state of 51 SIMs?"],
 ])("an undo of %d SIMs of %d rows asks about those that it restores", (calls, total, text) => {
-  expect(undoQuestion({ calls, total })).toBe(text);
+  expect(undoQuestion({ ...changed, calls, total })).toBe(`${changedText(changed)}. ${text}`);
 });
 
 test.each([

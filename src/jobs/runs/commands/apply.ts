@@ -5,7 +5,7 @@ import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typin
 import type { App } from "#kernel/app.ts";
 import { openTerminal } from "#core/files/open-file.ts";
 import { visibleIn } from "#core/visible-text.ts";
-import { type PlanReport, type RunReport, createPlan, startRun } from "../contract.ts";
+import { type Changed, type PlanReport, type RunReport, createPlan, startRun } from "../contract.ts";
 import { assertCanWrite } from "../results/results.ts";
 import { assertAllValid } from "../submit.ts";
 import { type Context, asCount, withCommon } from "#cli/context.ts";
@@ -15,6 +15,7 @@ import { confirmation } from "./confirmation.ts";
 import { planText, rowsOf } from "./plan.ts";
 import { resultsPathOf, showToEnd } from "./end-of-run.ts";
 import { operationOption, operationQuery, setOption, speedClassOption, optionTexts } from "./operation-options.ts";
+import { changedText } from "./run-text.ts";
 import { counted, grouped } from "#cli/format.ts";
 
 export function applyCommand(context: Context): Command {
@@ -83,14 +84,11 @@ export function applyCommand(context: Context): Command {
 }
 
 /** The changes, and the calls that change nothing apart: SIMs that already are as requested. */
-export function changesQuestion({
-  calls,
-  verdicts,
-  unchangedSkipped,
-}: Pick<PlanReport, "calls" | "verdicts" | "unchangedSkipped">): string {
+export function changesQuestion(plan: Pick<PlanReport, "calls" | "verdicts" | "unchangedSkipped"> & Changed): string {
+  const { calls, verdicts, unchangedSkipped } = plan;
   const same = verdicts.unchanged - unchangedSkipped;
   const changes = calls - same;
-  const question = `Make ${counted(changes, "change")}?`;
+  const question = `${changedText(plan)}. Make ${counted(changes, "change")}?`;
   if (same === 0) return question;
   return `${question} (${same === 1 ? "1 more call changes" : `${grouped(same)} more calls change`} nothing; --skip-unchanged leaves them out)`;
 }

@@ -12,6 +12,7 @@ import { operationOption, operationQuery, setOption, speedClassOption, optionTex
 import { grouped, counted, duration } from "#cli/format.ts";
 import { setSpeedClassName } from "#fleet/sim-operation/sim-operation.ts";
 import { costText } from "./confirmation.ts";
+import { changedText } from "./run-text.ts";
 
 export function planCommand(context: Context): Command {
   const command = new Command("plan")
@@ -86,7 +87,7 @@ export function planText(plan: PlanReport): string {
   const isSpeedClass = plan.operation === setSpeedClassName;
   const lines = [
     file === undefined ? `${where ?? ""}: ${counted(rows, "SIM")}` : `${file}: ${counted(rows, "row")}`,
-    ...(isSpeedClass ? [] : [`  ${plan.operation}`]),
+    `  ${changedText(plan)}`,
     `  ${grouped(verdicts.change)} to change`,
     ...(verdicts.unchanged > 0
       ? [

@@ -16,7 +16,7 @@ import { type CommonOptions, type Context, confirm, withCommon, asCount, choiceO
 import { topReasons, resultsPathOf, showToEnd } from "./end-of-run.ts";
 import { follow } from "./follow-run.ts";
 import { answerList, withPageOptions } from "#cli/list.ts";
-import { runList, runText } from "./run-text.ts";
+import { changedText, runList, runText } from "./run-text.ts";
 import { undoCommand } from "./undo.ts";
 import { Command, Option } from "@commander-js/extra-typings";
 import { SimfleetError } from "#core/errors.ts";
@@ -204,7 +204,7 @@ function retryCommand(context: Context): Command {
         query: { outcome: outcomes === undefined ? undefined : [...outcomes] },
       });
       for (const text of [...plan.warnings, costText(plan)]) if (text !== "") output.say(`${text}.`);
-      const question = `Send ${counted(plan.total, "row")} of ${ofRunId} again?`;
+      const question = `${changedText(plan)}. Send ${counted(plan.total, "row")} of ${ofRunId} again?`;
       const confirmed = await confirmation({ ...plan, question }, options, context.io);
       if (confirmed === undefined) {
         output.say("Nothing was started.");

@@ -1,13 +1,14 @@
 /** `simfleet runs undo`: syncs, then restores what a run changed, except for SIMs changed since. */
 import { Command } from "@commander-js/extra-typings";
 import { startSync } from "#jobs/inventory/contract.ts";
-import { type FollowUpPlan, planUndo, showRun, undoRun } from "../contract.ts";
+import { type Changed, type FollowUpPlan, planUndo, showRun, undoRun } from "../contract.ts";
 import { type Caller, type Context, asCount, isTerminal, withCommon } from "#cli/context.ts";
 import { followSync } from "#jobs/inventory/commands/follow-sync.ts";
 import type { Output } from "#cli/output.ts";
 import { assertCanWrite } from "../results/results.ts";
 import { resultsPathOf, showToEnd } from "./end-of-run.ts";
 import { type Confirming, type ConfirmOptions, confirmation, costText } from "./confirmation.ts";
+import { changedText } from "./run-text.ts";
 import { counted, grouped } from "#cli/format.ts";
 import { optionTexts } from "./operation-options.ts";
 
@@ -93,10 +94,11 @@ function confirming(plan: FollowUpPlan): Confirming {
   return { ...plan, question: undoQuestion(plan) };
 }
 
-export function undoQuestion({ calls, total }: Pick<FollowUpPlan, "calls" | "total">): string {
+export function undoQuestion(plan: Pick<FollowUpPlan, "calls" | "total"> & Changed): string {
+  const { calls, total } = plan;
   if (calls === 0)
     return `No SIM would be restored: ${total === 1 ? "1 row stays as it is" : `${grouped(total)} rows stay as they are`}. Start the run anyway, to get the reasons?`;
-  const question = `Restore the previous state of ${counted(calls, "SIM")}?`;
+  const question = `${changedText(plan)}. Restore the previous state of ${counted(calls, "SIM")}?`;
   const others = total - calls;
   return others > 0
     ? `${question} (${others === 1 ? "1 other row stays as it is" : `${grouped(others)} other rows stay as they are`})`

@@ -366,6 +366,11 @@ export class Ledger {
     await this.#redis.hdel(this.#keys.runLeases(runId), hand);
   }
 
+  /** The ID of a profile's operator, if it is known. */
+  async operatorOf(profile: string): Promise<string | undefined> {
+    return (await readSharing({ redis: this.#redis, keys: this.#keys })).operatorOf(profile);
+  }
+
   /**
    * Records which SIMs a run is about to change, and to which values, until each has its outcome. A sync that sees such a
    * change before the run has settled it can then attribute it to the run. Claims of the run's other rows are kept.

@@ -2,6 +2,7 @@
 import { SimfleetError } from "#core/errors.ts";
 import { type Problem, problemIn } from "#engine/problem.ts";
 import { type RunOptions, type RunState, type Tally, type Outcome, outcomes } from "#fleet/run.ts";
+import type { Changed } from "../contract.ts";
 import type { SimOperation } from "#fleet/sim-operation/sim-operation.ts";
 
 /** A lease on a run expires after this time without renewal: its process died or lost Redis. */
@@ -18,6 +19,8 @@ export interface RunHead {
   readonly runId: string;
   readonly name: string;
   readonly profile: string;
+  /** ID of the profile's operator, if it was known. */
+  readonly operator?: string | undefined;
   /** `<profile>.<group>`: names the queue that carries the run's jobs, and to the limiter the quota that its calls use. */
   readonly bucket: string;
   readonly options: RunOptions;
@@ -35,6 +38,8 @@ export interface RunHead {
   /** Rows settled at submission without a call, because they would change nothing. */
   readonly skippedAtIntake: number;
   readonly segments: readonly SegmentSpan[];
+  /** Its most frequent changes; absent: none. */
+  readonly changes?: Changed["changes"];
   /** Number of leading segments that form the canary; 0 for none. */
   readonly canarySegments: number;
   /** The run is aborted after more failures than this. */
@@ -101,9 +106,11 @@ export function encodeHead(head: RunHead): Record<string, string | number> {
     rejectedAtIntake: head.rejectedAtIntake,
     skippedAtIntake: head.skippedAtIntake,
     segments: JSON.stringify(head.segments.map(({ firstRow, callable }) => [firstRow, callable])),
+    changes: JSON.stringify(head.changes ?? []),
     canarySegments: head.canarySegments,
     canaryLeft: canary.reduce((sum, { callable }) => sum + callable, 0),
     createdAtMs: head.createdAtMs,
+    ...(head.operator === undefined ? {} : { operator: head.operator }),
     done: 0,
     skipped: head.skippedAtIntake,
     rejected: head.rejectedAtIntake,
@@ -141,6 +148,7 @@ export function decodeRecord(runId: string, hash: Readonly<Record<string, string
     runId,
     name: text("name"),
     profile: text("profile"),
+    operator: hash.operator,
     bucket: text("bucket"),
     options: JSON.parse(hash.options ?? "{}") as RunOptions,
     operations: JSON.parse(hash.operations ?? "[]") as RunHead["operations"],
@@ -154,6 +162,7 @@ export function decodeRecord(runId: string, hash: Readonly<Record<string, string
       firstRow,
       callable,
     })),
+    changes: JSON.parse(hash.changes ?? "[]") as Changed["changes"],
     canarySegments: number("canarySegments"),
     ...(hash.maxFailures === undefined ? {} : { maxFailures: number("maxFailures") }),
     ...(hash.retryOf === undefined ? {} : { retryOf: hash.retryOf }),

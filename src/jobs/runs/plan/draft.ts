@@ -13,7 +13,7 @@ import type { Ledger } from "../ledger/ledger.ts";
 import { type StoredRow, isCallable, operationOf } from "../ledger/packing.ts";
 import type { SealInputs } from "../sealed-inputs.ts";
 import type { ClassifiedRow } from "./classify.ts";
-import { PlanTally } from "./tally.ts";
+import { ChangeTally, PlanTally } from "./tally.ts";
 import { SimfleetError } from "#core/errors.ts";
 
 /** Rows to be drafted, and what they are for. */
@@ -56,7 +56,10 @@ export interface DraftDeps {
 }
 
 /** What a draft is named and how it is run. */
-export interface DraftRequest extends Pick<RunHead, "name" | "profile" | "bucket" | "source" | "retryOf" | "undoOf"> {
+export interface DraftRequest extends Pick<
+  RunHead,
+  "name" | "profile" | "operator" | "bucket" | "source" | "retryOf" | "undoOf"
+> {
   readonly options: RunOptions;
   /** Speed classes that the deployment lists. */
   readonly speedClasses: readonly string[];
@@ -119,6 +122,7 @@ export async function writeDraft(source: DraftSource, request: DraftRequest, dep
         rejectedAtIntake: writer.rejected,
         skippedAtIntake: writer.skipped,
         segments: writer.segments,
+        changes: writer.changes,
         canarySegments: writer.canarySegments,
       },
       takes: source.takes?.(writer) ?? [],
@@ -173,6 +177,7 @@ class SegmentWriter {
   readonly #ledger: Ledger;
   readonly #draftId: string;
   readonly #operations: RunHead["operations"];
+  readonly #changes: ChangeTally;
   readonly #canary: number;
   #canaryLeft: number;
   #open: StoredRow[] = [];
@@ -185,8 +190,13 @@ class SegmentWriter {
     this.#ledger = ledger;
     this.#draftId = draftId;
     this.#operations = operations;
+    this.#changes = new ChangeTally(operations);
     this.#canary = canary;
     this.#canaryLeft = canary;
+  }
+
+  get changes(): NonNullable<RunHead["changes"]> {
+    return this.#changes.mostFrequent();
   }
 
   async add(row: StoredRow): Promise<void> {
@@ -261,6 +271,7 @@ class SegmentWriter {
     if (row.skipped !== undefined) this.skipped += by;
     if (!isCallable(row)) return;
     this.calls += by;
+    this.#changes.add(row, by);
     if (operationOf({ operations: this.#operations }, row).danger === "irreversible") this.irreversible += by;
   }
 }

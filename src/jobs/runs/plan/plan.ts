@@ -7,6 +7,7 @@ import { minuteMs } from "#core/time.ts";
 import type { RunOptions } from "#fleet/run.ts";
 import type { Limiter } from "#limiter/limiter.ts";
 import type { PlanReport } from "../contract.ts";
+import { changedBy } from "../report.ts";
 import { maxDangerous } from "../submit.ts";
 import type { KnownFleet } from "./classify.ts";
 import type { Draft } from "./draft.ts";
@@ -32,7 +33,7 @@ export async function reportOfDraft(draft: Draft, deps: ReportDeps): Promise<Pla
   return {
     ...origin,
     sha256,
-    operation: operation.name,
+    ...changedBy(head),
     rows,
     verdicts,
     unchangedSkipped,

@@ -2,8 +2,11 @@
  * Counts the rows of a plan as they come: by verdict, calls that cost money, and what to warn of. The end of a file may
  * turn counted rows into conflicts, so each row is remembered in two bytes, and the counts are made at the end.
  */
-import { setSpeedClassName } from "#fleet/sim-operation/sim-operation.ts";
-import { type RowVerdict, verdicts } from "../contract.ts";
+import { changesOf, setSpeedClassName } from "#fleet/sim-operation/sim-operation.ts";
+import { placeholdersIn } from "#fleet/sim-operation/template.ts";
+import { type Changed, type RowVerdict, verdicts } from "../contract.ts";
+import { type FieldValues, type StoredRow, operationOf } from "../ledger/packing.ts";
+import type { RunHead } from "../ledger/run-record.ts";
 import type { ClassifiedRow } from "./classify.ts";
 
 /** A row in 16 bits: its verdict, whether it costs money, whether it is skipped, and the place of its speed class from 1. */
@@ -110,4 +113,54 @@ export class PlanTally {
 function addTo(some: SomeRows, index: number): void {
   some.rows += 1;
   if (some.indexes.length < rowsNamed) some.indexes.push(index);
+}
+
+// What the calls change: rows with the same values before and after, counted together.
+
+/** Groups that are counted. Of values that differ from SIM to SIM, the first ones are enough. */
+const maxGroups = 1_000;
+const groupsShown = 10;
+const maxValueLength = 100;
+
+export class ChangeTally {
+  readonly #operations: RunHead["operations"];
+  readonly #isOfKey: boolean;
+  readonly #groups = new Map<string, { readonly row: StoredRow; count: number }>();
+
+  constructor(operations: RunHead["operations"]) {
+    this.#operations = operations;
+    this.#isOfKey = operations.some(({ sets, keyColumn }) => placeholdersIn(sets).has(keyColumn));
+  }
+
+  /** Counts a row that makes a call; or no longer, if it turns out to make none. */
+  add(row: StoredRow, by: 1 | -1): void {
+    const before = row.before === undefined ? "" : `=${row.before.join("\0")}`;
+    const group = `${row.operation ?? 0} ${row.inputs.join("\0")}\0${before}\0${this.#isOfKey ? row.key : ""}`;
+    const known = this.#groups.get(group);
+    if (known !== undefined) known.count += by;
+    else if (by === 1 && this.#groups.size < maxGroups) this.#groups.set(group, { row, count: 1 });
+  }
+
+  mostFrequent(): Changed["changes"] {
+    const found = new Map<string, { from?: string | null; to: string | null; count: number }>();
+    for (const { row, count } of this.#groups.values()) {
+      const { sets } = operationOf({ operations: this.#operations }, row);
+      const changes = changesOf(operationOf({ operations: this.#operations }, row), row.key, row.inputs);
+      if (changes.length === 0 || count === 0) continue;
+      const fields = changes.map(([field]) => field);
+      const isNamed = fields.length > 1 || !Object.hasOwn(sets, fields[0] ?? "");
+      const textOf = (values: NonNullable<FieldValues>): string | null => valuesText(fields, values, isNamed);
+      const to = textOf(changes.map(([, after]) => after));
+      const change = row.before === undefined ? { to } : { from: textOf(row.before), to };
+      const key = JSON.stringify(change);
+      found.set(key, { ...change, count: (found.get(key)?.count ?? 0) + count });
+    }
+    return [...found.values()].toSorted((a, b) => b.count - a.count).slice(0, groupsShown);
+  }
+}
+
+function valuesText(fields: readonly string[], values: NonNullable<FieldValues>, isNamed: boolean): string | null {
+  if (values.every((value) => (value ?? null) === null)) return null;
+  const text = values.map((value, i) => (isNamed ? `${fields[i] ?? ""}=${value ?? ""}` : value)).join(", ");
+  return text.length > maxValueLength ? `${text.slice(0, maxValueLength - 1)}…` : text;
 }
