@@ -47,6 +47,10 @@ export const modules = {
     imports: ["contract", "intake", "redis", "core"],
     reason: "The audit knows who did what, not how; it writes its entries as CSV.",
   },
+  "jobs/tokens": {
+    imports: ["contract", "engine", "redis", "fleet", "core"],
+    reason: "A token says who calls, and knows nothing of what is called.",
+  },
   "jobs/freezes": {
     imports: ["contract", "engine", "events", "redis", "fleet", "core"],
     reason: "A freeze holds work and does not know it.",

@@ -14,6 +14,7 @@ import { quota } from "#jobs/quota/feature.ts";
 import { runs } from "#jobs/runs/feature.ts";
 import { schedules } from "#jobs/schedules/feature.ts";
 import { storage } from "#jobs/storage/feature.ts";
+import { tokens } from "#jobs/tokens/feature.ts";
 import { webhooks } from "#jobs/webhooks/feature.ts";
 
 export const features: readonly AnyFeature[] = [
@@ -31,5 +32,6 @@ export const features: readonly AnyFeature[] = [
   webhooks,
   quota,
   storage,
+  tokens,
   audit,
 ];

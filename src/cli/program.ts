@@ -55,11 +55,6 @@ function processCommands(deps: Deps): Readonly<Record<string, FeatureCommand>> {
       summary: "check configuration, Redis, platform addresses, credentials and clock",
       load: async (context) => (await import("./commands/check.ts")).checkCommand(context),
     },
-    tokens: {
-      group: "operate",
-      summary: "create bearer tokens for the control API",
-      load: async (context) => (await import("./commands/tokens.ts")).tokensCommand(context),
-    },
     schema: {
       group: "operate",
       summary: "the JSON Schema of the configuration",

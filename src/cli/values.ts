@@ -1,5 +1,6 @@
 /** Values of options that several commands take: instants and filters. */
 import { InvalidArgumentError, Option } from "@commander-js/extra-typings";
+import { systemClock } from "#core/time.ts";
 import { parseInstant } from "#core/ago.ts";
 import { parseFilter } from "#fleet/filter.ts";
 
@@ -11,6 +12,12 @@ export function asInstant(text: string): number {
       "It must be an age such as 90m, 24h or 7d, or a date or time such as 2026-11-20 or 2026-11-20T08:00, in local time unless it has an offset.",
     );
   return ms;
+}
+
+/** Parses `90d` from now, or a date or time, into milliseconds since the epoch. @throws InvalidArgumentError */
+export function asFuture(text: string): number {
+  const ms = asInstant(text);
+  return /^\d+[mhd]$/.test(text) ? 2 * systemClock.wallMs() - ms : ms;
 }
 
 export function whereOption(description: string) {

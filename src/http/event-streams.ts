@@ -107,7 +107,8 @@ export class EventStreams {
       const holds = await access.principalOf(authorization).then(
         () => true,
         // Unknown at the moment: check again later.
-        (thrown: unknown) => thrown instanceof SimfleetError && thrown.code === "OVERLOADED",
+        (thrown: unknown) =>
+          thrown instanceof SimfleetError && ["OVERLOADED", "STORE_UNAVAILABLE"].includes(thrown.code),
       );
       if (!holds) for (const { stop } of streams) stop.abort();
     }

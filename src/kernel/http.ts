@@ -16,6 +16,8 @@ import { QueueDepths } from "#engine/queue/open-queue.ts";
 import { audit } from "#jobs/audit/feature.ts";
 import { runs } from "#jobs/runs/feature.ts";
 import { schedules } from "#jobs/schedules/feature.ts";
+import { tokens } from "#jobs/tokens/feature.ts";
+import type { Tokens } from "#jobs/tokens/tokens.ts";
 import { createFile } from "#core/files/write-file.ts";
 import { Access } from "#http/auth/access.ts";
 import { AuthFailures } from "#http/auth/auth-failures.ts";
@@ -42,7 +44,7 @@ export async function openHttp({ app, health }: { app: Served; health: Health })
   const { config, logger, tail, profileOf } = kernel;
   const { host, port, hosts } = config.http;
   const clock = systemClock;
-  const access = await openAccess(config, logger);
+  const access = await openAccess(config, logger, app.service(tokens));
   const streams = new EventStreams({ tail, clock, logger, access });
   const authFailures = new AuthFailures({ clock, maxPerMinute: config.http.authFailuresPerMinute });
   const shared = { streams, authFailures };
@@ -95,7 +97,7 @@ function readingsOf(app: Served, streams: EventStreams, health: Health): () => P
   };
 }
 
-async function openAccess({ http, dataDir, proxy }: Config, logger: Logger): Promise<Access> {
+async function openAccess({ http, dataDir, proxy }: Config, logger: Logger, stored: Tokens): Promise<Access> {
   const clock = systemClock;
   const jwt = http.jwt === undefined ? undefined : new JwtReader(http.jwt, clock, proxy);
   let { adminToken } = http;
@@ -108,7 +110,7 @@ async function openAccess({ http, dataDir, proxy }: Config, logger: Logger): Pro
       "no credentials are configured for the control API: it takes the token of this file",
     );
   }
-  return new Access({ tokens: http.tokens, adminToken: adminToken?.reveal(), jwt, clock });
+  return new Access({ tokens: http.tokens, stored, adminToken: adminToken?.reveal(), jwt, clock });
 }
 
 function openToAll(host: string): { where: string; message: string } {

@@ -54,6 +54,8 @@ const examples: Readonly<Record<string, { args: string; target: string | null; e
   "freeze off": { args: "", target: null, exitCode: 0 },
   "webhooks test": { args: "none", target: "none", exitCode: 2 },
   "webhooks resume": { args: "none", target: "none", exitCode: 2 },
+  "tokens create": { args: "--name ci --role viewer", target: null, exitCode: 0 },
+  "tokens revoke": { args: "none", target: "none", exitCode: 2 },
   "deliveries redeliver": { args: "d-none", target: "d-none", exitCode: 2 },
 };
 

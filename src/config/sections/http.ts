@@ -26,7 +26,7 @@ const token = z.strictObject({
   role: setting(oneOf(roles), "Role of the token; each role includes the rights of the previous ones."),
   hash: setting(
     text("`sha256:` and 64 hexadecimal digits", /^sha256:[0-9a-f]{64}$/),
-    "The token's SHA-256, as `simfleet tokens create` prints it; the token itself is not stored.",
+    "The token's SHA-256, as `sha256sum` prints it; the token itself is not stored.",
   ),
   expires: setting(
     expecting("an instant such as 2027-01-31T00:00:00Z", z.iso.datetime()).optional(),

@@ -1,7 +1,7 @@
 /**
- * Identifies a caller by a bearer token: either one of our tokens, stored only as its SHA-256, or a JWT of an identity
- * provider (jwt.ts). Every token is compared with every hash in constant time, so that the response time reveals
- * nothing. Roles are checked in guard.ts.
+ * Identifies a caller by a bearer token: one of the configuration or one in Redis, both known by their SHA-256 only, or a
+ * JWT of an identity provider (jwt.ts). Every token is compared with every hash of the configuration in constant time, so
+ * that the response time reveals nothing.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { TokenOptions } from "#config/sections/http.ts";
@@ -15,13 +15,20 @@ import type { AuthFailures } from "./auth-failures.ts";
 import type { ConnectionLimits } from "../connection-limits.ts";
 import { sendProblem } from "../problem.ts";
 
+/** Tokens that are stored in Redis. */
+interface StoredTokens {
+  bearerOf(sha256: string): Promise<Omit<KnownToken, "sha256" | "kind"> | undefined>;
+  noteUse(name: string): void;
+}
+
 interface KnownToken extends Omit<Principal, "expiresAtMs"> {
   readonly sha256: Buffer;
-  readonly expiresAtMs: number | undefined;
+  readonly expiresAtMs?: number | undefined;
 }
 
 export class Access {
   readonly #tokens: readonly KnownToken[];
+  readonly #stored: StoredTokens | undefined;
   readonly #jwt: JwtReader | undefined;
   readonly #clock: Clock;
 
@@ -29,6 +36,7 @@ export class Access {
   constructor(deps: {
     tokens: readonly TokenOptions[];
     adminToken: string | undefined;
+    stored?: StoredTokens;
     jwt: JwtReader | undefined;
     clock: Clock;
   }) {
@@ -40,6 +48,7 @@ export class Access {
       tokens.push({ name: "admin", role: "admin", kind: "admin-token", sha256, expiresAtMs: undefined });
     }
     this.#tokens = tokens;
+    this.#stored = deps.stored;
     this.#jwt = deps.jwt;
     this.#clock = deps.clock;
   }
@@ -53,23 +62,32 @@ export class Access {
     if (token === undefined) {
       throw new SimfleetError("UNAUTHENTICATED", "A token is required: send the header Authorization: Bearer TOKEN");
     }
-    const known = this.#bearerOf(token);
+    const known = await this.#bearerOf(token);
+    if (known?.kind === "token") this.#stored?.noteUse(known.name);
     if (known !== undefined) return known;
     if (this.#jwt !== undefined && token.split(".").length === 3) return this.#jwt.principalOf(token);
     throw new SimfleetError("UNAUTHENTICATED", "Invalid or expired token");
   }
 
-  #bearerOf(token: string): Principal | undefined {
+  /** Those of the configuration need no Redis. */
+  async #bearerOf(token: string): Promise<Principal | undefined> {
     const digest = digestOf(token);
-    let bearer: KnownToken | undefined;
+    let bearer: Omit<KnownToken, "sha256"> | undefined;
     for (const known of this.#tokens) {
       if (timingSafeEqual(digest, known.sha256)) bearer = known;
+    }
+    if (bearer === undefined && storedForm.test(token)) {
+      const stored = await this.#stored?.bearerOf(digest.toString("hex"));
+      if (stored !== undefined) bearer = { ...stored, kind: "token" };
     }
     if (bearer === undefined || (bearer.expiresAtMs ?? Infinity) <= this.#clock.wallMs()) return undefined;
     const { name, role, kind, expiresAtMs } = bearer;
     return { name, role, kind, ...(expiresAtMs === undefined ? {} : { expiresAtMs }) };
   }
 }
+
+/** What `tokens create` makes: anything else is not looked up. */
+const storedForm = /^sf_[A-Za-z0-9_-]{43}$/;
 
 function digestOf(token: string): Buffer {
   return createHash("sha256").update(token).digest();

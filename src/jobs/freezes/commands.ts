@@ -1,10 +1,11 @@
 /** `simfleet freeze …`: stops everything that changes the platform. */
-import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
+import { Command } from "@commander-js/extra-typings";
 import type { Client } from "#contract/client.ts";
 import * as routes from "./contract.ts";
 import type { FreezeReport } from "./contract.ts";
 import { type CommonOptions, type Context, withCommon } from "#cli/context.ts";
 import { counted } from "#cli/format.ts";
+import { asFuture } from "#cli/values.ts";
 
 export function freezeCommand(context: Context): Command {
   return new Command("freeze")
@@ -17,7 +18,7 @@ function onCommand(context: Context): Command {
   const command = new Command("on")
     .description("freeze all changes; calls in flight are completed")
     .option("--reason <text>", "reason, shown with the freeze", "")
-    .option("--until <instant>", "time at which the freeze ends, such as 2026-12-27T09:00:00+09:00", asInstant);
+    .option("--until <when>", "when the freeze ends: after 2h, or at a date or time", asFuture);
   return withCommon(command, "simfleet freeze on --reason 'incident 12'").action(async (options) => {
     const { reason, until: untilMs } = options;
     const until = untilMs === undefined ? undefined : new Date(untilMs).toISOString();
@@ -66,10 +67,4 @@ function textOf({ profiles, periods, store, workers }: FreezeReport): string {
       : `${name}: ${counted(count, "worker")} reached`,
   );
   return [...now, ...configured, `data: ${store}`, ...reached].join("\n");
-}
-
-function asInstant(text: string): number {
-  const ms = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(ms)) throw new InvalidArgumentError("It must be a time such as 2026-12-27T09:00:00+09:00.");
-  return ms;
 }

@@ -142,6 +142,13 @@ export const routes: Readonly<Record<string, Route>> = {
   "GET /v1/deliveries/{deliveryId}": { ...get("/v1/deliveries/ops.1-0"), status: 404 },
   "POST /v1/deliveries/{deliveryId}/redeliver": operators("/v1/deliveries/ops.1-0/redeliver", 404),
   "GET /v1/events": get("/v1/events?type=run.completed&limit=5"),
+  "GET /v1/tokens": get("/v1/tokens", "admin"),
+  "POST /v1/tokens": json("admin", 201, "/v1/tokens", {
+    name: "grafana",
+    role: "viewer",
+    expires: "2099-01-01T00:00:00Z",
+  }),
+  "DELETE /v1/tokens/{name}": withPath("admin", 204, "/v1/tokens/grafana"),
   "GET /v1/audit/export": get("/v1/audit/export?who=token%3Ax", "admin"),
   "GET /v1/audit": get("/v1/audit", "admin"),
 };

@@ -5,8 +5,6 @@ import { Output } from "#cli/output.ts";
 import { runProgram } from "#cli/program.ts";
 import { listText } from "#cli/list.ts";
 import { runList } from "#jobs/runs/commands/run-text.ts";
-import { tokensCommand } from "#cli/commands/tokens.ts";
-import { Context } from "#cli/context.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import { csvLine, defused } from "#intake/cell.ts";
@@ -94,14 +92,6 @@ describe("live secrets in output", () => {
     expect(stdout.text + stderr.text).toContain("[secret]");
     expect(stdout.text + stderr.text).not.toContain(secret);
   });
-});
-
-it.each([[[]], [["--json"]]])("`tokens create` with the options %j prints the new token", async (options) => {
-  const { io, ended } = processIo();
-  const command = tokensCommand(new Context(io, []));
-  await command.parseAsync(["create", "--name", "ci", "--role", "viewer", ...options], { from: "user" });
-  expect(ended.stdout).toMatch(/sf_[A-Za-z0-9_-]{43}/);
-  expect(ended.stdout).not.toContain("[secret]");
 });
 
 describe("untrusted text on a terminal", () => {

@@ -3,6 +3,8 @@ import { expect, test } from "vitest";
 import type { TokenOptions } from "#config/sections/http.ts";
 import { systemClock } from "#core/time.ts";
 import { Access } from "#http/auth/access.ts";
+import { Tokens } from "#jobs/tokens/tokens.ts";
+import { Keys } from "#redis/keys.ts";
 
 const nowMs = 1_800_000_000_000;
 const clock = { ...systemClock, wallMs: () => nowMs };
@@ -37,4 +39,27 @@ test.each([
   `Bearer ${"x".repeat(9_000)}`,
 ])("the authorization header %s is rejected", async (header) => {
   await expect(access.principalOf(header)).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+});
+
+test("without Redis the tokens of the configuration are known, and no other is taken for an invalid one", async () => {
+  const redis = { hget: () => Promise.reject(new Error("down")), hset: () => Promise.reject(new Error("down")) };
+  const stored = new Tokens({ redis: redis as never, keys: new Keys(), clock, configured: [] });
+  const known = new Access({ clock, jwt: undefined, adminToken: "the-admin", tokens: [storeDeps("ci")], stored });
+  expect(await known.principalOf("Bearer the-admin")).toMatchObject({ name: "admin" });
+  expect(await known.principalOf("Bearer sf_ci")).toMatchObject({ name: "ci" });
+  const other = `Bearer sf_${"x".repeat(43)}`;
+  await expect(known.principalOf(other)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+});
+
+test("the last use of a token is written at most once a minute", () => {
+  const written: number[] = [];
+  const redis = { hset: (_: string, __: string, atMs: number) => Promise.resolve(written.push(atMs)) };
+  let atMs = nowMs;
+  const later = { ...clock, wallMs: () => atMs };
+  const stored = new Tokens({ redis: redis as never, keys: new Keys(), clock: later, configured: [] });
+  for (const seconds of [0, 1, 59, 60, 61, 120]) {
+    atMs = nowMs + seconds * 1_000;
+    stored.noteUse("ci");
+  }
+  expect(written).toEqual([0, 60_000, 120_000].map((ms) => nowMs + ms));
 });

@@ -1,0 +1,67 @@
+/** `simfleet tokens …`: bearer tokens of the control API. */
+import { Command } from "@commander-js/extra-typings";
+import { type Context, choiceOption, withCommon } from "#cli/context.ts";
+import { type List, answerList, withListOptions } from "#cli/list.ts";
+import { asFuture } from "#cli/values.ts";
+import { roles } from "#fleet/role.ts";
+import { type TokenReport, createToken, listTokens, revokeToken } from "./contract.ts";
+
+export function tokensCommand(context: Context): Command {
+  return new Command("tokens")
+    .addCommand(listCommand(context))
+    .addCommand(createCommand(context))
+    .addCommand(revokeCommand(context));
+}
+
+function listCommand(context: Context): Command {
+  const command = new Command("list").description("list the tokens, with their last use and expiry");
+  return withCommon(withListOptions(command), "simfleet tokens list").action(async (options) => {
+    const page = await context.connect(options, ({ client }) => client.call(listTokens));
+    answerList(context.output(options), page, tokenList, options);
+  });
+}
+
+function createCommand(context: Context): Command {
+  const command = new Command("create")
+    .description("create a token, which is valid at once; it is shown once, and only its hash is stored")
+    .requiredOption("--name <name>", "owner of the token, as shown in the audit log")
+    .addOption(choiceOption("--role <role>", "what it may do", roles).makeOptionMandatory())
+    .option("--expires <when>", "when it expires: after 90d, or at a date or time (default: never)", asFuture);
+  return withCommon(command, "simfleet tokens create --name ci --role operator --expires 90d").action(
+    async (options) => {
+      const output = context.output(options);
+      const { name, role } = options;
+      const expires = options.expires === undefined ? undefined : new Date(options.expires).toISOString();
+      const created = await context.connect(options, ({ client }) =>
+        client.call(createToken, { body: { name, role, expires } }),
+      );
+      output.answer(created, ({ token }) => token);
+      output.say(`The token of ${name} is valid now, and not shown again. Revoke it: simfleet tokens revoke ${name}`);
+    },
+  );
+}
+
+function revokeCommand(context: Context): Command {
+  const command = new Command("revoke")
+    .description("revoke a token, which is invalid at once")
+    .argument("<name>", "owner of the token");
+  return withCommon(command, "simfleet tokens revoke ci").action(async (name, options) => {
+    await context.connect(options, ({ client }) => client.call(revokeToken, { params: { name } }));
+    context.output(options).answer({ name, revoked: true }, () => `Revoked the token of ${name}.`);
+  }) as unknown as Command;
+}
+
+const tokenList: List<"tokens", TokenReport> = {
+  name: "tokens",
+  route: listTokens,
+  empty: "No tokens. Create one with: simfleet tokens create --name NAME --role ROLE",
+  columns: [
+    { name: "name" },
+    { name: "role" },
+    { name: "lastUsedAt", heading: "last used" },
+    { name: "expiresAt", heading: "expires" },
+    { name: "createdAt", heading: "created" },
+    { name: "createdBy", heading: "by" },
+    { name: "origin" },
+  ],
+};

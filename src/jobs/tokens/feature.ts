@@ -1,0 +1,20 @@
+/** Tokens: who may use the control API. */
+import { feature } from "#cli/feature.ts";
+
+export const tokens = feature({
+  name: "tokens",
+  data: { tokens: ["tokens"] },
+  open: async (kernel) => {
+    const { Tokens, tokenEndpoints } = await import("./tokens.ts");
+    const service = new Tokens({ ...kernel, configured: kernel.config.http.tokens });
+    return { service, routes: () => tokenEndpoints(service) };
+  },
+  commands: {
+    tokens: {
+      group: "operate",
+      summary: "tokens for the control API and the dashboard",
+      load: async (context) => (await import("./commands.ts")).tokensCommand(context),
+    },
+  },
+  effects: { "tokens list": "reads", "tokens create": "changes", "tokens revoke": "changes" },
+});

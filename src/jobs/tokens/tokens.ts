@@ -1,0 +1,140 @@
+/**
+ * The bearer tokens of the control API that are stored in Redis, beside those of the configuration. Only the SHA-256 of a
+ * token is stored. Workers look tokens up with each request, so that a new one is valid and a revoked one invalid at once.
+ */
+import { createHash, randomBytes } from "node:crypto";
+import { SimfleetError } from "#core/errors.ts";
+import { type Clock, inTime, isoTime, minuteMs, secondMs } from "#core/time.ts";
+import { type Endpoint, endpoint } from "#contract/route.ts";
+import type { StoreDeps } from "#engine/move-record.ts";
+import type { Role } from "#fleet/role.ts";
+import * as routes from "./contract.ts";
+
+/** A token as others know it. */
+interface Bearer {
+  readonly name: string;
+  readonly role: Role;
+  readonly expiresAtMs?: number | undefined;
+}
+
+interface StoredToken extends Bearer {
+  readonly createdAtMs: number;
+  readonly createdBy: string;
+}
+
+/** How long a request waits for the look-up of its token. */
+const patienceMs = 5 * secondMs;
+
+type Deps = Pick<StoreDeps, "redis" | "keys"> & {
+  readonly clock: Clock;
+  /** Those of http.tokens. */
+  readonly configured: readonly Bearer[];
+};
+
+export class Tokens {
+  readonly #deps: Deps;
+  /** Hash: SHA-256 of a token to the token's description, JSON. */
+  readonly #key: string;
+  /** Hash: name to the time of the last use. */
+  readonly #usedKey: string;
+  readonly #noted = new Map<string, number>();
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+    this.#key = deps.keys.of("tokens");
+    this.#usedKey = deps.keys.of("tokens", "used");
+  }
+
+  /**
+   * The owner of the token with this SHA-256, in hexadecimal digits; it may have expired.
+   * @throws SimfleetError STORE_UNAVAILABLE
+   */
+  async bearerOf(sha256: string): Promise<Bearer | undefined> {
+    const { redis, clock } = this.#deps;
+    const found = await inTime(clock, patienceMs, redis.hget(this.#key, sha256)).catch(() => undefined);
+    if (found === undefined) {
+      throw new SimfleetError("STORE_UNAVAILABLE", "The token cannot be looked up: Redis does not respond. Try again");
+    }
+    return found.value === null ? undefined : (JSON.parse(found.value) as StoredToken);
+  }
+
+  /** Notes the use of a token, at most once a minute. */
+  noteUse(name: string): void {
+    const { redis, clock } = this.#deps;
+    const nowMs = clock.wallMs();
+    if (Math.abs(nowMs - (this.#noted.get(name) ?? 0)) < minuteMs) return;
+    this.#noted.set(name, nowMs);
+    // The next use notes it again.
+    redis.hset(this.#usedKey, name, nowMs).catch(() => this.#noted.delete(name));
+  }
+
+  /** @throws SimfleetError REQUEST_INVALID for a name that is taken, or a time in the past */
+  async create(wanted: Bearer, by: string): Promise<routes.TokenReport & { readonly token: string }> {
+    const { redis, clock } = this.#deps;
+    const nowMs = clock.wallMs();
+    const { name, expiresAtMs } = wanted;
+    if ((expiresAtMs ?? Number.POSITIVE_INFINITY) <= nowMs) {
+      throw new SimfleetError("REQUEST_INVALID", `The token would have expired at ${isoTime(expiresAtMs)} already`);
+    }
+    if ((await this.list()).some((token) => token.name === name)) {
+      throw new SimfleetError("REQUEST_INVALID", `There is a token ${name} already: choose another name, or revoke it`);
+    }
+    const token = `sf_${randomBytes(32).toString("base64url")}`;
+    const stored: StoredToken = { ...wanted, createdAtMs: nowMs, createdBy: by };
+    await redis.hset(this.#key, createHash("sha256").update(token).digest("hex"), JSON.stringify(stored));
+    return { ...reportOf(stored, {}), token };
+  }
+
+  async list(): Promise<routes.TokenReport[]> {
+    const { redis, configured } = this.#deps;
+    const used = await redis.hgetall(this.#usedKey);
+    const stored = (await redis.hvals(this.#key)).map((text) => JSON.parse(text) as StoredToken);
+    return [...configured, ...stored]
+      .map((token) => reportOf(token, used))
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  /** @throws SimfleetError NOT_FOUND, REQUEST_INVALID for a token of the configuration */
+  async revoke(name: string): Promise<void> {
+    const { redis, configured } = this.#deps;
+    const stored = Object.entries(await redis.hgetall(this.#key));
+    const found = stored.filter(([, text]) => (JSON.parse(text) as StoredToken).name === name);
+    if (found.length > 0) {
+      await redis.hdel(this.#key, ...found.map(([sha256]) => sha256));
+      await redis.hdel(this.#usedKey, name);
+      return;
+    }
+    if (configured.some((token) => token.name === name)) {
+      const message = `The token ${name} is in the configuration: remove it from http.tokens and restart the workers`;
+      throw new SimfleetError("REQUEST_INVALID", message);
+    }
+    throw new SimfleetError("NOT_FOUND", `There is no token ${name}; list them with: simfleet tokens list`);
+  }
+}
+
+function reportOf(token: Bearer & Partial<StoredToken>, used: Readonly<Record<string, string>>): routes.TokenReport {
+  const { name, role, expiresAtMs, createdAtMs, createdBy = null } = token;
+  const lastUsed = used[name];
+  return {
+    name,
+    role,
+    origin: createdAtMs === undefined ? "configuration" : "stored",
+    createdAt: isoTime(createdAtMs),
+    createdBy,
+    expiresAt: isoTime(expiresAtMs),
+    lastUsedAt: isoTime(lastUsed === undefined ? undefined : Number(lastUsed)),
+  };
+}
+
+export function tokenEndpoints(tokens: Tokens): readonly Endpoint[] {
+  return [
+    endpoint(routes.listTokens, async () => ({ tokens: await tokens.list(), nextCursor: null })),
+    endpoint(routes.createToken, ({ body: { name, role, expires }, by }) =>
+      tokens.create({ name, role, ...(expires === undefined ? {} : { expiresAtMs: Date.parse(expires) }) }, by),
+    ),
+    endpoint(routes.revokeToken, async ({ params: { name } }) => {
+      await tokens.revoke(name);
+      return undefined;
+    }),
+  ];
+}
