@@ -15,8 +15,11 @@ import { Output } from "./output.ts";
  * Runs one command line.
  * @param argv the arguments after the program's name
  */
-export async function runProgram(argv: readonly string[], deps: Deps): Promise<void> {
+export async function runProgram(given: readonly string[], deps: Deps): Promise<void> {
   const { io } = deps;
+  // Former names: `deliveries`, `events tail`.
+  const isTail = given[0] === "events" && given[1] === "tail";
+  const argv = given[0] === "deliveries" ? ["webhooks", ...given] : isTail ? given.toSpliced(1, 1) : given;
   try {
     const program = await buildProgram(
       deps,
@@ -35,11 +38,6 @@ type Deps = { io: ProcessIo; runWorker: RunWorker; features: readonly AnyFeature
 function processCommands(deps: Deps): Readonly<Record<string, FeatureCommand>> {
   const { runWorker } = deps;
   return {
-    init: {
-      group: "start",
-      summary: "write a configuration file",
-      load: async (context) => (await import("./commands/init.ts")).initCommand(context),
-    },
     worker: {
       group: "operate",
       summary: "always-on process with dashboard and control API",
@@ -73,6 +71,11 @@ function processCommands(deps: Deps): Readonly<Record<string, FeatureCommand>> {
       summary: "a sample run against a simulated platform",
       load: async (context) => (await import("./commands/demo.ts")).demoCommand(context, runWorker),
     },
+    init: {
+      group: "start",
+      summary: "write a configuration file",
+      load: async (context) => (await import("./commands/init.ts")).initCommand(context),
+    },
     sandbox: {
       group: "start",
       summary: "simulate the platform",
@@ -90,10 +93,16 @@ export async function buildProgram(deps: Deps, asked: string | undefined, loads?
   const ofFeatures = deps.features.flatMap(({ commands = {} }) => Object.entries<FeatureCommand>(commands));
   const { stdout, stderr } = deps.io;
   const program = new Command("simfleet")
-    .description("Changes fleets of SIMs through a rate-limited connectivity API.")
+    .description(
+      "Changes fleets of SIMs through a rate-limited connectivity API.\n\nNew here? simfleet demo shows a run in a minute; simfleet init then writes your configuration, simfleet check tests it, and simfleet plan FILE shows what a file would change.",
+    )
     .version(deps.version, "-V, --version", "show the version")
     .addHelpText("after", `\nExample:\n  simfleet plan fleet.csv\n  simfleet apply fleet.csv`);
-  for (const [name, { group, summary, load }] of [...ofFeatures, ...Object.entries(processCommands(deps))]) {
+  const groups = Object.keys(commandGroups);
+  const commands = [...ofFeatures, ...Object.entries(processCommands(deps))].toSorted(
+    ([, a], [, b]) => groups.indexOf(a.group) - groups.indexOf(b.group),
+  );
+  for (const [name, { group, summary, load }] of commands) {
     const command = loads === "all" || name === asked ? await load(context) : new Command(name);
     if (command.description() === "") command.description(summary);
     program.addCommand(command.summary(summary).helpGroup(commandGroups[group]));

@@ -26,6 +26,6 @@ export const events = feature({
     },
   },
   effects: {
-    "events tail": "reads",
+    events: "reads",
   },
 });

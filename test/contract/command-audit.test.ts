@@ -56,7 +56,7 @@ const examples: Readonly<Record<string, { args: string; target: string | null; e
   "webhooks resume": { args: "none", target: "none", exitCode: 2 },
   "tokens create": { args: "--name ci --role viewer", target: null, exitCode: 0 },
   "tokens revoke": { args: "none", target: "none", exitCode: 2 },
-  "deliveries redeliver": { args: "d-none", target: "d-none", exitCode: 2 },
+  "webhooks deliveries redeliver": { args: "d-none", target: "d-none", exitCode: 2 },
 };
 
 // Shows S16.

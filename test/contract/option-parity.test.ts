@@ -18,8 +18,8 @@ describe.each(["local", "remote"] as const)("commands that work %s", (where) => 
     ["sims list", "--cursor"],
     ["runs list", "--cursor"],
     ["audit list", "--cursor"],
-    ["deliveries list", "--cursor"],
-    ["deliveries list", "--webhook"],
+    ["webhooks deliveries list", "--cursor"],
+    ["webhooks deliveries list", "--webhook"],
   ])("`%s` refuses an empty %s", async (command, option) => {
     const { code, stdout } = await give([...command.split(" "), option, ""], where);
     expect([code, stdout]).toEqual([2, ""]);
@@ -72,7 +72,8 @@ describe("JSON output of commands", () => {
     "events tail",
     "freeze status",
     "audit list",
-    "schedules list",
+    "schedules",
+    "runs",
   ])("the JSON output of `%s` is the same locally and with a remote worker", async (command) => {
     const words = [...command.split(" "), "--json"];
     const [local, remote] = [await give(words, "local"), await give(words, "remote")];

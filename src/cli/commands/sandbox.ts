@@ -27,58 +27,57 @@ Example:
   simfleet sandbox --sims 2000 --limit Sim=300 --fault reset=0.02 --competitor Sim=5
   curl -X POST http://127.0.0.1:8787/_sandbox/faults -d '{"next":{"fault":"lost-answer","count":3}}'`;
 
+/** Options that only `--help-all` shows. */
+const faultGroup = "Faults:";
+const detailGroup = "Details of the platform:";
+
 type SandboxIo = Pick<ProcessIo, "stdout" | "stderr" | "interrupt">;
 
 export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
   const command = new Command("sandbox")
     .description("simulate the platform, to try simfleet without an account")
     .addHelpText("after", example)
-    .option("--port <port>", "port to listen on; 0: any free one", asNumber, 8787)
-    .option("--host <address>", "address to listen on", defaultOptions.host)
-    .option("--brand <word>", "word in the header names", defaultOptions.brand)
-    .option("--seed <number>", "seed of records, faults, latencies and page lengths", asNumber, defaultOptions.seed)
+    .optionsGroup("Fleet:")
     .option("--sims <count>", "number of simulated SIMs", asNumber, 2_000)
     .option("--ids-from <file>", "take the SIM IDs from the column simId of this CSV file")
-    .option("--speed-classes <list>", "speed classes that a SIM can have", asList, [...defaultOptions.speedClasses])
+    .addOption(
+      new Option("--speed-classes <list>", "speed classes that a SIM can have")
+        .argParser(asList)
+        .default([...defaultOptions.speedClasses], defaultOptions.speedClasses.join(",")),
+    )
+    .option("--groups-from <file>", "read groups and their configuration from this YAML or JSON file")
+    .addOption(choice("--operations <which>", "operations to serve: those of the specification, or all", operationSets))
+    .option("--seed <number>", "seed of records, faults, latencies and page lengths", asNumber, defaultOptions.seed)
+    .optionsGroup("Quota:")
+    .option("--limit <group=calls>", "calls per period, `Sim=300` or `300` for Sim; repeatable", addPerGroup)
+    .option("--period <seconds>", "length of a quota window", asNumber, defaultOptions.periodSeconds)
+    .option("--competitor <group=rate>", "calls per second that another caller makes; repeatable", addPerGroup)
+    .option("--limit-change <change>", "`Sim=100@30`: another limit after 30 s; repeatable", addLimitChange)
+    .optionsGroup("Server:")
+    .option("--port <port>", "port to listen on; 0: any free one", asNumber, 8787)
+    .option("--host <address>", "address to listen on", defaultOptions.host)
+    .option("--json", "print {url, port, environment, …} on stdout once it listens", false)
+    .optionsGroup("Account:")
+    .option("--operator-id <id>", "ID of the account", defaultOptions.operatorId)
+    .option("--auth-key-id <id>", "ID of the AuthKey", defaultOptions.authKeyId)
+    .option("--auth-key <secret>", "secret of the AuthKey", defaultOptions.authKey)
+    .option("--root-email <email>", "email address of the Root user", defaultOptions.rootEmail)
+    .option("--root-password <password>", "password of the Root user", defaultOptions.rootPassword)
+    .option("--user-name <name>", "name of the sub-user", defaultOptions.userName)
+    .option("--user-password <password>", "password of the sub-user", defaultOptions.userPassword)
+    .option("--user-auth-key-id <id>", "ID of an AuthKey of the sub-user")
+    .option("--user-auth-key <secret>", "secret of that AuthKey")
+    .option("--mfa-secret <base32>", "require one-time codes of this secret from the Root user and the sub-user")
+    .optionsGroup("Form of the platform:")
+    .option("--brand <word>", "word in the header names", defaultOptions.brand)
     .addOption(choice("--records <shape>", "shape of SIM records", recordShapes))
+    .addOption(choice("--language <language>", "default language of messages", ["en", "ja"]))
     .addOption(choice("--coverage <which>", "coverage to serve", ["both", "g", "jp"]))
     .addOption(
       new Option("--coverage-types <which>", "coverage claims of tokens (default: g)").choices(["g", "jp", "both"]),
     )
     .option("--japan-port <port>", "serve Japan coverage at a second address, with SIMs of its own", asNumber)
-    .addOption(choice("--language <language>", "default language of messages", ["en", "ja"]))
-    .option("--operator-id <id>", "ID of the account", defaultOptions.operatorId)
-    .option("--root-email <email>", "email address of the Root user", defaultOptions.rootEmail)
-    .option("--root-password <password>", "password of the Root user", defaultOptions.rootPassword)
-    .option("--user-name <name>", "name of the sub-user", defaultOptions.userName)
-    .option("--user-password <password>", "password of the sub-user", defaultOptions.userPassword)
-    .option("--auth-key-id <id>", "ID of the AuthKey", defaultOptions.authKeyId)
-    .option("--auth-key <secret>", "secret of the AuthKey", defaultOptions.authKey)
-    .option("--user-auth-key-id <id>", "ID of an AuthKey of the sub-user")
-    .option("--user-auth-key <secret>", "secret of that AuthKey")
-    .addOption(choice("--user-key-access <which>", "AuthKeys that the sub-user may manage", keyAccesses))
-    .option("--revoke-kills-pairs", "revoking an AuthKey invalidates its pairs of API key and token", false)
-    .option("--mfa-secret <base32>", "require one-time codes of this secret from the Root user and the sub-user")
-    .option("--ttl-field <name>", "field of /v1/auth that asks for a lifetime", defaultOptions.ttlField)
-    .option("--pair-ttl <seconds>", "lifetime of every pair of API key and token, ignoring requests", asNumber)
-    .addOption(choice("--token-algorithm <name>", "algorithm of token signatures", ["ES256", "RS256"]))
-    .option("--page-size <count>", "records per page if the call has no limit", asNumber, defaultOptions.pageSize)
-    .option("--max-page-size <count>", "maximum number of records per page", asNumber, defaultOptions.maxPageSize)
-    .addOption(choice("--paging <headers>", "headers with the next page", ["both", "link", "key"]))
-    .option("--hostile-cursors", "return cursors with characters that need percent-encoding", false)
-    .option("--short-pages <share>", "share of pages shorter than requested", asNumber, defaultOptions.shortPages)
-    .option("--empty-pages <share>", "share of pages that are empty", asNumber, defaultOptions.emptyPages)
-    .addOption(choice("--operations <which>", "operations to serve: those of the specification, or all", operationSets))
-    .option("--groups-from <file>", "read groups and their configuration from this YAML or JSON file")
-    .option("--created-status <status>", "status of a created Credential Set", asNumber, defaultOptions.createdStatus)
-    .option("--max-body <bytes>", "maximum size of a request body", asNumber, defaultOptions.maxBodyBytes)
-    .option("--limit <group=calls>", "calls per period, `Sim=300` or `300` for Sim; repeatable", addPerGroup)
-    .option("--period <seconds>", "length of a quota window", asNumber, defaultOptions.periodSeconds)
-    .addOption(choice("--rounding <how>", "rounding of seconds-before-refresh", ["up", "down", "nearest"]))
-    .addOption(choice("--anchored <where>", "what opens a window", ["start", "first-call"]))
-    .option("--window-offset <ms>", "elapsed part of the first window", asNumber, defaultOptions.windowOffsetMs)
-    .option("--competitor <group=rate>", "calls per second that another caller makes; repeatable", addPerGroup)
-    .option("--limit-change <change>", "`Sim=100@30`: another limit after 30 s; repeatable", addLimitChange)
+    .optionsGroup(faultGroup)
     .option(
       "--fault <kind=share>",
       `probability of a fault per call; repeatable; kinds: ${faultKinds.join(", ")}`,
@@ -87,7 +86,23 @@ export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
     .option("--faults-on-auth", "inject faults into authentication as well", false)
     .option("--slow <ms>", "delay of the fault slow", asNumber, defaultOptions.slowMs)
     .option("--latency <ms>", "delay of every response: `20`, or `10-50` for a random one", asLatency)
-    .option("--json", "print {url, port, environment, …} on stdout once it listens", false)
+    .option("--short-pages <share>", "share of pages shorter than requested", asNumber, defaultOptions.shortPages)
+    .option("--empty-pages <share>", "share of pages that are empty", asNumber, defaultOptions.emptyPages)
+    .option("--hostile-cursors", "return cursors with characters that need percent-encoding", false)
+    .option("--revoke-kills-pairs", "revoking an AuthKey invalidates its pairs of API key and token", false)
+    .optionsGroup(detailGroup)
+    .addOption(choice("--rounding <how>", "rounding of seconds-before-refresh", ["up", "down", "nearest"]))
+    .addOption(choice("--anchored <where>", "what opens a window", ["start", "first-call"]))
+    .option("--window-offset <ms>", "elapsed part of the first window", asNumber, defaultOptions.windowOffsetMs)
+    .option("--page-size <count>", "records per page if the call has no limit", asNumber, defaultOptions.pageSize)
+    .option("--max-page-size <count>", "maximum number of records per page", asNumber, defaultOptions.maxPageSize)
+    .addOption(choice("--paging <headers>", "headers with the next page", ["both", "link", "key"]))
+    .addOption(choice("--user-key-access <which>", "AuthKeys that the sub-user may manage", keyAccesses))
+    .option("--ttl-field <name>", "field of /v1/auth that asks for a lifetime", defaultOptions.ttlField)
+    .option("--pair-ttl <seconds>", "lifetime of every pair of API key and token, ignoring requests", asNumber)
+    .addOption(choice("--token-algorithm <name>", "algorithm of token signatures", ["ES256", "RS256"]))
+    .option("--created-status <status>", "status of a created Credential Set", asNumber, defaultOptions.createdStatus)
+    .option("--max-body <bytes>", "maximum size of a request body", asNumber, defaultOptions.maxBodyBytes)
     .action(async ({ idsFrom, groupsFrom, coverage, coverageTypes, japanPort, maxBody, ...rest }) => {
       keepHeapSmall();
       const isTwofold = japanPort !== undefined;
@@ -113,7 +128,17 @@ export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
       };
       await runUntilInterrupted(options, { japanPort, isJson: rest.json, io });
     });
-  return command;
+  const hidden = command.options.filter(({ helpGroupHeading = "" }) =>
+    [faultGroup, detailGroup].includes(helpGroupHeading),
+  );
+  for (const option of hidden) option.hideHelp();
+  return command
+    .optionsGroup("Help:")
+    .option("--help-all", "show the faults and the details of the platform as well")
+    .on("option:help-all", () => {
+      for (const option of hidden) option.hideHelp(false);
+      command.help();
+    }) as unknown as Command;
 }
 
 async function runUntilInterrupted(

@@ -1,4 +1,4 @@
-/** `simfleet events tail`: the feed, oldest first, and with `--follow` what happens from there on. */
+/** `simfleet events`: the feed, oldest first, and with `--follow` what happens from there on. */
 import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
 import { suggestion } from "#core/suggest.ts";
 import { visible } from "#core/visible-text.ts";
@@ -14,8 +14,8 @@ import type { Output } from "#cli/output.ts";
 /** The greatest number that an event of a millisecond can have. */
 const lastOfMs = "18446744073709551615";
 
-export function tailCommand(context: Context): Command {
-  const command = new Command("tail")
+export function eventsCommand(context: Context): Command {
+  const command = new Command("events")
     .description("print events, oldest first")
     .option(
       "--since <from>",
@@ -25,7 +25,7 @@ export function tailCommand(context: Context): Command {
     .option("--type <type>", "only events of this type, such as run.completed or run.*; repeatable", asTypes)
     .option("-n, --limit <n>", "without --since: number of most recent events", asCount, 20)
     .option("-f, --follow", "print new events until Ctrl-C; with --json one document per line (NDJSON)");
-  return withCommon(command, "simfleet events tail --since 1h --type run.* --type sync.failed --follow").action(
+  return withCommon(command, "simfleet events --since 1h --type run.* --type sync.failed --follow").action(
     async (options) => {
       const output = context.output(options);
       const selection = { types: options.type, profile: options.profile };
@@ -110,7 +110,3 @@ function asTypes(pattern: string, before: readonly EventType[] | undefined): rea
 }
 
 // `simfleet events …`: the event feed.
-
-export function eventsCommand(context: Context): Command {
-  return new Command("events").addCommand(tailCommand(context));
-}

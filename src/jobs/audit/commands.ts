@@ -6,7 +6,7 @@ import { asInstant } from "#cli/values.ts";
 import { type List, answerList, withPageOptions } from "#cli/list.ts";
 
 export function auditCommand(context: Context): Command {
-  return new Command("audit").addCommand(listCommand(context));
+  return new Command("audit").addCommand(listCommand(context), { isDefault: true });
 }
 
 function listCommand(context: Context): Command {

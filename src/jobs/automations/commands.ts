@@ -23,7 +23,7 @@ const decisionHeadings = ["AT", "EVENT", "SIM", "DECISION"] as const;
 
 export function automationsCommand(context: Context): Command {
   return new Command("automations")
-    .addCommand(listCommand(context))
+    .addCommand(listCommand(context), { isDefault: true })
     .addCommand(stepCommand(context, routes.pauseAutomation, { name: "pause", description: "pause an automation" }))
     .addCommand(
       stepCommand(context, routes.resumeAutomation, {

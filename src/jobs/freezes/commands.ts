@@ -11,7 +11,7 @@ export function freezeCommand(context: Context): Command {
   return new Command("freeze")
     .addCommand(onCommand(context))
     .addCommand(offCommand(context))
-    .addCommand(statusCommand(context));
+    .addCommand(statusCommand(context), { isDefault: true });
 }
 
 function onCommand(context: Context): Command {

@@ -5,7 +5,9 @@ import { answerList, type List, withListOptions } from "#cli/list.ts";
 import { listOperations, type OperationReport, showOperation } from "./contract.ts";
 
 export function operationsCommand(context: Context): Command {
-  return new Command("operations").addCommand(listCommand(context)).addCommand(showCommand(context));
+  return new Command("operations")
+    .addCommand(listCommand(context), { isDefault: true })
+    .addCommand(showCommand(context));
 }
 
 function listCommand(context: Context): Command {

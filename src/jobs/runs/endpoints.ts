@@ -9,7 +9,7 @@ import { type FollowUpPlan, type PlanDocument, type RunReport, type OrderQuery, 
 import { assertHasRows } from "./ledger/run-record.ts";
 import type { Planned } from "./plan/plans.ts";
 import type { Order, RunService } from "./service.ts";
-import { changedBy } from "./report.ts";
+import { changedBy } from "./plan/plan.ts";
 import { newRunId } from "./submit.ts";
 
 export interface RunEndpointDeps {

@@ -3,10 +3,9 @@ import { isoTime } from "#core/time.ts";
 import { isLasting, reportOfProblem } from "#engine/problem.ts";
 import { isRunOver } from "#fleet/run.ts";
 import type { Activity } from "#engine/activity-log.ts";
-import type { Changed, RunReport } from "./contract.ts";
-import type { RunHead, RunRecord } from "./ledger/run-record.ts";
-import { type QuotaView, minTimeMs } from "./plan/plan.ts";
-import { maxDangerous } from "./submit.ts";
+import type { RunReport } from "./contract.ts";
+import type { RunRecord } from "./ledger/run-record.ts";
+import { type QuotaView, changedBy, minTimeMs } from "./plan/plan.ts";
 
 export function reportOf(run: RunRecord, quota: QuotaView): RunReport {
   const { runId, name, state, tally, calls, throttled, reason, problem, retryOf, undoOf } = run;
@@ -32,20 +31,6 @@ export function reportOf(run: RunRecord, quota: QuotaView): RunReport {
     ...(retryOf === undefined ? {} : { retryOf }),
     ...(undoOf === undefined ? {} : { undoOf }),
     ...(run.supersededBy.length === 0 ? {} : { supersededBy: run.supersededBy }),
-  };
-}
-
-/** What a run or a draft of one changes. */
-export function changedBy(
-  head: Pick<RunHead, "profile" | "operator" | "operations" | "changes" | "segments">,
-): Changed {
-  const { profile, operator, operations, changes = [], segments } = head;
-  return {
-    profile,
-    ...(operator === undefined ? {} : { operator }),
-    operation: maxDangerous(operations).name,
-    changes,
-    changesInAll: segments.reduce((sum, { callable }) => sum + callable, 0),
   };
 }
 

@@ -12,7 +12,7 @@ const noWorker = "No worker is running: schedules need one (simfleet worker).";
 
 export function schedulesCommand(context: Context): Command {
   return new Command("schedules")
-    .addCommand(listCommand(context))
+    .addCommand(listCommand(context), { isDefault: true })
     .addCommand(
       stepCommand(context, routes.triggerSchedule, {
         name: "trigger",

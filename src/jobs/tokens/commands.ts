@@ -8,7 +8,7 @@ import { type TokenReport, createToken, listTokens, revokeToken } from "./contra
 
 export function tokensCommand(context: Context): Command {
   return new Command("tokens")
-    .addCommand(listCommand(context))
+    .addCommand(listCommand(context), { isDefault: true })
     .addCommand(createCommand(context))
     .addCommand(revokeCommand(context));
 }

@@ -1,4 +1,4 @@
-/** `simfleet webhooks …`, the endpoints that receive events, and `simfleet deliveries …`, the messages to them. */
+/** `simfleet webhooks …`: the endpoints that receive events, and their deliveries, the messages to them. */
 import { Command } from "@commander-js/extra-typings";
 import { type Context, choiceOption, withCommon } from "#cli/context.ts";
 import { grouped } from "#cli/format.ts";
@@ -10,9 +10,10 @@ import { webhooks } from "./feature.ts";
 
 export function webhooksCommand(context: Context): Command {
   return new Command("webhooks")
-    .addCommand(listWebhooksCommand(context))
+    .addCommand(listWebhooksCommand(context), { isDefault: true })
     .addCommand(testCommand(context))
-    .addCommand(resumeCommand(context));
+    .addCommand(resumeCommand(context))
+    .addCommand(deliveriesCommand(context));
 }
 
 function listWebhooksCommand(context: Context): Command {
@@ -86,9 +87,10 @@ const webhookList: List<"webhooks", WebhookReport> = {
   ],
 };
 
-export function deliveriesCommand(context: Context): Command {
+function deliveriesCommand(context: Context): Command {
   return new Command("deliveries")
-    .addCommand(listDeliveriesCommand(context))
+    .description("list, show and resend the messages to webhooks")
+    .addCommand(listDeliveriesCommand(context), { isDefault: true })
     .addCommand(showCommand(context))
     .addCommand(redeliverCommand(context));
 }
@@ -98,7 +100,7 @@ function listDeliveriesCommand(context: Context): Command {
     .description("list messages, newest event first")
     .option("--webhook <name>", "only messages to this webhook")
     .addOption(choiceOption("--state <state>", "only messages in this state", deliveryStates));
-  return withCommon(withPageOptions(command), "simfleet deliveries list --webhook ops --state failed").action(
+  return withCommon(withPageOptions(command), "simfleet webhooks deliveries list --webhook ops --state failed").action(
     async (options) => {
       const output = context.output(options);
       const { webhook, state, limit, cursor } = options;
@@ -113,25 +115,27 @@ function showCommand(context: Context): Command {
   const command = new Command("show")
     .description("show one message and its event")
     .argument("<delivery>", "ID of the message");
-  return withCommon(command, "simfleet deliveries show ops.1790000000000-0").action(async (deliveryId, options) => {
-    const output = context.output(options);
-    const shown = await context.connect(options, ({ client }) =>
-      client.call(routes.showDelivery, { params: { deliveryId } }),
-    );
-    output.answer(shown, ({ event, ...delivery }) => {
-      const about = { ...delivery, at: event.at, profile: event.profile, ...event.fields };
-      const present = Object.entries(about).filter(([, value]) => value !== null);
-      const width = Math.max(...present.map(([name]) => name.length));
-      return present.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join("\n");
-    });
-  }) as unknown as Command;
+  return withCommon(command, "simfleet webhooks deliveries show ops.1790000000000-0").action(
+    async (deliveryId, options) => {
+      const output = context.output(options);
+      const shown = await context.connect(options, ({ client }) =>
+        client.call(routes.showDelivery, { params: { deliveryId } }),
+      );
+      output.answer(shown, ({ event, ...delivery }) => {
+        const about = { ...delivery, at: event.at, profile: event.profile, ...event.fields };
+        const present = Object.entries(about).filter(([, value]) => value !== null);
+        const width = Math.max(...present.map(([name]) => name.length));
+        return present.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join("\n");
+      });
+    },
+  ) as unknown as Command;
 }
 
 function redeliverCommand(context: Context): Command {
   const command = new Command("redeliver")
     .description("resend a message with the same ID, through a worker")
     .argument("<delivery>", "ID of the message");
-  return withCommon(command, "simfleet deliveries redeliver ops.1790000000000-0").action(
+  return withCommon(command, "simfleet webhooks deliveries redeliver ops.1790000000000-0").action(
     async (deliveryId, options) => {
       const output = context.output(options);
       await context.connect(options, async ({ client, app }) => {

@@ -11,7 +11,7 @@ export const events = {
   "webhook.failed": {
     when: "A message was retried for about a day and never accepted; or three workers died while they sent it; or so many wait that the oldest are dropped, which is emitted at most once an hour. Not emitted for messages about a webhook itself.",
     sentence: "The webhook {webhook} did not accept a message[: {reason}]",
-    advice: "Send it again with: simfleet deliveries redeliver {delivery}",
+    advice: "Send it again with: simfleet webhooks deliveries redeliver {delivery}",
     needsAttention: true,
     fields: { ...ofDelivery, reason: "result of the last attempt" },
   },

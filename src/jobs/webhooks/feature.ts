@@ -29,13 +29,8 @@ export const webhooks = feature({
   commands: {
     webhooks: {
       group: "follow",
-      summary: "webhook endpoints and their delivery status",
+      summary: "webhook endpoints and the messages to them",
       load: async (context) => (await import("./commands.ts")).webhooksCommand(context),
-    },
-    deliveries: {
-      group: "follow",
-      summary: "webhook messages and their delivery status",
-      load: async (context) => (await import("./commands.ts")).deliveriesCommand(context),
     },
   },
   stores: { "webhooks test": "makes" },
@@ -44,8 +39,8 @@ export const webhooks = feature({
     // It sends a message.
     "webhooks test": "changes",
     "webhooks resume": "changes",
-    "deliveries list": "reads",
-    "deliveries show": "reads",
-    "deliveries redeliver": "changes",
+    "webhooks deliveries list": "reads",
+    "webhooks deliveries show": "reads",
+    "webhooks deliveries redeliver": "changes",
   },
 });

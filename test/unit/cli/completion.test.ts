@@ -27,7 +27,7 @@ describe("completion", () => {
     ["apply --ope", ["--operation"]],
     ["apply ", [":files"]],
     ["apply fleet.csv --out ", [":files"]],
-    ["deliveries list --state fa", ["failed"]],
+    ["webhooks deliveries list --state fa", ["failed"]],
     ["tokens create --role ", ["viewer", "operator", "admin"]],
     ["tokens create --role=op", ["--role=operator"]],
     ["tokens create --role = op", ["operator"]],

@@ -20,9 +20,9 @@ describe("an unknown word", () => {
     ["runs list --limt 3", "Unknown option '--limt'. Did you mean --limit?"],
     ["runs list extra", "Too many arguments for 'list'. Expected 0 arguments but got 1: extra."],
     ["runs show", "Missing required argument 'run'."],
-    ["deliveries list --state faild", "Did you mean failed?"],
+    ["webhooks deliveries --state faild", "Did you mean failed?"],
     ["runs results r-1 --outcome fialed", "Did you mean failed?"],
-    ["events tail --type run.complted", "Did you mean run.completed?"],
+    ["events --type run.complted", "Did you mean run.completed?"],
     ["sims changes --kind chnged", "Did you mean changed?"],
     ["apply", "Give a file or --where."],
   ])("in `simfleet %s` is a one-line error with exit code 2", async (line, message) => {
@@ -53,10 +53,21 @@ describe("the help", () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   });
 
-  test("goes to stderr with exit code 2 if a command lacks its second word", async () => {
-    const { code, stdout, stderr } = await run("runs");
-    expect(stderr).toContain("  resume [options] <run>");
-    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  test("of the sandbox has its faults behind --help-all", async () => {
+    expect((await run("sandbox --help")).stdout).toMatch(/\nFleet:\n {2}--sims(?:.|\n)*\nQuota:\n/);
+    expect((await run("sandbox --help")).stdout).not.toContain("--fault <");
+    const all = await run("sandbox --help-all");
+    expect([all.code, all.stdout]).toEqual([0, expect.stringMatching(/\nFaults:\n {2}--fault /)]);
+  });
+
+  test("is found by the former names of commands", async () => {
+    expect((await run("deliveries list --help")).stdout).toContain("Usage: simfleet webhooks deliveries list");
+    expect((await run("events tail --help")).stdout).toContain("Usage: simfleet events [options]");
+  });
+
+  test("of a group lists its commands, and says first how to get started", async () => {
+    expect((await run("runs --help")).stdout).toContain("  resume [options] <run>");
+    expect((await run("--help")).stdout).toMatch(/New here\?(?:.|\n)*\nGet started:\n(?:.|\n)*\nChange SIMs:/);
   });
 });
 

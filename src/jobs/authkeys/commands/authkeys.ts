@@ -12,7 +12,9 @@ import { systemClock } from "#core/time.ts";
 import { problemText } from "#cli/format.ts";
 
 export function authKeysCommand(context: Context): Command {
-  return new Command("authkeys").addCommand(listCommand(context)).addCommand(rotateCommand(context));
+  return new Command("authkeys")
+    .addCommand(listCommand(context), { isDefault: true })
+    .addCommand(rotateCommand(context));
 }
 
 function listCommand(context: Context): Command {

@@ -23,13 +23,13 @@ import { systemClock } from "#core/time.ts";
 
 export function credentialsCommand(context: Context): Command {
   return new Command("credentials")
-    .addCommand(listCommand(context))
+    .addCommand(listCommand(context), { isDefault: true })
     .addCommand(putCommand(context, "create"))
     .addCommand(putCommand(context, "update"))
     .addCommand(deleteCommand(context))
     .addCommand(rotateCommand(context))
     .addCommand(confirmCommand(context))
-    .addCommand(statusCommand(context));
+    .addCommand(statusCommand(context), { isDefault: true });
 }
 
 function listCommand(context: Context): Command {

@@ -15,7 +15,7 @@ import type { Output } from "#cli/output.ts";
 export function simsCommand(context: Context): Command {
   return new Command("sims")
     .addCommand(syncCommand(context))
-    .addCommand(listCommand(context))
+    .addCommand(listCommand(context), { isDefault: true })
     .addCommand(countCommand(context))
     .addCommand(showCommand(context))
     .addCommand(exportCommand(context))

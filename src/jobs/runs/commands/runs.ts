@@ -28,7 +28,7 @@ import { optionTexts } from "./operation-options.ts";
 
 export function runsCommand(context: Context): Command {
   return new Command("runs")
-    .addCommand(listCommand(context))
+    .addCommand(listCommand(context), { isDefault: true })
     .addCommand(showCommand(context))
     .addCommand(watchCommand(context))
     .addCommand(pauseCommand(context))

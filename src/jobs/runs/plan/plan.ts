@@ -6,8 +6,8 @@ import type { Filter } from "#fleet/filter.ts";
 import { minuteMs } from "#core/time.ts";
 import type { RunOptions } from "#fleet/run.ts";
 import type { Limiter } from "#limiter/limiter.ts";
-import type { PlanReport } from "../contract.ts";
-import { changedBy } from "../report.ts";
+import type { Changed, PlanReport } from "../contract.ts";
+import type { RunHead } from "../ledger/run-record.ts";
 import { maxDangerous } from "../submit.ts";
 import type { KnownFleet } from "./classify.ts";
 import type { Draft } from "./draft.ts";
@@ -47,6 +47,20 @@ export async function reportOfDraft(draft: Draft, deps: ReportDeps): Promise<Pla
     problemsInAll: verdicts.invalid + verdicts.conflict + verdicts["not-allowed"],
     supersedes,
     warnings: [...supersedes.map(supersedesText), ...(await warningsOf(draft, deps))],
+  };
+}
+
+/** What a run or a draft of one changes. */
+export function changedBy(
+  head: Pick<RunHead, "profile" | "operator" | "operations" | "changes" | "segments">,
+): Changed {
+  const { profile, operator, operations, changes = [], segments } = head;
+  return {
+    profile,
+    ...(operator === undefined ? {} : { operator }),
+    operation: maxDangerous(operations).name,
+    changes,
+    changesInAll: segments.reduce((sum, { callable }) => sum + callable, 0),
   };
 }
 
