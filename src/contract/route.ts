@@ -66,6 +66,7 @@ export interface Rows {
         readonly retryOf: string;
         readonly outcomes?: readonly Outcome[] | undefined;
         readonly lines?: readonly number[] | undefined;
+        readonly reason?: string | undefined;
       }
     | { readonly undoOf: string };
   /** Name of the file, or the filter. */

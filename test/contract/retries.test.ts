@@ -152,7 +152,7 @@ describe("irreversible calls", () => {
     const { runId } = await requests.start("operation=terminate&confirm=3&rate=1", `simId\n${rows}`);
     await until("one is terminated", async () => (await harness.runs.show(runId)).counts.done === 1);
     await requests.ask(`/v1/runs/${runId}/cancel`, { method: "POST" });
-    expect(await requests.ask(`/v1/runs/${runId}/retry/plan`)).toEqual({
+    expect(await requests.ask(`/v1/runs/${runId}/retry/plan`)).toMatchObject({
       operation: "terminate",
       total: 3,
       calls: 2,
@@ -181,12 +181,12 @@ test("the plan of an undo and of a retry counts calls that cost money", async ()
   const { runId } = await requests.start("operation=suspend", file("note", 20, 22, ""));
   await requests.ended(runId);
   const undo = { operation: "activate", total: 2, calls: 2, irreversible: 0, warnings: [] };
-  expect(await requests.ask(`/v1/runs/${runId}/undo/plan`)).toEqual({ ...undo, costly: 2 });
+  expect(await requests.ask(`/v1/runs/${runId}/undo/plan`)).toMatchObject({ ...undo, costly: 2 });
   // A SIM that is no longer suspended is left alone.
   await requests.become({ status: "inactive" }, [21]);
-  expect(await requests.ask(`/v1/runs/${runId}/undo/plan`)).toEqual({ ...undo, calls: 1, costly: 1 });
+  expect(await requests.ask(`/v1/runs/${runId}/undo/plan`)).toMatchObject({ ...undo, calls: 1, costly: 1 });
   const lost = await cancelledAfterLoss(22);
-  expect(await requests.ask(`/v1/runs/${lost}/retry/plan?outcome=unknown&outcome=cancelled`)).toEqual({
+  expect(await requests.ask(`/v1/runs/${lost}/retry/plan?outcome=unknown&outcome=cancelled`)).toMatchObject({
     operation: "send-sms",
     total: 3,
     calls: 3,

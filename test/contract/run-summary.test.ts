@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { FollowUpPlan, RowReport, RunReport, RunSummary } from "#jobs/runs/contract.ts";
 import { ControlHarness } from "./support/control-harness.ts";
+import { runCommand } from "./support/run-command.ts";
 import { json, RunRequests } from "./support/run-requests.ts";
 
 const harness = await ControlHarness.ofFile({ works: true });
@@ -43,5 +44,19 @@ describe("the summary of a run", () => {
     expect(retried).toMatchObject({ retryOf: runId, counts: { total: 2 } });
     const { rows } = await requests.ask<{ rows: RowReport[] }>(`/v1/runs/${retried.runId}/rows`);
     expect(rows.map(({ key }) => key)).toEqual(["8942319999999999997", "8942319999999999999"]);
+  });
+
+  test("a retry by reason sends the rejected rows that share it, by HTTP and by command", async () => {
+    const { reasons } = await requests.ask<RunSummary>(`/v1/runs/${runId}/summary`);
+    const reason = reasons[0]?.reason ?? "";
+    expect(reasons).toMatchObject([{ outcome: "rejected", rows: 3 }]);
+    const planned = (text: string) =>
+      requests.send(`/v1/runs/${runId}/retry/plan?reason=${encodeURIComponent(text)}`, { method: "GET" });
+    expect(await planned(reason)).toMatchObject({ status: 200, body: { total: 3, calls: 3 } });
+    expect(await planned("set-speed-class: rejected (…).")).toMatchObject({ status: 200, body: { total: 3 } });
+    expect(await planned("another reason")).toMatchObject({ status: 409 });
+    const words = ["runs", "retry", runId, "--reason", reason, "--yes", "--detach"];
+    const { stdout } = await runCommand(harness, words, "remote");
+    expect(await requests.ended(stdout.trim())).toMatchObject({ retryOf: runId, counts: { total: 3 } });
   });
 });

@@ -77,4 +77,15 @@ test("a plan, its run and its undo say what changes: the account, and values bef
   expect(await harness.runs.show(runId)).toMatchObject({ ...account, changes, changesInAll: 2 });
   const undo = await (await harness.ask(`/v1/runs/${runId}/undo/plan`, { as: "operator" })).json();
   expect(undo).toMatchObject({ ...account, changes: [{ from: "s1.minimum", to: "s1.fast", count: 2 }] });
+  const undone = await harness.ask(`/v1/runs/${runId}/undo`, { as: "operator", method: "POST" });
+  const { runId: undoId } = (await undone.json()) as RunReport;
+  await until("it is undone", async () => (await harness.runs.show(undoId)).state === "completed");
+  const again = await harness.ask(`/v1/runs/${runId}/undo`, { as: "operator", method: "POST" });
+  expect([again.status, await again.json()]).toMatchObject([
+    409,
+    {
+      detail: `Run ${runId} was not undone: nothing to restore (2 rows: it has s1.fast now, not s1.minimum from the run)`,
+    },
+  ]);
+  expect((await runCommand(harness, ["runs", "undo", runId, "--yes", "--no-sync"], "remote")).code).toBe(2);
 });

@@ -194,7 +194,7 @@ describe.concurrent("undo", () => {
     ]);
     // And once more: there is nothing left that the run gave.
     const again = await harness.json(["runs", "undo", run.runId, "--yes"]);
-    expect(again.document.counts).toMatchObject({ done: 0, skipped: 10 });
+    expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining("nothing to restore (8 rows: it has s1.") });
   });
 
   test("an undo reports that previous values are unknown", async () => {
@@ -202,11 +202,10 @@ describe.concurrent("undo", () => {
     await harness.redis();
     await harness.fleet("fleet.csv", 3);
     const { document: run } = await harness.json(["apply", "fleet.csv", "--yes"]);
-    const undone = await harness.json(["runs", "undo", run.runId, "--yes"]);
-    expect(undone.document.counts).toMatchObject({ done: 0, skipped: 3 });
-    expect((await harness.run(["runs", "results", undone.document.runId])).stdout).toContain(
-      "its previous state is unknown",
-    );
+    const refused = await harness.run(["runs", "undo", run.runId, "--yes"]);
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain("nothing to restore (3 rows: its previous state is unknown");
+    expect(JSON.parse((await harness.run(["runs", "list", "--json"])).stdout)).toMatchObject({ runs: [{}] });
   });
 });
 

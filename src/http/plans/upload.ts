@@ -26,6 +26,7 @@ export const rowsBody = z.strictObject({
   retryOf: runId.optional().describe("a run whose failed and cancelled rows are sent again"),
   outcomes: z.array(z.enum(outcomes)).min(1).optional().describe("with retryOf: rows with these outcomes instead"),
   lines: z.array(z.number().int().min(1)).min(1).max(1_000).optional().describe("with retryOf: only these lines"),
+  reason: z.string().min(1).max(2_000).optional().describe("with retryOf: only rows with this reason"),
   undoOf: runId.optional().describe("a run whose changes are undone"),
   operation: z.string().min(1).max(64).optional(),
   /** Short for `set: { speedClass }`. */
@@ -159,7 +160,18 @@ function namedRows(body: unknown): Rows {
   const faults = read.success
     ? []
     : read.error.issues.map(({ path, message }) => `${["body", ...path].join(".")}: ${message}`);
-  const { where, sims, retryOf, undoOf, outcomes: which, lines, operation, speedClass, set: values } = read.data ?? {};
+  const {
+    where,
+    sims,
+    retryOf,
+    undoOf,
+    outcomes: which,
+    lines,
+    reason,
+    operation,
+    speedClass,
+    set: values,
+  } = read.data ?? {};
   if (read.success && [where, sims, retryOf, undoOf].filter((one) => one !== undefined).length !== 1) {
     faults.push("body: give one of where, sims, retryOf and undoOf");
   }
@@ -173,7 +185,7 @@ function namedRows(body: unknown): Rows {
   const set = { ...(speedClass === undefined ? {} : { speedClass }), ...Object.fromEntries(given) };
   const rows = { operation, set, sha256: createHash("sha256").update(JSON.stringify(read.data)).digest("hex") };
   if (sims !== undefined) return { ...rows, from: { sims }, source: `${sims.length} SIMs` };
-  if (retryOf !== undefined) return { ...rows, from: { retryOf, outcomes: which, lines }, source: retryOf };
+  if (retryOf !== undefined) return { ...rows, from: { retryOf, outcomes: which, lines, reason }, source: retryOf };
   if (undoOf !== undefined) return { ...rows, from: { undoOf }, source: undoOf };
   const filter = parseFilter(where ?? "");
   return { ...rows, from: { filter }, source: filter.text };

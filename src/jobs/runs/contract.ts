@@ -220,6 +220,13 @@ export const orderQuery = orderQueryWith({});
 /** How rows are to be planned and run, as the query has it. */
 export type OrderQuery = z.output<typeof orderQuery>;
 
+const reason = z
+  .string()
+  .min(1)
+  .max(2_000)
+  .optional()
+  .describe("only rows with this reason, as the summary has it: `…` stands for any text");
+
 const ofPlan = z.strictObject({ planId: id });
 const ofRun = z.strictObject({ runId: id });
 
@@ -324,7 +331,7 @@ export const listRunRows = route({
     ...ofPage,
     outcome: several(z.enum(outcomes)),
     search: z.string().min(1).max(100).optional().describe("part of the SIM ID or IMSI"),
-    reason: z.string().min(1).max(2_000).optional().describe("exactly this reason"),
+    reason,
   }),
   answer: pageOf("rows", rowReport),
 });
@@ -419,12 +426,13 @@ export const retryRun = route({
   path: "/runs/:runId/retry",
   role: "operator",
   tag: "runs",
-  summary: "Retry failed and cancelled rows in a new run",
+  summary: "Retry failed and cancelled rows in a new run; with a reason, rejected ones as well",
   params: ofRun,
   body: z
     .strictObject({
       outcomes: z.array(z.enum(outcomes)).min(1).optional().describe("retry rows with these outcomes instead"),
       lines: z.array(count.int().min(1)).min(1).max(1_000).optional().describe("only the rows on these lines"),
+      reason,
       confirm,
     })
     .nullish(),
@@ -458,6 +466,7 @@ export const planRetry = route({
       .regex(/^\d{1,9}(,\d{1,9}){0,999}$/, "must be line numbers separated by commas")
       .optional()
       .describe("only the rows on these lines"),
+    reason,
   }),
   answer: followUpPlan,
 });

@@ -191,13 +191,13 @@ function stepEndpoints(deps: RunEndpointDeps): readonly Endpoint[] {
     creating(routes.retryRun, ({ params, body, by }) => ({
       ...newRun(deps),
       create: async (runId) => {
-        const { outcomes, lines, confirm } = body ?? {};
-        const planned = await runs.draftRetry(params.runId, { outcomes, lines }, runId);
+        const { confirm, ...which } = body ?? {};
+        const planned = await runs.draftRetry(params.runId, which, runId);
         return runs.submit(planned, { confirm, by, runId });
       },
     })),
-    endpoint(routes.planRetry, async ({ params, query: { outcome, lines } }) => {
-      const which = { outcomes: asList(outcome), lines: lines?.split(",").map(Number) };
+    endpoint(routes.planRetry, async ({ params, query: { outcome, lines, reason } }) => {
+      const which = { outcomes: asList(outcome), lines: lines?.split(",").map(Number), reason };
       return countsOf(await runs.draftRetry(params.runId, which), runs);
     }),
     endpoint(routes.planUndo, async ({ params }) => countsOf(await runs.draftUndo(params.runId), runs)),

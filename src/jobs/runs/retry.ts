@@ -7,19 +7,24 @@ import type { Ledger } from "./ledger/ledger.ts";
 import { type RunRecord, assertNotTaken } from "./ledger/run-record.ts";
 import type { StoredRow } from "./ledger/packing.ts";
 import { assertEnded } from "./results/sent-rows.ts";
-import { rowResults } from "./results/results.ts";
+import { type RowResult, rowResults } from "./results/results.ts";
+import { reasonMatcher } from "./results/run-summary.ts";
 import { withCosts } from "./plan/classify.ts";
 import type { DraftSource } from "./plan/draft.ts";
 import { inBatches } from "./plan/row-source.ts";
 
 /** Outcomes that are retried by default. A rejected row is not among them: it would be rejected again. */
 const retriedByDefault: readonly Outcome[] = ["failed", "cancelled"];
+/** Who names a reason has done something about it. */
+const retriedByReason: readonly Outcome[] = [...retriedByDefault, "rejected"];
 
 /** Which rows to retry. */
 export interface RetriedRows {
   readonly outcomes?: readonly Outcome[] | undefined;
   /** Only the rows of these lines; all of them if absent. */
   readonly lines?: readonly number[] | undefined;
+  /** Only the rows with this reason; `…` stands for any text. */
+  readonly reason?: string | undefined;
 }
 
 /**
@@ -31,17 +36,21 @@ export interface RetriedRows {
 export function retrySource(
   run: RunRecord,
   { ledger, inventory }: { readonly ledger: Ledger; readonly inventory: Inventory },
-  { outcomes = retriedByDefault, lines, newRunId }: RetriedRows & { readonly newRunId?: string | undefined },
+  which: RetriedRows & { readonly newRunId?: string | undefined },
 ): DraftSource {
   assertEnded(run, "retried");
+  const { lines, reason, newRunId, outcomes = reason === undefined ? retriedByDefault : retriedByReason } = which;
   const isSafe = isRepeatable(run.operations);
-  if (lines !== undefined && !isSafe) {
-    const message = `The calls of run ${run.runId} must not be repeated, so its rows are retried all at once: leave out the lines`;
+  if ((lines ?? reason) !== undefined && !isSafe) {
+    const message = `The calls of run ${run.runId} must not be repeated, so its rows are retried all at once: leave out the lines and the reason`;
     throw new SimfleetError("RUN_STATE_CONFLICT", message);
   }
-  const which = { outcomes, lines: lines === undefined ? undefined : new Set(lines) };
+  const places = lines === undefined ? undefined : new Set(lines);
+  const matches = reason === undefined ? undefined : reasonMatcher(reason);
+  const isWanted = (result: RowResult): boolean =>
+    outcomes.includes(result.outcome) && places?.has(result.row.line) !== false && matches?.(result.reason) !== false;
   const found = new Set<Outcome>();
-  const rows = inBatches(rowsOf(unsuccessful(run, ledger, which), found));
+  const rows = inBatches(rowsOf(unsuccessful(run, ledger, isWanted), found));
   return {
     operations: run.operations,
     header: run.header,
@@ -53,7 +62,7 @@ export function retrySource(
       if (calls === 0) {
         throw new SimfleetError(
           "RUN_STATE_CONFLICT",
-          `Run ${run.runId} has no row that is ${outcomes.join(" or ")}: nothing to retry${otherOutcomes(run, outcomes)}`,
+          `Run ${run.runId} has no row that is ${outcomes.join(" or ")}${reason === undefined ? "" : " for this reason"}: nothing to retry${otherOutcomes(run, outcomes)}`,
         );
       }
       const takes = isSafe ? [] : [...found];
@@ -86,16 +95,17 @@ interface Unsuccessful {
   readonly outcome: Outcome;
 }
 
-/** The rows with these outcomes and lines, numbered from 0. */
+/** The rows that are wanted, numbered from 0. */
 async function* unsuccessful(
   run: RunRecord,
   ledger: Ledger,
-  { outcomes, lines }: { readonly outcomes: readonly Outcome[]; readonly lines: ReadonlySet<number> | undefined },
+  isWanted: (result: RowResult) => boolean,
 ): AsyncGenerator<Unsuccessful> {
   const newIndexes = new Map<number, number>();
   let index = 0;
-  for await (const { row, outcome } of rowResults(run, ledger)) {
-    if (!outcomes.includes(outcome) || row.problem !== undefined || lines?.has(row.line) === false) continue;
+  for await (const result of rowResults(run, ledger)) {
+    const { row, outcome } = result;
+    if (row.problem !== undefined || !isWanted(result)) continue;
     newIndexes.set(row.index, index);
     const { duplicateOf, planned: _, ...own } = row;
     const first = duplicateOf === undefined ? undefined : newIndexes.get(duplicateOf);

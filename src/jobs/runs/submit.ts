@@ -31,15 +31,20 @@ export interface Confirmation {
 /**
  * The state in which a run of these rows begins.
  * @throws IntakeError if rows are invalid and `partial` is not set
- * @throws SimfleetError NOT_CONFIRMED, USAGE if there are more changes than the policy allows
+ * @throws SimfleetError NOT_CONFIRMED, USAGE if there are more changes than the policy allows, RUN_STATE_CONFLICT if an undo
+ *   would restore nothing
  */
 export function firstState(
   report: PlanReport,
-  { operations, options }: Pick<DraftHead, "operations" | "options">,
+  { operations, options, undoOf }: Pick<DraftHead, "operations" | "options" | "undoOf">,
   { policy, confirm, isUnattended }: Confirmation & { readonly policy: RunPolicy },
 ): RunState {
   const { calls, irreversible } = report;
   assertAllValid(report, options);
+  if (undoOf !== undefined && calls === 0) {
+    const [why = "nothing to restore"] = report.warnings;
+    throw new SimfleetError("RUN_STATE_CONFLICT", `Run ${undoOf} was not undone: ${why}`);
+  }
   const needsPerson = isUnattended === true && operations.some(({ danger }) => danger === "irreversible");
   if (!needsPerson) assertConfirmed(operations, { irreversible, confirm });
   assertWithinPolicy(policy, report);

@@ -55,14 +55,13 @@ export function undoSource(run: RunRecord, deps: UndoDeps, newRunId: string | un
     sha256: () => run.sha256,
     isSealed: true,
     rows: withCosts(rows, { operations: plan.operations, profile: run.profile, inventory: deps.inventory }),
-    takes: ({ calls, rows: total }) => {
+    takes: ({ rows: total }) => {
       if (total === 0) {
         throw new SimfleetError("RUN_STATE_CONFLICT", `Run ${run.runId} changed nothing: there is nothing to undo`);
       }
       const groups = isRepeatable(plan.operations) ? [] : (["undo"] as const);
       assertNotTaken(run, groups, newRunId);
-      // An undo that leaves all SIMs as they are may be followed by another, after a sync.
-      return calls === 0 ? [] : groups;
+      return groups;
     },
   };
 }

@@ -4,6 +4,7 @@ import { changesQuestion } from "#jobs/runs/commands/apply.ts";
 import { stopReason } from "#jobs/runs/commands/follow-run.ts";
 import { changedText } from "#jobs/runs/commands/run-text.ts";
 import { undoQuestion } from "#jobs/runs/commands/undo.ts";
+import { kindOfReason, reasonMatcher } from "#jobs/runs/results/run-summary.ts";
 
 const changed = {
   profile: "default",
@@ -62,4 +63,15 @@ test.each([
   [new Error("stopped by SIGINT"), "stopped with Ctrl-C"],
 ])("a run that is paused by %s says so", (reason, text) => {
   expect(stopReason(AbortSignal.abort(reason))).toBe(text);
+});
+
+test("reasons that differ by a value or a time are of one kind, which each of them matches", () => {
+  const sent = (atMs: number) => `sent at ${new Date(atMs).toISOString()}, and its response was lost`;
+  const kind = kindOfReason(sent(1_790_000_000_000));
+  expect(kindOfReason(sent(1_800_000_000_000))).toBe(kind);
+  expect(kindOfReason('no SIM 8942310410007115471 in "a"')).toBe("no SIM … in …");
+  expect(reasonMatcher(kind)(sent(0))).toBe(true);
+  expect(reasonMatcher("a…b…c")("aXbYc")).toBe(true);
+  for (const other of ["aXc", "abX", "Xabc", "ab"]) expect(reasonMatcher("a…b…c")(other)).toBe(false);
+  expect(reasonMatcher("ab…bc")("abc")).toBe(false);
 });

@@ -13,6 +13,7 @@ import type { Output } from "#cli/output.ts";
 import { downloadResults, type RunReport } from "../contract.ts";
 import { exitCodeOf } from "../report.ts";
 import { writeResults } from "../results/results.ts";
+import { kindOfReason } from "../results/run-summary.ts";
 import { follow } from "./follow-run.ts";
 import { countsText, type Reason, runText } from "./run-text.ts";
 
@@ -111,8 +112,7 @@ export async function topReasons(client: Client, { runId, state, counts }: RunRe
     const query = { format: "ndjson" as const, outcome: outcomes };
     for await (const row of documentsOf(await client.call(downloadResults, { params: { runId }, query }))) {
       const { outcome, reason } = row as Reason;
-      // Values of one row, such as a SIM ID, do not make a reason of their own.
-      const kind = reason.replaceAll(/"[^"]*"|\b\d{6,}\b/g, "…");
+      const kind = kindOfReason(reason);
       const key = `${outcome} ${kind}`;
       const known = found.get(key);
       found.set(key, { outcome, reason: known === undefined ? reason : kind, rows: (known?.rows ?? 0) + 1 });

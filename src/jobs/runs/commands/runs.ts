@@ -186,22 +186,26 @@ function retryCommand(context: Context): Command {
     .description("retry failed and cancelled rows in a new run")
     .argument("<run>", "ID of the finished run")
     .addOption(outcomeOption("retry rows with this outcome instead; repeatable"))
+    .option(
+      "--reason <text>",
+      "only rows with this reason, rejected ones too, as runs show has it: … stands for any text",
+    )
     .option("-y, --yes", "skip the confirmation; required without a terminal")
     .option("--confirm <n>", optionTexts.confirm, asCount)
     .option("-o, --out <file>", optionTexts.out)
     .option("--detach", "submit the run, print its ID and return");
   return withCommon(command, "simfleet runs retry r-20261120-103045-x7k2 --yes").action(async (ofRunId, options) => {
     const output = context.output(options);
-    const { outcome: outcomes, detach, out } = options;
+    const { outcome: outcomes, reason, detach, out } = options;
     const exitCode = await context.connect(options, async (caller) => {
       const { client, app } = caller;
       const before = await client.call(showRun, { params: { runId: ofRunId } });
       if (detach !== true) await assertCanWrite(out ?? resultsPathOf(before));
-      assertSomeRetried(before, outcomes);
+      if (reason === undefined) assertSomeRetried(before, outcomes);
       if (detach !== true) await app?.kernel.client(before.profile).whoAmI(context.io.interrupt);
       const plan = await client.call(planRetry, {
         params: { runId: ofRunId },
-        query: { outcome: outcomes === undefined ? undefined : [...outcomes] },
+        query: { outcome: outcomes === undefined ? undefined : [...outcomes], reason },
       });
       for (const text of [...plan.warnings, costText(plan)]) if (text !== "") output.say(`${text}.`);
       const question = `${changedText(plan)}. Send ${counted(plan.total, "row")} of ${ofRunId} again?`;
@@ -212,7 +216,7 @@ function retryCommand(context: Context): Command {
       }
       const report = await client.call(retryRun, {
         params: { runId: ofRunId },
-        body: { ...(outcomes === undefined ? {} : { outcomes: [...outcomes] }), ...confirmed },
+        body: { ...(outcomes === undefined ? {} : { outcomes: [...outcomes] }), reason, ...confirmed },
       });
       const { runId, counts } = report;
       if (detach === true) {

@@ -68,13 +68,15 @@ async function undo(
   await app?.kernel.client(profile).whoAmI(io.interrupt);
   if (syncs) {
     // Without a terminal the confirmation may fail: do that before the sync.
-    if (!isTerminal(io)) await confirmation(confirming(plan), given, io);
+    if (!isTerminal(io) && plan.calls > 0) await confirmation(confirming(plan), given, io);
     output.say("Syncing first, so that later changes are not overwritten …");
     const sync = await client.call(startSync, { query: { profile, restart: "true" } });
     const { report, exitCode } = await followSync(sync.profile, caller, output, io.interrupt);
     if (report.state !== "finished") return exitCode;
     plan = await client.call(planUndo, { params: { runId } });
   }
+  // It says why there is nothing to restore.
+  if (plan.calls === 0) await client.call(undoRun, { params: { runId } });
   for (const text of [...plan.warnings, costText(plan)]) if (text !== "") output.say(`${text}.`);
   const confirmed = await confirmation(confirming(plan), given, io);
   if (confirmed === undefined) {
@@ -96,8 +98,6 @@ function confirming(plan: FollowUpPlan): Confirming {
 
 export function undoQuestion(plan: Pick<FollowUpPlan, "calls" | "total"> & Changed): string {
   const { calls, total } = plan;
-  if (calls === 0)
-    return `No SIM would be restored: ${total === 1 ? "1 row stays as it is" : `${grouped(total)} rows stay as they are`}. Start the run anyway, to get the reasons?`;
   const question = `${changedText(plan)}. Restore the previous state of ${counted(calls, "SIM")}?`;
   const others = total - calls;
   return others > 0

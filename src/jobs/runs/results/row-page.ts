@@ -7,6 +7,7 @@ import type { RunRecord } from "../ledger/run-record.ts";
 import { operationOf } from "../ledger/packing.ts";
 import { changesOfRow, firstIndex, reportChanges } from "../plan/plan-rows.ts";
 import { type RowResult, rowResults } from "./results.ts";
+import { reasonMatcher } from "./run-summary.ts";
 
 /** A page ends after this many rows were scanned, whether they match or not. */
 const maxScanned = 50_000;
@@ -15,7 +16,7 @@ export interface RowQuery {
   readonly outcomes?: readonly Outcome[] | undefined;
   /** Part of the row's key. */
   readonly search?: string | undefined;
-  /** The whole reason. */
+  /** The whole reason; `…` stands for any text. */
   readonly reason?: string | undefined;
   readonly limit: number;
   readonly cursor?: string | undefined;
@@ -31,21 +32,25 @@ export async function rowPage(
   query: RowQuery,
 ): Promise<{ rows: RowReport[]; nextCursor: string | null }> {
   const from = firstIndex(query.cursor);
+  const wanted = { ...query, matches: query.reason === undefined ? undefined : reasonMatcher(query.reason) };
   const rows: RowReport[] = [];
   let scanned = 0;
   for await (const result of rowResults(run, ledger, from)) {
     const { row } = result;
     if (rows.length === query.limit || scanned === maxScanned) return { rows, nextCursor: String(row.index) };
     scanned += 1;
-    if (isWanted(result, query)) rows.push(rowReport(run, result));
+    if (isWanted(result, wanted)) rows.push(rowReport(run, result));
   }
   return { rows, nextCursor: null };
 }
 
-function isWanted({ row, outcome, reason }: RowResult, query: RowQuery): boolean {
+function isWanted(
+  { row, outcome, reason }: RowResult,
+  query: Omit<RowQuery, "reason"> & { matches?: ReturnType<typeof reasonMatcher> | undefined },
+): boolean {
   const { outcomes = [], search } = query;
   if (outcomes.length > 0 && !outcomes.includes(outcome)) return false;
-  if (query.reason !== undefined && query.reason !== reason) return false;
+  if (query.matches?.(reason) === false) return false;
   return search === undefined || row.key.includes(search);
 }
 

@@ -6,6 +6,27 @@ import type { Ledger } from "../ledger/ledger.ts";
 import type { RunRecord } from "../ledger/run-record.ts";
 import { rowResults } from "./results.ts";
 
+/** Values of one row, such as a SIM ID or a time, do not make a reason of their own. */
+export function kindOfReason(reason: string): string {
+  return reason.replaceAll(/"[^"]*"|\d{4}-\d\d-\d\dT[\d:.]+Z|\b\d{6,}\b/g, "…");
+}
+
+/** Whether reasons are the given one, in which `…` stands for any text. */
+export function reasonMatcher(given: string): (reason: string) => boolean {
+  const [first = "", ...others] = given.split("…");
+  const last = others.pop();
+  return (reason) => {
+    if (last === undefined) return reason === given;
+    let at = first.length;
+    for (const part of others) {
+      const found = reason.indexOf(part, at);
+      if (found === -1) return false;
+      at = found + part.length;
+    }
+    return reason.startsWith(first) && reason.endsWith(last) && reason.length - last.length >= at;
+  };
+}
+
 const maxWindows = 60;
 const maxReasons = 50;
 
@@ -28,8 +49,10 @@ export async function summarizeRun(
   for await (const { outcome, reason, attempts, finishedAt } of rowResults(run, ledger)) {
     if (outcome === "pending") continue;
     if (reason !== "" && outcome !== "done" && outcome !== "skipped") {
-      const name = `${outcome} ${reason}`;
-      reasons.set(name, { outcome, reason, rows: (reasons.get(name)?.rows ?? 0) + 1 });
+      const kind = kindOfReason(reason);
+      const name = `${outcome} ${kind}`;
+      const { rows, reason: other } = reasons.get(name) ?? { rows: 0, reason };
+      reasons.set(name, { outcome, reason: other === reason ? reason : kind, rows: rows + 1 });
     }
     if (finishedAt === "" || outcome === "cancelled") continue;
     const atMs = Math.floor(Date.parse(finishedAt) / windowMs) * windowMs;
