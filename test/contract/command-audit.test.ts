@@ -50,7 +50,7 @@ const examples: Readonly<Record<string, { args: string; target: string | null; e
   "automations pause": { args: "none", target: "none", exitCode: 2 },
   "automations resume": { args: "none", target: "none", exitCode: 2 },
   "automations replay": { args: "none", target: "none", exitCode: 2 },
-  "freeze on": { args: "--reason test", target: null, exitCode: 0 },
+  "freeze on": { args: "--reason test --yes", target: null, exitCode: 0 },
   "freeze off": { args: "", target: null, exitCode: 0 },
   "webhooks test": { args: "none", target: "none", exitCode: 2 },
   "webhooks resume": { args: "none", target: "none", exitCode: 2 },
@@ -95,7 +95,7 @@ test("a command changes nothing when its audit entry cannot be written", async (
   await redis.rename("{simfleet}:audit", "{simfleet}:audit:aside");
   await redis.set("{simfleet}:audit", "taken");
   try {
-    const ended = await give("freeze on");
+    const ended = await give("freeze on --yes");
     expect([ended.code, ended.stderr]).toEqual([4, expect.stringContaining("nothing was changed")]);
     expect(await harness.freezes.ordered()).toBeUndefined();
   } finally {
@@ -112,7 +112,7 @@ test("a dry run and a read-only command leave no audit entry", async () => {
 });
 
 test("the command and the API both list audit entries of commands and requests", async () => {
-  await give("freeze on --reason listed");
+  await give("freeze on --reason listed --yes");
   await harness.ask("/v1/freeze", { as: "admin", method: "DELETE" });
   const { stdout } = await give("audit list --limit 2");
   expect(stdout).toMatch(/token:admin .* DELETE \/v1\/freeze .* done 200/);

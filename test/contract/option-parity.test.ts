@@ -50,7 +50,7 @@ describe.each(["local", "remote"] as const)("commands that work %s", (where) => 
     ["now", 0],
   ])("a freeze whose end is %s is refused without effect", async (_, offsetMs) => {
     const until = new Date(Date.now() + offsetMs).toISOString();
-    const { code, stderr } = await give(["freeze", "on", "--until", until], where);
+    const { code, stderr } = await give(["freeze", "on", "--yes", "--until", until], where);
     expect([code, stderr]).toEqual([2, expect.stringContaining("in the past")]);
     expect(await harness.freezes.ordered()).toBeUndefined();
     const { events } = await harness.app.kernel.feed.newest({ types: ["freeze.started"] }, { limit: 1 });
@@ -60,7 +60,7 @@ describe.each(["local", "remote"] as const)("commands that work %s", (where) => 
 
 describe("JSON output of commands", () => {
   beforeAll(async () => {
-    await give(["freeze", "on", "--reason", "parity"], "local");
+    await give(["freeze", "on", "--yes", "--reason", "parity"], "local");
     await give(["freeze", "off"], "remote");
   });
 

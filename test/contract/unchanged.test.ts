@@ -58,10 +58,10 @@ test("the command says what is sent, and --send-unchanged sends it all", async (
   const plan = await runCommand(harness, ["plan", path], "remote");
   expect(plan.stdout).toContain("20 already have the class, according to the inventory: not sent");
   const skipped = await runCommand(harness, ["apply", path, "--yes"], "remote");
-  expect([skipped.code, skipped.stdout]).toEqual([0, expect.stringContaining("0 done, 20 skipped")]);
-  expect(skipped.stdout).toContain("set-speed-class on OP0000000001 (default): 0 SIMs");
+  expect([skipped.code, skipped.stdout]).toEqual([0, expect.stringContaining("0 of 20 done, 20 skipped")]);
+  expect(skipped.stdout).toContain("set-speed-class on OP0000000001 (default): nothing to change");
   const all = await runCommand(harness, ["apply", path, "--yes", "--send-unchanged"], "remote");
-  expect([all.code, all.stdout]).toEqual([0, expect.stringContaining("20 done")]);
+  expect([all.code, all.stdout]).toEqual([0, expect.stringContaining("20 of 20 done")]);
 });
 
 test("a plan, its run and its undo say what changes: the account, and values before and after with counts", async () => {
@@ -84,7 +84,7 @@ test("a plan, its run and its undo say what changes: the account, and values bef
   expect([again.status, await again.json()]).toMatchObject([
     409,
     {
-      detail: `Run ${runId} was not undone: nothing to restore (2 rows: it has s1.fast now, not s1.minimum from the run)`,
+      detail: `Run ${runId} was not undone: nothing to restore (2 rows: it has s1.fast now, not s1.minimum from the run). Nothing was started`,
     },
   ]);
   expect((await runCommand(harness, ["runs", "undo", runId, "--yes", "--no-sync"], "remote")).code).toBe(2);

@@ -11,6 +11,8 @@ const runKeys = [
   "state",
   "profile",
   "operation",
+  "changes",
+  "changesInAll",
   "counts",
   "calls",
   "throttled",
@@ -44,7 +46,9 @@ describe.concurrent("files of speed classes", () => {
       code: 0,
       stderr: "",
       stdout:
-        "speed-classes.csv: 12 rows\n  12 to change\n" +
+        "speed-classes.csv: 12 rows\n" +
+        "  set-speed-class on default: unknown → s1.fast 4, unknown → s1.minimum 3, unknown → s1.standard 2, and 3 other changes\n" +
+        "  12 to change\n" +
         "12 calls, duration unknown until the first response reports the quota\n",
     });
     expect(harness.sandbox.state.totals.calls).toBe(0);
@@ -56,7 +60,7 @@ describe.concurrent("files of speed classes", () => {
     const applied = await harness.run(["apply", file, "--yes"]);
     expect(applied.code).toBe(0);
     expect(applied.stdout).toMatch(
-      /^r-\d{8}-\d{6}-[a-z0-9]{8} {2}speed-classes\.csv\n {2}completed\n {2}12 rows: 12 done\n/,
+      /^r-\d{8}-\d{6}-[a-z0-9]{8} {2}speed-classes\.csv\n {2}set-speed-class on .*\n {2}completed\n {2}12 of 12 done\n/,
     );
     const [results = ""] = await harness.files(".results.csv");
     expect(applied.stderr).toContain(`Results: ${results}\n`);
@@ -158,7 +162,10 @@ test.concurrent("every command prints exactly one JSON document of the documente
   expect(Object.keys(plan.document)).toEqual([
     "file",
     "sha256",
+    "profile",
     "operation",
+    "changes",
+    "changesInAll",
     "rows",
     "verdicts",
     "unchangedSkipped",

@@ -181,7 +181,7 @@ describe.concurrent("control of runs in progress", () => {
     expect(done + pending).toBe(100);
     const resumed = await harness.run(["runs", "resume", runId]);
     expect(resumed.code).toBe(0);
-    expect(resumed.stdout).toContain("100 rows: 100 done\n");
+    expect(resumed.stdout).toContain("100 of 100 done\n");
     expect(resumed.stdout).not.toContain("Ctrl-C");
     const results = `fleet.${runId}.results.csv`;
     expect(resumed.stderr).toMatch(/\nResults: .*\nSuccess: all 100 rows are done\.\n$/);

@@ -13,7 +13,14 @@ test.each([
   const redis = await harness.redis();
   await redis.set(key, version);
   const keysBefore = await redis.keys("*");
-  for (const command of ["plan fleet.csv", "apply fleet.csv --yes", "runs list", "sims sync", "freeze on", "worker"]) {
+  for (const command of [
+    "plan fleet.csv",
+    "apply fleet.csv --yes",
+    "runs list",
+    "sims sync",
+    "freeze on --yes",
+    "worker",
+  ]) {
     const ended = await harness.run(command.split(" "));
     expect(ended, command).toMatchObject({ code: 4, stdout: "" });
     expect(ended.stderr, command).toContain(`The data in Redis was written by ${why}`);

@@ -93,7 +93,12 @@ async function configured(options: Partial<SandboxOptions> = {}, id?: number): P
 }
 
 describe("where simfleet has no data", () => {
-  const commands = ["freeze on --reason 'incident 12'", "runs list", "sims count", "schedules pause nightly-sync"];
+  const commands = [
+    "freeze on --yes --reason 'incident 12'",
+    "runs list",
+    "sims count",
+    "schedules pause nightly-sync",
+  ];
 
   test.runIf(isRoot).each(commands)(
     `simfleet %s says so to another user, and makes none${unlessRoot}`,
@@ -111,7 +116,7 @@ describe("where simfleet has no data", () => {
   test("a freeze does not make a data directory that the configuration names", async () => {
     const person = await Person.withHome();
     const env = { SIMFLEET_DATA_DIR: join(person.home, "mistyped") };
-    const { code, stderr } = await person.shell("simfleet freeze on --reason 'incident 12'", env).ended;
+    const { code, stderr } = await person.shell("simfleet freeze on --yes --reason 'incident 12'", env).ended;
     expect([code, await readdir(person.home)]).toEqual([2, []]);
     expect(stderr).toContain(`No data of simfleet was found in ${person.home}/mistyped. Nothing was done.`);
   });
@@ -121,10 +126,10 @@ test("a freeze names the data and the workers that it reached, and another folde
   const { owner, folder } = await configured();
   const worker = owner.shell("exec simfleet worker", {}, folder);
   await worker.said(/the worker is ready/);
-  const elsewhere = await owner.shell("simfleet freeze on --reason 'incident 12'").ended;
+  const elsewhere = await owner.shell("simfleet freeze on --yes --reason 'incident 12'").ended;
   expect(elsewhere.code).toBe(2);
   expect(elsewhere.stderr).toContain(`No data of simfleet was found in ${owner.home}/.local/share/simfleet`);
-  const there = await owner.shell("simfleet freeze on --reason 'incident 12'", {}, folder).ended;
+  const there = await owner.shell("simfleet freeze on --yes --reason 'incident 12'", {}, folder).ended;
   expect(there.stdout).toContain("default: frozen: ");
   expect(there.stdout).toContain(`data: embedded, in ${folder}/data/redis\ndefault: 1 worker reached\n`);
   expect(there.code).toBe(0);
@@ -142,7 +147,7 @@ test.runIf(isRoot)(
     await root.shell(`chmod -R a+rX,a-w ${cache}`).ended;
     const worker = owner.shell("exec simfleet worker", { XDG_CACHE_HOME: cache }, folder);
     await worker.said(/the worker is ready/);
-    for (const words of ["freeze on --reason x", "freeze off", "runs list", "audit list"]) {
+    for (const words of ["freeze on --yes --reason x", "freeze off", "runs list", "audit list"]) {
       expect(await as(words)).toMatchObject({ code: 0, stderr: "" });
     }
     const { code, stderr } = await as("sims sync");

@@ -98,7 +98,7 @@ describe.concurrent("the documented Redis ACL user", () => {
     expect((await harness.run(["sims", "sync"], env)).code).toBe(0);
     expect((await harness.run(["check"], env)).stdout).toContain(`redis://simfleet@127.0.0.1:${server.port}, version `);
     expect((await harness.run(["runs", "list"], env)).code).toBe(0);
-    expect((await harness.run(["freeze", "on", "--reason", "stocktaking"], env)).code).toBe(0);
+    expect((await harness.run(["freeze", "on", "--yes", "--reason", "stocktaking"], env)).code).toBe(0);
     expect((await harness.run(["freeze", "off"], env)).code).toBe(0);
     expect(await server.redis.acl("LOG")).toEqual([]);
     const keys = await server.redis.keys("*");

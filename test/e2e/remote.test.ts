@@ -168,7 +168,7 @@ rotations:
     }
   };
   await Promise.all([steer("schedules", "nightly"), steer("automations", "new-ones")]);
-  const frozen = await harness.json<object>(["freeze", "on", "--reason", "incident 12"], remote);
+  const frozen = await harness.json<object>(["freeze", "on", "--yes", "--reason", "incident 12"], remote);
   expect(frozen).toMatchObject({ code: 0, document: { ordered: { reason: "incident 12", until: null } } });
   expect(await same("freeze", "status")).toEqual(frozen.document);
   expect(await harness.json<object>(["freeze", "off"], remote)).toMatchObject({ document: { ordered: null } });

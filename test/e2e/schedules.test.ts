@@ -120,7 +120,7 @@ describe.concurrent("schedules", () => {
     await harness.worker();
     const { document: run } = await harness.json(["apply", "many.csv", "--yes", "--detach"]);
     await harness.untilChanges(10);
-    const frozen = await harness.run(["freeze", "on", "--reason", "incident 12"]);
+    const frozen = await harness.run(["freeze", "on", "--yes", "--reason", "incident 12"]);
     expect(frozen.stdout).toMatch(/default: frozen: cli:\S+ has frozen all changes: incident 12/);
     // Within a second no call goes out any more; those that were out have ended.
     let seen = -1;

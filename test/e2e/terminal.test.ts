@@ -33,7 +33,9 @@ describe.concurrent("commands on a terminal", () => {
     expect(frames.length).toBeGreaterThan(5);
     expect(frames.some((frame) => /^[█░]{24} \d+\/90 · .*quota \d+\/30/.test(frame))).toBe(true);
     for (const frame of frames) expect((frame.split("\r\n")[0] ?? "").length).toBeLessThan(100);
-    expect(stdout).toMatch(/r-\S+ {2}fleet\.csv\r\n {2}completed\r\n {2}90 rows: 90 done\r\n/);
+    expect(stdout).toMatch(
+      /r-\S+ {2}fleet\.csv\r\n {2}set-speed-class on .*\r\n {2}completed\r\n {2}90 of 90 done\r\n/,
+    );
     expect(harness.changes).toBe(90);
   });
 
@@ -92,15 +94,12 @@ describe.concurrent("commands on a terminal", () => {
     const before = harness.changes;
     const questions = [
       ["retry", "Send 2 rows of"],
-      [
-        "undo --no-sync",
-        "No SIM would be restored: 2 rows stay as they are. Start the run anyway, to get the reasons?",
-      ],
+      ["undo --no-sync", "nothing to restore (2 rows: "],
     ] as const;
     for (const [command, question] of questions) {
       const { code, stdout } = await onTerminal(harness, `simfleet runs ${command} ${runId}`, "n\n").ended;
       expect(stdout).toContain(question);
-      expect(stdout).toMatch(/Nothing was started\.\r\n$/);
+      expect(stdout).toMatch(/Nothing was started\.?\r\n$/);
       expect(code).toBe(2);
     }
     expect(harness.changes).toBe(before);
@@ -108,6 +107,12 @@ describe.concurrent("commands on a terminal", () => {
     const kept = await onTerminal(harness, `simfleet runs cancel ${held.runId}`, "n\n").ended;
     expect(kept.stdout).toContain(`Cancel ${held.runId}? It cannot be resumed.`);
     expect((await harness.json(["runs", "show", held.runId])).document.state).toBe("running");
+    const unfrozen = await onTerminal(harness, "simfleet freeze on", "n\n").ended;
+    expect(unfrozen.code).toBe(2);
+    expect(unfrozen.stdout).toContain("Freeze all changes of every profile? It holds 1 run in progress. [y/N]");
+    expect((await harness.run(["runs"])).stdout).toMatch(/ running +4 /);
+    await harness.run(["freeze", "on", "--yes"]);
+    expect((await harness.run(["runs"])).stdout).toMatch(/ running \(frozen\) +4 /);
   });
 
   test.runIf(hasTmux)(

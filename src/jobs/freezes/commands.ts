@@ -3,7 +3,7 @@ import { Command } from "@commander-js/extra-typings";
 import type { Client } from "#contract/client.ts";
 import * as routes from "./contract.ts";
 import type { FreezeReport } from "./contract.ts";
-import { type CommonOptions, type Context, withCommon } from "#cli/context.ts";
+import { type CommonOptions, type Context, confirm, withCommon } from "#cli/context.ts";
 import { counted } from "#cli/format.ts";
 import { asFuture } from "#cli/values.ts";
 
@@ -18,11 +18,17 @@ function onCommand(context: Context): Command {
   const command = new Command("on")
     .description("freeze all changes; calls in flight are completed")
     .option("--reason <text>", "reason, shown with the freeze", "")
+    .option("-y, --yes", "skip the confirmation; required without a terminal")
     .option("--until <when>", "when the freeze ends: after 2h, or at a date or time", asFuture);
-  return withCommon(command, "simfleet freeze on --reason 'incident 12'").action(async (options) => {
+  return withCommon(command, "simfleet freeze on --reason 'incident 12' --yes").action(async (options) => {
     const { reason, until: untilMs } = options;
     const until = untilMs === undefined ? undefined : new Date(untilMs).toISOString();
-    await show(context, options, (client) => client.call(routes.startFreeze, { body: { reason, until } }));
+    await show(context, options, async (client) => {
+      const { runs } = await client.call(routes.showFreeze);
+      const question = `Freeze all changes of every profile? It holds ${counted(runs, "run")} in progress.`;
+      if (options.yes !== true && !(await confirm(context.io, question))) return undefined;
+      return client.call(routes.startFreeze, { body: { reason, until } });
+    });
   });
 }
 
@@ -44,11 +50,13 @@ function statusCommand(context: Context): Command {
 async function show(
   context: Context,
   options: CommonOptions,
-  call: (client: Client) => Promise<FreezeReport>,
+  call: (client: Client) => Promise<FreezeReport | undefined>,
 ): Promise<void> {
   const output = context.output(options);
   const report = await context.connect(options, ({ client }) => call(client));
-  output.answer(report, (shown) => textOf(shown));
+  if (report !== undefined) return output.answer(report, (shown) => textOf(shown));
+  output.say("Nothing was frozen.");
+  context.io.setExitCode(2);
 }
 
 function textOf({ profiles, periods, store, workers }: FreezeReport): string {

@@ -1,6 +1,6 @@
 /** The routes of freezes. */
 import { z } from "zod";
-import { instant, list } from "#contract/fields.ts";
+import { count, instant, list } from "#contract/fields.ts";
 import { route } from "#contract/route.ts";
 
 const freezeTimeReport = z.object({
@@ -24,6 +24,7 @@ const freezeReport = z.object({
   workers: z
     .record(z.string(), z.number().int())
     .describe("by profile: the processes that work on its runs now, which the freeze holds"),
+  runs: count.describe("runs in progress, which a freeze of all changes holds"),
   periods: list(freezeTimeReport).describe(
     "the freezes of the configuration that are active now, and the next three times of each, earliest first",
   ),

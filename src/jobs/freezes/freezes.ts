@@ -23,22 +23,35 @@ export interface OrderedFreeze {
 /** Hash: the manual freeze; absent if there is none. */
 const freezeKey = (keys: Keys): string => keys.of("freeze");
 
+/** Work that freezes hold. */
+interface Held {
+  /** The number of processes that do such work of a profile. */
+  workersOf(profile: string): Promise<number>;
+  /** The number of runs in progress. */
+  running(): Promise<number>;
+}
+
 export class Freezes {
   readonly #deps: StoreDeps & { readonly clock: Clock; readonly periods: readonly FreezePeriod[] };
-  readonly #held: ((profile: string) => Promise<number>)[] = [];
+  readonly #held: Held[] = [];
 
   constructor(deps: StoreDeps & { readonly clock: Clock; readonly periods: readonly FreezePeriod[] }) {
     this.#deps = deps;
   }
 
-  /** Says how many processes do work of a profile that freezes hold. */
-  holds(workersOf: (profile: string) => Promise<number>): void {
-    this.#held.push(workersOf);
+  /** Says what freezes hold. */
+  holds(held: Held): void {
+    this.#held.push(held);
+  }
+
+  /** The number of runs that a freeze of all changes holds now. */
+  async runs(): Promise<number> {
+    return (await Promise.all(this.#held.map((held) => held.running()))).reduce((sum, runs) => sum + runs, 0);
   }
 
   /** The number of processes that a freeze of the profile reaches. */
   async workersOf(profile: string): Promise<number> {
-    return Math.max(0, ...(await Promise.all(this.#held.map((workersOf) => workersOf(profile)))));
+    return Math.max(0, ...(await Promise.all(this.#held.map((held) => held.workersOf(profile)))));
   }
 
   /** The current freeze of a profile; if there are several, the one that ends last. */
@@ -185,6 +198,7 @@ async function reportOfFreezes(
     profiles: Object.fromEntries(held),
     store,
     workers: Object.fromEntries(workers),
+    runs: await freezes.runs(),
     periods: freezes.times(shownTimes).map(({ name, profile, fromMs, toMs }) => ({
       name,
       profile: profile ?? null,

@@ -64,6 +64,7 @@ export const runReport = z.object({
     .nullable()
     .describe("minimum time to the end; null if the run has ended, is paused, has a problem, or the quota is unknown"),
   reason: z.string().optional().describe("why it ended early or is paused"),
+  frozen: z.string().optional().describe("why it makes no calls: changes are frozen; it goes on by itself"),
   problem: currentProblem,
   rowsRemovedAt: instant.optional().describe("when its rows were removed to make room; absent while they are kept"),
   archive: z.string().optional().describe("the file that its results were written to before"),

@@ -30,6 +30,7 @@ export function openRuns(kernel: Kernel, { freezes, inventory }: { freezes: Free
     ...kernel,
     ledger,
     runRemoval: removal,
+    freezes,
     inventory: inventory.store,
     queues,
     sealInputs,
@@ -39,7 +40,7 @@ export function openRuns(kernel: Kernel, { freezes, inventory }: { freezes: Free
     operations: config.deployment.simOperations,
     memory: () => redisMemory(redis, keys),
   });
-  freezes.holds((profile) => service.workersOf(profile));
+  freezes.holds(service);
 
   const context = {
     ledger,

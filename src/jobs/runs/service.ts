@@ -16,6 +16,7 @@ import type { BucketState, Limiter } from "#limiter/limiter.ts";
 import type { RedisMemory } from "#redis/memory.ts";
 import type { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { type RunQueues, queueName } from "./work/queue.ts";
+import type { Freezes } from "#jobs/freezes/freezes.ts";
 import type { Inventory } from "#jobs/inventory/store/inventory.ts";
 import type { RunRemoval } from "./removal/removal.ts";
 import { type KnownFleet, classifyRows } from "./plan/classify.ts";
@@ -64,6 +65,7 @@ export type StartOptions = Pick<RunOptions, "maxFailures" | "callsPerMinute">;
 interface RunDeps {
   readonly ledger: Ledger;
   readonly runRemoval: RunRemoval;
+  readonly freezes: Pick<Freezes, "of">;
   readonly inventory: Inventory;
   readonly queues: RunQueues;
   readonly limiter: Limiter;
@@ -323,7 +325,16 @@ export class RunService {
     const buckets = [...new Set(runs.map(({ bucket }) => bucket))];
     const views = buckets.map((bucket) => quotaView(this.#deps.limiter, bucket, this.#deps.periodMs));
     const quotas = new Map((await Promise.all(views)).map((view, i) => [buckets[i], view]));
-    return runs.map((run) => reportOf(run, quotas.get(run.bucket) ?? unknownQuota));
+    const running = new Set(runs.flatMap(({ state, profile }) => (state === "running" ? profile : [])));
+    const freezes = [...running].map(
+      async (profile) => [profile, (await this.#deps.freezes.of(profile))?.reason] as const,
+    );
+    const frozen = new Map(await Promise.all(freezes));
+    return runs.map((run) => {
+      const reason = run.state === "running" ? frozen.get(run.profile) : undefined;
+      const report = reportOf(run, quotas.get(run.bucket) ?? unknownQuota);
+      return reason === undefined ? report : { ...report, etaSeconds: null, frozen: reason };
+    });
   }
 
   /**
@@ -388,6 +399,11 @@ export class RunService {
   /** The buckets, and thus the queues, of a profile's changes: one for each API group of its operations. */
   bucketsOf(profile: string): readonly string[] {
     return [...new Set([...this.#deps.operations.values()].map((operation) => operationBucket(operation, profile)))];
+  }
+
+  /** How many runs are in progress. */
+  async running(): Promise<number> {
+    return (await this.#deps.ledger.active()).filter(({ state }) => state === "running").length;
   }
 
   /** How many live processes work on the runs of a profile. */

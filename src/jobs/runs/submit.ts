@@ -43,7 +43,7 @@ export function firstState(
   assertAllValid(report, options);
   if (undoOf !== undefined && calls === 0) {
     const [why = "nothing to restore"] = report.warnings;
-    throw new SimfleetError("RUN_STATE_CONFLICT", `Run ${undoOf} was not undone: ${why}`);
+    throw new SimfleetError("RUN_STATE_CONFLICT", `Run ${undoOf} was not undone: ${why}. Nothing was started`);
   }
   const needsPerson = isUnattended === true && operations.some(({ danger }) => danger === "irreversible");
   if (!needsPerson) assertConfirmed(operations, { irreversible, confirm });

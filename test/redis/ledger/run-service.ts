@@ -24,6 +24,7 @@ export function runServiceOn(
     ledger,
     clock,
     runRemoval: runRemoval(storeDeps),
+    freezes: { of: () => Promise.resolve(undefined) },
     inventory: new Inventory(storeDeps),
     queues: { enqueue: () => Promise.resolve() } as unknown as RunQueues,
     limiter: { state: () => Promise.resolve({ nowMs: 0 }) } as unknown as Limiter,

@@ -8,6 +8,7 @@ import { Context } from "#cli/context.ts";
 import { Output } from "#cli/output.ts";
 import { resultsPathOf, showToEnd, topReasons } from "#jobs/runs/commands/end-of-run.ts";
 import { downloadResults, type RunReport, showRun } from "#jobs/runs/contract.ts";
+import { runText, stateName } from "#jobs/runs/commands/run-text.ts";
 import { assertCanWrite } from "#jobs/runs/results/results.ts";
 
 let folder: string;
@@ -84,7 +85,7 @@ describe("the last line of a command that follows a run", () => {
   test.each([
     [{ done: 1 }, 0, "Success: the row is done."],
     [{ done: 1_200, skipped: 34 }, 0, "Success: all 1,234 rows are done or skipped."],
-    [{ skipped: 3 }, 0, "Success: all 3 rows are skipped."],
+    [{ skipped: 3 }, 0, "Nothing was changed: all 3 rows were skipped."],
     [{ done: 46, rejected: 15 }, 1, "Not all 61 rows are done: 15 rejected."],
     [{ done: 1, failed: 2, cancelled: 3 }, 1, "Not all 6 rows are done: 2 failed, 3 cancelled."],
     [{ unknown: 1 }, 1, "The row is not done: 1 unknown."],
@@ -98,7 +99,7 @@ describe("the last line of a command that follows a run", () => {
     const { code, last, stdout } = await shown(reportOf({ done: 1 }), join(folder, "nowhere", "results.csv"));
     expect(code).toBe(4);
     expect(last).toMatch(/^simfleet: .*results\.csv could not be written: .* simfleet runs results r-1 --out FILE$/);
-    expect(stdout).toContain("1 row: 1 done");
+    expect(stdout).toContain("1 of 1 done");
   });
 });
 
@@ -150,4 +151,18 @@ describe("the path of the results", () => {
     await assertCanWrite("/dev/null");
     await assertCanWrite(undefined);
   });
+});
+
+test("a completed run with rows that are not done says so, and one without calls is frozen or has a problem", () => {
+  expect(stateName(reportOf({ done: 79, rejected: 16, failed: 1 }))).toBe("completed, 17 not done");
+  expect(stateName(reportOf({ done: 79, skipped: 1 }))).toBe("completed");
+  expect(runText(reportOf({ done: 79, rejected: 17 }))).toContain(
+    "\n  completed, 17 not done\n  79 of 96 done, 17 rejected\n",
+  );
+  const frozen = reportOf(
+    { pending: 2 },
+    { state: "running", finishedAt: null, frozen: "cli:anna has frozen all changes" },
+  );
+  expect(stateName(frozen)).toBe("running (frozen)");
+  expect(runText(frozen)).toContain("\n  changes are frozen: cli:anna has frozen all changes");
 });

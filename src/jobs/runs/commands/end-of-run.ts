@@ -54,8 +54,11 @@ export async function showToEnd(options: {
 /** The last line of a run that is over; it and the exit code come from the same counts. */
 function conclusionOf(report: RunReport): string {
   const { done, skipped, total, ...others } = report.counts;
+  if (exitCodeOf(report) === 0 && done === 0 && total > 0) {
+    return `Nothing was changed: ${total === 1 ? "the row was" : `all ${grouped(total)} rows were`} skipped.`;
+  }
   if (exitCodeOf(report) === 0) {
-    const what = skipped === 0 ? "done" : done === 0 ? "skipped" : "done or skipped";
+    const what = skipped === 0 ? "done" : "done or skipped";
     return total === 1 ? `Success: the row is ${what}.` : `Success: all ${grouped(total)} rows are ${what}.`;
   }
   const parts = Object.entries(others).filter(([, count]) => count > 0);

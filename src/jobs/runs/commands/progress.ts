@@ -3,6 +3,7 @@ import type { BucketState } from "#limiter/limiter.ts";
 import type { RunReport } from "../contract.ts";
 import { grouped, duration, nextAttemptText, problemText } from "#cli/format.ts";
 import type { Output } from "#cli/output.ts";
+import { stateName } from "./run-text.ts";
 import { plainLines } from "#cli/follow/follow-work.ts";
 
 const rowsText = (runId: string, state: string, settled: number, total: number) => {
@@ -52,9 +53,11 @@ export class Progress {
     const full = Math.round(share * cells);
     const bar = `${"█".repeat(full)}${"░".repeat(cells - full)}`;
     const rows = `${bar} ${grouped(settledRows(report))}/${grouped(counts.total)}`;
-    const state = report.state === "running" ? `${this.#rate()}/s` : report.state;
+    const isMoving = report.state === "running" && report.frozen === undefined;
+    const state = isMoving ? `${this.#rate()}/s` : stateName(report);
     // A problem is shown as far as it fits.
-    if (problem !== undefined) return [rows, nextAttemptText(problem), problem.message].filter(Boolean).join(" · ");
+    if (problem !== undefined && report.frozen === undefined)
+      return [rows, nextAttemptText(problem), problem.message].filter(Boolean).join(" · ");
     const parts = [
       rows,
       state,
@@ -80,9 +83,9 @@ function fitting(parts: readonly string[], width: number): string {
 
 function plainLine(report: RunReport, bucket: BucketState | undefined): string {
   const { counts, problem } = report;
-  const rows = rowsText(report.runId, report.state, settledRows(report), counts.total);
+  const rows = rowsText(report.runId, stateName(report), settledRows(report), counts.total);
   const parts =
-    problem === undefined
+    problem === undefined || report.frozen !== undefined
       ? [rows, windowText(bucket), etaText(report, (ms: number) => `about ${duration(ms)} left`), failureText(report)]
       : [rows, failureText(report), problemText(problem)];
   return parts.filter((part) => part !== "").join(", ");

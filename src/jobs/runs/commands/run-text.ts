@@ -22,7 +22,7 @@ export function changedText({ profile, operator, operation, changes, changesInAl
     const before = from === undefined ? "unknown" : (from ?? "none");
     return `${visible(before)} → ${visible(to ?? "none")} ${grouped(count)}`;
   });
-  if (shown.length === 0) parts.push(counted(changesInAll, "SIM"));
+  if (shown.length === 0) parts.push(others === 0 ? "nothing to change" : counted(others, "SIM"));
   else if (others > 0) parts.push(`and ${counted(others, "other change")}`);
   return `${operation} on ${operator === undefined ? profile : `${operator} (${profile})`}: ${parts.join(", ")}`;
 }
@@ -43,7 +43,8 @@ export function runText(report: RunReport, reasons: readonly Reason[] = []): str
   }
   if (report.startedAt !== null) lines.push(`  started ${report.startedAt}${finishedText(report)}`);
   if (report.etaSeconds !== null) lines.push(`  about ${duration(report.etaSeconds * 1_000)} left`);
-  if (report.problem !== undefined) lines.push(`  ${problemText(report.problem)}`);
+  if (report.frozen !== undefined) lines.push(`  changes are frozen: ${report.frozen}`);
+  else if (report.problem !== undefined) lines.push(`  ${problemText(report.problem)}`);
   for (const { runId, rows } of report.supersededBy ?? []) {
     lines.push(`  ${counted(rows, "row")} superseded by ${runId}`);
   }
@@ -59,18 +60,30 @@ export function runText(report: RunReport, reasons: readonly Reason[] = []): str
   return lines.join("\n");
 }
 
+/** `running (frozen)`, `running (problem)`, `completed, 17 not done` */
+export function stateName({ state, frozen, problem, counts }: RunReport): string {
+  if (frozen !== undefined) return `${state} (frozen)`;
+  if (problem !== undefined) return `${state} (problem)`;
+  const left = notDone({ counts });
+  return state === "completed" && left > 0 ? `completed, ${grouped(left)} not done` : state;
+}
+
+function notDone({ counts }: Pick<RunReport, "counts">): number {
+  return counts.rejected + counts.failed + counts.unknown + counts.cancelled;
+}
+
 /** `paused by cli:anna`, `aborted: more than 5% failed`: the reason does not repeat the state. */
-function stateText({ state, reason }: RunReport): string {
-  if (reason === undefined) return state;
+function stateText(report: RunReport): string {
+  const { state, reason } = report;
+  if (reason === undefined) return stateName(report);
   return reason.startsWith(`${state} `) ? reason : `${state}: ${reason}`;
 }
 
 export function countsText({ counts }: RunReport): string {
   const { total, ...outcomes } = counts;
-  const parts = Object.entries(outcomes)
-    .filter(([name, count]) => count > 0 || name === "done")
-    .map(([name, count]) => `${grouped(count)} ${name}`);
-  return `${counted(total, "row")}: ${parts.join(", ")}`;
+  const { done, ...others } = outcomes;
+  const parts = Object.entries(others).flatMap(([name, count]) => (count > 0 ? `${grouped(count)} ${name}` : []));
+  return [`${grouped(done)} of ${grouped(total)} done`, ...parts].join(", ");
 }
 
 function finishedText(report: RunReport): string {
@@ -88,11 +101,11 @@ export const runList: List<"runs", RunReport> = {
     { name: "name" },
     {
       name: "state",
-      value: ({ state, problem }) => (problem === undefined ? state : `${state} (problem)`),
+      value: stateName,
     },
     { name: "counts.total", heading: "rows" },
     { name: "counts.done", heading: "done" },
-    { name: "notDone", value: ({ counts }) => counts.rejected + counts.failed + counts.unknown },
+    { name: "notDone", value: notDone },
     { name: "counts.pending", heading: "pending" },
     { name: "startedAt", heading: "started" },
   ],

@@ -264,12 +264,13 @@ export class Ledger {
     for (let at = 0; at < ids.length; at += readAtOnce) yield* await this.read(ids.slice(at, at + readAtOnce));
   }
 
-  /** The runs of a profile's account that have started and are not over. */
-  async active(profile: string): Promise<RunRecord[]> {
+  /** The runs of a profile's account, or of all, that have started and are not over. */
+  async active(profile?: string): Promise<RunRecord[]> {
     const runs = await this.read((await this.#redis.smembers(this.#keys.runsStarted())).toSorted());
     const owners = new Map(Object.entries(await this.#redis.hgetall(this.#keys.quotaOwners())));
     const ownerOf = (name: string): string => owners.get(name) ?? name;
-    return runs.filter((run) => !isRunOver(run.state) && ownerOf(run.profile) === ownerOf(profile));
+    const isMeant = (run: RunRecord): boolean => profile === undefined || ownerOf(run.profile) === ownerOf(profile);
+    return runs.filter((run) => !isRunOver(run.state) && isMeant(run));
   }
 
   /** The runs that have yet to supersede rows, this one included, before it may make a call. */

@@ -73,9 +73,10 @@ function supersedesText({ runId, sims }: PlanReport["supersedes"][number]): stri
 async function warningsOf(draft: Draft, deps: ReportDeps): Promise<string[]> {
   const { head, tally, lineOf } = draft;
   if (head.undoOf !== undefined && draft.calls === 0) {
-    return draft.left.slice(0, 3).map(([reason, left]) => {
-      return `nothing to restore (${left === 1 ? "1 row" : `${left} rows`}: ${reason.replace("left unchanged: ", "")})`;
+    const reasons = draft.left.slice(0, 3).map(([reason, left]) => {
+      return `${left === 1 ? "1 row" : `${left} rows`}: ${reason.replace("left unchanged: ", "")}`;
     });
+    return [`nothing to restore (${reasons.join("; ")})`];
   }
   // The rows of another run have been warned of.
   if (head.retryOf !== undefined || head.undoOf !== undefined) return [];
