@@ -131,11 +131,14 @@ function withOptions<A extends unknown[], O extends Record<string, unknown>>(
 export class Context {
   readonly io: ProcessIo;
   readonly features: readonly AnyAppFeature[];
+  /** The whole command line. */
+  readonly words: readonly string[];
   /** Set before the command's action runs. */
   command: GivenCommand | undefined;
 
   /** @param features those whose commands call their routes in this process */
-  constructor(io: ProcessIo, features: readonly AnyAppFeature[]) {
+  constructor(io: ProcessIo, features: readonly AnyAppFeature[], words: readonly string[] = []) {
+    this.words = words;
     this.io = io;
     this.features = features;
   }
@@ -147,7 +150,7 @@ export class Context {
 
   output(options: CommonOptions): Output {
     const { stdout, stderr } = this.io;
-    return new Output({ isJson: options.json === true, stdout, stderr });
+    return new Output({ isJson: options.json === true, stdout, stderr, words: this.words });
   }
 
   /** For a command that only works locally. @throws ConfigError; SimfleetError USAGE with `--server` */

@@ -22,6 +22,29 @@ export function duration(ms: number): string {
   return hours < 24 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
+/** `3 min ago`, `in 2 h`, for a text that is an instant; undefined for other texts, and beyond 60 days. */
+export function relativeTime(text: string, nowMs: number): string | undefined {
+  if (!/^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text)) return undefined;
+  const ms = Date.parse(text) - nowMs;
+  const seconds = Math.round(Math.abs(ms) / 1_000);
+  if (seconds === 0) return "now";
+  const units = [
+    ["d", 86_400, 2],
+    ["h", 3_600, 2],
+    ["min", 60, 2],
+    ["s", 1, 0],
+  ] as const;
+  const [unit, length] = units.find(([, size, least]) => seconds >= size * least) ?? ["s", 1];
+  const distance = `${Math.round(seconds / length)} ${unit}`;
+  if (seconds > 60 * 86_400) return undefined;
+  return ms < 0 ? `${distance} ago` : `in ${distance}`;
+}
+
+/** A word of a command line, quoted where a shell needs it. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
 // Instants in text for people: in local time, with its offset from UTC. JSON keeps UTC.
 
 const utcInstant = /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;

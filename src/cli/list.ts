@@ -8,7 +8,8 @@ import type { Route } from "#contract/route.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { suggestion } from "#core/suggest.ts";
 import { asCount } from "./context.ts";
-import { type Output, table } from "./output.ts";
+import { shellWord } from "./format.ts";
+import { type Output, type Terminal, table } from "./output.ts";
 
 export interface Column<T> {
   /** A field of the JSON document, or the name of what `value` computes. */
@@ -79,18 +80,25 @@ export function answerList<Name extends string, T>(
   }
   const shown = sorted(items, list, sort).slice(0, limit);
   const columns = names?.map((name) => columnOf(list, name));
-  output.answer({ ...page, [list.name]: shown }, (document) =>
-    listText((document as typeof page)[list.name], list, columns),
+  output.answer({ ...page, [list.name]: shown }, (document, terminal) =>
+    listText((document as typeof page)[list.name], list, { columns, terminal }),
   );
-  if (page.nextCursor && !output.isJson) output.say(`More: --cursor ${page.nextCursor}`);
+  if (page.nextCursor && !output.isJson) output.say(`More: ${continuing(output.words, page.nextCursor)}`);
+}
+
+/** The command that lists the next page. */
+function continuing(words: readonly string[], cursor: string): string {
+  const others = words.filter((word, i) => !/^--cursor(=|$)/.test(word) && words[i - 1] !== "--cursor");
+  return ["simfleet", ...others, "--cursor", cursor].map(shellWord).join(" ");
 }
 
 /** @param columns default: those of the list */
 export function listText<T>(
   items: readonly T[],
   list: Pick<List<string, T>, "columns" | "empty" | "below">,
-  columns: readonly Column<T>[] = list.columns,
+  shown: { readonly columns?: readonly Column<T>[] | undefined; readonly terminal?: Terminal | undefined } = {},
 ): string {
+  const { columns = list.columns, terminal } = shown;
   if (items.length === 0) return list.empty;
   const rows = items.map((item) =>
     columns.map((column) => {
@@ -98,7 +106,7 @@ export function listText<T>(
       return typeof value === "number" ? value : cellText(value);
     }),
   );
-  return [table(columns.map(headingOf), rows), ...(list.below?.(items) ?? [])].join("\n");
+  return [table(columns.map(headingOf), rows, terminal), ...(list.below?.(items) ?? [])].join("\n");
 }
 
 /** A value as text: `a=1 b=2` for an object, `-` for nothing. */

@@ -5,8 +5,16 @@
  * bottom; a pipe gets plain lines without escape codes.
  */
 import { scrubSecrets, scrubSecretsInJson } from "#core/scrub-secrets.ts";
-import { grouped, withLocalTimes } from "./format.ts";
+import { systemClock } from "#core/time.ts";
+import { grouped, relativeTime, withLocalTimes } from "./format.ts";
 import { visible, visibleIn, visibleLines } from "#core/visible-text.ts";
+
+/** A terminal that shows an answer; a pipe has none. */
+export interface Terminal {
+  readonly width: number;
+  /** For times, which it shows as their distance from now. */
+  readonly nowMs: number;
+}
 
 /** Where text goes: `process.stdout` and `process.stderr`, or stand-ins of a test. */
 export interface TextSink {
@@ -23,7 +31,11 @@ export class Output {
   readonly #stderr: TextSink;
   #hasLiveLine = false;
 
-  constructor(options: { isJson: boolean; stdout: TextSink; stderr: TextSink }) {
+  /** The command line that is carried out, to be continued; empty where there is none. */
+  readonly words: readonly string[];
+
+  constructor(options: { isJson: boolean; stdout: TextSink; stderr: TextSink; words?: readonly string[] }) {
+    this.words = options.words ?? [];
     this.isJson = options.isJson;
     this.#stdout = options.stdout;
     this.#stderr = options.stderr;
@@ -41,13 +53,15 @@ export class Output {
 
   /**
    * The command's answer: `document` with `--json`, else the text; nothing where that is empty.
-   * @param text gets the document as a terminal may show it, each of its texts on one line
+   * @param text gets the document as a terminal may show it, each of its texts on one line, and the terminal if there is one
    */
-  answer<T>(document: T, text: (shown: T) => string): void {
+  answer<T>(document: T, text: (shown: T, terminal?: Terminal) => string): void {
     this.settleLiveLine();
+    const { isTTY, columns: width = 80 } = this.#stdout;
+    const terminal = isTTY === true ? { width, nowMs: systemClock.wallMs() } : undefined;
     const answer = this.isJson
       ? jsonOf(document)
-      : visibleLines(scrubSecrets(withLocalTimes(text(visibleIn(document)))));
+      : visibleLines(scrubSecrets(withLocalTimes(text(visibleIn(document), terminal))));
     if (answer !== "") this.#stdout.write(`${answer}\n`);
   }
 
@@ -97,17 +111,49 @@ function jsonOf(document: unknown): string {
   return JSON.stringify(JSON.parse(scrubSecretsInJson(json)), undefined, 2);
 }
 
-/** Columns of text, each as wide as its widest cell; numbers to the right. */
-export function table(header: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
-  const cells = rows.map((row) =>
-    row.map((cell) => (typeof cell === "number" ? grouped(cell) : withLocalTimes(visible(cell)))),
-  );
-  const widths = header.map((name, i) => Math.max(name.length, ...cells.map((row) => row[i]?.length ?? 0)));
+/**
+ * Columns of text, each as wide as its widest cell; numbers to the right. A terminal gets times as their distance from
+ * now, and columns that fit it: long texts are cut, then the last columns are left out.
+ */
+export function table(
+  header: readonly string[],
+  rows: readonly (readonly (string | number)[])[],
+  terminal?: Terminal,
+): string {
+  const textOf = (cell: string): string =>
+    (terminal === undefined ? undefined : relativeTime(cell, terminal.nowMs)) ?? withLocalTimes(visible(cell));
+  const cells = rows.map((row) => row.map((cell) => (typeof cell === "number" ? grouped(cell) : textOf(cell))));
+  const full = header.map((name, i) => Math.max(name.length, ...cells.map((row) => row[i]?.length ?? 0)));
+  const widths = terminal === undefined ? full : fitting(full, terminal.width);
   const line = (row: readonly string[], isRight: (i: number) => boolean): string =>
-    row
-      .map((cell, i) => (isRight(i) ? cell.padStart(widths[i] ?? 0) : cell.padEnd(widths[i] ?? 0)))
+    widths
+      .map((width, i) => {
+        const cell = cutTo(row[i] ?? "", width);
+        return isRight(i) ? cell.padStart(width) : cell.padEnd(width);
+      })
       .join("  ")
       .trimEnd();
   const isNumber = (i: number): boolean => rows.length > 0 && rows.every((row) => typeof row[i] === "number");
   return [line(header, isNumber), ...cells.map((row) => line(row, isNumber))].join("\n");
+}
+
+const gap = 2;
+/** A text is cut to no less than this. */
+const minWidth = 14;
+
+/** The widths of the columns that fit; the first is a name that people copy, and stays whole. */
+function fitting(widths: readonly number[], width: number): number[] {
+  const fitted = [...widths];
+  const excess = (): number => fitted.reduce((sum, one) => sum + one + gap, -gap) - width;
+  while (excess() > 0) {
+    const widest = Math.max(0, ...fitted.slice(1));
+    if (widest > minWidth) fitted[fitted.lastIndexOf(widest)] = widest - 1;
+    else if (fitted.length > 1) fitted.pop();
+    else break;
+  }
+  return fitted;
+}
+
+function cutTo(cell: string, width: number): string {
+  return cell.length <= width ? cell : `${cell.slice(0, width - 1)}…`;
 }

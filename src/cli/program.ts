@@ -22,7 +22,7 @@ export async function runProgram(given: readonly string[], deps: Deps): Promise<
   const argv = given[0] === "deliveries" ? ["webhooks", ...given] : isTail ? given.toSpliced(1, 1) : given;
   try {
     const program = await buildProgram(
-      deps,
+      { ...deps, argv },
       argv.find((word) => word !== "help"),
     );
     assertKnownWords(program, argv);
@@ -32,7 +32,13 @@ export async function runProgram(given: readonly string[], deps: Deps): Promise<
   }
 }
 
-type Deps = { io: ProcessIo; runWorker: RunWorker; features: readonly AnyFeature[]; version: string };
+type Deps = {
+  io: ProcessIo;
+  runWorker: RunWorker;
+  features: readonly AnyFeature[];
+  version: string;
+  argv?: readonly string[];
+};
 
 /** Commands that start a process or look at all of simfleet. They follow those of the features in the help. */
 function processCommands(deps: Deps): Readonly<Record<string, FeatureCommand>> {
@@ -89,7 +95,7 @@ function processCommands(deps: Deps): Readonly<Record<string, FeatureCommand>> {
  * @param asked the command to load; the others are in the help only. `all`: loads every command
  */
 export async function buildProgram(deps: Deps, asked: string | undefined, loads?: "all"): Promise<Command> {
-  const context = new Context(deps.io, deps.features);
+  const context = new Context(deps.io, deps.features, deps.argv);
   const ofFeatures = deps.features.flatMap(({ commands = {} }) => Object.entries<FeatureCommand>(commands));
   const { stdout, stderr } = deps.io;
   const program = new Command("simfleet")

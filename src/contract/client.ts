@@ -6,6 +6,7 @@ import { basename } from "node:path";
 import type { z } from "zod";
 import { SimfleetError } from "#core/errors.ts";
 import { parseFilter } from "#fleet/filter.ts";
+import { issueText } from "./fields.ts";
 import type { Answer, Call, Endpoint, Lines, Request, Route, Rows, RowsRequest } from "./route.ts";
 
 export interface Client {
@@ -85,6 +86,6 @@ function parsed(schema: z.ZodType | undefined, given: unknown): unknown {
   if (read.success) return read.data;
   throw new SimfleetError(
     "USAGE",
-    read.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; "),
+    read.error.issues.map((issue) => `${issue.path.join(".") || "request"}: ${issueText(issue)}`).join("; "),
   );
 }

@@ -1,6 +1,45 @@
 /** Zod schemas that the routes of all features share: pages, times, flags, and the problem of durable work. */
 import { z } from "zod";
 
+/** What is wrong with a value: in our words where the schema has none of its own. */
+export function issueText(issue: z.core.$ZodIssue): string {
+  if (!/^(?:Too (?:big|small)|Invalid|Unrecognized)\b/.test(issue.message)) return issue.message;
+  switch (issue.code) {
+    case "too_big":
+      return `must ${sizeText(issue.origin)} at most ${issue.maximum}${unitText(issue.origin)}`;
+    case "too_small":
+      if (unitText(issue.origin) !== "" && issue.minimum === 1) return "must not be empty";
+      return `must ${sizeText(issue.origin)} at least ${issue.minimum}${unitText(issue.origin)}`;
+    case "invalid_type":
+      return issue.expected === "undefined" ? "must be left out" : `must be ${kindText(issue.expected)}`;
+    case "invalid_value":
+      return `must be ${issue.values.length === 1 ? "" : "one of "}${issue.values.join(", ")}`;
+    case "unrecognized_keys":
+      return `has no ${issue.keys.join(", ")}`;
+    case "invalid_format":
+      return issue.format === "datetime"
+        ? "must be a time such as 2026-11-20T08:00:00Z"
+        : "has not the form that it must have";
+    default:
+      return "is not valid";
+  }
+}
+
+const sizeText = (origin: string): string => (unitText(origin) === "" ? "be" : "have");
+const unitText = (origin: string): string => (origin === "string" ? " characters" : origin === "array" ? " items" : "");
+
+function kindText(expected: string): string {
+  const kinds: Readonly<Record<string, string>> = {
+    string: "a text",
+    number: "a number",
+    int: "a whole number",
+    boolean: "true or false",
+    array: "a list",
+    object: "an object",
+  };
+  return kinds[expected] ?? expected;
+}
+
 /** A list that is only read. */
 export function list<T>(item: z.ZodType<T>): z.ZodType<readonly T[]> {
   return z.array(item);

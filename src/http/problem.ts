@@ -4,6 +4,7 @@
  */
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { hasZodFastifySchemaValidationErrors } from "fastify-type-provider-zod";
+import { issueText } from "#contract/fields.ts";
 import { ConfigError, type ErrorCode, errorCatalogue, IntakeError, type Problem, SimfleetError } from "#core/errors.ts";
 
 export interface ProblemDocument {
@@ -157,12 +158,14 @@ type Invalid = FastifyError & { readonly validationContext?: string | undefined 
 
 /** Each fault with its place: `query.limit`, `body.where`. */
 function invalid(
-  thrown: Invalid & { validation: readonly { instancePath: string; message?: string | undefined }[] },
+  thrown: Invalid & {
+    validation: readonly { instancePath: string; keyword: string; message?: string | undefined; params: object }[];
+  },
 ): Words {
   const part = thrown.validationContext === "querystring" ? "query" : (thrown.validationContext ?? "request");
-  const problems = thrown.validation.map(({ instancePath, message = "is not valid" }) => ({
+  const problems = thrown.validation.map(({ instancePath, keyword, message = "is not valid", params }) => ({
     where: `${part}${instancePath.replaceAll("/", ".")}`.replace(/\.$/, ""),
-    message,
+    message: issueText({ ...params, code: keyword, message, path: [] } as unknown as Parameters<typeof issueText>[0]),
   }));
   return {
     code: "REQUEST_INVALID",

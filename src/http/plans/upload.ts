@@ -12,6 +12,7 @@ import { SimfleetError, messageOf } from "#core/errors.ts";
 import { type Clock, inTime, secondMs } from "#core/time.ts";
 import { parseFilter } from "#fleet/filter.ts";
 import { outcomes } from "#fleet/run.ts";
+import { issueText } from "#contract/fields.ts";
 import type { Rows } from "#contract/route.ts";
 import type { PlanLimits, Plans, Reservation } from "#jobs/runs/plan/plans.ts";
 
@@ -159,7 +160,7 @@ function namedRows(body: unknown): Rows {
   const read = rowsBody.safeParse(body);
   const faults = read.success
     ? []
-    : read.error.issues.map(({ path, message }) => `${["body", ...path].join(".")}: ${message}`);
+    : read.error.issues.map((issue) => `${["body", ...issue.path].join(".")}: ${issueText(issue)}`);
   const {
     where,
     sims,

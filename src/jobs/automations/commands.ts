@@ -52,7 +52,7 @@ function stepCommand(
   return withCommon(command, `simfleet automations ${name} new-sims-slow`).action(async (automation, options) => {
     const output = context.output(options);
     const report = await context.connect(options, ({ client }) => client.call(route, { params: { name: automation } }));
-    output.answer(report, (shown) => listText([shown], automationList));
+    output.answer(report, (shown, terminal) => listText([shown], automationList, { terminal }));
   }) as unknown as Command;
 }
 
@@ -81,7 +81,9 @@ function replayCommand(context: Context): Command {
           }
           const replayed = await app.service(automations).replay(name, sinceMs);
           const report = await app.service(automations).show(name);
-          output.answer({ ...report, replayed: replayed.events }, (shown) => listText([shown], automationList));
+          output.answer({ ...report, replayed: replayed.events }, (shown, terminal) =>
+            listText([shown], automationList, { terminal }),
+          );
           output.say(`${grouped(replayed.events)} events were processed.`);
           return;
         }

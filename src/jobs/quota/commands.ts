@@ -2,6 +2,7 @@
 import { Command } from "@commander-js/extra-typings";
 import { type BucketReport, listBuckets } from "./contract.ts";
 import { type Context, withCommon } from "#cli/context.ts";
+import { duration } from "#cli/format.ts";
 import { answerList, type List, withListOptions } from "#cli/list.ts";
 
 export function quotaCommand(context: Context): Command {
@@ -53,7 +54,8 @@ function keptText({ kept, othersPerMinute }: BucketReport): string {
   return othersPerMinute === 0 ? String(kept) : `${kept} (${othersPerMinute} a minute seen)`;
 }
 
+/** `about 2 s`, where it is known to a second or worse. */
 function resetText({ secondsToRefresh, refreshDoubtSeconds }: BucketReport): string {
   if (secondsToRefresh === null) return "?";
-  return `${secondsToRefresh.toFixed(1)} s ± ${((refreshDoubtSeconds ?? 0) / 2).toFixed(2)}`;
+  return `${(refreshDoubtSeconds ?? 0) > 0 ? "about " : ""}${duration(secondsToRefresh * 1_000)}`;
 }

@@ -60,7 +60,7 @@ function stepCommand(
     const output = context.output(options);
     await context.connect(options, async ({ client, app }) => {
       const report = await client.call(route, { params: { name: schedule } });
-      output.answer(report, (shown) => listText([shown], scheduleList));
+      output.answer(report, (shown, terminal) => listText([shown], scheduleList, { terminal }));
       output.say((await isServed(app)) ? done : noWorker);
     });
   }) as unknown as Command;

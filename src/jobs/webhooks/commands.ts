@@ -51,7 +51,7 @@ function resumeCommand(context: Context): Command {
     const output = context.output(options);
     await context.connect(options, async ({ client, app }) => {
       const report = await client.call(routes.resumeWebhook, { params: { name } });
-      output.answer(report, (shown) => listText([shown], webhookList));
+      output.answer(report, (shown, terminal) => listText([shown], webhookList, { terminal }));
       if (!(await isServed(app, name))) output.say("No worker is running: the messages are sent by the next one.");
     });
   }) as unknown as Command;

@@ -8,7 +8,7 @@ import { SimfleetError } from "#core/errors.ts";
 import { visible } from "#core/visible-text.ts";
 import { isRunOver } from "#fleet/run.ts";
 import type { Caller, Context } from "#cli/context.ts";
-import { grouped } from "#cli/format.ts";
+import { grouped, shellWord } from "#cli/format.ts";
 import type { Output } from "#cli/output.ts";
 import { downloadResults, type RunReport } from "../contract.ts";
 import { exitCodeOf } from "../report.ts";
@@ -97,7 +97,7 @@ export function resultsPathOf({ runId, name }: Pick<RunReport, "runId" | "name">
 function resumeCommandOf(run: Pick<RunReport, "runId" | "name">, path: string | undefined): string {
   const command = `simfleet runs resume ${run.runId}`;
   if (path === undefined || resolve(path) === resolve(resultsPathOf(run) ?? "")) return command;
-  return `${command} --out ${/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`}`;
+  return `${command} --out ${shellWord(path)}`;
 }
 
 const explained = ["rejected", "failed", "unknown"] as const;
