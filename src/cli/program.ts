@@ -15,11 +15,11 @@ import { Output } from "./output.ts";
  * Runs one command line.
  * @param argv the arguments after the program's name
  */
-export async function runProgram(given: readonly string[], deps: Deps): Promise<void> {
+export async function runProgram(line: readonly string[], deps: Deps): Promise<void> {
   const { io } = deps;
   // Former names: `deliveries`, `events tail`.
-  const isTail = given[0] === "events" && given[1] === "tail";
-  const argv = given[0] === "deliveries" ? ["webhooks", ...given] : isTail ? given.toSpliced(1, 1) : given;
+  const isTail = line[0] === "events" && line[1] === "tail";
+  const argv = line[0] === "deliveries" ? ["webhooks", ...line] : isTail ? line.toSpliced(1, 1) : line;
   try {
     const program = await buildProgram(
       { ...deps, argv },

@@ -138,7 +138,7 @@ export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
     .on("option:help-all", () => {
       for (const option of hidden) option.hideHelp(false);
       command.help();
-    }) as unknown as Command;
+    });
 }
 
 async function runUntilInterrupted(

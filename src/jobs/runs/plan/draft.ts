@@ -46,8 +46,6 @@ export interface Draft {
   readonly irreversible: number;
   /** The first rows that cannot be sent, in row order. */
   readonly problems: PlanReport["problems"];
-  /** Why rows of an undo are left as they are, and how many; the most frequent reason first. */
-  readonly left: readonly (readonly [reason: string, rows: number])[];
   readonly lineOf: ((index: number) => number) | undefined;
 }
 
@@ -87,7 +85,6 @@ export async function writeDraft(source: DraftSource, request: DraftRequest, dep
   const tally = new PlanTally(operations[0].name, speedClasses);
   const writer = new SegmentWriter(ledger, draftId, { operations, canary: options.canary ?? 0 });
   const faults: RowFault[] = [];
-  const left = new Map<string, number>();
   let checkedRows = 0;
   try {
     assertRoom(0, await memory(), "rows");
@@ -99,8 +96,6 @@ export async function writeDraft(source: DraftSource, request: DraftRequest, dep
         const isSkipped =
           skipUnchanged !== false && problem === undefined && isUnchanged(classified, tally, skipUnchanged);
         tally.add(classified, isSkipped);
-        if (row.skipped !== undefined && (left.has(row.skipped) || left.size < maxProblems))
-          left.set(row.skipped, (left.get(row.skipped) ?? 0) + 1);
         if (problem !== undefined && faults.length < maxProblems)
           faults.push({ index: row.index, line: row.line, ...problem });
         return isSkipped ? { ...row, skipped: unchangedReason } : row;
@@ -135,7 +130,6 @@ export async function writeDraft(source: DraftSource, request: DraftRequest, dep
       calls: writer.calls,
       irreversible: writer.irreversible,
       problems: merged(faults, conflicts),
-      left: [...left].toSorted(([, a], [, b]) => b - a),
       lineOf: source.late === undefined ? undefined : (index) => source.late?.lineOf(index) ?? 0,
     };
   } catch (thrown) {

@@ -73,7 +73,7 @@ function supersedesText({ runId, sims }: PlanReport["supersedes"][number]): stri
 async function warningsOf(draft: Draft, deps: ReportDeps): Promise<string[]> {
   const { head, tally, lineOf } = draft;
   if (head.undoOf !== undefined && draft.calls === 0) {
-    const reasons = draft.left.slice(0, 3).map(([reason, left]) => {
+    const reasons = tally.left.slice(0, 3).map(([reason, left]) => {
       return `${left === 1 ? "1 row" : `${left} rows`}: ${reason.replace("left unchanged: ", "")}`;
     });
     return [`nothing to restore (${reasons.join("; ")})`];

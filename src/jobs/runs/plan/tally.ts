@@ -30,6 +30,7 @@ export class PlanTally {
   readonly #hasClasses: boolean;
   readonly #listed: ReadonlySet<string>;
   readonly #classes = new Map<string, number>();
+  readonly #left = new Map<string, number>();
   #count = 0;
 
   /** @param listedClasses speed classes that the deployment lists; the others are counted */
@@ -54,6 +55,9 @@ export class PlanTally {
     const skipped = isSkipped ? skippedBit : 0;
     this.#kinds[this.#count] = verdicts.indexOf(verdict) | costly | skipped | (speedClass << classShift);
     this.#count += 1;
+    const { skipped: reason } = row;
+    if (reason !== undefined && (this.#left.has(reason) || this.#left.size < maxGroups))
+      this.#left.set(reason, (this.#left.get(reason) ?? 0) + 1);
   }
 
   isSkipped(index: number): boolean {
@@ -96,7 +100,9 @@ export class PlanTally {
       const some = byClass.get(place);
       return some === undefined ? [] : [[speedClass, some] as const];
     });
-    return { verdicts: count, costly, unchangedSkipped, unknown, classes };
+    // Why rows of an undo are left as they are, the most frequent reason first.
+    const left = [...this.#left].toSorted(([, a], [, b]) => b - a);
+    return { verdicts: count, costly, unchangedSkipped, unknown, classes, left };
   }
 
   /** The place of an unlisted speed class; 0 for a listed one, or if there are too many. */
