@@ -78,10 +78,12 @@ async function warnOfOtherTasks(output: Output, { kernel }: App): Promise<void> 
 }
 
 /** Calls routes in this process. */
-export async function localCaller({ actor, io: { interrupt } }: Context, app: App): Promise<Caller> {
+export async function localCaller(context: Context, app: App): Promise<Caller> {
+  const { actor, io } = context;
+  const { interrupt } = io;
   const endpoints = await app.routes({ process: "command" });
   return {
-    client: localClient(endpoints, { by: actor, signal: interrupt }),
+    client: localClient(endpoints, { by: actor, signal: interrupt, note: (done) => (context.done = done) }),
     profile: app.kernel.config.profile,
     app,
     eventSource: (selection) => localEvents(app.kernel, selection, interrupt),
@@ -130,7 +132,8 @@ function assertStore({ command }: Context, { redis, dataDir, isUsualDataDir, fil
  * Runs a local command. A command that changes something writes an audit entry first, and its exit code afterwards.
  * @throws SimfleetError AUDIT_UNAVAILABLE, and nothing is done then
  */
-async function audited<T>({ command, actor, io }: Context, app: App, act: () => Promise<T>): Promise<T> {
+async function audited<T>(context: Context, app: App, act: () => Promise<T>): Promise<T> {
+  const { command, actor, io } = context;
   if (command === undefined || command.effect === "reads") return act();
   const { name, kind, effect, target } = command;
   const log = app.service(audit);
@@ -144,7 +147,7 @@ async function audited<T>({ command, actor, io }: Context, app: App, act: () => 
     from: hostname(),
   });
   const finish = (exitCode: number): Promise<void> =>
-    log.finish(id, { exitCode }).catch((thrown: unknown) => {
+    log.finish(id, { exitCode, target: context.done?.made, about: context.done?.about }).catch((thrown: unknown) => {
       io.stderr.write(`The result could not be recorded in the audit log: ${messageOf(thrown)}\n`);
     });
   try {

@@ -131,6 +131,8 @@ function withOptions<A extends unknown[], O extends Record<string, unknown>>(
 export class Context {
   readonly io: ProcessIo;
   readonly features: readonly AnyAppFeature[];
+  /** What the command has done, for the audit log; the last of several. */
+  done: { readonly about: string; readonly made: string | undefined } | undefined;
   /** The whole command line. */
   readonly words: readonly string[];
   /** Set before the command's action runs. */

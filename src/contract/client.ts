@@ -7,6 +7,7 @@ import type { z } from "zod";
 import { SimfleetError } from "#core/errors.ts";
 import { parseFilter } from "#fleet/filter.ts";
 import { issueText } from "./fields.ts";
+import { aboutOf } from "./route.ts";
 import type { Answer, Call, Endpoint, Lines, Request, Route, Rows, RowsRequest } from "./route.ts";
 
 export interface Client {
@@ -37,24 +38,37 @@ export function clientOf(send: Send): Client {
 
 /**
  * Calls handlers in this process.
- * @param caller `by`: who calls, as events and runs name it; `signal`: aborts when the caller no longer waits
+ * @param caller `by`: who calls, as events and runs name it; `signal`: aborts when the caller no longer waits; `note` gets
+ *   what the audit log says of an answer
  */
-export function localClient(endpoints: readonly Endpoint[], caller: Pick<Call<Route>, "by" | "signal">): Client {
+export function localClient(
+  endpoints: readonly Endpoint[],
+  caller: Pick<Call<Route>, "by" | "signal"> & { readonly note?: (done: Done) => void },
+): Client {
   return clientOf(async (route, request) => {
     const found = endpoints.find((endpoint) => endpoint.route === route);
     if (found === undefined) throw new Error(`${route.method} ${route.path} has no endpoint`);
-    const result = await carryOut(found, callOf(route, request, caller));
+    const { result, made } = await carryOut(found, callOf(route, request, caller));
+    const about = aboutOf(route, result);
+    if (about !== undefined) caller.note?.({ about, made });
     if (route.answer === "lines") return (result as Lines).lines;
     // As over HTTP, where a field that is not declared does not leave the worker.
     return route.answer.parse(result);
   });
 }
 
+/** What was done, and the id of what was made. */
+interface Done {
+  readonly about: string;
+  readonly made: string | undefined;
+}
+
 /** Carries out a checked request, without an idempotency key. */
-async function carryOut({ handle, creation }: Endpoint, call: Call<Route>): Promise<unknown> {
-  if (creation === undefined) return handle?.(call);
+async function carryOut({ handle, creation }: Endpoint, call: Call<Route>) {
+  if (creation === undefined) return { result: await handle?.(call), made: undefined };
   const { newId, create } = await creation(call);
-  return create(newId());
+  const made = newId();
+  return { result: await create(made), made };
 }
 
 /** @throws SimfleetError USAGE for a request that does not match the route's schemas */

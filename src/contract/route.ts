@@ -25,6 +25,8 @@ export interface Route {
   readonly rows?: "required" | "optional";
   /** The schema of the answer; `lines`: a file of lines, CSV or NDJSON, that is streamed. */
   readonly answer: z.ZodType | "lines";
+  /** What the audit log says of its answer, without secrets: what was made or changed. */
+  readonly about?: (answer: never) => string;
   /** 200 by default. */
   readonly status?: 200 | 201 | 202 | 204;
 }
@@ -32,6 +34,11 @@ export interface Route {
 /** Declares a route. */
 export function route<const R extends Route>(declared: R): R {
   return declared;
+}
+
+/** What the audit log says of an answer; undefined for most routes. */
+export function aboutOf({ about }: Route, answer: unknown): string | undefined {
+  return (about as ((answer: unknown) => string) | undefined)?.(answer).slice(0, 500);
 }
 
 type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined;

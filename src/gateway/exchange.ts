@@ -78,7 +78,7 @@ export async function sendRequest(exchange: Exchange): Promise<PlatformAnswer> {
     // A fault of the caller's own body is not one of the platform.
     if (thrown instanceof SimfleetError) throw thrown;
     const facts = { wasSent, status: undefined, connectTimeoutMs, answerTimeoutMs };
-    throw transportFailure(thrown, { operation, address, ...facts });
+    throw transportFailure(thrown, { operation, address, method, ...facts });
   }
 }
 

@@ -71,7 +71,7 @@ async function finish(
   const { audit } = request;
   if (audit === undefined || audit.isFinished) return;
   audit.isFinished = true;
-  await log.finish(audit.id, { status, target: madeBy(reply) }).catch((thrown: unknown) => {
+  await log.finish(audit.id, { status, target: madeBy(reply), about: audit.about }).catch((thrown: unknown) => {
     logger.error({ requestId: request.id }, `the result of a change could not be recorded: ${messageOf(thrown)}`);
   });
 }

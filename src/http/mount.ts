@@ -7,7 +7,15 @@ import type { FastifyReply, FastifyRequest, preHandlerAsyncHookHandler } from "f
 import { z } from "zod";
 import { Slots } from "#core/slots.ts";
 import { noBody, nothing } from "#contract/fields.ts";
-import type { Call, Creation, Endpoint, Lines, Route, Rows } from "#contract/route.ts";
+import {
+  aboutOf,
+  type Call,
+  type Creation,
+  type Endpoint,
+  type Lines,
+  type Route,
+  type Rows,
+} from "#contract/route.ts";
 import { actorOf } from "./auth/principal.ts";
 import type { Api, ControlDeps } from "./deps.ts";
 import { once } from "./once.ts";
@@ -32,6 +40,7 @@ export function mount(
   { headers, preHandler }: Partial<HttpPart> = {},
 ): void {
   const { schema, config: settings, ...options } = optionsOf(route);
+  const about = (answer: unknown): string | undefined => aboutOf(route, answer);
   const slots = new Slots(readsAtOnce);
   const inTurn = async (read: () => unknown, signal: AbortSignal): Promise<unknown> => {
     await slots.enter(route.path, signal);
@@ -55,9 +64,10 @@ export function mount(
         const checked = { ...call, rows, signal } as Call<Route>;
         if (creation !== undefined) {
           const exchange = { request, reply, status: route.status === 201 ? 201 : 202, sha256: rows?.sha256 } as const;
-          return once(deps, exchange, (await creation(checked)) as Creation<object>);
+          return once(deps, exchange, { ...((await creation(checked)) as Creation<object>), about });
         }
         const result = await (route.method === "GET" ? inTurn(() => handle?.(checked), gone) : handle?.(checked));
+        if (request.audit !== undefined) request.audit.about = about(result);
         if (route.answer === "lines") return streamed(result as Lines, reply);
         return reply.code(route.status ?? 200).send(result);
       };

@@ -28,14 +28,18 @@ interface Exchange {
 export async function once<T extends object>(
   { idempotency }: ControlDeps,
   exchange: Exchange,
-  creation: Creation<T>,
+  creation: Creation<T> & { readonly about?: (answer: T) => string | undefined },
 ): Promise<FastifyReply> {
   const { request, reply } = exchange;
+  const noted = (created: T): T => {
+    if (request.audit !== undefined) request.audit.about = creation.about?.(created);
+    return created;
+  };
   const sha256 = creation.sha256 ?? exchange.sha256;
   const key = keyIn(request);
   if (key === undefined) {
     const created = await creation.create(creation.newId());
-    return send(reply, answerOf(exchange, created, creation));
+    return send(reply, answerOf(exchange, noted(created), creation));
   }
   const claim = await idempotency
     .begin({
@@ -55,7 +59,7 @@ export async function once<T extends object>(
     const found = claim.isResumed ? await creation.find?.(claim.ref) : undefined;
     if (found !== undefined) await creation.abandon?.();
     const created = found ?? (await creation.create(claim.ref));
-    const answer = answerOf(exchange, created, creation);
+    const answer = answerOf(exchange, noted(created), creation);
     await claim.answer(answer);
     return await send(reply, answer);
   } catch (thrown) {

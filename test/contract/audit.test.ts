@@ -108,7 +108,7 @@ describe("the audit log", () => {
     expect(await found("until=2020-01-01T00:00:00Z")).toEqual([]);
     const csv = await (await harness.ask("/v1/audit/export?who=token:admin", { as: "admin" })).text();
     const [header, line, ...rest] = csv.trim().split("\n");
-    expect([header, rest]).toEqual(["at,who,role,action,target,result,status,exitCode,from,requestId", []]);
+    expect([header, rest]).toEqual(["at,who,role,action,target,made,about,result,status,exitCode,from,requestId", []]);
     expect(line).toContain(",token:admin,admin,POST /v1/freeze,");
   });
 

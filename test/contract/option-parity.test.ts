@@ -30,7 +30,7 @@ describe.each(["local", "remote"] as const)("commands that work %s", (where) => 
     async (command) => {
       const { code, stdout, stderr } = await give([...command.split(" "), "--limit", "1001"], where);
       expect([code, stdout]).toEqual([2, ""]);
-      expect(stderr).toContain("<=1000");
+      expect(stderr).toContain("limit: must be at most 1000");
     },
   );
 

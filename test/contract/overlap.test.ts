@@ -66,3 +66,24 @@ test("the plan of an undo says what it supersedes", async () => {
   await requests.ended(undone.stdout.trim());
   expect([classOf(15), classOf(16)]).toEqual(["s1.slow", "s1.slow"]);
 });
+
+test("a speed class that the deployment does not list is invalid, unless it is allowed", async () => {
+  const body = file(18, 20, "s1.fsat");
+  const post = (query: string) =>
+    requests.ask<PlanDocument>(`/v1/plans?${query}`, { method: "POST", body, headers: csv });
+  const plan = await post("");
+  const message = expect.stringContaining(
+    "lists no speed class s1.fsat, so it would be refused. Did you mean s1.fast?",
+  );
+  expect(plan).toMatchObject({
+    calls: 0,
+    verdicts: { invalid: 2 },
+    problems: [{ code: "value-invalid", message }, {}],
+  });
+  expect(await post("allowUnlisted=true")).toMatchObject({ calls: 2, verdicts: { change: 2, invalid: 0 } });
+  const path = join(harness.folder, "unlisted.csv");
+  await writeFile(path, body);
+  const refused = await runCommand(harness, ["plan", path], "remote");
+  expect([refused.code, refused.stdout]).toEqual([2, expect.stringContaining("--allow-unlisted")]);
+  expect((await runCommand(harness, ["plan", path, "--allow-unlisted"], "remote")).code).toBe(0);
+});

@@ -88,4 +88,29 @@ test("a plan, its run and its undo say what changes: the account, and values bef
     },
   ]);
   expect((await runCommand(harness, ["runs", "undo", runId, "--yes", "--no-sync"], "remote")).code).toBe(2);
+  const { entries } = (await (await harness.ask("/v1/audit?limit=20", { as: "admin" })).json()) as {
+    entries: object[];
+  };
+  const text = "set-speed-class on OP0000000001 (default)";
+  expect(entries).toContainEqual(
+    expect.objectContaining({ made: runId, about: `${text}: s1.fast → s1.minimum 2`, action: "POST /v1/runs" }),
+  );
+  const about = `undid ${runId} by ${undoId}: ${text}: s1.minimum → s1.fast 2`;
+  expect(entries).toContainEqual(expect.objectContaining({ target: runId, made: undoId, about, result: "done" }));
+});
+
+test("a local command tells the audit log what it has done", async () => {
+  const path = join(harness.folder, "local.csv");
+  writeFileSync(path, `simId,speedClass\n${harness.simId(1)},s1.slow\n`);
+  const { stdout } = await runCommand(harness, ["apply", path, "--yes", "--detach"], "local");
+  const listed = await runCommand(harness, ["audit", "list", "-n", "1", "--json"], "local");
+  expect(JSON.parse(listed.stdout)).toMatchObject({
+    entries: [
+      {
+        target: path,
+        made: stdout.trim(),
+        about: expect.stringMatching(/^set-speed-class on .* → s1\.slow 1$/) as string,
+      },
+    ],
+  });
 });

@@ -40,7 +40,7 @@ describe.concurrent("sign-in with an account", () => {
       document: { counts: { done: 3 } },
     });
     const unverified = await harness.run(["check"], env);
-    expect(unverified.stdout).toMatch(/warning +token +signature not verified: set SIMFLEET_JWKS_URL or /);
+    expect(unverified.stdout).toMatch(/warn +token +signature not verified: set SIMFLEET_JWKS_URL or /);
     const checked = await harness.run(["check"], {
       ...env,
       SIMFLEET_JWKS_URL: `${harness.sandbox.url}/.well-known/jwks.json`,

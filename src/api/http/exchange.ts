@@ -127,12 +127,12 @@ export class Receiver {
   #fail(reason: Error): void {
     if (this.#hasEnded) return;
     this.#end();
-    const { signal, operation, address } = this.#exchange;
+    const { signal, operation, address, method } = this.#exchange;
     if (signal?.aborted === true && !this.#wasSent) {
       this.#settle.reject(signal.reason);
       return;
     }
-    const facts = { ...this.#limits, operation, address, wasSent: this.#wasSent, status: this.#status };
+    const facts = { ...this.#limits, operation, address, method, wasSent: this.#wasSent, status: this.#status };
     this.#settle.reject(transportFailure(reason, facts));
     this.#controller?.abort(reason);
   }

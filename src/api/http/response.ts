@@ -2,6 +2,7 @@
  * Turns one response (status, headers, body) into a value or a PlatformError; no I/O, no policy. The interface does not
  * list the platform's statuses (section 7), so they are interpreted by class.
  */
+import { lostText } from "./transport-failure.ts";
 import { PlatformError } from "#core/errors.ts";
 import type { Operation } from "../operations/operation.ts";
 import { type AnswerHeaders, headerOf } from "./response-headers.ts";
@@ -59,7 +60,7 @@ function bodyOf<I, O>(operation: Operation<I, O>, { status, host, body }: Placed
   const facts = { operation: operation.id, status, mayHaveApplied: isWrite(operation) };
   const start = text.trimStart()[0];
   if (start === undefined || '{["'.includes(start)) {
-    const message = `${operation.id}: the answer of ${host} (${status}) was truncated, so its outcome is unknown.`;
+    const message = `${operation.id}: the answer of ${host} (${status}) was truncated${lostText(operation.method)}`;
     throw new PlatformError("PLATFORM_UNAVAILABLE", message, facts);
   }
   const page = start === "<" ? " a web page" : " something";

@@ -9,6 +9,7 @@ import type { Address } from "./address.ts";
 export interface FailedExchange {
   readonly operation: string;
   readonly address: Address;
+  readonly method: string;
   /** Whether any part of the request was written to a connection. */
   readonly wasSent: boolean;
   /** The status, if response headers arrived. */
@@ -59,18 +60,24 @@ function unsentWords(thrown: unknown, code: string, { address, connectTimeoutMs 
   return `no connection to ${host} (${code}). Check ${setting} and the network.`;
 }
 
-function lostWords(thrown: unknown, code: string, { address, answerTimeoutMs }: FailedExchange): string {
+function lostWords(thrown: unknown, code: string, { address, answerTimeoutMs, method }: FailedExchange): string {
   const { host } = address;
-  if (thrown instanceof AnswerLimit) return `${thrown.message} (${host}), so the outcome is unknown.`;
+  const so = lostText(method);
+  if (thrown instanceof AnswerLimit) return `${thrown.message} (${host})${so}`;
   switch (code) {
     case "UND_ERR_HEADERS_TIMEOUT":
     case "UND_ERR_BODY_TIMEOUT":
-      return `no complete response from ${host} within ${answerTimeoutMs / 1_000} s, so the outcome is unknown.`;
+      return `no complete response from ${host} within ${answerTimeoutMs / 1_000} s${so}`;
     case "ABORT_ERR":
-      return `stopped waiting for ${host}, so the outcome is unknown.`;
+      return `stopped waiting for ${host}${so}`;
     default:
-      return `the connection to ${host} broke before the complete response arrived (${code}), so the outcome is unknown.`;
+      return `the connection to ${host} broke before the complete response arrived (${code})${so}`;
   }
+}
+
+/** What a lost response means: a read changes nothing. */
+export function lostText(method: string): string {
+  return method === "GET" ? ". Try again." : ", so the outcome is unknown.";
 }
 
 function codeOf(thrown: unknown): string {

@@ -21,7 +21,7 @@ import { type CommonOptions, type Context, withLocalOptions } from "../context.t
 const maxClockDriftMs = 5_000;
 
 /** How a status is shown to people; JSON keeps the status. */
-const labels = { ok: "ok", warning: "warning", wrong: "FAIL" };
+const labels = { ok: "ok", warning: "warn", wrong: "FAIL" };
 
 /** One line of the report. */
 interface Finding {
@@ -42,7 +42,7 @@ export function checkCommand(context: Context): Command {
     const width = Math.max(...findings.map(({ what }) => what.length));
     output.answer({ ok: findings.every(({ status }) => status !== "wrong"), findings }, (shown) =>
       shown.findings
-        .map(({ what, status, detail }) => `${labels[status].padEnd(7)}  ${what.padEnd(width)}  ${detail}`)
+        .map(({ what, status, detail }) => `${labels[status].padEnd(4)}  ${what.padEnd(width)}  ${detail}`)
         .join("\n"),
     );
     const firstWrong = findings.find(({ status }) => status === "wrong");

@@ -43,11 +43,12 @@ const auditList: List<"entries", AuditEntry> = {
   columns: [
     { name: "at" },
     { name: "who" },
-    { name: "role" },
     { name: "action" },
     { name: "target" },
     { name: "result", value: resultText },
+    { name: "about", value: ({ about, made }) => about ?? made },
     { name: "from" },
+    { name: "role" },
   ],
 };
 

@@ -14,7 +14,9 @@ const auditEntry = z.object({
   who: z.string().nullable().describe("null: the caller is not known"),
   role: z.string().nullable(),
   action: z.string().describe("`POST /v1/runs/:runId/cancel`, `simfleet runs cancel`"),
-  target: z.string().nullable(),
+  target: z.string().nullable().describe("what it was done to"),
+  made: z.string().nullable().describe("the ID of what it made, such as a run"),
+  about: z.string().nullable().describe("what was done: `undid r-A by r-B`, or what a run changes"),
   result: z
     .enum(["done", "refused", "failed", "not recorded"])
     .describe("not recorded: the process ended before it could record it, or the change is still in progress"),

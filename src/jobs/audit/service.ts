@@ -38,6 +38,8 @@ export interface AuditResult {
   readonly exitCode?: number | undefined;
   /** Id of the created object, if it has one. */
   readonly target?: string | undefined;
+  /** What was done, in words. */
+  readonly about?: string | undefined;
 }
 
 export interface AuditQuery {
@@ -52,7 +54,20 @@ export interface AuditQuery {
 
 const readAtOnce = 500;
 const exportedAtOnce = 500;
-const columns = ["at", "who", "role", "action", "target", "result", "status", "exitCode", "from", "requestId"] as const;
+const columns = [
+  "at",
+  "who",
+  "role",
+  "action",
+  "target",
+  "made",
+  "about",
+  "result",
+  "status",
+  "exitCode",
+  "from",
+  "requestId",
+] as const;
 /** A page ends after this many entries were scanned, whether they match or not. */
 const maxScanned = 50_000;
 
@@ -193,7 +208,9 @@ function entryOf(id: string, fields: Readonly<Record<string, string>>, later: Au
     who: fields.who || null,
     role: fields.role || null,
     action,
-    target: (result?.target ?? fields.target) || null,
+    target: (fields.target || result?.target) ?? null,
+    made: result?.target ?? null,
+    about: result?.about ?? null,
     result: wordOf(result),
     status: result?.status ?? null,
     exitCode: result?.exitCode ?? null,

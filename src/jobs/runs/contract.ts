@@ -38,6 +38,23 @@ const changed = {
 /** What a run changes, for people. */
 export type Changed = Readonly<z.infer<z.ZodObject<typeof changed>>>;
 
+const changesShown = 3;
+const grouped = (number: number): string => number.toLocaleString("en-US");
+
+/** `set-speed-class on OP0000000001 (default): s1.fast → s1.slow 41, none → s1.slow 19` */
+export function changedText({ profile, operator, operation, changes, changesInAll }: Changed): string {
+  const shown = changes.slice(0, changesShown);
+  const others = shown.reduce((left, one) => left - one.count, changesInAll);
+  const parts = shown.map((change) => {
+    const before = change.from === undefined ? "unknown" : (change.from ?? "none");
+    return `${before} → ${change.to ?? "none"} ${grouped(change.count)}`;
+  });
+  if (others > 0 && shown.length > 0) parts.push(`and ${grouped(others)} other ${others === 1 ? "change" : "changes"}`);
+  else if (others > 0) parts.push(others === 1 ? "1 SIM" : `${grouped(others)} SIMs`);
+  else if (shown.length === 0) parts.push("nothing to change");
+  return `${operation} on ${operator === undefined ? profile : `${operator} (${profile})`}: ${parts.join(", ")}`;
+}
+
 export const runReport = z.object({
   runId: z.string(),
   name: z.string(),
@@ -179,6 +196,7 @@ const orderFields = {
   name: z.string().min(1).max(200).optional().describe("a name for the run"),
   partial: flag.describe("process the valid rows even if other rows are invalid"),
   fromResults: flag.describe("take a results file of a run as input, which is refused otherwise"),
+  allowUnlisted: flag.describe("send speed classes that the deployment does not list, which are invalid otherwise"),
   skipUnchanged: flag.describe(
     "`true`: skip SIMs that, according to the inventory, the operation would not change; `false`: send them; by default those are skipped whose record is younger than a day, unless another run of the account is in progress",
   ),
@@ -298,6 +316,7 @@ export const startRun = route({
   query: orderQueryWith({ planId: z.string().optional().describe("start what was planned") }),
   rows: "optional",
   answer: runReport,
+  about: changedText,
   status: 202,
 });
 
@@ -438,6 +457,7 @@ export const retryRun = route({
     })
     .nullish(),
   answer: runReport,
+  about: (run: RunReport) => `retried ${run.retryOf ?? ""} by ${run.runId}: ${changedText(run)}`,
   status: 202,
 });
 
@@ -493,6 +513,7 @@ export const undoRun = route({
   params: ofRun,
   body: z.strictObject({ confirm }).nullish(),
   answer: runReport,
+  about: (run: RunReport) => `undid ${run.undoOf ?? ""} by ${run.runId}: ${changedText(run)}`,
   status: 202,
 });
 

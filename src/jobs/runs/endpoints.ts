@@ -237,6 +237,7 @@ function orderOf(query: OrderQuery, rows: Rows, profileOf: (name?: string) => st
     operation: rows.operation ?? operation,
     set: { ...(speedClass === undefined ? {} : { speedClass }), ...Object.fromEntries(given), ...rows.set },
     fromResults: query.fromResults === "true",
+    allowUnlisted: query.allowUnlisted === "true",
     name,
     confirm,
     options: {

@@ -16,7 +16,6 @@ import type { BucketState, Limiter } from "#limiter/limiter.ts";
 import type { RedisMemory } from "#redis/memory.ts";
 import type { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { type RunQueues, queueName } from "./work/queue.ts";
-import type { Freezes } from "#jobs/freezes/freezes.ts";
 import type { Inventory } from "#jobs/inventory/store/inventory.ts";
 import type { RunRemoval } from "./removal/removal.ts";
 import { type KnownFleet, classifyRows } from "./plan/classify.ts";
@@ -52,6 +51,8 @@ export interface Order {
   readonly set: Readonly<Record<string, string>>;
   /** The file may be the results of a run. */
   readonly fromResults?: boolean | undefined;
+  /** Speed classes that the deployment does not list are sent as well. */
+  readonly allowUnlisted?: boolean | undefined;
   /** Name of the run; the file name or the filter by default. */
   readonly name?: string | undefined;
   /** The number of calls that cannot be undone, as a person confirmed it. */
@@ -65,7 +66,7 @@ export type StartOptions = Pick<RunOptions, "maxFailures" | "callsPerMinute">;
 interface RunDeps {
   readonly ledger: Ledger;
   readonly runRemoval: RunRemoval;
-  readonly freezes: Pick<Freezes, "of">;
+  readonly freezes: { of(profile: string): Promise<{ readonly reason: string } | undefined> };
   readonly inventory: Inventory;
   readonly queues: RunQueues;
   readonly limiter: Limiter;
@@ -73,7 +74,7 @@ interface RunDeps {
   readonly clock: Clock;
   readonly periodMs: number;
   readonly wordingOf: (profile: string) => Wording;
-  /** Those that the deployment lists; a plan warns of others. Empty: no list is configured. */
+  /** Those that the deployment lists; others are invalid. Empty: no list is configured. */
   readonly speedClasses: readonly string[];
   readonly policy: RunPolicy;
   readonly operations: SimOperations;
@@ -133,10 +134,10 @@ export class RunService {
     order: Order,
     { source: given, signal }: { readonly source?: string; readonly signal?: AbortSignal | undefined } = {},
   ): Promise<Planned> {
-    const { profile, options, set, fromResults, confirm } = order;
+    const { profile, options, set, fromResults, allowUnlisted, confirm } = order;
     const operation = this.assertOperation(order.operation, profile);
     refuseSecretValues(operation, set);
-    const fleet = this.#fleet(profile);
+    const fleet = { ...this.#fleet(profile), ...(allowUnlisted === true ? { speedClasses: [] } : {}) };
     const opened = await openSource(from, { operation, set, fromResults }, { ...fleet, signal });
     const { batches, ...about } = opened;
     const { origin } = about;
@@ -184,18 +185,19 @@ export class RunService {
     return this.#draft(source, { name, source: run.source, profile, bucket, options, undoOf: runId });
   }
 
-  async #draft(source: DraftSource, request: Omit<DraftRequest, "speedClasses" | "operator">): Promise<Planned> {
-    const { ledger, limiter, periodMs, speedClasses } = this.#deps;
+  async #draft(source: DraftSource, request: Omit<DraftRequest, "operator">): Promise<Planned> {
+    const { ledger, limiter, periodMs } = this.#deps;
     const operator = await ledger.operatorOf(request.profile);
-    const written = await writeDraft(source, { ...request, operator, speedClasses }, this.#deps);
+    const written = await writeDraft(source, { ...request, operator }, this.#deps);
     const { supersedes, disjoint } = await compareDraft(written, ledger);
     const draft = disjoint.length === 0 ? written : { ...written, head: { ...written.head, disjoint } };
     const fleet = this.#fleet(request.profile);
-    return { draft, report: await reportOfDraft(draft, { supersedes, fleet, limiter, periodMs, speedClasses }) };
+    return { draft, report: await reportOfDraft(draft, { supersedes, fleet, limiter, periodMs }) };
   }
 
   #fleet(profile: string): KnownFleet {
-    return { inventory: this.#deps.inventory, profile, operations: this.#deps.operations };
+    const { inventory, operations, speedClasses } = this.#deps;
+    return { inventory, profile, operations, speedClasses };
   }
 
   /** Removes a draft that is not needed. */

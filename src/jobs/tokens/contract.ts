@@ -45,6 +45,7 @@ export const createToken = route({
     expires: z.iso.datetime({ offset: true }).optional().describe("default: it does not expire"),
   }),
   answer: tokenReport.extend({ token: z.string() }),
+  about: (created: TokenReport) => `${created.name}, ${created.role}`,
   status: 201,
 });
 

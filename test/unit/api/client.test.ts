@@ -99,6 +99,9 @@ describe("API calls", () => {
     const lost = await refusalOf(client.call(updateSimSpeedClass, change));
     expect(lost).toMatchObject({ code: "PLATFORM_UNAVAILABLE", mayHaveApplied: true });
     expect(permits.diary.at(-1)).toBe("default.Sim lost");
+    expect(lost.message).toMatch(/, so the outcome is unknown\.$/);
+    // A read has no outcome.
+    expect((await refusalOf(client.call(listSims, { limit: 1 }))).message).toMatch(/\)\. Try again\.$/);
     await using unreachable = clientFor("http://127.0.0.1:1", { permits });
     const unsent = await refusalOf(unreachable.call(updateSimSpeedClass, change));
     expect(unsent).toMatchObject({ code: "PLATFORM_UNAVAILABLE", mayHaveApplied: false });

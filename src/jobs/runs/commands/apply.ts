@@ -5,7 +5,7 @@ import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typin
 import type { App } from "#kernel/app.ts";
 import { openTerminal } from "#core/files/open-file.ts";
 import { visibleIn } from "#core/visible-text.ts";
-import { type Changed, type PlanReport, type RunReport, createPlan, startRun } from "../contract.ts";
+import { type Changed, type PlanReport, type RunReport, changedText, createPlan, startRun } from "../contract.ts";
 import { assertCanWrite } from "../results/results.ts";
 import { assertAllValid } from "../submit.ts";
 import { type Context, asCount, withCommon } from "#cli/context.ts";
@@ -15,7 +15,6 @@ import { confirmation } from "./confirmation.ts";
 import { planText, rowsOf } from "./plan.ts";
 import { resultsPathOf, showToEnd } from "./end-of-run.ts";
 import { operationOption, operationQuery, setOption, speedClassOption, optionTexts } from "./operation-options.ts";
-import { changedText } from "./run-text.ts";
 import { counted, grouped } from "#cli/format.ts";
 
 export function applyCommand(context: Context): Command {
@@ -28,6 +27,7 @@ export function applyCommand(context: Context): Command {
     .addOption(setOption())
     .addOption(speedClassOption())
     .option("--from-results", "take a results file as input, whose values may be old")
+    .option("--allow-unlisted", "send speed classes that the deployment does not list")
     .optionsGroup("Safety:")
     .option("-y, --yes", "skip the confirmation; required without a terminal")
     .option("--confirm <n>", optionTexts.confirm, asCount)
@@ -114,6 +114,7 @@ function orderQueryOf(
     set?: Readonly<Record<string, string>> | undefined;
     speedClass?: string | undefined;
     fromResults?: boolean | undefined;
+    allowUnlisted?: boolean | undefined;
     name?: string | undefined;
     partial?: true | undefined;
     skipUnchanged?: true | undefined;

@@ -33,15 +33,17 @@ export interface OperationOptions {
   readonly set?: Readonly<Record<string, string>> | undefined;
   readonly speedClass?: string | undefined;
   readonly fromResults?: boolean | undefined;
+  readonly allowUnlisted?: boolean | undefined;
 }
 
 /** The options, as the query of a plan. */
-export function operationQuery({ operation, set = {}, speedClass, fromResults }: OperationOptions) {
+export function operationQuery({ operation, set = {}, speedClass, fromResults, allowUnlisted }: OperationOptions) {
   const values = Object.entries(set).map(([name, value]) => [`set.${name}`, value] as const);
   return {
     operation,
     speedClass,
     fromResults: fromResults === true ? ("true" as const) : undefined,
+    allowUnlisted: allowUnlisted === true ? ("true" as const) : undefined,
     ...Object.fromEntries(values),
   };
 }

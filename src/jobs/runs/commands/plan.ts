@@ -4,7 +4,7 @@ import { addAbortSignal } from "node:stream";
 import { Command } from "@commander-js/extra-typings";
 import { pipeAt } from "#core/files/open-file.ts";
 import type { RowsRequest } from "#contract/route.ts";
-import { type PlanReport, createPlan, deletePlan, downloadVerdicts } from "../contract.ts";
+import { type PlanReport, changedText, createPlan, deletePlan, downloadVerdicts } from "../contract.ts";
 import { writeResults } from "../results/results.ts";
 import { type Context, type ProcessIo, withCommon } from "#cli/context.ts";
 import { assertFilter, whereOption } from "#cli/values.ts";
@@ -12,7 +12,6 @@ import { operationOption, operationQuery, setOption, speedClassOption, optionTex
 import { grouped, counted, duration } from "#cli/format.ts";
 import { setSpeedClassName } from "#fleet/sim-operation/sim-operation.ts";
 import { costText } from "./confirmation.ts";
-import { changedText } from "./run-text.ts";
 
 export function planCommand(context: Context): Command {
   const command = new Command("plan")
@@ -23,6 +22,7 @@ export function planCommand(context: Context): Command {
     .addOption(setOption())
     .addOption(speedClassOption())
     .option("--from-results", "take a results file as input, whose values may be old")
+    .option("--allow-unlisted", "send speed classes that the deployment does not list")
     .option("-o, --out <file>", "write what the run would do with each row (its verdict) to this CSV file");
   return withCommon(
     command,

@@ -3,28 +3,13 @@ import type { List } from "#cli/list.ts";
 import { grouped, counted, duration, problemText } from "#cli/format.ts";
 import { visible } from "#core/visible-text.ts";
 import { isRunOver } from "#fleet/run.ts";
-import { type Changed, type RunReport, listRuns } from "../contract.ts";
+import { type RunReport, changedText, listRuns } from "../contract.ts";
 
 /** How many rows have an outcome for one reason. */
 export interface Reason {
   readonly outcome: string;
   readonly reason: string;
   readonly rows: number;
-}
-
-const changesShown = 3;
-
-/** `set-speed-class on OP0000000001 (default): s1.fast → s1.slow 41, none → s1.slow 19` */
-export function changedText({ profile, operator, operation, changes, changesInAll }: Changed): string {
-  const shown = changes.slice(0, changesShown);
-  const others = shown.reduce((left, { count }) => left - count, changesInAll);
-  const parts = shown.map(({ from, to, count }) => {
-    const before = from === undefined ? "unknown" : (from ?? "none");
-    return `${visible(before)} → ${visible(to ?? "none")} ${grouped(count)}`;
-  });
-  if (shown.length === 0) parts.push(others === 0 ? "nothing to change" : counted(others, "SIM"));
-  else if (others > 0) parts.push(`and ${counted(others, "other change")}`);
-  return `${operation} on ${operator === undefined ? profile : `${operator} (${profile})`}: ${parts.join(", ")}`;
 }
 
 /** @param reasons the most frequent reasons of rows that are not done */

@@ -11,12 +11,13 @@ import {
   planRetry,
   retryRun,
   downloadResults,
+  changedText,
 } from "../contract.ts";
 import { type CommonOptions, type Context, confirm, withCommon, asCount, choiceOption, oneOf } from "#cli/context.ts";
 import { topReasons, resultsPathOf, showToEnd } from "./end-of-run.ts";
 import { follow } from "./follow-run.ts";
 import { answerList, withPageOptions } from "#cli/list.ts";
-import { changedText, runList, runText } from "./run-text.ts";
+import { runList, runText } from "./run-text.ts";
 import { undoCommand } from "./undo.ts";
 import { Command, Option } from "@commander-js/extra-typings";
 import { SimfleetError } from "#core/errors.ts";

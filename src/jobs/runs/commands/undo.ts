@@ -1,14 +1,13 @@
 /** `simfleet runs undo`: syncs, then restores what a run changed, except for SIMs changed since. */
 import { Command } from "@commander-js/extra-typings";
 import { startSync } from "#jobs/inventory/contract.ts";
-import { type Changed, type FollowUpPlan, planUndo, showRun, undoRun } from "../contract.ts";
+import { type Changed, type FollowUpPlan, changedText, planUndo, showRun, undoRun } from "../contract.ts";
 import { type Caller, type Context, asCount, isTerminal, withCommon } from "#cli/context.ts";
 import { followSync } from "#jobs/inventory/commands/follow-sync.ts";
 import type { Output } from "#cli/output.ts";
 import { assertCanWrite } from "../results/results.ts";
 import { resultsPathOf, showToEnd } from "./end-of-run.ts";
 import { type Confirming, type ConfirmOptions, confirmation, costText } from "./confirmation.ts";
-import { changedText } from "./run-text.ts";
 import { counted, grouped } from "#cli/format.ts";
 import { optionTexts } from "./operation-options.ts";
 

@@ -7,7 +7,9 @@ import {
   type SimOperation,
   type SimOperations,
   changesOf,
+  setSpeedClassName,
 } from "#fleet/sim-operation/sim-operation.ts";
+import { suggestion } from "#core/suggest.ts";
 import type { ResolvedRow } from "#intake/read-rows.ts";
 import { type Inventory, type InventoryFacts, fieldInputOf, fieldTextOf } from "#jobs/inventory/store/inventory.ts";
 import type { KnownSim } from "#jobs/inventory/records/sim-record.ts";
@@ -36,6 +38,8 @@ export interface KnownFleet {
   readonly profile: string;
   /** The operations of the deployment: a row that is not allowed names the one that would help. */
   readonly operations: SimOperations;
+  /** Speed classes beside which none is sent. Empty: any is. */
+  readonly speedClasses: readonly string[];
 }
 
 /** Looks up each row once, in the order of the rows. */
@@ -45,7 +49,7 @@ export async function* classifyRows(
   fleet: KnownFleet,
 ): AsyncGenerator<readonly ClassifiedRow[]> {
   const facts = await fleet.inventory.facts(fleet.profile);
-  const classify = classifier(operation, facts, fleet.operations);
+  const classify = classifier(operation, facts, fleet);
   for await (const batch of batches) {
     const keys = facts.known + facts.gone === 0 ? [] : batch.map(({ row }) => row.key);
     const sims = await fleet.inventory.lookUp(fleet.profile, keys);
@@ -53,13 +57,15 @@ export async function* classifyRows(
   }
 }
 
-function classifier(operation: SimOperation, facts: InventoryFacts, operations: SimOperations) {
+function classifier(operation: SimOperation, facts: InventoryFacts, fleet: KnownFleet) {
+  const { operations } = fleet;
+  const speedClasses = operation.name === setSpeedClassName ? fleet.speedClasses : [];
   const requires = filterOf(operation.requires);
   const isCostlyFor = costCheck(operation);
   const freshSinceMs = systemClock.wallMs() - freshMs;
   return ({ row: read, duplicateOf }: ResolvedRow, sim: KnownSim | undefined): ClassifiedRow => {
     const row = completed(read, operation, sim);
-    const { index, line, cells, key, inputs, problem: own } = row;
+    const { index, line, cells, key, inputs, problem: own = unlisted(inputs, speedClasses) } = row;
     const changes = own === undefined ? changesOf(operation, key, inputs) : [];
     const isListed = sim !== undefined && sim.goneAtMs === undefined;
     const valueOf = (field: string): string | undefined =>
@@ -143,6 +149,13 @@ function completed(row: Row, operation: SimOperation, sim: KnownSim | undefined)
     return known ?? "";
   });
   return problem === undefined ? { ...row, inputs } : { ...row, inputs, problem };
+}
+
+/** The platform would refuse it. */
+function unlisted([speedClass = ""]: readonly string[], listed: readonly string[]): RowProblem | undefined {
+  if (listed.length === 0 || listed.includes(speedClass)) return undefined;
+  const message = `The deployment lists no speed class ${speedClass}, so it would be refused.${suggestion(speedClass, listed)} It lists ${listed.join(", ")}; --allow-unlisted (allowUnlisted=true in the API) sends it.`;
+  return { code: "value-invalid", column: "speedClass", message };
 }
 
 function withoutValue(name: string): RowProblem {

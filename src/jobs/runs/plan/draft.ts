@@ -61,8 +61,6 @@ export interface DraftRequest extends Pick<
   "name" | "profile" | "operator" | "bucket" | "source" | "retryOf" | "undoOf"
 > {
   readonly options: RunOptions;
-  /** Speed classes that the deployment lists. */
-  readonly speedClasses: readonly string[];
   /** Aborts when nobody waits for it any more. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -79,10 +77,10 @@ const unchangedReason = "the SIM is already as requested, according to the inven
  */
 export async function writeDraft(source: DraftSource, request: DraftRequest, deps: DraftDeps): Promise<Draft> {
   const { ledger, sealInputs, memory } = deps;
-  const { signal, options, speedClasses, ...head } = request;
+  const { signal, options, ...head } = request;
   const { operations, header } = source;
   const draftId = randomUUID();
-  const tally = new PlanTally(operations[0].name, speedClasses);
+  const tally = new PlanTally(operations[0].name);
   const writer = new SegmentWriter(ledger, draftId, { operations, canary: options.canary ?? 0 });
   const faults: RowFault[] = [];
   let checkedRows = 0;

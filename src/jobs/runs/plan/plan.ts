@@ -18,8 +18,6 @@ interface ReportDeps {
   readonly fleet: KnownFleet;
   readonly limiter: Limiter;
   readonly periodMs: number;
-  /** Speed classes that the deployment lists; others cause a warning. Empty: no list is configured. */
-  readonly speedClasses: readonly string[];
 }
 
 export async function reportOfDraft(draft: Draft, deps: ReportDeps): Promise<PlanReport> {
@@ -109,22 +107,15 @@ function rowsText({ rows, indexes }: SomeRows, lineOf: Draft["lineOf"]): string 
   return `${count} (${rows === 1 ? "line" : "lines"} ${lines}${rows > indexes.length ? ", …" : ""})`;
 }
 
-/**
- * Warns of speed classes that the deployment does not list. If it lists none, of those that no SIM has: most likely typing
- * mistakes, which the platform would reject.
- */
+/** Warns of speed classes that no SIM has, where the deployment lists none: most likely typing mistakes. */
 async function classWarnings(
   classes: Draft["tally"]["classes"],
-  { speedClasses: listed, fleet }: ReportDeps,
+  { fleet }: ReportDeps,
   { isComplete, textOf }: { readonly isComplete: boolean; readonly textOf: (some: SomeRows) => string },
 ): Promise<string[]> {
   const warnings: string[] = [];
   for (const [speedClass, rows] of classes) {
-    if (listed.length > 0) {
-      warnings.push(
-        `the deployment lists no speed class ${speedClass}: ${textOf(rows)}; it lists ${listed.join(", ")}`,
-      );
-    } else if (isComplete && !(await someSimHas(speedClass, fleet))) {
+    if (fleet.speedClasses.length === 0 && isComplete && !(await someSimHas(speedClass, fleet))) {
       warnings.push(`no SIM has the speed class ${speedClass}: ${textOf(rows)}; check its spelling`);
     }
   }

@@ -28,15 +28,12 @@ const rowsNamed = 5;
 export class PlanTally {
   #kinds = new Uint16Array(1_024);
   readonly #hasClasses: boolean;
-  readonly #listed: ReadonlySet<string>;
   readonly #classes = new Map<string, number>();
   readonly #left = new Map<string, number>();
   #count = 0;
 
-  /** @param listedClasses speed classes that the deployment lists; the others are counted */
-  constructor(operation: string, listedClasses: readonly string[]) {
+  constructor(operation: string) {
     this.#hasClasses = operation === setSpeedClassName;
-    this.#listed = new Set(listedClasses);
   }
 
   get rows(): number {
@@ -105,9 +102,8 @@ export class PlanTally {
     return { verdicts: count, costly, unchangedSkipped, unknown, classes, left };
   }
 
-  /** The place of an unlisted speed class; 0 for a listed one, or if there are too many. */
+  /** The place of a speed class; 0 if there are too many. */
   #placeOf(speedClass: string): number {
-    if (this.#listed.has(speedClass)) return 0;
     const known = this.#classes.get(speedClass);
     if (known !== undefined) return known;
     if (this.#classes.size >= maxUnlisted) return 0;
