@@ -98,6 +98,8 @@ export type ClientEvent =
       readonly status: number;
       /** From sending the request to the response headers. */
       readonly durationMs: number;
+      /** How far the platform's clock is ahead of this one, by its Date header, which has whole seconds; NaN without one. */
+      readonly clockAheadMs: number;
     }
   /** No response arrived; `wasSent` says whether the request was sent. */
   | {

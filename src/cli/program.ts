@@ -17,9 +17,7 @@ import { Output } from "./output.ts";
  */
 export async function runProgram(line: readonly string[], deps: Deps): Promise<void> {
   const { io } = deps;
-  // Former names: `deliveries`, `events tail`.
-  const isTail = line[0] === "events" && line[1] === "tail";
-  const argv = line[0] === "deliveries" ? ["webhooks", ...line] : isTail ? line.toSpliced(1, 1) : line;
+  const argv = inUsualWords(line);
   try {
     const program = await buildProgram(
       { ...deps, argv },
@@ -30,6 +28,17 @@ export async function runProgram(line: readonly string[], deps: Deps): Promise<v
   } catch (thrown) {
     io.setExitCode(emit(thrown, argv, io));
   }
+}
+
+/** Former names of commands, `version`, and common options that stand before the command. */
+function inUsualWords(line: readonly string[]): readonly string[] {
+  const takesValue = /^--(?:config|profile|server)$/;
+  const at = line.findIndex((word, i) => !word.startsWith("-") && !takesValue.test(line[i - 1] ?? ""));
+  if (at > 0) return inUsualWords([...line.slice(at), ...line.slice(0, at)]);
+  const [first, second] = line;
+  if (first === "version") return ["--version"];
+  if (first === "deliveries") return ["webhooks", ...line];
+  return first === "events" && second === "tail" ? line.toSpliced(1, 1) : line;
 }
 
 type Deps = {

@@ -111,7 +111,8 @@ function place(
   path: string,
   { input, report, env }: { input: Record<string, unknown>; report: Report; env: Environment },
 ): void {
-  const text = env[variable];
+  // A file of variables may be written on Windows.
+  const text = facts.secret ? env[variable]?.replace(/\r$/, "") : env[variable];
   const found: { where: string; value?: unknown; file?: unknown }[] = [];
   if (text) found.push({ where: variable, value: fromText(schema, text) });
   if (facts.secret && env[`${variable}_FILE`]) {
@@ -125,6 +126,8 @@ function place(
   if (first === undefined) return;
   const { where, value, file } = first;
   report.found(path, { where, file: typeof file === "string" ? file : undefined });
+  if (facts.secret && where === variable && /^(["']).*\1$/s.test(String(value)))
+    report.fault(path, "is in quotes, which would be a part of it.");
   remove(input, path.split("."));
   if (facts.secret) remove(input, `${path}File`.split("."));
   if (second !== undefined) report.fault(path, `is set together with ${second.where}. Keep one of them.`);

@@ -59,7 +59,8 @@ export class ActivityLog {
   #note({ id, state, isOver, facts, what, end }: Activity): void {
     const before = this.#states.get(id);
     if (before === state || (isOver && this.#isFirst)) return;
-    if (before === undefined) this.#logger.info(facts, `${what} started`);
+    // Of one that is over already, the end says it all.
+    if (before === undefined && !isOver) this.#logger.info(facts, `${what} started`);
     if (isOver) this.#logger.info(facts, `${what} ${end}`);
     else if (before !== undefined) this.#logger.info(facts, `${what} is ${state}`);
   }

@@ -63,8 +63,16 @@ export async function openCsv(
   const bytes = new InputBytes(source, limits.bytes);
   try {
     const pieces = inTurns(bytes.pieces(), signal);
-    const { start, delimiter } = await readStart(pieces, limits.recordBytes);
-    const records = parseRecords(start, pieces, delimiter, limits);
+    const begun = await readStart(pieces, limits.recordBytes);
+    // Excel's first line that names the delimiter.
+    const [line, named] = /^sep=([,;\t])(?:\r?\n|\r)/i.exec(begun.start.toString("latin1", 0, 8)) ?? [""];
+    const delimiter = (named as Delimiter | undefined) ?? begun.delimiter;
+    const records = parseRecords(
+      begun.start.subarray(line.length),
+      pieces,
+      { delimiter, line: named === undefined ? 1 : 2 },
+      limits,
+    );
     const first = await records.next();
     const header = first.done ? undefined : first.value.shift();
     if (first.done || !header) throw new IntakeError("The file has only blank lines.");
@@ -128,10 +136,10 @@ async function* rowsOf(
 async function* parseRecords(
   start: Buffer,
   pieces: AsyncGenerator<Buffer>,
-  delimiter: Delimiter,
+  { delimiter, line }: { readonly delimiter: Delimiter; readonly line: number },
   caps: CsvCaps,
 ): AsyncGenerator<CsvRow[]> {
-  const collector = new Collector(caps);
+  const collector = new Collector(caps, line);
   const parser = parse({
     delimiter,
     record_delimiter: ["\r\n", "\n", "\r"],
@@ -167,14 +175,15 @@ class Collector {
   readonly #caps: CsvCaps;
   batch: CsvRow[] = [];
   /** Line on which the next record begins. */
-  nextLine = 1;
+  nextLine: number;
   #rows = -1;
   #fedBytes = 0;
   #recordEnd = 0;
   #parserLine = 0;
 
-  constructor(caps: CsvCaps) {
+  constructor(caps: CsvCaps, firstLine: number) {
     this.#caps = caps;
+    this.nextLine = firstLine;
   }
 
   /** The parser counts a CRLF inside quotes twice, so its count is only trusted if it advanced by one. */
@@ -246,7 +255,7 @@ function grammarError(thrown: unknown, line: number): unknown {
   const messages: Record<string, string> = {
     CSV_QUOTE_NOT_CLOSED: `A quote that opens in the row on line ${line} is never closed.`,
     CSV_INVALID_CLOSING_QUOTE: `In the row on line ${line}, text follows a closing quote. A quote inside a quoted cell is written twice.`,
-    INVALID_OPENING_QUOTE: `In the row on line ${line}, there is a quote inside an unquoted cell. Put the whole cell in quotes and write the quote inside twice.`,
+    INVALID_OPENING_QUOTE: `In the row on line ${line}, there is a quote inside an unquoted cell. Put the whole cell in quotes and write the quote inside twice; of a formula such as ="8942", write the value alone.`,
   };
   const message = messages[(thrown as CsvError).code ?? ""];
   if (message === undefined) return thrown instanceof Error ? thrown : new Error(messageOf(thrown));

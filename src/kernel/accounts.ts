@@ -76,6 +76,11 @@ export class Accounts {
     await this.#opened(profile).announce();
   }
 
+  /** How far the platform's clock is ahead, by its last response, ms; NaN while it is not known. */
+  clockAheadMs(profile: string): number {
+    return this.#opened(profile).clockAheadMs;
+  }
+
   /** Authenticates with each AuthKey separately if there are two; a fault is what the platform threw. */
   async proveAuthKeys(profile: string): Promise<{ readonly authKeyId: string; readonly fault: unknown }[]> {
     const { watch, account } = this.#opened(profile);
@@ -108,6 +113,7 @@ export class Accounts {
 class OpenAccount {
   readonly account: Account;
   readonly watch: CredentialWatch;
+  clockAheadMs = Number.NaN;
   readonly #profile: string;
   readonly #worker: string;
   readonly #deps: Deps;
@@ -208,6 +214,7 @@ class OpenAccount {
   #heard(event: ClientEvent): void {
     switch (event.type) {
       case "answered":
+        this.clockAheadMs = event.clockAheadMs;
         if (callTime.hasSubscribers) publishCallTime(event);
         break;
       case "throttled":

@@ -201,6 +201,8 @@ describe.concurrent("control of runs in progress", () => {
     const left = await apply.ended;
     const runId = runIdIn(left.stderr);
     expect(left.stderr).toContain(`The run continues in its worker. Follow it with: simfleet runs watch ${runId}\n`);
+    const results = `simfleet runs results ${runId} --out fleet.${runId}.results.csv`;
+    expect(left.stderr).toContain(`Get its results with: ${results}\n`);
     await harness.untilState(runId, "completed");
     expect(harness.changes).toBe(60);
   });

@@ -8,7 +8,7 @@ import type { Permit } from "#limiter/permit.ts";
 import type { HeaderNames } from "./brand.ts";
 import type { ClientEvent } from "../client-options.ts";
 import type { ExchangeWatcher } from "./exchange.ts";
-import { type AnswerHeaders, readQuota, readRetryAfterMs } from "./response-headers.ts";
+import { type AnswerHeaders, headerOf, readQuota, readRetryAfterMs } from "./response-headers.ts";
 
 export interface AttemptDeps {
   readonly clock: Clock;
@@ -48,7 +48,8 @@ export class Attempt implements ExchangeWatcher {
     const throttled = status === 429;
     if (headers["retry-after"] !== undefined) this.retryAfterMs = readRetryAfterMs(headers, clock.wallMs());
     this.#permit.answered({ reading, throttled, retryAfterMs: this.retryAfterMs });
-    emit({ type: "answered", ...this.#call, status, durationMs: clock.monotonicMs() - this.#sentAtMs });
+    const clockAheadMs = Date.parse(headerOf(headers, "date") ?? "") - clock.wallMs();
+    emit({ type: "answered", ...this.#call, status, durationMs: clock.monotonicMs() - this.#sentAtMs, clockAheadMs });
     if (!throttled) return;
     const refreshMs = reading === undefined ? periodMs : Math.max(1, reading.secondsBeforeRefresh) * 1_000;
     this.rateLimitedMs = Math.max(refreshMs, this.retryAfterMs ?? 0);

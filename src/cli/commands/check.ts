@@ -119,6 +119,7 @@ async function checkProfile(app: App, config: Config, name: string): Promise<Fin
       ok(what("address"), address),
       ok(what("credentials"), `${covered}, token valid until ${new Date(me.expiresAtMs).toISOString()}`),
       ...(await checkAuthKeys(app, name, what("AuthKey"))),
+      ...platformClock(app.kernel.accounts.clockAheadMs(name), what("clock")),
       config.tokenKey === undefined ? warning(what("token"), unverified) : ok(what("token"), "signature verified"),
     ];
   } catch (thrown) {
@@ -208,6 +209,13 @@ async function checkClock(app: App): Promise<Finding> {
     "clock",
     `differs from Redis's by ${seconds} s: synchronize both machines with NTP, or one-time codes will be rejected`,
   );
+}
+
+/** One-time codes depend on the platform's clock. */
+function platformClock(aheadMs: number, what: string): Finding[] {
+  if (!(Math.abs(aheadMs) > maxClockDriftMs)) return [];
+  const seconds = `${(Math.abs(aheadMs) / 1_000).toFixed(0)} s ${aheadMs > 0 ? "behind" : "ahead of"}`;
+  return [warning(what, `${seconds} the platform's: synchronize this machine with NTP`)];
 }
 
 function ok(what: string, detail: string): Finding {

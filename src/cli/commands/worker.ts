@@ -1,5 +1,6 @@
 /** `simfleet worker` and `simfleet gateway`: processes that run until they are interrupted, and log to stderr. */
 import { Command } from "@commander-js/extra-typings";
+import { SimfleetError, messageOf } from "#core/errors.ts";
 import type { ServeOptions } from "#kernel/serve.ts";
 import { createLogger } from "#telemetry/logger.ts";
 import { type CommonOptions, type Context, withLocalOptions } from "../context.ts";
@@ -30,9 +31,16 @@ async function serve(context: Context, options: CommonOptions, run: RunWorker): 
   const { env, stderr, interrupt } = context.io;
   const { localConfig } = await import("../connect.ts");
   const load = () => localConfig(context, options);
-  const config = load();
   const format = stderr.isTTY === true ? "lines" : "json";
-  const logger = createLogger({ level: config.logLevel, destination: stderr, format });
-  await run({ config, load, env, features: context.features, logger, stop: interrupt });
-  context.output(options).answer({ stopped: true }, () => "");
+  try {
+    const config = load();
+    const logger = createLogger({ level: config.logLevel, destination: stderr, format });
+    await run({ config, load, env, features: context.features, logger, stop: interrupt });
+    context.output(options).answer({ stopped: true }, () => "");
+  } catch (thrown) {
+    // What reads the log as JSON gets no other line.
+    if (format === "lines" || options.json === true) throw thrown;
+    createLogger({ level: "fatal", destination: stderr, format }).fatal({ error: thrown }, messageOf(thrown));
+    context.io.setExitCode(thrown instanceof SimfleetError ? thrown.exitCode : 4);
+  }
 }

@@ -13,14 +13,14 @@ const maxSecretBytes = 64 * 1024;
 const maxPemBytes = 1_048_576;
 
 /**
- * Reads a secret from a file that belongs to this user or root and that no other user may read. One line break at its
- * end is removed. Symbolic links are followed, since mounted secrets use them: the rules apply to the final file.
+ * Reads a secret from a file that belongs to this user or root and that no other user may read. A byte order mark
+ * and one line break at its end are removed. Symbolic links are followed, since mounted secrets use them: the rules apply to the final file.
  * @returns the secret, or the problem of the file and how to fix it
  */
 export function readSecretFile(path: string): { readonly secret: string } | { readonly fault: string } {
   const read = readSecretBytes(path);
   if ("fault" in read) return read;
-  const secret = read.bytes.toString("utf8").replace(/\r?\n$/, "");
+  const secret = read.bytes.toString("utf8").replace(/^\uFEFF|\r?\n$/g, "");
   return secret === "" ? { fault: `${path} is empty.` } : { secret };
 }
 

@@ -66,13 +66,8 @@ export async function findRedisServer(options: FindOptions): Promise<RedisServer
   } catch (thrown) {
     throw new SimfleetError(
       "STORE_UNAVAILABLE",
-      [
-        `No Redis is configured and no redis-server could be started or downloaded (${firstLine(messageOf(thrown))}).`,
-        "Any one of these fixes it:",
-        "  set SIMFLEET_REDIS_URL to Redis 6.2 or newer, such as redis://127.0.0.1:6379",
-        "  install one: apt-get install redis-server",
-        "  put a redis-server binary on the PATH",
-      ].join("\n"),
+      `No Redis is configured and no redis-server could be started or downloaded (${firstLine(messageOf(thrown))}). ` +
+        "Set SIMFLEET_REDIS_URL to Redis 6.2 or newer, such as redis://127.0.0.1:6379, install one (apt-get install redis-server), or put a redis-server binary on the PATH",
       { cause: thrown },
     );
   }

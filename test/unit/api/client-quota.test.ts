@@ -47,6 +47,7 @@ describe("quota handling of the API client", () => {
     });
     const types = ["answered", "renewed", "quota-owner", "answered", "throttled"];
     expect(events.map((event) => event.type)).toEqual(types);
+    expect(events[0]).toMatchObject({ clockAheadMs: expect.any(Number) as number });
   });
 
   it("calls and lent calls spend the quota of the operator at its address, whatever the profile", async () => {

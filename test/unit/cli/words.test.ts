@@ -101,3 +101,24 @@ describe("the commands", () => {
 test("--version prints the version", async () => {
   expect(await run("--version")).toEqual({ code: 0, stdout: "1.2.3\n", stderr: "" });
 });
+
+test("version prints the version, and common options may stand before the command", async () => {
+  expect((await run("version")).stdout).toBe("1.2.3\n");
+  const { stderr, code } = await run("--config /no/simfleet.yaml --json runs list");
+  expect([code, stderr]).toEqual([2, expect.stringContaining("/no/simfleet.yaml")]);
+  expect((await run("--json runs --help")).stdout).toContain("Usage: simfleet runs");
+});
+
+test("a results file is neither called - nor the input", async () => {
+  expect((await run("plan package.json --out -")).stderr).toContain("--out takes the name of a file");
+  expect((await run("apply package.json --yes --out ./package.json")).stderr).toContain("would overwrite the input");
+});
+
+test("a worker that cannot start says so as a line of its log", async () => {
+  const { code, stderr } = await run("worker --config /no/simfleet.yaml");
+  expect(code).toBe(2);
+  expect(JSON.parse(stderr)).toMatchObject({
+    level: "fatal",
+    message: expect.stringContaining("/no/simfleet.yaml") as string,
+  });
+});

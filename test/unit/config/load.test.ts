@@ -376,6 +376,11 @@ describe("secret settings", () => {
   it("a secret is read from a file without its trailing line break", () => {
     expect(withKey({ SIMFLEET_AUTH_KEY_FILE: fileOf("secret-abc\n") })).toBe("secret-abc");
     expect(withKey({ SIMFLEET_AUTH_KEY_FILE: fileOf("secret-abc\r\n") })).toBe("secret-abc");
+    expect(withKey({ SIMFLEET_AUTH_KEY_FILE: fileOf("\uFEFFsecret-abc\n") })).toBe("secret-abc");
+    expect(withKey({ SIMFLEET_AUTH_KEY: "secret-abc\r" })).toBe("secret-abc");
+    expect(problemsOf("", { SIMFLEET_AUTH_KEY_ID: "k", SIMFLEET_AUTH_KEY: '"secret-abc"' })).toEqual([
+      "SIMFLEET_AUTH_KEY: is in quotes, which would be a part of it.",
+    ]);
   });
 
   it.each([0o644, 0o640, 0o604, 0o620])("a secret file with mode %o is refused with the fix", (mode) => {

@@ -41,6 +41,18 @@ describe("accepted CSV files", () => {
     });
   });
 
+  it("a first line sep=; names the delimiter, and counts as a line", async () => {
+    for (const [eol, bytes] of [
+      ["\n", 1],
+      ["\r\n", 1000],
+    ] as const) {
+      expect(await read(inPieces(["\uFEFFsep=;", "simId;a,b,c", "1;2"].join(eol), bytes))).toMatchObject({
+        header: ["simId", "a,b,c"],
+        rows: [{ line: 3, cells: ["1", "2"] }],
+      });
+    }
+  });
+
   it.each(["\n", "\r\n", "\r"])(
     "a CSV file may use the line break %j, which also counts once inside quotes",
     async (eol) => {
@@ -138,7 +150,7 @@ describe("refused CSV files", () => {
     [
       "a quote inside an unquoted cell",
       'a,b\n1,5" pole\n',
-      "In the row on line 2, there is a quote inside an unquoted cell. Put the whole cell in quotes and write the quote inside twice.",
+      'In the row on line 2, there is a quote inside an unquoted cell. Put the whole cell in quotes and write the quote inside twice; of a formula such as ="8942", write the value alone.',
       2,
     ],
   ])("a CSV file is refused: %s", async (_name, content, message, line?) => {

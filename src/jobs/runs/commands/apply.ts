@@ -59,7 +59,7 @@ export function applyCommand(context: Context): Command {
       options.out ?? (file === undefined ? undefined : resultsPathOf({ runId, name: file }, dirname(file)));
     const exitCode = await context.connect(options, async (caller) => {
       const { client, profile, app } = caller;
-      if (options.detach !== true) await assertCanWrite(pathOf("r"));
+      if (options.detach !== true) await assertCanWrite(pathOf("r"), file);
       const plan = await client.call(createPlan, { query: { profile, ...orderQueryOf(file, options) }, rows });
       output.sayLines(planText(visibleIn(plan)));
       assertAllValid(plan, { partial: options.partial === true });

@@ -32,7 +32,15 @@ export async function showToEnd(options: {
   const { runId } = run;
   const { interrupt } = context.io;
   const resumeCommand = resumeCommandOf(run, resultsPath);
-  const { report, exitCode } = await follow({ ...caller, output, runId, interrupt, mode: "work", resumeCommand });
+  const { report, exitCode } = await follow({
+    ...caller,
+    output,
+    runId,
+    interrupt,
+    mode: "work",
+    resumeCommand,
+    resultsPath,
+  });
   const isOver = report.finishedAt !== null;
   const command = `simfleet runs results ${runId} --out FILE`;
   const path = isOver ? resultsPath : undefined;

@@ -5,7 +5,7 @@
  */
 import type { Caller } from "#cli/context.ts";
 import { type End, followWork } from "#cli/follow/follow-work.ts";
-import { counted } from "#cli/format.ts";
+import { counted, shellWord } from "#cli/format.ts";
 import type { Output } from "#cli/output.ts";
 import { messageOf } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";
@@ -24,6 +24,8 @@ export interface FollowRequest extends Pick<Caller, "client" | "app"> {
   readonly mode: "work" | "watch";
   /** How to resume the run; default: `simfleet runs resume RUN`. */
   readonly resumeCommand?: string | undefined;
+  /** Where its results would be written. */
+  readonly resultsPath?: string | undefined;
 }
 
 interface Snapshot {
@@ -37,7 +39,7 @@ interface Snapshot {
  * @throws SimfleetError RUN_NOT_FOUND, STORE_UNAVAILABLE, WORKER_UNREACHABLE
  */
 export async function follow(request: FollowRequest): Promise<{ report: RunReport; exitCode: number }> {
-  const { client, app, output, runId, interrupt, mode } = request;
+  const { client, app, output, runId, interrupt, mode, resultsPath } = request;
   const { resumeCommand = `simfleet runs resume ${runId}` } = request;
   const service = app?.service(runs);
   const run = await service?.service.record(runId);
@@ -69,7 +71,7 @@ export async function follow(request: FollowRequest): Promise<{ report: RunRepor
       const reason = refusal?.message ?? stopReason(interrupt);
       await service?.service.control.pause(runId, { reason }).catch(() => undefined);
     },
-    leaving: (poll, { wasLocal }) => leaving(poll.report, { wasLocal, resumeCommand }),
+    leaving: (poll, { wasLocal }) => leaving(poll.report, { wasLocal, resumeCommand, resultsPath }),
   });
   return { report: report.report, exitCode };
 }
@@ -88,13 +90,18 @@ function endOf(report: RunReport, mode: FollowRequest["mode"]): End | undefined 
 
 function leaving(
   report: RunReport,
-  { wasLocal, resumeCommand }: { readonly wasLocal: boolean; readonly resumeCommand: string },
+  {
+    wasLocal,
+    resumeCommand,
+    resultsPath,
+  }: { readonly wasLocal: boolean; readonly resumeCommand: string; readonly resultsPath: string | undefined },
 ): End {
   const { runId, state, counts } = report;
   const exitCode = exitCodeOf(report);
   if (!wasLocal) {
     const follows = `The run continues in its worker. Follow it with: simfleet runs watch ${runId}`;
-    return { exitCode, lines: [follows, `Pause it with: simfleet runs pause ${runId}`] };
+    const results = `Get its results with: simfleet runs results ${runId} --out ${shellWord(resultsPath ?? "FILE")}`;
+    return { exitCode, lines: [follows, `Pause it with: simfleet runs pause ${runId}`, results] };
   }
   if (isRunOver(state)) return { exitCode };
   const left = `Paused. ${counted(counts.pending, "row")} left; nothing is lost.`;

@@ -5,7 +5,7 @@ import { Command } from "@commander-js/extra-typings";
 import { pipeAt } from "#core/files/open-file.ts";
 import type { RowsRequest } from "#contract/route.ts";
 import { type PlanReport, changedText, createPlan, deletePlan, downloadVerdicts } from "../contract.ts";
-import { writeResults } from "../results/results.ts";
+import { assertCanWrite, writeResults } from "../results/results.ts";
 import { type Context, type ProcessIo, withCommon } from "#cli/context.ts";
 import { assertFilter, whereOption } from "#cli/values.ts";
 import { operationOption, operationQuery, setOption, speedClassOption, optionTexts } from "./operation-options.ts";
@@ -31,6 +31,7 @@ export function planCommand(context: Context): Command {
     const rows = await rowsOf(file, options, { command: self, io: context.io });
     const output = context.output(options);
     const { out } = options;
+    await assertCanWrite(out, "file" in rows ? rows.file : undefined);
     await context.connect(options, async ({ client, profile, app }) => {
       const plan = await client.call(createPlan, { query: { profile, ...operationQuery(options) }, rows });
       if (out !== undefined) {

@@ -3,7 +3,7 @@
  * outcome. Uses constant memory: one segment at a time.
  */
 import { access, constants, lstat, realpath, stat } from "node:fs/promises";
-import { dirname } from "node:path";
+import { dirname, resolve } from "node:path";
 import { SimfleetError, messageOf } from "#core/errors.ts";
 import { FileRefusedError, isOurs } from "#core/files/open-file.ts";
 import { replaceFile, writeInto } from "#core/files/write-file.ts";
@@ -144,10 +144,18 @@ export async function writeResults(path: string, lines: AsyncIterable<string>, f
 
 /**
  * Rejects a path that `writeResults` could not write to, before the work whose results they are.
- * @throws SimfleetError RESULTS_NOT_WRITABLE
+ * @param input the file that is read, which must not be overwritten
+ * @throws SimfleetError RESULTS_NOT_WRITABLE, USAGE
  */
-export async function assertCanWrite(path: string | undefined): Promise<void> {
+export async function assertCanWrite(path: string | undefined, input?: string): Promise<void> {
   if (path === undefined) return;
+  if (path === "-")
+    throw new SimfleetError("USAGE", "--out takes the name of a file; simfleet runs results RUN prints");
+  if (input !== undefined && resolve(path) === resolve(input))
+    throw new SimfleetError(
+      "USAGE",
+      `--out would overwrite the input ${input}. Nothing was started; choose another file`,
+    );
   try {
     const present = await stat(path).catch(() => undefined);
     if (present?.isDirectory() === true) throw new FileRefusedError("special", path, "it is a folder");
