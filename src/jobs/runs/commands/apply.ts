@@ -14,7 +14,14 @@ import type { Output } from "#cli/output.ts";
 import { confirmation } from "./confirmation.ts";
 import { planText, rowsOf } from "./plan.ts";
 import { resultsPathOf, showToEnd } from "./end-of-run.ts";
-import { operationOption, operationQuery, setOption, speedClassOption, optionTexts } from "./operation-options.ts";
+import {
+  type OperationOptions,
+  operationOption,
+  operationQuery,
+  setOption,
+  speedClassOption,
+  optionTexts,
+} from "./operation-options.ts";
 import { counted, grouped } from "#cli/format.ts";
 
 export function applyCommand(context: Context): Command {
@@ -109,12 +116,7 @@ async function detached(report: RunReport, { app, output }: { app: App | undefin
 /** The options of a run, as the query of its plan. */
 function orderQueryOf(
   file: string | undefined,
-  options: {
-    operation?: string | undefined;
-    set?: Readonly<Record<string, string>> | undefined;
-    speedClass?: string | undefined;
-    fromResults?: boolean | undefined;
-    allowUnlisted?: boolean | undefined;
+  options: OperationOptions & {
     name?: string | undefined;
     partial?: true | undefined;
     skipUnchanged?: true | undefined;

@@ -49,12 +49,8 @@ export function runText(report: RunReport, reasons: readonly Reason[] = []): str
 export function stateName({ state, frozen, problem, counts }: RunReport): string {
   if (frozen !== undefined) return `${state} (frozen)`;
   if (problem !== undefined) return `${state} (problem)`;
-  const left = notDone({ counts });
+  const left = counts.rejected + counts.failed + counts.unknown + counts.cancelled;
   return state === "completed" && left > 0 ? `completed, ${grouped(left)} not done` : state;
-}
-
-function notDone({ counts }: Pick<RunReport, "counts">): number {
-  return counts.rejected + counts.failed + counts.unknown + counts.cancelled;
 }
 
 /** `paused by cli:anna`, `aborted: more than 5% failed`: the reason does not repeat the state. */
@@ -90,7 +86,6 @@ export const runList: List<"runs", RunReport> = {
     },
     { name: "counts.total", heading: "rows" },
     { name: "counts.done", heading: "done" },
-    { name: "notDone", value: notDone },
     { name: "counts.pending", heading: "pending" },
     { name: "startedAt", heading: "started" },
   ],

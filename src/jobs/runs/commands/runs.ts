@@ -269,7 +269,6 @@ export function resultsCommand(context: Context): Command {
     async (runId, options) => {
       const output = context.output(options);
       const { outcome: outcomesAsked, out } = options;
-      await assertCanWrite(out);
       const format = options.format === "ndjson" || (output.isJson && out === undefined) ? "ndjson" : "csv";
       await context.connect(options, async ({ client }) => {
         const report = await client.call(showRun, { params: { runId } });

@@ -121,6 +121,12 @@ function carriedColumns(header: readonly string[], columns: readonly string[]): 
   return columns.every((name, i) => tail[i] === name) ? header.length - columns.length : header.length;
 }
 
+/** @throws SimfleetError USAGE for `-`, which would become a file of that name */
+function assertFileName(path: string): void {
+  if (path === "-")
+    throw new SimfleetError("USAGE", "--out takes the name of a file; simfleet runs results RUN prints");
+}
+
 /**
  * Writes a file atomically. Anything but a regular file, such as a pipe or /dev/stdout, is written in place, since a rename
  * would replace it with a file. A link is followed if it belongs to this user or root, and refused otherwise.
@@ -128,6 +134,7 @@ function carriedColumns(header: readonly string[], columns: readonly string[]): 
  * @throws SimfleetError RESULTS_NOT_WRITABLE
  */
 export async function writeResults(path: string, lines: AsyncIterable<string>, fix: string): Promise<void> {
+  assertFileName(path);
   try {
     const present = await stat(path).catch(() => undefined);
     await refuseForeignLink(path);
@@ -149,8 +156,7 @@ export async function writeResults(path: string, lines: AsyncIterable<string>, f
  */
 export async function assertCanWrite(path: string | undefined, input?: string): Promise<void> {
   if (path === undefined) return;
-  if (path === "-")
-    throw new SimfleetError("USAGE", "--out takes the name of a file; simfleet runs results RUN prints");
+  assertFileName(path);
   if (input !== undefined && resolve(path) === resolve(input))
     throw new SimfleetError(
       "USAGE",
