@@ -4,6 +4,8 @@ import { changesQuestion } from "#jobs/runs/commands/apply.ts";
 import { stopReason } from "#jobs/runs/commands/follow-run.ts";
 import { changedText } from "#jobs/runs/contract.ts";
 import { undoQuestion } from "#jobs/runs/commands/undo.ts";
+import { setSpeedClass } from "#fleet/sim-operation/sim-operation.ts";
+import { ChangeTally } from "#jobs/runs/plan/tally.ts";
 import { kindOfReason, reasonMatcher } from "#jobs/runs/results/run-summary.ts";
 
 const changed = {
@@ -74,4 +76,24 @@ test("reasons that differ by a value or a time are of one kind, which each of th
   expect(reasonMatcher("a…b…c")("aXbYc")).toBe(true);
   for (const other of ["aXc", "abX", "Xabc", "ab"]) expect(reasonMatcher("a…b…c")(other)).toBe(false);
   expect(reasonMatcher("ab…bc")("abc")).toBe(false);
+});
+
+test("changes are counted by their values, whatever else a row has, and a row may be taken back", () => {
+  const field = { type: "text", isRequired: false } as const;
+  const inputs = [
+    { ...field, name: "tag" },
+    { ...field, name: "note" },
+  ];
+  const operation = { ...setSpeedClass, inputs, sets: { "tags.{tag}": "on" } };
+  const tally = new ChangeTally([operation]);
+  const row = (note: string, before: string | null) => {
+    return { index: 0, line: 2, key: "8942", cells: [], weight: 1, inputs: ["site", note], before: [before] };
+  };
+  for (const note of ["a", "b", "c"]) tally.add(row(note, "off"), 1);
+  tally.add(row("d", null), 1);
+  tally.add(row("c", "off"), -1);
+  expect(tally.mostFrequent()).toEqual([
+    { from: "tags.site=off", to: "tags.site=on", count: 2 },
+    { from: null, to: "tags.site=on", count: 1 },
+  ]);
 });

@@ -2,7 +2,7 @@
  * Counts the rows of a plan as they come: by verdict, calls that cost money, and what to warn of. The end of a file may
  * turn counted rows into conflicts, so each row is remembered in two bytes, and the counts are made at the end.
  */
-import { changesOf, setSpeedClassName } from "#fleet/sim-operation/sim-operation.ts";
+import { type FieldChange, changesOf, setSpeedClassName } from "#fleet/sim-operation/sim-operation.ts";
 import { placeholdersIn } from "#fleet/sim-operation/template.ts";
 import { type Changed, type RowVerdict, verdicts } from "../contract.ts";
 import { type FieldValues, type StoredRow, operationOf } from "../ledger/packing.ts";
@@ -126,28 +126,36 @@ const maxValueLength = 100;
 
 export class ChangeTally {
   readonly #operations: RunHead["operations"];
-  readonly #isOfKey: boolean;
+  /** Whether rows with the same inputs make the same change, and others another one. */
+  readonly #isByInput: boolean;
   readonly #groups = new Map<string, { readonly row: StoredRow; count: number }>();
 
   constructor(operations: RunHead["operations"]) {
     this.#operations = operations;
-    this.#isOfKey = operations.some(({ sets, keyColumn }) => placeholdersIn(sets).has(keyColumn));
+    this.#isByInput = operations.every(({ sets, inputs, keyColumn }) => {
+      const used = placeholdersIn([Object.keys(sets), sets]);
+      return !used.has(keyColumn) && inputs.every(({ name }) => used.has(name));
+    });
   }
 
   /** Counts a row that makes a call; or no longer, if it turns out to make none. */
   add(row: StoredRow, by: 1 | -1): void {
-    const before = row.before === undefined ? "" : `=${row.before.join("\0")}`;
-    const group = `${row.operation ?? 0} ${row.inputs.join("\0")}\0${before}\0${this.#isOfKey ? row.key : ""}`;
+    const after = this.#isByInput ? row.inputs.join("\0") : JSON.stringify(this.#changesOf(row));
+    const group = `${row.operation ?? 0} ${after}\0${row.before === undefined ? "" : `=${row.before.join("\0")}`}`;
     const known = this.#groups.get(group);
     if (known !== undefined) known.count += by;
     else if (by === 1 && this.#groups.size < maxGroups) this.#groups.set(group, { row, count: 1 });
+  }
+
+  #changesOf(row: StoredRow): readonly FieldChange[] {
+    return changesOf(operationOf({ operations: this.#operations }, row), row.key, row.inputs);
   }
 
   mostFrequent(): Changed["changes"] {
     const found = new Map<string, { from?: string | null; to: string | null; count: number }>();
     for (const { row, count } of this.#groups.values()) {
       const { sets } = operationOf({ operations: this.#operations }, row);
-      const changes = changesOf(operationOf({ operations: this.#operations }, row), row.key, row.inputs);
+      const changes = this.#changesOf(row);
       if (changes.length === 0 || count === 0) continue;
       const fields = changes.map(([field]) => field);
       const isNamed = fields.length > 1 || !Object.hasOwn(sets, fields[0] ?? "");

@@ -88,7 +88,17 @@ function isMeant({
   action,
   report: { runId, name, profile, counts },
   operation,
-  plan = { operation: "", total: 0, calls: 0, costly: 0, irreversible: 0, warnings: [] },
+  plan = {
+    profile,
+    operation: "",
+    changes: [],
+    changesInAll: 0,
+    total: 0,
+    calls: 0,
+    costly: 0,
+    irreversible: 0,
+    warnings: [],
+  },
 }: {
   action: RunAction;
   report: RunReport;
