@@ -53,10 +53,10 @@ async function show(
   call: (client: Client) => Promise<FreezeReport | undefined>,
 ): Promise<void> {
   const output = context.output(options);
-  const report = await context.connect(options, ({ client }) => call(client));
-  if (report !== undefined) return output.answer(report, (shown) => textOf(shown));
+  const report = await context.connect(options, async ({ client }) => (await call(client)) ?? 2);
+  if (typeof report !== "number") return output.answer(report, (shown) => textOf(shown));
   output.say("Nothing was frozen.");
-  context.io.setExitCode(2);
+  context.io.setExitCode(report);
 }
 
 function textOf({ profiles, periods, store, workers }: FreezeReport): string {

@@ -4,6 +4,7 @@ import { feature } from "#cli/feature.ts";
 export const tokens = feature({
   name: "tokens",
   data: { tokens: ["tokens"] },
+  audit: "tokens",
   open: async (kernel) => {
     const { Tokens, tokenEndpoints } = await import("./tokens.ts");
     const service = new Tokens({ ...kernel, configured: kernel.config.http.tokens });
