@@ -61,6 +61,7 @@ local function hear(answer)
     believe_limit(answer)
     return
   end
+  local limit = b.limit
   believe_limit(answer)
   -- A count that goes on is no new window: what it holds are not calls of others.
   local goes_on = which == 'next' and b.left and answer.remaining < b.left
@@ -70,10 +71,10 @@ local function hear(answer)
     local holds = rule_out(b)
     if holds and is_periodic() then
       shift(b, period)
-      open_window()
+      open_window(answer.received, limit)
       if not (b.floor and tighten(b, answer, period)) then adopt(b, answer, period) end
     else
-      open_window()
+      open_window(answer.received, limit)
       adopt(b, answer, period)
     end
     b.granted = math.max(b.granted + 1, goes_on and answer.limit - answer.remaining or 0)
@@ -129,8 +130,8 @@ local function take_in(observation)
     if answer.window == b.window then b.granted = b.granted - held end
     return
   end
-  b.calls = b.calls + 1
   if answer.limit then hear(answer) end
+  b.calls = b.calls + 1
   if kind == 'throttled' then
     freeze(answer)
   elseif not answer.limit and answer.window == b.window then

@@ -11,13 +11,15 @@ local urgent, backlog, ahead = ARGV[8] == 'priority', tonumber(ARGV[9]), tonumbe
 local FIRST_OBSERVATION = 12
 local BACKLOG_MS = 2500    -- how long one process's word on the demand counts for the others
 local BURST_DECAY = 0.9    -- how much of the largest burst of others the next window expects
+local WINDOWS_KEPT = 2880   -- two days of busy minutes
+local UNUSED_MS = 30 * 24 * 3600 * 1000   -- a bucket that was unused for so long is deleted
 local SET_BACK_MS = 1000   -- a step back of Redis's clock that an exchange must notice
 
 local NUMBERS = { 'limit', 'left', 'left_at', 'window', 'serial', 'granted', 'lone_at', 'lost', 'lost_serial',
   'floor', 'ceiling', 'after', 'before', 'frozen', 'others', 'others_first', 'others_from', 'asked_at', 'calls',
   'throttled', 'alone_until', 'misses', 'backlog', 'backlog_at', 'backlog_since', 'round_trip',
   'limit_at', 'run_at', 'either', 'burst', 'short_window', 'day', 'day_calls', 'day_throttled', 'live', 'live_at',
-  'bulk_at', 'need_1', 'need_2', 'need_3', 'need_4', 'need_5' }
+  'bulk_at', 'calls_before', 'throttled_before', 'need_1', 'need_2', 'need_3', 'need_4', 'need_5' }
 local stored = redis.call('HMGET', KEYS[1], 'ways', unpack(NUMBERS))
 local b, before = { ways = stored[1] or 'und' }, { ways = stored[1] }
 for i, name in ipairs(NUMBERS) do
@@ -27,6 +29,7 @@ end
 b.window, b.serial, b.granted, b.lost = b.window or 0, b.serial or 0, b.granted or 0, b.lost or 0
 b.calls, b.throttled, b.others = b.calls or 0, b.throttled or 0, b.others or 0
 b.alone_until, b.misses = b.alone_until or 0, b.misses or 0
+b.calls_before, b.throttled_before = b.calls_before or b.calls, b.throttled_before or b.throttled
 local in_flight = redis.call('HLEN', KEYS[2])
 
 -- A request repeated after a broken connection: its earlier grant is replaced, not added to.
@@ -48,8 +51,19 @@ local function forget_ended_leases()
   end
 end
 
+-- For display: the calls of a window that ended, and the limit that it had. One without calls is left out.
+local function keep_window(ended_at, limit)
+  local calls, throttled = b.calls - b.calls_before, b.throttled - b.throttled_before
+  b.calls_before, b.throttled_before = b.calls, b.throttled
+  if calls == 0 then return end
+  redis.call('LPUSH', KEYS[5], string.format('%.0f,%d,%d,%d', ended_at, calls, throttled, limit or 0))
+  redis.call('LTRIM', KEYS[5], 0, WINDOWS_KEPT - 1)
+  redis.call('PEXPIRE', KEYS[5], UNUSED_MS)
+end
+
 -- A new window: calls in flight may count in it, and so may those whose window is unknown; calls lost before it do not.
-local function open_window()
+local function open_window(ended_at, limit)
+  keep_window(ended_at, limit)
   b.window = b.window + 1
   b.left, b.left_at, b.lone_at = nil, nil, nil
   b.lost, b.lost_serial, b.either = b.either or 0, b.serial, nil
@@ -71,7 +85,7 @@ local function reset_if_clock_went_back()
   if b.run_at and now < b.run_at - SET_BACK_MS then
     b.floor, b.ceiling, b.after, b.before, b.frozen = nil, nil, nil, nil, nil
     b.asked_at, b.limit_at, b.backlog, b.backlog_at, b.backlog_since = nil, nil, nil, nil, nil
-    open_window()
+    open_window(now, b.limit)
   end
   b.run_at = now
 end
@@ -86,7 +100,7 @@ local function pass_refresh()
   else
     shift(b, period * (1 + math.floor((now - latest) / period)))
   end
-  open_window()
+  open_window(latest, b.limit)
 end
 
 -- Demand only decreases while nothing new is submitted, and each process reports it with a different delay: the lowest

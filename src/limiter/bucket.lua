@@ -2,6 +2,7 @@
 -- script; refresh-instant, bucket-state, bucket-answers and bucket-permits precede it.
 --
 -- KEYS  1 bucket hash   2 permits in flight (hash: id -> end of lease)   3 set of all buckets   4 waiters (hash)
+--       5 windows that ended, the newest first (list: end, ms; calls; of these, answered with 429; limit)
 -- ARGV  1 bucket name   2 period, ms   3 reserve: 'auto', or a share, where 0 keeps nothing   4 lease of a permit, ms
 --       5 process id   6 permits wanted   7 number of the first permit wanted   8 urgency, 'normal' or 'priority'
 --       9 total number of calls that the callers still want, or -1 if unknown   10 '1': live calls may come from now on
@@ -14,8 +15,6 @@
 --           others need, granted ahead } ; times in ms of Redis's clock, '' for unknown
 -- Atomic: everything. From its grant a permit counts as a spent call for all processes, until it is answered, given back,
 -- or its lease expires. Repeating an exchange with the same numbers grants the same permits, not more.
-
-local UNUSED_MS = 30 * 24 * 3600 * 1000   -- a bucket that was unused for so long is deleted
 
 take_back_own()
 reset_if_clock_went_back()

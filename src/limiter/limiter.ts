@@ -62,6 +62,14 @@ export interface BucketState {
   readonly waiters: readonly { readonly process: string; readonly waiting: number }[];
 }
 
+/** The calls of a window that ended; `limit` 0 if no response reported it. */
+export interface BucketWindow {
+  readonly endedAtMs: number;
+  readonly calls: number;
+  readonly throttled: number;
+  readonly limit: number;
+}
+
 /** The parts of the bucket's script, ordered by dependency. */
 export const bucketScriptParts: readonly URL[] = [
   "refresh-instant",
@@ -161,6 +169,28 @@ export class Limiter {
     };
   }
 
+  /** Windows of a bucket that had calls and have ended, the newest first; those of about two days are kept. */
+  async windows(bucket: string, atMost = -1): Promise<readonly BucketWindow[]> {
+    const kept = await this.#redis.lrange(this.#keys.windows(bucket), 0, atMost < 0 ? -1 : atMost - 1);
+    return kept.map((text) => {
+      const [endedAtMs = 0, calls = 0, throttled = 0, limit = 0] = text.split(",").map(Number);
+      return { endedAtMs, calls, throttled, limit };
+    });
+  }
+
+  /** Calls of all buckets, in windows that have ended since a time. */
+  async callsSince(sinceMs: number): Promise<{ calls: number; throttled: number }> {
+    const names = await this.#redis.smembers(this.#keys.buckets());
+    const windows = (await Promise.all(names.map((name) => this.windows(name)))).flat();
+    const sum = { calls: 0, throttled: 0 };
+    for (const { endedAtMs, calls, throttled } of windows) {
+      if (endedAtMs < sinceMs) continue;
+      sum.calls += calls;
+      sum.throttled += throttled;
+    }
+    return sum;
+  }
+
   /** Reports a response that was not awaited with a permit of this bucket: it shows the quota, and its call counts in it. */
   async observe(
     bucket: string,
@@ -218,7 +248,7 @@ export class Limiter {
       mayComeLive,
     };
     const args = exchangeArguments(options, request, this.#clock.monotonicMs());
-    const own = [keys.bucket(bucket), keys.permits(bucket), keys.buckets(), keys.waiters(bucket)];
+    const own = [keys.bucket(bucket), keys.permits(bucket), keys.buckets(), keys.waiters(bucket), keys.windows(bucket)];
     return (await bucketScript.run(this.#redis, own, args)) as (string | number)[];
   }
 

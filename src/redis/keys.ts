@@ -37,6 +37,11 @@ export class Keys {
     return `${this.prefix}:bucket:${bucket}:waiters`;
   }
 
+  /** List: windows that ended, the newest first (bucket-state.lua). */
+  windows(bucket: string): string {
+    return `${this.prefix}:bucket:${bucket}:windows`;
+  }
+
   /** Set: the names of all buckets. */
   buckets(): string {
     return `${this.prefix}:buckets`;

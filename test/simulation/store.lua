@@ -97,6 +97,19 @@ function commands.HGETALL(key)
   return pairs_of
 end
 
+-- A list is a hash of its members by number, the newest with the highest; it is written and never read.
+function commands.LPUSH(key, member)
+  local list = held(key)
+  list.last = (list.last or 0) + 1
+  commands.HSET(key, list.last, member)
+  return list.size
+end
+
+function commands.LTRIM(key, _, last)
+  local list = live(key)
+  if list then commands.HDEL(key, text(list.last - last - 1)) end
+end
+
 function commands.SADD(key, member)
   return commands.HSET(key, member, '')
 end

@@ -1,54 +1,49 @@
 /** What answers the route of quotas: the state of each bucket, and its calls in recent windows. */
 import { type Endpoint, endpoint } from "#contract/route.ts";
 import { minuteMs } from "#core/time.ts";
-import type { BucketState, Limiter } from "#limiter/limiter.ts";
-import { type BucketReport, type BucketWindow, listBuckets } from "./contract.ts";
+import type { BucketState, BucketWindow, Limiter } from "#limiter/limiter.ts";
+import { type BucketReport, listBuckets } from "./contract.ts";
 
-const windowsKept = 60;
-
-/**
- * Samples how many calls each quota's recent windows had, as this worker sees the counters grow. The history starts
- * with the worker and is for display only; the limiter does not use it.
- */
-export class BucketWindows {
-  readonly #seen = new Map<string, { calls: number; throttled: number; readonly windows: BucketWindow[] }>();
-
-  /** Takes a sample. */
-  take(buckets: readonly Pick<BucketReport, "bucket" | "calls" | "throttled">[], atMs: number): void {
-    for (const { bucket, calls, throttled } of buckets) {
-      const seen = this.#seen.get(bucket);
-      if (seen === undefined) {
-        this.#seen.set(bucket, { calls, throttled, windows: [] });
-        continue;
-      }
-      // Counters that decreased belong to a bucket that was removed and created again.
-      const window = { calls: Math.max(0, calls - seen.calls), throttled: Math.max(0, throttled - seen.throttled) };
-      seen.windows.push({ at: new Date(atMs).toISOString(), ...window });
-      seen.windows.splice(0, seen.windows.length - windowsKept);
-      Object.assign(seen, { calls, throttled });
-    }
-  }
-
-  /** Oldest first. */
-  of(bucket: string): readonly BucketWindow[] {
-    return this.#seen.get(bucket)?.windows ?? [];
-  }
-}
+const windowsShown = 60;
 
 /** @param periodMs the period of all quotas */
-export function quotaEndpoints(limiter: Limiter, windows: BucketWindows, periodMs: number): readonly Endpoint[] {
+export function quotaEndpoints(limiter: Limiter, periodMs: number): readonly Endpoint[] {
+  const reportOf = async (state: BucketState & { readonly profiles: readonly string[] }): Promise<BucketReport> => ({
+    ...reportOfBucket(state),
+    profiles: state.profiles,
+    othersPerMinute: Math.round((state.needed * minuteMs) / periodMs),
+    periodSeconds: periodMs / 1_000,
+    windows: await windowsOf(state),
+  });
+  const windowsOf = async ({ bucket, nowMs }: BucketState): Promise<BucketReport["windows"]> => {
+    const kept = await limiter.windows(bucket, windowsShown);
+    const recent = kept.filter(({ endedAtMs }) => nowMs - endedAtMs < windowsShown * periodMs);
+    return withEmptyWindows(recent.toReversed(), periodMs).map(({ endedAtMs, limit, ...calls }) => ({
+      at: new Date(endedAtMs).toISOString(),
+      ...calls,
+      limit: limit === 0 ? null : limit,
+    }));
+  };
   return [
     endpoint(listBuckets, async () => ({
-      buckets: (await limiter.buckets()).map((state) => ({
-        ...reportOfBucket(state),
-        profiles: [...state.profiles],
-        othersPerMinute: Math.round((state.needed * minuteMs) / periodMs),
-        periodSeconds: periodMs / 1_000,
-        windows: windows.of(state.bucket),
-      })),
+      buckets: await Promise.all((await limiter.buckets()).map(reportOf)),
       nextCursor: null,
     })),
   ];
+}
+
+/** @param windows that had calls, oldest first */
+function withEmptyWindows(windows: readonly BucketWindow[], periodMs: number): BucketWindow[] {
+  const all: BucketWindow[] = [];
+  for (const window of windows) {
+    for (let last = all.at(-1); last !== undefined; last = all.at(-1)) {
+      const endedAtMs = last.endedAtMs + periodMs;
+      if (endedAtMs > window.endedAtMs - periodMs / 2) break;
+      all.push({ endedAtMs, calls: 0, throttled: 0, limit: last.limit });
+    }
+    all.push(window);
+  }
+  return all;
 }
 
 /** `<operator>@<host>.<group>`, `<profile>.<group>`, or `ip.<egress>.<group>-<operation>`. */

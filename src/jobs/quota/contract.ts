@@ -3,9 +3,12 @@ import { z } from "zod";
 import { count, instant, list, pageOf } from "#contract/fields.ts";
 import { route } from "#contract/route.ts";
 
-const bucketWindow = z.object({ at: instant.describe("end of the window"), calls: count, throttled: count });
-
-export type BucketWindow = Readonly<z.infer<typeof bucketWindow>>;
+const bucketWindow = z.object({
+  at: instant.describe("end of the window"),
+  calls: count,
+  throttled: count,
+  limit: count.nullable().describe("of this window"),
+});
 
 const bucketReport = z.object({
   bucket: z.string(),
@@ -26,7 +29,7 @@ const bucketReport = z.object({
   calls: count,
   throttled: count,
   waiters: list(z.object({ process: z.string(), waiting: count })),
-  windows: list(bucketWindow).describe("calls of recent periods as this worker has seen them, newest last"),
+  windows: list(bucketWindow).describe("of the last 60 periods, newest last; empty ones only between others"),
   today: z.object({ calls: count, throttled: count }).describe("since 00:00 UTC, of all processes"),
 });
 

@@ -1,26 +1,13 @@
 /** Quotas: what is left of each bucket. */
-import { every } from "#core/time.ts";
 import { feature } from "#cli/feature.ts";
 
 export const quota = feature({
   name: "quota",
   data: { quotas: ["bucket", "buckets", "pace", "quota-owners"] },
-  open: async ({ limiter, config, clock, lifecycle }) => {
-    const { BucketWindows, quotaEndpoints } = await import("./buckets.ts");
-    const windows = new BucketWindows();
+  open: ({ limiter, config }) => {
     const { periodMs } = config.limits;
     return {
-      routes: () => quotaEndpoints(limiter, windows, periodMs),
-      work: () => {
-        const stop = every(periodMs, () => {
-          // A value that cannot be read now leaves a gap in a chart, nothing more.
-          limiter.buckets().then(
-            (buckets) => windows.take(buckets, clock.wallMs()),
-            () => undefined,
-          );
-        });
-        lifecycle.onStop("samples of quotas", stop);
-      },
+      routes: async () => (await import("./buckets.ts")).quotaEndpoints(limiter, periodMs),
       readings: async () => (await import("#telemetry/metrics.ts")).quotaReadings(await limiter.buckets()),
     };
   },

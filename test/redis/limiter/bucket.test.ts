@@ -24,12 +24,14 @@ class Talk {
     this.#id = id;
   }
 
-  static open(): { one: Talk; other: Talk; today: () => Promise<number[]> } {
+  static open(): { one: Talk; other: Talk; today: () => Promise<number[]>; windows: () => Promise<number[][]> } {
     const own = new Keys(`${keys.prefix}:${randomBytes(4).toString("hex")}`);
     const bucket = new SimulatedBucket(redis, own, { periodMs: 60_000, reserve: 0, leaseMs: 45_000 });
     const today = async (): Promise<number[]> =>
       (await redis.hmget(own.bucket("b"), "day_calls", "day_throttled")).map(Number);
-    return { one: new Talk(bucket, "one"), other: new Talk(bucket, "other"), today };
+    const windows = async (): Promise<number[][]> =>
+      (await redis.lrange(own.windows("b"), 0, -1)).map((text) => text.split(",").map(Number));
+    return { one: new Talk(bucket, "one"), other: new Talk(bucket, "other"), today, windows };
   }
 
   async ask(
@@ -122,6 +124,22 @@ describe("the bucket script", () => {
       one.backlog = backlog;
       expect(await ahead(one, 0, said)).toBe(0);
     });
+  });
+
+  it("each window that had calls is kept with its end, its calls, those with 429, and the limit that it had", async () => {
+    const { one, windows } = Talk.open();
+    const first = await one.ask(10, 2);
+    await one.ask(11, 0, [heard(first, 11, { limit: 10, remaining: 8, seconds: 49 })]);
+    const refused = await one.ask(12, 1);
+    await one.ask(13, 0, [heard(refused, 13, { limit: 10, remaining: 0, seconds: 47, kind: "throttled" })]);
+    // The limit was raised: the response that says so is of the next window.
+    const next = await one.ask(70, 1);
+    await one.ask(71, 0, [heard(next, 71, { limit: 30, remaining: 29, seconds: 49 })]);
+    await one.ask(400, 0);
+    const [newest = [], oldest = [], ...more] = await windows();
+    expect([newest.slice(1), oldest.slice(1), more]).toEqual([[1, 0, 30], [2, 1, 10], []]);
+    const endsS = [oldest, newest].map(([at = 0]) => (at - beginMs) / 1_000);
+    expect(endsS.map((at, i) => Math.abs(at - 60 * (i + 1)) < 1.5)).toEqual([true, true]);
   });
 
   it("the bucket counts the calls of a day, those of all processes, until 00:00 UTC", async () => {

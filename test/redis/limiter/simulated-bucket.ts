@@ -12,7 +12,7 @@ import type { Keys } from "#redis/keys.ts";
 const source = bucketScriptParts.map((part) => readFileSync(part, "utf8")).join("\n");
 const clockCall = "redis.call('TIME')";
 if (source.split(clockCall).length !== 2) throw new Error(`The bucket's script has not exactly one ${clockCall}`);
-const steered = source.replace(clockCall, "redis.call('HMGET', KEYS[5], 'seconds', 'microseconds')");
+const steered = source.replace(clockCall, "redis.call('HMGET', KEYS[6], 'seconds', 'microseconds')");
 const digest = createHash("sha1").update(steered).digest("hex");
 
 export interface BucketReply {
@@ -33,6 +33,10 @@ export interface BucketSettings {
   readonly periodMs: number;
   readonly reserve: Reserve;
   readonly leaseMs: number;
+}
+
+export function keysOfBucket(keys: Keys): string[] {
+  return [keys.bucket("b"), keys.permits("b"), keys.buckets(), keys.waiters("b"), keys.windows("b")];
 }
 
 export class SimulatedBucket {
@@ -62,7 +66,7 @@ export class SimulatedBucket {
     const replies = await this.#redis
       .pipeline()
       .hset(clock, { seconds, microseconds: Math.floor((nowMs - seconds * 1_000) * 1_000) })
-      .evalsha(digest, 5, keys.bucket("b"), keys.permits("b"), keys.buckets(), keys.waiters("b"), clock, ...args)
+      .evalsha(digest, 6, ...keysOfBucket(keys), clock, ...args)
       .exec();
     const [error, value] = replies?.[1] ?? [new Error("no reply"), undefined];
     if (error) throw error;
