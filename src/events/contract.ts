@@ -1,6 +1,18 @@
 /** The route of events. */
 import { z } from "zod";
-import { entryCursor, id, instant, ofPage, ofProfile, pageOf, several, since, until } from "#contract/fields.ts";
+import {
+  count,
+  entryCursor,
+  id,
+  instant,
+  list,
+  ofPage,
+  ofProfile,
+  pageOf,
+  several,
+  since,
+  until,
+} from "#contract/fields.ts";
 import { route } from "#contract/route.ts";
 import { type Event, eventTypes, typesMeantBy } from "./event.ts";
 
@@ -46,4 +58,57 @@ export const listEvents = route({
     cause: id.optional().describe("the run, sync or rotation that caused it"),
   }),
   answer: pageOf("events", eventDocument),
+});
+
+const newest = list(eventDocument).describe("at most 50, newest first");
+
+/** What happened since a time. Its runs, schedules and rotations are those that ended since then. */
+export const summary = z.object({
+  since: instant,
+  until: instant.describe("time of the answer"),
+  complete: z.boolean().describe("false: there are too many events to read all, and the oldest are not counted"),
+  runs: z.object({
+    completed: count.describe("every row done or skipped"),
+    notDone: count.describe("completed, and some rows are rejected, failed or unknown"),
+    aborted: count,
+    cancelled: count,
+    rows: z
+      .object({ done: count, skipped: count, rejected: count, failed: count, unknown: count, cancelled: count })
+      .describe("of all these runs"),
+    events: newest,
+  }),
+  schedules: z.object({
+    completed: count,
+    failed: count,
+    late: count.describe("started more than a minute after their time"),
+    skipped: count.describe("times that were skipped"),
+    missed: count.describe("times that passed while no worker was running"),
+    cancelled: count,
+    events: newest.describe("all but `schedule.completed`; at most 50, newest first"),
+  }),
+  rotations: z.object({
+    rotated: count,
+    failed: count,
+    waiting: count.describe("asked for a confirmation"),
+    events: newest,
+  }),
+  problems: z.object({ count, events: newest.describe("other events that need attention") }),
+  externalChanges: z
+    .object({ added: count, changed: count.describe("fields"), gone: count, returned: count })
+    .describe("changes of SIMs that syncs saw and no run made"),
+  calls: z
+    .object({ calls: count, throttled: count.describe("of these, answered with 429") })
+    .describe("of all quotas, in windows that ended since then; windows are kept for about two days"),
+});
+
+export type Summary = Readonly<z.infer<typeof summary>>;
+
+export const showSummary = route({
+  method: "GET",
+  path: "/summary",
+  role: "viewer",
+  tag: "events",
+  summary: "Summarize what happened since a time: runs, schedules, rotations, problems, external changes, calls",
+  query: z.strictObject({ ...ofProfile, since: since.default("12h") }),
+  answer: summary,
 });

@@ -8,8 +8,9 @@ const trimEveryMs = 60 * minuteMs;
 export const events = feature({
   name: "events",
   data: { events: ["events"] },
-  open: ({ feed, profileOf, logger, lifecycle }) => ({
-    routes: async () => (await import("./endpoints.ts")).eventEndpoints(feed, profileOf),
+  open: ({ feed, profileOf, limiter, logger, lifecycle }) => ({
+    routes: async () =>
+      (await import("./endpoints.ts")).eventEndpoints(feed, profileOf, (sinceMs) => limiter.callsSince(sinceMs)),
     work: () => {
       const stop = every(trimEveryMs, () => {
         feed.trim().catch((thrown: unknown) => logger.warn(`old events could not be dropped: ${messageOf(thrown)}`));
@@ -24,8 +25,14 @@ export const events = feature({
       summary: "event history and live feed",
       load: async (context) => (await import("./commands/tail.ts")).eventsCommand(context),
     },
+    summary: {
+      group: "follow",
+      summary: "what happened since a time",
+      load: async (context) => (await import("./commands/summary.ts")).summaryCommand(context),
+    },
   },
   effects: {
     events: "reads",
+    summary: "reads",
   },
 });

@@ -22,7 +22,13 @@ function withOption(flag: string): [string, Command["options"][number]][] {
 
 test("every --since takes an age and a local date, and says so", () => {
   const found = withOption("--since");
-  expect(found.map(([name]) => name)).toEqual(["sims changes", "automations replay", "events", "audit list"]);
+  expect(found.map(([name]) => name)).toEqual([
+    "sims changes",
+    "automations replay",
+    "events",
+    "summary",
+    "audit list",
+  ]);
   for (const [name, { parseArg, description }] of found) {
     const ms = (text: string): number => Number.parseInt(String(parseArg?.(text, undefined as never)), 10);
     expect([name, Math.round((Date.now() - ms("24h")) / 60_000)]).toEqual([name, 1_440]);
