@@ -43,6 +43,12 @@ export const metricCatalogue = {
     labels: ["webhook"],
     help: "Messages dropped to make room for newer ones",
   },
+  webhookFailing: {
+    kind: "gauge",
+    name: "simfleet_webhook_failing",
+    labels: ["webhook"],
+    help: "1 if three attempts in a row to send messages to the webhook failed",
+  },
   webhookStopped: {
     kind: "gauge",
     name: "simfleet_webhook_stopped",

@@ -76,8 +76,8 @@ const webhookList: List<"webhooks", WebhookReport> = {
   ],
   below: (listed) => [
     ...listed
-      .filter(({ state }) => state === "stopped")
-      .map(({ name, reason }) => `${name} is stopped: ${reason ?? "unknown reason"}`),
+      .filter(({ state }) => state !== "active")
+      .map(({ name, state, reason }) => `${name} is ${state}: ${reason ?? "unknown reason"}`),
     ...listed
       .filter(({ dropped }) => dropped > 0)
       .map(

@@ -33,8 +33,10 @@ export const webhookReport = z.object({
   events: list(z.string()),
   profile: z.string().nullable(),
   format: z.enum(webhookFormats),
-  state: z.enum(["active", "stopped"]),
-  reason: z.string().nullable().describe("why it is stopped"),
+  state: z
+    .enum(["active", "failing", "stopped"])
+    .describe("failing: three attempts in a row failed; active again after one that succeeds"),
+  reason: z.string().nullable().describe("why it is failing or stopped"),
   pending: count.describe("pending deliveries"),
   dropped: count.describe("pending deliveries that were dropped so far to make room for newer ones"),
   lastDelivery: deliveryReport.nullable(),

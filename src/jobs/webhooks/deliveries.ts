@@ -24,6 +24,8 @@ const keepPending = moveScript(new URL("./keep-pending.lua", import.meta.url));
 const minKeptMs = 3 * dayMs;
 const defaultMax = 10_000;
 const readAtOnce = 200;
+/** A webhook fails after so many failed attempts in a row (keep-pending.lua). */
+const failingAfter = 3;
 
 export interface Delivery {
   /** `<webhook>.<event id>` */
@@ -90,7 +92,7 @@ export function eventIdAt(place: string): string {
 /** The keys of a webhook. */
 export function deliveryKeys(keys: Keys, webhook: string) {
   return {
-    /** Hash: whether it is stopped, and why; number of dropped deliveries. */
+    /** Hash: whether it is stopped, and why; attempts that failed in a row; number of dropped deliveries. */
     webhook: keys.of("webhook", webhook),
     /** Sorted set with equal scores, so sorted by member: places of its deliveries, oldest first. */
     deliveries: keys.of("webhook", webhook, "deliveries"),
@@ -157,12 +159,14 @@ export class DeliveryLog {
   #pendingPart(
     { webhook, event }: Delivery,
     nextAttemptAtMs: number | undefined,
-    more: { livesMs?: number; stop?: Readonly<Record<string, string | undefined>> | undefined } = {},
+    more: { livesMs?: number; result?: TryEnd["kind"]; fields?: Readonly<Record<string, string | undefined>> } = {},
   ): MoveCondition {
-    const { livesMs = "", stop } = more;
-    const { clock, bounds } = this.#deps;
-    const stopped = stop === undefined ? [""] : [clock.wallMs(), bounds.maxEvents, "webhook.stopped", event.profile];
-    const args = [placeOf(event.id), nextAttemptAtMs ?? "", livesMs, ...stopped, ...Object.entries(stop ?? {}).flat()];
+    const { livesMs = "", result = "", fields = {} } = more;
+    const told = Object.entries(fields).flatMap(([name, value = ""]) => [name, value]);
+    const args = [
+      ...[placeOf(event.id), nextAttemptAtMs ?? "", livesMs, result],
+      ...[this.#deps.clock.wallMs(), this.#deps.bounds.maxEvents, event.profile, ...told],
+    ];
     return {
       script: keepPending,
       keys: [this.#keysOf(webhook).pending, this.#keysOf(webhook).webhook],
@@ -191,7 +195,7 @@ export class DeliveryLog {
           finishedAtMs: kind === "again" ? undefined : this.#deps.clock.wallMs(),
         },
         events: isReported ? [{ type: "webhook.failed", fields }] : [],
-        condition: this.#pendingPart(found, nextAttemptAtMs, { stop: kind === "stopped" ? fields : undefined }),
+        condition: this.#pendingPart(found, nextAttemptAtMs, { result: kind, fields }),
       };
     });
     return noted === undefined ? "over" : "noted";
@@ -218,12 +222,14 @@ export class DeliveryLog {
     await this.#deps.redis.zrem(this.#keysOf(webhook).pending, placeOf(eventId));
   }
 
-  /** Whether a webhook is active or stopped. `dropped`: number of pending deliveries that made room for newer ones. */
+  /** Whether a webhook is active, failing or stopped. `dropped`: number of pending deliveries that made room for newer ones. */
   async status(webhook: string) {
-    const { state, reason, stoppedAtMs, dropped = 0 } = await this.#deps.redis.hgetall(this.#keysOf(webhook).webhook);
+    const found = await this.#deps.redis.hgetall(this.#keysOf(webhook).webhook);
+    const { state, reason, stoppedAtMs, failures = 0, failure, dropped = 0 } = found;
+    const isFailing = Number(failures) >= failingAfter;
     return {
-      state: state === "stopped" ? ("stopped" as const) : ("active" as const),
-      reason,
+      state: state === "stopped" ? ("stopped" as const) : isFailing ? ("failing" as const) : ("active" as const),
+      reason: reason ?? (isFailing ? failure : undefined),
       stoppedAtMs: stoppedAtMs === undefined ? undefined : Number(stoppedAtMs),
       dropped: Number(dropped),
     };
@@ -231,7 +237,7 @@ export class DeliveryLog {
 
   /** Resumes a stopped webhook. */
   async resume(webhook: string): Promise<void> {
-    await this.#deps.redis.hdel(this.#keysOf(webhook).webhook, "state", "reason", "stoppedAtMs");
+    await this.#deps.redis.hdel(this.#keysOf(webhook).webhook, "state", "reason", "stoppedAtMs", "failures", "failure");
   }
 
   /** Number of pending deliveries. */

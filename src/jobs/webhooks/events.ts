@@ -15,6 +15,18 @@ export const events = {
     needsAttention: true,
     fields: { ...ofDelivery, reason: "result of the last attempt" },
   },
+  "webhook.failing": {
+    when: "Three attempts in a row to send messages to a webhook failed; attempts go on. Not sent to the webhook itself.",
+    sentence: "The webhook {webhook} is failing[: {reason}]",
+    advice: "Check its receiver; simfleet retries automatically.",
+    needsAttention: true,
+    fields: { ...ofDelivery, reason: "result of the last attempt" },
+  },
+  "webhook.recovered": {
+    when: "A failing webhook accepted a message.",
+    sentence: "The webhook {webhook} accepts messages again",
+    fields: ofDelivery,
+  },
   "webhook.stopped": {
     when: "A receiver answered 410 Gone: nothing is sent to it until `simfleet webhooks resume`.",
     sentence: "The webhook {webhook} was stopped[: {reason}]",

@@ -22,6 +22,7 @@ export const webhooks = feature({
         (await service.list()).flatMap(({ name: webhook, pending, dropped, state }) => [
           { metric: "deliveries", value: pending, labels: { webhook } },
           { metric: "dropped", value: dropped, labels: { webhook } },
+          { metric: "webhookFailing", value: Number(state === "failing"), labels: { webhook } },
           { metric: "webhookStopped", value: Number(state === "stopped"), labels: { webhook } },
         ]),
     };

@@ -203,6 +203,24 @@ describe("webhook deliveries", () => {
   });
 });
 
+describe("failing webhooks", () => {
+  it("a webhook is failing after three failed attempts in a row, and active again after a success", async () => {
+    const harness = open();
+    await harness.begin(eventOf(1), eventOf(2), eventOf(3), eventOf(4));
+    const told = async (): Promise<string[]> =>
+      (await harness.feed.newest({}, { limit: 9 })).events.map(({ type, fields }) => `${type} ${fields["reason"]}`);
+    harness.answers = [500, 500, 500, 200];
+    for (const n of [1, 2]) await harness.attempt("ops", eventOf(n).id);
+    expect([(await harness.log.status("ops")).state, await told()]).toEqual(["active", []]);
+    await harness.attempt("ops", eventOf(3).id);
+    expect(await harness.log.status("ops")).toMatchObject({ state: "failing", reason: "it answered 500" });
+    expect(await told()).toEqual(["webhook.failing it answered 500"]);
+    await harness.attempt("ops", eventOf(4).id);
+    expect(await harness.log.status("ops")).toMatchObject({ state: "active", reason: undefined });
+    expect((await told())[0]).toBe("webhook.recovered ");
+  });
+});
+
 // Shows S12.
 describe("stopped webhooks", () => {
   it("a webhook that gets a 410 stops until a user resumes it and then sends only its backlog", async () => {

@@ -24,6 +24,7 @@ const appearances: Readonly<Record<string, Appearance>> = {
   delivered: ["good", "done"],
   // schedules, automations, webhooks
   active: ["good", "done"],
+  failing: ["bad", "warn"],
   stopped: ["bad", "stopped"],
   frozen: ["warn", "freezes"],
   // verdicts of a plan, and rows whose response was lost

@@ -43,8 +43,8 @@ export function waitingThings(all: {
       .filter(({ state }) => state === "stopped")
       .map(({ name, state }) => ({ href: hrefOf("schedules"), name, what: "stopped", state })),
     ...all.webhooks
-      .filter(({ state }) => state === "stopped")
-      .map(({ name, state }) => ({ href: hrefOf("events"), name, what: "stopped", state })),
+      .filter(({ state }) => state !== "active")
+      .map(({ name, state }) => ({ href: hrefOf("events"), name, what: state, state })),
   ];
 }
 
