@@ -55,6 +55,15 @@ export function changedText({ profile, operator, operation, changes, changesInAl
   return `${operation} on ${operator === undefined ? profile : `${operator} (${profile})`}: ${parts.join(", ")}`;
 }
 
+const ahead = z
+  .object({
+    runs: z.array(z.string()).readonly(),
+    calls: count.describe("calls of these runs that come before its last one"),
+    startsInSeconds: z.number().describe("time to its first call; 0 if it is its turn"),
+  })
+  .optional()
+  .describe("running runs that use the same quota; absent if none comes before the end");
+
 export const runReport = z.object({
   runId: z.string(),
   name: z.string(),
@@ -79,7 +88,10 @@ export const runReport = z.object({
   etaSeconds: z
     .number()
     .nullable()
-    .describe("minimum time to the end; null if the run has ended, is paused, has a problem, or the quota is unknown"),
+    .describe(
+      "expected time to the end, with the calls of other runs that come before; null if the run has ended, is paused, has a problem, or the quota is unknown",
+    ),
+  ahead,
   reason: z.string().optional().describe("why it ended early or is paused"),
   frozen: z.string().optional().describe("why it makes no calls: changes are frozen; it goes on by itself"),
   problem: currentProblem,
@@ -162,7 +174,11 @@ export const planReport = z.object({
   costly: count.describe("calls that cost money, as far as the inventory knows"),
   irreversible: count.describe("irreversible calls, which must be confirmed with their number"),
   hasUndo: z.boolean().describe("whether the run could be undone"),
-  estimateSeconds: z.number().nullable().describe("minimum time at the current quota; null while it is unknown"),
+  estimateSeconds: z
+    .number()
+    .nullable()
+    .describe("expected time at the current quota, with the calls of other runs; null while the quota is unknown"),
+  ahead,
   othersPerMinute: count.describe("calls of others on the account that the estimate leaves room for"),
   problems: list(z.object({ line: count, ...rowProblem })).describe("the first problems, in row order"),
   problemsInAll: count,

@@ -35,6 +35,8 @@ export function openRuns(kernel: Kernel, { freezes, inventory }: { freezes: Free
     queues,
     sealInputs,
     periodMs: config.limits.periodMs,
+    segmentsAtOnce,
+    lanes: config.limits.connections,
     policy: config.changes,
     speedClasses: config.deployment.speedClasses,
     operations: config.deployment.simOperations,

@@ -5,13 +5,14 @@ import { isRunOver } from "#fleet/run.ts";
 import type { Activity } from "#engine/activity-log.ts";
 import type { RunReport } from "./contract.ts";
 import type { RunRecord } from "./ledger/run-record.ts";
-import { type QuotaView, changedBy, minTimeMs } from "./plan/plan.ts";
+import { type Forecast, aheadOf } from "./plan/forecast.ts";
+import { changedBy } from "./plan/plan.ts";
 
-export function reportOf(run: RunRecord, quota: QuotaView): RunReport {
+/** @param forecast of its calls; undefined if it is not running, or nothing is known */
+export function reportOf(run: RunRecord, forecast?: Forecast): RunReport {
   const { runId, name, state, tally, calls, throttled, reason, problem, retryOf, undoOf } = run;
   const hasProblem = problem !== undefined && isLasting(problem) && !isRunOver(state);
-  const leftMs = minTimeMs(tally.pending, quota, run.options.callsPerMinute);
-  const hasEta = state === "running" && leftMs !== undefined && !hasProblem;
+  const expected = state === "running" && !hasProblem ? forecast : undefined;
   return {
     runId,
     name,
@@ -22,7 +23,8 @@ export function reportOf(run: RunRecord, quota: QuotaView): RunReport {
     throttled,
     startedAt: isoTime(run.startedAtMs),
     finishedAt: isoTime(run.finishedAtMs),
-    etaSeconds: hasEta ? Math.ceil(leftMs / 1_000) : null,
+    etaSeconds: expected === undefined ? null : Math.ceil(expected.endMs / 1_000),
+    ...aheadOf(expected),
     ...(reason === undefined ? {} : { reason }),
     ...(run.rowsRemovedAtMs === undefined ? {} : { rowsRemovedAt: new Date(run.rowsRemovedAtMs).toISOString() }),
     ...(run.archive === undefined ? {} : { archive: run.archive }),

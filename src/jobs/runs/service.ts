@@ -12,16 +12,16 @@ import {
   setSpeedClassName,
 } from "#fleet/sim-operation/sim-operation.ts";
 import type { Wording } from "#fleet/sim/sim.ts";
-import type { BucketState, Limiter } from "#limiter/limiter.ts";
+import type { BucketState } from "#limiter/limiter.ts";
 import type { RedisMemory } from "#redis/memory.ts";
-import type { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { type RunQueues, queueName } from "./work/queue.ts";
 import type { Inventory } from "#jobs/inventory/store/inventory.ts";
 import type { RunRemoval } from "./removal/removal.ts";
 import { type KnownFleet, classifyRows } from "./plan/classify.ts";
 import { type DraftRequest, type DraftSource, writeDraft } from "./plan/draft.ts";
 import { compareDraft, overlapSettler } from "./overlap.ts";
-import { quotaView, reportOfDraft, failureLimit, unknownQuota } from "./plan/plan.ts";
+import { forecaster, type ForecastDeps } from "./plan/forecast.ts";
+import { reportOfDraft, failureLimit } from "./plan/plan.ts";
 import { type Planned, Plans, missing } from "./plan/plans.ts";
 import { type RowOrigin, openSource } from "./plan/row-source.ts";
 import { type RunPolicy, type Confirmation, type Signature, firstState, newRunId } from "./submit.ts";
@@ -37,7 +37,7 @@ import { operationBucket } from "./work/row-call.ts";
 import type { SealInputs } from "./sealed-inputs.ts";
 import { traced, tracing } from "#core/traced.ts";
 import { keepAnswers } from "#core/kept.ts";
-import type { Clock } from "#core/time.ts";
+import { type Clock, minuteMs } from "#core/time.ts";
 import { SimfleetError } from "#core/errors.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import type { RunHead, RunRecord } from "./ledger/run-record.ts";
@@ -63,16 +63,11 @@ export interface Order {
 /** Options that a plan takes when it is started. */
 export type StartOptions = Pick<RunOptions, "maxFailures" | "callsPerMinute">;
 
-interface RunDeps {
-  readonly ledger: Ledger;
+interface RunDeps extends ForecastDeps {
   readonly runRemoval: RunRemoval;
   readonly freezes: { of(profile: string): Promise<{ readonly reason: string } | undefined> };
   readonly inventory: Inventory;
   readonly queues: RunQueues;
-  readonly limiter: Limiter;
-  readonly workerRegistry: WorkerRegistry;
-  readonly clock: Clock;
-  readonly periodMs: number;
   readonly wordingOf: (profile: string) => Wording;
   /** Those that the deployment lists; others are invalid. Empty: no list is configured. */
   readonly speedClasses: readonly string[];
@@ -90,10 +85,12 @@ export class RunService {
   /** Runs that were planned and not started yet. */
   readonly plans: Plans;
   readonly #deps: RunDeps;
+  readonly #forecasts: ReturnType<typeof forecaster>;
   readonly #summaries: ReturnType<typeof keepAnswers<RunSummary>>;
 
   constructor(deps: RunDeps) {
     this.#deps = deps;
+    this.#forecasts = forecaster(deps);
     this.plans = new Plans(deps);
     this.control = new RunControl(deps);
     this.#summaries = keepAnswers(deps.clock, minKeptMs);
@@ -192,7 +189,12 @@ export class RunService {
     const { supersedes, disjoint } = await compareDraft(written, ledger);
     const draft = disjoint.length === 0 ? written : { ...written, head: { ...written.head, disjoint } };
     const fleet = this.#fleet(request.profile);
-    return { draft, report: await reportOfDraft(draft, { supersedes, fleet, limiter, periodMs }) };
+    const runId = draft.draftId;
+    const forecast = (await this.#forecasts([], { ...draft.head, runId })).get(runId);
+    const { needed } = await limiter.state(draft.head.bucket);
+    const othersPerMinute = (needed * minuteMs) / periodMs;
+    const known = { supersedes, fleet, forecast, othersPerMinute };
+    return { draft, report: await reportOfDraft(draft, known) };
   }
 
   #fleet(profile: string): KnownFleet {
@@ -313,7 +315,7 @@ export class RunService {
   /** @throws SimfleetError RUN_NOT_FOUND */
   async show(runId: string): Promise<RunReport> {
     const run = await readSettled(runId, this.#deps);
-    return (await this.#reports([run]))[0] ?? reportOf(run, unknownQuota);
+    return (await this.#reports([run]))[0] ?? reportOf(run);
   }
 
   /** While Redis refuses writes, it keeps no problem of a run and tells no quota. */
@@ -322,11 +324,10 @@ export class RunService {
     if (message !== undefined) {
       const since = new Date(this.#deps.clock.wallMs()).toISOString();
       const problem = { message, since, attempts: 1, nextAttemptAt: null };
-      return runs.map((run) => ({ ...reportOf(run, unknownQuota), ...(run.state === "running" ? { problem } : {}) }));
+      return runs.map((run) => ({ ...reportOf(run), ...(run.state === "running" ? { problem } : {}) }));
     }
-    const buckets = [...new Set(runs.map(({ bucket }) => bucket))];
-    const views = buckets.map((bucket) => quotaView(this.#deps.limiter, bucket, this.#deps.periodMs));
-    const quotas = new Map((await Promise.all(views)).map((view, i) => [buckets[i], view]));
+    const going = runs.filter(({ state }) => state === "running");
+    const forecasts = going.length === 0 ? undefined : await this.#forecasts(going);
     const running = new Set(runs.flatMap(({ state, profile }) => (state === "running" ? profile : [])));
     const freezes = [...running].map(
       async (profile) => [profile, (await this.#deps.freezes.of(profile))?.reason] as const,
@@ -334,8 +335,8 @@ export class RunService {
     const frozen = new Map(await Promise.all(freezes));
     return runs.map((run) => {
       const reason = run.state === "running" ? frozen.get(run.profile) : undefined;
-      const report = reportOf(run, quotas.get(run.bucket) ?? unknownQuota);
-      return reason === undefined ? report : { ...report, etaSeconds: null, frozen: reason };
+      const report = reportOf(run, forecasts?.get(run.runId));
+      return reason === undefined ? report : { ...report, etaSeconds: null, ahead: undefined, frozen: reason };
     });
   }
 
@@ -386,8 +387,7 @@ export class RunService {
 
   /** What the archive keeps of a run that is over. */
   async archiveOf(run: RunRecord): Promise<{ readonly report: RunReport; readonly lines: AsyncIterable<string> }> {
-    const report = reportOf(run, await quotaView(this.#deps.limiter, run.bucket, this.#deps.periodMs));
-    return { report, lines: resultLines(run, this.#deps.ledger, { format: "csv" }) };
+    return { report: reportOf(run), lines: resultLines(run, this.#deps.ledger, { format: "csv" }) };
   }
 
   /**

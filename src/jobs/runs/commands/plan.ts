@@ -110,8 +110,14 @@ export function planText(plan: PlanReport): string {
   else if (!plan.hasUndo) lines.push(`  ${plan.operation} has no undo`);
   const others =
     plan.othersPerMinute === 0 ? "" : `, with ${grouped(plan.othersPerMinute)} calls a minute left to others`;
-  lines.push(`${counted(calls, "call")}, ${timeText(estimateSeconds)}${others}`);
+  lines.push(`${counted(calls, "call")}, ${timeText(estimateSeconds)}${others}${aheadText(plan.ahead)}`);
   return lines.join("\n");
+}
+
+/** `; 190 calls of 1 other run come first` */
+function aheadText(ahead: PlanReport["ahead"]): string {
+  if (ahead === undefined) return "";
+  return `; ${counted(ahead.calls, "call")} of ${counted(ahead.runs.length, "other run")} come first`;
 }
 
 function timeText(seconds: number | null): string {

@@ -28,6 +28,10 @@ export function runText(report: RunReport, reasons: readonly Reason[] = []): str
   }
   if (report.startedAt !== null) lines.push(`  started ${report.startedAt}${finishedText(report)}`);
   if (report.etaSeconds !== null) lines.push(`  about ${duration(report.etaSeconds * 1_000)} left`);
+  const { runs = [], startsInSeconds = 0 } = report.ahead ?? {};
+  if (report.calls === 0 && startsInSeconds > 0) {
+    lines.push(`  waits for ${runs.join(", ")}; starts in about ${duration(startsInSeconds * 1_000)}`);
+  }
   if (report.frozen !== undefined) lines.push(`  changes are frozen: ${report.frozen}`);
   else if (report.problem !== undefined) lines.push(`  ${problemText(report.problem)}`);
   for (const { runId, rows } of report.supersededBy ?? []) {

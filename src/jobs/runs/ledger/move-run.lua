@@ -24,6 +24,7 @@ for i = 7, #ARGV do
       redis.call('HDEL', KEYS[1], 'isStalled')
     end
     if new_state == 'cancelled' then redis.call('HSET', KEYS[1], 'finishedAtMs', now) end
+    if state == 'paused' and new_state == 'running' then redis.call('HSET', KEYS[1], 'resumedAtMs', now) end
     local is_approved = state == 'awaiting-approval' and new_state == 'running'
     if is_approved then
       redis.call('HSET', KEYS[1], 'startedAtMs', now, 'approvedBy', by)

@@ -68,6 +68,8 @@ export interface RunRecord extends RunHead {
   /** The run was aborted or cancelled while calls were in flight that have not all ended: rows may still get an outcome. */
   readonly isEnding: boolean;
   readonly startedAtMs: number | undefined;
+  /** When a person last resumed it: it went to the end of its queue then. */
+  readonly resumedAtMs: number | undefined;
   readonly finishedAtMs: number | undefined;
   /** When its rows were removed, to make room (retention.rowDays); the counts stay. */
   readonly rowsRemovedAtMs: number | undefined;
@@ -178,6 +180,7 @@ export function decodeRecord(runId: string, hash: Readonly<Record<string, string
     throttled: number("throttled"),
     canaryLeft: number("canaryLeft"),
     startedAtMs: instant("startedAtMs"),
+    resumedAtMs: instant("resumedAtMs"),
     finishedAtMs: isEnding ? undefined : instant("finishedAtMs"),
     rowsRemovedAtMs: instant("rowsRemovedAtMs"),
     archive: hash.archive,

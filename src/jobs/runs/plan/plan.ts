@@ -3,31 +3,29 @@
  * only what simfleet has stored, and makes no call.
  */
 import type { Filter } from "#fleet/filter.ts";
-import { minuteMs } from "#core/time.ts";
 import type { RunOptions } from "#fleet/run.ts";
-import type { Limiter } from "#limiter/limiter.ts";
 import type { Changed, PlanReport } from "../contract.ts";
 import type { RunHead } from "../ledger/run-record.ts";
 import { maxDangerous } from "../submit.ts";
 import type { KnownFleet } from "./classify.ts";
 import type { Draft } from "./draft.ts";
+import { type Forecast, aheadOf } from "./forecast.ts";
 import type { SomeRows } from "./tally.ts";
 
 interface ReportDeps {
   readonly supersedes: PlanReport["supersedes"];
   readonly fleet: KnownFleet;
-  readonly limiter: Limiter;
-  readonly periodMs: number;
+  /** Of its calls; undefined while the quota is not known. */
+  readonly forecast: Forecast | undefined;
+  readonly othersPerMinute: number;
 }
 
 export async function reportOfDraft(draft: Draft, deps: ReportDeps): Promise<PlanReport> {
   const { head, origin, tally, calls, irreversible, problems } = draft;
-  const { operations, options, bucket, sha256, total: rows } = head;
+  const { operations, sha256, total: rows } = head;
   const operation = maxDangerous(operations);
-  const quota = await quotaView(deps.limiter, bucket, deps.periodMs);
-  const estimateMs = minTimeMs(calls, quota, options.callsPerMinute);
   const { verdicts, costly, unchangedSkipped } = tally;
-  const { supersedes } = deps;
+  const { supersedes, forecast, othersPerMinute } = deps;
   return {
     ...origin,
     sha256,
@@ -39,8 +37,9 @@ export async function reportOfDraft(draft: Draft, deps: ReportDeps): Promise<Pla
     costly,
     irreversible,
     hasUndo: operation.undo !== undefined,
-    estimateSeconds: estimateMs === undefined ? null : Math.ceil(estimateMs / 1_000),
-    othersPerMinute: Math.round(quota.othersPerMinute),
+    estimateSeconds: forecast === undefined ? null : Math.ceil(forecast.endMs / 1_000),
+    ...aheadOf(forecast),
+    othersPerMinute: Math.round(othersPerMinute),
     problems,
     problemsInAll: verdicts.invalid + verdicts.conflict + verdicts["not-allowed"],
     supersedes,
@@ -131,64 +130,9 @@ async function someSimHas(speedClass: string, { inventory, profile }: KnownFleet
   return false;
 }
 
-/** Reads the current state of a bucket from the limiter. */
-export async function quotaView(limiter: Limiter, bucket: string, periodMs: number): Promise<QuotaView> {
-  const state = await limiter.state(bucket);
-  const refreshMs = state.refreshLatestMs ?? state.nowMs;
-  return {
-    limit: state.limit,
-    left: state.left,
-    reserved: Math.max(state.reserved ?? 0, state.needed),
-    othersPerMinute: (state.needed * minuteMs) / periodMs,
-    untilRefreshMs: Math.max(0, refreshMs - state.nowMs),
-    periodMs,
-  };
-}
-
 /** The run's failure limit, in rows. */
 export function failureLimit(options: RunOptions, calls: number): number | undefined {
   const limit = options.maxFailures;
   if (limit === undefined) return undefined;
   return "rows" in limit ? limit.rows : Math.floor((calls * limit.percent) / 100);
-}
-
-// Estimates how long calls take at a quota, from the current state of its bucket.
-
-/** The state of a bucket, as far as an estimate needs it. */
-export interface QuotaView {
-  /** Calls per period; undefined until the first response reports it. */
-  readonly limit: number | undefined;
-  /** Calls left in the current period. */
-  readonly left: number | undefined;
-  /** Calls of each period that are left to other callers. */
-  readonly reserved: number;
-  /** Calls of other callers in the busiest of the last windows. */
-  readonly othersPerMinute: number;
-  /** Time to the next refresh. */
-  readonly untilRefreshMs: number;
-  readonly periodMs: number;
-}
-
-export const unknownQuota: QuotaView = {
-  limit: undefined,
-  left: undefined,
-  reserved: 0,
-  othersPerMinute: 0,
-  untilRefreshMs: 0,
-  periodMs: 0,
-};
-
-/**
- * Minimum time to send `calls` calls, in milliseconds; undefined while the quota is unknown.
- * @param callsPerMinute the run's own rate limit, if it has one
- */
-export function minTimeMs(calls: number, quota: QuotaView, callsPerMinute?: number): number | undefined {
-  const atOwnRateMs = callsPerMinute === undefined ? 0 : (calls / callsPerMinute) * 60_000;
-  if (quota.limit === undefined) return callsPerMinute === undefined ? undefined : atOwnRateMs;
-  const perWindow = Math.max(1, quota.limit - quota.reserved);
-  const leftToOthers = quota.reserved * Math.min(1, quota.untilRefreshMs / quota.periodMs);
-  const now = Math.max(0, (quota.left ?? quota.limit) - leftToOthers);
-  if (calls <= now) return atOwnRateMs;
-  const windows = Math.ceil((calls - now) / perWindow);
-  return Math.max(atOwnRateMs, quota.untilRefreshMs + (windows - 1) * quota.periodMs);
 }

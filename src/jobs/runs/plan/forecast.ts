@@ -1,0 +1,353 @@
+/**
+ * Forecasts when runs make their calls. It plays the queues as they work: the runs of one queue take turns by their order, a
+ * segment at a time, in a few places at once; the calls of all queues that share a quota wait in one line, so many of each
+ * queue as it has connections; a window gives half of its calls at once and the others evenly, unless the work ends in it (bucket-permits.lua). A run with a rate of its own
+ * keeps its places while it waits for a short time, and goes to the end of its queue for a longer one.
+ */
+import { keepAnswers } from "#core/kept.ts";
+import { type Clock, minuteMs } from "#core/time.ts";
+import { isLasting } from "#engine/problem.ts";
+import type { WorkerRegistry } from "#engine/queue/worker-registry.ts";
+import type { BucketState, Limiter } from "#limiter/limiter.ts";
+import type { RunReport } from "../contract.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { RunHead, RunRecord } from "../ledger/run-record.ts";
+import { queueName } from "../work/queue.ts";
+
+/** The state of a quota, as far as a forecast needs it. */
+export interface QuotaView {
+  /** Calls per period. */
+  readonly limit: number;
+  /** Calls left in the current period. */
+  readonly left: number;
+  /** Calls of each period that are left to other callers. */
+  readonly reserved: number;
+  /** Whether calls are spread over a window for the sake of others. */
+  readonly yields: boolean;
+  readonly untilRefreshMs: number;
+  readonly periodMs: number;
+}
+
+/** Calls that a run has yet to make. */
+export interface Demand {
+  readonly runId: string;
+  readonly queue: string;
+  readonly callsPerMinute: number | undefined;
+  /** Calls of its segments, in their order. */
+  readonly segments: readonly number[];
+  /** Calls that it has made. */
+  readonly made: number;
+  /** How many segments come first: the others go to the end of the queue when they have succeeded. */
+  readonly canarySegments: number;
+}
+
+/** Times from now, ms. */
+export interface Forecast {
+  readonly startMs: number;
+  readonly endMs: number;
+  /** Calls of other runs that come before its last one. */
+  readonly ahead: { readonly runs: readonly string[]; readonly calls: number };
+}
+
+/** As plans and runs report it. */
+export function aheadOf(found: Forecast | undefined): Pick<RunReport, "ahead"> {
+  if (found === undefined || found.ahead.calls === 0) return {};
+  return { ahead: { ...found.ahead, startsInSeconds: Math.ceil(found.startMs / 1_000) } };
+}
+
+const stepsPerWindow = 24;
+const maxSteps = 5_000;
+/** Less than this of a call is nothing. */
+const tiny = 1e-6;
+/** A longer wait for the run's own rate gives the place to others. */
+const patienceMs = 2_000;
+
+interface Playing {
+  readonly demand: Demand;
+  readonly all: number;
+  left: number;
+  /** Calls that its own rate allows now. */
+  allowed: number;
+  startMs: number | undefined;
+  forecast: Forecast | undefined;
+}
+
+interface Segment {
+  readonly run: Playing;
+  left: number;
+  /** Calls of it in line. */
+  inLine: number;
+}
+
+interface Queue {
+  readonly waiting: Segment[];
+  readonly active: Set<Segment>;
+  /** Calls of it in line. */
+  inLine: number;
+}
+
+/**
+ * @param demands of runs that share the quota, in the order in which they have started
+ * @param places `slots`: segments of a queue in progress at once; `lanes`: calls of a queue in line at once
+ */
+export function forecast(
+  demands: readonly Demand[],
+  quota: QuotaView,
+  { slots, lanes }: { readonly slots: number; readonly lanes: number },
+): ReadonlyMap<string, Forecast> {
+  const { periodMs } = quota;
+  const runs = demands.map((demand): Playing => {
+    const all = sumOf(demand.segments) - demand.made;
+    const allowed = demand.callsPerMinute === undefined ? Number.POSITIVE_INFINITY : 1;
+    return { demand, all, left: all, allowed, startMs: undefined, forecast: undefined };
+  });
+  const queues = new Map<string, Queue>();
+  const line: { readonly segment: Segment; calls: number }[] = [];
+  const queueOf = ({ demand }: Playing): Queue =>
+    queues.get(demand.queue) ?? { waiting: [], active: new Set(), inLine: 0 };
+  const enqueue = (run: Playing, segments: readonly number[]): void => {
+    const queue = queueOf(run);
+    queue.waiting.push(...segments.filter((calls) => calls > tiny).map((left) => ({ run, left, inLine: 0 })));
+    queues.set(run.demand.queue, queue);
+  };
+  /** Takes segments, and puts their calls in line. */
+  const fill = (queue: Queue, most = lanes): void => {
+    while (queue.active.size < slots) {
+      const at = queue.waiting.findIndex(({ run }) => run.allowed >= 1 || !givesWay(run));
+      const [segment] = at === -1 ? [] : queue.waiting.splice(at, 1);
+      if (segment === undefined) break;
+      queue.active.add(segment);
+    }
+    for (const segment of queue.active) {
+      const wanted = givesWay(segment.run) ? Math.min(1, segment.left) : segment.left;
+      const calls = Math.min(most - queue.inLine, wanted - segment.inLine);
+      if (calls <= tiny) continue;
+      const last = line.at(-1);
+      if (last?.segment === segment) last.calls += calls;
+      else line.push({ segment, calls });
+      segment.inLine += calls;
+      queue.inLine += calls;
+    }
+  };
+  const end = (run: Playing, atMs: number): void => {
+    const before = runs.filter((other) => other !== run && other.all - other.left > 0.5);
+    const calls = Math.round(before.reduce((sum, { all, left }) => sum + all - left, 0));
+    run.forecast = {
+      startMs: run.startMs ?? atMs,
+      endMs: atMs,
+      ahead: { runs: before.map(({ demand }) => demand.runId), calls },
+    };
+  };
+
+  /** Makes so many calls, those that wait first. */
+  const serve = (budget: number, fromMs: number, lengthMs: number): void => {
+    let left = budget;
+    for (let passed = 0; left > tiny && passed < line.length;) {
+      const first = line.shift();
+      if (first === undefined) return;
+      const { segment } = first;
+      const { run } = segment;
+      const calls = Math.min(left, first.calls, run.allowed);
+      if (calls < tiny) {
+        line.push(first);
+        passed += 1;
+        continue;
+      }
+      passed = 0;
+      left -= calls;
+      run.left -= calls;
+      run.allowed -= calls;
+      const atMs = fromMs + lengthMs * (1 - left / budget);
+      run.startMs ??= atMs;
+      if (run.left <= tiny) end(run, atMs);
+      const queue = queueOf(run);
+      first.calls -= calls;
+      segment.left -= calls;
+      segment.inLine -= calls;
+      queue.inLine -= calls;
+      if (first.calls > tiny) {
+        if (left > tiny) line.push(first);
+        else line.unshift(first);
+      } else if (segment.left <= tiny || givesWay(run)) {
+        queue.active.delete(segment);
+        if (segment.left > tiny) queue.waiting.push(segment);
+        const others = run.demand.segments.slice(run.demand.canarySegments);
+        const isHeld = run.demand.canarySegments > 0 && Math.abs(run.left - sumOf(others)) <= tiny;
+        if (isHeld) enqueue(run, others);
+      }
+      fill(queue);
+    }
+  };
+
+  for (const run of runs) {
+    const open = openSegments(run.demand, slots);
+    enqueue(run, run.demand.canarySegments > 0 ? open.slice(0, run.demand.canarySegments) : open);
+    if (run.all <= tiny) end(run, 0);
+  }
+  // Of the queues, one is being served: what is left of its turn comes first. One that has made no call has its turn last.
+  const madeBy = ({ waiting: [head] }: Queue): number => head?.run.demand.made ?? 0;
+  const isNew = [...queues.values()].some((queue) => madeBy(queue) < 1);
+  const turnOf = (queue: Queue): number => (isNew ? 0 : madeBy(queue) % lanes);
+  const inTurn = [...queues.values()].toSorted((a, b) => turnOf(b) - turnOf(a) || madeBy(b) - madeBy(a));
+  for (const queue of inTurn) fill(queue, lanes - turnOf(queue));
+  const open = (): number => runs.reduce((sum, { left }) => sum + left, 0);
+  let window = windowOf(quota, 0);
+  let nowMs = 0;
+  for (let step = 0; step < maxSteps && runs.some((run) => run.forecast === undefined); step += 1) {
+    if (nowMs >= window.endMs - tiny) {
+      window = windowOf({ ...quota, left: quota.limit, untilRefreshMs: periodMs }, nowMs);
+    }
+    const { calls, spread, endMs } = window;
+    const availableAt = (atMs: number): number =>
+      open() > calls - window.used ? calls - (spread * (endMs - atMs)) / window.lengthMs : calls;
+    const take = (most: number, lengthMs: number): void => {
+      for (const queue of queues.values()) fill(queue);
+      const before = open();
+      serve(most, nowMs, lengthMs);
+      window.used += before - open();
+    };
+    // The later, the coarser: beyond many windows, their calls are as good as evenly spread.
+    const lengthMs = Math.max(periodMs / stepsPerWindow, nowMs / 50);
+    const isCoarse = lengthMs > periodMs;
+    const toMs = isCoarse ? nowMs + lengthMs : Math.min(nowMs + lengthMs, endMs);
+    if (isCoarse) window.endMs = toMs;
+    else take(availableAt(nowMs) - window.used, 0);
+    for (const run of runs) {
+      const { callsPerMinute = Number.POSITIVE_INFINITY } = run.demand;
+      run.allowed = Math.min(1, run.allowed) + (callsPerMinute * (toMs - nowMs)) / minuteMs;
+    }
+    take(isCoarse ? (calls * lengthMs) / periodMs : availableAt(toMs) - window.used, toMs - nowMs);
+    nowMs = toMs;
+  }
+  return new Map(runs.flatMap(({ demand, forecast: found }) => (found === undefined ? [] : [[demand.runId, found]])));
+}
+
+/**
+ * What is left of each segment. Calls in line go segment by segment; those of a run with a rate of its own come from all the
+ * segments in progress.
+ */
+function openSegments({ segments, made, callsPerMinute }: Demand, slots: number): number[] {
+  let over = made;
+  const open: number[] = [];
+  const size = callsPerMinute === undefined ? 1 : slots;
+  for (let at = 0; at < segments.length; at += size) {
+    const group = segments.slice(at, at + size);
+    const done = Math.min(1, over / Math.max(tiny, sumOf(group)));
+    over -= done * sumOf(group);
+    open.push(...group.map((calls) => calls * (1 - done)));
+  }
+  return open;
+}
+
+function sumOf(counts: readonly number[]): number {
+  return counts.reduce((sum, one) => sum + one, 0);
+}
+
+/** A run whose next call is far off leaves its place to others. */
+function givesWay({ demand: { callsPerMinute } }: Playing): boolean {
+  return callsPerMinute !== undefined && minuteMs / callsPerMinute > patienceMs;
+}
+
+interface Window {
+  /** Calls of it, and how many of them are spread over it. */
+  readonly calls: number;
+  readonly spread: number;
+  readonly lengthMs: number;
+  endMs: number;
+  used: number;
+}
+
+/** What is left of a window. */
+function windowOf({ limit, left, reserved, yields, untilRefreshMs, periodMs }: QuotaView, nowMs: number): Window {
+  const part = Math.min(1, untilRefreshMs / periodMs);
+  const calls = Math.max(left === limit ? 1 : 0, left - reserved * part);
+  const atOnce = Math.max(0, Math.min(calls, left - (limit / 2) * part));
+  const spread = yields ? calls - atOnce : 0;
+  return { calls, spread, lengthMs: untilRefreshMs, endMs: nowMs + untilRefreshMs, used: 0 };
+}
+
+// Reads what a forecast needs.
+
+type Planned = Pick<RunHead, "runId" | "bucket" | "options" | "segments" | "canarySegments">;
+
+export interface ForecastDeps {
+  readonly ledger: Ledger;
+  readonly limiter: Limiter;
+  readonly workerRegistry: WorkerRegistry;
+  readonly clock: Clock;
+  readonly periodMs: number;
+  /** Segments that a process works on at once, and calls of a queue. */
+  readonly segmentsAtOnce: number;
+  readonly lanes: number;
+}
+
+/** The running runs are read once a second at most: there may be many, and many that ask. */
+export function forecaster({ ledger, limiter, workerRegistry, clock, periodMs, ...places }: ForecastDeps) {
+  const running = keepAnswers<RunRecord[]>(clock, 1_000);
+
+  /** @param shown runs as they are now @param plan a run that would start now */
+  return async (shown: readonly RunRecord[], plan?: Planned): Promise<ReadonlyMap<string, Forecast>> => {
+    const ids = [...shown.map(({ runId }) => runId), plan?.runId ?? ""];
+    const others = await running(ids.join(" "), () => ledger.running());
+    const all = [...others.filter(({ runId }) => shown.every((one) => one.runId !== runId)), ...shown]
+      .filter(({ state, problem }) => state === "running" && (problem === undefined || !isLasting(problem)))
+      .toSorted((a, b) => queuedAtMs(a) - queuedAtMs(b));
+    const demands = [...all.map(demandOfRun), ...(plan === undefined ? [] : [demandOf(plan, 1)])];
+    const queues = [...new Set(demands.map(({ queue }) => queue))];
+    const states = new Map(
+      await Promise.all(queues.map(async (queue) => [queue, await limiter.state(queue)] as const)),
+    );
+    const quotaOf = (queue: string): string | undefined => states.get(queue)?.bucket;
+    const found = new Map<string, Forecast>();
+    for (const quota of new Set(
+      [...shown, ...(plan === undefined ? [] : [plan])].map(({ bucket }) => quotaOf(bucket)),
+    )) {
+      const sharing = demands.filter(({ queue }) => quotaOf(queue) === quota);
+      const [{ queue } = { queue: "" }] = sharing;
+      const state = states.get(queue);
+      const view = state === undefined ? undefined : viewOf(state, periodMs);
+      if (view === undefined) continue;
+      const workers = await workerRegistry.workers(queueName(queue));
+      const processes = Math.max(1, workers.length);
+      const [slots, lanes] = [places.segmentsAtOnce * processes, places.lanes * processes];
+      for (const [runId, one] of forecast(sharing, view, { slots, lanes })) found.set(runId, one);
+    }
+    return found;
+  };
+}
+
+function queuedAtMs({ resumedAtMs, startedAtMs = 0 }: RunRecord): number {
+  return resumedAtMs ?? startedAtMs;
+}
+
+function demandOfRun(run: RunRecord): Demand {
+  const sent = run.total - run.rejectedAtIntake - run.skippedAtIntake;
+  return demandOf(run, sent === 0 ? 0 : run.tally.pending / sent, run.canaryLeft > 0);
+}
+
+/** @param left the share of its calls that are still to be made */
+function demandOf(run: Planned, left: number, isCanary = run.canarySegments > 0): Demand {
+  const segments = run.segments.map(({ callable }) => callable);
+  const { runId, bucket: queue, options } = run;
+  return {
+    runId,
+    queue,
+    callsPerMinute: options.callsPerMinute,
+    segments,
+    made: sumOf(segments) * (1 - left),
+    canarySegments: isCanary ? run.canarySegments : 0,
+  };
+}
+
+function viewOf(state: BucketState, periodMs: number): QuotaView | undefined {
+  const { limit, left = limit, reserved = 0, needed, kept, nowMs, refreshLatestMs = nowMs } = state;
+  if (limit === undefined || left === undefined) return undefined;
+  return {
+    limit,
+    left,
+    reserved: Math.max(reserved, needed),
+    yields: kept !== undefined,
+    untilRefreshMs: Math.max(0, refreshLatestMs - nowMs),
+    periodMs,
+  };
+}

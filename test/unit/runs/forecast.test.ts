@@ -1,0 +1,61 @@
+/** When runs that share a quota make their calls. */
+import { expect, test } from "vitest";
+import { type Demand, type Forecast, forecast } from "#jobs/runs/plan/forecast.ts";
+
+const quota = { limit: 60, left: 60, reserved: 0, yields: true, untilRefreshMs: 60_000, periodMs: 60_000 };
+const places = { slots: 4, lanes: 64 };
+
+function demand(runId: string, calls: number, more: Partial<Demand> = {}): Demand {
+  const segments = Array.from({ length: Math.ceil(calls / 20) }, (_, n) => Math.min(20, calls - n * 20));
+  return { runId, queue: "default.Sim", callsPerMinute: undefined, segments, made: 0, canarySegments: 0, ...more };
+}
+
+function minutes(found: Forecast | undefined): [number, number] {
+  return [found?.startMs ?? -1, found?.endMs ?? -1].map((ms) => Math.round(ms / 6_000) / 10) as [number, number];
+}
+
+test("runs of 190 and 210 SIMs at 60 a minute that start together need six resets together", () => {
+  const found = forecast([demand("a", 190), demand("b", 210)], quota, places);
+  expect(minutes(found.get("b"))[1]).toBe(6);
+  expect(found.get("b")?.ahead).toEqual({ runs: ["a"], calls: 190 });
+  expect(found.get("b")?.startMs).toBeGreaterThan(2 * 60_000);
+  expect(found.get("a")?.endMs).toBeLessThan(3.5 * 60_000);
+});
+
+test("a run that is alone ends with its last window, which it may use at once", () => {
+  expect(minutes(forecast([demand("a", 60)], quota, places).get("a"))).toEqual([0, 0]);
+  expect(minutes(forecast([demand("a", 125)], quota, places).get("a"))).toEqual([0, 2]);
+  const spent = { ...quota, left: 0, untilRefreshMs: 30_000 };
+  expect(minutes(forecast([demand("a", 125)], spent, places).get("a"))).toEqual([0.5, 2.5]);
+});
+
+test("calls that are left to others and those that were made count", () => {
+  expect(minutes(forecast([demand("a", 120)], { ...quota, reserved: 30 }, places).get("a"))[1]).toBe(3);
+  expect(minutes(forecast([demand("a", 190, { made: 130 })], quota, places).get("a"))[1]).toBe(0);
+});
+
+test("queues that share a quota take turns", () => {
+  const found = forecast([demand("a", 240), demand("b", 240, { queue: "user.Sim" })], quota, places);
+  const [a, b] = [minutes(found.get("a"))[1], minutes(found.get("b"))[1]];
+  expect(Math.min(a, b)).toBeGreaterThan(5.5);
+  expect(Math.max(a, b)).toBe(7);
+});
+
+test("a run with a rate of its own leaves the rest of the quota to others, once it does not hold all places", () => {
+  const wide = { ...quota, limit: 600, left: 600 };
+  const few = forecast([demand("slow", 60, { callsPerMinute: 60 }), demand("b", 300)], wide, places);
+  expect([minutes(few.get("slow"))[1], minutes(few.get("b"))[1]]).toEqual([1, 0]);
+  const many = forecast([demand("slow", 100, { callsPerMinute: 60 }), demand("b", 300)], wide, places);
+  expect(minutes(many.get("b"))[0]).toBeGreaterThan(1.1);
+});
+
+test("what follows a canary goes to the end of its queue", () => {
+  const found = forecast([demand("a", 100, { canarySegments: 1 }), demand("b", 60)], quota, places);
+  expect(found.get("b")?.endMs).toBeLessThan(found.get("a")?.endMs ?? 0);
+});
+
+test("a run of a million calls is forecast within a tenth, in little time", () => {
+  const segments = Array.from({ length: 2_000 }, () => 500);
+  const found = forecast([demand("a", 0, { segments })], quota, places);
+  expect(Math.abs((found.get("a")?.endMs ?? 0) / (1_000_000 * 1_000) - 1)).toBeLessThan(0.1);
+});
