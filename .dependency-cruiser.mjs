@@ -59,7 +59,10 @@ export const modules = {
     imports: ["contract", "intake", "fleet", "core"],
     reason: "It describes what runs can do, and does nothing.",
   },
-  "jobs/quota": { imports: ["contract", "limiter", "core"], reason: "It reports on buckets and changes nothing." },
+  "jobs/quota": {
+    imports: ["contract", "jobs/runs", "limiter", "core"],
+    reason: "It reports on buckets and on the runs that wait for them, and changes nothing.",
+  },
   "jobs/inventory": {
     imports: ["contract", "engine", "api", "intake", "events", "redis", "fleet", "core"],
     reason: "The inventory is what was last seen of the fleet; runs build on it.",

@@ -15,6 +15,7 @@ import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { summarizeRun } from "#jobs/runs/results/run-summary.ts";
 import { RedisConnections } from "#redis/connection.ts";
 import { EmbeddedRedis } from "#redis/embedded/embedded.ts";
+import { Limiter } from "#limiter/limiter.ts";
 import { Keys } from "#redis/keys.ts";
 import { bytesOfKeys, usedMemory } from "./memory.ts";
 import { sampleRows } from "./sample-rows.ts";
@@ -97,7 +98,8 @@ try {
     const bounds = { keepMs: minuteMs, maxEvents: 1 };
     const ledger = new Ledger({ redis, keys: new Keys(), clock: systemClock, bounds });
     const askedMs = systemClock.monotonicMs();
-    await summarizeRun(runId, { ledger, clock: systemClock, periodMs: minuteMs });
+    const limiter = new Limiter({ redis, keys: new Keys() });
+    await summarizeRun(runId, { ledger, limiter, clock: systemClock, periodMs: minuteMs });
     report["first summary, s"] = ((systemClock.monotonicMs() - askedMs) / 1_000).toFixed(1);
     report["peak memory of the worker, MB"] = (await peakMegabytes(worker.child.pid ?? 0)).toFixed(0);
     const usedBytes = (await usedMemory(redis)) - before;

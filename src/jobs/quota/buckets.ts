@@ -6,14 +6,25 @@ import { type BucketReport, listBuckets } from "./contract.ts";
 
 const windowsShown = 60;
 
-/** @param periodMs the period of all quotas */
-export function quotaEndpoints(limiter: Limiter, periodMs: number): readonly Endpoint[] {
-  const reportOf = async (state: BucketState & { readonly profiles: readonly string[] }): Promise<BucketReport> => ({
+/**
+ * @param periodMs the period of all quotas
+ * @param workOf by quota, the runs that need more than the present window
+ */
+export function quotaEndpoints(
+  limiter: Limiter,
+  periodMs: number,
+  workOf: () => Promise<ReadonlyMap<string, NonNullable<BucketReport["work"]>>>,
+): readonly Endpoint[] {
+  const reportOf = async (
+    state: BucketState & { readonly profiles: readonly string[] },
+    work: BucketReport["work"],
+  ): Promise<BucketReport> => ({
     ...reportOfBucket(state),
     profiles: state.profiles,
     othersPerMinute: Math.round((state.needed * minuteMs) / periodMs),
     periodSeconds: periodMs / 1_000,
     windows: await windowsOf(state),
+    work,
   });
   const windowsOf = async ({ bucket, nowMs }: BucketState): Promise<BucketReport["windows"]> => {
     const kept = await limiter.windows(bucket, windowsShown);
@@ -25,10 +36,11 @@ export function quotaEndpoints(limiter: Limiter, periodMs: number): readonly End
     }));
   };
   return [
-    endpoint(listBuckets, async () => ({
-      buckets: await Promise.all((await limiter.buckets()).map(reportOf)),
-      nextCursor: null,
-    })),
+    endpoint(listBuckets, async () => {
+      const [states, works] = await Promise.all([limiter.buckets(), workOf()]);
+      const buckets = states.map((state) => reportOf(state, works.get(state.bucket) ?? null));
+      return { buckets: await Promise.all(buckets), nextCursor: null };
+    }),
   ];
 }
 
@@ -56,7 +68,7 @@ function partsOf(bucket: string): Pick<BucketReport, "group" | "operator" | "add
 
 function reportOfBucket(
   state: BucketState,
-): Omit<BucketReport, "profiles" | "othersPerMinute" | "periodSeconds" | "windows"> {
+): Omit<BucketReport, "profiles" | "othersPerMinute" | "periodSeconds" | "windows" | "work"> {
   const { bucket, limit, left, inFlight, reserved, calls, throttled, waiters, today, nowMs } = state;
   const { refreshEarliestMs: earliestMs, refreshLatestMs: latestMs } = state;
   return {

@@ -2,7 +2,7 @@
 import { Command } from "@commander-js/extra-typings";
 import { type BucketReport, listBuckets } from "./contract.ts";
 import { type Context, withCommon } from "#cli/context.ts";
-import { duration } from "#cli/format.ts";
+import { counted, duration } from "#cli/format.ts";
 import { answerList, type List, withListOptions } from "#cli/list.ts";
 
 export function quotaCommand(context: Context): Command {
@@ -36,9 +36,18 @@ const quotaList: List<"buckets", BucketReport> = {
     { name: "reserve", value: ({ reserve }) => reserve ?? "?" },
     { name: "kept", heading: "kept for others", value: keptText },
     { name: "secondsToRefresh", heading: "resets in", value: resetText },
-    { name: "throttled", heading: "429s" },
+    { name: "today.calls", heading: "calls today" },
+    { name: "today.throttled", heading: "429s today" },
     { name: "waiting", value: ({ waiters }) => waiters.reduce((sum, { waiting }) => sum + waiting, 0) },
   ],
+  below: (listed) =>
+    listed.flatMap(({ group, work }) =>
+      work === null
+        ? []
+        : [
+            `${counted(work.runs, "run")} ${work.runs === 1 ? "needs" : "need"} ${duration(work.seconds * 1_000)} for ${counted(work.calls, "call")} of ${group}; a higher limit would help: simfleet quota --request`,
+          ],
+    ),
 };
 
 /** Who has the quota: an operator with the profiles that share it, one profile, or this machine's address. */

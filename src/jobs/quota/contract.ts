@@ -28,6 +28,10 @@ const bucketReport = z.object({
   frozen: z.boolean(),
   calls: count,
   throttled: count,
+  work: z
+    .object({ runs: count, calls: count, seconds: z.number().describe("time until all of them are done") })
+    .nullable()
+    .describe("runs that need more than the present window; a higher limit would end them sooner"),
   waiters: list(z.object({ process: z.string(), waiting: count })),
   windows: list(bucketWindow).describe("of the last 60 periods, newest last; empty ones only between others"),
   today: z.object({ calls: count, throttled: count }).describe("since 00:00 UTC, of all processes"),

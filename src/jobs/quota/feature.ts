@@ -1,13 +1,15 @@
 /** Quotas: what is left of each bucket. */
 import { feature } from "#cli/feature.ts";
+import { runs } from "#jobs/runs/feature.ts";
 
 export const quota = feature({
   name: "quota",
   data: { quotas: ["bucket", "buckets", "pace", "quota-owners"] },
-  open: ({ limiter, config }) => {
+  needs: { runs },
+  open: ({ limiter, config }, { runs: { service } }) => {
     const { periodMs } = config.limits;
     return {
-      routes: async () => (await import("./buckets.ts")).quotaEndpoints(limiter, periodMs),
+      routes: async () => (await import("./buckets.ts")).quotaEndpoints(limiter, periodMs, () => service.work()),
       readings: async () => (await import("#telemetry/metrics.ts")).quotaReadings(await limiter.buckets()),
     };
   },

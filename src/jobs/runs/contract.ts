@@ -537,11 +537,12 @@ export const undoRun = route({
 
 const runSummary = z.object({
   at: instant.describe("when the rows were counted"),
-  windowSeconds: z.number().describe("length of a window: a multiple of the quota's period, counted from 1970"),
+  windowSeconds: z.number().describe("length of a window: a multiple of the quota's period"),
   windows: list(
     z.object({
       at: instant.describe("start of the window"),
       calls: count.describe("attempts of the rows that got their outcome in it"),
+      quota: count.nullable().describe("calls that the quota allowed in it; null if it is not known"),
       done: count,
       skipped: count,
       rejected: count,

@@ -386,7 +386,7 @@ export class RunService {
   }
 
   /** What the archive keeps of a run that is over. */
-  async archiveOf(run: RunRecord): Promise<{ readonly report: RunReport; readonly lines: AsyncIterable<string> }> {
+  archiveOf(run: RunRecord): { readonly report: RunReport; readonly lines: AsyncIterable<string> } {
     return { report: reportOf(run), lines: resultLines(run, this.#deps.ledger, { format: "csv" }) };
   }
 
@@ -417,6 +417,22 @@ export class RunService {
   /** Whether a live process handles the bucket. */
   async isServed(bucket: string): Promise<boolean> {
     return (await this.#deps.workerRegistry.workers(queueName(bucket))).length > 0;
+  }
+
+  /** The running runs of each quota that need more than its present window, with the seconds until all of them are done. */
+  async work(): Promise<ReadonlyMap<string, { runs: number; calls: number; seconds: number }>> {
+    const running = await this.#deps.ledger.running();
+    const forecasts = running.length === 0 ? new Map<string, never>() : await this.#forecasts(running);
+    const found = new Map<string, { runs: number; calls: number; seconds: number }>();
+    for (const { runId, bucket: queue, tally } of running) {
+      const endMs = forecasts.get(runId)?.endMs ?? 0;
+      const { bucket, nowMs, refreshLatestMs = nowMs } = await this.#deps.limiter.state(queue);
+      if (endMs < refreshLatestMs - nowMs || endMs === 0) continue;
+      const { runs, calls, seconds } = found.get(bucket) ?? { runs: 0, calls: 0, seconds: 0 };
+      const atEnd = Math.max(seconds, Math.ceil(endMs / 1_000));
+      found.set(bucket, { runs: runs + 1, calls: calls + tally.pending, seconds: atEnd });
+    }
+    return found;
   }
 
   bucket(bucket: string): Promise<BucketState> {

@@ -24,7 +24,7 @@ export const storage = feature({
       auditKeepMs: config.audit.keepMs,
       profiles: Object.keys(config.profiles),
       configuredRotations: Object.keys(config.rotations),
-      archiveOf: (run) => needs.runs.service.archiveOf(run),
+      archiveOf: (run) => Promise.resolve(needs.runs.service.archiveOf(run)),
     });
     return {
       service,

@@ -164,8 +164,14 @@ export class DeliveryLog {
     const { livesMs = "", result = "", fields = {} } = more;
     const told = Object.entries(fields).flatMap(([name, value = ""]) => [name, value]);
     const args = [
-      ...[placeOf(event.id), nextAttemptAtMs ?? "", livesMs, result],
-      ...[this.#deps.clock.wallMs(), this.#deps.bounds.maxEvents, event.profile, ...told],
+      placeOf(event.id),
+      nextAttemptAtMs ?? "",
+      livesMs,
+      result,
+      this.#deps.clock.wallMs(),
+      this.#deps.bounds.maxEvents,
+      event.profile,
+      ...told,
     ];
     return {
       script: keepPending,

@@ -58,10 +58,10 @@ describe("the calls per minute of a run", () => {
     at: "2026-11-20T08:03:10Z",
     windowSeconds: 60,
     windows: [
-      { ...none, at: "2026-11-20T08:00:00Z", calls: 130 },
-      { ...none, at: "2026-11-20T08:01:00Z", calls: 600 },
-      { ...none, at: "2026-11-20T08:02:00Z", calls: 590 },
-      { ...none, at: "2026-11-20T08:03:00Z", calls: 600 },
+      { ...none, quota: null, at: "2026-11-20T08:00:00Z", calls: 130 },
+      { ...none, quota: null, at: "2026-11-20T08:01:00Z", calls: 600 },
+      { ...none, quota: null, at: "2026-11-20T08:02:00Z", calls: 590 },
+      { ...none, quota: null, at: "2026-11-20T08:03:00Z", calls: 600 },
     ],
   };
 

@@ -35,7 +35,7 @@ export function Quota(): JSX.Element {
 }
 
 function Bucket({ bucket, seenMs }: { bucket: BucketReport; seenMs: number }): JSX.Element {
-  const { limit, left, inFlight, kept, othersPerMinute, frozen, throttled, calls, waiters, windows } = bucket;
+  const { limit, left, inFlight, kept, othersPerMinute, frozen, today, waiters, windows } = bucket;
   const waiting = waiters.reduce((sum, one) => sum + one.waiting, 0);
   return (
     <Panel
@@ -74,10 +74,8 @@ function Bucket({ bucket, seenMs }: { bucket: BucketReport; seenMs: number }): J
           >
             {grouped(waiting)}
           </Figure>
-          <Figure label="Total calls">{grouped(calls)}</Figure>
-          <Figure label="Rate-limited (429)" note={throttled > 0 ? "another caller used the quota" : undefined}>
-            {grouped(throttled)}
-          </Figure>
+          <Figure label="Calls since 00:00 UTC">{grouped(today.calls)}</Figure>
+          <Figure label="Rate-limited (429)">{grouped(today.throttled)}</Figure>
         </dl>
         {windows.length > 1 && windows.some((one) => one.calls > 0) && (
           <section aria-label={`Windows of ${bucketTitle(bucket)}`}>
@@ -94,6 +92,7 @@ function Bucket({ bucket, seenMs }: { bucket: BucketReport; seenMs: number }): J
                   kind: "bars",
                   color: "--bad",
                 },
+                { name: "limit", color: "--series-2", dash: [7, 4], values: windows.map((one) => one.limit) },
               ]}
             />
           </section>

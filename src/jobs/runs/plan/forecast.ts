@@ -93,26 +93,157 @@ interface Queue {
 export function forecast(
   demands: readonly Demand[],
   quota: QuotaView,
-  { slots, lanes }: { readonly slots: number; readonly lanes: number },
+  places: { readonly slots: number; readonly lanes: number },
 ): ReadonlyMap<string, Forecast> {
+  const play = new Play(demands, places);
   const { periodMs } = quota;
-  const runs = demands.map((demand): Playing => {
-    const all = sumOf(demand.segments) - demand.made;
-    const allowed = demand.callsPerMinute === undefined ? Number.POSITIVE_INFINITY : 1;
-    return { demand, all, left: all, allowed, startMs: undefined, forecast: undefined };
-  });
-  const queues = new Map<string, Queue>();
-  const line: { readonly segment: Segment; calls: number }[] = [];
-  const queueOf = ({ demand }: Playing): Queue =>
-    queues.get(demand.queue) ?? { waiting: [], active: new Set(), inLine: 0 };
-  const enqueue = (run: Playing, segments: readonly number[]): void => {
-    const queue = queueOf(run);
+  let window = windowOf(quota, 0);
+  let nowMs = 0;
+  for (let step = 0; step < maxSteps && !play.isOver; step += 1) {
+    if (nowMs >= window.endMs - tiny) {
+      window = windowOf({ ...quota, left: quota.limit, untilRefreshMs: periodMs }, nowMs);
+    }
+    const { calls, spread, endMs } = window;
+    const availableAt = (atMs: number): number =>
+      play.open > calls - window.used ? calls - (spread * (endMs - atMs)) / window.lengthMs : calls;
+    // The later, the coarser: beyond many windows, their calls are as good as evenly spread.
+    const lengthMs = Math.max(periodMs / stepsPerWindow, nowMs / 50);
+    const isCoarse = lengthMs > periodMs;
+    const toMs = isCoarse ? nowMs + lengthMs : Math.min(nowMs + lengthMs, endMs);
+    if (isCoarse) window.endMs = toMs;
+    else window.used += play.serve(availableAt(nowMs) - window.used, nowMs, 0);
+    play.pass(toMs - nowMs);
+    const most = isCoarse ? (calls * lengthMs) / periodMs : availableAt(toMs) - window.used;
+    window.used += play.serve(most, nowMs, toMs - nowMs);
+    nowMs = toMs;
+  }
+  return play.forecasts();
+}
+
+/** The queues, and the line of their calls. */
+class Play {
+  readonly #runs: readonly Playing[];
+  readonly #queues = new Map<string, Queue>();
+  readonly #line: { readonly segment: Segment; calls: number }[] = [];
+  readonly #slots: number;
+  readonly #lanes: number;
+
+  constructor(demands: readonly Demand[], { slots, lanes }: { readonly slots: number; readonly lanes: number }) {
+    this.#slots = slots;
+    this.#lanes = lanes;
+    this.#runs = demands.map((demand): Playing => {
+      const all = sumOf(demand.segments) - demand.made;
+      const allowed = demand.callsPerMinute === undefined ? Number.POSITIVE_INFINITY : 1;
+      return { demand, all, left: all, allowed, startMs: undefined, forecast: undefined };
+    });
+    for (const run of this.#runs) {
+      const open = openSegments(run.demand, slots);
+      this.#enqueue(run, run.demand.canarySegments > 0 ? open.slice(0, run.demand.canarySegments) : open);
+      if (run.all <= tiny) this.#end(run, 0);
+    }
+    this.#lineUp();
+  }
+
+  get isOver(): boolean {
+    return this.#runs.every((run) => run.forecast !== undefined);
+  }
+
+  /** Calls still to be made. */
+  get open(): number {
+    return this.#runs.reduce((sum, { left }) => sum + left, 0);
+  }
+
+  forecasts(): ReadonlyMap<string, Forecast> {
+    return new Map(
+      this.#runs.flatMap(({ demand, forecast: found }) => (found === undefined ? [] : [[demand.runId, found]])),
+    );
+  }
+
+  /** Time passes: runs with a rate of their own may make more calls. */
+  pass(ms: number): void {
+    for (const run of this.#runs) {
+      const { callsPerMinute = Number.POSITIVE_INFINITY } = run.demand;
+      run.allowed = Math.min(1, run.allowed) + (callsPerMinute * ms) / minuteMs;
+    }
+  }
+
+  /** Makes so many calls at most, those first in line first. @returns how many */
+  serve(budget: number, fromMs: number, lengthMs: number): number {
+    for (const queue of this.#queues.values()) this.#fill(queue);
+    let left = Math.max(0, budget);
+    for (let passed = 0; left > tiny && passed < this.#line.length;) {
+      const first = this.#line.shift();
+      if (first === undefined) break;
+      const calls = Math.min(left, first.calls, first.segment.run.allowed);
+      if (calls < tiny) {
+        this.#line.push(first);
+        passed += 1;
+        continue;
+      }
+      passed = 0;
+      left -= calls;
+      first.calls -= calls;
+      if (first.calls > tiny && left <= tiny) this.#line.unshift(first);
+      else if (first.calls > tiny) this.#line.push(first);
+      this.#make(calls, first, fromMs + lengthMs * (1 - left / budget));
+    }
+    return Math.max(0, budget) - left;
+  }
+
+  #make(
+    calls: number,
+    { segment, calls: others }: { readonly segment: Segment; readonly calls: number },
+    atMs: number,
+  ): void {
+    const { run } = segment;
+    const queue = this.#queueOf(run);
+    run.left -= calls;
+    run.allowed -= calls;
+    run.startMs ??= atMs;
+    segment.left -= calls;
+    segment.inLine -= calls;
+    queue.inLine -= calls;
+    if (run.left <= tiny) this.#end(run, atMs);
+    if (others <= tiny && (segment.left <= tiny || givesWay(run))) {
+      queue.active.delete(segment);
+      if (segment.left > tiny) queue.waiting.push(segment);
+      const { segments, canarySegments } = run.demand;
+      const rest = segments.slice(canarySegments);
+      if (canarySegments > 0 && Math.abs(run.left - sumOf(rest)) <= tiny) this.#enqueue(run, rest);
+    }
+    this.#fill(queue);
+  }
+
+  #queueOf({ demand }: Playing): Queue {
+    return this.#queues.get(demand.queue) ?? { waiting: [], active: new Set(), inLine: 0 };
+  }
+
+  #enqueue(run: Playing, segments: readonly number[]): void {
+    const queue = this.#queueOf(run);
     queue.waiting.push(...segments.filter((calls) => calls > tiny).map((left) => ({ run, left, inLine: 0 })));
-    queues.set(run.demand.queue, queue);
-  };
+    this.#queues.set(run.demand.queue, queue);
+  }
+
+  /**
+   * Fills the line as it is now. One queue is being served, and what is left of its turn comes first; that is a whole turn
+   * if the others have come after it and had none yet.
+   */
+  #lineUp(): void {
+    const heads = [...this.#queues.values()].flatMap((queue) => {
+      const run = queue.waiting[0]?.run;
+      return run === undefined ? [] : [{ queue, made: run.demand.made, at: this.#runs.indexOf(run) }];
+    });
+    const turns = heads.map(({ queue, made, at }) => {
+      const isFirst = heads.every((other) => other.queue === queue || (other.made < 1 && other.at > at));
+      return { queue, over: isFirst ? 0 : made % this.#lanes, isServed: made >= 1 };
+    });
+    turns.sort((a, b) => b.over - a.over || Number(b.isServed) - Number(a.isServed));
+    for (const { queue, over } of turns) this.#fill(queue, this.#lanes - over);
+  }
+
   /** Takes segments, and puts their calls in line. */
-  const fill = (queue: Queue, most = lanes): void => {
-    while (queue.active.size < slots) {
+  #fill(queue: Queue, most = this.#lanes): void {
+    while (queue.active.size < this.#slots) {
       const at = queue.waiting.findIndex(({ run }) => run.allowed >= 1 || !givesWay(run));
       const [segment] = at === -1 ? [] : queue.waiting.splice(at, 1);
       if (segment === undefined) break;
@@ -122,104 +253,20 @@ export function forecast(
       const wanted = givesWay(segment.run) ? Math.min(1, segment.left) : segment.left;
       const calls = Math.min(most - queue.inLine, wanted - segment.inLine);
       if (calls <= tiny) continue;
-      const last = line.at(-1);
+      const last = this.#line.at(-1);
       if (last?.segment === segment) last.calls += calls;
-      else line.push({ segment, calls });
+      else this.#line.push({ segment, calls });
       segment.inLine += calls;
       queue.inLine += calls;
     }
-  };
-  const end = (run: Playing, atMs: number): void => {
-    const before = runs.filter((other) => other !== run && other.all - other.left > 0.5);
+  }
+
+  #end(run: Playing, atMs: number): void {
+    const before = this.#runs.filter((other) => other !== run && other.all - other.left > 0.5);
     const calls = Math.round(before.reduce((sum, { all, left }) => sum + all - left, 0));
-    run.forecast = {
-      startMs: run.startMs ?? atMs,
-      endMs: atMs,
-      ahead: { runs: before.map(({ demand }) => demand.runId), calls },
-    };
-  };
-
-  /** Makes so many calls, those that wait first. */
-  const serve = (budget: number, fromMs: number, lengthMs: number): void => {
-    let left = budget;
-    for (let passed = 0; left > tiny && passed < line.length;) {
-      const first = line.shift();
-      if (first === undefined) return;
-      const { segment } = first;
-      const { run } = segment;
-      const calls = Math.min(left, first.calls, run.allowed);
-      if (calls < tiny) {
-        line.push(first);
-        passed += 1;
-        continue;
-      }
-      passed = 0;
-      left -= calls;
-      run.left -= calls;
-      run.allowed -= calls;
-      const atMs = fromMs + lengthMs * (1 - left / budget);
-      run.startMs ??= atMs;
-      if (run.left <= tiny) end(run, atMs);
-      const queue = queueOf(run);
-      first.calls -= calls;
-      segment.left -= calls;
-      segment.inLine -= calls;
-      queue.inLine -= calls;
-      if (first.calls > tiny) {
-        if (left > tiny) line.push(first);
-        else line.unshift(first);
-      } else if (segment.left <= tiny || givesWay(run)) {
-        queue.active.delete(segment);
-        if (segment.left > tiny) queue.waiting.push(segment);
-        const others = run.demand.segments.slice(run.demand.canarySegments);
-        const isHeld = run.demand.canarySegments > 0 && Math.abs(run.left - sumOf(others)) <= tiny;
-        if (isHeld) enqueue(run, others);
-      }
-      fill(queue);
-    }
-  };
-
-  for (const run of runs) {
-    const open = openSegments(run.demand, slots);
-    enqueue(run, run.demand.canarySegments > 0 ? open.slice(0, run.demand.canarySegments) : open);
-    if (run.all <= tiny) end(run, 0);
+    const ahead = { runs: before.map(({ demand }) => demand.runId), calls };
+    run.forecast = { startMs: run.startMs ?? atMs, endMs: atMs, ahead };
   }
-  // Of the queues, one is being served: what is left of its turn comes first. One that has made no call has its turn last.
-  const madeBy = ({ waiting: [head] }: Queue): number => head?.run.demand.made ?? 0;
-  const isNew = [...queues.values()].some((queue) => madeBy(queue) < 1);
-  const turnOf = (queue: Queue): number => (isNew ? 0 : madeBy(queue) % lanes);
-  const inTurn = [...queues.values()].toSorted((a, b) => turnOf(b) - turnOf(a) || madeBy(b) - madeBy(a));
-  for (const queue of inTurn) fill(queue, lanes - turnOf(queue));
-  const open = (): number => runs.reduce((sum, { left }) => sum + left, 0);
-  let window = windowOf(quota, 0);
-  let nowMs = 0;
-  for (let step = 0; step < maxSteps && runs.some((run) => run.forecast === undefined); step += 1) {
-    if (nowMs >= window.endMs - tiny) {
-      window = windowOf({ ...quota, left: quota.limit, untilRefreshMs: periodMs }, nowMs);
-    }
-    const { calls, spread, endMs } = window;
-    const availableAt = (atMs: number): number =>
-      open() > calls - window.used ? calls - (spread * (endMs - atMs)) / window.lengthMs : calls;
-    const take = (most: number, lengthMs: number): void => {
-      for (const queue of queues.values()) fill(queue);
-      const before = open();
-      serve(most, nowMs, lengthMs);
-      window.used += before - open();
-    };
-    // The later, the coarser: beyond many windows, their calls are as good as evenly spread.
-    const lengthMs = Math.max(periodMs / stepsPerWindow, nowMs / 50);
-    const isCoarse = lengthMs > periodMs;
-    const toMs = isCoarse ? nowMs + lengthMs : Math.min(nowMs + lengthMs, endMs);
-    if (isCoarse) window.endMs = toMs;
-    else take(availableAt(nowMs) - window.used, 0);
-    for (const run of runs) {
-      const { callsPerMinute = Number.POSITIVE_INFINITY } = run.demand;
-      run.allowed = Math.min(1, run.allowed) + (callsPerMinute * (toMs - nowMs)) / minuteMs;
-    }
-    take(isCoarse ? (calls * lengthMs) / periodMs : availableAt(toMs) - window.used, toMs - nowMs);
-    nowMs = toMs;
-  }
-  return new Map(runs.flatMap(({ demand, forecast: found }) => (found === undefined ? [] : [[demand.runId, found]])));
 }
 
 /**

@@ -1,6 +1,7 @@
 /** The rows of a run over time and by reason: what a person looks at first when rows fail. All rows are read for it. */
 import type { Clock } from "#core/time.ts";
 import { isRunOver } from "#fleet/run.ts";
+import type { BucketWindow, Limiter } from "#limiter/limiter.ts";
 import type { RunSummary } from "../contract.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { RunRecord } from "../ledger/run-record.ts";
@@ -29,6 +30,8 @@ export function reasonMatcher(given: string): (reason: string) => boolean {
 
 const maxWindows = 60;
 const maxReasons = 50;
+/** Doubt about the end of a window. */
+const slackMs = 1_000;
 
 type Window = RunSummary["windows"][number];
 type Reason = RunSummary["reasons"][number];
@@ -39,12 +42,26 @@ type Reason = RunSummary["reasons"][number];
  */
 export async function summarizeRun(
   runId: string,
-  { ledger, clock, periodMs }: { readonly ledger: Ledger; readonly clock: Clock; readonly periodMs: number },
+  {
+    ledger,
+    clock,
+    limiter,
+    periodMs,
+  }: {
+    readonly ledger: Ledger;
+    readonly clock: Clock;
+    readonly limiter: Pick<Limiter, "state" | "windows">;
+    readonly periodMs: number;
+  },
 ): Promise<RunSummary> {
   const nowMs = clock.wallMs();
   const run = await ledger.run(runId);
   const windowMs = windowOf(run, { periodMs, nowMs });
-  const windows = new Map<number, Window>();
+  const { bucket, limit } = await limiter.state(run.bucket);
+  const kept = await limiter.windows(bucket);
+  // Windows begin as those of the quota: other ones would have calls of two bursts.
+  const phaseMs = (kept[0]?.endedAtMs ?? 0) % periodMs;
+  const windows = new Map<number, Omit<Window, "quota">>();
   const reasons = new Map<string, Reason>();
   for await (const { outcome, reason, attempts, finishedAt } of rowResults(run, ledger)) {
     if (outcome === "pending") continue;
@@ -55,7 +72,7 @@ export async function summarizeRun(
       reasons.set(name, { outcome, reason: other === reason ? reason : kind, rows: rows + 1 });
     }
     if (finishedAt === "" || outcome === "cancelled") continue;
-    const atMs = Math.floor(Date.parse(finishedAt) / windowMs) * windowMs;
+    const atMs = Math.floor((Date.parse(finishedAt) - phaseMs) / windowMs) * windowMs + phaseMs;
     const window = windows.get(atMs) ?? emptyWindow(atMs);
     window[outcome] += 1;
     window.calls += attempts;
@@ -64,10 +81,21 @@ export async function summarizeRun(
   return {
     at: new Date(nowMs).toISOString(),
     windowSeconds: windowMs / 1_000,
-    windows: [...windows].toSorted(([a], [b]) => a - b).map(([, window]) => window),
+    windows: [...windows]
+      .toSorted(([a], [b]) => a - b)
+      .map(([atMs, window]) => {
+        const allowed = limitAt(atMs + windowMs, kept) ?? limit;
+        return { ...window, quota: allowed === undefined ? null : (allowed * windowMs) / periodMs };
+      }),
     reasons: [...reasons.values()].toSorted((a, b) => b.rows - a.rows).slice(0, maxReasons),
     reasonsInAll: reasons.size,
   };
+}
+
+/** The limit of the window of the quota that ended last until then, or first after it. @param windows newest first */
+function limitAt(untilMs: number, windows: readonly BucketWindow[]): number | undefined {
+  const found = windows.find(({ endedAtMs }) => endedAtMs <= untilMs + slackMs) ?? windows.at(-1);
+  return found?.limit;
 }
 
 /** So long that the run has at most so many windows. */
@@ -80,6 +108,6 @@ function windowOf(
   return periodMs * Math.max(1, Math.ceil(spanMs / periodMs / maxWindows));
 }
 
-function emptyWindow(atMs: number): Window {
+function emptyWindow(atMs: number): Omit<Window, "quota"> {
   return { at: new Date(atMs).toISOString(), calls: 0, done: 0, skipped: 0, rejected: 0, failed: 0, unknown: 0 };
 }

@@ -1,5 +1,5 @@
 /** The windows of a run as a chart shows them. */
-import type { BucketReport, RunSummary } from "../shapes.ts";
+import type { RunSummary } from "../shapes.ts";
 
 type Window = RunSummary["windows"][number];
 
@@ -14,7 +14,7 @@ export function filledWindows({ windows, windowSeconds }: RunSummary): Window[] 
   if (count === 240) return [...windows];
   return Array.from({ length: count }, (_, i) => {
     const at = startMs + i * stepMs;
-    const none = { calls: 0, done: 0, skipped: 0, rejected: 0, failed: 0, unknown: 0 };
+    const none = { calls: 0, quota: null, done: 0, skipped: 0, rejected: 0, failed: 0, unknown: 0 };
     return byStart.get(at) ?? { at: new Date(at).toISOString(), ...none };
   });
 }
@@ -29,17 +29,9 @@ export function callsPerMinute(
   startedAt: string | null,
 ): number | undefined {
   const lengthMs = windowSeconds * 1_000;
-  const startMs = Math.floor(Date.parse(at) / lengthMs) * lengthMs - lengthMs;
+  const phaseMs = Date.parse(windows[0]?.at ?? at) % lengthMs;
+  const startMs = Math.floor((Date.parse(at) - phaseMs) / lengthMs) * lengthMs + phaseMs - lengthMs;
   if (startedAt === null || startMs < Date.parse(startedAt)) return undefined;
   const calls = windows.find((one) => Date.parse(one.at) === startMs)?.calls ?? 0;
   return (calls * 60) / windowSeconds;
-}
-
-/** Calls that the quota allows in a window, which is a multiple of the quota's period; null if it is not known. */
-export function quotaPerWindow(
-  { windowSeconds }: Pick<RunSummary, "windowSeconds">,
-  bucket: Pick<BucketReport, "limit" | "periodSeconds"> | undefined,
-): number | null {
-  if (bucket === undefined || bucket.limit === null) return null;
-  return Math.round((bucket.limit * windowSeconds) / bucket.periodSeconds);
 }

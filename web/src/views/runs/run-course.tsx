@@ -14,7 +14,7 @@ import { replacePlace } from "../../place.ts";
 import { bucketOf } from "../../pure/bucket.ts";
 import { duration, grouped, localTime, percent, zoneOf } from "../../pure/format.ts";
 import { hrefOf } from "../../pure/route.ts";
-import { callsPerMinute, filledWindows, quotaPerWindow } from "../../pure/runs/run-course.ts";
+import { callsPerMinute, filledWindows } from "../../pure/runs/run-course.ts";
 import type { BucketReport, RunReport, RunSummary } from "../../pure/shapes.ts";
 import { isOver } from "../../pure/runs/tally.ts";
 import { Said } from "../../parts/ref.tsx";
@@ -26,33 +26,27 @@ export function useSummary(report: RunReport | undefined): Live<RunSummary> {
   return useLive<RunSummary>(address, { ms: isThere && !isOver(report.state) ? 5_000 : 60_000, andOn: ["run."] });
 }
 
-/** @param group of the API whose quota its calls use */
 export function RunCourse({
-  report: { runId, profile, rowsRemovedAt },
+  report: { runId, rowsRemovedAt },
   summary: { value, problem },
-  group,
 }: {
   report: RunReport;
   summary: Live<RunSummary>;
-  group: string | undefined;
 }): JSX.Element | null {
-  const buckets = useLive<{ buckets: BucketReport[] }>("/v1/buckets", { ms: 60_000 });
   if (rowsRemovedAt !== undefined) return null;
   if (value === undefined) return <ProblemNotice problem={problem} />;
-  const bucket = bucketOf(buckets.value?.buckets ?? [], { profile, group });
   return (
     <>
-      <Timeline summary={value} bucket={bucket} />
+      <Timeline summary={value} />
       {value.reasons.length > 0 && <Reasons summary={value} runId={runId} />}
     </>
   );
 }
 
-function Timeline({ summary, bucket }: { summary: RunSummary; bucket: BucketReport | undefined }): JSX.Element {
+function Timeline({ summary }: { summary: RunSummary }): JSX.Element {
   const windows = filledWindows(summary);
   const window = duration(summary.windowSeconds);
-  const quota = quotaPerWindow(summary, bucket);
-  const max = Math.max(0, ...windows.map(({ calls }) => calls));
+  const shares = windows.flatMap(({ calls, quota }) => (quota === null ? [] : [calls / quota]));
   const times = windows.map(({ at }) => Date.parse(at) / 1_000);
   const notDone = (one: (typeof windows)[number]): number => one.rejected + one.failed + one.unknown;
   if (windows.length === 0) {
@@ -63,7 +57,7 @@ function Timeline({ summary, bucket }: { summary: RunSummary; bucket: BucketRepo
     );
   }
   const use =
-    quota === null ? "" : ` · ${percent(Math.min(max, quota), quota)} of the quota used in the busiest window`;
+    shares.length === 0 ? "" : ` · ${percent(Math.max(...shares), 1)} of the quota used in the busiest window`;
   return (
     <Panel title="Timeline" hint={`Outcomes and calls per ${window}${use}`}>
       <div class="columns">
@@ -92,9 +86,9 @@ function Timeline({ summary, bucket }: { summary: RunSummary; bucket: BucketRepo
             times={times}
             series={[
               { name: "calls", kind: "bars", color: "--series-3", values: windows.map(({ calls }) => calls) },
-              ...(quota === null
+              ...(shares.length === 0
                 ? []
-                : [{ name: "quota", color: "--series-2", dash: [7, 4], values: windows.map(() => quota) }]),
+                : [{ name: "quota", color: "--series-2", dash: [7, 4], values: windows.map(({ quota }) => quota) }]),
             ]}
           />
         </section>

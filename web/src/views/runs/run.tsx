@@ -72,7 +72,7 @@ export function RunView({ runId }: { runId: string }): JSX.Element {
         <Heard report={report} />
       </section>
       <RunFigures report={report} summary={course.value} group={operation?.group} />
-      <RunCourse report={report} summary={course} group={operation?.group} />
+      <RunCourse report={report} summary={course} />
       <RunRows
         report={report}
         isLive={!isOver(state) || counts.pending > 0}
