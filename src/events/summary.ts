@@ -1,4 +1,5 @@
 /** What happened since a time: counts, and the events behind them. It reads the feed, the newest event first. */
+import { systemClock } from "#core/time.ts";
 import { type EventDocument, type Summary, documentOfEvent } from "./contract.ts";
 import { type Event, factsOfEvent } from "./event.ts";
 import type { EventQuery, Feed } from "./feed.ts";
@@ -61,7 +62,7 @@ export async function summarize(
     shown.set(section, events);
   };
 
-  const until = new Date().toISOString();
+  const until = new Date(systemClock.wallMs()).toISOString();
   let cursor: string | undefined;
   for (let read = 0; read < maxRead; read += readAtOnce) {
     const page = await feed.newest(query, { limit: readAtOnce, cursor });
