@@ -292,8 +292,8 @@ export class Ledger {
   }
 
   /** Running runs among the last thousand, newest first. */
-  async running(): Promise<RunRecord[]> {
-    const ids = await this.#redis.zrevrange(this.#keys.runs(), 0, 999);
+  async running(but: ReadonlySet<string> = new Set()): Promise<RunRecord[]> {
+    const ids = (await this.#redis.zrevrange(this.#keys.runs(), 0, 999)).filter((runId) => !but.has(runId));
     const states = await Promise.all(ids.map((runId) => this.#redis.hget(this.#keys.run(runId), "state")));
     return this.read(ids.filter((_, i) => states[i] === "running"));
   }

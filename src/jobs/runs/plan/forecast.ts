@@ -335,8 +335,8 @@ export function forecaster({ ledger, limiter, workerRegistry, clock, periodMs, .
   /** @param shown runs as they are now @param plan a run that would start now */
   return async (shown: readonly RunRecord[], plan?: Planned): Promise<ReadonlyMap<string, Forecast>> => {
     const ids = [...shown.map(({ runId }) => runId), plan?.runId ?? ""];
-    const others = await running(ids.join(" "), () => ledger.running());
-    const all = [...others.filter(({ runId }) => shown.every((one) => one.runId !== runId)), ...shown]
+    const others = await running(ids.join(" "), () => ledger.running(new Set(ids)));
+    const all = [...others, ...shown]
       .filter(({ state, problem }) => state === "running" && (problem === undefined || !isLasting(problem)))
       .toSorted((a, b) => queuedAtMs(a) - queuedAtMs(b));
     const demands = [...all.map(demandOfRun), ...(plan === undefined ? [] : [demandOf(plan, 1)])];
