@@ -20,7 +20,7 @@ import type { RunRemoval } from "./removal/removal.ts";
 import { type KnownFleet, classifyRows } from "./plan/classify.ts";
 import { type DraftRequest, type DraftSource, writeDraft } from "./plan/draft.ts";
 import { compareDraft, overlapSettler } from "./overlap.ts";
-import { forecaster, type ForecastDeps } from "./plan/forecast.ts";
+import { type ForecastDeps, type QuotaWork, forecaster, workByQuota } from "./plan/forecast.ts";
 import { reportOfDraft, failureLimit } from "./plan/plan.ts";
 import { type Planned, Plans, missing } from "./plan/plans.ts";
 import { type RowOrigin, openSource } from "./plan/row-source.ts";
@@ -419,20 +419,11 @@ export class RunService {
     return (await this.#deps.workerRegistry.workers(queueName(bucket))).length > 0;
   }
 
-  /** The running runs of each quota that need more than its present window, with the seconds until all of them are done. */
-  async work(): Promise<ReadonlyMap<string, { runs: number; calls: number; seconds: number }>> {
+  /** The running runs of each quota that need more than its present window. */
+  async work(): Promise<ReadonlyMap<string, QuotaWork>> {
     const running = await this.#deps.ledger.running();
-    const forecasts = running.length === 0 ? new Map<string, never>() : await this.#forecasts(running);
-    const found = new Map<string, { runs: number; calls: number; seconds: number }>();
-    for (const { runId, bucket: queue, tally } of running) {
-      const endMs = forecasts.get(runId)?.endMs ?? 0;
-      const { bucket, nowMs, refreshLatestMs = nowMs } = await this.#deps.limiter.state(queue);
-      if (endMs < refreshLatestMs - nowMs || endMs === 0) continue;
-      const { runs, calls, seconds } = found.get(bucket) ?? { runs: 0, calls: 0, seconds: 0 };
-      const atEnd = Math.max(seconds, Math.ceil(endMs / 1_000));
-      found.set(bucket, { runs: runs + 1, calls: calls + tally.pending, seconds: atEnd });
-    }
-    return found;
+    if (running.length === 0) return new Map();
+    return workByQuota(running, await this.#forecasts(running), this.#deps.limiter);
   }
 
   bucket(bucket: string): Promise<BucketState> {

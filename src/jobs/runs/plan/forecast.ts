@@ -398,3 +398,30 @@ function viewOf(state: BucketState, periodMs: number): QuotaView | undefined {
     periodMs,
   };
 }
+
+/** Runs that need more than the present window of their quota, and the time until all of them are done. */
+export interface QuotaWork {
+  readonly runs: number;
+  readonly calls: number;
+  readonly seconds: number;
+}
+
+/** @returns by the name of the quota */
+export async function workByQuota(
+  running: readonly RunRecord[],
+  forecasts: ReadonlyMap<string, Forecast>,
+  limiter: Limiter,
+): Promise<ReadonlyMap<string, QuotaWork>> {
+  const queues = [...new Set(running.map(({ bucket }) => bucket))];
+  const states = new Map(await Promise.all(queues.map(async (queue) => [queue, await limiter.state(queue)] as const)));
+  const found = new Map<string, QuotaWork>();
+  for (const { runId, bucket: queue, tally } of running) {
+    const endMs = forecasts.get(runId)?.endMs ?? 0;
+    const { bucket = queue, nowMs = 0, refreshLatestMs = nowMs } = states.get(queue) ?? {};
+    if (endMs === 0 || endMs < refreshLatestMs - nowMs) continue;
+    const { runs, calls, seconds } = found.get(bucket) ?? { runs: 0, calls: 0, seconds: 0 };
+    const atEnd = Math.max(seconds, Math.ceil(endMs / 1_000));
+    found.set(bucket, { runs: runs + 1, calls: calls + tally.pending, seconds: atEnd });
+  }
+  return found;
+}
