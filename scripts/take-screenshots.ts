@@ -1,6 +1,7 @@
 /**
  * Takes the screenshots of the dashboard for the README and docs/dashboard.md, as docs/pictures/dashboard-*.png: a
- * sandbox, a worker from dist/ and a run in progress, in the browser of the tests. `npm run screenshots`
+ * sandbox, a worker from dist/ and a run in progress, in the browser of the tests. `npm run screenshots`; with `-- --all`
+ * every page in whole, light, dark and on a phone, into a temporary folder.
  */
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,17 +15,25 @@ import { type PageOptions, openBrowser, WatchedPage } from "../test/web/support/
 import { writeFixtures, environmentFixtures, sandboxFixtures, tokens } from "../test/web/support/fixtures.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
-const pictures = join(root, "docs", "pictures");
+const isAll = process.argv.includes("--all");
+const pictures = isAll ? join(tmpdir(), "simfleet-screenshots") : join(root, "docs", "pictures");
 const maxBytes = 150_000;
 const quota = { callsPerPeriod: 120, periodSeconds: 12 };
 
 interface Picture {
   readonly name: string;
   readonly poll: PageOptions;
-  readonly place: (runId: string) => string;
+  readonly place: (runs: Runs) => string;
   /** What to do and wait for before the screenshot. */
   readonly ready: (page: Page) => Promise<void>;
   readonly height?: number;
+}
+
+interface Runs {
+  /** In progress. */
+  readonly current: string;
+  /** Completed, with rejected rows. */
+  readonly ended: string;
 }
 
 const wide = { width: 1200, token: tokens.operator } as const;
@@ -32,21 +41,27 @@ const phone = { width: 390, token: tokens.operator, scheme: "dark" } as const;
 const heading = (name: string) => (page: Page) => page.getByRole("heading", { level: 1, name }).waitFor();
 
 const taken: readonly Picture[] = [
-  { name: "run", poll: wide, place: (runId) => `/#/runs/${runId}`, ready: () => sleep(4_000), height: 900 },
-  { name: "run-phone", poll: phone, place: (runId) => `/#/runs/${runId}`, ready: () => sleep(4_000), height: 844 },
+  { name: "run", poll: wide, place: ({ current }) => `/#/runs/${current}`, ready: () => sleep(4_000), height: 900 },
+  {
+    name: "run-phone",
+    poll: phone,
+    place: ({ current }) => `/#/runs/${current}`,
+    ready: () => sleep(4_000),
+    height: 844,
+  },
   { name: "new-run", poll: wide, place: () => "/#/new", ready: seePlan, height: 1_000 },
   {
     name: "sims",
-    poll: { ...wide, width: 1280 },
+    poll: wide,
     place: () => "/#/sims?where=speedClass%3Ds1.fast%20and%20status!%3Dactive",
     ready: (page) => page.getByText(/loaded$/).waitFor(),
-    height: 900,
+    height: 540,
   },
   {
-    name: "fleet-dark",
+    name: "activity-dark",
     poll: { ...wide, scheme: "dark" },
-    place: () => "/#/fleet",
-    ready: heading("Fleet"),
+    place: () => "/#/activity",
+    ready: heading("Activity"),
     height: 900,
   },
   {
@@ -60,14 +75,36 @@ const taken: readonly Picture[] = [
 ];
 
 async function seePlan(page: Page): Promise<void> {
-  await page.getByLabel("CSV file", { exact: true }).setInputFiles(fleetFile);
   await page.getByLabel("Name", { exact: true }).fill("stadium, back to slow");
-  await page.getByLabel("Skip invalid rows").check();
-  await page.getByRole("button", { name: "Preview" }).click();
+  await page.getByLabel("CSV file", { exact: true }).setInputFiles(fleetFile);
+  await page.getByLabel(/^Skip .* invalid rows$/).check();
   await page.getByRole("table", { name: "Rows of the plan" }).waitFor();
-  // From the options down to the first rows.
-  await page.evaluate("scrollTo(0, 430)");
 }
+
+/** Every page, for `--all`. */
+const pages: Readonly<Record<string, Pick<Picture, "place" | "ready">>> = {
+  overview: { place: () => "/", ready: heading("Overview") },
+  sims: { place: () => "/#/sims", ready: (page) => page.getByText(/loaded$/).waitFor() },
+  sim: { place: () => `/#/sims/${sandbox.state.sims.simIdAt(3)}`, ready: heading("SIM ") },
+  runs: { place: () => "/#/runs", ready: heading("Runs") },
+  run: { place: ({ current }) => `/#/runs/${current}`, ready: () => sleep(3_000) },
+  "run-ended": { place: ({ ended }) => `/#/runs/${ended}`, ready: () => sleep(3_000) },
+  "new-run": { place: () => "/#/new", ready: seePlan },
+  schedules: { place: () => "/#/schedules", ready: heading("Schedules") },
+  credentials: { place: () => "/#/credentials", ready: heading("Credentials") },
+  quota: { place: () => "/#/quota", ready: () => sleep(2_000) },
+  summary: { place: () => "/#/activity", ready: heading("Activity") },
+  events: { place: () => "/#/activity/events", ready: heading("Activity") },
+  audit: { place: () => "/#/activity/audit", ready: heading("Activity") },
+};
+const looks: readonly (PageOptions & { readonly look: string; readonly height: number })[] = [
+  { look: "light", width: 1280, scheme: "light", token: tokens.admin, height: 900 },
+  { look: "dark", width: 1280, scheme: "dark", token: tokens.admin, height: 900 },
+  { look: "phone", width: 390, scheme: "light", token: tokens.admin, height: 844 },
+];
+const allTaken = Object.entries(pages).flatMap(([name, page]) =>
+  looks.map(({ look, height, ...poll }): Picture => ({ ...page, name: `${name}-${look}`, poll, height })),
+);
 
 const folder = mkdtempSync(join(tmpdir(), "simfleet-pictures-"));
 const fleetFile = join(folder, "stadium.csv");
@@ -124,18 +161,19 @@ async function takeAll(origin: string): Promise<void> {
   await ask("/v1/syncs");
   await sleep(8_000);
   writeFileSync(fleetFile, rowsOf("s1.slow"));
-  await ask("/v1/runs?partial=true&name=gateways%20to%20standard", rowsOf("s1.standard", 40));
+  const mixed = `${rowsOf("s1.standard", 40)}${[7, 8, 9].map((n) => `894231999999999999${n},s1.fast,gone\n`).join("")}`;
+  const ended = String((await ask("/v1/runs?partial=true&name=gateways%20to%20standard", mixed)).runId);
   await sleep(8_000);
   const run = await ask("/v1/runs?partial=true&skipUnchanged=true&rate=400&name=stadium%20up", rowsOf("s1.fast"));
   await sleep(20_000);
   mkdirSync(pictures, { recursive: true });
   const browser = await openBrowser();
   try {
-    for (const picture of taken) {
+    for (const picture of isAll ? allTaken : taken) {
       await using watched = await WatchedPage.open(browser, origin, picture.poll);
       const { page } = watched;
       await page.setViewportSize({ width: picture.poll.width, height: picture.height ?? 860 });
-      await page.goto(picture.place(String(run.runId)));
+      await page.goto(picture.place({ current: String(run.runId), ended }));
       await picture.ready(page);
       await page
         .getByText(/^Loading /)
@@ -144,10 +182,10 @@ async function takeAll(origin: string): Promise<void> {
       await page.mouse.move(0, 0);
       await sleep(500);
       const path = join(pictures, `dashboard-${picture.name}.png`);
-      await page.screenshot({ path });
+      await page.screenshot({ path, fullPage: isAll });
       const { size } = statSync(path);
       console.log(`${path}: ${Math.ceil(size / 1_000)} KB`);
-      if (size > maxBytes) throw new Error(`${path} is larger than ${maxBytes} bytes`);
+      if (size > maxBytes && !isAll) throw new Error(`${path} is larger than ${maxBytes} bytes`);
       if (watched.faults.length > 0) throw new Error(watched.faults.join("\n"));
     }
   } finally {

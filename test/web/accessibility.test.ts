@@ -17,21 +17,25 @@ const views: Readonly<Record<string, { place: () => string; seen: (page: Page) =
     place: () => "/#/sims?where=speedClass+exists",
     seen: (page) => page.getByRole("table", { name: "SIMs" }).getByRole("row").nth(3).waitFor(),
   },
-  Fleet: { place: () => "/#/fleet", seen: (page) => page.getByText("s1.fast").first().waitFor() },
   "New run": { place: () => "/#/new", seen: seePlan },
   Runs: { place: () => "/#/runs", seen: (page) => page.getByRole("link", { name: "forty" }).waitFor() },
   forty: { place: () => `/#/runs/${runId}`, seen: (page) => row(page, "Rows of the run") },
   Quota: {
     place: () => "/#/quota",
-    seen: (page) => page.getByRole("heading", { name: "Sim of OP0000000001" }).waitFor(),
+    seen: (page) => page.getByRole("link", { name: "Sim of OP0000000001" }).waitFor(),
   },
   Credentials: { place: () => "/#/credentials", seen: (page) => row(page, "Credential Sets") },
-  Schedules: { place: () => "/#/schedules", seen: (page) => row(page, "Automations") },
-  Freezes: { place: () => "/#/freezes", seen: (page) => row(page, "Freezes of the configuration") },
-  Audit: { place: () => "/#/audit", seen: seeFrozen },
+  Schedules: { place: () => "/#/schedules", seen: seeSchedules },
   SIM: { place: () => `/#/sims/${harness.cli.simId(0)}`, seen: seeSim },
-  Events: { place: () => "/#/events", seen: (page) => row(page, "Deliveries") },
+  "Activity, summary": { place: () => "/#/activity", seen: (page) => page.getByText("forty").first().waitFor() },
+  "Activity, events": { place: () => "/#/activity/events", seen: (page) => row(page, "Events") },
+  "Activity, audit": { place: () => "/#/activity/audit", seen: seeFrozen },
 };
+
+async function seeSchedules(page: Page): Promise<void> {
+  for (const table of ["Schedules", "Automations", "Freezes of the configuration", "Deliveries"])
+    await row(page, table);
+}
 
 async function row(page: Page, table: string): Promise<void> {
   await page.getByRole("table", { name: table, exact: true }).getByRole("row").nth(1).waitFor();
@@ -92,7 +96,13 @@ describeInBrowser(
         for (const [name, { place, seen }] of Object.entries(views)) {
           await page.setViewportSize({ width: 1280, height: 860 });
           await page.goto(place());
-          await page.getByRole("heading", { level: 1, name: name === "SIM" ? /^SIM / : name, exact: true }).waitFor();
+          await page
+            .getByRole("heading", {
+              level: 1,
+              name: name === "SIM" ? /^SIM / : (name.split(",")[0] ?? ""),
+              exact: true,
+            })
+            .waitFor();
           await seen(page);
           await page
             .getByText(/^Loading /)
@@ -199,7 +209,7 @@ describeInBrowser(
       expect(await focused()).toContain("Runs");
     });
 
-    it("a run can be planned and started by keyboard only", async () => {
+    it("a run can be planned, started and undone by keyboard only", async () => {
       const { page } = await harness.page({ width: 1280, token: tokens.operator });
       await page.goto("/#/new");
       await page.getByRole("heading", { name: "New run", level: 1 }).waitFor();
@@ -229,6 +239,13 @@ describeInBrowser(
       await tabTo("Start the run");
       await page.keyboard.press("Enter");
       await page.waitForURL(/#\/runs\/r-/);
+      await page.getByText("completed", { exact: true }).waitFor();
+      await tabTo("Undo");
+      await page.keyboard.press("Enter");
+      await page.getByRole("dialog").waitFor();
+      await tabTo("Restore 1 SIM");
+      await page.keyboard.press("Enter");
+      await page.getByText("undoes").waitFor();
       await page.getByText("completed", { exact: true }).waitFor();
     });
   },

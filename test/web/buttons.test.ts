@@ -71,8 +71,7 @@ describeInBrowser(
         );
       const { page } = await harness.page({ width: 1280, token: tokens.admin });
       await page.goto("/#/credentials");
-      const rotation = page.getByRole("article", { name: "Rotation mqtt" });
-      await rotation.getByRole("button", { name: "Rotate" }).click();
+      await page.getByRole("button", { name: "Rotate mqtt" }).click();
       await yes(page, "Rotate");
       await rotationIs((now) => now?.state === "created" && now.waitsFor === "confirmation");
       const { credentials } = harness.cli.sandbox.state;
@@ -81,7 +80,7 @@ describeInBrowser(
         key: readFileSync(harness.cli.path("mqtt-psk"), "utf8"),
       });
 
-      await rotation.getByRole("button", { name: "Confirm" }).click();
+      await page.getByRole("button", { name: "Confirm mqtt" }).click();
       await yes(page, "Not referenced");
       await rotationIs((now) => now?.state === "switched" && now.credentialsId === made?.credentialsId);
     });
@@ -127,7 +126,7 @@ describeInBrowser(
         );
       const watched = await harness.page({ width: 360, token: tokens.operator });
       const { page } = watched;
-      await page.goto("/#/events");
+      await page.goto("/#/schedules/webhooks");
       await page.getByRole("button", { name: "Test ops" }).click();
       await until("the test message has come", () =>
         receiver.received.some(({ body }) => body.type === "webhook.test"),
@@ -165,13 +164,14 @@ describeInBrowser(
       }
       const watched = await harness.page({ width: 360, token: tokens.admin });
       const { page } = watched;
-      await page.goto("/#/freezes");
+      await page.goto("/#/schedules/freezes");
       await page.getByRole("table", { name: "Freezes of the configuration" }).getByText("year-end").waitFor();
       await page.getByLabel("Until", { exact: true }).fill("2020-01-01T00:00");
       await page.getByText("Enter a time in the future.").waitFor();
       await page.getByLabel("Until", { exact: true }).fill("2099-12-31T12:00");
       await page.getByLabel("Reason", { exact: true }).fill("incident 12");
       await page.keyboard.press("Enter");
+      await page.getByRole("dialog").getByText("This holds 0 runs in progress.").waitFor();
       await yes(page, "Freeze all changes");
       const by = "token:the-admin";
       await untilReported<Freeze>(
@@ -197,17 +197,17 @@ describeInBrowser(
       await page.getByRole("heading", { name: "Runs", level: 1 }).waitFor();
       await page.getByText("Changes are frozen").waitFor({ state: "detached" });
 
-      await page.goto("/#/audit");
+      await page.goto("/#/activity/audit");
       for (const method of ["POST", "DELETE"]) {
         const entry = page.getByRole("table", { name: "Changes" }).getByRole("row", { name: `${method} /v1/freeze` });
         await entry.filter({ hasText: by }).filter({ hasText: "done 200" }).waitFor();
       }
 
       const others = await harness.page({ width: 1280, token: tokens.operator });
-      await others.page.goto("/#/audit");
+      await others.page.goto("/#/activity/audit");
       await others.page.getByText("Requires the role admin; yours is operator.").waitFor();
       expect(await others.page.getByRole("link", { name: "Audit" }).count()).toBe(0);
-      await others.page.getByRole("link", { name: "Freezes" }).click();
+      await others.page.getByRole("link", { name: "Schedules" }).click();
       const off = others.page.getByRole("button", { name: "Freeze all changes" });
       expect(await off.getAttribute("aria-disabled")).toBe("true");
     });

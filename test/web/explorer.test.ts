@@ -48,14 +48,14 @@ describeInBrowser(
     return harness;
   },
   () => {
-    it("a bar of the fleet page opens the explorer, where conditions are added with a live count and removed", async () => {
+    it("a count of the fleet selects its SIMs, and conditions are added with a live count and removed", async () => {
       const { page } = await harness.page({ width: 1280, token: tokens.operator });
-      await page.goto("/#/fleet");
+      await page.goto("/#/sims");
       await page.getByRole("list", { name: "SIMs by speed class" }).getByRole("link", { name: "s1.fast" }).click();
-      await page.getByRole("heading", { name: "SIMs", level: 1 }).waitFor();
       const fast = await countOf("speedClass=s1.fast");
       await page.getByText(`${fast.toLocaleString("en-US")} SIMs`, { exact: true }).waitFor();
 
+      await page.getByText("Add a condition", { exact: true }).click();
       await page.getByLabel("Field", { exact: true }).fill("status");
       const suggested = "[...document.querySelectorAll('datalist option')].map(({ value }) => value)";
       expect(await page.evaluate<string[]>(suggested)).toEqual(expect.arrayContaining(["speedClass", "active"]));
@@ -63,14 +63,39 @@ describeInBrowser(
       await page.getByLabel("Value", { exact: true }).fill("active");
       const both = await countOf("speedClass=s1.fast and status!=active");
       expect(both).toBeLessThan(fast);
-      await page.getByText(`${both} with this condition`).waitFor();
+      await page.getByText(`${both} SIMs with this filter`).waitFor();
       await page.getByRole("button", { name: "Add", exact: true }).click();
       await page.getByText(`${both} SIMs`, { exact: true }).waitFor();
       expect(new URL(page.url()).hash).toContain("status");
-      await page.getByRole("button", { name: "Remove the condition speedClass=s1.fast" }).click();
+      const filter = page.getByLabel("Filter, or a part of an ID");
+      expect(await filter.inputValue()).toBe("speedClass=s1.fast and status!=active");
+      await filter.fill("status!=active");
+      await page.keyboard.press("Enter");
       await page
         .getByText(`${(await countOf("status!=active")).toLocaleString("en-US")} SIMs`, { exact: true })
         .waitFor();
+    });
+
+    it("twenty SIMs are in sight at 900 pixels, below the counts of the fleet and titles in words", async () => {
+      const watched = await harness.page({ width: 1280, token: tokens.viewer });
+      const { page } = watched;
+      await page.setViewportSize({ width: 1280, height: 900 });
+      await page.goto("/#/sims");
+      await page.getByRole("list", { name: "SIMs by status" }).waitFor();
+      await page.getByText(/loaded$/).waitFor();
+      const inSight = `[...document.querySelectorAll(".long-list tbody tr:not([aria-hidden])")].filter((row) => {
+        const { top, bottom } = row.getBoundingClientRect();
+        const list = row.closest(".long-list").getBoundingClientRect();
+        return top >= list.top && bottom <= Math.min(list.bottom, innerHeight);
+      }).length`;
+      expect(await page.evaluate<number>(inSight)).toBeGreaterThanOrEqual(20);
+      const titles = await page.getByRole("columnheader").allTextContents();
+      expect(titles.map((title) => title.replace(/ [↕↑↓]$/, ""))).toEqual(
+        expect.arrayContaining(["SIM ID", "IMSI", "Speed class", "Group", "Changed"]),
+      );
+      // The one search of the product is beside the navigation.
+      expect(await page.getByRole("searchbox").count()).toBe(0);
+      expect(await page.getByRole("button", { name: "Search" }).count()).toBe(1);
     });
 
     it("a long list draws only the rows in sight, is sorted by a header, and loads more while it is scrolled", async () => {
@@ -78,7 +103,7 @@ describeInBrowser(
       const { page } = watched;
       await page.goto("/#/sims");
       await page.getByText("100 loaded").or(page.getByText("200 loaded")).waitFor();
-      await page.getByRole("button", { name: "simId" }).click();
+      await page.getByRole("button", { name: "SIM ID" }).click();
       const first = (await harness.ask<{ sims: { simId: string }[] }>("/v1/sims?sort=simId&limit=1000")).sims;
       await rowsOf(watched)
         .filter({ hasText: first[0]?.simId ?? "" })
@@ -90,7 +115,7 @@ describeInBrowser(
       await expect.poll(loadMore, { timeout: 20_000 }).toBeGreaterThanOrEqual(900);
       expect(await rowsOf(watched).count()).toBeLessThan(80);
       const row = rowsOf(watched).filter({ hasText: first[250]?.simId ?? "" });
-      await page.evaluate("document.querySelector('.long-list').scrollTo(0, 250 * 41)");
+      await page.evaluate("document.querySelector('.long-list').scrollTo(0, 250 * 29)");
       await row.waitFor();
       expect(await row.getAttribute("aria-rowindex")).toBe("252");
     });
@@ -101,8 +126,9 @@ describeInBrowser(
       const [one, two] = [harness.cli.simId(7), harness.cli.simId(8)];
       const { imsi } = await harness.ask<{ imsi: string }>(`/v1/sims/${one}`);
       await page.goto(`/#/sims?where=${encodeURIComponent("speedClass exists")}`);
-      const search = page.getByRole("searchbox", { name: "Search by SIM ID or IMSI" });
+      const search = page.getByLabel("Filter, or a part of an ID");
       await search.fill(imsi);
+      await page.keyboard.press("Enter");
       await page.getByText("1 SIM", { exact: true }).waitFor();
       await rowsOf(watched).filter({ hasText: one }).waitFor();
       await page.getByText("Saved filters", { exact: true }).click();
@@ -110,25 +136,29 @@ describeInBrowser(
       await page.getByRole("button", { name: "Save this filter" }).click();
       await page.getByRole("link", { name: "just one" }).waitFor();
       await page.getByText("Saved filters", { exact: true }).click();
-      await search.fill("");
+      await page.getByRole("button", { name: "Clear", exact: true }).click();
       await page.getByText("3,000 SIMs", { exact: true }).waitFor();
       await page.getByText("Saved filters", { exact: true }).click();
       await page.getByRole("link", { name: "just one" }).click();
       await page.getByText("1 SIM", { exact: true }).waitFor();
       await page.locator("summary", { hasText: "Columns" }).click();
-      await page.getByLabel("seenAt", { exact: true }).check();
-      await page.getByRole("columnheader", { name: "seenAt" }).waitFor();
+      await page.getByLabel("Seen", { exact: true }).check();
+      await page.getByRole("columnheader", { name: "Seen" }).waitFor();
 
       await page.goto(`/#/sims?where=${encodeURIComponent(`simId in (${one}, ${two})`)}`);
       await page.getByText("2 SIMs", { exact: true }).waitFor();
+      // On a phone, the list is above the counts of the fleet.
+      const top = async (name: string): Promise<number> =>
+        (await page.getByRole("region", { name, exact: true }).first().boundingBox())?.y ?? 0;
+      expect(await top("SIMs")).toBeLessThan(await top("Filter"));
       await page.getByRole("checkbox", { name: "Select all loaded SIMs" }).check();
       expect(await watched.overflow()).toBe(0);
       await page.getByRole("button", { name: "New run for 2 selected SIMs" }).click();
-      const filter = page.getByLabel("Filter", { exact: true });
+      const filter = page.getByRole("textbox", { name: "Filter", exact: true });
       await filter.waitFor();
       expect((await filter.inputValue()).match(/\d{19}/g)?.toSorted()).toEqual([one, two].toSorted());
       await page.goBack();
-      await page.getByRole("button", { name: "New run for all matching SIMs" }).click();
+      await page.getByRole("button", { name: "New run for these SIMs" }).click();
       await filter.waitFor();
       expect(await filter.inputValue()).toBe(`simId in (${one}, ${two})`);
     });
@@ -154,9 +184,9 @@ describeInBrowser(
       await operation.selectOption("set-speed-class");
       await page.getByLabel("speedClass", { exact: true }).fill("s1.slow");
       await page.getByRole("button", { name: "Preview" }).click();
+      await page.getByText("set-speed-class · selected-sims.csv").waitFor();
       const plan = page.getByRole("region", { name: "Plan", exact: true });
-      await plan.getByText("set-speed-class · selected-sims.csv").waitFor();
-      expect(await plan.textContent()).toContain(count);
+      await plan.getByText(new RegExp(`^${count} rows`)).waitFor();
 
       const addresses: string[] = [];
       page.on("request", (request) => addresses.push(request.url()));
@@ -164,8 +194,8 @@ describeInBrowser(
       await page.getByText("Enter a value for word.").first().waitFor();
       await page.getByLabel("word", { exact: true }).fill(secret);
       await page.getByRole("button", { name: "Update plan" }).click();
-      await plan.getByText("set-secret-tag · selected-sims.csv").waitFor();
-      expect(await plan.textContent()).toContain(count);
+      await page.getByText("set-secret-tag · selected-sims.csv").waitFor();
+      await plan.getByText(new RegExp(`^${count} rows`)).waitFor();
       expect(addresses.some((address) => address.includes("/v1/plans"))).toBe(true);
       expect(addresses.filter((address) => decodeURIComponent(address).includes("7F3A"))).toEqual([]);
       await page.getByRole("button", { name: "Start the run" }).click();

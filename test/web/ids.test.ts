@@ -91,16 +91,16 @@ describeInBrowser(
       /** What each view has to show before it is complete. */
       const views: Readonly<Record<string, string>> = {
         "/": "Waits for you",
-        "/#/fleet": groupId,
         [`/#/sims?search=${sim}`]: groupId,
         [`/#/sims/${sim}`]: groupId,
         "/#/runs": runId,
         [`/#/runs/${runId}`]: sim,
         "/#/credentials": "cloud",
-        "/#/events": runId,
-        [`/#/events?cause=${syncId}`]: "changed",
+        "/#/activity/events": runId,
+        [`/#/activity/events?cause=${syncId}`]: "changed",
         "/#/schedules": "nightly-sync",
-        "/#/audit": runId,
+        "/#/activity/audit": runId,
+        "/#/activity": runId,
       };
       const seen = new Set<string>();
       for (const [address, shown] of Object.entries(views)) {

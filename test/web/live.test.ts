@@ -11,7 +11,7 @@ describeInBrowser(
   () => {
     it("the event view shows events as they happen and stays unchanged while paused", async () => {
       const { page } = await harness.page({ width: 1280, token: tokens.operator });
-      await page.goto("/#/events");
+      await page.goto("/#/activity/events");
       await page.getByText("Live", { exact: true }).waitFor();
       const csv = await harness.cli.read(await harness.cli.fleet("two.csv", 2));
       const { runId } = await harness.ask<{ runId: string }>("/v1/runs", { method: "POST", csv });
@@ -37,7 +37,7 @@ describeInBrowser(
       page.on("request", (request) => {
         if (request.headers().accept === "text/event-stream") resumedFrom.push(request.headers()["last-event-id"]);
       });
-      await page.goto("/#/events");
+      await page.goto("/#/activity/events");
       await page.getByText("Live", { exact: true }).waitFor();
       const before = await harness.ask<{ runId: string }>("/v1/runs", {
         method: "POST",

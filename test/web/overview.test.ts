@@ -1,4 +1,5 @@
 /** The frame around all pages, the overview, and what a person does when rows of a run fail. */
+import { readFile } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { until } from "../support/until.ts";
 import { tokens } from "./support/fixtures.ts";
@@ -26,7 +27,7 @@ describeInBrowser(
     return harness;
   },
   () => {
-    it("the overview names what failed, what comes next, and the quota used today, each with a link", async () => {
+    it("the overview names what failed and what comes next, each with a link", async () => {
       const watched = await harness.page({ width: 360, token: tokens.viewer });
       const { page } = watched;
       await page.goto("/");
@@ -35,11 +36,6 @@ describeInBrowser(
       await failed.getByText("night").waitFor();
       expect(await failed.textContent()).toMatch(/Run r-.* “night” completed: 5 of 8 rows done, 3 rejected$/);
       await page.getByRole("region", { name: "Next schedules" }).getByText("nightly-sync").waitFor();
-      await page
-        .getByRole("region", { name: "Quota use today" })
-        .getByText(/^[\d,]+ calls? since 00:00 UTC/)
-        .first()
-        .waitFor();
       const time = failed.getByRole("time");
       expect(await time.getAttribute("datetime")).toMatch(/^\d{4}-.*Z$/);
       expect(await time.getAttribute("title")).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/);
@@ -53,18 +49,30 @@ describeInBrowser(
       await page.route(/\/v1\/rotations/, () => undefined);
       await page.goto("/");
       await page.getByRole("region", { name: "Needs action" }).getByText("Loading …").waitFor();
-      await page.getByRole("region", { name: "Secrets due for rotation" }).getByText("Loading …").waitFor();
       await page.unroute(/\/v1\/rotations/);
       await page.reload();
       await page.getByRole("region", { name: "Needs action" }).getByText("Nothing needs action.").waitFor();
     });
 
-    it("a run page groups reasons with a link to their rows, which are searched, selected and retried", async () => {
+    it("a run page groups reasons with their rows, which are searched, downloaded and retried one by one or together", async () => {
       const { page } = await harness.page({ width: 1280, token: tokens.operator });
       await page.goto(`/#/runs/${runId}`);
       // A screen reader hears the numbers that the chart shows.
       await page.getByRole("img", { name: /^Calls per .*; calls: 8 in total, \d at most/ }).waitFor();
       await page.getByRole("img", { name: /^Rows per .*: 5 in total, \d at most; not done: 3 in total/ }).waitFor();
+      // One bar, and all of it within the chart, with the quota across it.
+      const chart = page.getByRole("img", { name: /^Calls per / });
+      const box = (await chart.boundingBox()) ?? { x: 0, width: 0 };
+      const bar = (await chart.locator("path[fill]").first().boundingBox()) ?? { x: 0, width: 0 };
+      expect(bar.x).toBeGreaterThan(box.x + box.width / 3);
+      expect(bar.x + bar.width).toBeLessThan(box.x + (2 * box.width) / 3 + 56);
+      await page.getByText("5 of 8 done").waitFor();
+      await page.getByText("completed, 3 not done", { exact: true }).waitFor();
+      await page.getByText(/^set-speed-class on OP0000000001 \(default\): .+ → .+/).waitFor();
+      const coming = page.waitForEvent("download");
+      await page.getByRole("button", { name: "Download rejected rows" }).click();
+      const lines = (await readFile(await (await coming).path(), "utf8")).trim().split(/\r?\n/);
+      expect(lines.slice(1).map((line) => line.split(",")[0])).toEqual(missing);
       const reasons = page.getByRole("table", { name: "Why rows are not done" });
       await reasons
         .getByRole("link", { name: /^Show the rows/ })
@@ -72,22 +80,60 @@ describeInBrowser(
         .click();
       const rows = page.getByRole("table", { name: "Rows of the run" }).getByRole("row");
       await expect.poll(() => rows.count()).toBe(4);
-      await page.getByRole("searchbox", { name: "Search by SIM ID or IMSI" }).fill("99998");
+      await page.getByLabel("SIM ID or IMSI").fill("99998");
       await expect.poll(() => rows.count()).toBe(2);
-      await page.getByRole("checkbox", { name: "Select line 8" }).check();
-      await page.getByRole("button", { name: "Retry 1 selected row" }).click();
+      await page.getByRole("button", { name: "Retry line 8" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Retry 1 row" }).click();
       await page.waitForURL((url) => url.hash.includes("/r-") && !url.hash.includes(runId));
       await page
         .getByText(missing[1] ?? "")
         .first()
         .waitFor();
+      // A retry that did nothing is not green.
+      await page.getByText("completed, 1 not done", { exact: true }).waitFor();
+      await page.goto(`/#/runs/${runId}`);
+      await page.getByRole("button", { name: "Retry these 3" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Retry 3 rows" }).click();
+      await page.waitForURL((url) => url.hash.includes("/r-") && !url.hash.includes(runId));
+      await page.getByText("0 of 3 done").waitFor();
+    });
+
+    it("former addresses lead to the seven pages of the navigation", async () => {
+      const { page } = await harness.page({ width: 1280, token: tokens.admin });
+      await page.goto("/");
+      const navigation = page.getByRole("navigation", { name: "Views" });
+      const titles = ["Overview", "SIMs", "Runs", "Schedules", "Credentials", "Quota", "Activity"];
+      await expect.poll(() => navigation.getByRole("link").allTextContents()).toEqual(titles);
+      for (const [former, current, shown] of [
+        ["fleet", "SIMs", "SIMs by status"],
+        ["freezes", "Schedules", "Freezes of the configuration"],
+        ["events", "Activity", "Events"],
+        ["audit", "Activity", "Changes"],
+      ] as const) {
+        await page.goto(`/#/${former}`);
+        await page.getByRole("heading", { name: current, level: 1 }).waitFor();
+        await page.locator(`[aria-label="${shown}"]`).first().waitFor();
+        expect(await navigation.getByRole("link", { name: current }).getAttribute("aria-current")).toBe("page");
+      }
+      expect(await page.getByRole("link", { name: "API reference" }).getAttribute("href")).toBe("/docs");
+    });
+
+    it("the quotas are one table, the busiest first, with the windows of the chosen one", async () => {
+      const { page } = await harness.page({ width: 1280, token: tokens.viewer });
+      await page.goto("/#/quota");
+      const rows = page.getByRole("table", { name: "Quotas" }).getByRole("row");
+      await page.getByRole("heading", { name: "Sim of OP0000000001", level: 2 }).waitFor();
+      expect(await rows.nth(1).innerText()).toContain("Sim of OP0000000001");
+      await page.getByRole("img", { name: /^Calls in the last .*; limit: 2,000/ }).waitFor();
+      await rows.getByRole("link", { name: /^Auth from / }).click();
+      await page.getByRole("heading", { name: /^Auth from /, level: 2 }).waitFor();
+      expect(page.url()).toContain("bucket=");
     });
 
     it("Ctrl-K finds pages, SIMs and runs, keys lead to pages, and an id is copied", async () => {
       const { page } = await harness.page({ width: 1280, token: tokens.viewer });
-      await page.goto("/#/fleet");
-      await page.getByRole("heading", { name: "Fleet", level: 1 }).waitFor();
+      await page.goto("/#/sims");
+      await page.getByRole("heading", { name: "SIMs", level: 1 }).waitFor();
       const input = page.getByRole("combobox", { name: "Search and commands" });
       await page.keyboard.press("Control+k");
       await input.fill("night");

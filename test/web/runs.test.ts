@@ -87,8 +87,13 @@ describeInBrowser(
       const runId = await submitted(page, "half", `simId,speedClass\n${rows.join("")}`);
       await until("a row is done", async () => (await shown(runId)).counts.done > 0);
 
+      await harness.ask("/v1/freeze", { method: "POST" });
+      await page.getByText("running (frozen)", { exact: true }).waitFor();
+      await harness.ask("/v1/freeze", { method: "DELETE" });
+      await page.getByText("running", { exact: true }).waitFor();
       await page.getByRole("button", { name: "Pause", exact: true }).click();
       await untilState(runId, "paused");
+      await page.getByText("Nothing is lost. Resume it when you are ready.").waitFor();
       await watched.putMessageAway();
       await page.getByRole("button", { name: "Resume", exact: true }).click();
       await untilState(runId, "running");
@@ -121,7 +126,6 @@ describeInBrowser(
       await page.goto("/#/new");
       const file = await harness.cli.fleet("newer.csv", 30, ["s1.fast"]);
       await page.getByLabel("CSV file", { exact: true }).setInputFiles(harness.cli.path(file));
-      await page.getByRole("button", { name: "Preview" }).click();
       await page
         .getByText(new RegExp(`^\\d+ SIMs have pending changes in run ${older}; they will be superseded$`))
         .waitFor();

@@ -3,25 +3,25 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { Palette } from "./palette.tsx";
 import { QuestionDialog } from "./parts/question.tsx";
+import { Notice } from "./parts/notice.tsx";
 import { Toasts } from "./parts/toasts.tsx";
+import { View } from "./parts/view.tsx";
 import { place } from "./place.ts";
+import { viewTitles } from "./pure/route.ts";
 import { profile, session } from "./session.ts";
 import { ShortcutList } from "./shortcuts.tsx";
 import { Side } from "./side.tsx";
-import { Audit } from "./views/audit.tsx";
+import { Activity } from "./views/activity/activity.tsx";
 import { Credentials } from "./views/credentials.tsx";
-import { Events } from "./views/events.tsx";
-import { Explorer } from "./views/explorer/explorer.tsx";
-import { Fleet } from "./views/fleet.tsx";
-import { Freezes, FrozenNotice } from "./views/unattended/freezes.tsx";
-import { Missing } from "./views/missing.tsx";
+import { FrozenNotice } from "./views/schedules/freezes.tsx";
 import { NewRun } from "./views/new-run/new-run.tsx";
 import { Overview } from "./views/overview.tsx";
 import { Quota } from "./views/quota.tsx";
 import { RunView } from "./views/runs/run.tsx";
 import { Runs } from "./views/runs/runs.tsx";
-import { Schedules } from "./views/unattended/schedules.tsx";
+import { Schedules } from "./views/schedules/schedules.tsx";
 import { SimView } from "./views/sims/sim.tsx";
+import { Sims } from "./views/sims/sims.tsx";
 import { SignIn } from "./views/sign-in.tsx";
 
 export function App(): JSX.Element {
@@ -52,7 +52,7 @@ function Frame(): JSX.Element {
       </button>
       <Side />
       <main ref={main} tabIndex={-1} key={profile.value}>
-        {view !== "freezes" && <FrozenNotice />}
+        <FrozenNotice />
         <Current />
       </main>
     </div>
@@ -64,10 +64,8 @@ function Current(): JSX.Element {
   switch (view) {
     case "overview":
       return <Overview />;
-    case "fleet":
-      return <Fleet />;
     case "sims":
-      return id === undefined ? <Explorer /> : <SimView key={id} sim={id} of={query.profile} />;
+      return id === undefined ? <Sims /> : <SimView key={id} sim={id} of={query.profile} />;
     case "new":
       return <NewRun key={query.where} where={query.where ?? ""} />;
     case "runs":
@@ -78,13 +76,16 @@ function Current(): JSX.Element {
       return <Credentials />;
     case "schedules":
       return <Schedules />;
-    case "freezes":
-      return <Freezes />;
-    case "events":
-      return <Events />;
-    case "audit":
-      return <Audit />;
+    case "activity":
+      return <Activity />;
     case "missing":
-      return <Missing />;
+      return (
+        <View title={viewTitles.missing}>
+          <Notice kind="warn">
+            <b>There is no page at this address</b>
+            <span>Check the address, or choose a page of the navigation.</span>
+          </Notice>
+        </View>
+      );
   }
 }

@@ -5,7 +5,7 @@ import { useLive } from "./live.ts";
 import { splitAtIds } from "./pure/ids.ts";
 import { type Choice, foundIn } from "./pure/palette.ts";
 import { type Problem, problemFrom } from "./pure/problem.ts";
-import { hrefOf, hrefOfCredential, hrefOfId, mainViews, viewTitles } from "./pure/route.ts";
+import { activityTabs, hrefOf, hrefOfCredential, hrefOfId, mainViews, viewTitles } from "./pure/route.ts";
 import type {
   AuthKeyReport,
   AutomationReport,
@@ -35,10 +35,16 @@ export function useSearch(search: string): Found {
 
 function pages(): readonly Choice[] {
   const isAdmin = session.value?.me.role === "admin";
-  const views = mainViews.filter((view) => view !== "audit" || isAdmin);
+  const tabs = Object.entries(activityTabs).filter(([tab]) => tab !== "audit" || isAdmin);
+  const all = [
+    ...[...mainViews, "new" as const].map((view) => [viewTitles[view], hrefOf(view)] as const),
+    ...tabs.map(([tab, label]) => [label, hrefOf("activity", tab)] as const),
+    ["Freezes", hrefOf("schedules", "freezes")] as const,
+    ["Webhooks", hrefOf("schedules", "webhooks")] as const,
+    ["API reference", "/docs"] as const,
+  ];
   return [
-    ...views.map((view): Choice => ({ kind: "page", label: viewTitles[view], href: hrefOf(view) })),
-    { kind: "page", label: "API reference", href: "/docs" },
+    ...all.map(([label, href]): Choice => ({ kind: "page", label, href })),
     { kind: "action", label: themesText.dark, act: () => chooseTheme("dark") },
     { kind: "action", label: themesText.light, act: () => chooseTheme("light") },
   ];

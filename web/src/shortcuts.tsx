@@ -6,21 +6,26 @@ import { Button } from "./parts/button.tsx";
 import { Tick } from "./parts/field.tsx";
 import { isPaletteOpen } from "./palette.tsx";
 import { goTo } from "./place.ts";
-import { type View, hrefOf } from "./pure/route.ts";
+import { type View, hrefOf, viewTitles } from "./pure/route.ts";
 import { session } from "./session.ts";
+
+/** After `g`. */
+const pages: Readonly<Record<string, View>> = {
+  o: "overview",
+  s: "sims",
+  r: "runs",
+  h: "schedules",
+  c: "credentials",
+  q: "quota",
+  a: "activity",
+};
 
 const keysText = [
   ["Ctrl K", "search and commands; ⌘ K on a Mac"],
   ["?", "this list"],
   ["/", "search"],
   ["n", "new run"],
-  ["g o", "overview"],
-  ["g f", "fleet"],
-  ["g s", "SIMs"],
-  ["g r", "runs"],
-  ["g q", "quota"],
-  ["g c", "credentials"],
-  ["g e", "events"],
+  ...Object.entries(pages).map(([key, view]) => [`g ${key}`, viewTitles[view]] as const),
   ["Esc", "close a dialog or a menu"],
 ] as const;
 
@@ -28,16 +33,6 @@ const kept = "simfleet.keys";
 const isOn = signal(localStorage.getItem(kept) !== "off");
 const isListOpen = signal(false);
 
-/** After `g`. */
-const pages: Readonly<Record<string, View>> = {
-  o: "overview",
-  f: "fleet",
-  s: "sims",
-  r: "runs",
-  q: "quota",
-  c: "credentials",
-  e: "events",
-};
 const sequenceMs = 1_500;
 
 export function followKeys(): void {

@@ -7,7 +7,7 @@ import { Select } from "./parts/field.tsx";
 import { Brand, Icon } from "./parts/icon.tsx";
 import { isPaletteOpen } from "./palette.tsx";
 import { place } from "./place.ts";
-import { type MainView, hrefOf, mainViews, viewTitles } from "./pure/route.ts";
+import { hrefOf, mainViews, viewTitles } from "./pure/route.ts";
 import { chooseProfile, profile, session } from "./session.ts";
 import { showShortcuts } from "./shortcuts.tsx";
 import { connection } from "./stream.ts";
@@ -59,11 +59,12 @@ export function Side(): JSX.Element {
 }
 
 function Navigation(): JSX.Element {
-  const current = place.value.view;
+  const { view: shown } = place.value;
+  const current = shown === "new" ? "runs" : shown;
   return (
     <nav aria-label="Views">
       <ul>
-        {mainViews.filter(isForRole).map((view) => (
+        {mainViews.map((view) => (
           <li key={view}>
             <a href={hrefOf(view)} aria-current={current === view ? "page" : undefined}>
               <Icon name={view} />
@@ -71,20 +72,9 @@ function Navigation(): JSX.Element {
             </a>
           </li>
         ))}
-        <li>
-          <a href="/docs">
-            <Icon name="docs" />
-            API reference
-          </a>
-        </li>
       </ul>
     </nav>
   );
-}
-
-/** The audit log is visible to admins only. */
-function isForRole(view: MainView): boolean {
-  return view !== "audit" || session.value?.me.role === "admin";
 }
 
 function ProfileSwitch(): JSX.Element | null {
@@ -108,7 +98,7 @@ function ConnectionState(): JSX.Element {
   return (
     <div>
       <span class={`badge ${isLost ? "is-bad" : now.state === "live" ? "is-good" : ""}`} role="status">
-        <Icon name={isLost ? "warn" : "events"} size={13} />
+        <Icon name={isLost ? "warn" : "activity"} size={13} />
         {connectionText[now.state]}
       </span>
       {seconds > 0 && <div class="hint">{`in ${seconds} s`}</div>}
@@ -127,6 +117,7 @@ function WhoIsThis(): JSX.Element | null {
       </div>
       <div class="hint">{`simfleet ${me.version}`}</div>
       {me.configuration !== null && <div class="hint">{`configuration ${me.configuration}`}</div>}
+      <a href="/docs">API reference</a>
       <div class="more">
         <Button isSmall onPress={() => dropToken()}>
           Sign out

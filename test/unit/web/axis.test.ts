@@ -8,6 +8,8 @@ describe("the count axis", () => {
     [10, 3, [0, 5, 10]],
     [1_296, 4, [0, 500, 1_000]],
     [1_300, 3, [0, 500, 1_000]],
+    [46, 1, [0, 46]],
+    [46, 1.7, [0, 30]],
     [70_000, 4, [0, 20_000, 40_000, 60_000]],
   ])("the count axis has round marks up to %d", (max, room, marks) => {
     expect(countMarks(max, room)).toEqual(marks);

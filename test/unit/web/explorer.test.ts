@@ -2,10 +2,12 @@ import { describe, expect, it } from "vitest";
 import {
   drawnRows,
   fieldOf,
+  fieldTitle,
   filterOfShown,
   filterOfSims,
   isNearEnd,
   nextSort,
+  searchOrFilter,
   shownOf,
   sortableColumns,
 } from "../../../web/src/pure/sims/explorer.ts";
@@ -19,6 +21,26 @@ describe("the SIM explorer", () => {
     const keys = Array.from({ length: 200 }, (_, n) => String(8_942_310_000_000_000_000n + BigInt(n)));
     expect(filterOfSims(keys.slice(0, 150), "simId")).toContain(keys[149]);
     expect(filterOfSims(keys, "simId")).toBeUndefined();
+  });
+
+  it("the one field of the SIMs takes a part of an ID, and anything else as a filter", () => {
+    expect(searchOrFilter(" 8942310 ")).toEqual({ where: "", search: "8942310" });
+    expect(searchOrFilter("status=active")).toEqual({ where: "status=active", search: "" });
+    expect(searchOrFilter("groupId exists")).toEqual({ where: "groupId exists", search: "" });
+    expect(searchOrFilter("")).toEqual({ where: "", search: "" });
+  });
+
+  it("the titles of columns are words", () => {
+    const names = ["simId", "imsi", "speedClass", "groupId", "tags.site", "updatedBy", "usage.day"];
+    expect(names.map(fieldTitle)).toEqual([
+      "SIM ID",
+      "IMSI",
+      "Speed class",
+      "Group",
+      "Tag site",
+      "Changed by",
+      "Usage day",
+    ]);
   });
 
   it("a click on a header of the explorer sorts upwards, then downwards, then not", () => {

@@ -7,7 +7,7 @@ const full = {
   operation: "set-group",
   texts: { groupId: "g-1" },
   partial: true,
-  sendUnchanged: true,
+  skipUnchanged: false,
   maxFailures: "2.5 %",
   canary: "100",
   rate: "60",

@@ -16,6 +16,16 @@ describe("dashboard URLs", () => {
     for (const hash of ["#/elsewhere/x", "#nonsense", "#/missing"]) expect(routeOf(hash).view).toBe("missing");
   });
 
+  it.each([
+    ["#/fleet", { view: "sims", query: {} }],
+    ["#/freezes", { view: "schedules", id: "freezes", query: {} }],
+    ["#/events?type=run&cause=s-1", { view: "activity", id: "events", query: { type: "run", cause: "s-1" } }],
+    ["#/audit?who=token:anna", { view: "activity", id: "audit", query: { who: "token:anna" } }],
+    ["#/new?where=a=b", { view: "new", query: { where: "a=b" } }],
+  ])("the former dashboard URL %s leads to the place of its content", (hash, route) => {
+    expect(routeOf(hash)).toEqual(route);
+  });
+
   it("a malformed dashboard URL is handled without an error", () => {
     expect(routeOf("#/runs/%E0%A4%A")).toEqual({ view: "runs", id: "%E0%A4%A", query: {} });
   });

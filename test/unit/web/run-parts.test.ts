@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { bucketOf } from "../../../web/src/pure/bucket.ts";
+import { bucketOf, busiestFirst } from "../../../web/src/pure/bucket.ts";
 import { callsPerMinute } from "../../../web/src/pure/runs/run-course.ts";
 import { isInProgress, stepsOf } from "../../../web/src/pure/rotation-steps.ts";
-import type { RotationReport } from "../../../web/src/pure/shapes.ts";
-import { actionsFor, segmentsOf, settledRows } from "../../../web/src/pure/runs/tally.ts";
+import type { BucketReport, RotationReport } from "../../../web/src/pure/shapes.ts";
+import { actionsFor, changedText, segmentsOf, settledRows, standingOf } from "../../../web/src/pure/runs/tally.ts";
 import { runStates } from "../../../src/fleet/run.ts";
 import { rotationStates } from "../../../src/jobs/credentials/contract.ts";
 
@@ -19,6 +19,46 @@ describe("the progress bar of a run", () => {
       { outcome: "pending", rows: 2, share: 0.25 },
     ]);
     expect(segmentsOf(none)).toEqual([]);
+  });
+});
+
+describe("how a run stands", () => {
+  const word = (state: "running" | "completed" | "aborted", counts: Partial<typeof none>, frozen?: string) =>
+    standingOf({ state, counts: { ...none, total: 96, ...counts }, problem: undefined, frozen });
+
+  it("a completed run is green only if something was done and nothing is left", () => {
+    expect(word("completed", { done: 90, skipped: 6 })).toEqual({ state: "completed", word: "completed" });
+    expect(word("completed", { done: 79, rejected: 13, unknown: 4 })).toEqual({
+      state: "incomplete",
+      word: "completed, 17 not done",
+    });
+    expect(word("completed", { rejected: 96 }).state).toBe("incomplete");
+    expect(word("completed", { skipped: 96 })).toEqual({ state: "never", word: "completed, nothing to do" });
+  });
+
+  it("a running run says that it is frozen", () => {
+    expect(word("running", { pending: 96 }, "incident 12")).toEqual({ state: "frozen", word: "running (frozen)" });
+    expect(word("aborted", { cancelled: 96 }, "incident 12").word).toBe("aborted");
+  });
+
+  it("what a run changes names the operation, the account, and values with counts", () => {
+    const run = {
+      profile: "default",
+      operation: "set-speed-class",
+      changes: [
+        { from: "s1.4xfast", to: "s1.slow", count: 41 },
+        { from: null, to: "s1.slow", count: 19 },
+        { to: "s1.slow", count: 1 },
+      ],
+      changesInAll: 1_061,
+    };
+    expect(changedText({ ...run, operator: "OP0000000001" }, 2)).toBe(
+      "set-speed-class on OP0000000001 (default): s1.4xfast → s1.slow 41, none → s1.slow 19, and 1,001 other changes",
+    );
+    expect(changedText({ ...run, changesInAll: 61 })).toBe(
+      "set-speed-class on default: s1.4xfast → s1.slow 41, none → s1.slow 19, unknown → s1.slow 1",
+    );
+    expect(changedText({ ...run, changes: [], changesInAll: 3 })).toBe("set-speed-class on default: 3 SIMs");
   });
 });
 
@@ -87,6 +127,20 @@ describe("the bucket shown for a profile's runs", () => {
     expect(bucketOf(buckets, { profile: "japan" })?.bucket).toBe("japan.Sim");
     expect(bucketOf(buckets, { profile: "plant", group: "Credential" })?.bucket).toBe("OP1@host.Credential");
     expect(bucketOf(buckets, { profile: "other" })).toBeUndefined();
+  });
+});
+
+describe("the order of quotas", () => {
+  it("the busiest quota comes first, and the calls of the day decide between idle ones", () => {
+    const of = (bucket: string, calls: number, today: number, waiting = 0) =>
+      ({
+        bucket,
+        windows: [{ calls }],
+        today: { calls: today },
+        waiters: [{ process: "w", waiting }],
+      }) as unknown as BucketReport;
+    const buckets = [of("idle", 0, 5), of("yesterday", 0, 900), of("waits", 3, 10, 8), of("spends", 10, 10)];
+    expect(busiestFirst(buckets).map(({ bucket }) => bucket)).toEqual(["waits", "spends", "yesterday", "idle"]);
   });
 });
 

@@ -1,5 +1,7 @@
 /** States as a badge: a word, an icon and a color, so that color is never the only signal. */
 import type { JSX } from "preact";
+import { standingOf } from "../pure/runs/tally.ts";
+import type { RunReport } from "../pure/shapes.ts";
 import { Icon, type IconName } from "./icon.tsx";
 
 type Appearance = readonly [kind: "good" | "busy" | "bad" | "warn" | "plain", icon: IconName];
@@ -12,6 +14,7 @@ const appearances: Readonly<Record<string, Appearance>> = {
   paused: ["warn", "paused"],
   "awaiting-approval": ["warn", "person"],
   completed: ["good", "done"],
+  incomplete: ["warn", "warn"],
   aborted: ["bad", "stopped"],
   // rows, executions, deliveries
   done: ["good", "done"],
@@ -47,4 +50,9 @@ export function Badge({ state, word = state }: { state: string; word?: string })
       {word.replaceAll("-", " ")}
     </span>
   );
+}
+
+/** The state of a run, which says whether rows are not done and whether it is frozen. */
+export function RunBadge({ run }: { run: RunReport }): JSX.Element {
+  return <Badge {...standingOf(run)} />;
 }

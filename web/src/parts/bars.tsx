@@ -3,7 +3,6 @@ import type { ComponentChildren, JSX } from "preact";
 import { grouped, percent } from "../pure/format.ts";
 import type { Tally, Outcome } from "../pure/shapes.ts";
 import { segmentsOf, settledRows } from "../pure/runs/tally.ts";
-import { IdLink } from "./ref.tsx";
 
 const outcomesText: Readonly<Record<Outcome, string>> = {
   done: "accepted by the platform",
@@ -38,48 +37,9 @@ export function OutcomeLegend({ counts }: { counts: Tally }): JSX.Element {
   return (
     <ul class="legend" aria-label="Rows by outcome">
       {segmentsOf(counts).map(({ outcome, rows }) => (
-        <li key={outcome}>
+        <li key={outcome} title={outcomesText[outcome]}>
           <span class={`swatch of-${outcome}`} />
-          <span>
-            <b>{grouped(rows)}</b> {outcome}
-          </span>
-          <small>{outcomesText[outcome]}</small>
-        </li>
-      ))}
-    </ul>
-  );
-}
-
-interface SharesProps {
-  readonly label: string;
-  readonly counts: Readonly<Record<string, number>>;
-  readonly whole: number;
-  /** Link target of a name, if any. */
-  readonly hrefOf?: (name: string) => string | undefined;
-  /** Names are ids, which get a button that copies them. */
-  readonly hasIds?: boolean;
-}
-
-/** Largest first; the sum `other` last. */
-export function Shares({ label, counts, whole, hrefOf, hasIds = false }: SharesProps): JSX.Element {
-  const rows = Object.entries(counts).toSorted(
-    ([a, m], [b, n]) => Number(a === "other") - Number(b === "other") || n - m,
-  );
-  const nameOf = (name: string): ComponentChildren => {
-    const href = hrefOf?.(name);
-    if (href === undefined) return name;
-    return hasIds && name !== "none" ? <IdLink id={name} href={href} /> : <a href={href}>{name}</a>;
-  };
-  return (
-    <ul class="shares" aria-label={label}>
-      {rows.map(([name, count]) => (
-        <li key={name} class="share">
-          <span class="share-name">{nameOf(name)}</span>
-          <b>{grouped(count)}</b>
-          <span class="share-part">{percent(count, whole)}</span>
-          <span class="share-track">
-            <span style={{ width: `${whole === 0 ? 0 : (100 * count) / whole}%` }} />
-          </span>
+          <b>{grouped(rows)}</b> {outcome}
         </li>
       ))}
     </ul>

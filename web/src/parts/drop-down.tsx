@@ -6,11 +6,14 @@ export function DropDown({ label, children }: { label: string; children: Compone
   const place = useRef<HTMLDetailsElement>(null);
   useEffect(() => {
     const stop = new AbortController();
-    const closeElsewhere = ({ target }: Event): void => {
+    const close = ({ target, type }: Event): void => {
       const host = place.current;
-      if (host?.open === true && target instanceof Node && !host.contains(target)) host.open = false;
+      if (host?.open !== true || !(target instanceof Node)) return;
+      // A link within it leads to what it was opened for.
+      const isDone = type === "click" ? target instanceof HTMLAnchorElement : !host.contains(target);
+      if (isDone) host.open = false;
     };
-    addEventListener("pointerdown", closeElsewhere, { signal: stop.signal });
+    for (const type of ["pointerdown", "click"]) addEventListener(type, close, { signal: stop.signal });
     return () => stop.abort();
   }, []);
   return (

@@ -19,6 +19,8 @@ interface FieldProps<Value extends string = string> {
 interface TextProps extends FieldProps {
   readonly type?: "text" | "password" | "datetime-local" | "date";
   readonly placeholder?: string;
+  /** Without a label that is shown. */
+  readonly isCompact?: boolean;
   /** Suggested values; others can be typed. */
   readonly suggestions?: readonly string[];
   readonly autocomplete?: string;
@@ -109,40 +111,6 @@ function described(id: string, { hint, fault, isRequired = false }: Pick<FieldPr
     "aria-invalid": fault !== undefined || undefined,
     "aria-describedby": notes.length > 0 ? notes.join(" ") : undefined,
   };
-}
-
-interface SearchProps {
-  readonly label: string;
-  readonly value: string;
-  readonly onValue: (value: string) => void;
-  readonly class?: string;
-  readonly onSubmit?: () => void;
-  /** Such as a button. */
-  readonly children?: ComponentChildren;
-}
-
-export function SearchForm({ label, value, onValue, class: kind, onSubmit, children }: SearchProps): JSX.Element {
-  return (
-    <form
-      class={kind}
-      role="search"
-      onSubmit={(event) => {
-        event.preventDefault();
-        onSubmit?.();
-      }}
-    >
-      <input
-        class="input"
-        type="search"
-        aria-label={label}
-        placeholder={label}
-        maxLength={100}
-        value={value}
-        onInput={(event) => onValue(event.currentTarget.value)}
-      />
-      {children}
-    </form>
-  );
 }
 
 interface FormProps {

@@ -2,20 +2,16 @@
 import type { JSX } from "preact";
 
 const paths = {
-  fleet: "M5 2.5h6.5L15 6v11.5H5zM7.5 9.5h5v5h-5zM7.5 12h5M10 9.5v5",
-  sims: "M3 5h14M3 10h14M3 15h14M7 3v14",
-  new: "M10 4v12M4 10h12",
+  sims: "M5 2.5h6.5L15 6v11.5H5zM7.5 9.5h5v5h-5zM7.5 12h5M10 9.5v5",
   runs: "M6 4.5v11l9-5.5-9-5.5Z",
   quota: "M3.5 14a7 7 0 1 1 13 0M10 11.5l3.2-4",
   credentials: "M12.5 3a4.5 4.5 0 1 1-4 6.6L3 15v2h3v-2h2v-2h1.6",
   schedules: "M10 3a7 7 0 1 1 0 14 7 7 0 0 1 0-14ZM10 6v4.2l2.8 1.8",
   freezes: "M10 2.5v15M3.5 6.2l13 7.6M16.5 6.2l-13 7.6M8 4l2 2 2-2M8 16l2-2 2 2",
-  audit: "M4.5 2.5h11v15h-11zM7.5 7h5M7.5 10h5M7.5 13h3",
-  events: "M2.5 10H6l2-5 4 10 2-5h3.5",
+  activity: "M2.5 10H6l2-5 4 10 2-5h3.5",
   overview: "M3 3.5h6v6H3zM11 3.5h6v6h-6zM3 11.5h6v5H3zM11 11.5h6v5h-6z",
   search: "M9 3.5a5.5 5.5 0 1 1 0 11 5.5 5.5 0 0 1 0-11ZM13 13l4 4",
   copy: "M7 7h9.5v9.5H7zM4 13V3.5h9.5",
-  docs: "M5 2.5h8l2 2v13H5zM8 7h4M8 10h4M8 13h4",
   done: "M4 10.5l4 4 8-9",
   cross: "M5 5l10 10M15 5 5 15",
   warn: "M10 3 2.5 16.5h15L10 3ZM10 8.5v3.5M10 14.3v.1",

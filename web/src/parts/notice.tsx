@@ -8,25 +8,30 @@ import { duration, counted } from "../pure/format.ts";
 import type { CurrentProblem } from "../pure/shapes.ts";
 import { Icon, type IconName } from "./icon.tsx";
 import { At } from "./time.tsx";
+import { intoView } from "./table.tsx";
+import { place } from "../place.ts";
 import { Said } from "./ref.tsx";
 
 interface PanelProps {
+  /** The part of the page that an address can name. */
+  readonly at?: string;
   readonly title: string;
   readonly hint?: ComponentChildren;
   readonly actions?: ComponentChildren;
   readonly children: ComponentChildren;
 }
 
-export function Panel({ title, hint, actions, children }: PanelProps): JSX.Element {
+export function Panel({ at, title, hint, actions, children }: PanelProps): JSX.Element {
   const titleId = useId();
+  const isNamed = at !== undefined && at === place.value.id;
   return (
-    <section class="panel" aria-labelledby={titleId}>
+    <section class="panel" aria-labelledby={titleId} {...(isNamed ? { ref: intoView } : {})}>
       <div class="panel-head">
         <div>
           <h2 id={titleId}>{title}</h2>
           {hint !== undefined && <p>{hint}</p>}
         </div>
-        {actions !== undefined && <div class="actions">{actions}</div>}
+        {actions !== undefined && actions !== false && <div class="actions">{actions}</div>}
       </div>
       {children}
     </section>

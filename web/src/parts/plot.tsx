@@ -4,9 +4,6 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { countMarks, timeMarks } from "../pure/axis.ts";
 import { grouped, zoneOf } from "../pure/format.ts";
 
-const seriesRange = (name: string, last: number, [min, max]: readonly [number, number]) =>
-  `${name}: ${grouped(last)} now, between ${grouped(min)} and ${grouped(max)}`;
-
 export interface Series {
   readonly name: string;
   readonly values: readonly (number | null)[];
@@ -61,7 +58,9 @@ function heard({ name, values, kind }: Series): string {
   const [min, max] = [Math.min(...known), Math.max(...known)];
   if (kind === "bars") return `${name}: ${grouped(sumOf(known))} in total, ${grouped(max)} at most`;
   const last = known.at(-1) ?? 0;
-  return min === max ? `${name}: ${grouped(last)}` : seriesRange(name, last, [min, max]);
+  return min === max
+    ? `${name}: ${grouped(last)}`
+    : `${name}: ${grouped(last)} now, between ${grouped(min)} and ${grouped(max)}`;
 }
 
 function sumOf(counts: readonly number[]): number {
@@ -76,8 +75,8 @@ interface Drawn extends Pick<PlotProps, "times" | "series"> {
 function Drawing({ times, series, width, height }: Drawn): JSX.Element {
   const [first = 0, last = 0] = [times[0], times.at(-1)];
   const hasBars = series.some(({ kind }) => kind === "bars");
-  // Half a bar more at each end, so that none is clipped.
-  const half = hasBars ? (last - first) / Math.max(1, 2 * (times.length - 1)) : 0;
+  // Half a bar more at each end, so that none is clipped; a single bar stands in the middle.
+  const half = times.length === 1 ? 1 : hasBars ? (last - first) / (2 * (times.length - 1)) : 0;
   const max = 1.08 * Math.max(1, ...series.flatMap(({ values }) => values.map((value) => value ?? 0)));
   const room = { width: width - margin.left - margin.right, height: height - margin.top - margin.bottom };
   const span = last - first + 2 * half || 1;
@@ -105,7 +104,7 @@ function Drawing({ times, series, width, height }: Drawn): JSX.Element {
         ) : (
           <path
             key={name}
-            d={lineOf(values, { times, x, y })}
+            d={lineOf(values, { times, x, y, half })}
             stroke={`var(${color})`}
             stroke-width="2"
             stroke-dasharray={dash?.join(" ")}
@@ -122,13 +121,15 @@ interface Scale {
   readonly y: (count: number) => number;
 }
 
-/** Interrupted where a value is missing. */
-function lineOf(values: Series["values"], { times, x, y }: Scale): string {
+/** Interrupted where a value is missing; beside bars, as wide as they are. */
+function lineOf(values: Series["values"], { times, x, y, half }: Scale & { half: number }): string {
+  const at = (time: number, value: number): string => `${x(time).toFixed(1)} ${y(value).toFixed(1)}`;
   return values
     .map((value, i) => {
       if (value === null) return "";
-      const isBegun = i > 0 && values[i - 1] !== null;
-      return `${isBegun ? "L" : "M"}${x(times[i] ?? 0).toFixed(1)} ${y(value).toFixed(1)}`;
+      const time = times[i] ?? 0;
+      const start = (values[i - 1] ?? null) === null ? `M${at(time - half, value)}` : `L${at(time - half, value)}`;
+      return half === 0 ? start : `${start}L${at(time + half, value)}`;
     })
     .join("");
 }

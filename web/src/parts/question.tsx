@@ -15,6 +15,8 @@ export interface Question {
   /** The verb on the confirm button. */
   readonly yes: string;
   readonly isDangerous?: boolean;
+  /** Why it cannot be confirmed. */
+  readonly refusal?: string | undefined;
   /** A number of SIMs that has to be typed before the button works. */
   readonly typed?: number | undefined;
 }
@@ -44,8 +46,9 @@ export function QuestionDialog(): JSX.Element | null {
     asked.value = undefined;
     answer(yes);
   };
-  const { typed, yes, isDangerous = false } = question;
-  const off = typed === undefined || isSameCount(written, typed) ? undefined : `Type ${grouped(typed)} first.`;
+  const { typed, yes, isDangerous = false, refusal } = question;
+  const off =
+    refusal ?? (typed === undefined || isSameCount(written, typed) ? undefined : `Type ${grouped(typed)} first.`);
   return (
     <dialog
       ref={dialog}
@@ -64,6 +67,7 @@ export function QuestionDialog(): JSX.Element | null {
           if (off === undefined) close(true);
         }}
       >
+        {refusal !== undefined && <p class="fault">{refusal}</p>}
         {typed !== undefined && (
           <TextField
             label="Number of SIMs"

@@ -12,7 +12,7 @@ interface ViewProps {
 
 export function View({ title, says, actions, children }: ViewProps): JSX.Element {
   return (
-    <div class="view">
+    <div class={`view ${place.value.view}-view`}>
       <div class="view-head">
         <div>
           <Breadcrumbs />
@@ -29,15 +29,11 @@ export function View({ title, says, actions, children }: ViewProps): JSX.Element
 /** The way back from one object to its list. */
 function Breadcrumbs(): JSX.Element | null {
   const { view, id } = place.value;
-  if (id === undefined) return null;
+  const list = view === "new" ? "runs" : view;
+  if (view !== "new" && (id === undefined || (view !== "runs" && view !== "sims"))) return null;
   return (
     <nav class="path" aria-label="Breadcrumbs">
-      <ol>
-        <li>
-          <a href={hrefOf(view)}>{viewTitles[view]}</a>
-        </li>
-        <li aria-current="page">{id}</li>
-      </ol>
+      <a href={hrefOf(list)}>{viewTitles[list]}</a>
     </nav>
   );
 }

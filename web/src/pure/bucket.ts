@@ -14,3 +14,16 @@ export function bucketTitle({ bucket, group, operator, address }: BucketReport):
   if (address !== null) return `${group} from ${address}`;
   return `${group} of ${operator ?? bucket.slice(0, bucket.lastIndexOf("."))}`;
 }
+
+export function callsWaiting({ waiters }: Pick<BucketReport, "waiters">): number {
+  return waiters.reduce((sum, { waiting }) => sum + waiting, 0);
+}
+
+/** By the calls of the last windows, with those that wait; then by the calls of the day. */
+export function busiestFirst(buckets: readonly BucketReport[]): BucketReport[] {
+  return buckets.toSorted((a, b) => recentCalls(b) - recentCalls(a) || b.today.calls - a.today.calls);
+}
+
+function recentCalls(bucket: BucketReport): number {
+  return bucket.windows.slice(-5).reduce((sum, { calls }) => sum + calls, callsWaiting(bucket));
+}

@@ -1,13 +1,6 @@
 /** What the overview makes of the reports: who has to act, what failed, and what comes next. */
 import { hrefOf, hrefOfCredential } from "./route.ts";
-import type {
-  AutomationReport,
-  FleetEvent,
-  RotationReport,
-  RunReport,
-  ScheduleReport,
-  WebhookReport,
-} from "./shapes.ts";
+import type { AutomationReport, RotationReport, RunReport, ScheduleReport, WebhookReport } from "./shapes.ts";
 
 /** Something that continues only when a person acts. */
 interface WaitingThing {
@@ -44,19 +37,8 @@ export function waitingThings(all: {
       .map(({ name, state }) => ({ href: hrefOf("schedules"), name, what: "stopped", state })),
     ...all.webhooks
       .filter(({ state }) => state !== "active")
-      .map(({ name, state }) => ({ href: hrefOf("events"), name, what: state, state })),
+      .map(({ name, state }) => ({ href: hrefOf("schedules", "webhooks"), name, what: state, state })),
   ];
-}
-
-/** A completed run is a failure if rows of it failed. */
-export function failuresOf(events: readonly FleetEvent[]): FleetEvent[] {
-  return events.filter(({ type, fields: { failed, rejected, unknown } }) => {
-    return type !== "run.completed" || ![failed, rejected, unknown].every(isZero);
-  });
-}
-
-function isZero(count: string | undefined): boolean {
-  return count === undefined || count === "" || count === "0";
 }
 
 const maxTimes = 6;

@@ -3,29 +3,34 @@
 /** The titles of the views. */
 export const viewTitles = {
   overview: "Overview",
-  fleet: "Fleet",
-  new: "New run",
-  runs: "Runs",
-  quota: "Quota",
-  credentials: "Credentials",
-  schedules: "Schedules",
-  freezes: "Freezes",
-  events: "Events",
-  audit: "Audit",
   sims: "SIMs",
+  runs: "Runs",
+  schedules: "Schedules",
+  credentials: "Credentials",
+  quota: "Quota",
+  activity: "Activity",
+  new: "New run",
   missing: "Page not found",
 } as const;
 
 const viewNouns: Readonly<Partial<Record<string, string>>> = { runs: "Run", sims: "SIM" };
 
-/** Those of the navigation. */
-export const mainViews = [
-  ...(["overview", "fleet", "sims", "new", "runs", "quota", "credentials"] as const),
-  ...(["schedules", "freezes", "events", "audit"] as const),
-] as const;
-export type MainView = (typeof mainViews)[number];
+/** The views of the navigation. */
+export const mainViews = ["overview", "sims", "runs", "schedules", "credentials", "quota", "activity"] as const;
 /** `missing` is any page that does not exist. */
-export type View = MainView | "missing";
+export type View = (typeof mainViews)[number] | "new" | "missing";
+
+/** The tabs of the view Activity; without one, the address leads to the first. */
+export const activityTabs = { since: "Summary", events: "Events", audit: "Audit" } as const;
+export type ActivityTab = keyof typeof activityTabs;
+
+/** Where the content of former pages is. */
+const moved: Readonly<Record<string, readonly [view: View, id?: string]>> = {
+  fleet: ["sims"],
+  freezes: ["schedules", "freezes"],
+  events: ["activity", "events"],
+  audit: ["activity", "audit"],
+};
 
 export interface Route {
   readonly view: View;
@@ -38,9 +43,11 @@ export interface Route {
 export function routeOf(hash: string): Route {
   const [path = "", search = ""] = hash.replace(/^#?\/?/, "").split("?", 2);
   const [first = "", second] = path.split("/", 2).map(decoded);
-  const view = first === "" ? "overview" : (mainViews.find((name) => name === first) ?? "missing");
+  const known = [...mainViews, "new" as const].find((name) => name === first);
+  const [view, part] = moved[first] ?? [first === "" ? "overview" : (known ?? "missing")];
   const query = Object.fromEntries(new URLSearchParams(search));
-  return second === undefined || second === "" ? { view, query } : { view, id: second, query };
+  const id = part ?? second;
+  return id === undefined || id === "" ? { view, query } : { view, id, query };
 }
 
 /** The address of a route; empty query values are omitted. */
@@ -54,7 +61,7 @@ export function hrefOf(view: View, id?: string, query: Readonly<Record<string, s
 /** The page of a run; of a sync, a rotation or another cause, the events that it caused. */
 export function hrefOfId(id: string): string {
   if (id.startsWith("r-")) return hrefOf("runs", id);
-  return id.startsWith("p-") ? hrefOf("new") : hrefOf("events", undefined, { cause: id });
+  return id.startsWith("p-") ? hrefOf("new") : hrefOf("activity", "events", { cause: id });
 }
 
 /** What the page Credentials lists; the address selects one of them. */
@@ -68,9 +75,9 @@ const pagesOfTargets: readonly (readonly [words: RegExp, hrefOf: (name: string) 
   [/v1\/credentials|credentials (create|update|delete)/, (name) => hrefOfCredential("set", name)],
   [/rotations|credentials/, (name) => hrefOfCredential("rotation", name)],
   [/schedules|automations/, () => hrefOf("schedules")],
-  [/webhooks|deliveries/, () => hrefOf("events")],
-  [/freeze/, () => hrefOf("freezes")],
-  [/syncs|sims/, () => hrefOf("fleet")],
+  [/webhooks|deliveries/, () => hrefOf("schedules", "webhooks")],
+  [/freeze/, () => hrefOf("schedules", "freezes")],
+  [/syncs|sims/, () => hrefOf("sims")],
   [/authkeys/, () => hrefOf("credentials")],
 ];
 
@@ -82,7 +89,8 @@ export function hrefOfTarget(action: string, target: string): string | undefined
 
 /** The window title of a route. */
 export function titleOf({ view, id }: Route): string {
-  const what = id === undefined ? viewTitles[view] : `${viewNouns[view] ?? viewTitles[view]} ${id}`;
+  const noun = viewNouns[view];
+  const what = id === undefined || noun === undefined ? viewTitles[view] : `${noun} ${id}`;
   return `${what} · simfleet`;
 }
 

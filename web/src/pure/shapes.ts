@@ -1,10 +1,11 @@
 /** The reports of the control API under the names that the dashboard gives them. Their types are those of the contracts. */
 import type { EventDocument } from "#events/contract.ts";
+
 import type { FreezeReport } from "#jobs/freezes/contract.ts";
 import type { SetReport } from "#jobs/credentials/contract.ts";
-import type { ScheduleReport } from "#jobs/schedules/contract.ts";
 import type { PlanDocument, PlanRow, RowReport, RunReport } from "#jobs/runs/contract.ts";
 
+export type { Summary } from "#events/contract.ts";
 export type { Me } from "#contract/me.ts";
 export type { ProfileReport } from "#jobs/profiles/contract.ts";
 export type { AuditEntry } from "#jobs/audit/contract.ts";
@@ -22,7 +23,7 @@ export type {
 export type { OperationReport } from "#jobs/operations/contract.ts";
 export type { BucketReport } from "#jobs/quota/contract.ts";
 export type { ScheduleReport } from "#jobs/schedules/contract.ts";
-export type { FollowUpPlan, PlanRow, RunReport, SimRun } from "#jobs/runs/contract.ts";
+export type { Changed, FollowUpPlan, PlanRow, RunReport, SimRun } from "#jobs/runs/contract.ts";
 export type { RunSummary } from "#jobs/runs/contract.ts";
 export type { AuthKeyReport, AuthKeyRotationReport } from "#jobs/authkeys/contract.ts";
 export type { AutomationReport } from "#jobs/automations/contract.ts";
@@ -60,9 +61,6 @@ export const verdicts = [
 ] as const satisfies RowVerdict[];
 
 export type Reference = NonNullable<SetReport["references"]>[number];
-
-export type UnderWay = NonNullable<ScheduleReport["running"]>;
-export type ExecutionReport = NonNullable<ScheduleReport["last"]>;
 
 export type Held = NonNullable<FreezeReport["profiles"][string]>;
 export type FleetEvent = EventDocument;

@@ -12,7 +12,7 @@ import { Button } from "../parts/button.tsx";
 import { Form, TextField } from "../parts/field.tsx";
 import { CurrentProblemNotice, Empty, Loaded, Notice, Panel } from "../parts/notice.tsx";
 import { CredentialLink, GroupLink, Ref, Said } from "../parts/ref.tsx";
-import { Table, intoView } from "../parts/table.tsx";
+import { Table } from "../parts/table.tsx";
 import { Ago } from "../parts/time.tsx";
 import { View } from "../parts/view.tsx";
 import { place } from "../place.ts";
@@ -21,6 +21,7 @@ import { isInProgress, stepsOf } from "../pure/rotation-steps.ts";
 import { viewTitles } from "../pure/route.ts";
 import type { AuthKeyReport, AuthKeyRotationReport, Reference, RotationReport, SetReport } from "../pure/shapes.ts";
 import { profile, refusal } from "../session.ts";
+import { useSettled } from "../state.ts";
 
 export function Credentials(): JSX.Element {
   return (
@@ -54,19 +55,31 @@ function Rotations(): JSX.Element {
                 {`The Credential Sets of ${name} could not be loaded: ${reason}`}
               </Notice>
             ))}
-            {rotations.length === 0 && (
-              <Empty command="simfleet credentials rotate NAME">
-                No rotation is configured. Add one to the section rotations of the configuration, as described in
-                docs/credentials.md.
-              </Empty>
-            )}
-            <ul class="stack">
-              {rotations.map((rotation) => (
-                <li key={rotation.name}>
-                  <Rotation rotation={rotation} onChanged={live.refresh} />
-                </li>
-              ))}
-            </ul>
+            <Table
+              label="Rotations"
+              rows={rotations}
+              keyOf={({ name }) => name}
+              current={place.value.query.rotation}
+              empty={
+                <Empty command="simfleet credentials rotate NAME">
+                  No rotation is configured. Add one to the section rotations of the configuration, as described in
+                  docs/credentials.md.
+                </Empty>
+              }
+              columns={[
+                { label: "Rotation", cell: ({ name }) => <CredentialLink kind="rotation" id={name} /> },
+                { label: "State", cell: (one) => <State rotation={one} /> },
+                { label: "Set", cell: (one) => <SetOf {...one} /> },
+                { label: "Secret created", kind: "tight", cell: (one) => <Created {...one} /> },
+                { label: "Last used", kind: "tight", cell: lastUse },
+                { label: "Referenced by", cell: ({ references }) => <References references={references} /> },
+                {
+                  label: "Actions",
+                  kind: "act",
+                  cell: (one) => <RotationButtons rotation={one} onChanged={live.refresh} />,
+                },
+              ]}
+            />
           </>
         )}
       </Loaded>
@@ -74,91 +87,48 @@ function Rotations(): JSX.Element {
   );
 }
 
-function Rotation({ rotation, onChanged }: { rotation: RotationReport; onChanged: () => void }): JSX.Element {
-  const {
-    name,
-    state,
-    strategy,
-    type,
-    credentialsId,
-    rotationId,
-    rotatedAt,
-    lastUsedAt,
-    references,
-    nextStep,
-    nextAt,
-    reason,
-    problem,
-  } = rotation;
-  return (
-    <article
-      aria-label={`Rotation ${name}`}
-      {...(place.value.query.rotation === name ? { "aria-current": "true", ref: intoView } : {})}
-    >
-      <div class="panel-head">
-        <h3>
-          <CredentialLink kind="rotation" id={name} />{" "}
-          <Badge state={state} word={state === "never" ? "not rotated yet" : state} />
-        </h3>
-        <div class="actions">
-          <RotationButtons rotation={rotation} onChanged={onChanged} />
-        </div>
-      </div>
-      <Steps rotation={rotation} />
-      <CurrentProblemNotice problem={problem} />
-      {problem === undefined && reason !== null && (
-        <Notice kind={state === "failed" ? "bad" : "warn"}>
-          <span class="prose">
-            <Said text={reason} />
-          </span>
-        </Notice>
-      )}
-      <dl class="facts">
-        <dt>Set</dt>
-        <dd>
-          {credentialsId === null ? "none yet" : <CredentialLink kind="set" id={credentialsId} />}{" "}
-          <span class="quiet">{`${type}, ${strategy}`}</span>
-        </dd>
-        <dt>Secret created</dt>
-        <dd>
-          <Ago at={rotatedAt} none="unknown" /> {rotationId !== null && <Ref id={rotationId} />}
-        </dd>
-        <dt>Last used</dt>
-        <dd>
-          <Ago at={lastUsedAt} none="never, or unknown" />
-        </dd>
-        <dt>Referenced by</dt>
-        <dd>
-          <References references={references} />
-        </dd>
-        {nextStep !== null && nextStep !== "" && (
-          <>
-            <dt>Next</dt>
-            <dd>
-              <span class="prose">
-                <Said text={nextStep} />
-              </span>{" "}
-              {nextAt !== null && <Ago at={nextAt} />}
-            </dd>
-          </>
-        )}
-      </dl>
-    </article>
-  );
-}
-
-function Steps({ rotation }: { rotation: RotationReport }): JSX.Element | null {
+/** The state, the progress, what hinders it, and what comes next. */
+function State({ rotation }: { rotation: RotationReport }): JSX.Element {
+  const { state, reason, problem, nextStep, nextAt } = rotation;
   const steps = isInProgress(rotation) ? stepsOf(rotation) : [];
-  if (steps.length === 0) return null;
   const past = steps.filter(({ isPast }) => isPast);
   return (
     <>
-      <p class="quiet">{`Step ${past.length} of ${steps.length}: ${past.at(-1)?.word}`}</p>
-      <ol class="steps" aria-hidden="true">
-        {steps.map(({ word, isPast }) => (
-          <li key={word} class={isPast ? "is-past" : ""} title={word} />
-        ))}
-      </ol>
+      <Badge state={state} word={state === "never" ? "not rotated yet" : state} />
+      {steps.length > 0 && <span class="quiet">{`Step ${past.length} of ${steps.length}: ${past.at(-1)?.word}`}</span>}
+      <CurrentProblemNotice problem={problem} />
+      {problem === undefined && reason !== null && (
+        <span class={state === "failed" ? "fault prose" : "prose"}>
+          <Said text={reason} />
+        </span>
+      )}
+      {nextStep !== null && nextStep !== "" && (
+        <span class="quiet prose">
+          Next: <Said text={nextStep} /> {nextAt !== null && <Ago at={nextAt} />}
+        </span>
+      )}
+    </>
+  );
+}
+
+function SetOf({ credentialsId, type, strategy }: RotationReport): JSX.Element {
+  return (
+    <>
+      {credentialsId === null ? "none yet" : <CredentialLink kind="set" id={credentialsId} />}
+      <span class="quiet">{`${type}, ${strategy}`}</span>
+    </>
+  );
+}
+
+function Created({ rotatedAt, rotationId }: RotationReport): JSX.Element {
+  return (
+    <>
+      <Ago at={rotatedAt} none="unknown" />
+      {rotationId !== null && (
+        <span class="quiet">
+          <Ref id={rotationId} />
+        </span>
+      )}
     </>
   );
 }
@@ -172,6 +142,7 @@ function RotationButtons({ rotation, onChanged }: { rotation: RotationReport; on
         <PostButton
           kind="main"
           isSmall
+          label={`Confirm ${name}`}
           needs="admin"
           question={{
             title: `Is ${before ?? "the old set"} no longer referenced?`,
@@ -190,6 +161,7 @@ function RotationButtons({ rotation, onChanged }: { rotation: RotationReport; on
         <PostButton
           isSmall
           needs="admin"
+          label={`Rotate ${name}`}
           question={{
             title: `Rotate ${name}?`,
             text: `A new secret replaces the one in ${credentialsId ?? "a new Credential Set"} of the profile ${of}. It is delivered to its sinks first, then to the platform.`,
@@ -231,8 +203,8 @@ interface AuthKeysAnswer {
 }
 
 function AuthKeys(): JSX.Element {
-  const [user, setUser] = useState("");
-  const userId = useId();
+  const [written, setWritten] = useState("");
+  const user = useSettled(written.trim(), 500);
   const owner = { profile: profile.value, user: user === "" ? undefined : user };
   const address = addressOf("/v1/authkeys", owner);
   const live = useLive<AuthKeysAnswer>(address, { ms: 60_000, andOn: ["authkey.", "secret."] });
@@ -241,20 +213,14 @@ function AuthKeys(): JSX.Element {
     <Panel
       title="AuthKeys"
       actions={
-        live.value !== undefined &&
-        !isRotating && <Rotate keys={live.value.authKeys} owner={owner} onDone={live.refresh} />
+        <>
+          <TextField isCompact label="Sub-user" placeholder="of the sub-user" value={written} onValue={setWritten} />
+          {live.value !== undefined && !isRotating && (
+            <Rotate keys={live.value.authKeys} owner={owner} onDone={live.refresh} />
+          )}
+        </>
       }
     >
-      <div class="field">
-        <label for={userId}>Sub-user</label>
-        <input
-          id={userId}
-          class="input"
-          placeholder="the profile's own user"
-          spellcheck={false}
-          onChange={(event) => setUser(event.currentTarget.value.trim())}
-        />
-      </div>
       <Loaded live={live} what="AuthKeys" loading="AuthKeys from the platform">
         {({ authKeys, rotation }) => (
           <>
@@ -285,7 +251,7 @@ function lastUse({ lastUsedAt }: Pick<AuthKeyReport | SetReport, "lastUsedAt">):
 }
 
 function AuthKeyRotation({ rotation }: { rotation: AuthKeyRotationReport }): JSX.Element | null {
-  const { rotationId, state, now, reason, finishedAt, problem } = rotation;
+  const { rotationId, state, now, reason, problem } = rotation;
   if (now === null && state !== "failed") return null;
   if (problem !== undefined) return <CurrentProblemNotice problem={problem} />;
   return (
@@ -296,11 +262,6 @@ function AuthKeyRotation({ rotation }: { rotation: AuthKeyRotationReport }): JSX
       <span>
         <Said text={now ?? reason ?? ""} />
       </span>
-      {finishedAt !== null && (
-        <span class="hint">
-          ended <Ago at={finishedAt} />
-        </span>
-      )}
     </Notice>
   );
 }
@@ -357,7 +318,7 @@ function CredentialSets(): JSX.Element {
             empty={<Empty command="simfleet credentials list">The account has no Credential Set.</Empty>}
             columns={[
               { label: "Set", cell: (set) => <SetName {...set} /> },
-              { label: "Type", cell: ({ type }) => type },
+              { label: "Type", kind: "tight", cell: ({ type }) => type },
               {
                 label: "Secret created",
                 kind: "tight",
@@ -369,7 +330,11 @@ function CredentialSets(): JSX.Element {
                 cell: ({ rotation }) => rotation !== null && <CredentialLink kind="rotation" id={rotation} />,
               },
               { label: "Referenced by", cell: ({ references }) => <References references={references} /> },
-              { label: "", cell: (set) => <SetButtons {...{ set, changed }} onReplace={() => setReplaced(set)} /> },
+              {
+                label: "Actions",
+                kind: "act",
+                cell: (set) => <SetButtons {...{ set, changed }} onReplace={() => setReplaced(set)} />,
+              },
             ]}
           />
         )}
@@ -441,45 +406,47 @@ function SetForm({ replaced, changed }: { replaced: SetReport | undefined; chang
   };
   const missing = value === "" || credentialsId === "" ? "An ID and a secret are required." : undefined;
   return (
-    <Form class="form more" label={title} onSubmit={() => act(send, replaced === undefined ? undefined : question)}>
-      <h3>{title}</h3>
-      <div class="form-row">
-        {replaced === undefined && (
-          <>
-            <TextField label="ID" value={id} onValue={setId} isRequired />
-            <TextField label="Type" value={type} onValue={setType} isRequired />
-            <TextField label="Description" value={description} onValue={setDescription} />
-          </>
-        )}
-        <TextField
-          label="Secret"
-          type="password"
-          autocomplete="new-password"
-          value={value}
-          onValue={setValue}
-          hint="A value, or a JSON object of all fields of the type; never shown again"
-          isRequired
-        />
-        <div class="field">
-          <label for={fileId}>Secret from a file</label>
-          <input
-            id={fileId}
-            class="input"
-            type="file"
-            onChange={(event) => {
-              const [file] = event.currentTarget.files ?? [];
-              void file?.text().then((text) => setValue(text.replace(/\r?\n$/, "")));
-            }}
+    <details class="more" open={replaced !== undefined}>
+      <summary>{title}</summary>
+      <Form class="form" label={title} onSubmit={() => act(send, replaced === undefined ? undefined : question)}>
+        <div class="form-row">
+          {replaced === undefined && (
+            <>
+              <TextField label="ID" value={id} onValue={setId} isRequired />
+              <TextField label="Type" value={type} onValue={setType} isRequired />
+              <TextField label="Description" value={description} onValue={setDescription} />
+            </>
+          )}
+          <TextField
+            label="Secret"
+            type="password"
+            autocomplete="new-password"
+            value={value}
+            onValue={setValue}
+            hint="A value, or a JSON object of all fields of the type; never shown again"
+            isRequired
           />
+          <div class="field">
+            <label for={fileId}>Secret from a file</label>
+            <input
+              id={fileId}
+              class="input"
+              type="file"
+              onChange={(event) => {
+                const [file] = event.currentTarget.files ?? [];
+                void file?.text().then((text) => setValue(text.replace(/\r?\n$/, "")));
+              }}
+            />
+          </div>
         </div>
-      </div>
-      <div class="actions">
-        <Button kind="main" type="submit" isBusy={isBusy} refusal={refusal("admin") ?? missing}>
-          {replaced === undefined ? "Create" : "Replace"}
-        </Button>
-        {replaced !== undefined && <Button onPress={changed}>Cancel</Button>}
-      </div>
-    </Form>
+        <div class="actions">
+          <Button kind="main" type="submit" isBusy={isBusy} refusal={refusal("admin") ?? missing}>
+            {replaced === undefined ? "Create" : "Replace"}
+          </Button>
+          {replaced !== undefined && <Button onPress={changed}>Cancel</Button>}
+        </div>
+      </Form>
+    </details>
   );
 }
 

@@ -1,131 +1,133 @@
-/** Every quota of the platform as tracked locally: how much is left, until when, and who spends it. */
+/** The quotas of the platform as tracked locally, the busiest first; and for one of them its windows and what would help. */
 import type { JSX } from "preact";
-import { nowMs } from "../clock.ts";
+import { addressOf } from "../ask.ts";
 import { useLive } from "../live.ts";
 import { Badge } from "../parts/badge.tsx";
-import { Figure, QuotaMeter } from "../parts/bars.tsx";
+import { QuotaMeter } from "../parts/bars.tsx";
 import { Empty, Loaded, Notice, Panel } from "../parts/notice.tsx";
 import { Plot } from "../parts/plot.tsx";
+import { RunLink } from "../parts/ref.tsx";
+import { Table } from "../parts/table.tsx";
 import { View } from "../parts/view.tsx";
-import { bucketTitle } from "../pure/bucket.ts";
-import { grouped, counted } from "../pure/format.ts";
-import type { BucketReport } from "../pure/shapes.ts";
-import { viewTitles } from "../pure/route.ts";
+import { place } from "../place.ts";
+import { bucketTitle, busiestFirst, callsWaiting } from "../pure/bucket.ts";
+import { counted, duration, grouped } from "../pure/format.ts";
+import { hrefOf, viewTitles } from "../pure/route.ts";
+import type { BucketReport, RunReport } from "../pure/shapes.ts";
 
 export function Quota(): JSX.Element {
   const quotas = useLive<{ buckets: BucketReport[] }>("/v1/buckets", { ms: 1_500 });
-  const seenMs = nowMs.peek();
   return (
-    <View title={viewTitles.quota} says="Calls left in the current window, for each API group.">
+    <View title={viewTitles.quota} says="Calls left in the current window of each quota, the busiest first.">
       <Loaded live={quotas} what="quotas">
-        {({ buckets }) =>
-          buckets.length === 0 ? (
-            <Panel title="No quotas yet">
-              <Empty command="simfleet sims sync">
-                The platform reports a quota with its first response. Run a sync to get one.
-              </Empty>
-            </Panel>
-          ) : (
-            buckets.map((bucket) => <Bucket key={bucket.bucket} bucket={bucket} seenMs={seenMs} />)
-          )
-        }
+        {({ buckets }) => <Quotas buckets={busiestFirst(buckets)} />}
       </Loaded>
     </View>
   );
 }
 
-function Bucket({ bucket, seenMs }: { bucket: BucketReport; seenMs: number }): JSX.Element {
-  const { limit, left, inFlight, kept, othersPerMinute, frozen, today, waiters, windows } = bucket;
-  const waiting = waiters.reduce((sum, one) => sum + one.waiting, 0);
+function Quotas({ buckets }: { buckets: readonly BucketReport[] }): JSX.Element {
+  const chosen = buckets.find(({ bucket }) => bucket === place.value.query.bucket) ?? buckets[0];
   return (
-    <Panel
-      title={bucketTitle(bucket)}
-      actions={frozen ? <Badge state="paused" word="paused after a 429" /> : undefined}
-    >
+    <>
+      <section class="panel" aria-label="Quotas">
+        <Table
+          label="Quotas"
+          rows={buckets}
+          keyOf={({ bucket }) => bucket}
+          current={place.value.query.bucket}
+          empty={
+            <Empty command="simfleet sims sync">
+              No quota is known yet. The platform reports one with its first response: run a sync to get it.
+            </Empty>
+          }
+          columns={[
+            {
+              label: "Quota",
+              cell: (bucket) => (
+                <a href={hrefOf("quota", undefined, { bucket: bucket.bucket })}>{bucketTitle(bucket)}</a>
+              ),
+            },
+            { label: "Left", cell: (bucket) => <Left {...bucket} /> },
+            {
+              label: "Resets",
+              kind: "tight",
+              cell: ({ secondsToRefresh: left }) =>
+                left === null ? "not known" : left <= 0 ? "with the next call" : `in ${duration(left)}`,
+            },
+            { label: "Waiting", kind: "number", cell: (bucket) => grouped(callsWaiting(bucket)) },
+            { label: "Kept for others", kind: "number", cell: ({ kept }) => (kept === null ? "–" : grouped(kept)) },
+            { label: "Calls today", kind: "number", cell: ({ today }) => grouped(today.calls) },
+            { label: "Rate-limited", kind: "number", cell: ({ today }) => grouped(today.throttled) },
+          ]}
+        />
+        <p class="quiet more">Today starts at 00:00 UTC. The hatched part of a bar is kept for other callers.</p>
+      </section>
+      {chosen !== undefined && <Chosen bucket={chosen} />}
+    </>
+  );
+}
+
+function Left({ left, limit, kept, frozen }: BucketReport): JSX.Element {
+  if (limit === null) return <span class="quiet">limit not known yet</span>;
+  return (
+    <>
+      <span class="nowrap">
+        {left === null ? `${grouped(limit)} per window` : `${grouped(left)} of ${grouped(limit)}`}
+      </span>{" "}
+      {frozen && <Badge state="paused" word="blocked after a 429" />}
+      {left !== null && <QuotaMeter left={left} limit={limit} kept={kept ?? 0} />}
+    </>
+  );
+}
+
+function Chosen({ bucket }: { bucket: BucketReport }): JSX.Element {
+  const { operator, profiles, othersPerMinute, windows } = bucket;
+  const shared = operator !== null && profiles.length > 1 ? `Shared by ${profiles.join(", ")}` : undefined;
+  const others = othersPerMinute === 0 ? undefined : `others make up to ${grouped(othersPerMinute)} calls a minute`;
+  const hint = [shared, others].filter((part) => part !== undefined).join(" · ");
+  return (
+    <Panel title={bucketTitle(bucket)} hint={hint === "" ? undefined : hint}>
       <div class="form">
-        <div>
-          <div class="quota-head">
-            <span class="progress-number">
-              <Left {...bucket} />
-            </span>
-            <Countdown bucket={bucket} seenMs={seenMs} />
-          </div>
-          {limit !== null && left !== null && <QuotaMeter left={left} limit={limit} kept={kept ?? 0} />}
-        </div>
-        {frozen && (
-          <Notice kind="warn" icon="paused">
-            The platform answered 429. Every process waits for the reset; no row loses an attempt.
-          </Notice>
-        )}
-        <dl class="figures">
-          <Figure
-            label="Kept for others"
-            note={othersPerMinute === 0 ? undefined : `${grouped(othersPerMinute)} a minute seen`}
-          >
-            {kept === null ? "–" : grouped(kept)}
-          </Figure>
-          {bucket.operator !== null && bucket.profiles.length > 1 && (
-            <Figure label="Shared by profiles">{bucket.profiles.join(", ")}</Figure>
-          )}
-          <Figure label="In flight">{grouped(inFlight)}</Figure>
-          <Figure
-            label="Waiting"
-            note={waiters.length > 0 ? `in ${counted(waiters.length, "process", "processes")}` : undefined}
-          >
-            {grouped(waiting)}
-          </Figure>
-          <Figure label="Calls since 00:00 UTC">{grouped(today.calls)}</Figure>
-          <Figure label="Rate-limited (429)">{grouped(today.throttled)}</Figure>
-        </dl>
-        {windows.length > 1 && windows.some((one) => one.calls > 0) && (
-          <section aria-label={`Windows of ${bucketTitle(bucket)}`}>
-            <h3>Calls per window</h3>
-            <Plot
-              says={`Calls in the last ${windows.length} windows, and how many of them were rate-limited`}
-              height={150}
-              times={windows.map(({ at }) => Date.parse(at) / 1_000)}
-              series={[
-                { name: "calls", values: windows.map((one) => one.calls), kind: "bars", color: "--series-1" },
-                {
-                  name: "rate-limited",
-                  values: windows.map((one) => one.throttled),
-                  kind: "bars",
-                  color: "--bad",
-                },
-                { name: "limit", color: "--series-2", dash: [7, 4], values: windows.map((one) => one.limit) },
-              ]}
-            />
-          </section>
+        <Help bucket={bucket} />
+        {windows.some(({ calls }) => calls > 0) ? (
+          <Plot
+            says={`Calls in the last ${counted(windows.length, "window")}, and how many of them were rate-limited`}
+            height={180}
+            times={windows.map(({ at }) => Date.parse(at) / 1_000)}
+            series={[
+              { name: "calls", values: windows.map(({ calls }) => calls), kind: "bars", color: "--series-1" },
+              { name: "rate-limited", values: windows.map((one) => one.throttled), kind: "bars", color: "--bad" },
+              { name: "limit", values: windows.map(({ limit }) => limit), color: "--series-2", dash: [7, 4] },
+            ]}
+          />
+        ) : (
+          <p class="quiet">No calls in the recent windows.</p>
         )}
       </div>
     </Panel>
   );
 }
 
-function Left({ left, limit }: BucketReport): JSX.Element {
-  if (limit === null) return <small>Limit not known yet</small>;
-  return left === null ? (
-    <>
-      {grouped(limit)}
-      <small>{" per window"}</small>
-    </>
-  ) : (
-    <>
-      {grouped(left)}
-      <small>{` of ${grouped(limit)} left`}</small>
-    </>
-  );
-}
+/** Runs shorter than this need no larger quota. */
+const shortSeconds = 120;
 
-/** Counts down between two responses. */
-function Countdown({ bucket, seenMs }: { bucket: BucketReport; seenMs: number }): JSX.Element {
-  const { secondsToRefresh, refreshDoubtSeconds } = bucket;
-  if (secondsToRefresh === null) return <span class="quiet">Reset time not known</span>;
-  const left = Math.max(0, secondsToRefresh - Math.max(0, nowMs.value - seenMs) / 1_000);
-  const doubt = refreshDoubtSeconds === null ? "the second" : `± ${(refreshDoubtSeconds / 2).toFixed(2)} s`;
+/** The runs that wait for the quota, and how to ask for more. */
+function Help({ bucket: { group, profiles } }: { bucket: BucketReport }): JSX.Element | null {
+  const address = group === "Sim" ? addressOf("/v1/runs", { state: "running", limit: 50 }) : undefined;
+  const { value } = useLive<{ runs: RunReport[] }>(address, { ms: 5_000, andOn: ["run."] });
+  const runs = (value?.runs ?? []).filter(({ profile }) => profiles.includes(profile));
+  const [longest] = runs.toSorted((a, b) => (b.etaSeconds ?? 0) - (a.etaSeconds ?? 0));
+  const seconds = longest?.etaSeconds ?? 0;
+  if (longest === undefined || seconds < shortSeconds) return null;
   return (
-    <span class="quiet" title={`Accurate to ${doubt}`}>
-      {left === 0 ? "a new window opens with the next call" : `resets in ${left.toFixed(0)} s`}
-    </span>
+    <Notice kind="plain" icon="waiting">
+      <span>
+        {`${counted(runs.length, "run waits", "runs wait")} for this quota; the longest, `}
+        <RunLink {...longest} />
+        {`, for about ${duration(seconds)}. To ask the platform for a larger quota:`}
+      </span>
+      <code>simfleet quota --request</code>
+    </Notice>
   );
 }

@@ -1,5 +1,5 @@
 /** Events as sentences, and the changes of single SIMs grouped under what caused them. */
-import { eventSentences } from "./event-texts.ts";
+import { eventSentences, failureTypes } from "./event-texts.ts";
 import type { FleetEvent } from "../shapes.ts";
 import { type Part, partsOfSentence } from "#events/sentence.ts";
 
@@ -18,6 +18,12 @@ export function kindOf(type: string): string {
 /** The event types of these kinds that this page knows. */
 export function typesOf(kinds: readonly string[]): string[] {
   return Object.keys(eventSentences).filter((type) => kinds.includes(kindOf(type)));
+}
+
+/** Whether somebody should look at it; a completed run is a failure if rows of it are not done. */
+export function isFailure({ type, fields: { rejected = "", failed = "", unknown = "" } }: FleetEvent): boolean {
+  if (type === "run.completed") return [rejected, failed, unknown].some((count) => count !== "" && count !== "0");
+  return failureTypes.includes(type) || /^schedule.(skipped|missed)$/.test(type);
 }
 
 /** An event, or the changes of SIMs that one run or sync caused. */

@@ -7,7 +7,8 @@ export interface PlanForm {
   /** Values for all rows; those of inputs that the operation does not have are kept and not sent. */
   readonly texts: InputTexts;
   readonly partial: boolean;
-  readonly sendUnchanged: boolean;
+  /** Whether SIMs that are as requested are sent; undefined: as the server decides. */
+  readonly skipUnchanged?: boolean | undefined;
   /** Rows, or a percentage: `10`, `5%`. */
   readonly maxFailures: string;
   /** Rows. */
@@ -21,7 +22,6 @@ export const emptyForm: PlanForm = {
   operation: setSpeedClass,
   texts: {},
   partial: false,
-  sendUnchanged: false,
   maxFailures: "",
   canary: "",
   rate: "",
@@ -48,7 +48,7 @@ export function queryOf(form: PlanForm, profile: string): Record<string, string>
   return {
     ...Object.fromEntries(given),
     ...(form.partial ? { partial: "true" } : {}),
-    ...(form.sendUnchanged ? { skipUnchanged: "false" } : {}),
+    ...(form.skipUnchanged === undefined ? {} : { skipUnchanged: String(form.skipUnchanged) }),
     profile,
   };
 }

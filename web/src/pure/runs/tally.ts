@@ -1,5 +1,38 @@
-/** The rows of a run by outcome, as shares of a bar, and the actions that its state allows. */
-import { type Outcome, type RunReport, type RunState, type Tally, outcomes } from "../shapes.ts";
+/** A run in words: what it changes, how it stands, its rows by outcome, and the actions that its state allows. */
+import { counted, grouped } from "../format.ts";
+import { type Changed, type Outcome, type RunReport, type RunState, type Tally, outcomes } from "../shapes.ts";
+
+/** `set-speed-class on OP0000000001 (default): s1.4xfast → s1.slow 41, s1.fast → s1.slow 19` */
+export function changedText({ profile, operator, operation, changes, changesInAll }: Changed, max = 6): string {
+  const shown = changes.slice(0, max);
+  const others = shown.reduce((left, { count }) => left - count, changesInAll);
+  const parts = shown.map(
+    ({ from, to, count }) => `${from === undefined ? "unknown" : (from ?? "none")} → ${to ?? "none"} ${grouped(count)}`,
+  );
+  if (shown.length === 0) parts.push(counted(changesInAll, "SIM"));
+  else if (others > 0) parts.push(`and ${counted(others, "other change")}`);
+  return `${operation} on ${operator === undefined ? profile : `${operator} (${profile})`}: ${parts.join(", ")}`;
+}
+
+/** Rows that ended, and neither were changed nor needed to be. */
+function rowsNotDone({ rejected, failed, unknown, cancelled }: Tally): number {
+  return rejected + failed + unknown + cancelled;
+}
+
+/** How a run stands, for its badge: a completed run is not green if rows are not done, or if it did nothing. */
+export function standingOf({
+  state,
+  counts,
+  problem,
+  frozen,
+}: Pick<RunReport, "state" | "counts" | "problem" | "frozen">): { readonly state: string; readonly word: string } {
+  if (state === "running" && frozen !== undefined) return { state: "frozen", word: "running (frozen)" };
+  if (problem !== undefined) return { state: "stalled", word: "stalled" };
+  const open = rowsNotDone(counts);
+  if (state !== "completed" || (open === 0 && counts.done > 0)) return { state, word: state };
+  if (open > 0) return { state: "incomplete", word: `completed, ${grouped(open)} not done` };
+  return { state: "never", word: "completed, nothing to do" };
+}
 
 export function settledRows(counts: Tally): number {
   return counts.total - counts.pending;
@@ -27,6 +60,9 @@ interface Deciding extends Pick<RunReport, "state" | "counts"> {
 }
 
 export type RunAction = "approve" | "pause" | "resume" | "cancel" | "retry" | "undo";
+
+/** Outcomes whose rows can be retried on request. */
+export const retryable: readonly Outcome[] = ["rejected", "failed", "cancelled"];
 
 /** Rows that a retry includes: rejected rows would be rejected again, and unknown ones may be done. */
 function retriedRows({ failed, cancelled }: Tally): number {

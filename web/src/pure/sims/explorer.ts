@@ -36,6 +36,34 @@ export function filterOfSims(keys: readonly string[], keyColumn: string): string
   return text.length > longestFilter ? undefined : text;
 }
 
+/** A part of an ID is searched, and anything else is a filter. */
+export function searchOrFilter(written: string): Pick<Shown, "where" | "search"> {
+  const text = written.trim();
+  return /^[\w-]+$/.test(text) ? { where: "", search: text } : { where: text, search: "" };
+}
+
+const titles: Readonly<Record<string, string>> = {
+  simId: "SIM ID",
+  imsi: "IMSI",
+  msisdn: "MSISDN",
+  iccid: "ICCID",
+  imei: "IMEI",
+  groupId: "Group",
+  addedAt: "Added",
+  updatedAt: "Changed",
+  updatedBy: "Changed by",
+  seenAt: "Seen",
+  goneAt: "Gone",
+};
+
+/** The name of a field in words: `speedClass` is "Speed class", `tags.site` is "Tag site". */
+export function fieldTitle(name: string): string {
+  const words = name
+    .replace(/^tags\./, "tag ")
+    .replaceAll(/(?<=[a-z])[A-Z]|\.\w/g, (at) => ` ${at.replace(".", "").toLowerCase()}`);
+  return titles[name] ?? words.charAt(0).toUpperCase() + words.slice(1);
+}
+
 /** What follows on a click on the header of a column. */
 export function nextSort(sort: string, field: string): string {
   if (sort === field) return `-${field}`;

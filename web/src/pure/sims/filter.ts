@@ -31,40 +31,6 @@ function quoted(value: string): string {
   return /^[\w.:+-]+$/.test(value) ? value : `"${value.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
 }
 
-const value = String.raw`"(?:[^"\\]|\\.)*"|[^\s,()="!]+`;
-const condition = new RegExp(
-  String.raw`^\s*([A-Za-z_][\w-]*(?:\.[^\s=!,()"]+)?)(?:\s*(!?=)\s*(${value})|\s+in\s*\(\s*((?:${value})(?:\s*,\s*(?:${value}))*)\s*\)|\s+((?:not\s+)?exists)(?=\s|$))\s*`,
-  "i",
-);
-
-/** The conditions of a filter; undefined if it is not understood. */
-export function conditionsOf(text: string): Condition[] | undefined {
-  const conditions: Condition[] = [];
-  let rest = text.trim();
-  while (rest !== "") {
-    const found = condition.exec(rest);
-    if (found === null) return undefined;
-    const [all, field = "", sign, single, several, existence] = found;
-    if (sign !== undefined) conditions.push({ field, operator: sign as "=" | "!=", values: [unquoted(single ?? "")] });
-    else if (several !== undefined) {
-      const values = [...several.matchAll(new RegExp(value, "g"))].map(([one]) => unquoted(one));
-      conditions.push({ field, operator: "in", values });
-    } else {
-      conditions.push({ field, operator: /^not/i.test(existence ?? "") ? "not exists" : "exists", values: [] });
-    }
-    rest = rest.slice(all.length);
-    if (rest === "") break;
-    const and = /^and\s+(?=\S)/i.exec(rest);
-    if (and === null) return undefined;
-    rest = rest.slice(and[0].length);
-  }
-  return conditions;
-}
-
-function unquoted(written: string): string {
-  return written.startsWith('"') ? written.slice(1, -1).replaceAll(/\\(.)/g, "$1") : written;
-}
-
 /** A condition as a person has written it so far; undefined while something is missing. */
 export function conditionFrom(draft: { field: string; operator: Operator; value: string }): Condition | undefined {
   const field = draft.field.trim();

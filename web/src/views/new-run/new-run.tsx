@@ -3,8 +3,8 @@ import type { JSX } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { ask } from "../../ask.ts";
 import { Button } from "../../parts/button.tsx";
-import { Form } from "../../parts/field.tsx";
-import { Loaded, Panel, ProblemNotice } from "../../parts/notice.tsx";
+import { Form, TextField } from "../../parts/field.tsx";
+import { Loaded, ProblemNotice } from "../../parts/notice.tsx";
 import { View } from "../../parts/view.tsx";
 import {
   type RowsFrom,
@@ -22,8 +22,8 @@ import { profile, refusal } from "../../session.ts";
 import { viewTitles } from "../../pure/route.ts";
 import { ExampleFile, InputFields, OperationChoice } from "./operation-fields.tsx";
 import { useOperations } from "./operations.ts";
-import { PlanResult } from "./plan-result.tsx";
-import { RunOptions, RunSource, type Source } from "./run-source.tsx";
+import { PlanDetails, PlanSummary, StartButton } from "./plan-result.tsx";
+import { RunOptions, RunSource, type Source, rowsFrom } from "./run-source.tsx";
 
 /** @param where initial filter, from a link on another view */
 export function NewRun({ where }: { where: string }): JSX.Element {
@@ -42,7 +42,6 @@ export function NewRun({ where }: { where: string }): JSX.Element {
 
 interface Made {
   readonly plan: PlanReport;
-  /** What the plan was made from; if that has changed since, the plan is stale. */
   readonly of: string;
 }
 
@@ -54,84 +53,87 @@ interface OrderProps {
 function Order({ where: whereAtFirst, operations }: OrderProps): JSX.Element | null {
   const [source, setSource] = useState<Source>(() => firstSource(whereAtFirst));
   const [form, setForm] = useState<PlanForm>(emptyForm);
-  const { made, problem, isBusy, make } = usePlanning();
-  const result = useRef<HTMLDivElement>(null);
-  const operation = operations.find(({ name }) => name === form.operation) ?? operations[0];
-  if (operation === undefined) return null;
-
-  const { kind, file, where } = source;
-  const from = rowsFrom(source);
-  const asked = JSON.stringify([kind, kind === "file" ? [file?.name, file?.size, file?.lastModified] : where, form]);
-  const off = refusal("operator") ?? lackOf(source, operation, form);
-
-  const makePlan = async (): Promise<void> => {
-    if (off !== undefined || isBusy) return;
-    await make({ operation, form, from, source: kind === "file" ? file : where.trim() }, asked);
-    result.current?.focus();
-  };
-
-  return (
-    <>
-      <Form class="panel form" label="Run settings" onSubmit={() => void makePlan()}>
-        <OperationChoice {...{ operations, operation }} onOperation={(name) => setForm({ ...form, operation: name })} />
-        <RunSource {...{ source, onSource: setSource }} columns={columnsFor(operation, form.texts)} />
-        {from === "file" && <ExampleFile operation={operation} />}
-        <InputFields {...{ operation, from }} texts={form.texts} onTexts={(texts) => setForm({ ...form, texts })} />
-        <RunOptions form={form} faults={faultsOf(form)} onForm={setForm} />
-        <div class="actions">
-          <Button kind={made?.of === asked ? undefined : "main"} type="submit" isBusy={isBusy} refusal={off}>
-            {isBusy ? "Planning …" : made === undefined ? "Preview" : "Update plan"}
-          </Button>
-          {off !== undefined && <span class="hint">{off}</span>}
-        </div>
-      </Form>
-      <div ref={result} tabIndex={-1} class="plan-place" aria-live="polite">
-        <ProblemNotice problem={problem} what="The plan could not be created" />
-        {made !== undefined && (
-          <Panel title="Plan" hint={`${made.plan.operation} · ${made.plan.file ?? made.plan.where ?? ""}`}>
-            <PlanResult key={made.plan.planId} plan={made.plan} form={form} isStale={made.of !== asked} />
-          </Panel>
-        )}
-      </div>
-    </>
-  );
-}
-
-function firstSource(where: string): Source {
-  const file = takeSelectedSims();
-  return { kind: where === "" ? "file" : "filter", file, hasOnlyKeys: file !== undefined, where };
-}
-
-function rowsFrom({ kind, hasOnlyKeys }: Source): RowsFrom {
-  return kind === "file" && hasOnlyKeys ? "selection" : kind;
-}
-
-interface Planning {
-  readonly made: Made | undefined;
-  /** Why the last plan failed. */
-  readonly problem: Problem | undefined;
-  readonly isBusy: boolean;
-  /** @param of what it is made from, as text */
-  readonly make: (order: PlanOrder, of: string) => Promise<void>;
-}
-
-function usePlanning(): Planning {
   const [made, setMade] = useState<Made | undefined>();
   const [problem, setProblem] = useState<Problem | undefined>();
   const [isBusy, setBusy] = useState(false);
-  const make: Planning["make"] = async (order, of) => {
+  const bar = useRef<HTMLElement>(null);
+  const operation = operations.find(({ name }) => name === form.operation) ?? operations[0];
+  if (operation === undefined) return null;
+
+  const from = rowsFrom(source);
+  const off = refusal("operator") ?? lackOf(source, operation, form);
+  const isStale = made !== undefined && made.of !== textOf(source, form);
+
+  const makePlan = async (of: Source = source, by: PlanForm = form): Promise<void> => {
+    if ((refusal("operator") ?? lackOf(of, operation, by)) !== undefined || isBusy) return;
+    const rows = of.kind === "file" ? of.file : of.where.trim();
     setBusy(true);
     setProblem(undefined);
     try {
-      setMade({ plan: await planOf(order), of });
+      const plan = await planOf({ operation, form: by, from: rowsFrom(of), source: rows });
+      setMade({ plan, of: textOf(of, by) });
     } catch (thrown) {
       setMade(undefined);
       setProblem(problemFrom(thrown));
     } finally {
       setBusy(false);
     }
+    bar.current?.focus();
   };
-  return { made, problem, isBusy, make };
+  const take = (next: Source): void => {
+    setSource(next);
+    // A file that needs nothing else is planned at once.
+    if (next.file !== source.file) void makePlan(next);
+  };
+  const choose = (change: Partial<PlanForm>): void => {
+    const next = { ...form, ...change };
+    setForm(next);
+    void makePlan(source, next);
+  };
+
+  return (
+    <Form class="new-run" label="Run settings" onSubmit={() => void makePlan()}>
+      <section class="panel form" aria-label="Settings">
+        <OperationChoice {...{ operations, operation }} onOperation={(name) => setForm({ ...form, operation: name })}>
+          <TextField
+            label="Name"
+            value={form.name}
+            onValue={(name) => setForm({ ...form, name })}
+            hint="Shown in lists"
+          />
+        </OperationChoice>
+        <RunSource {...{ source, onSource: take }} columns={columnsFor(operation, form.texts)}>
+          <ExampleFile operation={operation} />
+        </RunSource>
+        <InputFields {...{ operation, from }} texts={form.texts} onTexts={(texts) => setForm({ ...form, texts })} />
+        <RunOptions form={form} faults={faultsOf(form)} onForm={setForm} />
+      </section>
+      <section ref={bar} tabIndex={-1} class="panel plan-bar" aria-label="Plan" aria-live="polite">
+        <ProblemNotice problem={problem} what="The plan could not be created" />
+        {made !== undefined && <PlanSummary plan={made.plan} {...{ form, isStale, isBusy, choose }} />}
+        <div class="actions">
+          {made !== undefined && !isStale && <StartButton plan={made.plan} form={form} />}
+          {(made === undefined || isStale) && (
+            <Button kind="main" type="submit" isBusy={isBusy} refusal={off}>
+              {isBusy ? "Planning …" : made === undefined ? "Preview" : "Update plan"}
+            </Button>
+          )}
+          {off !== undefined && <span class="hint">{off}</span>}
+        </div>
+      </section>
+      {made !== undefined && <PlanDetails key={made.plan.planId} plan={made.plan} />}
+    </Form>
+  );
+}
+
+/** What a plan is made from; if that has changed since, the plan is stale. */
+function textOf({ kind, file, where }: Source, form: PlanForm): string {
+  return JSON.stringify([kind, kind === "file" ? [file?.name, file?.size, file?.lastModified] : where, form]);
+}
+
+function firstSource(where: string): Source {
+  const file = takeSelectedSims();
+  return { kind: where === "" ? "file" : "filter", file, hasOnlyKeys: file !== undefined, where };
 }
 
 interface PlanOrder {

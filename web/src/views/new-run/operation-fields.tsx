@@ -21,14 +21,16 @@ interface ChoiceProps {
   readonly operations: readonly OperationReport[];
   readonly operation: OperationReport;
   readonly onOperation: (name: string) => void;
+  /** A field beside it. */
+  readonly children: JSX.Element;
 }
 
-export function OperationChoice({ operations, operation, onOperation }: ChoiceProps): JSX.Element {
+export function OperationChoice({ operations, operation, onOperation, children }: ChoiceProps): JSX.Element {
   const cautions = cautionsOf(operation);
   const { summary, requires, danger } = operation;
   return (
     <>
-      <div class="operation">
+      <div class="form-row">
         <Select
           label="Operation"
           value={operation.name}
@@ -36,6 +38,7 @@ export function OperationChoice({ operations, operation, onOperation }: ChoicePr
           onValue={onOperation}
           hint={`${summary}.${requires === null ? "" : ` Only SIMs with ${requires}.`}`}
         />
+        {children}
       </div>
       {cautions.length > 0 && (
         <Notice kind={danger === "normal" ? "plain" : danger === "costly" ? "warn" : "bad"}>
@@ -121,12 +124,16 @@ function hintOf({ type, rule, values, required, fromInventory }: FieldProps["fie
 export function ExampleFile({ operation: { name, example, inputs } }: { operation: OperationReport }): JSX.Element {
   const secrets = inputs.filter(({ secret }) => secret).map((field) => field.name);
   return (
-    <div class="actions">
-      <Button isSmall onPress={() => saveFile(new Blob([example.join("\n")], { type: "text/csv" }), `${name}.csv`)}>
+    <>
+      <Button
+        isSmall
+        kind="plain"
+        onPress={() => saveFile(new Blob([example.join("\n")], { type: "text/csv" }), `${name}.csv`)}
+      >
         <Icon name="down" size={14} />
         Example file
       </Button>
       {secrets.length > 0 && <span class="hint">Secret inputs must be columns of the file: {listed(secrets)}</span>}
-    </div>
+    </>
   );
 }

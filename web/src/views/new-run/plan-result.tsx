@@ -1,25 +1,22 @@
-/**
- * The result of a plan: verdicts, calls, duration, warnings, problems by line, rows; and the button that starts the
- * run.
- */
+/** A plan: its summary with the button that starts the run, and below it warnings, problems by line, and rows. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { ask } from "../../ask.ts";
 import { useAction } from "../../parts/action.tsx";
 import { Badge } from "../../parts/badge.tsx";
-import { Figure } from "../../parts/bars.tsx";
 import { Button } from "../../parts/button.tsx";
 import { RowChanges } from "../../parts/changes.tsx";
-import { Choices } from "../../parts/field.tsx";
-import { Empty, Notice } from "../../parts/notice.tsx";
+import { Choices, Tick } from "../../parts/field.tsx";
+import { Empty, Notice, Panel } from "../../parts/notice.tsx";
 import { PageTable, usePages } from "../../parts/pages.tsx";
 import type { Question } from "../../parts/question.tsx";
-import { SimLink } from "../../parts/ref.tsx";
+import { Said, SimLink } from "../../parts/ref.tsx";
 import { Table } from "../../parts/table.tsx";
 import { goTo } from "../../place.ts";
 import { duration, grouped, counted } from "../../pure/format.ts";
 import type { PlanForm } from "../../pure/runs/plan-options.ts";
 import { cautionsOfPlan } from "../../pure/runs/operation.ts";
+import { changedText } from "../../pure/runs/tally.ts";
 import { hrefOf } from "../../pure/route.ts";
 import {
   type PlanReport,
@@ -28,93 +25,100 @@ import {
   type RunReport,
   verdicts as allVerdicts,
 } from "../../pure/shapes.ts";
-import { profile, refusal } from "../../session.ts";
+import { refusal } from "../../session.ts";
 
-interface ResultProps {
+interface SummaryProps {
   readonly plan: PlanReport;
   readonly form: PlanForm;
   /** Something was changed after the plan was made. */
   readonly isStale: boolean;
+  readonly isBusy: boolean;
+  /** Plans again with another choice. */
+  readonly choose: (change: Partial<PlanForm>) => void;
 }
 
-export function PlanResult({ plan, form, isStale }: ResultProps): JSX.Element {
-  const { warnings, problems } = plan;
+/** What stays in view: the changes, the calls and the time, and which rows are skipped. */
+export function PlanSummary({ plan, form, isStale, isBusy, choose }: SummaryProps): JSX.Element {
+  const { verdicts, unchangedSkipped, problemsInAll } = plan;
+  const { unchanged } = verdicts;
   return (
-    <div class="form">
-      <Figures plan={plan} />
-      <Cautions plan={plan} />
-      {warnings.map((warning) => (
-        <Notice key={warning} kind="warn">
-          {warning}
-        </Notice>
-      ))}
-      {problems.length > 0 && (
-        <section aria-label="Problems">
-          <h3>{`${counted(plan.problemsInAll, "row")} cannot be sent${plan.problemsInAll > problems.length ? `; the first ${grouped(problems.length)}` : ""}`}</h3>
-          <Table
-            label="Problems in the file"
-            rows={problems}
-            keyOf={({ line, column }) => `${line} ${column}`}
-            columns={[
-              { label: "Line", kind: "number", cell: ({ line }) => grouped(line) },
-              { label: "Column", cell: ({ column }) => column },
-              { label: "Problem", cell: ({ message }) => message },
-            ]}
-          />
-        </section>
+    <>
+      <p class="sentence prose">{changedText(plan)}</p>
+      <p class="quiet">
+        {isBusy ? "Planning …" : isStale ? "The settings changed: update the plan first." : planText(plan)}
+      </p>
+      {(unchanged > 0 || problemsInAll > 0) && (
+        <div class="kinds">
+          {unchanged > 0 && (
+            <Tick
+              label={`Skip ${grouped(unchanged)} unchanged, saves ${counted(unchanged, "call")}`}
+              isOn={unchangedSkipped === unchanged}
+              onChange={(skipUnchanged) => choose({ skipUnchanged })}
+            />
+          )}
+          {problemsInAll > 0 && (
+            <Tick
+              label={`Skip ${counted(problemsInAll, "invalid row")}`}
+              isOn={form.partial}
+              onChange={(partial) => choose({ partial })}
+            />
+          )}
+        </div>
       )}
-      <PlanRows plan={plan} />
-      <Start plan={plan} form={form} isStale={isStale} />
-    </div>
+    </>
   );
 }
 
-function unchangedNote({ verdicts: { unchanged }, unchangedSkipped }: PlanReport): string | undefined {
-  if (unchanged === 0) return undefined;
-  if (unchangedSkipped === unchanged) return "skipped, no call";
-  return unchangedSkipped === 0 ? "will be sent anyway" : `${grouped(unchangedSkipped)} skipped, the rest sent`;
+function planText({ rows, calls, verdicts, estimateSeconds, othersPerMinute }: PlanReport): string {
+  const unlisted = verdicts["not-in-inventory"];
+  const time =
+    estimateSeconds === null ? "time unknown: the quota is not known yet" : `about ${duration(estimateSeconds)}`;
+  return [
+    counted(rows, "row"),
+    `${grouped(verdicts.change)} to change`,
+    unlisted > 0 && `${grouped(unlisted)} not in the inventory`,
+    verdicts["not-allowed"] > 0 && `${grouped(verdicts["not-allowed"])} not allowed`,
+    verdicts.conflict > 0 && `${grouped(verdicts.conflict)} in conflict`,
+    counted(calls, "call"),
+    time,
+    othersPerMinute > 0 && `leaves ${grouped(othersPerMinute)} calls a minute to others`,
+  ]
+    .filter((part) => part !== false)
+    .join(" · ");
 }
 
-function Figures({ plan }: Pick<ResultProps, "plan">): JSX.Element {
-  const { rows, verdicts, calls, estimateSeconds, othersPerMinute, problemsInAll } = plan;
+export function PlanDetails({ plan }: { plan: PlanReport }): JSX.Element {
+  const { warnings, problems, problemsInAll, file, where } = plan;
   return (
-    <dl class="figures">
-      <Figure label="Rows">{grouped(rows)}</Figure>
-      <Figure
-        label="To change"
-        note={
-          verdicts["not-in-inventory"] > 0
-            ? `and ${grouped(verdicts["not-in-inventory"])} not in the inventory`
-            : undefined
-        }
-      >
-        {grouped(verdicts.change)}
-      </Figure>
-      <Figure label="Unchanged" note={unchangedNote(plan)}>
-        {grouped(verdicts.unchanged)}
-      </Figure>
-      <Figure label="Cannot be sent" note={refusedText(plan)}>
-        {grouped(problemsInAll)}
-      </Figure>
-      <Figure label="Calls">{grouped(calls)}</Figure>
-      <Figure label="Time" note={timeNote(estimateSeconds, othersPerMinute)}>
-        {estimateSeconds === null ? "unknown" : duration(estimateSeconds)}
-      </Figure>
-    </dl>
+    <Panel title="Rows of the plan" hint={`${plan.operation} · ${file ?? where ?? ""}`}>
+      <div class="form">
+        <Cautions plan={plan} />
+        {warnings.map((warning) => (
+          <Notice key={warning} kind="warn">
+            <span>
+              <Said text={warning} />
+            </span>
+          </Notice>
+        ))}
+        {problems.length > 0 && (
+          <section aria-label="Problems">
+            <h3>{`${counted(problemsInAll, "row")} cannot be sent${problemsInAll > problems.length ? `; the first ${grouped(problems.length)}` : ""}`}</h3>
+            <Table
+              label="Problems in the file"
+              rows={problems}
+              keyOf={({ line, column }) => `${line} ${column}`}
+              columns={[
+                { label: "Line", kind: "number", cell: ({ line }) => grouped(line) },
+                { label: "Column", cell: ({ column }) => column },
+                { label: "Problem", cell: ({ message }) => message },
+              ]}
+            />
+          </section>
+        )}
+        <PlanRows plan={plan} />
+      </div>
+    </Panel>
   );
-}
-
-function timeNote(seconds: number | null, othersPerMinute: number): string {
-  if (seconds === null) return "quota not known yet";
-  return othersPerMinute === 0 ? "at the current quota" : `leaves ${grouped(othersPerMinute)} calls a minute to others`;
-}
-
-function refusedText({ verdicts }: PlanReport): string | undefined {
-  const parts = [
-    verdicts["not-allowed"] > 0 ? `${grouped(verdicts["not-allowed"])} not allowed` : "",
-    verdicts.conflict > 0 ? `${grouped(verdicts.conflict)} in conflict` : "",
-  ].filter((part) => part !== "");
-  return parts.length === 0 ? undefined : parts.join(", ");
 }
 
 /** What starting it costs, and what cannot be taken back. */
@@ -130,15 +134,12 @@ function Cautions({ plan }: { plan: PlanReport }): JSX.Element | null {
   );
 }
 
-function Start({ plan, form, isStale }: ResultProps): JSX.Element {
+export function StartButton({ plan, form }: Pick<SummaryProps, "plan" | "form">): JSX.Element {
   const { isBusy, act } = useAction();
   const { planId, rows, problemsInAll, irreversible } = plan;
   const off =
     refusal("operator") ??
-    (isStale ? "The settings changed: update the plan first." : undefined) ??
-    (problemsInAll > 0 && !form.partial
-      ? 'Fix the rows, or select "Skip invalid rows" and update the plan.'
-      : undefined) ??
+    (problemsInAll > 0 && !form.partial ? "Fix the invalid rows, or skip them." : undefined) ??
     (rows === problemsInAll ? "No row can be sent." : undefined);
   const start = async (): Promise<string> => {
     // A plan becomes one run, however often it is submitted.
@@ -149,22 +150,26 @@ function Start({ plan, form, isStale }: ResultProps): JSX.Element {
     return `Run ${run.runId} started.`;
   };
   return (
-    <div class="actions">
+    <>
       <Button kind="main" refusal={off} isBusy={isBusy} onPress={() => act(start, questionOf(plan))}>
         {isBusy ? "Starting …" : "Start the run"}
       </Button>
       {off !== undefined && <span class="hint">{off}</span>}
-    </div>
+    </>
   );
 }
 
 function questionOf(plan: PlanReport): Question {
-  const { operation, calls, rows, problemsInAll, estimateSeconds, hasUndo, irreversible } = plan;
-  const time = estimateSeconds === null || estimateSeconds === 0 ? undefined : duration(estimateSeconds);
-  const what = `${counted(rows - problemsInAll, "row")} of the profile ${profile.value}${time === undefined ? "" : `, about ${time}`}.`;
+  const { operation, calls, estimateSeconds, hasUndo, irreversible } = plan;
+  const time = estimateSeconds === null || estimateSeconds === 0 ? "" : `, about ${duration(estimateSeconds)}`;
+  const sentences = [
+    `${changedText(plan)}${time}.`,
+    ...cautionsOfPlan(plan),
+    `You can pause it${hasUndo ? " and undo it later" : ""}.`,
+  ];
   return {
     title: `Start ${operation} with ${counted(calls, "call")}?`,
-    text: [what, ...cautionsOfPlan(plan), `You can pause it${hasUndo ? " and undo it later" : ""}.`].join(" "),
+    text: sentences.join(" "),
     yes: "Start the run",
     isDangerous: irreversible > 0,
     typed: irreversible > 0 ? irreversible : undefined,
@@ -190,7 +195,7 @@ function PlanRows({ plan }: { plan: PlanReport }): JSX.Element {
       text: value === "all" ? "all" : `${value.replaceAll("-", " ")} ${grouped(plan.verdicts[value])}`,
     }));
   return (
-    <section aria-label="Rows of the plan" class="form">
+    <>
       <div>
         <Choices<Shown> label="Filter rows by verdict" {...{ value: verdict, options }} onValue={setVerdict} />
       </div>
@@ -208,6 +213,6 @@ function PlanRows({ plan }: { plan: PlanReport }): JSX.Element {
           { label: "Problem", cell: ({ problem }) => problem?.message },
         ]}
       />
-    </section>
+    </>
   );
 }

@@ -1,14 +1,11 @@
-/**
- * The SIMs of a run, those of a file that is dropped or chosen, or those that a filter selects; and its options, the same
- * as those of `simfleet apply`.
- */
+/** The SIMs of a run, those of a file that is dropped or chosen, or those that a filter selects; and its limits. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { Choices, TextField, Tick } from "../../parts/field.tsx";
+import { Choices, TextField } from "../../parts/field.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { fileSize, listed } from "../../pure/format.ts";
 import type { PlanForm } from "../../pure/runs/plan-options.ts";
-import type { SourceKind } from "../../pure/runs/operation.ts";
+import type { RowsFrom, SourceKind } from "../../pure/runs/operation.ts";
 
 /** Both are kept while the person changes between them. */
 export interface Source {
@@ -19,17 +16,23 @@ export interface Source {
   readonly where: string;
 }
 
+export function rowsFrom({ kind, hasOnlyKeys }: Source): RowsFrom {
+  return kind === "file" && hasOnlyKeys ? "selection" : kind;
+}
+
 interface SourceProps {
   readonly source: Source;
   readonly onSource: (source: Source) => void;
   /** The columns that a file needs. */
   readonly columns: readonly string[];
+  /** An example of a file. */
+  readonly children: JSX.Element;
 }
 
-export function RunSource({ source, onSource, columns }: SourceProps): JSX.Element {
+export function RunSource({ source, onSource, columns, children }: SourceProps): JSX.Element {
   return (
     <>
-      <div>
+      <div class="actions">
         <Choices<SourceKind>
           label="Source of SIMs"
           value={source.kind}
@@ -39,6 +42,7 @@ export function RunSource({ source, onSource, columns }: SourceProps): JSX.Eleme
           ]}
           onValue={(kind) => onSource({ ...source, kind })}
         />
+        {rowsFrom(source) === "file" && children}
       </div>
       {source.kind === "file" ? (
         <FileSource
@@ -116,16 +120,15 @@ interface OptionsProps {
 }
 
 export function RunOptions({ form, faults, onForm }: OptionsProps): JSX.Element {
-  const field = (name: "name" | "maxFailures" | "canary" | "rate"): Pick<TextProps, "value" | "onValue" | "fault"> => ({
+  const field = (name: "maxFailures" | "canary" | "rate"): Pick<TextProps, "value" | "onValue" | "fault"> => ({
     value: form[name],
     onValue: (value) => onForm({ ...form, [name]: value }),
     fault: faults[name],
   });
   return (
-    <fieldset class="form">
-      <legend class="only-heard">Options</legend>
+    <details>
+      <summary>Canary, limits and rate</summary>
       <div class="form-row">
-        <TextField label="Name" {...field("name")} hint="Shown in lists" />
         <TextField label="Canary" {...field("canary")} hint="Rows to try first; the rest follow only if all succeed" />
         <TextField
           label="Max failures"
@@ -134,21 +137,7 @@ export function RunOptions({ form, faults, onForm }: OptionsProps): JSX.Element 
         />
         <TextField label="Rate" {...field("rate")} hint="Maximum calls per minute, below the quota" />
       </div>
-      <div class="form-row">
-        <Tick
-          label="Skip invalid rows"
-          hint="Otherwise, one invalid row blocks the run"
-          isOn={form.partial}
-          onChange={(partial) => onForm({ ...form, partial })}
-        />
-        <Tick
-          label="Send unchanged SIMs"
-          hint="Send SIMs that already have the requested values in the inventory, too"
-          isOn={form.sendUnchanged}
-          onChange={(sendUnchanged) => onForm({ ...form, sendUnchanged })}
-        />
-      </div>
-    </fieldset>
+    </details>
   );
 }
 

@@ -1,16 +1,17 @@
 /** The actions of a run; those that change many SIMs or cannot be undone ask for confirmation. */
 import type { JSX } from "preact";
 import { ask, download } from "../../ask.ts";
+import { useLive } from "../../live.ts";
 import { ActionButton, useAction } from "../../parts/action.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Icon } from "../../parts/icon.tsx";
-import { confirmed } from "../../parts/question.tsx";
+import { type Question, confirmed } from "../../parts/question.tsx";
 import { goTo } from "../../place.ts";
-import { hrefOf } from "../../pure/route.ts";
-import type { FollowUpPlan, OperationReport, RunReport } from "../../pure/shapes.ts";
-import { type RunAction, actionsFor } from "../../pure/runs/tally.ts";
-import { refusal } from "../../session.ts";
 import { counted } from "../../pure/format.ts";
+import { hrefOf } from "../../pure/route.ts";
+import type { FollowUpPlan, OperationReport, Outcome, RunReport } from "../../pure/shapes.ts";
+import { type RunAction, actionsFor, changedText, isOver } from "../../pure/runs/tally.ts";
+import { refusal } from "../../session.ts";
 
 const verbs = {
   approve: "Approve",
@@ -36,44 +37,33 @@ interface ActionsProps {
   readonly onChanged: (report: RunReport) => void;
 }
 
+/** Beyond so many rows, an undo is planned only when somebody asks for it. */
+const maxPlanned = 10_000;
+
 export function RunActions({ report, operation, hasUndo, onChanged }: ActionsProps): JSX.Element {
   const { isBusy, act } = useAction();
-  const { runId } = report;
-  const route = `/v1/runs/${encodeURIComponent(runId)}`;
+  const { runId, state, counts } = report;
+  const route = routeOf(report);
+  const actions = actionsFor({ state, counts, hasUndo });
+  const isPlanned = actions.includes("undo") && isOver(state) && counts.total <= maxPlanned;
+  const undo = useLive<FollowUpPlan>(isPlanned ? `${route}/undo/plan` : undefined, { ms: 600_000 });
   const work = async (action: RunAction): Promise<string | undefined> => {
-    const isFollowUp = action === "retry" || action === "undo";
-    const plan = isFollowUp ? await ask<FollowUpPlan>(`${route}/${action}/plan`) : undefined;
-    if (!(await isMeant({ action, report, operation, plan }))) return undefined;
-    const confirm = plan?.irreversible ?? 0;
-    const answer = await ask<RunReport>(`${route}/${action}`, {
-      method: "POST",
-      ...(confirm > 0 ? { body: { confirm } } : {}),
-    });
-    if (answer.runId === runId) {
-      onChanged(answer);
-      return `${answer.name || runId} is ${answer.state.replaceAll("-", " ")}.`;
-    }
-    goTo(hrefOf("runs", answer.runId));
-    return `Run ${answer.runId} started.`;
+    if (action === "retry" || action === "undo") return followUp(report, action);
+    const question = questionOf(action, report, operation);
+    if (question !== undefined && !(await confirmed(question))) return undefined;
+    const answer = await ask<RunReport>(`${route}/${action}`, { method: "POST" });
+    onChanged(answer);
+    return `${answer.name || runId} is ${answer.state.replaceAll("-", " ")}.`;
   };
   return (
     <>
-      <ActionButton
-        needs="viewer"
-        work={async () => {
-          await download(`${route}/results`, { format: "csv" }, `${runId}.results.csv`);
-          return undefined;
-        }}
-      >
-        <Icon name="down" size={16} />
-        Results
-      </ActionButton>
-      {actionsFor({ ...report, hasUndo }).map((action) => (
+      <DownloadButton report={report}>Results</DownloadButton>
+      {actions.map((action) => (
         <Button
           key={action}
           kind={kinds[action]}
           isBusy={isBusy}
-          refusal={refusal("operator")}
+          refusal={refusal("operator") ?? (action === "undo" && undo.value ? nothingToDo(undo.value) : undefined)}
           onPress={() => act(() => work(action))}
         >
           {verbs[action]}
@@ -83,94 +73,113 @@ export function RunActions({ report, operation, hasUndo, onChanged }: ActionsPro
   );
 }
 
-/** @param plan of a retry or an undo */
-function isMeant({
-  action,
-  report: { runId, name, profile, counts },
-  operation,
-  plan = {
-    profile,
-    operation: "",
-    changes: [],
-    changesInAll: 0,
-    total: 0,
-    calls: 0,
-    costly: 0,
-    irreversible: 0,
-    warnings: [],
-  },
-}: {
-  action: RunAction;
-  report: RunReport;
-  operation: OperationReport | undefined;
-  plan: FollowUpPlan | undefined;
-}): Promise<boolean> | true {
-  const run = name === "" ? runId : `${name} (${runId})`;
-  const costs =
-    (plan.costly === 0
-      ? ""
-      : ` According to the inventory, ${counted(plan.costly, "call costs", "calls cost")} money.`) + warningsText(plan);
-  switch (action) {
-    case "cancel":
-      return confirmed({
-        title: `Cancel ${run}?`,
-        text: `${counted(counts.pending, "row")} will not be sent. Completed rows stay changed. You can retry the cancelled rows later.`,
-        yes: `Cancel ${counted(counts.pending, "row")}`,
-        isDangerous: true,
-      });
-    case "undo":
-      return confirmed({
-        title: `Undo ${run}?`,
-        text:
-          `A new run restores the previous values of up to ${counted(plan.calls, "SIM")} of the profile ${profile}. SIMs that were changed again since are left as they are.` +
-          costs,
-        yes: `Restore ${counted(plan.calls, "SIM")}`,
-        isDangerous: true,
-        ...typed(plan.irreversible),
-      });
-    case "retry":
-      return confirmed({
-        title: `Retry ${run}?`,
-        text:
-          `A new run sends the failed and cancelled rows again: ${counted(plan.total, "row")}, in ${counted(plan.calls, "call")}.` +
-          costs +
-          leftOutText(counts),
-        yes: `Retry ${counted(plan.total, "row")}`,
-        ...typed(plan.irreversible),
-      });
-    case "approve":
-      return confirmed({
-        title: `Approve ${run}?`,
-        text: `It changes up to ${counted(counts.pending, "SIM")} of the profile ${profile}, and starts immediately.`,
-        yes: "Approve and start",
-        ...typed(operation?.danger === "irreversible" ? counts.pending : 0),
-      });
-    case "pause":
-    case "resume":
-      return true;
-  }
+function routeOf({ runId }: RunReport): string {
+  return `/v1/runs/${encodeURIComponent(runId)}`;
 }
 
-/** What a retry or an undo supersedes. */
-export function warningsText({ warnings }: FollowUpPlan): string {
-  return warnings.map((warning) => ` ${warning}.`).join("");
+interface DownloadProps {
+  readonly report: RunReport;
+  /** Only the rows with these outcomes. */
+  readonly outcomes?: readonly Outcome[];
+  readonly children: string;
 }
 
-/** The question for calls that cannot be undone wants their number. */
-function typed(calls: number): { isDangerous?: boolean; typed?: number } {
-  return calls > 0 ? { isDangerous: true, typed: calls } : {};
+export function DownloadButton({ report, outcomes = [], children }: DownloadProps): JSX.Element {
+  const name = [report.runId, ...outcomes, "results", "csv"].join(".");
+  const save = async (): Promise<undefined> => {
+    await download(`${routeOf(report)}/results`, { format: "csv", outcome: outcomes }, name);
+  };
+  return (
+    <ActionButton needs="viewer" work={save}>
+      <Icon name="down" size={16} />
+      {children}
+    </ActionButton>
+  );
+}
+
+function nothingToDo({ calls, warnings: [why = "There is nothing to do."] }: FollowUpPlan): string | undefined {
+  return calls > 0 ? undefined : why;
+}
+
+/** The rows of a retry. */
+interface Chosen {
+  readonly outcomes: readonly Outcome[];
+  readonly lines?: readonly number[];
+  readonly reason?: string;
+}
+
+/**
+ * Asks whether a retry or an undo is meant, with what it changes, and starts it.
+ * @param chosen rows of a retry; by default those that failed or were cancelled
+ * @returns what to say; undefined if it was not meant
+ */
+export async function followUp(
+  report: RunReport,
+  action: "retry" | "undo",
+  chosen?: Chosen,
+): Promise<string | undefined> {
+  const { name, runId, counts } = report;
+  const route = `${routeOf(report)}/${action}`;
+  const query = chosen && { outcome: chosen.outcomes, lines: chosen.lines?.join(","), reason: chosen.reason };
+  const plan = await ask<FollowUpPlan>(`${route}/plan`, query && { query });
+  const { total, calls, costly, irreversible, warnings } = plan;
+  const isUndo = action === "undo";
+  const sentences = [
+    `${changedText(plan)}.`,
+    isUndo
+      ? "SIMs that were changed again since are left as they are."
+      : `A new run sends ${counted(total, "row")} again, in ${counted(calls, "call")}.`,
+    costly > 0 && `According to the inventory, ${counted(costly, "call costs", "calls cost")} money.`,
+    ...warnings.map((warning) => `${warning}.`),
+    ...(isUndo || chosen !== undefined ? [] : leftOut(counts)),
+  ];
+  const isMeant = await confirmed({
+    title: `${verbs[action]} ${name === "" ? runId : name}?`,
+    text: sentences.filter((sentence) => sentence !== false).join(" "),
+    yes: isUndo ? `Restore ${counted(calls, "SIM")}` : `Retry ${counted(total, "row")}`,
+    isDangerous: isUndo || irreversible > 0,
+    refusal: nothingToDo(plan),
+    typed: irreversible > 0 ? irreversible : undefined,
+  });
+  if (!isMeant) return undefined;
+  const body = { ...chosen, ...(irreversible > 0 ? { confirm: irreversible } : {}) };
+  const started = await ask<RunReport>(route, { method: "POST", body });
+  goTo(hrefOf("runs", started.runId));
+  return `Run ${started.runId} started.`;
 }
 
 /** The rows that a retry leaves out, and why. */
-function leftOutText({ rejected, unknown }: RunReport["counts"]): string {
+function leftOut({ rejected, unknown }: RunReport["counts"]): readonly (string | false)[] {
   return [
-    rejected > 0 && `${leftOut(rejected, "rejected")}, and would be rejected again. Fix the file and start a new run.`,
-    unknown > 0 && `${leftOut(unknown, "unknown")}: the calls may have taken effect. Check these SIMs first.`,
-  ]
-    .filter((sentence) => sentence !== false)
-    .join("");
+    rejected > 0 &&
+      `${counted(rejected, "rejected row is", "rejected rows are")} left out: fix the file and start a new run.`,
+    unknown > 0 &&
+      `${counted(unknown, "unknown row is", "unknown rows are")} left out: the calls may have taken effect. Check these SIMs first.`,
+  ];
 }
 
-function leftOut(rows: number, outcome: string): string {
-  return rows === 1 ? ` The ${outcome} row is left out` : ` The ${counted(rows, `${outcome} row`)} are left out`;
+/** What to ask before an action; undefined if it can be taken back. */
+function questionOf(
+  action: RunAction,
+  report: RunReport,
+  operation: OperationReport | undefined,
+): Question | undefined {
+  const { runId, name, counts } = report;
+  const run = name === "" ? runId : name;
+  if (action === "cancel") {
+    return {
+      title: `Cancel ${run}?`,
+      text: `${counted(counts.pending, "row")} will not be sent. Completed rows stay changed. You can retry the cancelled rows later.`,
+      yes: `Cancel ${counted(counts.pending, "row")}`,
+      isDangerous: true,
+    };
+  }
+  if (action !== "approve") return undefined;
+  const isIrreversible = operation?.danger === "irreversible";
+  return {
+    title: `Approve ${run}?`,
+    text: `${changedText(report)}. It starts immediately.`,
+    yes: "Approve and start",
+    ...(isIrreversible ? { isDangerous: true, typed: counts.pending } : {}),
+  };
 }

@@ -12,12 +12,20 @@ import { Plot } from "../../parts/plot.tsx";
 import { Table } from "../../parts/table.tsx";
 import { replacePlace } from "../../place.ts";
 import { bucketOf } from "../../pure/bucket.ts";
-import { duration, grouped, localTime, percent, zoneOf } from "../../pure/format.ts";
+import { duration, grouped, listed, localTime, percent, zoneOf } from "../../pure/format.ts";
 import { hrefOf } from "../../pure/route.ts";
 import { callsPerMinute, filledWindows } from "../../pure/runs/run-course.ts";
-import type { BucketReport, RunReport, RunSummary } from "../../pure/shapes.ts";
-import { isOver } from "../../pure/runs/tally.ts";
+import {
+  type BucketReport,
+  type OperationReport,
+  type RunReport,
+  type RunSummary,
+  outcomes,
+} from "../../pure/shapes.ts";
+import { isOver, retryable } from "../../pure/runs/tally.ts";
 import { Said } from "../../parts/ref.tsx";
+import { ActionButton } from "../../parts/action.tsx";
+import { DownloadButton, followUp } from "./run-actions.tsx";
 
 /** The counts of a run over time; none once its rows were removed. */
 export function useSummary(report: RunReport | undefined): Live<RunSummary> {
@@ -26,19 +34,28 @@ export function useSummary(report: RunReport | undefined): Live<RunSummary> {
   return useLive<RunSummary>(address, { ms: isThere && !isOver(report.state) ? 5_000 : 60_000, andOn: ["run."] });
 }
 
-export function RunCourse({
-  report: { runId, rowsRemovedAt },
-  summary: { value, problem },
-}: {
-  report: RunReport;
-  summary: Live<RunSummary>;
-}): JSX.Element | null {
-  if (rowsRemovedAt !== undefined) return null;
+interface CourseProps {
+  readonly report: RunReport;
+  readonly summary: Live<RunSummary>;
+  readonly operation: OperationReport | undefined;
+}
+
+/** The quota that the calls of a run use. */
+export function useBucketOf(report: RunReport | undefined, group: string | undefined): BucketReport | undefined {
+  const isGoing = report !== undefined && !isOver(report.state);
+  const { value } = useLive<{ buckets: BucketReport[] }>("/v1/buckets", { ms: isGoing ? 2_000 : 60_000 });
+  return report && bucketOf(value?.buckets ?? [], { profile: report.profile, group });
+}
+
+export function RunCourse({ report, summary: { value, problem }, operation }: CourseProps): JSX.Element | null {
+  if (report.rowsRemovedAt !== undefined) return null;
   if (value === undefined) return <ProblemNotice problem={problem} />;
   return (
     <>
       <Timeline summary={value} />
-      {value.reasons.length > 0 && <Reasons summary={value} runId={runId} />}
+      {value.reasons.length > 0 && (
+        <Reasons summary={value} report={report} isRepeatable={operation?.repeat === "safe"} />
+      )}
     </>
   );
 }
@@ -61,51 +78,58 @@ function Timeline({ summary }: { summary: RunSummary }): JSX.Element {
   return (
     <Panel title="Timeline" hint={`Outcomes and calls per ${window}${use}`}>
       <div class="columns">
-        <section>
-          <h3>Rows</h3>
-          <Plot
-            says={`Rows per ${window}`}
-            height={150}
-            times={times}
-            series={[
-              {
-                name: "done or skipped",
-                kind: "bars",
-                color: "--series-1",
-                values: windows.map(({ done, skipped }) => done + skipped),
-              },
-              { name: "not done", kind: "bars", color: "--bad", values: windows.map(notDone) },
-            ]}
-          />
-        </section>
-        <section>
-          <h3>Calls</h3>
-          <Plot
-            says={`Calls per ${window}`}
-            height={150}
-            times={times}
-            series={[
-              { name: "calls", kind: "bars", color: "--series-3", values: windows.map(({ calls }) => calls) },
-              ...(shares.length === 0
-                ? []
-                : [{ name: "quota", color: "--series-2", dash: [7, 4], values: windows.map(({ quota }) => quota) }]),
-            ]}
-          />
-        </section>
+        <Plot
+          says={`Rows per ${window}`}
+          height={110}
+          times={times}
+          series={[
+            {
+              name: "done or skipped",
+              kind: "bars",
+              color: "--series-1",
+              values: windows.map(({ done, skipped }) => done + skipped),
+            },
+            { name: "not done", kind: "bars", color: "--bad", values: windows.map(notDone) },
+          ]}
+        />
+        <Plot
+          says={`Calls per ${window}`}
+          height={110}
+          times={times}
+          series={[
+            { name: "calls", kind: "bars", color: "--series-3", values: windows.map(({ calls }) => calls) },
+            ...(shares.length === 0
+              ? []
+              : [{ name: "quota", color: "--series-2", dash: [7, 4], values: windows.map(({ quota }) => quota) }]),
+          ]}
+        />
       </div>
     </Panel>
   );
 }
 
-function Reasons({ summary, runId }: { summary: RunSummary; runId: string }): JSX.Element {
-  const { reasons, reasonsInAll } = summary;
+interface ReasonsProps {
+  readonly summary: RunSummary;
+  readonly report: RunReport;
+  readonly isRepeatable: boolean;
+}
+
+function Reasons({ summary: { reasons, reasonsInAll }, report, isRepeatable }: ReasonsProps): JSX.Element {
+  const { runId, state } = report;
+  const canRetry = isOver(state) && isRepeatable;
+  const notDone = outcomes.filter((one) => reasons.some(({ outcome }) => outcome === one));
   return (
     <Panel
       title="Why rows are not done"
       hint={
         reasons.length === reasonsInAll
-          ? "Grouped by reason, most frequent first"
+          ? undefined
           : `The ${reasons.length} most frequent of ${grouped(reasonsInAll)} reasons`
+      }
+      actions={
+        <DownloadButton report={report} outcomes={notDone}>
+          {`Download ${listed(notDone)} rows`}
+        </DownloadButton>
       }
     >
       <Table
@@ -117,20 +141,31 @@ function Reasons({ summary, runId }: { summary: RunSummary; runId: string }): JS
           { label: "Outcome", kind: "tight", cell: ({ outcome }) => <Badge state={outcome} /> },
           { label: "Reason", cell: ({ reason }) => <Said text={reason} /> },
           {
-            label: "Show the rows",
+            label: "Actions",
             kind: "act",
-            cell: ({ outcome, reason }) => (
-              <a
-                href={hrefOf("runs", runId, { outcome, reason })}
-                aria-label={`Show the rows with the reason: ${reason}`}
-                onClick={(event) => {
-                  event.preventDefault();
-                  replacePlace(hrefOf("runs", runId, { outcome, reason }));
-                  document.getElementById("rows")?.scrollIntoView();
-                }}
-              >
-                Show the rows
-              </a>
+            cell: ({ outcome, reason, rows }) => (
+              <div class="actions">
+                <a
+                  href={hrefOf("runs", runId, { outcome, reason })}
+                  aria-label={`Show the rows with the reason: ${reason}`}
+                  onClick={(event) => {
+                    event.preventDefault();
+                    replacePlace(hrefOf("runs", runId, { outcome, reason }));
+                    document.getElementById("rows")?.scrollIntoView();
+                  }}
+                >
+                  Show the rows
+                </a>
+                {canRetry && retryable.includes(outcome) && (
+                  <ActionButton
+                    isSmall
+                    needs="operator"
+                    work={() => followUp(report, "retry", { outcomes: [outcome], reason })}
+                  >
+                    {rows === 1 ? "Retry this row" : `Retry these ${grouped(rows)}`}
+                  </ActionButton>
+                )}
+              </div>
             ),
           },
         ]}
@@ -139,46 +174,38 @@ function Reasons({ summary, runId }: { summary: RunSummary; runId: string }): JS
   );
 }
 
-/** @param group of the API whose quota its calls use */
-export function RunFigures({
-  report,
-  summary,
-  group,
-}: {
-  report: RunReport;
-  summary: RunSummary | undefined;
-  group: string | undefined;
-}): JSX.Element {
+interface FiguresProps extends Pick<CourseProps, "report"> {
+  readonly bucket: BucketReport | undefined;
+  readonly summary: RunSummary | undefined;
+}
+
+export function RunFigures({ report, summary, bucket }: FiguresProps): JSX.Element {
   const { state, calls, throttled, counts, etaSeconds, startedAt, problem } = report;
   const isGoing = !isOver(state);
   // The summary has calls of rows with an outcome only: while the run makes no progress, their rate says nothing.
   const isMeasured = state === "running" && problem === undefined;
   const perMinute = summary && isMeasured ? callsPerMinute(summary, startedAt) : undefined;
-  const buckets = useLive<{ buckets: BucketReport[] }>(isGoing ? "/v1/buckets" : undefined, { ms: 2_000 });
-  const bucket = bucketOf(buckets.value?.buckets ?? [], { profile: report.profile, group });
   return (
-    <section class="panel" aria-label="Summary">
-      <dl class="figures">
-        {isGoing && (
-          <Figure label="Time left" note={etaSeconds === null ? undefined : `about ${endText(etaSeconds)}`}>
-            {etaSeconds === null ? "–" : duration(etaSeconds)}
-          </Figure>
-        )}
-        {isGoing && (
-          <Figure label="Calls per minute" note={summary && isMeasured ? rateNote(summary, perMinute) : undefined}>
-            {perMinute === undefined ? "–" : grouped(Math.round(perMinute))}
-          </Figure>
-        )}
-        {!isGoing && <Figure label="Duration">{takenText(report)}</Figure>}
-        <Figure label="Calls" note={counts.skipped > 0 ? "skipped rows need none" : undefined}>
-          {grouped(calls)}
+    <dl class="figures">
+      {isGoing && (
+        <Figure label="Time left" note={etaSeconds === null ? undefined : `about ${endText(etaSeconds)}`}>
+          {etaSeconds === null ? "–" : duration(etaSeconds)}
         </Figure>
-        <Figure label="Rate-limited (429)" note={throttled === 0 ? undefined : "another caller used the quota"}>
-          {grouped(throttled)}
+      )}
+      {isGoing && (
+        <Figure label="Calls per minute" note={summary && isMeasured ? rateNote(summary, perMinute) : undefined}>
+          {perMinute === undefined ? "–" : grouped(Math.round(perMinute))}
         </Figure>
-        {isGoing && bucket !== undefined && <QuotaFigure bucket={bucket} />}
-      </dl>
-    </section>
+      )}
+      {!isGoing && <Figure label="Duration">{takenText(report)}</Figure>}
+      <Figure label="Calls" note={counts.skipped > 0 ? "skipped rows need none" : undefined}>
+        {grouped(calls)}
+      </Figure>
+      <Figure label="Rate-limited (429)" note={throttled === 0 ? undefined : "probably another caller used the quota"}>
+        {grouped(throttled)}
+      </Figure>
+      {isGoing && bucket !== undefined && <QuotaFigure bucket={bucket} />}
+    </dl>
   );
 }
 

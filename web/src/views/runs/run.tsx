@@ -1,23 +1,22 @@
-/** One run: its status, its speed, its actions, and the outcome of each row. */
+/** One run: how it stands, what it changes, its course, why rows are not done, and the outcome of each row. */
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { useLive } from "../../live.ts";
-import { Badge } from "../../parts/badge.tsx";
+import { RunBadge } from "../../parts/badge.tsx";
 import { OutcomeBar, OutcomeLegend } from "../../parts/bars.tsx";
 import { CurrentProblemNotice, Loaded, Notice, ProblemNotice } from "../../parts/notice.tsx";
-import { Ref, Said } from "../../parts/ref.tsx";
-import { At } from "../../parts/time.tsx";
+import { Copy, Ref, Said } from "../../parts/ref.tsx";
+import { Ago } from "../../parts/time.tsx";
 import { View } from "../../parts/view.tsx";
-import { percent, grouped, counted } from "../../pure/format.ts";
+import { counted, grouped, percent } from "../../pure/format.ts";
 import { canUndo } from "../../pure/runs/operation.ts";
 import type { OperationReport, RunReport, RunState } from "../../pure/shapes.ts";
-import { isOver, settledRows } from "../../pure/runs/tally.ts";
+import { changedText, settledRows } from "../../pure/runs/tally.ts";
 import { useOperations } from "../new-run/operations.ts";
 import { RunActions } from "./run-actions.tsx";
-import { RunCourse, RunFigures, useSummary } from "./run-course.tsx";
+import { RunCourse, RunFigures, useBucketOf, useSummary } from "./run-course.tsx";
 import { RunRows } from "./run-rows.tsx";
 
-const rowsFinished = (settled: number, total: number) => `${grouped(settled)} of ${grouped(total)} rows finished`;
 const stateHints = {
   planned: "It can be started for an hour after it was planned.",
   paused: "Nothing is lost. Fix the cause, then resume.",
@@ -30,6 +29,7 @@ export function RunView({ runId }: { runId: string }): JSX.Element {
   const report = run.value;
   const { operation, hasUndo } = useOperationOf(report);
   const course = useSummary(report);
+  const bucket = useBucketOf(report, operation?.group);
   if (report === undefined) {
     return (
       <View title={`Run ${runId}`}>
@@ -39,17 +39,22 @@ export function RunView({ runId }: { runId: string }): JSX.Element {
       </View>
     );
   }
-  const { name, state, counts, profile, submittedBy } = report;
-  const summary = operation === undefined ? "" : ` (${operation.summary})`;
+  const { name, counts, submittedBy } = report;
+  const title = (
+    <>
+      {`Run ${runId}`} <Copy id={runId} />
+    </>
+  );
   return (
     <View
-      title={name === "" ? runId : name}
+      title={name === "" ? title : name}
       says={
         <>
-          <b>{report.operation}</b>
-          {summary} · <Ref id={runId} />
-          {` · profile ${profile}`}
-          {submittedBy !== undefined && ` · by ${submittedBy}`}
+          {name !== "" && <Ref id={runId} />}
+          {operation !== undefined && ` (${operation.summary})`}
+          {submittedBy !== undefined && ` by ${submittedBy}`}
+          {" · started "}
+          <Ago at={report.startedAt} none="not yet" />
           <Lineage report={report} />
         </>
       }
@@ -59,33 +64,23 @@ export function RunView({ runId }: { runId: string }): JSX.Element {
       <Stop report={report} />
       <UnknownRows counts={counts} />
       <CurrentProblemNotice problem={report.problem} />
-      <section class="panel" aria-label="Progress">
+      <section class="panel form" aria-label="Progress">
         <div class="progress-head">
           <div class="progress-number">
-            {percent(settledRows(counts), counts.total)}
-            <Badge state={state} />
+            {`${grouped(counts.done)} of ${grouped(counts.total)} done`}
+            <RunBadge run={report} />
           </div>
-          <p class="quiet">{rowsFinished(settledRows(counts), counts.total)}</p>
+          <p class="sentence prose">{changedText(report)}</p>
         </div>
-        <OutcomeBar counts={counts} />
-        <OutcomeLegend counts={counts} />
+        <div>
+          <OutcomeBar counts={counts} />
+          <OutcomeLegend counts={counts} />
+        </div>
+        <RunFigures report={report} summary={course.value} bucket={bucket} />
         <Heard report={report} />
       </section>
-      <RunFigures report={report} summary={course.value} group={operation?.group} />
-      <RunCourse report={report} summary={course} />
-      <RunRows
-        report={report}
-        isLive={!isOver(state) || counts.pending > 0}
-        isRepeatable={operation && operation.repeat === "safe"}
-      />
-      <p class="quiet">
-        Started <At at={report.startedAt} none="not yet" />
-        {report.finishedAt !== null && (
-          <>
-            {", finished"} <At at={report.finishedAt} />
-          </>
-        )}
-      </p>
+      <RunCourse report={report} operation={operation} summary={course} />
+      <RunRows report={report} isRepeatable={operation?.repeat === "safe"} />
     </View>
   );
 }
@@ -141,8 +136,11 @@ function Lineage({ report: { retryOf, undoOf, supersededBy = [] } }: { report: R
 
 /** Why it is paused, the first thing that an operator on call looks for. */
 function Stop({ report: { state, reason } }: { report: RunReport }): JSX.Element | null {
-  const fix = stateHints[state];
-  if (reason === undefined && (fix === undefined || state === "paused")) return null;
+  const isByHand = reason?.startsWith("paused by ") === true;
+  // It went on since.
+  if (isByHand && state !== "paused") return null;
+  const hint = isByHand ? "Nothing is lost. Resume it when you are ready." : stateHints[state];
+  if (reason === undefined && (hint === undefined || state === "paused")) return null;
   const said = reason === undefined ? undefined : reason.charAt(0).toUpperCase() + reason.slice(1);
   return (
     <Notice kind={state === "aborted" ? "bad" : state === "running" || state === "completed" ? "plain" : "warn"}>
@@ -151,7 +149,7 @@ function Stop({ report: { state, reason } }: { report: RunReport }): JSX.Element
           <Said text={said} />
         </b>
       )}
-      {fix !== undefined && <span>{fix}</span>}
+      {hint !== undefined && <span>{hint}</span>}
     </Notice>
   );
 }
@@ -161,7 +159,7 @@ function Heard({ report: { state, counts } }: { report: RunReport }): JSX.Elemen
   const settled = settledRows(counts);
   const tenths = counts.total === 0 ? 10 : Math.floor((10 * settled) / counts.total);
   const said = useMemo(() => {
-    const rows = rowsFinished(settled, counts.total);
+    const rows = `${grouped(settled)} of ${counted(counts.total, "row")} finished`;
     return `The run is ${state.replaceAll("-", " ")}: ${percent(settled, counts.total)}, ${rows}.`;
   }, [state, tenths]);
   return (

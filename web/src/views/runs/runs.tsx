@@ -1,20 +1,19 @@
 /** All runs, newest first. */
 import type { JSX } from "preact";
-import { Badge } from "../../parts/badge.tsx";
+import { RunBadge } from "../../parts/badge.tsx";
 import { OutcomeBar } from "../../parts/bars.tsx";
 import { Choices } from "../../parts/field.tsx";
 import { Empty, Loaded } from "../../parts/notice.tsx";
 import { More, usePages } from "../../parts/pages.tsx";
 import { Ref } from "../../parts/ref.tsx";
-import { type Column, Table } from "../../parts/table.tsx";
+import { Table } from "../../parts/table.tsx";
 import { Ago } from "../../parts/time.tsx";
 import { View } from "../../parts/view.tsx";
 import { place, replacePlace } from "../../place.ts";
-import { duration, grouped, counted } from "../../pure/format.ts";
-import { setSpeedClass } from "../../pure/runs/operation.ts";
+import { duration, grouped } from "../../pure/format.ts";
 import { hrefOf, viewTitles } from "../../pure/route.ts";
 import type { RunReport, RunState } from "../../pure/shapes.ts";
-import { isOver, settledRows } from "../../pure/runs/tally.ts";
+import { isOver } from "../../pure/runs/tally.ts";
 import { hasProfiles } from "../../session.ts";
 
 const states = [
@@ -53,15 +52,25 @@ export function Runs(): JSX.Element {
       <Loaded live={pages.first} what="runs">
         {() => (
           <section class="panel" aria-label="List of runs">
-            {pages.rows.length > 0 ? (
-              <RunTable runs={pages.rows} />
-            ) : (
-              <Empty command="simfleet apply fleet.csv">
-                {state === "all"
-                  ? "No runs yet. Start one with New run or on the command line."
-                  : `No run is ${state.replaceAll("-", " ")}.`}
-              </Empty>
-            )}
+            <Table
+              label={viewTitles.runs}
+              rows={pages.rows}
+              keyOf={({ runId }) => runId}
+              empty={
+                <Empty command="simfleet apply fleet.csv">
+                  {state === "all"
+                    ? "No runs yet. Start one with New run or on the command line."
+                    : `No run is ${state.replaceAll("-", " ")}.`}
+                </Empty>
+              }
+              columns={[
+                { label: "Run", cell: (run) => <RunName {...run} /> },
+                { label: "State", kind: "tight", cell: (run) => <RunBadge run={run} /> },
+                { label: "Rows", cell: (run) => <Rows {...run} /> },
+                { label: "Started", kind: "tight", cell: ({ startedAt }) => <Ago at={startedAt} none="not yet" /> },
+                { label: "Time", kind: "tight", cell: timeText },
+              ]}
+            />
             <More pages={pages} what="Older runs" />
           </section>
         )}
@@ -70,41 +79,13 @@ export function Runs(): JSX.Element {
   );
 }
 
-function RunTable({ runs }: { runs: readonly RunReport[] }): JSX.Element {
-  const isMixed = runs.some(({ operation }) => operation !== setSpeedClass);
-  const operationColumn: Column<RunReport> = {
-    label: "Operation",
-    kind: "tight",
-    cell: ({ operation }) => operation,
-  };
-  return (
-    <Table
-      label={viewTitles.runs}
-      rows={runs}
-      keyOf={({ runId }) => runId}
-      columns={[
-        { label: "Run", cell: (run) => <RunName {...run} /> },
-        ...(isMixed ? [operationColumn] : []),
-        {
-          label: "State",
-          kind: "tight",
-          cell: ({ state, problem }) => <Badge state={problem === undefined ? state : "stalled"} />,
-        },
-        { label: "Rows", cell: (run) => <Rows {...run} /> },
-        { label: "Not done", kind: "number", cell: ({ counts }) => <NotDone {...counts} /> },
-        { label: "Started", kind: "tight", cell: ({ startedAt }) => <Ago at={startedAt} none="not yet" /> },
-        { label: "Time", kind: "tight", cell: timeText },
-      ]}
-    />
-  );
-}
-
-function RunName({ runId, name, profile }: RunReport): JSX.Element {
+function RunName({ runId, name, profile, operation }: RunReport): JSX.Element {
   return (
     <>
       {name !== "" && <a href={hrefOf("runs", runId)}>{name}</a>}
       <span class="quiet">
         <Ref id={runId} />
+        {` · ${operation}`}
         {hasProfiles.value && ` · ${profile}`}
       </span>
     </>
@@ -115,18 +96,8 @@ function Rows({ counts }: RunReport): JSX.Element {
   return (
     <div class="run-rows">
       <OutcomeBar counts={counts} isSlim />
-      <span class="quiet">{`${grouped(settledRows(counts))} of ${counted(counts.total, "row")}`}</span>
+      <span class="quiet">{`${grouped(counts.done)} of ${grouped(counts.total)} done`}</span>
     </div>
-  );
-}
-
-function NotDone({ rejected, failed, unknown }: RunReport["counts"]): JSX.Element | null {
-  if (rejected + failed + unknown === 0) return null;
-  return (
-    <>
-      {grouped(rejected + failed)}
-      {unknown > 0 && <span class="quiet nowrap">{`${grouped(unknown)} unknown`}</span>}
-    </>
   );
 }
 

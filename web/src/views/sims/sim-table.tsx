@@ -6,7 +6,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { SimLink } from "../../parts/ref.tsx";
 import { Ago } from "../../parts/time.tsx";
-import { drawnRows, fieldOf, isNearEnd, recordFields } from "../../pure/sims/explorer.ts";
+import { drawnRows, fieldOf, fieldTitle, isNearEnd, recordFields } from "../../pure/sims/explorer.ts";
 import type { SimDocument } from "../../pure/shapes.ts";
 import { keyColumn } from "../../session.ts";
 import { Value } from "../sims/sim-fields.tsx";
@@ -24,18 +24,18 @@ interface SimTableProps {
   readonly onNearEnd: () => void;
 }
 
-/** As in explorer.css. */
-const rowHeight = 41;
-
 export function SimTable(props: SimTableProps): JSX.Element {
   const { sims, columns, total, selected, onSelect, onNearEnd } = props;
   const region = useRef<HTMLDivElement>(null);
-  const [sight, setSight] = useState({ scrollTop: 0, height: 600, rowHeight });
+  const [sight, setSight] = useState({ scrollTop: 0, height: 600, rowHeight: 29 });
   const drawn = drawnRows(sims.length, sight);
   useEffect(() => {
     const host = region.current;
     if (host === null) return undefined;
-    const measure = (): void => setSight({ scrollTop: host.scrollTop, height: host.clientHeight, rowHeight });
+    const measure = (): void => {
+      const rowHeight = host.querySelector("tbody tr:not([aria-hidden])")?.clientHeight ?? 29;
+      setSight({ scrollTop: host.scrollTop, height: host.clientHeight, rowHeight });
+    };
     const watch = new ResizeObserver(measure);
     watch.observe(host);
     host.addEventListener("scroll", measure, { passive: true });
@@ -73,7 +73,7 @@ export function SimTable(props: SimTableProps): JSX.Element {
           </tr>
         </thead>
         <tbody>
-          <Spacer rows={drawn.from} columns={columns.length + 1} />
+          <Spacer height={drawn.from * sight.rowHeight} columns={columns.length + 1} />
           {sims.slice(drawn.from, drawn.to).map((sim, i) => {
             const key = keyOf(sim);
             return (
@@ -94,7 +94,7 @@ export function SimTable(props: SimTableProps): JSX.Element {
               </tr>
             );
           })}
-          <Spacer rows={sims.length - drawn.to} columns={columns.length + 1} />
+          <Spacer height={(sims.length - drawn.to) * sight.rowHeight} columns={columns.length + 1} />
         </tbody>
       </table>
     </div>
@@ -109,7 +109,7 @@ function Header({ name, sort, sortable, onSort }: SimTableProps & { name: string
   if (!sortable.has(name)) {
     return (
       <th scope="col" title="Narrow the filter to sort by this field">
-        {name}
+        {fieldTitle(name)}
       </th>
     );
   }
@@ -117,7 +117,7 @@ function Header({ name, sort, sortable, onSort }: SimTableProps & { name: string
   return (
     <th scope="col" aria-sort={order ?? "none"}>
       <button type="button" class="sort" title={`Sort by ${name}`} onClick={() => onSort(name)}>
-        {name}
+        {fieldTitle(name)}
         <span aria-hidden="true">{order === "ascending" ? " ↑" : order === "descending" ? " ↓" : " ↕"}</span>
       </button>
     </th>
@@ -131,10 +131,10 @@ function Cell({ name, sim }: { name: string; sim: SimDocument }): JSX.Element {
 }
 
 /** Takes the place of rows that are not drawn. */
-function Spacer({ rows, columns }: { rows: number; columns: number }): JSX.Element | null {
-  if (rows <= 0) return null;
+function Spacer({ height, columns }: { height: number; columns: number }): JSX.Element | null {
+  if (height <= 0) return null;
   return (
-    <tr aria-hidden="true" style={{ height: `${rows * rowHeight}px` }}>
+    <tr aria-hidden="true" style={{ height: `${height}px` }}>
       <td colSpan={columns} />
     </tr>
   );

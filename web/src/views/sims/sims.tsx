@@ -1,101 +1,159 @@
-/** The SIM explorer: find SIMs of the inventory by filter and search, and take some or all of them into a run. */
-import type { JSX } from "preact";
+/** The SIMs: the fleet at a glance; SIMs of the inventory by filter or ID, some or all of which are taken into a run. */
+import type { ComponentChildren, JSX } from "preact";
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import { addressOf } from "../../ask.ts";
 import { type Live, useLive } from "../../live.ts";
 import { Button } from "../../parts/button.tsx";
 import { DropDown } from "../../parts/drop-down.tsx";
-import { Form, SearchForm, Select, TextField, Ticks } from "../../parts/field.tsx";
-import { Empty, Loaded } from "../../parts/notice.tsx";
+import { Form, Select, TextField, Ticks } from "../../parts/field.tsx";
+import { Empty, Loaded, ProblemNotice } from "../../parts/notice.tsx";
 import { usePages } from "../../parts/pages.tsx";
 import { View } from "../../parts/view.tsx";
 import { goTo, place, replacePlace } from "../../place.ts";
 import * as explorer from "../../pure/sims/explorer.ts";
-import { hrefOf } from "../../pure/route.ts";
-import type { SimCount, SimDocument, SimFields } from "../../pure/shapes.ts";
+import { hrefOf, viewTitles } from "../../pure/route.ts";
+import type { FleetReport, SimCount, SimDocument, SimField, SimFields } from "../../pure/shapes.ts";
 import { putSelectedSims } from "../../selected-sims.ts";
 import { keyColumn, profile } from "../../session.ts";
 import { useSettled, useStored } from "../../state.ts";
-import { FilterBuilder } from "./filter-builder.tsx";
+import { ConditionForm } from "./condition-form.tsx";
+import { FleetCounts, History, SyncButton, SyncText } from "./fleet.tsx";
 import { SimTable } from "./sim-table.tsx";
 import { counted, grouped } from "../../pure/format.ts";
 
 const pageSize = 100;
 const minute = { ms: 60_000, andOn: ["sync.completed"] };
 
-export function Explorer(): JSX.Element {
+export function Sims(): JSX.Element {
   const shown = explorer.shownOf(place.value.query);
   const show = (change: Partial<explorer.Shown>): void =>
     replacePlace(hrefOf("sims", undefined, explorer.queryOfShown({ ...shown, ...change })));
+  const fleet = useLive<FleetReport>(addressOf("/v1/fleet", { profile: profile.value }), {
+    ms: 5_000,
+    andOn: ["sync.", "run."],
+  });
   const fields = useLive<SimFields>(addressOf("/v1/sims/fields", { profile: profile.value }), minute);
   const { fields: known, maxSorted } = fields.value ?? { fields: [], maxSorted: 0 };
   const [stored, putColumns] = useStored<readonly string[]>("simfleet.columns");
   const columns = stored ?? explorer.firstColumns(known);
-  const [draft, setDraft] = useState<string | undefined>();
-  const count = useCount(shown);
-  const drafted = useCount(draft === undefined ? undefined : { ...shown, where: draft });
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const address = JSON.stringify(shown);
+  useEffect(() => setSelected(new Set()), [address]);
+  const count = useCount(shown);
   const total = count.value?.isExact === true ? count.value.count : undefined;
   return (
     <View
-      title="SIMs"
+      title={viewTitles.sims}
       says={
-        <span role="status">
-          {count.value === undefined
-            ? count.problem === undefined && "Counting …"
-            : `${counted(count.value.count, "SIM")}${count.value.isExact ? "" : " or more"}`}
-        </span>
+        <>
+          <span role="status">
+            {count.value === undefined ? count.problem === undefined && "Counting …" : countText(count.value)}
+          </span>
+          {fleet.value !== undefined && " · "}
+          {fleet.value !== undefined && <SyncText sync={fleet.value.lastSync} />}
+        </>
       }
       actions={
         <>
+          <SyncButton sync={fleet.value?.lastSync} onDone={fleet.refresh} />
+          <PlanButton shown={shown} selected={selected} />
+        </>
+      }
+    >
+      <section class="panel sims-find" aria-label="Filter">
+        <ProblemNotice problem={fleet.problem} what="The fleet could not be loaded" />
+        {fleet.value !== undefined && <FleetCounts fleet={fleet.value} />}
+        <FilterBar {...{ shown, show, known }}>
           <SavedFilters shown={shown} />
           <DropDown label="Columns">
             <Ticks
               legend="Columns"
               class="panel"
-              options={explorer.columnsOf(known).map((name) => ({ value: name, text: name }))}
+              options={explorer.columnsOf(known).map((name) => ({ value: name, text: explorer.fieldTitle(name) }))}
               chosen={columns}
               onChosen={putColumns}
             />
           </DropDown>
-        </>
-      }
-    >
-      <section class="panel" aria-label="Conditions of the filter">
-        <div class="explorer-find">
-          <SearchField search={shown.search} onSearch={(search) => show({ search })} />
-          <Select
-            isCompact
-            label="Which SIMs"
-            value={shown.gone ? "gone" : "listed"}
-            options={[
-              { value: "listed", text: "Listed" },
-              { value: "gone", text: "No longer listed" },
-            ]}
-            onValue={(value) => show({ gone: value === "gone" })}
-          />
-        </div>
-        <FilterBuilder
-          where={shown.where}
-          fields={known}
-          onWhere={(where) => show({ where })}
-          onDraft={setDraft}
-          draftCount={
-            drafted.problem?.message ??
-            (drafted.value === undefined
-              ? undefined
-              : `${grouped(drafted.value.count)}${drafted.value.isExact ? "" : " or more"} with this condition`)
-          }
-        />
+        </FilterBar>
       </section>
       <Found
         key={address}
-        {...{ shown, columns }}
-        total={total}
+        {...{ shown, columns, selected, total }}
+        onSelect={setSelected}
         sortable={explorer.sortableColumns(known, { count: total, maxSorted })}
         onSort={(field) => show({ sort: explorer.nextSort(shown.sort, field) })}
       />
+      <History />
     </View>
+  );
+}
+
+function countText({ count, isExact }: SimCount): string {
+  return `${counted(count, "SIM")}${isExact ? "" : " or more"}`;
+}
+
+interface FilterProps {
+  readonly shown: explorer.Shown;
+  readonly show: (change: Partial<explorer.Shown>) => void;
+  readonly known: readonly SimField[];
+  readonly children: ComponentChildren;
+}
+
+/** One field for a filter and for a part of an ID; conditions of known fields are added to it. */
+function FilterBar({ shown, show, known, children }: FilterProps): JSX.Element {
+  const given = shown.where === "" ? shown.search : shown.where;
+  const [written, setWritten] = useState(given);
+  const [condition, setCondition] = useState<string | undefined>();
+  useEffect(() => setWritten(given), [given]);
+  const draft = explorer.searchOrFilter(condition ?? written);
+  const isDraft = draft.where !== shown.where || draft.search !== shown.search;
+  const drafted = useCount(isDraft ? { ...shown, ...draft } : undefined);
+  const problem = drafted.problem?.message;
+  const said = problem ?? (drafted.value && `${countText(drafted.value)} with this filter`);
+  return (
+    <>
+      <div class="with-button">
+        <Form class="with-button" label="Filter" onSubmit={() => show(explorer.searchOrFilter(written))}>
+          <TextField
+            isCompact
+            label="Filter, or a part of an ID"
+            value={written}
+            onValue={setWritten}
+            placeholder="speedClass=s1.fast, or 8942310"
+          />
+          <Button type="submit">Show</Button>
+          {given !== "" && (
+            <Button kind="plain" onPress={() => show({ where: "", search: "" })}>
+              Clear
+            </Button>
+          )}
+        </Form>
+        <DropDown label="Add a condition">
+          <ConditionForm
+            where={shown.where}
+            fields={known}
+            onDraft={setCondition}
+            onWhere={(where) => show({ where, search: "" })}
+          />
+        </DropDown>
+        <Select
+          isCompact
+          label="Which SIMs"
+          value={shown.gone ? "gone" : "listed"}
+          options={[
+            { value: "listed", text: "Listed" },
+            { value: "gone", text: "No longer listed" },
+          ]}
+          onValue={(value) => show({ gone: value === "gone" })}
+        />
+        {children}
+      </div>
+      {isDraft && said !== undefined && (
+        <p class={problem === undefined ? "hint" : "fault"} role="status">
+          {said}
+        </p>
+      )}
+    </>
   );
 }
 
@@ -103,12 +161,13 @@ interface FoundProps {
   readonly shown: explorer.Shown;
   readonly columns: readonly string[];
   readonly total: number | undefined;
+  readonly selected: ReadonlySet<string>;
+  readonly onSelect: (selected: ReadonlySet<string>) => void;
   readonly sortable: ReadonlySet<string>;
   readonly onSort: (field: string) => void;
 }
 
-function Found({ shown, columns, total, sortable, onSort }: FoundProps): JSX.Element {
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+function Found({ shown, columns, ...table }: FoundProps): JSX.Element {
   const pages = usePages<SimDocument>("/v1/sims", "sims", {
     query: { ...explorer.queryOfShown(shown), profile: profile.value, limit: pageSize },
     every: minute,
@@ -126,13 +185,8 @@ function Found({ shown, columns, total, sortable, onSort }: FoundProps): JSX.Ele
             <Nothing isFiltered={shown.where !== "" || shown.search !== ""} />
           </section>
         ) : (
-          <section class="panel explorer-list" aria-label="SIMs">
-            <SelectionBar shown={shown} selected={selected} onClear={() => setSelected(new Set())} />
-            <SimTable
-              {...{ sims, columns, selected, onNearEnd, total, sortable, onSort }}
-              sort={shown.sort}
-              onSelect={setSelected}
-            />
+          <section class="panel sims-list" aria-label="SIMs">
+            <SimTable {...{ ...table, sims, columns, onNearEnd }} sort={shown.sort} />
             <p class="quiet" role="status">
               {isBusy ? "Loading more …" : `${grouped(sims.length)} loaded`}
             </p>
@@ -151,9 +205,7 @@ function Nothing({ isFiltered }: { isFiltered: boolean }): JSX.Element {
   return isFiltered ? (
     <Empty>No SIM matches.</Empty>
   ) : (
-    <Empty command="simfleet sims sync">
-      The inventory is empty. Sync the fleet on the Fleet page or with this command:
-    </Empty>
+    <Empty command="simfleet sims sync">The inventory is empty. Press Sync now, or run this command:</Empty>
   );
 }
 
@@ -165,23 +217,6 @@ function useCount(shown: explorer.Shown | undefined): Live<SimCount> {
   const wanted = shown === undefined ? undefined : addressOf("/v1/sims/count", { ...query, profile: profile.value });
   const settled = useSettled(wanted, pauseMs);
   return useLive<SimCount>(settled, { ms: 60_000, andOn: ["sync.completed"] });
-}
-
-interface SearchProps {
-  readonly search: string;
-  readonly onSearch: (search: string) => void;
-}
-
-/** The search waits until the person pauses. */
-function SearchField({ search, onSearch }: SearchProps): JSX.Element {
-  const [written, setWritten] = useState(search);
-  const settled = useSettled(written, pauseMs);
-  const label = keyColumn.value === "imsi" ? "Search by IMSI or SIM ID" : "Search by SIM ID or IMSI";
-  useEffect(() => setWritten(search), [search]);
-  useEffect(() => {
-    if (settled === written && settled.trim() !== search) onSearch(settled.trim());
-  }, [settled]);
-  return <SearchForm label={label} value={written} onValue={setWritten} />;
 }
 
 interface Saved {
@@ -232,40 +267,27 @@ function SavedFilters({ shown }: { shown: explorer.Shown }): JSX.Element {
   );
 }
 
-const notGone = "A run cannot change SIMs that the platform no longer lists.";
-
-interface SelectionProps {
+interface PlanProps {
   readonly shown: explorer.Shown;
   readonly selected: ReadonlySet<string>;
-  readonly onClear: () => void;
 }
 
-/** What can be done with the SIMs: the selected ones, or all of the filter, become the plan of a run. */
-function SelectionBar({ shown, selected, onClear }: SelectionProps): JSX.Element {
-  const offAll = shown.gone
-    ? notGone
-    : shown.search === ""
+/** The selected SIMs become the plan of a run; without a selection, all of the filter. */
+function PlanButton({ shown, selected }: PlanProps): JSX.Element {
+  const hasSome = selected.size > 0;
+  const off = shown.gone
+    ? "A run cannot change SIMs that the platform no longer lists."
+    : shown.search === "" || hasSome
       ? undefined
-      : "A run cannot use a search: select SIMs, or add a condition.";
+      : "A run cannot use a part of an ID: select SIMs, or add a condition.";
+  const plan = (): void =>
+    hasSome
+      ? planSelected([...selected])
+      : goTo(hrefOf("new", undefined, { where: explorer.filterOfShown(shown, keyColumn.value) }));
   return (
-    <div class="actions explorer-actions">
-      {selected.size > 0 && (
-        <>
-          <Button kind="main" refusal={shown.gone ? notGone : undefined} onPress={() => planSelected([...selected])}>
-            {`New run for ${counted(selected.size, "selected SIM")}`}
-          </Button>
-          <Button kind="plain" onPress={onClear}>
-            Clear the selection
-          </Button>
-        </>
-      )}
-      <Button
-        refusal={offAll}
-        onPress={() => goTo(hrefOf("new", undefined, { where: explorer.filterOfShown(shown, keyColumn.value) }))}
-      >
-        New run for all matching SIMs
-      </Button>
-    </div>
+    <Button kind="main" refusal={off} onPress={plan}>
+      {hasSome ? `New run for ${counted(selected.size, "selected SIM")}` : "New run for these SIMs"}
+    </Button>
   );
 }
 

@@ -1,32 +1,29 @@
 /** The event feed as sentences, filtered by kind, person and day; new events come in live. */
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { addressOf, ask } from "../ask.ts";
-import { useLive } from "../live.ts";
-import { Button } from "../parts/button.tsx";
-import { Select, TextField, Ticks } from "../parts/field.tsx";
-import { Icon } from "../parts/icon.tsx";
-import { Empty, ProblemNotice, Waiting } from "../parts/notice.tsx";
-import { Ref } from "../parts/ref.tsx";
-import { Sentence } from "../parts/sentence.tsx";
-import { Table } from "../parts/table.tsx";
-import { Ago } from "../parts/time.tsx";
-import { View } from "../parts/view.tsx";
-import { place, replacePlace } from "../place.ts";
-import { emptyWindow, paused, resumed, runOf, withEvents } from "../pure/events/event-window.ts";
-import { type EventChoice, choiceOf, eventQuery, hasPlaceIn, queryOfChoice } from "../pure/events/event-choice.ts";
-import { type Problem, problemFrom } from "../pure/problem.ts";
-import { hrefOf, viewTitles } from "../pure/route.ts";
-import { type Entry, groupedEvents } from "../pure/events/sentences.ts";
-import type { FleetEvent } from "../pure/shapes.ts";
-import { hasProfiles, session } from "../session.ts";
-import { connection, onEvents } from "../stream.ts";
-import { eventKinds } from "../pure/events/event-texts.ts";
-import { Webhooks } from "./unattended/webhooks.tsx";
-import { counted } from "../pure/format.ts";
+import { ask } from "../../ask.ts";
+import { Button } from "../../parts/button.tsx";
+import { Select } from "../../parts/field.tsx";
+import { Icon } from "../../parts/icon.tsx";
+import { Empty, ProblemNotice, Waiting } from "../../parts/notice.tsx";
+import { Ref } from "../../parts/ref.tsx";
+import { Sentence } from "../../parts/sentence.tsx";
+import { Table } from "../../parts/table.tsx";
+import { Ago } from "../../parts/time.tsx";
+import { place, replacePlace } from "../../place.ts";
+import { emptyWindow, paused, resumed, runOf, withEvents } from "../../pure/events/event-window.ts";
+import { type EventChoice, choiceOf, eventQuery, hasPlaceIn, queryOfChoice } from "../../pure/events/event-choice.ts";
+import { type Problem, problemFrom } from "../../pure/problem.ts";
+import { hrefOf } from "../../pure/route.ts";
+import { type Entry, groupedEvents } from "../../pure/events/sentences.ts";
+import type { FleetEvent } from "../../pure/shapes.ts";
+import { hasProfiles, session } from "../../session.ts";
+import { connection, onEvents } from "../../stream.ts";
+import { eventKinds } from "../../pure/events/event-texts.ts";
+import { Filters } from "./filters.tsx";
+import { counted } from "../../pure/format.ts";
 
 const pageSize = 200;
-const kindOptions = Object.entries(eventKinds).map(([value, text]) => ({ value, text }));
 
 export function Events(): JSX.Element {
   const choice = choiceOf(place.value.query);
@@ -35,21 +32,18 @@ export function Events(): JSX.Element {
   const entries = groupedEvents(feed.events);
   const isKnown = feed.isRead && feed.problem === undefined;
   return (
-    <View
-      title={viewTitles.events}
-      actions={
+    <>
+      <EventFilters choice={choice} people={feed.people}>
         <Button onPress={() => setPaused(!isPaused)} isPressed={isPaused}>
           <Icon name={isPaused ? "runs" : "paused"} size={16} />
           {isPaused ? `Resume (${counted(feed.waiting, "new event")})` : "Pause"}
         </Button>
-      }
-    >
-      <EventFilters choice={choice} people={feed.people} />
+      </EventFilters>
       <ProblemNotice problem={feed.problem} what="The events could not be loaded" />
       <section class="panel" aria-label="Event feed" hidden={feed.problem !== undefined && entries.length === 0}>
         {!feed.isRead && <Waiting what="events" />}
         {isKnown && entries.length === 0 && (
-          <Empty command="simfleet events tail">
+          <Empty command="simfleet events">
             {choice.kinds.length === 0 ? "No events yet. New events appear here automatically." : "No event matches."}
           </Empty>
         )}
@@ -65,8 +59,7 @@ export function Events(): JSX.Element {
           </div>
         )}
       </section>
-      <Webhooks />
-    </View>
+    </>
   );
 }
 
@@ -136,52 +129,39 @@ function useFeed(choice: EventChoice, isPaused: boolean): EventFeed {
   };
 }
 
-function EventFilters({ choice, people }: { choice: EventChoice; people: readonly string[] }): JSX.Element {
+interface FilterProps {
+  readonly choice: EventChoice;
+  readonly people: readonly string[];
+  readonly children: JSX.Element;
+}
+
+function EventFilters({ choice, people, children }: FilterProps): JSX.Element {
   const profiles = session.value?.profiles ?? [];
   const choose = (change: Partial<EventChoice>): void =>
-    replacePlace(hrefOf("events", undefined, queryOfChoice({ ...choice, ...change })));
-  const everyone = [...new Set([...people, ...(choice.by === "" ? [] : [choice.by])])].toSorted();
+    replacePlace(hrefOf("activity", "events", queryOfChoice({ ...choice, ...change })));
   return (
-    <section class="panel event-filters" aria-label="Filters">
-      <Ticks
-        legend="Kinds"
-        class="kinds"
-        options={kindOptions}
-        chosen={choice.kinds}
-        onChosen={(kinds) => choose({ kinds })}
-      />
-      <div class="actions">
-        <Select
-          label="Who"
-          value={choice.by}
-          options={[{ value: "", text: "Everyone" }, ...everyone.map((by) => ({ value: by, text: by }))]}
-          onValue={(by) => choose({ by })}
-        />
-        <TextField type="date" label="Day" value={choice.day} onValue={(day) => choose({ day })} />
-        {choice.cause !== "" && (
-          <span class="chip">
-            <span>
-              Caused by <Ref id={choice.cause} />
-            </span>
-            <Button isSmall kind="plain" onPress={() => choose({ cause: "" })}>
-              All causes
-            </Button>
+    <Filters {...choice} known={eventKinds} people={people} onChange={choose}>
+      {choice.cause !== "" && (
+        <span class="chip">
+          <span>
+            Caused by <Ref id={choice.cause} />
           </span>
-        )}
-        {hasProfiles.value && (
-          <Select
-            isCompact
-            label="Filter events by profile"
-            value={choice.profile}
-            options={[
-              { value: "", text: "All profiles" },
-              ...profiles.map(({ name }) => ({ value: name, text: name })),
-            ]}
-            onValue={(profile) => choose({ profile })}
-          />
-        )}
-      </div>
-    </section>
+          <Button isSmall kind="plain" onPress={() => choose({ cause: "" })}>
+            All causes
+          </Button>
+        </span>
+      )}
+      {hasProfiles.value && (
+        <Select
+          isCompact
+          label="Filter events by profile"
+          value={choice.profile}
+          options={[{ value: "", text: "All profiles" }, ...profiles.map(({ name }) => ({ value: name, text: name }))]}
+          onValue={(profile) => choose({ profile })}
+        />
+      )}
+      {children}
+    </Filters>
   );
 }
 
@@ -192,7 +172,7 @@ function newestOf(entry: Entry): FleetEvent {
 function EventTable({ entries }: { entries: readonly Entry[] }): JSX.Element {
   return (
     <Table
-      label={viewTitles.events}
+      label="Events"
       rows={entries}
       keyOf={(entry) => newestOf(entry).id}
       columns={[
@@ -217,7 +197,11 @@ function What({ entry }: { entry: Entry }): JSX.Element {
     return (
       <>
         <Sentence event={event} />
-        {hasChanges && <ChangesOfRun run={run} />}
+        {hasChanges && (
+          <a class="quiet" href={hrefOf("activity", "events", { cause: run, type: "sim" })}>
+            Show the SIM changes
+          </a>
+        )}
       </>
     );
   }
@@ -231,20 +215,6 @@ function What({ entry }: { entry: Entry }): JSX.Element {
   );
 }
 
-/** Read when a person opens it. */
-function ChangesOfRun({ run }: { run: string }): JSX.Element {
-  const [isOpen, setOpen] = useState(false);
-  const address = addressOf("/v1/events", { cause: run, type: "sim.changed", limit: 50 });
-  const { value } = useLive<{ events: FleetEvent[] }>(isOpen ? address : undefined, { ms: 600_000 });
-  return (
-    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>Show the SIM changes</summary>
-      {value?.events.length === 0 && <p class="quiet">No SIM changed.</p>}
-      <ChangeList changes={value?.events ?? []} />
-    </details>
-  );
-}
-
 function ChangeList({ changes }: { changes: readonly FleetEvent[] }): JSX.Element {
   const [first] = changes;
   return (
@@ -254,7 +224,7 @@ function ChangeList({ changes }: { changes: readonly FleetEvent[] }): JSX.Elemen
           <Ref id={first.fields.cause ?? ""} />
         </p>
       )}
-      <ul class="lines is-plain">
+      <ul>
         {changes.map((event) => (
           <li key={event.id}>
             <Sentence event={event} />

@@ -17,7 +17,7 @@ export function Webhooks(): JSX.Element {
   const live = useLive<{ webhooks: WebhookReport[] }>("/v1/webhooks", { ms: 15_000, andOn: ["webhook."] });
   return (
     <>
-      <Panel title="Webhooks" hint="Endpoints that receive signed event messages">
+      <Panel at="webhooks" title="Webhooks" hint="Endpoints that receive signed event messages">
         <Loaded live={live} what="webhooks">
           {({ webhooks }) => (
             <Table
@@ -28,7 +28,7 @@ export function Webhooks(): JSX.Element {
                 <Empty
                   command={'webhooks: { ops: { url: "https://…", secretFile: /run/secrets/ops, events: ["run.*"] } }'}
                 >
-                  No webhooks. Add a line such as this one to the configuration to be notified when a run ends:
+                  No webhooks. To be notified when a run ends, add a line such as this one to the configuration:
                 </Empty>
               }
               columns={[

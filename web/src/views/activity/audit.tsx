@@ -1,21 +1,20 @@
 /** Who changed what, through the control API or by a command on a worker's machine, and who attempted to. */
 import type { JSX } from "preact";
-import { download, type Query } from "../ask.ts";
-import { Badge } from "../parts/badge.tsx";
-import { ActionButton } from "../parts/action.tsx";
-import { TextField, Ticks } from "../parts/field.tsx";
-import { Icon } from "../parts/icon.tsx";
-import { Empty, Loaded, Notice } from "../parts/notice.tsx";
-import { More, usePages } from "../parts/pages.tsx";
-import { IdLink } from "../parts/ref.tsx";
-import { Table } from "../parts/table.tsx";
-import { Ago } from "../parts/time.tsx";
-import { View } from "../parts/view.tsx";
-import { place, replacePlace } from "../place.ts";
-import { spanOf } from "../pure/events/event-choice.ts";
-import { hrefOf, hrefOfTarget, viewTitles } from "../pure/route.ts";
-import type { AuditEntry } from "../pure/shapes.ts";
-import { refusal } from "../session.ts";
+import { download, type Query } from "../../ask.ts";
+import { Badge } from "../../parts/badge.tsx";
+import { ActionButton } from "../../parts/action.tsx";
+import { Icon } from "../../parts/icon.tsx";
+import { Empty, Loaded, Notice } from "../../parts/notice.tsx";
+import { More, usePages } from "../../parts/pages.tsx";
+import { IdLink, Said } from "../../parts/ref.tsx";
+import { Table } from "../../parts/table.tsx";
+import { Ago } from "../../parts/time.tsx";
+import { place, replacePlace } from "../../place.ts";
+import { spanOf } from "../../pure/events/event-choice.ts";
+import { hrefOf, hrefOfTarget } from "../../pure/route.ts";
+import type { AuditEntry } from "../../pure/shapes.ts";
+import { refusal } from "../../session.ts";
+import { Filters } from "./filters.tsx";
 
 const actionsText = {
   "POST /v1/runs": "started a run",
@@ -23,8 +22,8 @@ const actionsText = {
   "POST /v1/runs/:runId/resume": "resumed the run",
   "POST /v1/runs/:runId/cancel": "cancelled the run",
   "POST /v1/runs/:runId/approve": "approved the run",
-  "POST /v1/runs/:runId/retry": "retried the run",
-  "POST /v1/runs/:runId/undo": "undid the run",
+  "POST /v1/runs/:runId/retry": "started the retry",
+  "POST /v1/runs/:runId/undo": "started the undo",
   "DELETE /v1/runs/:runId": "deleted the run",
   "POST /v1/plans": "created a plan",
   "DELETE /v1/plans/:planId": "deleted a plan",
@@ -60,13 +59,10 @@ const auditKinds: Readonly<Record<string, string>> = {
   other: "Other",
 };
 
-const kindNames = Object.keys(auditKinds);
-const kindOptions = Object.entries(auditKinds).map(([value, text]) => ({ value, text }));
-
 export function Audit(): JSX.Element {
   const off = refusal("admin");
   const { who = "", day = "", kind = "" } = place.value.query;
-  const kinds = kindNames.filter((name) => kind.split(",").includes(name));
+  const kinds = Object.keys(auditKinds).filter((name) => kind.split(",").includes(name));
   const [since, until] = spanOf(day) ?? [];
   const chosen = { who, since, until, kind: kinds };
   const pages = usePages<AuditEntry>(off === undefined ? "/v1/audit" : undefined, "entries", {
@@ -74,20 +70,24 @@ export function Audit(): JSX.Element {
     every: { ms: 15_000 },
   });
   const isFiltered = who !== "" || day !== "" || kinds.length > 0;
-  const says = "Who changed what, or tried to, through the control API or the command line. Newest first.";
   if (off !== undefined) {
     return (
-      <View title={viewTitles.audit} says={says}>
-        <Notice kind="warn" icon="person">
-          <b>Not allowed for this token</b>
-          <span>{off}</span>
-        </Notice>
-      </View>
+      <Notice kind="warn" icon="person">
+        <b>Not allowed for this token</b>
+        <span>{off}</span>
+      </Notice>
     );
   }
   return (
-    <View title={viewTitles.audit} says={says} actions={<Export chosen={chosen} />}>
-      <Filters {...{ who, day, kinds }} known={pages.rows.flatMap((entry) => entry.who ?? [])} />
+    <>
+      <Filters
+        {...{ kinds, by: who, day, known: auditKinds, people: pages.rows.flatMap((entry) => entry.who ?? []) }}
+        onChange={({ kinds: chosenKinds = kinds, by = who, day: chosenDay = day }) =>
+          replacePlace(hrefOf("activity", "audit", { who: by, day: chosenDay, kind: chosenKinds.join(",") }))
+        }
+      >
+        <Export chosen={chosen} />
+      </Filters>
       <Loaded live={pages.first} what="audit log">
         {() => (
           <section class="panel" aria-label="Audit log">
@@ -113,7 +113,7 @@ export function Audit(): JSX.Element {
           </section>
         )}
       </Loaded>
-    </View>
+    </>
   );
 }
 
@@ -129,50 +129,27 @@ function Export({ chosen }: { chosen: Query }): JSX.Element {
   );
 }
 
-interface FilterProps {
-  readonly who: string;
-  readonly day: string;
-  readonly kinds: readonly string[];
-  readonly known: readonly string[];
-}
-
-function Filters({ who, day, kinds, known }: FilterProps): JSX.Element {
-  const choose = (change: Readonly<Record<string, string>>): void =>
-    replacePlace(hrefOf("audit", undefined, { who, day, kind: kinds.join(","), ...change }));
-  return (
-    <section class="panel event-filters" aria-label="Filters">
-      <Ticks
-        legend="Kinds"
-        class="kinds"
-        options={kindOptions}
-        chosen={kinds}
-        onChosen={(names) => choose({ kind: names.join(",") })}
-      />
-      <div class="form-row audit-filters">
-        <TextField
-          label="Who"
-          value={who}
-          placeholder="Everyone"
-          suggestions={[...new Set(known)]}
-          onValue={(value) => choose({ who: value.trim() })}
-        />
-        <TextField type="date" label="Day" value={day} onValue={(value) => choose({ day: value })} />
-      </div>
-    </section>
-  );
-}
-
-/** A sentence, and below it the exact request or command. */
-function What({ who, role, action, target }: AuditEntry): JSX.Element {
+/** A sentence, and below it what a run changes and the exact request or command. */
+function What({ who, role, action, target, made, about }: AuditEntry): JSX.Element {
   const isCommand = action.startsWith("simfleet ");
   const verb = actionsText[action] ?? (isCommand ? "ran" : "requested");
   const hasVerb = action in actionsText;
+  const isSaid = about !== null && /^(undid|retried) /.test(about);
+  const named = made ?? target;
   return (
     <>
-      <b>{who ?? "Unknown caller"}</b> {verb} {!hasVerb && <span class="mono">{action}</span>}{" "}
-      {target !== null && <IdLink id={target} href={hrefOfTarget(action, target)} />}
+      <b>{who ?? "Unknown caller"}</b>{" "}
+      {isSaid ? (
+        <Said text={about} />
+      ) : (
+        <>
+          {verb} {!hasVerb && <span class="mono">{action}</span>}{" "}
+          {named !== null && <IdLink id={named} href={hrefOfTarget(action, named)} />}
+        </>
+      )}
+      {about !== null && !isSaid && <span class="quiet prose">{about}</span>}
       <span class="quiet">
-        {hasVerb && <span class="mono">{action}</span>} {role !== null && `with the role ${role}`}
+        {(hasVerb || isSaid) && <span class="mono">{action}</span>} {role !== null && `with the role ${role}`}
       </span>
     </>
   );
