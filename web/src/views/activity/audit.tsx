@@ -44,6 +44,8 @@ const actionsText = {
   "POST /v1/automations/:name/dry-run": "previewed the automation",
   "POST /v1/triggers/:name": "triggered the schedule",
   "POST /v1/deliveries/:deliveryId/redeliver": "sent the message again",
+  "POST /v1/tokens": "created the token",
+  "DELETE /v1/tokens/:name": "revoked the token",
   "POST /v1/webhooks/:name/test": "tested the webhook",
   "POST /v1/webhooks/:name/resume": "resumed the webhook",
 } as Readonly<Record<string, string>>;
@@ -56,6 +58,7 @@ const auditKinds: Readonly<Record<string, string>> = {
   authkeys: "AuthKeys",
   freezes: "Freezes",
   webhooks: "Webhooks",
+  tokens: "Tokens",
   other: "Other",
 };
 
