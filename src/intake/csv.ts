@@ -67,12 +67,8 @@ export async function openCsv(
     // Excel's first line that names the delimiter.
     const [line, named] = /^sep=([,;\t])(?:\r?\n|\r)/i.exec(begun.start.toString("latin1", 0, 8)) ?? [""];
     const delimiter = (named as Delimiter | undefined) ?? begun.delimiter;
-    const records = parseRecords(
-      begun.start.subarray(line.length),
-      pieces,
-      { delimiter, line: named === undefined ? 1 : 2 },
-      limits,
-    );
+    const lines = withoutFormulas(begun.start.subarray(line.length), pieces, limits.recordBytes);
+    const records = parseRecords(lines, { delimiter, line: named === undefined ? 1 : 2 }, limits);
     const first = await records.next();
     const header = first.done ? undefined : first.value.shift();
     if (first.done || !header) throw new IntakeError("The file has only blank lines.");
@@ -120,6 +116,30 @@ async function* inTurns(pieces: AsyncGenerator<Buffer>, signal: AbortSignal | un
   }
 }
 
+/** A cell as Excel writes the formula of a text: `="8942…"` */
+const formula = /(^|[,;\t\r\n])="([^",;\t\r\n]+)"(?=[,;\t\r\n]|$)/g;
+
+/** Replaces formulas of a text by the text, which keeps long numbers from being rounded. A piece ends with its last whole line. */
+async function* withoutFormulas(
+  start: Buffer,
+  pieces: AsyncGenerator<Buffer>,
+  recordBytes: number,
+): AsyncGenerator<Buffer> {
+  let rest = start;
+  for await (const piece of pieces) {
+    const joined = Buffer.concat([rest, piece]);
+    const lineEnd = Math.max(joined.lastIndexOf(10), joined.lastIndexOf(13)) + 1;
+    const whole = joined.length - lineEnd > recordBytes ? joined.length : lineEnd;
+    rest = joined.subarray(whole);
+    if (whole > 0) yield textsOf(joined.subarray(0, whole));
+  }
+  if (rest.length > 0) yield textsOf(rest);
+}
+
+function textsOf(piece: Buffer): Buffer {
+  return piece.includes('="') ? Buffer.from(piece.toString("latin1").replaceAll(formula, "$1$2"), "latin1") : piece;
+}
+
 async function* rowsOf(
   first: readonly CsvRow[],
   records: AsyncGenerator<CsvRow[]>,
@@ -134,7 +154,6 @@ async function* rowsOf(
 }
 
 async function* parseRecords(
-  start: Buffer,
   pieces: AsyncGenerator<Buffer>,
   { delimiter, line }: { readonly delimiter: Delimiter; readonly line: number },
   caps: CsvCaps,
@@ -153,12 +172,10 @@ async function* parseRecords(
   });
   parser.on("error", () => {});
   try {
-    let piece: IteratorResult<Buffer> = { done: false, value: start };
-    while (!piece.done) {
-      await write(parser, piece.value);
-      collector.fed(piece.value.length);
+    for await (const piece of pieces) {
+      await write(parser, piece);
+      collector.fed(piece.length);
       if (collector.batch.length > 0) yield collector.emptied();
-      piece = await pieces.next();
     }
     await end(parser);
     if (collector.batch.length > 0) yield collector.emptied();
@@ -255,7 +272,7 @@ function grammarError(thrown: unknown, line: number): unknown {
   const messages: Record<string, string> = {
     CSV_QUOTE_NOT_CLOSED: `A quote that opens in the row on line ${line} is never closed.`,
     CSV_INVALID_CLOSING_QUOTE: `In the row on line ${line}, text follows a closing quote. A quote inside a quoted cell is written twice.`,
-    INVALID_OPENING_QUOTE: `In the row on line ${line}, there is a quote inside an unquoted cell. Put the whole cell in quotes and write the quote inside twice; of a formula such as ="8942", write the value alone.`,
+    INVALID_OPENING_QUOTE: `In the row on line ${line}, there is a quote inside an unquoted cell. Put the whole cell in quotes and write the quote inside twice`,
   };
   const message = messages[(thrown as CsvError).code ?? ""];
   if (message === undefined) return thrown instanceof Error ? thrown : new Error(messageOf(thrown));

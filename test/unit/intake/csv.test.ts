@@ -53,6 +53,18 @@ describe("accepted CSV files", () => {
     }
   });
 
+  it("a formula of a text, as Excel writes a long number, is the text; a quoted cell stays as it is", async () => {
+    const text = 'simId,note\r\n="8942310123456789012",="s1.fast"\r\n1,"=""2"",=",\r\n="3",="4"';
+    for (const bytes of [1, 3, 20, 1000]) {
+      const { rows } = await read(inPieces(text, bytes));
+      expect(rows.map(({ cells }) => cells)).toEqual([
+        ["8942310123456789012", "s1.fast"],
+        ["1", '="2",=', ""],
+        ["3", "4"],
+      ]);
+    }
+  });
+
   it.each(["\n", "\r\n", "\r"])(
     "a CSV file may use the line break %j, which also counts once inside quotes",
     async (eol) => {
@@ -150,7 +162,7 @@ describe("refused CSV files", () => {
     [
       "a quote inside an unquoted cell",
       'a,b\n1,5" pole\n',
-      'In the row on line 2, there is a quote inside an unquoted cell. Put the whole cell in quotes and write the quote inside twice; of a formula such as ="8942", write the value alone.',
+      "In the row on line 2, there is a quote inside an unquoted cell. Put the whole cell in quotes and write the quote inside twice",
       2,
     ],
   ])("a CSV file is refused: %s", async (_name, content, message, line?) => {
