@@ -98,7 +98,7 @@ export const summary = z.object({
     .describe("changes of SIMs that syncs saw and no run made"),
   calls: z
     .object({ calls: count, throttled: count.describe("of these, answered with 429") })
-    .describe("of all quotas, in windows that ended since then; windows are kept for about two days"),
+    .describe("of all quotas, in windows that had not ended then; windows are kept for about two days"),
 });
 
 export type Summary = Readonly<z.infer<typeof summary>>;

@@ -37,6 +37,8 @@ if want > granted then
   if not urgent then b.bulk_at = now end
   redis.call('HSET', KEYS[4], process, string.format('%d:%.0f', want - granted, now))
   redis.call('PEXPIRE', KEYS[4], 60000)
+elseif want > 0 or #ARGV >= FIRST_OBSERVATION then
+  redis.call('HDEL', KEYS[4], process)
 end
 
 -- For display: the calls since 00:00 UTC.

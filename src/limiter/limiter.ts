@@ -178,10 +178,19 @@ export class Limiter {
     });
   }
 
-  /** Calls of all buckets, in windows that have ended since a time. */
+  /** The window that has not ended, as far as it is known. */
+  async #openWindow(bucket: string): Promise<BucketWindow> {
+    const fields = ["run_at", "calls", "calls_before", "throttled", "throttled_before", "limit"] as const;
+    const found = (await this.#redis.hmget(this.#keys.bucket(bucket), ...fields)).map(Number);
+    const [endedAtMs = 0, calls = 0, callsBefore = 0, throttled = 0, throttledBefore = 0, limit = 0] = found;
+    return { endedAtMs, calls: calls - callsBefore, throttled: throttled - throttledBefore, limit };
+  }
+
+  /** Calls of all buckets, in windows that have not ended before a time. */
   async callsSince(sinceMs: number): Promise<{ calls: number; throttled: number }> {
     const names = await this.#redis.smembers(this.#keys.buckets());
-    const windows = (await Promise.all(names.map((name) => this.windows(name)))).flat();
+    const read = names.map(async (name) => [await this.#openWindow(name), ...(await this.windows(name))]);
+    const windows = (await Promise.all(read)).flat();
     const sum = { calls: 0, throttled: 0 };
     for (const { endedAtMs, calls, throttled } of windows) {
       if (endedAtMs < sinceMs) continue;

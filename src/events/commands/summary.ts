@@ -1,7 +1,7 @@
 /** `simfleet summary`: what happened since a time, on one screen. */
 import { Command } from "@commander-js/extra-typings";
 import { type Context, withCommon } from "#cli/context.ts";
-import { counted } from "#cli/format.ts";
+import { grouped } from "#cli/format.ts";
 import { asInstant } from "#cli/values.ts";
 import { type EventDocument, type Summary, showSummary } from "../contract.ts";
 import { factsOfEvent } from "../event.ts";
@@ -34,7 +34,7 @@ function summaryText(summary: Summary): string {
     ...section("Schedules", schedules),
     ...section("Rotations", rotations),
     `External changes: ${partsText(externalChanges)}`,
-    `Calls: ${counted(calls.calls, "call")}, ${calls.throttled} answered with 429`,
+    `Calls: ${grouped(calls.calls)}, ${grouped(calls.throttled)} of them answered with 429`,
     ...section("Other problems", problems),
   ].join("\n");
 }

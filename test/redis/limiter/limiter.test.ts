@@ -113,7 +113,16 @@ describe("two processes on one bucket", () => {
       return waiters.length === 2 && waiters.reduce((sum, { waiting: count }) => sum + count, 0) === 3;
     });
     permit.answered(answered(9));
-    for (const next of await Promise.all(waiting)) next.giveBack();
+    const permits = await Promise.all(waiting);
+    expect((await other.state("b")).waiters).toEqual([]);
+    for (const next of permits) next.giveBack();
+  });
+
+  it("calls of the window that has not ended count among those since a time", async () => {
+    const { one, other } = openPair();
+    (await one.acquire(request)).answered(answered(9));
+    await until("it counts", async () => (await other.callsSince(0)).calls === 1);
+    expect(await other.callsSince(Date.now() + 60_000)).toEqual({ calls: 0, throttled: 0 });
   });
 });
 
