@@ -111,7 +111,7 @@ describeInBrowser(
 
       harness.cli.sandbox.fleet.edit(sim, { tags: { site: "osaka" } });
       await page.getByRole("button", { name: "Read from the platform now" }).click();
-      const changed = page.getByRole("table", { name: "Fields", exact: true }).getByRole("row", { name: "tags.site" });
+      const changed = page.getByRole("table", { name: "Fields", exact: true }).getByRole("row", { name: "Tag site" });
       await changed.getByText("differs").waitFor();
       expect(await changed.textContent()).toContain("osaka");
 

@@ -130,6 +130,22 @@ describeInBrowser(
       expect(page.url()).toContain("bucket=");
     });
 
+    it("on a phone, every action of a table is in sight, and a row takes a few lines", async () => {
+      const watched = await harness.page({ width: 360, token: tokens.operator });
+      const { page } = watched;
+      for (const place of [`runs/${runId}`, "schedules", "credentials"]) {
+        await page.goto(`/#/${place}`);
+        const actions = page.getByRole("cell").getByRole("button", { name: /^(Retry|Trigger|Delete) / });
+        await actions.first().waitFor();
+        for (const action of await actions.all()) expect((await action.boundingBox())?.x).toBeGreaterThanOrEqual(32);
+        expect(await watched.overflow()).toBe(0);
+      }
+      await page.goto(`/#/runs/${runId}?outcome=done`);
+      const row = page.getByRole("table", { name: "Rows of the run" }).getByRole("row").nth(1);
+      await row.waitFor();
+      expect((await row.boundingBox())?.height).toBeLessThan(110);
+    });
+
     it("Ctrl-K finds pages, SIMs and runs, keys lead to pages, and an id is copied", async () => {
       const { page } = await harness.page({ width: 1280, token: tokens.viewer });
       await page.goto("/#/sims");

@@ -15,6 +15,8 @@ export interface TableProps<Row> {
   readonly keyOf: (row: Row) => string | number;
   /** The key of the row that the address names. */
   readonly current?: string | undefined;
+  /** On a phone: the cells side by side, without the labels of texts. */
+  readonly isDense?: boolean;
   /** Instead of a table without rows. */
   readonly empty?: JSX.Element;
 }
@@ -25,11 +27,11 @@ export function intoView(element: HTMLElement | null): void {
 }
 
 /** Roles are explicit, since the card layout removes the table semantics. */
-export function Table<Row>({ label, columns, rows, keyOf, current, empty }: TableProps<Row>): JSX.Element {
+export function Table<Row>({ label, columns, rows, keyOf, current, isDense, empty }: TableProps<Row>): JSX.Element {
   if (rows.length === 0 && empty !== undefined) return empty;
   return (
     <div class="table-region" role="region" aria-label={label} tabIndex={0}>
-      <table class="cards" role="table" aria-label={label}>
+      <table class={isDense === true ? "cards is-dense" : "cards"} role="table" aria-label={label}>
         <thead role="rowgroup">
           <tr role="row">
             {columns.map((column) => (

@@ -214,7 +214,7 @@ function AuthKeys(): JSX.Element {
       title="AuthKeys"
       actions={
         <>
-          <TextField isCompact label="Sub-user" placeholder="of the sub-user" value={written} onValue={setWritten} />
+          <TextField isCompact label="Sub-user" placeholder="Sub-user" value={written} onValue={setWritten} />
           {live.value !== undefined && !isRotating && (
             <Rotate keys={live.value.authKeys} owner={owner} onDone={live.refresh} />
           )}

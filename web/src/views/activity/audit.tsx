@@ -95,6 +95,7 @@ export function Audit(): JSX.Element {
         {() => (
           <section class="panel" aria-label="Audit log">
             <Table
+              isDense
               label="Changes"
               rows={pages.rows}
               keyOf={({ id }) => id}
@@ -161,6 +162,6 @@ function What({ who, role, action, target, made, about }: AuditEntry): JSX.Eleme
 const badges = { done: "done", refused: "rejected", failed: "failed", "not recorded": "unknown" } as const;
 
 function Ended({ result, status, exitCode }: AuditEntry): JSX.Element {
-  if (result === "not recorded") return <Badge state={badges[result]} word="no result recorded" />;
-  return <Badge state={badges[result]} word={`${result} ${status ?? `exit ${exitCode}`}`} />;
+  const word = result === "not recorded" ? "no result recorded" : `${result} ${status ?? `exit ${exitCode}`}`;
+  return <Badge state={badges[result]} word={word} />;
 }

@@ -21,7 +21,7 @@ import { hasProfiles, session } from "../../session.ts";
 import { connection, onEvents } from "../../stream.ts";
 import { eventKinds } from "../../pure/events/event-texts.ts";
 import { Filters } from "./filters.tsx";
-import { counted } from "../../pure/format.ts";
+import { counted, grouped } from "../../pure/format.ts";
 
 const pageSize = 200;
 
@@ -172,6 +172,7 @@ function newestOf(entry: Entry): FleetEvent {
 function EventTable({ entries }: { entries: readonly Entry[] }): JSX.Element {
   return (
     <Table
+      isDense
       label="Events"
       rows={entries}
       keyOf={(entry) => newestOf(entry).id}
@@ -209,21 +210,10 @@ function What({ entry }: { entry: Entry }): JSX.Element {
   if (changes.length === 1) return <Sentence event={entry.newest} />;
   return (
     <details>
-      <summary>{`${changes.length.toLocaleString("en-US")} SIM changes of ${cause.startsWith("r-") ? "a run" : "a sync"}`}</summary>
-      <ChangeList changes={changes} />
-    </details>
-  );
-}
-
-function ChangeList({ changes }: { changes: readonly FleetEvent[] }): JSX.Element {
-  const [first] = changes;
-  return (
-    <>
-      {first !== undefined && (
-        <p>
-          <Ref id={first.fields.cause ?? ""} />
-        </p>
-      )}
+      <summary>{`${grouped(changes.length)} SIM changes of ${cause.startsWith("r-") ? "a run" : "a sync"}`}</summary>
+      <p>
+        <Ref id={cause} />
+      </p>
       <ul>
         {changes.map((event) => (
           <li key={event.id}>
@@ -231,6 +221,6 @@ function ChangeList({ changes }: { changes: readonly FleetEvent[] }): JSX.Elemen
           </li>
         ))}
       </ul>
-    </>
+    </details>
   );
 }

@@ -133,6 +133,7 @@ function Reasons({ summary: { reasons, reasonsInAll }, report, isRepeatable }: R
       }
     >
       <Table
+        isDense
         label="Why rows are not done"
         rows={reasons}
         keyOf={({ outcome, reason }) => `${outcome} ${reason}`}

@@ -81,6 +81,7 @@ export function RunRows({ report, isRepeatable }: RowsProps): JSX.Element {
         <PageTable<RunRow>
           pages={pages}
           more="More rows"
+          isDense
           label="Rows of the run"
           keyOf={({ line }) => line}
           empty={<Empty>No row matches.</Empty>}

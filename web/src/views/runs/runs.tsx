@@ -53,6 +53,7 @@ export function Runs(): JSX.Element {
         {() => (
           <section class="panel" aria-label="List of runs">
             <Table
+              isDense
               label={viewTitles.runs}
               rows={pages.rows}
               keyOf={({ runId }) => runId}

@@ -98,6 +98,7 @@ function Deliveries(): JSX.Element {
       <PageTable
         pages={pages}
         more="Older deliveries"
+        isDense
         label="Deliveries"
         keyOf={({ deliveryId }) => deliveryId}
         empty={<Empty>No messages yet.</Empty>}

@@ -7,6 +7,7 @@ import { Table } from "../../parts/table.tsx";
 import { At } from "../../parts/time.tsx";
 import { valueText, counted } from "../../pure/format.ts";
 import type { SimDocument } from "../../pure/shapes.ts";
+import { fieldTitle } from "../../pure/sims/explorer.ts";
 import { type FieldLine, type Leaves, comparedFields, instantOf, leavesOf, otherFields } from "../../pure/sims/sim.ts";
 
 export function SimFields({ stored, fresh }: { stored: Leaves; fresh: SimDocument | undefined }): JSX.Element {
@@ -47,7 +48,7 @@ function Compared({ lines }: { lines: readonly FieldLine[] }): JSX.Element {
       rows={lines}
       keyOf={({ field }) => field}
       columns={[
-        { label: "Field", kind: "tight", cell: ({ field }) => field },
+        { label: "Field", kind: "tight", cell: ({ field }) => fieldTitle(field) },
         { label: "Inventory", cell: ({ field, stored }) => <Value field={field} of={stored} /> },
         { label: "Platform", cell: ({ field, fresh }) => <Value field={field} of={fresh} /> },
         {
@@ -65,11 +66,12 @@ type Row = readonly [field: string, value: unknown];
 function FieldTable({ label, rows }: { label: string; rows: readonly Row[] }): JSX.Element {
   return (
     <Table<Row>
+      isDense
       label={label}
       rows={rows}
       keyOf={([field]) => field}
       columns={[
-        { label: "Field", kind: "tight", cell: ([field]) => field },
+        { label: "Field", kind: "tight", cell: ([field]) => fieldTitle(field) },
         { label: "Value", cell: ([field, value]) => <Value field={field} of={value} /> },
       ]}
     />

@@ -150,6 +150,7 @@ function SimTimeline({ route, sim }: { route: string; sim: string }): JSX.Elemen
       <Loaded live={{ value: runs.first.value, problem }} what="timeline">
         {() => (
           <Table<Happening>
+            isDense
             label="Timeline"
             rows={timelineOf(runs.rows, changes.rows)}
             keyOf={(row) => ("run" in row ? `${row.run.runId} ${row.run.line}` : row.change.id)}
@@ -163,7 +164,7 @@ function SimTimeline({ route, sim }: { route: string; sim: string }): JSX.Elemen
             columns={[
               { label: "Time", kind: "tight", cell: ({ at }) => <Ago at={at} /> },
               { label: "What", cell: (row) => <What row={row} /> },
-              { label: "Before and after", cell: (row) => <Difference row={row} /> },
+              { label: "Change", cell: (row) => <Difference row={row} /> },
               { label: "Outcome", kind: "tight", cell: (row) => "run" in row && <Badge state={row.run.outcome} /> },
               { label: "Reason", cell: (row) => "run" in row && <Said text={row.run.reason} /> },
             ]}

@@ -167,7 +167,7 @@ interface FoundProps {
   readonly onSort: (field: string) => void;
 }
 
-function Found({ shown, columns, ...table }: FoundProps): JSX.Element {
+function Found({ shown, columns, total, ...table }: FoundProps): JSX.Element {
   const pages = usePages<SimDocument>("/v1/sims", "sims", {
     query: { ...explorer.queryOfShown(shown), profile: profile.value, limit: pageSize },
     every: minute,
@@ -186,9 +186,11 @@ function Found({ shown, columns, ...table }: FoundProps): JSX.Element {
           </section>
         ) : (
           <section class="panel sims-list" aria-label="SIMs">
-            <SimTable {...{ ...table, sims, columns, onNearEnd }} sort={shown.sort} />
+            <SimTable {...{ ...table, total, sims, columns, onNearEnd }} sort={shown.sort} />
             <p class="quiet" role="status">
-              {isBusy ? "Loading more …" : `${grouped(sims.length)} loaded`}
+              {isBusy
+                ? "Loading more …"
+                : `${grouped(sims.length)}${total === undefined ? "" : ` of ${grouped(total)}`} loaded`}
             </p>
           </section>
         )
