@@ -1,9 +1,19 @@
 /** The frame around all pages, the overview, and what a person does when rows of a run fail. */
 import { readFile } from "node:fs/promises";
+import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { until } from "../support/until.ts";
 import { tokens } from "./support/fixtures.ts";
 import { describeInBrowser, WebHarness } from "./support/harness.ts";
+
+/** Has the page read an answer of the worker with other members. */
+async function answerWith(page: Page, url: string, members: (body: Record<string, unknown>) => object): Promise<void> {
+  await page.route(url, async (route) => {
+    const response = await route.fetch();
+    const body = (await response.json()) as Record<string, unknown>;
+    await route.fulfill({ response, json: { ...body, ...members(body) } });
+  });
+}
 
 let harness: WebHarness;
 let runId: string;
@@ -52,6 +62,12 @@ describeInBrowser(
       await page.unroute(/\/v1\/rotations/);
       await page.reload();
       await page.getByRole("region", { name: "Needs action" }).getByText("Nothing needs action.").waitFor();
+      await answerWith(page, "**/v1/webhooks", ({ webhooks }) => ({
+        webhooks: (webhooks as object[]).map((one) => ({ ...one, state: "failing", reason: "it answered 404" })),
+      }));
+      await page.reload();
+      const webhook = page.getByRole("region", { name: "Needs action" }).getByRole("listitem").first();
+      await expect.poll(() => webhook.textContent()).toMatch(/^failingWebhook \w+: it answered 404$/);
     });
 
     it("a run page groups reasons with their rows, which are searched, downloaded and retried one by one or together", async () => {

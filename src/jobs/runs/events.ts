@@ -67,7 +67,7 @@ export const events = {
   "run.completed": {
     when: "Every row of a run has its outcome.",
     sentence:
-      "Run {run}[ “{name}”] completed: {done} of {total} rows done[, {failed+} failed][, {rejected+} rejected][, {unknown+} unknown]",
+      "Run {run}[ “{name}”] completed: {done} of {total} rows done[, {failed+} failed][, {rejected+} rejected][, {unknown+} unknown][, {skipped+} skipped]",
     fields: ofRun,
   },
   "run.aborted": {

@@ -5,8 +5,11 @@ import type { AutomationReport, RotationReport, RunReport, ScheduleReport, Webho
 /** Something that continues only when a person acts. */
 interface WaitingThing {
   readonly href: string;
+  /** `Webhook` */
+  readonly kind: string;
   readonly name: string;
   readonly what: string;
+  readonly reason?: string | null | undefined;
   /** Of the badge. */
   readonly state: string;
 }
@@ -17,27 +20,30 @@ export function waitingThings(all: {
   readonly automations: readonly AutomationReport[];
   readonly webhooks: readonly WebhookReport[];
 }): WaitingThing[] {
+  const hooks = hrefOf("schedules", "webhooks");
   return [
-    ...all.runs.map(({ runId, name, state }) => ({
-      href: hrefOf("runs", runId),
-      name: name === "" ? runId : name,
-      state,
-      what: state === "paused" ? "paused" : "needs approval",
+    ...all.runs.map((run) => ({
+      ...run,
+      kind: "Run",
+      href: hrefOf("runs", run.runId),
+      name: run.name === "" ? run.runId : run.name,
+      what: run.state === "paused" ? "paused" : "needs approval",
     })),
     ...all.rotations
       .filter(({ waitsFor }) => waitsFor === "confirmation")
-      .map(({ name }) => ({
-        href: hrefOfCredential("rotation", name),
-        name,
+      .map((one) => ({
+        ...one,
+        kind: "Rotation",
+        href: hrefOfCredential("rotation", one.name),
         what: "needs confirmation",
         state: "awaiting-approval",
       })),
     ...all.automations
       .filter(({ state }) => state === "stopped")
-      .map(({ name, state }) => ({ href: hrefOf("schedules"), name, what: "stopped", state })),
+      .map((one) => ({ ...one, kind: "Automation", href: hrefOf("schedules"), what: "stopped" })),
     ...all.webhooks
       .filter(({ state }) => state !== "active")
-      .map(({ name, state }) => ({ href: hrefOf("schedules", "webhooks"), name, what: state, state })),
+      .map((one) => ({ ...one, kind: "Webhook", href: hooks, what: one.state })),
   ];
 }
 
@@ -52,16 +58,13 @@ export function nextTimes(
     .slice(0, maxTimes);
 }
 
-interface Due {
-  readonly name: string;
-  readonly dueAt: string;
-  readonly isOverdue: boolean;
-}
-
 const soonMs = 30 * 86_400_000;
 
 /** Secrets that reach their greatest age within a month, the first first. */
-export function dueSecrets(rotations: readonly RotationReport[], nowMs: number): Due[] {
+export function dueSecrets(
+  rotations: readonly RotationReport[],
+  nowMs: number,
+): { readonly name: string; readonly dueAt: string; readonly isOverdue: boolean }[] {
   return rotations
     .flatMap(({ name, dueAt }) => (dueAt === null ? [] : [{ name, dueAt, isOverdue: Date.parse(dueAt) <= nowMs }]))
     .filter(({ dueAt }) => Date.parse(dueAt) - nowMs < soonMs)

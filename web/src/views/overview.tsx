@@ -81,10 +81,13 @@ function WaitingPanel({ rotations }: { rotations: Live<Rotations> }): JSX.Elemen
   return (
     <Panel title="Needs action">
       <Lines of={[rotations, paused, unapproved, automations, webhooks]} none="Nothing needs action.">
-        {waiting.map(({ href, name, what, state }) => (
+        {waiting.map(({ href, kind, name, what, state, reason }) => (
           <li key={`${href} ${name}`}>
             <Badge state={state} word={what} />
-            <IdLink id={name} href={href} />
+            <span>
+              {kind} <IdLink id={name} href={href} />
+              {typeof reason === "string" && <Said text={`: ${reason}`} />}
+            </span>
           </li>
         ))}
         {dueSecrets(rotations.value?.rotations ?? [], nowMs.value).map(({ name, dueAt, isOverdue }) => (
@@ -100,11 +103,6 @@ function WaitingPanel({ rotations }: { rotations: Live<Rotations> }): JSX.Elemen
   );
 }
 
-/** In place of what was not loaded; an error is shown elsewhere on the page. */
-function NotRead({ of }: { of: readonly Pick<Live<unknown>, "problem">[] }): JSX.Element {
-  return <p class="quiet">{of.some(({ problem }) => problem !== undefined) ? "Not known yet." : "Loading …"}</p>;
-}
-
 interface LinesProps {
   readonly of: readonly Pick<Live<unknown>, "value" | "problem">[];
   /** What is said if everything was read, and there is no line. */
@@ -114,7 +112,9 @@ interface LinesProps {
 
 function Lines({ of, none, children }: LinesProps): JSX.Element {
   if (children.flat().length > 0) return <ul class="lines">{children}</ul>;
-  return of.every(({ value }) => value !== undefined) ? <p class="quiet">{none}</p> : <NotRead of={of} />;
+  // An error is shown elsewhere on the page.
+  const unread = of.some(({ problem }) => problem !== undefined) ? "Not known yet." : "Loading …";
+  return <p class="quiet">{of.every(({ value }) => value !== undefined) ? none : unread}</p>;
 }
 
 function Running({ run }: { run: RunReport }): JSX.Element {
