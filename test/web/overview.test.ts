@@ -146,6 +146,28 @@ describeInBrowser(
       expect(page.url()).toContain("bucket=");
     });
 
+    it("a quota, a run and a plan say what they wait for", async () => {
+      const { page } = await harness.page({ width: 1280, token: tokens.operator });
+      const work = { runs: 2, calls: 400, seconds: 180 };
+      const ahead = { runs: ["r-20261126-000936-vqcbgm3j"], calls: 190, startsInSeconds: 180 };
+      await answerWith(page, "**/v1/buckets", ({ buckets }) => ({
+        buckets: (buckets as { group: string }[]).map((one) => ({ ...one, work: one.group === "Sim" ? work : null })),
+      }));
+      await answerWith(page, `**/v1/runs/${runId}`, () => ({ state: "running", calls: 0, ahead }));
+      await answerWith(page, "**/v1/plans?*", () => ({ ahead }));
+      await page.goto("/#/quota");
+      await page.getByText("2 runs need 400 more calls: about 3 min. A higher limit would help").waitFor();
+      await page.getByText("simfleet quota --request").waitFor();
+      await page.goto(`/#/runs/${runId}`);
+      const waits = "waits for r-20261126-000936-vqcbgm3j (190 calls), starts in about 3 min";
+      await expect.poll(() => page.getByText(/^It waits for/).textContent()).toBe(`It ${waits}.`);
+      await page.goto("/#/new?where=speedClass%3Ds1.fast");
+      await page.getByLabel("speedClass", { exact: true }).fill("s1.slow");
+      await page.getByRole("button", { name: "Preview" }).click();
+      const plan = page.getByRole("region", { name: "Plan", exact: true });
+      await expect.poll(() => plan.textContent()).toContain(` · ${waits}`);
+    });
+
     it("on a phone, every action of a table is in sight, and a row takes a few lines", async () => {
       const watched = await harness.page({ width: 360, token: tokens.operator });
       const { page } = watched;

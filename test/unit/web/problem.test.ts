@@ -22,7 +22,7 @@ describe("dashboard problems", () => {
     [401, "The token is missing, invalid or expired."],
     [403, "The role of this token does not allow this."],
     [404, "Not found."],
-    [413, "The file is larger than the worker accepts."],
+    [413, "The file is larger than the worker, or a proxy in front of it, accepts."],
     [502, "The worker responded with status 502."],
   ])("a %d response without a message is explained in words", (status, message) => {
     for (const body of ["", "<html>nginx</html>", "[]", "null", '"text"']) {

@@ -3,7 +3,14 @@ import { bucketOf, busiestFirst } from "../../../web/src/pure/bucket.ts";
 import { callsPerMinute } from "../../../web/src/pure/runs/run-course.ts";
 import { isInProgress, stepsOf } from "../../../web/src/pure/rotation-steps.ts";
 import type { BucketReport, RotationReport } from "../../../web/src/pure/shapes.ts";
-import { actionsFor, changedText, segmentsOf, settledRows, standingOf } from "../../../web/src/pure/runs/tally.ts";
+import {
+  actionsFor,
+  aheadText,
+  changedText,
+  segmentsOf,
+  settledRows,
+  standingOf,
+} from "../../../web/src/pure/runs/tally.ts";
 import { runStates } from "../../../src/fleet/run.ts";
 import { rotationStates } from "../../../src/jobs/credentials/contract.ts";
 
@@ -90,6 +97,16 @@ describe("the actions of a run", () => {
   it("undo is not offered for an operation without an undo", () => {
     const counts = { ...none, total: 2, done: 1, failed: 1 };
     expect(actionsFor({ state: "completed", counts, hasUndo: false })).toEqual(["retry"]);
+  });
+});
+
+describe("what comes before a run", () => {
+  it("it waits for the runs whose calls come first, and starts when they are made", () => {
+    const ahead = { runs: ["r-1"], calls: 190, startsInSeconds: 180 };
+    expect(aheadText({ ahead })).toBe("waits for r-1 (190 calls), starts in about 3 min");
+    const many = { runs: ["r-1", "r-2", "r-3", "r-4"], calls: 1_200, startsInSeconds: 0 };
+    expect(aheadText({ ahead: many })).toBe("1,200 calls of r-1, r-2 and 2 other runs come first");
+    expect(aheadText({ ahead: undefined })).toBeUndefined();
   });
 });
 

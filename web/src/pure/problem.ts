@@ -47,7 +47,7 @@ export function adviceOf({ status, code }: Pick<Problem, "status" | "code">): st
   if (status === 429) return "Too many requests. This page retries automatically.";
   if (code === "STORE_UNAVAILABLE")
     return "The worker cannot reach Redis. Nothing is lost; work resumes when Redis is back.";
-  if (status === 502 || status === 504) return "A proxy in front of the worker got no response from it.";
+  if (status === 502 || status === 504) return "Probably a proxy in front of the worker got no response from it.";
   if (status >= 500) return "See the worker's log for the cause.";
   return undefined;
 }
@@ -56,7 +56,7 @@ function textOf(status: number): string {
   if (status === 401) return "The token is missing, invalid or expired.";
   if (status === 403) return "The role of this token does not allow this.";
   if (status === 404) return "Not found.";
-  if (status === 413) return "The file is larger than the worker accepts.";
+  if (status === 413) return "The file is larger than the worker, or a proxy in front of it, accepts.";
   return `The worker responded with status ${status}.`;
 }
 

@@ -1,19 +1,17 @@
 /** The quotas of the platform as tracked locally, the busiest first; and for one of them its windows and what would help. */
 import type { JSX } from "preact";
-import { addressOf } from "../ask.ts";
 import { useLive } from "../live.ts";
 import { Badge } from "../parts/badge.tsx";
 import { QuotaMeter } from "../parts/bars.tsx";
 import { Empty, Loaded, Notice, Panel } from "../parts/notice.tsx";
 import { Plot } from "../parts/plot.tsx";
-import { RunLink } from "../parts/ref.tsx";
 import { Table } from "../parts/table.tsx";
 import { View } from "../parts/view.tsx";
 import { place } from "../place.ts";
 import { bucketTitle, busiestFirst, callsWaiting } from "../pure/bucket.ts";
 import { counted, duration, grouped } from "../pure/format.ts";
 import { hrefOf, viewTitles } from "../pure/route.ts";
-import type { BucketReport, RunReport } from "../pure/shapes.ts";
+import type { BucketReport } from "../pure/shapes.ts";
 
 export function Quota(): JSX.Element {
   const quotas = useLive<{ buckets: BucketReport[] }>("/v1/buckets", { ms: 1_500 });
@@ -32,6 +30,7 @@ function Quotas({ buckets }: { buckets: readonly BucketReport[] }): JSX.Element 
     <>
       <section class="panel" aria-label="Quotas">
         <Table
+          isDense
           label="Quotas"
           rows={buckets}
           keyOf={({ bucket }) => bucket}
@@ -51,7 +50,7 @@ function Quotas({ buckets }: { buckets: readonly BucketReport[] }): JSX.Element 
             { label: "Left", cell: (bucket) => <Left {...bucket} /> },
             {
               label: "Resets",
-              kind: "tight",
+              kind: "number",
               cell: ({ secondsToRefresh: left }) =>
                 left === null ? "not known" : left <= 0 ? "with the next call" : `in ${duration(left)}`,
             },
@@ -109,23 +108,14 @@ function Chosen({ bucket }: { bucket: BucketReport }): JSX.Element {
   );
 }
 
-/** Runs shorter than this need no larger quota. */
-const shortSeconds = 120;
-
-/** The runs that wait for the quota, and how to ask for more. */
-function Help({ bucket: { group, profiles } }: { bucket: BucketReport }): JSX.Element | null {
-  const address = group === "Sim" ? addressOf("/v1/runs", { state: "running", limit: 50 }) : undefined;
-  const { value } = useLive<{ runs: RunReport[] }>(address, { ms: 5_000, andOn: ["run."] });
-  const runs = (value?.runs ?? []).filter(({ profile }) => profiles.includes(profile));
-  const [longest] = runs.toSorted((a, b) => (b.etaSeconds ?? 0) - (a.etaSeconds ?? 0));
-  const seconds = longest?.etaSeconds ?? 0;
-  if (longest === undefined || seconds < shortSeconds) return null;
+/** How long the runs in progress need, and how to ask for more. */
+function Help({ bucket: { work } }: { bucket: BucketReport }): JSX.Element | null {
+  if (work === null) return null;
+  const runs = counted(work.runs, "run needs", "runs need");
   return (
     <Notice kind="plain" icon="waiting">
       <span>
-        {`${counted(runs.length, "run waits", "runs wait")} for this quota; the longest, `}
-        <RunLink {...longest} />
-        {`, for about ${duration(seconds)}. To ask the platform for a larger quota:`}
+        {`${runs} ${counted(work.calls, "more call")}: about ${duration(work.seconds)}. A higher limit would help; to ask for one:`}
       </span>
       <code>simfleet quota --request</code>
     </Notice>

@@ -1,5 +1,5 @@
 /** A run in words: what it changes, how it stands, its rows by outcome, and the actions that its state allows. */
-import { counted, grouped } from "../format.ts";
+import { counted, duration, grouped, listed } from "../format.ts";
 import { type Changed, type Outcome, type RunReport, type RunState, type Tally, outcomes } from "../shapes.ts";
 
 /** `set-speed-class on OP0000000001 (default): s1.4xfast → s1.slow 41, s1.fast → s1.slow 19` */
@@ -12,6 +12,16 @@ export function changedText({ profile, operator, operation, changes, changesInAl
   if (shown.length === 0) parts.push(counted(changesInAll, "SIM"));
   else if (others > 0) parts.push(`and ${counted(others, "other change")}`);
   return `${operation} on ${operator === undefined ? profile : `${operator} (${profile})`}: ${parts.join(", ")}`;
+}
+
+/** `waits for r-A (190 calls), starts in about 3 min`; undefined if no calls of other runs come first. */
+export function aheadText({ ahead }: Pick<RunReport, "ahead">): string | undefined {
+  if (ahead === undefined) return undefined;
+  const { runs, startsInSeconds } = ahead;
+  const others = listed(runs.length > 3 ? [...runs.slice(0, 2), `${runs.length - 2} other runs`] : runs);
+  const calls = counted(ahead.calls, "call");
+  if (startsInSeconds === 0) return `${calls} of ${others} come first`;
+  return `waits for ${others} (${calls}), starts in about ${duration(startsInSeconds)}`;
 }
 
 /** Rows that ended, and neither were changed nor needed to be. */

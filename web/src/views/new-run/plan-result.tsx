@@ -16,7 +16,7 @@ import { goTo } from "../../place.ts";
 import { duration, grouped, counted } from "../../pure/format.ts";
 import type { PlanForm } from "../../pure/runs/plan-options.ts";
 import { cautionsOfPlan } from "../../pure/runs/operation.ts";
-import { changedText } from "../../pure/runs/tally.ts";
+import { aheadText, changedText } from "../../pure/runs/tally.ts";
 import { hrefOf } from "../../pure/route.ts";
 import {
   type PlanReport,
@@ -45,7 +45,13 @@ export function PlanSummary({ plan, form, isStale, isBusy, choose }: SummaryProp
     <>
       <p class="sentence prose">{changedText(plan)}</p>
       <p class="quiet">
-        {isBusy ? "Planning …" : isStale ? "The settings changed: update the plan first." : planText(plan)}
+        {isBusy ? (
+          "Planning …"
+        ) : isStale ? (
+          "The settings changed: update the plan first."
+        ) : (
+          <Said text={planText(plan)} />
+        )}
       </p>
       {(unchanged > 0 || problemsInAll > 0) && (
         <div class="kinds">
@@ -69,7 +75,8 @@ export function PlanSummary({ plan, form, isStale, isBusy, choose }: SummaryProp
   );
 }
 
-function planText({ rows, calls, verdicts, estimateSeconds, othersPerMinute }: PlanReport): string {
+function planText(plan: PlanReport): string {
+  const { rows, calls, verdicts, estimateSeconds, othersPerMinute } = plan;
   const unlisted = verdicts["not-in-inventory"];
   const time =
     estimateSeconds === null ? "time unknown: the quota is not known yet" : `about ${duration(estimateSeconds)}`;
@@ -81,9 +88,10 @@ function planText({ rows, calls, verdicts, estimateSeconds, othersPerMinute }: P
     verdicts.conflict > 0 && `${grouped(verdicts.conflict)} in conflict`,
     counted(calls, "call"),
     time,
+    aheadText(plan),
     othersPerMinute > 0 && `leaves ${grouped(othersPerMinute)} calls a minute to others`,
   ]
-    .filter((part) => part !== false)
+    .filter((part) => part !== false && part !== undefined)
     .join(" · ");
 }
 
@@ -104,6 +112,7 @@ export function PlanDetails({ plan }: { plan: PlanReport }): JSX.Element {
           <section aria-label="Problems">
             <h3>{`${counted(problemsInAll, "row")} cannot be sent${problemsInAll > problems.length ? `; the first ${grouped(problems.length)}` : ""}`}</h3>
             <Table
+              isDense
               label="Problems in the file"
               rows={problems}
               keyOf={({ line, column }) => `${line} ${column}`}
@@ -200,6 +209,7 @@ function PlanRows({ plan }: { plan: PlanReport }): JSX.Element {
         <Choices<Shown> label="Filter rows by verdict" {...{ value: verdict, options }} onValue={setVerdict} />
       </div>
       <PageTable
+        isDense
         pages={pages}
         more="More rows"
         label="Rows of the plan"
@@ -208,7 +218,7 @@ function PlanRows({ plan }: { plan: PlanReport }): JSX.Element {
         columns={[
           { label: "Line", kind: "number", cell: ({ line }) => grouped(line) },
           { label: "SIM", cell: ({ key }) => <SimLink sim={key} /> },
-          { label: "Before and after", cell: (row) => <RowChanges {...row} /> },
+          { label: "Change", cell: (row) => <RowChanges {...row} /> },
           { label: "Verdict", kind: "tight", cell: (row) => <Badge state={row.verdict} /> },
           { label: "Problem", cell: ({ problem }) => problem?.message },
         ]}

@@ -11,7 +11,7 @@ import { View } from "../../parts/view.tsx";
 import { counted, grouped, percent } from "../../pure/format.ts";
 import { canUndo } from "../../pure/runs/operation.ts";
 import type { OperationReport, RunReport, RunState } from "../../pure/shapes.ts";
-import { changedText, settledRows } from "../../pure/runs/tally.ts";
+import { aheadText, changedText, settledRows } from "../../pure/runs/tally.ts";
 import { useOperations } from "../new-run/operations.ts";
 import { RunActions } from "./run-actions.tsx";
 import { RunCourse, RunFigures, useBucketOf, useSummary } from "./run-course.tsx";
@@ -19,7 +19,7 @@ import { RunRows } from "./run-rows.tsx";
 
 const stateHints = {
   planned: "It can be started for an hour after it was planned.",
-  paused: "Nothing is lost. Fix the cause, then resume.",
+  paused: "Nothing is lost. Resume it when you are ready.",
   aborted: "Completed rows stay changed. Check the rejected and failed rows below, then retry.",
   "awaiting-approval": "It starts when someone other than the submitter approves it.",
 } as Partial<Record<RunState, string>>;
@@ -40,14 +40,10 @@ export function RunView({ runId }: { runId: string }): JSX.Element {
     );
   }
   const { name, counts, submittedBy } = report;
-  const title = (
-    <>
-      {`Run ${runId}`} <Copy id={runId} />
-    </>
-  );
+  const unnamed = [`Run ${runId} `, <Copy key="copy" id={runId} />];
   return (
     <View
-      title={name === "" ? title : name}
+      title={name === "" ? unnamed : name}
       says={
         <>
           {name !== "" && <Ref id={runId} />}
@@ -64,6 +60,13 @@ export function RunView({ runId }: { runId: string }): JSX.Element {
       <Stop report={report} />
       <UnknownRows counts={counts} />
       <CurrentProblemNotice problem={report.problem} />
+      {report.calls === 0 && (report.ahead?.startsInSeconds ?? 0) > 0 && (
+        <Notice kind="plain" icon="waiting">
+          <span>
+            It <Said text={`${aheadText(report)}.`} />
+          </span>
+        </Notice>
+      )}
       <section class="panel form" aria-label="Progress">
         <div class="progress-head">
           <div class="progress-number">
@@ -136,10 +139,9 @@ function Lineage({ report: { retryOf, undoOf, supersededBy = [] } }: { report: R
 
 /** Why it is paused, the first thing that an operator on call looks for. */
 function Stop({ report: { state, reason } }: { report: RunReport }): JSX.Element | null {
-  const isByHand = reason?.startsWith("paused by ") === true;
   // It went on since.
-  if (isByHand && state !== "paused") return null;
-  const hint = isByHand ? "Nothing is lost. Resume it when you are ready." : stateHints[state];
+  if (state !== "paused" && reason?.startsWith("paused by ") === true) return null;
+  const hint = stateHints[state];
   if (reason === undefined && (hint === undefined || state === "paused")) return null;
   const said = reason === undefined ? undefined : reason.charAt(0).toUpperCase() + reason.slice(1);
   return (
