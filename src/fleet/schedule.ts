@@ -8,7 +8,8 @@ export type OverlapPolicy = (typeof overlapPolicies)[number];
 
 /** What to do with times missed while no worker was running: run once, or skip them. */
 export const missedPolicies = ["once", "skip"] as const;
-export type MissedPolicy = (typeof missedPolicies)[number];
+/** With a window (`15m`) the task never starts later than that after its time, whatever delayed it. */
+export type MissedPolicy = (typeof missedPolicies)[number] | { readonly within: string; readonly withinMs: number };
 
 export interface Schedule {
   readonly name: string;
@@ -21,6 +22,8 @@ export interface Schedule {
   readonly missed: MissedPolicy;
   /** What to do if a time is due during a freeze. */
   readonly frozen: FrozenPolicy;
+  /** So many failures in a row pause it. */
+  readonly pauseAfterFailures?: number | undefined;
 }
 
 /** Skip it, or wait until the freeze ends. */

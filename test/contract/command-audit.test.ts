@@ -44,6 +44,7 @@ const examples: Readonly<Record<string, { args: string; target: string | null; e
   "credentials rotate": { args: "none --yes", target: "none", exitCode: 2 },
   "credentials confirm": { args: "none", target: "none", exitCode: 2 },
   "authkeys rotate": { args: "--yes", target: "default", exitCode: 2 },
+  "schedules run": { args: "nightly", target: "nightly", exitCode: 0 },
   "schedules trigger": { args: "nightly", target: "nightly", exitCode: 0 },
   "schedules pause": { args: "nightly", target: "nightly", exitCode: 0 },
   "schedules resume": { args: "nightly", target: "nightly", exitCode: 0 },
@@ -106,6 +107,7 @@ test("a command changes nothing when its audit entry cannot be written", async (
 test("a dry run and a read-only command leave no audit entry", async () => {
   const before = await harness.audit.list({ limit: 1 });
   await give("automations replay none --dry-run");
+  await give("schedules run nightly --dry-run");
   await give("freeze status");
   await give("plan none.csv");
   expect(await harness.audit.list({ limit: 1 })).toEqual(before);

@@ -7,19 +7,26 @@ import type { ScheduleReport } from "./contract.ts";
 import { type Context, withCommon } from "#cli/context.ts";
 import { answerList, type List, listText, withListOptions } from "#cli/list.ts";
 import { duration } from "#cli/format.ts";
+import { planText } from "#jobs/runs/commands/plan.ts";
 
 const noWorker = "No worker is running: schedules need one (simfleet worker).";
+
+const triggering = {
+  description: "run a schedule's task now, or preview it (--dry-run)",
+  done: "Triggered; a worker is starting it.",
+};
 
 export function schedulesCommand(context: Context): Command {
   return new Command("schedules")
     .addCommand(listCommand(context), { isDefault: true })
     .addCommand(
-      stepCommand(context, routes.triggerSchedule, {
-        name: "trigger",
-        description: "run a schedule's task now",
-        done: "Triggered; a worker is starting it.",
+      stepCommand(context, routes.showSchedule, {
+        name: "show",
+        description: "show a schedule: its next five times, task in progress, last result",
       }),
     )
+    .addCommand(stepCommand(context, routes.triggerSchedule, { name: "run", ...triggering }))
+    .addCommand(stepCommand(context, routes.triggerSchedule, { name: "trigger", ...triggering }))
     .addCommand(
       stepCommand(context, routes.pauseSchedule, {
         name: "pause",
@@ -52,16 +59,29 @@ function listCommand(context: Context): Command {
 
 function stepCommand(
   context: Context,
-  route: typeof routes.triggerSchedule | typeof routes.pauseSchedule | typeof routes.resumeSchedule,
-  { name, description, done }: { name: string; description: string; done: string },
+  route:
+    | typeof routes.showSchedule
+    | typeof routes.triggerSchedule
+    | typeof routes.pauseSchedule
+    | typeof routes.resumeSchedule,
+  { name, description, done }: { name: string; description: string; done?: string },
 ): Command {
   const command = new Command(name).description(description).argument("<schedule>", "name of the schedule");
+  if (route === routes.triggerSchedule) command.option("--dry-run", "only print what it would do; nothing is started");
   return withCommon(command, `simfleet schedules ${name} nightly-sync`).action(async (schedule, options) => {
     const output = context.output(options);
     await context.connect(options, async ({ client, app }) => {
+      const { dryRun = false }: { dryRun?: boolean } = command.opts();
+      if (dryRun) {
+        const preview = await client.call(routes.dryRunSchedule, { params: { name: schedule } });
+        return output.answer(preview, ({ does, plan }) =>
+          [`${schedule} ${does}`, ...(plan === null ? [] : [planText(plan)])].join("\n"),
+        );
+      }
       const report = await client.call(route, { params: { name: schedule } });
       output.answer(report, (shown, terminal) => listText([shown], scheduleList, { terminal }));
-      output.say((await isServed(app)) ? done : noWorker);
+      const said = (await isServed(app)) ? done : noWorker;
+      if (said !== undefined) output.say(said);
     });
   }) as unknown as Command;
 }
@@ -79,12 +99,16 @@ const scheduleList: List<"schedules", ScheduleReport> = {
     { name: "name", heading: "schedule" },
     { name: "job" },
     { name: "cron" },
-    { name: "state" },
+    { name: "state", value: ({ state, reason }) => (reason === null ? state : `${state}: ${reason}`) },
     { name: "next", value: ({ next }) => next[0]?.at },
     { name: "inItsZone", value: ({ next }) => next[0]?.local },
     { name: "now", value: nowText },
     { name: "last", value: lastText },
   ],
+  below: ([only, ...others]) =>
+    only === undefined || others.length > 0
+      ? []
+      : ["", "next times:", ...only.next.map(({ at, local }) => `  ${local} (${at})`)],
 };
 
 function nowText({ running, isQueued }: ScheduleReport): string {

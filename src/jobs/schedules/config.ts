@@ -6,8 +6,13 @@ import { parseCron } from "#fleet/time/cron.ts";
 import { secretInFile, signingSecret } from "#config/secrets/secret-file.ts";
 import { orFault, type Report } from "#config/report.ts";
 import { section, setting } from "#config/setting.ts";
-import { cronText, oneOf, number, path, timezone } from "#config/value-types.ts";
+import { cronText, expecting, integer, number, oneOf, path, period, periodMs, timezone } from "#config/value-types.ts";
 import { type KnownNames, jobKind, taskKeys, taskOf } from "#jobs/tasks/config.ts";
+
+const missedPolicy = expecting(
+  `${missedPolicies.map((word) => `\`${word}\``).join(", ")}, or \`{ within: 15m }\` (a whole number and s, m, h or d)`,
+  z.union([z.enum(missedPolicies), z.strictObject({ within: period })]),
+);
 
 export const schedulesSection = section(
   z.strictObject({
@@ -31,8 +36,13 @@ export const schedulesSection = section(
       "If the previous run is still active: skip the new one, let it wait, or cancel the active one (`apply` only).",
     ),
     missed: setting(
-      oneOf(missedPolicies).default("once"),
-      "Times that passed while no worker was running: run once, or skip.",
+      missedPolicy.default("once"),
+      "Times that passed while no worker was running: run once, skip, or run only within this period of the time. After it nothing starts, whatever the delay was.",
+    ),
+    pauseAfterFailures: setting(
+      integer(1, 1_000).optional(),
+      "Pauses the schedule after this many failures in a row, until `simfleet schedules resume`.",
+      { fallback: "never" },
     ),
     frozen: setting(
       oneOf(frozenPolicies).default("skip"),
@@ -59,7 +69,7 @@ export function readSchedules(
       (message) => report.fault(`${at}.cron`, `${message}.`),
     );
     const task = taskOf(written, { at, known, report });
-    const { jitterSeconds, overlap, missed, frozen } = written;
+    const { jitterSeconds, overlap, missed, frozen, pauseAfterFailures } = written;
     if (overlap === "cancel" && written.job !== "apply") {
       report.fault(
         `${at}.overlap`,
@@ -80,8 +90,9 @@ export function readSchedules(
       task,
       jitterMs: jitterSeconds * 1_000,
       overlap,
-      missed,
+      missed: typeof missed === "string" ? missed : { ...missed, withinMs: periodMs(missed.within) },
       frozen,
+      pauseAfterFailures,
     });
   }
   return { schedules, triggers: Object.fromEntries(triggers) };

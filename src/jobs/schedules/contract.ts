@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { id, instant, list, pageOf } from "#contract/fields.ts";
 import { route } from "#contract/route.ts";
+import { taskPreview } from "#jobs/tasks/contract.ts";
 
 export const scheduleReport = z.object({
   name: z.string(),
@@ -12,8 +13,10 @@ export const scheduleReport = z.object({
   cron: z.string(),
   timezone: z.string(),
   state: z.enum(["active", "paused"]),
+  reason: z.string().nullable().describe("why simfleet paused it; null if a person did"),
+  failingSince: instant.nullable().describe("when the first failure ended; null after a success"),
   next: list(z.object({ at: instant, local: z.string() })).describe(
-    "the next three times, without jitter; empty while the schedule is paused",
+    "the next five times, without jitter; empty while the schedule is paused",
   ),
   running: z
     .object({
@@ -38,7 +41,8 @@ export const scheduleReport = z.object({
     })
     .nullable(),
   overlap: z.string(),
-  missed: z.string(),
+  missed: z.string().describe("`once`, `skip` or `within 15m`"),
+  pauseAfterFailures: z.number().nullable(),
   frozen: z.string(),
   jitterSeconds: z.number(),
 });
@@ -89,4 +93,12 @@ export const triggerSchedule = route({
   path: "/schedules/:name/trigger",
   summary: "Run a schedule's task now",
   status: 202,
+});
+
+export const dryRunSchedule = route({
+  ...ofOne,
+  method: "POST",
+  path: "/schedules/:name/dry-run",
+  summary: "Preview what a schedule's task would do now; nothing is started",
+  answer: taskPreview,
 });

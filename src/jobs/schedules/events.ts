@@ -45,8 +45,8 @@ export const events = {
     fields: { ...ofExecution, reason: "why" },
   },
   "schedule.missed": {
-    when: "Times of a schedule passed while no worker was running.",
-    sentence: "The schedule {schedule} did not run while no worker was running (missed: {times})",
+    when: "Times of a schedule passed while no worker was running, or its task could not start within its window.",
+    sentence: "The schedule {schedule} did not run in time (missed: {times})[: {reason}]",
     needsAttention: true,
     fields: {
       schedule: "its name",
@@ -54,11 +54,26 @@ export const events = {
       due: "the first of them, ISO 8601",
       times: "how many; `1000` means 1000 or more",
       madeUp: "`yes`: the task runs once now, `no`: they are skipped",
+      reason: "why",
+    },
+  },
+  "schedule.failing": {
+    when: "The task of a schedule failed, and had not before: once per incident. Further failures are `schedule.failed` alone.",
+    sentence: "The schedule {schedule} is failing[: {reason}]",
+    fields: { ...ofExecution, cause: "the run, sync or rotation, if it was started", reason: "why" },
+  },
+  "schedule.recovered": {
+    when: "The task of a schedule succeeded after failures: once per incident.",
+    sentence: "The schedule {schedule} recovered; it had failed since {since}",
+    fields: {
+      ...ofExecution,
+      cause: "the run, sync or rotation",
+      since: "when the first failure ended, ISO 8601",
     },
   },
   "schedule.paused": {
-    when: "A person paused a schedule, or simfleet did because three workers crashed while processing it.",
-    sentence: "The schedule {schedule} was paused[ by {by}]",
+    when: "A person paused a schedule, or simfleet did because of `pauseAfterFailures`, or because three workers crashed while processing it.",
+    sentence: "The schedule {schedule} was paused[ by {by}][: {reason}]",
     fields: { schedule: "its name", by: "who", reason: "why; absent if a person did it" },
   },
   "schedule.resumed": {

@@ -23,6 +23,7 @@ export const schedules = feature({
       ...kernel,
       log,
       schedules: configured,
+      tasks: needs.tasks,
       operationOf: (name, profile) => needs.runs.service.operation(name, profile),
     });
     const context = {
@@ -61,7 +62,10 @@ export const schedules = feature({
   },
   effects: {
     "schedules list": "reads",
+    "schedules show": "reads",
     "schedules trigger": "changes",
+    // With --dry-run it reads.
+    "schedules run": "changes",
     "schedules pause": "changes",
     "schedules resume": "changes",
   },

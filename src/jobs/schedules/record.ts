@@ -44,7 +44,12 @@ export interface ScheduleRecord {
   readonly setAtMs?: number;
   /** Times that were acted on: the first and the last of each stretch without a gap, latest stretches only. */
   readonly actedOn?: readonly Stretch[];
-  readonly paused?: { readonly by: string; readonly atMs: number };
+  /** `reason`: why simfleet paused it. */
+  readonly paused?: { readonly by: string; readonly atMs: number; readonly reason?: string };
+  /** Failures in a row, since it was resumed. */
+  readonly failures?: number;
+  /** When the first of the failures ended that no success has followed; the alert was sent then. */
+  readonly failingSinceMs?: number;
   readonly requested?: { readonly id: string; readonly by: string; readonly atMs: number };
   readonly execution?: Execution;
   /** Waits for the current execution to end. */
@@ -54,6 +59,7 @@ export interface ScheduleRecord {
 
 const fields: RecordFields<ScheduleRecord> = {
   subject: "schedule",
+  numbers: ["failures"],
   objects: ["paused", "requested", "execution", "queued", "last", "actedOn"],
 };
 

@@ -2,10 +2,12 @@
 import * as routes from "./contract.ts";
 import { randomInt } from "node:crypto";
 import { SimfleetError } from "#core/errors.ts";
-import type { Clock } from "#core/time.ts";
+import { type Clock, isoTime } from "#core/time.ts";
 import { type SimOperation, inputsOf, shownInputs } from "#fleet/sim-operation/sim-operation.ts";
 import { localText } from "#fleet/time/cron.ts";
 import type { Schedule } from "#fleet/schedule.ts";
+import type { TaskPreview } from "#jobs/tasks/contract.ts";
+import type { ServiceTasks } from "#jobs/tasks/tasks.ts";
 import type { ScheduleReport } from "./contract.ts";
 import { executionId } from "./times.ts";
 import type { WorkerRegistry } from "#engine/queue/worker-registry.ts";
@@ -13,7 +15,7 @@ import { schedulesQueue } from "./work.ts";
 import type { EndedExecution, ScheduleLog, ScheduleRecord } from "./record.ts";
 import { type Endpoint, creating, endpoint } from "#contract/route.ts";
 
-const shownTimes = 3;
+const shownTimes = 5;
 const rememberMessageSeconds = 86_400;
 
 interface ScheduleServiceDeps {
@@ -21,6 +23,7 @@ interface ScheduleServiceDeps {
   readonly workerRegistry: WorkerRegistry;
   readonly clock: Clock;
   readonly schedules: readonly Schedule[];
+  readonly tasks: Pick<ServiceTasks, "preview">;
   /** A SIM operation as the profile uses it. */
   readonly operationOf: (name: string, profile: string) => SimOperation;
 }
@@ -61,6 +64,11 @@ export class ScheduleService {
     return this.show(name);
   }
 
+  /** Previews what its task would do now. @throws as the task would, if it cannot be started */
+  async dryRun(name: string): Promise<TaskPreview> {
+    return this.#deps.tasks.preview(this.#schedule(name).task);
+  }
+
   /** Ignores the schedule's times until it is resumed; a task in progress continues. */
   async pause(name: string, by: string): Promise<ScheduleReport> {
     const schedule = this.#schedule(name);
@@ -77,7 +85,7 @@ export class ScheduleService {
     const schedule = this.#schedule(name);
     const events = [{ type: "schedule.resumed", fields: { by } }] as const;
     await this.#deps.log.update(schedule, (record) =>
-      record?.paused === undefined ? undefined : { change: { paused: undefined }, events },
+      record?.paused === undefined ? undefined : { change: { paused: undefined, failures: undefined }, events },
     );
     return this.show(name);
   }
@@ -96,8 +104,8 @@ export class ScheduleService {
   }
 
   #report(schedule: Schedule, record: ScheduleRecord): ScheduleReport {
-    const { name, profile, cron, task, overlap, missed, frozen, jitterMs } = schedule;
-    const { paused, execution, queued, last } = record;
+    const { name, profile, cron, task, overlap, missed, frozen, jitterMs, pauseAfterFailures } = schedule;
+    const { paused, execution, queued, last, failingSinceMs } = record;
     const operation = task.job === "apply" ? this.#deps.operationOf(task.operation, profile) : undefined;
     const set = task.job === "apply" ? task.set : {};
     return {
@@ -109,6 +117,8 @@ export class ScheduleService {
       cron: cron.text,
       timezone: cron.timezone,
       state: paused === undefined ? "active" : "paused",
+      reason: paused?.reason ?? null,
+      failingSince: isoTime(failingSinceMs),
       next: paused === undefined ? nextTimes(schedule, this.#deps.clock.wallMs()) : [],
       running:
         execution === undefined
@@ -122,7 +132,8 @@ export class ScheduleService {
       isQueued: queued !== undefined || (record.requested !== undefined && execution !== undefined),
       last: last === undefined ? null : reportOfLast(last),
       overlap,
-      missed,
+      missed: typeof missed === "string" ? missed : `within ${missed.within}`,
+      pauseAfterFailures: pauseAfterFailures ?? null,
       frozen,
       jitterSeconds: jitterMs / 1e3,
     };
@@ -166,6 +177,7 @@ export function scheduleEndpoints(schedules: ScheduleService): readonly Endpoint
     endpoint(routes.showSchedule, ({ params }) => schedules.show(params.name)),
     endpoint(routes.pauseSchedule, ({ params, by }) => schedules.pause(params.name, by)),
     endpoint(routes.resumeSchedule, ({ params, by }) => schedules.resume(params.name, by)),
+    endpoint(routes.dryRunSchedule, ({ params }) => schedules.dryRun(params.name)),
     creating(routes.triggerSchedule, ({ params: { name }, by }) => ({
       newId: () => name,
       create: () => schedules.trigger(name, { by }),

@@ -16,8 +16,10 @@ export interface PassedTimes {
   readonly latestMs: number;
   /** How many, up to `maxCounted`. */
   readonly count: number;
-  /** Whether the latest passed so long ago that no worker can have been running. */
+  /** Whether the latest passed so long ago that no worker can have been running, or that its window has passed. */
   readonly isMissed: boolean;
+  /** Whether its task may still start. */
+  readonly isInTime: boolean;
 }
 
 /** The jitter added to a schedule's time; the same in every process. */
@@ -39,7 +41,16 @@ export function passedTimes(schedule: Schedule, dueMs: number, nowMs: number): P
     latestMs = latestBefore(cron, next, nowMs);
     break;
   }
-  return { latestMs, count, isMissed: nowMs - latestMs - jitterOf(schedule, latestMs) > onTimeMs };
+  const { missed } = schedule;
+  const windowMs = missed === "once" ? Number.POSITIVE_INFINITY : missed === "skip" ? onTimeMs : missed.withinMs;
+  const lateMs = nowMs - latestMs - jitterOf(schedule, latestMs);
+  return { latestMs, count, isMissed: lateMs > Math.min(windowMs, onTimeMs), isInTime: lateMs <= windowMs };
+}
+
+/** When the window of a time ends, after which its task must not start; never without `within`. */
+export function windowEndMs(schedule: Schedule, dueMs: number): number {
+  const { missed } = schedule;
+  return typeof missed === "string" ? Number.POSITIVE_INFINITY : dueMs + jitterOf(schedule, dueMs) + missed.withinMs;
 }
 
 /** The latest time up to now, found without iterating over all of them. */

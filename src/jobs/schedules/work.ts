@@ -7,12 +7,13 @@
  *   requested -> starting | queued   a user asks for an execution
  *   queued    -> starting            the previous execution has ended
  *   starting  -> running             the id of the started task is known
- *   starting | running -> idle       the task has ended, or cannot be started
+ *   starting | running -> idle       the task has ended, cannot be started, or its window has passed
+ *   starting | running -> idle, paused  so many failures in a row pause the schedule
  *   any       -> idle, paused        three workers have died there
  */
 import { randomBytes } from "node:crypto";
 import { messageOf } from "#core/errors.ts";
-import { type Clock, clockToleranceMs, every, minuteMs, secondMs } from "#core/time.ts";
+import { type Clock, clockToleranceMs, every, isoTime, minuteMs, secondMs } from "#core/time.ts";
 import type { FaultRules } from "#engine/fault-policy.ts";
 import type { MoveEvent } from "#engine/move-record.ts";
 import type { PoisonGuard } from "#engine/poison-guard.ts";
@@ -24,7 +25,7 @@ import type { ExecutionResult, Schedule } from "#fleet/schedule.ts";
 import { changesPlatform } from "#fleet/task.ts";
 import type { Tasks } from "#jobs/tasks/tasks.ts";
 import type { Execution, ScheduleChange, ScheduleLog, ScheduleRecord } from "./record.ts";
-import { executionId, jitterOf, maxCounted, passedTimes, wasActedOn, withTime } from "./times.ts";
+import { executionId, jitterOf, maxCounted, passedTimes, wasActedOn, windowEndMs, withTime } from "./times.ts";
 
 export interface ScheduleContext {
   readonly log: ScheduleLog;
@@ -93,8 +94,8 @@ export async function workOnSchedule(
       saveGivingUp: async (poll, reason) => {
         const { execution } = poll.record;
         if (execution === undefined) return;
-        const { change, event } = ended(poll, execution, { result: "failed", reason });
-        await save(poll, change, [event]);
+        const { change, events } = ended(poll, execution, { result: "failed", reason });
+        await save(poll, change, events);
       },
       guard: context.guard,
       pointOf: (poll) => pointOf(poll, stateOf(poll)),
@@ -102,11 +103,8 @@ export async function workOnSchedule(
         const { record, nowMs } = poll;
         const dueMs = record.dueMs ?? nowMs;
         const execution = record.execution ?? { id: executionId(schedule.name, dueMs), dueMs, startedAtMs: nowMs };
-        const { change, event } = ended(poll, execution, { result: "failed", reason });
-        const paused = { by: "simfleet", atMs: nowMs };
-        const left = { requested: undefined, queued: undefined, dueMs: undefined };
-        const events = [event, { type: "schedule.paused", fields: { by: paused.by, reason } }] as const;
-        await save(poll, { ...change, ...left, paused }, events);
+        const { change, events } = ended(poll, execution, { result: "failed", reason, pauses: reason });
+        await save(poll, { ...change, requested: undefined, queued: undefined }, events);
       },
       faultRules: (poll) => ({
         rules: stateOf(poll) === "starting" ? startRules : {},
@@ -167,22 +165,23 @@ function passTime(poll: Poll): ScheduleResult {
   const known = { pattern, dueMs: schedule.cron.next(nowMs), setAtMs: nowMs };
   const { actedOn = [], setAtMs = 0 } = record;
   if (dueMs === undefined || record.pattern !== pattern || isAhead(setAtMs, nowMs)) return move(known);
-  const { latestMs, count, isMissed } = passedTimes(schedule, dueMs, nowMs);
+  const { latestMs, count, isMissed, isInTime } = passedTimes(schedule, dueMs, nowMs);
   if (wasActedOn(actedOn, latestMs)) return move(known);
   const next = { ...known, actedOn: withTime(schedule, actedOn, latestMs) };
-  const isMadeUp = isMissed && schedule.missed === "once";
   const left = isMissed || count === maxCounted ? count : count - 1;
-  const missed = left > 0 ? [missedEvent(schedule, dueMs, { times: left, madeUp: isMadeUp ? "yes" : "no" })] : [];
+  const reason = "no worker was running";
+  const madeUp = isMissed && isInTime ? "yes" : "no";
+  const missed = left > 0 ? [missedEvent(schedule, dueMs, { times: left, madeUp, reason })] : [];
   const execution = { id: executionId(schedule.name, latestMs), dueMs: latestMs, startedAtMs: nowMs };
-  if (isMissed && !isMadeUp)
-    return move({ ...next, last: { ...execution, finishedAtMs: nowMs, result: "missed" } }, ...missed);
+  if (!isInTime)
+    return move({ ...next, last: { ...execution, finishedAtMs: nowMs, result: "missed", reason } }, ...missed);
   const present = record.execution;
   if (present === undefined) return move({ ...next, execution }, ...missed);
   // A task to be cancelled is cancelled on the next poll.
   if (schedule.overlap !== "skip") return move({ ...next, queued: execution }, ...missed);
   const what = present.ref === undefined ? present.id : `${present.ref.kind} ${present.ref.id}`;
-  const reason = `the previous task is still in progress: ${what}`;
-  return move(next, ...missed, executionEvent(schedule, "schedule.skipped", { execution, reason }));
+  const why = `the previous task is still in progress: ${what}`;
+  return move(next, ...missed, executionEvent(schedule, "schedule.skipped", { execution, reason: why }));
 }
 
 function acceptRequest({ record: { requested, execution, queued }, nowMs }: Poll): ScheduleResult {
@@ -201,6 +200,19 @@ async function start(poll: Poll): Promise<ScheduleResult> {
   const { task, profile, name } = schedule;
   const { execution } = poll.record;
   if (execution === undefined) return again;
+  const endMs = execution.by === undefined ? windowEndMs(schedule, execution.dueMs) : Number.POSITIVE_INFINITY;
+  const isLate = (): boolean => context.clock.wallMs() > endMs;
+  const beginning = { key: execution.id, by: `schedule:${name}`, sinceMs: execution.startedAtMs, isLate };
+  if (isLate()) {
+    // Another process may still be starting it by its own clock, or have started it in time and died.
+    const surelyMs = endMs + clockToleranceMs;
+    if (nowMs <= surelyMs) return waitUntil(surelyMs + 1, poll);
+    if ((await context.tasks.begunBefore(task, beginning)) === undefined) {
+      const { fault } = execution;
+      const reason = `it could not start until ${isoTime(endMs)}${fault === undefined ? "" : `: ${fault}`}`;
+      return end(poll, execution, { result: fault === undefined ? "missed" : "failed", reason });
+    }
+  }
   // A longer wait was noted by a clock that was ahead.
   const waitMs = (execution.retryAtMs ?? 0) - nowMs;
   if (waitMs > 0 && waitMs <= startPauses.capMs) return waitUntil(nowMs + waitMs, poll);
@@ -210,11 +222,7 @@ async function start(poll: Poll): Promise<ScheduleResult> {
     if (schedule.frozen === "wait") return waitUntil(untilMs, poll);
     return end(poll, execution, { result: "skipped", reason: `changes are frozen: ${freeze.reason}` });
   }
-  const begun = await context.tasks.begin(task, {
-    key: execution.id,
-    by: `schedule:${name}`,
-    sinceMs: execution.startedAtMs,
-  });
+  const begun = await context.tasks.begin(task, beginning);
   if (typeof begun === "string") return end(poll, execution, { result: "done", reason: begun });
   const started = { ...execution, ref: begun };
   return move(
@@ -248,11 +256,13 @@ async function follow(poll: Poll): Promise<ScheduleResult> {
 interface ExecutionEnd {
   readonly result: ExecutionResult;
   readonly reason: string | undefined;
+  /** Why it pauses the schedule, whatever the settings say. */
+  readonly pauses?: string;
 }
 
 function end(poll: Poll, execution: Execution, how: ExecutionEnd): ScheduleResult {
-  const { change, event } = ended(poll, execution, how);
-  return move(change, event);
+  const { change, events } = ended(poll, execution, how);
+  return move(change, ...events);
 }
 
 const endEvents = {
@@ -260,14 +270,54 @@ const endEvents = {
   failed: "schedule.failed",
   cancelled: "schedule.cancelled",
   skipped: "schedule.skipped",
-  missed: "schedule.missed",
 } as const;
 
-function ended({ schedule, nowMs }: Poll, execution: Execution, { result, reason }: ExecutionEnd) {
+function ended(poll: Poll, execution: Execution, how: ExecutionEnd) {
+  const { schedule, nowMs } = poll;
+  const { result, reason } = how;
   const seconds = result === "done" ? Math.max(0, Math.round((nowMs - execution.startedAtMs) / secondMs)) : undefined;
   const last = { ...execution, finishedAtMs: nowMs, result, ...(reason === undefined ? {} : { reason }) };
-  const change: ScheduleChange = { execution: undefined, last };
-  return { change, event: executionEvent(schedule, endEvents[result], { execution, reason, seconds }) };
+  const event =
+    result === "missed"
+      ? missedEvent(schedule, execution.dueMs, { times: 1, madeUp: "no", reason })
+      : executionEvent(schedule, endEvents[result], { execution, reason, seconds });
+  const { change, events } = incidentAfter(poll, execution, how);
+  return { change: { execution: undefined, last, ...change }, events: [event, ...events] };
+}
+
+/** The first failure begins an incident, and a success ends it. What was not run, or cancelled, changes nothing. */
+function incidentAfter(
+  { schedule, record, nowMs }: Poll,
+  execution: Execution,
+  { result, reason, pauses }: ExecutionEnd,
+) {
+  const { failures: before = 0, failingSinceMs, paused, queued } = record;
+  const events: MoveEvent[] = [];
+  let change: ScheduleChange = {};
+  if (result === "done") {
+    change = { failures: undefined, failingSinceMs: undefined };
+    if (failingSinceMs !== undefined) {
+      const since = new Date(failingSinceMs).toISOString();
+      events.push(executionEvent(schedule, "schedule.recovered", { execution, since }));
+    }
+  } else if (result === "failed") {
+    const failures = before + 1;
+    const isOneTooMany = paused === undefined && failures >= (schedule.pauseAfterFailures ?? Number.POSITIVE_INFINITY);
+    const because =
+      pauses ?? (isOneTooMany ? `it failed ${failures} times in a row, at last: ${reason ?? ""}` : undefined);
+    change = { failures, failingSinceMs: failingSinceMs ?? nowMs };
+    if (failingSinceMs === undefined) {
+      events.push(executionEvent(schedule, "schedule.failing", { execution, reason }));
+    }
+    if (because !== undefined) {
+      const by = "simfleet";
+      events.push({ type: "schedule.paused", fields: { by, reason: because } });
+      // What a person has asked for still runs.
+      const left = queued?.by === undefined ? { queued: undefined } : {};
+      change = { ...change, ...left, dueMs: undefined, paused: { by, atMs: nowMs, reason: because } };
+    }
+  }
+  return { change, events };
 }
 
 function executionEvent(
@@ -281,13 +331,18 @@ function executionEvent(
     reason?: string | undefined;
     seconds?: number | undefined;
     by?: string | undefined;
+    since?: string;
   },
 ): MoveEvent {
   const due = new Date(execution.dueMs).toISOString();
   return { type, fields: { execution: execution.id, job: task.job, due, cause: execution.ref?.id, ...more } };
 }
 
-function missedEvent({ task }: Schedule, dueMs: number, more: { times: number; madeUp: "yes" | "no" }): MoveEvent {
+function missedEvent(
+  { task }: Schedule,
+  dueMs: number,
+  more: { times: number; madeUp: "yes" | "no"; reason: string | undefined },
+): MoveEvent {
   return { type: "schedule.missed", fields: { job: task.job, due: new Date(dueMs).toISOString(), ...more } };
 }
 

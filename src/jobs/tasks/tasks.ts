@@ -4,7 +4,7 @@
  */
 import { dirname } from "node:path";
 import { SimfleetError } from "#core/errors.ts";
-import { isRunSettled } from "#fleet/run.ts";
+import { type RunOptions, isRunSettled } from "#fleet/run.ts";
 import type { Automation } from "#fleet/automation.ts";
 import type { Task, TaskReference, TaskStatus } from "#fleet/task.ts";
 import type { AuthKeyService } from "#jobs/authkeys/open.ts";
@@ -12,9 +12,10 @@ import type { CredentialService } from "#jobs/credentials/service.ts";
 import type { RunService } from "#jobs/runs/service.ts";
 import type { FleetReport } from "#jobs/inventory/contract.ts";
 import type { RowOrigin } from "#jobs/runs/plan/row-source.ts";
-import type { RunReport } from "#jobs/runs/contract.ts";
+import type { PlanReport, RunReport } from "#jobs/runs/contract.ts";
 import { writeResults } from "#jobs/runs/results/results.ts";
 import type { SimService } from "#jobs/inventory/service.ts";
+import type { TaskPreview } from "./contract.ts";
 import { runIdFor } from "#jobs/runs/submit.ts";
 
 interface Deps {
@@ -24,8 +25,12 @@ interface Deps {
   readonly authKeys: AuthKeyService;
 }
 
-/** How a task is begun. `sinceMs`: a rotation that began after this time belongs to this task. */
+/**
+ * How a task is begun. `sinceMs`: a rotation that began after this time belongs to this task. `isLate`: whether a run must
+ * not start any more, asked when it has been planned.
+ */
 interface Beginning {
+  readonly isLate?: () => boolean;
   readonly key: string;
   readonly by: string;
   readonly sinceMs: number;
@@ -37,17 +42,20 @@ type TaskOf<J extends Task["job"]> = Extract<Task, { readonly job: J }>;
 type Change = Pick<TaskOf<"apply">, "profile" | "operation" | "set" | "options">;
 
 /** Identifies the run of a task, and who starts it. */
-interface Signature {
+interface Signature extends Pick<Beginning, "isLate"> {
   readonly runId: string;
   readonly name: string;
   readonly by: string;
 }
 
 /** What schedules need. */
-export type Tasks = Pick<ServiceTasks, "begin" | "status" | "cancel">;
+export type Tasks = Pick<ServiceTasks, "begin" | "begunBefore" | "status" | "cancel">;
 
 /** What automations need. */
-export type AutomationTasks = Pick<ServiceTasks, keyof ServiceTasks>;
+export type AutomationTasks = Pick<ServiceTasks, "begin" | "status" | "cancel" | "runIdFor" | "changeSims">;
+
+const noSimMatches = "no SIM matches the filter";
+const allAsRequested = "every SIM already has the requested values";
 
 export class ServiceTasks {
   readonly #deps: Deps;
@@ -73,6 +81,41 @@ export class ServiceTasks {
       case "report":
         return this.#report(task);
     }
+  }
+
+  /** What was begun under the key; undefined if nothing was, and for tasks that change nothing. */
+  async begunBefore(task: Task, { key, sinceMs }: Beginning): Promise<TaskReference | undefined> {
+    const { runService, credentials, authKeys } = this.#deps;
+    const isOurs = (at: string | null | undefined): boolean => Date.parse(at ?? "") >= sinceMs;
+    switch (task.job) {
+      case "apply": {
+        const id = runIdFor(key, sinceMs);
+        return (await runService.exists(id)) ? { kind: "run", id } : undefined;
+      }
+      case "rotate": {
+        const { startedAt, rotationId } = await credentials.report(task.rotation);
+        return isOurs(startedAt) ? { kind: "rotation", id: rotationId ?? "" } : undefined;
+      }
+      case "rotate-authkey": {
+        const report = await authKeys.report(task.profile);
+        return report && isOurs(report.startedAt) ? { kind: "authkey-rotation", id: report.rotationId } : undefined;
+      }
+      case "sync":
+      case "report":
+        return undefined;
+    }
+  }
+
+  /** Previews a task; nothing is begun. @throws what prevents its run, as `begin` does */
+  async preview(task: Task): Promise<TaskPreview> {
+    if (task.job === "apply") return this.#previewRun(task);
+    const words = {
+      sync: "would sync the inventory",
+      rotate: "would rotate the secret of a Credential Set",
+      "rotate-authkey": "would rotate the AuthKey",
+      report: "would write its file",
+    };
+    return { does: words[task.job], plan: null };
   }
 
   async status(task: Task, { kind, id }: TaskReference): Promise<TaskStatus> {
@@ -123,14 +166,28 @@ export class ServiceTasks {
     }
   }
 
-  async #apply(task: TaskOf<"apply">, { key, by, sinceMs }: Beginning): Promise<TaskReference | string> {
+  async #apply(task: TaskOf<"apply">, { key, sinceMs, ...how }: Beginning): Promise<TaskReference | string> {
     const runId = runIdFor(key, sinceMs);
-    const from = "file" in task.from ? { path: task.from.file } : task.from;
     try {
-      const begun = await this.#submit(from, task, { runId, name: key, by });
-      return begun === "nothing" ? "every SIM already has the requested values" : { kind: "run", id: runId };
+      const begun = await this.#submit(originOf(task), task, { ...how, runId, name: key });
+      return begun === "nothing" ? allAsRequested : { kind: "run", id: runId };
     } catch (thrown) {
-      if (thrown instanceof SimfleetError && thrown.code === "NO_SIM_MATCHES") return "no SIM matches the filter";
+      if (isNoSim(thrown)) return noSimMatches;
+      throw thrown;
+    }
+  }
+
+  async #previewRun(task: TaskOf<"apply">): Promise<TaskPreview> {
+    const { runService } = this.#deps;
+    try {
+      const planned = await runService.draft(originOf(task), task);
+      await runService.discard(planned);
+      const does = isNothing(planned.report, task.options)
+        ? `would do nothing: ${allAsRequested}`
+        : "would start this run";
+      return { does, plan: planned.report };
+    } catch (thrown) {
+      if (isNoSim(thrown)) return { does: `would do nothing: ${noSimMatches}`, plan: null };
       throw thrown;
     }
   }
@@ -139,16 +196,18 @@ export class ServiceTasks {
   async #submit(
     from: RowOrigin,
     { profile, operation, set, options }: Change,
-    { runId, name, by }: Signature,
+    { runId, name, by, isLate }: Signature,
   ): Promise<"submitted" | "nothing"> {
     const { runService } = this.#deps;
     if (await runService.exists(runId)) return "submitted";
     const planned = await runService.draft(from, { profile, operation, set, options, name });
-    const { calls, rows, problemsInAll, supersedes } = planned.report;
-    const isValid = problemsInAll === 0 || (options.partial && problemsInAll < rows);
-    if (calls === 0 && isValid && options.skipUnchanged !== false && supersedes.length === 0) {
+    if (isNothing(planned.report, options)) {
       await runService.discard(planned);
       return "nothing";
+    }
+    if (isLate?.() === true) {
+      await runService.discard(planned);
+      throw new Error("planning its run took too long");
     }
     await runService.submit(planned, { by, runId, isUnattended: true });
     return "submitted";
@@ -158,23 +217,21 @@ export class ServiceTasks {
     return { kind: "sync", id: (await this.#deps.sims.sync(profile, { by })).syncId };
   }
 
-  async #rotate({ rotation }: TaskOf<"rotate">, { by, sinceMs }: Beginning): Promise<TaskReference> {
-    const { credentials } = this.#deps;
-    const present = await credentials.report(rotation);
+  async #rotate(task: TaskOf<"rotate">, beginning: Beginning): Promise<TaskReference> {
     // Begun before a crash, and possibly ended since.
-    const isOurs = present.startedAt !== null && Date.parse(present.startedAt) >= sinceMs;
-    const { rotationId } = isOurs
-      ? present
-      : await credentials.rotate(rotation, { by, signal: new AbortController().signal });
+    const begun = await this.begunBefore(task, beginning);
+    if (begun !== undefined) return begun;
+    const options = { by: beginning.by, signal: new AbortController().signal };
+    const { rotationId } = await this.#deps.credentials.rotate(task.rotation, options);
     return { kind: "rotation", id: rotationId ?? "" };
   }
 
-  async #rotateAuthKey({ profile }: TaskOf<"rotate-authkey">, { by, sinceMs }: Beginning): Promise<TaskReference> {
+  async #rotateAuthKey(task: TaskOf<"rotate-authkey">, beginning: Beginning): Promise<TaskReference> {
     const { authKeys } = this.#deps;
-    const present = await authKeys.report(profile);
-    const isOurs = present !== undefined && Date.parse(present.startedAt) >= sinceMs;
-    if (!isOurs) await authKeys.plan(profile, undefined);
-    const { rotationId } = isOurs ? present : await authKeys.rotate(profile, { by });
+    const begun = await this.begunBefore(task, beginning);
+    if (begun !== undefined) return begun;
+    await authKeys.plan(task.profile, undefined);
+    const { rotationId } = await authKeys.rotate(task.profile, { by: beginning.by });
     return { kind: "authkey-rotation", id: rotationId };
   }
 
@@ -187,6 +244,20 @@ export class ServiceTasks {
     await writeResults(file, linesOf(`${JSON.stringify(report, undefined, 2)}\n`), fix);
     return { kind: "report", id: file };
   }
+}
+
+function originOf({ from }: TaskOf<"apply">): RowOrigin {
+  return "file" in from ? { path: from.file } : from;
+}
+
+function isNoSim(thrown: unknown): boolean {
+  return thrown instanceof SimfleetError && thrown.code === "NO_SIM_MATCHES";
+}
+
+/** Whether a run would make no call, and has nothing to report either. */
+function isNothing({ calls, rows, problemsInAll, supersedes }: PlanReport, options: RunOptions): boolean {
+  const isValid = problemsInAll === 0 || (options.partial && problemsInAll < rows);
+  return calls === 0 && isValid && options.skipUnchanged !== false && supersedes.length === 0;
 }
 
 async function* linesOf(text: string): AsyncGenerator<string> {

@@ -128,6 +128,7 @@ export const routes: Readonly<Record<string, Route>> = {
   "POST /v1/authkeys/rotate": withPath("admin", 202, "/v1/authkeys/rotate"),
   "GET /v1/schedules": get("/v1/schedules"),
   "GET /v1/schedules/{name}": get("/v1/schedules/nightly"),
+  "POST /v1/schedules/{name}/dry-run": operators("/v1/schedules/nightly/dry-run"),
   "POST /v1/schedules/{name}/pause": operators("/v1/schedules/nightly/pause"),
   "POST /v1/schedules/{name}/resume": operators("/v1/schedules/nightly/resume"),
   "POST /v1/schedules/{name}/trigger": operators("/v1/schedules/nightly/trigger", 202),

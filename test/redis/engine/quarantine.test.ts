@@ -136,6 +136,7 @@ it("a schedule whose task kills three workers is paused, and shows why", async (
   expect(record.last).toMatchObject({ result: "failed", reason });
   expect((await harness.events()).map(({ type, fields }) => [type, fields.reason])).toEqual([
     ["schedule.failed", reason],
+    ["schedule.failing", reason],
     ["schedule.paused", reason],
   ]);
 });

@@ -9,15 +9,18 @@ interface Way {
   /** Until the second time has come too, and takes the place of the first. */
   readonly isReplaced?: true;
   readonly faults?: number;
+  /** The first two tasks fail, and the third succeeds. */
+  readonly fails?: true;
 }
 
-async function begun(place: TestRedis, { isReplaced, faults = 0 }: Way): Promise<CrashSubject> {
+async function begun(place: TestRedis, { isReplaced, faults = 0, fails }: Way): Promise<CrashSubject> {
   const written = { cron: "0 * * * *", task: change, overlap: "cancel" } as const;
   const harness = new ScheduleDeps(place, "2026-11-22T02:30:00Z", written);
   await harness.poll();
   harness.nowMs = Date.parse("2026-11-22T02:59:50Z");
   harness.tasks.faults.push(...Array.from({ length: faults }, () => new SimfleetError("STORE_UNAVAILABLE", "m")));
-  const times = isReplaced === undefined ? 1 : 2;
+  const times = fails === true ? 3 : isReplaced === undefined ? 1 : 2;
+  const failures = fails === true ? 2 : 0;
   const reported = async (type: string): Promise<number> =>
     (await harness.reported()).filter((one) => one === type).length;
   const state = async (): Promise<string> => {
@@ -31,16 +34,26 @@ async function begun(place: TestRedis, { isReplaced, faults = 0 }: Way): Promise
       await harness.process(around).poll();
       const last = harness.begunKeys.at(-1);
       if (last === undefined) return;
-      if (harness.begunKeys.length === times) harness.tasks.end(last);
-      else harness.nowMs = Date.parse("2026-11-22T03:59:50Z");
+      const isLast = harness.begunKeys.length === times;
+      if (isLast || fails === true) harness.tasks.end(last, isLast ? "done" : "failed");
+      if (!isLast && (fails === undefined || (await harness.record()).execution === undefined)) {
+        harness.nowMs = Date.parse(`2026-11-22T0${harness.begunKeys.length + 2}:59:50Z`);
+      }
     },
     state,
-    isOver: async () => (await state()) === "over" && (await reported("schedule.started")) === times,
+    isOver: async () =>
+      (await state()) === "over" &&
+      (await reported("schedule.started")) === times &&
+      (await harness.record()).failures === undefined,
     async checkEnd() {
-      const executions = ["nightly-20261122T030000Z", "nightly-20261122T040000Z"].slice(0, times);
+      const executions = ["03", "04", "05"].map((hour) => `nightly-20261122T${hour}0000Z`).slice(0, times);
       expect(harness.begunKeys).toEqual(executions);
       expect(await reported("schedule.started")).toBe(times);
-      expect(await reported("schedule.cancelled")).toBe(times - 1);
+      expect(await reported("schedule.cancelled")).toBe(times - 1 - failures);
+      expect(await reported("schedule.failed")).toBe(failures);
+      for (const alert of ["failing", "recovered"]) {
+        expect(await reported(`schedule.${alert}`)).toBe(failures === 0 ? 0 : 1);
+      }
       expect(await reported("schedule.completed")).toBe(1);
       return (await harness.record()).last?.result ?? "none";
     },
@@ -57,6 +70,12 @@ export const scheduleCases = (place: TestRedis): readonly CrashCase[] => [
   {
     name: "a schedule whose task cannot be started at first",
     begin: () => begun(place, { faults: 2 }),
+    end: "done",
+    states: ["idle", "starting", "running", "over"],
+  },
+  {
+    name: "a schedule whose task fails twice",
+    begin: () => begun(place, { fails: true }),
     end: "done",
     states: ["idle", "starting", "running", "over"],
   },

@@ -52,6 +52,10 @@ class HeldTasks implements Tasks {
     return Promise.resolve({ kind: "run", id: key });
   }
 
+  begunBefore(_: Task, { key }: { key: string }): Promise<TaskReference | undefined> {
+    return Promise.resolve(this.begun.some((one) => one.key === key) ? { kind: "run", id: key } : undefined);
+  }
+
   status(_: Task, { id }: TaskReference): Promise<TaskStatus> {
     const end = this.#ends.get(id);
     return Promise.resolve(

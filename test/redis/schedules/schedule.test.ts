@@ -1,6 +1,7 @@
 /** One schedule over time: on time, missed, overlapping, frozen, triggered manually, and across restarts. */
 import { describe, expect, it } from "vitest";
 import { SimfleetError } from "#core/errors.ts";
+import { ScheduleService } from "#jobs/schedules/service.ts";
 import { jitterOf } from "#jobs/schedules/times.ts";
 import { workOnSchedule } from "#jobs/schedules/work.ts";
 import { seededRandom } from "#sandbox/seeded.ts";
@@ -10,6 +11,20 @@ import { change, ScheduleDeps } from "./schedule-harness.ts";
 
 const place = openTestRedis();
 const hourly = { cron: "0 * * * *" };
+
+/** What commands and requests reach. */
+function serviceOf({ log, context, schedule }: ScheduleDeps): ScheduleService {
+  const { clock } = context;
+  const absent = {} as never;
+  return new ScheduleService({
+    log,
+    clock,
+    schedules: [schedule],
+    workerRegistry: absent,
+    tasks: absent,
+    operationOf: () => absent,
+  });
+}
 
 describe("scheduled times", () => {
   it("a scheduled task starts once for any number of polls and is followed to its end", async () => {
@@ -80,7 +95,8 @@ describe("scheduled times", () => {
     await harness.lookAt("2026-11-22T04:00:00Z");
     harness.tasks.end("nightly-20261122T040000Z", "failed", "2 of 9 rows rejected");
     await harness.lookAt("2026-11-22T04:01:00Z");
-    expect(await harness.reported()).toEqual(["schedule.completed", "schedule.started", "schedule.failed"]);
+    const reported = ["schedule.completed", "schedule.started", "schedule.failed", "schedule.failing"];
+    expect(await harness.reported()).toEqual(reported);
   });
 
   it("a scheduled task that cannot start is retried, and given up when a retry is useless", async () => {
@@ -165,6 +181,164 @@ describe("scheduled times missed while no worker was running", () => {
     await workOnSchedule(later.schedule, harness.context, new AbortController().signal);
     expect(harness.begunKeys).toEqual([]);
     expect(new Date((await harness.record()).dueMs ?? 0).toISOString()).toBe("2026-11-22T08:30:00.000Z");
+  });
+});
+
+describe("scheduled times with a window", () => {
+  const windowed = { ...hourly, missed: { within: "15m", withinMs: 900_000 } } as const;
+  const late = { result: "missed", reason: "it could not start until 2026-11-22T03:15:00.000Z" };
+
+  it.each([
+    ["2026-11-22T07:15:00Z", ["nightly-20261122T070000Z"], "yes"],
+    ["2026-11-22T07:15:01Z", [], "no"],
+  ] as const)("a worker that starts at %s begins %j", async (at, begun, madeUp) => {
+    const harness = new ScheduleDeps(place, "2026-11-22T06:30:00Z", windowed);
+    await harness.poll();
+    await harness.lookAt(at);
+    expect(harness.begunKeys).toEqual(begun);
+    const [missed] = await harness.events();
+    expect(missed).toMatchObject({ type: "schedule.missed", fields: { madeUp, reason: "no worker was running" } });
+    if (madeUp === "no") expect((await harness.record()).last).toMatchObject({ result: "missed" });
+  });
+
+  it.each(["freeze", "task"])("a time that waits for a %s beyond its window is skipped and reported", async (what) => {
+    const waiting = { ...windowed, task: change, frozen: "wait", overlap: "queue" } as const;
+    const harness = new ScheduleDeps(place, "2026-11-22T01:30:00Z", waiting);
+    await harness.poll();
+    if (what === "task") await harness.lookAt("2026-11-22T02:00:00Z");
+    else harness.freeze = { reason: "a move", untilMs: Date.parse("2026-11-22T03:20:00Z") };
+    if (what === "freeze") await harness.lookAt("2026-11-22T02:59:59Z");
+    const before = harness.begunKeys;
+    await harness.lookAt("2026-11-22T03:00:00Z");
+    harness.tasks.end("nightly-20261122T020000Z");
+    harness.freeze = undefined;
+    await harness.lookAt("2026-11-22T03:15:15.001Z");
+    expect(harness.begunKeys).toEqual(before);
+    expect((await harness.record()).last).toMatchObject(late);
+    expect((await harness.events()).at(-1)).toMatchObject({
+      type: "schedule.missed",
+      fields: { times: "1", madeUp: "no", reason: late.reason },
+    });
+  });
+
+  it("a task that cannot start within its window has failed, with the reason", async () => {
+    const harness = new ScheduleDeps(place, "2026-11-22T02:30:00Z", windowed);
+    await harness.poll();
+    harness.tasks.faults.push(new Error("Redis is out of memory"));
+    await harness.lookAt("2026-11-22T03:14:59Z");
+    await harness.lookAt("2026-11-22T03:15:16Z");
+    expect(harness.begunKeys).toEqual([]);
+    const reason = `${late.reason}: Redis is out of memory`;
+    expect((await harness.record()).last).toMatchObject({ result: "failed", reason });
+  });
+
+  it("a time is not given up while another process may still be starting it by its own clock", async () => {
+    const harness = new ScheduleDeps(place, "2026-11-22T02:30:00Z", windowed);
+    await harness.poll();
+    harness.tasks.faults.push(new Error("Redis is busy"));
+    await harness.lookAt("2026-11-22T03:00:00Z");
+    const next = await harness.lookAt("2026-11-22T03:15:00.001Z");
+    expect(new Date(next).toISOString()).toBe("2026-11-22T03:15:15.001Z");
+    expect([harness.begunKeys, (await harness.record()).last]).toEqual([[], undefined]);
+  });
+
+  it("a task that was begun in time is followed by a process that comes after the window", async () => {
+    const harness = new ScheduleDeps(place, "2026-11-22T02:30:00Z", windowed);
+    await harness.poll();
+    let moves = 0;
+    const log: typeof harness.log = {
+      ...harness.log,
+      move: (...args) => ((moves += 1) > 1 ? Promise.reject(new Error("died")) : harness.log.move(...args)),
+    };
+    harness.nowMs = Date.parse("2026-11-22T03:00:00Z");
+    await expect(harness.poll({ ...harness.context, log })).rejects.toThrow("died");
+    harness.tasks.end("nightly-20261122T030000Z");
+    await harness.lookAt("2026-11-22T03:40:00Z");
+    expect((await harness.record()).last).toMatchObject({ result: "done" });
+  });
+
+  it("a task that a person asks for has no window", async () => {
+    const harness = new ScheduleDeps(place, "2026-11-22T02:30:00Z", { ...windowed, overlap: "queue" });
+    await harness.poll();
+    await harness.lookAt("2026-11-22T03:00:00Z");
+    const requested = { id: "nightly-x", by: "cli:anna", atMs: harness.nowMs };
+    await harness.log.update(harness.schedule, () => ({ change: { requested } }));
+    await harness.lookAt("2026-11-22T03:00:01Z");
+    harness.tasks.end("nightly-20261122T030000Z");
+    await harness.lookAt("2026-11-22T03:50:00Z");
+    expect(harness.begunKeys).toEqual(["nightly-20261122T030000Z", "nightly-x"]);
+  });
+});
+
+describe("schedules that fail", () => {
+  /** Lets a schedule run at so many hours from 01:00 on, with these results. */
+  const hours = async (harness: ScheduleDeps, results: readonly ("done" | "failed" | "cancelled")[], first = 1) => {
+    for (const [index, result] of results.entries()) {
+      const hour = String(first + index).padStart(2, "0");
+      await harness.lookAt(`2026-11-22T${hour}:00:00Z`);
+      harness.tasks.end(`nightly-20261122T${hour}0000Z`, result, result === "failed" ? `no ${hour}` : undefined);
+      // Several workers see its end.
+      await Promise.all([harness.poll(), harness.poll(), harness.poll()]);
+    }
+  };
+  const alerts = async (harness: ScheduleDeps): Promise<string[]> =>
+    (await harness.reported()).filter((type) => /failing|recovered|paused|resumed/.test(type));
+  const begin = async (pauseAfterFailures?: number): Promise<ScheduleDeps> => {
+    const harness = new ScheduleDeps(place, "2026-11-22T00:30:00Z", { ...hourly, pauseAfterFailures });
+    await harness.poll();
+    return harness;
+  };
+
+  it("an incident is one alert and its end another, however many tasks failed", async () => {
+    const harness = await begin();
+    await hours(harness, ["done", "failed", "failed", "cancelled", "failed", "done", "done", "failed", "done"]);
+    const reported = ["schedule.failing", "schedule.recovered", "schedule.failing", "schedule.recovered"];
+    expect(await alerts(harness)).toEqual(reported);
+    const events = await harness.events();
+    expect(events.find(({ type }) => type === "schedule.failing")?.fields).toMatchObject({
+      execution: "nightly-20261122T020000Z",
+      reason: "no 02",
+    });
+    expect(events.find(({ type }) => type === "schedule.recovered")?.fields).toMatchObject({
+      execution: "nightly-20261122T060000Z",
+      since: "2026-11-22T02:00:00.000Z",
+    });
+  });
+
+  it("a schedule pauses after so many failures in a row, until it is resumed", async () => {
+    const harness = await begin(3);
+    await hours(harness, ["failed", "failed", "done", "failed", "failed", "failed", "failed"]);
+    expect(harness.begunKeys).toHaveLength(6);
+    const reason = "it failed 3 times in a row, at last: no 06";
+    expect((await harness.record()).paused).toMatchObject({ by: "simfleet", reason });
+    const reported = ["schedule.failing", "schedule.recovered", "schedule.failing", "schedule.paused"];
+    expect(await alerts(harness)).toEqual(reported);
+    const service = serviceOf(harness);
+    expect(await service.show("nightly")).toMatchObject({
+      state: "paused",
+      reason,
+      failingSince: "2026-11-22T04:00:00.000Z",
+      next: [],
+    });
+    await service.resume("nightly", "cli:anna");
+    await harness.poll();
+    await hours(harness, ["failed", "failed", "done"], 8);
+    expect((await alerts(harness)).slice(4)).toEqual(["schedule.resumed", "schedule.recovered"]);
+    const shown = await service.show("nightly");
+    expect(shown).toMatchObject({ state: "active", reason: null, failingSince: null });
+    expect(shown.next).toHaveLength(5);
+  });
+
+  it("a pause after failures leaves out what waits, unless a person asked for it", async () => {
+    for (const by of [undefined, "cli:anna"]) {
+      const harness = await begin(1);
+      await harness.lookAt("2026-11-22T01:00:00Z");
+      const queued = { id: "nightly-x", dueMs: harness.nowMs, startedAtMs: harness.nowMs, ...(by && { by }) };
+      await harness.log.update(harness.schedule, () => ({ change: { queued } }));
+      harness.tasks.end("nightly-20261122T010000Z", "failed");
+      await harness.lookAt("2026-11-22T01:01:00Z");
+      expect(harness.begunKeys.slice(1)).toEqual(by === undefined ? [] : ["nightly-x"]);
+    }
   });
 });
 

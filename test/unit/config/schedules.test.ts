@@ -6,6 +6,8 @@ function faultsOf(yaml: string): Record<string, string> {
   return Object.fromEntries(problemsOf(yaml).map((problem) => problem.split(/: (.*)/s)));
 }
 
+const missedFault = "must be `once`, `skip`, or `{ within: 15m }` (a whole number and s, m, h or d).";
+
 describe("schedule settings", () => {
   it("schedules are read with their defaults", () => {
     const { schedules } = load(`
@@ -14,8 +16,10 @@ schedules:
   stadium-up: { cron: "0 8 * * 1-5", timezone: Asia/Tokyo, job: apply, where: "tags.site=stadium", speedClass: s1.fast, skipUnchanged: true }
   stadium-down: { cron: "0 20 * * 1-5", timezone: Asia/Tokyo, job: apply, where: [tags.site=stadium, status=active], speedClass: s1.slow, maxFailures: 5%, overlap: cancel, jitterSeconds: 2.5 }
   weekly: { cron: "0 7 * * 1", job: report, file: /data/fleet.json, missed: skip, frozen: wait }
+  guarded: { cron: "0 7 * * 1", job: sync, missed: { within: 90m }, pauseAfterFailures: 3 }
 `);
-    expect(schedules.map(({ name }) => name)).toEqual(["nightly-sync", "stadium-up", "stadium-down", "weekly"]);
+    const names = ["nightly-sync", "stadium-up", "stadium-down", "weekly", "guarded"];
+    expect(schedules.map(({ name }) => name)).toEqual(names);
     expect(schedules[0]).toMatchObject({
       profile: "default",
       jitterMs: 0,
@@ -51,6 +55,7 @@ schedules:
       frozen: "wait",
       task: { job: "report", file: "/data/fleet.json" },
     });
+    expect(schedules[4]).toMatchObject({ missed: { within: "90m", withinMs: 5_400_000 }, pauseAfterFailures: 3 });
   });
 
   it("all errors of the schedules are reported together, each with its path", () => {
@@ -69,6 +74,13 @@ schedules:
   k: { cron: "0 3 * * *", job: rotate-authkey }
   l: { cron: "0 3 * * *", job: report }
   m: { job: sync, crown: x }
+  n: { cron: "0 3 * * *", job: sync, missed: { within: 15min } }
+  o: { cron: "0 3 * * *", job: sync, missed: {} }
+  p: { cron: "0 3 * * *", job: sync, missed: { within: 15m, twice: true } }
+  q: { cron: "0 3 * * *", job: sync, missed: { within: 0m } }
+  r: { cron: "0 3 * * *", job: sync, missed: later }
+  s: { cron: "0 3 * * *", job: sync, pauseAfterFailures: 0 }
+  t: { cron: "0 3 * * *", job: sync, pauseAfterFailures: 1.5 }
 `);
     expect(faults).toMatchObject({
       "schedules.a.cron": expect.stringMatching(/is not a cron expression: got value 25 .* An example: 0 8/),
@@ -85,6 +97,10 @@ schedules:
       "schedules.l.file": expect.stringContaining("is missing"),
       "schedules.m.cron": expect.stringContaining("is missing"),
       "schedules.m.crown": expect.stringContaining("cron"),
+      ...Object.fromEntries(["n", "o", "q", "r"].map((name) => [`schedules.${name}.missed`, missedFault])),
+      "schedules.p.missed.twice": "There is no such setting.",
+      "schedules.s.pauseAfterFailures": "must be a whole number from 1 to 1000.",
+      "schedules.t.pauseAfterFailures": "must be a whole number from 1 to 1000.",
     });
   });
 });

@@ -41,6 +41,7 @@ const actionsText = {
   "POST /v1/rotations/:name/rotate": "rotated the secret",
   "POST /v1/rotations/:name/confirm": "confirmed the rotation",
   "POST /v1/authkeys/rotate": "rotated the AuthKey",
+  "POST /v1/schedules/:name/dry-run": "previewed the schedule",
   "POST /v1/automations/:name/dry-run": "previewed the automation",
   "POST /v1/triggers/:name": "triggered the schedule",
   "POST /v1/deliveries/:deliveryId/redeliver": "sent the message again",
