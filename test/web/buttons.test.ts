@@ -99,6 +99,9 @@ describeInBrowser(
       const watched = await harness.page({ width: 1280, token: tokens.operator });
       const { page } = watched;
       await page.goto("/#/schedules");
+      const row = page.getByRole("row").filter({ hasText: "nightly-sync" });
+      await row.getByText("Next 5 times").click();
+      await row.getByText("03:00:00 Asia/Tokyo").nth(5).waitFor();
       for (const [noun, name] of [
         ["schedules", "nightly-sync"],
         ["automations", "new-sims-slow"],

@@ -49,7 +49,9 @@ function ScheduleTable(): JSX.Element {
               {
                 label: "State",
                 kind: "tight",
-                cell: ({ running, state }) => <Badge state={running === null ? state : "running"} />,
+                cell: ({ running, state, reason }) => (
+                  <StateAndReason state={running === null ? state : "running"} reason={reason} />
+                ),
               },
               {
                 label: "Actions",
@@ -79,7 +81,8 @@ function Task({
   );
 }
 
-function Next({ cron, next: [first], state }: ScheduleReport): JSX.Element {
+function Next({ cron, next, state }: ScheduleReport): JSX.Element {
+  const [first] = next;
   return (
     <>
       {first === undefined ? (
@@ -94,6 +97,16 @@ function Next({ cron, next: [first], state }: ScheduleReport): JSX.Element {
         </>
       )}
       <span class="quiet mono">{cron}</span>
+      {next.length > 1 && (
+        <details>
+          <summary>{`Next ${next.length} times`}</summary>
+          {next.map(({ at, local }) => (
+            <div key={at} class="nowrap">
+              {local}
+            </div>
+          ))}
+        </details>
+      )}
     </>
   );
 }
