@@ -60,10 +60,12 @@ describeInBrowser(
       await page.goto("/");
       await page.getByRole("region", { name: "Needs action" }).getByText("Loading …").waitFor();
       await page.unroute(/\/v1\/rotations/);
+      const webhooks = [{ name: "ops", state: "active" }];
+      await answerWith(page, "**/v1/webhooks", () => ({ webhooks }));
       await page.reload();
       await page.getByRole("region", { name: "Needs action" }).getByText("Nothing needs action.").waitFor();
-      await answerWith(page, "**/v1/webhooks", ({ webhooks }) => ({
-        webhooks: (webhooks as object[]).map((one) => ({ ...one, state: "failing", reason: "it answered 404" })),
+      await answerWith(page, "**/v1/webhooks", (found) => ({
+        webhooks: (found.webhooks as object[]).map((one) => ({ ...one, state: "failing", reason: "it answered 404" })),
       }));
       await page.reload();
       const webhook = page.getByRole("region", { name: "Needs action" }).getByRole("listitem").first();

@@ -65,6 +65,8 @@ export const routes: Readonly<Record<string, Route>> = {
   "POST /v1/plans": csv("/v1/plans?skipUnchanged=true", 201),
   "GET /v1/plans/{planId}": get(({ planId }) => `/v1/plans/${planId}`),
   "GET /v1/plans/{planId}/rows": get(({ planId }) => `/v1/plans/${planId}/rows?limit=2`),
+  // Before the examples that change the same SIMs again, so that there is something to restore.
+  "POST /v1/runs/{runId}/undo": ofRun("undo", "overId", 202),
   "POST /v1/runs": csv("/v1/runs?name=example&rate=60&maxFailures=5%25", 202),
   "GET /v1/runs": get("/v1/runs?state=completed&profile=default"),
   "GET /v1/runs/{runId}": get(({ overId }) => `/v1/runs/${overId}`),
@@ -78,7 +80,6 @@ export const routes: Readonly<Record<string, Route>> = {
   "POST /v1/runs/{runId}/retry": json("operator", 202, ({ failedId }) => `/v1/runs/${failedId}/retry`, {
     outcomes: ["rejected"],
   }),
-  "POST /v1/runs/{runId}/undo": ofRun("undo", "overId", 202),
   "GET /v1/runs/{runId}/retry/plan": get(({ failedId }) => `/v1/runs/${failedId}/retry/plan?outcome=rejected`),
   "GET /v1/runs/{runId}/undo/plan": get(({ overId }) => `/v1/runs/${overId}/undo/plan`),
   "DELETE /v1/runs/{runId}": withPath("admin", 204, ({ failedId }) => `/v1/runs/${failedId}`),

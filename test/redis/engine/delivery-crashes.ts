@@ -55,7 +55,7 @@ export const deliveryCases = (place: TestRedis): readonly CrashCase[] => [
   {
     name: "a delivery that fails for a day",
     begin: () => begun(place, [500]),
-    end: "failed, active",
+    end: "failed, failing",
     states: ["none", "pending", "failed"],
   },
   {

@@ -69,10 +69,16 @@ describe("the limiter gate", () => {
     await first;
     (await gate.acquire({ urgency: "normal", backlog: () => 99 })).lost();
     expect(exchanges).toHaveLength(1);
-    expect(await nth(1)).toMatchObject({ want: 0, backlog: 100, observations: [{ permitNumber: 2, kind: "lost" }] });
+    const { want, backlog, observations } = await nth(1);
+    expect({ want, backlog }).toEqual({ want: 0, backlog: 100 });
     exchanges[1]?.grant(0);
-    expect((await nth(2)).observations).toMatchObject([{ permitNumber: 3, kind: "back" }]);
+    // On a slow machine both come in one exchange.
+    const others = observations.length > 1 ? [] : (await nth(2)).observations;
     exchanges[2]?.grant(0);
+    expect([...observations, ...others]).toMatchObject([
+      { permitNumber: 2, kind: "lost" },
+      { permitNumber: 3, kind: "back" },
+    ]);
   });
 
   it("permits taken ahead are returned as soon as a call meets a 429", async () => {
