@@ -134,15 +134,15 @@ function assertStore({ command }: Context, { redis, dataDir, isUsualDataDir, fil
  */
 async function audited<T>(context: Context, app: App, act: () => Promise<T>): Promise<T> {
   const { command, actor, io } = context;
-  if (command === undefined || command.effect === "reads") return act();
-  const { name, kind, effect, target } = command;
+  if (command === undefined || command.isReading) return act();
+  const { name, kind, target } = command;
   const log = app.service(audit);
   const id = await log.begin({
     who: actor,
     role: "",
     kind,
     action: `simfleet ${name}`,
-    target: target === "" && effect === "changes profile" ? app.kernel.config.profile : target.slice(0, 200),
+    target: target?.slice(0, 200) ?? app.kernel.config.profile,
     requestId: randomUUID(),
     from: hostname(),
   });

@@ -48,13 +48,6 @@ export interface Caller {
 }
 
 /**
- * Whether a command changes the fleet or the workers when it runs locally. One that does gets an audit entry
- * (`Context.withApp`); with `--server` the remote worker writes it. `changes profile`: its target is the selected profile
- * unless its arguments name another thing.
- */
-export type CommandEffect = "reads" | "changes" | "changes profile";
-
-/**
  * Whether a command may make the embedded Redis of a data directory that has none: a command that starts work makes it
  * anywhere, one that changes or reads state only where the configuration names the directory, and one that has to reach the
  * workers never does.
@@ -65,12 +58,13 @@ export type StoreUse = "makes" | "configured" | "never";
 export interface GivenCommand {
   /** `runs cancel` */
   readonly name: string;
-  readonly effect: CommandEffect;
+  /** Whether it changes nothing, and so gets no audit entry when it runs locally; with `--server` the worker writes it. */
+  readonly isReading: boolean;
   readonly store: StoreUse;
   /** The kind under which the audit log has it. */
   readonly kind: string;
-  /** Its first argument, or the filters that it names instead; empty where it has neither. */
-  readonly target: string;
+  /** Its first argument, or the filters that it names instead; empty where it has neither; absent: the profile. */
+  readonly target: string | undefined;
 }
 
 type WithCommon<A extends unknown[], O> = Command<

@@ -6,7 +6,7 @@ import type { Command } from "@commander-js/extra-typings";
 import { addEvents } from "#events/event.ts";
 import type { AppFeature, MaybeLater, Needs, Opened, Services } from "#kernel/feature.ts";
 import type { Kernel } from "#kernel/kernel.ts";
-import type { CommandEffect, Context, StoreUse } from "./context.ts";
+import type { Context, StoreUse } from "./context.ts";
 
 /** The headings of the help, in its order. */
 export const commandGroups = {
@@ -30,8 +30,10 @@ export interface FeatureCommand {
 export interface Feature<Service = unknown> extends AppFeature<Service> {
   /** Its commands by their first word, in the order of the help. */
   readonly commands?: Readonly<Record<string, FeatureCommand>>;
-  /** What each command changes, by its words; the audit log needs it. */
-  readonly effects?: Readonly<Record<string, CommandEffect>>;
+  /** Its commands that change nothing, by their words; the audit log has all others. */
+  readonly reads?: readonly string[];
+  /** Those that are about the selected profile unless their arguments name another thing. */
+  readonly ofProfile?: readonly string[];
   /** What a command does where there is no data yet, by its words, if it is not `configured`. */
   readonly stores?: Readonly<Record<string, StoreUse>>;
 }

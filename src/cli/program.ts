@@ -162,23 +162,19 @@ function assertKnownWords(program: Command, argv: readonly string[]): void {
   }
 }
 
-/** @throws Error for a command whose feature does not say what it changes */
-function given(command: Command, deps: Deps): GivenCommand {
+function given(command: Command, { features }: Deps): GivenCommand {
   const name = nameOf(command);
-  const owner = deps.features.find(({ effects = {} }) => Object.hasOwn(effects, name));
-  const effect = owner?.effects?.[name] ?? (isOfProcess(name, deps) ? "reads" : undefined);
+  const [word = ""] = name.split(" ", 1);
+  // A command of no feature changes nothing that the audit log has, and a worker audits its requests itself.
+  const owner = features.find(({ commands = {} }) => Object.hasOwn(commands, word));
   const store = owner === undefined ? "makes" : (owner.stores?.[name] ?? "configured");
-  if (effect === undefined) throw new Error(`the feature of ${name} does not say what the command changes (effects)`);
   refuseEmptyValues(command);
   const { where = [], dryRun }: { where?: readonly string[]; dryRun?: boolean } = command.opts();
   // Further arguments are texts and values.
-  const target = command.args[0] ?? where.join(" ");
-  return { name, kind: owner?.audit ?? "other", effect: dryRun === true ? "reads" : effect, store, target };
-}
-
-/** Whether a command is of no feature: it changes nothing that the audit log has, and a worker audits its requests itself. */
-export function isOfProcess(name: string, deps: Deps): boolean {
-  return Object.hasOwn(processCommands(deps), name.split(" ", 1)[0] ?? "");
+  const named = command.args[0] ?? where.join(" ");
+  const target = named === "" && owner?.ofProfile?.includes(name) === true ? undefined : named;
+  const isReading = owner === undefined || dryRun === true || owner.reads?.includes(name) === true;
+  return { name, kind: owner?.audit ?? "other", isReading, store, target };
 }
 
 /** Options that count as not given if they are empty, as in the environment. */

@@ -31,8 +31,5 @@ export const events = feature({
       load: async (context) => (await import("./commands/summary.ts")).summaryCommand(context),
     },
   },
-  effects: {
-    events: "reads",
-    summary: "reads",
-  },
+  reads: ["events", "summary"],
 });

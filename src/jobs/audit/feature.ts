@@ -16,7 +16,5 @@ export const audit = feature({
       load: async (context) => (await import("./commands.ts")).auditCommand(context),
     },
   },
-  effects: {
-    "audit list": "reads",
-  },
+  reads: ["audit list"],
 });

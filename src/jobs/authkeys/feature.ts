@@ -49,8 +49,6 @@ export const authKeys = feature({
     },
   },
   stores: { "authkeys list": "makes", "authkeys rotate": "makes" },
-  effects: {
-    "authkeys list": "reads",
-    "authkeys rotate": "changes profile",
-  },
+  reads: ["authkeys list"],
+  ofProfile: ["authkeys rotate"],
 });

@@ -66,11 +66,5 @@ export const automations = feature({
       load: async (context) => (await import("./commands.ts")).automationsCommand(context),
     },
   },
-  effects: {
-    "automations list": "reads",
-    "automations pause": "changes",
-    "automations resume": "changes",
-    // With --dry-run it reads.
-    "automations replay": "changes",
-  },
+  reads: ["automations list"],
 });

@@ -46,13 +46,5 @@ export const credentials = feature({
     },
   },
   stores: { "credentials list": "makes", "credentials create": "makes", "credentials rotate": "makes" },
-  effects: {
-    "credentials list": "reads",
-    "credentials create": "changes",
-    "credentials update": "changes",
-    "credentials delete": "changes",
-    "credentials rotate": "changes",
-    "credentials confirm": "changes",
-    "credentials status": "reads",
-  },
+  reads: ["credentials list", "credentials status"],
 });

@@ -21,9 +21,5 @@ export const freezes = feature({
     },
   },
   stores: { "freeze on": "never", "freeze off": "never" },
-  effects: {
-    "freeze on": "changes",
-    "freeze off": "changes",
-    "freeze status": "reads",
-  },
+  reads: ["freeze status"],
 });

@@ -63,12 +63,6 @@ export const inventory = feature({
     },
   },
   stores: { "sims sync": "makes" },
-  effects: {
-    "sims sync": "changes profile",
-    "sims list": "reads",
-    "sims count": "reads",
-    "sims show": "reads",
-    "sims export": "reads",
-    "sims changes": "reads",
-  },
+  reads: ["sims list", "sims count", "sims show", "sims export", "sims changes"],
+  ofProfile: ["sims sync"],
 });

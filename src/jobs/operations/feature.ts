@@ -16,8 +16,5 @@ export const operations = feature({
     },
   },
   stores: { "operations list": "makes", "operations show": "makes" },
-  effects: {
-    "operations list": "reads",
-    "operations show": "reads",
-  },
+  reads: ["operations list", "operations show"],
 });

@@ -20,7 +20,5 @@ export const quota = feature({
       load: async (context) => (await import("./commands.ts")).quotaCommand(context),
     },
   },
-  effects: {
-    quota: "reads",
-  },
+  reads: ["quota"],
 });

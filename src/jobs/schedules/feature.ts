@@ -60,13 +60,5 @@ export const schedules = feature({
       load: async (context) => (await import("./commands.ts")).schedulesCommand(context),
     },
   },
-  effects: {
-    "schedules list": "reads",
-    "schedules show": "reads",
-    "schedules trigger": "changes",
-    // With --dry-run it reads.
-    "schedules run": "changes",
-    "schedules pause": "changes",
-    "schedules resume": "changes",
-  },
+  reads: ["schedules list", "schedules show"],
 });

@@ -54,7 +54,5 @@ export const storage = feature({
       load: async (context) => (await import("./commands.ts")).storageCommand(context),
     },
   },
-  effects: {
-    storage: "reads",
-  },
+  reads: ["storage"],
 });

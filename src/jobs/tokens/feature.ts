@@ -17,5 +17,5 @@ export const tokens = feature({
       load: async (context) => (await import("./commands.ts")).tokensCommand(context),
     },
   },
-  effects: { "tokens list": "reads", "tokens create": "changes", "tokens revoke": "changes" },
+  reads: ["tokens list"],
 });

@@ -35,13 +35,5 @@ export const webhooks = feature({
     },
   },
   stores: { "webhooks test": "makes" },
-  effects: {
-    "webhooks list": "reads",
-    // It sends a message.
-    "webhooks test": "changes",
-    "webhooks resume": "changes",
-    "webhooks deliveries list": "reads",
-    "webhooks deliveries show": "reads",
-    "webhooks deliveries redeliver": "changes",
-  },
+  reads: ["webhooks list", "webhooks deliveries list", "webhooks deliveries show"],
 });

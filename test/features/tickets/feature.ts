@@ -46,10 +46,5 @@ export const tickets = feature({
       load: async (context) => (await import("./commands.ts")).ticketsCommand(context),
     },
   },
-  effects: {
-    "tickets list": "reads",
-    "tickets open": "changes",
-    "tickets answer": "changes",
-    "tickets close": "changes",
-  },
+  reads: ["tickets list"],
 });
