@@ -34,7 +34,6 @@ import {
 } from "./read-settings.ts";
 import { Report } from "./report.ts";
 import { configSchema, fileVariable, schemaWith, type Settings } from "./schema.ts";
-import { hashOfTasks } from "./tasks.ts";
 import { readSchedules } from "#jobs/schedules/config.ts";
 import { type FeatureSection, group, secretOf, settingsOf, variableOf } from "./setting.ts";
 import { readSealKeys } from "./sections/seal-key.ts";
@@ -42,6 +41,7 @@ import { suggestion } from "#core/suggest.ts";
 import { readKeySource } from "./secrets/secret-file.ts";
 import { readWebhooks } from "#jobs/webhooks/config.ts";
 import { isTree, readYaml, valueAt } from "./file/yaml-file.ts";
+import { createHash } from "node:crypto";
 
 /** The place in the working folder comes before that of the machine. */
 export const usualFiles = ["config/simfleet.yaml", "/etc/simfleet/simfleet.yaml"] as const;
@@ -291,4 +291,23 @@ function frozen<T>(value: T): T {
   if (typeof value !== "object" || value === null || value instanceof Secret) return value;
   for (const inner of Object.values(value)) frozen(inner);
   return Object.freeze(value);
+}
+
+/** They say what workers do by themselves. A worker takes their changes without a restart. */
+const taskSections = ["schedules", "automations", "rotations", "authKeys", "webhooks", "freezes", "dropFolder"];
+
+/**
+ * Names what the sections say, so that two processes can compare it: 12 hexadecimal digits.
+ * @param own keys of the sections that features add
+ * @returns undefined if they say nothing
+ */
+function hashOfTasks(settings: object, own: readonly string[]): string | undefined {
+  const said = Object.entries(settings).filter(
+    ([key, section]) =>
+      (taskSections.includes(key) || own.includes(key)) &&
+      Object.keys((section as object | undefined) ?? {}).length > 0,
+  );
+  if (said.length === 0) return undefined;
+  const byName = said.toSorted(([a], [b]) => a.localeCompare(b));
+  return createHash("sha256").update(JSON.stringify(byName)).digest("hex").slice(0, 12);
 }

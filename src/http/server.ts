@@ -3,20 +3,22 @@
  * and one set of headers, and listens. It defines no routes of its own; the modules that it mounts do.
  */
 import helmet from "@fastify/helmet";
-import fastify, { type FastifyInstance } from "fastify";
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { randomUUID } from "node:crypto";
 import { SimfleetError, messageOf } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";
 import { addAudit } from "./audit.ts";
 import { ConnectionLimits, connectionCheckMs, headersMs } from "./connection-limits.ts";
 import { controlApi } from "./control-api.ts";
-import { addDashboard } from "./dashboard.ts";
 import { addGuard } from "./auth/access.ts";
 import { type Health, addHealth, addMetrics, addTracing } from "./monitoring/health.ts";
 import { hostCheck } from "./auth/hosts.ts";
 import type { ControlDeps } from "./deps.ts";
 import { problemOf, sendProblem } from "./problem.ts";
 import { securityHeaders } from "./security-headers.ts";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import fastifyStatic from "@fastify/static";
 
 export interface HttpServer {
   /** `http://127.0.0.1:8080` */
@@ -121,4 +123,52 @@ async function buildServer(options: HttpOptions): Promise<FastifyInstance> {
 function portOf(server: FastifyInstance): number | undefined {
   const address = server.server.address();
   return typeof address === "object" && address !== null ? address.port : undefined;
+}
+
+// The dashboard: the files of dist/web, and its one HTML page for every path that is a view.
+
+/** Next to the compiled src/, or next to src/ when it runs uncompiled. */
+const places = ["../web", "../../dist/web"].map((place) => fileURLToPath(new URL(place, import.meta.url)));
+
+const notBuilt =
+  "The dashboard is not built: run npm run build. The control API is under /v1, its reference under /docs.\n";
+
+/** @param folder folder of the built dashboard; by default next to the program */
+async function addDashboard(
+  server: FastifyInstance,
+  folder = places.find((place) => existsSync(`${place}/index.html`)),
+): Promise<void> {
+  if (folder !== undefined) {
+    await server.register(async (child) => {
+      child.addHook("onRoute", (route) => {
+        route.config = { ...route.config, role: "open" };
+      });
+      // Asset names contain a digest of their content, so they can be cached forever.
+      await child.register(fastifyStatic, {
+        root: `${folder}/assets`,
+        prefix: "/assets/",
+        immutable: true,
+        maxAge: "365d",
+        index: false,
+        preCompressed: true,
+      });
+    });
+    await server.register(fastifyStatic, { root: folder, serve: false });
+  }
+  const page = async (_request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> =>
+    folder === undefined
+      ? reply.type("text/plain; charset=utf-8").send(notBuilt)
+      : reply.header("cache-control", "no-cache").sendFile("index.html");
+  server.get("/", { config: { role: "open" } }, page);
+  server.setNotFoundHandler(async (request, reply) => {
+    if (isView(request)) return page(request, reply);
+    const what = `${request.method} ${request.url.split("?", 1)[0]}`;
+    return sendProblem(new SimfleetError("NOT_FOUND", `There is no route ${what}: see /docs`), request, reply);
+  });
+}
+
+/** A view's path has no dot and belongs to nothing else; a reload of it asks for HTML. */
+function isView({ method, url, headers }: FastifyRequest): boolean {
+  if (method !== "GET" || !(headers.accept ?? "").includes("text/html")) return false;
+  return !/^\/(?:v1|docs|metrics|assets)(?:[/?]|$)/.test(url) && !url.split("?", 1)[0]?.includes(".");
 }

@@ -1,7 +1,7 @@
 /** Operations on Credential Sets and their rotations, shared by the CLI and the HTTP API. */
 import { SimfleetError } from "#core/errors.ts";
 import { scrubSecrets } from "#core/scrub-secrets.ts";
-import { isoTime } from "#core/time.ts";
+import { isoTime, dayMs } from "#core/time.ts";
 import type { CredentialSet } from "#api/operations/credentials.ts";
 import { type Freeze, assertUnfrozen } from "#fleet/freeze.ts";
 import { requireOperations } from "#fleet/required-operation.ts";
@@ -14,12 +14,12 @@ import { AccountSets } from "./account-sets.ts";
 import * as routes from "./contract.ts";
 import type { ChangedSet, NewSet, RotationReport, SetReport } from "./contract.ts";
 import { currentSet, planRotation, refused, rotationsOf } from "./plan.ts";
-import type { RotationRecord } from "./record.ts";
+import type { RotationRecord, RotationState } from "./record.ts";
 import { type Reference, reasonToKeep, referencesIn } from "./references.ts";
-import { type SetFacts, reportOfRotation } from "./report.ts";
 import { isRotationOver } from "./rotation-machine.ts";
 import type { RotationContext } from "./steps/credential-step.ts";
 import { forgetAll, givenSecret } from "./steps/new-secret.ts";
+import { reportOfProblem } from "#engine/problem.ts";
 
 interface ServiceDeps extends Pick<RotationContext, "log" | "clock" | "rotations" | "accountFor"> {
   readonly queues: Pick<ProfileJobs, "enqueue" | "isServed">;
@@ -307,4 +307,96 @@ export function credentialEndpoints(
       pathOf: () => `/rotations/${name}`,
     })),
   ];
+}
+
+// The report of a rotation, for display and JSON.
+
+/** The platform's data on a rotation's current set. */
+interface SetFacts {
+  readonly credentialsId: string;
+  readonly sinceMs: number | undefined;
+  readonly lastUsedAtMs: number | undefined;
+  /** Undefined: the deployment does not support listing references. */
+  readonly references: readonly Reference[] | undefined;
+}
+
+const nextSteps: Readonly<Record<RotationState, string>> = {
+  planned: "generate the new secret",
+  generated: "deliver it to the sinks",
+  delivered: "store it on the platform",
+  created: "update the references to the old set",
+  updated: "verify that the platform has it",
+  switched: "delete the old set once it is unused",
+  "rolling-back": "roll back the changes",
+  done: "",
+  failed: "",
+};
+
+/** What a report is made of: `rotation` is absent if it is no longer configured, `facts` if the platform was not queried. */
+interface Parts {
+  readonly rotation: Rotation | undefined;
+  readonly record: RotationRecord | undefined;
+  readonly facts?: SetFacts | undefined;
+  readonly nowMs: number;
+}
+
+export function reportOfRotation({ name, profile }: Pick<Rotation, "name" | "profile">, parts: Parts): RotationReport {
+  const { rotation, record, facts } = parts;
+  return {
+    name,
+    profile,
+    state: record?.state ?? "never",
+    strategy: rotation?.strategy ?? record?.strategy ?? "",
+    type: rotation?.type ?? record?.type ?? "",
+    ...turnOf(record),
+    lastUsedAt: isoTime(facts?.lastUsedAtMs),
+    references: facts?.references ?? null,
+    ...setOf(parts),
+    ...courseOf(record === undefined || isRotationOver(record) ? undefined : record, rotation),
+    ...(record?.problem === undefined ? {} : { problem: reportOfProblem(record.problem) }),
+  };
+}
+
+function turnOf(record: RotationRecord | undefined) {
+  return {
+    rotationId: record?.rotationId ?? null,
+    startedAt: isoTime(record?.startedAtMs),
+    startedBy: record?.startedBy ?? null,
+    confirmedBy: record?.confirmedBy ?? null,
+    finishedAt: isoTime(record?.finishedAtMs),
+    waitsFor: record?.waitsFor ?? null,
+    // The texts that show it end their sentences themselves.
+    reason: (record?.reason ?? record?.failure)?.replace(/\.$/, "") ?? null,
+    handedTo: record?.handedToNames ?? [],
+  };
+}
+
+function setOf({ rotation, record, facts, nowMs }: Parts) {
+  // Before its first rotation, the set that the configuration names.
+  const credentialsId = facts?.credentialsId ?? record?.currentId ?? rotation?.credentialsId ?? null;
+  const rotatedAtMs = facts?.sinceMs ?? record?.rotatedAtMs;
+  if (rotatedAtMs === undefined) return { credentialsId, rotatedAt: null, ageDays: null, dueAt: null };
+  const ageDays = Math.max(0, Math.round(((nowMs - rotatedAtMs) / dayMs) * 10) / 10);
+  const dueAt = rotation?.maxAgeMs === undefined ? null : isoTime(rotatedAtMs + rotation.maxAgeMs);
+  return { credentialsId, rotatedAt: isoTime(rotatedAtMs), ageDays, dueAt };
+}
+
+/** The sets before and after a rotation in progress. */
+function courseOf(record: RotationRecord | undefined, rotation: Rotation | undefined) {
+  if (record === undefined) return { before: null, successor: null, nextStep: null, nextAt: null };
+  return {
+    before: record.oldId ?? null,
+    successor: record.strategy === "successor" ? record.newId : null,
+    nextStep: nextSteps[record.state],
+    nextAt: isoTime(nextInstantOf(record, rotation)),
+  };
+}
+
+/** The end of the grace period, not the next poll; a person has no time. */
+function nextInstantOf(record: RotationRecord, rotation: Rotation | undefined): number | undefined {
+  const { waitsFor, quietSinceMs, nextAtMs } = record;
+  if (waitsFor === "confirmation" || waitsFor === "quarantined") return undefined;
+  if (waitsFor === "grace" && quietSinceMs !== undefined && rotation !== undefined)
+    return quietSinceMs + rotation.graceMs;
+  return nextAtMs === 0 ? undefined : nextAtMs;
 }

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { parse } from "yaml";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { jsonSchemaOf } from "#config/json-schema.ts";
+import { jsonSchemaOf } from "#cli/commands/schema.ts";
 import { copyOf } from "#config/read-settings.ts";
 import { configSchema } from "#config/schema.ts";
 import { bare } from "#config/setting.ts";

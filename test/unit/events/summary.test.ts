@@ -1,7 +1,7 @@
 /** What happened since a time, counted from events. */
 import { expect, test } from "vitest";
 import type { Event, EventType } from "#events/event.ts";
-import { summarize } from "#events/summary.ts";
+import { summarize } from "#events/endpoints.ts";
 import "#features.ts";
 
 const atMs = Date.parse("2026-11-25T06:00:00Z");

@@ -1,7 +1,7 @@
 /** What a worker does when it holds work and starts none. */
 import { afterEach, expect, it, vi } from "vitest";
 import { systemClock } from "#core/time.ts";
-import { watchProgress } from "#kernel/progress.ts";
+import { watchProgress } from "#kernel/serve.ts";
 
 afterEach(() => vi.useRealTimers());
 
