@@ -37,7 +37,7 @@ import { operationBucket } from "./work/row-call.ts";
 import type { SealInputs } from "./sealed-inputs.ts";
 import { traced, tracing } from "#core/traced.ts";
 import { keepAnswers } from "#core/kept.ts";
-import { type Clock, minuteMs } from "#core/time.ts";
+import { minuteMs } from "#core/time.ts";
 import { SimfleetError } from "#core/errors.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import type { RunHead, RunRecord } from "./ledger/run-record.ts";
@@ -328,8 +328,7 @@ export class RunService {
     }
     const going = runs.filter(({ state }) => state === "running");
     const forecasts = going.length === 0 ? undefined : await this.#forecasts(going);
-    const running = new Set(runs.flatMap(({ state, profile }) => (state === "running" ? profile : [])));
-    const freezes = [...running].map(
+    const freezes = [...new Set(going.map(({ profile }) => profile))].map(
       async (profile) => [profile, (await this.#deps.freezes.of(profile))?.reason] as const,
     );
     const frozen = new Map(await Promise.all(freezes));
@@ -344,13 +343,8 @@ export class RunService {
    * Lists runs, newest first, filtered by `state` and `profile`.
    * @throws SimfleetError RUN_NOT_FOUND for an invalid cursor
    */
-  async list(query: {
-    limit: number;
-    cursor?: string | undefined;
-    state?: RunState | undefined;
-    profile?: string | undefined;
-  }): Promise<{ runs: RunReport[]; nextCursor: string | null }> {
-    const { runs, nextCursor } = await runPage(this.#deps.ledger, query);
+  async list(query: RunQuery): Promise<{ runs: RunReport[]; nextCursor: string | null }> {
+    const { runs, nextCursor } = await withValidCursor(query.cursor, () => readPage(this.#deps.ledger, query));
     return { runs: await this.#reports(runs), nextCursor };
   }
 
@@ -423,7 +417,7 @@ export class RunService {
   async work(): Promise<ReadonlyMap<string, QuotaWork>> {
     const running = await this.#deps.ledger.running();
     if (running.length === 0) return new Map();
-    return workByQuota(running, await this.#forecasts(running), this.#deps.limiter);
+    return workByQuota(running, await this.#forecasts(running));
   }
 
   bucket(bucket: string): Promise<BucketState> {
@@ -469,32 +463,28 @@ async function censusOf(ledger: Ledger): Promise<RunCensus> {
 // and those caused by its own rows (settle.lua): completed, aborted. Workers notice a transition with the next outcome.
 
 class RunControl {
-  readonly #ledger: Ledger;
-  readonly #queues: RunQueues;
-  readonly #clock: Clock;
+  readonly #deps: Pick<RunDeps, "ledger" | "queues" | "clock">;
 
-  constructor(deps: { ledger: Ledger; queues: RunQueues; clock: Clock }) {
-    this.#ledger = deps.ledger;
-    this.#clock = deps.clock;
-    this.#queues = deps.queues;
+  constructor(deps: Pick<RunDeps, "ledger" | "queues" | "clock">) {
+    this.#deps = deps;
   }
 
   /** Stops making calls; calls in flight end and are settled. */
   async pause(runId: string, options: { readonly reason?: string; readonly by?: string } = {}): Promise<void> {
-    await this.#ledger.move(runId, "paused", ["running", "paused"], options);
+    await this.#deps.ledger.move(runId, "paused", ["running", "paused"], options);
   }
 
   /** Resumes the run where it was paused. Also skips pending retry delays. */
   async resume(runId: string, options: { readonly by?: string } = {}): Promise<void> {
-    const run = await this.#ledger.run(runId);
+    const run = await this.#deps.ledger.run(runId);
     if (isRunOver(run.state)) {
       throw new SimfleetError(
         "RUN_STATE_CONFLICT",
         `Run ${runId} is ${run.state} and cannot be resumed: retry its unsuccessful rows with simfleet runs retry ${runId}`,
       );
     }
-    await this.#ledger.move(runId, "running", ["paused", "running"], options);
-    await this.#queues.enqueue(await this.#ledger.run(runId), "now");
+    await this.#deps.ledger.move(runId, "running", ["paused", "running"], options);
+    await this.#deps.queues.enqueue(await this.#deps.ledger.run(runId), "now");
   }
 
   /**
@@ -503,24 +493,27 @@ class RunControl {
    * @throws SimfleetError RUN_STATE_CONFLICT
    */
   async approve(runId: string, by: string): Promise<void> {
-    const { submittedBy, state } = await this.#ledger.run(runId);
+    const { submittedBy, state } = await this.#deps.ledger.run(runId);
     if (state === "awaiting-approval" && submittedBy === by) {
       throw new SimfleetError(
         "RUN_STATE_CONFLICT",
         `Run ${runId} was submitted by ${by}: someone else has to approve it (simfleet runs approve ${runId})`,
       );
     }
-    await this.#ledger.move(runId, "running", ["awaiting-approval"], { by });
-    await this.#queues.enqueue(await this.#ledger.run(runId));
+    await this.#deps.ledger.move(runId, "running", ["awaiting-approval"], { by });
+    await this.#deps.queues.enqueue(await this.#deps.ledger.run(runId));
   }
 
   /** Ends the run: rows not yet sent are left unchanged. Waits some seconds for calls in flight. */
   async cancel(runId: string, options: { readonly reason?: string; readonly by?: string } = {}): Promise<void> {
     const { reason = "cancelled by a user" } = options;
-    await this.#ledger.move(runId, "cancelled", ["running", "paused", "awaiting-approval"], { ...options, reason });
-    await readWhenEnded(runId, { ledger: this.#ledger, clock: this.#clock });
+    await this.#deps.ledger.move(runId, "cancelled", ["running", "paused", "awaiting-approval"], {
+      ...options,
+      reason,
+    });
+    await readWhenEnded(runId, { ledger: this.#deps.ledger, clock: this.#deps.clock });
     // No work on it would do that any more, and its rows can be removed from now on.
-    await overlapSettler(this.#ledger)(runId);
+    await overlapSettler(this.#deps.ledger)(runId);
   }
 }
 
@@ -540,11 +533,6 @@ interface RunQuery {
 interface RunPage {
   readonly runs: RunRecord[];
   readonly nextCursor: string | null;
-}
-
-/** @throws SimfleetError REQUEST_INVALID for an invalid cursor */
-async function runPage(ledger: Ledger, query: RunQuery): Promise<RunPage> {
-  return withValidCursor(query.cursor, () => readPage(ledger, query));
 }
 
 /** The ledger's cursors are run ids. @throws SimfleetError REQUEST_INVALID if there is no such run */

@@ -1,7 +1,6 @@
 /** When runs that share a quota make their calls. */
 import { expect, test } from "vitest";
 import type { RunRecord } from "#jobs/runs/ledger/run-record.ts";
-import type { Limiter } from "#limiter/limiter.ts";
 import { type Demand, type Forecast, forecast, workByQuota } from "#jobs/runs/plan/forecast.ts";
 
 const quota = { limit: 60, left: 60, reserved: 0, yields: true, untilRefreshMs: 60_000, periodMs: 60_000 };
@@ -62,12 +61,14 @@ test("a run of a million calls is forecast within a tenth, in little time", () =
   expect(Math.abs((found.get("a")?.endMs ?? 0) / (1_000_000 * 1_000) - 1)).toBeLessThan(0.1);
 });
 
-test("runs that need more than the present window count as work of their quota, by when the last is done", async () => {
-  const running = ["a", "b", "soon"].map((runId) => ({ runId, bucket: "default.Sim", tally: { pending: 90 } }));
-  const ends = [200_000, 400_000, 20_000].map((endMs) => ({ startMs: 0, endMs, ahead: { runs: [], calls: 0 } }));
-  const forecasts = new Map(running.map(({ runId }, i) => [runId, ends[i] as Forecast]));
-  const state = { bucket: "OP1.Sim", nowMs: 0, refreshLatestMs: 60_000 };
-  const limiter = { state: () => Promise.resolve(state) } as unknown as Limiter;
-  const found = await workByQuota(running as unknown as RunRecord[], forecasts, limiter);
+test("runs that need more than the present window count as work of their quota, by when the last is done", () => {
+  const tally = { pending: 90 } as RunRecord["tally"];
+  const ends = { a: 200_000, b: 400_000, soon: 20_000 };
+  const ofQuota = { startMs: 0, ahead: { runs: [], calls: 0 }, quota: "OP1.Sim", refreshMs: 60_000 };
+  const forecasts = new Map(Object.entries(ends).map(([runId, endMs]) => [runId, { ...ofQuota, endMs }]));
+  const found = workByQuota(
+    Object.keys(ends).map((runId) => ({ runId, tally })),
+    forecasts,
+  );
   expect([...found]).toEqual([["OP1.Sim", { runs: 2, calls: 180, seconds: 400 }]]);
 });

@@ -315,6 +315,8 @@ function windowOf({ limit, left, reserved, yields, untilRefreshMs, periodMs }: Q
 
 // Reads what a forecast needs.
 
+/** `refreshMs`: time to the next refresh of the quota. */
+type QuotaForecast = Forecast & { readonly quota: string; readonly refreshMs: number };
 type Planned = Pick<RunHead, "runId" | "bucket" | "options" | "segments" | "canarySegments">;
 
 export interface ForecastDeps {
@@ -333,7 +335,7 @@ export function forecaster({ ledger, limiter, workerRegistry, clock, periodMs, .
   const running = keepAnswers<RunRecord[]>(clock, 1_000);
 
   /** @param shown runs as they are now @param plan a run that would start now */
-  return async (shown: readonly RunRecord[], plan?: Planned): Promise<ReadonlyMap<string, Forecast>> => {
+  return async (shown: readonly RunRecord[], plan?: Planned): Promise<ReadonlyMap<string, QuotaForecast>> => {
     const ids = [...shown.map(({ runId }) => runId), plan?.runId ?? ""];
     const others = await running(ids.join(" "), () => ledger.running(new Set(ids)));
     const all = [...others, ...shown]
@@ -341,23 +343,18 @@ export function forecaster({ ledger, limiter, workerRegistry, clock, periodMs, .
       .toSorted((a, b) => queuedAtMs(a) - queuedAtMs(b));
     const demands = [...all.map(demandOfRun), ...(plan === undefined ? [] : [demandOf(plan, 1)])];
     const queues = [...new Set(demands.map(({ queue }) => queue))];
-    const states = new Map(
-      await Promise.all(queues.map(async (queue) => [queue, await limiter.state(queue)] as const)),
-    );
-    const quotaOf = (queue: string): string | undefined => states.get(queue)?.bucket;
-    const found = new Map<string, Forecast>();
-    for (const quota of new Set(
-      [...shown, ...(plan === undefined ? [] : [plan])].map(({ bucket }) => quotaOf(bucket)),
-    )) {
-      const sharing = demands.filter(({ queue }) => quotaOf(queue) === quota);
-      const [{ queue } = { queue: "" }] = sharing;
+    const states = new Map(await Promise.all(queues.map(async (one) => [one, await limiter.state(one)] as const)));
+    const found = new Map<string, QuotaForecast>();
+    for (const [quota = "", sharing] of Map.groupBy(demands, ({ queue }) => states.get(queue)?.bucket)) {
+      const [queue = ""] = sharing.map((demand) => demand.queue);
       const state = states.get(queue);
       const view = state === undefined ? undefined : viewOf(state, periodMs);
-      if (view === undefined) continue;
-      const workers = await workerRegistry.workers(queueName(queue));
-      const processes = Math.max(1, workers.length);
+      if (view === undefined || !sharing.some(({ runId }) => ids.includes(runId))) continue;
+      const processes = Math.max(1, (await workerRegistry.workers(queueName(queue))).length);
       const [slots, lanes] = [places.segmentsAtOnce * processes, places.lanes * processes];
-      for (const [runId, one] of forecast(sharing, view, { slots, lanes })) found.set(runId, one);
+      for (const [runId, one] of forecast(sharing, view, { slots, lanes })) {
+        found.set(runId, { ...one, quota, refreshMs: view.untilRefreshMs });
+      }
     }
     return found;
   };
@@ -407,21 +404,17 @@ export interface QuotaWork {
 }
 
 /** @returns by the name of the quota */
-export async function workByQuota(
-  running: readonly RunRecord[],
-  forecasts: ReadonlyMap<string, Forecast>,
-  limiter: Limiter,
-): Promise<ReadonlyMap<string, QuotaWork>> {
-  const queues = [...new Set(running.map(({ bucket }) => bucket))];
-  const states = new Map(await Promise.all(queues.map(async (queue) => [queue, await limiter.state(queue)] as const)));
+export function workByQuota(
+  running: readonly Pick<RunRecord, "runId" | "tally">[],
+  forecasts: ReadonlyMap<string, QuotaForecast>,
+): ReadonlyMap<string, QuotaWork> {
   const found = new Map<string, QuotaWork>();
-  for (const { runId, bucket: queue, tally } of running) {
-    const endMs = forecasts.get(runId)?.endMs ?? 0;
-    const { bucket = queue, nowMs = 0, refreshLatestMs = nowMs } = states.get(queue) ?? {};
-    if (endMs === 0 || endMs < refreshLatestMs - nowMs) continue;
-    const { runs, calls, seconds } = found.get(bucket) ?? { runs: 0, calls: 0, seconds: 0 };
+  for (const { runId, tally } of running) {
+    const { quota = "", endMs = 0, refreshMs = 0 } = forecasts.get(runId) ?? {};
+    if (endMs === 0 || endMs < refreshMs) continue;
+    const { runs, calls, seconds } = found.get(quota) ?? { runs: 0, calls: 0, seconds: 0 };
     const atEnd = Math.max(seconds, Math.ceil(endMs / 1_000));
-    found.set(bucket, { runs: runs + 1, calls: calls + tally.pending, seconds: atEnd });
+    found.set(quota, { runs: runs + 1, calls: calls + tally.pending, seconds: atEnd });
   }
   return found;
 }

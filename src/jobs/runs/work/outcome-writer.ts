@@ -26,31 +26,25 @@ export class Backlog {
   }
 }
 
+interface OutcomeDeps {
+  readonly ledger: Ledger;
+  readonly run: Pick<RunHead, "runId" | "profile">;
+  readonly segment: number;
+  readonly backlog: Backlog;
+  readonly watch: RunWatch;
+}
+
 export class OutcomeWriter {
-  readonly #ledger: Ledger;
-  readonly #run: Pick<RunHead, "runId" | "profile">;
-  readonly #segment: number;
+  readonly #deps: OutcomeDeps;
   readonly #open: Settlement[] = [];
   #calls = 0;
   #throttled = 0;
   #writing: Promise<void> | undefined;
   #state: RunState | "gone" = "running";
-  readonly #backlog: Backlog;
-  readonly #watch: RunWatch;
   #canaryHeld = false;
 
-  constructor(options: {
-    ledger: Ledger;
-    run: Pick<RunHead, "runId" | "profile">;
-    segment: number;
-    backlog: Backlog;
-    watch: RunWatch;
-  }) {
-    this.#ledger = options.ledger;
-    this.#run = options.run;
-    this.#segment = options.segment;
-    this.#backlog = options.backlog;
-    this.#watch = options.watch;
+  constructor(deps: OutcomeDeps) {
+    this.#deps = deps;
   }
 
   /** The run's state as last reported by the ledger. */
@@ -96,10 +90,10 @@ export class OutcomeWriter {
     const counts = { calls: this.#calls, throttled: this.#throttled };
     this.#calls = 0;
     this.#throttled = 0;
-    const reply = await this.#ledger.settle(this.#run, this.#segment, settlements, counts);
+    const reply = await this.#deps.ledger.settle(this.#deps.run, this.#deps.segment, settlements, counts);
     this.#state = reply.state;
-    this.#watch.observe(this.#run.runId, reply.state);
-    this.#backlog.observe(this.#run.runId, reply.pending);
+    this.#deps.watch.observe(this.#deps.run.runId, reply.state);
+    this.#deps.backlog.observe(this.#deps.run.runId, reply.pending);
     this.#canaryHeld ||= reply.canaryHeld;
   }
 }
