@@ -6,22 +6,23 @@ import type { DropFolder } from "#fleet/drop-folder.ts";
 import { isRunSettled } from "#fleet/run.ts";
 import { withoutContent } from "#intake/columns.ts";
 import { droppedFileRules } from "./folder.ts";
-import type { FileRuns } from "./work.ts";
 import type { RunService } from "#jobs/runs/service.ts";
 import type { Planned } from "#jobs/runs/plan/plans.ts";
 import { exitCodeOf } from "#jobs/runs/report.ts";
 import { runIdFor } from "#jobs/runs/submit.ts";
 
-export function droppedFileRuns(deps: {
-  readonly runService: RunService;
-  readonly clock: Clock;
-  readonly folder: DropFolder;
-}): FileRuns {
+export type FileRuns = ReturnType<typeof droppedFileRuns>;
+/** Why a file cannot become a run; `faults`: its problems, one line each. */
+export type Refusal = NonNullable<Awaited<ReturnType<FileRuns["submit"]>>>;
+export type FileRun = NonNullable<Awaited<ReturnType<FileRuns["status"]>>>;
+
+export function droppedFileRuns(deps: { runService: RunService; clock: Clock; folder: DropFolder }) {
   const { runService, clock, folder } = deps;
   return {
     newRunId: () => runIdFor(randomUUID(), clock.wallMs()),
 
-    async submit(path, { runId, name }) {
+    /** Submits a file as the run with this id, or returns why it cannot be one. @throws errors that may be temporary */
+    async submit(path: string, { runId, name }: { runId: string; name: string }) {
       const { profile, operation, set, options } = folder;
       const order = { profile, operation, set, options, name: folder.name ?? name };
       let planned: Planned | undefined;
@@ -37,17 +38,20 @@ export function droppedFileRuns(deps: {
       }
     },
 
-    async status(runId) {
+    /** The run; undefined if it does not exist. `isGood`: every row is done or skipped; `sha256`: of the file as it was read */
+    async status(runId: string) {
       if (!(await runService.exists(runId))) return undefined;
       const { state, tally: counts, reason, sha256 } = await runService.record(runId);
-      if (!isRunSettled({ state, counts })) return { isOver: false };
+      if (!isRunSettled({ state, counts })) return { isOver: false } as const;
       const { total, done, skipped } = counts;
       const missing = `${total - done - skipped} of ${total} rows are not done`;
       const isGood = state === "completed" && exitCodeOf({ counts }) === 0;
-      return { isOver: true, isGood, state, reason: reason ?? (isGood ? "" : missing), sha256 };
+      const why = reason ?? (isGood ? "" : missing);
+      return { isOver: true, isGood, state: state as string, reason: why, sha256 } as const;
     },
 
-    results: (runId) => runService.results(runId, { format: "csv" }),
+    /** The results of a run that has ended, as CSV. */
+    results: (runId: string): AsyncIterable<string> => runService.results(runId, { format: "csv" }),
   };
 }
 

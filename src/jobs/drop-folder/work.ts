@@ -15,43 +15,14 @@ import { type PoisonGuard, quarantined, quarantineReason } from "#engine/poison-
 import type { EventType } from "#events/event.ts";
 import type { Feed } from "#events/feed.ts";
 import type { DropFolder } from "#fleet/drop-folder.ts";
+import type { FileRun, FileRuns, Refusal } from "./file-runs.ts";
 import { type FoundFile, Folder } from "./folder.ts";
 import { type TakenName, besideName, isInput, nameFault, readTakenName, safeName, takenName } from "./names.ts";
 import { backoffMs } from "#core/backoff.ts";
 import { messageOf } from "#core/errors.ts";
 import { type Clock, secondMs } from "#core/time.ts";
 
-/** Why a file cannot become a run. */
-export interface Refusal {
-  readonly reason: string;
-  /** Its problems, one line each. */
-  readonly faults: readonly string[];
-}
-
-export type FileRun =
-  | { readonly isOver: false }
-  | {
-      readonly isOver: true;
-      /** Whether every row is done or skipped. */
-      readonly isGood: boolean;
-      readonly state: string;
-      readonly reason: string;
-      /** SHA-256 of the file when it was read, hex. */
-      readonly sha256: string;
-    };
-
 type EndedRun = Extract<FileRun, { isOver: true }>;
-
-/** The operations on runs that the drop folder needs. */
-export interface FileRuns {
-  newRunId(): string;
-  /** Submits a file as the run with this id, or returns why it cannot be one. @throws errors that may be temporary */
-  submit(path: string, options: { runId: string; name: string }): Promise<Refusal | undefined>;
-  /** The state of the run; undefined if it does not exist. */
-  status(runId: string): Promise<FileRun | undefined>;
-  /** The results of a run that has ended, as CSV. */
-  results(runId: string): AsyncIterable<string>;
-}
 
 export interface DropFolderDeps {
   readonly folder: DropFolder;

@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { onTestFinished } from "vitest";
 import type { PoisonGuard } from "#engine/poison-guard.ts";
-import { DropFolderWork, type FileRun, type FileRuns, type Refusal } from "#jobs/drop-folder/work.ts";
+import type { FileRun, FileRuns, Refusal } from "#jobs/drop-folder/file-runs.ts";
+import { DropFolderWork } from "#jobs/drop-folder/work.ts";
 import { ManualClock } from "../../sandbox/manual-clock.ts";
 import { noGuard } from "../../../support/no-guard.ts";
 
