@@ -26,20 +26,6 @@ interface Stored {
   readonly answer?: Remembered;
 }
 
-/** A request in progress under its key. */
-export interface Claim {
-  /** Id of the object that the request creates. */
-  readonly ref: string;
-  /** Whether an earlier attempt may have created the object already. */
-  readonly isResumed: boolean;
-  /** Stores the answer. */
-  answer(answer: Remembered): Promise<void>;
-  /** Nothing was created: frees the key as if it had never been used. */
-  forget(): Promise<void>;
-  /** The outcome is unknown: the request may be repeated at once, under the same reference. */
-  release(): Promise<void>;
-}
-
 export class Idempotency {
   readonly #redis: Redis;
   readonly #keys: Keys;
@@ -54,7 +40,7 @@ export class Idempotency {
    * @param request `id` is derived from the caller, the route and the key; `ref` is used if the request is new
    * @throws SimfleetError IDEMPOTENCY_REUSED, IDEMPOTENCY_BUSY
    */
-  async begin({ id, ...request }: { id: string; fingerprint: string; ref: string }): Promise<Claim | Remembered> {
+  async begin({ id, ...request }: { id: string; fingerprint: string; ref: string }) {
     const key = this.#keys.of("idempotency", id);
     const lock = this.#keys.of("idempotency", id, "lock");
     const isLocked = (await this.#redis.set(lock, "", "PX", lockedMs, "NX")) === "OK";
@@ -79,12 +65,16 @@ export class Idempotency {
     }
     return {
       ref: stored.ref,
+      /** Whether an earlier attempt may have created the object already. */
       isResumed: !isNew,
-      answer: async (answer) => {
+      /** Stores the answer. */
+      answer: async (answer: Remembered): Promise<void> => {
         await this.#redis.set(key, JSON.stringify({ ...stored, answer }), "EX", keepSeconds);
         await release();
       },
+      /** Nothing was created: frees the key as if it had never been used. */
       forget: async () => void (await this.#redis.del(key, lock)),
+      /** The outcome is unknown: the request may be repeated at once, under the same reference. */
       release,
     };
   }

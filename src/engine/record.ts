@@ -54,41 +54,13 @@ export interface MoveOptions {
   readonly condition?: MoveCondition | undefined;
 }
 
-/** A record that exists from its first move on, such as the settings and the last result of something configured. */
-export interface StateStore<R> {
-  /** Undefined before the first move. */
-  readonly get: (name: string) => Promise<R | undefined>;
-  /**
-   * Makes a move from the revision in which the record was read.
-   * @param of the record; only the profile of one that does not exist
-   * @returns the new record; `stale` if the record has been changed since, or the reply of the condition: nothing was
-   *   changed
-   */
-  readonly move: (
-    name: string,
-    of: Partial<R> & CommonFields,
-    change: Change<R>,
-    options?: MoveOptions,
-  ) => Promise<R | string>;
-  /**
-   * Makes a move that does not depend on when the record was read.
-   * @param decide returns undefined if there is nothing to change; called again if another process changes the record
-   * @returns the new record; undefined if nothing was changed
-   */
-  readonly update: (
-    of: { readonly name: string; readonly profile: string },
-    decide: (record: R | undefined) => Update<R> | undefined,
-  ) => Promise<R | undefined>;
-}
+/** Of records that exist from their first move on, such as the settings and the last result of something configured. */
+export type StateStore<R extends CommonFields> = ReturnType<typeof stateStore<R>>;
+/** As above, for work: `get` returns the work in progress, or the last one. */
+export type RecordStore<R extends CommonFields> = ReturnType<typeof recordStore<R>>;
 
 export interface Update<R> extends MoveOptions {
   readonly change: Change<R>;
-}
-
-/** As above, for work: `get` returns the work in progress, or the last one. */
-export interface RecordStore<R> extends StateStore<R> {
-  /** Begins work, or returns the record of the work in progress. */
-  readonly begin: (name: string, head: Change<R> & CommonFields) => Promise<R>;
 }
 
 /** @param keyOf returns the key of the record with a name */
@@ -96,12 +68,24 @@ export function stateStore<R extends CommonFields>(
   kind: RecordFields<R> & Partial<RecordKind<R>>,
   deps: StoreDeps,
   keyOf: (name: string) => string,
-): StateStore<R> {
+) {
   const { idField = "revision", stateField, entering = {} } = kind;
   const guarded = new Set<string>(["revision", idField, ...(stateField === undefined ? [] : [stateField])]);
+  /** Undefined before the first move. */
   const get = async (name: string): Promise<R | undefined> => decode(kind, name, await deps.redis.hgetall(keyOf(name)));
 
-  const move: StateStore<R>["move"] = async (name, of, change, { events = [], condition } = {}) => {
+  /**
+   * Makes a move from the revision in which the record was read.
+   * @param of the record; only the profile of one that does not exist
+   * @returns the new record; `stale` if the record has been changed since, or the reply of the condition: nothing was
+   *   changed
+   */
+  const move = async (
+    name: string,
+    of: Partial<R> & CommonFields,
+    change: Change<R>,
+    { events = [], condition }: MoveOptions = {},
+  ): Promise<R | string> => {
     const textOf = (field: string): string => String(of[field as keyof R] ?? "");
     const isEntering = stateField !== undefined && (change[stateField] ?? of[stateField]) !== of[stateField];
     const entered: Change<R> = isEntering ? { ...entering, ...change } : change;
@@ -123,7 +107,15 @@ export function stateStore<R extends CommonFields>(
     return typeof movedAtMs === "string" ? movedAtMs : changed(of, whole, movedAtMs);
   };
 
-  const update: StateStore<R>["update"] = async ({ name, profile }, decide) => {
+  /**
+   * Makes a move that does not depend on when the record was read.
+   * @param decide returns undefined if there is nothing to change; called again if another process changes the record
+   * @returns the new record; undefined if nothing was changed
+   */
+  const update = async (
+    { name, profile }: { readonly name: string; readonly profile: string },
+    decide: (record: R | undefined) => Update<R> | undefined,
+  ): Promise<R | undefined> => {
     for (;;) {
       const record = await get(name);
       const wanted = decide(record);
@@ -141,12 +133,13 @@ export function recordStore<R extends CommonFields>(
   kind: RecordKind<R>,
   deps: StoreDeps,
   keyOf: (name: string) => string,
-): RecordStore<R> {
+) {
   const { idField, stateField } = kind;
   const store = stateStore(kind, deps, keyOf);
   return {
     ...store,
-    async begin(name, head) {
+    /** Begins work, or returns the record of the work in progress. */
+    async begin(name: string, head: Change<R> & CommonFields): Promise<R> {
       const hash = await deps.redis.hgetall(keyOf(name));
       const before = decode(kind, name, hash);
       if (before === undefined || kind.isOver(before)) {

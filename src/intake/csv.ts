@@ -8,7 +8,7 @@ import { type CsvError, type Parser, parse } from "csv-parse";
 import { IntakeError, messageOf } from "#core/errors.ts";
 import { yieldToEventLoop } from "#core/time.ts";
 import type { InputFile } from "#core/files/open-file.ts";
-import { type Fingerprint, InputBytes } from "./bytes.ts";
+import { InputBytes } from "./bytes.ts";
 
 /** Limits on a file; a file is rejected as soon as it exceeds one. */
 export interface CsvCaps {
@@ -33,18 +33,6 @@ export interface CsvRow {
   readonly cells: readonly string[];
 }
 
-export interface CsvReader {
-  /** Unmodified names; at least one is not blank. */
-  readonly header: readonly string[];
-  readonly delimiter: Delimiter;
-  /** The rows below the header, readable once, in batches of a few hundred; completely blank rows are omitted. */
-  readonly batches: AsyncIterable<readonly CsvRow[]>;
-  /** Count and digest of the input's bytes; valid once `batches` has ended. */
-  fingerprint(): Fingerprint;
-  /** Releases the file; not needed if `batches` was read to its end, left early or threw. */
-  close(): void;
-}
-
 /** Pieces after which other work of the process gets its turn: about 20 ms of parsing. */
 const piecesPerTurn = 16;
 
@@ -58,7 +46,7 @@ export async function openCsv(
   source: string | InputFile | Readable,
   caps: Partial<CsvCaps> = {},
   signal?: AbortSignal,
-): Promise<CsvReader> {
+) {
   const limits = { ...defaultCaps, ...caps };
   const bytes = new InputBytes(source, limits.bytes);
   try {
@@ -78,10 +66,14 @@ export async function openCsv(
       });
     }
     return {
+      /** Unmodified names; at least one is not blank. */
       header: header.cells,
       delimiter,
+      /** The rows below the header, readable once, in batches of a few hundred; completely blank rows are omitted. */
       batches: rowsOf(first.value, records, bytes),
+      /** Count and digest of the input's bytes; valid once `batches` has ended. */
       fingerprint: () => bytes.fingerprint(),
+      /** Releases the file; not needed if `batches` was read to its end, left early or threw. */
       close: () => bytes.close(),
     };
   } catch (thrown) {

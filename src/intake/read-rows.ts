@@ -18,31 +18,12 @@ export interface ResolvedRow {
 }
 
 /** What the end of the rows shows about some of them. */
-export interface LateRows {
-  /** Number of rows that share the outcome of the first row of a SIM, itself included; 1 for any other row. */
-  weightOf(index: number): number;
-  lineOf(index: number): number;
-  /** Whether a row that seemed valid is not, as another row gives its SIM different values. */
-  isConflict(index: number): boolean;
-  conflictOf(index: number): RowProblem;
-}
+export type LateRows = Awaited<ReturnType<typeof openRows>>["late"];
 
 /** A row's problem and its location. */
 export interface RowFault extends RowProblem {
   readonly index: number;
   readonly line: number;
-}
-
-export interface FileRows {
-  readonly header: readonly string[];
-  /** Readable once, in file order. @throws IntakeError for a file that cannot be processed at all */
-  readonly batches: AsyncIterable<readonly ResolvedRow[]>;
-  /** Valid once `batches` has ended. */
-  readonly late: LateRows;
-  /** SHA-256 of the file, hex; valid once `batches` has ended. */
-  sha256(): string;
-  /** Closes the file, read or not. May be repeated. */
-  close(): void;
 }
 
 /**
@@ -53,7 +34,7 @@ export interface FileRows {
 export async function openRows(
   file: InputFile,
   options: RowRequest & { readonly caps?: Partial<CsvCaps>; readonly signal?: AbortSignal | undefined },
-): Promise<FileRows> {
+) {
   const csv = await openCsv(file, options.caps ?? {}, options.signal);
   const { operation } = options;
   const duplicates = new Duplicates();
@@ -85,14 +66,20 @@ export async function openRows(
   }
   return {
     header: csv.header,
+    /** Readable once, in file order. @throws IntakeError for a file that cannot be processed at all */
     batches: batches(),
+    /** Valid once `batches` has ended. */
     late: {
-      weightOf: (index) => duplicates.weightOf(index),
-      lineOf: (index) => duplicates.lineOf(index),
-      isConflict: (index) => duplicates.isConflict(index),
-      conflictOf: (index) => conflict(columns, duplicates, index),
+      /** Number of rows that share the outcome of the first row of a SIM, itself included; 1 for any other row. */
+      weightOf: (index: number) => duplicates.weightOf(index),
+      lineOf: (index: number) => duplicates.lineOf(index),
+      /** Whether a row that seemed valid is not, as another row gives its SIM different values. */
+      isConflict: (index: number) => duplicates.isConflict(index),
+      conflictOf: (index: number) => conflict(columns, duplicates, index),
     },
+    /** SHA-256 of the file, hex; valid once `batches` has ended. */
     sha256: () => csv.fingerprint().sha256,
+    /** Closes the file, read or not. May be repeated. */
     close: () => csv.close(),
   };
 }

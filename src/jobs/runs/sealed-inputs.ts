@@ -10,25 +10,15 @@ import type { StoredRow } from "./ledger/packing.ts";
 
 const purpose = "inputs of a run";
 
-/** Seals the secret inputs of rows. */
-export interface SealInputs {
-  /** @throws SimfleetError USAGE if the operation has secret inputs and no seal key is configured */
-  readonly assertKey: (operation: SimOperation) => void;
-  /** @throws as `assertKey` */
-  readonly seal: (
-    rows: readonly StoredRow[],
-    run: { readonly operation: SimOperation; readonly header: readonly string[] },
-  ) => Promise<readonly StoredRow[]>;
-}
-
-export type OpenInputs = (operation: SimOperation, inputs: readonly string[]) => Promise<readonly string[]>;
+export type SealInputs = Omit<ReturnType<typeof inputSeal>, "open">;
+export type OpenInputs = ReturnType<typeof inputSeal>["open"];
 
 export function hasSecrets({ inputs }: SimOperation): boolean {
   return inputs.some(({ isSecret }) => isSecret);
 }
 
 /** @param seal undefined if no key is configured, or its file cannot be read */
-export function inputSeal(seal: Seal | undefined): SealInputs & { readonly open: OpenInputs } {
+export function inputSeal(seal: Seal | undefined) {
   const keyed = ({ name }: SimOperation): Seal => {
     if (seal !== undefined) return seal;
     throw new SimfleetError(
@@ -37,8 +27,13 @@ export function inputSeal(seal: Seal | undefined): SealInputs & { readonly open:
     );
   };
   return {
-    assertKey: (operation) => void (hasSecrets(operation) && keyed(operation)),
-    seal: async (rows, { operation, header }) => {
+    /** @throws SimfleetError USAGE if the operation has secret inputs and no seal key is configured */
+    assertKey: (operation: SimOperation): void => void (hasSecrets(operation) && keyed(operation)),
+    /** @throws as `assertKey` */
+    seal: async (
+      rows: readonly StoredRow[],
+      { operation, header }: { readonly operation: SimOperation; readonly header: readonly string[] },
+    ): Promise<readonly StoredRow[]> => {
       if (!hasSecrets(operation)) return rows;
       const key = keyed(operation);
       const columns = secretColumns(header, operation);
@@ -54,7 +49,7 @@ export function inputSeal(seal: Seal | undefined): SealInputs & { readonly open:
         })),
       );
     },
-    open: async (operation, inputs) => {
+    open: async (operation: SimOperation, inputs: readonly string[]): Promise<readonly string[]> => {
       if (!hasSecrets(operation)) return inputs;
       const key = keyed(operation);
       return Promise.all(

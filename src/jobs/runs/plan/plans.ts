@@ -37,15 +37,7 @@ export interface PlanLimits {
 }
 
 /** Room for what one request uploads. */
-export interface Reservation {
-  readonly id: string;
-  /** Bytes that have come so far. */
-  readonly bytes: number;
-  /** Takes note of more bytes. @throws SimfleetError PLAN_LIMIT when they are too many */
-  grow(bytes: number): Promise<void>;
-  /** Gives it back. */
-  release(): Promise<void>;
-}
+export type Reservation = Awaited<ReturnType<Plans["reserve"]>>;
 
 export class Plans {
   readonly #ledger: Ledger;
@@ -72,7 +64,7 @@ export class Plans {
    */
   async keep(
     { draft, report, confirm }: Planned,
-    { planId, by, upload }: { planId: string; by: string; upload?: Pick<Reservation, "id" | "bytes"> | undefined },
+    { planId, by, upload }: { planId: string; by: string; upload?: { id: string; bytes: number } | undefined },
   ): Promise<PlanDocument> {
     const createdAtMs = this.#clock.wallMs();
     const expiresAtMs = createdAtMs + keepMs;
@@ -114,7 +106,7 @@ export class Plans {
    * Reserves room for an upload. The caller has to release it.
    * @throws SimfleetError PLAN_LIMIT when the caller has too many plans, or too many bytes of them
    */
-  async reserve(by: string, limits: PlanLimits): Promise<Reservation> {
+  async reserve(by: string, limits: PlanLimits) {
     const { plansPerCaller: maxPlans, planBytesPerCaller: maxBytes } = limits;
     const id = `u-${randomUUID()}`;
     let bytes = 0;
@@ -134,10 +126,13 @@ export class Plans {
     await take(0);
     return {
       id,
-      get bytes() {
+      /** Bytes that have come so far. */
+      get bytes(): number {
         return bytes;
       },
+      /** Takes note of more bytes. @throws SimfleetError PLAN_LIMIT when they are too many */
       grow: take,
+      /** Gives it back. */
       release: () => this.#ledger.releasePlan(id),
     };
   }
