@@ -8,36 +8,33 @@ import type { DeploymentOperation } from "#fleet/deployment-operation.ts";
 import { type Owner, describedFor } from "./described.ts";
 import { type Operation, epochSeconds } from "./operation.ts";
 
-export interface AuthKey {
-  readonly authKeyId: string;
-  /** Milliseconds since the Unix epoch, UTC. */
-  readonly createdAtMs: number | undefined;
-  /** Undefined: never used, or not reported. */
-  readonly lastUsedAtMs: number | undefined;
-}
-
-export interface CreatedAuthKey {
-  readonly authKeyId: string;
-  /** Returned only once. */
-  readonly authKey: Secret;
-}
-
 const authKeyId = z.string().regex(/^[\x21-\x7e]{1,128}$/);
+
+const listedKey = z
+  .looseObject({ authKeyId, createDateTime: epochSeconds, lastUsedDateTime: epochSeconds })
+  .transform((record) => ({
+    authKeyId: record.authKeyId,
+    /** Milliseconds since the Unix epoch, UTC. */
+    createdAtMs: record.createDateTime,
+    /** Undefined: never used, or not reported. */
+    lastUsedAtMs: record.lastUsedDateTime,
+  }));
+
+export type AuthKey = Readonly<z.output<typeof listedKey>>;
+
+/** The secret is returned only once. */
+const createdKey = z
+  .looseObject({ authKeyId, authKey: z.string().min(1).max(4_096) })
+  .transform((record) => ({ authKeyId: record.authKeyId, authKey: new Secret(record.authKey) }));
+
+export type CreatedAuthKey = Readonly<z.output<typeof createdKey>>;
 
 /** Lists the AuthKeys of one owner; a secret in a record would be dropped. */
 export function listAuthKeys(description: DeploymentOperation, owner: Owner): Operation<undefined, AuthKey[]> {
   return {
     ...describedFor<undefined>(owner, { id: "listAuthKeys", description, values: {} }),
     replay: "safe",
-    output: z.array(
-      z
-        .looseObject({ authKeyId, createDateTime: epochSeconds, lastUsedDateTime: epochSeconds })
-        .transform((record) => ({
-          authKeyId: record.authKeyId,
-          createdAtMs: record.createDateTime,
-          lastUsedAtMs: record.lastUsedDateTime,
-        })),
-    ),
+    output: z.array(listedKey),
   };
 }
 
@@ -46,9 +43,7 @@ export function createAuthKey(description: DeploymentOperation, owner: Owner): O
   return {
     ...describedFor<undefined>(owner, { id: "createAuthKey", description, values: {} }),
     replay: "unsafe",
-    output: z
-      .looseObject({ authKeyId, authKey: z.string().min(1).max(4_096) })
-      .transform((record) => ({ authKeyId: record.authKeyId, authKey: new Secret(record.authKey) })),
+    output: createdKey,
   };
 }
 

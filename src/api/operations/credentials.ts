@@ -19,17 +19,6 @@ export interface CredentialInput {
   readonly credentials: Readonly<Record<string, Secret>>;
 }
 
-export interface CredentialSet {
-  readonly credentialsId: string;
-  readonly description: string | undefined;
-  readonly type: string | undefined;
-  /** Milliseconds since the Unix epoch, UTC. */
-  readonly createdAtMs: number | undefined;
-  readonly updatedAtMs: number | undefined;
-  /** Undefined: never used, or not reported; the interface does not show this field. */
-  readonly lastUsedAtMs: number | undefined;
-}
-
 const credentialSet = z
   .looseObject({
     credentialsId: z.string(),
@@ -43,10 +32,14 @@ const credentialSet = z
     credentialsId: record.credentialsId,
     description: record.description ?? undefined,
     type: record.type ?? undefined,
+    /** Milliseconds since the Unix epoch, UTC. */
     createdAtMs: record.createDateTime,
     updatedAtMs: record.updateDateTime,
+    /** Undefined: never used, or not reported; the interface does not show this field. */
     lastUsedAtMs: record.lastUsedDateTime,
   }));
+
+export type CredentialSet = Readonly<z.output<typeof credentialSet>>;
 
 /** The interface does not show the success status; 200 and 201 are both accepted. */
 export const createCredential: Operation<CredentialInput, CredentialSet> = {
