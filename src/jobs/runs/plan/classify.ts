@@ -60,7 +60,7 @@ export async function* classifyRows(
 function classifier(operation: SimOperation, facts: InventoryFacts, fleet: KnownFleet) {
   const { operations } = fleet;
   const speedClasses = operation.name === setSpeedClassName ? fleet.speedClasses : [];
-  const requires = filterOf(operation.requires);
+  const requires = operation.requires === undefined ? undefined : parseFilter(operation.requires);
   const isCostlyFor = costCheck(operation);
   const freshSinceMs = systemClock.wallMs() - freshMs;
   return ({ row: read, duplicateOf }: ResolvedRow, sim: KnownSim | undefined): ClassifiedRow => {
@@ -73,15 +73,15 @@ function classifier(operation: SimOperation, facts: InventoryFacts, fleet: Known
     const isForbidden = own === undefined && isListed && requires !== undefined && !matches(requires, valueOf);
     const problem = isForbidden ? notAllowed(requires, { valueOf, operations }) : own;
     const before = isListed ? beforeOf(changes, sim, facts) : undefined;
-    const isUnknown = facts.isComplete && !isListed;
-    const isDuplicate = duplicateOf !== undefined;
-    const verdict = verdictOf({ problem, isDuplicate, isUnknown, isUnchanged: isAlready(changes, before) });
+    const seen = isAlready(changes, before) ? "unchanged" : undefined;
+    const planned = facts.isComplete && !isListed ? "not-in-inventory" : seen;
+    const verdict = verdictOfRow({ problem, duplicateOf, planned });
     const stored = { index, line, key, inputs, cells, weight: 1, ...(before === undefined ? {} : { before }) };
     return {
       row: {
         ...stored,
-        ...(problem !== undefined ? { problem } : isDuplicate ? { duplicateOf } : {}),
-        ...(verdict === "unchanged" || verdict === "not-in-inventory" ? { planned: verdict } : {}),
+        ...(problem !== undefined ? { problem } : duplicateOf === undefined ? {} : { duplicateOf }),
+        ...(planned !== undefined && verdict === planned ? { planned } : {}),
       },
       verdict,
       problem,
@@ -91,15 +91,14 @@ function classifier(operation: SimOperation, facts: InventoryFacts, fleet: Known
   };
 }
 
+type Verdicted = { readonly [F in "problem" | "duplicateOf" | "planned" | "skipped"]?: StoredRow[F] | undefined };
+
 /** The verdict of a stored row. */
-export function verdictOfRow({ problem, duplicateOf, planned, skipped }: StoredRow): RowVerdict {
-  if (problem !== undefined) return verdictOfProblem(problem.code);
+export function verdictOfRow({ problem, duplicateOf, planned, skipped }: Verdicted): RowVerdict {
+  if (problem !== undefined)
+    return problem.code === "conflict" || problem.code === "not-allowed" ? problem.code : "invalid";
   if (duplicateOf !== undefined) return "duplicate";
   return planned ?? (skipped === undefined ? "change" : "unchanged");
-}
-
-function verdictOfProblem(code: RowProblem["code"]): RowVerdict {
-  return code === "conflict" || code === "not-allowed" ? code : "invalid";
 }
 
 /** The rows of a retry or an undo, with what their calls cost. */
@@ -118,22 +117,6 @@ export async function* withCosts(
       isCostly: isCallable(row) && costChecks.get(operationOf(run, row))?.(row.key, sims[i]) === true,
     }));
   }
-}
-
-function verdictOf(row: {
-  problem: RowProblem | undefined;
-  isDuplicate: boolean;
-  isUnknown: boolean;
-  isUnchanged: boolean;
-}): RowVerdict {
-  if (row.problem !== undefined) return verdictOfProblem(row.problem.code);
-  if (row.isDuplicate) return "duplicate";
-  if (row.isUnknown) return "not-in-inventory";
-  return row.isUnchanged ? "unchanged" : "change";
-}
-
-function filterOf(text: string | undefined): Filter | undefined {
-  return text === undefined ? undefined : parseFilter(text);
 }
 
 /** Supplies values that a row lacks and the inventory has. */
