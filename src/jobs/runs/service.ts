@@ -190,7 +190,7 @@ export class RunService {
     const draft = disjoint.length === 0 ? written : { ...written, head: { ...written.head, disjoint } };
     const fleet = this.#fleet(request.profile);
     const runId = draft.draftId;
-    const forecast = (await this.#forecasts([], { ...draft.head, runId })).get(runId);
+    const forecast = (await this.#forecasts([], { ...draft.head, runId, supersedes })).get(runId);
     const { needed } = await limiter.state(draft.head.bucket);
     const othersPerMinute = (needed * minuteMs) / periodMs;
     const known = { supersedes, fleet, forecast, othersPerMinute };

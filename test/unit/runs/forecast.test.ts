@@ -1,7 +1,15 @@
 /** When runs that share a quota make their calls. */
 import { expect, test } from "vitest";
+import { systemClock } from "#core/time.ts";
 import type { RunRecord } from "#jobs/runs/ledger/run-record.ts";
-import { type Demand, type Forecast, forecast, workByQuota } from "#jobs/runs/plan/forecast.ts";
+import {
+  type Demand,
+  type Forecast,
+  type ForecastDeps,
+  forecast,
+  forecaster,
+  workByQuota,
+} from "#jobs/runs/plan/forecast.ts";
 
 const quota = { limit: 60, left: 60, reserved: 0, yields: true, untilRefreshMs: 60_000, periodMs: 60_000 };
 const places = { slots: 4, lanes: 64 };
@@ -71,4 +79,25 @@ test("runs that need more than the present window count as work of their quota, 
     forecasts,
   );
   expect([...found]).toEqual([["OP1.Sim", { runs: 2, calls: 180, seconds: 400 }]]);
+});
+
+test("a plan does not wait for the calls that it takes from the runs that it supersedes", async () => {
+  const run = { bucket: "default.Sim", options: {}, segments: [{ callable: 190 }], canarySegments: 0, canaryLeft: 0 };
+  const going = { total: 190, rejectedAtIntake: 0, skippedAtIntake: 0, tally: { pending: 190 }, state: "running" };
+  const older = { ...run, ...going, runId: "older", startedAtMs: 1 };
+  const forecastOf = forecaster({
+    ledger: { running: () => Promise.resolve([older]) },
+    limiter: { state: () => Promise.resolve({ bucket: "q", nowMs: 0, refreshLatestMs: 60_000, needed: 0, limit: 60 }) },
+    workerRegistry: { workers: () => Promise.resolve([]) },
+    clock: systemClock,
+    periodMs: 60_000,
+    segmentsAtOnce: 4,
+    lanes: 64,
+  } as unknown as ForecastDeps);
+  const planned = { ...run, runId: "plan" } as unknown as RunRecord;
+  const ahead = async (sims: number): Promise<number | undefined> =>
+    (await forecastOf([], { ...planned, supersedes: [{ runId: "older", sims }] })).get("plan")?.ahead.calls;
+  expect(await ahead(0)).toBe(190);
+  expect(await ahead(150)).toBe(40);
+  expect(await ahead(190)).toBe(0);
 });

@@ -318,6 +318,8 @@ function windowOf({ limit, left, reserved, yields, untilRefreshMs, periodMs }: Q
 /** `refreshMs`: time to the next refresh of the quota. */
 type QuotaForecast = Forecast & { readonly quota: string; readonly refreshMs: number };
 type Planned = Pick<RunHead, "runId" | "bucket" | "options" | "segments" | "canarySegments">;
+/** A run that would start now, and the calls that it takes from others. */
+type Starting = Planned & { readonly supersedes: readonly { readonly runId: string; readonly sims: number }[] };
 
 export interface ForecastDeps {
   readonly ledger: Ledger;
@@ -334,14 +336,16 @@ export interface ForecastDeps {
 export function forecaster({ ledger, limiter, workerRegistry, clock, periodMs, ...places }: ForecastDeps) {
   const running = keepAnswers<RunRecord[]>(clock, 1_000);
 
-  /** @param shown runs as they are now @param plan a run that would start now */
-  return async (shown: readonly RunRecord[], plan?: Planned): Promise<ReadonlyMap<string, QuotaForecast>> => {
+  /** @param shown runs as they are now */
+  return async (shown: readonly RunRecord[], plan?: Starting): Promise<ReadonlyMap<string, QuotaForecast>> => {
     const ids = [...shown.map(({ runId }) => runId), plan?.runId ?? ""];
     const others = await running(ids.join(" "), () => ledger.running(new Set(ids)));
     const all = [...others, ...shown]
       .filter(({ state, problem }) => state === "running" && (problem === undefined || !isLasting(problem)))
       .toSorted((a, b) => queuedAtMs(a) - queuedAtMs(b));
-    const demands = [...all.map(demandOfRun), ...(plan === undefined ? [] : [demandOf(plan, 1)])];
+    const taken = new Map(plan?.supersedes.map(({ runId, sims }) => [runId, sims]));
+    const demands = all.map((run) => demandOfRun(run, taken.get(run.runId)));
+    if (plan !== undefined) demands.push(demandOf(plan, 1));
     const queues = [...new Set(demands.map(({ queue }) => queue))];
     const states = new Map(await Promise.all(queues.map(async (one) => [one, await limiter.state(one)] as const)));
     const found = new Map<string, QuotaForecast>();
@@ -364,9 +368,9 @@ function queuedAtMs({ resumedAtMs, startedAtMs = 0 }: RunRecord): number {
   return resumedAtMs ?? startedAtMs;
 }
 
-function demandOfRun(run: RunRecord): Demand {
+function demandOfRun(run: RunRecord, taken = 0): Demand {
   const sent = run.total - run.rejectedAtIntake - run.skippedAtIntake;
-  return demandOf(run, sent === 0 ? 0 : run.tally.pending / sent, run.canaryLeft > 0);
+  return demandOf(run, sent === 0 ? 0 : Math.max(0, run.tally.pending - taken) / sent, run.canaryLeft > 0);
 }
 
 /** @param left the share of its calls that are still to be made */
