@@ -71,7 +71,7 @@ describe.concurrent("a Redis of several servers", () => {
     await journey(harness, env);
     const { stdout } = await harness.run(["check"], env);
     expect(stdout).toContain(`/${primaryName}, primary named by Sentinel, version `);
-    expect(stdout).toMatch(/^warning +redis +min-replicas-to-write is 0/m);
+    expect(stdout).toMatch(/^warn +redis +min-replicas-to-write is 0/m);
     await set.primary.redis.config("SET", "min-replicas-to-write", "1");
     expect((await harness.run(["check"], env)).stdout).not.toContain("min-replicas-to-write");
   });

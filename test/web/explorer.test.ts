@@ -83,6 +83,7 @@ describeInBrowser(
       await page.goto("/#/sims");
       await page.getByRole("list", { name: "SIMs by status" }).waitFor();
       await page.getByText(/loaded$/).waitFor();
+      await page.getByRole("columnheader", { name: /Speed class/ }).waitFor();
       const inSight = `[...document.querySelectorAll(".long-list tbody tr:not([aria-hidden])")].filter((row) => {
         const { top, bottom } = row.getBoundingClientRect();
         const list = row.closest(".long-list").getBoundingClientRect();
@@ -102,7 +103,7 @@ describeInBrowser(
       const watched = await harness.page({ width: 1280, token: tokens.viewer });
       const { page } = watched;
       await page.goto("/#/sims");
-      await page.getByText("100 loaded").or(page.getByText("200 loaded")).waitFor();
+      await page.getByText(/^[12]00 of [\d,]+ loaded$/).waitFor();
       await page.getByRole("button", { name: "SIM ID" }).click();
       const first = (await harness.ask<{ sims: { simId: string }[] }>("/v1/sims?sort=simId&limit=1000")).sims;
       await rowsOf(watched)

@@ -67,12 +67,9 @@ function ScheduleTable(): JSX.Element {
 }
 
 /** What is done, to which SIMs. */
-function Task({
-  job,
-  operation,
-  set,
-  profile,
-}: Pick<ScheduleReport, "job" | "operation" | "set" | "profile">): JSX.Element {
+type Doing = Pick<ScheduleReport, "job" | "operation" | "set" | "profile">;
+
+function Task({ job, operation, set, profile }: Doing): JSX.Element {
   return (
     <>
       {[operation ?? job, ...Object.values(set)].join(" ")}
@@ -83,19 +80,11 @@ function Task({
 
 function Next({ cron, next, state }: ScheduleReport): JSX.Element {
   const [first] = next;
+  const none = state === "paused" ? "paused" : "no upcoming time";
   return (
     <>
-      {first === undefined ? (
-        state === "paused" ? (
-          "paused"
-        ) : (
-          "no upcoming time"
-        )
-      ) : (
-        <>
-          <Ago at={first.at} />, <span class="nowrap">{first.local}</span>
-        </>
-      )}
+      {first === undefined ? none : <Ago at={first.at} />}
+      {first !== undefined && <span class="nowrap">{`, ${first.local}`}</span>}
       <span class="quiet mono">{cron}</span>
       {next.length > 1 && (
         <details>
