@@ -162,7 +162,7 @@ export class DeliveryLog {
     more: { livesMs?: number; result?: TryEnd["kind"]; fields?: Readonly<Record<string, string | undefined>> } = {},
   ): MoveCondition {
     const { livesMs = "", result = "", fields = {} } = more;
-    const told = Object.entries(fields).flatMap(([name, value = ""]) => [name, value]);
+    const eventFields = Object.entries(fields).flatMap(([name, value = ""]) => [name, value]);
     const args = [
       placeOf(event.id),
       nextAttemptAtMs ?? "",
@@ -171,7 +171,7 @@ export class DeliveryLog {
       this.#deps.clock.wallMs(),
       this.#deps.bounds.maxEvents,
       event.profile,
-      ...told,
+      ...eventFields,
     ];
     return {
       script: keepPending,

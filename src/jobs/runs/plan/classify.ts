@@ -38,7 +38,7 @@ export interface KnownFleet {
   readonly profile: string;
   /** The operations of the deployment: a row that is not allowed names the one that would help. */
   readonly operations: SimOperations;
-  /** Speed classes beside which none is sent. Empty: any is. */
+  /** The only speed classes that are sent. Empty: any is. */
   readonly speedClasses: readonly string[];
 }
 

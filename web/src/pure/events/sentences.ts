@@ -20,7 +20,7 @@ export function typesOf(kinds: readonly string[]): string[] {
   return Object.keys(eventSentences).filter((type) => kinds.includes(kindOf(type)));
 }
 
-/** Whether somebody should look at it; a completed run is a failure if rows of it are not done. */
+/** Whether it needs attention; a completed run is a failure if rows of it are not done. */
 export function isFailure({ type, fields: { rejected = "", failed = "", unknown = "" } }: FleetEvent): boolean {
   if (type === "run.completed") return [rejected, failed, unknown].some((count) => count !== "" && count !== "0");
   return failureTypes.includes(type) || /^schedule.(skipped|missed)$/.test(type);

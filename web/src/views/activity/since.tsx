@@ -28,7 +28,7 @@ export function useSummary(since: string): Live<Summary> {
   });
 }
 
-/** The events of a summary, newest first: those that somebody should look at, and the others. */
+/** The events of a summary, newest first: those that need attention, and the others. */
 export function eventsOf({
   runs,
   schedules,
@@ -62,7 +62,7 @@ export function Since(): JSX.Element {
         />
       </div>
       <Loaded live={summary} what="summary">
-        {(value) => <Told summary={value} />}
+        {(value) => <SummaryView summary={value} />}
       </Loaded>
     </>
   );
@@ -75,7 +75,7 @@ function localInput(iso: string): string {
   return new Date(ms - new Date(ms).getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
 
-function Told({ summary }: { summary: Summary }): JSX.Element {
+function SummaryView({ summary }: { summary: Summary }): JSX.Element {
   const { runs, schedules, rotations, problems, externalChanges, calls, complete } = summary;
   const { failures, others } = eventsOf(summary);
   const ended = runs.completed + runs.notDone + runs.aborted + runs.cancelled;

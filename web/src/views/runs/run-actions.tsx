@@ -37,7 +37,7 @@ interface ActionsProps {
   readonly onChanged: (report: RunReport) => void;
 }
 
-/** Beyond so many rows, an undo is planned only when somebody asks for it. */
+/** Beyond so many rows, an undo is planned only on request. */
 const maxPlanned = 10_000;
 
 export function RunActions({ report, operation, hasUndo, onChanged }: ActionsProps): JSX.Element {
