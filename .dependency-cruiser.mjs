@@ -1,6 +1,6 @@
 /**
  * The modules of src/ and what each may import, with the reason. Type imports count like any other, since a type ties two
- * modules together as well. `npm run imports` checks it; docs/architecture.md shows the same as a picture.
+ * modules together as well. `npm run imports` checks it; docs/contributing/architecture.md shows the same as a picture.
  */
 
 /**

@@ -18,7 +18,7 @@ COPY src src
 RUN ["node", "scripts/build.mjs"]
 
 FROM ${NODE_IMAGE}
-# The version of package.json, the commit, and the time of the build (RFC 3339): docs/operations.md#container.
+# The version of package.json, the commit, and the time of the build (RFC 3339): docs/deploy.md#container.
 ARG VERSION=""
 ARG REVISION=""
 ARG CREATED=""

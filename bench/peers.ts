@@ -3,7 +3,7 @@
  * the same calls from the middle of a window on, in as many processes as its cell says.
  *
  *   npm run bench:peers                             all cells, five rounds; about 40 minutes
- *   npm run bench:peers -- --write                  the same, into docs/performance.md; of chosen cells or
+ *   npm run bench:peers -- --write                  the same, into docs/reference/performance.md; of chosen cells or
  *                                                   limiters, what was written of the others stays
  *   npm run bench:peers -- --rounds 1 --cells "windows of 1 s,4 processes" --limiters "simfleet,Bottleneck"
  */
@@ -30,7 +30,7 @@ const chosenCells = cells.filter(({ name }) => values.cells.split(",").includes(
 const chosenLimiters = values.limiters.split(",");
 const files = {
   results: new URL("peers/results.json", import.meta.url),
-  page: new URL("../docs/performance.md", import.meta.url),
+  page: new URL("../docs/reference/performance.md", import.meta.url),
 };
 
 const cacheDir = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "simfleet");

@@ -1,5 +1,5 @@
 /**
- * Writes docs/configuration.md from the schema of the configuration:
+ * Writes docs/reference/configuration.md from the schema of the configuration:
  * `node scripts/document-configuration.ts`.
  */
 import { writeFileSync } from "node:fs";
@@ -146,7 +146,7 @@ credentials are exactly one of:
 - \`operatorId\`, \`userName\` and \`password\`
 
 The last two accept \`mfaSecret\`. An AuthKey's secret can be a JSON object \`{"authKeyId": "…", "authKey": "…"}\` with both
-parts. Changed credential files are reloaded without a restart ([authkeys.md](authkeys.md)). The file of the Redis password
+parts. Changed credential files are reloaded without a restart ([authkeys.md](../authkeys.md)). The file of the Redis password
 is read at start only.
 
 **Proxies.** Calls to the platform, those of the gateway, requests for key sets, and webhooks go through the proxy that
@@ -161,11 +161,11 @@ the proxy.
 what JSON Schema cannot state: a secret is given once, a name that is referred to exists, a filter can be read, keys that
 belong together are.
 
-**Deployment files** are described in [deployments.md](deployments.md).
+**Deployment files** are described in [platform-definitions.md](platform-definitions.md).
 
 `;
 
 if (import.meta.main) {
   const root = new URL("../", import.meta.url);
-  writeFileSync(new URL("docs/configuration.md", root), renderConfiguration());
+  writeFileSync(new URL("docs/reference/configuration.md", root), renderConfiguration());
 }

@@ -1,8 +1,8 @@
-/** Rewrites docs/errors.md from the catalogue of errors: node scripts/document-errors.ts */
+/** Rewrites docs/reference/errors.md from the catalogue of errors: node scripts/document-errors.ts */
 import { readFileSync, writeFileSync } from "node:fs";
 import { errorCatalogue } from "#core/errors.ts";
 
-const page = new URL("../docs/errors.md", import.meta.url);
+const page = new URL("../docs/reference/errors.md", import.meta.url);
 const begin = "<!-- the table is made by scripts/document-errors.ts -->";
 
 const waits = {

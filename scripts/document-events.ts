@@ -1,9 +1,9 @@
-/** Rewrites docs/events.md from the catalog of events: node scripts/document-events.ts */
+/** Rewrites docs/reference/events.md from the catalog of events: node scripts/document-events.ts */
 import { readFileSync, writeFileSync } from "node:fs";
 import type { EventFacts } from "#events/event.ts";
 import { features } from "#features.ts";
 
-const page = new URL("../docs/events.md", import.meta.url);
+const page = new URL("../docs/reference/events.md", import.meta.url);
 const begin = "<!-- the tables are made by scripts/document-events.ts -->";
 
 type Entry = readonly [type: string, facts: EventFacts];

@@ -1,8 +1,8 @@
-/** Rewrites the table of metrics in docs/operations.md: node scripts/document-metrics.ts */
+/** Rewrites the table of metrics in docs/deploy.md: node scripts/document-metrics.ts */
 import { readFileSync, writeFileSync } from "node:fs";
 import { counterCatalogue, histogramCatalogue, metricCatalogue } from "#telemetry/metrics.ts";
 
-const page = new URL("../docs/operations.md", import.meta.url);
+const page = new URL("../docs/deploy.md", import.meta.url);
 const begin = "<!-- the table is made by scripts/document-metrics.ts -->";
 const end = "<!-- end of the table -->";
 

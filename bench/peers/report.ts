@@ -1,4 +1,4 @@
-/** The results of `bench/peers.ts` as tables for docs/performance.md. */
+/** The results of `bench/peers.ts` as tables for docs/reference/performance.md. */
 export interface Measured {
   readonly ratio: number;
   readonly throttled: number;

@@ -1,6 +1,6 @@
 /**
  * Loads a deployment, the description of one installation of the platform. Two are included (`svc`, `soracom`). A
- * custom file extends one of them (`svc` by default) and contains only the differences. docs/deployments.md lists every
+ * custom file extends one of them (`svc` by default) and contains only the differences. docs/reference/platform-definitions.md lists every
  * key.
  */
 import { fileURLToPath } from "node:url";

@@ -2,7 +2,7 @@
  * Limits how much memory V8 may take beyond what is in use. By default V8 takes more and more memory in a process that
  * allocates a lot, and does not return it: 12 MB in an idle worker that has just loaded its modules, 100 MB and more in a
  * command that streams a file or a fleet. So garbage is collected early, which costs processor time; a process that works on
- * a run gets more room for new objects, up to a bound (docs/decisions/008-simpler-forms.md).
+ * a run gets more room for new objects, up to a bound (docs/contributing/decisions/008-simpler-forms.md).
  */
 import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 import { every } from "./time.ts";

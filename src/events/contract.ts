@@ -20,7 +20,9 @@ import { type Event, eventTypes, typesMeantBy } from "./event.ts";
 const type = z.string().meta({ enum: eventTypes });
 const knownType = z
   .string()
-  .refine((pattern) => typesMeantBy(pattern).length > 0, { error: "is no type of event (docs/events.md lists them)" })
+  .refine((pattern) => typesMeantBy(pattern).length > 0, {
+    error: "is no type of event (docs/reference/events.md lists them)",
+  })
   .describe("a type, or a pattern such as run.*");
 
 /** An event in lists, streams and deliveries. */

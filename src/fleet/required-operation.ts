@@ -57,7 +57,7 @@ function problemOf({ name }: Deployment, ids: readonly DeploymentOperationId[], 
     where: ids.map((id) => `operations.${id}`).join(", "),
     message:
       `${feature} needs ${they}, and the deployment ${name} does not have ${ids.length === 1 ? "it" : "them"}. ` +
-      `${place}, with what your installation has in their place (docs/deployments.md):\n` +
+      `${place}, with what your installation has in their place (docs/reference/platform-definitions.md):\n` +
       lines.map((line) => `      ${line}`).join("\n"),
   };
 }

@@ -14,7 +14,7 @@ import { rowsBody } from "./plans/upload.ts";
 
 const about = `Send a file or a filter, preview the run, start it, follow it, and fetch a result for every row.
 Errors are \`application/problem+json\` with a stable \`code\`. Times are ISO 8601 in UTC. For examples with curl see
-docs/control-api.md.`;
+docs/reference/control-api.md.`;
 
 export function describedBy(version: string): FastifyDynamicSwaggerOptions {
   return {

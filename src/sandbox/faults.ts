@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { seededRandom } from "./seeded.ts";
 
-/** Each kind of fault; docs/sandbox.md says what it does to a call. */
+/** Each kind of fault; docs/reference/sandbox.md says what it does to a call. */
 export const faultKinds = [
   "reset",
   "lost-answer",

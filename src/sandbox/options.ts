@@ -1,4 +1,4 @@
-/** The options of a sandbox: what each may be, and its default. `docs/sandbox.md` says what they do. */
+/** The options of a sandbox: what each may be, and its default. `docs/reference/sandbox.md` says what they do. */
 import { z } from "zod";
 import { ConfigError } from "#core/errors.ts";
 import { type Clock, systemClock } from "#core/time.ts";

@@ -1,7 +1,7 @@
 /**
  * Starts and closes the sandbox: a simulator of the platform's HTTP API for tests, benchmarks and the demo. It
  * implements the interface independently of the client, so that a mistake in the client is not mirrored here;
- * `docs/sandbox.md` documents the choices made where the interface is silent.
+ * `docs/reference/sandbox.md` documents the choices made where the interface is silent.
  */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";

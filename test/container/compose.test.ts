@@ -1,4 +1,4 @@
-/** compose.yaml as a first user takes it: the lines of docs/operations.md, in a folder of a user who is not root. */
+/** compose.yaml as a first user takes it: the lines of docs/deploy.md, in a folder of a user who is not root. */
 import { spawnSync } from "node:child_process";
 import { chownSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -35,7 +35,7 @@ describe.skipIf(reason)(`compose.yaml${reason === undefined ? "" : ` (skipped: $
     cpSync(join(root, "deploy/compose"), join(folder, "deploy/compose"), { recursive: true });
     const [, lines = ""] =
       /```sh\n(mkdir -p -m 700 secrets[^`]*?)\n[^\n]* docker compose up/.exec(
-        readFileSync(join(root, "docs/operations.md"), "utf8"),
+        readFileSync(join(root, "docs/deploy.md"), "utf8"),
       ) ?? [];
     expect(lines.split("\n")).toHaveLength(4);
     expect(shell(lines, { uid: user, gid: user })).toMatchObject({ status: 0, stderr: "" });

@@ -43,7 +43,7 @@ const { requests } = await workerOfFile({
 describe.each(operations.map((operation) => [operation.name, operation] as const))("%s", (name, operation) => {
   test("a SIM operation has an example file with its columns and a row in the documentation", () => {
     expect(readFileSync(`examples/operations/${name}.csv`, "utf8").trimEnd().split("\n")).toEqual(operation.example);
-    expect(readFileSync("docs/operations-on-sims.md", "utf8")).toContain(documented(operation));
+    expect(readFileSync("docs/reference/operations.md", "utf8")).toContain(documented(operation));
   });
 
   test("a SIM operation executes its example file", async () => {

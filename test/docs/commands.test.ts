@@ -7,7 +7,7 @@ import { buildProgram } from "#cli/program.ts";
 import { features } from "#features.ts";
 import { processIo } from "../support/process-io.ts";
 
-const pages = ["README.md", "CONTRIBUTING.md", "SECURITY.md", ...globSync("docs/*.md")].filter(existsSync);
+const pages = ["README.md", "CONTRIBUTING.md", "SECURITY.md", ...globSync("docs/**/*.md")].filter(existsSync);
 let tree: CommandTree;
 
 beforeAll(async () => {

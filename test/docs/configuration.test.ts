@@ -4,8 +4,8 @@ import { configSchema } from "#config/schema.ts";
 import { settingsOf } from "#config/setting.ts";
 import { renderConfiguration } from "../../scripts/document-configuration.ts";
 
-it("docs/configuration.md matches the schema (rewritten by scripts/document-configuration.ts)", () => {
-  expect(readFileSync("docs/configuration.md", "utf8")).toBe(renderConfiguration());
+it("docs/reference/configuration.md matches the schema (rewritten by scripts/document-configuration.ts)", () => {
+  expect(readFileSync("docs/reference/configuration.md", "utf8")).toBe(renderConfiguration());
 });
 
 it("the example configuration shows every key", () => {

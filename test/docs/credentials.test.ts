@@ -1,4 +1,4 @@
-/** What docs/credentials.md shows works as it stands there. */
+/** What docs/rotation.md shows works as it stands there. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,9 +7,9 @@ import { loadConfig } from "#config/load.ts";
 import { events } from "#jobs/credentials/events.ts";
 import { rotationStates } from "#jobs/credentials/contract.ts";
 
-const page = readFileSync("docs/credentials.md", "utf8");
+const page = readFileSync("docs/rotation.md", "utf8");
 
-it("the configuration in docs/credentials.md is valid", () => {
+it("the configuration in docs/rotation.md is valid", () => {
   const folder = mkdtempSync(join(tmpdir(), "simfleet-page-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const [, shown = ""] = /```yaml\n([\s\S]*?)```/.exec(page) ?? [];
@@ -24,7 +24,7 @@ it("the configuration in docs/credentials.md is valid", () => {
   ]);
 });
 
-it("docs/credentials.md names every credential event and only existing states", () => {
+it("docs/rotation.md names every credential event and only existing states", () => {
   const named = [...page.matchAll(/`(?:credential)?\.([a-z]+(?:-[a-z]+)?)`/g)].map(([, name]) => `credential.${name}`);
   const reported = Object.keys(events);
   expect([...new Set(named)].sort()).toEqual(reported.toSorted());

@@ -207,7 +207,7 @@ describe("the Kubernetes manifests", () => {
     expect(redis?.["env"]).toEqual([{ name: "REDISCLI_AUTH", valueFrom: { secretKeyRef: { name: "simfleet", key } } }]);
     expect(pod?.volumes.find(({ name }) => name === "mounted")).toMatchObject({ secret: { secretName: "simfleet" } });
     expect(settingsIn("base/settings.env")["SIMFLEET_REDIS_PASSWORD_FILE"]).toBe(`/run/secrets/simfleet/${key}`);
-    const docs = readFileSync(`${root}docs/operations.md`, "utf8");
+    const docs = readFileSync(`${root}docs/deploy.md`, "utf8");
     expect(docs).toContain(`--from-literal=${key}="$(openssl rand -hex 32)"\nkubectl apply -k `);
   });
 

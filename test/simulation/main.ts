@@ -1,5 +1,5 @@
 /**
- * Runs random schedules against the real bucket.lua with a virtual clock (docs/performance.md), and a thousand processes on one
+ * Runs random schedules against the real bucket.lua with a virtual clock (docs/reference/performance.md), and a thousand processes on one
  * quota. A schedule in which a property does not hold is named by its seed, and the exit code is 1.
  *
  *   npm run simulate:limiter

@@ -158,11 +158,11 @@ function refuseSecrets({ authKeyId, authKeyFile, redisUrl }: InitAnswers): void 
   throw new SimfleetError("USAGE", message);
 }
 
-/** The whole file; its paths are absolute, since options begin at the working folder. Lines that begin with `# ` and a key show what can follow; docs/configuration.md describes all keys. */
+/** The whole file; its paths are absolute, since options begin at the working folder. Lines that begin with `# ` and a key show what can follow; docs/reference/configuration.md describes all keys. */
 export function configText(answers: InitAnswers): string {
   const { deployment, endpoint, coverage, authKeyId, authKeyFile, redisUrl, dataDir } = answers;
   const lines = [
-    "# The configuration of simfleet. docs/configuration.md describes every setting; simfleet check verifies this file.",
+    "# The configuration of simfleet. docs/reference/configuration.md describes every setting; simfleet check verifies this file.",
     "# A relative path begins at the folder of this file. It holds no secret: it names the files that do.",
     "",
     "# The installation of the platform: svc, soracom, or the path of a deployment file.",

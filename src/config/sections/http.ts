@@ -93,7 +93,10 @@ export const httpSection = group({
     ),
     roles: setting(roleNames.optional(), "Maps values of that claim to roles; the highest role applies."),
   }),
-  tokens: section(token, "Bearer tokens of the control API, by the name of their owners (docs/control-api.md)."),
+  tokens: section(
+    token,
+    "Bearer tokens of the control API, by the name of their owners (docs/reference/control-api.md).",
+  ),
 }).transform(({ adminToken, tokens, ...rest }) => ({
   ...rest,
   adminToken: secretOf(adminToken),

@@ -17,7 +17,7 @@ export const redisSection = group({
   url: setting(
     // parseRedisUrl says more than that it is wrong.
     expecting("an address such as `redis://host:6379` or `rediss://host:6380/1`", z.string()).optional(),
-    "Redis 6.2 or newer, shared by all workers: `rediss://name@host:6380/1`, `redis+sentinel://host:26379,host2:26379/NAME` or `redis+cluster://host:6379,host2:6379` ([redis.md](redis.md)). `rediss` is TLS; name, port and database may be left out, and a password in it is better kept in a file.",
+    "Redis 6.2 or newer, shared by all workers: `rediss://name@host:6380/1`, `redis+sentinel://host:26379,host2:26379/NAME` or `redis+cluster://host:6379,host2:6379` (docs/redis.md). `rediss` is TLS; name, port and database may be left out, and a password in it is better kept in a file.",
     { fallback: "an embedded server", hidden: true },
   ),
   username: setting(

@@ -105,7 +105,7 @@ function asTypes(pattern: string, before: readonly EventType[] | undefined): rea
   const types = typesMeantBy(pattern);
   if (types.length > 0) return [...(before ?? []), ...types];
   throw new InvalidArgumentError(
-    `There is no event ${pattern}.${suggestion(pattern, knownPatterns())} docs/events.md lists them.`,
+    `There is no event ${pattern}.${suggestion(pattern, knownPatterns())} docs/reference/events.md lists them.`,
   );
 }
 

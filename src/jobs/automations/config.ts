@@ -21,7 +21,7 @@ import {
 } from "#jobs/tasks/config.ts";
 
 const eventNames = expecting(
-  "the type of an event such as `sim.added` (docs/events.md), or a list of them",
+  "the type of an event such as `sim.added` (docs/reference/events.md), or a list of them",
   z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]),
 );
 
@@ -107,7 +107,7 @@ function typesOf(patterns: readonly string[], fault: (message: string) => void):
   const types = patterns.flatMap((pattern) => {
     const found = typesMeantBy(pattern);
     if (found.length === 0) {
-      fault(`${pattern} is not an event; docs/events.md lists them.${suggestion(pattern, knownPatterns())}`);
+      fault(`${pattern} is not an event; docs/reference/events.md lists them.${suggestion(pattern, knownPatterns())}`);
     }
     return found;
   });

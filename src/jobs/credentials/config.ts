@@ -148,7 +148,7 @@ const structure = z
 
 export const rotationsSection = section(
   structure,
-  "Credential Sets whose secrets are rotated, each with a name. See docs/credentials.md.",
+  "Credential Sets whose secrets are rotated, each with a name. See docs/rotation.md.",
 );
 
 /** Reads the section and checks it against what the deployment knows of types and the file of profiles. */

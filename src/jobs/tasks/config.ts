@@ -34,7 +34,7 @@ export const inputValues = expecting(
 );
 
 export const operationKeys = {
-  operation: setting(operationName.optional(), "What to do to each SIM (docs/operations-on-sims.md).", {
+  operation: setting(operationName.optional(), "What to do to each SIM (docs/reference/operations.md).", {
     fallback: "`set-speed-class`",
   }),
   set: setting(

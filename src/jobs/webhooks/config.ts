@@ -42,7 +42,7 @@ const structure = z
       path.optional(),
       "File of the previous secret, which also signs while receivers switch over.",
     ),
-    events: setting(patterns, "Event types, a prefix (`run.*`), or `*`; docs/events.md lists them."),
+    events: setting(patterns, "Event types, a prefix (`run.*`), or `*`; docs/reference/events.md lists them."),
     profile: setting(profileName.optional(), "Only events of this profile.", { fallback: "all" }),
     format: setting(
       oneOf(webhookFormats).default("standard"),

@@ -145,7 +145,9 @@ describe("paths of operations", () => {
     const { userPath: _, ...description } = of("revokeAuthKey");
     const refusal = expect(() => revokeAuthKey(description, user));
     refusal.toThrow(ConfigError);
-    refusal.toThrow(/operations\.revokeAuthKey\.userPath.*sub-user fleet\.worker@plant.*docs\/deployments\.md/s);
+    refusal.toThrow(
+      /operations\.revokeAuthKey\.userPath.*sub-user fleet\.worker@plant.*docs\/reference\/platform-definitions\.md/s,
+    );
   });
 });
 

@@ -163,8 +163,8 @@ it("single keys of an operation can be overridden, and null removes a key, a typ
   expect(operations).not.toHaveProperty("renewToken");
 });
 
-it("the example in docs/deployments.md has every key and no errors", () => {
-  const example = /```yaml\n([^]*?)```/.exec(readFileSync("docs/deployments.md", "utf8"))?.[1] ?? "";
+it("the example in docs/reference/platform-definitions.md has every key and no errors", () => {
+  const example = /```yaml\n([^]*?)```/.exec(readFileSync("docs/reference/platform-definitions.md", "utf8"))?.[1] ?? "";
   const { deployment, problems } = load("deployment-acme.yaml", example);
   expect(problems).toEqual([]);
   expect(Object.keys(deployment.operations).toSorted()).toEqual(deploymentOperationIds.toSorted());
@@ -175,8 +175,8 @@ it("the example in docs/deployments.md has every key and no errors", () => {
   expect(Object.keys(deploymentSchema.shape).filter((key) => !new RegExp(`^${key}:`, "m").test(example))).toEqual([]);
 });
 
-it("the tables in docs/deployments.md list the parameters of each operation", () => {
-  const page = readFileSync("docs/deployments.md", "utf8");
+it("the tables in docs/reference/platform-definitions.md list the parameters of each operation", () => {
+  const page = readFileSync("docs/reference/platform-definitions.md", "utf8");
   const cells = (names: readonly string[]) => names.join(", ");
   for (const id of deploymentOperationIds) {
     const { needs, knows, extras } = termsOf(id);

@@ -149,7 +149,7 @@ rotations:
     },
   );
 
-  // docs/configuration.md, which follows from the schema, shows the other defaults.
+  // docs/reference/configuration.md, which follows from the schema, shows the other defaults.
   it("an empty configuration is valid", () => {
     const config = loadConfig({ env: { HOME: "/home/op" } });
     expect(config).toMatchObject({

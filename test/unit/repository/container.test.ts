@@ -146,7 +146,7 @@ describe("compose.yaml", () => {
       expect(services[name]?.environment?.["SIMFLEET_REDIS_PASSWORD"]).toMatch(needed);
     }
     const setting = 'echo "REDIS_PASSWORD=$(openssl rand -hex 32)" >> .env\n';
-    for (const path of ["compose.yaml", "docs/operations.md"]) expect(read(path)).toContain(setting);
+    for (const path of ["compose.yaml", "docs/deploy.md"]) expect(read(path)).toContain(setting);
     expect(read(".gitignore")).toMatch(/^\.env$/m);
   });
 

@@ -132,8 +132,8 @@ describe("simfleet sandbox", () => {
     await expect(command.parseAsync(["node", "sandbox", "--groups-from", file])).rejects.toThrow(why);
   });
 
-  test("docs/sandbox.md names every option, fault, and error code of the sandbox", async () => {
-    const page = (await readFile("docs/sandbox.md", "utf8")).replaceAll(/ +/g, " ");
+  test("docs/reference/sandbox.md names every option, fault, and error code of the sandbox", async () => {
+    const page = (await readFile("docs/reference/sandbox.md", "utf8")).replaceAll(/ +/g, " ");
     const options = sandboxCommand({ io }).options.map(({ long }) => `\`${long}`);
     const codes = Object.values(refusals).map(([status, code]) => `\`${code}\` | ${status} |`);
     for (const name of [...options, ...faultKinds.map((kind) => `| \`${kind}\` |`), ...codes]) {

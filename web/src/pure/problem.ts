@@ -9,7 +9,7 @@ export interface Fault {
 export class Problem extends Error {
   /** HTTP status; 0 if there was no response. */
   readonly status: number;
-  /** An error code of docs/errors.md, if the server sent one. */
+  /** An error code of docs/reference/errors.md, if the server sent one. */
   readonly code: string | undefined;
   readonly faults: readonly Fault[];
 

@@ -63,7 +63,7 @@ function Rotations(): JSX.Element {
               empty={
                 <Empty command="simfleet credentials rotate NAME">
                   No rotation is configured. Add one to the section rotations of the configuration, as described in
-                  docs/credentials.md.
+                  docs/rotation.md.
                 </Empty>
               }
               columns={[

@@ -250,7 +250,7 @@ function statusCommand(context: Context): Command {
 const rotationList: List<"rotations", RotationReport> = {
   name: "rotations",
   route: routes.listRotations,
-  empty: "No rotations. Add them under `rotations` in the configuration (docs/credentials.md).",
+  empty: "No rotations. Add them under `rotations` in the configuration (docs/rotation.md).",
   columns: [
     { name: "name", heading: "rotation" },
     { name: "state" },
