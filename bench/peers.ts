@@ -3,7 +3,7 @@
  * the same calls from the middle of a window on, in as many processes as its cell says.
  *
  *   npm run bench:peers                             all cells, five rounds; about 40 minutes
- *   npm run bench:peers -- --write                  the same, into docs/reference/performance.md; of chosen cells or
+ *   npm run bench:peers -- --write                  the same, kept for `npm run docs`; of chosen cells or
  *                                                   limiters, what was written of the others stays
  *   npm run bench:peers -- --rounds 1 --cells "windows of 1 s,4 processes" --limiters "simfleet,Bottleneck"
  */
@@ -14,7 +14,7 @@ import { parseArgs } from "node:util";
 import { EmbeddedRedis } from "#redis/embedded/embedded.ts";
 import { cells } from "./peers/cells.ts";
 import { limiters } from "./peers/limiters.ts";
-import { type Results, median, tables, withTables } from "./peers/report.ts";
+import { type Results, median, tables } from "./peers/report.ts";
 import { type Trial, runTrial } from "./peers/trial.ts";
 
 const { values } = parseArgs({
@@ -28,10 +28,7 @@ const { values } = parseArgs({
 });
 const chosenCells = cells.filter(({ name }) => values.cells.split(",").includes(name));
 const chosenLimiters = values.limiters.split(",");
-const files = {
-  results: new URL("peers/results.json", import.meta.url),
-  page: new URL("../docs/reference/performance.md", import.meta.url),
-};
+const resultsFile = new URL("peers/results.json", import.meta.url);
 
 const cacheDir = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "simfleet");
 const dataDir = await mkdtemp(join(tmpdir(), "simfleet-peers-"));
@@ -90,8 +87,7 @@ const results: Results = Object.fromEntries(
 );
 console.log(tables(results));
 if (values.write) {
-  const written = JSON.parse(await readFile(files.results, "utf8")) as Results;
+  const written = JSON.parse(await readFile(resultsFile, "utf8")) as Results;
   const all = Object.fromEntries(cells.map(({ name }) => [name, { ...written[name], ...results[name] }]));
-  await writeFile(files.results, `${JSON.stringify(all, null, 2)}\n`);
-  await writeFile(files.page, withTables(await readFile(files.page, "utf8"), all));
+  await writeFile(resultsFile, `${JSON.stringify(all, null, 2)}\n`);
 }

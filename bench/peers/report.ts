@@ -1,4 +1,4 @@
-/** The results of `bench/peers.ts` as tables for docs/reference/performance.md. */
+/** The results of `bench/peers.ts` as tables for docs/reference/performance.md, where `npm run docs` puts them. */
 export interface Measured {
   readonly ratio: number;
   readonly throttled: number;
@@ -16,7 +16,6 @@ export function median(numbers: readonly number[]): number {
   return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN;
 }
 
-const marks = { begin: "<!-- peers: begin -->", end: "<!-- peers: end -->" };
 const costCells = ["windows of 10 s", "16 processes"];
 
 function line(texts: readonly string[]): string {
@@ -59,10 +58,4 @@ export function tables(results: Results): string {
     ]),
   );
   return `${uses}\n\nProcessor time and commands to Redis per call:\n\n${costs}`;
-}
-
-/** The page with these tables between its two marks. */
-export function withTables(page: string, results: Results): string {
-  const [begin, end] = [page.indexOf(marks.begin) + marks.begin.length, page.indexOf(marks.end)];
-  return `${page.slice(0, begin)}\n\n${tables(results)}\n\n${page.slice(end)}`;
 }

@@ -3,7 +3,6 @@ import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { loadDeployment } from "#config/deployment.ts";
 import { operationFor } from "#fleet/sim-operation/sim-operation.ts";
-import type { OperationReport } from "#jobs/operations/contract.ts";
 import { reportOfOperation } from "#jobs/operations/endpoints.ts";
 import type { PlanReport, RunReport } from "#jobs/runs/contract.ts";
 import { csv, workerOfFile } from "./support/run-requests.ts";
@@ -41,9 +40,8 @@ const { requests } = await workerOfFile({
 });
 
 describe.each(operations.map((operation) => [operation.name, operation] as const))("%s", (name, operation) => {
-  test("a SIM operation has an example file with its columns and a row in the documentation", () => {
+  test("a SIM operation has an example file with its columns", () => {
     expect(readFileSync(`examples/operations/${name}.csv`, "utf8").trimEnd().split("\n")).toEqual(operation.example);
-    expect(readFileSync("docs/reference/operations.md", "utf8")).toContain(documented(operation));
   });
 
   test("a SIM operation executes its example file", async () => {
@@ -98,19 +96,4 @@ function valueAt(sim: Readonly<Record<string, unknown>>, field: string): string 
   const value = sim[outer];
   const found = inner.length === 0 ? value : (value as Record<string, unknown> | null | undefined)?.[inner.join(".")];
   return found === undefined || found === null ? null : typeof found === "string" ? found : JSON.stringify(found);
-}
-
-function documented({ name, inputs, sets, repeat, undo: undoing, danger, costlyWhen }: OperationReport): string {
-  const list = (names: readonly string[], none: string, between = ", "): string =>
-    names.length === 0 ? none : names.map((one) => `\`${one}\``).join(between);
-  const columns = inputs.filter(({ fromInventory }) => !fromInventory).map((input) => input.name);
-  const cells = [
-    `[\`${name}\`](../examples/operations/${name}.csv)`,
-    list(columns, "none"),
-    list(sets, "nothing"),
-    repeat === "safe" ? "sent again" : "never sent again",
-    list(undoing, "none", ", else "),
-    costlyWhen === null ? danger : `${danger} when \`${costlyWhen}\``,
-  ];
-  return `| ${cells.join(" | ")} |`;
 }

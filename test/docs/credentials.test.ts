@@ -16,7 +16,7 @@ it("the configuration in docs/rotation.md is valid", () => {
   writeFileSync(join(folder, "seal-key"), "ab".repeat(32), { mode: 0o600 });
   writeFileSync(join(folder, "vault-hook"), `whsec_${"A".repeat(40)}`, { mode: 0o600 });
   const file = join(folder, "simfleet.yaml");
-  writeFileSync(file, shown.replace(/^ {2}/gm, "").replaceAll("/run/secrets", folder));
+  writeFileSync(file, shown.replaceAll("/run/secrets", folder));
   const { rotations, seal } = loadConfig({ file, env: {} });
   expect([seal?.key === undefined, rotations["mqtt-psk"]?.sinks.map(({ kind }) => kind)]).toEqual([
     false,

@@ -41,11 +41,11 @@ function run(command: string, ...args: string[]): { status: number | null; outpu
 
 describe("alert rules", () => {
   test.each(rules.map((rule) => [rule.alert, rule] as const))(
-    "%s has a severity, a section in docs/deploy.md, and uses existing metrics",
+    "%s has a severity, a section in docs/monitor.md, and uses existing metrics",
     (alert, { expr, labels: { severity }, annotations }) => {
       expect(["page", "ticket"]).toContain(severity);
-      expect(annotations.runbook).toBe(`docs/deploy.md#${alert.toLowerCase()}`);
-      expect(read("docs/deploy.md")).toContain(`### ${alert}\n\n*${severity}.* `);
+      expect(annotations.runbook).toBe(`docs/monitor.md#${alert.toLowerCase()}`);
+      expect(read("docs/monitor.md")).toContain(`### ${alert}\n\n*${severity}.* `);
       expect(metricsIn(expr).filter((name) => !known.has(name))).toEqual([]);
     },
   );

@@ -1,7 +1,5 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { configSchema } from "#config/schema.ts";
-import { settingsOf } from "#config/setting.ts";
 import { parseFilter } from "#fleet/filter.ts";
 import { secretFields, usualFields } from "#fleet/sim/sim-fields.ts";
 import { changeTypes } from "#jobs/inventory/contract.ts";
@@ -39,12 +37,5 @@ describe("docs/inventory.md", () => {
 
   it("docs/inventory.md names each kind of change", () => {
     expect(firstColumn("kind").map((kind) => `sim.${kind}`)).toEqual(changeTypes);
-  });
-
-  it("docs/inventory.md names the settings of the inventory and of events with their variables", () => {
-    const settings = settingsOf(configSchema).filter(({ path }) => /^(inventory|events)\./.test(path));
-    const rows = settings.map(({ path, variable }) => new RegExp(`\\| \`${path}\` +\\| \`${variable}\` +\\|`));
-    for (const row of rows) expect(page).toMatch(row);
-    expect(firstColumn("setting")).toHaveLength(settings.length);
   });
 });

@@ -210,7 +210,7 @@ const commonAdditions = [
   "# schedules:",
   '#   nightly-sync: { cron: "0 3 * * *", timezone: UTC, job: sync }',
   "",
-  "# Event-triggered tasks (docs/automations.md).",
+  "# Event-triggered tasks (docs/schedules.md).",
   "# automations:",
   "#   new-sims-slow: { on: sim.added, job: apply, speedClass: s1.minimum }",
   "",

@@ -23,7 +23,7 @@ export const authKeysSection = section(
       profile: setting(profileName.default("default"), "With `user`: the profile that manages this user's AuthKeys."),
     })
     .transform(({ graceSeconds, ...entry }) => ({ ...entry, graceMs: graceSeconds * secondMs })),
-  "How AuthKeys are rotated (`simfleet authkeys rotate`), by the name of the profile; with `user`, by a name of your choice. A sink gets a JSON object of `authKeyId` and `authKey`: see docs/authkeys.md.",
+  "How AuthKeys are rotated (`simfleet authkeys rotate`), by the name of the profile; with `user`, by a name of your choice. A sink gets a JSON object of `authKeyId` and `authKey`: see docs/rotation.md.",
 );
 
 type AuthKeys = Readonly<z.output<typeof authKeysSection>>;

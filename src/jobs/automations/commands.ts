@@ -102,7 +102,7 @@ function replayCommand(context: Context): Command {
 const automationList: List<"automations", AutomationReport> = {
   name: "automations",
   route: routes.listAutomations,
-  empty: "No automations. Add them under `automations` in the configuration (docs/automations.md).",
+  empty: "No automations. Add them under `automations` in the configuration (docs/schedules.md).",
   columns: [
     { name: "name", heading: "automation" },
     { name: "on", value: ({ on }) => on.join(" ") },

@@ -49,7 +49,7 @@ export const automationsSection = section(
       "Maximum events per hour; the automation stops itself, with an event, before it exceeds this.",
     ),
   }),
-  "Event-triggered tasks, each with a name. See docs/automations.md.",
+  "Event-triggered tasks, each with a name. See docs/schedules.md.",
 );
 
 type Written = z.output<typeof automationsSection>;

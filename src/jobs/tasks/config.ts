@@ -137,7 +137,7 @@ function makeTask(written: WrittenTask, { fault, known }: { fault: Fault; known:
       return undefined;
     }
     case "rotate-authkey":
-      if (!known.authKeys.includes(profile)) fault("job", `needs the section authKeys.${profile} (docs/authkeys.md).`);
+      if (!known.authKeys.includes(profile)) fault("job", `needs the section authKeys.${profile} (docs/rotation.md).`);
       return { job, profile };
     case "report":
       if (file === undefined) fault("file", "is missing; it is the JSON file that the report is written to.");
