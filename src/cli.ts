@@ -12,7 +12,7 @@ process.on("SIGUSR2", function () {});
 if (Number(process.versions.node.split(".", 1)[0]) < oldestNode) {
   console.error(
     `simfleet needs Node ${oldestNode} or newer and was started with ${process.version}. ` +
-      "Install one from https://nodejs.org; in a clone, npm ci brings one: start it with npx --no-install simfleet",
+      "Install one from https://nodejs.org; in a clone, npm ci brings one: start it with npx simfleet",
   );
   process.exitCode = 2;
 } else {

@@ -91,6 +91,14 @@ export function withLocalOptions<A extends unknown[], O extends Record<string, u
   return withOptions(command, example, serverOption().hideHelp());
 }
 
+/** Other commands of a task, below the help of a command. */
+export function addSeeAlso(
+  command: { addHelpText(position: "after", text: string): unknown },
+  ...commands: readonly string[]
+): void {
+  command.addHelpText("after", `\nSee also:\n${commands.map((one) => `  simfleet ${one} --help`).join("\n")}`);
+}
+
 const examples = new WeakMap<object, string>();
 
 /** Adds an example to the help of a command; that of its group has the first line. */

@@ -42,11 +42,12 @@ export interface ListOptions {
 /** Adds the options of a list that comes whole. */
 export function withListOptions<A extends unknown[], O extends Record<string, unknown>>(
   command: Command<A, O>,
+  limit = "all",
 ): Command<A, O & { limit?: number; columns?: string[]; sort?: string }> {
   return (command as unknown as Command)
-    .option("-n, --limit <n>", "maximum number of results", asCount)
-    .option("--columns <names>", "comma-separated columns, named as in --json", asNames)
-    .option("--sort <field>", "sort the list by this field; -FIELD reverses the order") as never;
+    .option("-n, --limit <n>", `maximum number of results (default: ${limit})`, asCount)
+    .option("--columns <names>", "comma-separated columns; the fields of --json are their names", asNames)
+    .option("--sort <field>", "sort the list by this column; -FIELD reverses the order") as never;
 }
 
 /** Adds the options of a list with pages. */
@@ -54,7 +55,7 @@ export function withPageOptions<A extends unknown[], O extends Record<string, un
   command: Command<A, O>,
   limit = 50,
 ): Command<A, O & { limit: number; cursor?: string; columns?: string[]; sort?: string }> {
-  return (withListOptions(command) as unknown as Command)
+  return (withListOptions(command, `${limit}, at most 1,000`) as unknown as Command)
     .option("--cursor <cursor>", "continue after the page that returned this cursor")
     .setOptionValueWithSource("limit", limit, "default") as never;
 }

@@ -55,27 +55,27 @@ function processCommands(deps: Deps): Readonly<Record<string, FeatureCommand>> {
   return {
     worker: {
       group: "operate",
-      summary: "always-on process with dashboard and control API",
+      summary: "Run the always-on worker with dashboard and control API",
       load: async (context) => (await import("./commands/worker.ts")).workerCommand(context, runWorker),
     },
     gateway: {
       group: "operate",
-      summary: "quota-sharing proxy for other tools",
+      summary: "Run a proxy that shares the quota with other tools",
       load: async (context) => (await import("./commands/worker.ts")).gatewayCommand(context),
     },
     check: {
       group: "operate",
-      summary: "check configuration, Redis, platform addresses, credentials and clock",
+      summary: "Verify configuration, Redis, platform addresses, credentials and clock",
       load: async (context) => (await import("./commands/check.ts")).checkCommand(context),
     },
     schema: {
       group: "operate",
-      summary: "the JSON Schema of the configuration",
+      summary: "Print the JSON Schema of the configuration",
       load: async (context) => (await import("./commands/schema.ts")).schemaCommand(context),
     },
     completion: {
       group: "operate",
-      summary: "completion for bash, zsh and fish",
+      summary: "Print a completion script for bash, zsh or fish",
       load: async (context) => {
         const { completionCommand } = await import("./commands/completion.ts");
         return completionCommand(context, () => buildProgram(deps, undefined, "all"));
@@ -83,17 +83,17 @@ function processCommands(deps: Deps): Readonly<Record<string, FeatureCommand>> {
     },
     demo: {
       group: "start",
-      summary: "a sample run against a simulated platform",
+      summary: "Run a sample file against a simulated platform",
       load: async (context) => (await import("./commands/demo.ts")).demoCommand(context, runWorker),
     },
     init: {
       group: "start",
-      summary: "write a configuration file",
+      summary: "Write a configuration file",
       load: async (context) => (await import("./commands/init.ts")).initCommand(context),
     },
     sandbox: {
       group: "start",
-      summary: "simulate the platform",
+      summary: "Simulate the platform",
       load: async (context) => (await import("./commands/sandbox.ts")).sandboxCommand(context),
     },
   };
@@ -109,10 +109,10 @@ export async function buildProgram(deps: Deps, asked: string | undefined, loads?
   const { stdout, stderr } = deps.io;
   const program = new Command("simfleet")
     .description(
-      "Changes fleets of SIMs through a rate-limited connectivity API.\n\nNew here? simfleet demo shows a run in a minute; simfleet init then writes your configuration, simfleet check tests it, and simfleet plan FILE shows what a file would change.",
+      "Change, sync and rotate large fleets of SIMs on Soracom and compatible APIs.\n\nNew here? `simfleet demo` shows a run in a minute. `simfleet init` writes your configuration, `simfleet check` verifies it, and `simfleet plan FILE` shows what a file would change.",
     )
     .version(deps.version, "-V, --version", "show the version")
-    .addHelpText("after", `\nExample:\n  simfleet plan fleet.csv\n  simfleet apply fleet.csv`);
+    .addHelpText("after", rootNotes);
   const groups = Object.keys(commandGroups);
   const commands = [...ofFeatures, ...Object.entries(processCommands(deps))].toSorted(
     ([, a], [, b]) => groups.indexOf(a.group) - groups.indexOf(b.group),
@@ -125,7 +125,7 @@ export async function buildProgram(deps: Deps, asked: string | undefined, loads?
   forEachCommand(program, (command) => {
     command.exitOverride().helpOption("-h, --help", "show this help");
     if (command.commands.length > 0) {
-      const help = new Command("help").argument("[command]").description("show the help of a command");
+      const help = new Command("help").argument("[command]").description("Show the help of a command");
       help.helpOption(false).helpGroup(command === program ? commandGroups.start : "Commands:");
       command.addHelpCommand(help as unknown as Command);
       if (command !== program) command.addHelpText("after", groupExample(command));
@@ -142,6 +142,26 @@ export async function buildProgram(deps: Deps, asked: string | undefined, loads?
   });
   return program;
 }
+
+/** What stands below the list of commands. */
+const rootNotes = `
+Examples:
+  simfleet plan fleet.csv
+  simfleet apply fleet.csv
+
+Environment:
+  SIMFLEET_CONFIG   configuration file
+  SIMFLEET_PROFILE  profile
+  SIMFLEET_SERVER   worker to run commands on, such as https://fleet.example.com
+
+Exit codes:
+  0  every row is done or skipped
+  1  some rows are rejected, failed, unknown, cancelled or pending
+  2  the command line, the configuration or the input is invalid
+  3  the platform rejected the credentials or denied permission
+  4  Redis, the network or the platform is unavailable, or the results cannot be written
+
+Documentation: docs/index.md in the source code`;
 
 /** The example of a group: those of its first commands. */
 function groupExample({ commands }: Command): string {

@@ -22,12 +22,12 @@ export const events = feature({
   commands: {
     events: {
       group: "follow",
-      summary: "event history and live feed",
+      summary: "List and follow events",
       load: async (context) => (await import("./commands/tail.ts")).eventsCommand(context),
     },
     summary: {
       group: "follow",
-      summary: "what happened since a time",
+      summary: "Summarize events and problems since a time",
       load: async (context) => (await import("./commands/summary.ts")).summaryCommand(context),
     },
   },

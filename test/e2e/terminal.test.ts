@@ -60,28 +60,25 @@ describe.concurrent("commands on a terminal", () => {
   });
 
   test("the commands of the README work to the letter and in their order, from init to the second operation", async () => {
-    const settings = { SIMFLEET_ENDPOINT_GLOBAL: "", SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "" };
-    await using harness = await CliHarness.open({ sims: 5, operations: "all", env: settings });
-    const { url, options } = harness.sandbox;
+    const settings = { SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "" };
+    await using harness = await CliHarness.open({ sims: 5, operations: "all", brand: "Soracom", env: settings });
+    const { options } = harness.sandbox;
     await harness.fleet("fleet.csv", 5);
     const groupId = harness.sandbox.state.groups.all[0]?.groupId ?? "";
     await harness.write("groups.csv", `simId,groupId\n${harness.simId(0)},${groupId}\n`);
     await harness.write("auth-key", options.authKey);
     await chmod(harness.path("auth-key"), 0o600);
     const answers: Readonly<Record<string, string>> = {
-      init: `svc\n${url}\n${options.authKeyId}\nauth-key\n\n`,
+      init: `g\n${options.authKeyId}\nauth-key\n\n`,
       apply: "y\n",
     };
-    // The operations of soracom, against the sandbox.
-    const soracom = `SIMFLEET_DEPLOYMENT=soracom SIMFLEET_BRAND=Svc SIMFLEET_COVERAGE=g SIMFLEET_ENDPOINT_GLOBAL=${url}`;
     await mkdir(harness.path("node_modules/.bin"), { recursive: true });
     await symlink((await builtCli()).path, harness.path("node_modules/.bin/simfleet"));
     const readme = await readFile(join(root, "README.md"), "utf8");
-    const lines = [...readme.matchAll(/^(npx --no-install simfleet (\w+)[^#\n]*)/gm)];
+    const lines = [...readme.matchAll(/^(npx simfleet (?!worker)(\w+)[^#\n]*)/gm)];
     expect(lines.map(([, , command]) => command)).toEqual(["init", "check", "plan", "apply", "apply"]);
     for (const [, line = "", command = ""] of lines) {
-      const env = line.includes("--operation") ? `export ${soracom}; ` : "";
-      const ended = await onTerminal(harness, `${env}${line.trim()}`, answers[command]).ended;
+      const ended = await onTerminal(harness, line.trim(), answers[command]).ended;
       expect(ended.code, `${line}\n${ended.stdout}`).toBe(0);
     }
     expect(harness.changes).toBe(5);

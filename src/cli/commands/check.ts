@@ -34,7 +34,7 @@ interface Finding {
 
 export function checkCommand(context: Context): Command {
   const command = new Command("check").description(
-    "check configuration, Redis, platform addresses, credentials and clock",
+    "Verify configuration, Redis, platform addresses, credentials and clock",
   );
   return withLocalOptions(command, "simfleet check").action(async (options) => {
     const output = context.output(options);

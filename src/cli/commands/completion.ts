@@ -17,15 +17,15 @@ const shells = {
 
 /** @param program builds the whole command line, with every command loaded */
 export function completionCommand({ io }: Context, program: () => Promise<Command>): Command {
-  const command = new Command("completion").description("print the completion script for a shell");
+  const command = new Command("completion").description("Print the completion script for a shell");
   for (const [shell, example] of Object.entries(shells)) {
-    const sub = new Command(shell).description(`print the completion script for ${shell}`);
+    const sub = new Command(shell).description(`Print the completion script for ${shell}`);
     addExample(sub, example);
     command.addCommand(sub.action(() => void io.stdout.write(scriptOf(shell))));
   }
   const tree = async (): Promise<CommandTree> => treeOf(await program());
   const words = new Command("words")
-    .description("print the words that complete a line; the scripts call it")
+    .description("Print the words that complete a line; the scripts call it")
     .argument("[words...]", "words before the cursor")
     .option("--current <word>", "the word at the cursor", "");
   words.action(async (before, { current }) => {
@@ -33,7 +33,7 @@ export function completionCommand({ io }: Context, program: () => Promise<Comman
     for (const { word, description } of found) io.stdout.write(`${word}\t${description}\n`);
     if (areFiles) io.stdout.write(":files\n");
   });
-  const build = new Command("tree").description("print all commands and options as JSON; the build keeps them");
+  const build = new Command("tree").description("Print all commands and options as JSON; the build keeps them");
   build.action(async () => void io.stdout.write(JSON.stringify(await tree())));
   command.addCommand(words, { hidden: true });
   return command.addCommand(build, { hidden: true });

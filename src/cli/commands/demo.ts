@@ -27,10 +27,13 @@ const quota = { callsPerPeriod: 500, periodSeconds: 10, offsetMs: 4_000 };
 
 export function demoCommand(context: Context, runWorker: RunWorker): Command {
   const command = new Command("demo")
-    .description("try simfleet: a simulated platform, a worker, and a run of a sample file")
+    .description("Try simfleet: a simulated platform, a worker, and a run of a sample file")
     .option("--rows <n>", "rows of the sample file", asCount, 2_000)
     .option("--keep", "keep everything running after the run, until Ctrl-C");
-  return withLocalOptions(command, "simfleet demo --keep").action(async (options) => {
+  const built = withLocalOptions(command, "simfleet demo --keep");
+  // It brings a configuration of its own.
+  for (const option of built.options) if (["--config", "--profile"].includes(option.long ?? "")) option.hideHelp();
+  return built.action(async (options) => {
     const output = context.output(options);
     const folder = await mkdtemp(join(tmpdir(), "simfleet-demo-"));
     const file = join(folder, "fleet.csv");
@@ -132,7 +135,7 @@ async function keepUp({
   const onReady = (url: string): void => {
     output.sayLines(`\nDashboard: ${url}\n  Sign in with the token in ${join(config.dataDir, "admin-token")}`);
     output.sayLines(`\nSandbox and worker keep running until Ctrl-C. From another terminal:\n${settings.join("\n")}`);
-    output.sayLines("  npx --no-install simfleet runs list\n  npx --no-install simfleet quota");
+    output.sayLines("  npx simfleet runs list\n  npx simfleet quota");
   };
   await runWorker({ config, env, features: context.features, logger, stop: interrupt, onReady });
 }

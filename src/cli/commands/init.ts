@@ -22,7 +22,7 @@ const usualFile = "config/simfleet.yaml";
 
 export function initCommand(context: Context): Command {
   const command = new Command("init")
-    .description("write a configuration file; on a terminal, asks for options that are missing")
+    .description("Write a configuration file; on a terminal, asks for options that are missing")
     .option("--deployment <name>", "installation of the platform: svc, soracom or the path of a deployment file")
     .option("--endpoint <url>", "base address of the platform, without /v1; needed if the deployment has none")
     .option("--coverage <type>", "coverage of the account, g or jp; needed if the deployment has an address for both")

@@ -35,7 +35,7 @@ type SandboxIo = Pick<ProcessIo, "stdout" | "stderr" | "interrupt">;
 
 export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
   const command = new Command("sandbox")
-    .description("simulate the platform, to try simfleet without an account")
+    .description("Simulate the platform, to try simfleet without an account")
     .addHelpText("after", example)
     .optionsGroup("Fleet:")
     .option("--sims <count>", "number of simulated SIMs", asNumber, 2_000)
@@ -56,7 +56,7 @@ export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
     .optionsGroup("Server:")
     .option("--port <port>", "port to listen on; 0: any free one", asNumber, 8787)
     .option("--host <address>", "address to listen on", defaultOptions.host)
-    .option("--json", "print {url, port, environment, …} on stdout once it listens", false)
+    .option("--json", "print {url, port, environment, …} on stdout once it listens")
     .optionsGroup("Account:")
     .option("--operator-id <id>", "ID of the account", defaultOptions.operatorId)
     .option("--auth-key-id <id>", "ID of the AuthKey", defaultOptions.authKeyId)
@@ -83,13 +83,13 @@ export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
       `probability of a fault per call; repeatable; kinds: ${faultKinds.join(", ")}`,
       addFault,
     )
-    .option("--faults-on-auth", "inject faults into authentication as well", false)
+    .option("--faults-on-auth", "inject faults into authentication as well")
     .option("--slow <ms>", "delay of the fault slow", asNumber, defaultOptions.slowMs)
     .option("--latency <ms>", "delay of every response: `20`, or `10-50` for a random one", asLatency)
     .option("--short-pages <share>", "share of pages shorter than requested", asNumber, defaultOptions.shortPages)
     .option("--empty-pages <share>", "share of pages that are empty", asNumber, defaultOptions.emptyPages)
-    .option("--hostile-cursors", "return cursors with characters that need percent-encoding", false)
-    .option("--revoke-kills-pairs", "revoking an AuthKey invalidates its pairs of API key and token", false)
+    .option("--hostile-cursors", "return cursors with characters that need percent-encoding")
+    .option("--revoke-kills-pairs", "revoking an AuthKey invalidates its pairs of API key and token")
     .optionsGroup(detailGroup)
     .addOption(choice("--rounding <how>", "rounding of seconds-before-refresh", ["up", "down", "nearest"]))
     .addOption(choice("--anchored <where>", "what opens a window", ["start", "first-call"]))
@@ -126,7 +126,7 @@ export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
         slowMs: rest.slow,
         latencyMs: rest.latency ?? 0,
       };
-      await runUntilInterrupted(options, { japanPort, isJson: rest.json, io });
+      await runUntilInterrupted(options, { japanPort, isJson: rest.json === true, io });
     });
   const hidden = command.options.filter(({ helpGroupHeading = "" }) =>
     [faultGroup, detailGroup].includes(helpGroupHeading),

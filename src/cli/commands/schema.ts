@@ -1,5 +1,5 @@
 /** `simfleet schema`: the JSON Schema of the configuration, for editors and other tools. */
-import { Command } from "@commander-js/extra-typings";
+import { Command, Option } from "@commander-js/extra-typings";
 import { schemaWith } from "#config/schema.ts";
 import type { Context } from "../context.ts";
 import { z } from "zod";
@@ -7,8 +7,8 @@ import { bare, factsOf } from "#config/setting.ts";
 
 export function schemaCommand(context: Context): Command {
   const command = new Command("schema")
-    .description("print the JSON Schema of the configuration, for editors and other tools")
-    .option("--json", "no effect: the schema is always JSON")
+    .description("Print the JSON Schema of the configuration, for editors and other tools")
+    .addOption(new Option("--json").hideHelp())
     .addHelpText("after", `\nExample:\n  simfleet schema > simfleet.schema.json`);
   return command.action(() => {
     const schema = schemaWith(context.features.flatMap(({ section }) => section ?? []));

@@ -9,14 +9,22 @@ import { type CommonOptions, type Context, withLocalOptions } from "../context.t
 export type RunWorker = (options: ServeOptions) => Promise<void>;
 
 export function workerCommand(context: Context, runWorker: RunWorker): Command {
-  const command = new Command("worker").description("run the always-on worker; logs JSON lines to stderr");
-  return withLocalOptions(command, "SIMFLEET_REDIS_URL=redis://10.0.0.5:6379 simfleet worker").action((options) =>
-    serve(context, options, runWorker),
-  );
+  const command = new Command("worker").description("Run the always-on worker; logs JSON lines to stderr");
+  return withLocalOptions(command, "SIMFLEET_REDIS_URL=redis://10.0.0.5:6379 simfleet worker")
+    .addHelpText("after", workerNotes)
+    .action((options) => serve(context, options, runWorker));
 }
 
+const workerNotes = `
+Address:    http://127.0.0.1:8080 (SIMFLEET_HTTP_HOST, SIMFLEET_HTTP_PORT): dashboard and control API
+Health:     /healthz, /readyz, /metrics
+Token:      admin-token in the data directory, unless one is configured
+Data:       ~/.local/share/simfleet (SIMFLEET_DATA_DIR) with the embedded Redis, or SIMFLEET_REDIS_URL
+Stop:       SIGTERM or Ctrl-C; calls in flight are completed within 25 s
+Reload:     SIGHUP, or a change of the configuration file`;
+
 export function gatewayCommand(context: Context): Command {
-  const command = new Command("gateway").description("run a quota-sharing proxy for other tools; logs to stderr");
+  const command = new Command("gateway").description("Run a quota-sharing proxy for other tools; logs to stderr");
   const example = "simfleet gateway --profile default\ncurl http://127.0.0.1:8081/v1/sims";
   return withLocalOptions(command, example).action((options) =>
     serve(context, options, async (process) => {

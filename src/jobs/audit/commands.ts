@@ -12,7 +12,7 @@ export function auditCommand(context: Context): Command {
 function listCommand(context: Context): Command {
   const kinds = auditKindsOf(context.features);
   const command = new Command("list")
-    .description("list changes and rejected attempts, newest first")
+    .description("List changes and rejected attempts, newest first")
     .option(
       "--since <when>",
       "only entries since an age such as 90m, 24h or 7d, or a date or time such as 2026-11-20 or 2026-11-20T08:00, in local time unless it has an offset",

@@ -12,7 +12,7 @@ export const audit = feature({
   commands: {
     audit: {
       group: "follow",
-      summary: "audit log: who changed what",
+      summary: "Show the audit log: who changed what",
       load: async (context) => (await import("./commands.ts")).auditCommand(context),
     },
   },

@@ -44,7 +44,7 @@ export const authKeys = feature({
   commands: {
     authkeys: {
       group: "secrets",
-      summary: "list and rotate the account's AuthKeys",
+      summary: "List and rotate the account's AuthKeys",
       load: async (context) => (await import("./commands/authkeys.ts")).authKeysCommand(context),
     },
   },

@@ -24,18 +24,18 @@ const decisionHeadings = ["AT", "EVENT", "SIM", "DECISION"] as const;
 export function automationsCommand(context: Context): Command {
   return new Command("automations")
     .addCommand(listCommand(context), { isDefault: true })
-    .addCommand(stepCommand(context, routes.pauseAutomation, { name: "pause", description: "pause an automation" }))
+    .addCommand(stepCommand(context, routes.pauseAutomation, { name: "pause", description: "Pause an automation" }))
     .addCommand(
       stepCommand(context, routes.resumeAutomation, {
         name: "resume",
-        description: "resume an automation that was paused or stopped itself",
+        description: "Resume an automation that was paused or stopped itself",
       }),
     )
     .addCommand(replayCommand(context));
 }
 
 function listCommand(context: Context): Command {
-  const command = withListOptions(new Command("list").description("list automations: trigger, task, counts and state"));
+  const command = withListOptions(new Command("list").description("List automations: trigger, task, counts and state"));
   return withCommon(command, "simfleet automations list").action(async (options) => {
     const output = context.output(options);
     const page = await context.connect(options, ({ client }) => client.call(routes.listAutomations));
@@ -58,7 +58,7 @@ function stepCommand(
 
 function replayCommand(context: Context): Command {
   const command = new Command("replay")
-    .description("process recent events that the automation missed, each once")
+    .description("Process recent events that the automation missed, each once")
     .argument("<automation>", "name of the automation")
     .option(
       "--since <when>",

@@ -62,7 +62,7 @@ export const automations = feature({
   commands: {
     automations: {
       group: "automate",
-      summary: "event-triggered tasks",
+      summary: "Manage event-triggered tasks",
       load: async (context) => (await import("./commands.ts")).automationsCommand(context),
     },
   },

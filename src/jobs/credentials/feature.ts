@@ -41,7 +41,7 @@ export const credentials = feature({
   commands: {
     credentials: {
       group: "secrets",
-      summary: "create, list and delete Credential Sets, and rotate their secrets",
+      summary: "Create, list and delete Credential Sets, and rotate their secrets",
       load: async (context) => (await import("./commands/credentials.ts")).credentialsCommand(context),
     },
   },

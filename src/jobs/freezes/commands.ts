@@ -16,12 +16,12 @@ export function freezeCommand(context: Context): Command {
 
 function onCommand(context: Context): Command {
   const command = new Command("on")
-    .description("freeze all changes; calls in flight are completed")
-    .option("--reason <text>", "reason, shown with the freeze", "")
+    .description("Freeze all changes; calls in flight are completed")
+    .option("--reason <text>", "reason, shown with the freeze")
     .option("-y, --yes", "skip the confirmation; required without a terminal")
     .option("--until <when>", "when the freeze ends: after 2h, or at a date or time", asFuture);
   return withCommon(command, "simfleet freeze on --reason 'incident 12' --yes").action(async (options) => {
-    const { reason, until: untilMs } = options;
+    const { reason = "", until: untilMs } = options;
     const until = untilMs === undefined ? undefined : new Date(untilMs).toISOString();
     await show(context, options, async (client) => {
       const { runs } = await client.call(routes.showFreeze);
@@ -33,14 +33,14 @@ function onCommand(context: Context): Command {
 }
 
 function offCommand(context: Context): Command {
-  const command = new Command("off").description("end the freeze; freezes in the configuration still apply");
+  const command = new Command("off").description("End the freeze; freezes in the configuration still apply");
   return withCommon(command, "simfleet freeze off").action((options) =>
     show(context, options, (client) => client.call(routes.endFreeze)),
   );
 }
 
 function statusCommand(context: Context): Command {
-  const command = new Command("status").description("show whether changes are frozen, and why");
+  const command = new Command("status").description("Show whether changes are frozen, and why");
   return withCommon(command, "simfleet freeze status").action((options) =>
     show(context, options, (client) => client.call(routes.showFreeze)),
   );

@@ -16,7 +16,7 @@ export const freezes = feature({
   commands: {
     freeze: {
       group: "automate",
-      summary: "freeze all changes on the platform",
+      summary: "Freeze all changes on the platform",
       load: async (context) => (await import("./commands.ts")).freezeCommand(context),
     },
   },

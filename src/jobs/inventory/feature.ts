@@ -58,7 +58,7 @@ export const inventory = feature({
   commands: {
     sims: {
       group: "fleet",
-      summary: "inventory: SIMs as last seen on the platform",
+      summary: "Sync, list, count and export the SIMs of the inventory",
       load: async (context) => (await import("./commands/sims.ts")).simsCommand(context),
     },
   },

@@ -11,7 +11,7 @@ export function operationsCommand(context: Context): Command {
 }
 
 function listCommand(context: Context): Command {
-  const command = withListOptions(new Command("list").description("list the operations of the deployment"));
+  const command = withListOptions(new Command("list").description("List the operations of the deployment"));
   return withCommon(command, "simfleet operations list").action(async (options) => {
     const output = context.output(options);
     const page = await context.connect(options, ({ client, profile }) =>
@@ -39,7 +39,7 @@ const operationList: List<"operations", OperationReport> = {
 
 function showCommand(context: Context): Command {
   const command = new Command("show")
-    .description("show an operation: inputs, quota, undo and an example file")
+    .description("Show an operation: inputs, quota, undo and an example file")
     .argument("<operation>", "name of the operation");
   return withCommon(command, "simfleet operations show set-group").action(async (operation, options) => {
     const output = context.output(options);

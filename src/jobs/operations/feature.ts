@@ -1,4 +1,4 @@
-/** SIM operations: what runs can do to SIMs. */
+/** SIM operations: the kinds of changes that runs can make. */
 import { feature } from "#cli/feature.ts";
 import { runs } from "#jobs/runs/feature.ts";
 
@@ -11,7 +11,7 @@ export const operations = feature({
   commands: {
     operations: {
       group: "change",
-      summary: "what runs can do to SIMs",
+      summary: "Show the operations that runs can apply to SIMs",
       load: async (context) => (await import("./commands.ts")).operationsCommand(context),
     },
   },

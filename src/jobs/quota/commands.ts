@@ -9,7 +9,7 @@ import type { Config } from "#config/config.ts";
 
 export function quotaCommand(context: Context): Command {
   const command = new Command("quota")
-    .description("list quotas: limit, calls left, reserve, time to reset, waiting calls")
+    .description("List quotas: limit, calls left, reserve, time to reset, waiting calls")
     .option("--request", "print a text that requests a higher quota from the platform's support");
   return withCommon(withListOptions(command), "simfleet quota --json").action(async (options) => {
     const output = context.output(options);

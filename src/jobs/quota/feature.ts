@@ -16,7 +16,7 @@ export const quota = feature({
   commands: {
     quota: {
       group: "fleet",
-      summary: "quotas of the platform: limit, calls left, waiting calls",
+      summary: "Show quotas: limit, calls left, waiting calls",
       load: async (context) => (await import("./commands.ts")).quotaCommand(context),
     },
   },

@@ -61,17 +61,17 @@ export const runs = feature({
   commands: {
     plan: {
       group: "change",
-      summary: "preview the run of a file or filter; makes no API calls",
+      summary: "Preview the run of a file or filter; makes no API calls",
       load: async (context) => (await import("./commands/plan.ts")).planCommand(context),
     },
     apply: {
       group: "change",
-      summary: "change SIMs from a file or filter, with a result for every row",
+      summary: "Change SIMs from a file or filter, with a result for every row",
       load: async (context) => (await import("./commands/apply.ts")).applyCommand(context),
     },
     runs: {
       group: "change",
-      summary: "list, show and control runs",
+      summary: "List, show and control runs",
       load: async (context) => (await import("./commands/runs.ts")).runsCommand(context),
     },
   },

@@ -12,7 +12,7 @@ import { planText } from "#jobs/runs/commands/plan.ts";
 const noWorker = "No worker is running: schedules need one (simfleet worker).";
 
 const triggering = {
-  description: "run a schedule's task now, or preview it (--dry-run)",
+  description: "Run a schedule's task now, or preview it (--dry-run)",
   done: "Triggered; a worker is starting it.",
 };
 
@@ -22,7 +22,7 @@ export function schedulesCommand(context: Context): Command {
     .addCommand(
       stepCommand(context, routes.showSchedule, {
         name: "show",
-        description: "show a schedule: its next five times, task in progress, last result",
+        description: "Show a schedule: its next five times, task in progress, last result",
       }),
     )
     .addCommand(stepCommand(context, routes.triggerSchedule, { name: "run", ...triggering }))
@@ -30,14 +30,14 @@ export function schedulesCommand(context: Context): Command {
     .addCommand(
       stepCommand(context, routes.pauseSchedule, {
         name: "pause",
-        description: "pause a schedule",
+        description: "Pause a schedule",
         done: "Paused; a task in progress continues.",
       }),
     )
     .addCommand(
       stepCommand(context, routes.resumeSchedule, {
         name: "resume",
-        description: "resume a schedule; it starts at its next time",
+        description: "Resume a schedule; it starts at its next time",
         done: "Resumed.",
       }),
     );
@@ -45,7 +45,7 @@ export function schedulesCommand(context: Context): Command {
 
 function listCommand(context: Context): Command {
   const command = withListOptions(
-    new Command("list").description("list schedules: next times, last result, task in progress"),
+    new Command("list").description("List schedules: next times, last result, task in progress"),
   );
   return withCommon(command, "simfleet schedules list").action(async (options) => {
     const output = context.output(options);

@@ -56,7 +56,7 @@ export const schedules = feature({
   commands: {
     schedules: {
       group: "automate",
-      summary: "scheduled tasks: next times and last results",
+      summary: "Manage scheduled tasks",
       load: async (context) => (await import("./commands.ts")).schedulesCommand(context),
     },
   },

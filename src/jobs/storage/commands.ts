@@ -8,7 +8,7 @@ import { counted } from "#cli/format.ts";
 const headings = ["DATA", "SIZE", "KEYS", "KEPT"] as const;
 
 export function storageCommand(context: Context): Command {
-  const command = new Command("storage").description("show Redis memory by kind of data, and how long each is kept");
+  const command = new Command("storage").description("Show Redis memory by kind of data, and how long each is kept");
   return withCommon(command, "simfleet storage --json").action(async (options) => {
     const report = await context.connect(options, ({ client }) => client.call(showStorage));
     context.output(options).answer(report, storageText);

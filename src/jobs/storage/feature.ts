@@ -50,7 +50,7 @@ export const storage = feature({
   commands: {
     storage: {
       group: "operate",
-      summary: "Redis memory by kind of data",
+      summary: "Show Redis memory use by kind of data",
       load: async (context) => (await import("./commands.ts")).storageCommand(context),
     },
   },

@@ -14,7 +14,7 @@ export function tokensCommand(context: Context): Command {
 }
 
 function listCommand(context: Context): Command {
-  const command = new Command("list").description("list the tokens, with their last use and expiry");
+  const command = new Command("list").description("List the tokens, with their last use and expiry");
   return withCommon(withListOptions(command), "simfleet tokens list").action(async (options) => {
     const page = await context.connect(options, ({ client }) => client.call(listTokens));
     answerList(context.output(options), page, tokenList, options);
@@ -23,9 +23,9 @@ function listCommand(context: Context): Command {
 
 function createCommand(context: Context): Command {
   const command = new Command("create")
-    .description("create a token, which is valid at once; it is shown once, and only its hash is stored")
-    .requiredOption("--name <name>", "owner of the token, as shown in the audit log")
-    .addOption(choiceOption("--role <role>", "what it may do", roles).makeOptionMandatory())
+    .description("Create a token, which is valid at once; it is shown once, and only its hash is stored")
+    .requiredOption("--name <name>", "owner of the token, as shown in the audit log (required)")
+    .addOption(choiceOption("--role <role>", "what it may do (required)", roles).makeOptionMandatory())
     .option("--expires <when>", "when it expires: after 90d, or at a date or time (default: never)", asFuture);
   return withCommon(command, "simfleet tokens create --name ci --role operator --expires 90d").action(
     async (options) => {
@@ -43,7 +43,7 @@ function createCommand(context: Context): Command {
 
 function revokeCommand(context: Context): Command {
   const command = new Command("revoke")
-    .description("revoke a token, which is invalid at once")
+    .description("Revoke a token, which is invalid at once")
     .argument("<name>", "owner of the token");
   return withCommon(command, "simfleet tokens revoke ci").action(async (name, options) => {
     await context.connect(options, ({ client }) => client.call(revokeToken, { params: { name } }));

@@ -13,7 +13,7 @@ export const tokens = feature({
   commands: {
     tokens: {
       group: "operate",
-      summary: "tokens for the control API and the dashboard",
+      summary: "Manage tokens for the control API and the dashboard",
       load: async (context) => (await import("./commands.ts")).tokensCommand(context),
     },
   },

@@ -17,7 +17,7 @@ export function webhooksCommand(context: Context): Command {
 }
 
 function listWebhooksCommand(context: Context): Command {
-  const command = withListOptions(new Command("list").description("list the configured webhooks and their status"));
+  const command = withListOptions(new Command("list").description("List the configured webhooks and their status"));
   return withCommon(command, "simfleet webhooks list").action(async (options) => {
     const output = context.output(options);
     const page = await context.connect(options, ({ client }) => client.call(routes.listWebhooks));
@@ -27,7 +27,7 @@ function listWebhooksCommand(context: Context): Command {
 
 function testCommand(context: Context): Command {
   const command = new Command("test")
-    .description("send a test message now and print the result")
+    .description("Send a test message now and print the result")
     .argument("<name>", "name of the webhook");
   return withCommon(command, "simfleet webhooks test ops").action(async (name, options) => {
     const output = context.output(options);
@@ -45,7 +45,7 @@ function testCommand(context: Context): Command {
 
 function resumeCommand(context: Context): Command {
   const command = new Command("resume")
-    .description("resume a webhook stopped by 410 Gone and send the backlog")
+    .description("Resume a webhook stopped by 410 Gone and send the backlog")
     .argument("<name>", "name of the webhook");
   return withCommon(command, "simfleet webhooks resume ops").action(async (name, options) => {
     const output = context.output(options);
@@ -89,7 +89,7 @@ const webhookList: List<"webhooks", WebhookReport> = {
 
 function deliveriesCommand(context: Context): Command {
   return new Command("deliveries")
-    .description("list, show and resend the messages to webhooks")
+    .description("List, show and resend the messages to webhooks")
     .addCommand(listDeliveriesCommand(context), { isDefault: true })
     .addCommand(showCommand(context))
     .addCommand(redeliverCommand(context));
@@ -97,7 +97,7 @@ function deliveriesCommand(context: Context): Command {
 
 function listDeliveriesCommand(context: Context): Command {
   const command = new Command("list")
-    .description("list messages, newest event first")
+    .description("List messages, newest event first")
     .option("--webhook <name>", "only messages to this webhook")
     .addOption(choiceOption("--state <state>", "only messages in this state", deliveryStates));
   return withCommon(withPageOptions(command), "simfleet webhooks deliveries list --webhook ops --state failed").action(
@@ -113,7 +113,7 @@ function listDeliveriesCommand(context: Context): Command {
 
 function showCommand(context: Context): Command {
   const command = new Command("show")
-    .description("show one message and its event")
+    .description("Show one message and its event")
     .argument("<delivery>", "ID of the message");
   return withCommon(command, "simfleet webhooks deliveries show ops.1790000000000-0").action(
     async (deliveryId, options) => {
@@ -133,7 +133,7 @@ function showCommand(context: Context): Command {
 
 function redeliverCommand(context: Context): Command {
   const command = new Command("redeliver")
-    .description("resend a message with the same ID, through a worker")
+    .description("Resend a message with the same ID, through a worker")
     .argument("<delivery>", "ID of the message");
   return withCommon(command, "simfleet webhooks deliveries redeliver ops.1790000000000-0").action(
     async (deliveryId, options) => {

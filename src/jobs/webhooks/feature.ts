@@ -30,7 +30,7 @@ export const webhooks = feature({
   commands: {
     webhooks: {
       group: "follow",
-      summary: "webhook endpoints and the messages to them",
+      summary: "Manage webhooks and their deliveries",
       load: async (context) => (await import("./commands.ts")).webhooksCommand(context),
     },
   },

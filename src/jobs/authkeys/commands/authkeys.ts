@@ -19,7 +19,7 @@ export function authKeysCommand(context: Context): Command {
 
 function listCommand(context: Context): Command {
   const command = new Command("list")
-    .description("list AuthKeys with their age and who uses them; never shows a secret")
+    .description("List AuthKeys with their age and who uses them; never shows a secret")
     .option("--user <name>", userText);
   const example = "simfleet authkeys list\nsimfleet authkeys list --user robot";
   return withCommon(withListOptions(command), example).action(async ({ user, ...options }) => {
@@ -58,12 +58,12 @@ const keyList: List<"authKeys", AuthKeyReport> = {
 
 function rotateCommand(context: Context): Command {
   const command = new Command("rotate")
-    .description("create an AuthKey, deliver it to its sinks, and revoke the old one once it is unused")
+    .description("Create an AuthKey, deliver it to its sinks, and revoke the old one once it is unused")
     .option("--user <name>", userText)
     .option("--replace <id>", "revoke this AuthKey first, if the user already has two")
     .option("-y, --yes", "skip the confirmation; required without a terminal")
     .option("--wait", "wait until the old AuthKey is revoked, which can take a day")
-    .option("--detach", "leave it to a worker and return immediately");
+    .option("--detach", "return immediately; needs a running worker");
   return withCommon(command, "simfleet authkeys rotate --profile plant --yes").action(async (options) => {
     context.io.setExitCode(await context.connect(options, (caller) => rotate(options, caller, context)));
   });

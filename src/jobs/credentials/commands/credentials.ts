@@ -34,7 +34,7 @@ export function credentialsCommand(context: Context): Command {
 
 function listCommand(context: Context): Command {
   const command = withListOptions(
-    new Command("list").description("list the account's Credential Sets: age, last use, references"),
+    new Command("list").description("List the account's Credential Sets: age, last use, references"),
   );
   return withCommon(command, "simfleet credentials list").action(async (options) => {
     const output = context.output(options);
@@ -105,7 +105,7 @@ async function valueIn(file: string, { stdin, interrupt }: ProcessIo): Promise<S
 
 function deleteCommand(context: Context): Command {
   const command = new Command("delete")
-    .description("delete a Credential Set to which no group refers")
+    .description("Delete a Credential Set to which no group refers")
     .argument("<id>", "ID of the set")
     .option("-y, --yes", yesText);
   return withCommon(command, "simfleet credentials delete mqtt-old").action(async (credentialsId, options) => {
@@ -123,7 +123,7 @@ function deleteCommand(context: Context): Command {
 
 function confirmCommand(context: Context): Command {
   const command = new Command("confirm")
-    .description("confirm that the old set is no longer referenced; its grace period then starts")
+    .description("Confirm that the old set is no longer referenced; its grace period then starts")
     .argument("<name>", "name of the rotation in the configuration");
   return withCommon(command, "simfleet credentials confirm mqtt-psk").action(async (name, options) => {
     const output = context.output(options);
@@ -157,11 +157,11 @@ interface RotateFlags extends CommonOptions {
 function rotateCommand(context: Context): Command {
   const command = new Command("rotate")
     .description(
-      "rotate a secret or resume its rotation; returns when it is done or has to wait for its grace period or a confirmation",
+      "Rotate a secret or resume its rotation; returns when it is done or has to wait for its grace period or a confirmation",
     )
     .argument("<name>", "name of the rotation in the configuration")
     .option("-y, --yes", yesText)
-    .option("--detach", "leave it to a worker and return immediately");
+    .option("--detach", "return immediately; needs a running worker");
   return withCommon(command, "simfleet credentials rotate mqtt-psk").action(async (name, options) => {
     context.io.setExitCode(await context.connect(options, (caller) => rotate(name, options, caller, context)));
   }) as unknown as Command;
@@ -232,7 +232,7 @@ function endOf({ state, waitsFor }: RotationReport): End | undefined {
 
 function statusCommand(context: Context): Command {
   const command = new Command("status").description(
-    "list rotations: state, age of the secret, last use, next step, references",
+    "List rotations: state, age of the secret, last use, next step, references",
   );
   return withCommon(withListOptions(command), "simfleet credentials status --json").action(async (options) => {
     const output = context.output(options);

@@ -24,7 +24,7 @@ export function simsCommand(context: Context): Command {
 
 function listCommand(context: Context): Command {
   const command = new Command("list")
-    .description("list SIMs, most recently discovered first")
+    .description("List SIMs, most recently discovered first")
     .addOption(whereOption("only SIMs that match a filter"))
     .option("--gone", "only SIMs that the platform no longer lists")
     .addOption(allProfilesOption());
@@ -72,7 +72,7 @@ function simList(sims: readonly SimDocument[]): List<"sims", SimDocument> {
 
 function showCommand(context: Context): Command {
   const command = new Command("show")
-    .description("show one SIM as last seen, or as it is now")
+    .description("Show one SIM as last seen, or as it is now")
     .argument("<sim>", "SIM ID, or IMSI")
     .option("--fresh", "read it from the platform now; uses one call");
   return withCommon(command, "simfleet sims show 8942310022000012345 --fresh").action(async (key, options) => {
@@ -95,7 +95,7 @@ const kinds = changeTypes.map((type) => type.slice("sim.".length));
 
 function changesCommand(context: Context): Command {
   const command = new Command("changes")
-    .description("list changes of the fleet, newest first")
+    .description("List changes of the fleet, newest first")
     .option(
       "--since <when>",
       "only changes since an age such as 90m, 24h or 7d, or a date or time such as 2026-11-20 or 2026-11-20T08:00, in local time unless it has an offset",
@@ -150,7 +150,7 @@ const countedText = (sims: number) => counted(sims, "SIM");
 
 function countCommand(context: Context): Command {
   const command = new Command("count")
-    .description("count SIMs in total or by the values of a field")
+    .description("Count SIMs in total or by the values of a field")
     .addOption(whereOption("only SIMs that match a filter"))
     .option("--gone", "only SIMs that the platform no longer lists")
     .addOption(allProfilesOption())
@@ -219,7 +219,7 @@ type Format = "csv" | "ndjson";
 
 function exportCommand(context: Context): Command {
   const command = new Command("export")
-    .description("export the inventory as CSV (accepted by plan and apply) or as NDJSON with raw values")
+    .description("Export the inventory as CSV (accepted by plan and apply) or as NDJSON with raw values")
     .addOption(choiceOption("--format <format>", "format of the output", ["csv", "ndjson"]).default("csv"))
     .addOption(whereOption("only SIMs that match a filter"))
     .option("--gone", "only SIMs that the platform no longer lists")
@@ -276,9 +276,9 @@ async function* oneDocument(lots: AsyncIterable<string>): AsyncGenerator<string>
 
 function syncCommand(context: Context): Command {
   const command = new Command("sync")
-    .description("sync the inventory with the platform; resumes an interrupted sync")
+    .description("Sync the inventory with the platform; resumes an interrupted sync")
     .option("--restart", "start over from the first page")
-    .option("--detach", "leave it to a worker and return immediately");
+    .option("--detach", "return immediately; needs a running worker");
   return withCommon(command, "simfleet sims sync").action(async (options) => {
     const output = context.output(options);
     const { interrupt } = context.io;

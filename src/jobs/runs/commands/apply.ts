@@ -8,7 +8,7 @@ import { visibleIn } from "#core/visible-text.ts";
 import { type Changed, type PlanReport, type RunReport, changedText, createPlan, startRun } from "../contract.ts";
 import { assertCanWrite } from "../results/results.ts";
 import { assertAllValid } from "../submit.ts";
-import { type Context, asCount, withCommon } from "#cli/context.ts";
+import { addSeeAlso, type Context, asCount, withCommon } from "#cli/context.ts";
 import { whereOption } from "#cli/values.ts";
 import type { Output } from "#cli/output.ts";
 import { confirmation } from "./confirmation.ts";
@@ -26,7 +26,7 @@ import { counted, grouped } from "#cli/format.ts";
 
 export function applyCommand(context: Context): Command {
   const command = new Command("apply")
-    .description("change SIMs from a file or filter: plan, run, and write a result for every row")
+    .description("Change SIMs from a file or filter: plan, run, and write a result for every row")
     .argument("[file]", optionTexts.file)
     .optionsGroup("What to change:")
     .addOption(whereOption(optionTexts.where))
@@ -54,7 +54,8 @@ export function applyCommand(context: Context): Command {
       "-o, --out <file>",
       "write the results to this file (default: next to the input file; of standard input: in the current folder)",
     )
-    .option("--detach", "submit the run, print its ID and return");
+    .option("--detach", "submit the run, print its ID and return; needs a running worker");
+  addSeeAlso(command, "plan", "runs retry", "runs undo");
   return withCommon(
     command,
     "simfleet apply fleet.csv --yes\nsimfleet apply --where tags.site=stadium --speed-class s1.fast\nsimfleet apply ids.csv --speed-class s1.slow --canary 20 --max-failures 2% --rate 120",

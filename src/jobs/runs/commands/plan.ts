@@ -6,7 +6,7 @@ import { pipeAt } from "#core/files/open-file.ts";
 import type { RowsRequest } from "#contract/route.ts";
 import { type PlanReport, changedText, createPlan, deletePlan, downloadVerdicts } from "../contract.ts";
 import { assertCanWrite, writeResults } from "../results/results.ts";
-import { type Context, type ProcessIo, withCommon } from "#cli/context.ts";
+import { addSeeAlso, type Context, type ProcessIo, withCommon } from "#cli/context.ts";
 import { assertFilter, whereOption } from "#cli/values.ts";
 import { operationOption, operationQuery, setOption, speedClassOption, optionTexts } from "./operation-options.ts";
 import { grouped, counted, duration } from "#cli/format.ts";
@@ -15,7 +15,7 @@ import { costText } from "./confirmation.ts";
 
 export function planCommand(context: Context): Command {
   const command = new Command("plan")
-    .description("validate a file or filter and preview the run; makes no API calls")
+    .description("Validate a file or filter and preview the run; makes no API calls")
     .argument("[file]", optionTexts.file)
     .addOption(whereOption(optionTexts.where))
     .addOption(operationOption())
@@ -24,6 +24,7 @@ export function planCommand(context: Context): Command {
     .option("--from-results", "take a results file as input, whose values may be old")
     .option("--allow-unlisted", "send speed classes that the deployment does not list")
     .option("-o, --out <file>", "write what the run would do with each row (its verdict) to this CSV file");
+  addSeeAlso(command, "apply", "operations list");
   return withCommon(
     command,
     "simfleet plan fleet.csv\nsimfleet plan ids.csv --speed-class s1.slow --out verdicts.csv\nsimfleet plan --where groupId=g-1 --speed-class s1.slow\nsimfleet plan groups.csv --operation set-group",

@@ -13,7 +13,16 @@ import {
   downloadResults,
   changedText,
 } from "../contract.ts";
-import { type CommonOptions, type Context, confirm, withCommon, asCount, choiceOption, oneOf } from "#cli/context.ts";
+import {
+  addSeeAlso,
+  type CommonOptions,
+  type Context,
+  confirm,
+  withCommon,
+  asCount,
+  choiceOption,
+  oneOf,
+} from "#cli/context.ts";
 import { topReasons, resultsPathOf, showToEnd } from "./end-of-run.ts";
 import { follow } from "./follow-run.ts";
 import { answerList, withPageOptions } from "#cli/list.ts";
@@ -28,7 +37,9 @@ import { counted } from "#cli/format.ts";
 import { optionTexts } from "./operation-options.ts";
 
 export function runsCommand(context: Context): Command {
-  return new Command("runs")
+  const command = new Command("runs");
+  addSeeAlso(command, "plan", "apply");
+  return command
     .addCommand(listCommand(context), { isDefault: true })
     .addCommand(showCommand(context))
     .addCommand(watchCommand(context))
@@ -43,7 +54,7 @@ export function runsCommand(context: Context): Command {
 }
 
 function listCommand(context: Context): Command {
-  const command = withPageOptions(new Command("list").description("list runs, newest first"), 20);
+  const command = withPageOptions(new Command("list").description("List runs, newest first"), 20);
   return withCommon(
     command,
     "simfleet runs list -n 50\nsimfleet runs list -n 1000 --columns runId,submittedBy,counts.failed --sort -counts.failed",
@@ -57,7 +68,7 @@ function listCommand(context: Context): Command {
 
 function showCommand(context: Context): Command {
   const command = new Command("show")
-    .description("show one run")
+    .description("Show one run")
     .argument("<run>", "ID of the run")
     .option("-w, --watch", "follow the run until it ends, as runs watch does");
   return withCommon(command, "simfleet runs show r-20261120-103045-x7k2").action(async (runId, options) => {
@@ -72,7 +83,7 @@ function showCommand(context: Context): Command {
 }
 
 function watchCommand(context: Context): Command {
-  const command = new Command("watch").description("follow a run until it ends").argument("<run>", "ID of the run");
+  const command = new Command("watch").description("Follow a run until it ends").argument("<run>", "ID of the run");
   return withCommon(command, "simfleet runs watch r-20261120-103045-x7k2").action((runId, options) =>
     watch(context, runId, options),
   ) as unknown as Command;
@@ -91,7 +102,7 @@ async function watch(context: Context, runId: string, options: CommonOptions): P
 
 function pauseCommand(context: Context): Command {
   const command = new Command("pause")
-    .description("pause a run; calls in flight are completed")
+    .description("Pause a run; calls in flight are completed")
     .argument("<run>", "ID of the run");
   return withCommon(command, "simfleet runs pause r-20261120-103045-x7k2").action(async (runId, options) => {
     const output = context.output(options);
@@ -102,7 +113,7 @@ function pauseCommand(context: Context): Command {
 
 function cancelCommand(context: Context): Command {
   const command = new Command("cancel")
-    .description("cancel a run; rows not yet sent are left unchanged")
+    .description("Cancel a run; rows not yet sent are left unchanged")
     .argument("<run>", "ID of the run")
     .option("-y, --yes", "skip the confirmation");
   return withCommon(command, "simfleet runs cancel r-20261120-103045-x7k2").action(async (runId, options) => {
@@ -121,7 +132,7 @@ function cancelCommand(context: Context): Command {
 
 function approveCommand(context: Context): Command {
   const command = new Command("approve")
-    .description("approve a large run submitted by someone else")
+    .description("Approve a large run submitted by someone else")
     .argument("<run>", "ID of the run");
   return withCommon(command, "simfleet runs approve r-20261120-103045-x7k2").action(async (runId, options) => {
     const output = context.output(options);
@@ -134,7 +145,7 @@ function approveCommand(context: Context): Command {
 
 function deleteCommand(context: Context): Command {
   const command = new Command("delete")
-    .description("delete a finished run with its rows and results")
+    .description("Delete a finished run with its rows and results")
     .argument("<run>", "ID of the run")
     .option("-y, --yes", "skip the confirmation; required without a terminal");
   return withCommon(command, "simfleet runs delete r-20261120-103045-x7k2 --yes").action(async (runId, options) => {
@@ -157,10 +168,10 @@ function deleteCommand(context: Context): Command {
 
 function resumeCommand(context: Context): Command {
   const command = new Command("resume")
-    .description("resume a run and follow it until it ends")
+    .description("Resume a run and follow it until it ends")
     .argument("<run>", "ID of the run")
     .option("-o, --out <file>", optionTexts.out)
-    .option("--detach", "return immediately");
+    .option("--detach", "return immediately; needs a running worker");
   return withCommon(command, "simfleet runs resume r-20261120-103045-x7k2").action(async (runId, options) => {
     const output = context.output(options);
     const exitCode = await context.connect(options, async (caller) => {
@@ -184,7 +195,7 @@ function resumeCommand(context: Context): Command {
 
 function retryCommand(context: Context): Command {
   const command = new Command("retry")
-    .description("retry failed and cancelled rows in a new run")
+    .description("Retry failed and cancelled rows in a new run")
     .argument("<run>", "ID of the finished run")
     .addOption(outcomeOption("retry rows with this outcome instead; repeatable"))
     .option(
@@ -194,7 +205,7 @@ function retryCommand(context: Context): Command {
     .option("-y, --yes", "skip the confirmation; required without a terminal")
     .option("--confirm <n>", optionTexts.confirm, asCount)
     .option("-o, --out <file>", optionTexts.out)
-    .option("--detach", "submit the run, print its ID and return");
+    .option("--detach", "submit the run, print its ID and return; needs a running worker");
   return withCommon(command, "simfleet runs retry r-20261120-103045-x7k2 --yes").action(async (ofRunId, options) => {
     const output = context.output(options);
     const { outcome: outcomes, reason, detach, out } = options;
@@ -246,15 +257,14 @@ function assertSomeRetried({ runId, finishedAt, counts }: RunReport, outcomes: r
 
 /** The option by which commands take rows with some outcome. */
 export function outcomeOption(description: string) {
-  return new Option("--outcome <outcome>", description).argParser<Outcome[]>((text, before) => [
-    ...(before ?? []),
-    oneOf(text, allOutcomes),
-  ]);
+  return new Option("--outcome <outcome>", `${description}: ${allOutcomes.join(", ")}`).argParser<Outcome[]>(
+    (text, before) => [...(before ?? []), oneOf(text, allOutcomes)],
+  );
 }
 
 export function resultsCommand(context: Context): Command {
   const command = new Command("results")
-    .description("print the results of a run: every input row with its outcome")
+    .description("Print the results of a run: every input row with its outcome")
     .argument("<run>", "ID of the run")
     .addOption(outcomeOption("only rows with this outcome; repeatable"))
     .option("-o, --out <file>", "write to this file atomically (default: stdout)")

@@ -18,13 +18,13 @@ const restoresText = (runId: string, { calls, total }: { calls: number; total: n
 
 export function undoCommand(context: Context): Command {
   const command = new Command("undo")
-    .description("start a new run that restores the previous values; SIMs changed since are left as they are")
+    .description("Start a new run that restores the previous values; SIMs changed since are left as they are")
     .argument("<run>", "ID of the finished run")
     .option("-y, --yes", "skip the confirmation; required without a terminal")
     .option("--confirm <n>", optionTexts.confirm, asCount)
     .option("--no-sync", "use the inventory as it is, without syncing first")
     .option("-o, --out <file>", optionTexts.out)
-    .option("--detach", "submit the run, print its ID and return");
+    .option("--detach", "submit the run, print its ID and return; needs a running worker");
   return withCommon(command, "simfleet runs undo r-20261120-103045-x7k2 --yes").action(async (runId, options) => {
     const output = context.output(options);
     const exitCode = await context.connect(options, (caller) =>
