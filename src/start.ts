@@ -3,7 +3,7 @@ import { cacheCompiledCode } from "#core/compile-cache.ts";
 import { keepHeapSmall } from "#core/heap-room.ts";
 import { standardOutput } from "#cli/standard-output.ts";
 
-/** They run until they are stopped: Ctrl-C is their normal end, and a closed terminal is none. */
+/** Commands that run until they are stopped: Ctrl-C is their normal end, a closed terminal is not. */
 const servers: readonly unknown[] = ["worker", "gateway"];
 
 /** Runs the command line of this process to its end and exits. */

@@ -1,4 +1,4 @@
-/** What a job needs from the account it works on. */
+/** The parts of an account that jobs use. */
 import type { PlatformClient } from "./client.ts";
 import type { ReadSim, ReadStatusHistory } from "./operations/described.ts";
 import type { FieldSelection } from "#fleet/sim/sim-fields.ts";

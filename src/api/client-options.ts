@@ -46,7 +46,7 @@ export interface PlatformClientOptions {
    * The deployment's operation that issues a new token for a valid pair; absent: every renewal is an authentication.
    */
   readonly renewToken?: DeploymentOperation | undefined;
-  /** Absent: token claims are ignored. */
+  /** Key that verifies token claims. Absent: claims are ignored. */
   readonly tokenVerification?: TokenVerification | undefined;
   /** Length of the quota window; default 60,000. */
   readonly periodMs?: number | undefined;

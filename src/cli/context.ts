@@ -41,7 +41,7 @@ export interface Caller {
   readonly client: Client;
   /** The account that the command is about; undefined: the worker's default. */
   readonly profile: string | undefined;
-  /** Absent with a remote worker, which then does the work. */
+  /** The app of this process. Absent with a remote worker. */
   readonly app: App | undefined;
   /** The event feed. @param say reports a lost connection */
   readonly eventSource: (selection: EventChoice, say: (text: string) => void) => EventSource;
@@ -63,7 +63,7 @@ export interface GivenCommand {
   readonly store: StoreUse;
   /** The kind under which the audit log has it. */
   readonly kind: string;
-  /** Its first argument, or the filters that it names instead; empty where it has neither; absent: the profile. */
+  /** Target for the audit log: the first argument, or the filters. Empty without either; absent: the profile. */
   readonly target: string | undefined;
 }
 
@@ -83,7 +83,7 @@ export function withCommon<A extends unknown[], O extends Record<string, unknown
   return withOptions(command, example, serverOption());
 }
 
-/** As `withCommon`, for a command that only works locally: `--server` is hidden and rejected with a message. */
+/** Adds the common options to a command that only works locally: `--server` is hidden and rejected. */
 export function withLocalOptions<A extends unknown[], O extends Record<string, unknown>>(
   command: Command<A, O>,
   example: string,
@@ -133,7 +133,7 @@ function withOptions<A extends unknown[], O extends Record<string, unknown>>(
 export class Context {
   readonly io: ProcessIo;
   readonly features: readonly AnyAppFeature[];
-  /** What the command has done, for the audit log; the last of several. */
+  /** Result of the command for the audit log; the last of several. */
   done: { readonly about: string; readonly made: string | undefined } | undefined;
   /** The whole command line. */
   readonly words: readonly string[];

@@ -9,7 +9,7 @@ import type { EventType } from "#events/event.ts";
 
 const readAtOnce = 1_000;
 
-/** Which events. */
+/** Selection of events. */
 export interface EventChoice {
   readonly types: readonly EventType[] | undefined;
   readonly profile: string | undefined;

@@ -21,20 +21,20 @@ export const commandGroups = {
 
 /** A command as the help lists it. The command itself is loaded when it is given. */
 export interface FeatureCommand {
-  /** Its heading in the help. */
+  /** Heading in the help. */
   readonly group: keyof typeof commandGroups;
   readonly summary: string;
   readonly load: (context: Context) => Promise<Command>;
 }
 
 export interface Feature<Service = unknown> extends AppFeature<Service> {
-  /** Its commands by their first word, in the order of the help. */
+  /** Commands by their first word, in the order of the help. */
   readonly commands?: Readonly<Record<string, FeatureCommand>>;
-  /** Its commands that change nothing, by their words; the audit log has all others. */
+  /** Commands that change nothing, by their words. All others are audited. */
   readonly reads?: readonly string[];
-  /** Those that are about the selected profile unless their arguments name another thing. */
+  /** Commands whose target is the selected profile if no argument names another. */
   readonly ofProfile?: readonly string[];
-  /** What a command does where there is no data yet, by its words, if it is not `configured`. */
+  /** Handling of a missing embedded Redis, by command. Defaults to `configured`. */
   readonly stores?: Readonly<Record<string, StoreUse>>;
 }
 

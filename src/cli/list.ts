@@ -24,7 +24,7 @@ export interface List<Name extends string, T> {
   /** Where the document has the items. */
   readonly name: Name;
   readonly route: Route;
-  /** Those of the table by default. */
+  /** Columns of the table by default. */
   readonly columns: readonly Column<T>[];
   /** Shown instead of an empty table. */
   readonly empty: string;

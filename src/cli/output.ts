@@ -19,7 +19,7 @@ export interface Terminal {
 /** Where text goes: `process.stdout` and `process.stderr`, or stand-ins of a test. */
 export interface TextSink {
   write(text: string): unknown;
-  /** As of a stream: `drain` comes when it takes more, after `write` has returned false. */
+  /** Event `drain`: the stream accepts more, after `write` has returned false. */
   once?(event: "drain", listener: () => void): unknown;
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;
@@ -70,7 +70,7 @@ export class Output {
     return this.#stdout.write(scrubSecrets(text));
   }
 
-  /** As `raw`, with backpressure: a long output is not buffered in memory. */
+  /** Writes raw text with backpressure: a long output is not buffered in memory. */
   async stream(text: string): Promise<void> {
     if (this.#stdout.write(scrubSecrets(text)) !== false) return;
     await new Promise<void>((resolve) => this.#stdout.once?.("drain", resolve) ?? resolve());
@@ -81,7 +81,7 @@ export class Output {
     this.sayLines(visible(scrubSecrets(text)));
   }
 
-  /** As `say`, for text of several lines; what comes from outside has to be made `visible` in it. */
+  /** Prints text of several lines on stderr. Make external text `visible` first. */
   sayLines(text: string): void {
     this.settleLiveLine();
     this.#stderr.write(`${visibleLines(scrubSecrets(withLocalTimes(text)))}\n`);

@@ -143,7 +143,7 @@ export async function buildProgram(deps: Deps, asked: string | undefined, loads?
   return program;
 }
 
-/** What stands below the list of commands. */
+/** Text below the list of commands. */
 const rootNotes = `
 Examples:
   simfleet plan fleet.csv

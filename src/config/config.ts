@@ -15,13 +15,13 @@ export type Config = ReturnType<typeof loadConfig>;
 
 export type ProfileConfig = Config["profiles"][string];
 
-/** What calls to the platform need of the configuration. */
+/** The parts of the configuration that calls to the platform use. */
 export interface PlatformAccess {
   /** The preferred form first; at least one. */
   readonly credentials: readonly Credentials[];
   /** Base address for authentication, which works on any. */
   readonly authEndpoint: string;
-  /** Absent: decided by the verified token's claims. */
+  /** Coverage of the account. Absent: taken from the verified token's claims. */
   readonly coverage: Coverage | undefined;
 }
 

@@ -111,7 +111,7 @@ export const deploymentSchema = z.strictObject({
       z.array(field, "must be a list of the fields that it needs, such as [key]").min(1),
     )
     .default({}),
-  /** What the interface names but does not show; `requireOperation` asks for one. */
+  /** Endpoints that the interface names but does not describe; see `requireOperation`. */
   operations: z.strictObject(operations).default({}),
   /** API groups by pattern of a path, for calls of the gateway that no operation describes. */
   apiGroups: z
@@ -153,12 +153,12 @@ export function loadDeployment(nameOrPath: string, problems: Problem[]) {
     ttlField: auth.ttlField,
     /** Where a SIM's IMSI and subscription lie in its record. */
     recordPaths: records,
-    /** What runs can do to SIMs, by name. */
+    /** Operations on SIMs, by name. */
     simOperations: simOperationsOf(ofSims, { own: ownOfSims, at: `${file}: simOperations`, problems }),
   };
 }
 
-/** What a deployment's own file says. */
+/** Contents of a deployment file. */
 function readDeployment(nameOrPath: string, problems: Problem[]): { file: string; own: Tree } {
   const isBuiltIn = builtIn.some((name) => name === nameOrPath);
   if (!isBuiltIn && !isDeploymentFile(nameOrPath)) {

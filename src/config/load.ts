@@ -139,16 +139,16 @@ function assemble(settings: Settings, source: SettingSource, report: Report) {
   };
   return {
     ...asWritten,
-    /** Absent: the embedded server. */
+    /** Redis server. Absent: the embedded one. */
     redis: readRedis(settings.redis, report),
     ...readDataDir(settings, source.env, report),
-    /** Of calls that leave this machine; absent: they are direct. */
+    /** Proxy for outgoing calls. Absent: they are direct. */
     proxy: readProxy(source.env, report),
     deployment,
     /** Name of the selected profile; `profiles` always has it. */
     profile: selected,
     profiles,
-    /** Absent: a token's claims are not used. */
+    /** Key that verifies token claims. Absent: they are not used. */
     tokenKey: readKeySource(
       { jwksUrl, file: tokenPublicKeyFile },
       { jwksUrl: "jwksUrl", file: "tokenPublicKeyFile" },
@@ -161,16 +161,16 @@ function assemble(settings: Settings, source: SettingSource, report: Report) {
     freezes: readFreezes(settings.freezes, names, report),
     /** By name. */
     webhooks: readWebhooks(settings.webhooks, names, report),
-    /** Absent: no folder is watched. */
+    /** Watched folder. Absent: none. */
     dropFolder: readDropFolder(settings.dropFolder, known, report),
-    /** Absent: nothing that needs sealing can be done. */
+    /** Encryption keys. Absent: rotations and secret inputs do not work. */
     seal: readSealKeys(settings.seal, report),
     http: readHttp(settings.http, report),
     gateway: readGateway(settings.gateway, known, report),
     retention: { ...settings.retention, archive: archive.path },
     /** Secrets that could not be read, with the path of each. */
     unread: report.unread,
-    /** What works but not as it may have been meant. */
+    /** Settings that work, but maybe not as intended. */
     warnings: report.warnings,
   };
 }
@@ -293,7 +293,7 @@ function frozen<T>(value: T): T {
   return Object.freeze(value);
 }
 
-/** They say what workers do by themselves. A worker takes their changes without a restart. */
+/** Sections that a worker reloads without a restart. */
 const taskSections = ["schedules", "automations", "rotations", "authKeys", "webhooks", "freezes", "dropFolder"];
 
 /**

@@ -16,7 +16,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface SettingSource {
   readonly tree: Tree;
-  /** Its variables of a profile's settings apply to the selected profile. */
+  /** Environment. Variables of profile settings apply to the selected profile. */
   readonly env: Environment;
   /** The selected profile. */
   readonly profile: string;
@@ -140,7 +140,7 @@ function place(
   }
 }
 
-/** What the file would hold in place of the text of a variable: YAML but for texts, or the short form of a list or map. */
+/** Value of a variable as the file would have it: YAML, except for texts, or the short form of a list or map. */
 function fromText(schema: z.ZodType, written: string): unknown {
   const type = bare(schema);
   if (type instanceof z.ZodString || type instanceof z.ZodEnum) return written;

@@ -20,7 +20,7 @@ export class Report {
   /** With `isForCommand`: secrets that could not be read, which are a problem of the commands that need them. */
   readonly unread: (Problem & { readonly path: string })[] = [];
   readonly #isForCommand: boolean;
-  /** What works but not as it may have been meant. */
+  /** Settings that work, but maybe not as intended. */
   readonly warnings: Problem[] = [];
   readonly #places = new Map<string, Place>();
 
@@ -84,7 +84,7 @@ export class Report {
   }
 }
 
-/** What `make` returns; undefined where it throws a SimfleetError, whose message goes to `fault`. */
+/** Result of `make`, or undefined if it throws a SimfleetError, whose message goes to `fault`. */
 export function orFault<T>(make: () => T, fault: (message: string) => void): T | undefined {
   try {
     return make();

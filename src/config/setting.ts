@@ -61,7 +61,7 @@ export function secret<K extends string>(
   } as Record<K | `${K}File`, z.ZodOptional<z.ZodString>>;
 }
 
-/** What holds a secret that is given. */
+/** Wraps a secret, if it is given. */
 export function secretOf(written: string | undefined): Secret | undefined {
   return written === undefined ? undefined : new Secret(written);
 }
@@ -107,7 +107,7 @@ export function says(message: string) {
 
 /** A feature as far as the configuration is concerned. */
 export interface FeatureSection {
-  /** Its section of the file. */
+  /** Section of the configuration file. */
   readonly section?: Section;
   /** Events that it emits, with their fields. */
   readonly events?: Readonly<Record<string, EventFacts>>;

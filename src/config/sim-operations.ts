@@ -129,7 +129,7 @@ export function simOperationsOf(
 
 type Fault = readonly [key: string, message: string];
 
-/** What a schema of one value cannot see. */
+/** Checks that involve several values. */
 function* faultsOf(operation: SimOperation, operations: SimOperations): Generator<Fault> {
   const { sets, inputs, danger, costlyWhen, undo } = operation;
   yield* placeholderFaults(operation);

@@ -42,7 +42,7 @@ export function integer(min: number, max: number): z.ZodNumber {
   return expecting(`a whole number from ${min} to ${max}`, z.number().multipleOf(1).min(min).max(max));
 }
 
-/** What bulk work leaves of a quota to other callers. */
+/** Share of a quota that bulk work leaves to other callers. */
 export const reserve = expecting(
   "`auto`, or a number from 0 to 0.9",
   z.union([z.literal("auto"), z.number().min(0).max(0.9)]),

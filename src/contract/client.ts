@@ -57,7 +57,7 @@ export function localClient(
   });
 }
 
-/** What was done, and the id of what was made. */
+/** Description of a change, and the ID of the created object. */
 interface Done {
   readonly about: string;
   readonly made: string | undefined;

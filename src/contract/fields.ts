@@ -1,7 +1,7 @@
 /** Zod schemas that the routes of all features share: pages, times, flags, and the problem of durable work. */
 import { z } from "zod";
 
-/** What is wrong with a value: in our words where the schema has none of its own. */
+/** Message for an invalid value, with our words where the schema has none. */
 export function issueText(issue: z.core.$ZodIssue): string {
   if (!/^(?:Too (?:big|small)|Invalid|Unrecognized)\b/.test(issue.message)) return issue.message;
   switch (issue.code) {
@@ -71,7 +71,7 @@ export const currentProblem = z
 /** The account that a request is about; by default the configuration's. */
 export const ofProfile = { profile: name.optional() } as const;
 
-/** Which part of a list. */
+/** Page of a list. */
 export const ofPage = {
   limit: z.coerce.number().int().min(1).max(1_000).default(50),
   cursor: z.string().min(1).max(200).optional(),

@@ -19,13 +19,13 @@ export interface Route {
   readonly description?: string;
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;
-  /** Absent: no body, or `{}`. */
+  /** Schema of the body. Absent: no body, or `{}`. */
   readonly body?: z.ZodType;
   /** The body is rows: a CSV file, a form with one, or a filter in JSON. `optional`: it may be left out. */
   readonly rows?: "required" | "optional";
   /** The schema of the answer; `lines`: a file of lines, CSV or NDJSON, that is streamed. */
   readonly answer: z.ZodType | "lines";
-  /** What the audit log says of its answer, without secrets: what was made or changed. */
+  /** Describes the response for the audit log, without secrets. */
   readonly about?: (answer: never) => string;
   /** 200 by default. */
   readonly status?: 200 | 201 | 202 | 204;
@@ -36,7 +36,7 @@ export function route<const R extends Route>(declared: R): R {
   return declared;
 }
 
-/** What the audit log says of an answer; undefined for most routes. */
+/** Description of a response for the audit log; undefined for most routes. */
 export function aboutOf({ about }: Route, answer: unknown): string | undefined {
   return (about as ((answer: unknown) => string) | undefined)?.(answer).slice(0, 500);
 }
@@ -78,7 +78,7 @@ export interface Rows {
     | { readonly undoOf: string };
   /** Name of the file, or the filter. */
   readonly source: string;
-  /** What to do to each SIM, if it came with the filter. */
+  /** Operation and values that came with the filter. */
   readonly operation?: string | undefined;
   /** Values for all rows by input, if they came with the filter. */
   readonly set?: Readonly<Record<string, string>> | undefined;
@@ -90,7 +90,7 @@ export interface Rows {
   readonly signal?: AbortSignal;
 }
 
-/** What a caller of a route passes; parts that may be left out are optional. */
+/** Arguments of a route. Parts with defaults are optional. */
 export type Request<R extends Route> = Part<"params", R["params"]> &
   Part<"query", R["query"]> &
   Part<"body", R["body"]> &
@@ -113,9 +113,9 @@ export interface Creation<T> {
   readonly newId: () => string;
   /** Creates it. A second call with the same id creates nothing new. */
   readonly create: (id: string) => Promise<T>;
-  /** What an earlier attempt created under this id; undefined if nothing. */
+  /** Result of an earlier attempt with this ID, or undefined. */
   readonly find?: (id: string) => Promise<T | undefined>;
-  /** Its path, below `/v1`. */
+  /** Path below `/v1`. */
   readonly pathOf?: (created: T) => string;
   /** Hash of a file that was read beforehand, hex, to distinguish requests. */
   readonly sha256?: string;
@@ -126,7 +126,7 @@ export interface Creation<T> {
 /** A file that is streamed. */
 export interface Lines {
   readonly format: "csv" | "ndjson";
-  /** What a browser saves it as. */
+  /** File name for downloads. */
   readonly fileName: string;
   readonly lines: AsyncIterable<string>;
 }

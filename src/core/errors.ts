@@ -270,7 +270,7 @@ export class IntakeError extends SimfleetError {
 
 type PlatformCode = Extract<ErrorCode, `PLATFORM_${string}` | "CONFIG_INVALID">;
 
-/** What the platform (or the way to it) did to one call. */
+/** Failure of one call, by the platform or on the way to it. */
 export class PlatformError extends SimfleetError {
   /** The operation's id, `listSims`. */
   readonly operation: string;

@@ -16,7 +16,7 @@ export const queueTime = channel("simfleet:queue-time");
 export const quotaWait = channel("simfleet:quota-wait");
 /** From sending a call to the headers of its response. */
 export const callTime = channel("simfleet:call-time");
-/** What the gateway adds to a call: from its body, which was read ahead, to sending it, with the wait for quota. */
+/** Time that the gateway adds to a call, from reading its body to sending it, including the wait for quota. */
 export const gatewayWait = channel("simfleet:gateway-wait");
 /** A call of the gateway that has ended: an object with the labels of its metric. */
 export const gatewayCall = channel("simfleet:gateway-call");

@@ -11,7 +11,7 @@ export type FaultRule = "give-up" | "throw" | FaultWait;
 interface FaultWait {
   /** Time until the next attempt, ms; a backoff grows with the failed attempts. */
   readonly delay: number | BackoffPolicy;
-  /** What the error's `retryAfterMs` does: replaces the delay, or is its minimum. Ignored by default. */
+  /** Use of the error's `retryAfterMs`: it replaces the delay or is its minimum. Ignored by default. */
   readonly retryAfter?: "replaces" | "is-minimum";
   /** Delays up to this are slept through, ms; 0 by default. */
   readonly sleepUpToMs?: number;

@@ -10,7 +10,7 @@ import { minuteMs } from "#core/time.ts";
 import type { Keys } from "#redis/keys.ts";
 
 const keepSeconds = 86_400;
-/** As long as a request may take; a request whose process died can be repeated after this time. */
+/** Longest time of a request. If its process died, it can be repeated after this time. */
 const lockedMs = minuteMs;
 
 /** The stored answer to a request. */

@@ -16,7 +16,7 @@ export interface Move {
   /** Fields to remove. */
   readonly remove: readonly string[];
   readonly events: readonly MoveEvent[];
-  /** What else must hold, besides the guard. */
+  /** Further condition, besides the guard. */
   readonly condition?: MoveCondition | undefined;
 }
 

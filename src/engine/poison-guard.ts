@@ -71,7 +71,7 @@ export class PoisonGuard {
     }
   }
 
-  /** As `run`, but this process does one piece of such work at a time: a death with it is not due to another. */
+  /** Runs work one piece at a time in this process, so that a crash has one possible cause. */
   runAlone<T>(name: string, work: () => Promise<T>): Promise<T | Quarantined> {
     const end = this.#lastAlone.then(() => this.run(name, work));
     this.#lastAlone = end.catch(() => undefined);

@@ -38,7 +38,7 @@ export interface RecordKind<R extends CommonFields> extends RecordFields<R> {
   readonly stateField: keyof R & string;
   /** Fields that the next `begin` keeps. */
   readonly kept: readonly (keyof R & string)[];
-  /** What every move to another state also changes, unless it says otherwise. */
+  /** Default changes of every move to another state. */
   readonly entering: Change<R>;
   readonly isOver: (record: R) => boolean;
 }
@@ -48,15 +48,15 @@ export type Change<R> = {
   readonly [Field in keyof R]?: R[Field] | (R[Field] extends number | undefined ? "now" : never) | undefined;
 };
 
-/** What `move` does besides changing fields. */
+/** Options of `move`. */
 export interface MoveOptions {
   readonly events?: readonly MoveEvent[] | undefined;
   readonly condition?: MoveCondition | undefined;
 }
 
-/** Of records that exist from their first move on, such as the settings and the last result of something configured. */
+/** Records that exist from their first move on, such as the last result of something configured. */
 export type StateStore<R extends CommonFields> = ReturnType<typeof stateStore<R>>;
-/** As above, for work: `get` returns the work in progress, or the last one. */
+/** Records of work: `get` returns the work in progress, or the last one. */
 export type RecordStore<R extends CommonFields> = ReturnType<typeof recordStore<R>>;
 
 export interface Update<R> extends MoveOptions {

@@ -9,7 +9,7 @@ export const sharingKey = (keys: StoreDeps["keys"]): string => keys.of("inventor
 
 type Deps = Pick<StoreDeps, "redis" | "keys">;
 
-/** What the configuration says about it. */
+/** Settings of the inventory's profiles. */
 export interface SharingSettings {
   readonly profiles: Readonly<Record<string, unknown>>;
   readonly inventory: { readonly profile?: string | undefined };
@@ -42,7 +42,7 @@ export async function readSharing({ redis, keys }: Deps) {
     operatorOf: (profile: string) => fleetOf(profile).split("@")[0] || undefined,
     /** The profiles with this one's inventory, itself included. */
     sharers,
-    /** Those whose lists show all SIMs; others may see a part. */
+    /** Profiles whose lists show all SIMs; others may see a part of them. */
     seers: (profile: string, { profiles: known, inventory: { profile: chosen = "" } }: SharingSettings): string[] => {
       const sharing = Object.keys(known).filter((name) => sharers(profile).includes(name));
       if (sharing.includes(chosen)) return [chosen];

@@ -20,7 +20,7 @@ export interface Wait<Change> {
   readonly isProblem?: boolean;
   /** Failed attempts of the step, if their number changes. */
   readonly tries?: number;
-  /** What else is saved. */
+  /** Further fields to save. */
   readonly change?: Change;
   readonly events?: readonly MoveEvent[];
   /** The platform rejected our credentials or permissions. */
@@ -71,7 +71,7 @@ export interface StepMachine<Context, Change> {
   readonly saveGivingUp: (context: Context, reason: string) => Promise<void>;
   /** Finds a step that kills its worker. */
   readonly guard: Pick<PoisonGuard, "run">;
-  /** What is worked on and at which point, for the guard; undefined if nothing happens there. */
+  /** Name of the work and its step, for the poison guard. Undefined if nothing happens there. */
   readonly pointOf: (context: Context) => string | undefined;
   /** Called after three deaths: the work must not be continued until a person releases it. */
   readonly saveQuarantined: (context: Context, reason: string) => Promise<void>;

@@ -64,7 +64,7 @@ export const listEvents = route({
 
 const newest = list(eventDocument).describe("at most 50, newest first");
 
-/** What happened since a time. Its runs, schedules and rotations are those that ended since then. */
+/** Summary since a time. Runs, schedules and rotations are counted when they end. */
 export const summary = z.object({
   since: instant,
   until: instant.describe("time of the answer"),

@@ -1,4 +1,4 @@
-/** What answers the routes of events, as a list and as a summary; the server adds the stream. */
+/** Endpoints of events: the list and the summary. The server adds the stream. */
 import { parseInstant } from "#core/ago.ts";
 import { asList, cursorBefore } from "#contract/fields.ts";
 import { type Endpoint, endpoint } from "#contract/route.ts";

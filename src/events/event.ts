@@ -4,7 +4,7 @@
  */
 import type { FieldValue } from "#fleet/sim/field-text.ts";
 
-/** What an event says. */
+/** Documentation of an event type. */
 export interface EventFacts {
   /** When it is emitted. */
   readonly when: string;
@@ -12,7 +12,7 @@ export interface EventFacts {
   readonly fields: Readonly<Record<string, string>>;
   /** For people, as a template (sentence.ts). */
   readonly sentence: string;
-  /** What to do about it, as a template of further sentences. */
+  /** Advice, as a template of further sentences. */
   readonly advice?: string;
   /** Shown as a problem. */
   readonly needsAttention?: boolean;

@@ -24,7 +24,7 @@ export interface FeedBounds {
   readonly maxEvents: number;
 }
 
-/** Which events to read. */
+/** Selection of events. */
 export interface EventQuery {
   readonly types?: readonly EventType[] | undefined;
   /** One or several. Events that concern every account are included. */

@@ -9,7 +9,7 @@ export interface FreezePeriod {
   readonly profile: string | undefined;
   readonly when:
     | { readonly fromMs: number; readonly toMs: number }
-    /** It opens at each time of the expression. */
+    /** A freeze that opens at each time of a cron expression, for `lengthMs`. */
     | { readonly opens: Cron; readonly lengthMs: number };
 }
 

@@ -9,7 +9,7 @@ export type Language = "en" | "ja";
 export interface Profile {
   /** Name in the configuration: letters, digits, `-` and `_`. */
   readonly name: string;
-  /** Absent: taken from the verified token's claims if these name exactly one. */
+  /** Coverage. Absent: taken from the verified token's claims, if these name exactly one. */
   readonly coverage: Coverage | undefined;
   readonly wording: Wording;
 }

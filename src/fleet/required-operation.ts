@@ -62,7 +62,7 @@ function problemOf({ name }: Deployment, ids: readonly DeploymentOperationId[], 
   };
 }
 
-/** As YAML in block style: a flow mapping would interpret the braces of a path. */
+/** Formats lines as block-style YAML; a flow mapping would interpret the braces of a path. */
 function linesOf(example: DeploymentOperation): string[] {
   return Object.entries(example).map(
     ([key, value]) => `${key}: ${Array.isArray(value) ? `[${value.join(", ")}]` : value}`,

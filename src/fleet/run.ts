@@ -38,7 +38,7 @@ export interface Tally {
 /** A limit on failures: a number of rows, or a percentage of the rows that make a call. */
 export type FailureLimit = { readonly rows: number } | { readonly percent: number };
 
-/** What the submitter of a run can request. */
+/** Options of a run. */
 export interface RunOptions {
   /** Process the valid rows of a file that has invalid ones. */
   readonly partial: boolean;

@@ -2,11 +2,11 @@
 import type { Cron } from "./time/cron.ts";
 import type { Task } from "./task.ts";
 
-/** What to do if a time is due while the previous run is still in progress. */
+/** Handling of a time that comes while the previous task is active. */
 export const overlapPolicies = ["skip", "queue", "cancel"] as const;
 export type OverlapPolicy = (typeof overlapPolicies)[number];
 
-/** What to do with times missed while no worker was running: run once, or skip them. */
+/** Handling of times missed while no worker was running. */
 export const missedPolicies = ["once", "skip"] as const;
 /** With a window (`15m`) the task never starts later than that after its time, whatever delayed it. */
 export type MissedPolicy = (typeof missedPolicies)[number] | { readonly within: string; readonly withinMs: number };
@@ -20,7 +20,7 @@ export interface Schedule {
   readonly jitterMs: number;
   readonly overlap: OverlapPolicy;
   readonly missed: MissedPolicy;
-  /** What to do if a time is due during a freeze. */
+  /** Handling of a time during a freeze. */
   readonly frozen: FrozenPolicy;
   /** So many failures in a row pause it. */
   readonly pauseAfterFailures?: number | undefined;

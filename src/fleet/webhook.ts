@@ -8,7 +8,7 @@ export interface Webhook {
   readonly name: string;
   /** Patterns of event types: `run.completed`, `run.*`, `*`. */
   readonly events: readonly string[];
-  /** Absent: events of every profile. */
+  /** Profile whose events are sent. Absent: every profile. */
   readonly profile: string | undefined;
   readonly format: WebhookFormat;
   /** Whether its address may be in a private network. */

@@ -12,21 +12,21 @@ import { SimfleetError } from "#core/errors.ts";
 import type { DeploymentOperation, DeploymentOperations, PathGroup } from "#fleet/deployment-operation.ts";
 import type { SimOperation } from "#fleet/sim-operation/sim-operation.ts";
 
-/** What the gateway has to know of a call. */
+/** Facts about a call that the gateway uses. */
 export interface GatewayOperation {
   /** For the metrics and as the key of its bucket: one name for each quota. */
   readonly id: string;
   readonly quota: Quota;
   /** Whether the call gets the pair. */
   readonly authenticated: boolean;
-  /** It renews a token: the gateway answers it itself. */
+  /** Whether it renews a token; the gateway responds itself. */
   readonly isRenewal?: true;
   /** The group is a guess, since no rule knows the path. */
   readonly isGuess?: true;
 }
 
 interface Rule extends GatewayOperation {
-  /** Absent: every method. */
+  /** HTTP method. Absent: every method. */
   readonly method?: string;
   /** `*` is any segment, and `**` at the end any number of them. */
   readonly segments: readonly string[];

@@ -138,7 +138,7 @@ type Wait = <T>(ask: (signal: AbortSignal) => Promise<T>) => Promise<T>;
 interface Patience {
   readonly clock: Clock;
   readonly maxWaitMs: number;
-  /** They end the wait as well. */
+  /** Signals that also end the wait. */
   readonly signals: readonly AbortSignal[];
 }
 
@@ -183,7 +183,7 @@ async function withPatience(
 const maxAheadBytes = 64 * 1_024;
 
 interface RequestBody {
-  /** It can be sent again; otherwise its rest streams, once. */
+  /** Whether the body is in memory and can be sent again. Otherwise its rest streams once. */
   readonly isWhole: boolean;
   readonly content: Buffer | AsyncIterable<Buffer> | null;
 }

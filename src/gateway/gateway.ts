@@ -38,7 +38,7 @@ export interface GatewayOptions extends Pick<CallDeps, "clock" | "freezeOf" | "m
   readonly client: CallDeps["client"] & Pick<PlatformClient, "whoAmI">;
   readonly host: string;
   readonly port: number;
-  /** Absent: none is needed. */
+  /** Token that callers present. Absent: none is needed. */
   readonly token: Secret | undefined;
   /** Requests with a wrong token per minute and address that get 401; further ones get 429. */
   readonly authFailuresPerMinute: number;

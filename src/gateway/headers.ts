@@ -4,7 +4,7 @@
  */
 import type { IncomingHttpHeaders } from "node:http";
 
-/** They belong to one connection (RFC 9110, section 7.6.1), or are set again for the next one. */
+/** Headers of one connection (RFC 9110, section 7.6.1), and headers that are set again for the next one. */
 const ofConnection = new Set([
   "connection",
   "expect",

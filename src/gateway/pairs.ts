@@ -14,7 +14,7 @@ import type { Clock } from "#core/time.ts";
 const issuer = "simfleet-gateway";
 const lifetime = { min: 180, max: 172_800, usual: 86_400 } as const;
 
-/** What tells whose account it is. */
+/** Identity of an account. */
 export interface Account {
   readonly operatorId: string;
   readonly userName: string | undefined;

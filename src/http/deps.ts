@@ -24,7 +24,7 @@ import type { Principal } from "./auth/principal.ts";
 
 /** The dependencies of the control API. */
 export interface ControlDeps {
-  /** What the routes of all features do. */
+  /** Endpoints of all features. */
   readonly endpoints: readonly Endpoint[];
   readonly config: Config;
   readonly access: Access;

@@ -13,7 +13,7 @@ import type { FeedTail } from "#events/tail.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import type { Access } from "./auth/access.ts";
 
-/** Which events a stream has. */
+/** Selection of a stream's events. */
 export interface StreamQuery {
   readonly types: readonly EventType[] | undefined;
   /** Events that concern every account are included. */

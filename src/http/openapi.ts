@@ -50,7 +50,7 @@ const describeRoute: SwaggerTransform = (document) => {
 
 interface Described {
   readonly description?: string;
-  /** Of a route that takes rows. */
+  /** Request body of a route that takes rows. */
   readonly consumes?: readonly string[];
   readonly response?: Readonly<Record<string, unknown>>;
 }
@@ -96,7 +96,7 @@ function bare(schema: z.ZodType): Record<string, unknown> {
 }
 
 /** `/docs` and `/docs/json`: open, because they contain nothing that is not in the source. */
-/** Of the one style element that Swagger UI writes into its page; a version that writes another fails the test. */
+/** Hash of the one style element that Swagger UI writes into its page. A test fails when a version writes another. */
 const styleOfSwaggerUi = "'sha256-RL3ie0nH+Lzz2YNqQN83mnU0J1ot4QL7b99vMdIX99w='";
 
 export async function addDescription(server: FastifyInstance): Promise<void> {

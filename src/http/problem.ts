@@ -67,7 +67,7 @@ export const statusOf: Readonly<Record<ErrorCode, number>> = {
   AUDIT_UNAVAILABLE: 503,
 };
 
-/** What Fastify and its plugins throw, by status, in our codes. */
+/** Our codes for errors of Fastify and its plugins, by status. */
 const codeOfStatus: Readonly<Record<number, ErrorCode>> = {
   404: "NOT_FOUND",
   408: "REQUEST_TIMEOUT",

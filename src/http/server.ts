@@ -29,7 +29,7 @@ export interface HttpServer {
 
 /** The port where none was chosen: a second worker on the machine then takes another. */
 const usualPort = 8080;
-/** Of JSON; a file is read as it arrives. */
+/** Maximum bytes of a JSON body. A file is read as it arrives. */
 const maxBodyBytes = 256 * 1_024;
 /** From the first byte of a request to its last, files included. */
 const requestMs = 3_600_000;
@@ -43,7 +43,7 @@ export interface HttpOptions {
   readonly health: Health;
   /** Puts an error of the store into words for operators. */
   readonly explained?: (thrown: unknown) => unknown;
-  /** Absent: health alone. */
+  /** The control API. Absent: health only. */
   readonly control?: ControlDeps;
 }
 

@@ -10,12 +10,12 @@ import type { SimOperation } from "#fleet/sim-operation/sim-operation.ts";
 import { isImsi, isSimId, type KeyColumn } from "#fleet/sim/sim.ts";
 import type { CsvRow } from "./csv.ts";
 
-/** What the rows of a file are read for. */
+/** Purpose of reading the rows of a file. */
 export interface RowRequest {
   readonly operation: SimOperation;
   /** Values for all rows by input, instead of columns. */
   readonly set: Readonly<Record<string, string>>;
-  /** Also takes the results of a run, whose values may be old. */
+  /** Whether results of a run are accepted, whose values may be old. */
   readonly fromResults?: boolean | undefined;
 }
 

@@ -17,7 +17,7 @@ export interface ResolvedRow {
   readonly duplicateOf?: number;
 }
 
-/** What the end of the rows shows about some of them. */
+/** Facts about rows that are known only at their end. */
 export type LateRows = Awaited<ReturnType<typeof openRows>>["late"];
 
 /** A row's problem and its location. */

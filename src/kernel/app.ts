@@ -40,7 +40,7 @@ export class App {
     return opened.service;
   }
 
-  /** What a feature offers. @throws Error if the feature was not opened */
+  /** Service of a feature. @throws Error if the feature was not opened */
   service<Service>(feature: AppFeature<Service>): Service {
     const opened = this.#opened.get(feature);
     if (opened === undefined) throw new Error(`the feature ${feature.name} is not open`);

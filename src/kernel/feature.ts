@@ -10,7 +10,7 @@ import type { Reading } from "#telemetry/metrics.ts";
 import type { Kernel } from "./kernel.ts";
 
 export interface RouteDeps {
-  /** What carries out the calls: a worker, or a command that may leave the work to one. */
+  /** Kind of process: a worker, or a command that may leave the work to one. */
   readonly process: "worker" | "command";
 }
 
@@ -18,7 +18,7 @@ export type MaybeLater<T> = T | Promise<T>;
 
 /** A feature in a process. */
 export interface Opened<Service> {
-  /** What other features, commands and routes use of it. */
+  /** Service that other features, commands and routes use. */
   readonly service?: Service;
   /** Loaded when they are needed: many commands need none. */
   readonly routes?: (deps: RouteDeps) => MaybeLater<readonly Endpoint[]>;

@@ -41,7 +41,7 @@ export interface ProcessDeps {
   readonly features: readonly Declared[];
 }
 
-/** What a feature declares for others to list. */
+/** Declarations of a feature that others list. */
 export interface Declared {
   readonly name: string;
   readonly audit?: string;
@@ -110,7 +110,7 @@ function build(
     connect,
     workerRegistry,
     config,
-    /** What the features of this process declare. */
+    /** Declarations of this process's features. */
     features: deps.features,
     logger,
     env: deps.env,
@@ -128,7 +128,7 @@ function build(
     guard,
     lifecycle,
     accounts,
-    /** Which process uses which AuthKey. */
+    /** Processes and the AuthKeys that they use. */
     users,
     /** The account of a profile, created on first use. @throws ConfigError if the profile lacks credentials or an address */
     account,

@@ -77,7 +77,7 @@ export class ConfigReload {
   }
 }
 
-/** What changes with each write of the configuration file; empty without one. */
+/** Fingerprint that changes with each write of the configuration file. Empty without one. */
 export function lookAt({ file }: Pick<Config, "file">): string {
   const stats = file === undefined ? undefined : statSync(file, { throwIfNoEntry: false });
   return stats === undefined ? "" : `${stats.ino} ${stats.mtimeMs} ${stats.size}`;

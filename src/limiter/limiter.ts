@@ -18,7 +18,7 @@ export interface LimiterOptions {
   readonly keys: Keys;
   /** Length of the platform's windows; the interface says one minute. */
   readonly periodMs?: number;
-  /** What calls that are not `priority` leave to others. Default `auto`. */
+  /** Share that calls below `priority` leave to others. Defaults to `auto`. */
   readonly reserve?: Reserve;
   /** How long a permit counts if its process never ends it: must exceed the longest call. */
   readonly leaseMs?: number;
@@ -56,7 +56,7 @@ export interface BucketState {
   readonly frozenUntilMs: number | undefined;
   readonly calls: number;
   readonly throttled: number;
-  /** Those since 00:00 UTC. */
+  /** Calls since 00:00 UTC. */
   readonly today: { readonly calls: number; readonly throttled: number };
   /** Waiting callers, by process. */
   readonly waiters: readonly { readonly process: string; readonly waiting: number }[];
@@ -291,7 +291,7 @@ const nothingWanted: ExchangeRequest = {
   observations: [],
 };
 
-/** What comes before the group: neither a group nor the mark of a call that is limited per address has a dot. */
+/** Prefix before the group. Neither a group nor the mark of a call that is limited per address has a dot. */
 function ownerOf(bucket: string): string {
   return bucket.slice(0, bucket.lastIndexOf("."));
 }

@@ -15,11 +15,11 @@ const maxAtOnce = 500;
 /** The write was made, but a failover or a power failure would lose it. */
 export class NotReplicatedError extends Error {}
 
-/** What Redis has to acknowledge. */
+/** Acknowledgements required of Redis. */
 export interface Acknowledgements {
-  /** That a replica has the write. */
+  /** Whether a replica must have the write. */
   readonly ofReplica: boolean;
-  /** That the write is in the append-only file. Needs Redis 7.2. */
+  /** Whether the write must be in the append-only file. Needs Redis 7.2. */
   readonly ofFile: boolean;
 }
 
@@ -73,7 +73,7 @@ export class ReplicatedWrites {
   }
 }
 
-/** What has not acknowledged the writes; undefined if all that is needed has. */
+/** Missing acknowledgement, or undefined. */
 function missingOf(
   replies: readonly [Error | null, unknown][],
   { ofReplica, ofFile }: Acknowledgements,

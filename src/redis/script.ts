@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { ChainableCommander } from "ioredis";
 
-/** What runs a script: Redis, or a store in this process. */
+/** Runner of scripts: Redis, or a store in this process. */
 export interface ScriptRunner {
   evalsha(digest: string, keys: number, ...keysAndArgs: (string | number | Buffer)[]): Promise<unknown>;
   eval(source: string, keys: number, ...keysAndArgs: (string | number | Buffer)[]): Promise<unknown>;

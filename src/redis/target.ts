@@ -17,7 +17,7 @@ export interface RedisAddress {
 interface RedisLogin {
   readonly username?: string | undefined;
   readonly password?: string | undefined;
-  /** Absent: the connection is not encrypted. */
+  /** TLS settings. Absent: the connection is not encrypted. */
   readonly tls?: RedisTlsOptions | undefined;
 }
 

@@ -15,17 +15,17 @@ const firstConnectionMs = 5_000;
 const embeddedMs = 20_000;
 const refusalMs = 1_000;
 
-/** What `verifyRedis` found. */
+/** Result of `verifyRedis`. */
 export interface RedisFacts {
   readonly topology: Topology;
-  /** Of several nodes, the oldest. */
+  /** Version; of several nodes, the oldest. */
   readonly version: string;
   readonly maxmemoryPolicy: string;
   /** Whether a replica can take over, with whatever it has received until then. */
   readonly hasReplicas: boolean;
   /** Whether Redis can acknowledge that a write is in its append-only file (WAITAOF). */
   readonly acknowledgesFile: boolean;
-  /** What works but puts data at risk. */
+  /** Settings that work but put data at risk. */
   readonly warnings: readonly string[];
 }
 

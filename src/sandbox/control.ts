@@ -13,7 +13,7 @@ import type { SandboxState } from "./state.ts";
 import type { Throttle } from "./quota.ts";
 import type { Received } from "./request.ts";
 
-/** What can be controlled and inspected. */
+/** Parts of the sandbox that can be controlled and inspected. */
 export interface Controls {
   readonly options: SandboxOptions;
   readonly accounts: Accounts;

@@ -34,7 +34,7 @@ const strikes: Partial<Record<FaultKind, (response: ServerResponse) => void>> = 
   "empty-500": (response) => response.writeHead(500, ["content-length", "0"]).end(),
 };
 
-/** What an exchange needs beyond the controls. */
+/** Dependencies of an exchange beyond the controls. */
 export interface ExchangeParts extends Controls {
   /** Delay of the next response. */
   readonly drawLatencyMs: () => number;
@@ -183,7 +183,7 @@ function deliver(response: ServerResponse, { status, text, headers = [] }: Resul
 interface Route {
   /** The parts of the path, `*` for a variable one. */
   readonly parts: readonly string[];
-  /** Absent: not subject to a quota. */
+  /** API group. Absent: not subject to a quota. */
   readonly group: ApiGroup | undefined;
   readonly byMethod: Map<string, Operation>;
 }

@@ -36,7 +36,7 @@ export interface Operation {
   readonly method: string;
   /** `v1/sims/*`: no leading slash, `*` for a variable part. */
   readonly path: string;
-  /** Absent: not subject to a quota. All operations of a path belong to one group. */
+  /** API group. Absent: not subject to a quota. All operations of a path belong to one group. */
   readonly group: ApiGroup | undefined;
   readonly needsPair: boolean;
   /** How to refuse the call if the pair has expired. Default pairExpired. */

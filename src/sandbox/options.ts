@@ -6,7 +6,7 @@ import { isSimId, isSpeedClass } from "#fleet/sim/sim.ts";
 import { faultRates } from "./faults.ts";
 import { recordShapes } from "./sims/sim-records.ts";
 
-/** Which AuthKeys the sub-user may manage. */
+/** AuthKeys that the sub-user may manage. */
 export const keyAccesses = ["own", "none"] as const;
 
 /** `interface`: the operations that the interface shows; `all`: also those that it only names. */
@@ -72,7 +72,7 @@ const server = {
 const fleet = {
   /** Number of generated SIMs. */
   sims: count.max(1e8).default(100),
-  /** These SIMs, in this order, instead of generated ones. */
+  /** SIM IDs to serve, in this order, instead of generated ones. */
   simIds: z
     .custom<readonly string[]>()
     .refine((ids) => ids.every(isSimId), "must be IDs of letters, digits, `-` and `_`, 64 at most")
@@ -134,7 +134,7 @@ const lists = {
   pageSize: z.int().min(1).default(100),
   /** A higher `limit` is reduced to it. */
   maxPageSize: count.default(1_000),
-  /** Which headers contain the next page. */
+  /** Headers that contain the next page. */
   paging: z.enum(["both", "link", "key"]).default("both"),
   /** Use cursors with characters that break a client without percent-encoding. */
   hostileCursors: z.boolean().default(false),

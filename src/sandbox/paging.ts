@@ -46,7 +46,7 @@ export function answerPage(call: Call, list: PagedList): Result {
   return { status: 200, text: `[${items}]`, headers: next === undefined ? [] : headersFor(call, next) };
 }
 
-/** As `answerPage`, of items that are all there. */
+/** Responds with a page of a list that is in memory. */
 export function answerItems(call: Call, items: readonly unknown[], maxItems = Infinity): Result {
   return answerPage(call, {
     places: items.length,

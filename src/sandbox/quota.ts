@@ -134,7 +134,7 @@ export class Throttle {
   /** By group and, if there is one, caller. */
   readonly #quotas = new Map<string, Quota>();
   #originMs = 0;
-  /** What holds for the quota of a caller who comes later, too. */
+  /** State that also applies to callers who come later. */
   #changes: { readonly group: ApiGroup; readonly limit: number; readonly atMs: number }[] = [];
   #competitor: SandboxOptions["competitor"] = {};
 

@@ -14,7 +14,7 @@ export function seededBits(seed: number, index: number): number {
   return scramble((Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) + Math.imul(index + 1, 0x6d2b79f5)) >>> 0);
 }
 
-/** As `seededBits`, as a number in [0, 1). */
+/** Seeded number in [0, 1). */
 export function seededShare(seed: number, index: number): number {
   return seededBits(seed, index) / 2 ** 32;
 }

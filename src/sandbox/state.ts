@@ -52,7 +52,7 @@ export class SandboxState {
     return this.#read(id, (place) => this.log.effectsAt(place)) ?? {};
   }
 
-  /** As `effectsOn`, of all SIMs together. */
+  /** Effects on all SIMs together. */
   get effectTotals(): Effects {
     return this.log.effectTotals;
   }

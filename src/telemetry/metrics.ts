@@ -104,7 +104,7 @@ export const metricCatalogue = {
   { kind: "gauge" | "counter"; name: string; labels: readonly string[]; help: string }
 >;
 
-/** What this process counts. */
+/** Counters of this process. */
 export const counterCatalogue = {
   gatewayCalls: {
     kind: "counter",
@@ -215,7 +215,7 @@ export class Metrics {
   }
 }
 
-/** What is known of the quotas. */
+/** Readings of the quotas. */
 export function quotaReadings(
   buckets: readonly {
     readonly bucket: string;

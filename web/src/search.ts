@@ -1,4 +1,4 @@
-/** What the command palette finds: pages, actions, and whatever has a name or an ID. */
+/** Sources of the command palette: pages, actions, and everything with a name or an ID. */
 import { useEffect, useState } from "preact/hooks";
 import { addressOf, ask } from "./ask.ts";
 import { useLive } from "./live.ts";
@@ -59,7 +59,7 @@ function idIn(search: string, known: readonly Choice[]): readonly Choice[] {
 
 const once = { ms: 600_000 };
 
-/** What the worker itself stores, but SIMs. */
+/** Objects that the worker stores, except SIMs. */
 function useNamed(): Found {
   const runs = useLive<{ runs: RunReport[] }>(addressOf("/v1/runs", { limit: 200 }), once);
   const schedules = useLive<{ schedules: ScheduleReport[] }>("/v1/schedules", once);
@@ -84,7 +84,7 @@ function useNamed(): Found {
   return { found, problem };
 }
 
-/** What is on the page Schedules. */
+/** Objects of the page Schedules. */
 function ofSchedules(kind: "schedule" | "automation", label: string): Choice {
   return { kind, label, href: hrefOf("schedules") };
 }

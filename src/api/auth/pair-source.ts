@@ -26,7 +26,7 @@ const final = new Set([
 ]);
 
 interface SourceDeps {
-  /** Absent: token claims are ignored. */
+  /** Key that verifies token claims. Absent: claims are ignored. */
   readonly tokens: TokenReader | undefined;
   readonly emit: (event: ClientEvent) => void;
   readonly send: (input: AuthInput) => Promise<AuthOutput>;

@@ -75,7 +75,7 @@ function lostWords(thrown: unknown, code: string, { address, answerTimeoutMs, me
   }
 }
 
-/** What a lost response means: a read changes nothing. */
+/** Sentence about a lost response; a read changes nothing. */
 export function lostText(method: string): string {
   return method === "GET" ? ". Try again." : ", so the outcome is unknown.";
 }

@@ -14,7 +14,7 @@ import { type SimRecord, simRecord } from "./sims.ts";
 /** Who AuthKeys belong to: the Root user, or a sub-user by name. */
 export interface Owner {
   readonly operatorId: string;
-  /** Absent: the Root user. */
+  /** User of the platform. Absent: the Root user. */
   readonly userName?: string | undefined;
 }
 

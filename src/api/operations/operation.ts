@@ -25,7 +25,7 @@ export function quotaOf({ group, quota }: PathGroup, name: string): Quota {
 
 /** A variable segment of a path. */
 export interface PathParameter<I> {
-  /** As in the template, without braces. */
+  /** Name of the placeholder, without braces. */
   readonly name: string;
   isAllowed(text: string): boolean;
   of(input: I): string;
@@ -59,7 +59,7 @@ export interface Operation<I, O> {
   readonly output: z.ZodType<O>;
 }
 
-/** What one call sends, except headers. */
+/** The path and body of one call. */
 export interface Target {
   /** Path and query. */
   readonly path: string;

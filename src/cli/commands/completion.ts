@@ -126,7 +126,7 @@ export interface CommandTree {
   readonly options: readonly {
     readonly flags: readonly string[];
     readonly description: string;
-    /** Absent: the option takes no value. */
+    /** Value of the option. Absent: it takes none. */
     readonly value?: Slot;
   }[];
   readonly arguments: readonly Slot[];

@@ -98,7 +98,7 @@ async function write(file: string, text: string, { force }: { force: boolean }):
   }
 }
 
-/** What to type next; the secret comes first where its file is not ready. */
+/** The commands to type next. The secret comes first if its file is not ready. */
 function nextSteps(file: string, { authKeyFile }: InitAnswers): string[] {
   const naming = file === usualFile ? "" : ` --config ${file}`;
   const check = `  simfleet check${naming}    # verify the configuration, Redis, the address and the AuthKey`;
@@ -111,12 +111,12 @@ function nextSteps(file: string, { authKeyFile }: InitAnswers): string[] {
 
 export interface InitAnswers {
   readonly deployment: string;
-  /** Absent: the deployment's. */
+  /** Base address. Absent: the deployment's. */
   readonly endpoint?: string | undefined;
   readonly coverage?: string | undefined;
   readonly authKeyId: string;
   readonly authKeyFile: string;
-  /** Absent: an embedded Redis. */
+  /** Address of Redis. Absent: an embedded one. */
   readonly redisUrl?: string | undefined;
   readonly dataDir?: string | undefined;
 }

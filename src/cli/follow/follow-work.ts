@@ -45,7 +45,7 @@ export interface FollowWork<Report> {
   readonly what: string;
   /** A worker on another machine answers, not Redis. */
   readonly isRemote: boolean;
-  /** Absent: the work is only shown. */
+  /** Work that this process can do itself. Absent: the work is only shown. */
   readonly localWork?: LocalWork | undefined;
   /** The command that continues the work. */
   readonly resumeCommand: string;
@@ -154,7 +154,7 @@ function reportsOf<Report>({ report, interrupt, isRemote }: FollowWork<Report>):
   };
 }
 
-/** What is said while Redis or the worker does not answer. */
+/** Message while Redis or the worker does not respond. */
 function silenceOf({ output, what, isRemote }: Pick<FollowWork<unknown>, "output" | "what" | "isRemote">) {
   const showLine = plainLines(output, 10_000);
   const [who, then] = isRemote ? ["The worker", "continues there"] : ["Redis", "waits for it"];

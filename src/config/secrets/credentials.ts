@@ -133,7 +133,7 @@ function assemble(written: Written, kind: "root" | "sub-user"): Credentials | un
 
 /** The credentials of a profile, and where they come from. */
 export interface ConfiguredCredentials {
-  /** What to authenticate with, the preferred form first; empty where nothing is configured. */
+  /** Credentials, the preferred ones first. Empty if none are configured. */
   readonly credentials: readonly Credentials[];
   readonly secrets: {
     /** Files that hold secrets of these credentials. */
@@ -208,7 +208,7 @@ export function watchCredentials({ credentials, secrets }: ConfiguredCredentials
   return {
     poll,
     stop: files.length === 0 ? () => undefined : every(secondMs, poll),
-    /** What to authenticate with, the preferred form first. */
+    /** Credentials, the preferred ones first. */
     forms: (): readonly Credentials[] => [...current, ...fallback],
     /** Says that the platform took these: where they are of the current ones, the previous ones are released. */
     proven(form: Credentials): void {

@@ -39,7 +39,7 @@ export function readSecretBytes(path: string): { readonly bytes: Buffer } | { re
   }
 }
 
-/** What a secret has to be. */
+/** Required form of a secret. */
 interface Form {
   /** Converts the text into the value to use; undefined if it is invalid. */
   readonly reading: (text: string) => string | undefined;

@@ -105,7 +105,7 @@ export const httpSection = group({
     role,
     /** SHA-256 of the token, hex. */
     sha256: hash.slice("sha256:".length),
-    /** Absent: it does not end. */
+    /** Expiry, ms since the epoch. Absent: none. */
     expiresAtMs: expires === undefined ? undefined : Date.parse(expires),
   })),
 }));

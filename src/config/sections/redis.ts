@@ -90,7 +90,7 @@ export function readRedis(written: Written, report: Report) {
     /** For Sentinels that ask for a user and password of their own. */
     sentinelUsername: written.sentinelUsername,
     sentinelPassword: secretOf(written.sentinelPassword),
-    /** Absent: the connection is not encrypted. */
+    /** TLS settings. Absent: the connection is not encrypted. */
     tls: readTls(written.tls, url, report),
     /** For people, `rediss://name@host:6380/1`: it never holds a password. */
     address: shownAddress(url, username),
@@ -239,7 +239,7 @@ export function parseRedisUrl(written: string): RedisUrl | { readonly faults: re
   };
 }
 
-/** What follows the hosts: the name of the primary, and the database. */
+/** Parses the part after the hosts: the primary's name and the database. */
 function parsePlace(topology: Topology, place: string, faults: string[]): Pick<RedisUrl, "primary" | "database"> {
   const segments = place.split("/").filter((segment) => segment !== "");
   const primary = topology === "sentinel" ? segments.shift() : undefined;

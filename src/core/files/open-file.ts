@@ -11,9 +11,9 @@ import { ReadStream as TerminalStream } from "node:tty";
 const readChunkBytes = 64 * 1024;
 
 export interface FileRules {
-  /** What to do if the path ends in a symbolic link. Links among its parent folders are always followed. */
+  /** Handling of a symbolic link at the end of the path. Links among its parent folders are always followed. */
   readonly links: "follow" | "refuse";
-  /** Absent: any size. */
+  /** Maximum size in bytes. Absent: any. */
   readonly maxBytes?: number;
   /** `private`: the file belongs to this user or root, and no other user may read or change it. */
   readonly access?: "any" | "private";
@@ -95,7 +95,7 @@ export async function pipeAt(path: string, signal: AbortSignal): Promise<(() => 
   return found?.isFIFO() === true ? () => createReadStream(path, { signal }) : undefined;
 }
 
-/** What the user types, where standard input is something else; undefined without a terminal. */
+/** The terminal's input, for when standard input is something else. Undefined without a terminal. */
 export function openTerminal(): TerminalStream | undefined {
   try {
     return new TerminalStream(openSync("/dev/tty", "r"));
@@ -147,7 +147,7 @@ export function isOurs(uid: number): boolean {
   return uid === 0 || uid === ownId() || ownId() === undefined;
 }
 
-/** Absent if the platform has no numeric user ids. */
+/** Numeric user ID. Absent if the operating system has none. */
 export function ownId(): number | undefined {
   return process.geteuid?.();
 }

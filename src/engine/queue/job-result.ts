@@ -26,7 +26,7 @@ export type Interruption =
       /** The platform rejected our credentials or permissions. */
       readonly refusal?: PlatformError;
     }
-  /** This process is stopping; another one continues. */
+  /** Handed back: this process is stopping, and another one continues. */
   | { readonly kind: "handed-back" };
 
 // A queue's consumer as its owner sees it: whether it progresses, what it reports, and how it stops.

@@ -15,7 +15,7 @@ import { messageOf } from "#core/errors.ts";
 
 const restoreIntervalMs = 5_000;
 
-/** What every queue and consumer needs. */
+/** Dependencies of queues and consumers. */
 export interface QueueDeps {
   readonly connect: (name: string) => Redis;
   readonly keys: Keys;

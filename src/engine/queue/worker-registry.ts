@@ -20,7 +20,7 @@ interface Entry {
 export class WorkerRegistry {
   readonly #redis: Redis;
   readonly #keys: Keys;
-  /** What this process renews, all at once: an idle worker does little else. */
+  /** Keys that this process renews, all at once. */
   readonly #announced = new Set<Entry>();
   #stopRenewing: (() => void) | undefined;
 

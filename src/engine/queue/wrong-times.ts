@@ -13,7 +13,7 @@ export const maxHoldMs = 30_000;
 /** After a worker is killed, another worker picks up its jobs within 5 to 15 s. */
 export const lockMs = 10_000;
 export const stalledCheckMs = 5_000;
-/** Of the delayed jobs, those that wait longest. */
+/** Number of delayed jobs that are looked at, those that wait longest. */
 const lookedAt = 100;
 /** BullMQ keeps a time in the upper bits of a job's score. */
 const scorePerMs = 0x1000;

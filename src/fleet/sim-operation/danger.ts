@@ -1,3 +1,3 @@
-/** What a SIM operation may cost: nothing that matters, money, or a state that nobody can restore. */
+/** Danger of a SIM operation: none, money, or a state that cannot be restored. */
 export const dangers = ["normal", "costly", "irreversible"] as const;
 export type Danger = (typeof dangers)[number];

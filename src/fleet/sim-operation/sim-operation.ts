@@ -48,7 +48,7 @@ export interface SimOperation {
   readonly body?: Json | undefined;
   /** The statuses of success. */
   readonly statuses: readonly number[];
-  /** What a success returns: the SIM's record, nothing of use, or an acceptance of work that is done later. */
+  /** Content of a successful response: the SIM's record, nothing, or an acceptance of later work. */
   readonly answer: "record" | "none" | "accepted";
   readonly alreadyDone: AlreadyDone;
   /** Fields of the record after success, by name or template of a name; null: absent. */
@@ -191,7 +191,7 @@ function fieldsSetBy(operation: SimOperation): readonly PreparedField[] {
   return fields;
 }
 
-/** What a success changes in the record of a SIM. */
+/** Change that a success makes in the record of a SIM. */
 export function changesOf(operation: SimOperation, key: string, inputs: readonly string[]): readonly FieldChange[] {
   return fieldsSetBy(operation).map(({ name, hasPlaceholder, at, template }): FieldChange => {
     const field = hasPlaceholder ? (fillText(name, valuesOf(operation, key, inputs)) ?? name) : name;
@@ -201,11 +201,11 @@ export function changesOf(operation: SimOperation, key: string, inputs: readonly
   });
 }
 
-/** What a success leaves in the record of a SIM, as the inventory stores it. */
+/** Fields of a SIM's record after a success, as the inventory stores them. */
 export interface SimChange {
   /** The names of all fields that it sets or removes. */
   readonly set: readonly string[];
-  /** Those with a value. */
+  /** Fields with a value. */
   readonly fields: SimFields;
 }
 

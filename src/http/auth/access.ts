@@ -69,7 +69,7 @@ export class Access {
     throw new SimfleetError("UNAUTHENTICATED", "Invalid or expired token");
   }
 
-  /** Those of the configuration need no Redis. */
+  /** Looks up stored tokens. Tokens of the configuration need no Redis. */
   async #bearerOf(token: string): Promise<Principal | undefined> {
     const digest = digestOf(token);
     let bearer: Omit<KnownToken, "sha256"> | undefined;
@@ -86,7 +86,7 @@ export class Access {
   }
 }
 
-/** What `tokens create` makes: anything else is not looked up. */
+/** Form of the tokens that `tokens create` makes. Nothing else is looked up. */
 const storedForm = /^sf_[A-Za-z0-9_-]{43}$/;
 
 function digestOf(token: string): Buffer {

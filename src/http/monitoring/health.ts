@@ -9,7 +9,7 @@ import { type Reading, Metrics } from "#telemetry/metrics.ts";
 import type { ControlDeps } from "../deps.ts";
 import { type OpenSpan, tracing } from "#core/traced.ts";
 
-/** What the health of a process is read from. */
+/** Sources of a process's health. */
 export interface Health {
   /** Whether work is progressing; false if work waits and none was started for a while. */
   isMoving(): Promise<boolean>;

@@ -21,7 +21,7 @@ export interface AuditIntent {
   /** `token:ci`, `jwt:anna`, `cli:anna`; empty if the user is not known. */
   readonly who: string;
   readonly role: string;
-  /** As its feature declares it, such as `runs`. */
+  /** Kind, as the feature declares it, such as `runs`. */
   readonly kind: string;
   /** `POST /v1/runs/:runId/cancel`, `simfleet runs cancel` */
   readonly action: string;
@@ -38,7 +38,7 @@ export interface AuditResult {
   readonly exitCode?: number | undefined;
   /** Id of the created object, if it has one. */
   readonly target?: string | undefined;
-  /** What was done, in words. */
+  /** Description of the change. */
   readonly about?: string | undefined;
 }
 

@@ -42,12 +42,12 @@ export function checkAuthKeys(written: AuthKeys, profiles: readonly string[], re
   }
 }
 
-/** Whose AuthKey is rotated. */
+/** Owner of the AuthKey. */
 export interface KeyOwner {
   /** Name of the section's entry, and of the rotation: the profile's for its own user. */
   readonly name: string;
   readonly profile: string;
-  /** Absent: the profile's own user. */
+  /** User of the platform. Absent: the profile's own. */
   readonly user?: string | undefined;
 }
 

@@ -141,7 +141,7 @@ export class AuthKeyService {
     return this.#kernel.watchOver(`AuthKeys of ${owner.name}`, working);
   }
 
-  /** What the steps work with. @throws ConfigError with what is missing */
+  /** Dependencies of the steps. @throws ConfigError that names the missing settings */
   #stepDeps(owner: KeyOwner): AuthKeyDeps {
     const { config, clock, guard, client, accounts } = this.#kernel;
     const { profile, user } = owner;
@@ -194,7 +194,7 @@ function requirementsOf(config: Config, owner: KeyOwner) {
   };
 }
 
-/** What answers the routes. @param profileOf throws SimfleetError NOT_FOUND */
+/** The endpoints. @param profileOf throws SimfleetError NOT_FOUND */
 export function authKeyEndpoints(
   service: AuthKeyService,
   profileOf: (named: string | undefined) => string,

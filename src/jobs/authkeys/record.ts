@@ -26,7 +26,7 @@ export type AuthKeyState = (typeof authKeyStates)[number];
 
 export interface AuthKeyRotation extends RotationFields {
   readonly state: AuthKeyState;
-  /** Its key: see KeyOwner. */
+  /** Key of the record: see KeyOwner. */
   readonly name: string;
   /** The sub-user whose AuthKey it is; absent: that of the profile. */
   readonly user?: string;

@@ -71,7 +71,7 @@ export function readAutomations(entries: Written, known: KnownNames, report: Rep
   return automations;
 }
 
-/** What a condition can name: fields of the SIM, and fields of the events as `event.field`; alone where there is no SIM. */
+/** Fields that a condition can name: those of the SIM, and those of events as `event.field` (without prefix if there is no SIM). */
 function fieldsOf(types: readonly string[], ofSim: readonly string[]): readonly string[] {
   const ofEvents = types.flatMap((type) => Object.keys(factsOfEvent(type)?.fields ?? {}));
   const isAboutSims = types.some((type) => type.startsWith("sim."));

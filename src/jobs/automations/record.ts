@@ -103,7 +103,7 @@ export function automationLog(deps: StoreDeps) {
   return { record, move, count, begun, ...claimStore(deps), ...chainStore(deps) };
 }
 
-/** Which task each event was claimed for. */
+/** Task for which each event was claimed. */
 function claimStore({ redis, keys }: StoreDeps) {
   /**
    * Claims events for the task that would be started under an id.
@@ -132,7 +132,7 @@ function claimStore({ redis, keys }: StoreDeps) {
   return { claim, claimed };
 }
 
-/** Which automations caused each run or sync. */
+/** Automations that caused each run or sync. */
 function chainStore({ redis, keys }: StoreDeps) {
   /** The automations that caused runs or syncs, by id; unknown ids are left out. */
   const chains = async (causes: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> => {

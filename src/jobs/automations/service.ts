@@ -134,7 +134,7 @@ export class AutomationService {
     };
   }
 
-  /** What it does to SIMs; secret values are left out. */
+  /** Operation and values; secret values are left out. */
   #operationOf(profile: string, action: Automation["action"]): Pick<AutomationReport, "operation" | "set"> {
     if (action.job !== "apply") return { operation: null, set: {} };
     const operation = this.#deps.operationOf(action.operation, profile);

@@ -11,7 +11,7 @@ import type { Command } from "#fleet/rotation.ts";
 export interface Ended {
   /** Standard output, if the program succeeded; it may contain a secret. */
   readonly output: string;
-  /** What went wrong, without any secret known to simfleet; undefined if the program succeeded. */
+  /** Fault of the program, without known secrets. Undefined if it succeeded. */
   readonly fault: string | undefined;
 }
 

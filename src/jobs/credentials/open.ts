@@ -58,7 +58,7 @@ export function openRotations(kernel: Kernel, freezes: Freezes) {
   return { service, log, consume };
 }
 
-/** What secrets are delivered with. @param name names the sender of webhooks when the app closes */
+/** Dependencies of deliveries to sinks. @param name names the sender of webhooks when the app closes */
 export function openSinks({ clock, config, env, lifecycle, userAgent }: Kernel, name: string): SinkDeps {
   const webhooks = webhookSender({ clock, userAgent, config });
   lifecycle.onStop(name, () => webhooks.close());

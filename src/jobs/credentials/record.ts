@@ -45,7 +45,7 @@ export interface RotationRecord extends RotationFields {
   readonly rotatedAtMs?: number;
 }
 
-/** What is fixed when a rotation begins. */
+/** Facts that are fixed when a rotation starts. */
 export type RotationHead = Pick<
   RotationRecord,
   "name" | "profile" | "rotationId" | "strategy" | "type" | "oldId" | "newId" | "startedAtMs" | "startedBy"

@@ -17,7 +17,7 @@ import { MovedByAnother, type StepMachine, type StepResult, type Wait, move, run
 import type { Sink } from "#fleet/rotation.ts";
 import { sinkKey, sinkName } from "./sinks.ts";
 
-/** What a rotation in progress waits for. */
+/** Reasons for which a rotation waits. */
 export const rotationWaits = [
   /** The grace period, in which the old set must be unused. */
   "grace",
@@ -39,7 +39,7 @@ export interface RotationFields extends CommonFields {
   /** Time of the next poll. */
   readonly nextAtMs: number;
   readonly waitsFor?: (typeof rotationWaits)[number];
-  /** What it waits for, or why it failed; for display. */
+  /** Reason why it waits or failed, for display. */
   readonly reason?: string;
   /** Why it is rolled back. */
   readonly failure?: string;
@@ -51,7 +51,7 @@ export interface RotationFields extends CommonFields {
   readonly handedTo: readonly string[];
   /** Names of these sinks, for display. */
   readonly handedToNames: readonly string[];
-  /** What is replaced must be unused since this time. */
+  /** Time since which the old secret must be unused, ms since the epoch. */
   readonly quietSinceMs?: number;
 }
 
@@ -87,7 +87,7 @@ export function releaseRotation<R extends RotationFields>(
   );
 }
 
-/** What a step of a rotation works with, besides what its kind needs. */
+/** Dependencies of every rotation's steps. */
 interface StepDeps<R extends RotationFields> {
   readonly seal: Pick<Seal, "open">;
   readonly move: (of: R, change: Change<R>, options: MoveOptions) => Promise<R | string>;
@@ -150,7 +150,7 @@ export interface RotationMachine<R extends RotationFields, Step extends Rotation
   readonly quarantined: (record: R, reason: string) => MoveEvent;
   /** The command that continues it, also after it was quarantined. */
   readonly resumeCommand: string;
-  /** What is rotated, for the guard. */
+  /** Name of the rotation, for the guard. */
   readonly subject: string;
   readonly guard: Pick<PoisonGuard, "run">;
   readonly clock: Clock;

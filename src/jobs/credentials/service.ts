@@ -98,7 +98,7 @@ export class CredentialService {
     throw new SimfleetError("NOT_FOUND", `There is no Credential Set ${credentialsId} in the account of ${profile}`);
   }
 
-  /** What a rotation left behind is free. @throws SimfleetError ROTATION_STATE_CONFLICT */
+  /** Asserts that no rotation uses the set. @throws SimfleetError ROTATION_STATE_CONFLICT */
   async #assertNotRotated({ credentialsId, profile }: OneSet, sets: readonly CredentialSet[]): Promise<void> {
     const records = await this.#deps.log.records(profile);
     const busy = records.find((one) => !isRotationOver(one) && [one.oldId, one.newId].includes(credentialsId));
@@ -275,7 +275,7 @@ function notWaiting(name: string, record: RotationRecord | undefined): string {
   return `the rotation ${name} does not wait for a confirmation: ${what}`;
 }
 
-/** What answers the routes. @param kernel `profiles`: all; `profileOf` throws SimfleetError NOT_FOUND */
+/** The endpoints. @param kernel `profiles`: all; `profileOf` throws SimfleetError NOT_FOUND */
 export function credentialEndpoints(
   service: CredentialService,
   kernel: { readonly profileOf: (named: string | undefined) => string; readonly profiles: readonly string[] },
@@ -332,7 +332,7 @@ const nextSteps: Readonly<Record<RotationState, string>> = {
   failed: "",
 };
 
-/** What a report is made of: `rotation` is absent if it is no longer configured, `facts` if the platform was not queried. */
+/** Input of a report. `rotation` is absent if it is no longer configured, `facts` if the platform was not queried. */
 interface Parts {
   readonly rotation: Rotation | undefined;
   readonly record: RotationRecord | undefined;

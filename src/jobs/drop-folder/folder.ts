@@ -27,7 +27,7 @@ export interface FoundFile {
   readonly name: string;
   /** Name as stored by the file system. */
   readonly rawName: Buffer;
-  /** Absent: a regular file. Other entries in the folder itself are not listed. */
+  /** Reason to reject the entry. Absent: a regular file. Other entries in the folder itself are not listed. */
   readonly oddity?: "a symbolic link" | "not a regular file";
   /** Changes with the content: built from inode, size and modification time. */
   readonly fingerprint: string;

@@ -12,10 +12,10 @@ const maxStemBytes = 180;
 
 /** A claimed file. */
 export interface TakenName {
-  /** Its new name. */
+  /** New name of the file. */
   readonly name: string;
   readonly runId: string;
-  /** Its original name. */
+  /** Original name of the file. */
   readonly original: string;
 }
 

@@ -1,4 +1,4 @@
-/** What answers the routes of the inventory. */
+/** Endpoints of the inventory. */
 import { parseInstant } from "#core/ago.ts";
 import { asList } from "#contract/fields.ts";
 import { type Call, type Endpoint, creating, endpoint } from "#contract/route.ts";

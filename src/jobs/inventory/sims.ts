@@ -171,7 +171,7 @@ export function orderOf(text: string): Order {
   return text.startsWith("-") ? { field: text.slice(1), isDescending: true } : { field: text, isDescending: false };
 }
 
-/** What belongs to the record of a SIM, as text that sorts like it. */
+/** Values of a SIM's record that are not fields, as texts with the same order. */
 const ofRecord: ReadonlyMap<string, (sim: KnownSim) => string | undefined> = new Map([
   ["addedAt", ({ addedAtMs }) => String(addedAtMs)],
   ["updatedAt", ({ updatedAtMs }) => String(updatedAtMs)],
@@ -179,7 +179,7 @@ const ofRecord: ReadonlyMap<string, (sim: KnownSim) => string | undefined> = new
   ["goneAt", ({ goneAtMs }) => goneAtMs?.toString()],
 ]);
 
-/** What SIMs can be sorted by besides their fields. */
+/** Names of further values that SIMs can be sorted by. */
 export const namesOfRecord: readonly string[] = [...ofRecord.keys()];
 
 /** Where a SIM is in the order: its value, undefined if it has none, and its ordinal among equal ones. */
@@ -340,7 +340,7 @@ export async function fieldsOf({ inventory, profile }: Fleet<Readable>, keyColum
 
 type Readable = Pick<Inventory, "facts" | "scan" | "find" | "indexedFields">;
 
-/** As `assertNamesKnown`, for the fields of a filter. */
+/** Asserts that the fields of a filter are known. */
 export function assertFieldsKnown(
   inventory: Readable,
   { profile, filter, keyColumn }: { profile: string; filter: Filter; keyColumn: KeyColumn },

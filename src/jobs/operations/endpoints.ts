@@ -1,4 +1,4 @@
-/** What answers the routes of operations. */
+/** Endpoints of operations. */
 import { type Endpoint, endpoint } from "#contract/route.ts";
 import { listOperations, showOperation, type OperationReport } from "./contract.ts";
 import { type InputField, ruleOf } from "#fleet/sim-operation/input.ts";

@@ -1,4 +1,4 @@
-/** What answers the route of profiles. */
+/** Endpoint of profiles. */
 import { type Endpoint, endpoint } from "#contract/route.ts";
 import { listProfiles, type ProfileReport } from "./contract.ts";
 

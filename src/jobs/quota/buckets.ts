@@ -1,4 +1,4 @@
-/** What answers the route of quotas: the state of each bucket, and its calls in recent windows. */
+/** Endpoint of quotas: the state of each bucket, and its calls in recent windows. */
 import { type Endpoint, endpoint } from "#contract/route.ts";
 import { minuteMs } from "#core/time.ts";
 import type { BucketState, BucketWindow, Limiter } from "#limiter/limiter.ts";

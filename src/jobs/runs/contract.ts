@@ -15,7 +15,7 @@ import {
 import { route } from "#contract/route.ts";
 import { outcomes, rowProblemCodes, runStates } from "#fleet/run.ts";
 
-/** What a run changes on one account, counted; shared by plans and runs. */
+/** Changes of a run on one account, counted; shared by plans and runs. */
 const changed = {
   profile: z.string(),
   operator: z.string().optional().describe("ID of the profile's operator, if it is known"),
@@ -35,7 +35,7 @@ const changed = {
   changesInAll: count.describe("SIMs that get a call"),
 } as const;
 
-/** What a run changes, for people. */
+/** Changes of a run, for display. */
 export type Changed = Readonly<z.infer<z.ZodObject<typeof changed>>>;
 
 const changesShown = 3;
@@ -486,7 +486,7 @@ const followUpPlan = z.object({
   warnings: list(z.string()).describe("for people: what it supersedes"),
 });
 
-/** What a retry or an undo would do. */
+/** Preview of a retry or an undo. */
 export type FollowUpPlan = Readonly<z.infer<typeof followUpPlan>>;
 
 export const planRetry = route({

@@ -1,4 +1,4 @@
-/** What answers the routes of runs and plans. */
+/** Endpoints of runs and plans. */
 import * as routes from "./contract.ts";
 import { type Call, type Creation, type Endpoint, type Rows, creating, endpoint } from "#contract/route.ts";
 import { asList } from "#contract/fields.ts";
@@ -149,7 +149,7 @@ function confirmed({ confirm }: OrderQuery): { confirm?: number } {
   return confirm === undefined ? {} : { confirm };
 }
 
-/** What may be given when a plan is started. */
+/** Options that can be given when a plan is started. */
 const givenAtStart: readonly string[] = ["confirm", "rate", "maxFailures"];
 
 /** @throws SimfleetError REQUEST_INVALID for a plan with rows or with options that change it */

@@ -34,7 +34,7 @@ interface Overlap {
   readonly segment: number;
   readonly state: SegmentState;
   readonly rows: readonly (readonly [place: number, row: StoredRow])[];
-  /** Those of the newer run that were compared. */
+  /** Targets of the newer run that were compared. */
   readonly targets: Targets;
 }
 

@@ -18,7 +18,7 @@ const retriedByDefault: readonly Outcome[] = ["failed", "cancelled"];
 /** Who names a reason has done something about it. */
 const retriedByReason: readonly Outcome[] = [...retriedByDefault, "rejected"];
 
-/** Which rows to retry. */
+/** Selection of rows to retry. */
 export interface RetriedRows {
   readonly outcomes?: readonly Outcome[] | undefined;
   /** Only the rows of these lines; all of them if absent. */

@@ -45,7 +45,7 @@ import type { RunHead, RunRecord } from "./ledger/run-record.ts";
 /** How rows are planned and run. */
 export interface Order {
   readonly profile: string;
-  /** What to do to each SIM; default `set-speed-class`. */
+  /** Name of the operation. Defaults to `set-speed-class`. */
   readonly operation?: string | undefined;
   /** Values for all rows by input; the others come from the rows. */
   readonly set: Readonly<Record<string, string>>;
@@ -69,7 +69,7 @@ interface RunDeps extends ForecastDeps {
   readonly inventory: Inventory;
   readonly queues: RunQueues;
   readonly wordingOf: (profile: string) => Wording;
-  /** Those that the deployment lists; others are invalid. Empty: no list is configured. */
+  /** Speed classes that the deployment lists; others are invalid. Empty: any. */
   readonly speedClasses: readonly string[];
   readonly policy: RunPolicy;
   readonly operations: SimOperations;
@@ -379,7 +379,7 @@ export class RunService {
     yield* resultLines(await readSettled(runId, this.#deps), this.#deps.ledger, options);
   }
 
-  /** What the archive keeps of a run that is over. */
+  /** Parts of an ended run for the archive. */
   archiveOf(run: RunRecord): { readonly report: RunReport; readonly lines: AsyncIterable<string> } {
     return { report: reportOf(run), lines: resultLines(run, this.#deps.ledger, { format: "csv" }) };
   }

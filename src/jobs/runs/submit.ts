@@ -20,7 +20,7 @@ export interface Signature {
   readonly runId?: string | undefined;
 }
 
-/** What a person has confirmed, or that nobody attends. */
+/** Confirmation that a person gave, or the fact that the start is unattended. */
 export interface Confirmation {
   /** The number of calls that cannot be undone. */
   readonly confirm?: number | undefined;

@@ -32,7 +32,7 @@ export const retentionSettings = group({
   goneSimsMs: days.goneSimDays * dayMs,
   deliveriesMs: days.deliveryDays * dayMs,
   rotationsMs: days.rotationDays * dayMs,
-  /** Of profiles that no worker has in its configuration. */
+  /** Time to keep data of profiles that no worker has in its configuration. */
   profilesMs: days.profileDays * dayMs,
   warnAtShare: days.warnAtPercent / 100,
 }));

@@ -97,7 +97,7 @@ const keysAtOnce = 500;
 /** Members of a list, set or hash that Redis measures to estimate the rest. */
 const samples = 20;
 
-/** What a feature stores. */
+/** Data of a feature. */
 export interface DataOfFeature {
   /** First words of keys whose second is a profile: they are removed with the profile. */
   readonly profileData?: readonly string[];

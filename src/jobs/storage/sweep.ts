@@ -37,11 +37,11 @@ export interface SweepDeps extends StoreDeps {
   /** The profiles of the configuration. */
   readonly profiles: readonly string[];
   readonly keyColumnOf: (profile: string) => KeyColumn;
-  /** What the archive keeps of a run. */
+  /** Parts of a run for the archive. */
   readonly archiveOf: (run: RunRecord) => Promise<{ readonly report: object; readonly lines: AsyncIterable<string> }>;
 }
 
-/** What a sweep removed. */
+/** Result of a sweep. */
 export interface SweepReport {
   readonly runs: number;
   /** Runs whose rows were removed. */
@@ -50,7 +50,7 @@ export interface SweepReport {
   readonly rotations: number;
   /** Profiles that are no longer configured. */
   readonly profiles: number;
-  /** What could not be removed, and why. */
+  /** Data that could not be removed, with the reason. */
   readonly problems: readonly string[];
 }
 
@@ -118,7 +118,7 @@ interface ArchivedRun {
   readonly createdAtMs: number;
   /** Number of rows. */
   readonly total: number;
-  /** As `runs show --json` prints it. */
+  /** Run document, as `runs show --json` prints it. */
   readonly report: object;
   /** The results as CSV; read once. */
   readonly lines: AsyncIterable<string>;

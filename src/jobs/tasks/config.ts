@@ -196,7 +196,7 @@ function failureLimitOf(written: number | string): FailureLimit {
 
 type WrittenOperation = Pick<WrittenTask, keyof typeof operationKeys>;
 
-/** What a run does to each SIM. */
+/** Operation of a run and its values. */
 export interface OperationChoice {
   readonly operation: string;
   readonly set: Readonly<Record<string, string>>;

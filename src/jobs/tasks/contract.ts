@@ -1,4 +1,4 @@
-/** What a task would do: a part of the answers of who starts it. */
+/** Preview of a task, a part of the responses of schedules and automations. */
 import { z } from "zod";
 import { planReport } from "#jobs/runs/contract.ts";
 

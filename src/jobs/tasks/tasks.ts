@@ -38,7 +38,7 @@ interface Beginning {
 
 type TaskOf<J extends Task["job"]> = Extract<Task, { readonly job: J }>;
 
-/** What a run does to SIMs. */
+/** Effect of a run on SIMs. */
 type Change = Pick<TaskOf<"apply">, "profile" | "operation" | "set" | "options">;
 
 /** Identifies the run of a task, and who starts it. */
@@ -48,10 +48,10 @@ interface Signature extends Pick<Beginning, "isLate"> {
   readonly by: string;
 }
 
-/** What schedules need. */
+/** Dependencies of schedules. */
 export type Tasks = Pick<ServiceTasks, "begin" | "begunBefore" | "status" | "cancel">;
 
-/** What automations need. */
+/** Dependencies of automations. */
 export type AutomationTasks = Pick<ServiceTasks, "begin" | "status" | "cancel" | "runIdFor" | "changeSims">;
 
 const noSimMatches = "no SIM matches the filter";
@@ -83,7 +83,7 @@ export class ServiceTasks {
     }
   }
 
-  /** What was begun under the key; undefined if nothing was, and for tasks that change nothing. */
+  /** Work that was started under the key. Undefined if there is none, and for tasks that change nothing. */
   async begunBefore(task: Task, { key, sinceMs }: Beginning): Promise<TaskReference | undefined> {
     const { runService, credentials, authKeys } = this.#deps;
     const isOurs = (at: string | null | undefined): boolean => Date.parse(at ?? "") >= sinceMs;

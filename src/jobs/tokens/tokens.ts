@@ -27,7 +27,7 @@ const patienceMs = 5 * secondMs;
 
 type Deps = Pick<StoreDeps, "redis" | "keys"> & {
   readonly clock: Clock;
-  /** Those of http.tokens. */
+  /** Tokens of the setting `http.tokens`. */
   readonly configured: readonly Bearer[];
 };
 

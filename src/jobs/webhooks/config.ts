@@ -64,7 +64,7 @@ export interface WebhookConfig {
   readonly url: () => string;
   /** The present one first; none where messages are not signed. */
   readonly secrets: () => readonly Secret[];
-  /** What was wrong with its files at the last use, which went on with what they held before. */
+  /** Fault of its secret files at the last use, which continued with their previous content. */
   readonly faults: () => readonly string[];
 }
 

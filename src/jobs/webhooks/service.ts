@@ -122,7 +122,7 @@ export class WebhookService {
     if (webhook !== undefined) this.#endpointOf(webhook);
     const after = page.cursor === undefined ? undefined : cursorOf(page.cursor);
     const limit = page.limit + 1;
-    /** Those of one webhook after the cursor in the combined order of all webhooks: by event, then by name. */
+    /** Deliveries of one webhook after the cursor, in the combined order of all webhooks: by event, then by name. */
     const pageOf = async (name: string): Promise<Delivery[]> => {
       const older = await this.#deps.log.newest(name, { limit, state, beforeEventId: after?.eventId });
       if (after === undefined || name >= after.webhook) return older;

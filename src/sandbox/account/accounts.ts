@@ -15,7 +15,7 @@ type Body = Readonly<Record<string, unknown>>;
 /** The result of a successful authentication. */
 interface Pair {
   readonly operatorId: string;
-  /** Absent: the Root user. */
+  /** User of the platform. Absent: the Root user. */
   readonly userName: string | undefined;
   readonly apiKey: string;
   readonly token: string;
@@ -24,7 +24,7 @@ interface Pair {
 /** The holder of a pair. */
 export interface Holder {
   readonly apiKey: string;
-  /** Absent: the Root user. */
+  /** User of the platform. Absent: the Root user. */
   readonly userName: string | undefined;
   /** The AuthKey that the pair was obtained with, if any. */
   readonly authKeyId: string | undefined;
@@ -42,7 +42,7 @@ type Principal = Omit<Holder, "apiKey"> & { readonly mfaSecret: string | undefin
 /** Bounds of a lifetime (interface, section 8). */
 const ttlSeconds = { min: 180, usual: 86_400, max: 172_800 };
 const maxTokens = 10;
-/** Of the key that signs the tokens. */
+/** ID of the key that signs the tokens. */
 const keyId = "sandbox-1";
 
 /** The forms of credentials: exactly one must be complete, and no other partly given. */
@@ -214,7 +214,7 @@ function firstKeysOf(options: SandboxOptions): (AuthKeyPair & { userName: string
 interface AuthKeyRecord {
   readonly authKeyId: string;
   readonly createDateTime: number;
-  /** Absent until the key is first used. */
+  /** Time of the last use. Absent until the key is first used. */
   readonly lastUsedDateTime: number | undefined;
 }
 
@@ -315,7 +315,7 @@ export function oneTimeCode(secret: string, wallMs: number): string {
   return String(number).padStart(6, "0");
 }
 
-/** Of a text that the options checked. */
+/** Decodes a base32 text that the options have checked. */
 function base32Bytes(text: string): Buffer {
   const letters = text
     .toUpperCase()

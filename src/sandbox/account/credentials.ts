@@ -18,7 +18,7 @@ export interface CredentialRecord {
   readonly credentials: Readonly<Record<string, never>>;
   readonly createDateTime: number;
   readonly updateDateTime: number;
-  /** Absent until the platform has used the set. */
+  /** Time of the last use. Absent until the platform has used the set. */
   readonly lastUsedDateTime: number | undefined;
 }
 
@@ -160,7 +160,7 @@ export interface GroupRecord {
 /** A tag of a group, and its value or how it begins. */
 export interface TagQuery {
   readonly name: string;
-  /** Absent: any value. */
+  /** Value of the tag. Undefined: any. */
   readonly value: string | undefined;
   readonly matchMode: "exact" | "prefix";
 }
@@ -195,7 +195,7 @@ export class Groups {
     return [...this.#groups.values()];
   }
 
-  /** As `all`, those with the tag; without a query, any. */
+  /** Groups with the tag; without a query, all. */
   matching(query: TagQuery | undefined): readonly GroupRecord[] {
     return query === undefined ? this.all : this.all.filter(({ tags }) => hasTag(tags, query));
   }

@@ -14,7 +14,7 @@ export type RecordShape = (typeof recordShapes)[number];
 /** A SIM as responses show it; the fields other than `simId`, `imsi` and `speedClass` are chosen by the sandbox. */
 export interface SimRecord {
   readonly simId: string;
-  /** Absent in the shape `soracom`. */
+  /** IMSI. Absent in the shape `soracom`. */
   readonly imsi?: string;
   readonly speedClass: string;
   readonly [field: string]: unknown;
@@ -50,7 +50,7 @@ export const seededGroupIds = [...new Set(groups)].filter((groupId) => groupId !
 /** Fields that were set from outside, with their values. */
 export type Edits = Readonly<Record<string, unknown>>;
 
-/** What a record is made from. */
+/** Source of a record. */
 export interface SimSource {
   readonly seed: number;
   readonly place: number;
@@ -58,7 +58,7 @@ export interface SimSource {
   readonly imsi: string;
   readonly operatorId: string;
   readonly speedClass: string;
-  /** Absent: never changed. */
+  /** Time of the last change. Absent: never changed. */
   readonly modifiedMs: number | undefined;
   readonly edits: Edits | undefined;
 }
@@ -182,7 +182,7 @@ export function deviceImeiAt(seed: number, place: number): string {
   return withLuhnDigit(String(firstImei + (seededBits(seed ^ 0x1e1, 0) % 1_000_000) * 1_000_000 + place));
 }
 
-/** What the other members of a record already say. */
+/** Fields that the other members of a record repeat. */
 interface CardFacts {
   readonly card: string;
   readonly status: string;
@@ -218,7 +218,7 @@ function publicMembers({ seed, place, simId, imsi }: SimSource, facts: CardFacts
   return text;
 }
 
-/** As `withLuhnDigit` of `fleet/sim`, without its trials: listing a page computes thousands. */
+/** Appends the Luhn digit, faster than `withLuhnDigit` of `fleet/sim`: listing a page computes thousands. */
 export function withLuhnDigit(digits: string): string {
   let sum = 0;
   for (let i = digits.length - 1, isDoubled = true; i >= 0; i -= 1, isDoubled = !isDoubled) {

@@ -81,7 +81,7 @@ export class Sims {
     return isPlace(place) && this.simIdAt(place) === simId ? place : undefined;
   }
 
-  /** As `placeOfSimId`. */
+  /** Place of a SIM by its IMSI. */
   placeOfImsi(imsi: string): number | undefined {
     const place = Number(imsi.slice(imsiPrefix.length)) - this.#firstImsi;
     return this.#within(isPlace(place) && this.imsiAt(place) === imsi ? place : undefined);
@@ -143,12 +143,12 @@ export class Sims {
     return subscriberText(this.#sourceAt(place));
   }
 
-  /** What operations read of the SIM, in any shape of records. */
+  /** Facts about the SIM that operations read, in any shape of records. */
   factsAt(place: number): SimFacts {
     return factsOf(this.#sourceAt(place));
   }
 
-  /** As `factsAt`, as the seed made the SIM. */
+  /** Facts about the SIM as the seed made it. */
   firstFactsAt(place: number): SimFacts {
     const speedClass = this.#firstClassAt(place);
     return factsOf({ ...this.#sourceAt(place), speedClass, modifiedMs: undefined, edits: undefined });

@@ -56,7 +56,7 @@ export function ActionButton(props: ActionProps & { work: Work }): JSX.Element {
 interface PostProps extends ActionProps {
   readonly path: string;
   readonly query?: Query;
-  /** What to say at its end. */
+  /** Message at the end. */
   readonly done: string;
   readonly onDone: () => void;
 }

@@ -1,4 +1,4 @@
-/** What a SIM was like before and after, and what a row of a run does to it. */
+/** Values of a SIM before and after a change. */
 import type { JSX } from "preact";
 import { valueText } from "../pure/format.ts";
 import type { RunRow } from "../pure/shapes.ts";

@@ -124,7 +124,7 @@ export function Waiting({ what }: { what: string }): JSX.Element {
 interface LoadedProps<T> {
   readonly live: Pick<Live<T>, "value" | "problem">;
   readonly what: string;
-  /** What is loaded, if that is said in another way. */
+  /** Name of the loaded thing, if the usual words do not fit. */
   readonly loading?: string;
   readonly children: (value: T) => ComponentChildren;
 }

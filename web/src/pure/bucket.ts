@@ -9,7 +9,7 @@ export function bucketOf<B extends Pick<BucketReport, "group" | "profiles">>(
   return buckets.find((bucket) => bucket.group === group && bucket.profiles.includes(profile));
 }
 
-/** What people call it: `Sim of OP0012345678`, `Sim of default`, or `Auth from vm` for the calls of one address. */
+/** Display name: `Sim of OP0012345678`, `Sim of default`, or `Auth from vm` for the calls of one address. */
 export function bucketTitle({ bucket, group, operator, address }: BucketReport): string {
   if (address !== null) return `${group} from ${address}`;
   return `${group} of ${operator ?? bucket.slice(0, bucket.lastIndexOf("."))}`;

@@ -1,4 +1,4 @@
-/** What the overview makes of the reports: who has to act, what failed, and what comes next. */
+/** Contents of the overview: needed actions, failures, and next times. */
 import { hrefOf, hrefOfCredential } from "./route.ts";
 import type { AutomationReport, RotationReport, RunReport, ScheduleReport, WebhookReport } from "./shapes.ts";
 
@@ -10,7 +10,7 @@ interface WaitingThing {
   readonly name: string;
   readonly what: string;
   readonly reason?: string | null | undefined;
-  /** Of the badge. */
+  /** State that the badge shows. */
   readonly state: string;
 }
 

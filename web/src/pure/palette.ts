@@ -1,4 +1,4 @@
-/** What the command palette offers for a search text, the best first. */
+/** Results of the command palette for a search text, the best first. */
 
 /** The kinds of choices, as the palette shows them. */
 export const choiceKinds = {

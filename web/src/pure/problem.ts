@@ -36,7 +36,7 @@ export function problemFrom(thrown: unknown): Problem {
   return new Problem(0, isNetwork ? "The worker is not responding." : String(thrown));
 }
 
-/** What the user can do about it; undefined if the message says so. */
+/** Advice for the user. Undefined if the message has it. */
 export function adviceOf({ status, code }: Pick<Problem, "status" | "code">): string | undefined {
   if (status === 0)
     return "Check that it is running: simfleet check on its machine shows problems. This page retries automatically.";

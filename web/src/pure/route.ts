@@ -64,7 +64,7 @@ export function hrefOfId(id: string): string {
   return id.startsWith("p-") ? hrefOf("new") : hrefOf("activity", "events", { cause: id });
 }
 
-/** What the page Credentials lists; the address selects one of them. */
+/** Lists of the page Credentials; the address selects one of them. */
 export type CredentialKind = "rotation" | "set" | "authKey";
 
 export function hrefOfCredential(kind: CredentialKind, name: string): string {

@@ -105,7 +105,7 @@ function WaitingPanel({ rotations }: { rotations: Live<Rotations> }): JSX.Elemen
 
 interface LinesProps {
   readonly of: readonly Pick<Live<unknown>, "value" | "problem">[];
-  /** What is said if everything was read, and there is no line. */
+  /** Text if everything was loaded and there is no line. */
   readonly none: string;
   readonly children: readonly (JSX.Element | readonly JSX.Element[])[];
 }

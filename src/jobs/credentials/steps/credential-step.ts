@@ -1,4 +1,4 @@
-/** What a step of a rotation of a Credential Set works with. */
+/** Dependencies of the steps that rotate a Credential Set. */
 import type { Clock } from "#core/time.ts";
 import type { PoisonGuard } from "#engine/poison-guard.ts";
 import type { Seal } from "#engine/seal.ts";

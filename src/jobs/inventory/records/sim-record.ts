@@ -32,7 +32,7 @@ export function encodeFields(fields: SimFields): string {
   return lines.join("\n");
 }
 
-/** As `encodeFields` of the picked fields, without objects in between: for lists of thousands. */
+/** Encodes the picked fields of a record without intermediate objects, for lists of thousands. */
 export function encodeRecord(record: Readonly<Record<string, unknown>>, selection: FieldSelection): string {
   let lines = "";
   visitFields(record, selection, (name, kind, text) => {

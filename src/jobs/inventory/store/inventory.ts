@@ -29,7 +29,7 @@ export interface InventoryFacts {
   readonly fields: readonly string[];
 }
 
-/** Which SIMs a scan includes. */
+/** Presence of the SIMs that a scan includes. */
 export type SimPresence = "listed" | "gone" | "all";
 
 export interface ScanOptions {

@@ -38,7 +38,7 @@ export type SyncPhase = "listing" | "sweeping" | "finished" | "failed";
 export interface SyncState {
   /** The name of the inventory. */
   readonly inventory: string;
-  /** Whose list is read. */
+  /** Profile whose list is read. */
   readonly profile: string;
   readonly syncId: string;
   readonly phase: SyncPhase;

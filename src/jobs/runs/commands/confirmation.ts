@@ -3,7 +3,7 @@ import { SimfleetError } from "#core/errors.ts";
 import { type ProcessIo, ask, confirm, isTerminal } from "#cli/context.ts";
 import { grouped } from "#cli/format.ts";
 
-/** What a run would do. */
+/** Run that a question is about. */
 export interface Confirming {
   readonly operation: string;
   /** Calls that cannot be undone. */

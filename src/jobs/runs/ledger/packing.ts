@@ -14,7 +14,7 @@ export interface StoredRow {
   readonly index: number;
   readonly line: number;
   readonly key: string;
-  /** Which of the run's operations it is for; default the first. */
+  /** Index of the run's operation. Defaults to 0. */
   readonly operation?: number;
   /** Canonical texts in the order of the operation's inputs; secret ones are sealed. */
   readonly inputs: readonly string[];
@@ -31,7 +31,7 @@ export interface StoredRow {
   readonly skipped?: string;
   /** The row is also skipped if the inventory shows another value of one of these fields. */
   readonly onlyIf?: readonly FieldChange[];
-  /** What the inventory showed of the row's SIM when it was planned, if its call was not known to change it. */
+  /** Verdict at plan time, if the call was not known to change the SIM. */
   readonly planned?: "unchanged" | "not-in-inventory";
 }
 
@@ -52,7 +52,7 @@ export interface Tries {
   readonly unknownSinceMs?: number;
   /** When a call that must not be repeated was sent. Written before the call, so that no process sends it again. */
   readonly sentAtMs?: number;
-  /** Which work on the segment wrote this mark. */
+  /** ID of the work on the segment that wrote this mark. */
   readonly owner?: string;
   /** When to find out again what such a call did, whose response was lost. */
   readonly readAtMs?: number;
@@ -94,7 +94,7 @@ type RowTuple = [
   column?: string,
 ];
 
-/** These take the place of a problem's code. */
+/** Mark in the place of a problem's code: the row is skipped. */
 const skippedMark = "=";
 const noMark = "";
 

@@ -24,7 +24,7 @@ export interface RunHead {
   /** `<profile>.<group>`: names the queue that carries the run's jobs, and to the limiter the quota that its calls use. */
   readonly bucket: string;
   readonly options: RunOptions;
-  /** What its rows do, as described when it was submitted; more than one for an undo whose rows need different calls. */
+  /** Operations of its rows, as described at submission; several for an undo whose rows need different calls. */
   readonly operations: readonly [SimOperation, ...SimOperation[]];
   /** Header cells of the input, unchanged. */
   readonly header: readonly string[];
@@ -38,7 +38,7 @@ export interface RunHead {
   /** Rows settled at submission without a call, because they would change nothing. */
   readonly skippedAtIntake: number;
   readonly segments: readonly SegmentSpan[];
-  /** Its most frequent changes; absent: none. */
+  /** Most frequent changes. Absent: none. */
   readonly changes?: Changed["changes"];
   /** Number of leading segments that form the canary; 0 for none. */
   readonly canarySegments: number;
@@ -89,7 +89,7 @@ export interface RunRecord extends RunHead {
   readonly supersededBy: readonly { readonly runId: string; readonly rows: number }[];
   /** Why its calls currently get no usable response. */
   readonly problem: Problem | undefined;
-  /** What is kept of the plan until the run is started (plan.ts), as JSON. */
+  /** Plan as JSON (plan.ts), kept until the run is started. */
   readonly plan: string | undefined;
 }
 

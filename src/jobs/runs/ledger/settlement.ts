@@ -1,4 +1,4 @@
-/** What the ledger takes and returns for the rows of a segment. */
+/** Input and output of the ledger for the rows of a segment. */
 import type { RunState } from "#fleet/run.ts";
 import type { SimFields } from "#fleet/sim/sim-fields.ts";
 import { encodeName } from "#fleet/sim/field-text.ts";

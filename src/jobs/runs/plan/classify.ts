@@ -21,7 +21,7 @@ import type { RunHead } from "../ledger/run-record.ts";
 export interface ClassifiedRow {
   readonly row: StoredRow;
   readonly verdict: RowVerdict;
-  /** Absent on a row without a problem. */
+  /** Problem of the row. Absent: none. */
   readonly problem?: RowProblem | undefined;
   /** The call costs money, as far as the inventory knows. */
   readonly isCostly: boolean;

@@ -55,7 +55,7 @@ export interface DraftDeps {
   readonly memory: () => Promise<RedisMemory>;
 }
 
-/** What a draft is named and how it is run. */
+/** Name and options of a draft. */
 export interface DraftRequest extends Pick<
   RunHead,
   "name" | "profile" | "operator" | "bucket" | "source" | "retryOf" | "undoOf"

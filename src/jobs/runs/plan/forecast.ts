@@ -49,7 +49,7 @@ export interface Forecast {
   readonly ahead: { readonly runs: readonly string[]; readonly calls: number };
 }
 
-/** As plans and runs report it. */
+/** Forecast in the form that plans and runs report. */
 export function aheadOf(found: Forecast | undefined): Pick<RunReport, "ahead"> {
   if (found === undefined || found.ahead.calls === 0) return {};
   return { ahead: { ...found.ahead, startsInSeconds: Math.ceil(found.startMs / 1_000) } };
@@ -304,7 +304,7 @@ interface Window {
   used: number;
 }
 
-/** What is left of a window. */
+/** The current window of a quota, as the forecast uses it. */
 function windowOf({ limit, left, reserved, yields, untilRefreshMs, periodMs }: QuotaView, nowMs: number): Window {
   const part = Math.min(1, untilRefreshMs / periodMs);
   const calls = Math.max(left === limit ? 1 : 0, left - reserved * part);

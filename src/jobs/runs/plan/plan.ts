@@ -15,7 +15,7 @@ import type { SomeRows } from "./tally.ts";
 interface ReportDeps {
   readonly supersedes: PlanReport["supersedes"];
   readonly fleet: KnownFleet;
-  /** Of its calls; undefined while the quota is not known. */
+  /** Forecast of its calls. Undefined while the quota is unknown. */
   readonly forecast: Forecast | undefined;
   readonly othersPerMinute: number;
 }
@@ -47,7 +47,7 @@ export async function reportOfDraft(draft: Draft, deps: ReportDeps): Promise<Pla
   };
 }
 
-/** What a run or a draft of one changes. */
+/** Changes of a run or a draft. */
 export function changedBy(
   head: Pick<RunHead, "profile" | "operator" | "operations" | "changes" | "segments">,
 ): Changed {

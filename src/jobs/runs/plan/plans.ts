@@ -30,7 +30,7 @@ export interface KeptPlan {
   readonly confirm?: number | undefined;
 }
 
-/** What one caller may have at once. */
+/** Limits of one caller. */
 export interface PlanLimits {
   readonly plansPerCaller: number;
   readonly planBytesPerCaller: number;

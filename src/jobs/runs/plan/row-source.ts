@@ -22,7 +22,7 @@ export interface RowSource {
   readonly header: readonly string[];
   /** Readable once. @throws IntakeError for a file that cannot be read as input */
   readonly batches: AsyncIterable<readonly ResolvedRow[]>;
-  /** What the end of a file shows; absent for other sources. */
+  /** Facts that are known at the end of a file. Absent for other sources. */
   readonly late?: LateRows;
   /** SHA-256 of the rows, hex; valid once `batches` has ended. */
   sha256(): string;

@@ -46,7 +46,7 @@ import { beforeOf } from "../plan/classify.ts";
 /** A row fails after this many calls without a usable response. */
 const maxAttempts = 10;
 const retryBackoff = { baseMs: 400, capMs: 60_000 };
-/** This many consecutive calls without a usable response end the pass: the problem is the platform, not the row. */
+/** Number of consecutive calls without a usable response that ends the pass; the platform is the problem, not the row. */
 const outageAfterFailures = 20;
 const sleepInPlaceMs = 2_000;
 const refusalPauseMs = 30_000;
@@ -106,7 +106,7 @@ class SegmentWork {
   readonly #signal: AbortSignal;
   readonly #outcomeWriter: OutcomeWriter;
   readonly #tries: Map<number, Tries>;
-  /** As the work on the segment began. */
+  /** Rows that were open when the work on the segment started. */
   readonly #open: OpenRows;
   readonly #pending = new Map<number, StoredRow>();
   readonly #unsafe: UnsafeCalls;
@@ -488,7 +488,7 @@ interface OpenRows {
   readonly state: SegmentState;
   /** Rows that make a call and have no outcome yet, by position. */
   readonly rows: readonly (readonly [place: number, row: StoredRow])[];
-  /** What each row changes, by place. */
+  /** Changes of each row, by place. */
   readonly changes: ReadonlyMap<number, readonly FieldChange[]>;
   /** Values of the fields that each row sets, by place, as the inventory has them now. */
   readonly before: ReadonlyMap<number, FieldValues>;

@@ -106,7 +106,7 @@ async function lacksJobs(queue: Queue, runs: readonly RunRecord[], ledger: Ledge
   return inQueue < open.reduce((sum, count) => sum + count, 0);
 }
 
-/** Those that may be processed: the canary's segments first; the rest once the canary has succeeded. */
+/** Segments that may be processed: the canary first; the rest once it has succeeded. */
 async function openSegments(run: RunRecord, ledger: Ledger): Promise<number[]> {
   const isCanary = run.canarySegments > 0 && run.canaryLeft > 0;
   const finished = await ledger.finishedSegments(run.runId);
@@ -118,7 +118,7 @@ async function openSegments(run: RunRecord, ledger: Ledger): Promise<number[]> {
   return open;
 }
 
-/** What a worker does with a segment, and what it reports. */
+/** Callbacks of a worker for a segment. */
 function segmentCallbacks({ execute, segmentsAtOnce, onIncident }: SegmentWork, ledger: Ledger) {
   return {
     atOnce: segmentsAtOnce,

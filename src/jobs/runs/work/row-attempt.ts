@@ -30,7 +30,7 @@ export type TryResult =
     }
   /** The call was sent and its response lost: the change may have been applied. It is sent again if that is safe. */
   | { readonly kind: "unknown"; readonly reason: string }
-  /** What is known of a call that must not be repeated, and whose response was lost. */
+  /** Result of an unsafe call whose response was lost, as far as it is known. */
   | { readonly kind: "lost"; readonly outcome: "done" | "failed" | "unknown"; readonly reason: string }
   /** The SIM's record is read again later, to find out what a lost call did; the other rows continue. */
   | { readonly kind: "waiting"; readonly delayMs: number }

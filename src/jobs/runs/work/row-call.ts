@@ -17,7 +17,7 @@ import { secretsOf } from "../sealed-inputs.ts";
 import type { ShownSim } from "../ledger/settlement.ts";
 import type { TryResult } from "./row-attempt.ts";
 
-/** What a row asks for. */
+/** Input of a row's call. */
 export interface RowCall {
   readonly key: string;
   /** In the order of the operation's inputs; secret ones are opened. */

@@ -22,7 +22,7 @@ export function fieldsFor({ inputs }: OperationReport, from: RowsFrom): readonly
   return inputs.filter(({ secret }) => from !== "file" || !secret);
 }
 
-/** What the request sends: the values of this operation's fields, without empty ones. */
+/** Values of the operation's fields for the request, without empty ones. */
 export function setOf(operation: OperationReport, from: RowsFrom, texts: InputTexts): Record<string, string> {
   const given = fieldsFor(operation, from)
     .map(({ name, type }) => [name, canonical(type, (texts[name] ?? "").trim())] as const)
@@ -77,7 +77,7 @@ export function columnsFor(operation: OperationReport, texts: InputTexts): strin
   return [operation.keyColumn, ...missingInputs(operation, texts)];
 }
 
-/** What to know before a run with this operation is started, the most serious first. */
+/** Warnings before a run with this operation starts, the most serious first. */
 export function cautionsOf({ danger, costlyWhen, undo, repeat }: OperationReport): string[] {
   return [
     danger === "irreversible" ? "Irreversible: to confirm, type the number of SIMs." : "",
@@ -91,7 +91,7 @@ export function cautionsOf({ danger, costlyWhen, undo, repeat }: OperationReport
   ].filter((text) => text !== "");
 }
 
-/** What to know before a plan is started. */
+/** Warnings before a plan starts. */
 export function cautionsOfPlan(plan: Pick<PlanReport, "costly" | "irreversible" | "hasUndo">): string[] {
   const { costly, irreversible, hasUndo } = plan;
   return [

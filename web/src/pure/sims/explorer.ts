@@ -1,4 +1,4 @@
-/** What the SIM explorer shows, as part of the address: filter, search, order, and which SIMs; and which rows it draws. */
+/** State of the SIM explorer in the address (filter, search, order, presence), and the rows that it draws. */
 import { equals, textOf } from "./filter.ts";
 import type { SimDocument, SimField } from "../shapes.ts";
 
@@ -64,7 +64,7 @@ export function fieldTitle(name: string): string {
   return titles[name] ?? words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** What follows on a click on the header of a column. */
+/** Next order after a click on a column's header. */
 export function nextSort(sort: string, field: string): string {
   if (sort === field) return `-${field}`;
   return sort === `-${field}` ? "" : field;
@@ -115,7 +115,7 @@ export interface Sight {
   readonly rowHeight: number;
 }
 
-/** Of a long list: those in sight, and some before and after. */
+/** Visible rows of a long list, and some before and after. */
 export interface DrawnRows {
   readonly from: number;
   /** Exclusive. */

@@ -1,4 +1,4 @@
-/** What happened: a summary since a time, the event feed, and the audit log. */
+/** Activity: a summary since a time, the event feed, and the audit log. */
 import type { JSX } from "preact";
 import { View } from "../../parts/view.tsx";
 import { place } from "../../place.ts";

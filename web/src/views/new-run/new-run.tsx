@@ -126,7 +126,7 @@ function Order({ where: whereAtFirst, operations }: OrderProps): JSX.Element | n
   );
 }
 
-/** What a plan is made from; if that has changed since, the plan is stale. */
+/** Source of a plan. If it has changed since, the plan is stale. */
 function textOf({ kind, file, where }: Source, form: PlanForm): string {
   return JSON.stringify([kind, kind === "file" ? [file?.name, file?.size, file?.lastModified] : where, form]);
 }
@@ -159,7 +159,7 @@ async function planOf({ operation, form, from, source }: PlanOrder): Promise<Pla
   return ask("/v1/plans", { method: "POST", query, body: { where: source, operation: operation.name, set } });
 }
 
-/** What keeps a plan from being made. */
+/** Reason why no plan can be made. */
 function lackOf(source: Source, operation: OperationReport, form: PlanForm): string | undefined {
   const { kind, file, where } = source;
   const from = rowsFrom(source);

@@ -37,7 +37,7 @@ interface SummaryProps {
   readonly choose: (change: Partial<PlanForm>) => void;
 }
 
-/** What stays in view: the changes, the calls and the time, and which rows are skipped. */
+/** The part of a plan that stays in view: changes, calls, time, and skipped rows. */
 export function PlanSummary({ plan, form, isStale, isBusy, choose }: SummaryProps): JSX.Element {
   const { verdicts, unchangedSkipped, problemsInAll } = plan;
   const { unchanged } = verdicts;
@@ -130,7 +130,7 @@ export function PlanDetails({ plan }: { plan: PlanReport }): JSX.Element {
   );
 }
 
-/** What starting it costs, and what cannot be taken back. */
+/** Costs and irreversible effects of a start. */
 function Cautions({ plan }: { plan: PlanReport }): JSX.Element | null {
   const cautions = cautionsOfPlan(plan);
   if (cautions.length === 0) return null;

@@ -31,7 +31,7 @@ const kinds: Partial<Record<RunAction, "main" | "danger">> = {
 
 interface ActionsProps {
   readonly report: RunReport;
-  /** Of the run; undefined while it is not known. */
+  /** Operation of the run. Undefined while it is unknown. */
   readonly operation: OperationReport | undefined;
   readonly hasUndo: boolean;
   readonly onChanged: (report: RunReport) => void;
@@ -158,7 +158,7 @@ function leftOut({ rejected, unknown }: RunReport["counts"]): readonly (string |
   ];
 }
 
-/** What to ask before an action; undefined if it can be taken back. */
+/** Question before an action. Undefined if it can be undone. */
 function questionOf(
   action: RunAction,
   report: RunReport,

@@ -1,4 +1,4 @@
-/** What works unattended: scheduled tasks, automations (events that start a task), freezes and webhooks. */
+/** Unattended work: scheduled tasks, automations, freezes and webhooks. */
 import type { JSX } from "preact";
 import { useLive } from "../../live.ts";
 import { PostButton } from "../../parts/action.tsx";
@@ -66,7 +66,7 @@ function ScheduleTable(): JSX.Element {
   );
 }
 
-/** What is done, to which SIMs. */
+/** Operation and the SIMs it applies to. */
 type Doing = Pick<ScheduleReport, "job" | "operation" | "set" | "profile">;
 
 function Task({ job, operation, set, profile }: Doing): JSX.Element {
@@ -224,7 +224,7 @@ export function StateAndReason({ state, reason }: { state: string; reason: strin
 }
 
 interface ToggleProps {
-  /** Of the schedule or the automation. */
+  /** Path of the schedule or the automation. */
   readonly path: string;
   readonly name: string;
   readonly state: string;
