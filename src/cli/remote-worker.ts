@@ -104,7 +104,7 @@ async function refusalOf(answer: Response, url: string): Promise<SimfleetError> 
   if (typeof problem.code === "string" && Object.hasOwn(errorCatalogue, problem.code)) {
     return new SimfleetError(problem.code as ErrorCode, String(problem.detail));
   }
-  return new SimfleetError("WORKER_UNREACHABLE", `${url} answered ${answer.status}, but not like a simfleet worker`);
+  return new SimfleetError("WORKER_UNREACHABLE", `${url} is not a simfleet worker (HTTP ${answer.status})`);
 }
 
 function textOf(query: Parameters): string {

@@ -57,7 +57,7 @@ export function secret<K extends string>(
   const fileVariable = variable === undefined ? undefined : `${variable}_FILE`;
   return {
     [key]: setting(type.optional(), description, { variable, secret: true, fallback }),
-    [`${key}File`]: setting(path.optional(), `File that holds \`${key}\`.`, { variable: fileVariable, fileOf: key }),
+    [`${key}File`]: setting(path.optional(), `File with \`${key}\`.`, { variable: fileVariable, fileOf: key }),
   } as Record<K | `${K}File`, z.ZodOptional<z.ZodString>>;
 }
 

@@ -64,7 +64,7 @@ const simOperation = z
       .string()
       .regex(
         /^\/v1(\/([A-Za-z0-9_-]+|\{[A-Za-z][A-Za-z0-9_]*\}))+$/,
-        "must begin with /v1/ and have between its slashes letters, digits, - and _ or one placeholder in braces",
+        "must start with /v1/ and have between its slashes letters, digits, - and _ or one placeholder in braces",
       ),
     group: z.string().regex(/^[A-Za-z0-9_-]{1,40}$/, "must be the name of a group: letters, digits, - and _"),
     input: z.record(inputName, inputKeys).default({}),
@@ -161,7 +161,7 @@ function* placeholderFaults({ path, body = null, sets, inputs }: SimOperation): 
     yield* unknown(`sets.${field}`, template);
     const optional = inputs.find(({ name, isRequired }) => !isRequired && placeholdersIn([field, template]).has(name));
     if (optional !== undefined) {
-      yield [`sets.${field}`, `has {${optional.name}}, which is optional: without it nobody knows what is set.`];
+      yield [`sets.${field}`, `has {${optional.name}}, which is optional: without it the value is unknown.`];
     }
     const secret = inputs.find(({ name, isSecret }) => isSecret && placeholdersIn([field, template]).has(name));
     if (secret !== undefined) {

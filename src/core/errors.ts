@@ -71,7 +71,7 @@ export const errorCatalogue = {
   WEBHOOK_STOPPED: {
     disposition: "never",
     exitCode: 2,
-    meaning: "The webhook is stopped, because its receiver answered 410 Gone; `simfleet webhooks resume` resumes it.",
+    meaning: "The webhook is stopped, because its endpoint answered 410 Gone; `simfleet webhooks resume` resumes it.",
   },
   DELIVERY_NOT_FOUND: { disposition: "never", exitCode: 2, meaning: "No stored delivery has this ID." },
   SECRET_GENERATION_FAILED: {
@@ -169,7 +169,7 @@ export const errorCatalogue = {
   BODY_UNSUPPORTED: {
     disposition: "never",
     exitCode: 2,
-    meaning: "The route does not accept this content type; the message lists those it accepts.",
+    meaning: "The route does not accept this content type; the message lists the accepted types.",
   },
   REQUEST_TIMEOUT: { disposition: "retry", exitCode: 4, meaning: "The request body was not received in time." },
   TOO_MANY_REQUESTS: {

@@ -99,7 +99,7 @@ export const summary = z.object({
     .object({ added: count, changed: count.describe("fields"), gone: count, returned: count })
     .describe("changes of SIMs that syncs saw and no run made"),
   calls: z
-    .object({ calls: count, throttled: count.describe("of these, answered with 429") })
+    .object({ calls: count, throttled: count.describe("calls among them that returned 429") })
     .describe("of all quotas, in windows that had not ended then; windows are kept for about two days"),
 });
 

@@ -220,7 +220,7 @@ export function templateFault(
   const { needs, knows } = termsOf(id);
   const known: string[] = [...needs, ...knows, ...(key === "userPath" ? ["userName"] : [])];
   if (!/^\/v1(\/([A-Za-z0-9_-]+|\{[^{}/]*\}))+$/.test(template)) {
-    return "must begin with /v1/ and have between its slashes letters, digits, - and _ or one placeholder in braces";
+    return "must start with /v1/ and have between its slashes letters, digits, - and _ or one placeholder in braces";
   }
   const marks = [...template.matchAll(/\{([^}]*)\}/g)].map(([, name = ""]) => name);
   const unknown = marks.find((name) => !known.includes(name));

@@ -120,7 +120,7 @@ export class InputBytes {
     if (nul !== -1) {
       const line = this.#line + this.#countBreaks(text.subarray(0, nul));
       throw new IntakeError(
-        `Line ${line} holds a NUL byte: this is a binary file or UTF-16, not CSV text. Save as UTF-8 CSV.`,
+        `Line ${line} contains a NUL byte: this is a binary file or UTF-16, not CSV text. Save as UTF-8 CSV.`,
         { line },
       );
     }

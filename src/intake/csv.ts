@@ -254,7 +254,7 @@ function end(parser: Parser): Promise<void> {
 
 function recordTooLong(line: number, recordBytes: number): IntakeError {
   return new IntakeError(
-    `The row that begins on line ${line} is longer than ${recordBytes} bytes. A closing quote may be missing.`,
+    `The row that starts on line ${line} is longer than ${recordBytes} bytes. A closing quote may be missing.`,
     { line },
   );
 }

@@ -140,7 +140,7 @@ async function ownToken(dataDir: string): Promise<{ path: string; token: Secret 
   const read = readSecretFile(path);
   if ("fault" in read) throw new ConfigError([{ where: path, message: read.fault }]);
   if (read.secret.length < fewestCharacters) {
-    const message = `holds a token of less than ${fewestCharacters} characters: remove the file, and the worker makes a new one.`;
+    const message = `contains a token of fewer than ${fewestCharacters} characters: remove the file, and the worker makes a new one.`;
     throw new ConfigError([{ where: path, message }]);
   }
   return { path, token: new Secret(read.secret) };

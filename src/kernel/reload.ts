@@ -47,7 +47,7 @@ export class ConfigReload {
       const newer = this.#load();
       this.isRejected = false;
       if (needsRestart(config, newer)) {
-        logger.warn("the configuration has changes that count after a restart: only those of tasks count before");
+        logger.warn("the configuration has changes that need a restart; only changes of tasks are applied without one");
       }
       if (newer.tasksHash === config.tasksHash)
         return logger.info("the configuration was read: its tasks are the same");

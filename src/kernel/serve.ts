@@ -69,7 +69,7 @@ async function serveUntilReload(
     });
     kernel.lifecycle.onStop("HTTP", () => http.close());
     if (config.http.port !== 0 && http.port !== config.http.port) {
-      logger.warn({ http: http.url }, `port ${config.http.port} is taken, so health is answered on another`);
+      logger.warn({ http: http.url }, `port ${config.http.port} is taken, so health is served on another`);
     }
     if (config.gateway.port !== undefined) {
       const { openGateway } = await import("./serve-gateway.ts");

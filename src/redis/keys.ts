@@ -8,7 +8,7 @@ export class Keys {
 
   /** @param prefix begins with a hash tag, `{name}` */
   constructor(prefix = "{simfleet}") {
-    if (!/^\{[^{}]+\}/.test(prefix)) throw new Error(`The key prefix ${prefix} does not begin with a hash tag`);
+    if (!/^\{[^{}]+\}/.test(prefix)) throw new Error(`The key prefix ${prefix} does not start with a hash tag`);
     this.prefix = prefix;
   }
 

@@ -49,7 +49,7 @@ export async function verifyRedis(connections: RedisConnections, clock: Clock = 
     const read = topology === "cluster" ? readCluster(redis) : readServer(redis, target);
     const withinMs = "embedded" in target ? embeddedMs : firstConnectionMs;
     const answer = await inTime(clock, withinMs, lastErrorInstead(redis, target, read));
-    if (answer === undefined) throw new Error(`no answer within ${withinMs / secondMs} s`);
+    if (answer === undefined) throw new Error(`no response within ${withinMs / secondMs} s`);
     found = answer.value;
   } catch (thrown) {
     const refusal = "host" in target && target.tls === undefined ? await refusalOf(target) : undefined;

@@ -53,7 +53,7 @@ export const metricCatalogue = {
     kind: "gauge",
     name: "simfleet_webhook_stopped",
     labels: ["webhook"],
-    help: "1 if the webhook is stopped because its receiver answered 410 Gone",
+    help: "1 if the webhook is stopped because its endpoint answered 410 Gone",
   },
   scheduleResult: {
     kind: "gauge",

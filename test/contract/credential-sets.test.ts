@@ -143,7 +143,7 @@ describe("sets that must stay", () => {
     put("mqtt");
     const file = valueFile("rotated", "by hand");
     const newer = "mqtt-20261120T0300Z";
-    const holds = expect.stringContaining("holds the secret of the rotation mqtt: rotate it with");
+    const holds = expect.stringContaining("contains the secret of the rotation mqtt: rotate it with");
     for (const line of [`update mqtt --value-file ${file} --yes`, "delete mqtt --yes"]) {
       const { code, stderr } = await give(`credentials ${line}`);
       expect([code, stderr]).toEqual([2, holds]);

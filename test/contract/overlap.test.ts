@@ -73,7 +73,7 @@ test("a speed class that the deployment does not list is invalid, unless it is a
     requests.ask<PlanDocument>(`/v1/plans?${query}`, { method: "POST", body, headers: csv });
   const plan = await post("");
   const message = expect.stringContaining(
-    "lists no speed class s1.fsat, so it would be refused. Did you mean s1.fast?",
+    "lists no speed class s1.fsat, so it would be rejected. Did you mean s1.fast?",
   );
   expect(plan).toMatchObject({
     calls: 0,

@@ -171,7 +171,7 @@ describe("workers without credentials for the control API", () => {
     await writeFile(join(dataDir, "admin-token"), "x\n", { mode: 0o600 });
     await expect(opened({ SIMFLEET_DATA_DIR: dataDir })).rejects.toMatchObject({
       code: "CONFIG_INVALID",
-      message: expect.stringContaining("less than 32 characters"),
+      message: expect.stringContaining("fewer than 32 characters"),
     });
   });
 

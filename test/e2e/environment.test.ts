@@ -98,7 +98,7 @@ describe.runIf(isLong).concurrent("Redis outages during a run", () => {
     const apply = harness.start(["apply", "fleet.csv", "--yes"], env);
     await harness.untilChanges(10);
     server.process.kill("SIGKILL");
-    await apply.said(/Redis has not answered for \d+ s\. Nothing is lost: the run waits for it\.\n/);
+    await apply.said(/Redis has not responded for \d+ s\. Nothing is lost: the run waits for it\.\n/);
     const before = performance.now();
     apply.kill("SIGINT");
     const left = await apply.ended;

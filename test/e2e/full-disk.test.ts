@@ -59,7 +59,7 @@ test.skipIf(folder === undefined)(
     expect(await ask(`/v1/runs/${runId}`)).toMatchObject({ body: { state: "running", problem: { message: reason } } });
     const startMs = performance.now();
     const { code, stderr } = await harness.run(["runs", "show", runId]);
-    expect({ code, stderr }).toEqual({ code: 4, stderr: expect.stringMatching(/runs and refuses writes: .*No space/) });
+    expect({ code, stderr }).toEqual({ code: 4, stderr: expect.stringMatching(/runs and rejects writes: .*No space/) });
     expect(performance.now() - startMs).toBeLessThan(2_000);
     expect(errors()).toBeLessThan(30);
     rmSync(join(data, "fill"));

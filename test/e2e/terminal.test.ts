@@ -106,7 +106,7 @@ describe.concurrent("commands on a terminal", () => {
     expect((await harness.json(["runs", "show", held.runId])).document.state).toBe("running");
     const unfrozen = await onTerminal(harness, "simfleet freeze on", "n\n").ended;
     expect(unfrozen.code).toBe(2);
-    expect(unfrozen.stdout).toContain("Freeze all changes of every profile? It holds 1 run in progress. [y/N]");
+    expect(unfrozen.stdout).toContain("Freeze all changes of every profile? It pauses 1 run in progress. [y/N]");
     expect((await harness.run(["audit", "-n", "1"])).stdout).toMatch(/simfleet freeze on .* failed exit 2 /);
     expect((await harness.run(["runs"])).stdout).toMatch(/ running +4 /);
     await harness.run(["freeze", "on", "--yes"]);

@@ -117,7 +117,7 @@ test.concurrent("a chat receives sentences, and its address is never revealed", 
   said.push(await harness.run(["deliveries", "list"]), await harness.run(["deliveries", "list", "--json"]));
   expect(said.map(({ code }) => code)).toEqual([0, 1, 0, 0]);
   expect(JSON.parse(said[0]?.stdout ?? "")).toMatchObject({ webhooks: [{ name: "chat", url: chat.url }] });
-  expect(said[2]?.stdout).toContain("it answered 500");
+  expect(said[2]?.stdout).toContain("it returned 500");
   worker.kill("SIGTERM");
   said.push(await worker.ended);
   const texts = [textsIn(harness.folder), ...said.flatMap(({ stdout, stderr }) => [stdout, stderr])].join("\n");

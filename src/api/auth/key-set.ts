@@ -31,7 +31,7 @@ export function remoteKeySet(transport: Transport, url: string, userAgent: strin
     }
     const text = answer.body.toString("utf8");
     if (answer.status === 200 && isKeySet(text)) return new Response(text);
-    const message = `auth: ${address.host} answered ${answer.status} without a key set. Check ${address.setting}.`;
+    const message = `auth: ${address.host} returned ${answer.status} without a key set. Check ${address.setting}.`;
     throw new PlatformError("PLATFORM_RESPONSE_INVALID", message, facts);
   };
   return createRemoteJWKSet(new URL(url), {

@@ -107,7 +107,7 @@ export class Receiver {
   onResponseEnd(): void {
     if (this.#hasEnded) return;
     if (this.#status === undefined) {
-      this.#fail(new AnswerLimit("the answer had no status"));
+      this.#fail(new AnswerLimit("the response had no status"));
       return;
     }
     this.#end();
@@ -121,7 +121,7 @@ export class Receiver {
   }
 
   #failOversize(): void {
-    this.#fail(new AnswerTooLarge(`the answer is larger than ${this.#limits.maxBodyBytes} bytes`));
+    this.#fail(new AnswerTooLarge(`the response is larger than ${this.#limits.maxBodyBytes} bytes`));
   }
 
   #fail(reason: Error): void {

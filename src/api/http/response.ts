@@ -43,7 +43,7 @@ export function readAnswer<I, O>(operation: Operation<I, O>, answer: PlacedAnswe
     .map((issue) => (issue.path.length > 0 ? issue.path.join(".") : "body"));
   throw new PlatformError(
     "PLATFORM_RESPONSE_INVALID",
-    `${operation.id}: ${answer.host} answered ${answer.status} in an unexpected shape (at ${fields.join(", ")}). ` +
+    `${operation.id}: ${answer.host} returned ${answer.status} in an unexpected shape (at ${fields.join(", ")}). ` +
       `Check the address and the deployment.`,
     { operation: operation.id, status: answer.status, mayHaveApplied: isWrite(operation) },
   );
@@ -60,11 +60,11 @@ function bodyOf<I, O>(operation: Operation<I, O>, { status, host, body }: Placed
   const facts = { operation: operation.id, status, mayHaveApplied: isWrite(operation) };
   const start = text.trimStart()[0];
   if (start === undefined || '{["'.includes(start)) {
-    const message = `${operation.id}: the answer of ${host} (${status}) was truncated${lostText(operation.method)}`;
+    const message = `${operation.id}: the response of ${host} (${status}) was truncated${lostText(operation.method)}`;
     throw new PlatformError("PLATFORM_UNAVAILABLE", message, facts);
   }
   const page = start === "<" ? " a web page" : " something";
-  const message = `${operation.id}: ${host} answered ${status} with${page} that is not JSON. Check the address.`;
+  const message = `${operation.id}: ${host} returned ${status} with${page} that is not JSON. Check the address.`;
   throw new PlatformError("PLATFORM_RESPONSE_INVALID", message, facts);
 }
 
@@ -95,7 +95,7 @@ function refusal<I, O>(operation: Operation<I, O>, answer: PlacedAnswer): Platfo
   const place = status >= 300 && headerOf(answer.headers, "location") !== undefined ? " with a redirect" : "";
   return new PlatformError(
     "PLATFORM_RESPONSE_INVALID",
-    `${operation.id}: ${answer.host} answered ${status}${place}, which the interface does not have and which is not ` +
+    `${operation.id}: ${answer.host} returned ${status}${place}, which the interface does not have and which is not ` +
       `followed. Check the address.`,
     { ...facts, mayHaveApplied: status < 300 && isWrite(operation) },
   );

@@ -27,7 +27,7 @@ export function initCommand(context: Context): Command {
     .option("--endpoint <url>", "base address of the platform, without /v1; needed if the deployment has none")
     .option("--coverage <type>", "coverage of the account, g or jp; needed if the deployment has an address for both")
     .option("--auth-key-id <id>", "ID of the AuthKey")
-    .option("--auth-key-file <path>", "file that holds the AuthKey's secret")
+    .option("--auth-key-file <path>", "file with the AuthKey's secret")
     .option(
       "--redis-url <url>",
       "address of a Redis server, which several machines can share (default: an embedded Redis)",
@@ -163,7 +163,7 @@ export function configText(answers: InitAnswers): string {
   const { deployment, endpoint, coverage, authKeyId, authKeyFile, redisUrl, dataDir } = answers;
   const lines = [
     "# The configuration of simfleet. docs/reference/configuration.md describes every setting; simfleet check verifies this file.",
-    "# A relative path begins at the folder of this file. It holds no secret: it names the files that do.",
+    "# A relative path starts at the folder of this file. The file contains no secret; it names files that do.",
     "",
     "# The installation of the platform: svc, soracom, or the path of a deployment file.",
     entry("deployment", isDeploymentFile(deployment) ? resolve(deployment) : deployment),

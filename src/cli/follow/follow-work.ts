@@ -163,7 +163,7 @@ function silenceOf({ output, what, isRemote }: Pick<FollowWork<unknown>, "output
     show(): void {
       const nowMs = systemClock.monotonicMs();
       sinceMs ??= nowMs - silentAfterMs;
-      const line = `${who} has not answered for ${duration(nowMs - sinceMs)}. Nothing is lost: the ${what} ${then}.`;
+      const line = `${who} has not responded for ${duration(nowMs - sinceMs)}. Nothing is lost: the ${what} ${then}.`;
       showLine(line, { topic: "silence", nowMs });
     },
     end(): void {

@@ -37,7 +37,7 @@ export function checkOwner(
   const secret = secretIn(tree);
   if (secret === undefined || (mode & 0o077) === 0) return;
   const octal = (mode & 0o777).toString(8).padStart(4, "0");
-  const message = `holds a secret (${secret}) and can be read by others (mode ${octal}). Fix it with: chmod 600 ${file}, or keep the secret in a file of its own.`;
+  const message = `contains a secret (${secret}) and can be read by others (mode ${octal}). Fix it with: chmod 600 ${file}, or keep the secret in a file of its own.`;
   report.fault(file, message);
 }
 

@@ -61,7 +61,7 @@ function readFirst(written: Written, where: string, report: Report): Credentials
   const [kind] = kinds;
   if (kinds.length > 1) {
     const names = kinds.map((one) => placesOf(ownKeys[one]).join(" and "));
-    report.fault(where, `hold more than one form: ${names.join("; ")}. Keep one of them.`);
+    report.fault(where, `contain more than one form: ${names.join("; ")}. Keep one of them.`);
     return undefined;
   }
   const strays = ["password", "mfaSecret"].filter(isGiven);
@@ -120,7 +120,7 @@ function readAuthKey(written: Written["second"], at: string, report: Report): Au
 /** @param path of the setting, such as `profiles.default.credentials.password` */
 function reportMissing(path: string, beside: readonly string[], report: Report): void {
   const variables = variablesOf(profileSection, path.replace(/^profiles\.[^.]*\./, ""));
-  report.fault(path, `is missing beside ${beside.join(" and ")}. Set it, or ${variables.join(" or ")}.`);
+  report.fault(path, `is missing next to ${beside.join(" and ")}. Set it, or ${variables.join(" or ")}.`);
 }
 
 function assemble(written: Written, kind: "root" | "sub-user"): Credentials | undefined {

@@ -108,7 +108,7 @@ function readUsable(file: string, { reading, expects }: Form): { used: string; w
   const read = readSecretFile(file);
   if ("fault" in read) return read;
   const used = reading(read.secret);
-  return used === undefined ? { fault: `${file} must hold ${expects}.` } : { used, written: read.secret };
+  return used === undefined ? { fault: `${file} must contain ${expects}.` } : { used, written: read.secret };
 }
 
 /** How each kind of PEM file is read; they throw for another text. A public key may also be in a certificate. */

@@ -21,7 +21,7 @@ export const gatewaySection = group({
   }),
   maxWaitSeconds: setting(
     number(0, 3_600).default(30),
-    "Longest wait of a call for its quota in seconds; then it is answered with 503 and `Retry-After`.",
+    "Longest wait of a call for its quota in seconds; then it returns 503 and `Retry-After`.",
   ),
   profile: setting(plainName.optional(), "Profile whose account a worker's gateway calls.", {
     fallback: "the selected one (`profile`)",

@@ -57,7 +57,7 @@ export const httpSection = group({
   ),
   authFailuresPerMinute: setting(
     integer(1, 1_000_000).default(20),
-    "Maximum requests per minute, address and process with a wrong token or signature that are answered with 401; further ones are answered with 429. Requests with a valid token are always accepted. The gateway counts its own.",
+    "Maximum requests per minute, address and process with a wrong token or signature that return 401; further ones return 429. Requests with a valid token are always accepted. The gateway counts its own.",
   ),
   connections: setting(
     integer(10, 1_000_000).default(6_000),

@@ -54,7 +54,7 @@ export const profileSection = group({
     fallback: "`language`",
   }),
   credentials: group({
-    authKeyId: setting(text().optional(), "ID of an AuthKey; not needed where its file holds a JSON object of both.", {
+    authKeyId: setting(text().optional(), "ID of an AuthKey; not needed if its file contains both as a JSON object.", {
       variable: "SIMFLEET_AUTH_KEY_ID",
     }),
     ...secret("authKey", authKeyText, {

@@ -45,7 +45,7 @@ function readKey(at: string, file: string | undefined, report: Report): Secret |
   const read = readSecretBytes(file);
   const bytes = "bytes" in read ? keyIn(read.bytes) : undefined;
   if (bytes !== undefined) return new Secret(bytes.toString("base64url"));
-  const fault = "fault" in read ? read.fault : `${file} must hold ${keyBytes} bytes, raw, in hex or in base64url.`;
+  const fault = "fault" in read ? read.fault : `${file} must contain ${keyBytes} bytes, raw, in hex or in base64url.`;
   report.unreadable(at, `${fault} A key is made with: ${makingOf(file)}`);
   return undefined;
 }

@@ -34,7 +34,7 @@ function summaryText(summary: Summary): string {
     ...section("Schedules", schedules),
     ...section("Rotations", rotations),
     `External changes: ${partsText(externalChanges)}`,
-    `Calls: ${grouped(calls.calls)}, ${grouped(calls.throttled)} of them answered with 429`,
+    `Calls: ${grouped(calls.calls)}, ${grouped(calls.throttled)} of them returned 429`,
     ...section("Other problems", problems),
   ].join("\n");
 }

@@ -109,7 +109,7 @@ export function webhookSender({
       answer.body.on("error", () => undefined).destroy();
       return deliveryOf(answer.statusCode, retryAfterMs(answer.headers["retry-after"], clock.wallMs()));
     } catch (thrown) {
-      const why = late.signal.aborted ? `no answer within ${deadlineMs / secondMs} s` : codeOf(thrown, url.host);
+      const why = late.signal.aborted ? `no response within ${deadlineMs / secondMs} s` : codeOf(thrown, url.host);
       return { kind: "unanswered", reason: `${url.host}: ${why}` };
     } finally {
       done.abort();

@@ -180,7 +180,7 @@ export class AuditService {
   /** Redis commands wait indefinitely for a lost connection; a change must not. */
   async #inTime<T>(written: Promise<T>): Promise<T> {
     const answer = await inTime(this.#deps.clock, patienceMs, written);
-    if (answer === undefined) throw new Error(`Redis did not answer within ${patienceMs / secondMs} s`);
+    if (answer === undefined) throw new Error(`Redis did not respond within ${patienceMs / secondMs} s`);
     return answer.value;
   }
 

@@ -49,7 +49,7 @@ export const authKeyRotationReport = z.object({
   now: z.string().nullable().describe("what it does or waits for; null when it has ended"),
   revokesAt: instant
     .nullable()
-    .describe("when the old AuthKey is revoked if nobody uses it until then; null before and after that wait"),
+    .describe("when the old AuthKey is revoked if it is not used until then; null before and after that wait"),
   startedAt: instant,
   startedBy: z.string().nullable().describe("who requested it; null if not known"),
   finishedAt: instant.nullable(),

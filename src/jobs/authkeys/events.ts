@@ -31,7 +31,7 @@ export const events = {
     fields: {
       ...ofAuthKey,
       reason:
-        "`rotated`: a new one replaced it; `replaced`: a person chose it to make room; `lost`: the response with its secret was lost; `taken-back`: the rotation failed and was rolled back",
+        "`rotated`: a new one replaced it; `replaced`: a user chose it to make room; `lost`: the response with its secret was lost; `taken-back`: the rotation failed and was rolled back",
     },
   },
   "authkey.rotated": {

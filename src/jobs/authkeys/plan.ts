@@ -30,7 +30,7 @@ export function obstacleOf(status: AuthKeyStatus): string | undefined {
     return `The profile ${profile} does not authenticate with an AuthKey, so there is no AuthKey to rotate.`;
   }
   if (!keys.some(({ authKeyId }) => authKeyId === inUseHere)) {
-    return `The AuthKey ${inUseHere} of the profile ${profile} is not among those that the platform lists (${known}).`;
+    return `The AuthKey ${inUseHere} of the profile ${profile} is not in the platform's list (${known}).`;
   }
   if (replaceId === undefined) return keys.length < slots ? undefined : bothTaken(status);
   if (replaceId === inUseHere && status.user === undefined)

@@ -83,7 +83,7 @@ const from = z
 /** Receivers of a new secret. */
 export const sink = z
   .strictObject({
-    file: setting(path.optional(), "File to replace with one that holds the new secret; its folder must exist."),
+    file: setting(path.optional(), "File to replace with the new secret; its folder must exist."),
     command: setting(
       command.optional(),
       "Program that reads the new secret from its standard input; it may be run twice.",
@@ -205,7 +205,7 @@ export function checkSinks(at: string, sinks: readonly Sink[], report: Report): 
   for (const [i, one] of sinks.entries()) {
     if (one.kind !== "webhook") continue;
     const read = readSecretFile(one.secretFile);
-    const wrongKey = "must hold whsec_ and 24 to 64 bytes in base64.";
+    const wrongKey = "must contain whsec_ and 24 to 64 bytes in base64.";
     const fault = "fault" in read ? read.fault : webhookKey(read.secret) === undefined ? wrongKey : undefined;
     if (fault !== undefined) report.unreadable(`${at}.sinks.${i}.webhook.secretFile`, fault);
   }

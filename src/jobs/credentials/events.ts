@@ -21,7 +21,7 @@ export const events = {
       ...ofRotation,
       oldId: "the old set",
       credentialsId: "the new set",
-      groups: "changed groups, comma-separated; empty if there were none or a person changed them",
+      groups: "changed groups, comma-separated; empty if there were none or a user changed them",
     },
   },
   "credential.unconfirmed": {
@@ -41,7 +41,7 @@ export const events = {
     fields: { ...ofRotation, oldId: "the old set" },
   },
   "credential.orphaned": {
-    when: "An obsolete Credential Set could not be deleted: a person has to delete it.",
+    when: "An obsolete Credential Set could not be deleted: a user has to delete it.",
     sentence: "The Credential Set {credentialsId} could not be deleted[: {reason}]",
     advice: "Delete it manually.",
     needsAttention: true,

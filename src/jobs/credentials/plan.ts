@@ -52,7 +52,7 @@ export async function planRotation(
   }
   if (sets.length >= account.maxSets) {
     throw refused(
-      `the account holds ${sets.length} Credential Sets and may hold ${account.maxSets}, so there is no room for another: delete one that nothing uses (simfleet credentials list), or raise limits.credentialSets if support has raised the limit`,
+      `the account has ${sets.length} Credential Sets and may have ${account.maxSets}, so there is no room for another: delete one that nothing uses (simfleet credentials list), or raise limits.credentialSets if support has raised the limit`,
     );
   }
   if (isInPlace) return { ...head, newId: credentialsId };

@@ -109,7 +109,7 @@ export class CredentialService {
     });
     if (holder === undefined) return;
     throw refused(
-      `${credentialsId} holds the secret of the rotation ${holder.name}: rotate it with simfleet credentials rotate ${holder.name}, or remove the rotation from the configuration first`,
+      `${credentialsId} contains the secret of the rotation ${holder.name}: rotate it with simfleet credentials rotate ${holder.name}, or remove the rotation from the configuration first`,
     );
   }
 

@@ -144,7 +144,7 @@ async function patchSecret(
   });
   if (status === 200) return;
   const isFinal = status >= 400 && status < 500 && status !== 409 && status !== 429;
-  throw new SinkError(sink, `the API server of Kubernetes answered ${status}`, { isFinal });
+  throw new SinkError(sink, `the API server of Kubernetes returned ${status}`, { isFinal });
 }
 
 async function sendTo(sink: Extract<Sink, { kind: "webhook" }>, handover: Handover, deps: SinkDeps): Promise<void> {
@@ -170,7 +170,7 @@ async function sendTo(sink: Extract<Sink, { kind: "webhook" }>, handover: Handov
   if (delivery.kind === "accepted") return;
   if (delivery.kind === "unanswered") throw new SinkError(sink, delivery.reason, { isFinal: false });
   const { status, isFinal, retryAfterMs } = delivery;
-  throw new SinkError(sink, `it answered ${status}`, { isFinal, retryAfterMs });
+  throw new SinkError(sink, `it returned ${status}`, { isFinal, retryAfterMs });
 }
 
 /** The folders that sinks write files to. */

@@ -25,7 +25,7 @@ function onCommand(context: Context): Command {
     const until = untilMs === undefined ? undefined : new Date(untilMs).toISOString();
     await show(context, options, async (client) => {
       const { runs } = await client.call(routes.showFreeze);
-      const question = `Freeze all changes of every profile? It holds ${counted(runs, "run")} in progress.`;
+      const question = `Freeze all changes of every profile? It pauses ${counted(runs, "run")} in progress.`;
       if (options.yes !== true && !(await confirm(context.io, question))) return undefined;
       return client.call(routes.startFreeze, { body: { reason, until } });
     });

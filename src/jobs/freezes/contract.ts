@@ -20,7 +20,7 @@ const freezeReport = z.object({
   profiles: z
     .record(z.string(), z.object({ reason: z.string(), until: instant.nullable() }).nullable())
     .describe("what freezes each profile now: the manual freeze, or one of the configuration"),
-  store: z.string().describe("the Redis that holds the freeze"),
+  store: z.string().describe("the Redis that stores the freeze"),
   workers: z
     .record(z.string(), z.number().int())
     .describe("by profile: the processes that work on its runs now, which the freeze holds"),
@@ -49,7 +49,7 @@ export const startFreeze = route({
   summary: "Freeze all changes of every profile; calls in flight are completed",
   body: z
     .strictObject({
-      reason: z.string().max(500).optional().describe("for those who see it"),
+      reason: z.string().max(500).optional().describe("reason to show"),
       until: z.iso.datetime({ offset: true }).optional().describe("when it ends automatically"),
     })
     .nullish(),

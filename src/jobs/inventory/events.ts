@@ -5,7 +5,7 @@ export const events = {
   "sim.added": {
     when: "A sync found a new SIM. The first sync of a profile emits none.",
     sentence: "{sim} is new",
-    fields: { sim: "its key", cause: "the sync, or the run whose answer showed it", by: "`external` or `run`" },
+    fields: { sim: "its key", cause: "the sync, or the run whose response showed it", by: "`external` or `run`" },
   },
   "sim.changed": {
     when: "A field of a SIM has a new value: one event per field.",
@@ -27,7 +27,7 @@ export const events = {
   "sim.returned": {
     when: "A SIM with the status gone is listed again.",
     sentence: "{sim} is listed again",
-    fields: { sim: "its key", cause: "the sync, or the run whose answer showed it", by: "`external` or `run`" },
+    fields: { sim: "its key", cause: "the sync, or the run whose response showed it", by: "`external` or `run`" },
   },
   "sync.completed": {
     when: "A sync has read the whole list and marked the SIMs that are gone.",

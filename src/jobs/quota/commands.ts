@@ -104,7 +104,7 @@ function limitRequestText(requests: readonly LimitRequest[]): string {
       `API group: ${group}${limit === null ? "" : ` (limit now: ${limit} requests per minute)`}`,
       "API calls:",
       ...calls.map((call) => `  ${call}`),
-      `Estimated requests per minute: ${callsPerMinute} (the most so far, with those that waited)`,
+      `Estimated requests per minute: ${callsPerMinute} (the maximum so far, including waiting calls)`,
     ].join("\n"),
   );
   return [

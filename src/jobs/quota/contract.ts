@@ -15,7 +15,7 @@ const bucketReport = z.object({
   group: z.string().describe("the API group, also of calls that are counted by address"),
   operator: z.string().nullable().describe("the account whose users share it; null for one profile or an address"),
   address: z.string().nullable().describe("`limits.egress` of calls that are counted by address"),
-  profiles: list(z.string()).describe("those that spend it; none for an address"),
+  profiles: list(z.string()).describe("profiles that use it; none for an address"),
   limit: count.nullable().describe("null until the first response reports it"),
   left: count.nullable(),
   inFlight: count,

@@ -24,13 +24,13 @@ export const events = {
     fields: ofRunWithActor,
   },
   "run.awaiting-approval": {
-    when: "A submitted run waits for approval by someone else: because of its size, because its operation is dangerous, or because nobody could confirm it.",
+    when: "A submitted run waits for approval by someone else: because of its size, because its operation is dangerous, or because it could not be confirmed.",
     sentence: "Run {run}[ “{name}”] (rows: {total}) is waiting for approval[: {reason}]",
     advice: "Approve it with: simfleet runs approve {run}",
     fields: ofRunWithActor,
   },
   "run.approved": {
-    when: "A person approved a run, and it starts.",
+    when: "Somebody approved a run, and it starts.",
     sentence: "Run {run}[ “{name}”] was approved[ by {by}]",
     fields: ofRunWithActor,
   },

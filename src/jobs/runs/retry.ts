@@ -42,7 +42,7 @@ export function retrySource(
   const { lines, reason, newRunId, outcomes = reason === undefined ? retriedByDefault : retriedByReason } = which;
   const isSafe = isRepeatable(run.operations);
   if ((lines ?? reason) !== undefined && !isSafe) {
-    const message = `The calls of run ${run.runId} must not be repeated, so its rows are retried all at once: leave out the lines and the reason`;
+    const message = `The calls of run ${run.runId} are unsafe to repeat, so its rows are retried all at once: leave out the lines and the reason`;
     throw new SimfleetError("RUN_STATE_CONFLICT", message);
   }
   const places = lines === undefined ? undefined : new Set(lines);

@@ -13,7 +13,7 @@ export const scheduleReport = z.object({
   cron: z.string(),
   timezone: z.string(),
   state: z.enum(["active", "paused"]),
-  reason: z.string().nullable().describe("why simfleet paused it; null if a person did"),
+  reason: z.string().nullable().describe("why simfleet paused it; null if a user did"),
   failingSince: instant.nullable().describe("when the first failure ended; null after a success"),
   next: list(z.object({ at: instant, local: z.string() })).describe(
     "the next five times, without jitter; empty while the schedule is paused",

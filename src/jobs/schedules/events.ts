@@ -35,7 +35,7 @@ export const events = {
     fields: { ...ofExecution, cause: "the run, sync or rotation, if it was started", reason: "why" },
   },
   "schedule.cancelled": {
-    when: "The task of a schedule was cancelled, by a person or because the next time was due.",
+    when: "The task of a schedule was cancelled, by a user or because the next time was due.",
     sentence: "The task of the schedule {schedule} was cancelled[: {reason}]",
     fields: { ...ofExecution, cause: "the run, sync or rotation", reason: "why" },
   },
@@ -74,7 +74,7 @@ export const events = {
   "schedule.paused": {
     when: "A person paused a schedule, or simfleet did because of `pauseAfterFailures`, or because three workers crashed while processing it.",
     sentence: "The schedule {schedule} was paused[ by {by}][: {reason}]",
-    fields: { schedule: "its name", by: "who", reason: "why; absent if a person did it" },
+    fields: { schedule: "its name", by: "who", reason: "why; absent if a user did it" },
   },
   "schedule.resumed": {
     when: "A person resumed a schedule.",

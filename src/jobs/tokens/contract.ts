@@ -38,7 +38,7 @@ export const createToken = route({
   role: "admin",
   tag: "tokens",
   summary: "Create a token, which is valid at once",
-  description: "The answer has the token, once. Only its SHA-256 is stored.",
+  description: "The response has the token, once. Only its SHA-256 is stored.",
   body: z.strictObject({
     name,
     role: z.enum(roles),

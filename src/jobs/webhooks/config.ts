@@ -33,7 +33,7 @@ const structure = z
       webAddress.optional(),
       "Address for messages. The address of a chat is a secret and better kept in a file.",
     ),
-    urlFile: setting(path.optional(), "File that holds the address, instead of `url`."),
+    urlFile: setting(path.optional(), "File with the address, instead of `url`."),
     secret: setting(text(secretForm).optional(), "The secret that signs messages, better kept in a file.", {
       secret: true,
     }),

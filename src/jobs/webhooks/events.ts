@@ -16,7 +16,7 @@ export const events = {
     fields: { ...ofDelivery, reason: "result of the last attempt" },
   },
   "webhook.failing": {
-    when: "Three attempts in a row to send messages to a webhook failed; attempts go on. Not sent to the webhook itself.",
+    when: "Three attempts in a row to send messages to a webhook failed; attempts continue. Not sent to the webhook itself.",
     sentence: "The webhook {webhook} is failing[: {reason}]",
     advice: "Check its receiver; simfleet retries automatically.",
     needsAttention: true,
@@ -28,7 +28,7 @@ export const events = {
     fields: ofDelivery,
   },
   "webhook.stopped": {
-    when: "A receiver answered 410 Gone: nothing is sent to it until `simfleet webhooks resume`.",
+    when: "An endpoint answered 410 Gone: nothing is sent to it until `simfleet webhooks resume`.",
     sentence: "The webhook {webhook} was stopped[: {reason}]",
     advice: "Resume it with: simfleet webhooks resume {webhook}",
     needsAttention: true,

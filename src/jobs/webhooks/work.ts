@@ -95,7 +95,7 @@ export function sendOnce(
 /** Describes the result of an attempt, for display. */
 export function wordsFor(sent: Sent): string {
   if (sent.kind === "unanswered") return sent.reason;
-  return sent.status === gone ? "it answered 410 Gone" : `it answered ${sent.status}`;
+  return sent.status === gone ? "it returned 410 Gone" : `it returned ${sent.status}`;
 }
 
 function endOf(sent: Sent, { tries }: Delivery, nowMs: number): TryEnd {

@@ -215,7 +215,7 @@ function answers(socketPath: string): Promise<boolean> {
       const reply = data.toString("latin1").trim();
       if (!reply.startsWith("-MISCONF ")) return done(reply.startsWith("+PONG"));
       socket.destroy();
-      const message = `The embedded Redis at ${socketPath} runs and refuses writes: ${reply.slice("-MISCONF ".length)}`;
+      const message = `The embedded Redis at ${socketPath} runs and rejects writes: ${reply.slice("-MISCONF ".length)}`;
       reject(new SimfleetError("STORE_UNAVAILABLE", `${message}. Make room on its disk, or make it writable`));
     });
     socket.on("end", () => done(false));

@@ -199,7 +199,7 @@ describe("rotations that do not start", () => {
   it("a rotation does not start if there is no room for a successor", async () => {
     const harness = await open();
     for (let i = 0; i < 100; i += 1) harness.makeOldSet(`set-${i}`);
-    expect(await refusalOf(harness.begin())).toMatch(/ROTATION_STATE_CONFLICT the account holds 100 Credential Sets/);
+    expect(await refusalOf(harness.begin())).toMatch(/ROTATION_STATE_CONFLICT the account has 100 Credential Sets/);
   });
 
   it("a rotation does not start if the set has another type", async () => {
@@ -230,7 +230,7 @@ describe("rotations that cannot continue", () => {
     const failed = (await harness.events()).find(({ type }) => type === "credential.failed");
     expect(failed?.fields).toMatchObject({ sinks: `file ${harness.sinkFile}` });
     expect(failed?.fields.reason).toMatch(
-      /the sink webhook 127.0.0.1:\d+ did not accept the new secret: it answered 410/,
+      /the sink webhook 127.0.0.1:\d+ did not accept the new secret: it returned 410/,
     );
     // It can be begun again.
     await harness.begin();

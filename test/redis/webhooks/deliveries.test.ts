@@ -110,7 +110,7 @@ describe("webhook deliveries", () => {
         webhook: "ops",
         delivery: `ops.${id}`,
         event: "run.completed",
-        reason: "it answered 500",
+        reason: "it returned 500",
       },
     ]);
     expect(await harness.log.pendingCount("ops")).toBe(0);
@@ -213,8 +213,8 @@ describe("failing webhooks", () => {
     for (const n of [1, 2]) await harness.attempt("ops", eventOf(n).id);
     expect([(await harness.log.status("ops")).state, await told()]).toEqual(["active", []]);
     await harness.attempt("ops", eventOf(3).id);
-    expect(await harness.log.status("ops")).toMatchObject({ state: "failing", reason: "it answered 500" });
-    expect(await told()).toEqual(["webhook.failing it answered 500"]);
+    expect(await harness.log.status("ops")).toMatchObject({ state: "failing", reason: "it returned 500" });
+    expect(await told()).toEqual(["webhook.failing it returned 500"]);
     await harness.attempt("ops", eventOf(4).id);
     expect(await harness.log.status("ops")).toMatchObject({ state: "active", reason: undefined });
     expect((await told())[0]).toBe("webhook.recovered ");
@@ -231,7 +231,7 @@ describe("stopped webhooks", () => {
     expect(await harness.delivery("ops", eventOf(1).id)).toMatchObject({ state: "failed", lastStatus: 410 });
     expect(await harness.log.status("ops")).toEqual({
       state: "stopped",
-      reason: "it answered 410 Gone",
+      reason: "it returned 410 Gone",
       stoppedAtMs: beganAtMs,
       dropped: 0,
     });
@@ -241,7 +241,7 @@ describe("stopped webhooks", () => {
         webhook: "ops",
         delivery: `ops.${eventOf(1).id}`,
         event: "run.completed",
-        reason: "it answered 410 Gone",
+        reason: "it returned 410 Gone",
       },
     ]);
     // Another message that was out at the same time meets the same.
@@ -252,7 +252,7 @@ describe("stopped webhooks", () => {
     });
     expect([(await harness.reported()).length, (await harness.log.status("ops")).reason]).toEqual([
       1,
-      "it answered 410 Gone",
+      "it returned 410 Gone",
     ]);
     expect([...(await harness.begin(eventOf(3)))]).toEqual([]);
     expect((await harness.attempt("ops", eventOf(2).id)).kind).toBe("ended");

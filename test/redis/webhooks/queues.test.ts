@@ -98,7 +98,7 @@ it("the backlog of a stopped webhook is sent when it is resumed", async () => {
   await log.begin("ops", second);
   await log.begin("ops", first);
   const [before] = await log.newest("ops", { limit: 9 });
-  if (before !== undefined) await log.noteTry(before, { kind: "stopped", status: 410, reason: "it answered 410 Gone" });
+  if (before !== undefined) await log.noteTry(before, { kind: "stopped", status: 410, reason: "it returned 410 Gone" });
   ops.answerWith(() => 204);
   await consume();
   expect(ops.received).toEqual([]);

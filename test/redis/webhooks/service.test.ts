@@ -68,7 +68,7 @@ describe("the list of webhooks", () => {
     await harness.attempt("chat", eventOf(2).id);
     const list = await runs.list();
     expect(list.map(({ name, url, state, pending, reason }) => [name, url, state, pending, reason])).toEqual([
-      ["chat", "https://chat.example", "stopped", 1, "it answered 410 Gone"],
+      ["chat", "https://chat.example", "stopped", 1, "it returned 410 Gone"],
       ["ops", "https://ops.example", "active", 1, null],
       ["plant", "https://plant.example", "active", 0, null],
     ]);
@@ -80,7 +80,7 @@ describe("the list of webhooks", () => {
       state: "failed",
       attempts: 1,
       lastStatus: 410,
-      lastReason: "it answered 410 Gone",
+      lastReason: "it returned 410 Gone",
       createdAt: new Date(beganAtMs).toISOString(),
       finishedAt: new Date(beganAtMs).toISOString(),
       nextAttemptAt: null,
@@ -152,7 +152,7 @@ describe("webhook test messages", () => {
       "plant",
     ]);
     answerWith({ kind: "refused", status: 410, isFinal: true, retryAfterMs: undefined });
-    expect(await runs.test("ops")).toMatchObject({ accepted: false, status: 410, reason: "it answered 410 Gone" });
+    expect(await runs.test("ops")).toMatchObject({ accepted: false, status: 410, reason: "it returned 410 Gone" });
     expect((await harness.log.status("ops")).state).toBe("active"); // a test message does not change the state
     expect(await codeOf(runs.test("constructor"))).toBe("WEBHOOK_NOT_FOUND");
   });

@@ -23,22 +23,22 @@ describe("credential forms", () => {
       "two forms",
       { ...authKey, ...root },
       [
-        "profiles.default.credentials: hold more than one form: SIMFLEET_AUTH_KEY_ID and SIMFLEET_AUTH_KEY; SIMFLEET_EMAIL. Keep one of them.",
+        "profiles.default.credentials: contain more than one form: SIMFLEET_AUTH_KEY_ID and SIMFLEET_AUTH_KEY; SIMFLEET_EMAIL. Keep one of them.",
       ],
     ],
     [
       "half an AuthKey",
       { SIMFLEET_AUTH_KEY_ID: "keyId-1" },
       [
-        "profiles.default.credentials.authKey: is missing beside SIMFLEET_AUTH_KEY_ID. Set it, or SIMFLEET_AUTH_KEY or SIMFLEET_AUTH_KEY_FILE.",
+        "profiles.default.credentials.authKey: is missing next to SIMFLEET_AUTH_KEY_ID. Set it, or SIMFLEET_AUTH_KEY or SIMFLEET_AUTH_KEY_FILE.",
       ],
     ],
     [
       "half a sub-user",
       { SIMFLEET_OPERATOR_ID: "OP1" },
       [
-        "profiles.default.credentials.userName: is missing beside SIMFLEET_OPERATOR_ID. Set it, or SIMFLEET_USER_NAME.",
-        "profiles.default.credentials.password: is missing beside SIMFLEET_OPERATOR_ID. Set it, or SIMFLEET_PASSWORD or SIMFLEET_PASSWORD_FILE.",
+        "profiles.default.credentials.userName: is missing next to SIMFLEET_OPERATOR_ID. Set it, or SIMFLEET_USER_NAME.",
+        "profiles.default.credentials.password: is missing next to SIMFLEET_OPERATOR_ID. Set it, or SIMFLEET_PASSWORD or SIMFLEET_PASSWORD_FILE.",
       ],
     ],
     [

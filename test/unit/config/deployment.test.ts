@@ -190,13 +190,13 @@ it("the tables in docs/reference/platform-definitions.md list the parameters of 
 });
 
 it.each([
-  ["path: /v2/credentials/{credentialsId}", "path", "must begin with /v1/"],
-  ["path: v1/credentials/{credentialsId}", "path", "must begin with /v1/"],
-  ["path: /v1/../{credentialsId}", "path", "must begin with /v1/"],
-  ["path: /v1/credentials/{credentialsId}?force=1", "path", "must begin with /v1/"],
-  ["path: /v1/credentials/{credentialsId}/", "path", "must begin with /v1/"],
-  ["path: /v1/credentials/set-{credentialsId}", "path", "must begin with /v1/"],
-  ["path: /v1/credentials/%2e%2e/{credentialsId}", "path", "must begin with /v1/"],
+  ["path: /v2/credentials/{credentialsId}", "path", "must start with /v1/"],
+  ["path: v1/credentials/{credentialsId}", "path", "must start with /v1/"],
+  ["path: /v1/../{credentialsId}", "path", "must start with /v1/"],
+  ["path: /v1/credentials/{credentialsId}?force=1", "path", "must start with /v1/"],
+  ["path: /v1/credentials/{credentialsId}/", "path", "must start with /v1/"],
+  ["path: /v1/credentials/set-{credentialsId}", "path", "must start with /v1/"],
+  ["path: /v1/credentials/%2e%2e/{credentialsId}", "path", "must start with /v1/"],
   ["path: /v1/credentials", "path", "lacks {credentialsId}"],
   ["path: /v1/{simId}/{credentialsId}", "path", "has {simId}, but updateCredential knows {credentialsId}"],
   ["path: /v1/{}/{credentialsId}", "path", "has {}, but"],

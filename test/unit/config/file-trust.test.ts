@@ -121,7 +121,7 @@ describe("a config file with secrets", () => {
       const octal = mode.toString(8).padStart(4, "0");
       const problems = problemsOf({ file });
       expect(problems).toContain(
-        `${file}: holds a secret (${where}) and can be read by others (mode ${octal}). Fix it with: chmod 600 ${file}, or keep the secret in a file of its own.`,
+        `${file}: contains a secret (${where}) and can be read by others (mode ${octal}). Fix it with: chmod 600 ${file}, or keep the secret in a file of its own.`,
       );
       expect(problems.join("")).not.toContain("hunter2");
     }

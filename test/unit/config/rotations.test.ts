@@ -117,7 +117,9 @@ rotations:
         `rotations: { a: { type: psk, generate: { field: key, bytes: 32 }, sinks: [ { webhook: { url: "https://x.example", secretFile: ${fileOf(secret, mode)} } } ] } }`,
       );
     expect(withSecret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n")).toEqual([]);
-    expect(withSecret("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")[0]).toMatch(/sinks.0.webhook.secretFile: must hold whsec_/);
+    expect(withSecret("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")[0]).toMatch(
+      /sinks.0.webhook.secretFile: must contain whsec_/,
+    );
     expect(withSecret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", 0o644)[0]).toMatch(
       /can be read by others \(mode 0644\)/,
     );
@@ -142,7 +144,7 @@ describe("seal settings", () => {
       "another length",
       bytes.subarray(1),
       0o600,
-      /must hold 32 bytes, raw, in hex or in base64url. A key is made with: /,
+      /must contain 32 bytes, raw, in hex or in base64url. A key is made with: /,
     ],
     [
       "a file that others can read",

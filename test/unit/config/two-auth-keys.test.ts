@@ -55,12 +55,12 @@ describe("two AuthKeys", () => {
     [
       "half a second one",
       { ...first, SIMFLEET_AUTH_KEY_ID_2: "keyId-2" },
-      "profiles.default.credentials.second.authKey: is missing beside SIMFLEET_AUTH_KEY_ID_2. Set it, or SIMFLEET_AUTH_KEY_2 or SIMFLEET_AUTH_KEY_2_FILE.",
+      "profiles.default.credentials.second.authKey: is missing next to SIMFLEET_AUTH_KEY_ID_2. Set it, or SIMFLEET_AUTH_KEY_2 or SIMFLEET_AUTH_KEY_2_FILE.",
     ],
     [
       "a second secret without an id",
       { ...first, SIMFLEET_AUTH_KEY_2: "secret-2" },
-      "profiles.default.credentials.second.authKeyId: is missing beside SIMFLEET_AUTH_KEY_2. Set it, or SIMFLEET_AUTH_KEY_ID_2.",
+      "profiles.default.credentials.second.authKeyId: is missing next to SIMFLEET_AUTH_KEY_2. Set it, or SIMFLEET_AUTH_KEY_ID_2.",
     ],
   ])("the configuration with %s is rejected", (_, env, problem) => {
     expect(problemsOf("", env)).toEqual([problem]);

@@ -45,7 +45,7 @@ webhooks:
       "webhooks.c.url: leads into a private network, which allowPrivate: true allows.",
       expect.stringContaining("webhooks.c.secretFile: is required to sign messages: a file of whsec_"),
       "webhooks.e.secret: is for the format standard alone.",
-      expect.stringMatching(/^webhooks.f.urlFile: .* must hold an https address/),
+      expect.stringMatching(/^webhooks.f.urlFile: .* must contain an https address/),
       "webhooks.f.secretFile: There is no file /no/such.",
     ]);
     expect(problemsOf(yaml.replace("http://example.com", "https://x.example").replace(/ {2}[b-f]: .*\n/g, ""))).toEqual(
@@ -102,8 +102,8 @@ webhooks:
     rmSync(before);
     expect([secrets(), ops?.url()]).toEqual([good, "https://y.example/another"]);
     expect(ops?.faults()).toEqual([
-      expect.stringContaining(`${address} must hold an https address`),
-      expect.stringContaining(`${now} must hold whsec_`),
+      expect.stringContaining(`${address} must contain an https address`),
+      expect.stringContaining(`${now} must contain whsec_`),
       `There is no file ${before}.`,
     ]);
     // What was in use a moment ago may still be on its way into a log.

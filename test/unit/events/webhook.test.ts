@@ -115,7 +115,7 @@ describe("sent webhook messages", () => {
     const message = { url: silent.url, id: "m", body: "{}", secrets: [secret] };
     expect(await sender().send({ ...message, deadlineMs: 50 })).toEqual({
       kind: "unanswered",
-      reason: `${new URL(silent.url).host}: no answer within 0.05 s`,
+      reason: `${new URL(silent.url).host}: no response within 0.05 s`,
     });
     expect(await sender().send({ ...message, url: "http://127.0.0.1:1" })).toMatchObject({ kind: "unanswered" });
   });

@@ -135,13 +135,13 @@ describe("refused CSV files", () => {
     [
       "UTF-16 without a mark",
       Buffer.from("simId\n", "utf16le"),
-      "Line 1 holds a NUL byte: this is a binary file or UTF-16, not CSV text. Save as UTF-8 CSV.",
+      "Line 1 contains a NUL byte: this is a binary file or UTF-16, not CSV text. Save as UTF-8 CSV.",
       1,
     ],
     [
       "a NUL byte",
       "a\nb\nc\0d\n",
-      "Line 3 holds a NUL byte: this is a binary file or UTF-16, not CSV text. Save as UTF-8 CSV.",
+      "Line 3 contains a NUL byte: this is a binary file or UTF-16, not CSV text. Save as UTF-8 CSV.",
       3,
     ],
     ["an Excel workbook", Buffer.from("PK\x03\x04\x14\0"), "This is an Excel workbook. Export it as CSV."],

@@ -272,7 +272,7 @@ describe("Kubernetes Secrets as sinks", () => {
     expect(thrown).toMatchObject({
       code: "SINK_FAILED",
       isFinal,
-      message: expect.stringContaining(`answered ${status}`),
+      message: expect.stringContaining(`returned ${status}`),
     });
   });
 

@@ -281,7 +281,7 @@ export function alreadyTaken(runId: string, group: RowGroup, by: string): Simfle
     group === "undo" ? `Run ${runId} was already undone` : `The ${group} rows of run ${runId} were already retried`;
   return new SimfleetError(
     "RUN_STATE_CONFLICT",
-    `${what} by run ${by}; retry that run instead, because these calls must not be repeated: simfleet runs retry ${by}`,
+    `${what} by run ${by}; retry that run instead, because these calls are unsafe to repeat: simfleet runs retry ${by}`,
   );
 }
 

@@ -40,7 +40,7 @@ export async function settleLostCall(
   deps: LostRow & { clock: Clock; signal: AbortSignal },
 ): Promise<TryResult> {
   const { operation, row, before, account, clock, signal } = deps;
-  const why = reason === "" ? "the process ended before the answer arrived" : reason;
+  const why = reason === "" ? "the process ended before the response arrived" : reason;
   const sent = `sent at ${new Date(sentAtMs).toISOString()}; ${why}`;
   const unknown: TryResult = {
     kind: "lost",

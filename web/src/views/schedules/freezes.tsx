@@ -63,7 +63,7 @@ export function Freezes(): JSX.Element {
     <Panel
       at="freezes"
       title="Freezes"
-      hint="Runs and rotations wait and then resume; syncs continue. Without a time, a freeze holds until someone unfreezes"
+      hint="Runs and rotations wait and then resume; syncs continue. Without a time, a freeze lasts until someone unfreezes"
       actions={ordered && <Unfreeze by={ordered.by} onChanged={live.put} />}
     >
       <Loaded live={live} what="freezes">
@@ -104,7 +104,7 @@ function Order({ runs, onChanged }: Changing & { runs: number }): JSX.Element {
   const off = refusal("admin") ?? (fault === undefined ? undefined : "Fix the highlighted field.");
   const question = {
     title: "Freeze all changes?",
-    text: `This holds ${counted(runs, "run")} in progress. Runs and rotations of every profile stop sending calls within two seconds, until ${until === undefined ? "someone unfreezes" : localTime(until)}. Calls in flight are completed.`,
+    text: `This pauses ${counted(runs, "run")} in progress. Runs and rotations of every profile stop sending calls within two seconds, until ${until === undefined ? "someone unfreezes" : localTime(until)}. Calls in flight are completed.`,
     yes: "Freeze all changes",
     isDangerous: true,
   };
