@@ -64,7 +64,7 @@ export function requirePlatform(config: Config, name: string = config.profile): 
     const which = profile.coverage === "jp" ? "japan" : "global";
     problems.push({
       where: `endpoints.${which}`,
-      message: `is required to call the platform. Set it, or SIMFLEET_ENDPOINT_${which.toUpperCase()}, or name a deployment that has it.`,
+      message: `is required to call the platform. Set it, or SIMFLEET_ENDPOINT_${which.toUpperCase()}, or name a platform definition that has it.`,
     });
   }
   if (coverage === undefined && config.tokenKey === undefined) {
@@ -88,7 +88,7 @@ export function requireSeal(config: Config, feature: string): SealKeys {
   const { seal } = config;
   if (seal !== undefined) return seal;
   const message =
-    `is required: ${feature} stores the new secret sealed until all receivers have it, so that a crash cannot lose it. ` +
+    `is required: ${feature} stores the new secret encrypted until all sinks have it, so that a crash cannot lose it. ` +
     `Make a key with ${makingOf("seal-key")} and name the file here, or as SIMFLEET_SEAL_KEY_FILE.`;
   throw new ConfigError([{ where: "seal.keyFile", message }]);
 }

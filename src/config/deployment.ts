@@ -165,7 +165,7 @@ function readDeployment(nameOrPath: string, problems: Problem[]): { file: string
     const meant = suggestion(nameOrPath, builtIn);
     problems.push({
       where: "deployment",
-      message: `There is no deployment ${nameOrPath}.${meant} Known: ${builtIn.join(" and ")}; a file path contains a / or a dot.`,
+      message: `There is no platform definition ${nameOrPath}.${meant} Known: ${builtIn.join(" and ")}; a file path contains a / or a dot.`,
     });
     return { file: nameOrPath, own: {} };
   }

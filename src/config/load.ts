@@ -188,7 +188,7 @@ function readDeployment(
   const described = loadDeployment(name, report.problems);
   const { global: usualGlobal, japan: usualJapan } = described.endpoints;
   if (tokenTtlSeconds !== undefined && described.ttlField === undefined) {
-    const message = `cannot be asked for: the deployment ${name} names no field for it (auth.ttlField).`;
+    const message = `cannot be asked for: the platform definition ${name} names no field for it (auth.ttlField).`;
     report.warn("tokenTtlSeconds", message);
   }
   const endpoints = { global: global ?? usualGlobal, japan: japan ?? usualJapan };

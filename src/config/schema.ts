@@ -42,18 +42,21 @@ export const configSchema = z.strictObject({
   dataDir: setting(path.optional(), "Folder of the embedded Redis; processes that share it work together.", {
     fallback: "`$XDG_DATA_HOME/simfleet`, else `~/.local/share/simfleet`",
   }),
-  deployment: setting(deploymentName.default("svc"), "Deployment (installation) of the platform."),
+  deployment: setting(
+    deploymentName.default("svc"),
+    "Platform definition: addresses, endpoints and operations of the platform.",
+  ),
   brand: setting(brand.optional(), "Word in the platform's header names, as in `X-Svc-Token`.", {
-    fallback: "the deployment's (`Svc`)",
+    fallback: "the platform definition's (`Svc`)",
   }),
   endpoints: group({
     global: setting(webAddress.optional(), "Base address for Global coverage, without `/v1`.", {
       variable: "SIMFLEET_ENDPOINT_GLOBAL",
-      fallback: "the deployment's",
+      fallback: "the platform definition's",
     }),
     japan: setting(webAddress.optional(), "Base address for Japan coverage, without `/v1`.", {
       variable: "SIMFLEET_ENDPOINT_JAPAN",
-      fallback: "the deployment's",
+      fallback: "the platform definition's",
     }),
   }),
   language: setting(languageSetting.default("en"), "Language of the platform's messages."),
@@ -64,7 +67,7 @@ export const configSchema = z.strictObject({
   profiles: profilesSection,
   tokenTtlSeconds: setting(
     integer(180, 172_800).optional(),
-    "Lifetime of a key and token pair in seconds; only requested if the deployment defines the request field.",
+    "Lifetime of a key and token pair in seconds; only requested if the platform definition has the request field.",
     { fallback: "the platform's own (86400)" },
   ),
   jwksUrl: setting(

@@ -20,7 +20,7 @@ export function text(expects = "text", pattern = /^[^\0\r\n]+$/): z.ZodString {
 /** A path; a shell's `~` is refused, since it would become a folder of that name. */
 export const path = text("a path (`~` is not expanded)", /^[^~\0\r\n][^\0\r\n]*$/);
 
-export const deploymentName = text("`svc`, `soracom` or the path of a deployment file");
+export const deploymentName = text("`svc`, `soracom` or the path of a platform definition");
 
 /** Whether the setting names a file, and not a deployment that comes with simfleet. */
 export function isDeploymentFile(name: string): boolean {

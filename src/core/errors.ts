@@ -53,7 +53,7 @@ export const errorCatalogue = {
   OPERATION_NOT_FOUND: {
     disposition: "never",
     exitCode: 2,
-    meaning: "The deployment has no SIM operation of this name.",
+    meaning: "The platform definition has no SIM operation of this name.",
   },
   RESULTS_NOT_WRITABLE: {
     disposition: "never",
@@ -88,7 +88,7 @@ export const errorCatalogue = {
   SEAL_DECRYPTION_FAILED: {
     disposition: "later",
     exitCode: 2,
-    meaning: "A sealed secret cannot be decrypted with the configured keys; the rotation waits for the right one.",
+    meaning: "An encrypted secret cannot be decrypted with the configured keys; the rotation waits for the right one.",
   },
   PLATFORM_REJECTED: {
     disposition: "never",

@@ -46,7 +46,7 @@ export class Seal {
       return Object.fromEntries(Object.entries(clear).map(([name, value]) => [name, new Secret(value)]));
     } catch {
       // No `cause`: the parser's error would contain a piece of the secret.
-      throw unopened(`what is sealed for ${purpose} is damaged`);
+      throw unopened(`the encrypted secret of ${purpose} is damaged`);
     }
   }
 
@@ -55,13 +55,13 @@ export class Seal {
     try {
       header = decodeProtectedHeader(sealed);
     } catch {
-      throw unopened(`what is sealed for ${purpose} is damaged`);
+      throw unopened(`the encrypted secret of ${purpose} is damaged`);
     }
-    if (header.sub !== purpose) throw unopened(`what should be sealed for ${purpose} is for something else`);
+    if (header.sub !== purpose) throw unopened(`the encrypted secret of ${purpose} belongs to something else`);
     const key = [this.#key, this.#previous].find((one) => one?.id === header.kid);
     if (key !== undefined) return key;
     throw unopened(
-      `what is sealed for ${purpose} was sealed with another key than that of seal.keyFile: name the file of the key before as seal.previousKeyFile`,
+      `the encrypted secret of ${purpose} was sealed with another key than that of seal.keyFile: set seal.previousKeyFile to the previous key's file`,
     );
   }
 }

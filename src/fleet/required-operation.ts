@@ -47,7 +47,7 @@ export function requireOperations<Id extends DeploymentOperationId>(
 function problemOf({ name }: Deployment, ids: readonly DeploymentOperationId[], feature: string): Problem {
   const isFile = /[./\\]/.test(name);
   const they = ids.length === 1 ? "this operation" : "these operations";
-  const place = isFile ? `Add to ${name}` : "Put into a deployment file of your own, and name it as `deployment`";
+  const place = isFile ? `Add to ${name}` : "Put into a platform definition of your own, and name it as `deployment`";
   const lines = [
     ...(isFile ? [] : [`extends: ${name}`]),
     "operations:",
@@ -56,8 +56,8 @@ function problemOf({ name }: Deployment, ids: readonly DeploymentOperationId[], 
   return {
     where: ids.map((id) => `operations.${id}`).join(", "),
     message:
-      `${feature} needs ${they}, and the deployment ${name} does not have ${ids.length === 1 ? "it" : "them"}. ` +
-      `${place}, with what your installation has in their place (docs/reference/platform-definitions.md):\n` +
+      `${feature} needs ${they}, and the platform definition ${name} does not have ${ids.length === 1 ? "it" : "them"}. ` +
+      `${place}, with the values of your platform (docs/reference/platform-definitions.md):\n` +
       lines.map((line) => `      ${line}`).join("\n"),
   };
 }

@@ -228,7 +228,7 @@ export class Gateway {
     if (isGuess && !this.#named.has(id)) {
       this.#named.add(id);
       const [path = ""] = id.split(".", 2).toReversed();
-      const message = `no rule says which API group calls below ${path} belong to: they are counted on their own (apiGroups of the deployment file)`;
+      const message = `no rule says which API group calls below ${path} belong to: they are counted on their own (apiGroups of the platform definition)`;
       this.#options.logger.info({ path }, message);
     }
     return operation;

@@ -120,7 +120,9 @@ describeInBrowser(
         return route.fulfill({ status: 409, json: { code: "CONFIG_INVALID", detail: "no", problems } });
       });
       await page.getByRole("button", { name: "Read the status history" }).click();
-      await page.getByText("Not available: the deployment does not define operations.getSimStatusHistory.").waitFor();
+      await page
+        .getByText("Not available: the platform definition does not describe operations.getSimStatusHistory.")
+        .waitFor();
       expect(await page.getByRole("button", { name: "Read the status history" }).count()).toBe(0);
       expect(watched.faults.splice(0)).toEqual([expect.stringContaining("statuses?profile=default answered 409")]);
 

@@ -82,7 +82,7 @@ function untrusted(why: string): PlatformError {
   return new PlatformError(
     "PLATFORM_RESPONSE_INVALID",
     `auth: the signature of the platform's token is not valid (${why}): the token is forged or the keys are another ` +
-      `deployment's, and nothing in it is used. Check SIMFLEET_JWKS_URL or SIMFLEET_TOKEN_PUBLIC_KEY_FILE.`,
+      `platform definition's, and nothing in it is used. Check SIMFLEET_JWKS_URL or SIMFLEET_TOKEN_PUBLIC_KEY_FILE.`,
     { operation: "auth" },
   );
 }

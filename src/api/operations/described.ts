@@ -101,7 +101,7 @@ function withoutUserPath(id: DeploymentOperationId, userName: string): ConfigErr
     {
       where: `operations.${id}.userPath`,
       message:
-        `is not in the deployment, so the AuthKeys of the sub-user ${userName} cannot be managed. Add it next to ` +
+        `is not in the platform definition, so the AuthKeys of the sub-user ${userName} cannot be managed. Add it next to ` +
         `operations.${id}.path, with {operatorId} and {userName} (docs/reference/platform-definitions.md).`,
     },
   ]);

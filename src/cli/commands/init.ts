@@ -23,9 +23,12 @@ const usualFile = "config/simfleet.yaml";
 export function initCommand(context: Context): Command {
   const command = new Command("init")
     .description("Write a configuration file; on a terminal, asks for options that are missing")
-    .option("--deployment <name>", "installation of the platform: svc, soracom or the path of a deployment file")
-    .option("--endpoint <url>", "base address of the platform, without /v1; needed if the deployment has none")
-    .option("--coverage <type>", "coverage of the account, g or jp; needed if the deployment has an address for both")
+    .option("--deployment <name>", "platform definition: svc, soracom or the path of a file")
+    .option("--endpoint <url>", "base address of the platform, without /v1; needed if the platform definition has none")
+    .option(
+      "--coverage <type>",
+      "coverage of the account, g or jp; needed if the platform definition has an address for both",
+    )
     .option("--auth-key-id <id>", "ID of the AuthKey")
     .option("--auth-key-file <path>", "file with the AuthKey's secret")
     .option(
@@ -65,14 +68,15 @@ async function completed(given: Partial<InitAnswers>, { io }: Context): Promise<
 type Answer = (question: string, usual?: string) => Promise<string | undefined>;
 
 async function answersOf(given: Partial<InitAnswers>, answer: Answer): Promise<InitAnswers> {
-  const deployment = given.deployment ?? (await answer("Deployment (svc, soracom, or a file)", "svc")) ?? "svc";
+  const deployment =
+    given.deployment ?? (await answer("Platform definition (svc, soracom, or a file)", "svc")) ?? "svc";
   const problems: Problem[] = [];
   const { global, japan } = loadDeployment(deployment, problems).endpoints;
   if (problems.length > 0) throw new ConfigError(problems);
   const needsEndpoint = global === undefined && japan === undefined;
   const endpoint = given.endpoint ?? (needsEndpoint ? await answer("Base address, without /v1") : undefined);
   if (needsEndpoint && endpoint === undefined)
-    throw missing("--endpoint", `the deployment ${deployment} has no address`);
+    throw missing("--endpoint", `the platform definition ${deployment} has no address`);
   const isOpen = global !== undefined && japan !== undefined;
   const coverage = given.coverage ?? (isOpen ? await answer("Coverage (g or jp)", "g") : undefined);
   const authKeyId = given.authKeyId ?? (await answer("ID of the AuthKey"));
@@ -165,7 +169,7 @@ export function configText(answers: InitAnswers): string {
     "# The configuration of simfleet. docs/reference/configuration.md describes every setting; simfleet check verifies this file.",
     "# A relative path starts at the folder of this file. The file contains no secret; it names files that do.",
     "",
-    "# The installation of the platform: svc, soracom, or the path of a deployment file.",
+    "# The platform definition: svc, soracom, or the path of a file.",
     entry("deployment", isDeploymentFile(deployment) ? resolve(deployment) : deployment),
     "",
     ...(endpoint === undefined

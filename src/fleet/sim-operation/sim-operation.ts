@@ -72,7 +72,7 @@ export function operationNamed(operations: SimOperations, name: string): SimOper
   const names = [...operations.keys()];
   throw new SimfleetError(
     "OPERATION_NOT_FOUND",
-    `The deployment has no operation ${name}.${suggestion(name, names)} List them with: simfleet operations list`,
+    `The platform definition has no operation ${name}.${suggestion(name, names)} List them with: simfleet operations list`,
   );
 }
 

@@ -73,7 +73,7 @@ export class AccountSets {
    */
   async remove(credentialsId: string): Promise<string | undefined> {
     if (!this.can("deleteCredential")) {
-      return `the deployment ${this.#account.deployment.name} does not describe deleteCredential`;
+      return `the platform definition ${this.#account.deployment.name} does not describe deleteCredential`;
     }
     try {
       await this.#call(deleteCredential(this.#described("deleteCredential")), { credentialsId });

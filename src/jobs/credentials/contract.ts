@@ -18,7 +18,7 @@ export const setReport = z.object({
   createdAt: instant.nullable(),
   updatedAt: instant.nullable(),
   lastUsedAt: instant.nullable().describe("null: never used, or not reported"),
-  references: references.describe("null: the deployment does not support listing references"),
+  references: references.describe("null: the platform definition has no endpoint that lists references"),
   rotation: z.string().nullable().describe("name of the rotation that it belongs to"),
 });
 

@@ -29,7 +29,7 @@ export const credentials = feature({
           );
         }
         if (Object.keys(config.rotations).length > 0) {
-          const message = "rotations are configured but will not run: no key to seal secrets is set";
+          const message = "rotations are configured but will not run: no encryption key is set";
           logger.warn({ where: "seal.keyFile" }, message);
         }
         return undefined;

@@ -288,7 +288,8 @@ const operationIds = { readSim: "getSim", readStatusHistory: "getSimStatusHistor
 async function readNow(account: Account, what: keyof typeof operationIds, key: string, signal: AbortSignal) {
   const operation: Operation<OneSim, unknown> | undefined = account[what];
   if (operation === undefined) {
-    const message = "is not in the deployment, so one SIM cannot be read (docs/reference/platform-definitions.md).";
+    const message =
+      "is not in the platform definition, so one SIM cannot be read (docs/reference/platform-definitions.md).";
     throw new ConfigError([{ where: `operations.${operationIds[what]}`, message }]);
   }
   const answer = await account.client.call(operation, { key }, { signal, urgency: "priority" });

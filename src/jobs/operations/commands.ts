@@ -24,7 +24,7 @@ function listCommand(context: Context): Command {
 const operationList: List<"operations", OperationReport> = {
   name: "operations",
   route: listOperations,
-  empty: "The deployment has no operations.",
+  empty: "The platform definition has no operations.",
   columns: [
     { name: "name", heading: "operation" },
     {

@@ -18,7 +18,7 @@ const operationReport = z.object({
       rule: z.string().describe("the valid values in words"),
       values: list(z.string()).optional(),
       maxLength: count.optional(),
-      secret: z.boolean().describe("sealed in Redis, and in no log or results file"),
+      secret: z.boolean().describe("encrypted in Redis, and in no log or results file"),
       fromInventory: z.boolean().describe("taken from the inventory if a row has no value"),
     }),
   ).describe("columns of a file, or values for all rows"),

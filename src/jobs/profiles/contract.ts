@@ -9,7 +9,7 @@ const profileReport = z.object({
   wording: z.enum(["sims", "subscribers"]),
   isDefault: z.boolean(),
   hasCredentials: z.boolean(),
-  speedClasses: list(z.string()).describe("speed classes of the deployment; empty: unknown"),
+  speedClasses: list(z.string()).describe("speed classes of the platform definition; empty: unknown"),
 });
 
 export type ProfileReport = Readonly<z.infer<typeof profileReport>>;

@@ -212,7 +212,9 @@ const orderFields = {
   name: z.string().min(1).max(200).optional().describe("a name for the run"),
   partial: flag.describe("process the valid rows even if other rows are invalid"),
   fromResults: flag.describe("accept a results file of a run as input, which is rejected otherwise"),
-  allowUnlisted: flag.describe("send speed classes that the deployment does not list, which are invalid otherwise"),
+  allowUnlisted: flag.describe(
+    "send speed classes that the platform definition does not list, which are invalid otherwise",
+  ),
   skipUnchanged: flag.describe(
     "`true`: skip SIMs that, according to the inventory, the operation would not change; `false`: send them; by default those are skipped whose record is younger than a day, unless another run of the account is in progress",
   ),

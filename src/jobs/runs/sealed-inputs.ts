@@ -23,7 +23,7 @@ export function inputSeal(seal: Seal | undefined) {
     if (seal !== undefined) return seal;
     throw new SimfleetError(
       "USAGE",
-      `${name} has secret inputs, which are stored sealed: configure seal.keyFile, a file that this user can read`,
+      `${name} has secret inputs, which are stored encrypted: configure seal.keyFile, a file that this user can read`,
     );
   };
   return {

@@ -18,7 +18,7 @@ export const events = {
   "webhook.failing": {
     when: "Three attempts in a row to send messages to a webhook failed; attempts continue. Not sent to the webhook itself.",
     sentence: "The webhook {webhook} is failing[: {reason}]",
-    advice: "Check its receiver; simfleet retries automatically.",
+    advice: "Check its endpoint; simfleet retries automatically.",
     needsAttention: true,
     fields: { ...ofDelivery, reason: "result of the last attempt" },
   },

@@ -84,7 +84,7 @@ describe("simfleet init", () => {
     ["a missing address", ["--auth-key-id", "keyId-1"], "--endpoint is required"],
     ["a missing ID", ["--endpoint", endpoint], "--auth-key-id is required"],
     ["an address without https", ["--endpoint", "http://api.example.com", "--auth-key-id", "k"], "endpoints.global"],
-    ["an unknown deployment", ["--deployment", "svx", "--auth-key-id", "k"], "There is no deployment svx"],
+    ["an unknown deployment", ["--deployment", "svx", "--auth-key-id", "k"], "There is no platform definition svx"],
     ["a shell's ~", [...given, "--auth-key-file", "~/key"], "authKeyFile"],
   ])("refuses %s and writes nothing", async (_, words, message) => {
     const file = join(folder, "refused.yaml");

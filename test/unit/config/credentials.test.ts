@@ -65,7 +65,7 @@ describe("settings required to call the platform", () => {
   it("all missing platform settings are reported together", () => {
     expect(problemsIn(() => requirePlatform(loadConfig({ env: {} })))).toEqual([
       "profiles.default.credentials: are required to call the platform. Set SIMFLEET_AUTH_KEY_ID and SIMFLEET_AUTH_KEY, or SIMFLEET_EMAIL and SIMFLEET_PASSWORD, or SIMFLEET_OPERATOR_ID, SIMFLEET_USER_NAME and SIMFLEET_PASSWORD (a secret also as …_FILE).",
-      "endpoints.global: is required to call the platform. Set it, or SIMFLEET_ENDPOINT_GLOBAL, or name a deployment that has it.",
+      "endpoints.global: is required to call the platform. Set it, or SIMFLEET_ENDPOINT_GLOBAL, or name a platform definition that has it.",
     ]);
   });
 

@@ -311,7 +311,7 @@ describe("configuration problems", () => {
     [
       "a deployment that is not there",
       { SIMFLEET_DEPLOYMENT: "sorakom" },
-      "deployment: There is no deployment sorakom. Did you mean soracom? Known: svc and soracom; a file path contains a / or a dot.",
+      "deployment: There is no platform definition sorakom. Did you mean soracom? Known: svc and soracom; a file path contains a / or a dot.",
     ],
     [
       "a redis of another kind",
@@ -360,7 +360,7 @@ describe("configuration problems", () => {
     expect(loadConfig({ env: { SIMFLEET_TOKEN_TTL_SECONDS: "180" } }).warnings).toEqual([
       {
         where: "SIMFLEET_TOKEN_TTL_SECONDS",
-        message: "cannot be asked for: the deployment svc names no field for it (auth.ttlField).",
+        message: "cannot be asked for: the platform definition svc names no field for it (auth.ttlField).",
       },
     ]);
   });

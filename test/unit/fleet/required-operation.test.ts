@@ -23,7 +23,9 @@ it("a missing required operation is reported with its feature, deployment, and t
   const error = refusalOf(() => requireOperation(svc, "listAuthKeys", "Rotating AuthKeys"));
   expect(error.code).toBe("CONFIG_INVALID");
   expect(error.problems[0]?.where).toBe("operations.listAuthKeys");
-  expect(error.message).toContain("Rotating AuthKeys needs this operation, and the deployment svc does not have it.");
+  expect(error.message).toContain(
+    "Rotating AuthKeys needs this operation, and the platform definition svc does not have it.",
+  );
   expect(error.message).toContain(
     [
       "      extends: svc",

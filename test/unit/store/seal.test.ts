@@ -41,14 +41,14 @@ describe("the seal", () => {
     const sealed = await new Seal({ key: key(1), previousKey: undefined }).seal("r-1", fields);
     const other = new Seal({ key: key(2), previousKey: key(3) });
     expect(await refusalOf(other.open("r-1", sealed))).toMatch(
-      /^SEAL_DECRYPTION_FAILED .*seal.previousKeyFile undefined$/,
+      /^SEAL_DECRYPTION_FAILED .*seal.previousKeyFile to the previous key's file undefined$/,
     );
   });
 
   it("a seal does not open for another purpose or with a modified byte", async () => {
     const seal = new Seal({ key: key(1), previousKey: undefined });
     const sealed = await seal.seal("r-1", fields);
-    expect(await refusalOf(seal.open("r-2", sealed))).toContain("is for something else");
+    expect(await refusalOf(seal.open("r-2", sealed))).toContain("belongs to something else");
     const at = sealed.lastIndexOf(".") - 5;
     const spoiled = sealed.slice(0, at) + (sealed[at] === "A" ? "B" : "A") + sealed.slice(at + 1);
     expect(await refusalOf(seal.open("r-1", spoiled))).toContain("is damaged");

@@ -30,7 +30,7 @@ export async function repoint(step: CredentialStep): Promise<RotationResult> {
     if (named.length === 0) return switched(step, step.nowMs, left);
     if (step.sets.can("putGroupConfiguration")) continue;
     const what = `replace ${oldId} with ${newId} in ${placesOf(named)}`;
-    return askFor(step, "reference", `${what}: the deployment does not describe putGroupConfiguration`);
+    return askFor(step, "reference", `${what}: the platform definition does not describe putGroupConfiguration`);
   }
   const reason = `groups start to reference ${oldId} again while their references are updated`;
   return wait({ isProblem: true, reason, delayMs: pollAgainMs });

@@ -34,7 +34,7 @@ export function applyCommand(context: Context): Command {
     .addOption(setOption())
     .addOption(speedClassOption())
     .option("--from-results", "take a results file as input, whose values may be old")
-    .option("--allow-unlisted", "send speed classes that the deployment does not list")
+    .option("--allow-unlisted", "send speed classes that the platform definition does not list")
     .optionsGroup("Safety:")
     .option("-y, --yes", "skip the confirmation; required without a terminal")
     .option("--confirm <n>", optionTexts.confirm, asCount)

@@ -22,7 +22,7 @@ export function planCommand(context: Context): Command {
     .addOption(setOption())
     .addOption(speedClassOption())
     .option("--from-results", "take a results file as input, whose values may be old")
-    .option("--allow-unlisted", "send speed classes that the deployment does not list")
+    .option("--allow-unlisted", "send speed classes that the platform definition does not list")
     .option("-o, --out <file>", "write what the run would do with each row (its verdict) to this CSV file");
   addSeeAlso(command, "apply", "operations list");
   return withCommon(

@@ -126,7 +126,7 @@ function useReading<T>(address: string): Reading<T> {
       setRefused(
         undescribed === undefined
           ? problem.message
-          : `Not available: the deployment does not define ${undescribed.where}.`,
+          : `Not available: the platform definition does not describe ${undescribed.where}.`,
       );
     }
   };
