@@ -174,7 +174,7 @@ describeInBrowser(
       await page.getByLabel("Until", { exact: true }).fill("2099-12-31T12:00");
       await page.getByLabel("Reason", { exact: true }).fill("incident 12");
       await page.keyboard.press("Enter");
-      await page.getByRole("dialog").getByText("This holds 0 runs in progress.").waitFor();
+      await page.getByRole("dialog").getByText("This pauses 0 runs in progress.").waitFor();
       await yes(page, "Freeze all changes");
       const by = "token:the-admin";
       await untilReported<Freeze>(
