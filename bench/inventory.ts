@@ -50,6 +50,8 @@ const { values } = parseArgs({
 const max = Number(values.sims);
 const rounds = Array.from({ length: Number(values.rounds) }, (_, i) => i);
 const parts = new Set(values.only.split(","));
+/** Whether filters on a time are measured as well: without part c, whose figures are for the usual fields. */
+const hasTimes = parts.has("d") && !parts.has("c");
 const sizes = [1_000, 10_000, 100_000, 1_000_000].filter((size) => size < max).concat(max);
 
 const folder = await mkdtemp(join(tmpdir(), "simfleet-bench-"));
@@ -77,7 +79,12 @@ async function withFleet(
   const sandbox = await startSandboxProcess(["--sims", String(sims), "--latency", latencyMs, ...quota]);
   try {
     const { environment } = sandbox;
-    const settings = { SIMFLEET_DATA_DIR: dataDir, SIMFLEET_PROFILE: profile, SIMFLEET_INVENTORY_LIMIT: "1000" };
+    const settings = {
+      SIMFLEET_DATA_DIR: dataDir,
+      SIMFLEET_PROFILE: profile,
+      SIMFLEET_INVENTORY_LIMIT: "1000",
+      ...(hasTimes ? { SIMFLEET_INVENTORY_FIELDS: [...usualFields, "createdTime"].join(",") } : {}),
+    };
     await use({ ...environment, ...settings }, sandbox.child.pid ?? 0);
   } finally {
     await sandbox.stop();
@@ -302,6 +309,21 @@ async function filterRows(env: Environment, sims: number): Promise<Table> {
     "tags.site!=berlin and tags.site!=osaka and tags.site!=london and tags.site!=paris",
     `imsi=${fleet.imsiAt(one)}`,
     `simId=${fleet.simIdAt(one)}`,
+    "status=active and (tags.site=berlin or tags.site=osaka)",
+    "not (status=active or tags.site^=o) and speedClass^=s1.",
+    "not (tags.site exists and (speedClass=s1.fast or status!=ready))",
+    `simId^=${fleet.simIdAt(one).slice(0, -2)}`,
+    `status=standby and imsi^=${fleet.imsiAt(one).slice(0, -2)}`,
+    `imsi^=${fleet.imsiAt(one).slice(0, -2)}`,
+    `imsi>=${fleet.imsiAt(one)} and imsi<${fleet.imsiAt(one + 100)}`,
+    `speedClass=s1.none or not (imsi!=${fleet.imsiAt(one)})`,
+    ...(hasTimes
+      ? [
+          "createdTime<2000-01-01",
+          "status=standby and createdTime<2000-01-01",
+          "createdTime>0s ago or tags.site=nowhere",
+        ]
+      : []),
   ];
   const table: Table = [];
   const config = loadConfig({ env, file: undefined });

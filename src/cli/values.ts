@@ -23,7 +23,7 @@ export function asFuture(text: string): number {
 export function whereOption(description: string) {
   return new Option(
     "--where <filter>",
-    `${description}, such as tags.site=berlin; repeatable, and all must match`,
+    `${description}, such as 'tags.site=berlin and (status=active or createdTime>30d ago)' (docs/inventory.md); repeatable, and all must match`,
   ).argParser<string[]>((text, before) => [...(before ?? []), text]);
 }
 

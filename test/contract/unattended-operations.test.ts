@@ -7,7 +7,7 @@ import { tagOperation, workerOfFile } from "./support/run-requests.ts";
 const { harness, requests } = await workerOfFile({
   operations: { "greet-active": tagOperation("word", { requires: "status=active" }) },
   lines: `automations:
-  greet: { on: sim.changed, where: "event.field=groupId", job: apply, operation: greet-active, set: { word: hello } }
+  greet: { on: sim.changed, where: "event.field=groupId and not (event.field^=tags or event.after<5)", job: apply, operation: greet-active, set: { word: hello } }
 `,
 });
 await harness.app.work(["default"], [automations]);

@@ -76,6 +76,27 @@ describeInBrowser(
         .waitFor();
     });
 
+    it("a condition that is added narrows all of a filter with `or`, which stays editable as text", async () => {
+      const watched = await harness.page({ width: 1280, token: tokens.operator });
+      const { page } = watched;
+      const where = "status=ready or not (status in (active, standby))";
+      await page.goto(`/#/sims?where=${encodeURIComponent(where)}`);
+      const filter = page.getByLabel("Filter, or a part of an ID");
+      await page.getByText(`${(await countOf(where)).toLocaleString("en-US")} SIMs`, { exact: true }).waitFor();
+      expect(await filter.inputValue()).toBe(where);
+      await page.getByText("Add a condition", { exact: true }).click();
+      await page.getByLabel("Field", { exact: true }).fill("tags.name");
+      await page.getByLabel("Operator", { exact: true }).selectOption({ label: "begins with" });
+      await page.getByLabel("Value", { exact: true }).fill("sim-1");
+      await page.getByRole("button", { name: "Add", exact: true }).click();
+      const narrowed = `(${where}) and tags.name^=sim-1`;
+      await page.getByText(`${await countOf(narrowed)} SIMs`, { exact: true }).waitFor();
+      expect(await filter.inputValue()).toBe(narrowed);
+      await filter.fill("tags.name<5XB");
+      await page.getByText(/expected a unit of a size \(B, KB, MB, GB, TB\) at "XB" \(character 12\)/).waitFor();
+      expect(watched.faults.splice(0)).toEqual([expect.stringContaining("answered 400")]);
+    });
+
     it("twenty SIMs are in sight at 900 pixels, below the counts of the fleet and titles in words", async () => {
       const watched = await harness.page({ width: 1280, token: tokens.viewer });
       const { page } = watched;

@@ -4,7 +4,7 @@
  */
 import { SimfleetError } from "#core/errors.ts";
 import { suggestion } from "#core/suggest.ts";
-import { parseFilter } from "../filter.ts";
+import { conditionsIn, parseFilter } from "../filter.ts";
 import { type SimFields, valueOfText } from "../sim/sim-fields.ts";
 import type { FieldValue } from "../sim/field-text.ts";
 import { type KeyColumn, type Wording, keyColumnOf } from "../sim/sim.ts";
@@ -241,7 +241,7 @@ export function fieldsOfOperations(operations: Iterable<SimOperation>): readonly
     for (const field of Object.keys(sets)) fields.add(withoutPlaceholders(field));
     for (const filter of [requires, costlyWhen]) {
       if (filter === undefined) continue;
-      for (const { field } of parseFilter(filter).conditions) fields.add(field);
+      for (const { field } of conditionsIn(parseFilter(filter).expression)) fields.add(field);
     }
   }
   return [...fields];

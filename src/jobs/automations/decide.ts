@@ -2,6 +2,7 @@
  * Decides what an automation does with events: which of them match, and whether there is something to do. It has no side
  * effects; `work.ts` acts on the decisions, and a dry run shows them.
  */
+import { systemClock } from "#core/time.ts";
 import type { Event } from "#events/event.ts";
 import type { Automation } from "#fleet/automation.ts";
 import type { StoreDeps } from "#engine/move-record.ts";
@@ -64,16 +65,17 @@ export async function decide(
   const causes = [...new Set(meant.flatMap((event) => causeOf(event) ?? []))];
   const [found, chains] = await Promise.all([deps.inventory.lookUp(automation.profile, sims), deps.log.chains(causes)]);
   const known = new Map(sims.map((sim, i) => [sim, found[i]]));
+  const nowMs = systemClock.wallMs();
   return meant.map((event): Decided => {
     const chain = chains.get(causeOf(event) ?? "") ?? [];
     const { sim = "" } = event.fields;
-    return { event, chain, decision: decideOn(automation, { event, chain, known: known.get(sim) }, deps) };
+    return { event, chain, decision: decideOn(automation, { event, chain, known: known.get(sim), nowMs }, deps) };
   });
 }
 
 function decideOn(
   { name, profile, condition, action }: Automation,
-  { event, chain, known }: { event: Event; chain: readonly string[]; known: KnownSim | undefined },
+  { event, chain, known, nowMs }: Pick<Decided, "event" | "chain"> & { known: KnownSim | undefined; nowMs: number },
   { keyColumnOf, operationOf }: DecisionDeps,
 ): Decision {
   const { sim, ...fields } = event.fields;
@@ -85,7 +87,7 @@ function decideOn(
     const value = known?.fields.get(field);
     return value === undefined ? undefined : textOf(value);
   };
-  if (!matches(condition, valueOf)) return "condition";
+  if (!matches(condition, valueOf, nowMs)) return "condition";
   if (action.job === "apply") {
     if (known === undefined || known.goneAtMs !== undefined) return "gone";
     const operation = operationOf(action.operation, profile);

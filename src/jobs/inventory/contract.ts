@@ -122,7 +122,9 @@ export const startSync = route({
 
 const selection = {
   ...ofProfile,
-  where: several(z.string().min(1).max(4_096)).describe("a filter; all of them have to hold"),
+  where: several(z.string().min(1).max(4_096)).describe(
+    "a filter, such as `status=active and (tags.site=tokyo or createdTime<2026-01-01)`; all of them have to hold",
+  ),
   gone: flag.describe("only SIMs that the platform no longer lists"),
   allProfiles: flag.describe(
     "one profile after the other, in the order of the configuration; each SIM then has the field `profile`",

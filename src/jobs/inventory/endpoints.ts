@@ -5,7 +5,7 @@ import { type Call, type Endpoint, creating, endpoint } from "#contract/route.ts
 import { SimfleetError, ConfigError } from "#core/errors.ts";
 import type { Event } from "#events/event.ts";
 import type { Feed } from "#events/feed.ts";
-import { everySim, parseFilter } from "#fleet/filter.ts";
+import { conditionsIn, everySim, parseFilter } from "#fleet/filter.ts";
 import * as routes from "./contract.ts";
 import type { SimService } from "./service.ts";
 import {
@@ -28,7 +28,7 @@ import {
 import { type Change, type ChangeType, type SimDocument, changeTypes } from "./contract.ts";
 import type { FoundSim, Inventory } from "./store/inventory.ts";
 import type { Account } from "#api/account.ts";
-import type { Clock } from "#core/time.ts";
+import { type Clock, systemClock } from "#core/time.ts";
 import type { StoreDeps } from "#engine/move-record.ts";
 import { readSharing } from "#engine/sharing.ts";
 import type { OneSim } from "#api/operations/described.ts";
@@ -169,7 +169,7 @@ async function select(
   }
   const profiles = isOfAll ? (await readSharing(deps)).firsts(deps.profiles) : [deps.profileOf(query.profile)];
   const all = await Promise.all(profiles.map((profile) => selectIn(profile, query, deps)));
-  const ofFilter = all.flatMap(({ selection }) => selection.filter.conditions.map(({ field }) => field));
+  const ofFilter = all.flatMap(({ selection }) => conditionsIn(selection.filter.expression).map(({ field }) => field));
   await assertKnownInSome(all, { fields: ofFilter });
   await assertKnownInSome(all, { fields, others });
   return { one: isOfAll ? undefined : all[0], all };
@@ -187,7 +187,7 @@ async function selectIn(profile: string, query: SelectionQuery, { store, keyColu
     ...documentOfSim(found, { keyColumn, facts }),
     ...named,
   });
-  const selection = { filter, presence, keyColumn, search: query.search };
+  const selection = { filter, presence, keyColumn, search: query.search, nowMs: systemClock.wallMs() };
   return { profile, keyColumn, fleet: { inventory: store, profile }, selection, facts, show };
 }
 

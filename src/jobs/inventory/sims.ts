@@ -5,7 +5,7 @@
 import { type Clock, isoTime } from "#core/time.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { suggestion } from "#core/suggest.ts";
-import { type Filter, everySim } from "#fleet/filter.ts";
+import { type Filter, conditionsIn, everySim } from "#fleet/filter.ts";
 import type { KeyColumn } from "#fleet/sim/sim.ts";
 import { documentOf, textOf } from "#fleet/sim/sim-fields.ts";
 import { csvLine } from "#intake/cell.ts";
@@ -28,6 +28,8 @@ export interface Selection {
   readonly presence: SimPresence;
   readonly keyColumn: KeyColumn;
   readonly search?: string | undefined;
+  /** Instant from which ages in the filter count, ms since the epoch. Default: now. */
+  readonly nowMs?: number;
 }
 
 /** The SIMs of a profile. */
@@ -345,7 +347,7 @@ export function assertFieldsKnown(
   inventory: Readable,
   { profile, filter, keyColumn }: { profile: string; filter: Filter; keyColumn: KeyColumn },
 ): Promise<void> {
-  const fields = filter.conditions.map(({ field }) => field);
+  const fields = conditionsIn(filter.expression).map(({ field }) => field);
   return assertNamesKnown({ inventory, profile }, { fields, keyColumn });
 }
 
@@ -377,7 +379,7 @@ export async function assertNamesKnown(
 }
 
 async function someSimHas(field: string, { inventory, profile }: Fleet<Readable>, keyColumn: KeyColumn) {
-  const filter: Filter = { text: `${field} exists`, conditions: [{ kind: "exists", field }] };
+  const filter: Filter = { text: `${field} exists`, expression: { kind: "exists", field } };
   for await (const found of inventory.find(profile, filter, { presence: "all", keyColumn })) {
     if (found.length > 0) return true;
   }

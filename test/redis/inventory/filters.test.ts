@@ -70,12 +70,16 @@ async function found(profile: string, filter: Filter): Promise<string[]> {
 function compared(sims: readonly string[], records: readonly Record<string, unknown>[], filter: Filter): string[] {
   return sims.filter((key, n) => {
     const kept = pickFields(records[n] ?? {}, selection).fields;
-    return matches(filter, (name) => {
-      if (name === "simId") return key;
-      const own = kept.get(name);
-      if (own !== undefined) return textOf(own);
-      return [...kept.keys()].some((inner) => inner.startsWith(`${name}.`)) ? "{}" : undefined;
-    });
+    return matches(
+      filter,
+      (name) => {
+        if (name === "simId") return key;
+        const own = kept.get(name);
+        if (own !== undefined) return textOf(own);
+        return [...kept.keys()].some((inner) => inner.startsWith(`${name}.`)) ? "{}" : undefined;
+      },
+      0,
+    );
   });
 }
 
@@ -101,7 +105,7 @@ it("an inventory filter finds the same SIMs as a full comparison for every combi
           const records = fleet.map((both) => both[sync]);
           const sims = await takeIn(profile, records);
           for (const conditions of filters) {
-            const filter = { text: "", conditions };
+            const filter: Filter = { text: "", expression: { kind: "and", parts: conditions } };
             const meant = compared(sims, records, filter);
             meantInAll += meant.length;
             expect(await found(profile, filter)).toEqual(meant);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseFilter } from "#fleet/filter.ts";
-import { conditionFrom, equals } from "../../../web/src/pure/sims/filter.ts";
+import { conditionFrom, equals, narrowed, operators, textOf } from "../../../web/src/pure/sims/filter.ts";
 
 describe("filters written by the dashboard", () => {
   it.each([
@@ -16,8 +16,8 @@ describe("filters written by the dashboard", () => {
     "",
     "#1",
   ])("a filter written by the dashboard parses back to the value %j", (value) => {
-    const { conditions } = parseFilter(equals("tags.site", value));
-    expect(conditions).toEqual([{ kind: "equals", field: "tags.site", value }]);
+    const { expression } = parseFilter(equals("tags.site", value));
+    expect(expression).toEqual({ kind: "equals", field: "tags.site", value });
   });
 
   it("a condition of the filter builder is complete with a field and the value that its operator needs", () => {
@@ -28,6 +28,26 @@ describe("filters written by the dashboard", () => {
       operator: "in",
       values: ["oslo", "rome"],
     });
+    expect(conditionFrom({ field: "tags.a<b", operator: "=", value: "5" })).toBeUndefined();
     expect(conditionFrom({ field: "groupId", operator: "not exists", value: "left over" })?.values).toEqual([]);
+  });
+
+  it.each(operators.map(({ value }) => value))(
+    "the filter builder writes a filter with the operator %s",
+    (operator) => {
+      const condition = conditionFrom({ field: "lastModifiedTime", operator, value: "30d ago" });
+      expect(condition && parseFilter(textOf(condition)).text.replaceAll('"', "")).toContain(`lastModifiedTime`);
+    },
+  );
+
+  it.each([
+    ["", "a=1"],
+    ["b=2 and c=3", "b=2 and c=3 and a=1"],
+    ["b=2 or c=3", "(b=2 or c=3) and a=1"],
+    ["(b=2 OR c=3) and d=4", "(b=2 or c=3) and d=4 and a=1"],
+    ["not (b=2)", "not (b=2) and a=1"],
+  ])("a condition that is added to the filter %j narrows all of it", (where, whole) => {
+    const text = narrowed(where, { field: "a", operator: "=", values: ["1"] });
+    expect(parseFilter(text).text).toBe(whole);
   });
 });

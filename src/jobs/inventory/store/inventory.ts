@@ -3,11 +3,21 @@
  * changes. It may be out of date, since others can change a SIM at any time. This file reads it; syncs write it through
  * sync-record.ts, runs through settle.lua.
  *
- * The bitmaps of the index (index.lua) select the SIMs that meet the conditions on indexed fields; the records of those
- * are read, and decide the others.
+ * The bitmaps of the index (index.lua) select the SIMs that may match, as far as the filter is about indexed fields; the
+ * records of those are read, and decide the rest.
  */
 import { encodeName, decodeName } from "#fleet/sim/field-text.ts";
-import { type Condition, type Filter, matches, everySim } from "#fleet/filter.ts";
+import {
+  type Condition,
+  type Expression,
+  type Filter,
+  conditionsIn,
+  conjunctsOf,
+  everySim,
+  matches,
+  meets,
+} from "#fleet/filter.ts";
+import { systemClock } from "#core/time.ts";
 import type { KeyColumn } from "#fleet/sim/sim.ts";
 import { type ScriptRunner, Script } from "#redis/script.ts";
 import type { StoreDeps } from "#engine/move-record.ts";
@@ -43,6 +53,8 @@ export interface ScanOptions {
   readonly search?: string | undefined;
   /** The field that identifies a SIM; it is the key itself, and not stored with the other fields. */
   readonly keyColumn: KeyColumn;
+  /** Instant from which ages in the filter count, ms since the epoch. Default: now. */
+  readonly nowMs?: number;
 }
 
 export interface FoundSim {
@@ -118,8 +130,9 @@ export class Inventory {
 
   /** Yields the SIMs that a filter selects in batches, in constant memory. */
   async *scan(profile: string, filter: Filter, options: ScanOptions): AsyncGenerator<readonly FoundSim[]> {
-    const { candidates } = await this.#candidates(profile, filter, options);
-    for await (const found of oneAhead(candidates, (some) => this.read(profile, filter, some, options))) {
+    const at = { nowMs: systemClock.wallMs(), ...options };
+    const { candidates } = await this.#candidates(profile, filter, at);
+    for await (const found of oneAhead(candidates, (some) => this.read(profile, filter, some, at))) {
       if (found.length > 0) yield found;
     }
   }
@@ -129,10 +142,11 @@ export class Inventory {
    * caller can stop where nothing matches.
    */
   async *find(profile: string, filter: Filter, options: ScanOptions): AsyncGenerator<readonly FoundKey[]> {
-    const { candidates, isExact } = await this.#candidates(profile, filter, options);
+    const at = { nowMs: systemClock.wallMs(), ...options };
+    const { candidates, isExact } = await this.#candidates(profile, filter, at);
     if (isExact) yield* candidates;
     else {
-      for await (const found of oneAhead(candidates, (some) => this.read(profile, filter, some, options))) {
+      for await (const found of oneAhead(candidates, (some) => this.read(profile, filter, some, at))) {
         yield found.map(({ key, sim }) => ({ key, ordinal: sim.ordinal }));
       }
     }
@@ -145,22 +159,18 @@ export class Inventory {
   async counts(
     profile: string,
     filter: Filter,
-    {
-      presence = "listed",
-      search,
-      keyColumn,
-      field,
-    }: Omit<ScanOptions, "from" | "order"> & { field?: string | undefined },
+    { field, ...options }: Omit<ScanOptions, "from" | "order"> & { field?: string | undefined },
   ): Promise<IndexCounts | undefined> {
-    const isOfKey = field === keyColumn || filter.conditions.some((condition) => condition.field === keyColumn);
-    if (search !== undefined || isOfKey) return undefined;
+    const { search, keyColumn } = options;
+    if (search !== undefined || field === keyColumn) return undefined;
     const by: readonly Condition[] = field === undefined ? [] : [{ kind: "exists", field }];
-    const { found, isExact, others: bitmaps } = await this.#select(profile, presence, filter.conditions, by);
-    if (!isExact) return undefined;
+    const at = { nowMs: systemClock.wallMs(), ...options };
+    const { found, bitmaps } = await this.#select(profile, conjunctsOf(filter), at, by);
+    if ([...bitmaps.values()].includes(undefined)) return undefined;
     const total = countOf(found);
     const values = new Map<string | null, number>();
     let others = total;
-    for (const [value, bitmap] of bitmaps) {
+    for (const [value, bitmap] of (field === undefined ? undefined : bitmaps.get(field)) ?? []) {
       const count = countOf(found, bitmap);
       if (count > 0) values.set(value, (values.get(value) ?? 0) + count);
       others -= count;
@@ -191,7 +201,7 @@ export class Inventory {
     options: ScanOptions,
   ): Promise<FoundSim[]> {
     if (candidates.length === 0) return [];
-    const { presence = "listed", keyColumn, search } = options;
+    const { presence = "listed", keyColumn, search, nowMs = systemClock.wallMs() } = options;
     const stored = this.#keys.sims(await this.#name(profile));
     const texts = await this.#redis.hmget(stored, ...candidates.map(({ key }) => key));
     return candidates.flatMap(({ key }, i): FoundSim[] => {
@@ -200,7 +210,7 @@ export class Inventory {
       if (presence !== "all" && isGoneIn(text) !== (presence === "gone")) return [];
       const valueOf = (field: string): string | undefined => (field === keyColumn ? key : fieldTextIn(text, field));
       if (search !== undefined && !key.includes(search) && valueOf(otherIdOf(keyColumn)) !== search) return [];
-      if (!matches(filter, valueOf)) return [];
+      if (!matches(filter, valueOf, nowMs)) return [];
       const sim = decodeSim(text);
       return isInReach(sim.ordinal, options) ? [{ key, sim }] : [];
     });
@@ -210,16 +220,19 @@ export class Inventory {
   async #candidates(
     profile: string,
     filter: Filter,
-    options: ScanOptions,
+    options: Evaluation,
   ): Promise<{ candidates: AsyncGenerator<readonly FoundKey[]>; isExact: boolean }> {
-    const { presence = "listed", search, keyColumn } = options;
-    const named = namedKeys(filter, keyColumn);
+    const { search, keyColumn } = options;
+    const named = namedKeys(filter.expression, keyColumn);
     if (named !== undefined) return { candidates: this.#named(profile, named, options), isExact: false };
-    const conditions = filter.conditions.filter(({ field }) => field !== keyColumn);
-    const { found, isExact } = await this.#select(profile, presence, conditions);
+    const conjuncts = conjunctsOf(filter);
+    const isOfKey = (one: Expression): boolean => conditionsIn(one).every(({ field }) => field === keyColumn);
+    const ofKey: Expression = { kind: "and", parts: conjuncts.filter(isOfKey) };
+    const others = conjuncts.filter((one) => !isOfKey(one));
+    const { found, bitmaps } = await this.#select(profile, others, options);
     return {
-      candidates: this.#selected(profile, filter, options, found),
-      isExact: isExact && !isOtherId(search),
+      candidates: this.#selected(profile, ofKey, options, found),
+      isExact: ![...bitmaps.values()].includes(undefined) && !isOtherId(search),
     };
   }
 
@@ -234,12 +247,11 @@ export class Inventory {
 
   async *#selected(
     profile: string,
-    filter: Filter,
-    options: ScanOptions,
+    ofKey: Expression,
+    options: Evaluation,
     bits: Buffer,
   ): AsyncGenerator<readonly FoundKey[]> {
-    const { order: direction, search, keyColumn } = options;
-    const ofKey = { ...filter, conditions: filter.conditions.filter(({ field }) => field === keyColumn) };
+    const { order: direction, search, nowMs } = options;
     const isSearched = (key: string): boolean => search === undefined || isOtherId(search) || key.includes(search);
     const chunks = Math.ceil((bits.length * 8) / simsPerChunk);
     for (let nth = 0; nth < chunks; nth += 1) {
@@ -251,60 +263,91 @@ export class Inventory {
       const keys = ((await this.#redis.get(order)) ?? "").split("\n");
       const found = ordinals
         .map((ordinal) => ({ ordinal, key: keys[ordinal - first] ?? forgottenKey }))
-        .filter(({ key }) => key !== forgottenKey && isSearched(key) && matches(ofKey, () => key));
+        .filter(
+          ({ key }) => key !== forgottenKey && isSearched(key) && matches({ expression: ofKey }, () => key, nowMs),
+        );
       if (direction === "newest-first") found.reverse();
       for (let at = 0; at === 0 || at < found.length; at += readAtOnce) yield found.slice(at, at + readAtOnce);
     }
   }
 
   /**
-   * Combines the bitmaps of the values that the conditions name.
+   * Combines the bitmaps of the values that the conditions are about.
    * @param by conditions whose bitmaps are only read
-   * @returns the SIMs that meet the conditions on indexed fields; `isExact`: all fields are indexed; `others`: the values that
-   *   `by` names, with their bitmaps
+   * @returns `found`: the SIMs that may match, and do if all fields are indexed; `bitmaps`: those of each field, undefined
+   *   if it is not indexed
    */
   async #select(
     profile: string,
-    presence: SimPresence,
-    conditions: readonly Condition[],
+    parts: readonly Expression[],
+    { presence = "listed", keyColumn, nowMs }: Evaluation,
     by: readonly Condition[] = [],
-  ): Promise<{ found: Buffer; isExact: boolean; others: (readonly [value: string, bitmap: Buffer])[] }> {
+  ): Promise<{ found: Buffer; bitmaps: ReadonlyMap<string, readonly Bitmap[] | undefined> }> {
     const inBytes: ScriptRunner = {
       evalsha: (...call) => this.#redis.callBuffer("EVALSHA", ...call),
       eval: (...call) => this.#redis.callBuffer("EVAL", ...call),
     };
     const name = await this.#name(profile);
     const keys = [this.#keys.simsIndex(name), this.#keys.simsBitmaps(name)];
-    const named = [...conditions, ...by].flatMap((condition) => {
-      const values = valuesOf(condition);
-      return [encodeName(condition.field), values?.length ?? "*", ...(values ?? [])];
+    const fields = Map.groupBy([...parts.flatMap(conditionsIn), ...by], ({ field }) => field);
+    const named = [...fields].flatMap(([field, conditions]) => {
+      const values = valuesOf(conditions);
+      return [encodeName(field), values?.length ?? "*", ...(values ?? [])];
     });
     const reply = await readScript.run(inBytes, keys, [presence, ...named]);
     const [present, read] = reply as [Buffer[], ([value: Buffer, bitmap: Buffer][] | number)[]];
-    const ofConditions = read.map((pairs) => (typeof pairs === "number" ? undefined : pairs));
-    const found = union(present);
-    for (const [nth, { kind }] of conditions.entries()) {
-      const bitmaps = ofConditions[nth]?.map(([, bitmap]) => bitmap);
-      if (bitmaps === undefined) continue;
-      const some = union(bitmaps);
-      const inverted = kind === "differs" || kind === "absent" ? 255 : 0;
-      for (let at = 0; at < found.length; at += 1) found[at] = (found[at] ?? 0) & ((some[at] ?? 0) ^ inverted);
+    const bitmaps = new Map<string, readonly Bitmap[] | undefined>();
+    for (const [n, field] of [...fields.keys()].entries()) {
+      const pairs = read[n];
+      // The index has no keys.
+      const isIndexed = Array.isArray(pairs) && field !== keyColumn;
+      bitmaps.set(field, isIndexed ? pairs.map(([value, bitmap]) => [String(value), bitmap]) : undefined);
     }
-    return {
-      found,
-      isExact: !ofConditions.includes(undefined),
-      others: ofConditions
-        .slice(conditions.length)
-        .flatMap((one) => one ?? [])
-        .map(([value, bitmap]) => [String(value), bitmap]),
-    };
+    return { found: selectedBy({ kind: "and", parts }, { present: union(present), bitmaps, nowMs }), bitmaps };
   }
 }
 
-/** The values that a condition names; undefined for any. */
-function valuesOf(condition: Condition): readonly string[] | undefined {
-  if (condition.kind === "in") return condition.values;
-  return "value" in condition ? [condition.value] : undefined;
+type Evaluation = ScanOptions & { readonly nowMs: number };
+/** A value of a field, and the SIMs that have it. */
+type Bitmap = readonly [value: string, bits: Buffer];
+
+/** The only values whose bitmaps decide the conditions; undefined: those of all values do. */
+function valuesOf(conditions: readonly Condition[]): readonly string[] | undefined {
+  const values = conditions.map((one) => {
+    if (one.kind === "in") return one.values;
+    return one.kind === "equals" || one.kind === "differs" ? [one.value] : undefined;
+  });
+  return values.includes(undefined) ? undefined : [...new Set(values.flatMap((some) => some ?? []))];
+}
+
+/** The SIMs that may match, as far as the indexed fields tell. */
+function selectedBy(
+  expression: Expression,
+  of: { present: Buffer; bitmaps: ReadonlyMap<string, readonly Bitmap[] | undefined>; nowMs: number },
+): Buffer {
+  const { present, bitmaps, nowMs } = of;
+  // Negated at its conditions: all that may match a negation is not the complement of all that may match.
+  const select = (one: Expression, isNegated: boolean): Buffer => {
+    if (one.kind === "not") return select(one.part, !isNegated);
+    if ("parts" in one) {
+      const isEach = (one.kind === "and") !== isNegated;
+      const found = isEach ? Buffer.from(present) : Buffer.alloc(present.length);
+      for (const some of one.parts.map((part) => select(part, isNegated))) {
+        if (isEach) for (let at = 0; at < found.length; at += 1) found[at] = (found[at] ?? 0) & (some[at] ?? 0);
+        else for (let at = 0; at < found.length; at += 1) found[at] = (found[at] ?? 0) | (some[at] ?? 0);
+      }
+      return found;
+    }
+    const ofField = bitmaps.get(one.field);
+    if (ofField === undefined) return present;
+    const doOthers = meets(one, undefined, nowMs);
+    const some = union(ofField.filter(([value]) => meets(one, value, nowMs) !== doOthers).map(([, bits]) => bits));
+    const inverted = doOthers === isNegated ? 0 : 255;
+    const found = Buffer.alloc(present.length);
+    for (let at = 0; at < found.length; at += 1) found[at] = (present[at] ?? 0) & ((some[at] ?? 0) ^ inverted);
+    return found;
+  };
+  return select(expression, false);
 }
 
 // Bitmaps have the first ordinal in the highest bit of the first byte.
@@ -367,13 +410,14 @@ function isOtherId(search: string | undefined): boolean {
 }
 
 /** SIM keys that a filter lists explicitly: they are looked up directly, whatever the size of the fleet. */
-function namedKeys({ conditions }: Filter, keyColumn: KeyColumn): string[] | undefined {
-  for (const condition of conditions) {
-    if (condition.field !== keyColumn) continue;
-    if (condition.kind === "equals") return [condition.value];
-    if (condition.kind === "in") return [...new Set(condition.values)];
+function namedKeys(one: Expression, keyColumn: KeyColumn): readonly string[] | undefined {
+  if ("parts" in one) {
+    const named = one.parts.map((part) => namedKeys(part, keyColumn));
+    if (one.kind === "and") return named.find((keys) => keys !== undefined);
+    return named.includes(undefined) ? undefined : [...new Set(named.flatMap((keys) => keys ?? []))];
   }
-  return undefined;
+  if (one.kind === "in" && one.field === keyColumn) return [...new Set(one.values)];
+  return one.kind === "equals" && one.field === keyColumn ? [one.value] : undefined;
 }
 
 // Removes SIMs from the inventory that no sync has listed for long.

@@ -1,5 +1,5 @@
 /** Compares the rows of a plan with the inventory: what each row would do, and what its SIM is like now. */
-import { type Filter, matches, parseFilter } from "#fleet/filter.ts";
+import { type Expression, type Filter, conditionsIn, conjunctsOf, matches, parseFilter } from "#fleet/filter.ts";
 import { minuteMs, systemClock } from "#core/time.ts";
 import type { Row, RowProblem } from "#fleet/run.ts";
 import {
@@ -62,7 +62,8 @@ function classifier(operation: SimOperation, facts: InventoryFacts, fleet: Known
   const speedClasses = operation.name === setSpeedClassName ? fleet.speedClasses : [];
   const requires = operation.requires === undefined ? undefined : parseFilter(operation.requires);
   const isCostlyFor = costCheck(operation);
-  const freshSinceMs = systemClock.wallMs() - freshMs;
+  const nowMs = systemClock.wallMs();
+  const freshSinceMs = nowMs - freshMs;
   return ({ row: read, duplicateOf }: ResolvedRow, sim: KnownSim | undefined): ClassifiedRow => {
     const row = completed(read, operation, sim);
     const { index, line, cells, key, inputs, problem: own = unlisted(inputs, speedClasses) } = row;
@@ -70,8 +71,8 @@ function classifier(operation: SimOperation, facts: InventoryFacts, fleet: Known
     const isListed = sim !== undefined && sim.goneAtMs === undefined;
     const valueOf = (field: string): string | undefined =>
       field === operation.keyColumn ? key : fieldTextOf(sim, field);
-    const isForbidden = own === undefined && isListed && requires !== undefined && !matches(requires, valueOf);
-    const problem = isForbidden ? notAllowed(requires, { valueOf, operations }) : own;
+    const isForbidden = own === undefined && isListed && requires !== undefined && !matches(requires, valueOf, nowMs);
+    const problem = isForbidden ? notAllowed(requires, { valueOf, nowMs, operations }) : own;
     const before = isListed ? beforeOf(changes, sim, facts) : undefined;
     const seen = isAlready(changes, before) ? "unchanged" : undefined;
     const planned = facts.isComplete && !isListed ? "not-in-inventory" : seen;
@@ -151,24 +152,30 @@ function withoutValue(name: string): RowProblem {
 
 function notAllowed(
   requires: Filter,
-  { valueOf, operations }: { valueOf: (field: string) => string | undefined; operations: SimOperations },
+  of: { valueOf: (field: string) => string | undefined; nowMs: number; operations: SimOperations },
 ): RowProblem {
-  const failed = requires.conditions.find((one) => !matches({ text: "", conditions: [one] }, valueOf));
-  const field = failed?.field ?? "";
-  const present = valueOf(field);
-  const is = present === undefined ? `has no ${field}` : `has ${field}=${present}`;
-  const helpful = failed?.kind === "equals" ? [...operations.values()].find((one) => doesSet(one, failed)) : undefined;
+  const { valueOf, nowMs, operations } = of;
+  const [failed = requires.expression] = conjunctsOf(requires).filter(
+    (expression) => !matches({ expression }, valueOf, nowMs),
+  );
+  const fields = [...new Set(conditionsIn(failed).map(({ field }) => field))];
+  const are = fields.map((field) => {
+    const present = valueOf(field);
+    return present === undefined ? `no ${field}` : `${field}=${present}`;
+  });
+  const alternatives = failed.kind === "or" ? failed.parts : [failed];
+  const helpful = [...operations.values()].find((one) => alternatives.some((part) => doesSet(one, part)));
   const hint = helpful === undefined ? "" : ` Do ${helpful.name} first.`;
   return {
     code: "not-allowed",
-    column: field,
-    message: `The SIM ${is}; the operation requires ${requires.text}.${hint}`,
+    column: fields[0] ?? "",
+    message: `The SIM has ${are.join(" and ")}; the operation requires ${requires.text}.${hint}`,
   };
 }
 
-/** Whether an operation gives every SIM this value. */
-function doesSet({ sets }: SimOperation, { field, value }: { field: string; value: string }): boolean {
-  return Object.hasOwn(sets, field) && String(sets[field]) === value;
+/** Whether an operation gives every SIM the value that a condition asks for. */
+function doesSet({ sets }: SimOperation, one: Expression): boolean {
+  return one.kind === "equals" && Object.hasOwn(sets, one.field) && String(sets[one.field]) === one.value;
 }
 
 /** Values of fields as the inventory has them; undefined if it does not keep one of these fields. */
@@ -203,8 +210,9 @@ function costCheck({
   if (danger !== "costly") return () => false;
   if (costlyWhen === undefined) return () => true;
   const filter = parseFilter(costlyWhen);
+  const nowMs = systemClock.wallMs();
   return (key, sim) =>
     sim === undefined ||
     sim.goneAtMs !== undefined ||
-    matches(filter, (field) => (field === keyColumn ? key : fieldTextOf(sim, field)));
+    matches(filter, (field) => (field === keyColumn ? key : fieldTextOf(sim, field)), nowMs);
 }

@@ -124,7 +124,7 @@ async function classWarnings(
 async function someSimHas(speedClass: string, { inventory, profile }: KnownFleet): Promise<boolean> {
   const filter: Filter = {
     text: `speedClass=${speedClass}`,
-    conditions: [{ kind: "equals", field: "speedClass", value: speedClass }],
+    expression: { kind: "equals", field: "speedClass", value: speedClass },
   };
   for await (const found of inventory.scan(profile, filter, { keyColumn: "simId" })) if (found.length > 0) return true;
   return false;

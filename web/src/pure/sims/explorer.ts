@@ -1,5 +1,5 @@
 /** State of the SIM explorer in the address (filter, search, order, presence), and the rows that it draws. */
-import { equals, textOf } from "./filter.ts";
+import { textOf } from "./filter.ts";
 import type { SimDocument, SimField } from "../shapes.ts";
 
 export interface Shown {
@@ -30,9 +30,7 @@ const longestFilter = 4_000;
 
 /** A filter for these SIMs; undefined if they are too many for one. */
 export function filterOfSims(keys: readonly string[], keyColumn: string): string | undefined {
-  const [first = ""] = keys;
-  const text =
-    keys.length === 1 ? equals(keyColumn, first) : textOf([{ field: keyColumn, operator: "in", values: keys }]);
+  const text = textOf({ field: keyColumn, operator: keys.length === 1 ? "=" : "in", values: keys });
   return text.length > longestFilter ? undefined : text;
 }
 

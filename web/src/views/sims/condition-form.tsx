@@ -4,15 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { Button } from "../../parts/button.tsx";
 import { Form, Select, TextField } from "../../parts/field.tsx";
 import type { SimField } from "../../pure/shapes.ts";
-import { type Operator, conditionFrom, operators, textOf } from "../../pure/sims/filter.ts";
-
-const operatorsText = {
-  "=": "is",
-  "!=": "is not",
-  in: "is one of",
-  exists: "has a value",
-  "not exists": "has no value",
-} as const;
+import { type Operator, conditionFrom, narrowed, operators } from "../../pure/sims/filter.ts";
 
 interface ConditionProps {
   readonly where: string;
@@ -27,9 +19,8 @@ const emptyDraft: { field: string; operator: Operator; value: string } = { field
 export function ConditionForm({ where, fields, onWhere, onDraft }: ConditionProps): JSX.Element {
   const [draft, setDraft] = useState(emptyDraft);
   const added = conditionFrom(draft);
-  const whole = added === undefined ? undefined : `${where === "" ? "" : `${where} and `}${textOf([added])}`;
+  const whole = added && narrowed(where, added);
   useEffect(() => onDraft(whole), [whole]);
-  const needsValue = draft.operator !== "exists" && draft.operator !== "not exists";
   return (
     <Form
       class="form panel"
@@ -49,10 +40,10 @@ export function ConditionForm({ where, fields, onWhere, onDraft }: ConditionProp
       <Select
         label="Operator"
         value={draft.operator}
-        options={operators.map((value) => ({ value, text: operatorsText[value] }))}
+        options={operators}
         onValue={(operator) => setDraft({ ...draft, operator })}
       />
-      {needsValue && (
+      {!draft.operator.includes("exists") && (
         <TextField
           label={draft.operator === "in" ? "Values, separated by commas" : "Value"}
           value={draft.value}
