@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { runs } from "#jobs/runs/feature.ts";
 import type { RunReport } from "#jobs/runs/contract.ts";
+import { isLong } from "../support/long.ts";
 import { until } from "../support/until.ts";
 import { ControlHarness } from "./support/control-harness.ts";
 
@@ -16,7 +17,7 @@ const mix = [
   { rows: 30 },
 ] as const satisfies readonly { rows: number; rate?: number; profile?: string }[];
 
-test(
+test.runIf(isLong)(
   "the expected ends of five runs that share a quota are within a tenth, or half of a short window, of what happens",
   { retry: 2, timeout: 180_000 },
   async () => {

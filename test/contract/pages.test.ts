@@ -5,6 +5,7 @@
 import type { Browser, BrowserContext } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openBrowser, withoutBrowser } from "../web/support/browser.ts";
+import { isLong } from "../support/long.ts";
 import { ControlHarness, tokens } from "./support/control-harness.ts";
 
 let browser: Browser;
@@ -37,7 +38,7 @@ describe.skipIf(withoutBrowser)(`the page /docs${withoutBrowser === undefined ? 
     await harness?.[Symbol.asyncDispose]();
   });
 
-  test("it expands an operation and executes it with a token", { timeout: 60_000 }, async () => {
+  test.runIf(isLong)("it expands an operation and executes it with a token", { timeout: 60_000 }, async () => {
     await using context = await browser.newContext({ baseURL: harness.url });
     const faults = watch(context);
     const page = await context.newPage();

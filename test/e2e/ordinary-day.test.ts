@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
 import type { SandboxOptions } from "#sandbox/options.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
+import { isLong } from "../support/long.ts";
 import { until } from "../support/until.ts";
 import { installPackage, type InstalledPackage } from "./support/installed-package.ts";
 import { RunningProcess } from "./support/process.ts";
@@ -135,8 +136,8 @@ test("a freeze names the data and the workers that it reached, and another folde
   expect(there.code).toBe(0);
 });
 
-test.runIf(isRoot)(
-  `root works beside a worker of another user, whose secrets it does not read${unlessRoot}`,
+test.runIf(isRoot && isLong)(
+  `root works next to a worker of another user, whose secrets it does not read${unlessRoot}`,
   async () => {
     const { owner, folder } = await configured({}, user);
     const root = await Person.withHome();
@@ -169,16 +170,22 @@ test.runIf(isRoot)(
   },
 );
 
-test.runIf(isRoot)(`every folder of a machine finds the configuration in /etc/simfleet${unlessRoot}`, async () => {
-  const { owner, folder, yaml } = await configured();
-  await owner.shell("simfleet sims sync", {}, folder).ended;
-  // A copy of /etc that this shell alone sees.
-  const etc = await mkdtemp(join(installed.folder, "etc-"));
-  await writeFile(join(etc, "simfleet.yaml"), yaml);
-  const mounted = `unshare --mount bash -c 'cp -a /etc ${etc}/copy && mkdir ${etc}/copy/simfleet &&
+test.runIf(isRoot && isLong)(
+  `every folder of a machine finds the configuration in /etc/simfleet${unlessRoot}`,
+  async () => {
+    const { owner, folder, yaml } = await configured();
+    await owner.shell("simfleet sims sync", {}, folder).ended;
+    // A copy of /etc that this shell alone sees.
+    const etc = await mkdtemp(join(installed.folder, "etc-"));
+    await writeFile(join(etc, "simfleet.yaml"), yaml);
+    const mounted = `unshare --mount bash -c 'cp -a /etc ${etc}/copy && mkdir ${etc}/copy/simfleet &&
     cp ${etc}/simfleet.yaml ${etc}/copy/simfleet && mount --bind ${etc}/copy /etc && simfleet sims count'`;
-  expect(await owner.shell(mounted).ended).toMatchObject({ code: 0, stdout: expect.stringContaining("20") as string });
-});
+    expect(await owner.shell(mounted).ended).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("20") as string,
+    });
+  },
+);
 
 /** A file for all SIMs, at a quota of ten calls per window. */
 async function hours(...names: readonly string[]): Promise<Configured> {
@@ -220,7 +227,7 @@ describe("signals", () => {
     expect(run).toMatchObject({ reason: "stopped by SIGHUP", counts: { unknown: 0, failed: 0, done: changes(day) } });
   });
 
-  test("apply goes on under nohup when its terminal is closed", async () => {
+  test.runIf(isLong)("apply continues under nohup when its terminal is closed", async () => {
     const day = await hours("fleet.csv");
     const { owner, folder } = day;
     const apply = owner.shell("exec nohup simfleet apply fleet.csv --yes", {}, folder);
@@ -260,35 +267,44 @@ describe("signals", () => {
   });
 });
 
-test("a loop over all CSV files refuses the results of the run before, unless they are asked for", async () => {
-  const { owner, folder, sandbox } = await configured();
-  await writeFile(join(folder, "fleet.csv"), `simId,speedClass\n${sandbox.state.sims.simIdAt(0)},s1.fast\n`);
-  const loop = 'for f in *.csv; do simfleet apply "$f" --yes; echo "ended $?"; done';
-  expect((await owner.shell(loop, {}, folder).ended).stdout.match(/ended .*/g)).toEqual(["ended 0"]);
-  const second = await owner.shell(loop, {}, folder).ended;
-  expect(second.stdout.match(/ended .*/g)).toEqual(["ended 0", "ended 2"]);
-  expect(second.stderr).toMatch(/This is a results file.*simfleet runs retry RUN.*--from-results/);
-  expect((await readdir(folder)).filter((name) => name.endsWith(".csv"))).toHaveLength(3);
-  const asked = await owner.shell("ls fleet.r-*.csv | head -1 | xargs -I{} simfleet plan {} --from-results", {}, folder)
-    .ended;
-  expect([asked.code, asked.stderr]).toEqual([0, ""]);
-});
+test.runIf(isLong)(
+  "a loop over all CSV files rejects the results of the run before, unless they are asked for",
+  async () => {
+    const { owner, folder, sandbox } = await configured();
+    await writeFile(join(folder, "fleet.csv"), `simId,speedClass\n${sandbox.state.sims.simIdAt(0)},s1.fast\n`);
+    const loop = 'for f in *.csv; do simfleet apply "$f" --yes; echo "ended $?"; done';
+    expect((await owner.shell(loop, {}, folder).ended).stdout.match(/ended .*/g)).toEqual(["ended 0"]);
+    const second = await owner.shell(loop, {}, folder).ended;
+    expect(second.stdout.match(/ended .*/g)).toEqual(["ended 0", "ended 2"]);
+    expect(second.stderr).toMatch(/This is a results file.*simfleet runs retry RUN.*--from-results/);
+    expect((await readdir(folder)).filter((name) => name.endsWith(".csv"))).toHaveLength(3);
+    const asked = await owner.shell(
+      "ls fleet.r-*.csv | head -1 | xargs -I{} simfleet plan {} --from-results",
+      {},
+      folder,
+    ).ended;
+    expect([asked.code, asked.stderr]).toEqual([0, ""]);
+  },
+);
 
-test("output that cannot be written is exit code 4 with the reason, also where the disk takes a part of it", async () => {
-  const { owner, folder, sandbox } = await configured({ sims: 400, limits: { Sim: 2_000 } });
-  const rows = Array.from({ length: 400 }, (_, n) => `${sandbox.state.sims.simIdAt(n)},s1.fast\n`).join("");
-  await writeFile(join(folder, "fleet.csv"), `simId,speedClass\n${rows}`);
-  const { stdout } = await owner.shell("simfleet sims sync && simfleet apply fleet.csv --yes", {}, folder).ended;
-  const [runId] = /r-\d{8}-\d{6}-\w+/.exec(stdout) ?? [];
-  const long = ["schema", "sims list -n 400", "sims export", `runs results ${runId} --json`];
-  const short = ["--help"];
-  const lines = (commands: readonly string[], to: string): string =>
-    commands.map((command) => `simfleet ${command} > ${to}; echo $? >&2\n`).join("");
-  // In a mount namespace, which ends with its shell.
-  const small = `unshare --mount bash -s <<'END'\nmkdir small; mount -t tmpfs -o size=4k none small\n${lines(long, "small/out")}END\n`;
-  const script = `${lines([...long, ...short], "/dev/full")}${isRoot ? small : ""}`;
-  const { stderr } = await owner.shell(script, {}, folder).ended;
-  const lost = ["simfleet: the output could not be written: ENOSPC: no space left on device, write", "4"];
-  const given = [...long, ...short, ...(isRoot ? long : [])];
-  expect(stderr.trim().split("\n")).toEqual(given.flatMap(() => lost));
-});
+test.runIf(isLong)(
+  "output that cannot be written is exit code 4 with the reason, also where the disk takes a part of it",
+  async () => {
+    const { owner, folder, sandbox } = await configured({ sims: 400, limits: { Sim: 2_000 } });
+    const rows = Array.from({ length: 400 }, (_, n) => `${sandbox.state.sims.simIdAt(n)},s1.fast\n`).join("");
+    await writeFile(join(folder, "fleet.csv"), `simId,speedClass\n${rows}`);
+    const { stdout } = await owner.shell("simfleet sims sync && simfleet apply fleet.csv --yes", {}, folder).ended;
+    const [runId] = /r-\d{8}-\d{6}-\w+/.exec(stdout) ?? [];
+    const long = ["schema", "sims list -n 400", "sims export", `runs results ${runId} --json`];
+    const short = ["--help"];
+    const lines = (commands: readonly string[], to: string): string =>
+      commands.map((command) => `simfleet ${command} > ${to}; echo $? >&2\n`).join("");
+    // In a mount namespace, which ends with its shell.
+    const small = `unshare --mount bash -s <<'END'\nmkdir small; mount -t tmpfs -o size=4k none small\n${lines(long, "small/out")}END\n`;
+    const script = `${lines([...long, ...short], "/dev/full")}${isRoot ? small : ""}`;
+    const { stderr } = await owner.shell(script, {}, folder).ended;
+    const lost = ["simfleet: the output could not be written: ENOSPC: no space left on device, write", "4"];
+    const given = [...long, ...short, ...(isRoot ? long : [])];
+    expect(stderr.trim().split("\n")).toEqual(given.flatMap(() => lost));
+  },
+);

@@ -131,7 +131,7 @@ describe.concurrent("the documented Redis ACL user", () => {
   });
 
   // Shows S13.
-  test("the documented ACL user can detect and refuse a Redis that evicts data", async () => {
+  test.runIf(isLong)("the documented ACL user can detect and refuse a Redis that evicts data", async () => {
     await using harness = await CliHarness.open();
     await using server = await serverWithUsers(harness);
     await server.redis.config("SET", "maxmemory-policy", "allkeys-lru");

@@ -53,7 +53,7 @@ async function journey(harness: CliHarness, env: Record<string, string>): Promis
 }
 
 describe.concurrent("a Redis of several servers", () => {
-  test("a cluster does all kinds of work, with all keys in one slot", async () => {
+  test.runIf(isLong)("a cluster does all kinds of work, with all keys in one slot", async () => {
     await using harness = await CliHarness.open(options);
     await using cluster = await redisCluster(harness);
     const env = { SIMFLEET_REDIS_URL: cluster.url };

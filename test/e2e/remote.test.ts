@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { openReceiver } from "../redis/webhooks/receiver.ts";
 import { column, counted } from "./support/results.ts";
 import type { RunningProcess } from "./support/process.ts";
+import { isLong } from "../support/long.ts";
 import { CliHarness } from "./support/cli-harness.ts";
 
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
@@ -63,27 +64,29 @@ test.concurrent("a remote worker plans and applies a file and returns its result
   expect(audit.document.entries.map(({ target }) => target)).toContain(runId);
 });
 
-test.concurrent("an event tail continues after the remote worker was killed and shows every event once", async () => {
-  const { harness, worker, remote, url } = await withWorker();
-  await using _ = harness;
-  const tail = harness.start(["events", "tail", "--follow", "--type", "run.*", "--json"], remote);
-  await harness.fleet("one.csv", 3);
-  await harness.run(["apply", "one.csv", "--yes"]);
-  await tail.said(/"type":"run.completed"/, "stdout");
-  worker.kill("SIGKILL");
-  await tail.said(/Trying again/);
-  const away = await harness.json(["apply", "one.csv", "--yes", "--name", "away"]);
-  expect(away).toMatchObject({ code: 0, document: { state: "completed" } });
-  await harness.worker({ SIMFLEET_HTTP_PORT: new URL(url).port });
-  await tail.said(/"type":"run.completed".*"name":"away"/, "stdout");
-  tail.kill("SIGINT");
-  const seen = (await tail.ended).stdout
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line) as { id: string; type: string });
-  expect(seen.map(({ type }) => type)).toEqual(["run.submitted", "run.completed", "run.submitted", "run.completed"]);
-  expect(new Set(seen.map(({ id }) => id)).size).toBe(4);
-});
+test
+  .runIf(isLong)
+  .concurrent("an event tail continues after the remote worker was killed and shows every event once", async () => {
+    const { harness, worker, remote, url } = await withWorker();
+    await using _ = harness;
+    const tail = harness.start(["events", "tail", "--follow", "--type", "run.*", "--json"], remote);
+    await harness.fleet("one.csv", 3);
+    await harness.run(["apply", "one.csv", "--yes"]);
+    await tail.said(/"type":"run.completed"/, "stdout");
+    worker.kill("SIGKILL");
+    await tail.said(/Trying again/);
+    const away = await harness.json(["apply", "one.csv", "--yes", "--name", "away"]);
+    expect(away).toMatchObject({ code: 0, document: { state: "completed" } });
+    await harness.worker({ SIMFLEET_HTTP_PORT: new URL(url).port });
+    await tail.said(/"type":"run.completed".*"name":"away"/, "stdout");
+    tail.kill("SIGINT");
+    const seen = (await tail.ended).stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { id: string; type: string });
+    expect(seen.map(({ type }) => type)).toEqual(["run.submitted", "run.completed", "run.submitted", "run.completed"]);
+    expect(new Set(seen.map(({ id }) => id)).size).toBe(4);
+  });
 
 test.concurrent("a remote worker refuses with the same message and exit code as a local command", async () => {
   const { harness, remote, url } = await withWorker();
