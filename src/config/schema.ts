@@ -86,7 +86,7 @@ export const configSchema = z.strictObject({
     ),
     reserve: setting(
       reserve.default("auto"),
-      "What bulk work leaves of each quota to other callers: `auto` spreads calls over the window where that costs no time, and keeps what others were seen to need; a share such as 0.1 is kept in any case, on top of that; 0 turns both off.",
+      "Share of each quota that runs and syncs leave to other callers: `auto` spreads calls over the window when that costs no time, and leaves as many calls as other callers used recently; a number such as 0.1 always leaves that share in addition; 0 turns both off.",
       { variable: "SIMFLEET_RESERVE" },
     ),
     connections: setting(integer(1, 1024).default(64), "Maximum concurrent connections to the platform, per process.", {
@@ -119,7 +119,7 @@ export const configSchema = z.strictObject({
     ),
     profile: setting(
       profileName.optional(),
-      "The profile that sees all SIMs of its operator: SIMs that a sync of it does not list are gone. Others with the same inventory may see a part.",
+      "The profile that sees all SIMs of its operator (account): SIMs that its syncs do not list are marked as gone. Other profiles that share the inventory may see only some of the SIMs.",
       { fallback: "that of the Root user, or the first" },
     ),
   }),
@@ -141,7 +141,7 @@ export const configSchema = z.strictObject({
     approvalAbove: setting(
       integer(0, 100_000_000).optional(),
       "A run with more rows than this that make a call waits until someone else approves it (`simfleet runs approve`).",
-      { fallback: "none waits for it" },
+      { fallback: "no run waits" },
     ),
     approvalFor: setting(
       someOf(dangers).default([]),
@@ -157,7 +157,7 @@ export const configSchema = z.strictObject({
       variable: "SIMFLEET_SERVER",
     }),
     ...secret("token", text(), {
-      fallback: "that of `admin-token` in `dataDir`, where there is one and the worker is on this machine",
+      fallback: "the `admin-token` file in `dataDir`, if it exists and the worker runs on this machine",
       description: "Token for that worker.",
     }),
   }).transform(({ url, token }) => (url === undefined ? undefined : { url, token: secretOf(token) })),

@@ -100,7 +100,7 @@ export function someOf<const T extends readonly [string, ...string[]]>(words: T)
 
 /** An address that may be sent secrets: https, or plain http to this machine. */
 export const webAddress = expecting(
-  "an https address without user name (http to this machine alone)",
+  "an https URL without a user name (http is allowed only for this machine)",
   z.string().refine((address) => {
     const url = URL.parse(address);
     if (!url || url.username !== "" || url.password !== "" || url.hash !== "") return false;

@@ -38,7 +38,8 @@ export const errorCatalogue = {
   ROWS_REMOVED: {
     disposition: "never",
     exitCode: 2,
-    meaning: "The rows of the run were removed to make room; the message names the archived results, if there are any.",
+    meaning:
+      "The rows of the run were removed after their retention period; the message names the archived results, if any.",
   },
   RUN_STATE_CONFLICT: {
     disposition: "never",

@@ -24,7 +24,12 @@ export const metricCatalogue = {
   left: { kind: "gauge", name: "simfleet_quota_left", labels: ["quota"], help: "Calls left in the current window" },
   inFlight: { kind: "gauge", name: "simfleet_quota_in_flight", labels: ["quota"], help: "Calls in flight" },
   jobs: { kind: "gauge", name: "simfleet_queue_jobs", labels: ["queue", "state"], help: "Jobs in a queue" },
-  sims: { kind: "gauge", name: "simfleet_sims", labels: ["profile", "standing"], help: "SIMs of the inventory" },
+  sims: {
+    kind: "gauge",
+    name: "simfleet_sims",
+    labels: ["profile", "standing"],
+    help: "SIMs of the inventory; standing is listed or gone",
+  },
   syncAge: {
     kind: "gauge",
     name: "simfleet_sync_age_seconds",
@@ -131,7 +136,7 @@ export const histogramCatalogue = {
   quotaWait: {
     name: "simfleet_quota_wait_seconds",
     labels: ["quota"],
-    help: "Time that calls of this worker wait for quota; a postponed call counts with the time until the reset",
+    help: "Time that calls of this worker wait for quota; for a postponed call, the time until the reset is included",
     buckets: [0.001, 0.01, 0.1, 0.5, 2, 10, 60],
   },
   callTime: {

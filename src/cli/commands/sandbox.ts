@@ -46,7 +46,7 @@ export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
         .default([...defaultOptions.speedClasses], defaultOptions.speedClasses.join(",")),
     )
     .option("--groups-from <file>", "read groups and their configuration from this YAML or JSON file")
-    .addOption(choice("--operations <which>", "operations to serve: the interface's, or all", operationSets))
+    .addOption(choice("--operations <which>", "endpoints to serve: the required ones, or all", operationSets))
     .option("--seed <number>", "seed of records, faults, latencies and page lengths", asNumber, defaultOptions.seed)
     .optionsGroup("Quota:")
     .option("--limit <group=calls>", "calls per period, `Sim=300` or `300` for Sim; repeatable", addPerGroup)

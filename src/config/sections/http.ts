@@ -53,11 +53,11 @@ export const httpSection = group({
   ),
   requestsPerMinute: setting(
     integer(1, 1_000_000).default(1_200),
-    "Maximum requests per minute, caller and worker to the control API.",
+    "Maximum requests to the control API per minute, for each caller on each worker.",
   ),
   authFailuresPerMinute: setting(
     integer(1, 1_000_000).default(20),
-    "Maximum requests per minute, address and process with a wrong token or signature that return 401; further ones return 429. Requests with a valid token are always accepted. The gateway counts its own.",
+    "Maximum failed authentications per minute, for each client address in each process: these return 401, and further ones 429. Requests with a valid token are always accepted. The gateway counts its own.",
   ),
   connections: setting(
     integer(10, 1_000_000).default(6_000),

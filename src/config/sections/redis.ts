@@ -22,11 +22,11 @@ export const redisSection = group({
   ),
   username: setting(
     text().optional(),
-    "ACL user for `redis.url`; given in both, the two must be the same. It needs a password.",
+    "ACL user for `redis.url`. If the URL also contains a user name, the two must match. Requires a password.",
     { fallback: "the one of `redis.url`, else Redis's `default`" },
   ),
   ...secret("password", text(), {
-    description: "Password for `redis.url`; must not be given in both.",
+    description: "Password for `redis.url`. Do not also put a password into the URL.",
   }),
   sentinelUsername: setting(
     text().optional(),

@@ -11,7 +11,7 @@ export const events = {
     fields: { authKeyId: "the AuthKey", worker: "the process", reason: "the platform's message" },
   },
   "authkey.created": {
-    when: "A rotation created an AuthKey; its secret is stored sealed.",
+    when: "A rotation created an AuthKey and stored its secret encrypted.",
     sentence: "The AuthKey {authKeyId} was created[ by {by}]",
     fields: ofAuthKey,
   },

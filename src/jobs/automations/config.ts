@@ -34,7 +34,7 @@ export const automationsSection = section(
     ),
     job: setting(
       jobKind,
-      "The task. `apply` does an operation to the SIM of the event; `operation`, `set`, `speedClass` and `rate` are for it.",
+      "The task. `apply` applies an operation to the event's SIM; `operation`, `set`, `speedClass` and `rate` are valid only with `apply`.",
     ),
     profile: setting(
       profileName.default("default"),

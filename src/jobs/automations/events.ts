@@ -34,12 +34,12 @@ export const events = {
     fields: { automation: "its name", event: "ID of the event that it stopped at", reason: "why" },
   },
   "automation.paused": {
-    when: "A person paused an automation.",
+    when: "A user paused an automation.",
     sentence: "The automation {automation} was paused[ by {by}]",
     fields: { automation: "its name", by: "who" },
   },
   "automation.resumed": {
-    when: "A person resumed an automation that was paused or stopped.",
+    when: "A user resumed an automation that was paused or had stopped itself.",
     sentence: "The automation {automation} was resumed[ by {by}]",
     fields: { automation: "its name", by: "who" },
   },

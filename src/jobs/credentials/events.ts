@@ -25,7 +25,7 @@ export const events = {
     },
   },
   "credential.unconfirmed": {
-    when: "A person has to replace the references to the old Credential Set, because simfleet cannot.",
+    when: "Action needed: replace the references to the old Credential Set manually, because simfleet cannot.",
     sentence: "The rotation {rotation} is waiting for confirmation[: {reason}]",
     needsAttention: true,
     fields: { ...ofRotation, oldId: "the old set", credentialsId: "the new set", reason: "what to do" },

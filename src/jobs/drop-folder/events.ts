@@ -1,7 +1,7 @@
 /** The events of the drop folder. */
 import type { Events } from "#events/event.ts";
 
-const ofFile = { file: "its name", run: "ID of its run, also if the run was not created" } as const;
+const ofFile = { file: "its name", run: "ID reserved for its run, even if no run was created" } as const;
 
 export const events = {
   "file.taken": {

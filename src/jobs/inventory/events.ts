@@ -25,7 +25,7 @@ export const events = {
     fields: { sim: "its key", cause: "the sync", by: "`external`" },
   },
   "sim.returned": {
-    when: "A SIM with the status gone is listed again.",
+    when: "A SIM that was marked as gone is listed again.",
     sentence: "{sim} is listed again",
     fields: { sim: "its key", cause: "the sync, or the run whose response showed it", by: "`external` or `run`" },
   },

@@ -14,9 +14,12 @@ export const events = {
     fields: { worker: "the process", reason: "the problem of the file" },
   },
   "configuration.reloaded": {
-    when: "A worker took changed tasks of the configuration: schedules, automations, rotations, AuthKeys, webhooks, freezes or the drop folder.",
+    when: "A worker applied a changed configuration: schedules, automations, rotations, AuthKeys, webhooks, freezes or the drop folder.",
     sentence: "{worker} took changes of the configuration (now {hash})",
-    fields: { worker: "the process", hash: "names the tasks; `simfleet check` shows it, too" },
+    fields: {
+      worker: "the process",
+      hash: "identifies this version of the configuration; `simfleet check` prints the same value",
+    },
   },
   "configuration.rejected": {
     when: "The configuration file has changed and is not valid: a worker keeps the previous configuration.",

@@ -23,7 +23,7 @@ export const schedulesSection = section(
     timezone: setting(timezone.default("UTC"), "Time zone of the expression."),
     job: setting(
       jobKind,
-      "The task: a sync, a run (`apply`), the rotation of a Credential Set or of the AuthKey, or a report. What concerns an operation or its run is for `apply`.",
+      "The task: a sync, a run (`apply`), the rotation of a Credential Set or of the AuthKey, or a report. Settings for the operation or its run are valid only with `apply`.",
     ),
     ...taskKeys,
     triggerSecretFile: setting(
@@ -37,7 +37,7 @@ export const schedulesSection = section(
     ),
     missed: setting(
       missedPolicy.default("once"),
-      "Times that passed while no worker was running: run once, skip, or run only within this period of the time. After it nothing starts, whatever the delay was.",
+      "Times that passed while no worker was running: run once, skip, or run only if no more than this much time has passed since the due time. After that, the task does not start, whatever the cause of the delay.",
     ),
     pauseAfterFailures: setting(
       integer(1, 1_000).optional(),

@@ -58,7 +58,7 @@ export const events = {
     },
   },
   "schedule.failing": {
-    when: "The task of a schedule failed, and had not before: once per incident. Further failures are `schedule.failed` alone.",
+    when: "The task of a schedule failed after it last succeeded: emitted once per incident. Further failures emit only `schedule.failed`.",
     sentence: "The schedule {schedule} is failing[: {reason}]",
     fields: { ...ofExecution, cause: "the run, sync or rotation, if it was started", reason: "why" },
   },
@@ -72,12 +72,12 @@ export const events = {
     },
   },
   "schedule.paused": {
-    when: "A person paused a schedule, or simfleet did because of `pauseAfterFailures`, or because three workers crashed while processing it.",
+    when: "A schedule was paused: by a user, because of `pauseAfterFailures`, or because three workers crashed while processing it.",
     sentence: "The schedule {schedule} was paused[ by {by}][: {reason}]",
     fields: { schedule: "its name", by: "who", reason: "why; absent if a user did it" },
   },
   "schedule.resumed": {
-    when: "A person resumed a schedule.",
+    when: "A user resumed a schedule.",
     sentence: "The schedule {schedule} was resumed[ by {by}]",
     fields: { schedule: "its name", by: "who" },
   },

@@ -39,7 +39,7 @@ export const operationKeys = {
   }),
   set: setting(
     inputValues.optional(),
-    "Values by input of the operation. What it needs besides has to be a column of the file.",
+    "Values for inputs of the operation. Any other required inputs must be columns of the file.",
   ),
   speedClass: setting(text().optional(), "Short for `set: { speedClass: … }`."),
 };
@@ -56,7 +56,7 @@ export const runOptionKeys = {
     "Skip SIMs that, according to the inventory, the operation would not change; `false` sends them.",
     { fallback: "those whose record is younger than a day, unless another run of the account is in progress" },
   ),
-  maxFailures: setting(failureLimit.optional(), "Abort a run when more of its rows than this fail."),
+  maxFailures: setting(failureLimit.optional(), "Abort a run when more rows than this fail or are rejected."),
   canary: setting(
     integer(1, 1_000_000).optional(),
     "Number of rows to process first; the rest only if all of them succeed.",
@@ -66,7 +66,7 @@ export const runOptionKeys = {
 
 /** The keys of all jobs; which of them a job takes is checked by `taskOf`. */
 export const taskKeys = {
-  profile: setting(profileName.default("default"), "Account that it is about."),
+  profile: setting(profileName.default("default"), "Profile (account) in which the task runs."),
   where: setting(filterText.optional(), "Filter for the SIMs of the inventory; with `apply` instead of `file`."),
   file: setting(path.optional(), "With `apply`: the CSV file with the rows; with `report`: the JSON file to write."),
   rotation: setting(text().optional(), "With `rotate`: the name of the rotation."),

@@ -306,7 +306,7 @@ describe("configuration problems", () => {
     [
       "plain http to another machine",
       { SIMFLEET_ENDPOINT_GLOBAL: "http://example.com" },
-      'SIMFLEET_ENDPOINT_GLOBAL: must be an https address without user name (http to this machine alone); it is "http://example.com".',
+      'SIMFLEET_ENDPOINT_GLOBAL: must be an https URL without a user name (http is allowed only for this machine); it is "http://example.com".',
     ],
     [
       "a deployment that is not there",

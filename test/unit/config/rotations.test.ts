@@ -43,7 +43,7 @@ rotations:
       "rotations.a.strategy: must be `successor`, `in-place`.",
       "rotations.a.graceSeconds: must be a number from 0 to 31536000.",
       "rotations.a.sinks.0: must have exactly one of file, command, kubernetesSecret and webhook.",
-      "rotations.a.sinks.1.webhook.url: must be an https address without user name (http to this machine alone).",
+      "rotations.a.sinks.1.webhook.url: must be an https URL without a user name (http is allowed only for this machine).",
       "rotations.a.sinks.1.webhook.secretFile: is missing; it is a path (`~` is not expanded).",
       "rotations.a.sinks.2.fil: There is no such setting. Did you mean file?",
       "rotations.a.sinks.2: must have exactly one of file, command, kubernetesSecret and webhook.",

@@ -35,7 +35,7 @@ webhooks:
   f: { urlFile: ${fileOf("https://[fd00::1]/")}, secretFile: /no/such, events: ["*"] }
 `;
     expect(problemsOf(yaml)).toEqual([
-      "webhooks.a.url: must be an https address without user name (http to this machine alone).",
+      "webhooks.a.url: must be an https URL without a user name (http is allowed only for this machine).",
       'webhooks.b.events: is missing; it is a list of event types such as `["run.*", "credential.failed"]`.',
       "webhooks.b.allowPrivate: must be `true` or `false`.",
       "webhooks.b.event: There is no such setting. Did you mean events?",
@@ -45,7 +45,7 @@ webhooks:
       "webhooks.c.url: leads into a private network, which allowPrivate: true allows.",
       expect.stringContaining("webhooks.c.secretFile: is required to sign messages: a file of whsec_"),
       "webhooks.e.secret: is for the format standard alone.",
-      expect.stringMatching(/^webhooks.f.urlFile: .* must contain an https address/),
+      expect.stringMatching(/^webhooks.f.urlFile: .* must contain an https URL/),
       "webhooks.f.secretFile: There is no file /no/such.",
     ]);
     expect(problemsOf(yaml.replace("http://example.com", "https://x.example").replace(/ {2}[b-f]: .*\n/g, ""))).toEqual(
@@ -102,7 +102,7 @@ webhooks:
     rmSync(before);
     expect([secrets(), ops?.url()]).toEqual([good, "https://y.example/another"]);
     expect(ops?.faults()).toEqual([
-      expect.stringContaining(`${address} must contain an https address`),
+      expect.stringContaining(`${address} must contain an https URL`),
       expect.stringContaining(`${now} must contain whsec_`),
       `There is no file ${before}.`,
     ]);

@@ -400,7 +400,7 @@ function SetForm({ replaced, changed }: { replaced: SetReport | undefined; chang
   };
   const question = {
     title: `${title}?`,
-    text: "What still uses the old secret stops working. The old secret cannot be restored.",
+    text: "Anything that still uses the old secret stops working. The old secret cannot be restored.",
     yes: "Replace",
     isDangerous: true,
   };

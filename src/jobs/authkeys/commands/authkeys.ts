@@ -35,7 +35,8 @@ function listCommand(context: Context): Command {
   });
 }
 
-const userText = "a sub-user whose AuthKeys the profile manages, as the Root user may (default: its own user)";
+const userText =
+  "sub-user whose AuthKeys to manage; the profile needs the permission, which the Root user has (default: the profile's own user)";
 
 const keyList: List<"authKeys", AuthKeyReport> = {
   name: "authKeys",

@@ -70,7 +70,7 @@ const yesText = "skip the confirmation; required without a terminal";
 function putCommand(context: Context, how: "create" | "update"): Command {
   const isNew = how === "create";
   const command = new Command(how)
-    .description(isNew ? "create a Credential Set" : "replace the secret of a Credential Set")
+    .description(isNew ? "Create a Credential Set" : "Replace the secret of a Credential Set")
     .argument("<id>", "ID of the set")
     .requiredOption("--value-file <file>", "file with the secret, private to its owner; - for standard input")
     .addOption(new Option("--type <type>", "its type, such as psk").makeOptionMandatory(isNew))

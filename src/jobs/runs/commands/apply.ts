@@ -43,7 +43,7 @@ export function applyCommand(context: Context): Command {
     .addOption(new Option("--send-unchanged", "send SIMs that already have the values, too").conflicts("skipUnchanged"))
     .option(
       "--max-failures <n>",
-      "abort when more rows than this fail: a number or a percentage such as 5%",
+      "abort when more rows than this fail or are rejected: a number or a percentage such as 5%",
       asFailureLimit,
     )
     .option("--canary <n>", "process the first n rows, and the rest only if all of them succeed", asCount)

@@ -200,7 +200,7 @@ function retryCommand(context: Context): Command {
     .addOption(outcomeOption("retry rows with this outcome instead; repeatable"))
     .option(
       "--reason <text>",
-      "only rows with this reason, rejected ones too, as runs show has it: … stands for any text",
+      "only rows with this reason, including rejected rows; copy the reason from runs show, where … matches any text",
     )
     .option("-y, --yes", "skip the confirmation; required without a terminal")
     .option("--confirm <n>", optionTexts.confirm, asCount)

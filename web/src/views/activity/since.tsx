@@ -122,7 +122,7 @@ function SummaryView({ summary }: { summary: Summary }): JSX.Element {
         </dl>
       </section>
       <Panel title="Failed, late or waiting for you">
-        <EventLines events={failures} none="Nothing failed, was late or needs you." />
+        <EventLines events={failures} none="Nothing failed, ran late or needs your attention." />
       </Panel>
       <Panel title="Also ended" actions={<a href={hrefOf("activity", "events")}>All events</a>}>
         <EventLines events={others} none="Nothing else ended." />
