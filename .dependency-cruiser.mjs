@@ -67,6 +67,10 @@ export const modules = {
     imports: ["contract", "engine", "api", "intake", "events", "redis", "fleet", "core"],
     reason: "The inventory is what was last seen of the fleet; runs build on it.",
   },
+  "jobs/usage": {
+    imports: ["contract", "jobs/inventory", "engine", "api", "intake", "events", "redis", "fleet", "core"],
+    reason: "Usage is written beside the inventory; what acts on it reads the inventory.",
+  },
   "jobs/runs": {
     imports: ["contract", "jobs/inventory", "engine", "api", "intake", "events", "limiter", "redis", "fleet", "core"],
     reason: "A run plans against the inventory and updates it with each answer.",
@@ -80,7 +84,7 @@ export const modules = {
     reason: "An AuthKey is delivered to the same sinks as a Credential Set.",
   },
   "jobs/tasks": {
-    imports: ["jobs/runs", "jobs/inventory", "jobs/credentials", "jobs/authkeys", "fleet", "core"],
+    imports: ["jobs/runs", "jobs/inventory", "jobs/usage", "jobs/credentials", "jobs/authkeys", "fleet", "core"],
     reason: "What schedules and automations can start, through the same services as a person.",
   },
   "jobs/schedules": {

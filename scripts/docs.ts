@@ -112,7 +112,7 @@ function settings(): string {
   );
   const named = Map.groupBy(
     shown.filter(({ variable }) => variable === undefined),
-    ({ path }) => path.slice(0, path.indexOf(".<name>")),
+    ({ path }) => path.slice(0, path.search(/\.<name>|\[\]/)),
   );
   const head = ["setting", "meaning", "default"];
   return [

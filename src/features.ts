@@ -15,6 +15,7 @@ import { runs } from "#jobs/runs/feature.ts";
 import { schedules } from "#jobs/schedules/feature.ts";
 import { storage } from "#jobs/storage/feature.ts";
 import { tokens } from "#jobs/tokens/feature.ts";
+import { usage } from "#jobs/usage/feature.ts";
 import { webhooks } from "#jobs/webhooks/feature.ts";
 
 export const features: readonly AnyFeature[] = [
@@ -22,6 +23,7 @@ export const features: readonly AnyFeature[] = [
   runs,
   operations,
   inventory,
+  usage,
   credentials,
   authKeys,
   schedules,

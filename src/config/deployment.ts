@@ -126,6 +126,17 @@ export const deploymentSchema = z.strictObject({
     )
     .default({}),
   simOperations: simOperations.default({}),
+  /** Where exported files may be downloaded from: hosts, each with what is below it. */
+  downloads: z
+    .strictObject({
+      hosts: z
+        .array(
+          z.string().regex(/^[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$/, "must be a host such as files.example.com"),
+          "must be a list of hosts",
+        )
+        .default([]),
+    })
+    .default({ hosts: [] }),
 });
 
 export type Deployment = Readonly<ReturnType<typeof loadDeployment>>;

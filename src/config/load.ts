@@ -16,7 +16,7 @@ import { Secret } from "#core/secret.ts";
 import { checkAuthKeys } from "#jobs/authkeys/config.ts";
 import { readAutomations } from "#jobs/automations/config.ts";
 import { type ConfiguredCredentials, forgetCredentials, readCredentials } from "./secrets/credentials.ts";
-import { loadDeployment } from "./deployment.ts";
+import { type Deployment, loadDeployment } from "./deployment.ts";
 import { readDropFolder } from "#jobs/drop-folder/config.ts";
 import { checkDestinations, checkOwner } from "./file/file-trust.ts";
 import { readFreezes } from "#jobs/freezes/config.ts";
@@ -39,6 +39,7 @@ import { type FeatureSection, group, secretOf, settingsOf, variableOf } from "./
 import { readSealKeys } from "./sections/seal-key.ts";
 import { suggestion } from "#core/suggest.ts";
 import { readKeySource } from "./secrets/secret-file.ts";
+import { readUsage } from "#jobs/usage/config.ts";
 import { readWebhooks } from "#jobs/webhooks/config.ts";
 import { isTree, readYaml, valueAt } from "./file/yaml-file.ts";
 import { createHash } from "node:crypto";
@@ -71,13 +72,14 @@ export function loadConfig({ file: given, env = process.env, features = [], isFo
   if (file !== undefined && named === undefined && !isAbsolute(file))
     checkDestinations(file, { settings, env }, report);
   const assembled = assemble(settings, source, report);
+  const { usage } = settings;
   const ownKeys = own.map(({ key }) => key);
   const config = {
     /** The YAML file that was read. */
     file,
     ...assembled,
     /** Names what the task sections say; undefined: nothing. */
-    tasksHash: hashOfTasks({ ...settings, dropFolder: assembled.dropFolder }, ownKeys),
+    tasksHash: hashOfTasks({ ...settings, dropFolder: assembled.dropFolder, usage: usage.thresholds }, ownKeys),
     /** The sections of features that this module does not know by name: entries by name, by the key of the section. */
     sections: Object.fromEntries(
       own.map(({ key }) => [key, new Map(Object.entries(settings[key as never]))]),
@@ -121,13 +123,7 @@ function assemble(settings: Settings, source: SettingSource, report: Report) {
   if (kept !== undefined) report.fault("inventory.fields", `${kept} is a secret and is never stored. Remove it.`);
   const { simOperations: operations } = deployment;
   const wordingOf = (name: string): Wording => profiles[name]?.profile.wording ?? "sims";
-  const fieldsOf = (name: string): readonly string[] => {
-    const keyColumn = keyColumnOf(wordingOf(name));
-    return [
-      keyColumn,
-      ...keptFields(inventory.fields, { keyColumn, ofOperations: fieldsOfOperations(operations.values()) }),
-    ];
-  };
+  const fieldsOf = (name: string): readonly string[] => fieldsKept(inventory, deployment, wordingOf(name));
   const known = {
     profiles: names,
     selected,
@@ -159,6 +155,7 @@ function assemble(settings: Settings, source: SettingSource, report: Report) {
     ...readSchedules(settings.schedules, known, report),
     automations: readAutomations(settings.automations, known, report),
     freezes: readFreezes(settings.freezes, names, report),
+    usage: readUsage(settings.usage, known, report),
     /** By name. */
     webhooks: readWebhooks(settings.webhooks, names, report),
     /** Watched folder. Absent: none. */
@@ -173,6 +170,14 @@ function assemble(settings: Settings, source: SettingSource, report: Report) {
     /** Settings that work, but maybe not as intended. */
     warnings: report.warnings,
   };
+}
+
+/** The fields of SIMs that the inventory keeps, their key among them. */
+function fieldsKept({ fields }: Settings["inventory"], deployment: Deployment, wording: Wording): readonly string[] {
+  const keyColumn = keyColumnOf(wording);
+  const ofOperations = fieldsOfOperations(deployment.simOperations.values());
+  const ofUsage = deployment.operations.exportUsage === undefined ? [] : ["usage.day", "usage.month"];
+  return [keyColumn, ...keptFields(fields, { keyColumn, ofOperations }), ...ofUsage];
 }
 
 /** The deployment, with the brand and base addresses that are set over it. */
@@ -294,7 +299,7 @@ function frozen<T>(value: T): T {
 }
 
 /** Sections that a worker reloads without a restart. */
-const taskSections = ["schedules", "automations", "rotations", "authKeys", "webhooks", "freezes", "dropFolder"];
+const ofTasks = ["schedules", "automations", "rotations", "authKeys", "webhooks", "freezes", "usage", "dropFolder"];
 
 /**
  * Names what the sections say, so that two processes can compare it: 12 hexadecimal digits.
@@ -304,8 +309,7 @@ const taskSections = ["schedules", "automations", "rotations", "authKeys", "webh
 function hashOfTasks(settings: object, own: readonly string[]): string | undefined {
   const said = Object.entries(settings).filter(
     ([key, section]) =>
-      (taskSections.includes(key) || own.includes(key)) &&
-      Object.keys((section as object | undefined) ?? {}).length > 0,
+      (ofTasks.includes(key) || own.includes(key)) && Object.keys((section as object | undefined) ?? {}).length > 0,
   );
   if (said.length === 0) return undefined;
   const byName = said.toSorted(([a], [b]) => a.localeCompare(b));

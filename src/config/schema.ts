@@ -11,6 +11,7 @@ import { dropFolderSection } from "#jobs/drop-folder/config.ts";
 import { freezesSection } from "#jobs/freezes/config.ts";
 import { schedulesSection } from "#jobs/schedules/config.ts";
 import { archiveSettings, retentionSettings } from "#jobs/storage/config.ts";
+import { usageSection } from "#jobs/usage/config.ts";
 import { webhooksSection } from "#jobs/webhooks/config.ts";
 import { dayMs, secondMs } from "#core/time.ts";
 import { usualFields } from "#fleet/sim/sim-fields.ts";
@@ -185,6 +186,7 @@ export const configSchema = z.strictObject({
   schedules: schedulesSection,
   automations: automationsSection,
   freezes: freezesSection,
+  usage: usageSection,
   webhooks: webhooksSection,
 });
 

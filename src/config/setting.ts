@@ -86,6 +86,12 @@ export function named<T extends z.ZodType>(
     .meta({ ...facts, ...more });
 }
 
+/** Entries in a list; each has its name among its settings. */
+export function listed<T extends z.ZodType>(entry: T, description: string) {
+  const facts = { description, expects: "a list of settings", hidden: true, nameRule: "" };
+  return z.array(entry).prefault([]).meta(facts);
+}
+
 /** Named entries that belong to one feature. */
 export function section<T extends z.ZodType>(entry: T, description: string) {
   return named(entry, {
@@ -149,7 +155,7 @@ export function settingsOf(schema: z.ZodType, at = ""): readonly Setting[] {
   if (facts !== undefined && facts.nameRule === undefined) return own;
   const outer = bare(schema);
   const below = at === "" ? "" : `${at}.`;
-  if (outer instanceof z.ZodArray) return settingsOf(outer.element as z.ZodType, `${at}[]`);
+  if (outer instanceof z.ZodArray) return [...own, ...settingsOf(outer.element as z.ZodType, `${at}[]`)];
   if (outer instanceof z.ZodRecord) return [...own, ...settingsOf(outer.valueType as z.ZodType, `${below}<name>`)];
   if (!(outer instanceof z.ZodObject)) return own;
   return Object.entries<z.ZodType>(outer.shape).flatMap(([key, inner]) => settingsOf(inner, below + key));

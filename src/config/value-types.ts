@@ -58,6 +58,12 @@ export function periodMs(written: string): number {
   return Number(written.slice(0, -1)) * (units[written.slice(-1)] ?? 0);
 }
 
+/** An amount of data such as `500MB`. */
+export const dataSize = text(
+  "a number and B, KB, MB, GB or TB, such as `500MB`",
+  /^\d{1,6}(?:\.\d{1,3})? ?(?:[KMGT]?B)$/,
+);
+
 export const yesOrNo = expecting("`true` or `false`", z.boolean());
 
 /** Letters, digits and marks that need no quotes anywhere. */

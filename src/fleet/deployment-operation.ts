@@ -15,7 +15,8 @@ export type Placeholder =
   | "groupId"
   | "namespace"
   | "simId"
-  | "imsi";
+  | "imsi"
+  | "exportedFileId";
 
 /** How a quota is counted, where it is not by API group (interface, section 8, rule 3). */
 export interface QuotaRule {
@@ -182,6 +183,20 @@ export const operationOptions = {
       statuses: [200],
       group: "Group",
     },
+  },
+  exportUsage: {
+    methods: writing,
+    needs: [],
+    knows: ["operatorId"],
+    extras: [],
+    example: { method: "POST", path: "/v1/stats/air/operators/{operatorId}/export", statuses: [200], group: "Stats" },
+  },
+  getExportedFile: {
+    methods: reading,
+    needs: ["exportedFileId"],
+    knows: [],
+    extras: [],
+    example: { method: "GET", path: "/v1/files/exported/{exportedFileId}", statuses: [200], group: "Files" },
   },
   renewToken: {
     methods: writing,

@@ -227,7 +227,10 @@ function quoted(value: string): string {
   return bareValue.test(value) ? value : `"${value.replace(/["\\]/g, "\\$&")}"`;
 }
 
-const bytes = new Map(Object.entries({ B: 1, KB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12 }));
+/** Bytes of each unit of an amount of data. */
+export const byteUnits: ReadonlyMap<string, number> = new Map(
+  Object.entries({ B: 1, KB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12 }),
+);
 const milliseconds = new Map(Object.entries({ s: 1e3, m: 6e4, h: 36e5, d: 864e5, w: 6_048e5 }));
 
 /** Parses one text from left to right. */
@@ -327,7 +330,7 @@ class Reader {
       );
     }
     if (ago === undefined && unit === "") return { value: written, bound: { number: Number(amount) } };
-    const [kind, units] = ago === undefined ? (["a size", bytes] as const) : (["an age", milliseconds] as const);
+    const [kind, units] = ago === undefined ? (["a size", byteUnits] as const) : (["an age", milliseconds] as const);
     const scale = units.get(unit);
     if (scale === undefined) {
       if (ago === undefined && milliseconds.has(unit)) throw this.#fault(`expected \`ago\` after the age ${written}`);

@@ -5,6 +5,8 @@ import type { RunOptions } from "./run.ts";
 export type Task =
   /** Syncs the fleet. */
   | { readonly job: "sync"; readonly profile: string }
+  /** Reads the usage of the fleet. */
+  | { readonly job: "usage"; readonly profile: string }
   /** Does an operation to SIMs: those of a file, or those that match a filter at run time. */
   | {
       readonly job: "apply";
@@ -29,6 +31,7 @@ export type Task =
  */
 const changes: Readonly<Record<Task["job"], boolean>> = {
   sync: false,
+  usage: false,
   apply: true,
   rotate: true,
   "rotate-authkey": true,

@@ -88,8 +88,8 @@ export function lookAt({ file }: Pick<Config, "file">): string {
  * replaced since.
  */
 function withTasksOf(config: Config, newer: Config): Config {
-  const { schedules, triggers, automations, rotations, authKeys, webhooks, freezes, dropFolder } = newer;
-  const tasks = { schedules, triggers, automations, rotations, authKeys, webhooks, freezes, dropFolder };
+  const { schedules, triggers, automations, rotations, authKeys, webhooks, freezes, usage, dropFolder } = newer;
+  const tasks = { schedules, triggers, automations, rotations, authKeys, webhooks, freezes, usage, dropFolder };
   const { sections, seal, profiles, tasksHash } = newer;
   return { ...config, ...tasks, sections, seal, profiles, tasksHash };
 }

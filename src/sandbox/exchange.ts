@@ -5,6 +5,7 @@
  * those plus the ones that it only names, at the paths of a public deployment.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { pipeline, Readable } from "node:stream";
 import type { Language } from "#fleet/profile.ts";
 import { namedAccountOperations, shownAccountOperations } from "./account/account-operations.ts";
 import { control, type Controls } from "./control.ts";
@@ -113,7 +114,7 @@ export class Exchange {
     const operation = found.byMethod.get(received.method);
     if (operation === undefined) throw new Refusal("methodUnknown");
     const { accounts, options, state } = this.#parts;
-    const { apiKey, token, path, queryText, bodyText } = received;
+    const { apiKey, token, path, queryText, bodyText, host } = received;
     const holder = operation.needsPair ? accounts.check(apiKey, token, operation.whenExpired) : undefined;
     if (holder && !accounts.coverageTypes.some((coverage) => options.serves.includes(coverage))) {
       throw new Refusal("coverageMismatch");
@@ -127,6 +128,7 @@ export class Exchange {
       ids: found.ids,
       path,
       queryText,
+      host,
       hasBody: bodyText !== "",
       body: () => bodyObject(received),
       json: () => bodyJson(received),
@@ -163,7 +165,11 @@ function nestedError(language: Language): Result {
 }
 
 /** Sends the response, unless the fault corrupts it on the way. */
-function deliver(response: ServerResponse, { status, text, headers = [] }: Result, fault?: FaultKind): void {
+function deliver(response: ServerResponse, { status, text, headers = [], pieces }: Result, fault?: FaultKind): void {
+  if (pieces !== undefined) {
+    pipeline(Readable.from(pieces), response.writeHead(status, ["content-type", "text/csv"]), () => undefined);
+    return;
+  }
   if (fault === "lost-answer" || (fault === "truncated" && text === "")) {
     response.socket?.destroy();
     return;

@@ -6,7 +6,7 @@ import { Refusal, type RefusalName } from "./refusals.ts";
 import type { SandboxState } from "./state.ts";
 
 /** One call, as far as an operation needs it. */
-export interface Call extends Pick<Received, "path" | "queryText"> {
+export interface Call extends Pick<Received, "path" | "queryText" | "host"> {
   readonly options: SandboxOptions;
   readonly accounts: Accounts;
   readonly state: SandboxState;
@@ -27,6 +27,8 @@ export interface Result {
   readonly status: number;
   /** The body as JSON; empty if the status has none. */
   readonly text: string;
+  /** A long file of CSV instead, computed while it is sent. */
+  readonly pieces?: Iterable<string>;
   /** Raw header list: name, value, name, value. */
   readonly headers?: readonly string[];
 }

@@ -14,9 +14,9 @@ export const operationSets = ["interface", "all"] as const;
 export type OperationSet = (typeof operationSets)[number];
 
 /** The API groups with their usual limits in calls per minute; `Auth` is limited per caller IP, others per account. */
-const defaultLimits = { Sim: 600, Subscriber: 60, Credential: 60, Operator: 60, Group: 60, Auth: 60 };
-export type ApiGroup = keyof typeof defaultLimits;
-export const apiGroups = Object.keys(defaultLimits) as ApiGroup[];
+const usual = { Sim: 600, Subscriber: 60, Credential: 60, Operator: 60, Group: 60, Stats: 60, Files: 60, Auth: 60 };
+export type ApiGroup = keyof typeof usual;
+export const apiGroups = Object.keys(usual) as ApiGroup[];
 
 /** `limit`: calls per period from then on; `afterMs` is counted from now, among the options from the start of the sandbox. */
 export const limitChange = z.strictObject({
@@ -91,6 +91,10 @@ const fleet = {
     .readonly()
     .refine((all) => new Set(all.map(({ groupId }) => groupId)).size === all.length, "must not name a group twice")
     .default([]),
+  /** How long an export of usage takes, ms. */
+  exportMs: z.number().min(0).max(86_400_000).default(2_000),
+  /** Share of exports that fail. */
+  exportFailures: share.default(0),
   /** Status of a created Credential Set. */
   createdStatus: z
     .number()
@@ -149,7 +153,7 @@ const quota = {
   limits: z
     .partialRecord(z.enum(apiGroups), count)
     .default({})
-    .transform((given): Partial<Record<ApiGroup, number>> => ({ ...defaultLimits, ...given })),
+    .transform((given): Partial<Record<ApiGroup, number>> => ({ ...usual, ...given })),
   /** Length of a window; fractions are allowed. */
   periodSeconds: z.number().positive().default(60),
   /** How the seconds before refresh are rounded. */

@@ -35,6 +35,12 @@ export const refusals = {
   bundlesInvalid: [400, "SIM0019", "Bundles are an array of names, each once."],
   historyQueryInvalid: [400, "SIM0020", "from and to are milliseconds, sort is asc or desc, limit is 1 to 100."],
   groupIdMissing: [400, "SIM0021", "The field groupId is required and must be a string."],
+  exportInvalid: [
+    400,
+    "STA0001",
+    "An export needs from before to, at most 18 months ago, and the period day or month.",
+  ],
+  exportUnknown: [404, "STA0002", "There is no such exported file."],
   pairMissing: [401, "AUM0001", "The API key and the token headers are both required."],
   pairInvalid: [401, "AUM0002", "The API key and token are not a valid pair."],
   pairExpired: [401, "AUM0003", "The API key and token pair has expired; authenticate again."],

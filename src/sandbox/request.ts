@@ -13,6 +13,8 @@ export interface Received {
   readonly contentType: string | undefined;
   readonly language: Language;
   readonly callerIp: string;
+  /** Address by which the caller reaches the sandbox. */
+  readonly host: string;
   readonly apiKey: string | undefined;
   readonly token: string | undefined;
 }
@@ -62,6 +64,7 @@ export function readRequest(
       contentType: request.headers["content-type"],
       language: asked === "ja" || asked === "en" ? asked : rules.language,
       callerIp: request.socket.remoteAddress ?? "",
+      host: request.headers.host ?? "",
       apiKey: headerOf(request, names.apiKey),
       token: headerOf(request, names.token),
     }),

@@ -6,6 +6,7 @@ import type { SandboxOptions } from "./options.ts";
 import { CredentialSets, Groups } from "./account/credentials.ts";
 import type { SimRecord } from "./sims/sim-records.ts";
 import { type Effects, SimLog, Sims } from "./sims/sims.ts";
+import { UsageExports } from "./sims/usage.ts";
 
 export interface Totals {
   /** Calls that reached the sandbox, including those affected by a fault or refused by a quota. */
@@ -24,6 +25,7 @@ export class SandboxState {
   readonly credentials: CredentialSets;
   readonly groups: Groups;
   readonly log: SimLog;
+  readonly exports: UsageExports;
   readonly totals: Totals = { calls: 0, throttled: 0, byOperation: {}, byStatus: {} };
 
   constructor(options: SandboxOptions) {
@@ -32,6 +34,7 @@ export class SandboxState {
     this.credentials = new CredentialSets(options);
     this.groups = new Groups(options);
     this.log = new SimLog(this.sims);
+    this.exports = new UsageExports(options, this.sims);
   }
 
   /** The class of a SIM by its SIM id or IMSI, or undefined when there is no such SIM. */

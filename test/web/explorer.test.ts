@@ -9,6 +9,7 @@ const sims = 3_000;
 const secret = 'pin "7F3A", do not show';
 const deployment = `extends: soracom
 brand: Svc
+downloads: { hosts: [127.0.0.1] }
 simOperations:
   set-secret-tag:
     summary: Set a tag to a secret
@@ -227,6 +228,19 @@ describeInBrowser(
       const tags = async () =>
         (await harness.ask<{ tags: Record<string, string> }>(`/v1/sims/${listed[0]?.simId ?? ""}/fresh`)).tags;
       await expect.poll(tags, { timeout: 60_000 }).toMatchObject({ word: secret });
+    });
+
+    it("the usage of SIMs is a column and a part of a filter", async () => {
+      await harness.cli.run(["sims", "sync", "--usage"]);
+      const watched = await harness.page({ width: 1280, token: tokens.viewer });
+      const { page } = watched;
+      await page.goto(`/#/sims?where=${encodeURIComponent("usage.month>0")}`);
+      const used = await countOf("usage.month>0");
+      expect(used).toBeLessThan(sims);
+      await page.getByText(`${used.toLocaleString("en-US")} SIMs`, { exact: true }).waitFor();
+      await page.locator("summary", { hasText: "Columns" }).click();
+      await page.getByLabel("Usage month", { exact: true }).check();
+      await page.getByRole("columnheader", { name: "Usage month" }).waitFor();
     });
   },
 );

@@ -86,6 +86,7 @@ const isAllowedAs: Record<Placeholder, (text: string) => boolean> = {
   namespace: isPlainId,
   simId: isSimId,
   imsi: isImsi,
+  exportedFileId: isPlainId,
 };
 
 function isPlainId(text: string): boolean {

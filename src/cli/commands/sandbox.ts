@@ -101,6 +101,8 @@ export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
     .option("--ttl-field <name>", "field of /v1/auth that asks for a lifetime", defaultOptions.ttlField)
     .option("--pair-ttl <seconds>", "lifetime of every pair of API key and token, ignoring requests", asNumber)
     .addOption(choice("--token-algorithm <name>", "algorithm of token signatures", ["ES256", "RS256"]))
+    .option("--export-delay <ms>", "how long an export of usage takes", asNumber, defaultOptions.exportMs)
+    .option("--export-failures <share>", "share of exports that fail", asNumber, defaultOptions.exportFailures)
     .option("--created-status <status>", "status of a created Credential Set", asNumber, defaultOptions.createdStatus)
     .option("--max-body <bytes>", "maximum size of a request body", asNumber, defaultOptions.maxBodyBytes)
     .action(async ({ idsFrom, groupsFrom, coverage, coverageTypes, japanPort, maxBody, ...rest }) => {
@@ -116,6 +118,7 @@ export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
         rootMfaSecret: rest.mfaSecret,
         userMfaSecret: rest.mfaSecret,
         pairTtlSeconds: rest.pairTtl,
+        exportMs: rest.exportDelay,
         maxBodyBytes: maxBody,
         limits: rest.limit ?? {},
         periodSeconds: rest.period,

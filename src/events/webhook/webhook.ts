@@ -68,7 +68,7 @@ export function webhookSender({
   /** Separate agents, so that no message reuses a connection that it would not be allowed to open. */
   const agents = new Map<Reach, Promise<Dispatcher>>();
   const agentOf = (reach: Reach): Promise<Dispatcher> => {
-    const agent = agents.get(reach) ?? agentFor(reach, lookup, proxy);
+    const agent = agents.get(reach) ?? guardedAgent(reach, lookup, proxy);
     agents.set(reach, agent);
     return agent;
   };
@@ -135,7 +135,7 @@ function retryAfterMs(written: string | string[] | undefined, nowMs: number): nu
  * An agent that connects only where `reach` allows it: a name's addresses are checked during the lookup, a literal address
  * directly. Loads undici: most commands send no message.
  */
-async function agentFor(
+export async function guardedAgent(
   reach: Reach,
   resolve: LookupFunction | undefined,
   proxy: OutgoingProxy | undefined,
@@ -156,7 +156,7 @@ async function agentFor(
  * machine knows its addresses.
  * @throws AddressRefused
  */
-async function assertReach(hostname: string, reach: Reach, resolve: LookupFunction | undefined): Promise<void> {
+export async function assertReach(hostname: string, reach: Reach, resolve: LookupFunction | undefined): Promise<void> {
   const fault = literalFault(hostname, reach);
   if (fault !== undefined) throw new AddressRefused(fault);
   await promisify(guardedLookup(reach, resolve))(hostname, { all: true }).catch((thrown: unknown) => {

@@ -223,7 +223,10 @@ async function* placesOf({ inventory, profile }: Fleet, selection: Selection, fi
     }
     return;
   }
-  const valueOf = ofRecord.get(field) ?? ((sim: KnownSim) => fieldTextOf(sim, field));
+  // Whole numbers as texts that sort like them.
+  const textIn = (sim: KnownSim) =>
+    fieldTextOf(sim, field)?.replace(/^\d{1,16}$/, (digits) => digits.padStart(16, "0"));
+  const valueOf = ofRecord.get(field) ?? textIn;
   for await (const found of inventory.scan(profile, selection.filter, selection)) {
     yield found.map(({ key, sim }) => ({ key, ordinal: sim.ordinal, value: valueOf(sim) }));
   }

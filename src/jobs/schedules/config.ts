@@ -23,7 +23,7 @@ export const schedulesSection = section(
     timezone: setting(timezone.default("UTC"), "Time zone of the expression."),
     job: setting(
       jobKind,
-      "The task: a sync, a run (`apply`), the rotation of a Credential Set or of the AuthKey, or a report. Settings for the operation or its run are valid only with `apply`.",
+      "The task: a sync of the SIMs or of their `usage`, a run (`apply`), the rotation of a Credential Set or of the AuthKey, or a report. Settings for the operation or its run are valid only with `apply`.",
     ),
     ...taskKeys,
     triggerSecretFile: setting(

@@ -96,6 +96,7 @@ const applyKeys = Object.keys({ ...operationKeys, ...runOptionKeys }) as (keyof 
 
 const keysOf: Readonly<Record<Task["job"], readonly (keyof WrittenTask)[]>> = {
   sync: [],
+  usage: [],
   apply: ["where", "file", ...applyKeys],
   rotate: ["rotation"],
   "rotate-authkey": [],
@@ -126,6 +127,11 @@ function makeTask(written: WrittenTask, { fault, known }: { fault: Fault; known:
   const { job, profile, rotation = "", file } = written;
   switch (job) {
     case "sync":
+      return { job, profile };
+    case "usage":
+      if (!known.fieldsOf(profile).includes("usage.month")) {
+        fault("job", "needs operations.exportUsage in the platform definition.");
+      }
       return { job, profile };
     case "apply":
       return applyOf(written, { fault, known });

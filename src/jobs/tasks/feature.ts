@@ -3,16 +3,18 @@ import { authKeys } from "#jobs/authkeys/feature.ts";
 import { credentials } from "#jobs/credentials/feature.ts";
 import { inventory } from "#jobs/inventory/feature.ts";
 import { runs } from "#jobs/runs/feature.ts";
+import { usage } from "#jobs/usage/feature.ts";
 import { feature } from "#cli/feature.ts";
 
 export const tasks = feature({
   name: "tasks",
-  needs: { runs, inventory, credentials, authKeys },
+  needs: { runs, inventory, usage, credentials, authKeys },
   open: async ({ config }, needs) => {
     const { ServiceTasks, foldersOfTasks } = await import("./tasks.ts");
     const service = new ServiceTasks({
       runService: needs.runs.service,
       sims: needs.inventory.service,
+      usage: needs.usage,
       credentials: needs.credentials.service,
       authKeys: needs.authKeys,
     });

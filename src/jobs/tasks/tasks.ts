@@ -15,12 +15,14 @@ import type { RowOrigin } from "#jobs/runs/plan/row-source.ts";
 import type { PlanReport, RunReport } from "#jobs/runs/contract.ts";
 import { writeResults } from "#jobs/runs/results/results.ts";
 import type { SimService } from "#jobs/inventory/service.ts";
+import type { UsageService } from "#jobs/usage/open.ts";
 import type { TaskPreview } from "./contract.ts";
 import { runIdFor } from "#jobs/runs/submit.ts";
 
 interface Deps {
   readonly runService: RunService;
   readonly sims: SimService;
+  readonly usage: UsageService;
   readonly credentials: CredentialService;
   readonly authKeys: AuthKeyService;
 }
@@ -74,6 +76,10 @@ export class ServiceTasks {
         return this.#apply(task, options);
       case "sync":
         return this.#sync(task, options.by);
+      case "usage":
+        return this.#deps.usage
+          .sync(task.profile)
+          .then(({ sims, crossed }) => `${sims} SIMs with usage, ${crossed} crossed`);
       case "rotate":
         return this.#rotate(task, options);
       case "rotate-authkey":
@@ -101,6 +107,7 @@ export class ServiceTasks {
         return report && isOurs(report.startedAt) ? { kind: "authkey-rotation", id: report.rotationId } : undefined;
       }
       case "sync":
+      case "usage":
       case "report":
         return undefined;
     }
@@ -111,6 +118,7 @@ export class ServiceTasks {
     if (task.job === "apply") return this.#previewRun(task);
     const words = {
       sync: "would sync the inventory",
+      usage: "would read the usage of the SIMs",
       rotate: "would rotate the secret of a Credential Set",
       "rotate-authkey": "would rotate the AuthKey",
       report: "would write its file",

@@ -54,7 +54,30 @@ export const namedAccountOperations = [
       ({ state, ids: [id = "", namespace = ""], json }) => answer(200, state.groups.configure(id, namespace, json())),
     ],
   }),
+  ...operationsOf("Stats", { exportUsage: ["POST v1/stats/air/operators/*/export", exportUsage] }),
+  ...operationsOf("Files", { getExportedFile: ["GET v1/files/exported/*", getExportedFile] }),
+  ...operationsOf(undefined, {
+    downloadExport: [
+      "GET exported/*",
+      ({ state, ids: [id = ""], queryText: query }) => ({
+        status: 200,
+        text: "",
+        pieces: state.exports.file(id, query),
+      }),
+    ],
+  }),
 ];
+
+function exportUsage(call: Call) {
+  checkOperator(call);
+  const exportedFileId = call.state.exports.order(call.body());
+  return answer(200, { exportedFileId, exportedFilePath: `/exported/${exportedFileId}` });
+}
+
+function getExportedFile({ state, ids: [id = ""], host }: Call) {
+  const { status, path } = state.exports.stateOf(id);
+  return answer(200, { exportedFileId: id, status, ...(status === "exported" && { url: `http://${host}${path}` }) });
+}
 
 async function renewToken(call: Call) {
   checkOperator(call);

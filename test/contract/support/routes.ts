@@ -100,6 +100,7 @@ export const routes: Readonly<Record<string, Route>> = {
   "GET /v1/syncs": get("/v1/syncs"),
   "GET /v1/syncs/{profile}": get("/v1/syncs/default"),
   "POST /v1/syncs": withPath("operator", 202, "/v1/syncs?profile=default"),
+  "POST /v1/usage-syncs": withPath("operator", 202, "/v1/usage-syncs?profile=default"),
   "GET /v1/summary": get("/v1/summary?since=1h"),
   "GET /v1/buckets": get("/v1/buckets"),
   "GET /v1/storage": get("/v1/storage"),

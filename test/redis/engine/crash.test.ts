@@ -12,6 +12,7 @@ import { deliveryCases } from "./delivery-crashes.ts";
 import { fileCases } from "./file-crashes.ts";
 import { scheduleCases } from "./schedule-crashes.ts";
 import { syncCases } from "./sync-crashes.ts";
+import { usageCases } from "./usage-crashes.ts";
 
 const place = openTestRedis();
 let sandbox: Sandbox;
@@ -25,6 +26,7 @@ describe("durable jobs that crash", () => {
     ...credentialCases(place),
     ...authKeyCases(() => ({ ...place, sandbox })),
     ...syncCases(place),
+    ...usageCases(place),
     ...deliveryCases(place),
     ...scheduleCases(place),
     ...automationCases(place),

@@ -38,7 +38,9 @@ export interface CrashCase {
 export class Crash extends Error {}
 
 const readsOfRedis: ReadonlySet<string> = new Set(
-  "get hget hmget hgetall mget smembers time zcard zrangebyscore zrevrangebylex xrange xrevrange xlen".split(" "),
+  "get getBuffer getrangeBuffer exists hget hmget hgetall mget smembers time zcard zrangebyscore zrevrangebylex xrange xrevrange xlen".split(
+    " ",
+  ),
 );
 
 /** The objects of one process; `diesAt` is asked at each boundary. */

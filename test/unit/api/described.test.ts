@@ -1,3 +1,4 @@
+import { exportUsage, getExportedFile } from "#jobs/usage/export.ts";
 import fc from "fast-check";
 import { getSim, getSimStatusHistory } from "#api/operations/described.ts";
 import { describe, expect, it } from "vitest";
@@ -168,6 +169,8 @@ describe("deployment operations", () => {
         getSim: () => getSim(description),
         getSimStatusHistory: () => getSimStatusHistory(description),
         putGroupConfiguration: () => putGroupConfiguration(description, root),
+        exportUsage: () => exportUsage(description),
+        getExportedFile: () => getExportedFile(description),
         renewToken: () => renewToken(description),
       };
       expect(make[each], each).not.toThrow();

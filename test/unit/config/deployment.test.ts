@@ -34,6 +34,7 @@ it("the deployment svc contains exactly what the interface documents", () => {
       credentialTypes: { psk: ["key"] },
       operations: {},
       apiGroups: {},
+      downloads: { hosts: [] },
       simOperations: new Map([["set-speed-class", setSpeedClass]]),
     },
     problems: [],

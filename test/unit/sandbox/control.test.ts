@@ -159,6 +159,8 @@ describe("sandbox options", () => {
       Credential: 60,
       Operator: 60,
       Group: 60,
+      Stats: 60,
+      Files: 60,
       Auth: 60,
     });
   });

@@ -9,6 +9,7 @@ import { counted, grouped, duration } from "#cli/format.ts";
 import { writeResults } from "#jobs/runs/results/results.ts";
 import { hintForNoMatch, parseFilter } from "#fleet/filter.ts";
 import { Command, Option } from "@commander-js/extra-typings";
+import * as usageRoutes from "#jobs/usage/contract.ts";
 import { followSync } from "./follow-sync.ts";
 import type { Output } from "#cli/output.ts";
 
@@ -278,6 +279,7 @@ function syncCommand(context: Context): Command {
   const command = new Command("sync")
     .description("Sync the inventory with the platform; resumes an interrupted sync")
     .option("--restart", "start over from the first page")
+    .addOption(new Option("--usage", "read the usage of the SIMs instead").conflicts(["restart", "detach"]))
     .option("--detach", "return immediately; needs a running worker");
   return withCommon(command, "simfleet sims sync").action(async (options) => {
     const output = context.output(options);
@@ -288,6 +290,7 @@ function syncCommand(context: Context): Command {
       if (app !== undefined && options.detach !== true) {
         await app.kernel.account(app.kernel.config.profile).identify?.(interrupt);
       }
+      if (options.usage === true) return readUsage(caller, output);
       const query = { profile, restart: options.restart === true ? "true" : undefined } as const;
       const started = await client.call(routes.startSync, { query });
       if (started.pages > 0)
@@ -307,6 +310,17 @@ function syncCommand(context: Context): Command {
     });
     context.io.setExitCode(exitCode);
   });
+}
+
+/** @returns the exit code */
+async function readUsage({ client, profile }: Caller, output: Output): Promise<number> {
+  const report = await client.call(usageRoutes.syncUsage, { query: { profile } });
+  output.answer(report, ({ isOver, sims, unknown, crossed }) => {
+    if (!isOver) return "The worker reads it: simfleet events tail --type 'usage.*'";
+    const others = unknown === 0 ? "" : `; ${counted(unknown, "SIM")} of the export not in the inventory`;
+    return `${counted(sims, "SIM")} with usage, ${grouped(crossed)} over a threshold${others}`;
+  });
+  return 0;
 }
 
 function syncText(report: SyncReport): string {

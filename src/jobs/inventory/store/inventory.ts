@@ -24,6 +24,7 @@ import type { StoreDeps } from "#engine/move-record.ts";
 import { inventoryOf } from "#engine/sharing.ts";
 import { type KnownSim, decodeSim, fieldTextIn, isGoneIn } from "../records/sim-record.ts";
 import { inventoryKeys, inventoryScript } from "./inventory-script.ts";
+import { usageFields, withUsage } from "./usage.ts";
 
 export { fieldInputOf, fieldTextOf } from "../records/sim-record.ts";
 
@@ -109,7 +110,10 @@ export class Inventory {
       gone: Number(head.gone ?? 0),
       isComplete: head.settled !== undefined,
       listedAtMs: head.listedAtMs === undefined ? undefined : Number(head.listedAtMs),
-      fields: (head.fields ?? "").split(",").filter(Boolean).map(decodeName),
+      fields: [
+        ...(head.fields ?? "").split(",").filter(Boolean).map(decodeName),
+        ...(head.usage === undefined ? [] : usageFields),
+      ],
     };
   }
 
@@ -120,9 +124,9 @@ export class Inventory {
   /** Looks up SIMs; the result has the order of the keys. */
   async lookUp(profile: string, keys: readonly string[]): Promise<(KnownSim | undefined)[]> {
     const known: (KnownSim | undefined)[] = [];
-    const stored = this.#keys.sims(await this.#name(profile));
+    const name = await this.#name(profile);
     for (let at = 0; at < keys.length; at += lookUpAtOnce) {
-      const texts = await this.#redis.hmget(stored, ...keys.slice(at, at + lookUpAtOnce));
+      const texts = await withUsage({ redis: this.#redis, keys: this.#keys }, name, keys.slice(at, at + lookUpAtOnce));
       for (const text of texts) known.push(text === null ? undefined : decodeSim(text));
     }
     return known;
@@ -149,6 +153,17 @@ export class Inventory {
       for await (const found of oneAhead(candidates, (some) => this.read(profile, filter, some, at))) {
         yield found.map(({ key, sim }) => ({ key, ordinal: sim.ordinal }));
       }
+    }
+  }
+
+  /** Yields the ordinals and one field of all SIMs, also of those that are gone, without decoding their records. */
+  async *values(profile: string, field: string, keyColumn: KeyColumn): AsyncGenerator<readonly [number, string][]> {
+    const stored = this.#keys.sims(await this.#name(profile));
+    for await (const found of this.find(profile, everySim, { presence: "all", keyColumn })) {
+      const keys = found.map(({ key }) => key);
+      const records = field === keyColumn || keys.length === 0 ? keys : await this.#redis.hmget(stored, ...keys);
+      const valueOf = (text = ""): string => (field === keyColumn ? text : (fieldTextIn(text, field) ?? ""));
+      yield found.map(({ ordinal }, nth) => [ordinal, valueOf(records[nth] ?? "")]);
     }
   }
 
@@ -202,8 +217,8 @@ export class Inventory {
   ): Promise<FoundSim[]> {
     if (candidates.length === 0) return [];
     const { presence = "listed", keyColumn, search, nowMs = systemClock.wallMs() } = options;
-    const stored = this.#keys.sims(await this.#name(profile));
-    const texts = await this.#redis.hmget(stored, ...candidates.map(({ key }) => key));
+    const keys = candidates.map(({ key }) => key);
+    const texts = await withUsage({ redis: this.#redis, keys: this.#keys }, await this.#name(profile), keys);
     return candidates.flatMap(({ key }, i): FoundSim[] => {
       const text = texts[i];
       if (typeof text !== "string") return [];

@@ -72,9 +72,9 @@ export function isSyncOver({ phase }: SyncState): boolean {
 }
 
 /** `s-20261120-103045-482`: sorts by time. */
-export function newSyncId(nowMs: number): string {
+export function newSyncId(nowMs: number, kind = "s"): string {
   const stamp = new Date(nowMs).toISOString().replace(/[-:]/g, "").replace("T", "-").slice(0, 15);
-  return `s-${stamp}-${String(randomInt(1_000)).padStart(3, "0")}`;
+  return `${kind}-${stamp}-${String(randomInt(1_000)).padStart(3, "0")}`;
 }
 
 const kind: RecordKind<SyncState> = {

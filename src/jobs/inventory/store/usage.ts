@@ -1,0 +1,70 @@
+/**
+ * The bytes that each SIM has used in the current day and month (UTC). They are kept beside the records, by ordinal: they
+ * change with every export for nearly all SIMs, which is no change of the fleet, and no list of SIMs shows them. A string
+ * has 8 bytes for each SIM (a little-endian double), and Redis removes it when its day or month has ended.
+ */
+import type { StoreDeps } from "#engine/move-record.ts";
+
+export const usagePeriods = ["day", "month"] as const;
+export type UsagePeriod = (typeof usagePeriods)[number];
+/** Names in filters, lists and exports. */
+export const usageFields = usagePeriods.map((period) => `usage.${period}`);
+
+type Deps = Pick<StoreDeps, "redis" | "keys">;
+
+const bytesPerSim = 8;
+/** Ordinals that are no further apart are read in one piece, with those between them. */
+const nearby = 512;
+
+const usageKey = ({ keys }: Deps, inventory: string, period: UsagePeriod): string =>
+  keys.of("sims", inventory, "usage", period);
+
+/**
+ * Replaces the usage of all SIMs.
+ * @param values bytes by ordinal
+ * @param endMs when the period ends
+ */
+export async function writeUsage(
+  deps: Deps,
+  inventory: string,
+  { period, values, endMs }: { period: UsagePeriod; values: Float64Array; endMs: number },
+): Promise<void> {
+  const { redis, keys } = deps;
+  await redis.set(usageKey(deps, inventory, period), Buffer.from(values.buffer), "PXAT", endMs);
+  await redis.hset(keys.simsHead(inventory), "usage", "1");
+  // What is in no record has no bitmap (index.lua): filters look at each SIM.
+  await redis.hset(keys.simsIndex(inventory), ...["usage", ...usageFields].flatMap((field) => [field, "-"]));
+}
+
+/** The records of SIMs, each with a line for each value of its usage, as sim-record.ts has them. */
+export async function withUsage(deps: Deps, inventory: string, sims: readonly string[]): Promise<(string | null)[]> {
+  const { redis, keys } = deps;
+  const stored = usagePeriods.map((period) => usageKey(deps, inventory, period));
+  const [records, present] = await Promise.all([redis.hmget(keys.sims(inventory), ...sims), redis.exists(...stored)]);
+  if (present === 0) return records;
+  const ordinals = records.map((record) => (record === null ? -1 : Number.parseInt(record, 10)));
+  const lines = new Map<number, string>();
+  const read = async (key: string, field: string, [first, last]: Piece): Promise<void> => {
+    const bytes = await redis.getrangeBuffer(key, first * bytesPerSim, (last + 1) * bytesPerSim - 1);
+    for (const [nth, value] of new Float64Array(new Uint8Array(bytes).buffer).entries()) {
+      lines.set(first + nth, `${lines.get(first + nth) ?? ""}\n${field}:${value}`);
+    }
+  };
+  const pieces = piecesOf(ordinals);
+  await Promise.all(stored.flatMap((key, i) => pieces.map((piece) => read(key, usageFields[i] ?? "", piece))));
+  return records.map((record, nth) => record && record + (lines.get(ordinals[nth] ?? -1) ?? ""));
+}
+
+type Piece = [first: number, last: number];
+
+/** Ranges that have all of the ordinals. */
+function piecesOf(ordinals: readonly number[]): Piece[] {
+  const pieces: Piece[] = [];
+  for (const ordinal of ordinals.toSorted((a, b) => a - b)) {
+    const piece = pieces.at(-1);
+    if (ordinal < 0) continue;
+    if (piece !== undefined && ordinal - piece[1] <= nearby) piece[1] = ordinal;
+    else pieces.push([ordinal, ordinal]);
+  }
+  return pieces;
+}

@@ -1,0 +1,74 @@
+/** Opens usage: its service, and what answers its route. */
+import { requirePlatform } from "#config/config.ts";
+import { endpoint } from "#contract/route.ts";
+import { messageOf } from "#core/errors.ts";
+import { isLoopback } from "#core/loopback.ts";
+import { requireOperations } from "#fleet/required-operation.ts";
+import type { OpenInventory } from "#jobs/inventory/open.ts";
+import { newSyncId } from "#jobs/inventory/store/sync-record.ts";
+import type { Opened } from "#kernel/feature.ts";
+import type { Kernel } from "#kernel/kernel.ts";
+import * as routes from "./contract.ts";
+import { readUsage } from "./work.ts";
+
+export interface UsageService {
+  /** Reads the usage of a profile's SIMs. Repeating it reports no SIM twice. @throws as `readUsage` */
+  readonly sync: (profile: string, signal?: AbortSignal) => Promise<routes.UsageReport>;
+}
+
+export function openUsage(kernel: Kernel, { store }: Pick<OpenInventory, "store">): Opened<UsageService> {
+  const { config, clock, feed, lifecycle, logger } = kernel;
+  const running = new Map<string, Promise<routes.UsageReport>>();
+  const closing = new AbortController();
+  const context = {
+    ...kernel,
+    inventory: store,
+    accountFor: kernel.account,
+    operations: () => requireOperations(config.deployment, ["exportUsage", "getExportedFile"], "Reading the usage"),
+    hosts: config.deployment.downloads.hosts,
+    proxy: config.proxy,
+    thresholds: config.usage.thresholds,
+    isLocal: (profile: string) => isLoopback(new URL(requirePlatform(config, profile).authEndpoint).hostname),
+  };
+
+  const syncNow = async (profile: string, signal: AbortSignal): Promise<routes.UsageReport> => {
+    const startedAtMs = clock.wallMs();
+    const syncId = newSyncId(startedAtMs, "u");
+    try {
+      const counts = await readUsage({ ...context, profile, syncId, startedAtMs, signal });
+      const { sims, unknown, crossed } = counts;
+      const fields = { cause: syncId, sims: `${sims}`, unknown: `${unknown}`, crossed: `${crossed}` };
+      await feed.emit({ type: "usage.synced", profile, fields });
+      return { profile, syncId, isOver: true, ...counts };
+    } catch (thrown) {
+      const fields = { cause: syncId, reason: messageOf(thrown) };
+      if (!signal.aborted) await feed.emit({ type: "usage.failed", profile, fields });
+      throw thrown;
+    } finally {
+      running.delete(profile);
+    }
+  };
+
+  const sync: UsageService["sync"] = (profile, signal = closing.signal) => {
+    // Registered last, so that schedules that wait for it can stop.
+    if (running.size === 0) lifecycle.onStop("usage", () => closing.abort(new Error("this process is stopping")));
+    const present = running.get(profile) ?? syncNow(profile, AbortSignal.any([closing.signal, signal]));
+    running.set(profile, present);
+    return present;
+  };
+
+  return {
+    service: { sync },
+    routes: ({ process }) => [
+      endpoint(routes.syncUsage, ({ query, signal }) => {
+        const profile = kernel.profileOf(query.profile);
+        context.operations();
+        if (process === "command") return sync(profile, signal);
+        sync(profile).catch((thrown: unknown) =>
+          logger.error({ profile, reason: messageOf(thrown) }, "no usage was read"),
+        );
+        return { profile, syncId: "", isOver: false, calls: 0, lines: 0, sims: 0, unknown: 0, crossed: 0 };
+      }),
+    ],
+  };
+}
