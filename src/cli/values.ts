@@ -3,6 +3,8 @@ import { InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { systemClock } from "#core/time.ts";
 import { parseInstant } from "#core/ago.ts";
 import { parseFilter } from "#fleet/filter.ts";
+import { failureActions } from "#fleet/waves.ts";
+import { asCount } from "./context.ts";
 
 /** Parses an age such as `24h`, a date, or a time. @returns milliseconds since the epoch. @throws InvalidArgumentError */
 export function asInstant(text: string): number {
@@ -30,4 +32,18 @@ export function whereOption(description: string) {
 /** Rejects a filter that cannot be read, before anything is opened. @throws SimfleetError USAGE */
 export function assertFilter(texts: readonly string[] | undefined): void {
   if (texts !== undefined) parseFilter(texts);
+}
+
+/** Adds the options of waves to a command. */
+export function addWaveOptions(command: { addOption(option: Option): unknown }): void {
+  for (const option of [
+    new Option("--waves <list>", "process the rows in waves, such as 20,5%,100%: SIMs or shares, cumulative"),
+    new Option("--soak <time>", "wait after each wave, such as 10m"),
+    new Option("--gate <condition>", 'begin the next wave only if its SIMs meet this, such as "status=active >= 95%"'),
+    new Option("--min-sample <n>", "do not judge waves with fewer SIMs (default: 1)").argParser(asCount),
+    new Option("--sample <n>", "read at most so many SIMs of a wave again (default: 200)").argParser(asCount),
+    new Option("--on-failure <what>", "what follows if the gate is not held (default: pause)").choices(failureActions),
+    new Option("--canary <n>", "short for --waves n,100%: the rest only if all of these succeed").argParser(asCount),
+  ])
+    command.addOption(option);
 }

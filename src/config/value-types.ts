@@ -48,15 +48,8 @@ export const reserve = expecting(
   z.union([z.literal("auto"), z.number().min(0).max(0.9)]),
 );
 
-const units: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
 /** A period such as `15m`. */
 export const period = text("a whole number and s, m, h or d, such as `15m`", /^[1-9]\d{0,3}[smhd]$/);
-
-/** A valid period in milliseconds. */
-export function periodMs(written: string): number {
-  return Number(written.slice(0, -1)) * (units[written.slice(-1)] ?? 0);
-}
 
 /** An amount of data such as `500MB`. */
 export const dataSize = text(

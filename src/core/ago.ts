@@ -3,7 +3,7 @@
  * types of the dashboard include this file, so it uses no module of Node.js.
  */
 
-const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const time = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d:\d\d)?)?$/;
 
 /**
@@ -27,4 +27,9 @@ export function parseTime(text: string, offset = ""): number {
   // Date.parse takes February 30 for March 2.
   const isDay = date !== undefined && new Date(`${date}T00:00Z`).getUTCDate() === Number(date.slice(8));
   return isDay ? Date.parse(`${date}T${timeOfDay}${own}`) : Number.NaN;
+}
+
+/** A valid period such as `15m`, in milliseconds. */
+export function parsePeriod(written: string): number {
+  return Number(written.slice(0, -1)) * (unitMs[written.slice(-1)] ?? 0);
 }

@@ -1,4 +1,5 @@
 /** The terms of a bulk change, as users see them: run, row, segment, outcome and tally. */
+import type { Waves } from "./waves.ts";
 
 /** The states of a run that has been started. */
 export const startedStates = ["awaiting-approval", "running", "paused", "completed", "aborted", "cancelled"] as const;
@@ -38,6 +39,12 @@ export interface Tally {
 /** A limit on failures: a number of rows, or a percentage of the rows that make a call. */
 export type FailureLimit = { readonly rows: number } | { readonly percent: number };
 
+/** Limit as it is written: a number of rows, or a percentage such as `5%`. */
+export function failureLimitOf(written: number | string): FailureLimit {
+  const amount = Number.parseFloat(String(written));
+  return String(written).endsWith("%") ? { percent: amount } : { rows: amount };
+}
+
 /** Options of a run. */
 export interface RunOptions {
   /** Process the valid rows of a file that has invalid ones. */
@@ -49,8 +56,8 @@ export interface RunOptions {
   readonly skipUnchanged?: boolean;
   /** Abort once more rows than this were rejected by the platform or failed. */
   readonly maxFailures?: FailureLimit;
-  /** Process this many rows first and continue only if all of them succeed. */
-  readonly canary?: number;
+  /** Process the rows in waves, and continue only if each of them has gone well. */
+  readonly waves?: Waves;
   /** Maximum calls per minute, below the quota. */
   readonly callsPerMinute?: number;
 }

@@ -15,6 +15,7 @@ import type { ApiGroup, OperationSet } from "./options.ts";
 import type { Reading } from "./quota.ts";
 import { Refusal } from "./refusals.ts";
 import { bodyJson, bodyObject, headerNamesOf, type HeaderNames, readRequest, type Received } from "./request.ts";
+import { seededShare } from "./seeded.ts";
 import { namedSimOperations, shownSimOperations } from "./sims/sim-operations.ts";
 
 /** A change of the fleet may list every SIM. */
@@ -119,7 +120,7 @@ export class Exchange {
     if (holder && !accounts.coverageTypes.some((coverage) => options.serves.includes(coverage))) {
       throw new Refusal("coverageMismatch");
     }
-    return operation.handle({
+    const result = operation.handle({
       accounts,
       options,
       state,
@@ -133,6 +134,11 @@ export class Exchange {
       body: () => bodyObject(received),
       json: () => bodyJson(received),
     });
+    const share = options.takesOffline[operation.name] ?? 0;
+    const place = share === 0 ? undefined : state.placeOf(found.ids[0] ?? "");
+    const isTaken = place !== undefined && seededShare(options.seed ^ 0x0ff, place) < share;
+    if (isTaken) state.sims.edit(place, { sessionStatus: { online: false } });
+    return result;
   }
 
   #quotaHeaders(reading: Reading): string[] {

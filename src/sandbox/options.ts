@@ -173,6 +173,8 @@ const faults = {
   faults: faultRates.default({}),
   /** Whether faults also apply to authentication. */
   faultsOnAuth: z.boolean().default(false),
+  /** Share of the SIMs that each operation takes offline, by its name, such as `updateSimSpeedClass`. */
+  takesOffline: z.record(z.string(), share).default({}),
   /** Delay of the fault `slow`. */
   slowMs: z.number().min(0).max(86_400_000).default(2_000),
 };

@@ -83,6 +83,7 @@ export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
       `probability of a fault per call; repeatable; kinds: ${faultKinds.join(", ")}`,
       addFault,
     )
+    .option("--takes-offline <operation=share>", "share of SIMs that an operation takes offline; repeatable", addShare)
     .option("--faults-on-auth", "inject faults into authentication as well")
     .option("--slow <ms>", "delay of the fault slow", asNumber, defaultOptions.slowMs)
     .option("--latency <ms>", "delay of every response: `20`, or `10-50` for a random one", asLatency)
@@ -291,6 +292,11 @@ function addFault(text: string, before: FaultRates = {}): FaultRates {
   const kind = faultKinds.find((known): known is FaultKind => known === name);
   if (kind === undefined) throw new InvalidArgumentError(`It must be KIND=SHARE; kinds: ${faultKinds.join(", ")}.`);
   return { ...before, [kind]: asNumber(share) };
+}
+
+function addShare(text: string, before: Readonly<Record<string, number>> = {}): Record<string, number> {
+  const [operation = "", share = ""] = text.split("=", 2);
+  return { ...before, [operation]: asNumber(share) };
 }
 
 function asGroup(name: string): ApiGroup {

@@ -6,8 +6,8 @@ import type { PlatformError } from "#core/errors.ts";
 
 /** The result of a run's segment. */
 export type JobResult =
-  /** All rows are settled. `canaryHeld`: this was the end of the canary, and the rest of the run may start. */
-  | { readonly kind: "finished"; readonly canaryHeld: boolean }
+  /** All rows are settled. `hasEndedWave`: more jobs of the run can be enqueued. */
+  | { readonly kind: "finished"; readonly hasEndedWave: boolean }
   /** The run is paused or has ended. */
   | { readonly kind: "parked" }
   | Interruption;

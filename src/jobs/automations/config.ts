@@ -16,6 +16,7 @@ import {
   runOptionKeys,
   taskKeys,
   taskOf,
+  waveKeys,
   operationKeys,
   operationOf,
 } from "#jobs/tasks/config.ts";
@@ -34,7 +35,7 @@ export const automationsSection = section(
     ),
     job: setting(
       jobKind,
-      "The task. `apply` applies an operation to the event's SIM; `operation`, `set`, `speedClass` and `rate` are valid only with `apply`.",
+      "The task. `apply` applies an operation to the event's SIM; `operation`, `set`, `speedClass`, `rate` and the keys of waves are valid only with `apply`.",
     ),
     profile: setting(
       profileName.default("default"),
@@ -44,6 +45,7 @@ export const automationsSection = section(
     rotation: taskKeys.rotation,
     ...operationKeys,
     rate: runOptionKeys.rate,
+    ...waveKeys,
     maxPerHour: setting(
       integer(1, 10_000_000).default(10_000),
       "Maximum events per hour; the automation stops itself, with an event, before it exceeds this.",
@@ -89,7 +91,7 @@ function actionOf(
   written: Written[string],
   { at, on, known, report }: { at: string; on: readonly string[]; known: KnownNames; report: Report },
 ): AutomationAction | undefined {
-  const { job, profile, rate } = written;
+  const { job, profile } = written;
   if (job !== "apply") {
     // Here `where` is the condition, and selects no rows.
     const task = taskOf({ ...written, where: undefined }, { at, known, report });
@@ -100,7 +102,8 @@ function actionOf(
   if (other !== undefined) fault("job", `cannot be apply: ${other} does not concern a SIM.`);
   const { operations, wordingOf } = known;
   const choice = operationOf(written, { operations, wording: wordingOf(profile), inputs: "all" }, fault);
-  return choice && { job, ...choice, options: optionsOf({ partial: true, rate }) };
+  const options = optionsOf({ ...written, partial: true }, fault);
+  return choice && { job, ...choice, options };
 }
 
 function typesOf(patterns: readonly string[], fault: (message: string) => void): readonly string[] {

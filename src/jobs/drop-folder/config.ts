@@ -49,9 +49,9 @@ export function readDropFolder(
   }
   report.checkProfile("dropFolder.profile", profile, known.profiles);
   const { operations, wordingOf } = known;
-  const choice = operationOf(written, { operations, wording: wordingOf(profile), inputs: "some" }, (key, message) =>
-    report.fault(`dropFolder.${key}`, message),
-  );
+  const fault = (key: string, message: string): void => report.fault(`dropFolder.${key}`, message);
+  const choice = operationOf(written, { operations, wording: wordingOf(profile), inputs: "some" }, fault);
+  const options = optionsOf(written, fault);
   if (folder === undefined || choice === undefined) return undefined;
-  return { path: folder, profile, name, ...choice, options: optionsOf(written), settleMs: settleSeconds * 1_000 };
+  return { path: folder, profile, name, ...choice, options, settleMs: settleSeconds * 1_000 };
 }

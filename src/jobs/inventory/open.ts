@@ -1,5 +1,5 @@
 /** Opens the inventory: what is stored of SIMs and syncs, the queue of syncs, and the services. */
-import type { Incident, Working } from "#engine/queue/job-result.ts";
+import type { Incident, Interruption, Working } from "#engine/queue/job-result.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import { simService } from "./service.ts";
 import { Inventory } from "./store/inventory.ts";
@@ -17,6 +17,20 @@ export function openInventory(kernel: Kernel) {
   lifecycle.onStop("sync queues", () => queues.close());
   const service = simService({ ...kernel, store, syncs, queues });
 
+  const context = { syncs, inventory: store, guard, clock, accountFor: account };
+
+  /** Reads the SIMs of a profile, unless a sync has since this instant of Redis's clock. @returns why that is not over */
+  const syncSince = async (profile: string, atMs: number, signal: AbortSignal): Promise<Interruption | undefined> => {
+    const isListed = async (): Promise<boolean> => ((await store.facts(profile)).listedAtMs ?? 0) > atMs;
+    if (await isListed()) return undefined;
+    await service.sync(profile, { by: "gate" });
+    const result = (await queues.isServed(profile)) ? undefined : await syncInventory(profile, context, signal);
+    if (result !== undefined && result.kind !== "ended") return result;
+    return (await isListed())
+      ? undefined
+      : { kind: "postponed", delayMs: 2_000, scope: "job", reason: "a sync goes on" };
+  };
+
   /** Works on a profile's syncs until stopped. */
   const consume = async (profile: string, onIncident: (incident: Incident) => void): Promise<Working> => {
     const working = await queues.consume(profile, {
@@ -27,7 +41,6 @@ export function openInventory(kernel: Kernel) {
         return state?.profile === name && !isSyncOver(state) ? "waiting" : "none";
       },
       work: async (name, signal) => {
-        const context = { syncs, inventory: store, guard, clock, accountFor: account };
         const result = await syncInventory(name, context, signal);
         if (result.kind === "ended") await feed.trim();
         if (result.kind === "postponed") {
@@ -40,5 +53,5 @@ export function openInventory(kernel: Kernel) {
     return kernel.watchOver(`syncs of ${profile}`, working);
   };
 
-  return { service, store, syncs, consume };
+  return { service, store, syncs, syncSince, consume };
 }

@@ -13,7 +13,10 @@ import {
   flag,
 } from "#contract/fields.ts";
 import { route } from "#contract/route.ts";
+import { messageOf } from "#core/errors.ts";
 import { outcomes, rowProblemCodes, runStates } from "#fleet/run.ts";
+import { type WrittenWaves, failureActions, wavesOf } from "#fleet/waves.ts";
+import { wave, waves } from "./waves.ts";
 
 /** Changes of a run on one account, counted; shared by plans and runs. */
 const changed = {
@@ -92,6 +95,8 @@ export const runReport = z.object({
       "expected time to the end, with the calls of other runs that come before; null if the run has ended, is paused, has a problem, or the quota is unknown",
     ),
   ahead,
+  wave: wave.optional(),
+  waves: waves.optional(),
   reason: z.string().optional().describe("why it ended early or is paused"),
   frozen: z.string().optional().describe("why it makes no calls: changes are frozen; it continues by itself"),
   problem: currentProblem,
@@ -180,6 +185,7 @@ export const planReport = z.object({
     .describe("expected time at the current quota, with the calls of other runs; null while the quota is unknown"),
   ahead,
   othersPerMinute: count.describe("calls of others on the account that the estimate leaves room for"),
+  waves: waves.optional(),
   problems: list(z.object({ line: count, ...rowProblem })).describe("the first problems, in row order"),
   problemsInAll: count,
   supersedes: list(z.object({ runId: z.string(), sims: count })).describe(
@@ -205,6 +211,9 @@ export type PlanRow = Readonly<z.infer<typeof planRow>>;
 
 // How rows are to be planned and run, as the query of a request.
 
+const positive = z.coerce.number().int().min(1).optional();
+const text = z.string().max(4_200).optional();
+
 const orderFields = {
   ...ofProfile,
   operation: z.string().min(1).max(64).optional().describe("what to do to each SIM; default set-speed-class"),
@@ -224,12 +233,13 @@ const orderFields = {
     .regex(/^(?:\d{1,9}|(?:100|\d{1,2})(?:\.\d+)?%)$/, "must be a number of rows, or a percentage such as 5%")
     .optional()
     .describe("abort when more rows than this fail: a number or a percentage such as 5%"),
-  canary: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .optional()
-    .describe("process the first n rows, and the rest only if all of them succeed"),
+  waves: text.describe("process the rows in waves: `20,5%,100%`, cumulative"),
+  soak: text.describe("time between the end of a wave and its check, such as `10m`"),
+  gate: text.describe("what SIMs of a wave have to meet before the next one: `sessionStatus.online=true >= 95%`"),
+  minSample: positive.describe("do not judge waves with fewer SIMs; default 1"),
+  sample: positive.describe("judge at most so many SIMs of a wave; default 200"),
+  onFailure: z.enum(failureActions).optional().describe("what follows if the gate is not held; default `pause`"),
+  canary: positive.describe("short for the waves `n,100%`: the rest only if the first n rows succeed"),
   confirm: z.coerce
     .number()
     .int()
@@ -248,6 +258,11 @@ function orderQueryWith<const T extends z.ZodRawShape>(fields: T) {
       else if (typeof value !== "string" || value.length > 2_000) {
         context.addIssue({ code: "custom", path: [name], message: "must be one text of at most 2,000 characters" });
       }
+    }
+    try {
+      wavesOf(query as WrittenWaves);
+    } catch (thrown) {
+      context.addIssue({ code: "custom", path: [], message: messageOf(thrown) });
     }
   });
 }

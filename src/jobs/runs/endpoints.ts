@@ -4,7 +4,8 @@ import { type Call, type Creation, type Endpoint, type Rows, creating, endpoint 
 import { asList } from "#contract/fields.ts";
 import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
-import type { FailureLimit } from "#fleet/run.ts";
+import { failureLimitOf } from "#fleet/run.ts";
+import { wavesOf } from "#fleet/waves.ts";
 import { type FollowUpPlan, type PlanDocument, type RunReport, type OrderQuery, showRunSummary } from "./contract.ts";
 import { assertHasRows } from "./ledger/run-record.ts";
 import type { Planned } from "./plan/plans.ts";
@@ -228,7 +229,8 @@ function newRun({ runs, clock }: RunEndpointDeps): Required<Pick<Creation<RunRep
 
 /** @throws SimfleetError NOT_FOUND when there is no such profile */
 function orderOf(query: OrderQuery, rows: Rows, profileOf: (name?: string) => string): Order {
-  const { profile, operation, speedClass, name, partial, skipUnchanged, rate, maxFailures, canary, confirm } = query;
+  const { profile, operation, speedClass, name, partial, skipUnchanged, rate, maxFailures, confirm } = query;
+  const waves = wavesOf(query);
   const given = Object.entries(query).flatMap(([field, value]) =>
     field.startsWith("set.") ? [[field.slice("set.".length), String(value)] as const] : [],
   );
@@ -244,13 +246,8 @@ function orderOf(query: OrderQuery, rows: Rows, profileOf: (name?: string) => st
       partial: partial === "true",
       ...(skipUnchanged === undefined ? {} : { skipUnchanged: skipUnchanged === "true" }),
       ...(maxFailures === undefined ? {} : { maxFailures: failureLimitOf(maxFailures) }),
-      ...(canary === undefined ? {} : { canary }),
+      ...(waves === undefined ? {} : { waves }),
       ...(rate === undefined ? {} : { callsPerMinute: rate }),
     },
   };
-}
-
-function failureLimitOf(text: string): FailureLimit {
-  const amount = Number.parseFloat(text);
-  return text.endsWith("%") ? { percent: amount } : { rows: amount };
 }

@@ -35,7 +35,7 @@ export const events = {
     fields: ofRunWithActor,
   },
   "run.paused": {
-    when: "A run was paused; calls in flight are completed.",
+    when: "A run was paused, or a wave has not held its gate; calls in flight are completed.",
     sentence: "Run {run}[ “{name}”] was paused[ by {by}][: {reason}]",
     advice: "Resume it with: simfleet runs resume {run}",
     fields: ofRunWithActor,
@@ -71,7 +71,7 @@ export const events = {
     fields: ofRun,
   },
   "run.aborted": {
-    when: "A run stopped itself: too many of its rows failed, or a row of its canary. Calls in flight at that time still complete with their outcomes.",
+    when: "A run stopped itself: too many of its rows failed, or a row of a wave without a gate. Calls in flight at that time still complete with their outcomes.",
     sentence: "Run {run}[ “{name}”] was aborted[: {reason}]",
     needsAttention: true,
     fields: ofRun,

@@ -7,6 +7,7 @@ import type { OpenInventory } from "#jobs/inventory/open.ts";
 import type { Kernel } from "#kernel/kernel.ts";
 import { redisMemory } from "#redis/memory.ts";
 import { Ledger } from "./ledger/ledger.ts";
+import type { RunRecord } from "./ledger/run-record.ts";
 import { runRemoval } from "./removal/removal.ts";
 import { inputSeal } from "./sealed-inputs.ts";
 import { RunService } from "./service.ts";
@@ -14,6 +15,7 @@ import { execute } from "./work/execute.ts";
 import { Backlog } from "./work/outcome-writer.ts";
 import { runQueues } from "./work/queue.ts";
 import type { SegmentReference } from "./work/row-attempt.ts";
+import { checkWave } from "./work/wave-check.ts";
 import { RunWatch } from "./work/run-watch.ts";
 
 /** Number of segments that one process works on at once; each has several calls in flight. */
@@ -55,6 +57,7 @@ export function openRuns(kernel: Kernel, { freezes, inventory }: { freezes: Free
     openInputs: sealInputs.open,
     guard,
   };
+  const checks = { ...context, inventory, undo: (run: RunRecord) => service.undoWave(run) };
   const executeSegment = (reference: SegmentReference, signal: AbortSignal): Promise<JobResult> => {
     letNewSpaceGrow();
     return execute(reference, context, signal);
@@ -69,6 +72,8 @@ export function openRuns(kernel: Kernel, { freezes, inventory }: { freezes: Free
       segmentsAtOnce,
       onIncident,
       execute: (reference, stop) => {
+        // It only reads, so a freeze does not hold it.
+        if ("wave" in reference) return checkWave(reference, checks, stop);
         const onFrozen = (message: string, delayMs: number): Promise<void> =>
           ledger.recordProblem(reference.runId, { message, delayMs, isExpected: true });
         const frozen = { clock, freezes, scope: "bucket", signal: stop, onFrozen } as const;

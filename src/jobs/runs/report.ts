@@ -1,12 +1,12 @@
 /** The report of a run, shared by `runs show --json`, `apply --json` and the control API. */
-import { isoTime } from "#core/time.ts";
+import { isoTime, systemClock } from "#core/time.ts";
 import { isLasting, reportOfProblem } from "#engine/problem.ts";
 import { isRunOver } from "#fleet/run.ts";
 import type { Activity } from "#engine/activity-log.ts";
 import type { RunReport } from "./contract.ts";
 import type { RunRecord } from "./ledger/run-record.ts";
 import { type Forecast, aheadOf } from "./plan/forecast.ts";
-import { changedBy } from "./plan/plan.ts";
+import { changedBy, reportOfWaves } from "./plan/plan.ts";
 
 /** @param forecast of its calls; undefined if it is not running, or nothing is known */
 export function reportOf(run: RunRecord, forecast?: Forecast): RunReport {
@@ -25,6 +25,8 @@ export function reportOf(run: RunRecord, forecast?: Forecast): RunReport {
     finishedAt: isoTime(run.finishedAtMs),
     etaSeconds: expected === undefined ? null : Math.ceil(expected.endMs / 1_000),
     ...aheadOf(expected),
+    ...waveOf(run),
+    ...reportOfWaves(run, run.checks),
     ...(reason === undefined ? {} : { reason }),
     ...(run.rowsRemovedAtMs === undefined ? {} : { rowsRemovedAt: new Date(run.rowsRemovedAtMs).toISOString() }),
     ...(run.archive === undefined ? {} : { archive: run.archive }),
@@ -34,6 +36,12 @@ export function reportOf(run: RunRecord, forecast?: Forecast): RunReport {
     ...(undoOf === undefined ? {} : { undoOf }),
     ...(run.supersededBy.length === 0 ? {} : { supersededBy: run.supersededBy }),
   };
+}
+
+function waveOf({ state, waves, wave, soakUntilMs: soak }: RunRecord): Pick<RunReport, "wave"> {
+  if (waves.length < 2 || isRunOver(state)) return {};
+  const doing = soak === undefined ? "running" : soak > systemClock.wallMs() ? "soaking" : "checking";
+  return { wave: { number: wave + 1, of: waves.length, state: doing, until: isoTime(soak) } };
 }
 
 /** Exit code of a command that followed a run to its end. */

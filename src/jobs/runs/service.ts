@@ -24,7 +24,7 @@ import { type ForecastDeps, type QuotaWork, forecaster, workByQuota } from "./pl
 import { reportOfDraft, failureLimit } from "./plan/plan.ts";
 import { type Planned, Plans, missing } from "./plan/plans.ts";
 import { type RowOrigin, openSource } from "./plan/row-source.ts";
-import { type RunPolicy, type Confirmation, type Signature, firstState, newRunId } from "./submit.ts";
+import { type RunPolicy, type Confirmation, type Signature, firstState, newRunId, runIdFor } from "./submit.ts";
 import type { RowReport, RunReport, RunSummary, SimRun } from "./contract.ts";
 import { type RowQuery, runsOfSim, rowPage } from "./results/row-page.ts";
 import { reportOf } from "./report.ts";
@@ -134,7 +134,8 @@ export class RunService {
     const { profile, options, set, fromResults, allowUnlisted, confirm } = order;
     const operation = this.assertOperation(order.operation, profile);
     refuseSecretValues(operation, set);
-    const fleet = { ...this.#fleet(profile), ...(allowUnlisted === true ? { speedClasses: [] } : {}) };
+    const { gate } = options.waves ?? {};
+    const fleet = { ...this.#fleet(profile), gate, ...(allowUnlisted === true ? { speedClasses: [] } : {}) };
     const opened = await openSource(from, { operation, set, fromResults }, { ...fleet, signal });
     const { batches, ...about } = opened;
     const { origin } = about;
@@ -172,14 +173,23 @@ export class RunService {
    * callers should sync just before.
    * @throws SimfleetError RUN_STATE_CONFLICT if the run has not ended, or has changed nothing
    */
-  async draftUndo(runId: string, id?: string): Promise<Planned> {
-    const run = await readWhenEnded(runId, this.#deps);
+  async draftUndo(runId: string, id?: string, pausing?: RunRecord): Promise<Planned> {
+    const run = pausing ?? (await readWhenEnded(runId, this.#deps));
     const { profile, bucket } = run;
     const deps = { ...this.#deps, operationNamed: (name: string) => this.operation(name, profile) };
     const source = undoSource(run, deps, id);
     const options = { partial: false, skipUnchanged: false };
     const name = `${run.name} (undo)`;
     return this.#draft(source, { name, source: run.source, profile, bucket, options, undoOf: runId });
+  }
+
+  /** Starts the undo of a run that is about to pause, once. @returns its run id @throws as `draftUndo` and `submit` */
+  async undoWave(run: RunRecord): Promise<string> {
+    const id = runIdFor(`undo wave ${run.wave} of ${run.runId}`, run.createdAtMs);
+    if (await this.exists(id)) return id;
+    const planned = await this.draftUndo(run.runId, id, { ...run, state: "paused" });
+    await this.submit(planned, { by: `run:${run.runId}`, runId: id, isUnattended: true });
+    return id;
   }
 
   async #draft(source: DraftSource, request: Omit<DraftRequest, "operator">): Promise<Planned> {

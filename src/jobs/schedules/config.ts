@@ -1,12 +1,13 @@
 /** The section `schedules`: tasks at times, each with a name. */
 import { z } from "zod";
 import type { Secret } from "#core/secret.ts";
+import { parsePeriod } from "#core/ago.ts";
 import { type Schedule, frozenPolicies, missedPolicies, overlapPolicies } from "#fleet/schedule.ts";
 import { parseCron } from "#fleet/time/cron.ts";
 import { secretInFile, signingSecret } from "#config/secrets/secret-file.ts";
 import { orFault, type Report } from "#config/report.ts";
 import { section, setting } from "#config/setting.ts";
-import { cronText, expecting, integer, number, oneOf, path, period, periodMs, timezone } from "#config/value-types.ts";
+import { cronText, expecting, integer, number, oneOf, path, period, timezone } from "#config/value-types.ts";
 import { type KnownNames, jobKind, taskKeys, taskOf } from "#jobs/tasks/config.ts";
 
 const missedPolicy = expecting(
@@ -90,7 +91,7 @@ export function readSchedules(
       task,
       jitterMs: jitterSeconds * 1_000,
       overlap,
-      missed: typeof missed === "string" ? missed : { ...missed, withinMs: periodMs(missed.within) },
+      missed: typeof missed === "string" ? missed : { ...missed, withinMs: parsePeriod(missed.within) },
       frozen,
       pauseAfterFailures,
     });

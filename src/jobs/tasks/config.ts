@@ -4,7 +4,8 @@
  */
 import { z } from "zod";
 import { type Filter, parseFilter, unknownFieldOf } from "#fleet/filter.ts";
-import type { FailureLimit, RunOptions } from "#fleet/run.ts";
+import { type RunOptions, failureLimitOf } from "#fleet/run.ts";
+import { failureActions, wavesOf } from "#fleet/waves.ts";
 import { readInput, ruleOf } from "#fleet/sim-operation/input.ts";
 import {
   operationFor,
@@ -44,6 +45,16 @@ export const operationKeys = {
   speedClass: setting(text().optional(), "Short for `set: { speedClass: … }`."),
 };
 
+/** The keys of waves. */
+export const waveKeys = {
+  waves: setting(text().optional(), "Process the rows in waves: `20,5%,100%` (docs/change-sims.md)."),
+  soak: setting(text().optional(), "Time between the end of a wave and its check."),
+  gate: setting(text().optional(), "What SIMs of a wave must meet before the next one: `status=active >= 95%`."),
+  minSample: setting(integer(1, 1_000_000).optional(), "Waves with fewer SIMs are not judged.", { fallback: "`1`" }),
+  sample: setting(integer(1, 1_000_000).optional(), "SIMs of a wave to judge at most.", { fallback: "`200`" }),
+  onFailure: setting(oneOf(failureActions).optional(), "What to do if it is not met.", { fallback: "`pause`" }),
+};
+
 /** The keys of the options of runs. */
 export const runOptionKeys = {
   partial: setting(
@@ -57,10 +68,8 @@ export const runOptionKeys = {
     { fallback: "those whose record is younger than a day, unless another run of the account is in progress" },
   ),
   maxFailures: setting(failureLimit.optional(), "Abort a run when more rows than this fail or are rejected."),
-  canary: setting(
-    integer(1, 1_000_000).optional(),
-    "Number of rows to process first; the rest only if all of them succeed.",
-  ),
+  ...waveKeys,
+  canary: setting(integer(1, 1_000_000).optional(), "Short for the waves `N,100%`."),
   rate: setting(integer(1, 10_000_000).optional(), "Maximum calls per minute of a run."),
 };
 
@@ -162,7 +171,8 @@ function applyOf(written: WrittenTask, { fault, known }: { fault: Fault; known: 
   const inputs = where === undefined ? "some" : "all";
   const { operations, wordingOf } = known;
   const choice = operationOf(written, { operations, wording: wordingOf(profile), inputs }, fault);
-  return choice && { job: "apply", profile, from, ...choice, options: optionsOf(written) };
+  const options = optionsOf(written, fault);
+  return choice && { job: "apply", profile, from, ...choice, options };
 }
 
 /** @param fields those that the filter may name, each with its members */
@@ -179,25 +189,19 @@ export function readFilter(
 }
 
 /** Options of a run. */
-export function optionsOf({
-  partial,
-  skipUnchanged,
-  maxFailures,
-  canary,
-  rate,
-}: Pick<WrittenTask, keyof typeof runOptionKeys>): RunOptions {
+export function optionsOf(written: Partial<Pick<WrittenTask, keyof typeof runOptionKeys>>, fault: Fault): RunOptions {
+  const { partial, skipUnchanged, maxFailures, rate } = written;
+  const waves = orFault(
+    () => wavesOf(written),
+    (message) => fault("waves", `${message}.`),
+  );
   return {
     partial: partial === true,
     ...(skipUnchanged === undefined ? {} : { skipUnchanged }),
     ...(maxFailures === undefined ? {} : { maxFailures: failureLimitOf(maxFailures) }),
-    ...(canary === undefined ? {} : { canary }),
+    ...(waves === undefined ? {} : { waves }),
     ...(rate === undefined ? {} : { callsPerMinute: rate }),
   };
-}
-
-function failureLimitOf(written: number | string): FailureLimit {
-  const amount = Number(String(written).replace("%", ""));
-  return String(written).endsWith("%") ? { percent: amount } : { rows: amount };
 }
 
 type WrittenOperation = Pick<WrittenTask, keyof typeof operationKeys>;

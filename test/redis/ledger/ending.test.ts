@@ -12,7 +12,7 @@ import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { selection } from "../events/run-events.ts";
-import { begunAtMs, keptBounds, settledAs, submit } from "./run-of.ts";
+import { begunAtMs, keptBounds, settledAs, submit, wavesOf } from "./run-of.ts";
 import { workContext } from "./work-context.ts";
 
 const { redis, keys } = openTestRedis();
@@ -73,7 +73,7 @@ it("a segment whose process died after its last row was settled is packed by the
 });
 
 it("a run reports rows as pending until its calls in flight have ended", async () => {
-  const head = await submit(ledger, [[1, 1, 1, 1, 1]], { canarySegments: 1 });
+  const head = await submit(ledger, [[1, 1, 1, 1, 1]], { waves: wavesOf([5]) });
   const platform = new SlowPlatform();
   const account = { client: platform.client, wording: "sims", selection } as const;
   const context = workContext(storeDeps, { accountFor: () => account });

@@ -7,7 +7,8 @@ import { Keys } from "#redis/keys.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import type { StoredRow } from "#jobs/runs/ledger/packing.ts";
 import { openTestRedis } from "../../support/redis.ts";
-import { begunAtMs, keptBounds, runOf, settledAs, submit } from "./run-of.ts";
+import type { RunHead } from "#jobs/runs/ledger/run-record.ts";
+import { begunAtMs, keptBounds, runOf, settledAs, submit, wavesOf } from "./run-of.ts";
 
 const { redis, keys } = openTestRedis();
 const ledger = new Ledger({ redis, keys, clock: systemClock, bounds: keptBounds });
@@ -87,7 +88,7 @@ describe("runs in progress", () => {
     await ledger.finishSegment(head, 0);
     const late = { place: 0, key: "89423", weight: 1, settled: settledAs("failed") };
     const reply = await ledger.settle(head, 0, [late], { calls: 1, throttled: 0 });
-    expect(reply).toEqual({ state: "running", pending: 1, canaryHeld: false });
+    expect(reply).toEqual({ state: "running", pending: 1, hasEndedWave: false });
     expect(await ledger.run(head.runId)).toMatchObject({ calls: 1, tally: { done: 2, failed: 0, pending: 1 } });
   });
 
@@ -96,7 +97,7 @@ describe("runs in progress", () => {
     await ledger.move(head.runId, "cancelled", ["running"]);
     expect(await ledger.run(head.runId)).toMatchObject({ tally: { cancelled: 3, pending: 0 } });
     const reply = await ledger.settle(head, 0, [doneAt(0), doneAt(1), doneAt(2)], { calls: 3, throttled: 1 });
-    expect(reply).toEqual({ state: "cancelled", pending: 0, canaryHeld: false });
+    expect(reply).toEqual({ state: "cancelled", pending: 0, hasEndedWave: false });
     expect(await ledger.run(head.runId)).toMatchObject({
       state: "cancelled",
       calls: 3,
@@ -143,15 +144,20 @@ describe("runs in progress", () => {
   });
 
   it("a run continues after a successful canary and reports it again on a repeated call", async () => {
-    const head = await submit(ledger, [[1], [1], [1]], { canarySegments: 2 });
-    expect((await ledger.settle(head, 0, [doneAt(0)], noCounts)).canaryHeld).toBe(false);
-    expect((await ledger.settle(head, 1, [doneAt(0)], noCounts)).canaryHeld).toBe(true);
-    expect((await ledger.settle(head, 1, [doneAt(0)], noCounts)).canaryHeld).toBe(true);
-    expect((await ledger.settle(head, 2, [], noCounts)).canaryHeld).toBe(false);
+    const [first] = wavesOf([2, 1]);
+    const waves = [
+      { ...first, end: 2 },
+      { ...first, end: 3, calls: 1 },
+    ] as RunHead["waves"];
+    const head = await submit(ledger, [[1], [1], [1]], { waves });
+    expect((await ledger.settle(head, 0, [doneAt(0)], noCounts)).hasEndedWave).toBe(false);
+    expect((await ledger.settle(head, 1, [doneAt(0)], noCounts)).hasEndedWave).toBe(true);
+    expect((await ledger.settle(head, 1, [doneAt(0)], noCounts)).hasEndedWave).toBe(true);
+    expect((await ledger.settle(head, 2, [], noCounts)).hasEndedWave).toBe(false);
   });
 
   it("a run is aborted with a reason by a failed canary row or by too many failures", async () => {
-    const canary = await submit(ledger, [[1, 1], [1]], { canarySegments: 1 });
+    const canary = await submit(ledger, [[1, 1], [1]], { waves: wavesOf([2, 1]) });
     const failed = { place: 0, key: "89423", weight: 1, settled: settledAs("rejected") };
     expect((await ledger.settle(canary, 0, [failed], noCounts)).state).toBe("aborted");
     expect(await ledger.run(canary.runId)).toMatchObject({ reason: "a canary row failed", tally: { cancelled: 2 } });

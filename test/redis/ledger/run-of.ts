@@ -9,7 +9,12 @@ import type { RunHead } from "#jobs/runs/ledger/run-record.ts";
 
 export const begunAtMs = 1_790_000_000_000;
 
-/** A run whose segments have rows of the given weights; rows of the first `canarySegments` are the canary. */
+/** The waves of a run: so many calls in each, a segment after the other. */
+export function wavesOf(calls: readonly number[], judged: readonly number[] = []): RunHead["waves"] {
+  return calls.map((count, i) => ({ end: i + 1, calls: count, met: count, judged: judged[i] ?? 0 }));
+}
+
+/** A run whose segments have rows of the given weights. */
 export function runOf(
   weights: readonly (readonly number[])[],
   more: Partial<RunHead> = {},
@@ -50,7 +55,7 @@ export function runOf(
     rejectedAtIntake: 0,
     skippedAtIntake: 0,
     segments: spans,
-    canarySegments: 0,
+    waves: [],
     createdAtMs: begunAtMs,
     ...more,
   };

@@ -33,7 +33,8 @@ const shape = fc.record({
     minLength: 1,
     maxLength: 4,
   }),
-  canarySegments: fc.constantFrom(0, 0, 1, 2),
+  /** Segments of each wave; 0: no waves. */
+  waveSegments: fc.constantFrom(0, 0, 1, 2),
   maxFailures: fc.option(fc.nat({ max: 6 }), { nil: undefined }),
 });
 const outcome: fc.Arbitrary<Outcome> = fc.constantFrom(
@@ -113,22 +114,31 @@ class Model {
     return to === "running" ? this.state === "paused" : to === "paused" ? this.state === "running" : isOpen(this.state);
   }
 
+  /** Segments of the first wave without all outcomes; none of the last of several. */
+  #openWave(): { start: number; end: number } {
+    const { waves } = this.#head;
+    const at = waves.findIndex(({ end }, i) => !range(waves[i - 1]?.end ?? 0, end).every((one) => this.isWhole(one)));
+    const isLast = waves.length > 1 && at === waves.length - 1;
+    return { start: waves[at - 1]?.end ?? 0, end: isLast ? 0 : (waves[at]?.end ?? 0) };
+  }
+
   #settle(taken: Extract<Step, { do: "settle" }>): void {
-    const isCanary = taken.segment < this.#head.canarySegments;
-    let canaryFailed = false;
+    const open = this.#openWave();
+    let waveFailed = false;
     for (const [place, what] of this.rowsOf(taken)) {
       const key = `${taken.segment}:${place}`;
       if (this.outcomes.has(key)) continue;
       this.outcomes.set(key, what);
-      canaryFailed ||= isCanary && failures.includes(what);
+      waveFailed ||= taken.segment >= open.start && taken.segment < open.end && failures.includes(what);
     }
     if (!isOpen(this.state)) return;
     const { total, maxFailures = Infinity } = this.#head;
     if (this.outcomes.size === this.#weights.flat().length && total > 0) this.state = "completed";
-    else if (canaryFailed || this.count(failures) > maxFailures) this.state = "aborted";
+    else if (waveFailed || this.count(failures) > maxFailures) this.state = "aborted";
   }
 }
 
+const range = (start: number, end: number): number[] => Array.from({ length: end - start }, (_, i) => start + i);
 const failures: readonly Outcome[] = ["rejected", "failed", "unknown"];
 const isOpen = (state: string): boolean => state === "running" || state === "paused";
 
@@ -169,8 +179,13 @@ const stepsOfAll = fc
 describe("row settlement", () => {
   it("settling keeps the first outcome of each row and changes the run's state by the rules at each step", async () => {
     await fc.assert(
-      fc.asyncProperty(shape, stepsOfAll, async ({ weights, canarySegments, maxFailures }, steps) => {
-        const more = { canarySegments, ...(maxFailures === undefined ? {} : { maxFailures }) };
+      fc.asyncProperty(shape, stepsOfAll, async ({ weights, waveSegments, maxFailures }, steps) => {
+        const starts = waveSegments === 0 ? [] : range(0, weights.length).filter((at) => at % waveSegments === 0);
+        const waves = starts.map((start) => {
+          const end = Math.min(start + waveSegments, weights.length);
+          return { end, calls: weights.slice(start, end).flat().length, met: 0, judged: 0 };
+        });
+        const more = { waves, ...(maxFailures === undefined ? {} : { maxFailures }) };
         const head = await submit(ledger, weights, more);
         const model = new Model(head, weights);
         for (const taken of steps) {

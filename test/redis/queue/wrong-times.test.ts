@@ -42,8 +42,8 @@ it("a segment that a process with a fast clock has delayed starts soon, and one 
   }
   await delayBy(await queue.getJob(`${run.runId}-s0`), 5_000, 60 * minuteMs);
   await repairTimes(queue, redis, systemClock.wallMs());
-  expect((await queue.getDelayed()).map(({ data }) => data.segment)).toEqual([1]);
-  expect((await queue.getWaiting()).map(({ data }) => data.segment)).toEqual([0]);
+  expect((await queue.getDelayed()).map(({ id }) => id)).toEqual([`${run.runId}-s1`]);
+  expect((await queue.getWaiting()).map(({ id }) => id)).toEqual([`${run.runId}-s0`]);
 });
 
 it("work of a profile that a process with a fast clock has delayed starts soon", async () => {

@@ -32,7 +32,7 @@ describe("drop folder settings", () => {
       options: {
         partial: true,
         skipUnchanged: true,
-        canary: 5,
+        waves: { ends: [{ rows: 5 }, { percent: 100 }], soakMs: 0 },
         callsPerMinute: 60,
         maxFailures: { percent: 5 },
       },

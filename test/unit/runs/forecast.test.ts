@@ -16,7 +16,7 @@ const places = { slots: 4, lanes: 64 };
 
 function demand(runId: string, calls: number, more: Partial<Demand> = {}): Demand {
   const segments = Array.from({ length: Math.ceil(calls / 20) }, (_, n) => Math.min(20, calls - n * 20));
-  return { runId, queue: "default.Sim", callsPerMinute: undefined, segments, made: 0, canarySegments: 0, ...more };
+  return { runId, queue: "default.Sim", callsPerMinute: undefined, segments, made: 0, soaksMs: 0, ...more };
 }
 
 function minutes(found: Forecast | undefined): [number, number] {
@@ -58,9 +58,31 @@ test("a run with a rate of its own leaves the rest of the quota to others, once 
   expect(minutes(many.get("b"))[0]).toBeGreaterThan(1.1);
 });
 
-test("what follows a canary goes to the end of its queue", () => {
-  const found = forecast([demand("a", 100, { canarySegments: 1 }), demand("b", 60)], quota, places);
-  expect(found.get("b")?.endMs).toBeLessThan(found.get("a")?.endMs ?? 0);
+function forecasterOf(running: readonly object[]) {
+  return forecaster({
+    ledger: { running: () => Promise.resolve(running) },
+    limiter: { state: () => Promise.resolve({ bucket: "q", nowMs: 0, refreshLatestMs: 60_000, needed: 0, limit: 60 }) },
+    workerRegistry: { workers: () => Promise.resolve([]) },
+    clock: systemClock,
+    periodMs: 60_000,
+    segmentsAtOnce: 4,
+    lanes: 64,
+  } as unknown as ForecastDeps);
+}
+
+test("the soaks between waves and the calls that read SIMs again count", async () => {
+  const waves = [
+    { end: 1, calls: 60, met: 60, judged: 60 },
+    { end: 2, calls: 60, met: 60, judged: 0 },
+  ];
+  const run = {
+    bucket: "default.Sim",
+    options: { waves: { soakMs: 600_000 } },
+    segments: [{ callable: 60 }, { callable: 60 }],
+  };
+  const forecastOf = forecasterOf([]);
+  const planned = { ...run, waves, runId: "plan", supersedes: [] } as unknown as Parameters<typeof forecastOf>[1];
+  expect(minutes((await forecastOf([], planned)).get("plan"))).toEqual([0, 12]);
 });
 
 test("a run of a million calls is forecast within a tenth, in little time", () => {
@@ -82,18 +104,10 @@ test("runs that need more than the present window count as work of their quota, 
 });
 
 test("a plan does not wait for the calls that it takes from the runs that it supersedes", async () => {
-  const run = { bucket: "default.Sim", options: {}, segments: [{ callable: 190 }], canarySegments: 0, canaryLeft: 0 };
+  const run = { bucket: "default.Sim", options: {}, segments: [{ callable: 190 }], waves: [] };
   const going = { total: 190, rejectedAtIntake: 0, skippedAtIntake: 0, tally: { pending: 190 }, state: "running" };
   const older = { ...run, ...going, runId: "older", startedAtMs: 1 };
-  const forecastOf = forecaster({
-    ledger: { running: () => Promise.resolve([older]) },
-    limiter: { state: () => Promise.resolve({ bucket: "q", nowMs: 0, refreshLatestMs: 60_000, needed: 0, limit: 60 }) },
-    workerRegistry: { workers: () => Promise.resolve([]) },
-    clock: systemClock,
-    periodMs: 60_000,
-    segmentsAtOnce: 4,
-    lanes: 64,
-  } as unknown as ForecastDeps);
+  const forecastOf = forecasterOf([older]);
   const planned = { ...run, runId: "plan" } as unknown as RunRecord;
   const ahead = async (sims: number): Promise<number | undefined> =>
     (await forecastOf([], { ...planned, supersedes: [{ runId: "older", sims }] })).get("plan")?.ahead.calls;

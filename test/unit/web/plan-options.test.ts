@@ -9,7 +9,9 @@ const full = {
   partial: true,
   skipUnchanged: false,
   maxFailures: "2.5 %",
-  canary: "100",
+  waves: " 20,100% ",
+  soak: "10m",
+  gate: "status=active >= 95%",
   rate: "60",
 };
 
@@ -26,14 +28,16 @@ describe("the form of a new run", () => {
       partial: "true",
       skipUnchanged: "false",
       maxFailures: "2.5%",
-      canary: 100,
+      waves: "20,100%",
+      soak: "10m",
+      gate: "status=active >= 95%",
       rate: 60,
     });
   });
 
   it.each([
-    ["canary", "0"],
-    ["canary", "ten"],
+    ["waves", "20"],
+    ["waves", "20,5%"],
     ["rate", "1.5"],
     ["rate", "-1"],
     ["maxFailures", "5 rows"],

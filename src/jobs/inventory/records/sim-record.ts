@@ -99,7 +99,7 @@ export function fieldTextIn(record: string, field: string): string | undefined {
 }
 
 /** A field's value as filters see it; an object has no value of its own and exists if it has a member. */
-export function fieldTextOf(sim: KnownSim | undefined, name: string): string | undefined {
+export function fieldTextOf(sim: Pick<KnownSim, "fields"> | undefined, name: string): string | undefined {
   if (sim === undefined) return undefined;
   const value = sim.fields.get(name);
   if (value !== undefined) return textOf(value);

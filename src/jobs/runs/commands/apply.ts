@@ -1,7 +1,7 @@
 /** `simfleet apply FILE`: plans the file, asks, submits the run and shows it until it ends. */
 import { runs } from "../feature.ts";
 import { basename, dirname } from "node:path";
-import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
+import { Command, Option } from "@commander-js/extra-typings";
 import type { App } from "#kernel/app.ts";
 import { openTerminal } from "#core/files/open-file.ts";
 import { visibleIn } from "#core/visible-text.ts";
@@ -9,7 +9,7 @@ import { type Changed, type PlanReport, type RunReport, changedText, createPlan,
 import { assertCanWrite } from "../results/results.ts";
 import { assertAllValid } from "../submit.ts";
 import { addSeeAlso, type Context, asCount, withCommon } from "#cli/context.ts";
-import { whereOption } from "#cli/values.ts";
+import { addWaveOptions, whereOption } from "#cli/values.ts";
 import type { Output } from "#cli/output.ts";
 import { confirmation } from "./confirmation.ts";
 import { planText, rowsOf } from "./plan.ts";
@@ -44,9 +44,7 @@ export function applyCommand(context: Context): Command {
     .option(
       "--max-failures <n>",
       "abort when more rows than this fail or are rejected: a number or a percentage such as 5%",
-      asFailureLimit,
     )
-    .option("--canary <n>", "process the first n rows, and the rest only if all of them succeed", asCount)
     .option("--rate <n>", "maximum number of calls per minute", asCount)
     .optionsGroup("Run:")
     .option("--name <name>", "name of the run (default: the file name or the filter)")
@@ -54,7 +52,9 @@ export function applyCommand(context: Context): Command {
       "-o, --out <file>",
       "write the results to this file (default: next to the input file; of standard input: in the current folder)",
     )
-    .option("--detach", "submit the run, print its ID and return; needs a running worker");
+    .option("--detach", "submit the run, print its ID and return; needs a running worker")
+    .optionsGroup("Waves:");
+  addWaveOptions(command);
   addSeeAlso(command, "plan", "runs retry", "runs undo");
   return withCommon(
     command,
@@ -123,11 +123,10 @@ function orderQueryOf(
     skipUnchanged?: true | undefined;
     sendUnchanged?: true | undefined;
     maxFailures?: string | undefined;
-    canary?: number | undefined;
     rate?: number | undefined;
   },
 ) {
-  const { name, partial, skipUnchanged, sendUnchanged, maxFailures, canary, rate } = options;
+  const { name, partial, skipUnchanged, sendUnchanged, maxFailures, rate } = options;
   return {
     ...operationQuery(options),
     // An upload has no file name.
@@ -135,17 +134,6 @@ function orderQueryOf(
     partial: partial === true ? ("true" as const) : undefined,
     skipUnchanged: skipUnchanged === true ? ("true" as const) : sendUnchanged === true ? ("false" as const) : undefined,
     maxFailures,
-    canary,
     rate,
   };
-}
-
-/** Checked here as well, so that a wrong value shows how to use the option. */
-function asFailureLimit(text: string): string {
-  const match = /^(\d+(?:\.\d+)?)(%?)$/.exec(text);
-  const amount = Number(match?.[1]);
-  if (match === null || (match[2] === "%" ? amount > 100 : !Number.isInteger(amount))) {
-    throw new InvalidArgumentError("It must be a number of rows, such as 20, or a percentage, such as 5%.");
-  }
-  return text;
 }

@@ -1,5 +1,6 @@
 /** The options that say what a run does to each SIM. */
 import { InvalidArgumentError, Option } from "@commander-js/extra-typings";
+import type { WrittenWaves } from "#fleet/waves.ts";
 
 /** Descriptions of options that several commands have. */
 export const optionTexts = {
@@ -28,7 +29,7 @@ export function speedClassOption() {
   return new Option("--speed-class <class>", "one speed class for all rows; short for --set speedClass=CLASS");
 }
 
-export interface OperationOptions {
+export interface OperationOptions extends WrittenWaves {
   readonly operation?: string | undefined;
   readonly set?: Readonly<Record<string, string>> | undefined;
   readonly speedClass?: string | undefined;
@@ -37,13 +38,17 @@ export interface OperationOptions {
 }
 
 /** The options, as the query of a plan. */
-export function operationQuery({ operation, set = {}, speedClass, fromResults, allowUnlisted }: OperationOptions) {
+export function operationQuery(options: OperationOptions) {
+  const { operation, set = {}, speedClass, fromResults, allowUnlisted } = options;
+  const { waves, soak, gate, minSample, sample, onFailure, canary } = options;
+  const of = { waves, soak, gate, minSample, sample, onFailure, canary };
   const values = Object.entries(set).map(([name, value]) => [`set.${name}`, value] as const);
   return {
     operation,
     speedClass,
     fromResults: fromResults === true ? ("true" as const) : undefined,
     allowUnlisted: allowUnlisted === true ? ("true" as const) : undefined,
+    ...of,
     ...Object.fromEntries(values),
   };
 }

@@ -7,10 +7,11 @@ import type { RowsRequest } from "#contract/route.ts";
 import { type PlanReport, changedText, createPlan, deletePlan, downloadVerdicts } from "../contract.ts";
 import { assertCanWrite, writeResults } from "../results/results.ts";
 import { addSeeAlso, type Context, type ProcessIo, withCommon } from "#cli/context.ts";
-import { assertFilter, whereOption } from "#cli/values.ts";
+import { addWaveOptions, assertFilter, whereOption } from "#cli/values.ts";
 import { operationOption, operationQuery, setOption, speedClassOption, optionTexts } from "./operation-options.ts";
 import { grouped, counted, duration } from "#cli/format.ts";
 import { setSpeedClassName } from "#fleet/sim-operation/sim-operation.ts";
+import { percent } from "../waves.ts";
 import { costText } from "./confirmation.ts";
 
 export function planCommand(context: Context): Command {
@@ -23,7 +24,9 @@ export function planCommand(context: Context): Command {
     .addOption(speedClassOption())
     .option("--from-results", "take a results file as input, whose values may be old")
     .option("--allow-unlisted", "send speed classes that the platform definition does not list")
-    .option("-o, --out <file>", "write what the run would do with each row (its verdict) to this CSV file");
+    .option("-o, --out <file>", "write what the run would do with each row (its verdict) to this CSV file")
+    .optionsGroup("Waves:");
+  addWaveOptions(command);
   addSeeAlso(command, "apply", "operations list");
   return withCommon(
     command,
@@ -106,6 +109,7 @@ export function planText(plan: PlanReport): string {
   const more = problemsInAll - Math.min(problems.length, problemsShown);
   if (more > 0) lines.push(`    … and ${grouped(more)} more; --out FILE writes every row's verdict`);
   lines.push(...warnings.map((warning) => `  warning: ${warning}`));
+  if (plan.waves !== undefined) lines.push(...waveLines(plan.waves));
   if (plan.costly > 0) lines.push(`  ${costText(plan)}`);
   if (plan.irreversible > 0) lines.push(`  ${grouped(plan.irreversible)} of the calls are irreversible`);
   else if (!plan.hasUndo) lines.push(`  ${plan.operation} has no undo`);
@@ -113,6 +117,18 @@ export function planText(plan: PlanReport): string {
     plan.othersPerMinute === 0 ? "" : `, with ${grouped(plan.othersPerMinute)} calls a minute left to others`;
   lines.push(`${counted(calls, "call")}, ${timeText(estimateSeconds)}${others}${aheadText(plan.ahead)}`);
   return lines.join("\n");
+}
+
+/** Lines that say what each wave changes, and what its gate costs. */
+function waveLines({ soakSeconds, gate, onFailure, reads, parts }: NonNullable<PlanReport["waves"]>): string[] {
+  const sizes = parts.map(
+    ({ sims, judged }) => `${grouped(sims)}${judged === 0 ? "" : ` (${grouped(judged)} judged)`}`,
+  );
+  const soak = soakSeconds === 0 ? "" : `; a soak of ${duration(soakSeconds * 1_000)} after each but the last`;
+  const lines = [`  waves of ${sizes.join(", ")} SIMs${soak}`];
+  if (gate === undefined) return lines;
+  const now = parts.map(({ sims, met }) => percent(met, sims)).join(", ");
+  return [...lines, `  gate: ${gate} (now ${now}), else ${onFailure}; ${counted(reads, "SIM")} read again`];
 }
 
 /** `; 190 calls of 1 other run come first` */

@@ -4,6 +4,7 @@ import { grouped, counted, duration, problemText } from "#cli/format.ts";
 import { visible } from "#core/visible-text.ts";
 import { isRunOver } from "#fleet/run.ts";
 import { type RunReport, changedText, listRuns } from "../contract.ts";
+import { percent } from "../waves.ts";
 
 /** How many rows have an outcome for one reason. */
 export interface Reason {
@@ -37,6 +38,7 @@ export function runText(report: RunReport, reasons: readonly Reason[] = []): str
   for (const { runId, rows } of report.supersededBy ?? []) {
     lines.push(`  ${counted(rows, "row")} superseded by ${runId}`);
   }
+  lines.push(...waveLines(report));
   if (report.retryOf !== undefined) lines.push(`  retries rows of ${report.retryOf}`);
   if (counts.failed + (report.state === "completed" ? 0 : counts.cancelled) > 0) {
     lines.push(`  retry failed and cancelled rows: simfleet runs retry ${report.runId}`);
@@ -49,10 +51,19 @@ export function runText(report: RunReport, reasons: readonly Reason[] = []): str
   return lines.join("\n");
 }
 
+function waveLines({ waves }: RunReport): string[] {
+  return (waves?.parts ?? []).flatMap(({ check }, i) => {
+    const { judged = 0, before = 0, after = 0, isHeld } = check ?? {};
+    const share = `${percent(after, judged)} of ${counted(judged, "SIM")} meet the gate, ${percent(before, judged)} before`;
+    return check === null ? [] : [`  wave ${i + 1}: ${share}${isHeld ? "" : ": not held"}`];
+  });
+}
+
 /** `running (frozen)`, `running (problem)`, `completed, 17 not done` */
-export function stateName({ state, frozen, problem, counts }: RunReport): string {
+export function stateName({ state, frozen, problem, counts, wave }: RunReport): string {
   if (frozen !== undefined) return `${state} (frozen)`;
   if (problem !== undefined) return `${state} (problem)`;
+  if (state === "running" && wave?.until) return `${wave.state} after wave ${wave.number}, until ${wave.until}`;
   const left = counts.rejected + counts.failed + counts.unknown + counts.cancelled;
   return state === "completed" && left > 0 ? `completed, ${grouped(left)} not done` : state;
 }

@@ -17,6 +17,7 @@ import type { ReplicatedWrites } from "#redis/replicated-writes.ts";
 import { Script } from "#redis/script.ts";
 import { inventoryKeys, inventoryScriptParts } from "#jobs/inventory/store/inventory-script.ts";
 import type { StoreDeps } from "#engine/move-record.ts";
+import type { WaveCheck } from "../waves.ts";
 import { inventoryOf, readSharing, type Sharing } from "#engine/sharing.ts";
 import {
   type StoredRow,
@@ -62,6 +63,7 @@ function scriptFile(name: string): URL {
 }
 
 const settleScript = runScript("settle.lua");
+const endWaveScript = runScript("end-wave.lua");
 const moveScript = runScript("start-run.lua", "move-run.lua");
 const commitScript = runScript("start-run.lua", "commit-run.lua");
 const problemScript = runScript("record-run-problem.lua");
@@ -212,9 +214,9 @@ export class Ledger {
     throw alreadyTaken(sourceId, group, reply[1]);
   }
 
-  /** Deletes a draft. */
-  async discard(draftId: string): Promise<void> {
-    await this.#redis.unlink(this.#keys.runDraft(draftId));
+  /** Deletes drafts. */
+  async discard(...draftIds: readonly string[]): Promise<void> {
+    await this.#redis.unlink(...draftIds.map((draftId) => this.#keys.runDraft(draftId)));
   }
 
   /**
@@ -404,12 +406,12 @@ export class Ledger {
     // Not that of the plan: the profile may have come to share another since.
     const name = (await this.#inventories()).nameOf(profile);
     const keys = [...this.#segmentKeys(runId, segment), ...inventoryKeys(this.#keys, name)];
-    const [state, pending, held] = (await settleScript.run(this.#redis, keys, args)) as [
+    const [state, pending, ended] = (await settleScript.run(this.#redis, keys, args)) as [
       RunState | "gone",
       number,
       number,
     ];
-    return { state, pending, canaryHeld: held === 1 };
+    return { state, pending, hasEndedWave: ended === 1 };
   }
 
   /** Who shares an inventory, read once a second: a run at full speed writes outcomes a thousand times as often. */
@@ -516,6 +518,21 @@ export class Ledger {
     if (!from.includes(before as RunState)) {
       throw new SimfleetError("RUN_STATE_CONFLICT", `Run ${runId} is ${String(before)}; ${moveRule(to, from)}`);
     }
+  }
+
+  /** Notes which SIMs met the gate after the present wave of a run: 1, or 0. @returns all that were noted within the hour */
+  async noteGate({ runId, wave }: RunRecord, isMet: Record<string, 0 | 1> = {}): Promise<Record<string, string>> {
+    const key = this.#keys.of("run", runId, "gate", wave);
+    const isEmpty = Object.keys(isMet).length === 0;
+    if (!isEmpty) failOnAny(await this.#redis.multi().hset(key, isMet).expire(key, draftSeconds).exec());
+    return this.#redis.hgetall(key);
+  }
+
+  /** Ends the soak of a wave and opens the next one. @param reason why the run pauses before that; empty: it goes on */
+  async endWave({ runId, wave }: RunRecord, check: WaveCheck | undefined, reason: string): Promise<void> {
+    const keys = [this.#keys.run(runId), this.#keys.events(), this.#keys.runFinished(runId)];
+    const found = check === undefined ? "" : JSON.stringify(check);
+    await endWaveScript.run(this.#redis, keys, [wave, found, reason, runId, this.#bounds.maxEvents]);
   }
 
   #segmentKeys(runId: string, segment: number): string[] {

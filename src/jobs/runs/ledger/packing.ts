@@ -33,6 +33,8 @@ export interface StoredRow {
   readonly onlyIf?: readonly FieldChange[];
   /** Verdict at plan time, if the call was not known to change the SIM. */
   readonly planned?: "unchanged" | "not-in-inventory";
+  /** Whether the row's SIM met the gate of the run's waves when it was planned; absent without a gate. */
+  readonly met?: boolean | undefined;
 }
 
 /** Final outcome of a row. */
@@ -92,6 +94,7 @@ type RowTuple = [
   operation?: number,
   planned?: string,
   column?: string,
+  met?: boolean,
 ];
 
 /** Mark in the place of a problem's code: the row is skipped. */
@@ -130,8 +133,9 @@ export function packRows(rows: readonly StoredRow[]): Buffer {
 }
 
 /** The last fields of a row's tuple, as far as it has them. */
-function endOf({ onlyIf = [], operation = 0, planned, problem }: StoredRow) {
+function endOf({ onlyIf = [], operation = 0, planned, problem, met }: StoredRow) {
   const column = problem?.column ?? "";
+  if (met !== undefined) return [onlyIf, operation, planned ?? "", column, met] as const;
   if (column !== "") return [onlyIf, operation, planned ?? "", column] as const;
   if (planned !== undefined) return [onlyIf, operation, planned] as const;
   if (operation > 0) return [onlyIf, operation] as const;
@@ -142,7 +146,7 @@ export function unpackRows(packed: Buffer, firstIndex: number): StoredRow[] {
   const tuples = JSON.parse(inflateRawSync(packed).toString("utf8")) as RowTuple[];
   return tuples.map((tuple, i) => {
     const [line, key, inputs, cells, weight, packedBefore = "", duplicateOf, code, message, ...end] = tuple;
-    const [onlyIf = [], operation = 0, planned = "", column = ""] = end;
+    const [onlyIf = [], operation = 0, planned = "", column = "", met] = end;
     const before = unpackValues(packedBefore);
     return {
       index: firstIndex + i,
@@ -156,6 +160,7 @@ export function unpackRows(packed: Buffer, firstIndex: number): StoredRow[] {
       ...(onlyIf.length === 0 ? {} : { onlyIf }),
       ...(operation === 0 ? {} : { operation }),
       ...(planned === "" ? {} : { planned: planned as NonNullable<StoredRow["planned"]> }),
+      ...(met === undefined ? {} : { met }),
       ...whyNoCall(code, message ?? "", column),
     };
   });

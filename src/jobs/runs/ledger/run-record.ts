@@ -3,6 +3,7 @@ import { SimfleetError } from "#core/errors.ts";
 import { type Problem, problemIn } from "#engine/problem.ts";
 import { type RunOptions, type RunState, type Tally, type Outcome, outcomes } from "#fleet/run.ts";
 import type { Changed } from "../contract.ts";
+import type { WaveCheck } from "../waves.ts";
 import type { SimOperation } from "#fleet/sim-operation/sim-operation.ts";
 
 /** A lease on a run expires after this time without renewal: its process died or lost Redis. */
@@ -12,6 +13,17 @@ export const leaseMs = 10_000;
 export interface SegmentSpan {
   readonly firstRow: number;
   readonly callable: number;
+}
+
+/** A wave of a run. */
+export interface Wave {
+  /** The segment after its last one. */
+  readonly end: number;
+  readonly calls: number;
+  /** How many of its SIMs met the gate when the run was planned. */
+  readonly met: number;
+  /** How many of its SIMs are judged when it has ended; 0: the next wave begins without that. */
+  readonly judged: number;
 }
 
 /** Properties that are fixed when a run is submitted. */
@@ -40,8 +52,8 @@ export interface RunHead {
   readonly segments: readonly SegmentSpan[];
   /** Most frequent changes. Absent: none. */
   readonly changes?: Changed["changes"];
-  /** Number of leading segments that form the canary; 0 for none. */
-  readonly canarySegments: number;
+  /** Waves, in their order. Default none. */
+  readonly waves: readonly Wave[];
   /** The run is aborted after more failures than this. */
   readonly maxFailures?: number;
   /** The run whose unsuccessful rows this run retries. */
@@ -63,8 +75,12 @@ export interface RunRecord extends RunHead {
   readonly tally: Tally;
   readonly calls: number;
   readonly throttled: number;
-  /** Canary calls not settled yet. */
-  readonly canaryLeft: number;
+  /** Index of the wave whose rows are processed, or that was processed last. */
+  readonly wave: number;
+  /** The wave has ended; it is checked at this instant of Redis's clock. */
+  readonly soakUntilMs: number | undefined;
+  /** Results of the gate by the index of the wave; null: none. */
+  readonly checks: readonly (WaveCheck | null)[];
   /** The run was aborted or cancelled while calls were in flight that have not all ended: rows may still get an outcome. */
   readonly isEnding: boolean;
   readonly startedAtMs: number | undefined;
@@ -94,7 +110,7 @@ export interface RunRecord extends RunHead {
 }
 
 export function encodeHead(head: RunHead): Record<string, string | number> {
-  const canary = head.segments.slice(0, head.canarySegments);
+  const { waves, options } = head;
   return {
     name: head.name,
     profile: head.profile,
@@ -109,8 +125,12 @@ export function encodeHead(head: RunHead): Record<string, string | number> {
     skippedAtIntake: head.skippedAtIntake,
     segments: JSON.stringify(head.segments.map(({ firstRow, callable }) => [firstRow, callable])),
     changes: JSON.stringify(head.changes ?? []),
-    canarySegments: head.canarySegments,
-    canaryLeft: canary.reduce((sum, { callable }) => sum + callable, 0),
+    waves: JSON.stringify(waves),
+    wave: 0,
+    waveEnd: waves[0]?.end ?? 0,
+    waveLeft: waves[0]?.calls ?? 0,
+    soakMs: options.waves?.soakMs ?? 0,
+    ...(options.waves?.gate === undefined ? {} : { hasGate: 1 }),
     createdAtMs: head.createdAtMs,
     ...(head.operator === undefined ? {} : { operator: head.operator }),
     done: 0,
@@ -146,6 +166,7 @@ export function decodeRecord(runId: string, hash: Readonly<Record<string, string
   const instant = (field: string): number | undefined => (hash[field] ? Number(hash[field]) : undefined);
   const state = text("state") as RunState;
   const isEnding = isCutShort(state) && hands > 0;
+  const waves = JSON.parse(hash.waves ?? "[]") as Wave[];
   return {
     runId,
     name: text("name"),
@@ -165,7 +186,7 @@ export function decodeRecord(runId: string, hash: Readonly<Record<string, string
       callable,
     })),
     changes: JSON.parse(hash.changes ?? "[]") as Changed["changes"],
-    canarySegments: number("canarySegments"),
+    waves,
     ...(hash.maxFailures === undefined ? {} : { maxFailures: number("maxFailures") }),
     ...(hash.retryOf === undefined ? {} : { retryOf: hash.retryOf }),
     ...(hash.undoOf === undefined ? {} : { undoOf: hash.undoOf }),
@@ -178,7 +199,9 @@ export function decodeRecord(runId: string, hash: Readonly<Record<string, string
     isEnding,
     calls: number("calls"),
     throttled: number("throttled"),
-    canaryLeft: number("canaryLeft"),
+    wave: number("wave"),
+    soakUntilMs: instant("soakUntilMs"),
+    checks: waves.map((_, wave) => JSON.parse(hash[`check.${wave}`] ?? "null") as WaveCheck | null),
     startedAtMs: instant("startedAtMs"),
     resumedAtMs: instant("resumedAtMs"),
     finishedAtMs: isEnding ? undefined : instant("finishedAtMs"),

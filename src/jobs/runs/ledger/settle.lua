@@ -9,13 +9,13 @@
 --          showed the SIM, three or more lines follow: the returned fields, separated by commas, the time of the SIM's last
 --          change before the call or `-`, and a line for each returned field
 --          (one text, since long argument lists are expensive for the sender)
--- Returns { state, pending rows, 1 if this settled the last canary row successfully else 0 }
+-- Returns { state, pending rows, 1 if the wave of this segment has ended without a failed row, or with a gate, else 0 }
 -- Atomic: everything. A settled row keeps its outcome, so settling twice has no effect, even if the segment is already
 -- packed: a worker that lost its job may come late. A call may be counted twice after a broken connection; an outcome is
 -- never counted twice.
--- Moves: running|paused -> completed (all settled), running|paused -> aborted (too many failures, or a canary row
--- failed); the event is emitted in the same step. A usable response clears the run's problem. A run that has ended stays
--- ended, and still accepts the outcomes of calls in flight.
+-- Moves: running|paused -> completed (all settled), running|paused -> aborted (too many failures, or a row of a wave
+-- without a gate failed); the event is emitted in the same step. The last row of a wave begins its soak (end-wave.lua). A usable
+-- response clears the run's problem. A run that has ended stays ended, and still accepts the outcomes of calls in flight.
 
 local OUTCOMES = { d = 'done', s = 'skipped', r = 'rejected', f = 'failed', u = 'unknown', a = 'skipped' }
 
@@ -23,15 +23,15 @@ local now, segment, calls, throttled = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonu
 local profile, max_events, run, newer = ARGV[5], ARGV[6], ARGV[7], ARGV[8]
 
 local head = redis.call('HMGET', KEYS[1], 'state', 'total', 'done', 'skipped', 'rejected', 'failed', 'failures',
-  'maxFailures', 'canarySegments', 'canaryLeft', 'startedAtMs', 'problem',
-  'problemHeldUntilMs', 'unknown')
+  'maxFailures', 'waveEnd', 'waveLeft', 'startedAtMs', 'problem',
+  'problemHeldUntilMs', 'unknown', 'waveStart', 'wave', 'soakMs', 'hasGate')
 local state = head[1]
 if not state then return { 'gone', 0, 0 } end
 local function number(i) return tonumber(head[i] or '') or 0 end
 local count = { done = number(3), skipped = number(4), rejected = number(5), failed = number(6), unknown = number(14) }
-local failures, canary_left = number(7), number(10)
-local is_canary = tonumber(segment) < number(9)
-local canary_failed = false
+local failures, wave_left = number(7), number(10)
+local is_wave = tonumber(segment) >= number(15) and tonumber(segment) < number(9)
+local wave_failed = false
 local is_packed = redis.call('HEXISTS', KEYS[4], segment) == 1
 local inv = inventory({ unpack(KEYS, 5) }, profile, max_events)
 
@@ -83,17 +83,17 @@ for at = 9, #ARGV do
     release_claim(sim, set)
     count[outcome] = count[outcome] + weight
     if newer ~= '' then superseded = superseded + weight end
-    if is_canary then canary_left = canary_left - 1 end
+    if is_wave then wave_left = wave_left - 1 end
     if outcome == 'rejected' or outcome == 'failed' or outcome == 'unknown' then
       failures = failures + weight
-      if is_canary then canary_failed = true end
+      if is_wave and not head[18] then wave_failed = true end
     end
   end
 end
 
 local pending = number(2) - count.done - count.skipped - count.rejected - count.failed - count.unknown
 local update = { 'done', count.done, 'skipped', count.skipped, 'rejected', count.rejected, 'failed', count.failed,
-  'unknown', count.unknown, 'failures', failures, 'canaryLeft', canary_left }
+  'unknown', count.unknown, 'failures', failures, 'waveLeft', wave_left }
 local function set(field, value)
   update[#update + 1] = field
   update[#update + 1] = value
@@ -101,14 +101,14 @@ end
 if not head[11] or head[11] == '' then set('startedAtMs', now) end
 
 if superseded > 0 then redis.call('HINCRBY', KEYS[1], 'superseded.' .. newer, superseded) end
-local held = 0
+local ended = tonumber(segment) < number(15)
 -- If calls were in flight when the run was aborted or cancelled, it finishes with the last of them.
 if has_settled and (state == 'aborted' or state == 'cancelled') then set('finishedAtMs', now) end
 if state == 'running' or state == 'paused' then
   local most = tonumber(head[8] or '')
   local reason
-  if is_canary and canary_failed then
-    reason = 'a canary row failed'
+  if wave_failed then
+    reason = number(16) == 0 and 'a canary row failed' or 'a row of wave ' .. number(16) + 1 .. ' failed'
   elseif most and failures > most then
     reason = string.format('%d %s rejected, more than the %d allowed', failures,
       failures == 1 and 'row failed or was' or 'rows failed or were', most)
@@ -118,8 +118,10 @@ if state == 'running' or state == 'paused' then
   elseif reason then
     state = 'aborted'
     set('reason', reason)
-  elseif is_canary and canary_left <= 0 then
-    held = 1
+  elseif is_wave and wave_left <= 0 then
+    ended = true
+    set('waveStart', number(9))
+    set('soakUntilMs', string.format('%.0f', tonumber(inv.now) + number(17)))
   end
   if state == 'completed' or state == 'aborted' then
     set('state', state)
@@ -136,4 +138,4 @@ end
 if head[1] ~= state then emit_run(KEYS[11], max_events, 'run.' .. state, KEYS[1], run, '') end
 if calls > 0 then redis.call('HINCRBY', KEYS[1], 'calls', calls) end
 if throttled > 0 then redis.call('HINCRBY', KEYS[1], 'throttled', throttled) end
-return { state, pending, held }
+return { state, pending, ended and 1 or 0 }

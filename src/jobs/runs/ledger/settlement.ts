@@ -50,8 +50,8 @@ export interface Settlement {
 export interface SettleReply {
   readonly state: RunState | "gone";
   readonly pending: number;
-  /** Whether this settled the last canary row successfully: the rest of the run may start. */
-  readonly canaryHeld: boolean;
+  /** Whether the wave of the segment has ended: the next one, or its check, needs jobs. */
+  readonly hasEndedWave: boolean;
 }
 
 /** A settlement as settle.lua takes it. */

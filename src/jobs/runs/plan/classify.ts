@@ -1,5 +1,6 @@
 /** Compares the rows of a plan with the inventory: what each row would do, and what its SIM is like now. */
 import { type Expression, type Filter, conditionsIn, conjunctsOf, matches, parseFilter } from "#fleet/filter.ts";
+import { parseGate } from "#fleet/waves.ts";
 import { minuteMs, systemClock } from "#core/time.ts";
 import type { Row, RowProblem } from "#fleet/run.ts";
 import {
@@ -40,6 +41,8 @@ export interface KnownFleet {
   readonly operations: SimOperations;
   /** The only speed classes that are sent. Empty: any is. */
   readonly speedClasses: readonly string[];
+  /** The gate of the run's waves. */
+  readonly gate?: string | undefined;
 }
 
 /** Looks up each row once, in the order of the rows. */
@@ -64,6 +67,9 @@ function classifier(operation: SimOperation, facts: InventoryFacts, fleet: Known
   const isCostlyFor = costCheck(operation);
   const nowMs = systemClock.wallMs();
   const freshSinceMs = nowMs - freshMs;
+  const gate = fleet.gate === undefined ? undefined : parseGate(fleet.gate);
+  const isMet = (isListed: boolean, valueOf: (field: string) => string | undefined): boolean | undefined =>
+    gate && isListed && matches(gate.filter, valueOf, nowMs);
   return ({ row: read, duplicateOf }: ResolvedRow, sim: KnownSim | undefined): ClassifiedRow => {
     const row = completed(read, operation, sim);
     const { index, line, cells, key, inputs, problem: own = unlisted(inputs, speedClasses) } = row;
@@ -83,6 +89,7 @@ function classifier(operation: SimOperation, facts: InventoryFacts, fleet: Known
         ...stored,
         ...(problem !== undefined ? { problem } : duplicateOf === undefined ? {} : { duplicateOf }),
         ...(planned !== undefined && verdict === planned ? { planned } : {}),
+        met: isMet(isListed, valueOf),
       },
       verdict,
       problem,

@@ -5,16 +5,20 @@
  */
 import { randomUUID } from "node:crypto";
 import type { RunOptions } from "#fleet/run.ts";
+import { parseGate, waveEnds } from "#fleet/waves.ts";
 import type { LateRows, RowFault } from "#intake/read-rows.ts";
 import type { RedisMemory } from "#redis/memory.ts";
 import type { PlanReport } from "../contract.ts";
-import type { RowGroup, RunHead, SegmentSpan } from "../ledger/run-record.ts";
+import type { RowGroup, RunHead, SegmentSpan, Wave } from "../ledger/run-record.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { type StoredRow, isCallable, operationOf } from "../ledger/packing.ts";
 import type { SealInputs } from "../sealed-inputs.ts";
 import type { ClassifiedRow } from "./classify.ts";
 import { ChangeTally, PlanTally } from "./tally.ts";
 import { SimfleetError } from "#core/errors.ts";
+import { assertFieldsKnown } from "#jobs/inventory/sims.ts";
+import type { Inventory } from "#jobs/inventory/store/inventory.ts";
+import { percent } from "../waves.ts";
 
 /** Rows to be drafted, and what they are for. */
 export interface DraftSource {
@@ -51,9 +55,12 @@ export interface Draft {
 
 export interface DraftDeps {
   readonly ledger: Ledger;
+  readonly inventory: Inventory;
   readonly sealInputs: SealInputs;
   readonly memory: () => Promise<RedisMemory>;
 }
+
+type WaveDeps = DraftDeps & Pick<RunHead, "operations">;
 
 /** Name and options of a draft. */
 export interface DraftRequest extends Pick<
@@ -79,9 +86,9 @@ export async function writeDraft(source: DraftSource, request: DraftRequest, dep
   const { ledger, sealInputs, memory } = deps;
   const { signal, options, ...head } = request;
   const { operations, header } = source;
-  const draftId = randomUUID();
+  const wholeId = randomUUID();
   const tally = new PlanTally(operations[0].name);
-  const writer = new SegmentWriter(ledger, draftId, { operations, canary: options.canary ?? 0 });
+  const writer = new SegmentWriter(ledger, wholeId, operations);
   const faults: RowFault[] = [];
   let checkedRows = 0;
   try {
@@ -106,6 +113,7 @@ export async function writeDraft(source: DraftSource, request: DraftRequest, dep
     }
     await writer.end();
     const conflicts = source.late === undefined ? [] : await writer.amend(source.late, tally);
+    const { draftId, ...parts } = await inWaves(writer, wholeId, { ...request, ...deps, operations });
     assertRoom(writer.rows, await memory(), "outcomes");
     return {
       draftId,
@@ -119,9 +127,8 @@ export async function writeDraft(source: DraftSource, request: DraftRequest, dep
         total: writer.rows,
         rejectedAtIntake: writer.rejected,
         skippedAtIntake: writer.skipped,
-        segments: writer.segments,
         changes: writer.changes,
-        canarySegments: writer.canarySegments,
+        ...parts,
       },
       takes: source.takes?.(writer) ?? [],
       tally: tally.counts(),
@@ -131,7 +138,7 @@ export async function writeDraft(source: DraftSource, request: DraftRequest, dep
       lineOf: source.late === undefined ? undefined : (index) => source.late?.lineOf(index) ?? 0,
     };
   } catch (thrown) {
-    await ledger.discard(draftId).catch(() => undefined);
+    await ledger.discard(wholeId).catch(() => undefined);
     throw isRefusedForMemory(thrown) ? outOfRoom(writer.rows, await memory()) : thrown;
   }
 }
@@ -161,14 +168,15 @@ const rowsPerSegment = { min: 20, max: 500 };
 /** A segment has this part of the rows before it, within these bounds. */
 const partOfRows = 1 / 40;
 
-/** Splits a stream of rows into segments; the canary's rows fill the first segments exactly. */
+/** Splits a stream of rows into segments. */
 class SegmentWriter {
   readonly segments: SegmentSpan[] = [];
   /** Rows written that make a call. */
   calls = 0;
   /** Calls among them that cannot be undone. */
   irreversible = 0;
-  canarySegments = 0;
+  /** Calls among them whose SIM meets the gate. */
+  met = 0;
   rows = 0;
   rejected = 0;
   skipped = 0;
@@ -176,21 +184,13 @@ class SegmentWriter {
   readonly #draftId: string;
   readonly #operations: RunHead["operations"];
   readonly #changes: ChangeTally;
-  readonly #canary: number;
-  #canaryLeft: number;
   #open: StoredRow[] = [];
 
-  constructor(
-    ledger: Ledger,
-    draftId: string,
-    { operations, canary }: { operations: RunHead["operations"]; canary: number },
-  ) {
+  constructor(ledger: Ledger, draftId: string, operations: RunHead["operations"]) {
     this.#ledger = ledger;
     this.#draftId = draftId;
     this.#operations = operations;
     this.#changes = new ChangeTally(operations);
-    this.#canary = canary;
-    this.#canaryLeft = canary;
   }
 
   get changes(): NonNullable<RunHead["changes"]> {
@@ -203,11 +203,7 @@ class SegmentWriter {
     this.#count(row, 1);
     const { min, max } = rowsPerSegment;
     const size = Math.min(max, Math.max(min, (this.rows - this.#open.length) * partOfRows));
-    const closesCanary = this.#canaryLeft > 0 && isCallable(row) && --this.#canaryLeft === 0;
-    if (closesCanary || this.#open.length >= size) {
-      await this.end();
-      if (closesCanary) this.canarySegments = this.segments.length;
-    }
+    if (this.#open.length >= size) await this.end();
   }
 
   async end(): Promise<void> {
@@ -217,7 +213,6 @@ class SegmentWriter {
     this.#open = [];
     await this.#ledger.draftSegment(this.#draftId, this.segments.length, rows);
     this.segments.push({ firstRow: first.index, callable: rows.filter(isCallable).length });
-    if (this.#canaryLeft > 0) this.canarySegments = this.segments.length;
   }
 
   /**
@@ -252,16 +247,7 @@ class SegmentWriter {
       await this.#ledger.draftSegment(this.#draftId, segment, rows);
       this.segments[segment] = { firstRow, callable: rows.filter(isCallable).length };
     }
-    this.#widenCanary();
     return faults;
-  }
-
-  /** Conflicts may have left the canary with fewer calls: it takes more segments then. */
-  #widenCanary(): void {
-    if (this.#canary === 0 || this.#canaryLeft > 0) return;
-    let calls = 0;
-    const end = this.segments.findIndex(({ callable }) => (calls += callable) >= this.#canary);
-    this.canarySegments = end === -1 ? this.segments.length : end + 1;
   }
 
   #count(row: StoredRow, by: 1 | -1): void {
@@ -269,9 +255,61 @@ class SegmentWriter {
     if (row.skipped !== undefined) this.skipped += by;
     if (!isCallable(row)) return;
     this.calls += by;
+    if (row.met === true) this.met += by;
     this.#changes.add(row, by);
     if (operationOf({ operations: this.#operations }, row).danger === "irreversible") this.irreversible += by;
   }
+}
+
+type Parts = Pick<RunHead, "segments" | "waves"> & { readonly draftId: string };
+
+/**
+ * Writes a draft with waves again, so that each of them ends with a segment.
+ * @throws SimfleetError USAGE for a wave without a SIM or a field that no SIM has, if the SIMs do not meet the gate as they are,
+ *   or if there is no undo of what should be undone; a retry is not refused
+ */
+async function inWaves(whole: SegmentWriter, wholeId: string, order: DraftRequest & WaveDeps): Promise<Parts> {
+  const { options, profile, retryOf, operations, ledger, inventory } = order;
+  if (options.waves === undefined || whole.calls === 0)
+    return { draftId: wholeId, segments: whole.segments, waves: [] };
+  const { gate: text, minSample, sample, onFailure } = options.waves;
+  const [{ name, keyColumn, undo }] = operations;
+  if (onFailure === "undo" && undo === undefined) {
+    throw new SimfleetError("USAGE", `${name} has no undo, so a gate that is not held can only pause its run`);
+  }
+  const gate = text === undefined ? undefined : parseGate(text);
+  if (gate !== undefined) await assertFieldsKnown(inventory, { profile, filter: gate.filter, keyColumn });
+  const ends = waveEnds(options.waves, whole.calls, retryOf === undefined ? "refuse" : "leave-out");
+  const draftId = randomUUID();
+  const writer = new SegmentWriter(ledger, draftId, operations);
+  const waves: Wave[] = [];
+  const isJudged = (wave: number, calls: number): boolean =>
+    gate !== undefined && wave < ends.length - 1 && calls >= minSample;
+  for (const [segment, { firstRow }] of whole.segments.entries()) {
+    const rows = await ledger.draftedSegment(wholeId, segment, firstRow);
+    for (const row of rows) {
+      await writer.add(row);
+      if (!isCallable(row) || writer.calls !== ends[waves.length]) continue;
+      await writer.end();
+      const calls = writer.calls - (ends[waves.length - 1] ?? 0);
+      const met = writer.met - waves.reduce((sum, wave) => sum + wave.met, 0);
+      const judged = isJudged(waves.length, calls) ? Math.min(sample, calls) : 0;
+      waves.push({ end: writer.segments.length, calls, met, judged });
+    }
+  }
+  await writer.end();
+  await ledger.discard(wholeId);
+  const all = { met: writer.met, calls: writer.calls, judged: writer.calls };
+  const { minPercent = 0 } = retryOf === undefined ? (gate ?? {}) : {};
+  const at = [...waves, all].findIndex(({ judged, met, calls }) => judged > 0 && met * 100 < calls * minPercent);
+  if (at === -1) return { draftId, segments: writer.segments, waves };
+  await ledger.discard(draftId);
+  const { met, calls } = waves[at] ?? all;
+  const found = `${met} of ${calls} SIMs of ${at === waves.length ? "the run" : `wave ${at + 1}`} meet it (${percent(met, calls)})`;
+  throw new SimfleetError(
+    "USAGE",
+    `The gate ${text} is not met before the run: ${found}, according to the inventory. Nothing was started. Sync with simfleet sims sync, choose SIMs that meet it, or change the gate`,
+  );
 }
 
 function indexesBetween(from: number, end: number, isWanted: (index: number) => boolean): number[] {

@@ -37,8 +37,8 @@ export interface Demand {
   readonly segments: readonly number[];
   /** Calls that it has made. */
   readonly made: number;
-  /** How many segments come first: the others go to the end of the queue when they have succeeded. */
-  readonly canarySegments: number;
+  /** How long it soaks between its waves. */
+  readonly soaksMs: number;
 }
 
 /** Times from now, ms. */
@@ -137,8 +137,7 @@ class Play {
       return { demand, all, left: all, allowed, startMs: undefined, forecast: undefined };
     });
     for (const run of this.#runs) {
-      const open = openSegments(run.demand, slots);
-      this.#enqueue(run, run.demand.canarySegments > 0 ? open.slice(0, run.demand.canarySegments) : open);
+      this.#enqueue(run, openSegments(run.demand, slots));
       if (run.all <= tiny) this.#end(run, 0);
     }
     this.#lineUp();
@@ -207,9 +206,6 @@ class Play {
     if (others <= tiny && (segment.left <= tiny || givesWay(run))) {
       queue.active.delete(segment);
       if (segment.left > tiny) queue.waiting.push(segment);
-      const { segments, canarySegments } = run.demand;
-      const rest = segments.slice(canarySegments);
-      if (canarySegments > 0 && Math.abs(run.left - sumOf(rest)) <= tiny) this.#enqueue(run, rest);
     }
     this.#fill(queue);
   }
@@ -265,7 +261,7 @@ class Play {
     const before = this.#runs.filter((other) => other !== run && other.all - other.left > 0.5);
     const calls = Math.round(before.reduce((sum, { all, left }) => sum + all - left, 0));
     const ahead = { runs: before.map(({ demand }) => demand.runId), calls };
-    run.forecast = { startMs: run.startMs ?? atMs, endMs: atMs, ahead };
+    run.forecast = { startMs: run.startMs ?? atMs, endMs: atMs + run.demand.soaksMs, ahead };
   }
 }
 
@@ -317,7 +313,7 @@ function windowOf({ limit, left, reserved, yields, untilRefreshMs, periodMs }: Q
 
 /** `refreshMs`: time to the next refresh of the quota. */
 type QuotaForecast = Forecast & { readonly quota: string; readonly refreshMs: number };
-type Planned = Pick<RunHead, "runId" | "bucket" | "options" | "segments" | "canarySegments">;
+type Planned = Pick<RunHead, "runId" | "bucket" | "options" | "segments" | "waves">;
 /** A run that would start now, and the calls that it takes from others. */
 type Starting = Planned & { readonly supersedes: readonly { readonly runId: string; readonly sims: number }[] };
 
@@ -370,20 +366,22 @@ function queuedAtMs({ resumedAtMs, startedAtMs = 0 }: RunRecord): number {
 
 function demandOfRun(run: RunRecord, taken = 0): Demand {
   const sent = run.total - run.rejectedAtIntake - run.skippedAtIntake;
-  return demandOf(run, sent === 0 ? 0 : Math.max(0, run.tally.pending - taken) / sent, run.canaryLeft > 0);
+  return demandOf(run, sent === 0 ? 0 : Math.max(0, run.tally.pending - taken) / sent, run);
 }
 
-/** @param left the share of its calls that are still to be made */
-function demandOf(run: Planned, left: number, isCanary = run.canarySegments > 0): Demand {
-  const segments = run.segments.map(({ callable }) => callable);
+/** Calls that read SIMs again come last, and the soaks after them. @param left the share of its calls that are still to be made */
+function demandOf(run: Planned, left: number, { wave = 0 }: Partial<Pick<RunRecord, "wave">> = {}): Demand {
+  const calls = run.segments.map(({ callable }) => callable);
+  const segments = [...calls, ...run.waves.slice(wave).map(({ judged }) => judged)];
+  const soaks = Math.max(0, run.waves.length - 1 - wave) * (run.options.waves?.soakMs ?? 0);
   const { runId, bucket: queue, options } = run;
   return {
     runId,
     queue,
     callsPerMinute: options.callsPerMinute,
     segments,
-    made: sumOf(segments) * (1 - left),
-    canarySegments: isCanary ? run.canarySegments : 0,
+    made: sumOf(calls) * (1 - left),
+    soaksMs: soaks,
   };
 }
 

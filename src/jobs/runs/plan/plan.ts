@@ -5,7 +5,7 @@
 import type { Filter } from "#fleet/filter.ts";
 import type { RunOptions } from "#fleet/run.ts";
 import type { Changed, PlanReport } from "../contract.ts";
-import type { RunHead } from "../ledger/run-record.ts";
+import type { RunHead, RunRecord } from "../ledger/run-record.ts";
 import { maxDangerous } from "../submit.ts";
 import type { KnownFleet } from "./classify.ts";
 import type { Draft } from "./draft.ts";
@@ -40,6 +40,7 @@ export async function reportOfDraft(draft: Draft, deps: ReportDeps): Promise<Pla
     estimateSeconds: forecast === undefined ? null : Math.ceil(forecast.endMs / 1_000),
     ...aheadOf(forecast),
     othersPerMinute: Math.round(othersPerMinute),
+    ...reportOfWaves(head),
     problems,
     problemsInAll: verdicts.invalid + verdicts.conflict + verdicts["not-allowed"],
     supersedes,
@@ -59,6 +60,18 @@ export function changedBy(
     changes,
     changesInAll: segments.reduce((sum, { callable }) => sum + callable, 0),
   };
+}
+
+/** The waves of a run, or of a draft of one. */
+export function reportOfWaves(
+  { options, waves }: Pick<RunHead, "options" | "waves">,
+  checks: RunRecord["checks"] = [],
+): Pick<PlanReport, "waves"> {
+  if (options.waves === undefined) return {};
+  const { soakMs, gate, onFailure } = options.waves;
+  const reads = waves.reduce((sum, { judged }) => sum + judged, 0);
+  const parts = waves.map(({ calls: sims, met, judged }, i) => ({ sims, met, judged, check: checks[i] ?? null }));
+  return { waves: { soakSeconds: soakMs / 1_000, ...(gate === undefined ? {} : { gate }), onFailure, reads, parts } };
 }
 
 function supersedesText({ runId, sims }: PlanReport["supersedes"][number]): string {

@@ -57,7 +57,7 @@ async function settleSegment(
   return sent.length;
 }
 
-// Access to a run that has ended with every outcome written: only such a run can be retried or undone.
+// Access to a run that has ended with every outcome written: only such a run can be retried; one that is paused can be undone, too.
 
 const pollIntervalMs = 100;
 /** Calls in flight when a run is aborted or cancelled end sooner than this, unless the platform hangs. */
@@ -80,7 +80,9 @@ export async function readWhenEnded(
  * @param what the intended operation, such as `undone`, for the message
  * @throws SimfleetError RUN_STATE_CONFLICT if the run has not ended, or calls are still in flight
  */
-export function assertEnded({ runId, state, isEnding }: RunRecord, what: "retried" | "undone"): void {
+export function assertEnded(run: RunRecord, what: "retried" | "undone"): void {
+  const { runId, state, isEnding, isHeld } = run;
+  if (what === "undone" && state === "paused" && !isHeld) return;
   if (!isRunOver(state)) {
     throw new SimfleetError(
       "RUN_STATE_CONFLICT",

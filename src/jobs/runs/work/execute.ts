@@ -211,7 +211,7 @@ class SegmentWork {
     if (!isFinished) {
       throw new SimfleetError("INTERNAL", `Rows of run ${this.#run.runId} have no outcome (segment ${this.#segment})`);
     }
-    return { kind: "finished", canaryHeld: this.#outcomeWriter.canaryHeld };
+    return { kind: "finished", hasEndedWave: this.#outcomeWriter.hasEndedWave };
   }
 
   /** Takes the rows out of `due` that may have killed a process. Each death begins with another one, in case none has. */

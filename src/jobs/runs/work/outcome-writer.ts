@@ -41,7 +41,7 @@ export class OutcomeWriter {
   #throttled = 0;
   #writing: Promise<void> | undefined;
   #state: RunState | "gone" = "running";
-  #canaryHeld = false;
+  #hasEndedWave = false;
 
   constructor(deps: OutcomeDeps) {
     this.#deps = deps;
@@ -52,8 +52,8 @@ export class OutcomeWriter {
     return this.#state;
   }
 
-  get canaryHeld(): boolean {
-    return this.#canaryHeld;
+  get hasEndedWave(): boolean {
+    return this.#hasEndedWave;
   }
 
   /** Counts a call, whatever its result; the count is written with the next outcomes. */
@@ -94,6 +94,6 @@ export class OutcomeWriter {
     this.#state = reply.state;
     this.#deps.watch.observe(this.#deps.run.runId, reply.state);
     this.#deps.backlog.observe(this.#deps.run.runId, reply.pending);
-    this.#canaryHeld ||= reply.canaryHeld;
+    this.#hasEndedWave ||= reply.hasEndedWave;
   }
 }

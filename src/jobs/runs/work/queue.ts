@@ -9,9 +9,9 @@ import { type QueueDeps, workQueues } from "#engine/queue/work-queues.ts";
 import { maxHoldMs } from "#engine/queue/wrong-times.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { RunRecord } from "../ledger/run-record.ts";
-import type { SegmentReference } from "./row-attempt.ts";
+import type { JobReference } from "./row-attempt.ts";
 
-const segmentJobName = "process-segment";
+const jobName = "process-segment";
 /** BullMQ applies a queue's manual rate limit only if one is configured; this one is high enough never to take effect itself. */
 const boundlessRate = { max: 1e12, durationMs: maxHoldMs };
 const addAtOnce = 500;
@@ -20,7 +20,7 @@ const maxRead = 9_999;
 const faultCapMs = 30_000;
 
 export interface SegmentWork {
-  readonly execute: (reference: SegmentReference, signal: AbortSignal) => Promise<JobResult>;
+  readonly execute: (reference: JobReference, signal: AbortSignal) => Promise<JobResult>;
   /** Segments in progress at once. */
   readonly segmentsAtOnce: number;
   readonly onIncident: (incident: Incident) => void;
@@ -29,7 +29,7 @@ export interface SegmentWork {
 export type RunQueues = ReturnType<typeof runQueues>;
 
 export function runQueues({ ledger, ...deps }: QueueDeps & { readonly ledger: Ledger }) {
-  const queues = workQueues<SegmentReference, JobResult>(
+  const queues = workQueues<JobReference, JobResult>(
     {
       connection: "queues",
       nameOf: queueName,
@@ -39,22 +39,23 @@ export function runQueues({ ledger, ...deps }: QueueDeps & { readonly ledger: Le
   );
 
   /**
-   * Enqueues the jobs of all segments that may be processed and are not finished. Repeating it has no effect.
+   * Enqueues the jobs of all segments that may be processed, or of the check after a wave. Repeating it has no effect.
    * @param others `now` also runs delayed segments at once, because a user asked for it
    */
   const enqueue = async (run: RunRecord, others: "leave" | "now" = "leave"): Promise<void> => {
     const queue = await queues.queue(run.bucket);
-    const segments = await openSegments(run, ledger);
+    const open = await openJobs(run, ledger);
     if (others === "now") {
       const delayed = (await queue.getDelayed(0, maxRead)).filter((job) => job?.data.runId === run.runId);
       // A job that has just become due starts without help.
       await Promise.all(delayed.map((job) => job.promote().catch(() => undefined)));
     }
-    for (let at = 0; at < segments.length; at += addAtOnce) {
-      const jobs = segments.slice(at, at + addAtOnce).map((segment) => ({
-        name: segmentJobName,
-        data: { runId: run.runId, segment },
-        opts: { jobId: jobId(run.runId, segment) },
+    const delay = Math.max(0, (run.soakUntilMs ?? 0) - deps.clock.wallMs());
+    for (let at = 0; at < open.length; at += addAtOnce) {
+      const jobs = open.slice(at, at + addAtOnce).map((data) => ({
+        name: jobName,
+        data,
+        opts: { jobId: jobId(data), ...(delay === 0 ? {} : { delay }) },
       }));
       await queue.addBulk(jobs);
     }
@@ -79,7 +80,7 @@ export function runQueues({ ledger, ...deps }: QueueDeps & { readonly ledger: Le
       ...segmentCallbacks(work, ledger),
       restore: restoreBucket,
       beforeReporting: async ({ runId }, result) => {
-        if (result.kind === "finished" && result.canaryHeld) await enqueue(await ledger.run(runId));
+        if (result.kind === "finished" && result.hasEndedWave) await enqueue(await ledger.run(runId));
       },
       afterReporting: async ({ runId }, kind) => {
         if (kind !== "parked") return;
@@ -102,18 +103,18 @@ export function runQueues({ ledger, ...deps }: QueueDeps & { readonly ledger: Le
 async function lacksJobs(queue: Queue, runs: readonly RunRecord[], ledger: Ledger): Promise<boolean> {
   const counts = await queue.getJobCounts("wait", "active", "delayed", "prioritized");
   const inQueue = Object.values(counts).reduce((sum, count) => sum + count, 0);
-  const open = await Promise.all(runs.map(async (run) => (await openSegments(run, ledger)).length));
+  const open = await Promise.all(runs.map(async (run) => (await openJobs(run, ledger)).length));
   return inQueue < open.reduce((sum, count) => sum + count, 0);
 }
 
-/** Segments that may be processed: the canary first; the rest once it has succeeded. */
-async function openSegments(run: RunRecord, ledger: Ledger): Promise<number[]> {
-  const isCanary = run.canarySegments > 0 && run.canaryLeft > 0;
-  const finished = await ledger.finishedSegments(run.runId);
-  const end = isCanary ? run.canarySegments : run.segments.length;
-  const open: number[] = [];
+/** Jobs that may be processed: the segments up to the end of the open wave, or the check after it. */
+async function openJobs(run: RunRecord, ledger: Ledger): Promise<JobReference[]> {
+  const { runId, wave, waves, segments } = run;
+  const finished = await ledger.finishedSegments(runId);
+  const end = wave < waves.length - 1 ? (waves[wave]?.end ?? 0) : segments.length;
+  const open: JobReference[] = run.soakUntilMs === undefined ? [] : [{ runId, wave }];
   for (let segment = 0; segment < end; segment += 1) {
-    if ((run.segments[segment]?.callable ?? 0) > 0 && !finished.has(segment)) open.push(segment);
+    if ((segments[segment]?.callable ?? 0) > 0 && !finished.has(segment)) open.push({ runId, segment });
   }
   return open;
 }
@@ -122,13 +123,13 @@ async function openSegments(run: RunRecord, ledger: Ledger): Promise<number[]> {
 function segmentCallbacks({ execute, segmentsAtOnce, onIncident }: SegmentWork, ledger: Ledger) {
   return {
     atOnce: segmentsAtOnce,
-    work: async (reference: SegmentReference, signal: AbortSignal, deaths: number): Promise<JobResult> => {
+    work: async (reference: JobReference, signal: AbortSignal, deaths: number): Promise<JobResult> => {
       const result = await execute({ ...reference, deaths }, signal);
       await reportRefusal(reference.runId, result, { ledger, onIncident });
       return result;
     },
-    traceParentOf: async ({ runId }: SegmentReference) => (await ledger.run(runId)).traceParent,
-    onIncident: ({ message, data }: { readonly message: string; readonly data?: SegmentReference }): void => {
+    traceParentOf: async ({ runId }: JobReference) => (await ledger.run(runId)).traceParent,
+    onIncident: ({ message, data }: { readonly message: string; readonly data?: JobReference }): void => {
       onIncident({ message, ...(data ? { runId: data.runId } : {}) });
       if (data) void ledger.recordProblem(data.runId, { message, delayMs: faultCapMs }).catch(() => undefined);
     },
@@ -152,6 +153,6 @@ export function queueName(bucket: string): string {
   return `calls-${bucket}`;
 }
 
-function jobId(runId: string, segment: number): string {
-  return `${runId}-s${segment}`;
+function jobId(data: JobReference): string {
+  return "wave" in data ? `${data.runId}-w${data.wave}` : `${data.runId}-s${data.segment}`;
 }

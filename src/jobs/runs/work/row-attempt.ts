@@ -1,4 +1,4 @@
-/** The reference that a worker gets for a segment, and the result of one attempt of one row. */
+/** The reference that a worker gets for a job of a run, and the result of one attempt of one row. */
 import type { PlatformError } from "#core/errors.ts";
 import type { ShownSim } from "../ledger/settlement.ts";
 
@@ -9,6 +9,9 @@ export interface SegmentReference {
   /** How many processes have died with its job. */
   readonly deaths?: number;
 }
+
+/** Subject of a job of a run: a segment, or the check after a wave. */
+export type JobReference = SegmentReference | { readonly runId: string; readonly wave: number };
 
 /** The result of one attempt of one row. */
 export type TryResult =

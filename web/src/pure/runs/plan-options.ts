@@ -9,10 +9,11 @@ export interface PlanForm {
   readonly partial: boolean;
   /** Whether SIMs that are as requested are sent; undefined: as the server decides. */
   readonly skipUnchanged?: boolean | undefined;
-  /** Rows, or a percentage: `10`, `5%`. */
+  /** Rows, or a percentage: `10`, `5%`. Waves are as in `20,5%,100%`, a soak as in `10m`. */
   readonly maxFailures: string;
-  /** Rows. */
-  readonly canary: string;
+  readonly waves: string;
+  readonly soak: string;
+  readonly gate: string;
   /** Calls per minute. */
   readonly rate: string;
 }
@@ -23,25 +24,25 @@ export const emptyForm: PlanForm = {
   texts: {},
   partial: false,
   maxFailures: "",
-  canary: "",
+  waves: "",
+  soak: "",
+  gate: "",
   rate: "",
 };
 
 /** Validation errors by field. */
 export function faultsOf(form: PlanForm): Partial<Record<keyof PlanForm, string>> {
-  const { maxFailures, canary, rate } = form;
+  const { maxFailures, waves, rate } = form;
   return {
-    ...(isCount(canary) ? {} : { canary: "Enter a whole number of rows, such as 100." }),
+    ...(/^\s*$|^.*100\s*%\s*$/.test(waves) ? {} : { waves: "Enter waves that end at 100%, such as 20,5%,100%." }),
     ...(isCount(rate) ? {} : { rate: "Enter a whole number of calls per minute, such as 60." }),
-    ...(maxFailures.trim() === "" || /^\s*(\d+|\d+(\.\d+)?\s*%)\s*$/.test(maxFailures)
-      ? {}
-      : { maxFailures: "Enter a number of rows, such as 50, or a percentage, such as 5%." }),
+    ...(/^\s*(|\d+|\d+(\.\d+)?\s*%)\s*$/.test(maxFailures) ? {} : { maxFailures: "Enter rows, such as 50, or 5%." }),
   };
 }
 
 /** The options in the query of `POST /v1/plans` and `POST /v1/runs`; empty ones are omitted. */
 export function queryOf(form: PlanForm, profile: string): Record<string, string> {
-  const texts = { name: form.name, canary: form.canary, rate: form.rate };
+  const texts = { name: form.name, waves: form.waves, soak: form.soak, gate: form.gate, rate: form.rate };
   const given = Object.entries({ ...texts, maxFailures: form.maxFailures.replaceAll(/\s/g, "") })
     .map(([name, value]) => [name, value.trim()] as const)
     .filter(([, value]) => value !== "");

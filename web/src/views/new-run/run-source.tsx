@@ -120,25 +120,23 @@ interface OptionsProps {
 }
 
 export function RunOptions({ form, faults, onForm }: OptionsProps): JSX.Element {
-  const field = (name: "maxFailures" | "canary" | "rate"): Pick<TextProps, "value" | "onValue" | "fault"> => ({
+  const field = (name: "waves" | "soak" | "gate" | "maxFailures" | "rate"): TextProps => ({
     value: form[name],
     onValue: (value) => onForm({ ...form, [name]: value }),
     fault: faults[name],
   });
   return (
     <details>
-      <summary>Canary, limits and rate</summary>
+      <summary>Waves, limits and rate</summary>
       <div class="form-row">
-        <TextField label="Canary" {...field("canary")} hint="Rows to try first; the rest follow only if all succeed" />
-        <TextField
-          label="Max failures"
-          {...field("maxFailures")}
-          hint="Abort if more rows than this fail, such as 50 or 5%"
-        />
+        <TextField label="Waves" {...field("waves")} hint="SIMs to try first, such as 20,5%,100%" />
+        <TextField label="Soak" {...field("soak")} hint="Time after each wave, such as 10m" />
+        <TextField label="Gate" {...field("gate")} hint="For the next wave: sessionStatus.online=true >= 95%" />
+        <TextField label="Max failures" {...field("maxFailures")} hint="Abort beyond this, such as 50 or 5%" />
         <TextField label="Rate" {...field("rate")} hint="Maximum calls per minute, below the quota" />
       </div>
     </details>
   );
 }
 
-type TextProps = Parameters<typeof TextField>[0];
+type TextProps = Pick<Parameters<typeof TextField>[0], "value" | "onValue" | "fault">;

@@ -39,7 +39,7 @@ export function RunView({ runId }: { runId: string }): JSX.Element {
       </View>
     );
   }
-  const { name, counts, submittedBy } = report;
+  const { name, counts, submittedBy, wave } = report;
   const unnamed = [`Run ${runId} `, <Copy key="copy" id={runId} />];
   return (
     <View
@@ -71,6 +71,7 @@ export function RunView({ runId }: { runId: string }): JSX.Element {
         <div class="progress-head">
           <div class="progress-number">
             {`${grouped(counts.done)} of ${grouped(counts.total)} done`}
+            {wave !== undefined && ` · ${wave.state} in wave ${wave.number} of ${wave.of}`}
             <RunBadge run={report} />
           </div>
           <p class="sentence prose">{changedText(report)}</p>
