@@ -1,4 +1,4 @@
-/** Measures every answer that the SIM explorer of the dashboard waits for: part f of `npm run bench:inventory`. */
+/** Measures every response that the SIM explorer of the dashboard waits for: part f of `npm run bench:inventory`. */
 import { homedir } from "node:os";
 import { App } from "#kernel/app.ts";
 import { features } from "#features.ts";

@@ -1,5 +1,5 @@
 /**
- * simfleet's limiter beside others: each in the same situations, against a sandbox with the same quota, in turn. A trial makes
+ * simfleet's limiter next to others: each in the same situations, against a sandbox with the same quota, in turn. A trial makes
  * the same calls from the middle of a window on, in as many processes as its cell says.
  *
  *   npm run bench:peers                             all cells, five rounds; about 40 minutes

@@ -4,7 +4,7 @@
  *
  *   npm run bench                      one process and four; 950 rows, and 1,000, which fill each window to its last call
  *   npm run bench -- --rounding down   another way of rounding seconds-before-refresh
- *   npm run bench -- --competitor 5    beside another caller that spends 5 calls per second
+ *   npm run bench -- --competitor 5    next to another caller that spends 5 calls per second
  */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -48,7 +48,7 @@ async function measure(rows: number, processes: number): Promise<Result> {
   const { csv, simIds } = sampleRows(rows);
   const file = join(folder, "fleet.csv");
   await writeFile(file, csv);
-  // Workers start before the sandbox, so that the run begins at the intended point of the window.
+  // Workers start before the sandbox, so that the run starts at the intended point of the window.
   const sandbox = await startSandbox({
     port: 0,
     simIds,

@@ -95,7 +95,7 @@ function wording(source) {
   return found;
 }
 
-/** An import over several lines begins above the line that names its source. */
+/** An import over several lines starts above the line that names its source. */
 function statementEndingAt(source, index) {
   const lines = texts.get(source);
   let first = index;

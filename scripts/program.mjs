@@ -8,7 +8,7 @@ const src = `${root}src/`;
 /** Where Vite lists the bundled packages with their licenses. */
 export const licensesFile = "licenses.json";
 
-/** A module finds the files beside it, such as its Lua scripts, although its code moves to the top of dist/. */
+/** A module finds the files next to it, such as its Lua scripts, although its code moves to the top of dist/. */
 const locations = {
   name: "locations",
   enforce: "pre",
@@ -19,7 +19,7 @@ const locations = {
   },
 };
 
-/** Swagger UI finds its pages beside its code; build.mjs copies them to dist/api-page. */
+/** Swagger UI finds its pages next to its code; build.mjs copies them to dist/api-page. */
 const apiPage = {
   name: "api-page",
   transform(code, id) {

@@ -22,7 +22,7 @@ export async function start(): Promise<void> {
     interrupt.abort(new Error(`stopped by ${name}`));
   };
   process.on("SIGINT", stop).on("SIGTERM", stop);
-  // Whose output is no terminal, as under nohup, goes on without one.
+  // Whose output is no terminal, as under nohup, continues without one.
   const hasTerminal = process.stdout.isTTY || process.stderr.isTTY;
   process.on("SIGHUP", () => {
     if (hasTerminal && !servers.includes(command)) stop("SIGHUP");

@@ -1,4 +1,4 @@
-/** The situations in which the limiters are compared. Each run begins in the middle of a window. */
+/** The situations in which the limiters are compared. Each run starts in the middle of a window. */
 import type { SandboxOptions } from "#sandbox/options.ts";
 
 export interface Cell {

@@ -27,7 +27,7 @@ export interface Setup {
   readonly processes: number;
   /** Path of the socket of Redis. */
   readonly redis: string;
-  /** Begins the names of keys; of this run alone. */
+  /** Prefix of the names of keys, for this run only. */
   readonly prefix: string;
   /** Calls to make in this process. */
   readonly calls: number;

@@ -40,7 +40,7 @@ function cost({ cpuMs, redisCalls }: Measured): string {
   return cpuMs === null || redisCalls === null ? "not done" : `${cpuMs.toFixed(1)} ms, ${redisCalls.toFixed(1)}`;
 }
 
-/** Markdown: the use of the quota and the answers of 429 by situation, then the cost of a call. */
+/** Markdown: the use of the quota and the responses of 429 by situation, then the cost of a call. */
 export function tables(results: Results): string {
   const limiters = [...new Set(Object.values(results).flatMap((cell) => Object.keys(cell)))];
   const uses = table(

@@ -252,7 +252,7 @@ interface Loan {
   /** The headers of the pair: name, value, name, value. They are for one call and are not kept. */
   readonly headers: readonly string[];
   /**
-   * Reports the status of the answer.
+   * Reports the status of the response.
    * @returns whether the call can be sent again with another pair: after a 401
    */
   end(status: number): boolean;

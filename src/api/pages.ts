@@ -17,7 +17,7 @@ const keyCap = 4_096;
 
 /**
  * Yields the pages of a list, fetching each on demand.
- * @param startKey the key of the first page to fetch; undefined for the beginning
+ * @param startKey the key of the first page to fetch; undefined for the start
  * @throws PlatformError PLATFORM_RESPONSE_INVALID on a repeated or oversized key; whatever `fetchPage` threw
  */
 export async function* readPages<T>(options: {

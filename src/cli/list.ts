@@ -1,7 +1,7 @@
 /**
  * What all lists have in common: how many rows, which columns, and their order. `--columns` and `--sort` take the names
  * of the fields in the JSON document, and those of columns that are computed. Sorting needs all rows: a list with pages
- * refuses `--sort` if there are more rows than it shows, unless its route sorts them.
+ * rejects `--sort` if there are more rows than it shows, unless its route sorts them.
  */
 import type { Command } from "@commander-js/extra-typings";
 import type { Route } from "#contract/route.ts";

@@ -9,7 +9,7 @@ import { systemClock } from "#core/time.ts";
 import { grouped, relativeTime, withLocalTimes } from "./format.ts";
 import { visible, visibleIn, visibleLines } from "#core/visible-text.ts";
 
-/** A terminal that shows an answer; a pipe has none. */
+/** A terminal that shows a response; a pipe has none. */
 export interface Terminal {
   readonly width: number;
   /** For times, which it shows as their distance from now. */

@@ -80,7 +80,7 @@ export function requirePlatform(config: Config, name: string = config.profile): 
 
 /**
  * What secrets are sealed with while they have to survive a crash.
- * @param feature what it is for, as the beginning of a sentence: `Rotating Credential Sets`
+ * @param feature what it is for, as the start of a sentence: `Rotating Credential Sets`
  * @throws ConfigError that says how to make a key
  */
 export function requireSeal(config: Config, feature: string): SealKeys {

@@ -86,7 +86,7 @@ export function copyOf(value: unknown): unknown {
 
 /**
  * A value of the file with its relative paths made absolute, from the folder of the file: settings that are paths, and
- * programs with a slash. What is no path stays as it is, to be refused.
+ * programs with a slash. What is no path stays as it is, to be rejected.
  */
 export function withPathsFrom<T>(folder: string, value: T, schema: z.ZodType | undefined): T;
 export function withPathsFrom(folder: string, value: unknown, schema = z.unknown() as z.ZodType): unknown {
@@ -147,7 +147,7 @@ function fromText(schema: z.ZodType, written: string): unknown {
   const value = parseYaml("", written, []) ?? written;
   if (type instanceof z.ZodArray && !Array.isArray(value)) return listOf(written);
   if (type instanceof z.ZodRecord && !isTree(value)) {
-    // One of the words of a list stands behind the last `=`; any other value begins behind the first.
+    // One of the words of a list stands behind the last `=`; any other value starts behind the first.
     const separator = type.valueType instanceof z.ZodEnum ? /=(?=[^=]*$)/ : /(?<=^[^=]*)=/;
     return Object.fromEntries(listOf(written).map((pair) => pair.split(separator)));
   }

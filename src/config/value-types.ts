@@ -17,7 +17,7 @@ export function text(expects = "text", pattern = /^[^\0\r\n]+$/): z.ZodString {
   return expecting(expects, z.string().regex(pattern));
 }
 
-/** A path; a shell's `~` is refused, since it would become a folder of that name. */
+/** A path; a shell's `~` is rejected, since it would become a folder of that name. */
 export const path = text("a path (`~` is not expanded)", /^[^~\0\r\n][^\0\r\n]*$/);
 
 export const deploymentName = text("`svc`, `soracom` or the path of a platform definition");

@@ -39,7 +39,7 @@ export function clientOf(send: Send): Client {
 /**
  * Calls handlers in this process.
  * @param caller `by`: who calls, as events and runs name it; `signal`: aborts when the caller no longer waits; `note` gets
- *   what the audit log says of an answer
+ *   what the audit log says of a response
  */
 export function localClient(
   endpoints: readonly Endpoint[],

@@ -23,7 +23,7 @@ export interface Route {
   readonly body?: z.ZodType;
   /** The body is rows: a CSV file, a form with one, or a filter in JSON. `optional`: it may be left out. */
   readonly rows?: "required" | "optional";
-  /** The schema of the answer; `lines`: a file of lines, CSV or NDJSON, that is streamed. */
+  /** The schema of the response; `lines`: a file of lines, CSV or NDJSON, that is streamed. */
   readonly answer: z.ZodType | "lines";
   /** Describes the response for the audit log, without secrets. */
   readonly about?: (answer: never) => string;
@@ -43,7 +43,7 @@ export function aboutOf({ about }: Route, answer: unknown): string | undefined {
 
 type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined;
 
-/** The answer of a route as a caller gets it. */
+/** The response of a route as a caller gets it. */
 export type Answer<R extends Route> = R["answer"] extends z.ZodType ? z.output<R["answer"]> : AsyncIterable<string>;
 
 /** A checked request. */
@@ -54,7 +54,7 @@ export interface Call<R extends Route> {
   readonly rows: R["rows"] extends "required" ? Rows : R["rows"] extends "optional" ? Rows | undefined : undefined;
   /** Who calls: `token:NAME`, `cli:USER`. */
   readonly by: string;
-  /** Aborts after Ctrl-C in a command; a minute after a worker has begun to answer, and when its caller has gone. */
+  /** Aborts after Ctrl-C in a command; a minute after a worker has started to answer, and when its caller has gone. */
   readonly signal: AbortSignal;
 }
 

@@ -7,7 +7,7 @@ const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600
 const time = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d:\d\d)?)?$/;
 
 /**
- * Milliseconds since the epoch of an age (`90m`, `24h`, `7d`), a date (also `20261125`) or a time; undefined for another text. A date begins at
+ * Milliseconds since the epoch of an age (`90m`, `24h`, `7d`), a date (also `20261125`) or a time; undefined for another text. A date starts at
  * midnight, and without an offset a date or a time is local, as all times that are shown.
  */
 export function parseInstant(text = ""): number | undefined {

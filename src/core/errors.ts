@@ -275,18 +275,18 @@ type PlatformCode = Extract<ErrorCode, `PLATFORM_${string}` | "CONFIG_INVALID">;
 export class PlatformError extends SimfleetError {
   /** The operation's id, `listSims`. */
   readonly operation: string;
-  /** HTTP status, where an answer came. */
+  /** HTTP status, where a response came. */
   readonly status: number | undefined;
   /** The platform's own error code, where its body carried one (interface, section 7). */
   readonly platformCode: string | undefined;
   /**
-   * Whether the platform may have carried the call out although no good answer came: a lost answer is an unknown
+   * Whether the platform may have carried the call out although no good answer came: a lost response is an unknown
    * outcome, not a failure.
    */
   readonly mayHaveApplied: boolean;
   /** With PLATFORM_RATE_LIMITED: the bucket that is empty. */
   readonly bucket: string | undefined;
-  /** Whether the answer was larger than what is read of one: a list can be asked for in shorter pages. */
+  /** Whether the response was larger than what is read of one: a list can be asked for in shorter pages. */
   readonly isAnswerTooLarge: boolean;
 
   constructor(

@@ -12,8 +12,8 @@ interface Kept<T> {
 }
 
 /**
- * @param minMs least time for which an answer is kept
- * @returns computes an answer, or returns the one that is kept under its name; a failed one is not kept
+ * @param minMs least time for which a response is kept
+ * @returns computes a response, or returns the one that is kept under its name; a failed one is not kept
  */
 export function keepAnswers<T>(clock: Clock, minMs: number): (name: string, compute: () => Promise<T>) => Promise<T> {
   const kept = new Map<string, Kept<T>>();

@@ -130,7 +130,7 @@ function isEscaped(text: string, at: number): boolean {
   return (at - from) % 2 === 1;
 }
 
-/** Removes the beginning of a value at the end of a text, where a message was cut to its length. */
+/** Removes the start of a value at the end of a text, where a message was cut to its length. */
 function withoutCutEnd(text: string, form: string): string {
   for (let length = Math.min(form.length - 1, text.length); length >= minNamedCharacters; length -= 1) {
     if (text.endsWith(form.slice(0, length))) return `${text.slice(0, -length)}${replacement}`;

@@ -46,7 +46,7 @@ export function yieldToEventLoop(): Promise<void> {
 }
 
 /**
- * Waits for work no longer than a time; the work itself goes on.
+ * Waits for work no longer than a time; the work itself continues.
  * @returns undefined if it takes longer
  * @throws errors of the work by then
  */

@@ -1,6 +1,6 @@
--- Marks a piece of work as begun by a process, unless too many processes have died with it.
+-- Marks a piece of work as started by a process, unless too many processes have died with it.
 --
--- KEYS  1 marks of the work (hash: process -> time at which it began, ms of Redis's clock)
+-- KEYS  1 marks of the work (hash: process -> time at which it started, ms of Redis's clock)
 --       2 live processes (sorted set: process -> time at which its entry expires, live-workers.lua)
 -- ARGV  1 the process   2 number of deaths after which the work is quarantined   3 how long a death counts, ms
 -- Returns 'begun'; 'quarantined' if so many processes left a mark and are gone: the marks are removed then, and the caller

@@ -36,7 +36,7 @@ export class Idempotency {
   }
 
   /**
-   * Claims a key for a request, or returns the answer that the request received before.
+   * Claims a key for a request, or returns the response that the request received before.
    * @param request `id` is derived from the caller, the route and the key; `ref` is used if the request is new
    * @throws SimfleetError IDEMPOTENCY_REUSED, IDEMPOTENCY_BUSY
    */
@@ -67,7 +67,7 @@ export class Idempotency {
       ref: stored.ref,
       /** Whether an earlier attempt may have created the object already. */
       isResumed: !isNew,
-      /** Stores the answer. */
+      /** Stores the response. */
       answer: async (answer: Remembered): Promise<void> => {
         await this.#redis.set(key, JSON.stringify({ ...stored, answer }), "EX", keepSeconds);
         await release();

@@ -47,7 +47,7 @@ export function nextProblem(
   return { message, sinceMs, attempts: attempts + 1, nextAttemptMs: nowMs + Math.max(1, Math.ceil(delayMs)) };
 }
 
-/** Returns the problem of work that was quarantined, which waits for a person. */
+/** Returns the problem of work that was quarantined, which waits for a user. */
 export function quarantineProblem(
   before: Problem | undefined,
   { message, nowMs }: { readonly message: string; readonly nowMs: number },

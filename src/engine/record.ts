@@ -32,7 +32,7 @@ export interface RecordFields<R extends CommonFields> {
   readonly defaults?: (name: string) => Partial<R>;
 }
 
-/** A record of work that begins and ends, again and again under one name. */
+/** A record of work that starts and ends, again and again under one name. */
 export interface RecordKind<R extends CommonFields> extends RecordFields<R> {
   readonly idField: keyof R & string;
   readonly stateField: keyof R & string;
@@ -138,7 +138,7 @@ export function recordStore<R extends CommonFields>(
   const store = stateStore(kind, deps, keyOf);
   return {
     ...store,
-    /** Begins work, or returns the record of the work in progress. */
+    /** Starts work, or returns the record of the work in progress. */
     async begin(name: string, head: Change<R> & CommonFields): Promise<R> {
       const hash = await deps.redis.hgetall(keyOf(name));
       const before = decode(kind, name, hash);

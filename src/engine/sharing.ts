@@ -49,7 +49,7 @@ export async function readSharing({ redis, keys }: Deps) {
       const roots = sharing.filter((name) => stored.get(name)?.endsWith(" root"));
       return roots.length > 0 ? roots : sharing.slice(0, 1);
     },
-    /** Fleets that no profile has any more, and the names of their inventories. */
+    /** Fleets that no profile has anymore, and the names of their inventories. */
     left: new Map([...fleets].filter(([fleet]) => !profiles.some((profile) => fleetOf(profile) === fleet))),
     /** The first of the profiles with each inventory. */
     firsts: (some: readonly string[]) => [...Map.groupBy(some, nameOf).values()].flatMap(([first = ""]) => first),

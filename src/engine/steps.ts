@@ -73,7 +73,7 @@ export interface StepMachine<Context, Change> {
   readonly guard: Pick<PoisonGuard, "run">;
   /** Name of the work and its step, for the poison guard. Undefined if nothing happens there. */
   readonly pointOf: (context: Context) => string | undefined;
-  /** Called after three deaths: the work must not be continued until a person releases it. */
+  /** Called after three deaths: the work must not be continued until a user releases it. */
   readonly saveQuarantined: (context: Context, reason: string) => Promise<void>;
   /** The rules after a fault, and the failed attempts of the step so far. */
   readonly faultRules: (context: Context, fault: unknown) => { rules: FaultRules; tries: number };

@@ -33,7 +33,7 @@ export interface PathGroup {
 /** One operation as configured for an installation. */
 export interface DeploymentOperation {
   readonly method: Method;
-  /** Begins with `/v1/`; placeholders are whole segments in braces. */
+  /** Starts with `/v1/`; placeholders are whole segments in braces. */
   readonly path: string;
   /** The same for things that belong to a sub-user, if they have a separate path. */
   readonly userPath?: string | undefined;

@@ -9,7 +9,7 @@
  *   bound      := number | size, such as 500MB | date or time, such as 2026-01-01 | age, such as 30d "ago"
  *
  * Keywords are case-insensitive; a value with spaces, commas, quotes or brackets must be in double quotes. A field is
- * named as in the record, `tags.site` for a member of an object. `^=` tests how a value begins.
+ * named as in the record, `tags.site` for a member of an object. `^=` tests how a value starts.
  *
  * A number or a size (B, KB, MB, GB, TB; decimal) is compared with values that are numbers, also as text. A date, a time
  * or an age (s, m, h, d, w) is compared with times: epoch milliseconds, or ISO 8601. Both are UTC without an offset. Ages

@@ -19,7 +19,7 @@ interface Deployment {
 
 /**
  * Returns the description of an operation.
- * @param feature the purpose, as the beginning of a sentence: `Rotating AuthKeys`
+ * @param feature the purpose, as the start of a sentence: `Rotating AuthKeys`
  * @throws ConfigError that names feature, operation and deployment and shows the lines to add
  */
 export function requireOperation(

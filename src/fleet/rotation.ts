@@ -57,7 +57,7 @@ export interface Rotation {
   readonly sinks: readonly Sink[];
 }
 
-/** An ID of a Credential Set begins with a letter or digit, so that it is never `..`. */
+/** An ID of a Credential Set starts with a letter or digit, so that it is never `..`. */
 export const credentialsIdForm = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 
 /** Length of a successor's suffix: `-20261120T0300Z`. */

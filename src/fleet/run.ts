@@ -65,7 +65,7 @@ export interface RunOptions {
 /** One parsed row of an input file. Rows are numbered from 0 in file order. */
 export interface Row {
   readonly index: number;
-  /** Line of the file on which the row begins, counted from 1; the header is usually line 1. */
+  /** Line of the file on which the row starts, counted from 1; the header is usually line 1. */
   readonly line: number;
   /** All cells, unmodified, in header order. */
   readonly cells: readonly string[];

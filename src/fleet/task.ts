@@ -46,7 +46,7 @@ export function changesPlatform({ job }: Task): boolean {
   return changes[job];
 }
 
-/** Whether a request comes from a schedule or an automation, instead of a person. */
+/** Whether a request comes from a schedule or an automation, instead of a user. */
 export function isUnattended(by: string): boolean {
   return /^(?:schedule|automation):/.test(by);
 }

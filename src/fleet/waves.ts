@@ -1,6 +1,6 @@
 /**
  * The waves of a run: its SIMs in several parts, each larger than the last. Between two of them the run soaks, and a gate, a
- * condition on the SIMs of the wave, decides whether the next one begins.
+ * condition on the SIMs of the wave, decides whether the next one starts.
  */
 import { SimfleetError } from "#core/errors.ts";
 import { parsePeriod } from "#core/ago.ts";

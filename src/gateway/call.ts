@@ -32,7 +32,7 @@ export interface CallTimes {
   readonly aheadIdleMs: number;
   /** In the rest of its body, while a permit is held. */
   readonly restIdleMs: number;
-  /** While it reads the answer. */
+  /** While it reads the response. */
   readonly readerIdleMs: number;
 }
 
@@ -51,8 +51,8 @@ export interface Call {
 export class CallerGone extends Error {}
 
 /**
- * Streams the answer to the caller.
- * @throws CallerGone; SimfleetError and PlatformError while nothing of an answer was sent to the caller
+ * Streams the response to the caller.
+ * @throws CallerGone; SimfleetError and PlatformError while nothing of a response was sent to the caller
  */
 export async function makeCall(call: Call, deps: CallDeps): Promise<void> {
   const { request, response, operation, path, urgency } = call;
@@ -143,7 +143,7 @@ interface Patience {
 }
 
 /**
- * Limits the time that a call waits in all: for a permit, for a pair, and after a 429. The limiter refuses a longer wait than
+ * Limits the time that a call waits in all: for a permit, for a pair, and after a 429. The limiter rejects a longer wait than
  * about 2 s, so the call sleeps until the refresh and asks again.
  */
 async function withPatience(

@@ -15,7 +15,7 @@ export interface EndedCall {
   readonly method: string;
   /** Without the query, which may hold data of customers. */
   readonly path: string;
-  /** `gone`: the caller disconnected before the answer. */
+  /** `gone`: the caller disconnected before the response. */
   readonly status: number | "gone";
   readonly ms: number;
 }

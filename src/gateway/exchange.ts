@@ -1,6 +1,6 @@
 /**
- * One request to the platform and its answer, streamed in both directions as fast as they are read. The permit ends with the
- * head of the answer. A caller that has gone does not end a call that was sent: only its answer shows what it cost. An error
+ * One request to the platform and its response, streamed in both directions as fast as they are read. The permit ends with the
+ * head of the response. A caller that has gone does not end a call that was sent: only its response shows what it cost. An error
  * is kept until it is whole, and sent without live secrets: some platforms repeat what they got.
  */
 import type { ServerResponse } from "node:http";
@@ -18,7 +18,7 @@ import { secondMs } from "#core/time.ts";
 import { answerHeaders } from "./headers.ts";
 
 const connectTimeoutMs = 10 * secondMs;
-/** For the headers of an answer, and for a pause in its body. */
+/** For the headers of a response, and for a pause in its body. */
 const answerTimeoutMs = 30 * secondMs;
 /** The body of a larger error is left out. */
 const maxErrorBytes = 64 * 1_024;
@@ -42,13 +42,13 @@ export interface Exchange {
   readonly body: Buffer | AsyncIterable<Buffer> | null;
   readonly attempt: Attempt;
   readonly onSent: () => void;
-  /** Called when the request or the rest of its answer fails, before the body of the answer says so. */
+  /** Called when the request or the rest of its response fails, before the body of the response says so. */
   readonly onFailed: () => void;
 }
 
 export type PlatformAnswer = Dispatcher.ResponseData;
 
-/** @returns the head of the answer, with the body still to be read. @throws PlatformError; what the body throws */
+/** @returns the head of the response, with the body still to be read. @throws PlatformError; what the body throws */
 export async function sendRequest(exchange: Exchange): Promise<PlatformAnswer> {
   const { connections, address, attempt, body, operation, method, path, headers } = exchange;
   let wasSent = false;
@@ -114,7 +114,7 @@ export interface Forwarding {
   readonly operation: string;
 }
 
-/** Hands an answer on, until the caller has it or has gone. @throws PlatformError if nothing of it could be sent */
+/** Hands a response on, until the caller has it or has gone. @throws PlatformError if nothing of it could be sent */
 export async function forwardAnswer(answer: PlatformAnswer, forwarding: Forwarding): Promise<void> {
   const { statusCode: status, body } = answer;
   const { response, gone, readerIdleMs, operation } = forwarding;

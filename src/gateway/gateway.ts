@@ -87,7 +87,7 @@ export class Gateway {
     const times = { headersTimeout: headersMs, connectionsCheckingInterval: connectionCheckMs, requestTimeout: 0 };
     this.#server = createServer({ maxHeaderSize: maxHeaderBytes, ...times }, (request, response) => {
       response.on("error", () => undefined);
-      // An answer that cannot be written must not end the process.
+      // A response that cannot be written must not end the process.
       this.#answer(request, response).catch((thrown: unknown) => {
         logger.error({ error: thrown }, "a connection to the gateway failed");
         request.socket.destroy();
@@ -120,7 +120,7 @@ export class Gateway {
     return `http://${host.includes(":") ? `[${host}]` : host}:${this.#port}`;
   }
 
-  /** Refuses new calls and those that wait; calls that were sent get their answers, for a limited time. */
+  /** Rejects new calls and those that wait; calls that were sent get their answers, for a limited time. */
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     this.#closing.abort(

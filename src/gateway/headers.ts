@@ -45,7 +45,7 @@ export function requestHeaders(rawHeaders: readonly string[], body: "whole" | "s
 }
 
 /**
- * The headers of the platform's answer for the caller, as node:http can write them: with the bytes that came.
+ * The headers of the platform's response for the caller, as node:http can write them: with the bytes that came.
  * @param changed what becomes of each value
  */
 export function answerHeaders(

@@ -59,7 +59,7 @@ export class Pairs {
     this.#ttlField = ttlField;
   }
 
-  /** The answer of `POST /v1/auth`. @throws SimfleetError REQUEST_INVALID for a lifetime that the platform does not know */
+  /** The response of `POST /v1/auth`. @throws SimfleetError REQUEST_INVALID for a lifetime that the platform does not know */
   async issue(account: Account, request: Readonly<Record<string, unknown>>): Promise<Record<string, string>> {
     const { operatorId, userName } = account;
     const apiKey = `api-${randomUUID()}`;
@@ -67,7 +67,7 @@ export class Pairs {
     return { apiKey, operatorId, token, ...(userName === undefined ? {} : { userName }) };
   }
 
-  /** The answer of a call that renews a token; its API key stays. @throws SimfleetError as `issue` */
+  /** The response of a call that renews a token; its API key stays. @throws SimfleetError as `issue` */
   async renew(
     apiKey: string,
     account: Account,

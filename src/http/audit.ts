@@ -1,8 +1,8 @@
 /**
- * Writes an audit entry for every request that changes something or was refused such a change: who, what, on which
+ * Writes an audit entry for every request that changes something or was rejected such a change: who, what, on which
  * target, and the result. It never stores a body or a header, and of a query only ids. The entry is written before the handler runs and
  * the result after it, so every change has an entry even if the client disconnects. If the entry cannot be written, the
- * change is refused. Refusals of unknown callers are limited per minute, so that they cannot fill the log.
+ * change is rejected. Rejections of unknown callers are limited per minute, so that they cannot fill the log.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from "fastify";
 import { messageOf, SimfleetError } from "#core/errors.ts";
@@ -13,7 +13,7 @@ import { actorOf } from "./auth/principal.ts";
 import { problemOf } from "./problem.ts";
 
 const idForm = /^[\w-]{1,64}$/;
-/** Refusals of unknown callers that are recorded per minute. */
+/** Rejections of unknown callers that are recorded per minute. */
 const maxUnknown = 60;
 
 /** Must be called before the routes are registered, since it wraps their handlers. */
@@ -27,9 +27,9 @@ export function addAudit(server: FastifyInstance, deps: ControlDeps): void {
   server.addHook("onSend", async (request, reply) => {
     const { config, url } = request.routeOptions;
     if (isReading(request) || url === undefined || !isAudited({ config, url })) return;
-    // For a handler that sends its answer itself: a client that has the answer finds the result.
+    // For a handler that sends its response itself: a client that has the response finds the result.
     if (request.audit !== undefined) return finish(deps, request, reply);
-    // Without an entry, the request was refused before its handler: by the guard, a limit or a schema.
+    // Without an entry, the request was rejected before its handler: by the guard, a limit or a schema.
     if (request.principal === undefined && !unknownCallers.mayBeNoted()) return;
     audit.note(intentOf(request), { status: reply.statusCode }).catch((thrown: unknown) => {
       logger.error({ requestId: request.id }, `a refusal could not be written down: ${messageOf(thrown)}`);

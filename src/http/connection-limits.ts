@@ -18,7 +18,7 @@ export const headersMs = 10 * secondMs;
 export const connectionCheckMs = 2 * secondMs;
 /** From the headers to the end of a body of an unknown client. */
 const unknownBodyMs = 10 * secondMs;
-/** After the answer, the rest of a body is discarded for this long, so that the client can read the answer. */
+/** After the response, the rest of a body is discarded for this long, so that the client can read the response. */
 const lingerMs = 2 * secondMs;
 
 const overInTime = (): void => undefined;
@@ -61,7 +61,7 @@ export class ConnectionLimits {
     this.#known.delete(socket);
   }
 
-  /** Must be called before the guard is added, so that requests refused by the guard are limited as well. */
+  /** Must be called before the guard is added, so that requests rejected by the guard are limited as well. */
   boundBodies(server: FastifyInstance): void {
     server.addHook("onRequest", (request, reply, done) => {
       const { raw } = request;

@@ -109,7 +109,7 @@ const eventId = z
   .regex(/^\d{1,15}-\d{1,20}$/, "must be the ID of an event")
   .refine((id) => BigInt(id.split("-")[1] ?? "0") <= maxInId, "must be the ID of an event");
 
-/** The stream form of `GET /v1/events`, beside the list that the route answers with. */
+/** The stream form of `GET /v1/events`, next to the list that the route responds with. */
 function eventStream({ streams, profileOf }: Pick<ControlDeps, "streams" | "profileOf">): HttpPart {
   return {
     headers: z.object({ "last-event-id": eventId.optional() }),

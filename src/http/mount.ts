@@ -80,7 +80,7 @@ export function mount(
   });
 }
 
-/** Aborts when the caller disconnects before the answer. */
+/** Aborts when the caller disconnects before the response. */
 function goneSignal({ raw }: FastifyReply): AbortSignal {
   const gone = new AbortController();
   raw.once("close", () => {

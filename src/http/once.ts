@@ -1,5 +1,5 @@
 /**
- * Runs a request that creates something once, even if it arrives again with the same `Idempotency-Key`. The answer is
+ * Runs a request that creates something once, even if it arrives again with the same `Idempotency-Key`. The response is
  * kept for a day and sent again. The object gets its id before it is created. If the process dies in between, a
  * repeated request finds the object by that id, so there is no duplicate.
  */
@@ -23,7 +23,7 @@ interface Exchange {
 
 /**
  * Runs the request, or returns the stored answer.
- * @throws SimfleetError IDEMPOTENCY_REUSED, IDEMPOTENCY_BUSY; what `create` throws; then no answer is stored
+ * @throws SimfleetError IDEMPOTENCY_REUSED, IDEMPOTENCY_BUSY; what `create` throws; then no response is stored
  */
 export async function once<T extends object>(
   { idempotency }: ControlDeps,

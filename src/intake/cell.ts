@@ -1,6 +1,6 @@
 /**
  * Writes CSV cells. A cell that a spreadsheet would run as a formula is escaped: a leading `'` turns it into text
- * (OWASP guidance on CSV injection). This applies to text that begins, after any white space or quotes, with = + - @ or
+ * (OWASP guidance on CSV injection). This applies to text that starts, after any white space or quotes, with = + - @ or
  * their full-width forms, or with TAB, CR or LF. It also applies inside a cell after `;`, TAB, `|` and line breaks,
  * since a reader that splits lines there starts a new cell: `x;=1+1` is written as `x;'=1+1`. Plain negative numbers
  * (`-12.5`) are unchanged, since nothing in them can run; numbers with a plus are escaped, since a spreadsheet would

@@ -1,5 +1,5 @@
 /**
- * A streaming CSV reader: header first, then rows in batches with the line on which each begins. Memory is constant:
+ * A streaming CSV reader: header first, then rows in batches with the line on which each starts. Memory is constant:
  * one chunk of the file, its rows, and at most one incomplete record. A file that violates the grammar or a limit is an
  * IntakeError; a row with too few or too many cells is passed on for its reader to validate.
  */
@@ -28,7 +28,7 @@ const defaultCaps: CsvCaps = {
 };
 
 export interface CsvRow {
-  /** Line on which the row begins, counted from 1. */
+  /** Line on which the row starts, counted from 1. */
   readonly line: number;
   readonly cells: readonly string[];
 }
@@ -183,7 +183,7 @@ async function* parseRecords(
 class Collector {
   readonly #caps: CsvCaps;
   batch: CsvRow[] = [];
-  /** Line on which the next record begins. */
+  /** Line on which the next record starts. */
   nextLine: number;
   #rows = -1;
   #fedBytes = 0;

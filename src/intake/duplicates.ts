@@ -17,7 +17,7 @@ export class Duplicates {
   #lines = new Uint32Array(1024);
   #first = new Uint32Array(1024);
   #next = new Uint32Array(1024);
-  /** Used only while rows are added: the last row of the chain that begins here. */
+  /** Used only while rows are added: the last row of the chain that starts here. */
   #last = new Uint32Array(1024);
   /** Hash of the row's values; `invalid` for a row with a problem; `conflicting` on the first row of a conflicting chain. */
   #values = new Float64Array(1024);

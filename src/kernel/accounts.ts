@@ -182,7 +182,7 @@ class OpenAccount {
       connections: limits.connections,
       transport: { proxy: config.proxy },
       clock,
-      // No answer comes before it is known which inventory it belongs to.
+      // No response comes before it is known which inventory it belongs to.
       permits: { acquire: (request) => this.#noted.then(() => limiter.acquire(request)) },
       quotaScope: deployment.quota.scope,
       userAgent,

@@ -79,7 +79,7 @@ export class App {
     return inWordsOfRedis(thrown);
   }
 
-  /** Whether Redis refused a command as it does while a failover is in progress: waiting may help. */
+  /** Whether Redis rejected a command as it does while a failover is in progress: waiting may help. */
   static isFailover(thrown: unknown): boolean {
     return thrown instanceof Error && /^(NOREPLICAS|READONLY|MASTERDOWN|LOADING) /.test(thrown.message);
   }

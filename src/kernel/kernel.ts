@@ -142,7 +142,7 @@ function build(
     keyColumnOf: (profile: string) => keyColumnOf(wordingOf(profile)),
     /** Stops work when the app closes. @returns the same work; its owner may stop it earlier */
     watchOver: (name: string, working: Working) => watchOver(lifecycle, name, working),
-    /** Whether Redis responds within a second. @throws SimfleetError STORE_UNAVAILABLE if it refuses writes */
+    /** Whether Redis responds within a second. @throws SimfleetError STORE_UNAVAILABLE if it rejects writes */
     ping: () => respondsInTime(redis, { keys, clock, withinMs: 1_000 }),
   };
 }

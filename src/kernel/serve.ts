@@ -42,7 +42,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   options.logger.info("the worker has stopped");
 }
 
-/** @returns the configuration to go on with, and what was seen of its file; undefined: the worker stops */
+/** @returns the configuration to continue with, and what was seen of its file; undefined: the worker stops */
 async function serveUntilReload(
   options: ServeOptions,
   seen: string,

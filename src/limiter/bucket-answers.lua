@@ -63,7 +63,7 @@ local function hear(answer)
   end
   local limit = b.limit
   believe_limit(answer)
-  -- A count that goes on is no new window: what it holds are not calls of others.
+  -- A count that continues is no new window: what it holds are not calls of others.
   local goes_on = which == 'next' and b.left and answer.remaining < b.left
   if which == 'next' then
     -- The platform refreshed before the latest possible time: that narrows the time and determines the rounding.

@@ -4,15 +4,15 @@ local LONE_CALL_MS = 500   -- how long one call that asks alone keeps the others
 local PROBE_MS = 250       -- how long an asked question may go unanswered before the next one
 local SURE_MS = 30         -- doubt about the refresh that is not worth a question; nor is one call's round trip
 local RECHECK_MS = 50      -- when to check again whether a call must be kept back at all
-local QUIET_MS = 120       -- when what is known of the demand has caught up with the answers
+local QUIET_MS = 120       -- when what is known of the demand has caught up with the responses
 local POLL_MS = 15         -- when to check again for what another process may have heard
-local STALE_MS = 1000      -- after this long without an answer, one call asks before others follow
+local STALE_MS = 1000      -- after this long without a response, one call asks before others follow
 local STALE_BESIDE_OTHERS_MS = 250
 local SPREAD = 0.5         -- how much of the limit bulk work spreads over the window, if it cannot end in it
-local END_MS = 60          -- how long before the reset nothing is kept for others any more
+local END_MS = 60          -- how long before the reset nothing is kept for others anymore
 local BURST_END = 0.04     -- the part of the window in which the room for one burst goes
 local LIVE_END_MS = 250    -- how long before the reset no call is kept for a live one that may come
-local AHEAD_MS = 250       -- how long before the reset no permits are granted ahead any more
+local AHEAD_MS = 250       -- how long before the reset no permits are granted ahead anymore
 local AHEAD_PART = 16      -- one of so many free calls, and of those still wanted, may be granted ahead
 local MIN_WAIT_MS, MAX_WAIT_MS = 10, 1500   -- when to ask again for a call that will be free before the reset
 local BULK_SHARE = 0.25    -- how much of the limit live calls leave to bulk work that waits
@@ -48,7 +48,7 @@ end
 
 -- Calls that bulk work leaves to others with so many milliseconds to the reset: what they are known to need until then, with
 -- room for chance; and while more work waits than this window has calls left, some of them anyway, since a caller who is always
--- refused is never seen. It costs nothing then: the work ends in the same window, and nothing is left over at the reset.
+-- rejected is never seen. It costs nothing then: the work ends in the same window, and nothing is left over at the reset.
 local function kept_for_others(left_ms, is_short)
   if left_ms <= END_MS then return 0 end
   local share_left = math.min(1, (left_ms - END_MS) / period)

@@ -104,7 +104,7 @@ export class Limiter {
    * Waits for a permit, up to about 2 s.
    * @throws PlatformError PLATFORM_RATE_LIMITED with `retryAfterMs` if the wait would be longer; its `bucket` is absent if the
    *   wait is due to the caller's own rate limit, not the quota
-   * @throws SimfleetError STORE_UNAVAILABLE if Redis refuses; the signal's reason if it aborts
+   * @throws SimfleetError STORE_UNAVAILABLE if Redis rejects; the signal's reason if it aborts
    */
   async acquire(request: PermitRequest): Promise<TimedPermit> {
     if (request.pace !== undefined) await this.#keepPace(request.pace, request.signal);

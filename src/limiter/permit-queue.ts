@@ -43,7 +43,7 @@ export class PermitQueue {
   readonly #clock: Clock;
   #waiters: Waiter[] = [];
   readonly #observations: Observation[] = [];
-  /** Observations that Redis refused: reported again with the next exchange, or their permits would count until the lease ends. */
+  /** Observations that Redis rejected: reported again with the next exchange, or their permits would count until the lease ends. */
   #unreported: readonly Observation[] = [];
   /** Permits taken ahead, the oldest first. */
   #spare: Spare[] = [];
@@ -177,7 +177,7 @@ export class PermitQueue {
     return waiting.length === 0 ? ["normal"] : waiting;
   }
 
-  /** @returns how long callers have to wait, in ms, if some have to; `failed`: all callers were refused */
+  /** @returns how long callers have to wait, in ms, if some have to; `failed`: all callers were rejected */
   async #exchangeFor(urgency: Urgency): Promise<number | undefined | "failed"> {
     const line = this.#waiters.filter((waiter) => waiter.urgency === urgency).slice(0, maxPerExchange);
     const observations = [...this.#unreported, ...this.#observations.splice(0, maxPerExchange)];
@@ -243,7 +243,7 @@ export class PermitQueue {
     }
   }
 
-  /** Refuses those that would have to wait too long, and sleeps for the shortest of the other waits. */
+  /** Rejects those that would have to wait too long, and sleeps for the shortest of the other waits. */
   async #waitFor(waits: readonly { readonly urgency: Urgency; readonly waitMs: number }[]): Promise<void> {
     for (const { urgency, waitMs } of waits) {
       if (waitMs <= patienceMs) continue;

@@ -44,6 +44,6 @@ export interface TimedPermit extends Permit {
 }
 
 /**
- * How urgent a call is. `priority`: a person or a tool waits for it; it goes before bulk work, and may use what that leaves to others.
+ * How urgent a call is. `priority`: a user or a tool waits for it; it goes before bulk work, and may use what that leaves to others.
  */
 export type Urgency = "normal" | "priority";

@@ -17,7 +17,7 @@ import type {
 type Options = RedisOptions & { replyMapping?: "legacy" };
 
 /**
- * A server that went silent, with the network or its machine, closes no connection: after this time without an answer the
+ * A server that went silent, with the network or its machine, closes no connection: after this time without a response the
  * connection is opened again, maybe to another server. Longer than any command blocks (10 s, in BullMQ).
  */
 const silentMs = 15_000;

@@ -6,7 +6,7 @@
 export class Keys {
   readonly prefix: string;
 
-  /** @param prefix begins with a hash tag, `{name}` */
+  /** @param prefix starts with a hash tag, `{name}` */
   constructor(prefix = "{simfleet}") {
     if (!/^\{[^{}]+\}/.test(prefix)) throw new Error(`The key prefix ${prefix} does not start with a hash tag`);
     this.prefix = prefix;
@@ -187,7 +187,7 @@ export class Keys {
     return `${this.prefix}:sims:${profile}:history`;
   }
 
-  /** Hash, expires after a day: processes that have begun a piece of work and not ended it, to the time of their start. */
+  /** Hash, expires after a day: processes that have started a piece of work and not ended it, to the time of their start. */
   workMarks(work: string): string {
     return `${this.prefix}:work:${work}`;
   }

@@ -8,7 +8,7 @@ const script = Script.load(new URL("./memory.lua", import.meta.url));
 /** Bytes. */
 export interface RedisMemory {
   readonly usedBytes: number;
-  /** Redis refuses writes beyond it: `maxmemory`, or the machine's memory if none is set. */
+  /** Redis rejects writes beyond it: `maxmemory`, or the machine's memory if none is set. */
   readonly limitBytes: number;
   readonly limitFrom: "maxmemory" | "machine";
 }

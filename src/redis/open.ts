@@ -36,7 +36,7 @@ export async function openRedis(
   return connections;
 }
 
-// The version of what is stored in Redis. A process refuses data of another version, since it would misread them.
+// The version of what is stored in Redis. A process rejects data of another version, since it would misread them.
 
 const dataVersion = 4;
 

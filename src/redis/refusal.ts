@@ -1,5 +1,5 @@
 /**
- * Explains errors of a Redis that answers but refuses a command (full, read-only, a user without permission) to an operator.
+ * Explains errors of a Redis that answers but rejects a command (full, read-only, a user without permission) to an operator.
  * Errors caused by simfleet itself (a wrong command, a wrong type) are not among them.
  */
 import type { Redis } from "ioredis";
@@ -19,7 +19,7 @@ const hints: Readonly<Record<string, string>> = {
   NOREPLICAS: "too few of its replicas are connected",
 };
 
-/** @returns a SimfleetError STORE_UNAVAILABLE if Redis refused the command; any other error unchanged */
+/** @returns a SimfleetError STORE_UNAVAILABLE if Redis rejected the command; any other error unchanged */
 export function inWordsOfRedis(thrown: unknown): unknown {
   if (!(thrown instanceof Error) || thrown.name !== "ReplyError") return thrown;
   const reasons = [thrown, ...refusedCommands(thrown)].map(({ message }) => message);
@@ -31,12 +31,12 @@ export function inWordsOfRedis(thrown: unknown): unknown {
   return thrown;
 }
 
-/** Does nothing, but is a write. @throws SimfleetError STORE_UNAVAILABLE if Redis refuses it, as on a full disk */
+/** Does nothing, but is a write. @throws SimfleetError STORE_UNAVAILABLE if Redis rejects it, as on a full disk */
 export async function assertWritable(redis: Redis, keys: Keys): Promise<void> {
   await redis.unlink(keys.probe()).catch((thrown: unknown) => Promise.reject(inWordsOfRedis(thrown) as Error));
 }
 
-/** A transaction fails with EXECABORT, and lists the errors of its commands beside. */
+/** A transaction fails with EXECABORT, and lists the errors of its commands separately. */
 function refusedCommands(thrown: Error & { readonly previousErrors?: readonly Error[] }): readonly Error[] {
   return thrown.previousErrors ?? [];
 }

@@ -9,7 +9,7 @@ export interface ScriptRunner {
   eval(source: string, keys: number, ...keysAndArgs: (string | number | Buffer)[]): Promise<unknown>;
 }
 
-/** A file of Lua that lies beside the program's code. */
+/** A file of Lua that lies next to the program's code. */
 export function readLua(file: URL): string {
   return readFileSync(file, "utf8");
 }

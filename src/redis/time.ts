@@ -11,7 +11,7 @@ export async function redisTimeMs(redis: Redis, keys: Keys): Promise<number> {
   return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
 }
 
-/** Whether Redis responds within a time. @throws SimfleetError STORE_UNAVAILABLE if it refuses writes */
+/** Whether Redis responds within a time. @throws SimfleetError STORE_UNAVAILABLE if it rejects writes */
 export async function respondsInTime(
   redis: Redis,
   { keys, clock, withinMs }: { keys: Keys; clock: Clock; withinMs: number },

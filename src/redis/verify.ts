@@ -1,5 +1,5 @@
 /**
- * The checks before the first use: Redis is reachable, recent enough, configured to refuse writes when full instead of
+ * The checks before the first use: Redis is reachable, recent enough, configured to reject writes when full instead of
  * evicting data, and of the kind that its address says. In a cluster every primary is checked.
  */
 import { connect } from "node:net";

@@ -158,7 +158,7 @@ export class Exchange {
   }
 }
 
-/** The response to a refused call, in the caller's language. */
+/** The response to a rejected call, in the caller's language. */
 function refused(thrown: unknown, language: Language): Result {
   const refusal = thrown instanceof Refusal ? thrown : new Refusal("faulty");
   return answer(refusal.status, refusal.bodyIn(language));

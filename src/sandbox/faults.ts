@@ -1,7 +1,7 @@
 /**
  * Selects the fault for a call; the exchange applies it. Two sources: faults requested for the next calls (first come,
  * first served), and probabilities with a seed, so that the same calls in the same order get the same faults. A call
- * refused by an exhausted quota gets no fault: the client sees the response of the quota.
+ * rejected by an exhausted quota gets no fault: the client sees the response of the quota.
  */
 import { z } from "zod";
 import { seededRandom } from "./seeded.ts";

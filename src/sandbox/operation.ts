@@ -41,7 +41,7 @@ export interface Operation {
   /** API group. Absent: not subject to a quota. All operations of a path belong to one group. */
   readonly group: ApiGroup | undefined;
   readonly needsPair: boolean;
-  /** How to refuse the call if the pair has expired. Default pairExpired. */
+  /** How to reject the call if the pair has expired. Default pairExpired. */
   readonly whenExpired?: RefusalName;
   readonly handle: Handler;
 }

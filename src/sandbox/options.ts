@@ -160,7 +160,7 @@ const quota = {
   rounding: z.enum(["up", "down", "nearest"]).default("up"),
   /** `start`: windows follow each other from the start; `first-call`: each opens at the first call after the last. */
   anchored: z.enum(["start", "first-call"]).default("start"),
-  /** With `start`: the offset into a window at which the sandbox begins. */
+  /** With `start`: the offset into a window at which the sandbox starts. */
   windowOffsetMs: z.number().min(0).default(0),
   /** Another caller's steady rate in each group, in calls per second. */
   competitor: z.partialRecord(z.enum(apiGroups), z.number().min(0).max(10_000)).default({}),

@@ -24,7 +24,7 @@ interface Page {
   readonly from: number;
   /** Exclusive. */
   readonly to: number;
-  /** Where the next page begins; absent on the last page. */
+  /** Where the next page starts; absent on the last page. */
   readonly next: Place | undefined;
 }
 

@@ -7,7 +7,7 @@
 import { type ApiGroup, apiGroups, type LimitChange, type SandboxOptions } from "./options.ts";
 
 interface QuotaRules extends Pick<SandboxOptions, "periodSeconds" | "rounding" | "anchored"> {
-  /** With `anchored: start`, where the windows begin. */
+  /** With `anchored: start`, where the windows start. */
   readonly originMs: number;
 }
 
@@ -152,7 +152,7 @@ export class Throttle {
     return this.#quota(group, callerIp).count("accepted", this.#nowMs());
   }
 
-  /** Records a call that is refused because the quota is exhausted. */
+  /** Records a call that is rejected because the quota is exhausted. */
   refuse(group: ApiGroup, callerIp: string): Reading {
     return this.#quota(group, callerIp).count("throttled", this.#nowMs());
   }
@@ -177,7 +177,7 @@ export class Throttle {
     });
   }
 
-  /** Restores the initial state: limits and competitors of the options, and windows that begin now. */
+  /** Restores the initial state: limits and competitors of the options, and windows that start now. */
   reset(): void {
     const { limitChanges, competitor, windowOffsetMs } = this.#options;
     this.#originMs = this.#nowMs() - windowOffsetMs;

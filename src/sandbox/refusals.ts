@@ -1,5 +1,5 @@
 /**
- * Every refusal of the sandbox: status, code and message. The interface shows the form of an error (`{code, message}`,
+ * Every rejection of the sandbox: status, code and message. The interface shows the form of an error (`{code, message}`,
  * section 7) but no list of codes, so codes and statuses other than 429 are specific to the sandbox. A client that depends
  * on one of these codes depends on the sandbox, not on the platform. In Japanese there is one message for each status.
  */
@@ -80,7 +80,7 @@ const japanese: Readonly<Record<(typeof refusals)[RefusalName][0], string>> = {
   500: "サーバーで処理に失敗しました。",
 };
 
-/** A call that the sandbox refuses; becomes a response in the caller's language. */
+/** A call that the sandbox rejects; becomes a response in the caller's language. */
 export class Refusal extends Error {
   readonly status: keyof typeof japanese;
   readonly code: string;

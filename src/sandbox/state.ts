@@ -9,7 +9,7 @@ import { type Effects, SimLog, Sims } from "./sims/sims.ts";
 import { UsageExports } from "./sims/usage.ts";
 
 export interface Totals {
-  /** Calls that reached the sandbox, including those affected by a fault or refused by a quota. */
+  /** Calls that reached the sandbox, including those affected by a fault or rejected by a quota. */
   calls: number;
   /** Responses with status 429. */
   throttled: number;
@@ -48,7 +48,7 @@ export class SandboxState {
   }
 
   /**
-   * How often each operation took effect on a SIM, by its SIM id or IMSI, including calls whose answer a fault
+   * How often each operation took effect on a SIM, by its SIM id or IMSI, including calls whose response a fault
    * suppressed.
    */
   effectsOn(id: string): Effects {

@@ -59,7 +59,7 @@ function scrubShapes(line: string): string {
 /** Ranges that may contain a JSON Web Token; each is read once. */
 const dottedWords = /[A-Za-z0-9_.-]+/g;
 
-/** Redacts JSON Web Tokens: a part that begins with `eyJ`, or has a hyphen before it, and the two parts after it. */
+/** Redacts JSON Web Tokens: a part that starts with `eyJ`, or has a hyphen before it, and the two parts after it. */
 function withoutWebTokens(words: string): string {
   if (!words.includes("eyJ")) return words;
   const parts = words.split(".");

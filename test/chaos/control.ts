@@ -19,7 +19,7 @@ const answerMs = 10_000;
 /** Answers that called a problem of the environment a bug of simfleet. */
 export const internalAnswers: string[] = [];
 
-/** @throws Error with the last answer: a refusal that a repetition cannot change, or when the time is over */
+/** @throws Error with the last response: a rejection that a repetition cannot change, or when the time is over */
 export async function ask(stations: readonly Station[], request: ControlRequest): Promise<string> {
   const { method = "GET", path, key, csv, deadlineMs = 90_000 } = request;
   const endMs = nowMs() + deadlineMs;

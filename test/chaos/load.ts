@@ -114,7 +114,7 @@ async function steer(stage: Stage, seed: number): Promise<StartedRun> {
   for (const step of ["pause", "resume", "cancel"]) {
     await sleep(500 + 1_500 * seededShare(seed, step.length));
     await ask(stage.stations, { method: "POST", path: `/runs/${run.runId}/${step}` }).catch((thrown: unknown) => {
-      // It is over already, or so by an earlier request whose answer was lost.
+      // It is over already, or so by an earlier request whose response was lost.
       if (!String(thrown).includes("RUN_STATE_CONFLICT")) throw thrown;
     });
   }

@@ -37,7 +37,7 @@ const faultKinds = Object.keys(kinds) as readonly FaultKind[];
 
 export interface PlannedFault {
   readonly kind: FaultKind;
-  /** After the load began. */
+  /** After the load started. */
   readonly atMs: number;
   readonly lastsMs: number;
   /** Number of the worker that it hits; faults of what all workers share ignore it. */

@@ -84,7 +84,7 @@ const acts: Readonly<Record<FaultKind, Act>> = {
     stage.redis.signal("SIGCONT");
   },
   "redis-full": async ({ lastsMs, share }, { stage, damage }) => {
-    // A call whose outcome is refused is made again, each time that there is room for its start and none for its end.
+    // A call whose outcome is rejected is made again, each time that there is room for its start and none for its end.
     damage.inHand += 3 * rowsInHand * stage.stations.length;
     await stage.redis.fill(Math.round(share * 60_000));
     await sleep(lastsMs);

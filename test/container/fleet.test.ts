@@ -17,7 +17,7 @@ interface SandboxState {
   readonly windows: { readonly Sim: readonly { readonly throttled: number }[] };
 }
 
-/** A run of all SIMs, begun by a command. */
+/** A run of all SIMs, started by a command. */
 async function begin(fleet: Fleet, speedClass: string): Promise<string> {
   await fleet.write("in.csv", `simId,speedClass\n${fleet.simIds.map((id) => `${id},${speedClass}\n`).join("")}`);
   return (await fleet.run("apply", "/fleet/in.csv", "--yes", "--detach")).trim();

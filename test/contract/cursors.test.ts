@@ -1,4 +1,4 @@
-/** Whatever a cursor says, a list answers with a page or says that the cursor is not valid; it never fails. */
+/** Whatever a cursor says, a list responds with a page or says that the cursor is not valid; it never fails. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { seeds } from "../support/long.ts";

@@ -1,4 +1,4 @@
-/** The expected end of runs that share a quota, beside what happens. */
+/** The expected end of runs that share a quota, next to what happens. */
 import { expect, test } from "vitest";
 import { runs } from "#jobs/runs/feature.ts";
 import type { RunReport } from "#jobs/runs/contract.ts";

@@ -45,7 +45,7 @@ describe("the gateway beside the runs of the account", () => {
     expect(new Set(statuses)).toEqual(new Set([200]));
     const windows = harness.sandbox.throttle.windows("Sim");
     expect(windows.map(({ throttled: count }) => count).filter((count) => count > 0)).toEqual([]);
-    // The first and the last window are not used from their beginning to their end.
+    // The first and the last window are not used from their start to their end.
     const used = windows.slice(1, -1).map(({ accepted }) => accepted / perWindow);
     // One window of ten may be lost to other work on the machine: the usual one, and all of them, say what was used.
     expect(used.toSorted((a, b) => a - b)[Math.floor(used.length / 2)]).toBeGreaterThanOrEqual(0.95);

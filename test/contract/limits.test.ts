@@ -43,7 +43,7 @@ function connect(harness: ControlHarness, sent = ""): Promise<Client> {
 const head = (harness: ControlHarness, ...lines: readonly string[]): string =>
   [...lines, `host: ${new URL(harness.url).host}`, "", ""].join("\r\n");
 
-// Those that wait longest begin first, together.
+// Those that wait longest start first, together.
 test
   .runIf(isLong)
   .concurrent("an authenticated request may take longer than ten seconds to send its body", async () => {
@@ -85,7 +85,7 @@ describe.concurrent("token guessing", () => {
     const statuses: number[] = [];
     for (let n = 0; n < 60; n += 1) statuses.push((await harness.ask("/v1/me", { as: `sf_wrong-${n}` })).status);
     expect(statuses.slice(0, 20)).toEqual(Array.from({ length: 20 }, () => 401));
-    // A minute may have ended in between; then the count begins again.
+    // A minute may have ended in between; then the count starts again.
     expect(statuses.filter((status) => status === 429).length).toBeGreaterThanOrEqual(20);
     let refused = await harness.ask("/v1/me", { as: "sf_wrong" });
     for (let n = 0; refused.status !== 429 && n < 30; n += 1) refused = await harness.ask("/v1/me", { as: "sf_wrong" });

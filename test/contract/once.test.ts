@@ -54,7 +54,7 @@ describe("requests with an Idempotency-Key", () => {
   test("a request repeated after its process died finds the run that was created", async () => {
     const before = await runIds();
     const { begin } = Idempotency.prototype;
-    // The process dies between the commit and the answer: nothing after it happens.
+    // The process dies between the commit and the response: nothing after it happens.
     const killed = vi.spyOn(Idempotency.prototype, "begin").mockImplementation(async function (
       this: Idempotency,
       request,

@@ -1,4 +1,4 @@
-/** Requests for operations: what is refused before any call, what has to be confirmed, and what becomes of lost answers. */
+/** Requests for operations: what is rejected before any call, what has to be confirmed, and what becomes of lost responses. */
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { inflateRawSync } from "node:zlib";

@@ -1,4 +1,4 @@
-/** Retries and undos: what they send, and that calls which must not be repeated are taken by one run only. */
+/** Retries and undos: what they send, and that calls that are unsafe to repeat are taken by one run only. */
 import { afterEach, describe, expect, test } from "vitest";
 import type { PlanReport, RunReport } from "#jobs/runs/contract.ts";
 import { until } from "../support/until.ts";
@@ -24,7 +24,7 @@ function file(header: string, from: number, to: number, value: string): string {
   return `simId,${header}\n${places.map((place) => `${harness.simId(place)},${value}\n`).join("")}`;
 }
 
-/** Three messages, of which the answer of the first is lost and the others are not sent. */
+/** Three messages, of which the response of the first is lost and the others are not sent. */
 async function cancelledAfterLoss(from: number): Promise<string> {
   harness.sandbox.faults.next("lost-answer", 1, "sendSimSms");
   const { runId } = await requests.start("operation=send-sms&rate=1", file("payload", from, from + 3, "hello"));

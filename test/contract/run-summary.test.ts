@@ -1,4 +1,4 @@
-/** What a person looks at when rows of a run fail: outcomes over time, reasons, the rows of a reason, and their retry. */
+/** What a user looks at when rows of a run fail: outcomes over time, reasons, the rows of a reason, and their retry. */
 import { describe, expect, test } from "vitest";
 import type { FollowUpPlan, RowReport, RunReport, RunSummary } from "#jobs/runs/contract.ts";
 import { ControlHarness } from "./support/control-harness.ts";

@@ -39,7 +39,7 @@ const answers: readonly ((text: string, simId: string | undefined) => Answer)[] 
   },
 ];
 
-/** Refuses, answers with something that is no record, or with a record; each holds the word in one encoding. */
+/** Rejects, responds with something that is no record, or with a record; each holds the word in one encoding. */
 function echo({ path, body }: { readonly path: string; readonly body: string }): Answer {
   const { word, way } = JSON.parse(body) as { word: string; way: string };
   const [, encode] = ways[Math.trunc(Number(way) / answers.length)] ?? [];

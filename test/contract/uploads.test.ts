@@ -145,7 +145,7 @@ test("a request that cannot succeed is refused before its file is read", async (
     const refused = await narrow.ask(path, { as: "operator", method: "POST", body: large, headers: csv });
     return [refused.status, await refused.json()];
   };
-  // The file is larger than the bound, which is not what the answers say.
+  // The file is larger than the bound, which is not what the responses say.
   expect(await refusalOf("/v1/plans?profile=typo")).toMatchObject([404, { code: "NOT_FOUND" }]);
   expect(await refusalOf("/v1/runs?profile=typo")).toMatchObject([404, { code: "NOT_FOUND" }]);
   expect(await refusalOf("/v1/runs?planId=p-none")).toMatchObject([400, { detail: /send planId alone/ }]);

@@ -1,4 +1,4 @@
-/** The generated parts of the documentation, and what has to agree with the code beside them. */
+/** The generated parts of the documentation, and what has to agree with the code next to them. */
 import { readFileSync } from "node:fs";
 import { expect, it, test } from "vitest";
 import { outcomes } from "#fleet/run.ts";

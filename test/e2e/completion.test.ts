@@ -1,4 +1,4 @@
-/** Completion in real shells: the words that a person types, with a Tab, and what the line becomes. */
+/** Completion in real shells: the words that a user types, with a Tab, and what the line becomes. */
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";

@@ -241,7 +241,7 @@ describe.concurrent("control of runs in progress", () => {
         "Check SIMFLEET_AUTH_KEY_ID and SIMFLEET_AUTH_KEY.\n",
     );
     expect((await harness.run(["runs", "resume", runId])).code).toBe(3);
-    // The rows were to be tried again after half a minute: a person who resumes does not wait for that.
+    // The rows were to be tried again after half a minute: a user who resumes does not wait for that.
     const beforeMs = performance.now();
     const resumed = await harness.json(["runs", "resume", runId], {
       SIMFLEET_AUTH_KEY_ID: authKeyId,

@@ -1,4 +1,4 @@
-/** A disk that is full under the embedded Redis, which then refuses writes. */
+/** A disk that is full under the embedded Redis, which then rejects writes. */
 import { execFileSync } from "node:child_process";
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

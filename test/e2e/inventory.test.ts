@@ -43,7 +43,7 @@ describe.concurrent("the inventory", () => {
     ]);
     expect(second.document.nextCursor).toBeNull();
     const listed = [...first.document.sims, ...second.document.sims].map(({ simId }) => simId);
-    // Newest first, as every list; the platform's list began with the oldest.
+    // Newest first, as every list; the platform's list started with the oldest.
     expect(listed.toReversed()).toEqual(Array.from({ length: 350 }, (_, n) => harness.simId(n)));
 
     const shown = await harness.json<SimDocument>(["sims", "show", harness.simId(7)]);
@@ -168,7 +168,7 @@ describe.concurrent("undo", () => {
     await harness.write("fleet.csv", `simId,speedClass\n${given.map((c, n) => `${harness.simId(n)},${c}\n`).join("")}`);
     const { document: run } = await harness.json(["apply", "fleet.csv", "--yes"]);
     expect(column(await harness.read(run.results ?? ""), "previousSpeedClass")).toEqual(before);
-    // A person changes one, and another is gone.
+    // A user changes one, and another is gone.
     harness.sandbox.fleet.edit(harness.simId(4), { speedClass: "s1.8xfast" });
     harness.sandbox.fleet.remove([harness.simId(6)]);
     const calls = harness.changes;

@@ -33,7 +33,7 @@ class Worker {
     await this.start();
   }
 
-  /** Undefined where no answer came. */
+  /** Undefined where no response came. */
   async ask(
     path: string,
     init: { method?: string; body?: string; headers?: Readonly<Record<string, string>> } = {},
@@ -63,7 +63,7 @@ test("a run is started once when its worker is killed at any moment", async () =
     runIds.set(name, ((await answer.json()) as RunDocument).runId);
     return true;
   };
-  // From before a request has arrived to after its answer has left, on a machine of this speed.
+  // From before a request has arrived to after its response has left, on a machine of this speed.
   const beganMs = performance.now();
   expect(await isAnswered("unharmed")).toBe(true);
   const spreadMs = Math.max(80, 1.5 * (performance.now() - beganMs));

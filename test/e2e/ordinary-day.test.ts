@@ -23,7 +23,7 @@ afterAll(() => installed.remove());
 
 type Environment = Readonly<Record<string, string>>;
 
-/** A person with a home, in a shell in which `simfleet` is the installed command. */
+/** A user with a home, in a shell in which `simfleet` is the installed command. */
 class Person {
   readonly home: string;
   readonly #id: number | undefined;

@@ -1,5 +1,5 @@
 /**
- * Work that kills its worker, with the built worker: a rotation is quarantined, and completes once a person has fixed the cause; of
+ * Work that kills its worker, with the built worker: a rotation is quarantined, and completes once a user has fixed the cause; of
  * a run, the row that kills is quarantined, and the others end by themselves.
  */
 import { mkdirSync, writeFileSync } from "node:fs";

@@ -65,7 +65,7 @@ describe.concurrent("a run continues by itself", () => {
     "a run continues when an operator has the Sentinels change the primary, which stays as a replica",
     async () => {
       await using harness = await CliHarness.open(io);
-      // What is written after the promotion, until the Sentinels report it, is refused instead of lost.
+      // What is written after the promotion, until the Sentinels report it, is rejected instead of lost.
       await using set = await redisWithSentinels(harness, { args: ["--min-replicas-to-write", "1"] });
       await expectSurvival(harness, { SIMFLEET_REDIS_URL: set.url }, async () => {
         await set.asked[0]?.call("SENTINEL", "FAILOVER", "fleet-1");

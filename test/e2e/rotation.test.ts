@@ -1,5 +1,5 @@
 /**
- * Rotations with the built command line: what a person sees, and that the secret is nowhere but where it belongs. The
+ * Rotations with the built command line: what a user sees, and that the secret is nowhere but where it belongs. The
  * secret comes from a program, so that the test knows it before anybody does.
  */
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";

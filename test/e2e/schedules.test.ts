@@ -122,7 +122,7 @@ describe.concurrent("schedules", () => {
     await harness.untilChanges(10);
     const frozen = await harness.run(["freeze", "on", "--yes", "--reason", "incident 12"]);
     expect(frozen.stdout).toMatch(/default: frozen: cli:\S+ has frozen all changes: incident 12/);
-    // Within a second no call goes out any more; those that were out have ended.
+    // Within a second no call goes out anymore; those that were out have ended.
     let seen = -1;
     await until("nothing changes any more", async () => {
       const isStill = harness.changes === seen;

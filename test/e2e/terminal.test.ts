@@ -1,4 +1,4 @@
-/** What a person at a terminal sees, and what a pipe gets instead. */
+/** What a user at a terminal sees, and what a pipe gets instead. */
 import { spawnSync } from "node:child_process";
 import { chmod, mkdir, readFile, symlink } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
 /**
- * Webhooks with the built command line and a real worker: what a receiver gets, what a person sees of it, and that the
+ * Webhooks with the built command line and a real worker: what a receiver gets, what a user sees of it, and that the
  * address of a chat is known to nobody but the chat.
  */
 import { readdirSync, writeFileSync } from "node:fs";

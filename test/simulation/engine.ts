@@ -13,7 +13,7 @@ export interface Engine {
   schedules(first: number, last: number): Promise<string>;
   /** Runs so many processes on one quota. */
   fleet(seed: number, processes: number): Promise<string>;
-  /** Bulk work beside others, for some windows. @returns the numbers of neighbors.lua */
+  /** Bulk work next to others, for some windows. @returns the numbers of neighbors.lua */
   neighbors(seed: number, others: Neighbors): Promise<readonly number[]>;
   close(): void;
 }

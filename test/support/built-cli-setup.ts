@@ -30,7 +30,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const cacheHome = join(folder, "cache");
   await mkdir(join(cacheHome, "simfleet"), { recursive: true });
   const fetched = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "simfleet", "redis-server");
-  // A link is refused. Without the folder, Redis is on the PATH (redis-global-setup.ts).
+  // A link is rejected. Without the folder, Redis is on the PATH (redis-global-setup.ts).
   if (existsSync(fetched)) await cp(fetched, join(cacheHome, "simfleet", "redis-server"), { recursive: true });
   project.provide("cacheHome", cacheHome);
   project.provide("builtCopy", copy);

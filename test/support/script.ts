@@ -1,4 +1,4 @@
-/** Scripts beside the tests, in processes that are killed at any moment. */
+/** Scripts next to the tests, in processes that are killed at any moment. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";

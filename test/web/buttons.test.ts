@@ -1,5 +1,5 @@
 /**
- * Every button outside of runs that changes something, pressed as a person would: what is looked at afterwards is the
+ * Every button outside of runs that changes something, pressed as a user would: what is looked at afterwards is the
  * worker, the platform, or the receiver of a message, never the page alone.
  */
 import { readFileSync, writeFileSync } from "node:fs";
@@ -13,7 +13,7 @@ import { describeInBrowser, WebHarness } from "./support/harness.ts";
 let harness: WebHarness;
 let receiver: Receiver;
 
-/** Without a look at groups, so that a rotation has to be confirmed by a person. */
+/** Without a look at groups, so that a rotation has to be confirmed by a user. */
 const deployment = "extends: soracom\noperations: { listGroups: null }\n";
 
 const sections = `profiles:

@@ -116,7 +116,7 @@ describeInBrowser(
       expect(titles.map((title) => title.replace(/ [↕↑↓]$/, ""))).toEqual(
         expect.arrayContaining(["SIM ID", "IMSI", "Speed class", "Group", "Changed"]),
       );
-      // The one search of the product is beside the navigation.
+      // The one search of the product is next to the navigation.
       expect(await page.getByRole("searchbox").count()).toBe(0);
       expect(await page.getByRole("button", { name: "Search" }).count()).toBe(1);
     });

@@ -1,4 +1,4 @@
-/** The way of a person with a file, from the token to the results, against a real worker. */
+/** The way of a user with a file, from the token to the results, against a real worker. */
 import { readFile } from "node:fs/promises";
 import type { Locator, Page } from "playwright-core";
 import { expect, it } from "vitest";

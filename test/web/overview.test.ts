@@ -1,4 +1,4 @@
-/** The frame around all pages, the overview, and what a person does when rows of a run fail. */
+/** The frame around all pages, the overview, and what a user does when rows of a run fail. */
 import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
@@ -6,7 +6,7 @@ import { until } from "../support/until.ts";
 import { tokens } from "./support/fixtures.ts";
 import { describeInBrowser, WebHarness } from "./support/harness.ts";
 
-/** Has the page read an answer of the worker with other members. */
+/** Has the page read a response of the worker with other members. */
 async function answerWith(page: Page, url: string, members: (body: Record<string, unknown>) => object): Promise<void> {
   await page.route(url, async (route) => {
     const response = await route.fetch();
@@ -78,7 +78,7 @@ describeInBrowser(
       // A screen reader hears the numbers that the chart shows.
       await page.getByRole("img", { name: /^Calls per .*; calls: 8 in total, \d at most/ }).waitFor();
       await page.getByRole("img", { name: /^Rows per .*: 5 in total, \d at most; not done: 3 in total/ }).waitFor();
-      // A bar for each window, in one path: the first begins within its share of the chart, and the last ends in the chart.
+      // A bar for each window, in one path: the first starts within its share of the chart, and the last ends in the chart.
       interface Windows {
         readonly windows: readonly { readonly at: string }[];
         readonly windowSeconds: number;

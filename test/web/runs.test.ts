@@ -1,4 +1,4 @@
-/** Every button of a run, pressed as a person would, and what the worker and the platform know of it afterwards. */
+/** Every button of a run, pressed as a user would, and what the worker and the platform know of it afterwards. */
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { until } from "../support/until.ts";

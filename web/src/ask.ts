@@ -21,7 +21,7 @@ export async function ask<T>(path: string, asking: Asking = {}): Promise<T> {
 }
 
 /**
- * The response as it begins to arrive. A 401 on any request signs out.
+ * The response as it starts to arrive. A 401 on any request signs out.
  * @throws Problem; the signal's reason if it aborts
  */
 export async function send(path: string, { method = "GET", query, body, headers, signal }: Asking): Promise<Response> {

@@ -56,7 +56,7 @@ export function followKeys(): void {
   });
 }
 
-/** While a person writes, or a dialog is open, a key is no shortcut. */
+/** While a user writes, or a dialog is open, a key is no shortcut. */
 function isBusy(target: EventTarget | null): boolean {
   return (
     document.querySelector("dialog[open]") !== null ||

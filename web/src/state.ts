@@ -1,4 +1,4 @@
-/** State of components that this browser keeps, and state that waits until a person pauses. */
+/** State of components that this browser keeps, and state that waits until a user pauses. */
 import { useEffect, useState } from "preact/hooks";
 
 /** A value such as chosen columns; what cannot be read is as if it were absent. */

@@ -30,7 +30,7 @@ export interface PairSource {
    */
   authenticate(): Promise<Pair>;
   /**
-   * The same pair with a new token; undefined if the platform refuses. Absent: not supported.
+   * The same pair with a new token; undefined if the platform rejects. Absent: not supported.
    * @throws if a later attempt can succeed
    */
   renew?(pair: Pair): Promise<Pair | undefined>;

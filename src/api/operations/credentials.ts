@@ -10,7 +10,7 @@ import { type Operation, epochSeconds } from "./operation.ts";
 import type { Problem } from "#core/errors.ts";
 
 export interface CredentialInput {
-  /** Unique in the account: letters, digits, `.`, `_` and `-`, beginning with a letter or digit, at most 100. */
+  /** Unique in the account: letters, digits, `.`, `_` and `-`, start with a letter or digit, at most 100. */
   readonly credentialsId: string;
   readonly description?: string | undefined;
   /** `psk`; the names of other types are not shown in the interface and pass through. */

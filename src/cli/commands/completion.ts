@@ -1,6 +1,6 @@
 /**
  * `simfleet completion SHELL`: completion of commands, options and their values in a shell. A script (../completion/bash.sh)
- * calls `completion words` with the line as typed so far, by the name or path that the line begins with. It answers a word
+ * calls `completion words` with the line as typed so far, by the name or path that the line starts with. It answers a word
  * per line, with a tab before its description; the line `:files` stands for paths.
  */
 import { Command, type Option } from "@commander-js/extra-typings";

@@ -15,7 +15,7 @@ const pollIntervalMs = 200;
 const remotePollIntervalMs = 1_000;
 const workerPollMs = 2_000;
 const failoverPollMs = 1_000;
-/** After this time without an answer the user is informed, and a command that stops no longer waits for it. */
+/** After this time without a response the user is informed, and a command that stops no longer waits for it. */
 const silentAfterMs = 3_000;
 const silentAtStopMs = 500;
 
@@ -34,7 +34,7 @@ export async function isUnserved(work: LocalWork | undefined): Promise<boolean> 
 export interface End {
   readonly exitCode: number;
   readonly lines?: readonly string[];
-  /** The work has not ended, but waits for somebody: a refusal of the platform, or Ctrl-C, says why. */
+  /** The work has not ended, but waits for somebody: a rejection of the platform, or Ctrl-C, says why. */
   readonly isHalt?: boolean;
 }
 
@@ -121,7 +121,7 @@ function ended({ exitCode, lines = [] }: End, output: Output): number {
 }
 
 /**
- * Asks for the report; undefined if there is no answer in time, when the question stays open, or if a failover of Redis is in
+ * Asks for the report; undefined if there is no response in time, when the question stays open, or if a failover of Redis is in
  * progress. After Ctrl-C the last report counts, since a request to a remote worker is aborted too.
  */
 function reportsOf<Report>({ report, interrupt, isRemote }: FollowWork<Report>): () => Promise<Report | undefined> {

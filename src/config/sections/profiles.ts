@@ -17,7 +17,7 @@ const both = z.strictObject({ authKeyId: line, authKey: line });
 /**
  * Parses an AuthKey from text: its secret alone, or a JSON object with id and secret. With the object, replacing the
  * file changes both at once, so an id is never combined with the secret of another AuthKey.
- * @returns undefined where the text is neither; what begins with a brace is never taken for a secret
+ * @returns undefined where the text is neither; what starts with a brace is never taken for a secret
  */
 export function parseAuthKeyText(written: string): AuthKeyText | undefined {
   if (!written.trimStart().startsWith("{")) {

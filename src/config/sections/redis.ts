@@ -107,7 +107,7 @@ function checkSentinel({ sentinelUsername }: Written, { topology }: RedisUrl, re
   }
 }
 
-/** The user and the password can be in the address or beside it. */
+/** The user and the password can be in the address or next to it. */
 function checkUser({ username }: Written, url: RedisUrl, report: Report): void {
   const hasPassword = report.isGiven("redis.password");
   if (url.password !== undefined && hasPassword) {

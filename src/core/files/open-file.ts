@@ -1,7 +1,7 @@
 /**
  * Opens files that other users or programs may change at any moment. The path is resolved once: the checks (kind,
  * owner, mode, size) and the reads use the same open file, so nothing can be swapped in between. Opening never blocks:
- * a named pipe or a device is refused. Other modules do not open files directly (.oxlintrc.json).
+ * a named pipe or a device is rejected. Other modules do not open files directly (.oxlintrc.json).
  */
 import { closeSync, constants, createReadStream, fstatSync, openSync, readSync, type Stats } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";

@@ -71,7 +71,7 @@ function inOneDocument(output: Output): Form {
   };
 }
 
-/** @returns id of the last event that was shown, or after which they begin */
+/** @returns id of the last event that was shown, or after which they start */
 async function showLast(source: EventSource, max: number, form: Form): Promise<string> {
   const { events, lastId } = await source.last(max);
   await form.add(events);
@@ -94,7 +94,7 @@ function textOf({ at, type, profile, fields }: EventDocument): string {
   return [at, type, profile || "*", ...reported].join("  ");
 }
 
-/** The event after which to begin. */
+/** The event after which to start. */
 function asPlace(text: string): string {
   if (/^\d{1,15}-\d{1,20}$/.test(text)) return text;
   const ms = Math.floor(asInstant(text));

@@ -67,7 +67,7 @@ export function addressFault(hostname: string, address: string, reach: Reach): s
   return what === undefined ? undefined : `${address} is ${what}; set allowPrivate to allow it`;
 }
 
-/** A connection was refused because of its address. */
+/** A connection was rejected because of its address. */
 export class AddressRefused extends Error {
   readonly code = "ADDRESS_REFUSED";
 }

@@ -44,7 +44,7 @@ function chatText(event: NoticeEvent): string {
 const liveMarkup =
   /[@＠](?=[\p{L}\p{N}_.-])|:(?=\/\/)|\b(?:mailto|tel|sms|callto|javascript|data|slack|msteams|mattermost):|\bwww(?=\.)|\](?=[([:])|~(?=[a-z0-9])/giu;
 
-/** Escapes the three characters that begin links and mentions there; a name may contain them. */
+/** Escapes the three characters that start links and mentions there; a name may contain them. */
 function inMarkup(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

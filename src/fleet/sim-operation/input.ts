@@ -127,7 +127,7 @@ function hasControl(text: string): boolean {
   return /[^\P{Cc}\n]/u.test(text);
 }
 
-/** Milliseconds since the epoch. A time without its zone is refused: it would mean another instant on each machine. */
+/** Milliseconds since the epoch. A time without its zone is rejected: it would mean another instant on each machine. */
 function timeOf(text: string): string | undefined {
   if (/^\d{12,14}$/.test(text)) return String(Number(text));
   // The platform's own form of a date, which is in UTC (interface, section 8, rule 6).

@@ -37,7 +37,7 @@ export interface SimOperation {
   readonly name: string;
   readonly summary: string;
   readonly method: "POST" | "PUT" | "DELETE";
-  /** Begins with `/v1/`; placeholders are whole segments: the SIM's key, and inputs. */
+  /** Starts with `/v1/`; placeholders are whole segments: the SIM's key, and inputs. */
   readonly path: string;
   /** The API group whose quota a call uses (interface, section 8). */
   readonly group: string;

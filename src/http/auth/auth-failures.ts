@@ -22,7 +22,7 @@ export class AuthFailures {
   }
 
   /**
-   * Counts a refused request that carries a credential; one without is not a guess.
+   * Counts a rejected request that carries a credential; one without is not a guess.
    * @param thrown what the check of the credential threw
    * @returns the error for the caller: the one thrown, or TOO_MANY_REQUESTS
    */
@@ -34,7 +34,7 @@ export class AuthFailures {
   /**
    * Counts a failure.
    * @param refusal the error for the caller while the limit is not reached
-   * @returns the refusal, or TOO_MANY_REQUESTS
+   * @returns the rejection, or TOO_MANY_REQUESTS
    */
   count(ip: string, refusal: SimfleetError): SimfleetError {
     const nowMs = this.#clock.monotonicMs();

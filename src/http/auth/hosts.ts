@@ -1,7 +1,7 @@
 /**
  * Checks the `Host` header of requests. With DNS rebinding, a foreign web page can make its own host name resolve to
  * this machine and call a worker on a loopback address. The header then contains the foreign name, and the request is
- * refused.
+ * rejected.
  */
 import { isLoopback } from "#core/loopback.ts";
 

@@ -1,7 +1,7 @@
 /**
  * Reads the rows of a request: a CSV file as the body or as the form field `file`, or JSON that names a filter, SIMs or a
  * run. A file is passed on as it arrives, and never stored: whoever reads it makes rows of it. An upload that is too large or
- * stalls is refused at once.
+ * stalls is rejected at once.
  */
 import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
@@ -64,7 +64,7 @@ export async function withRows<T>(
 
 interface FileDeps extends UploadDeps {
   readonly reservation: Reservation;
-  /** Takes streams that have to be read to their end: with an unread one the answer would be lost. */
+  /** Takes streams that have to be read to their end: with an unread one the response would be lost. */
   readonly streams: Readable[];
 }
 
@@ -131,7 +131,7 @@ function notOneFile(): SimfleetError {
 /** Yields a stream as it comes, counted. @throws SimfleetError TOO_LARGE, REQUEST_TIMEOUT, PLAN_LIMIT */
 async function* metered(stream: Readable, { limits, clock, reservation }: FileDeps): AsyncGenerator<Buffer> {
   const { uploadBytes } = limits;
-  // Ending the stream would end the connection, and with it the answer: the rest of a refused file is read and dropped.
+  // Ending the stream would end the connection, and with it the response: the rest of a rejected file is read and dropped.
   const chunks = stream.iterator({ destroyOnReturn: false });
   try {
     for (;;) {

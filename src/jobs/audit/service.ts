@@ -71,7 +71,7 @@ const columns = [
 /** A page ends after this many entries were scanned, whether they match or not. */
 const maxScanned = 50_000;
 
-/** How long a change waits for its entry before it is refused. */
+/** How long a change waits for its entry before it is rejected. */
 const patienceMs = 5 * secondMs;
 
 interface AuditDeps {
@@ -117,7 +117,7 @@ export class AuditService {
     await this.#deps.redis.zremrangebyscore(key, "-inf", `(${this.#oldest()}`);
   }
 
-  /** Adds an entry with its result, for a request that was refused before it could change anything. */
+  /** Adds an entry with its result, for a request that was rejected before it could change anything. */
   async note(intent: AuditIntent, result: AuditResult): Promise<void> {
     await this.#add({ ...intent, result: JSON.stringify(result) });
   }
@@ -198,7 +198,7 @@ function fieldsIn(pairs: readonly string[]): Readonly<Record<string, string>> {
   return Object.fromEntries(pairs.flatMap((name, at) => (at % 2 === 0 ? [[name, pairs[at + 1] ?? ""]] : [])));
 }
 
-/** @param later the result that was added after the entry; one that was refused at once has its own */
+/** @param later the result that was added after the entry; one that was rejected at once has its own */
 function entryOf(id: string, fields: Readonly<Record<string, string>>, later: AuditResult | undefined): AuditEntry {
   const { action = "", requestId = "", from = "" } = fields;
   const result = fields.result === undefined ? later : (JSON.parse(fields.result) as AuditResult);

@@ -1,4 +1,4 @@
-/** The routes of the AuthKeys of the user that a profile authenticates as. No answer contains a secret. */
+/** The routes of the AuthKeys of the user that a profile authenticates as. No response contains a secret. */
 import { z } from "zod";
 import { currentProblem, id, instant, list, ofProfile } from "#contract/fields.ts";
 import { route } from "#contract/route.ts";

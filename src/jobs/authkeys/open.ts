@@ -89,7 +89,7 @@ export class AuthKeyService {
   }
 
   /**
-   * Begins a rotation, or resumes the one in progress, also one that was quarantined if a person asks for it. The consumer of
+   * Starts a rotation, or resumes the one in progress, also one that was quarantined if a user asks for it. The consumer of
    * the profile's queue, usually a worker, carries it out.
    * @throws ConfigError listing what is missing
    */

@@ -63,7 +63,7 @@ export function authKeyRotations(deps: StoreDeps) {
     /** The rotation in progress, or the last one; undefined if there never was one. */
     record: store.get,
 
-    /** Begins a rotation, or returns the one in progress. */
+    /** Starts a rotation, or returns the one in progress. */
     begin: (
       { name, ...owner }: KeyOwner,
       order: { rotationId: string; replaceId?: string | undefined; startedBy?: string | undefined },

@@ -80,7 +80,7 @@ export function automationLog(deps: StoreDeps) {
     }));
   };
 
-  /** Stores the last started task, counts its events, and emits the event once, even if the task is begun again. */
+  /** Stores the last started task, counts its events, and emits the event once, even if the task is started again. */
   const begun = async (
     of: Named,
     task: { id: string; ref: string; counted: "done" | "failed"; events: number; event: MoveEvent },
@@ -145,7 +145,7 @@ function chainStore({ redis, keys }: StoreDeps) {
     );
   };
 
-  /** Stores the automations that cause a run or sync, before it begins. */
+  /** Stores the automations that cause a run or sync, before it starts. */
   const saveChain = async (cause: string, chain: readonly string[]): Promise<void> => {
     await redis.set(chainKey(keys, cause), JSON.stringify(chain), "EX", chainSeconds);
   };

@@ -1,6 +1,6 @@
 /**
  * Acts on events for one automation. An event may be delivered more than once (crash, replay): it is claimed for its task
- * before the task begins, under an id with which the task can be begun again without doing it twice. An automation that
+ * before the task starts, under an id with which the task can be started again without doing it twice. An automation that
  * triggers itself, exceeds its hourly limit, or has killed three workers is stopped and reports this.
  */
 import { messageOf } from "#core/errors.ts";

@@ -38,7 +38,7 @@ export class AccountSets {
   readonly #signal: AbortSignal;
   readonly #purpose: string;
 
-  /** @param purpose what a missing operation is needed for, as the beginning of a sentence */
+  /** @param purpose what a missing operation is needed for, as the start of a sentence */
   constructor(account: RotationAccount, signal: AbortSignal, purpose: string = feature) {
     this.#account = account;
     this.#signal = signal;

@@ -1,4 +1,4 @@
-/** The routes of Credential Sets, and of the rotations of their secrets. No answer contains a secret. */
+/** The routes of Credential Sets, and of the rotations of their secrets. No response contains a secret. */
 import { z } from "zod";
 import { currentProblem, id, instant, list, ofProfile, pageOf } from "#contract/fields.ts";
 import { route } from "#contract/route.ts";

@@ -18,7 +18,7 @@ const maxBytes = 1_048_576;
 
 /**
  * @returns the status of the API server's answer; 200: the Secret has the content
- * @throws Error if there is no answer, or no API server to ask
+ * @throws Error if there is no response, or no API server to ask
  */
 export async function replaceSecret(
   { name, key }: KubernetesSecret,

@@ -51,7 +51,7 @@ export type RotationHead = Pick<
   "name" | "profile" | "rotationId" | "strategy" | "type" | "oldId" | "newId" | "startedAtMs" | "startedBy"
 >;
 
-/** The last check of a secret's age; also of a rotation that never began. */
+/** The last check of a secret's age; also of a rotation that never started. */
 export interface AgeCheck {
   readonly profile: string;
   readonly revision?: number;
@@ -86,12 +86,12 @@ export function rotationLog(deps: StoreDeps) {
   const rotationKey = (name: string): string => keys.of("rotation", name);
   /** Hash: when the age of its secret is checked next, and which secret was reported as too old. */
   const ageKey = (name: string): string => keys.of("rotation", name, "age");
-  /** Set: names of all rotations that a profile ever began. */
+  /** Set: names of all rotations that a profile ever started. */
   const namesKey = (profile: string): string => keys.of("rotations", profile);
   const store = recordStore(kind, deps, rotationKey);
   const ages = stateStore<AgeCheck>({ subject: "rotation" }, deps, ageKey);
 
-  /** All rotations that a profile ever began, sorted by name. */
+  /** All rotations that a profile ever started, sorted by name. */
   const records = async (profile: string): Promise<RotationRecord[]> => {
     const names = await redis.smembers(namesKey(profile));
     const found = await Promise.all(names.sort().map(store.get));
@@ -108,7 +108,7 @@ export function rotationLog(deps: StoreDeps) {
     inProgress: async (profile: string): Promise<RotationRecord[]> =>
       (await records(profile)).filter((one) => !isRotationOver(one) && one.waitsFor !== "quarantined"),
 
-    /** Begins a rotation, or returns the one in progress. */
+    /** Starts a rotation, or returns the one in progress. */
     begin: async (head: RotationHead): Promise<RotationRecord> => {
       await redis.sadd(namesKey(head.profile), head.name);
       return store.begin(head.name, { ...head, state: "planned", nextAtMs: 0, tries: 0 });
@@ -121,7 +121,7 @@ export function rotationLog(deps: StoreDeps) {
     move: (of: RotationRecord, change: RotationChange, options?: MoveOptions): Promise<RotationRecord | string> =>
       store.move(of.name, of, change, options),
 
-    /** Records that a person has confirmed that nothing refers to the old set. @returns undefined if it waits for no such */
+    /** Records that a user has confirmed that nothing refers to the old set. @returns undefined if it waits for no such */
     confirm: (
       of: Named,
       confirmed: { readonly confirmedAtMs: number; readonly confirmedBy: string },

@@ -1,5 +1,5 @@
 /**
- * What rotations of Credential Sets and of AuthKeys share: the fields of their records, and how each step begins and ends. A
+ * What rotations of Credential Sets and of AuthKeys share: the fields of their records, and how each step starts and ends. A
  * rotation continues from its record only, so it does not matter which process does it, or how the previous one ended.
  * The sealed secret is removed with the last move, not before.
  */
@@ -21,13 +21,13 @@ import { sinkKey, sinkName } from "./sinks.ts";
 export const rotationWaits = [
   /** The grace period, in which the old set must be unused. */
   "grace",
-  /** A manual confirmation that nothing refers to the old set any more. */
+  /** A manual confirmation that nothing refers to the old set anymore. */
   "confirmation",
   /** Something still refers to the old set, and simfleet cannot change it. */
   "reference",
   /** A failure that may be temporary. */
   "fault",
-  /** A person, because the current step killed three workers. */
+  /** A user, because the current step killed three workers. */
   "quarantined",
 ] as const;
 
@@ -145,7 +145,7 @@ export interface RotationMachine<R extends RotationFields, Step extends Rotation
   readonly open: () => Promise<Step | undefined>;
   readonly steps: StepMachine<Step, Change<R>>["steps"];
   readonly rulesFor: (record: R, fault: unknown) => FaultRules;
-  /** Ends the rotation, or begins to roll it back. */
+  /** Ends the rotation, or starts to roll it back. */
   readonly giveUp: (record: R, reason: string) => readonly [Change<R>, ...MoveEvent[]];
   readonly quarantined: (record: R, reason: string) => MoveEvent;
   /** The command that continues it, also after it was quarantined. */
@@ -185,7 +185,7 @@ export function runRotation<R extends RotationFields, Step extends RotationStep<
         return step.save(change, events);
       },
       pointOf: ({ record: { rotationId, state } }) => `${subject} ${rotationId} ${state}`,
-      // The rotation stays where it is until a person continues it.
+      // The rotation stays where it is until a user continues it.
       saveQuarantined: async (step, why) => {
         const reason = `${why}; continue with: ${resumeCommand}`;
         const problem = quarantineProblem(step.record.problem, { message: reason, nowMs: await nowMs() });

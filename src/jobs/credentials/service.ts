@@ -28,7 +28,7 @@ interface ServiceDeps extends Pick<RotationContext, "log" | "clock" | "rotations
   readonly freezeOf: (profile: string) => Promise<Freeze | undefined>;
 }
 
-/** A set that a person changes, and the account. */
+/** A set that a user changes, and the account. */
 type OneSet = Readonly<{ credentialsId: string; profile: string; signal: AbortSignal }>;
 type OfSet = Pick<Call<typeof routes.deleteCredentials>, "params" | "query" | "signal">;
 
@@ -127,7 +127,7 @@ export class CredentialService {
   }
 
   /**
-   * Begins a rotation, or resumes the one in progress, also one that was quarantined if a person asks for it. The consumer of
+   * Starts a rotation, or resumes the one in progress, also one that was quarantined if a user asks for it. The consumer of
    * the profile's rotations carries it out.
    * @param how `by`: who requests it
    * @throws ConfigError for missing configuration, SimfleetError ROTATION_STATE_CONFLICT; nothing is changed then
@@ -146,7 +146,7 @@ export class CredentialService {
   }
 
   /**
-   * Confirms manually that nothing refers to the old set any more.
+   * Confirms manually that nothing refers to the old set anymore.
    * @throws SimfleetError ROTATION_STATE_CONFLICT unless the rotation waits for this confirmation
    */
   async confirm(name: string, by: string): Promise<RotationReport> {
@@ -392,7 +392,7 @@ function courseOf(record: RotationRecord | undefined, rotation: Rotation | undef
   };
 }
 
-/** The end of the grace period, not the next poll; a person has no time. */
+/** The end of the grace period, not the next poll; a user has no time. */
 function nextInstantOf(record: RotationRecord, rotation: Rotation | undefined): number | undefined {
   const { waitsFor, quietSinceMs, nextAtMs } = record;
   if (waitsFor === "confirmation" || waitsFor === "quarantined") return undefined;

@@ -120,7 +120,7 @@ const rules = faultRules({
   SINK_FAILED: { ...retryRule, maxTries: 6 },
 });
 const finalSinkRules: FaultRules = { SINK_FAILED: "give-up" };
-/** The new secret is active, or is being rolled back: a person is waited for, instead of rolling back. */
+/** The new secret is active, or is being rolled back: it waits for a user instead of rolling back. */
 const rejectedLater: FaultRules = {
   ...rules,
   PLATFORM_REJECTED: { delay: 10 * minuteMs },

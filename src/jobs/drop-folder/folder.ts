@@ -134,7 +134,7 @@ export class Folder {
     }
   }
 
-  /** SHA-256 of a file, hex; undefined if there is no regular file with this name any more. */
+  /** SHA-256 of a file, hex; undefined if there is no regular file with this name anymore. */
   async digest(place: Place, name: string): Promise<string | undefined> {
     const handle = await openFile(this.pathOf(place, name), droppedFileRules).catch((thrown: unknown) => {
       if (thrown instanceof FileRefusedError) return undefined;

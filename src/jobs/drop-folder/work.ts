@@ -1,6 +1,6 @@
 /**
  * Checks a drop folder once and advances every file as far as possible. The state of a file consists only of its place, its
- * name, and its run in the ledger, so it has no record of the engine: a person can move it, any process can continue after
+ * name, and its run in the ledger, so it has no record of the engine: a user can move it, any process can continue after
  * another was killed, and several can watch one folder.
  *   unchanged in the folder     ->  processing/NAME.RUN.csv        renamed; the process that renames it continues at once
  *   no run with this id         ->  submitted with it, or rejected: failed/ with NAME.RUN.problem.txt
@@ -151,7 +151,7 @@ export class DropFolderWork {
     return this.#close(file, "failed", { type: "file.refused", reason: this.#folder.readable(reason), problem });
   }
 
-  /** Like a refusal; after the run has ended, its results are missing. */
+  /** Like a rejection; after the run has ended, its results are missing. */
   #quarantine(file: TakenName, run: EndedRun | undefined): Promise<void> {
     if (run === undefined) return this.#refuse(file, { reason: quarantineReason, faults: [] });
     const problem = `${quarantineReason}. Results: simfleet runs results ${file.runId}\n`;
@@ -169,7 +169,7 @@ export class DropFolderWork {
   }
 
   /**
-   * Writes the problem beside the file, reports, and moves the file: the last step, since the file is not checked again
+   * Writes the problem next to the file, reports, and moves the file: the last step, since the file is not checked again
    * afterwards.
    */
   async #close(

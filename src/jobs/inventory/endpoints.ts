@@ -155,7 +155,7 @@ type Selected = Awaited<ReturnType<typeof selectIn>>;
 
 /**
  * The SIMs that a request selects: of `one` profile, or of all.
- * @param names of fields that the request has beside its filter; `others` are accepted as well
+ * @param names of fields that the request has besides its filter; `others` are accepted as well
  * @throws SimfleetError USAGE for a filter that cannot be read, or with a field that no SIM has
  */
 async function select(

@@ -31,7 +31,7 @@ export function simService(
   const kept = keepAnswers<FleetReport>(clock, minKeptMs);
 
   /**
-   * Begins a sync, or resumes an interrupted one. The consumer of the profile's syncs, usually a worker, carries it out.
+   * Starts a sync, or resumes an interrupted one. The consumer of the profile's syncs, usually a worker, carries it out.
    * @param order `by`: who requests it
    */
   const sync = async (profile: string, order: { by: string; mode?: "resume" | "restart" }): Promise<SyncReport> => {

@@ -59,7 +59,7 @@ export async function countSims(
 
 // Counts SIMs by the value of a field, from the index or from the records, in bounded memory.
 
-/** More values are no help to a person, and take memory. */
+/** More values are no help to a user, and take memory. */
 const maxValues = 10_000;
 
 /** @throws SimfleetError USAGE for a field with too many values */

@@ -70,7 +70,7 @@ function resetText({ secondsToRefresh, refreshDoubtSeconds }: BucketReport): str
   return `${(refreshDoubtSeconds ?? 0) > 0 ? "about " : ""}${duration(secondsToRefresh * 1_000)}`;
 }
 
-// The text that requests a higher quota (interface, section 8, rule 5), with the rate that was measured; a person completes it.
+// The text that requests a higher quota (interface, section 8, rule 5), with the rate that was measured; a user completes it.
 
 interface LimitRequest {
   readonly group: string;

@@ -466,7 +466,7 @@ export const deleteRun = route({
   status: 204,
 });
 
-/** The number of calls that cannot be undone, from a person. */
+/** The number of calls that cannot be undone, from a user. */
 const confirm = z
   .number()
   .int()

@@ -3,7 +3,7 @@
  * run that started last wins, so the newer run gives these rows their outcome before its first call: `skipped`, superseded.
  *
  * The start of a run notes which runs are older, but for those that its plan has found to share nothing with it
- * (start-run.lua). From then on no work on these runs begins, and work in progress stops after its calls in flight
+ * (start-run.lua). From then on no work on these runs starts, and work in progress stops after its calls in flight
  * (run-watch.ts). Once none is in flight, any process that needs to make a call of one of the runs settles the overlap. To
  * repeat that has no effect, so a crash does no harm.
  */
@@ -67,7 +67,7 @@ async function* overlapsOf(
 async function* overlapsWith(targets: Targets, older: RunRecord, ledger: Ledger): AsyncGenerator<Overlap> {
   const finished = await ledger.finishedSegments(older.runId);
   const [first = ""] = targets.keys();
-  // So the start of a run of one row takes a quarter of the time beside a large one.
+  // So the start of a run of one row takes a quarter of the time next to a large one.
   const places = targets.size === 1 ? await ledger.rowsOf(older, first) : undefined;
   for (const [segment, { firstRow, callable }] of older.segments.entries()) {
     const end = older.segments[segment + 1]?.firstRow ?? Number.POSITIVE_INFINITY;
@@ -82,7 +82,7 @@ async function* overlapsWith(targets: Targets, older: RunRecord, ledger: Ledger)
   }
 }
 
-/** Only the result of a call that must not be repeated is still to be found out. */
+/** Only the result of a call that is unsafe to repeat is still to be found out. */
 function isToSend(place: number, { tries }: SegmentState): boolean {
   return tries.get(place)?.sentAtMs === undefined;
 }

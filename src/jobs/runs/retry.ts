@@ -31,7 +31,7 @@ export interface RetriedRows {
  * The rows of a retry.
  * @param newRunId the id of the retry, if it was fixed in advance
  * @throws SimfleetError RUN_STATE_CONFLICT if the run has not ended; its rows throw if none has such an outcome, or another run
- *   has taken rows whose calls must not be repeated
+ *   has taken rows whose calls are unsafe to repeat
  */
 export function retrySource(
   run: RunRecord,

@@ -55,7 +55,7 @@ export interface Order {
   readonly allowUnlisted?: boolean | undefined;
   /** Name of the run; the file name or the filter by default. */
   readonly name?: string | undefined;
-  /** The number of calls that cannot be undone, as a person confirmed it. */
+  /** The number of calls that cannot be undone, as a user confirmed it. */
   readonly confirm?: number | undefined;
   readonly options: RunOptions;
 }
@@ -121,7 +121,7 @@ export class RunService {
 
   /**
    * Plans rows; makes no call. The draft has to be kept, submitted or discarded; it expires within an hour.
-   * @param source name of the file or the filter; `signal` aborts when nobody waits for the plan any more
+   * @param source name of the file or the filter; `signal` aborts when nobody waits for the plan anymore
    * @throws IntakeError for a file that cannot be read as input, or an invalid value for all rows; the signal's reason
    * @throws SimfleetError OPERATION_NOT_FOUND, USAGE for a filter without a required value or secret inputs without a key,
    *   STORE_FULL
@@ -218,7 +218,7 @@ export class RunService {
   }
 
   /**
-   * Submits a draft as a run; it is discarded if it is refused.
+   * Submits a draft as a run; it is discarded if it is rejected.
    * @throws IntakeError if it has invalid rows and `partial` is not set
    * @throws SimfleetError NOT_CONFIRMED, USAGE, RUN_STATE_CONFLICT if another run has taken its rows
    */
@@ -328,7 +328,7 @@ export class RunService {
     return (await this.#reports([run]))[0] ?? reportOf(run);
   }
 
-  /** While Redis refuses writes, it keeps no problem of a run and tells no quota. */
+  /** While Redis rejects writes, it keeps no problem of a run and tells no quota. */
   async #reports(runs: readonly RunRecord[]): Promise<RunReport[]> {
     const message = runs.some(({ state }) => state === "running") ? await this.#deps.ledger.refusal() : undefined;
     if (message !== undefined) {
@@ -522,7 +522,7 @@ class RunControl {
       reason,
     });
     await readWhenEnded(runId, { ledger: this.#deps.ledger, clock: this.#deps.clock });
-    // No work on it would do that any more, and its rows can be removed from now on.
+    // No work on it would do that anymore, and its rows can be removed from now on.
     await overlapSettler(this.#deps.ledger)(runId);
   }
 }

@@ -20,16 +20,16 @@ export interface Signature {
   readonly runId?: string | undefined;
 }
 
-/** Confirmation that a person gave, or the fact that the start is unattended. */
+/** Confirmation that a user gave, or the fact that the start is unattended. */
 export interface Confirmation {
   /** The number of calls that cannot be undone. */
   readonly confirm?: number | undefined;
-  /** Nobody can confirm a number: a run whose calls cannot be undone waits for a person. */
+  /** No user can confirm a number: a run whose calls cannot be undone waits for approval. */
   readonly isUnattended?: true;
 }
 
 /**
- * The state in which a run of these rows begins.
+ * The state in which a run of these rows starts.
  * @throws IntakeError if rows are invalid and `partial` is not set
  * @throws SimfleetError NOT_CONFIRMED, USAGE if there are more changes than the policy allows, RUN_STATE_CONFLICT if an undo
  *   would restore nothing
@@ -53,7 +53,7 @@ export function firstState(
 }
 
 /**
- * Refuses a plan with invalid rows unless `partial` is set.
+ * Rejects a plan with invalid rows unless `partial` is set.
  * @throws IntakeError
  */
 export function assertAllValid(
@@ -100,7 +100,7 @@ function stampOf(wallMs: number): string {
 // Limits on the size of a run: the maximum, and the size above which a second user must approve it.
 
 export interface RunPolicy {
-  /** A run with more changes than this is refused; undefined: no limit. */
+  /** A run with more changes than this is rejected; undefined: no limit. */
   readonly maxChanges: number | undefined;
   /** A run with more changes than this waits for another user's approval; undefined: approval is never needed. */
   readonly approvalAbove: number | undefined;
@@ -118,7 +118,7 @@ function assertWithinPolicy({ maxChanges }: RunPolicy, { calls }: { readonly cal
 }
 
 /**
- * Calls that cannot be undone need their number from a person.
+ * Calls that cannot be undone need their number from a user.
  * @param counts the number of these calls, and the number that was given
  * @throws SimfleetError NOT_CONFIRMED
  */

@@ -64,7 +64,7 @@ function latestBefore(cron: Cron, knownMs: number, nowMs: number): number {
   return latestMs;
 }
 
-/** Stretches kept: one more begins whenever a clock jumps ahead, or times were missed. */
+/** Stretches kept: one more starts whenever a clock jumps ahead, or times were missed. */
 const maxStretches = 10;
 
 /** Whether a time was acted on, maybe by a process whose clock was ahead. */

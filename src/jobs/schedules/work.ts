@@ -285,7 +285,7 @@ function ended(poll: Poll, execution: Execution, how: ExecutionEnd) {
   return { change: { execution: undefined, last, ...change }, events: [event, ...events] };
 }
 
-/** The first failure begins an incident, and a success ends it. What was not run, or cancelled, changes nothing. */
+/** The first failure starts an incident, and a success ends it. What was not run, or cancelled, changes nothing. */
 function incidentAfter(
   { schedule, record, nowMs }: Poll,
   execution: Execution,
@@ -312,7 +312,7 @@ function incidentAfter(
     if (because !== undefined) {
       const by = "simfleet";
       events.push({ type: "schedule.paused", fields: { by, reason: because } });
-      // What a person has asked for still runs.
+      // What a user has asked for still runs.
       const left = queued?.by === undefined ? { queued: undefined } : {};
       change = { ...change, ...left, dueMs: undefined, paused: { by, atMs: nowMs, reason: because } };
     }

@@ -1,5 +1,5 @@
 /**
- * What is stored, by kind and by profile. First, profiles that no worker has in its configuration any more. Every worker notes its profiles with the time, so that one worker
+ * What is stored, by kind and by profile. First, profiles that no worker has in its configuration anymore. Every worker notes its profiles with the time, so that one worker
  * does not remove what another works on.
  */
 import type { StoreDeps } from "#engine/move-record.ts";
@@ -16,7 +16,7 @@ const profilesKey = (keys: Keys): string => keys.of("profiles");
 
 type Deps = Pick<StoreDeps, "redis" | "keys">;
 
-/** A profile that is kept, and since when no worker has had it and no sync of it has begun. */
+/** A profile that is kept, and since when no worker has had it and no sync of it has started. */
 export interface FormerProfile {
   readonly profile: string;
   readonly sinceMs: number;
@@ -70,13 +70,13 @@ export async function removeProfile(
   return true;
 }
 
-/** Removes the inventories that these profiles had before they came to share one, and those that no profile has any more. */
+/** Removes the inventories that these profiles had before they came to share one, and those that no profile has anymore. */
 export async function removeUnusedInventories(profiles: readonly string[], { redis, keys }: Deps): Promise<void> {
   const { left, nameOf, names } = await readSharing({ redis, keys });
   const unshared = profiles.filter((profile) => nameOf(profile) !== profile && !names.has(profile));
   for (const name of [...left.values(), ...unshared]) {
     const phase = (await redis.hget(keys.sync(name), "phase")) ?? "";
-    // A sync that began in it goes on in the shared one first.
+    // A sync that started in it continues in the shared one first.
     if (unshared.includes(name) && ["listing", "sweeping"].includes(phase)) continue;
     if ((await redis.exists(keys.simsHead(name), keys.simsClaims(name), keys.sync(name))) === 0) continue;
     await removeKeys("sims", name, { redis, keys });
@@ -125,7 +125,7 @@ export async function storageParts(deps: Deps, features: readonly DataOfFeature[
   return [...parts].map(([part, sum]) => ({ part, ...sum })).toSorted((a, b) => b.bytes - a.bytes);
 }
 
-/** Each key that begins with the common prefix and `start`, at least once, with its memory. */
+/** Each key that starts with the common prefix and `start`, at least once, with its memory. */
 async function* keysLike(
   start: string,
   { redis, keys }: Deps,

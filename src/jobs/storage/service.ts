@@ -93,7 +93,7 @@ export function storageService(deps: StorageDeps) {
 const isoTime = (ms: number): string => new Date(ms).toISOString();
 
 /**
- * After a jump of Redis's clock since the last sweep, the next sweep goes on, since Redis may have been away.
+ * After a jump of Redis's clock since the last sweep, the next sweep continues, since Redis may have been away.
  * @throws Error if the clocks disagree by more than an hour, or Redis's has jumped
  */
 function assertClocksAgree({ nowMs, processMs, sweptMs }: { nowMs: number; processMs: number; sweptMs: number }): void {

@@ -98,7 +98,7 @@ export async function sweep(deps: SweepDeps, nowMs: number, signal: AbortSignal)
   return { ...counts, problems };
 }
 
-/** The path of the archived results; undefined without an archive, and if the removal had begun before. */
+/** The path of the archived results; undefined without an archive, and if the removal had started before. */
 async function archived(run: RunRecord, { retention, archiveOf }: SweepDeps): Promise<string | undefined> {
   const { archive } = retention;
   if (archive === undefined || run.rowsRemovedAtMs !== undefined) return undefined;

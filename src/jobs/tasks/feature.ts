@@ -1,4 +1,4 @@
-/** Tasks: what schedules and automations can start, through the same services as a person. */
+/** Tasks: what schedules and automations can start, through the same services as a user. */
 import { authKeys } from "#jobs/authkeys/feature.ts";
 import { credentials } from "#jobs/credentials/feature.ts";
 import { inventory } from "#jobs/inventory/feature.ts";

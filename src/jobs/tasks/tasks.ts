@@ -28,8 +28,8 @@ interface Deps {
 }
 
 /**
- * How a task is begun. `sinceMs`: a rotation that began after this time belongs to this task. `isLate`: whether a run must
- * not start any more, asked when it has been planned.
+ * How a task is started. `sinceMs`: a rotation that started after this time belongs to this task. `isLate`: whether a run must
+ * not start anymore, asked when it has been planned.
  */
 interface Beginning {
   readonly isLate?: () => boolean;
@@ -67,7 +67,7 @@ export class ServiceTasks {
   }
 
   /**
-   * Begins a task, or returns what was begun under the key before.
+   * Starts a task, or returns what was started under the key before.
    * @returns a text if there is nothing to do, with the reason
    */
   begin(task: Task, options: Beginning): Promise<TaskReference | string> {
@@ -113,7 +113,7 @@ export class ServiceTasks {
     }
   }
 
-  /** Previews a task; nothing is begun. @throws what prevents its run, as `begin` does */
+  /** Previews a task; nothing is started. @throws what prevents its run, as `begin` does */
   async preview(task: Task): Promise<TaskPreview> {
     if (task.job === "apply") return this.#previewRun(task);
     const words = {
@@ -276,7 +276,7 @@ function over(result: "done" | "failed" | "cancelled", reason?: string): TaskSta
   return { isOver: true, result, reason };
 }
 
-/** The result of a sync or rotation is stored only until the next one begins. */
+/** The result of a sync or rotation is stored only until the next one starts. */
 const followed: TaskStatus = over("done", "a later one replaced it, so its result is unknown");
 
 function statusOfRun(report: RunReport): TaskStatus {

@@ -79,7 +79,7 @@ export async function readUsage(sync: UsageSync) {
   return { calls, lines: month.lines + sums.day.lines, sims: month.sims, unknown: month.unknown, crossed };
 }
 
-/** The day or month of an instant: its name, as files and as people have it, its beginning and its end. */
+/** The day or month of an instant: its name, as files and as people have it, its start and its end. */
 function periodAt(period: UsagePeriod, atMs: number) {
   const at = new Date(atMs);
   const isDay = period === "day";
@@ -107,7 +107,7 @@ async function startExports(sync: UsageSync) {
   const { operatorId } = await client.whoAmI(signal);
   const ordered = async (period: UsagePeriod): Promise<string> => {
     const from = periodAt(period, startedAtMs).fromMs / secondMs;
-    // At midnight, the day has not begun to have a length.
+    // At midnight, the day has no length yet.
     const to = Math.max(from + 1, Math.floor(startedAtMs / secondMs));
     return (await callInTurn(sync, operation, { operatorId, period, from, to })).exportedFileId;
   };

@@ -1,5 +1,5 @@
 /**
- * The store of deliveries: one record per event and webhook, which begins once and ends once, even after crashes. The queue
+ * The store of deliveries: one record per event and webhook, which starts once and ends once, even after crashes. The queue
  * only triggers attempts; lost jobs are restored from here. Transitions:
  *   pending -> delivered   the receiver has accepted it
  *   pending -> failed      all attempts failed, or the receiver wants no more messages (the webhook is stopped then)
@@ -35,7 +35,7 @@ export interface Delivery {
   readonly revision?: number;
   readonly event: Event;
   readonly state: DeliveryReport["state"];
-  /** Attempts in total, and since it was begun or last sent again manually. */
+  /** Attempts in total, and since it was started or last sent again manually. */
   readonly attempts: number;
   readonly tries: number;
   /** HTTP status of the last attempt; absent before it, and if there was no response. */
@@ -128,7 +128,7 @@ export class DeliveryLog {
     return deliveryKeys(this.#deps.keys, webhook);
   }
 
-  /** Begins to deliver an event. @returns `pending` also if it was begun before and has not ended */
+  /** Starts to deliver an event. @returns `pending` also if it was started before and has not ended */
   async begin(webhook: string, event: Event): Promise<"pending" | "over" | "stopped"> {
     const { redis, keys, bounds, clock } = this.#deps;
     const createdAtMs = clock.wallMs();
@@ -296,7 +296,7 @@ export class DeliveryLog {
 }
 
 /**
- * Begins the deliveries of these events to the webhooks that want them. Repeating it has no effect.
+ * Starts the deliveries of these events to the webhooks that want them. Repeating it has no effect.
  * @returns for each webhook the events to send
  */
 export async function beginDeliveries(

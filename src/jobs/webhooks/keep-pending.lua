@@ -2,7 +2,7 @@
 -- counts the attempts of the webhook that failed in a row, and stops it if its receiver wants no more
 -- messages. Requires emit.lua before it.
 --
--- refusal(keys, now, args) refuses nothing. keys 1 delivery (hash)   2 events (stream)   3 pending (sorted set: place by time
+-- refusal(keys, now, args) rejects nothing. keys 1 delivery (hash)   2 events (stream)   3 pending (sorted set: place by time
 -- of the next attempt)   4 webhook (hash). args 1 place   2 time of the next attempt, ms; '' if the delivery ends
 -- 3 new lifetime of the record, ms; '' to keep it   4 result of the attempt: 'delivered', 'again', 'failed', 'stopped'; '' if
 -- there was none   5 now, ms   6 maximum number of events kept   7 profile   8 … fields of the events; the last value is the

@@ -57,7 +57,7 @@ export function openWebhooks(kernel: WebhookKernel) {
     const reader = await FeedConsumer.start({
       ...kernel,
       name: "deliveries",
-      // May be repeated with the same events: a delivery is begun once, and an existing job is not queued again.
+      // May be repeated with the same events: a delivery is started once, and an existing job is not queued again.
       handle: async (events) => {
         const all = Object.values(webhooks).map(({ webhook }) => webhook);
         for (const [webhook, ids] of await beginDeliveries(events, { log, webhooks: all })) {

@@ -199,7 +199,7 @@ async function makePipe(path: string): Promise<void> {
 
 /**
  * Whether a loaded Redis answers a PING on the socket.
- * @throws SimfleetError STORE_UNAVAILABLE if it runs and refuses writes, as on a full disk
+ * @throws SimfleetError STORE_UNAVAILABLE if it runs and rejects writes, as on a full disk
  */
 function answers(socketPath: string): Promise<boolean> {
   return new Promise((resolve, reject) => {

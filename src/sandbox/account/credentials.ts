@@ -157,7 +157,7 @@ export interface GroupRecord {
   readonly lastModifiedTime: number;
 }
 
-/** A tag of a group, and its value or how it begins. */
+/** A tag of a group, and its value or how it starts. */
 export interface TagQuery {
   readonly name: string;
   /** Value of the tag. Undefined: any. */

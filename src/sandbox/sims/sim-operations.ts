@@ -1,6 +1,6 @@
 /**
  * The operations on SIMs: those that the interface shows (section 4), in both variants, those that read one SIM, and the
- * actions on one, as a table: the call, and what it does. A SIM begins as ready and never becomes ready again; a terminated
+ * actions on one, as a table: the call, and what it does. A SIM starts as ready and never becomes ready again; a terminated
  * one never changes; setting the present status succeeds and changes nothing. An action that reaches the device acts again
  * on each call: the effects in the log count what a device would have noticed.
  */
@@ -13,7 +13,7 @@ import type { SandboxState } from "../state.ts";
 import type { SimFacts, SimStatus } from "./sim-records.ts";
 import type { Sims } from "./sims.ts";
 
-/** Changes a SIM, or acts on its device. @returns the answer; default: status 200 with the record @throws Refusal */
+/** Changes a SIM, or acts on its device. @returns the response; default: status 200 with the record @throws Refusal */
 type Act = (sim: ActedSim, call: Call) => Result | void;
 
 type ActionTable = Readonly<Record<string, readonly [call: string, act: Act]>>;
@@ -64,7 +64,7 @@ const simActions: readonly Operation[] = [
   ...actionsOf("Subscriber", { putBundles: ["PUT v1/subscribers/*/bundles", putBundles] }),
 ];
 
-/** The operations of a table: each finds the SIM, refuses one that is terminated, acts, and counts the effect. */
+/** The operations of a table: each finds the SIM, rejects one that is terminated, acts, and counts the effect. */
 function actionsOf(group: "Sim" | "Subscriber", table: ActionTable): Operation[] {
   const wording = group === "Sim" ? "sims" : "subscribers";
   const operations = Object.entries(table).map(([name, [path, act]]) => {
@@ -198,7 +198,7 @@ function putBundles(sim: ActedSim, { json }: Call): Result {
   return { status: 200, text: sim.state.sims.subscriberTextAt(sim.place) };
 }
 
-/** The answer shows the SIM offline; the device connects again at once. */
+/** The response shows the SIM offline; the device connects again at once. */
 function deleteSession(sim: ActedSim): Result {
   if (!sim.facts.sessionStatus.online) throw new Refusal("simOffline");
   sim.endSession();

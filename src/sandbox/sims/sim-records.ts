@@ -38,7 +38,7 @@ const firstImei = 35_000_000_000_000;
 const expiryActions = ["doNothing", "deleteSession", "deactivate", "suspend"] as const;
 const firstExpiryMs = Date.UTC(2030, 0, 1);
 
-/** The statuses whose beginning counts for the renewal fee. */
+/** The statuses whose start counts for the renewal fee. */
 const renewalStatuses = ["ready", "standby", "suspended"];
 
 export const firstCreatedMs = Date.UTC(2024, 0, 1);

@@ -266,7 +266,7 @@ export interface SessionEvent {
 /**
  * What happened to SIMs: how often each operation took effect, the statuses that a SIM had, and its sessions. Only SIMs
  * that something happened to are stored. The log is what a test compares with a client's own account, so an effect is
- * counted where it happens, whether or not the answer arrives.
+ * counted where it happens, whether or not the response arrives.
  */
 export class SimLog {
   readonly #sims: Sims;
@@ -327,7 +327,7 @@ export class SimLog {
   }
 }
 
-/** Every SIM began as ready. */
+/** Every SIM started as ready. */
 function firstStatuses(facts: SimFacts): readonly StatusEntry[] {
   const { createdTime, status } = facts;
   const first = entryOf({ ...facts, status: "ready" }, createdTime);

@@ -11,7 +11,7 @@ import { droppedSims, dropFolderOf, onceSims, secrets, type Stage } from "../sta
 import { nowMs, sleep } from "../time.ts";
 
 const keys = new Keys();
-/** When nothing breaks any more, the run of the schedule is complete this long after its time. */
+/** When nothing breaks anymore, the run of the schedule is complete this long after its time. */
 const onceLateMs = 20_000;
 
 /** @returns what is wrong, in words */

@@ -55,7 +55,7 @@ export async function checkRows(
   const { faults: sandboxFaults } = stage.sandbox;
   const { "lost-answer": lost = 0, truncated = 0, slow = 0, ...refused } = sandboxFaults.counts;
   const doubtful = damage.inHand + lost + truncated + slow;
-  // A reset looks like a lost answer, and a call that a server failed at may have been carried out.
+  // A reset looks like a lost response, and a call that a server failed at may have been carried out.
   const asDoubtful = doubtful + Object.values(refused).reduce((sum, count) => sum + count, 0);
   if (counts.repeated > doubtful) {
     faults.push(`${counts.repeated} safe calls were repeated, but only ${doubtful} could have been lost`);

@@ -21,7 +21,7 @@ export const callsPerPeriod = 1_200;
 export const connections = 8;
 /** Rows that a worker may be at: each of its four segments in progress has as many lanes as there are connections. */
 export const rowsInHand = 4 * connections;
-/** SIMs that nobody may change any more: their rows are rejected. */
+/** SIMs that nobody may change anymore: their rows are rejected. */
 export const terminatedSims = [690, 700] as const;
 /** Text that no log may contain. */
 export const secrets = {

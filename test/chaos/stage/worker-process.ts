@@ -122,7 +122,7 @@ export class WorkerProcess {
     const gone = once(child, "close");
     const beganMs = nowMs();
     child.kill(signal);
-    // A frozen process cannot stop: its time begins when it is thawed.
+    // A frozen process cannot stop: its time starts when it is thawed.
     const leftMs = (): number => Math.max(beganMs, this.#thawedAtMs) + maxStopMs - nowMs();
     let isGone = false;
     while (!isGone && leftMs() > 0) {

@@ -21,7 +21,7 @@ type Environment = Readonly<Record<string, string>>;
 export interface CliHarnessOptions extends Partial<SandboxOptions> {
   /** Overrides of the settings that reach the sandbox; an empty text removes one. */
   readonly env?: Environment;
-  /** The configuration file; its relative paths begin in the folder, which has a `seal-key`. */
+  /** The configuration file; its relative paths start in the folder, which has a `seal-key`. */
   readonly config?: string;
   /** Files with secrets, by name. */
   readonly secretFiles?: Readonly<Record<string, string>>;

@@ -7,7 +7,7 @@ export interface StandIn extends AsyncDisposable {
 }
 
 /**
- * A platform that authenticates everybody and refuses every other call with a given text.
+ * A platform that authenticates everybody and rejects every other call with a given text.
  * @param refusal text for the call with this number, from 0
  */
 export function refusingPlatform(pair: Pair, refusal: (call: number) => string): Promise<StandIn> {

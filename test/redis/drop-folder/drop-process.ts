@@ -1,5 +1,5 @@
 /**
- * A process that watches a drop folder until it is killed. It says on stdout that it has begun.
+ * A process that watches a drop folder until it is killed. It says on stdout that it has started.
  *   node drop-process.ts REDIS_URL PREFIX FOLDER PROFILE
  */
 import { systemClock } from "#core/time.ts";

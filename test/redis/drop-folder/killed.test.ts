@@ -183,7 +183,7 @@ it(`each file becomes one run after each of ${rounds} kills by seed, even with t
       if (dropped.isInProgress) inProgress += 1;
       const last = seed % 2 === 0 ? watchers[1] : await dropped.watcher();
       await until(`all files of seed ${seed} have ended`, () => dropped.isOver);
-      // Reports and sweeps that it began are over when it has stopped by itself.
+      // Reports and sweeps that it started are over when it has stopped by itself.
       const gone = once(last ?? victim ?? process, "exit");
       last?.kill("SIGTERM");
       await gone;

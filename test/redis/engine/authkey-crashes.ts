@@ -84,7 +84,7 @@ export const authKeyCases = (place: () => Place): readonly CrashCase[] =>
     })),
   );
 
-/** With lost answers of the platform in the first processes. */
+/** With lost responses of the platform in the first processes. */
 export async function beginAuthKeyBySeed(place: Place, seed: number, random: () => number): Promise<CrashSubject> {
   const way = ways[seed % ways.length] ?? ways[0];
   if (way === undefined) throw new Error("there are ways");

@@ -43,7 +43,7 @@ function begun(place: TestRedis, action: AutomationAction, fault?: Error): Crash
     condition: everySim,
     maxPerHour: 10,
   };
-  /** What was begun, by its key: beginning twice under one key is beginning once. */
+  /** Work that was started, by its key: starting it twice under one key starts it once. */
   const tasks = new Set<string>();
   const begin = (key: string) => {
     if (fault !== undefined) return Promise.reject(fault);

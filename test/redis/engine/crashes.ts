@@ -10,7 +10,7 @@ import { seededRandom } from "#sandbox/seeded.ts";
 /** Returns a thing whose calls a crash can interrupt. Reads of Redis are left out: they change nothing. */
 export type Around = <T extends object>(name: string, thing: T) => T;
 
-/** One piece of work, set up and begun. */
+/** One piece of work, set up and started. */
 export interface CrashSubject {
   /** One process: works until the work waits or ends. Everything that outlives a process is used through `around`. */
   work(around: Around): Promise<void>;

@@ -66,7 +66,7 @@ async function endOf(harness: RotationHarness, before: string, sealed: ReadonlyS
   return "old secret";
 }
 
-/** The platform refuses to configure a namespace with the new set. */
+/** The platform does not configure a namespace with the new set. */
 function refuse(harness: RotationHarness, namespace: string): void {
   const { groups } = harness.sandbox.state;
   const configure = groups.configure.bind(groups);
@@ -94,7 +94,7 @@ export const credentialCases = (place: TestRedis): readonly CrashCase[] => [
     name: "a rotation of credentials whose last sink refuses",
     begin: () => begun(place, { prepare: (harness) => harness.answers.push(410) }),
     end: "old secret",
-    // A process that died before it saved the refusal asks the sink again.
+    // A process that died before it saved the rejection asks the sink again.
     otherEnds: ["new secret"],
     states: ["planned", "generated", "rolling-back", "failed"],
   },
@@ -115,7 +115,7 @@ const faults = {
   "expire-pairs": 0.02,
 };
 
-/** With answers that are lost, sinks that refuse, and a platform that stumbles. */
+/** With answers that are lost, sinks that reject, and a platform that stumbles. */
 export function beginCredentialsBySeed(place: TestRedis, seed: number): Promise<CrashSubject> {
   return begun(place, {
     seed,

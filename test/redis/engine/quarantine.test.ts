@@ -1,4 +1,4 @@
-/** What becomes of work that has killed three workers, and how a person continues it. */
+/** What becomes of work that has killed three workers, and how a user continues it. */
 import { afterAll, beforeAll as before, expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
 import { type PoisonGuard, quarantined } from "#engine/poison-guard.ts";

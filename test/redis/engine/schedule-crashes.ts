@@ -1,4 +1,4 @@
-/** Schedules, to be killed: each time is acted on once, and its task is begun once. */
+/** Schedules, to be killed: each time is acted on once, and its task is started once. */
 import { expect } from "vitest";
 import { SimfleetError } from "#core/errors.ts";
 import type { TestRedis } from "../../support/redis.ts";

@@ -1,4 +1,4 @@
-/** Which profiles share an inventory, and what becomes of inventories that no profile has any more. */
+/** Which profiles share an inventory, and what becomes of inventories that no profile has anymore. */
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import { inventoryOf, noteFleet, readSharing } from "#engine/sharing.ts";

@@ -68,7 +68,7 @@ describe("followers of the feed", () => {
     const lateFollower = (async () => {
       for await (const events of tail.follow(undefined, stop.signal)) late.push(...numbersOf(events));
     })();
-    // It begins with what comes from now on, which it knows only once it has asked.
+    // It starts with what comes from now on, which it knows only once it has asked.
     let n = 61;
     for (; late.length === 0; n += 1) await emit(n);
     const last = n - 1;

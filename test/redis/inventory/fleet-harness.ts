@@ -84,7 +84,7 @@ export class FleetHarness {
     };
   }
 
-  /** Begins or resumes a sync, and works on it until it has ended, was interrupted or postponed. */
+  /** Starts or resumes a sync, and works on it until it has ended, was interrupted or postponed. */
   async sync(how: { signal?: AbortSignal } = {}): Promise<{ result: WorkResult; state: SyncState }> {
     await this.begin();
     const result = await this.work(how.signal);
@@ -93,7 +93,7 @@ export class FleetHarness {
 
   async begin(how: "resume" | "restart" = "resume"): Promise<SyncState> {
     this.#syncNumber += 1;
-    // A listing that is asked for in the millisecond of an answer counts as older than the answer.
+    // A listing that is asked for in the millisecond of a response counts as older than the response.
     const { redis, keys } = this.#place;
     const nowMs = await redisTimeMs(redis, keys);
     await until("Redis's clock moves on", async () => (await redisTimeMs(redis, keys)) > nowMs);

@@ -18,7 +18,7 @@ function runOn(fleet: FleetHarness): Promise<RunHead> {
   return submit(fleet.ledger, [[1]], { profile: fleet.profile });
 }
 
-/** Settles the run's row as the answer to a change, whose record was this. */
+/** Settles the run's row as the response to a change, whose record was this. */
 async function settle(fleet: FleetHarness, run: RunHead, key: string, record: Record<string, unknown>): Promise<void> {
   const settled = settledAs("done");
   const basisMs = (await fleet.inventory.sim(fleet.profile, key))?.updatedAtMs;
@@ -60,7 +60,7 @@ describe("responses to changes of a run", () => {
     const known = (await fleet.known()).get(key);
     expect(known).toMatchObject({ speedClass: "s1.fast", status: "standby" });
     expect(known).not.toHaveProperty("groupId");
-    // Fields that the answer did not have are unchanged.
+    // Fields that the response did not have are unchanged.
     expect(known?.tags).toEqual(fleet.listed().get(key)?.tags);
     const cause = run.runId;
     expect(await fleet.events(["sim.changed"])).toEqual([

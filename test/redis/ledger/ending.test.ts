@@ -20,7 +20,7 @@ const storeDeps = { redis, keys, clock: systemClock, bounds: keptBounds };
 const ledger = new Ledger(storeDeps);
 const operation = { operation: "test", status: 400 } as const;
 
-/** A platform that keeps two callers waiting until it is asked to answer, and refuses all others at once. */
+/** A platform that keeps two callers waiting until it is asked to answer, and rejects all others at once. */
 class SlowPlatform {
   readonly #waiting: (() => void)[] = [];
 

@@ -1,4 +1,4 @@
-/** Rows that were sent and must not be repeated, in a run that is ended before their outcome is known. */
+/** Rows that were sent and are unsafe to repeat, in a run that is ended before their outcome is known. */
 import { expect, it, vi } from "vitest";
 import { systemClock } from "#core/time.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";

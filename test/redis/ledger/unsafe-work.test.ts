@@ -1,4 +1,4 @@
-/** The work on single calls that must not be repeated: when a row counts as sent, and how a lost answer is followed up. */
+/** The work on single calls that are unsafe to repeat: when a row counts as sent, and how a lost response is followed up. */
 import { expect, it } from "vitest";
 import type { PlatformClientOptions } from "#api/client-options.ts";
 import { systemClock } from "#core/time.ts";
@@ -18,7 +18,7 @@ const { ledger } = work;
 /** The SIM of the first row. */
 const firstSim = "8942300000000000001";
 
-/** Loses the answer to a call for the first SIM; `read` answers the read of its record. */
+/** Loses the response to a call for the first SIM; `read` answers the read of its record. */
 function losingFirst(read: Handler): Handler {
   return (request, response) => {
     if (request.method === "GET") read(request, response);

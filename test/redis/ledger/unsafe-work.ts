@@ -1,4 +1,4 @@
-/** Work on calls that must not be repeated, against a platform of a few lines. */
+/** Work on calls that are unsafe to repeat, against a platform of a few lines. */
 import type { PlatformClientOptions } from "#api/client-options.ts";
 import { getSim } from "#api/operations/described.ts";
 import { type Clock, systemClock } from "#core/time.ts";

@@ -9,7 +9,7 @@ import { beginMs } from "./world.ts";
 const { redis, keys } = openTestRedis();
 beforeAll(() => SimulatedBucket.load(redis));
 
-/** One process that talks to a bucket at instants of the test's choice, seconds after the begin. */
+/** One process that talks to a bucket at instants of the test's choice, seconds after the start. */
 class Talk {
   /** Calls that it says it still wants, those in flight included. */
   backlog = 1_000;

@@ -6,11 +6,11 @@ export type Who = "normal" | "priority" | "other";
 
 export interface PlatformOptions {
   readonly periodMs: number;
-  /** When one of its windows begins. */
+  /** When one of its windows starts. */
   readonly windowBeginsMs: number;
   readonly limit: number;
   readonly rounding: Rounding;
-  /** `periodic`: windows follow each other at once; `anchored`: one begins with the first call after the former. */
+  /** `periodic`: windows follow each other at once; `anchored`: one starts with the first call after the former. */
   readonly windows: "periodic" | "anchored";
   /** How much longer its second is than Redis's, in parts of a million. */
   readonly driftPpm: number;
@@ -25,7 +25,7 @@ export interface Window {
   /** When the first call of the bucket arrived. */
   firstCallMs: number | undefined;
   readonly refused: Record<Who, number>;
-  /** Counted calls whose answers got lost on the way. */
+  /** Counted calls whose responses got lost on the way. */
   unheard: number;
 }
 

@@ -45,7 +45,7 @@ async function openPlatform(says: "its quota" | "nothing") {
   return { model, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close };
 }
 
-/** A worker that has just started: it authenticates, and waits as long as a refusal says. */
+/** A worker that has just started: it authenticates, and waits as long as a rejection says. */
 async function start(client: PlatformClient): Promise<void> {
   while (true) {
     try {

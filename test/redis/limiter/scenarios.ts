@@ -25,7 +25,7 @@ export const quiet = {
   backlog: fc.constantFrom("unknown", "endless"),
 } satisfies { [key in keyof Scenario]?: fc.Arbitrary<Scenario[key]> };
 
-/** Slow answers, lost answers, permits given back, crashes. */
+/** Slow answers, lost responses, permits given back, crashes. */
 export const incident = {
   slowShare: share(10).map((n) => n / 3),
   slowMs: fc.integer({ min: 0, max: 3_000 }),

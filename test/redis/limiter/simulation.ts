@@ -14,13 +14,13 @@ import { ModelPlatform, type Rounding, type Window } from "./model-platform.ts";
 import { type BucketReply, SimulatedBucket, keysOfBucket } from "./simulated-bucket.ts";
 import { World, beginMs } from "./world.ts";
 
-/** Times in milliseconds; shares from 0 to 1; `at` in windows since the begin. */
+/** Times in milliseconds; shares from 0 to 1; `at` in windows since the start. */
 export interface Scenario {
   readonly seed: number;
   readonly periodMs: number;
   readonly lengthInWindows: number;
   readonly limit: number;
-  /** How much of the first window is over at the begin. */
+  /** How much of the first window is over at the start. */
   readonly phase: number;
   readonly rounding: Rounding;
   readonly windows: "periodic" | "anchored";
@@ -118,7 +118,7 @@ class Simulation {
   #processes: ModelProcess[] = [];
   #born = 0;
   #freshFromMs: number | undefined;
-  /** Nothing is lost any more after the mass crash, so that the windows can be counted. */
+  /** Nothing is lost anymore after the mass crash, so that the windows can be counted. */
   lostShare: number;
   readonly windowOf = new WeakMap<QuotaReading, Window>();
   readonly #refusalHeard = new Set<Window>();

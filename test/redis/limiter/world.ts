@@ -1,6 +1,6 @@
 /**
  * A world in which time passes only from event to event: seeded, so that a run can be repeated in every detail. Its
- * clock is Redis's; each process has a monotonic clock of its own beside it.
+ * clock is Redis's; each process has a monotonic clock of its own next to it.
  */
 import type { Clock } from "#core/time.ts";
 

@@ -190,7 +190,7 @@ describe("deployments with missing operations", () => {
     expect((await harness.workToEnd()).reason).toMatch(/must be deleted manually: .* deleteCredential$/);
     const left = (await harness.events()).find(({ type }) => type === "credential.orphaned");
     expect(left?.fields.credentialsId).toBe(harness.rotation.credentialsId);
-    // The next one begins with the set that holds, not with what was left.
+    // The next one starts with the set that holds, not with what was left.
     expect((await harness.begin()).oldId).toBe(`${harness.rotation.credentialsId}-20261120T0300Z`);
   });
 });
@@ -232,7 +232,7 @@ describe("rotations that cannot continue", () => {
     expect(failed?.fields.reason).toMatch(
       /the sink webhook 127.0.0.1:\d+ did not accept the new secret: it returned 410/,
     );
-    // It can be begun again.
+    // It can be started again.
     await harness.begin();
     expect((await harness.workToEnd()).state).toBe("done");
     expect(Object.values(harness.sets)).toEqual([harness.handed]);

@@ -29,7 +29,7 @@ export const change: Task = {
   },
 };
 
-/** What was begun, by its key: beginning twice under one key is beginning once. */
+/** Work that was started, by its key: starting it twice under one key starts it once. */
 class HeldTasks implements Tasks {
   readonly begun: { readonly key: string; readonly atMs: number }[] = [];
   readonly cancelled: string[] = [];

@@ -440,7 +440,7 @@ it("a schedule loses no time and runs none twice for any process crashes and res
     const started = events.filter(({ type }) => type === "schedule.started").map(({ fields }) => fields.execution);
     expect(new Set(harness.begunKeys).size).toBe(harness.begunKeys.length);
     expect(started).toEqual(harness.begunKeys);
-    // What was not begun waited for one before and was overtaken by a later one.
+    // What was not started waited for one before and was overtaken by a later one.
     expect(wanted).toEqual(expect.arrayContaining(harness.begunKeys));
     expect(harness.begunKeys.at(-1)).toBe(wanted.at(-1));
     // Where nobody was alive for a minute a time was missed, and made up for.

@@ -1,4 +1,4 @@
-/** The life of a delivery: begun once, retried for about a day, ended once; and what stops a webhook. */
+/** The life of a delivery: started once, retried for about a day, ended once; and what stops a webhook. */
 import { describe, expect, it } from "vitest";
 import { Keys } from "#redis/keys.ts";
 import { eventIdAt, partsOf, placeOf } from "#jobs/webhooks/deliveries.ts";

@@ -69,7 +69,7 @@ export class DeliveryDeps {
     return { kind: "refused", status: answer, isFinal: answer < 500, retryAfterMs: undefined };
   }
 
-  /** Begins the deliveries of events. @returns webhook to events that are to be sent */
+  /** Starts the deliveries of events. @returns webhook to events that are to be sent */
   begin(...events: readonly Event[]): Promise<Map<string, string[]>> {
     return beginDeliveries(events, this);
   }

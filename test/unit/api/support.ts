@@ -103,7 +103,7 @@ export const quotaHeaders = {
   "x-svc-ratelimit-seconds-before-refresh": "17",
 };
 
-/** The input of a change, and a platform's answer to it. */
+/** The input of a change, and a platform's response to it. */
 export const change = { key: "8942310022000012345", inputs: ["s1.fast"] };
 export const changed: Handler = (_request, response) =>
   answer(response, 200, { imsi: "001", speedClass: "s1.fast" }, quotaHeaders);

@@ -4,7 +4,7 @@ import { Output } from "#cli/output.ts";
 
 const sink = { write: () => undefined };
 
-/** Follows a run whose first report Redis refuses with an error. */
+/** Follows a run whose first report Redis rejects with an error. */
 function followAfter(refusal: string): Promise<{ exitCode: number }> {
   const reports = [(): never => raise(refusal), () => "ended"];
   return followWork<string>({

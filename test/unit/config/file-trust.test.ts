@@ -1,4 +1,4 @@
-/** Which configuration files are used as they lie there, and which are refused with a hint. */
+/** Which configuration files are used as they lie there, and which are rejected with a hint. */
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** The JSON Schema of the configuration accepts and refuses the same structures as the validator. */
+/** The JSON Schema of the configuration accepts and rejects the same structures as the validator. */
 import { readFileSync } from "node:fs";
 import { Ajv } from "ajv";
 import fc from "fast-check";

@@ -1,4 +1,4 @@
-/** The section `webhooks`: what is read, what is refused and in which words, and files that change at run time. */
+/** The section `webhooks`: what is read, what is rejected and in which words, and files that change at run time. */
 import "#features.ts";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";

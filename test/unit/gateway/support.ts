@@ -52,7 +52,7 @@ export interface CallOptions {
   readonly body?: string | Buffer;
 }
 
-/** Begins a call; the caller writes the body. */
+/** Starts a call; the caller writes the body. */
 export function beginCall(
   url: string,
   path: string,
@@ -63,7 +63,7 @@ export function beginCall(
   return begun;
 }
 
-/** The head of the answer; its body is read by the caller. */
+/** The head of the response; its body is read by the caller. */
 export function headOf(begun: ClientRequest): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => begun.once("response", resolve).once("error", reject));
 }

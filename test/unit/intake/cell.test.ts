@@ -124,7 +124,7 @@ describe("CSV writing", () => {
   });
 });
 
-/** The lines on which the rows that are not blank begin, counted the plain way. */
+/** The lines on which the rows that are not blank start, counted the plain way. */
 function beginnings(rows: readonly (readonly string[])[]): number[] {
   let line = 2;
   return rows.flatMap((row) => {

@@ -1,5 +1,5 @@
 /**
- * A comment of a declaration begins with what it is about, so that an editor's hint makes sense by itself: "Path of the file",
+ * A comment of a declaration starts with what it is about, so that an editor's hint makes sense by itself: "Path of the file",
  * not "Its path", and "Key that verifies tokens. Absent: …", not "Absent: …".
  */
 import { globSync, readFileSync } from "node:fs";

@@ -37,7 +37,7 @@ async function cellsOf(csv: string): Promise<(readonly string[])[]> {
   return rows;
 }
 
-/** What a spreadsheet would run, were it at the beginning of a cell. */
+/** What a spreadsheet would run, were it at the start of a cell. */
 const formulas = ["=1+1", "+1", "-1+1", "@SUM(A1)", "\t=1", '=HYPERLINK("http://x","y")', "＝1"];
 
 describe("CSV exports", () => {

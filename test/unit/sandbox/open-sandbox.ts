@@ -72,7 +72,7 @@ export async function signIn({ send }: OpenSandbox, body: object = goodAuthKey):
   return { "X-Svc-API-Key": json.apiKey, "X-Svc-Token": json.token };
 }
 
-/** What the three rate-limit headers of an answer say: limit, remaining, seconds before refresh. */
+/** What the three rate-limit headers of a response say: limit, remaining, seconds before refresh. */
 export function quotaOf({ headers }: Answered): (number | null)[] {
   return ["limit", "remaining", "seconds-before-refresh"].map((name) => {
     const value = headers.get(`x-svc-ratelimit-${name}`);

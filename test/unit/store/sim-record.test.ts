@@ -31,7 +31,7 @@ const { any } = fc.letrec<{ any: unknown }>((tie) => ({
     fc.dictionary(hostile, tie("any"), { maxKeys: 3 }),
   ),
 }));
-/** As a platform's answer is: what JSON can say. */
+/** As a platform's response is: what JSON can say. */
 const record = fc
   .record({ speedClass: hostile, tags: fc.dictionary(hostile, any, { maxKeys: 4 }), a: any })
   .map((value) => JSON.parse(JSON.stringify(value)) as Record<string, unknown>);

@@ -82,7 +82,7 @@ describe("live secrets in log lines", () => {
       }),
       {
         numRuns: seeds(100, 1_000),
-        // What ends or begins the secret looks like percent-encoding together with the text around it.
+        // What ends or starts the secret looks like percent-encoding together with the text around it.
         examples: [
           ['!"   %', "", "00"],
           ['00     "', "%", ""],

@@ -41,7 +41,7 @@ export class WatchedPage implements AsyncDisposable {
     this.#context = context;
     page.setDefaultTimeout(60_000);
     page.on("console", (message) => {
-      // A refused request is on the console too; whether it should be refused is for the test to say.
+      // A rejected request is on the console too; whether it should be rejected is for the test to say.
       const isRequest = message.text().startsWith("Failed to load resource");
       if (message.type() === "error" && !isRequest) this.faults.push(message.text());
     });

@@ -61,7 +61,7 @@ interface PostProps extends ActionProps {
   readonly onDone: () => void;
 }
 
-/** An action that is one request without a body, whose answer does not matter. */
+/** An action that is one request without a body, whose response does not matter. */
 export function PostButton({ path, query = {}, done, onDone, ...action }: PostProps): JSX.Element {
   const post = async (): Promise<string> => {
     await ask(path, { method: "POST", query });

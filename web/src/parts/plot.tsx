@@ -121,7 +121,7 @@ interface Scale {
   readonly y: (count: number) => number;
 }
 
-/** Interrupted where a value is missing; beside bars, as wide as they are. */
+/** Interrupted where a value is missing; next to bars, as wide as they are. */
 function lineOf(values: Series["values"], { times, x, y, half }: Scale & { half: number }): string {
   const at = (time: number, value: number): string => `${x(time).toFixed(1)} ${y(value).toFixed(1)}`;
   return values

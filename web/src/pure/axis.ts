@@ -15,7 +15,7 @@ export function countMarks(max: number, room: number): number[] {
   const min = Math.max(1, max / Math.max(1, room));
   const power = 10 ** Math.floor(Math.log10(min));
   const round = [1, 2, 5, 10].map((digit) => digit * power).find((one) => one >= min && one <= max);
-  // Where no round step leaves a mark beside 0, a less round one does.
+  // Where no round step leaves a mark next to 0, a less round one does.
   const step = round ?? Math.floor(Math.min(Math.ceil(min / power) * power, max));
   return Array.from({ length: Math.floor(max / step) + 1 }, (_, i) => i * step);
 }

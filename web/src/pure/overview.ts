@@ -2,7 +2,7 @@
 import { hrefOf, hrefOfCredential } from "./route.ts";
 import type { AutomationReport, RotationReport, RunReport, ScheduleReport, WebhookReport } from "./shapes.ts";
 
-/** Something that continues only when a person acts. */
+/** Something that continues only when a user acts. */
 interface WaitingThing {
   readonly href: string;
   /** `Webhook` */

@@ -25,7 +25,7 @@ export interface Choice {
 
 const maxShown = 12;
 
-/** Choices whose label or hint has all words of the text; those whose label begins with it first. */
+/** Choices whose label or hint has all words of the text; those whose label starts with it first. */
 export function foundIn(choices: readonly Choice[], search: string): Choice[] {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   const textOf = ({ label, hint = "" }: Choice): string => `${label} ${hint}`.toLowerCase();

@@ -1,4 +1,4 @@
-/** The start page: what runs, what waits for a person, what comes next, and what failed since yesterday. */
+/** The start page: what runs, what waits for a user, what comes next, and what failed since yesterday. */
 import type { JSX } from "preact";
 import { addressOf } from "../ask.ts";
 import { nowMs } from "../clock.ts";

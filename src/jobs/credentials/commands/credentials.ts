@@ -119,7 +119,7 @@ function deleteCommand(context: Context): Command {
   }) as unknown as Command;
 }
 
-// `simfleet credentials confirm`: a person confirms that nothing references the old set any more.
+// `simfleet credentials confirm`: a user confirms that nothing references the old set anymore.
 
 function confirmCommand(context: Context): Command {
   const command = new Command("confirm")
@@ -221,7 +221,7 @@ function lineOf({ name, state, nextStep, problem }: RotationReport): StatusLine 
   return { text, topic: `${state} ${problem?.attempts ?? 0}` };
 }
 
-/** A rotation is followed until it ends or has to wait for hours: for its grace period or a person. */
+/** A rotation is followed until it ends or has to wait for hours: for its grace period or a user. */
 function endOf({ state, waitsFor }: RotationReport): End | undefined {
   if (state === "done") return { exitCode: 0 };
   if (state === "failed" || waitsFor === "quarantined") return { exitCode: 1 };

@@ -34,7 +34,7 @@ export async function newSecret(
 }
 
 /**
- * The secret fields of a set that a person changes: one field's value, or a JSON object of all fields. Without a `field`, a
+ * The secret fields of a set that a user changes: one field's value, or a JSON object of all fields. Without a `field`, a
  * value that is no JSON object is for the only field of its type.
  * @throws SimfleetError REQUEST_INVALID, without a piece of the value
  */

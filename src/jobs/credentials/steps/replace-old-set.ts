@@ -71,7 +71,7 @@ function switched(step: CredentialStep, quietSinceMs: number, left: readonly Ref
   );
 }
 
-/** Waits until a person, or another program, has replaced the references. */
+/** Waits until a user, or another program, has replaced the references. */
 function askFor(step: CredentialStep, waitsFor: "confirmation" | "reference", reason: string): RotationResult {
   const delayMs = waitsFor === "confirmation" ? dayMs : pollAgainMs;
   return wait({ change: { waitsFor }, reason, delayMs, events: [unconfirmed(step, reason)] });

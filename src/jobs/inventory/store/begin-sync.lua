@@ -1,4 +1,4 @@
--- Begins a sync, unless one is in progress.
+-- Starts a sync, unless one is in progress.
 --
 -- KEYS  1 … 8 the inventory (take.lua)   9 the sync (hash)
 -- ARGV  1 profile   2 maximum number of events kept   3 id for a new sync   4 'restart' to replace a sync in progress

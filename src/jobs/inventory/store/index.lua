@@ -4,7 +4,7 @@
 -- number). A field with more than MOST_VALUES values at a time is not indexed, and never will be: `name` maps to `-`. A
 -- member of an object is a field of its own, and the object has the value `{}`, as filters see it. If the index is full,
 -- the empty name maps to `-`: no further field is indexed.
--- A field that is neither in the index nor refused has no value in any SIM.
+-- A field that is neither in the index nor rejected has no value in any SIM.
 
 local MOST_VALUES = 64
 local MOST_FIELDS = 64
@@ -54,7 +54,7 @@ local function remove_bitmap(index, name, value)
   index.bitmaps = index.bitmaps - 1
 end
 
--- Removes the bitmaps of values that no SIM has any more.
+-- Removes the bitmaps of values that no SIM has anymore.
 local function remove_unused(index, name)
   for value, id in pairs(index.fields[name].ids) do
     if redis.call('BITPOS', index.prefix .. id, 1) == -1 then remove_bitmap(index, name, value) end

@@ -34,7 +34,7 @@ export interface InventoryFacts {
   readonly gone: number;
   /** Whether a sync has ever completed. */
   readonly isComplete: boolean;
-  /** When the last completed sync began, ms by Redis's clock. */
+  /** When the last completed sync started, ms by Redis's clock. */
   readonly listedAtMs: number | undefined;
   /** Fields that it stored. */
   readonly fields: readonly string[];

@@ -49,7 +49,7 @@ export interface SyncState {
   readonly finishedAtMs?: number;
   /** Cursor of the next page; absent before the first and after the last page. */
   readonly cursor?: string;
-  /** Requested page size, after an answer that was too large. */
+  /** Requested page size, after a response that was too large. */
   readonly pageLimit?: number;
   /** Chunk of the inventory to sweep next. */
   readonly chunk?: number;
@@ -98,8 +98,8 @@ export class SyncLog {
   }
 
   /**
-   * Begins a sync, or returns the one in progress, also that of a profile with the same inventory. A profile that sees all
-   * SIMs replaces the sync of one that may not, and goes on reading the list where another asks for a restart.
+   * Starts a sync, or returns the one in progress, also that of a profile with the same inventory. A profile that sees all
+   * SIMs replaces the sync of one that may not, and continues reading the list where another asks for a restart.
    * @param mode `restart` replaces a sync in progress and starts at the first page
    * @param by who requests it; empty if unknown
    */
@@ -118,15 +118,15 @@ export class SyncLog {
   /** The sync in progress, or the last one; undefined if there never was one. */
   async state(profile: string): Promise<SyncState | undefined> {
     const name = await inventoryOf(this.#deps, profile);
-    // One that began before the profile came to share an inventory goes on there (`follow`).
+    // One that started before the profile came to share an inventory continues there (`follow`).
     const own = name === profile ? undefined : await this.#records.get(profile);
     const isLeft = own !== undefined && own.profile === profile && !isSyncOver(own);
     return isLeft ? own : this.#records.get(name);
   }
 
   /**
-   * Begins a sync again in the inventory that its profile has now.
-   * @returns false if that is still the one in which it has begun
+   * Starts a sync again in the inventory that its profile has now.
+   * @returns false if that is still the one in which it has started
    */
   async follow({ profile, inventory, syncId, startedBy }: SyncState): Promise<boolean> {
     if ((await inventoryOf(this.#deps, profile)) === inventory) return false;

@@ -188,7 +188,7 @@ export class Ledger {
 
   /**
    * Starts a planned run.
-   * @returns `exists` if it was started already, `expired` if there is no such plan any more
+   * @returns `exists` if it was started already, `expired` if there is no such plan anymore
    * @throws SimfleetError RUN_STATE_CONFLICT if another run has taken its rows: the plan is kept
    */
   start(head: RunHead, state: RunState, takes: readonly RowGroup[]): Promise<"committed" | "exists" | "expired"> {
@@ -353,11 +353,11 @@ export class Ledger {
   }
 
   /**
-   * Acquires or renews leases on the run: call it before work begins, and again every few seconds. An aborted or cancelled
+   * Acquires or renews leases on the run: call it before work starts, and again every few seconds. An aborted or cancelled
    * run is reported as ending until all leases are released, since calls may be in flight.
    * @param hands ids of the leases, unique per worker and run; new ones are granted only while the run is running
    * @returns the run's state, `yielding` until an overlap with another run is settled; unless it is `running`, no work may
-   *   begin
+   *   start
    */
   async hold(runId: string, hands: readonly string[]): Promise<RunState | "gone" | "yielding"> {
     const keys = [this.#keys.run(runId), this.#keys.runLeases(runId), this.#keys.runYields(runId)];
@@ -440,7 +440,7 @@ export class Ledger {
   }
 
   /**
-   * Marks a row as sent; must be called right before a call that must not be repeated leaves.
+   * Marks a row as sent; must be called right before a call that is unsafe to repeat leaves.
    * @returns false if the row is marked or settled already, or the run is not running: the call must not be made
    * @throws NotReplicatedError the row is marked, but a failover or a power failure would lose the mark: the call must not be made
    */
@@ -528,7 +528,7 @@ export class Ledger {
     return this.#redis.hgetall(key);
   }
 
-  /** Ends the soak of a wave and opens the next one. @param reason why the run pauses before that; empty: it goes on */
+  /** Ends the soak of a wave and opens the next one. @param reason why the run pauses before that; empty: it continues */
   async endWave({ runId, wave }: RunRecord, check: WaveCheck | undefined, reason: string): Promise<void> {
     const keys = [this.#keys.run(runId), this.#keys.events(), this.#keys.runFinished(runId)];
     const found = check === undefined ? "" : JSON.stringify(check);

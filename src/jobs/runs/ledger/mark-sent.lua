@@ -1,4 +1,4 @@
--- Marks a row as sent, before a call that must not be repeated leaves.
+-- Marks a row as sent, before a call that is unsafe to repeat leaves.
 --
 -- KEYS  1 run head (hash)   2 outcomes of the segment (hash)   3 tries of the segment (hash: place -> JSON)
 --       4 finished segments of the run (hash)

@@ -52,7 +52,7 @@ export interface Tries {
   readonly reason: string;
   /** When a call was sent whose response was lost: the change may have been applied. */
   readonly unknownSinceMs?: number;
-  /** When a call that must not be repeated was sent. Written before the call, so that no process sends it again. */
+  /** When a call that is unsafe to repeat was sent. Written before the call, so that no process sends it again. */
   readonly sentAtMs?: number;
   /** ID of the work on the segment that wrote this mark. */
   readonly owner?: string;

@@ -7,7 +7,7 @@
 -- Returns nothing
 -- Atomic: everything. `run.stalled` is emitted once, with the first attempt after which the run counts as stalled; the
 -- next usable response clears the problem and emits `run.recovered` (settle.lua). A hold is no stall, and responses to calls
--- that were in flight when it began do not clear it. Only a running run has a problem.
+-- that were in flight when it started do not clear it. Only a running run has a problem.
 
 local run, now, message, next, run_id = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local max_events, stalled_after = ARGV[5], tonumber(ARGV[6])

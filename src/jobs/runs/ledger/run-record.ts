@@ -22,7 +22,7 @@ export interface Wave {
   readonly calls: number;
   /** How many of its SIMs met the gate when the run was planned. */
   readonly met: number;
-  /** How many of its SIMs are judged when it has ended; 0: the next wave begins without that. */
+  /** How many of its SIMs are judged when it has ended; 0: the next wave starts without that. */
   readonly judged: number;
 }
 
@@ -84,7 +84,7 @@ export interface RunRecord extends RunHead {
   /** The run was aborted or cancelled while calls were in flight that have not all ended: rows may still get an outcome. */
   readonly isEnding: boolean;
   readonly startedAtMs: number | undefined;
-  /** When a person last resumed it: it went to the end of its queue then. */
+  /** When a user last resumed it: it went to the end of its queue then. */
   readonly resumedAtMs: number | undefined;
   readonly finishedAtMs: number | undefined;
   /** When its rows were removed, to make room (retention.rowDays); the counts stay. */
@@ -93,7 +93,7 @@ export interface RunRecord extends RunHead {
   readonly archive: string | undefined;
   /** Why it was aborted, cancelled or paused, if a reason is known. */
   readonly reason: string | undefined;
-  /** The run is over, and rows that were sent without an answer have got their outcomes (sent-rows.ts). */
+  /** The run is over, and rows that were sent without a response have got their outcomes (sent-rows.ts). */
   readonly areSentSettled: boolean;
   /** The runs that took rows of this one, which no other run may take. */
   readonly taken: TakenRows;
@@ -156,7 +156,7 @@ export function startOf({ createdAtMs }: RunHead, state: RunState): Record<strin
   return { state, startedAtMs: createdAtMs, ...(state === "completed" ? { finishedAtMs: createdAtMs } : {}) };
 }
 
-/** Begins the fields that count the rows that another run superseded (settle.lua). */
+/** Prefix of the fields that count the rows that another run superseded (settle.lua). */
 const supersededPrefix = "superseded.";
 
 /** @param hands number of leases on the run, as read-run.lua counts them */
@@ -274,8 +274,8 @@ export function moveRule(to: RunState, from: readonly RunState[]): string {
   return `only a ${listed.format(from)} run can be ${to === "running" ? resumed : to}`;
 }
 
-// Retries and undos of a run whose calls must not be repeated. The first to be committed takes the rows: it is recorded
-// in the head of their run (commit-run.lua), and every other is refused.
+// Retries and undos of a run whose calls are unsafe to repeat. The first to be committed takes the rows: it is recorded
+// in the head of their run (commit-run.lua), and every other is rejected.
 
 /** Rows that only one run may take: those with an outcome, for a retry, or those to be undone. */
 export type RowGroup = Outcome | "undo";

@@ -14,7 +14,7 @@
 -- packed: a worker that lost its job may come late. A call may be counted twice after a broken connection; an outcome is
 -- never counted twice.
 -- Moves: running|paused -> completed (all settled), running|paused -> aborted (too many failures, or a row of a wave
--- without a gate failed); the event is emitted in the same step. The last row of a wave begins its soak (end-wave.lua). A usable
+-- without a gate failed); the event is emitted in the same step. The last row of a wave starts its soak (end-wave.lua). A usable
 -- response clears the run's problem. A run that has ended stays ended, and still accepts the outcomes of calls in flight.
 
 local OUTCOMES = { d = 'done', s = 'skipped', r = 'rejected', f = 'failed', u = 'unknown', a = 'skipped' }

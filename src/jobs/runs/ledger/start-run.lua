@@ -2,7 +2,7 @@
 -- started before and are not over. Until it has (overlap.ts), neither it nor they make a call.
 --
 -- note_start(key, run) reads and changes the head (hash) at `key`, which must have its profile and, in `disjoint`, the runs
--- that share no field of a SIM with it: they go on. Of the other runs of the account it reads head and leases, and changes the
+-- that share no field of a SIM with it: they continue. Of the other runs of the account it reads head and leases, and changes the
 -- set of the runs that they yield to; it builds their keys (decision 010). A run that was cut short counts until its last call
 -- in flight has ended, so that no call of it comes after one of this run. Profiles with one owner of quotas are one account.
 

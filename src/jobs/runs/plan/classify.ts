@@ -142,7 +142,7 @@ function completed(row: Row, operation: SimOperation, sim: KnownSim | undefined)
   return problem === undefined ? { ...row, inputs } : { ...row, inputs, problem };
 }
 
-/** The platform would refuse it. */
+/** The platform would reject it. */
 function unlisted([speedClass = ""]: readonly string[], listed: readonly string[]): RowProblem | undefined {
   if (listed.length === 0 || listed.includes(speedClass)) return undefined;
   const message = `The platform definition lists no speed class ${speedClass}, so it would be rejected.${suggestion(speedClass, listed)} It lists ${listed.join(", ")}; --allow-unlisted (allowUnlisted=true in the API) sends it.`;

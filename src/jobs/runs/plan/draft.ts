@@ -68,7 +68,7 @@ export interface DraftRequest extends Pick<
   "name" | "profile" | "operator" | "bucket" | "source" | "retryOf" | "undoOf"
 > {
   readonly options: RunOptions;
-  /** Aborts when nobody waits for it any more. */
+  /** Aborts when nobody waits for it anymore. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -266,7 +266,7 @@ type Parts = Pick<RunHead, "segments" | "waves"> & { readonly draftId: string };
 /**
  * Writes a draft with waves again, so that each of them ends with a segment.
  * @throws SimfleetError USAGE for a wave without a SIM or a field that no SIM has, if the SIMs do not meet the gate as they are,
- *   or if there is no undo of what should be undone; a retry is not refused
+ *   or if there is no undo of what should be undone; a retry is not rejected
  */
 async function inWaves(whole: SegmentWriter, wholeId: string, order: DraftRequest & WaveDeps): Promise<Parts> {
   const { options, profile, retryOf, operations, ledger, inventory } = order;
@@ -318,7 +318,7 @@ function indexesBetween(from: number, end: number, isWanted: (index: number) => 
   return found;
 }
 
-// Whether Redis has room for a run. A run is refused as a whole before any of its calls, never stored in part.
+// Whether Redis has room for a run. A run is rejected as a whole before any of its calls, never stored in part.
 
 /** Bytes of a row: its input and its outcome, and its outcome alone (npm run bench:million -- --run). */
 const bytesPerRow = { rows: 50, outcomes: 35 };
@@ -341,7 +341,7 @@ function outOfRoom(rows: number, { usedBytes, limitBytes }: RedisMemory): Simfle
   );
 }
 
-/** Whether Redis refused a write because it is full. */
+/** Whether Redis rejected a write because it is full. */
 function isRefusedForMemory(thrown: unknown): boolean {
   return thrown instanceof Error && thrown.name === "ReplyError" && /\bOOM\b/.test(thrown.message);
 }

@@ -1,4 +1,4 @@
-/** The rows of a run over time and by reason: what a person looks at first when rows fail. All rows are read for it. */
+/** The rows of a run over time and by reason: what a user looks at first when rows fail. All rows are read for it. */
 import type { Clock } from "#core/time.ts";
 import { isRunOver } from "#fleet/run.ts";
 import type { BucketWindow, Limiter } from "#limiter/limiter.ts";
@@ -59,7 +59,7 @@ export async function summarizeRun(
   const windowMs = windowOf(run, { periodMs, nowMs });
   const { bucket, limit } = await limiter.state(run.bucket);
   const kept = await limiter.windows(bucket);
-  // Windows begin as those of the quota: other ones would have calls of two bursts.
+  // Windows start as those of the quota: other ones would have calls of two bursts.
   const phaseMs = (kept[0]?.endedAtMs ?? 0) % periodMs;
   const windows = new Map<number, Omit<Window, "quota">>();
   const reasons = new Map<string, Reason>();

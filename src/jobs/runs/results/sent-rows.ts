@@ -1,5 +1,5 @@
 /**
- * Rows of a run that was aborted or cancelled whose call was sent and must not be repeated: no worker takes them up again, so
+ * Rows of a run that was aborted or cancelled whose call was sent and is unsafe to repeat: no worker takes them up again, so
  * they end as unknown here. Otherwise they would count as cancelled, and a retry would send them a second time.
  */
 import type { Clock } from "#core/time.ts";

@@ -141,7 +141,7 @@ class SegmentWork {
     this.#callOptions = {
       backlog: () => context.backlog.of(run.runId),
       signal,
-      // A person waits for a run of one row, such as a retry.
+      // A user waits for a run of one row, such as a retry.
       urgency: run.total === 1 ? "priority" : "normal",
       ...(callsPerMinute === undefined ? {} : { pace: { id: run.runId, callsPerMinute } }),
     };
@@ -214,7 +214,7 @@ class SegmentWork {
     return { kind: "finished", hasEndedWave: this.#outcomeWriter.hasEndedWave };
   }
 
-  /** Takes the rows out of `due` that may have killed a process. Each death begins with another one, in case none has. */
+  /** Takes the rows out of `due` that may have killed a process. Each death starts with another one, in case none has. */
   async #trySuspects(due: [number, StoredRow][]): Promise<void> {
     if (this.#deaths === 0) return;
     const { guard, ledger } = this.#context;

@@ -56,7 +56,7 @@ export async function settleLostCall(
   } catch (thrown) {
     if (!(thrown instanceof PlatformError)) throw thrown;
     const result = resultOf(thrown);
-    // A SIM that cannot be read, now or for a while, shows nothing. A refusal is about the read, not about the row.
+    // A SIM that cannot be read, now or for a while, shows nothing. A rejection is about the read, not about the row.
     const isHopeless = result.kind === "rejected" || thrown.code === "PLATFORM_FORBIDDEN";
     if (isHopeless || clock.wallMs() > sentAtMs + maxReadingMs) return unknown;
     if (result.kind === "postponed" || result.kind === "refused") return result;

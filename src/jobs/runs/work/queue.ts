@@ -136,7 +136,7 @@ function segmentCallbacks({ execute, segmentsAtOnce, onIncident }: SegmentWork, 
   };
 }
 
-/** Reports what only a person can change; a fault of the configuration pauses the run, since this process keeps its own. */
+/** Reports what only a user can change; a fault of the configuration pauses the run, since this process keeps its own. */
 async function reportRefusal(
   runId: string,
   result: JobResult,

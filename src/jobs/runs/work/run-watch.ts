@@ -16,7 +16,7 @@ const pollIntervalMs = 500;
 /** How often work waits for calls in flight of a run that overlaps, before it gives its place to others. */
 const maxWaits = 20;
 const waitMs = 100;
-/** After this many lost answers in a row to calls that must not be repeated, a run waits: the platform is down. */
+/** After this many lost responses in a row to calls that are unsafe to repeat, a run waits: the platform is down. */
 const maxLost = 20;
 const outageMs = 30 * secondMs;
 
@@ -32,7 +32,7 @@ export class RunWatch {
   readonly #ledger: Ledger;
   readonly #settleOverlaps: ReturnType<typeof overlapSettler>;
   readonly #watched = new Map<string, Watched>();
-  /** By run: lost answers in a row, and until when it waits because of them, on the monotonic clock. */
+  /** By run: lost responses in a row, and until when it waits because of them, on the monotonic clock. */
   readonly #lost = new Map<string, { readonly count: number; readonly untilMs: number }>();
 
   constructor(options: { ledger: Ledger }) {
@@ -41,7 +41,7 @@ export class RunWatch {
   }
 
   /**
-   * Must be called when work on a segment begins.
+   * Must be called when work on a segment starts.
    * @returns undefined if the run is not running; `yielding` if calls of a run that overlaps were in flight for two seconds;
    *   otherwise `halt`, which aborts as soon as the run may make no more calls, and `leave`, to be called when the work has
    *   ended and its outcomes are written
@@ -75,12 +75,12 @@ export class RunWatch {
   observe(runId: string, state: RunState | "gone" | "yielding"): void {
     const watched = this.#watched.get(runId);
     if (state === "running" || watched === undefined) return;
-    // Work that begins later has seen the run running again: it gets its own watch.
+    // Work that starts later has seen the run running again: it gets its own watch.
     this.#watched.delete(runId);
     watched.halt.abort(new Error(`the run is ${state}`));
   }
 
-  /** Counts a lost answer to a call that must not be repeated. @returns how long the run waits now, ms; 0 if it continues */
+  /** Counts a lost response to a call that is unsafe to repeat. @returns how long the run waits now, ms; 0 if it continues */
   noteLost(runId: string): number {
     const { count = 0 } = this.#lost.get(runId) ?? {};
     const untilMs = count + 1 < maxLost ? 0 : systemClock.monotonicMs() + outageMs;
@@ -93,7 +93,7 @@ export class RunWatch {
     this.#lost.delete(runId);
   }
 
-  /** How long no segment of the run may make a call, ms. After that time the next lost answer lets it wait again. */
+  /** How long no segment of the run may make a call, ms. After that time the next lost response lets it wait again. */
   outageMs(runId: string): number {
     return Math.max(0, (this.#lost.get(runId)?.untilMs ?? 0) - systemClock.monotonicMs());
   }

@@ -1,5 +1,5 @@
 /**
- * The calls of one segment that must not be repeated. A row is marked as sent, durably, right before its call leaves. The mark
+ * The calls of one segment that are unsafe to repeat. A row is marked as sent, durably, right before its call leaves. The mark
  * goes when the platform answered that it did nothing; while it is there, the call is never made again, by any process.
  */
 import { randomBytes } from "node:crypto";

@@ -23,7 +23,7 @@ class World {
   /** Writes that the process makes before it dies. */
   writesLeft = Number.POSITIVE_INFINITY;
   record: ScheduleRecord = { profile: "default" };
-  /** When each task was begun, and when it ends, by its key. */
+  /** When each task was started, and when it ends, by its key. */
   readonly begun = new Map<string, { readonly atMs: number; readonly endMs: number }>();
   /** Times reported as missed and not made up for. */
   missed = 0;
@@ -87,7 +87,7 @@ class World {
     };
   }
 
-  /** How late tasks began, in ms after their times and jitter. */
+  /** How late tasks started, in ms after their times and jitter. */
   lateness(): number[] {
     return [...this.begun].map(([key, { atMs }]) => {
       const [, date = "", time = ""] = /-(\d{8})T(\d{6})Z$/.exec(key) ?? [];
@@ -121,7 +121,7 @@ it("no task starts later than its window in simulated outages, and none that can
   const lateness = world.lateness();
   expect(Math.max(...lateness)).toBeLessThanOrEqual(15 * minuteMs);
   expect(Math.min(...lateness)).toBeGreaterThanOrEqual(0);
-  // Each time was begun or reported as missed; the last may still wait for its jitter.
+  // Each time was started or reported as missed; the last may still wait for its jitter.
   const times = Math.floor((world.nowMs - beginMs + minuteMs / 2) / (20 * minuteMs));
   expect([times, times - 1]).toContain(world.begun.size + world.missed);
   expect(world.missed).toBeGreaterThan(outages / 10);

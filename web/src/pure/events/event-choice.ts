@@ -1,4 +1,4 @@
-/** Selection of events: kinds, a person, a day, a profile, a cause; as part of the address, and as a request. */
+/** Selection of events: kinds, a user, a day, a profile, a cause; as part of the address, and as a request. */
 import { eventKinds } from "./event-texts.ts";
 import { kindOf, typesOf } from "./sentences.ts";
 import type { FleetEvent } from "../shapes.ts";

@@ -72,7 +72,7 @@ export function missingInputs(operation: OperationReport, texts: InputTexts): st
     .map(({ name }) => name);
 }
 
-/** The columns that a file needs beside the values that are given for all of its rows. */
+/** The columns that a file needs besides the values that are given for all of its rows. */
 export function columnsFor(operation: OperationReport, texts: InputTexts): string[] {
   return [operation.keyColumn, ...missingInputs(operation, texts)];
 }

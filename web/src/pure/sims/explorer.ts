@@ -91,7 +91,7 @@ export function sortableColumns(
 
 const usual = ["simId", "imsi", "speedClass", "status", "groupId", "updatedAt"];
 
-/** The columns to begin with: the usual ones that the fleet has, and its first tag with few values. */
+/** The columns to start with: the usual ones that the fleet has, and its first tag with few values. */
 export function firstColumns(fields: readonly SimField[]): string[] {
   const all = columnsOf(fields);
   const tag = fields.find(({ name, values }) => values.length > 0 && name.startsWith("tags."))?.name;

@@ -42,7 +42,7 @@ export function narrowed(where: string, added: Condition): string {
   return [whole, textOf(added)].filter(Boolean).join(" and ");
 }
 
-/** A condition as a person has written it so far; undefined while something is missing. */
+/** A condition as a user has written it so far; undefined while something is missing. */
 export function conditionFrom(draft: { field: string; operator: Operator; value: string }): Condition | undefined {
   const field = draft.field.trim();
   const written = draft.value.trim();

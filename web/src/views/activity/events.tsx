@@ -116,7 +116,7 @@ function useFeed(choice: EventChoice, isPaused: boolean): EventFeed {
     [address],
   );
   const isLive = connection.value.state === "live";
-  // Loaded again when the stream begins, so that no event is lost between the list and the stream.
+  // Loaded again when the stream starts, so that no event is lost between the list and the stream.
   useEffect(() => void read(), [isLive, address]);
   const people = [...new Set(events.shown.flatMap(({ fields: { by } }) => by ?? []))].filter((by) => by.includes(":"));
   return {

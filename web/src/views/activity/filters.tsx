@@ -1,4 +1,4 @@
-/** The filters of the event feed and of the audit log: kinds, a person, and a day. */
+/** The filters of the event feed and of the audit log: kinds, a user, and a day. */
 import type { ComponentChildren, JSX } from "preact";
 import { TextField, Ticks } from "../../parts/field.tsx";
 

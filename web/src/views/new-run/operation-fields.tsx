@@ -21,7 +21,7 @@ interface ChoiceProps {
   readonly operations: readonly OperationReport[];
   readonly operation: OperationReport;
   readonly onOperation: (name: string) => void;
-  /** A field beside it. */
+  /** A field next to it. */
   readonly children: JSX.Element;
 }
 

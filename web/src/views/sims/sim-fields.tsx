@@ -1,4 +1,4 @@
-/** The fields of a SIM as stored, and beside them what the platform shows now. */
+/** The fields of a SIM as stored, and next to them what the platform shows now. */
 import type { JSX } from "preact";
 import { Badge } from "../../parts/badge.tsx";
 import { Panel } from "../../parts/notice.tsx";

@@ -103,7 +103,7 @@ function textOf(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** A read of the platform that a person asks for: it spends a call, so that it is never made on its own. */
+/** A read of the platform that a user asks for: it spends a call, so that it is never made on its own. */
 interface Reading<T> {
   readonly value: T | undefined;
   /** Why it cannot be read with this configuration. */

@@ -226,7 +226,7 @@ interface Saved {
   readonly shown: explorer.Shown;
 }
 
-/** Filters that a person saved in this browser. */
+/** Filters that a user saved in this browser. */
 function SavedFilters({ shown }: { shown: explorer.Shown }): JSX.Element {
   const [stored, put] = useStored<readonly Saved[]>("simfleet.filters");
   const [name, setName] = useState("");
