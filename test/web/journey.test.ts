@@ -114,7 +114,7 @@ describeInBrowser(
         expect(await counts.getByText(said).count()).toBe(1);
       expect(await page.evaluate<number>("document.documentElement.scrollHeight")).toBeLessThanOrEqual(900);
       await page.getByLabel("Since a time").fill("2099-01-01T00:00");
-      await page.getByText("Nothing failed, was late or needs you.").waitFor();
+      await page.getByText("Nothing failed, ran late or needs your attention.").waitFor();
       expect(page.url()).toContain("since=2099");
     });
 

@@ -18,14 +18,19 @@ export function imsiNumber(imsi: string): number {
   return isImsi(imsi) ? Number(`1${imsi}`) : 0;
 }
 
+/** SIMs of the inventory in the order of their IMSIs (`imsiNumber`), with the ordinal of each. */
+export interface SimsByImsi {
+  readonly imsis: Float64Array;
+  readonly ordinals: Int32Array;
+}
+
 /**
  * Reads an export.
- * @param sorted the IMSIs of the inventory, as `imsiNumber`
  * @param date the date of the lines that count, `202611` or `20261120`
- * @returns `sums`: bytes by the place of the IMSI; `sims` with bytes, and `unknown` ones that are not in the inventory
+ * @returns `bytes` by ordinal; `sims` with bytes, and `unknown` ones that are not in the inventory
  * @throws IntakeError for a file that is not whole or is no export of usage; the signal's reason
  */
-export async function sumExport(file: Readable, sorted: Float64Array, date: string, signal: AbortSignal) {
+export async function sumExport(file: Readable, { imsis, ordinals }: SimsByImsi, date: string, signal: AbortSignal) {
   const { header, batches } = await openCsv(file, caps, signal);
   const columns = ["imsi", "date", "uploadByteSizeTotal", "downloadByteSizeTotal"].map((name) => {
     const place = header.indexOf(name);
@@ -33,7 +38,7 @@ export async function sumExport(file: Readable, sorted: Float64Array, date: stri
     return place;
   });
   const isDate = new RegExp(`^\\d{${date.length}}$`);
-  const sums = new Float64Array(sorted.length);
+  const bytes = new Float64Array(ordinals.length);
   const unknown = new Set<number>();
   let lines = 0;
   for await (const batch of batches) {
@@ -48,12 +53,12 @@ export async function sumExport(file: Readable, sorted: Float64Array, date: stri
       if (!count.test(sent) || !count.test(received)) throw refuse("has a number of bytes that is none");
       lines += 1;
       if (day !== date) continue;
-      const place = placeIn(sorted, number);
-      if (place >= 0) sums[place] = (sums[place] ?? 0) + Number(sent) + Number(received);
+      const ordinal = ordinals[placeIn(imsis, number)];
+      if (ordinal !== undefined) bytes[ordinal] = (bytes[ordinal] ?? 0) + Number(sent) + Number(received);
       else if (unknown.size < maxUnknown) unknown.add(number);
     }
   }
-  return { sums, lines, unknown: unknown.size, sims: sums.reduce((sims, bytes) => sims + Number(bytes > 0), 0) };
+  return { bytes, lines, unknown: unknown.size, sims: bytes.reduce((sims, some) => sims + Number(some > 0), 0) };
 }
 
 /** The place of a number among sorted ones; -1 if it is not there. */

@@ -17,7 +17,7 @@ import { type UsagePeriod, writeUsage } from "#jobs/inventory/store/usage.ts";
 import { Script } from "#redis/script.ts";
 import type { Threshold } from "./config.ts";
 import { type DownloadDeps, download, exportUsage, getExportedFile } from "./export.ts";
-import { imsiNumber, placeIn, sumExport } from "./tally.ts";
+import { type SimsByImsi, imsiNumber, placeIn, sumExport } from "./tally.ts";
 
 /** One sync of the usage, and what it needs. */
 interface UsageSync extends StoreDeps, Omit<DownloadDeps, "isLocal"> {
@@ -62,20 +62,20 @@ export async function readUsage(sync: UsageSync) {
   const sumsOf = async (period: UsagePeriod) => {
     const { date } = periodAt(period, startedAtMs);
     const deps = { ...sync, isLocal: sync.isLocal(profile) };
-    return download(await addressOf(period), deps, (file) => sumExport(file, sorted, date, signal));
+    return download(await addressOf(period), deps, (file) => sumExport(file, sims, date, signal));
   };
-  const { sorted, places } = await sortedImsis(sync.inventory, profile, keyColumnOf(sync.accountFor(profile).wording));
+  const sims = await simsByImsi(sync.inventory, profile, keyColumnOf(sync.accountFor(profile).wording));
   const month = await sumsOf("month");
   // Both were ordered together.
   waitMs = 0;
   const sums = { month, day: await sumsOf("day") };
   const name = await inventoryOf(sync, profile);
   for (const period of ["month", "day"] as const) {
-    const values = byOrdinal(sums[period].sums, places);
-    await writeUsage(sync, name, { period, values, endMs: periodAt(period, startedAtMs).endMs });
+    const { endMs } = periodAt(period, startedAtMs);
+    await writeUsage(sync, name, { period, values: sums[period].bytes, endMs });
   }
   let crossed = 0;
-  for (const one of sync.thresholds) crossed += await compare(one, byOrdinal(sums[one.per].sums, places), name, sync);
+  for (const one of sync.thresholds) crossed += await compare(one, sums[one.per].bytes, name, sync);
   return { calls, lines: month.lines + sums.day.lines, sims: month.sims, unknown: month.unknown, crossed };
 }
 
@@ -127,27 +127,21 @@ async function callInTurn<I, O>(sync: UsageSync, operation: Operation<I, O>, inp
   }
 }
 
-/** The IMSIs of the SIMs in order, as `imsiNumber`, and the place of each by its ordinal: -1 for none. */
-async function sortedImsis(inventory: Inventory, profile: string, keyColumn: KeyColumn) {
+/** The SIMs of the inventory in the order of their IMSIs. */
+async function simsByImsi(inventory: Inventory, profile: string, keyColumn: KeyColumn): Promise<SimsByImsi> {
   // Grows in place: copies of it would add up to twice its size.
   const buffer = new ArrayBuffer(0, { maxByteLength: 2 ** 30 });
   const imsis = new Float64Array(buffer);
-  for await (const found of inventory.values(profile, "imsi", keyColumn)) {
+  for await (const found of inventory.imsis(profile, keyColumn)) {
     const [last = -1] = found.at(-1) ?? [];
     if (last >= imsis.length) buffer.resize((last + 1) * imsis.BYTES_PER_ELEMENT);
     for (const [ordinal, imsi] of found) imsis[ordinal] = imsiNumber(imsi);
   }
   const sorted = imsis.toSorted();
-  const places = new Int32Array(imsis.length);
-  for (const [ordinal, imsi] of imsis.entries()) places[ordinal] = imsi === 0 ? -1 : placeIn(sorted, imsi);
+  const ordinals = new Int32Array(sorted.length);
+  for (let at = 0; at < imsis.length; at += 1) ordinals[placeIn(sorted, imsis[at] ?? 0)] = at;
   buffer.resize(0);
-  return { sorted, places };
-}
-
-function byOrdinal(sums: Float64Array, places: Int32Array): Float64Array {
-  const values = new Float64Array(places.length);
-  for (const [ordinal, place] of places.entries()) values[ordinal] = sums[place] ?? 0;
-  return values;
+  return { imsis: sorted, ordinals };
 }
 
 /**

@@ -84,6 +84,7 @@ export interface IndexCounts {
 /** SIMs whose keys are in one string of the key order; take.lua knows it as well. */
 export const simsPerChunk = 4_096;
 
+const imsiScript = Script.load(new URL("./read-imsis.lua", import.meta.url));
 const readScript = Script.load(new URL("./index.lua", import.meta.url), new URL("./read-bitmaps.lua", import.meta.url));
 /** In the key order, the place of a removed SIM (take.lua). */
 const forgottenKey = "-";
@@ -156,14 +157,14 @@ export class Inventory {
     }
   }
 
-  /** Yields the ordinals and one field of all SIMs, also of those that are gone, without decoding their records. */
-  async *values(profile: string, field: string, keyColumn: KeyColumn): AsyncGenerator<readonly [number, string][]> {
+  /** Yields the ordinal and the IMSI of every SIM, including those that are gone; '' for none. */
+  async *imsis(profile: string, keyColumn: KeyColumn): AsyncGenerator<readonly [number, string][]> {
     const stored = this.#keys.sims(await this.#name(profile));
     for await (const found of this.find(profile, everySim, { presence: "all", keyColumn })) {
       const keys = found.map(({ key }) => key);
-      const records = field === keyColumn || keys.length === 0 ? keys : await this.#redis.hmget(stored, ...keys);
-      const valueOf = (text = ""): string => (field === keyColumn ? text : (fieldTextIn(text, field) ?? ""));
-      yield found.map(({ ordinal }, nth) => [ordinal, valueOf(records[nth] ?? "")]);
+      const read = (): Promise<unknown> => imsiScript.run(this.#redis, [stored], keys);
+      const imsis = keyColumn === "imsi" ? keys : ((await read()) as string[]);
+      yield found.map(({ ordinal }, nth) => [ordinal, imsis[nth] ?? ""]);
     }
   }
 

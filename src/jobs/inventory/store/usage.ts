@@ -13,6 +13,7 @@ export const usageFields = usagePeriods.map((period) => `usage.${period}`);
 type Deps = Pick<StoreDeps, "redis" | "keys">;
 
 const bytesPerSim = 8;
+const bytesAtOnce = 2 ** 18;
 /** Ordinals that are no further apart are read in one piece, with those between them. */
 const nearby = 512;
 
@@ -30,7 +31,14 @@ export async function writeUsage(
   { period, values, endMs }: { period: UsagePeriod; values: Float64Array; endMs: number },
 ): Promise<void> {
   const { redis, keys } = deps;
-  await redis.set(usageKey(deps, inventory, period), Buffer.from(values.buffer), "PXAT", endMs);
+  const key = usageKey(deps, inventory, period);
+  const bytes = Buffer.from(values.buffer);
+  // The client copies what it sends.
+  await redis.set(`${key}:new`, "", "PXAT", endMs);
+  for (let at = 0; at < bytes.length; at += bytesAtOnce) {
+    await redis.setrange(`${key}:new`, at, bytes.subarray(at, at + bytesAtOnce));
+  }
+  await redis.rename(`${key}:new`, key);
   await redis.hset(keys.simsHead(inventory), "usage", "1");
   // What is in no record has no bitmap (index.lua): filters look at each SIM.
   await redis.hset(keys.simsIndex(inventory), ...["usage", ...usageFields].flatMap((field) => [field, "-"]));
