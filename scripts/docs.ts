@@ -5,6 +5,7 @@
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Command } from "@commander-js/extra-typings";
+import { parse } from "yaml";
 import { z } from "zod";
 import { type Results, tables } from "../bench/peers/report.ts";
 import { buildProgram } from "#cli/program.ts";
@@ -24,6 +25,7 @@ const root = fileURLToPath(new URL("../", import.meta.url));
 export const pages = ["README.md", "CONTRIBUTING.md", ...globSync("docs/**/*.md", { cwd: root }).toSorted()];
 
 const parts: Readonly<Record<string, () => string | Promise<string>>> = {
+  alerts,
   settings,
   errors,
   events,
@@ -191,6 +193,27 @@ function metrics(): string {
   ];
   const rows = all.map(({ name, kind, labels, help }) => [code(name), kind, labels.map(code).join(", "), help]);
   return table(["metric", "kind", "labels", "meaning"], rows);
+}
+
+interface Rule {
+  readonly alert: string;
+  readonly for?: string;
+  readonly labels: { readonly severity: string };
+  readonly annotations: { readonly summary: string };
+}
+
+function alerts(): string {
+  const text = readFileSync(`${root}deploy/prometheus/alerts.yaml`, "utf8");
+  const { groups: all } = parse(text) as { groups: { rules: Rule[] }[] };
+  const rows = all.flatMap(({ rules }) =>
+    rules.map(({ alert, labels: { severity }, annotations: { summary }, for: time = "" }) => [
+      `[${alert}](#${alert.toLowerCase()})`,
+      severity,
+      summary.replaceAll(/\{\{ \$(?:labels\.)?(\w+)[^}]*\}\}/g, "`$1`"),
+      time,
+    ]),
+  );
+  return table(["alert", "severity", "message", "after"], rows);
 }
 
 // Commands.

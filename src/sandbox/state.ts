@@ -6,7 +6,7 @@ import type { SandboxOptions } from "./options.ts";
 import { CredentialSets, Groups } from "./account/credentials.ts";
 import type { SimRecord } from "./sims/sim-records.ts";
 import { type Effects, SimLog, Sims } from "./sims/sims.ts";
-import { UsageExports } from "./sims/usage.ts";
+import { type UsageExports, usageExports } from "./sims/usage.ts";
 
 export interface Totals {
   /** Calls that reached the sandbox, including those affected by a fault or rejected by a quota. */
@@ -34,7 +34,7 @@ export class SandboxState {
     this.credentials = new CredentialSets(options);
     this.groups = new Groups(options);
     this.log = new SimLog(this.sims);
-    this.exports = new UsageExports(options, this.sims);
+    this.exports = usageExports(options, this.sims);
   }
 
   /** The class of a SIM by its SIM id or IMSI, or undefined when there is no such SIM. */
