@@ -39,10 +39,15 @@ export function addWaveOptions(command: { addOption(option: Option): unknown }):
   for (const option of [
     new Option("--waves <list>", "process the rows in waves, such as 20,5%,100%: SIMs or shares, cumulative"),
     new Option("--soak <time>", "wait after each wave, such as 10m"),
-    new Option("--gate <condition>", 'begin the next wave only if its SIMs meet this, such as "status=active >= 95%"'),
+    new Option(
+      "--gate <condition>",
+      'start the next wave only if enough SIMs of this one match, such as "status=active >= 95%"',
+    ),
     new Option("--min-sample <n>", "do not judge waves with fewer SIMs (default: 1)").argParser(asCount),
-    new Option("--sample <n>", "read at most so many SIMs of a wave again (default: 200)").argParser(asCount),
-    new Option("--on-failure <what>", "what follows if the gate is not held (default: pause)").choices(failureActions),
+    new Option("--sample <n>", "check at most this many SIMs after each wave (default: 200)").argParser(asCount),
+    new Option("--on-failure <what>", "what to do if a wave does not meet its gate (default: pause)").choices(
+      failureActions,
+    ),
     new Option("--canary <n>", "short for --waves n,100%: the rest only if all of these succeed").argParser(asCount),
   ])
     command.addOption(option);

@@ -72,7 +72,7 @@ export const errorCatalogue = {
   WEBHOOK_STOPPED: {
     disposition: "never",
     exitCode: 2,
-    meaning: "The webhook is stopped, because its endpoint answered 410 Gone; `simfleet webhooks resume` resumes it.",
+    meaning: "The webhook is stopped, because its endpoint returned 410 Gone; `simfleet webhooks resume` resumes it.",
   },
   DELIVERY_NOT_FOUND: { disposition: "never", exitCode: 2, meaning: "No stored delivery has this ID." },
   SECRET_GENERATION_FAILED: {

@@ -58,7 +58,7 @@ export const metricCatalogue = {
     kind: "gauge",
     name: "simfleet_webhook_stopped",
     labels: ["webhook"],
-    help: "1 if the webhook is stopped because its endpoint answered 410 Gone",
+    help: "1 if the webhook is stopped because its endpoint returned 410 Gone",
   },
   scheduleResult: {
     kind: "gauge",
@@ -115,7 +115,7 @@ export const counterCatalogue = {
     kind: "counter",
     name: "simfleet_gateway_calls_total",
     labels: ["caller", "status"],
-    help: "Calls through the gateway of this process, by caller and status; `gone`: the caller disconnected before the answer",
+    help: "Calls through the gateway of this process, by caller and status; `gone`: the caller disconnected before the response",
   },
 } as const;
 

@@ -236,8 +236,12 @@ describeInBrowser(
       const { page } = watched;
       await page.goto(`/#/sims?where=${encodeURIComponent("usage.month>0")}`);
       const used = await countOf("usage.month>0");
-      expect(used).toBeLessThan(sims);
-      await page.getByText(`${used.toLocaleString("en-US")} SIMs`, { exact: true }).waitFor();
+      expect([used > 0, used < sims]).toEqual([true, true]);
+      // A count that takes more than a second is a lower bound.
+      await page
+        .getByText(/^[\d,]+ SIMs( or more)?$/)
+        .first()
+        .waitFor();
       await page.locator("summary", { hasText: "Columns" }).click();
       await page.getByLabel("Usage month", { exact: true }).check();
       await page.getByRole("columnheader", { name: "Usage month" }).waitFor();

@@ -65,7 +65,7 @@ export const httpSection = group({
   ),
   hosts: setting(
     hostNames.default([]),
-    "Allowed values of the `Host` header, with the port unless it is the default one. On a loopback address all others but its own are rejected; on other addresses an empty list allows all.",
+    "Allowed values of the `Host` header, with the port unless it is the default one. On a loopback address, all values except its own names and these are rejected; on other addresses an empty list allows all.",
   ),
   metrics: setting(
     oneOf(["token", "open"]).default("token"),

@@ -238,7 +238,7 @@ const orderFields = {
   gate: text.describe("what SIMs of a wave have to meet before the next one: `sessionStatus.online=true >= 95%`"),
   minSample: positive.describe("do not judge waves with fewer SIMs; default 1"),
   sample: positive.describe("judge at most so many SIMs of a wave; default 200"),
-  onFailure: z.enum(failureActions).optional().describe("what follows if the gate is not held; default `pause`"),
+  onFailure: z.enum(failureActions).optional().describe("what to do if a wave does not meet its gate; default `pause`"),
   canary: positive.describe("short for the waves `n,100%`: the rest only if the first n rows succeed"),
   confirm: z.coerce
     .number()

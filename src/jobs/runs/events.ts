@@ -35,7 +35,7 @@ export const events = {
     fields: ofRunWithActor,
   },
   "run.paused": {
-    when: "A run was paused, or a wave has not held its gate; calls in flight are completed.",
+    when: "A run was paused, or a wave did not meet its gate; calls in flight are completed.",
     sentence: "Run {run}[ “{name}”] was paused[ by {by}][: {reason}]",
     advice: "Resume it with: simfleet runs resume {run}",
     fields: ofRunWithActor,

@@ -49,10 +49,21 @@ export const operationKeys = {
 export const waveKeys = {
   waves: setting(text().optional(), "Process the rows in waves: `20,5%,100%` (docs/change-sims.md)."),
   soak: setting(text().optional(), "Time between the end of a wave and its check."),
-  gate: setting(text().optional(), "What SIMs of a wave must meet before the next one: `status=active >= 95%`."),
-  minSample: setting(integer(1, 1_000_000).optional(), "Waves with fewer SIMs are not judged.", { fallback: "`1`" }),
-  sample: setting(integer(1, 1_000_000).optional(), "SIMs of a wave to judge at most.", { fallback: "`200`" }),
-  onFailure: setting(oneOf(failureActions).optional(), "What to do if it is not met.", { fallback: "`pause`" }),
+  gate: setting(
+    text().optional(),
+    "Condition for the next wave: a filter and the share of the wave's SIMs that must match it, such as `status=active >= 95%`.",
+  ),
+  minSample: setting(
+    integer(1, 1_000_000).optional(),
+    "Minimum number of SIMs for a wave to be checked against the gate; smaller waves are not checked.",
+    { fallback: "`1`" },
+  ),
+  sample: setting(integer(1, 1_000_000).optional(), "Maximum number of SIMs to check after each wave.", {
+    fallback: "`200`",
+  }),
+  onFailure: setting(oneOf(failureActions).optional(), "What to do if a wave does not meet its gate.", {
+    fallback: "`pause`",
+  }),
 };
 
 /** The keys of the options of runs. */

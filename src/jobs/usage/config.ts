@@ -10,7 +10,7 @@ export const usageSection = group({
   thresholds: listed(
     z.strictObject({
       name: setting(plainName, "Name of the threshold, as the event `sim.usage-crossed` has it."),
-      where: setting(filterText.optional(), "Filter for the SIMs that it is for.", { fallback: "all" }),
+      where: setting(filterText.optional(), "Filter for the SIMs that the threshold applies to.", { fallback: "all" }),
       over: setting(dataSize, "Usage above which a SIM has crossed it; decimal units."),
       per: setting(oneOf(["day", "month"]), "Period of the usage, in UTC; a SIM crosses it once in each."),
     }),

@@ -28,7 +28,7 @@ export const events = {
     fields: ofDelivery,
   },
   "webhook.stopped": {
-    when: "An endpoint answered 410 Gone: nothing is sent to it until `simfleet webhooks resume`.",
+    when: "An endpoint returned 410 Gone: nothing is sent to it until `simfleet webhooks resume`.",
     sentence: "The webhook {webhook} was stopped[: {reason}]",
     advice: "Resume it with: simfleet webhooks resume {webhook}",
     needsAttention: true,

@@ -132,7 +132,7 @@ function cancelCommand(context: Context): Command {
 
 function approveCommand(context: Context): Command {
   const command = new Command("approve")
-    .description("Approve a large run submitted by someone else")
+    .description("Approve a run submitted by someone else")
     .argument("<run>", "ID of the run");
   return withCommon(command, "simfleet runs approve r-20261120-103045-x7k2").action(async (runId, options) => {
     const output = context.output(options);
