@@ -12,9 +12,18 @@ function withLongForm(): string[] {
 /** Files that take long come first, so that none of them is alone at the end: they wait, or crash work at each step. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const folders = ["unit", "docs", "redis", "contract", "web", "e2e", "redis/engine"];
+    const places = [
+      "unit/",
+      "docs/",
+      "redis/",
+      "contract/",
+      "web/",
+      "e2e/",
+      "redis/engine/",
+      "redis/inventory/random-",
+    ];
     const rank = ({ moduleId }: TestSpecification): number =>
-      folders.findLastIndex((folder) => moduleId.includes(`/test/${folder}/`));
+      places.findLastIndex((place) => moduleId.includes(`/test/${place}`));
     return (await super.sort(files)).toSorted((a, b) => rank(b) - rank(a));
   }
 }
