@@ -49,7 +49,7 @@ export default defineConfig({
   test: {
     // Most files wait for windows, deadlines and processes, so that two cores have time for more than two of them. Long
     // forms compute and start processes most of the time.
-    maxWorkers: isLong ? 2 : 6,
+    maxWorkers: isLong ? 2 : 4,
     maxConcurrency: 3,
     sequence: { sequencer: LongestFirst },
     // Files share workers: importing the program anew for each takes a third of the whole time.
