@@ -127,7 +127,7 @@ describeInBrowser(
       const file = await harness.cli.fleet("newer.csv", 30, ["s1.fast"]);
       await page.getByLabel("CSV file", { exact: true }).setInputFiles(harness.cli.path(file));
       await page
-        .getByText(new RegExp(`^\\d+ SIMs have pending changes in run ${older}; they will be superseded$`))
+        .getByText(new RegExp(`^\\d+ SIMs? ha(?:ve|s) pending changes in run ${older}; they will be superseded$`))
         .waitFor();
       throttle.changeLimit({ group: "Sim", limit: 2_000, afterMs: 0 });
       await page.getByRole("button", { name: "Start the run" }).click();
@@ -136,7 +136,7 @@ describeInBrowser(
       await untilState(newer, "completed");
       await untilState(older, "completed");
       await page.goto(`/#/runs/${older}`);
-      await page.getByText(/\d+ rows superseded by/).waitFor();
+      await page.getByText(/\d+ rows? superseded by/).waitFor();
       expect(await page.getByRole("link", { name: newer }).first().isVisible()).toBe(true);
     });
   },
