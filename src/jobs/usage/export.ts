@@ -34,9 +34,10 @@ const exportedFile = z.looseObject({
   status: z.enum(["processing", "exported", "failed"]),
   url: z.string().nullish(),
 });
-type ExportedFile = z.infer<typeof exportedFile>;
 
-export function getExportedFile(description: DeploymentOperation): Operation<{ id: string }, ExportedFile> {
+export function getExportedFile(
+  description: DeploymentOperation,
+): Operation<{ id: string }, z.infer<typeof exportedFile>> {
   const parts = described<{ id: string }>("getExportedFile", description, { exportedFileId: ({ id }) => id });
   return { ...parts, replay: "safe", output: exportedFile };
 }

@@ -19,7 +19,7 @@ export interface UsageService {
 export function openUsage(kernel: Kernel, { store }: Pick<OpenInventory, "store">): Opened<UsageService> {
   const { config, clock, feed, lifecycle, logger } = kernel;
   const running = new Map<string, Promise<routes.UsageReport>>();
-  const closing = new AbortController();
+  let closing: AbortController | undefined;
   const context = {
     ...kernel,
     inventory: store,
@@ -49,10 +49,12 @@ export function openUsage(kernel: Kernel, { store }: Pick<OpenInventory, "store"
     }
   };
 
-  const sync: UsageService["sync"] = (profile, signal = closing.signal) => {
-    // Registered last, so that schedules that wait for it can stop.
-    if (running.size === 0) lifecycle.onStop("usage", () => closing.abort(new Error("this process is stopping")));
-    const present = running.get(profile) ?? syncNow(profile, AbortSignal.any([closing.signal, signal]));
+  const sync: UsageService["sync"] = (profile, signal) => {
+    // Registered by the first sync, so that it stops before the schedules that wait for it.
+    if (closing === undefined) lifecycle.onStop("usage", () => closing?.abort(new Error("this process is stopping")));
+    closing ??= new AbortController();
+    const signals = signal === undefined ? [closing.signal] : [closing.signal, signal];
+    const present = running.get(profile) ?? syncNow(profile, AbortSignal.any(signals));
     running.set(profile, present);
     return present;
   };

@@ -19,10 +19,7 @@ export function imsiNumber(imsi: string): number {
 }
 
 /** SIMs of the inventory in the order of their IMSIs (`imsiNumber`), with the ordinal of each. */
-export interface SimsByImsi {
-  readonly imsis: Float64Array;
-  readonly ordinals: Int32Array;
-}
+export type SimsByImsi = Readonly<{ imsis: Float64Array; ordinals: Int32Array }>;
 
 /**
  * Reads an export.

@@ -1,6 +1,7 @@
 /** The usage of a fleet: what the inventory has of it, which SIMs are reported, and what a bad export changes. */
 import { describe, expect, it } from "vitest";
 import { parseFilter } from "#fleet/filter.ts";
+import { writeUsage } from "#jobs/inventory/store/usage.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { UsageHarness, much, noonMs } from "./usage-harness.ts";
 
@@ -48,6 +49,21 @@ describe("the usage of a fleet", () => {
     const { events } = await harness.fleet.feed.newest({ profile: harness.fleet.profile }, { limit: 100 });
     const fields = events.filter(({ type }) => type === "sim.changed").map((event) => event.fields.field);
     expect(fields.filter((field) => field?.startsWith("usage"))).toEqual([]);
+  });
+
+  it("is whole after two syncs at once", async () => {
+    const harness = await UsageHarness.open(place);
+    const values = Float64Array.from({ length: 100_000 }, (_, ordinal) => ordinal + 1);
+    const write = () => writeUsage(harness.parts, harness.fleet.profile, { period: "month", values, endMs: noonMs });
+    await Promise.all([write(), write(), write()]);
+    for (const nth of sims) expect(await harness.usageOf(nth, "month")).toBeGreaterThan(0);
+  });
+
+  it("is not known once its period has ended, even if that was while it was read", async () => {
+    const harness = await UsageHarness.open(place);
+    const values = Float64Array.from(sims);
+    await writeUsage(harness.parts, harness.fleet.profile, { period: "day", values, endMs: Date.now() - 1_000 });
+    expect(await harness.usageOf(1, "day")).toBeUndefined();
   });
 
   it("is not known of a SIM that was discovered after the export", async () => {

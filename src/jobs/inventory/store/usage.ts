@@ -3,6 +3,7 @@
  * change with every export for nearly all SIMs, which is no change of the fleet, and no list of SIMs shows them. A string
  * has 8 bytes for each SIM (a little-endian double), and Redis removes it when its day or month has ended.
  */
+import { randomUUID } from "node:crypto";
 import type { StoreDeps } from "#engine/move-record.ts";
 
 export const usagePeriods = ["day", "month"] as const;
@@ -32,13 +33,17 @@ export async function writeUsage(
 ): Promise<void> {
   const { redis, keys } = deps;
   const key = usageKey(deps, inventory, period);
+  // Another process can write as well.
+  const written = `${key}:${randomUUID()}`;
   const bytes = Buffer.from(values.buffer);
   // The client copies what it sends.
-  await redis.set(`${key}:new`, "", "PXAT", endMs);
+  await redis.set(written, "", "EX", 3_600);
   for (let at = 0; at < bytes.length; at += bytesAtOnce) {
-    await redis.setrange(`${key}:new`, at, bytes.subarray(at, at + bytesAtOnce));
+    await redis.setrange(written, at, bytes.subarray(at, at + bytesAtOnce));
   }
-  await redis.rename(`${key}:new`, key);
+  await redis.pexpireat(written, endMs);
+  // It is gone already if its period ended during the export.
+  if ((await redis.exists(written)) === 1) await redis.rename(written, key);
   await redis.hset(keys.simsHead(inventory), "usage", "1");
   // What is in no record has no bitmap (index.lua): filters look at each SIM.
   await redis.hset(keys.simsIndex(inventory), ...["usage", ...usageFields].flatMap((field) => [field, "-"]));
