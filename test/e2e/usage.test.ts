@@ -6,6 +6,7 @@ import { CliHarness } from "./support/cli-harness.ts";
 const deployment = "extends: soracom\nbrand: Svc\ndownloads: { hosts: [127.0.0.1] }\n";
 const slowDown = `deployment: ./usage.yaml
 usage: { thresholds: [{ name: much, over: 1B, per: month }] }
+schedules: { yearly: { cron: "@yearly", job: usage } }
 automations:
   slow-down: { on: sim.usage-crossed, where: event.threshold=much, job: apply, speedClass: s1.minimum, rate: 240 }
 `;
@@ -59,14 +60,14 @@ test.concurrent("without a deployment that describes the export, the operations 
   ]);
 });
 
-test.concurrent("an automation slows each SIM that crosses a threshold down once, though its worker is killed", async () => {
+test.concurrent("a schedule reads the usage, and an automation slows each SIM over a threshold once, despite a kill", async () => {
   await using harness = await open(slowDown);
   await harness.run(["sims", "sync"]);
   const over = used(harness);
   const { state } = harness.sandbox;
   const fast = over.filter((id) => state.speedClassOf(id) !== "s1.minimum");
   const first = await harness.worker();
-  await harness.run(["sims", "sync", "--usage"]);
+  await harness.run(["schedules", "run", "yearly"]);
   await harness.untilChanges(2);
   first.kill("SIGKILL");
   await first.ended;
