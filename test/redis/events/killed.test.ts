@@ -41,7 +41,7 @@ it(`each change is stored together with its event after ${kills} kills by seed o
       const reported = new RunEvents({ redis, keys: own });
       await reported.prepare();
       const child = await startScript(script, [redisUrl(), own.prefix, String(seed)]);
-      await untilReported(Math.ceil(seededRandom(seed)() * 70), { reported, child });
+      await untilReported(Math.ceil(seededRandom(seed)() * 50), { reported, child });
       await kill(child);
       if (await reported.isInProgress()) inProgress += 1;
       await reported.expectNeitherAlone();

