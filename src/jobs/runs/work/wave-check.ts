@@ -5,7 +5,7 @@
 import type { Account } from "#api/account.ts";
 import { PlatformError, SimfleetError } from "#core/errors.ts";
 import type { Interruption, JobResult } from "#engine/queue/job-result.ts";
-import { systemClock } from "#core/time.ts";
+import { secondMs, systemClock } from "#core/time.ts";
 import { matches } from "#fleet/filter.ts";
 import { pickFields } from "#fleet/sim/sim-fields.ts";
 import { type Gate, parseGate } from "#fleet/waves.ts";
@@ -26,8 +26,6 @@ interface CheckDeps {
   readonly undo: (run: RunRecord) => Promise<string>;
 }
 
-const retryMs = 5_000;
-
 type SeenSim = Pick<KnownSim, "fields" | "goneAtMs">;
 
 /** Whether a SIM is listed and meets a gate. */
@@ -42,16 +40,15 @@ export async function checkWave(
   deps: CheckDeps,
   signal: AbortSignal,
 ): Promise<JobResult> {
-  const { ledger, inventory } = deps;
-  const [run] = await ledger.read([at.runId]);
+  const [run] = await deps.ledger.read([at.runId]);
   if (run?.state !== "running" || run.wave !== at.wave || run.soakUntilMs === undefined) return { kind: "parked" };
-  const leftMs = run.soakUntilMs - (await inventory.syncs.nowMs());
+  const leftMs = run.soakUntilMs - (await deps.inventory.syncs.nowMs());
   if (leftMs > 0) return later(leftMs, "the wave soaks");
   if (run.isHeld) return later(100, "work on the wave is ending");
   const check = run.waves[at.wave]?.judged === 0 ? undefined : await judge(run, deps, signal);
   if (check !== undefined && "kind" in check) return check;
   const reason = check === undefined || check.isHeld ? "" : await reasonOf(run, check, deps);
-  await ledger.endWave(run, check, reason);
+  await deps.ledger.endWave(run, check, reason);
   return { kind: "finished", hasEndedWave: reason === "" };
 }
 
@@ -110,7 +107,7 @@ async function readAgain(
       if (signal.aborted) return { kind: "handed-back" };
       if (!(thrown instanceof PlatformError)) throw thrown;
       const { kind } = resultOf(thrown);
-      const stop = later(thrown.retryAfterMs ?? retryMs, thrown.message);
+      const stop = later(thrown.retryAfterMs ?? 5 * secondMs, thrown.message);
       if (kind !== "rejected") return kind === "refused" ? { ...stop, refusal: thrown } : stop;
       await note(key, undefined);
     }
