@@ -7,9 +7,9 @@
  *   npm run bench:inventory -- --sims 100000 --only a,d --rounds 5
  *
  * a: sync and bare loop   b: memory of sync and export   c: Redis per SIM   d: filters   e: plans
- * f: pages of the SIM explorer: sorted, searched, counted   g: usage of all SIMs, and a filter by it
+ * f: usage of all SIMs, and a filter by it
  *
- * `--sims` is the size of the fleet in c, d, f and g, and the largest in b and e; a reads `--pages-of` SIMs, in pages of
+ * `--sims` is the size of the fleet in c, d and f, and the largest in b and e; a reads `--pages-of` SIMs, in pages of
  * `--limits`, from a platform that responds after `--latency` ms: with 0, only the work of the two is compared.
  */
 import { mkdtemp, open, rm, writeFile } from "node:fs/promises";
@@ -34,13 +34,12 @@ import { encodeRecord } from "#jobs/inventory/records/sim-record.ts";
 import { type ListedSims, SyncLog } from "#jobs/inventory/store/sync-record.ts";
 import { createLogger } from "#telemetry/logger.ts";
 import { bytesOfKeys, cpuSecondsOf, cpuSecondsOfRedis, runMeasured, usedMemory } from "./memory.ts";
-import { explorerRows } from "./explorer-rows.ts";
 import { startSandboxProcess } from "./simfleet-process.ts";
 
 const { values } = parseArgs({
   options: {
     sims: { type: "string", default: "1000000" },
-    only: { type: "string", default: "a,b,c,d,e,f,g" },
+    only: { type: "string", default: "a,b,c,d,e,f" },
     rounds: { type: "string", default: "3" },
     "pages-of": { type: "string", default: "100000" },
     limits: { type: "string", default: "1000,100" },
@@ -192,7 +191,7 @@ async function forget(profile: string): Promise<void> {
 
 /** Syncs a fleet of each size and takes the requested measurements. */
 async function measureSizes(): Promise<void> {
-  const tables: Record<"b" | "c" | "d" | "e" | "f" | "g", Table> = { b: [], c: [], d: [], e: [], f: [], g: [] };
+  const tables: Record<"b" | "c" | "d" | "e" | "f", Table> = { b: [], c: [], d: [], e: [], f: [] };
   for (const sims of parts.has("b") || parts.has("e") ? sizes : [max]) {
     await withFleet({ sims, profile: `s-${sims}` }, async (env) => {
       const before = await usedMemory(redis);
@@ -202,9 +201,7 @@ async function measureSizes(): Promise<void> {
         tables.c.push(await bytesRow("a fleet of the sandbox", `s-${sims}`, { before, sims }));
       }
       if (sims === max && parts.has("d")) tables.d.push(...(await filterRows(env, sims)));
-      if (sims === max && parts.has("f"))
-        tables.f.push(...(await explorerRows(env, { fleet: sandboxFleet(sims), sims, rounds: rounds.length })));
-      if (sims === max && parts.has("g")) tables.g.push(await usageRow(env));
+      if (sims === max && parts.has("f")) tables.f.push(await usageRow(env));
       if (sims >= Math.min(100_000, max) && parts.has("e")) tables.e.push(await planRow(env, sims));
     });
     await forget(`s-${sims}`);
@@ -214,8 +211,7 @@ async function measureSizes(): Promise<void> {
   show("c: bytes of Redis per SIM", tables.c);
   show(`d: time of a filter among ${max} SIMs`, tables.d);
   show("e: plan of a file", tables.e);
-  show(`g: usage of ${max} SIMs`, tables.g);
-  show(`f: answers to the SIM explorer for ${max} SIMs`, tables.f);
+  show(`f: usage of ${max} SIMs`, tables.f);
 }
 
 function show(title: string, table: Table): void {
@@ -246,10 +242,10 @@ async function usageRow(env: Environment): Promise<Table[number]> {
   const startMs = systemClock.monotonicMs();
   const { out, peakMegabytes } = await runMeasured(["sims", "sync", "--usage", "--json"], settings);
   const seconds = (systemClock.monotonicMs() - startMs) / 1_000;
-  const { calls, lines, sims } = JSON.parse(out) as { calls: number; lines: number; sims: number };
+  const { calls, sims } = JSON.parse(out) as { calls: number; sims: number };
   const count = ["sims", "count", "--where", "usage.month=0", "--json"];
   const filter = await secondsOf(() => runMeasured(count, settings));
-  return { "SIMs with usage": sims, lines, calls, seconds, "peak MB": peakMegabytes, "filter s": filter };
+  return { "SIMs with usage": sims, calls, seconds, "peak MB": peakMegabytes, "filter s": filter };
 }
 
 async function bytesRow(
@@ -418,7 +414,7 @@ async function planRow(env: Environment, sims: number): Promise<Table[number]> {
 
 try {
   if (parts.has("a")) await compareSpeed();
-  if (["b", "c", "d", "e", "f", "g"].some((part) => parts.has(part))) await measureSizes();
+  if (["b", "c", "d", "e", "f"].some((part) => parts.has(part))) await measureSizes();
 } finally {
   await connections.close();
   await embedded.close();
