@@ -79,7 +79,7 @@ export class ServiceTasks {
       case "usage":
         return this.#deps.usage
           .sync(task.profile)
-          .then(({ sims, crossed }) => `${sims} SIMs with usage, ${crossed} crossed`);
+          .report.then(({ sims, crossed }) => `${sims} SIMs with usage, ${crossed} crossed`);
       case "rotate":
         return this.#rotate(task, options);
       case "rotate-authkey":

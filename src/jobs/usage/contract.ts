@@ -8,7 +8,6 @@ const usageReport = z.object({
   profile: z.string(),
   isOver: z.boolean().describe("false: a worker reads it now, and emits `usage.synced` or `usage.failed`"),
   calls: count.describe("calls of the platform"),
-  lines: count.describe("lines of the exports"),
   sims: count.describe("SIMs with usage in this month"),
   unknown: count.describe("SIMs of the export that are not in the inventory, up to 100,000"),
   crossed: count.describe("SIMs that have crossed a threshold since the last sync, counted for each threshold"),

@@ -12,13 +12,16 @@ import * as routes from "./contract.ts";
 import { readUsage } from "./work.ts";
 
 export interface UsageService {
-  /** Reads the usage of a profile's SIMs. Repeating it reports no SIM twice. @throws as `readUsage` */
-  readonly sync: (profile: string, signal?: AbortSignal) => Promise<routes.UsageReport>;
+  /** Reads the usage of a profile's SIMs, once at a time. Repeating it reports no SIM twice. */
+  readonly sync: (profile: string, signal?: AbortSignal) => StartedSync;
 }
+
+/** A sync that has started. `report` rejects as `readUsage`. */
+type StartedSync = Readonly<{ syncId: string; report: Promise<routes.UsageReport> }>;
 
 export function openUsage(kernel: Kernel, { store }: Pick<OpenInventory, "store">): Opened<UsageService> {
   const { config, clock, feed, lifecycle, logger } = kernel;
-  const running = new Map<string, Promise<routes.UsageReport>>();
+  const running = new Map<string, StartedSync>();
   let closing: AbortController | undefined;
   const context = {
     ...kernel,
@@ -31,9 +34,7 @@ export function openUsage(kernel: Kernel, { store }: Pick<OpenInventory, "store"
     isLocal: (profile: string) => isLoopback(new URL(requirePlatform(config, profile).authEndpoint).hostname),
   };
 
-  const syncNow = async (profile: string, signal: AbortSignal): Promise<routes.UsageReport> => {
-    const startedAtMs = clock.wallMs();
-    const syncId = newSyncId(startedAtMs, "u");
+  const read = async (profile: string, startedAtMs: number, syncId: string, signal: AbortSignal) => {
     try {
       const counts = await readUsage({ ...context, profile, syncId, startedAtMs, signal });
       const { sims, unknown, crossed } = counts;
@@ -54,9 +55,14 @@ export function openUsage(kernel: Kernel, { store }: Pick<OpenInventory, "store"
     if (closing === undefined) lifecycle.onStop("usage", () => closing?.abort(new Error("this process is stopping")));
     closing ??= new AbortController();
     const signals = signal === undefined ? [closing.signal] : [closing.signal, signal];
-    const present = running.get(profile) ?? syncNow(profile, AbortSignal.any(signals));
-    running.set(profile, present);
-    return present;
+    const startedAtMs = clock.wallMs();
+    const syncId = newSyncId(startedAtMs, "u");
+    const started = running.get(profile) ?? {
+      syncId,
+      report: read(profile, startedAtMs, syncId, AbortSignal.any(signals)),
+    };
+    running.set(profile, started);
+    return started;
   };
 
   return {
@@ -65,11 +71,10 @@ export function openUsage(kernel: Kernel, { store }: Pick<OpenInventory, "store"
       endpoint(routes.syncUsage, ({ query, signal }) => {
         const profile = kernel.profileOf(query.profile);
         context.operations();
-        if (process === "command") return sync(profile, signal);
-        sync(profile).catch((thrown: unknown) =>
-          logger.error({ profile, reason: messageOf(thrown) }, "no usage was read"),
-        );
-        return { profile, syncId: "", isOver: false, calls: 0, lines: 0, sims: 0, unknown: 0, crossed: 0 };
+        if (process === "command") return sync(profile, signal).report;
+        const { syncId, report } = sync(profile);
+        report.catch((thrown: unknown) => logger.error({ profile, reason: messageOf(thrown) }, "no usage was read"));
+        return { profile, syncId, isOver: false, calls: 0, sims: 0, unknown: 0, crossed: 0 };
       }),
     ],
   };

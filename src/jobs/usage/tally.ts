@@ -37,7 +37,6 @@ export async function sumExport(file: Readable, { imsis, ordinals }: SimsByImsi,
   const isDate = new RegExp(`^\\d{${date.length}}$`);
   const bytes = new Float64Array(ordinals.length);
   const unknown = new Set<number>();
-  let lines = 0;
   for await (const batch of batches) {
     for (const { line, cells } of batch) {
       const refuse = (what: string) => new IntakeError(`Line ${line} of the export ${what}.`, { line });
@@ -48,14 +47,13 @@ export async function sumExport(file: Readable, { imsis, ordinals }: SimsByImsi,
       if (number === 0) throw refuse("has no IMSI");
       if (!isDate.test(day)) throw refuse(`has no date such as ${date}`);
       if (!count.test(sent) || !count.test(received)) throw refuse("has a number of bytes that is none");
-      lines += 1;
       if (day !== date) continue;
       const ordinal = ordinals[placeIn(imsis, number)];
       if (ordinal !== undefined) bytes[ordinal] = (bytes[ordinal] ?? 0) + Number(sent) + Number(received);
       else if (unknown.size < maxUnknown) unknown.add(number);
     }
   }
-  return { bytes, lines, unknown: unknown.size, sims: bytes.reduce((sims, some) => sims + Number(some > 0), 0) };
+  return { bytes, unknown: unknown.size, sims: bytes.reduce((sims, some) => sims + Number(some > 0), 0) };
 }
 
 /** The place of a number among sorted ones; -1 if it is not there. */

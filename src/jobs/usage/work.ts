@@ -12,8 +12,8 @@ import { inventoryOf } from "#engine/sharing.ts";
 import { emitScriptPart } from "#events/feed.ts";
 import type { DeploymentOperation } from "#fleet/deployment-operation.ts";
 import { type KeyColumn, keyColumnOf } from "#fleet/sim/sim.ts";
-import { type Inventory, simsPerChunk } from "#jobs/inventory/store/inventory.ts";
-import { type UsagePeriod, writeUsage } from "#jobs/inventory/store/usage.ts";
+import type { Inventory } from "#jobs/inventory/store/inventory.ts";
+import { type UsagePeriod, usagePeriods, writeUsage } from "#jobs/inventory/store/usage.ts";
 import { Script } from "#redis/script.ts";
 import type { Threshold } from "./config.ts";
 import { type DownloadDeps, download, exportUsage, getExportedFile } from "./export.ts";
@@ -37,7 +37,6 @@ const maxCalls = 5;
 const firstWaitMs = 5 * secondMs;
 /** After the first question for an export. */
 const longWaitMs = 5 * minuteMs;
-const simsAtOnce = 500;
 
 /** @throws IntakeError for a bad export; PlatformError; ConfigError; the signal's reason */
 export async function readUsage(sync: UsageSync) {
@@ -70,13 +69,12 @@ export async function readUsage(sync: UsageSync) {
   waitMs = 0;
   const sums = { month, day: await sumsOf("day") };
   const name = await inventoryOf(sync, profile);
-  for (const period of ["month", "day"] as const) {
-    const { endMs } = periodAt(period, startedAtMs);
-    await writeUsage(sync, name, { period, values: sums[period].bytes, endMs });
+  for (const period of usagePeriods) {
+    await writeUsage(sync, name, { period, values: sums[period].bytes, ...periodAt(period, startedAtMs) });
   }
   let crossed = 0;
   for (const one of sync.thresholds) crossed += await compare(one, sums[one.per].bytes, name, sync);
-  return { calls, lines: month.lines + sums.day.lines, sims: month.sims, unknown: month.unknown, crossed };
+  return { calls, sims: month.sims, unknown: month.unknown, crossed };
 }
 
 /** The day or month of an instant: its name, as files and as people have it, its start and its end. */
@@ -163,14 +161,10 @@ async function compare(
   const isNew = (at: number): boolean =>
     (values[at] ?? 0) > over && ((marks?.[at >> 3] ?? 0) & (128 >> (at & 7))) === 0;
   let crossed = 0;
-  for (let first = 0; first < values.length; first += simsPerChunk) {
-    const order = (await redis.get(keys.simsKeyOrder(inventoryName, first / simsPerChunk)))?.split("\n") ?? [];
-    const some = order.flatMap((key, nth) => (isNew(first + nth) ? { key } : []));
-    for (let at = 0; at < some.length; at += simsAtOnce) {
-      const found = await inventory.read(profile, where, some.slice(at, at + simsAtOnce), { keyColumn });
-      const sims = found.flatMap(({ key, sim: { ordinal } }) => [ordinal, key, values[ordinal] ?? 0]);
-      crossed += Number(await crossScript.run(redis, [keys.events(), reported], [...head, ...sims]));
-    }
+  for await (const found of inventory.find(profile, where, { keyColumn })) {
+    const sims = found.flatMap(({ key, ordinal }) => (isNew(ordinal) ? [ordinal, key, values[ordinal] ?? 0] : []));
+    if (sims.length === 0) continue;
+    crossed += Number(await crossScript.run(redis, [keys.events(), reported], [...head, ...sims]));
   }
   return crossed;
 }

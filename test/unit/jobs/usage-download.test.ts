@@ -5,6 +5,7 @@ import type { AddressInfo, LookupFunction } from "node:net";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
 import { type DownloadDeps, download } from "#jobs/usage/export.ts";
+import { isLong } from "../../support/long.ts";
 
 const deps: DownloadDeps = {
   hosts: ["files.example.com", "127.0.0.1"],
@@ -61,4 +62,9 @@ test("a download brings no credentials with it", async () => {
   });
   expect(await downloadFrom(address)).toBe("a,b\n");
   expect(names.toSorted()).toEqual(["accept", "connection", "host", "user-agent"]);
+});
+
+test.runIf(isLong)("a download that stalls ends after half a minute", async () => {
+  const address = await serve((_, response) => void response.write("imsi,date\n"));
+  await expect(downloadFrom(address)).rejects.toThrow("UND_ERR_BODY_TIMEOUT");
 });

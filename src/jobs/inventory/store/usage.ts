@@ -15,8 +15,8 @@ type Deps = Pick<StoreDeps, "redis" | "keys">;
 
 const bytesPerSim = 8;
 const bytesAtOnce = 2 ** 18;
-/** Ordinals that are no further apart are read in one piece, with those between them. */
-const nearby = 512;
+/** SIMs whose usage is read in one piece. */
+const simsPerPiece = 256;
 
 const usageKey = ({ keys }: Deps, inventory: string, period: UsagePeriod): string =>
   keys.of("sims", inventory, "usage", period);
@@ -57,27 +57,15 @@ export async function withUsage(deps: Deps, inventory: string, sims: readonly st
   if (present === 0) return records;
   const ordinals = records.map((record) => (record === null ? -1 : Number.parseInt(record, 10)));
   const lines = new Map<number, string>();
-  const read = async (key: string, field: string, [first, last]: Piece): Promise<void> => {
-    const bytes = await redis.getrangeBuffer(key, first * bytesPerSim, (last + 1) * bytesPerSim - 1);
+  const read = async (key: string, field: string, piece: number): Promise<void> => {
+    const first = piece * simsPerPiece;
+    const end = (first + simsPerPiece) * bytesPerSim;
+    const bytes = await redis.getrangeBuffer(key, first * bytesPerSim, end - 1);
     for (const [nth, value] of new Float64Array(new Uint8Array(bytes).buffer).entries()) {
       lines.set(first + nth, `${lines.get(first + nth) ?? ""}\n${field}:${value}`);
     }
   };
-  const pieces = piecesOf(ordinals);
+  const pieces = [...new Set(ordinals.map((ordinal) => Math.floor(ordinal / simsPerPiece)))].filter((at) => at >= 0);
   await Promise.all(stored.flatMap((key, i) => pieces.map((piece) => read(key, usageFields[i] ?? "", piece))));
   return records.map((record, nth) => record && record + (lines.get(ordinals[nth] ?? -1) ?? ""));
-}
-
-type Piece = [first: number, last: number];
-
-/** Ranges that have all of the ordinals. */
-function piecesOf(ordinals: readonly number[]): Piece[] {
-  const pieces: Piece[] = [];
-  for (const ordinal of ordinals.toSorted((a, b) => a - b)) {
-    const piece = pieces.at(-1);
-    if (ordinal < 0) continue;
-    if (piece !== undefined && ordinal - piece[1] <= nearby) piece[1] = ordinal;
-    else pieces.push([ordinal, ordinal]);
-  }
-  return pieces;
 }
