@@ -30,7 +30,7 @@ export const events = {
     fields: ofRunWithActor,
   },
   "run.approved": {
-    when: "Somebody approved a run, and it starts.",
+    when: "A user approved a run, and it starts.",
     sentence: "Run {run}[ “{name}”] was approved[ by {by}]",
     fields: ofRunWithActor,
   },
