@@ -21,6 +21,8 @@ class LongestFirst extends BaseSequencer {
       "e2e/",
       "redis/engine/",
       "redis/inventory/random-",
+      // It waits for a minute.
+      "contract/authkeys-of-",
     ];
     const rank = ({ moduleId }: TestSpecification): number =>
       places.findLastIndex((place) => moduleId.includes(`/test/${place}`));
