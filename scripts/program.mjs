@@ -1,6 +1,7 @@
 // How Vite bundles the program. A command starts in half the time from a few large files: it uses more than a thousand
 // modules, and Node.js looks up, reads and compiles each of them separately.
 import { fileURLToPath } from "node:url";
+import { minifySync } from "vite";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 const src = `${root}src/`;
@@ -29,11 +30,22 @@ const apiPage = {
   },
 };
 
+/** Node.js keeps the text of every module in memory. Code of this repository stays readable in stack traces. */
+const shortPackages = {
+  name: "short-packages",
+  generateBundle(_, bundle) {
+    for (const file of Object.values(bundle)) {
+      if (file.type !== "chunk" || file.moduleIds.some((id) => id.startsWith(src))) continue;
+      file.code = minifySync(file.fileName, file.code, { module: true, codegen: { asciiOnly: true } }).code;
+    }
+  },
+};
+
 export const program = {
   configFile: false,
   root,
   publicDir: false,
-  plugins: [locations, apiPage],
+  plugins: [locations, apiPage, shortPackages],
   ssr: {
     target: "node",
     noExternal: true,
@@ -51,6 +63,8 @@ export const program = {
         worker: `${src}worker.ts`,
         "command-line": `${src}command-line.ts`,
       },
+      // Its backend for another database is left out.
+      treeshake: { moduleSideEffects: [{ test: /\/node_modules\/bullmq\//, sideEffects: false }] },
       // Without comments and with ASCII alone: Node.js keeps the text of every module in memory, and a text with any other
       // character takes two bytes for each.
       output: {
@@ -58,6 +72,16 @@ export const program = {
         chunkFileNames: "[name]-[hash].js",
         comments: false,
         charset: "ascii",
+        // What every command loads is one file; a chunk of packages alone is minified.
+        codeSplitting: {
+          groups: [
+            // Commands use them as well.
+            ...["zod", "yaml", "pino"].map((name) => ({ name, test: `/node_modules/${name}/`, priority: 3 })),
+            { name: "start", test: /\/src\/start\.ts$/, priority: 2 },
+            { name: "fastify", test: /\/node_modules\/@?fastify/, priority: 1 },
+            { name: "program", test: /\/src\/(command-line|features)\.ts$/ },
+          ],
+        },
       },
     },
   },

@@ -11,8 +11,8 @@ export async function openQueue<Data>(
   name: string,
   { redis, keys, ...options }: { redis: Redis; keys: Keys } & Partial<QueueOptions>,
 ): Promise<Queue<Data>> {
-  const bullmq = await import("bullmq");
-  const queue = new bullmq.Queue<Data>(name, { ...options, connection: redis, prefix: keys.queues() });
+  const { Queue: QueueOfBullMq } = await import("bullmq");
+  const queue = new QueueOfBullMq<Data>(name, { ...options, connection: redis, prefix: keys.queues() });
   // The connection reports its own errors.
   queue.on("error", () => undefined);
   redis.sadd(keys.queueNames(), name).catch(() => undefined);
