@@ -46,8 +46,9 @@ export function tokenReader(
     const key = createPublicKey(verification.publicKeyPem);
     return (token) => readClaims(token, () => key);
   }
-  const keys = keysAt(verification.jwksUrl);
-  return (token) => readClaims(token, keys);
+  // Made when it is needed: a key set loads much of Node.js.
+  let keys: CompactVerifyGetKey | undefined;
+  return (token) => readClaims(token, (keys ??= keysAt(verification.jwksUrl)));
 }
 
 async function readClaims(token: Secret, keyFor: CompactVerifyGetKey): Promise<TokenClaims> {
