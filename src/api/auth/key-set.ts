@@ -4,7 +4,7 @@
  * ids cannot cause a flood of requests. jose decides when to fetch; the platform's own transport sends the request, so
  * that its limits hold.
  */
-import { createRemoteJWKSet, customFetch, type RemoteJWKSet } from "jose";
+import { type CompactVerifyGetKey, createRemoteJWKSet, customFetch } from "jose";
 import { z } from "zod";
 import { PlatformError } from "#core/errors.ts";
 import { minuteMs, secondMs } from "#core/time.ts";
@@ -18,7 +18,7 @@ const keySetSchema = z.looseObject({ keys: z.array(z.looseObject({ kty: z.string
  * @throws ConfigError if the URL is invalid, or plain HTTP to a remote machine; the lookup throws PlatformError if the
  *   keys cannot be fetched, and jose's JWKSNoMatchingKey and related errors
  */
-export function remoteKeySet(transport: Transport, url: string, userAgent: string): RemoteJWKSet {
+export function remoteKeySet(transport: Transport, url: string, userAgent: string): CompactVerifyGetKey {
   const { address, path } = parseDocumentUrl(url, "SIMFLEET_JWKS_URL");
   const headers = ["accept", "application/json", "user-agent", userAgent];
   // It passes a signal for its own timeout; the transport's limits are there already, and their errors name the host.
@@ -34,11 +34,10 @@ export function remoteKeySet(transport: Transport, url: string, userAgent: strin
     const message = `auth: ${address.host} returned ${answer.status} without a key set. Check ${address.setting}.`;
     throw new PlatformError("PLATFORM_RESPONSE_INVALID", message, facts);
   };
-  return createRemoteJWKSet(new URL(url), {
-    cacheMaxAge: 10 * minuteMs,
-    cooldownDuration: 30 * secondMs,
-    [customFetch]: fetchKeys,
-  });
+  const options = { cacheMaxAge: 10 * minuteMs, cooldownDuration: 30 * secondMs, [customFetch]: fetchKeys };
+  // Made for the first token: it loads much of Node.js.
+  let keys: CompactVerifyGetKey | undefined;
+  return (...of) => (keys ??= createRemoteJWKSet(new URL(url), options))(...of);
 }
 
 function isKeySet(text: string): boolean {

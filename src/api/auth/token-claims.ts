@@ -46,9 +46,8 @@ export function tokenReader(
     const key = createPublicKey(verification.publicKeyPem);
     return (token) => readClaims(token, () => key);
   }
-  // Made when it is needed: a key set loads much of Node.js.
-  let keys: CompactVerifyGetKey | undefined;
-  return (token) => readClaims(token, (keys ??= keysAt(verification.jwksUrl)));
+  const keys = keysAt(verification.jwksUrl);
+  return (token) => readClaims(token, keys);
 }
 
 async function readClaims(token: Secret, keyFor: CompactVerifyGetKey): Promise<TokenClaims> {
