@@ -75,11 +75,16 @@ export const program = {
         // What every command loads is one file; a chunk of packages alone is minified.
         codeSplitting: {
           groups: [
-            // Commands use them as well.
-            ...["zod", "yaml", "pino"].map((name) => ({ name, test: `/node_modules/${name}/`, priority: 3 })),
-            { name: "start", test: /\/src\/start\.ts$/, priority: 2 },
+            // Without the server: commands use them as well.
+            ...["zod", "yaml", "pino", "ioredis", "semver"].map((name) => ({
+              name,
+              test: `/node_modules/${name}/`,
+              priority: 4,
+            })),
+            { name: "start", test: /\/src\/start\.ts$/, priority: 3 },
+            { name: "program", test: /\/src\/(command-line|features)\.ts$/, priority: 2 },
             { name: "fastify", test: /\/node_modules\/@?fastify/, priority: 1 },
-            { name: "program", test: /\/src\/(command-line|features)\.ts$/ },
+            { name: "app", test: /\/src\/(kernel\/app|cli\/connect)\.ts$/ },
           ],
         },
       },
