@@ -49,8 +49,6 @@ try {
     cpSync(join(root, file), target);
   }
   for (const { from, to } of pages) cpSync(join(packages, from), join(fresh, to), { recursive: true });
-  // The words of the command line, so that a completion in a shell loads no command.
-  writeOutput(["completion", "tree"], "completion.json");
   // For editors.
   writeOutput(["schema"], "simfleet.schema.json");
   // Without its sources, as in a check of the rest alone, the worker reports that there is no dashboard.

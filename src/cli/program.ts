@@ -19,10 +19,8 @@ export async function runProgram(line: readonly string[], deps: Deps): Promise<v
   const { io } = deps;
   const argv = inUsualWords(line);
   try {
-    const program = await buildProgram(
-      { ...deps, argv },
-      argv.find((word) => word !== "help"),
-    );
+    const asked = argv.find((word) => word !== "help");
+    const program = await buildProgram({ ...deps, argv }, (name) => name === asked);
     assertKnownWords(program, argv);
     await program.parseAsync([...argv], { from: "user" });
   } catch (thrown) {
@@ -78,7 +76,7 @@ function processCommands(deps: Deps): Readonly<Record<string, FeatureCommand>> {
       summary: "Print a completion script for bash, zsh or fish",
       load: async (context) => {
         const { completionCommand } = await import("./commands/completion.ts");
-        return completionCommand(context, () => buildProgram(deps, undefined, "all"));
+        return completionCommand(context, (names) => buildProgram(deps, (name) => names.includes(name)));
       },
     },
     demo: {
@@ -99,11 +97,8 @@ function processCommands(deps: Deps): Readonly<Record<string, FeatureCommand>> {
   };
 }
 
-/**
- * The program with one command, or with all of them.
- * @param asked the command to load; the others are in the help only. `all`: loads every command
- */
-export async function buildProgram(deps: Deps, asked: string | undefined, loads?: "all"): Promise<Command> {
+/** @param loads whether a command is loaded, as all are by default; another is in the help only */
+export async function buildProgram(deps: Deps, loads: (name: string) => boolean = () => true): Promise<Command> {
   const context = new Context(deps.io, deps.features, deps.argv);
   const ofFeatures = deps.features.flatMap(({ commands = {} }) => Object.entries<FeatureCommand>(commands));
   const { stdout, stderr } = deps.io;
@@ -118,7 +113,7 @@ export async function buildProgram(deps: Deps, asked: string | undefined, loads?
     ([, a], [, b]) => groups.indexOf(a.group) - groups.indexOf(b.group),
   );
   for (const [name, { group, summary, load }] of commands) {
-    const command = loads === "all" || name === asked ? await load(context) : new Command(name);
+    const command = loads(name) ? await load(context) : new Command(name);
     if (command.description() === "") command.description(summary);
     program.addCommand(command.summary(summary).helpGroup(commandGroups[group]));
   }
@@ -203,10 +198,9 @@ const mayBeEmpty: ReadonlySet<string> = new Set(["config", "profile", "server", 
 /** An empty text is a mistake of a script, such as a variable that is not set. @throws SimfleetError USAGE */
 function refuseEmptyValues(command: Command): void {
   const values: Readonly<Record<string, unknown>> = command.opts();
-  const empty = Object.keys(values).find((name) => !mayBeEmpty.has(name) && [values[name]].flat().includes(""));
-  const flag = command.options.find((option) => option.attributeName() === empty)?.long;
-  if (empty !== undefined)
-    throw new SimfleetError("USAGE", `${flag ?? empty} is empty: give it a value, or leave it out`);
+  const isEmpty = (name: string): boolean => !mayBeEmpty.has(name) && [values[name]].flat().includes("");
+  const empty = command.options.find((option) => isEmpty(option.attributeName()));
+  if (empty !== undefined) throw new SimfleetError("USAGE", `${empty.long} is empty: give it a value, or leave it out`);
   if (command.args.includes("")) throw new SimfleetError("USAGE", "An argument is empty");
 }
 

@@ -64,7 +64,7 @@ const examples: Readonly<Record<string, { args: string; target: string | null; e
 test("every command of a feature reads only, or is audited by an example below", async () => {
   const words = features.flatMap(({ commands = {} }) => Object.keys(commands));
   const reading = features.flatMap(({ reads = [] }) => reads);
-  const program = await buildProgram({ io: processIo().io, runWorker, features, version: "0" }, undefined, "all");
+  const program = await buildProgram({ io: processIo().io, runWorker, features, version: "0" });
   const names = program.commands.flatMap((command) => leaves(command as Command)).map(nameOf);
   const ofFeatures = names.filter((name) => words.includes(name.split(" ", 1)[0] ?? ""));
   expect([...reading, ...Object.keys(examples)].toSorted()).toEqual(ofFeatures.toSorted());

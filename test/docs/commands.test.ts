@@ -1,18 +1,18 @@
 /** The command lines in the README and the docs name commands and options that exist, and links lead somewhere. */
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import type { Command } from "@commander-js/extra-typings";
 import { beforeAll, describe, expect, test } from "vitest";
-import { type CommandTree, treeOf } from "#cli/commands/completion.ts";
 import { buildProgram } from "#cli/program.ts";
 import { features } from "#features.ts";
 import { processIo } from "../support/process-io.ts";
 
 const pages = ["README.md", "CONTRIBUTING.md", "SECURITY.md", ...globSync("docs/**/*.md")].filter(existsSync);
-let tree: CommandTree;
+let program: Command;
 
 beforeAll(async () => {
   const deps = { io: processIo().io, features, version: "1.2.3", runWorker: () => Promise.resolve() };
-  tree = treeOf(await buildProgram(deps, undefined, "all"));
+  program = await buildProgram(deps);
 });
 
 /** The words after `simfleet` of each command in the blocks for a shell. */
@@ -26,14 +26,20 @@ function commandsOf(page: string): string[] {
 
 /** What is wrong with a command line; undefined where nothing is. */
 function faultOf(line: string): string | undefined {
-  let command = tree;
+  let command = program;
   for (const word of line.split(/\s+/)) {
-    const sub = command.commands.find(({ name }) => name === word);
-    if (sub !== undefined) command = sub;
+    const sub = command.commands.find((one) => one.name() === word);
+    if (sub !== undefined) command = sub as Command;
     else if (command.commands.length > 0 && !word.startsWith("-")) return `${line}: no command ${word}`;
     else if (/^--?[a-z]/.test(word)) {
       const flag = word.split("=")[0] ?? "";
-      if (!command.options.some(({ flags }) => flags.includes(flag))) return `${line}: no option ${flag}`;
+      if (
+        !command
+          .createHelp()
+          .visibleOptions(command)
+          .some(({ short, long }) => [short, long].includes(flag))
+      )
+        return `${line}: no option ${flag}`;
     }
   }
   return undefined;

@@ -15,36 +15,30 @@ const shells = {
   fish: "simfleet completion fish > ~/.config/fish/completions/simfleet.fish",
 };
 
-/** @param program builds the whole command line, with every command loaded */
-export function completionCommand({ io }: Context, program: () => Promise<Command>): Command {
+/** @param program builds the command line, with the commands of these names loaded */
+export function completionCommand({ io }: Context, program: (names: readonly string[]) => Promise<Command>): Command {
   const command = new Command("completion").description("Print the completion script for a shell");
   for (const [shell, example] of Object.entries(shells)) {
     const sub = new Command(shell).description(`Print the completion script for ${shell}`);
     addExample(sub, example);
     command.addCommand(sub.action(() => void io.stdout.write(scriptOf(shell))));
   }
-  const tree = async (): Promise<CommandTree> => treeOf(await program());
   const words = new Command("words")
     .description("Print the words that complete a line; the scripts call it")
     .argument("[words...]", "words before the cursor")
     .option("--current <word>", "the word at the cursor", "");
   words.action(async (before, { current }) => {
-    const { words: found, areFiles } = candidates(builtTree() ?? (await tree()), before, current);
+    const { words: found, areFiles } = candidates(await program(before), before, current);
     for (const { word, description } of found) io.stdout.write(`${word}\t${description}\n`);
     if (areFiles) io.stdout.write(":files\n");
   });
-  const build = new Command("tree").description("Print all commands and options as JSON; the build keeps them");
-  build.action(async () => void io.stdout.write(JSON.stringify(await tree())));
-  command.addCommand(words, { hidden: true });
-  return command.addCommand(build, { hidden: true });
+  return command.addCommand(words, { hidden: true });
 }
 
 function scriptOf(shell: string): string {
   const file = fileURLToPath(new URL(`../completion/${shell}.sh`, import.meta.url));
   return readFileOnce(file, { links: "follow", maxBytes: 65_536 }).bytes.toString();
 }
-
-// Which words complete a command line: a pure function of the command tree and the line.
 
 interface Candidates {
   readonly words: readonly { readonly word: string; readonly description: string }[];
@@ -57,36 +51,41 @@ interface Candidates {
  * @param before the words before it, without the program
  * @param current what is typed of the word, which may be empty
  */
-export function candidates(tree: CommandTree, before: readonly string[], current: string): Candidates {
-  const { command, pending, given, areOptionsOver } = readLine(tree, before);
+export function candidates(program: Command, before: readonly string[], current: string): Candidates {
+  const { command, pending, given, areOptionsOver } = readLine(program, before);
+  const help = command.createHelp();
   const typed = current === "=" ? "" : current;
   const offer = (words: Candidates["words"], areFiles = false): Candidates => ({
     words: words.filter(({ word }) => word.startsWith(typed)),
     areFiles,
   });
-  const values = ({ choices, isFile }: Slot, prefix = ""): Candidates =>
+  const values = (placeholder: string, choices: readonly string[] = [], prefix = ""): Candidates =>
     offer(
       choices.map((choice) => ({ word: `${prefix}${choice}`, description: "" })),
-      isFile,
+      /^(file|path|folder)$/.test(placeholder),
     );
-  if (pending !== undefined) return values(pending);
+  const valuesOf = ({ flags, argChoices }: Option, prefix = ""): Candidates =>
+    values(/[<[]([^>\]]+)/.exec(flags)?.[1] ?? "", argChoices, prefix);
+  if (pending !== undefined) return valuesOf(pending);
   const [flag = "", value] = typed.split(/=(.*)/s);
-  const ofFlag = value === undefined ? undefined : valueOf(command, flag);
-  if (ofFlag !== undefined) return values(ofFlag, `${flag}=`);
+  const ofFlag = value === undefined ? undefined : takingValue(command, flag);
+  if (ofFlag !== undefined) return valuesOf(ofFlag, `${flag}=`);
   const isOption = typed.startsWith("-") && !areOptionsOver;
-  const argument = command.arguments[given];
+  const argument = command.registeredArguments[given];
   if (!isOption && command.commands.length > 0) {
-    return offer(command.commands.map(({ name, summary }) => ({ word: name, description: summary })));
+    const subs = help.visibleCommands(command);
+    return offer(subs.map((sub) => ({ word: sub.name(), description: sub.summary() || sub.description() })));
   }
-  if (!isOption && argument !== undefined) return values(argument);
+  if (!isOption && argument !== undefined) return values(argument.name(), argument.argChoices);
   if (areOptionsOver) return offer([]);
-  return offer(command.options.map(({ flags, description }) => ({ word: flags.at(-1) ?? "", description })));
+  const options = help.visibleOptions(command);
+  return offer(options.map(({ long, short, description }) => ({ word: long ?? short ?? "", description })));
 }
 
 /** Reads a line up to the cursor: its command, the option whose value comes next, and the number of arguments. */
-function readLine(tree: CommandTree, before: readonly string[]) {
-  let command = tree;
-  let pending: Slot | undefined;
+function readLine(program: Command, before: readonly string[]) {
+  let command = program;
+  let pending: Option | undefined;
   let given = 0;
   let areOptionsOver = false;
   // Bash hands over `--option=value` as three words.
@@ -95,73 +94,19 @@ function readLine(tree: CommandTree, before: readonly string[]) {
     else if (word === "--") areOptionsOver = true;
     else if (word.startsWith("-") && !areOptionsOver) {
       const [flag = "", value] = word.split(/=(.*)/s);
-      if (value === undefined) pending = valueOf(command, flag);
+      if (value === undefined) pending = takingValue(command, flag);
     } else {
-      const sub = command.commands.find(({ name }) => name === word);
+      const sub = command.commands.find((one) => one.name() === word);
       if (sub === undefined) given += 1;
-      else command = sub;
+      else command = sub as Command;
     }
   }
   return { command, pending, given, areOptionsOver };
 }
 
-function valueOf(command: CommandTree, flag: string): Slot | undefined {
-  return command.options.find(({ flags }) => flags.includes(flag))?.value;
-}
-
-// The words of the command line as data: commands, options and what their values are. The build writes them to
-// dist/completion.json, so that a completion loads no command. They come from the Commander program alone.
-
-/** The value of an option or argument. */
-interface Slot {
-  /** Whether the value is a path. */
-  readonly isFile: boolean;
-  readonly choices: readonly string[];
-}
-
-export interface CommandTree {
-  readonly name: string;
-  readonly summary: string;
-  readonly commands: readonly CommandTree[];
-  readonly options: readonly {
-    readonly flags: readonly string[];
-    readonly description: string;
-    /** Value of the option. Absent: it takes none. */
-    readonly value?: Slot;
-  }[];
-  readonly arguments: readonly Slot[];
-}
-
-export function treeOf(command: Command): CommandTree {
-  const help = command.createHelp();
-  return {
-    name: command.name(),
-    summary: command.summary() || command.description(),
-    commands: help.visibleCommands(command as never).map((sub) => treeOf(sub as unknown as Command)),
-    options: help.visibleOptions(command as never).map((option) => optionOf(option)),
-    arguments: command.registeredArguments.map((argument) => slotOf(argument.name(), argument)),
-  };
-}
-
-function optionOf(option: Option): CommandTree["options"][number] {
-  const flags = [option.short, option.long].filter((flag) => typeof flag === "string");
-  const { description } = option;
-  const placeholder = /[<[]([^>\]]+)/.exec(option.flags)?.[1];
-  if (placeholder === undefined) return { flags, description };
-  return { flags, description, value: slotOf(placeholder, option) };
-}
-
-function slotOf(placeholder: string, { argChoices }: { argChoices?: readonly string[] | undefined }): Slot {
-  return { isFile: /^(file|path|folder)$/.test(placeholder), choices: argChoices ?? [] };
-}
-
-const built = fileURLToPath(new URL("../../completion.json", import.meta.url));
-
-/** The tree that the build wrote; undefined when the program runs from its sources. */
-function builtTree(): CommandTree | undefined {
-  try {
-    return JSON.parse(readFileOnce(built, { links: "follow", maxBytes: 1_048_576 }).bytes.toString()) as CommandTree;
-  } catch {
-    return undefined;
-  }
+/** The option of this flag if it takes a value. */
+function takingValue(command: Command, flag: string): Option | undefined {
+  return command.options.find(({ short, long, required, optional }) => {
+    return [short, long].includes(flag) && (required || optional);
+  });
 }

@@ -10,7 +10,7 @@ let commands: Command[];
 beforeAll(async () => {
   const deps = { io: processIo().io, features, version: "1.2.3", runWorker: () => Promise.resolve() };
   const all = (command: Command): Command[] => [command, ...command.commands.flatMap((sub) => all(sub as Command))];
-  commands = all(await buildProgram(deps, undefined, "all"));
+  commands = all(await buildProgram(deps));
 });
 
 /** Each command that has the option, with the option. */

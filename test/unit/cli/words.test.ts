@@ -75,7 +75,7 @@ describe("the commands", () => {
   const deps = { io: processIo().io, features, version: "1.2.3", runWorker: () => Promise.resolve() };
 
   test("that are groups show an example in their help", async () => {
-    const { commands } = await buildProgram(deps, undefined, "all");
+    const { commands } = await buildProgram(deps);
     const groups = commands.filter((command) => command.commands.length > 0).map((command) => command.name());
     expect(groups).toContain("tokens");
     for (const name of groups) {
@@ -89,7 +89,7 @@ describe("the commands", () => {
     ["--limit", "-n"],
     ["--follow", "-f"],
   ])("have the same short form of %s everywhere", async (long, short) => {
-    const { commands } = await buildProgram(deps, undefined, "all");
+    const { commands } = await buildProgram(deps);
     // The --limit of the sandbox is a quota.
     const all = commands.filter((command) => command.name() !== "sandbox").flatMap((one) => [one, ...one.commands]);
     const options = all.flatMap((command) => command.options).filter((option) => option.long === long);
