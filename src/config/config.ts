@@ -4,9 +4,7 @@
  * below.
  */
 import { ConfigError, type Problem } from "#core/errors.ts";
-import type { Coverage } from "#fleet/profile.ts";
 import type { loadConfig } from "./load.ts";
-import type { Credentials } from "#fleet/credentials.ts";
 import { credentialForms } from "./secrets/credentials.ts";
 import type { Section } from "./setting.ts";
 import { makingOf, type SealKeys } from "./sections/seal-key.ts";
@@ -14,16 +12,6 @@ import { makingOf, type SealKeys } from "./sections/seal-key.ts";
 export type Config = ReturnType<typeof loadConfig>;
 
 export type ProfileConfig = Config["profiles"][string];
-
-/** The parts of the configuration that calls to the platform use. */
-export interface PlatformAccess {
-  /** The preferred form first; at least one. */
-  readonly credentials: readonly Credentials[];
-  /** Base address for authentication, which works on any. */
-  readonly authEndpoint: string;
-  /** Coverage of the account. Absent: taken from the verified token's claims. */
-  readonly coverage: Coverage | undefined;
-}
 
 /** The entries of a feature's section, by name, in the order of the file. */
 export function sectionOf<T>({ sections }: Config, { key }: Section<T>): ReadonlyMap<string, T> {
@@ -39,9 +27,11 @@ function assertRead({ unread }: Pick<Config, "unread">, path: string): void {
 /**
  * Credentials and base address of a profile, for what speaks to the platform.
  * @param name the selected profile by default
+ * @returns `credentials`: the preferred form first, at least one; `authEndpoint` for authentication, which works on any;
+ *   `coverage` of the account, undefined where it is taken from the verified token's claims
  * @throws ConfigError with everything that is missing, and which settings to give
  */
-export function requirePlatform(config: Config, name: string = config.profile): PlatformAccess {
+export function requirePlatform(config: Config, name: string = config.profile) {
   const found = Object.hasOwn(config.profiles, name) ? config.profiles[name] : undefined;
   if (found === undefined) {
     const known = Object.keys(config.profiles).join(", ");

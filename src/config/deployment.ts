@@ -16,7 +16,7 @@ import { parseRecordPath } from "#fleet/sim/record-path.ts";
 import { isSpeedClass } from "#fleet/sim/sim.ts";
 import { faultsOf } from "./report.ts";
 import { suggestion } from "#core/suggest.ts";
-import { simOperations, simOperationsOf } from "./sim-operations.ts";
+import { groupForm, groupWords, simOperations, simOperationsOf } from "./sim-operations.ts";
 import { brand, expectedOf, isDeploymentFile, webAddress as address } from "./value-types.ts";
 import { isTree, readYaml, type Tree } from "./file/yaml-file.ts";
 
@@ -47,8 +47,7 @@ function needed(words: string) {
 }
 
 const field = z.string().regex(/^[A-Za-z][A-Za-z0-9_]{0,63}$/, "must be the name of a field: letters, digits and _");
-const groupWords = "must be the name of a group: letters, digits, - and _";
-const group = z.string(needed(groupWords)).regex(/^[A-Za-z0-9_-]{1,40}$/, groupWords);
+const group = z.string(needed(groupWords)).regex(groupForm, groupWords);
 const callQuota = z.strictObject(
   { perIp: z.boolean("must be true or false") },
   "must be a mapping such as { perIp: true }",

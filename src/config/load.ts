@@ -7,7 +7,6 @@ import { homedir } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { unescape } from "node:querystring";
 import type { Credentials } from "#fleet/credentials.ts";
-import type { Language, Profile } from "#fleet/profile.ts";
 import { keptFields, secretFields } from "#fleet/sim/sim-fields.ts";
 import { fieldsOfOperations } from "#fleet/sim-operation/sim-operation.ts";
 import { keyColumnOf, type Wording } from "#fleet/sim/sim.ts";
@@ -15,14 +14,14 @@ import type { OutgoingProxy } from "#core/proxy.ts";
 import { Secret } from "#core/secret.ts";
 import { checkAuthKeys } from "#jobs/authkeys/config.ts";
 import { readAutomations } from "#jobs/automations/config.ts";
-import { type ConfiguredCredentials, forgetCredentials, readCredentials } from "./secrets/credentials.ts";
+import { forgetCredentials, readCredentials } from "./secrets/credentials.ts";
 import { type Deployment, loadDeployment } from "./deployment.ts";
 import { readDropFolder } from "#jobs/drop-folder/config.ts";
 import { checkDestinations, checkOwner } from "./file/file-trust.ts";
 import { readFreezes } from "#jobs/freezes/config.ts";
 import { profileSection, type ProfileSettings, profilesSection } from "./sections/profiles.ts";
 import { readGateway } from "./sections/gateway.ts";
-import { readHttp } from "./sections/http.ts";
+import { readJwt } from "./sections/http.ts";
 import { readRedis } from "./sections/redis.ts";
 import { readRotations } from "#jobs/credentials/config.ts";
 import {
@@ -58,7 +57,7 @@ export function loadConfig({ file: given, env = process.env, features = [], isFo
   const named = given ?? (env[fileVariable] || undefined);
   const file = named ?? usualFiles.find((usual) => existsSync(usual));
   const read = file === undefined ? { tree: {} } : readYaml(file, report.problems);
-  if (file !== undefined) checkOwner(file, read, { isNamed: named !== undefined, report });
+  if (file !== undefined) checkOwner(file, read, named !== undefined, report);
   const own = features.flatMap(({ section }) => section ?? []);
   const schema = schemaWith(own);
   checkVariables(schema, env, report);
@@ -69,8 +68,7 @@ export function loadConfig({ file: given, env = process.env, features = [], isFo
   );
   const source = { tree, env, profile: selectedProfile(tree, env) };
   const settings = readSettings(schema, source, report);
-  if (file !== undefined && named === undefined && !isAbsolute(file))
-    checkDestinations(file, { settings, env }, report);
+  if (file !== undefined && named === undefined && !isAbsolute(file)) checkDestinations(file, settings, env, report);
   const assembled = assemble(settings, source, report);
   const { usage } = settings;
   const ownKeys = own.map(({ key }) => key);
@@ -111,7 +109,11 @@ function assemble(settings: Settings, source: SettingSource, report: Report) {
   const { brand, endpoints, language, jwksUrl, tokenPublicKeyFile, archive, ...asWritten } = settings;
   const { tokenTtlSeconds, inventory, authKeys } = settings;
   const { profile: selected } = source;
-  const deployment = readDeployment({ name: settings.deployment, brand, endpoints, tokenTtlSeconds }, report);
+  const deployment = readDeployment({ deployment: settings.deployment, brand, endpoints }, report);
+  if (tokenTtlSeconds !== undefined && deployment.ttlField === undefined) {
+    const message = `cannot be asked for: the platform definition ${deployment.name} names no field for it (auth.ttlField).`;
+    report.warn("tokenTtlSeconds", message);
+  }
   const profiles = readProfiles({ profiles: settings.profiles, language }, source, report);
   const names = Object.keys(profiles);
   const rotations = readRotations(settings.rotations, { deployment, profiles: names }, report);
@@ -162,7 +164,7 @@ function assemble(settings: Settings, source: SettingSource, report: Report) {
     dropFolder: readDropFolder(settings.dropFolder, known, report),
     /** Encryption keys. Absent: rotations and secret inputs do not work. */
     seal: readSealKeys(settings.seal, report),
-    http: readHttp(settings.http, report),
+    http: { ...settings.http, jwt: readJwt(settings.http.jwt, report) },
     gateway: readGateway(settings.gateway, known, report),
     retention: { ...settings.retention, archive: archive.path },
     /** Secrets that could not be read, with the path of each. */
@@ -181,28 +183,10 @@ function fieldsKept({ fields }: Settings["inventory"], deployment: Deployment, w
 }
 
 /** The deployment, with the brand and base addresses that are set over it. */
-function readDeployment(
-  {
-    name,
-    brand,
-    endpoints: { global, japan },
-    tokenTtlSeconds,
-  }: { name: string } & Pick<Settings, "brand" | "endpoints" | "tokenTtlSeconds">,
-  report: Report,
-) {
-  const described = loadDeployment(name, report.problems);
-  const { global: usualGlobal, japan: usualJapan } = described.endpoints;
-  if (tokenTtlSeconds !== undefined && described.ttlField === undefined) {
-    const message = `cannot be asked for: the platform definition ${name} names no field for it (auth.ttlField).`;
-    report.warn("tokenTtlSeconds", message);
-  }
-  const endpoints = { global: global ?? usualGlobal, japan: japan ?? usualJapan };
-  return { ...described, brand: brand ?? described.brand, endpoints };
-}
-
-interface ProfileConfig extends ConfiguredCredentials {
-  readonly profile: Profile;
-  readonly language: Language;
+function readDeployment(given: Pick<Settings, "deployment" | "brand" | "endpoints">, report: Report) {
+  const described = loadDeployment(given.deployment, report.problems);
+  const { global = described.endpoints.global, japan = described.endpoints.japan } = given.endpoints;
+  return { ...described, brand: given.brand ?? described.brand, endpoints: { global, japan } };
 }
 
 function readProfiles(settings: Pick<Settings, "profiles" | "language">, source: SettingSource, report: Report) {
@@ -210,7 +194,7 @@ function readProfiles(settings: Pick<Settings, "profiles" | "language">, source:
   const written = valueAt(tree, "profiles");
   const names = new Set([...(isTree(written) ? Object.keys(written) : []), profile]);
   if (profile !== "default" && isTree(written)) report.checkProfile("profile", profile, Object.keys(written));
-  const read = (name: string): ProfileConfig => {
+  const read = (name: string) => {
     const { coverage, wording, language, credentials } = profileOf(settings, name);
     const { forms, files } = readCredentials(credentials, `profiles.${name}`, report);
     const own = {

@@ -52,18 +52,14 @@ export function readSettings<T extends z.ZodType>(schema: T, source: SettingSour
  * The tree of the file with the maps of named entries that variables give as YAML text: each replaces that of the file.
  * Call it before anything else reads the tree.
  */
-export function withNamedEntries(
-  schema: z.ZodType,
-  { tree, env }: Pick<SettingSource, "tree" | "env">,
-  report: Report,
-): Tree {
+export function withNamedEntries(schema: z.ZodType, { tree, env }: Omit<SettingSource, "profile">, report: Report) {
   const input = copyOf(tree) as Record<string, unknown>;
   for (const { path, variable = "", facts } of settingsOf(schema)) {
     const text = env[variable];
     if (!text || facts.nameRule === undefined) continue;
     report.found(path, { where: variable });
     const value = parseYaml(variable, text, report.problems);
-    if (value !== undefined) put(input, path, { value, report });
+    if (value !== undefined) put(input, path, value);
   }
   return input;
 }
@@ -131,10 +127,10 @@ function place(
   remove(input, path.split("."));
   if (facts.secret) remove(input, `${path}File`.split("."));
   if (second !== undefined) report.fault(path, `is set together with ${second.where}. Keep one of them.`);
-  else if (file === undefined) put(input, path, { value, report });
+  else if (file === undefined) put(input, path, value);
   else {
     const read = typeof file === "string" ? readSecretFile(file) : { fault: "must be the path of a file." };
-    if ("secret" in read) put(input, path, { value: read.secret, report });
+    if ("secret" in read) put(input, path, read.secret);
     else if (/^(?:redis|server)\./.test(path)) report.fault(path, read.fault);
     else report.unreadable(path, read.fault);
   }
@@ -158,20 +154,15 @@ function listOf(written: string): string[] {
   return written.split(",").map((name) => name.trim());
 }
 
-function put(
-  input: Record<string, unknown>,
-  path: string,
-  { value, report }: { value: unknown; report: Report },
-): void {
+/** Where a group is no mapping, it stays as it is, to be rejected. */
+function put(input: Record<string, unknown>, path: string, value: unknown): void {
   const keys = path.split(".");
   const last = keys.pop() ?? "";
   let at = input;
-  for (const [i, key] of keys.entries()) {
-    const inner = valueIn(at, [key]);
-    if (inner !== undefined && !isTree(inner)) {
-      report.fault(keys.slice(0, i + 1).join("."), "must be a mapping of settings.");
-    }
-    at = isTree(inner) ? inner : (at[key] = {});
+  for (const key of keys) {
+    const inner = valueIn(at, [key]) ?? (at[key] = {});
+    if (!isTree(inner)) return;
+    at = inner;
   }
   at[last] = value;
 }

@@ -33,14 +33,9 @@ export class Report {
     this.#places.set(path, place);
   }
 
-  /** The path or variable by which a setting with a variable is given; undefined where it is not. */
-  whereOf(path: string): string | undefined {
-    return this.#places.get(path)?.where;
-  }
-
-  /** The file that gives a secret. */
-  fileOf(path: string): string | undefined {
-    return this.#places.get(path)?.file;
+  /** The place of a setting with a variable; undefined where it is not given. */
+  placeOf(path: string): Place | undefined {
+    return this.#places.get(path);
   }
 
   isGiven(path: string): boolean {
@@ -65,7 +60,7 @@ export class Report {
   /** A path within a section that a variable gives as a whole is shown with the variable. */
   #shown(path: string): string {
     for (let at = path; at !== ""; at = at.slice(0, Math.max(0, at.lastIndexOf(".")))) {
-      const where = this.whereOf(at);
+      const where = this.placeOf(at)?.where;
       if (where !== undefined) return at === path || where === at ? where : `${where}, ${path}`;
     }
     return path;

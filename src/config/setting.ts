@@ -71,34 +71,24 @@ export function group<S extends z.ZodRawShape>(shape: S): z.ZodPrefault<z.ZodObj
   return z.strictObject(shape).prefault({} as never);
 }
 
+const usualNames = {
+  pattern: /^[A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9])?$/,
+  nameRule: "A name may have letters, digits, - and _, and must start and end with a letter or digit.",
+};
+
 /**
  * Named entries. Where a part of an entry is at fault, the rest of it is read if every part can be left out, as in a group.
  * @param names `nameRule` says in words what a name has to match
  */
-export function named<T extends z.ZodType>(
-  entry: T,
-  { pattern, ...facts }: { pattern: RegExp; nameRule: string; description: string },
-) {
-  const more = { expects: "a mapping of names to settings", hidden: true };
-  return z
-    .record(z.string().regex(pattern), entry)
-    .prefault({})
-    .meta({ ...facts, ...more });
+export function section<T extends z.ZodType>(entry: T, description: string, { pattern, nameRule } = usualNames) {
+  const facts = { description, nameRule, expects: "a mapping of names to settings", hidden: true };
+  return z.record(z.string().regex(pattern), entry).prefault({}).meta(facts);
 }
 
 /** Entries in a list; each has its name among its settings. */
 export function listed<T extends z.ZodType>(entry: T, description: string) {
   const facts = { description, expects: "a list of settings", hidden: true, nameRule: "" };
   return z.array(entry).prefault([]).meta(facts);
-}
-
-/** Named entries that belong to one feature. */
-export function section<T extends z.ZodType>(entry: T, description: string) {
-  return named(entry, {
-    pattern: /^[A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9])?$/,
-    nameRule: "A name may have letters, digits, - and _, and must start and end with a letter or digit.",
-    description,
-  });
 }
 
 /** Whether exactly one of these keys is given, to be refined with. */

@@ -19,6 +19,8 @@ import { type Json, placeholdersIn } from "#fleet/sim-operation/template.ts";
 
 const operationName = z.string().regex(/^[a-z][a-z0-9-]{0,63}$/, "must be a name of lowercase letters, digits and -");
 const inputName = z.string().regex(/^[A-Za-z][A-Za-z0-9_]{0,63}$/, "must be a name of letters, digits and _");
+export const groupForm = /^[A-Za-z0-9_-]{1,40}$/;
+export const groupWords = "must be the name of a group: letters, digits, - and _";
 const json: z.ZodType<Json> = z.json();
 
 const pattern = z.string().refine((text) => {
@@ -66,7 +68,7 @@ const simOperation = z
         /^\/v1(\/([A-Za-z0-9_-]+|\{[A-Za-z][A-Za-z0-9_]*\}))+$/,
         "must start with /v1/ and have between its slashes letters, digits, - and _ or one placeholder in braces",
       ),
-    group: z.string().regex(/^[A-Za-z0-9_-]{1,40}$/, "must be the name of a group: letters, digits, - and _"),
+    group: z.string().regex(groupForm, groupWords),
     input: z.record(inputName, inputKeys).default({}),
     body: json.optional(),
     statuses: z
@@ -157,15 +159,12 @@ function* placeholderFaults({ path, body = null, sets, inputs }: SimOperation): 
   yield* unknown("path", path);
   yield* unknown("body", body);
   for (const [field, template] of Object.entries(sets)) {
-    yield* unknown(`sets.${field}`, field);
-    yield* unknown(`sets.${field}`, template);
-    const optional = inputs.find(({ name, isRequired }) => !isRequired && placeholdersIn([field, template]).has(name));
-    if (optional !== undefined) {
-      yield [`sets.${field}`, `has {${optional.name}}, which is optional: without it the value is unknown.`];
-    }
-    const secret = inputs.find(({ name, isSecret }) => isSecret && placeholdersIn([field, template]).has(name));
-    if (secret !== undefined) {
-      yield [`sets.${field}`, `has {${secret.name}}, which is secret: the inventory shows its fields.`];
+    const key = `sets.${field}`;
+    yield* unknown(key, [field, template]);
+    for (const { name, isRequired, isSecret } of inputs) {
+      if (!placeholdersIn([field, template]).has(name)) continue;
+      if (!isRequired) yield [key, `has {${name}}, which is optional: without it the value is unknown.`];
+      if (isSecret) yield [key, `has {${name}}, which is secret: the inventory shows its fields.`];
     }
   }
 }

@@ -24,11 +24,7 @@ const destinations: readonly { readonly secrets: readonly string[]; readonly to:
 ];
 
 /** Faults of the owner and mode of a file; `isNamed`: the user chose this file explicitly. */
-export function checkOwner(
-  file: string,
-  { tree, uid, mode }: OwnedTree,
-  { isNamed, report }: { isNamed: boolean; report: Report },
-): void {
+export function checkOwner(file: string, { tree, uid, mode }: OwnedTree, isNamed: boolean, report: Report): void {
   if (uid === undefined || mode === undefined) return;
   if (!isNamed && !isOurs(uid)) {
     const message = `belongs to another user (ID ${uid})${isAbsolute(file) ? "" : " and was found in the working folder"}. ${namingOf(file)}.`;
@@ -42,17 +38,13 @@ export function checkOwner(
 }
 
 /** Faults of a file that was found and not named: settings of it that would send secrets of the environment somewhere. */
-export function checkDestinations(
-  file: string,
-  { settings, env }: { settings: Settings; env: Environment },
-  report: Report,
-): void {
+export function checkDestinations(file: string, settings: Settings, env: Environment, report: Report): void {
   for (const { secrets, to } of destinations) {
     const variable = secrets.flatMap((path) => variablesOf(configSchema, path)).find((name) => env[name]);
     if (variable === undefined) continue;
     for (const path of to) {
       const [own = ""] = variablesOf(configSchema, path);
-      if (!report.isGiven(path) || report.whereOf(path) === own) continue;
+      if (!report.isGiven(path) || report.placeOf(path)?.where === own) continue;
       if (path === "deployment" && !isDeploymentFile(settings.deployment)) continue;
       const message = `is set by ${file}, which was found in the working folder, and decides where ${variable} is sent. ${namingOf(file)}, or set ${own}.`;
       report.fault(path, message);

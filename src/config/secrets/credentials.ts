@@ -30,16 +30,12 @@ export const credentialForms =
  * @param at path of the profile
  * @returns `forms`: the preferred one first; empty where there is none, or where it is faulty. `files` hold their secrets
  */
-export function readCredentials(
-  written: Written,
-  at: string,
-  report: Report,
-): { readonly forms: readonly Credentials[]; readonly files: readonly string[] } {
+export function readCredentials(written: Written, at: string, report: Report) {
   const where = `${at}.credentials`;
   const first = readFirst(written, where, report);
-  const second = readSecond(written, where, { report, isBesideAuthKey: first?.kind === "auth-key" });
+  const second = readSecond(written, where, first?.kind === "auth-key", report);
   const secrets = ["authKey", "second.authKey", "password", "mfaSecret"];
-  const files = secrets.flatMap((key) => report.fileOf(`${where}.${key}`) ?? []);
+  const files = secrets.flatMap((key) => report.placeOf(`${where}.${key}`)?.file ?? []);
   const isTwice = second !== undefined && first?.kind === "auth-key" && first.authKeyId === second.authKeyId;
   if (isTwice) {
     report.warn(`${where}.second`, `is the AuthKey ${first.authKeyId}, as is the first. One is used.`);
@@ -56,7 +52,7 @@ export function forgetCredentials(form: Credentials): void {
 
 function readFirst(written: Written, where: string, report: Report): Credentials | undefined {
   const isGiven = (key: string): boolean => report.isGiven(`${where}.${key}`);
-  const placesOf = (keys: readonly string[]) => keys.flatMap((key) => report.whereOf(`${where}.${key}`) ?? []);
+  const placesOf = (keys: readonly string[]) => keys.flatMap((key) => report.placeOf(`${where}.${key}`)?.where ?? []);
   const kinds = (Object.keys(ownKeys) as Credentials["kind"][]).filter((kind) => ownKeys[kind].some(isGiven));
   const [kind] = kinds;
   if (kinds.length > 1) {
@@ -76,14 +72,14 @@ function readFirst(written: Written, where: string, report: Report): Credentials
   for (const key of [...ownKeys[kind], "password"]) {
     if (!isGiven(key)) reportMissing(`${where}.${key}`, placesOf(ownKeys[kind]), report);
   }
-  return assemble(written, kind);
+  const { email, operatorId, userName, password, mfaSecret } = written;
+  if (password === undefined) return undefined;
+  const secrets = (): Login => ({ password: new Secret(password), mfaSecret: secretOf(mfaSecret) });
+  if (kind === "root") return email === undefined ? undefined : { kind, email, ...secrets() };
+  return operatorId === undefined || userName === undefined ? undefined : { kind, operatorId, userName, ...secrets() };
 }
 
-function readSecond(
-  written: Written,
-  where: string,
-  { report, isBesideAuthKey }: { report: Report; isBesideAuthKey: boolean },
-): AuthKeyCredentials | undefined {
+function readSecond(written: Written, where: string, isBesideAuthKey: boolean, report: Report) {
   const at = `${where}.second`;
   const given = [`${at}.authKeyId`, `${at}.authKey`].find((path) => report.isGiven(path));
   if (given === undefined) return undefined;
@@ -100,8 +96,8 @@ function readSecond(
 function readAuthKey(written: Written["second"], at: string, report: Report): AuthKeyCredentials | undefined {
   const id = `${at}.authKeyId`;
   const key = `${at}.authKey`;
-  const whereOfId = report.whereOf(id);
-  const whereOfKey = report.whereOf(key);
+  const whereOfId = report.placeOf(id)?.where;
+  const whereOfKey = report.placeOf(key)?.where;
   if (whereOfKey === undefined) {
     reportMissing(key, [whereOfId ?? id], report);
     return undefined;
@@ -121,14 +117,6 @@ function readAuthKey(written: Written["second"], at: string, report: Report): Au
 function reportMissing(path: string, beside: readonly string[], report: Report): void {
   const variables = variablesOf(profileSection, path.replace(/^profiles\.[^.]*\./, ""));
   report.fault(path, `is missing next to ${beside.join(" and ")}. Set it, or ${variables.join(" or ")}.`);
-}
-
-function assemble(written: Written, kind: "root" | "sub-user"): Credentials | undefined {
-  const { email, operatorId, userName, password, mfaSecret } = written;
-  if (password === undefined) return undefined;
-  const secrets = (): Login => ({ password: new Secret(password), mfaSecret: secretOf(mfaSecret) });
-  if (kind === "root") return email === undefined ? undefined : { kind, email, ...secrets() };
-  return operatorId === undefined || userName === undefined ? undefined : { kind, operatorId, userName, ...secrets() };
 }
 
 /** The credentials of a profile, and where they come from. */

@@ -119,11 +119,7 @@ const pemReaders = {
 };
 
 /** @returns undefined where no file is given, or where it is faulty, which `report` then says */
-export function readPem(
-  at: string,
-  file: string | undefined,
-  { kind, report }: { kind: keyof typeof pemReaders; report: Report },
-): string | undefined {
+export function readPem(at: string, file: string | undefined, kind: keyof typeof pemReaders, report: Report) {
   if (file === undefined) return undefined;
   let text: string;
   try {
@@ -154,9 +150,9 @@ export function readKeySource(
   report: Report,
 ): KeySource | undefined {
   if (jwksUrl !== undefined && file !== undefined) {
-    report.fault(at.file, `is set together with ${report.whereOf(at.jwksUrl)}. Keep one of them.`);
+    report.fault(at.file, `is set together with ${report.placeOf(at.jwksUrl)?.where}. Keep one of them.`);
   }
   if (jwksUrl !== undefined) return { jwksUrl };
-  const publicKeyPem = readPem(at.file, file, { kind: "public key", report });
+  const publicKeyPem = readPem(at.file, file, "public key", report);
   return publicKeyPem === undefined ? undefined : { publicKeyPem };
 }

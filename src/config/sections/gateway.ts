@@ -36,7 +36,7 @@ type Written = z.output<typeof gatewaySection>;
  */
 export function readGateway(
   written: Written,
-  known: { readonly profiles: readonly string[]; readonly selected: string },
+  known: { profiles: readonly string[]; selected: string },
   report: Report,
 ) {
   const { token, maxWaitSeconds, profile = known.selected } = written;

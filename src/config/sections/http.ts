@@ -114,12 +114,8 @@ type Written = z.output<typeof httpSection>;
 
 export type TokenOptions = Readonly<Written["tokens"][number]>;
 
-export function readHttp(written: Written, report: Report) {
-  return { ...written, jwt: readJwt(written.jwt, report) };
-}
-
 /** JWTs are taken once any of their settings is given; all that are needed have to be there then. */
-function readJwt(written: Written["jwt"], report: Report) {
+export function readJwt(written: Written["jwt"], report: Report) {
   const { issuer, audience, roles: roleOf, algorithms, roleClaim, jwksUrl, publicKeyFile: file } = written;
   const places = { jwksUrl: "http.jwt.jwksUrl", file: "http.jwt.publicKeyFile" };
   const keys = readKeySource({ jwksUrl, file }, places, report);

@@ -1,15 +1,9 @@
 /** The section `profiles`: accounts of the platform, each with its credentials. */
 import { z } from "zod";
-import { group, named, secret, setting } from "../setting.ts";
+import { group, secret, section, setting } from "../setting.ts";
 import { expecting, oneOf, text } from "../value-types.ts";
 
 export const languageSetting = oneOf(["en", "ja"]);
-
-export interface AuthKeyText {
-  /** Undefined where the text is the secret alone. */
-  readonly authKeyId: string | undefined;
-  readonly authKey: string;
-}
 
 const line = z.string().regex(/^[^\0\r\n]+$/);
 const both = z.strictObject({ authKeyId: line, authKey: line });
@@ -17,9 +11,10 @@ const both = z.strictObject({ authKeyId: line, authKey: line });
 /**
  * Parses an AuthKey from text: its secret alone, or a JSON object with id and secret. With the object, replacing the
  * file changes both at once, so an id is never combined with the secret of another AuthKey.
- * @returns undefined where the text is neither; what starts with a brace is never taken for a secret
+ * @returns without an ID where the text is the secret alone; undefined where it is neither: what starts with a brace is never
+ *   taken for a secret
  */
-export function parseAuthKeyText(written: string): AuthKeyText | undefined {
+export function parseAuthKeyText(written: string) {
   if (!written.trimStart().startsWith("{")) {
     return line.safeParse(written).success ? { authKeyId: undefined, authKey: written } : undefined;
   }
@@ -86,10 +81,9 @@ export const profileSection = group({
   }),
 });
 
-export const profilesSection = named(profileSection, {
+export const profilesSection = section(profileSection, "Accounts of the platform, by a name of your choice.", {
   pattern: /^[A-Za-z0-9_-]{1,64}$/,
   nameRule: "The name of a profile may have letters, digits, - and _.",
-  description: "Accounts of the platform, by a name of your choice.",
 });
 
 export type ProfileSettings = z.output<typeof profileSection>;

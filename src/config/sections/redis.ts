@@ -142,8 +142,8 @@ function readTls(written: Written["tls"], url: RedisUrl, report: Report) {
     for (const at of given) report.fault(at, `needs TLS: give redis.url as ${encrypted}:// instead of ${plain}://.`);
     return undefined;
   }
-  const ca = readPem("redis.tls.caFile", written.caFile, { kind: "certificate", report });
-  const cert = readPem("redis.tls.certFile", written.certFile, { kind: "certificate", report });
+  const ca = readPem("redis.tls.caFile", written.caFile, "certificate", report);
+  const cert = readPem("redis.tls.certFile", written.certFile, "certificate", report);
   const key = readKey(written.keyFile, report);
   if (given.includes("redis.tls.certFile") !== given.includes("redis.tls.keyFile")) {
     const at = report.isGiven("redis.tls.certFile") ? "redis.tls.certFile" : "redis.tls.keyFile";
@@ -172,17 +172,11 @@ function readKey(file: string | undefined, report: Report): Secret | undefined {
 /** How Redis is run: one server, a primary that Sentinels name, or a cluster. */
 type Topology = "server" | "sentinel" | "cluster";
 
-interface RedisAddress {
-  /** Without the brackets of an IPv6 address. */
-  readonly host: string;
-  readonly port: number;
-}
-
 /** The parts of an address. */
 interface RedisUrl {
   readonly topology: Topology;
-  /** The server; or the Sentinels; or some nodes of the cluster. */
-  readonly addresses: readonly RedisAddress[];
+  /** The server; or the Sentinels; or some nodes of the cluster. IPv6 addresses are without brackets. */
+  readonly addresses: readonly { readonly host: string; readonly port: number }[];
   /** The name by which Sentinels know the primary. */
   readonly primary: string | undefined;
   readonly username: string | undefined;
@@ -268,7 +262,7 @@ function parseLogin(login: string): Pick<RedisUrl, "username" | "password"> | un
   }
 }
 
-function parseAddress(hostAndPort: string, topology: Topology): RedisAddress | undefined {
+function parseAddress(hostAndPort: string, topology: Topology) {
   // URL takes apart what has a scheme that it knows nothing about.
   const url = URL.parse(`redis://${hostAndPort}`);
   if (url === null || url.hostname === "" || /[%,\s]/.test(url.hostname)) return undefined;

@@ -100,8 +100,7 @@ function actionOf(
   const fault = (key: string, message: string): void => report.fault(`${at}.${key}`, message);
   const other = on.find((type) => !type.startsWith("sim."));
   if (other !== undefined) fault("job", `cannot be apply: ${other} does not concern a SIM.`);
-  const { operations, wordingOf } = known;
-  const choice = operationOf(written, { operations, wording: wordingOf(profile), inputs: "all" }, fault);
+  const choice = operationOf(written, { known, profile, inputs: "all" }, fault);
   const options = optionsOf({ ...written, partial: true }, fault);
   return choice && { job, ...choice, options };
 }

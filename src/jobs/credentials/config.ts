@@ -171,33 +171,22 @@ export function readRotations(
       maxAgeMs: maxAgeDays === undefined ? undefined : maxAgeDays * dayMs,
     };
   });
+  const max = maxIdLength - successorSuffixLength - 1;
   for (const [i, rotation] of rotations.entries()) {
-    checkMeaning(rotation, known, report);
-    const { name, profile, credentialsId } = rotation;
+    const { name, profile, credentialsId, strategy, sinks } = rotation;
+    const at = `rotations.${name}`;
+    report.checkProfile(`${at}.profile`, profile, known.profiles);
+    if (strategy === "successor" && credentialsId.length > max) {
+      report.fault(`${at}.credentialsId`, `is too long for successors: ${max} characters at most.`);
+    }
+    checkFields(at, rotation, known.deployment.credentialTypes, report);
+    checkSinks(at, sinks, report);
     // Two rotations of one set would undo each other's work.
     const twin = rotations.slice(0, i).find((one) => one.profile === profile && one.credentialsId === credentialsId);
     if (twin === undefined) continue;
-    const message = `is the set of rotations.${twin.name} as well. A set has one rotation.`;
-    report.fault(`rotations.${name}.credentialsId`, message);
+    report.fault(`${at}.credentialsId`, `is the set of rotations.${twin.name} as well. A set has one rotation.`);
   }
   return Object.fromEntries(rotations.map((rotation) => [rotation.name, rotation]));
-}
-
-/** Finds problems of settings that are well formed but cannot work. */
-function checkMeaning(
-  rotation: Rotation,
-  { deployment, profiles }: { readonly deployment: Deployment; readonly profiles: readonly string[] },
-  report: Report,
-): void {
-  const at = `rotations.${rotation.name}`;
-  const { profile, credentialsId, strategy, sinks } = rotation;
-  report.checkProfile(`${at}.profile`, profile, profiles);
-  const max = maxIdLength - successorSuffixLength - 1;
-  if (strategy === "successor" && credentialsId.length > max) {
-    report.fault(`${at}.credentialsId`, `is too long for successors: ${max} characters at most.`);
-  }
-  checkFields(at, rotation, deployment.credentialTypes, report);
-  checkSinks(at, sinks, report);
 }
 
 /** @param at path of what has the sinks */

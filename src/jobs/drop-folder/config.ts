@@ -48,9 +48,8 @@ export function readDropFolder(
     return undefined;
   }
   report.checkProfile("dropFolder.profile", profile, known.profiles);
-  const { operations, wordingOf } = known;
   const fault = (key: string, message: string): void => report.fault(`dropFolder.${key}`, message);
-  const choice = operationOf(written, { operations, wording: wordingOf(profile), inputs: "some" }, fault);
+  const choice = operationOf(written, { known, profile, inputs: "some" }, fault);
   const options = optionsOf(written, fault);
   if (folder === undefined || choice === undefined) return undefined;
   return { path: folder, profile, name, ...choice, options, settleMs: settleSeconds * 1_000 };

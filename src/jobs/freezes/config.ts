@@ -30,11 +30,7 @@ export const freezesSection = section(
   "Change freezes: runs and rotations pause, syncs continue. See docs/schedules.md; `simfleet freeze` freezes everything immediately.",
 );
 
-export function readFreezes(
-  entries: z.output<typeof freezesSection>,
-  profiles: readonly string[],
-  report: Report,
-): readonly FreezePeriod[] {
+export function readFreezes(entries: z.output<typeof freezesSection>, profiles: readonly string[], report: Report) {
   const periods: FreezePeriod[] = [];
   for (const [name, written] of Object.entries(entries)) {
     const at = `freezes.${name}`;

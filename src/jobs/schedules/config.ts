@@ -56,11 +56,7 @@ export const schedulesSection = section(
 /** Secrets of messages that trigger schedules, by the schedule's name; read again at every use. */
 export type Triggers = Readonly<Record<string, () => Secret>>;
 
-export function readSchedules(
-  entries: z.output<typeof schedulesSection>,
-  known: KnownNames,
-  report: Report,
-): { readonly schedules: readonly Schedule[]; readonly triggers: Triggers } {
+export function readSchedules(entries: z.output<typeof schedulesSection>, known: KnownNames, report: Report) {
   const schedules: Schedule[] = [];
   const triggers: [string, () => Secret][] = [];
   for (const [name, written] of Object.entries(entries)) {
@@ -96,5 +92,5 @@ export function readSchedules(
       pauseAfterFailures,
     });
   }
-  return { schedules, triggers: Object.fromEntries(triggers) };
+  return { schedules, triggers: Object.fromEntries(triggers) as Triggers };
 }

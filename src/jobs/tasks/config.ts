@@ -124,10 +124,7 @@ const keysOf: Readonly<Record<Task["job"], readonly (keyof WrittenTask)[]>> = {
 };
 
 /** @returns the task; undefined when it has a fault, which `problems` got */
-export function taskOf(
-  written: WrittenTask,
-  { at, known, report }: { at: string; known: KnownNames; report: Report },
-): Task | undefined {
+export function taskOf(written: WrittenTask, { at, known, report }: { at: string; known: KnownNames; report: Report }) {
   const { problems } = report;
   const before = problems.length;
   const fault = (key: string, message: string): void => report.fault(`${at}.${key}`, message);
@@ -180,8 +177,7 @@ function applyOf(written: WrittenTask, { fault, known }: { fault: Fault; known: 
     where === undefined ? undefined : readFilter(where, known.fieldsOf(profile), (message) => fault("where", message));
   const from = filter === undefined ? { file: file ?? "" } : { filter };
   const inputs = where === undefined ? "some" : "all";
-  const { operations, wordingOf } = known;
-  const choice = operationOf(written, { operations, wording: wordingOf(profile), inputs }, fault);
+  const choice = operationOf(written, { known, profile, inputs }, fault);
   const options = optionsOf(written, fault);
   return choice && { job: "apply", profile, from, ...choice, options };
 }
@@ -230,12 +226,12 @@ export interface OperationChoice {
  */
 export function operationOf(
   written: WrittenOperation,
-  { operations, wording, inputs }: { operations: SimOperations; wording: Wording; inputs: "all" | "some" },
-  fault: (key: string, message: string) => void,
+  of: { known: Pick<KnownNames, "operations" | "wordingOf">; profile: string; inputs: "all" | "some" },
+  fault: Fault,
 ): OperationChoice | undefined {
   const { operation: name = setSpeedClassName, speedClass } = written;
   const operation = orFault(
-    () => operationFor(operationNamed(operations, name), wording),
+    () => operationFor(operationNamed(of.known.operations, name), of.known.wordingOf(of.profile)),
     (message) => fault("operation", `${message}.`),
   );
   if (operation === undefined) return undefined;
@@ -245,7 +241,7 @@ export function operationOf(
   };
   const set = Object.fromEntries(Object.entries(given).map(([field, value]) => [field, String(value)]));
   checkValues(operation, set, (field, message) => fault(keyOf(field, written), message));
-  if (inputs === "all") {
+  if (of.inputs === "all") {
     for (const field of operation.inputs) {
       if (!field.isRequired || field.inventoryField !== undefined || set[field.name] !== undefined) continue;
       fault(field.name === "speedClass" ? "speedClass" : `set.${field.name}`, `is missing; ${name} needs it.`);

@@ -5,7 +5,7 @@ import { secondMs } from "#core/time.ts";
 import { knownPatterns, typesMeantBy } from "#events/event.ts";
 import { literalFault } from "#events/webhook/webhook-address.ts";
 import { type Webhook, webhookFormats } from "#fleet/webhook.ts";
-import { type FreshSecret, givenSecret, secretInFile, signingSecret } from "#config/secrets/secret-file.ts";
+import { givenSecret, secretInFile, signingSecret } from "#config/secrets/secret-file.ts";
 import type { Report } from "#config/report.ts";
 import { hasOneOf, says, section, setting } from "#config/setting.ts";
 import {
@@ -69,11 +69,7 @@ export interface WebhookConfig {
 }
 
 /** Reads the section, its files, and checks it against the catalogue of events. */
-export function readWebhooks(
-  entries: Readonly<Record<string, Written>>,
-  profiles: readonly string[],
-  report: Report,
-): Readonly<Record<string, WebhookConfig>> {
+export function readWebhooks(entries: Readonly<Record<string, Written>>, profiles: readonly string[], report: Report) {
   const webhooks = Object.entries(entries).map(([name, written]): [string, WebhookConfig] => {
     const at = `webhooks.${name}`;
     const fault: Fault = (key, message) => report.fault(`${at}.${key}`, message);
@@ -103,7 +99,7 @@ type Written = z.output<typeof structure>;
 type Fault = (key: string, message: string) => void;
 
 /** The address where it is a secret: one in a file, and that of a chat, since it lets anybody write there. */
-function addressOf(written: Written, fault: Fault, unread: Fault): FreshSecret | undefined {
+function addressOf(written: Written, fault: Fault, unread: Fault) {
   const { url, urlFile, format, allowPrivate } = written;
   const isOpen = (address: string): boolean =>
     allowPrivate || literalFault(new URL(address).hostname, "public") === undefined;
@@ -120,7 +116,7 @@ function addressOf(written: Written, fault: Fault, unread: Fault): FreshSecret |
   return secretInFile(urlFile, form, (message) => unread("urlFile", message));
 }
 
-function secretsOf(written: Written, fault: Fault, unread: Fault): readonly FreshSecret[] {
+function secretsOf(written: Written, fault: Fault, unread: Fault) {
   const { secret, secretFile, previousSecretFile, format } = written;
   const isSigned = secret !== undefined || secretFile !== undefined;
   if (format !== "standard") {
