@@ -150,27 +150,18 @@ async function runUntilInterrupted(
   { japanPort, isJson, io }: { japanPort: number | undefined; isJson: boolean; io: SandboxIo },
 ): Promise<void> {
   const sandbox = await startSandbox(options);
-  const japan = japanPort === undefined ? undefined : await startBeside(sandbox, japanPort);
-  announce(sandbox, japan, { isJson, io });
-  if (!io.interrupt.aborted) await once(io.interrupt, "abort");
-  await Promise.all([sandbox.close(), japan?.close()]);
-}
-
-/** A second address for the same account, with Japan coverage and made-up SIMs of its own. */
-async function startBeside(sandbox: Sandbox, port: number): Promise<Sandbox> {
-  const { options, accounts } = sandbox;
+  let japan: Sandbox | undefined;
   try {
-    return await startSandbox({
-      ...options,
-      accounts,
-      port,
-      serves: ["jp"],
-      seed: options.seed + 1,
-      simIds: undefined,
-    });
-  } catch (thrown) {
-    await sandbox.close();
-    throw thrown;
+    if (japanPort !== undefined) {
+      // A second address for the same account, with Japan coverage and made-up SIMs of its own.
+      const { accounts, options: own } = sandbox;
+      const other = { port: japanPort, serves: coveragesOf("jp"), seed: own.seed + 1, simIds: undefined };
+      japan = await startSandbox({ ...own, ...other, accounts });
+    }
+    announce(sandbox, japan, isJson, io);
+    if (!io.interrupt.aborted) await once(io.interrupt, "abort");
+  } finally {
+    await Promise.all([sandbox.close(), japan?.close()]);
   }
 }
 
@@ -178,43 +169,32 @@ function coveragesOf(which: "g" | "jp" | "both"): Coverage[] {
   return which === "both" ? ["g", "jp"] : [which];
 }
 
-function announce(
-  sandbox: Sandbox,
-  japan: Sandbox | undefined,
-  { isJson, io }: { isJson: boolean; io: SandboxIo },
-): void {
+function announce(sandbox: Sandbox, japan: Sandbox | undefined, isJson: boolean, io: SandboxIo): void {
   const { url, port, options, state } = sandbox;
+  const { limits, periodSeconds } = options;
   const environment = environmentOf(sandbox, japan);
   const lines = Object.entries(environment).map(([name, value]) => `  export ${name}=${value}`);
   const parts = [
     `The sandbox listens on ${url} with ${state.sims.count} SIMs`,
     japan === undefined ? "" : ` and, for Japan coverage, on ${japan.url} with ${japan.state.sims.count}`,
-    `, ${options.limits.Sim} calls of the group Sim per ${options.periodSeconds} s.`,
+    `, ${limits.Sim} calls of the group Sim per ${periodSeconds} s.`,
     ` To use it, set\n${lines.join("\n")}\nStop it with Ctrl-C.`,
   ];
   io.stderr.write(`${parts.join("")}\n`);
-  if (isJson) {
-    const facts = {
-      url,
-      port,
-      ...(japan === undefined ? {} : { japanUrl: japan.url }),
-      sims: state.sims.count,
-      limits: options.limits,
-      periodSeconds: options.periodSeconds,
-    };
-    io.stdout.write(`${JSON.stringify({ ...facts, environment })}\n`);
-  }
+  if (!isJson) return;
+  const facts = { url, port, japanUrl: japan?.url, sims: state.sims.count, limits, periodSeconds, environment };
+  io.stdout.write(`${JSON.stringify(facts)}\n`);
 }
 
 /** The variables with which a worker reaches the sandbox. */
-function environmentOf({ url, options }: Sandbox, japan: Sandbox | undefined): Record<string, string> {
+function environmentOf(sandbox: Sandbox, japan: Sandbox | undefined): Record<string, string> {
+  const { url, options } = sandbox;
   const { authKeyId, authKey, brand, coverageTypes, periodSeconds, serves } = options;
+  const servesJapan = serves.includes("jp") && (coverageTypes.includes("jp") || !serves.includes("g"));
+  const isJapan = japan !== undefined || servesJapan;
   return {
     ...(serves.includes("g") ? { SIMFLEET_ENDPOINT_GLOBAL: url } : {}),
-    ...(serves.includes("jp") && (coverageTypes.includes("jp") || !serves.includes("g"))
-      ? { SIMFLEET_ENDPOINT_JAPAN: url }
-      : {}),
-    ...(japan === undefined ? {} : { SIMFLEET_ENDPOINT_JAPAN: japan.url }),
+    ...(isJapan ? { SIMFLEET_ENDPOINT_JAPAN: (japan ?? sandbox).url } : {}),
     SIMFLEET_AUTH_KEY_ID: authKeyId,
     SIMFLEET_AUTH_KEY: authKey,
     SIMFLEET_JWKS_URL: `${url}/.well-known/jwks.json`,
