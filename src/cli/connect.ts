@@ -41,17 +41,14 @@ function configOf({ io: { env }, features }: Context, options: CommonOptions, is
 }
 
 /** Runs a command that calls routes (`Context.connect`). */
-export async function connect<T>(
-  context: Context,
-  options: CommonOptions,
-  use: (caller: Caller) => Promise<T>,
-): Promise<T> {
+export async function connect<T>(context: Context, options: CommonOptions, use: (caller: Caller) => Promise<T>) {
   const config = configOf(context, options, true);
   const { env, interrupt } = context.io;
   if (config.server === undefined) {
     return withApp(context, config, async (app) => {
-      await warnOfOtherTasks(context.output(options), app);
-      return use(await localCaller(context, app));
+      const output = context.output(options);
+      await warnOfOtherTasks(output, app);
+      return use(await localCaller(context, app, output));
     });
   }
   const { url, token = localToken(url, config.dataDir) } = config.server;
@@ -62,6 +59,7 @@ export async function connect<T>(
     client: worker.client,
     profile,
     app: undefined,
+    output: context.output(options),
     eventSource: (selection, say) => remoteEvents(worker, selection, { interrupt, say }),
   });
 }
@@ -78,7 +76,7 @@ async function warnOfOtherTasks(output: Output, { kernel }: App): Promise<void> 
 }
 
 /** Calls routes in this process. */
-export async function localCaller(context: Context, app: App): Promise<Caller> {
+export async function localCaller(context: Context, app: App, output: Output): Promise<Caller> {
   const { actor, io } = context;
   const { interrupt } = io;
   const endpoints = await app.routes({ process: "command" });
@@ -86,6 +84,7 @@ export async function localCaller(context: Context, app: App): Promise<Caller> {
     client: localClient(endpoints, { by: actor, signal: interrupt, note: (done) => (context.done = done) }),
     profile: app.kernel.config.profile,
     app,
+    output,
     eventSource: (selection) => localEvents(app.kernel, selection, interrupt),
   };
 }

@@ -43,6 +43,7 @@ export interface Caller {
   readonly profile: string | undefined;
   /** The app of this process. Absent with a remote worker. */
   readonly app: App | undefined;
+  readonly output: Output;
   /** The event feed. @param say reports a lost connection */
   readonly eventSource: (selection: EventChoice, say: (text: string) => void) => EventSource;
 }
@@ -72,25 +73,6 @@ type WithCommon<A extends unknown[], O> = Command<
   O & { config?: string; profile?: string; server?: string; json?: true }
 >;
 
-const serverOption = (): Option =>
-  new Option("--server <url>", "send the command to the control API of this worker (default: SIMFLEET_SERVER)");
-
-/** Adds the common options and an example to a command that also works with `--server`. */
-export function withCommon<A extends unknown[], O extends Record<string, unknown>>(
-  command: Command<A, O>,
-  example: string,
-): WithCommon<A, O> {
-  return withOptions(command, example, serverOption());
-}
-
-/** Adds the common options to a command that only works locally: `--server` is hidden and rejected. */
-export function withLocalOptions<A extends unknown[], O extends Record<string, unknown>>(
-  command: Command<A, O>,
-  example: string,
-): WithCommon<A, O> {
-  return withOptions(command, example, serverOption().hideHelp());
-}
-
 /** Other commands of a task, below the help of a command. */
 export function addSeeAlso(
   command: { addHelpText(position: "after", text: string): unknown },
@@ -112,11 +94,16 @@ export function exampleOf(command: object): string | undefined {
   return examples.get(command);
 }
 
-function withOptions<A extends unknown[], O extends Record<string, unknown>>(
+/**
+ * Adds the common options and an example to a command.
+ * @param where a command that only works locally hides and rejects `--server`
+ */
+export function withCommon<A extends unknown[], O extends Record<string, unknown>>(
   command: Command<A, O>,
   example: string,
-  ofServer: Option,
+  where: "anywhere" | "locally" = "anywhere",
 ): WithCommon<A, O> {
+  const server = "send the command to the control API of this worker (default: SIMFLEET_SERVER)";
   command
     .optionsGroup("Common options:")
     .option(
@@ -124,7 +111,7 @@ function withOptions<A extends unknown[], O extends Record<string, unknown>>(
       "the YAML configuration (default: SIMFLEET_CONFIG, else config/simfleet.yaml, else /etc/simfleet/simfleet.yaml)",
     )
     .option("--profile <name>", "profile (account) to use (default: SIMFLEET_PROFILE, else default)")
-    .addOption(ofServer)
+    .addOption(new Option("--server <url>", server).hideHelp(where === "locally"))
     .option("--json", "print one JSON document on stdout");
   addExample(command as unknown as Command, example);
   return command;
@@ -164,10 +151,13 @@ export class Context {
 
   /**
    * Runs a command that calls routes: in this process, or through the worker that `--server` or SIMFLEET_SERVER names.
-   * @param use gets the client, and the app where this process carries out the calls itself
+   * @param use gets the client, and the app where this process carries out the calls itself; a number that it returns is the
+   *   exit code
    */
   async connect<T>(options: CommonOptions, use: (caller: Caller) => Promise<T>): Promise<T> {
-    return (await import("./connect.ts")).connect(this, options, use);
+    const answer = await (await import("./connect.ts")).connect(this, options, use);
+    if (typeof answer === "number") this.io.setExitCode(answer);
+    return answer;
   }
 
   /** Opens the app, calls `use`, and always closes the app again. */

@@ -54,11 +54,6 @@ export function withLocalTimes(text: string): string {
   return text.replace(utcInstant, (instant) => localTime(new Date(instant)));
 }
 
-/** `22:59:07+09:00` */
-function localTimeOfDay(instant: Date): string {
-  return localTime(instant).slice("2026-11-22 ".length);
-}
-
 function localTime(instant: Date): string {
   const offset = -instant.getTimezoneOffset();
   const atLocal = new Date(instant.getTime() + offset * 60_000).toISOString();
@@ -84,10 +79,7 @@ export function problemText(problem: ProblemReport, nowMs: number = systemClock.
 }
 
 /** `next attempt in 3 s`; empty when it is not known. */
-export function nextAttemptText(
-  { nextAttemptAt }: Pick<ProblemReport, "nextAttemptAt">,
-  nowMs: number = systemClock.wallMs(),
-): string {
+export function nextAttemptText({ nextAttemptAt }: ProblemReport, nowMs = systemClock.wallMs()): string {
   if (nextAttemptAt === null) return "";
   const untilMs = Date.parse(nextAttemptAt) - nowMs;
   return untilMs > 0 ? `next attempt in ${duration(untilMs)}` : "next attempt now";
@@ -96,5 +88,5 @@ export function nextAttemptText(
 /** `12:00:05+02:00` within a day, else with the date. */
 function timeOfDay(at: string, nowMs: number): string {
   const isToday = nowMs - Date.parse(at) < 86_400_000;
-  return isToday ? localTimeOfDay(new Date(at)) : withLocalTimes(at);
+  return isToday ? localTime(new Date(at)).slice("2026-11-22 ".length) : withLocalTimes(at);
 }

@@ -3,11 +3,11 @@
  * of the fields in the JSON document, and those of columns that are computed. Sorting needs all rows: a list with pages
  * rejects `--sort` if there are more rows than it shows, unless its route sorts them.
  */
-import type { Command } from "@commander-js/extra-typings";
+import { Command } from "@commander-js/extra-typings";
 import type { Route } from "#contract/route.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { suggestion } from "#core/suggest.ts";
-import { asCount } from "./context.ts";
+import { asCount, type CommonOptions, type Context, withCommon } from "./context.ts";
 import { shellWord } from "./format.ts";
 import { type Output, type Terminal, table } from "./output.ts";
 
@@ -58,6 +58,30 @@ export function withPageOptions<A extends unknown[], O extends Record<string, un
   return (withListOptions(command, `${limit}, at most 1,000`) as unknown as Command)
     .option("--cursor <cursor>", "continue after the page that returned this cursor")
     .setOptionValueWithSource("limit", limit, "default") as never;
+}
+
+/** The command `list` of a group, for a list that comes whole. */
+export function listCommand<Name extends string, T>(
+  context: Context,
+  group: string,
+  list: List<Name, T>,
+  description: string,
+): Command {
+  const command = withListOptions(new Command("list").description(description));
+  return withCommon(command, `simfleet ${group} list`).action(listing(context, list));
+}
+
+/** The action of a command that prints a list. Options that are parameters of its route are passed to it. */
+export function listing<Name extends string, T>(context: Context, list: List<Name, T>) {
+  return async (options: CommonOptions & ListOptions): Promise<void> => {
+    const page: unknown = await context.connect(options, ({ client, profile }) => {
+      const given: Readonly<Record<string, unknown>> = { ...options, profile };
+      const names = Object.keys(list.route.query?.shape ?? {});
+      const query = Object.fromEntries(names.map((name) => [name, given[name]]));
+      return client.call(list.route, { query });
+    });
+    answerList(context.output(options), page as { readonly [N in Name]: readonly T[] }, list, options);
+  };
 }
 
 /** Prints a page of a list. @throws SimfleetError USAGE for an unknown column, or `sort` if there are more pages */

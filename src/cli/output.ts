@@ -65,12 +65,7 @@ export class Output {
     if (answer !== "") this.#stdout.write(`${answer}\n`);
   }
 
-  /** A part of the output that is not a JSON document, such as a results file on stdout. */
-  raw(text: string): unknown {
-    return this.#stdout.write(scrubSecrets(text));
-  }
-
-  /** Writes raw text with backpressure: a long output is not buffered in memory. */
+  /** Writes text that is no JSON document, such as a results file, with backpressure: a long output is not buffered in memory. */
   async stream(text: string): Promise<void> {
     if (this.#stdout.write(scrubSecrets(text)) !== false) return;
     await new Promise<void>((resolve) => this.#stdout.once?.("drain", resolve) ?? resolve());

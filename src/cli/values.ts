@@ -6,20 +6,26 @@ import { parseFilter } from "#fleet/filter.ts";
 import { failureActions } from "#fleet/waves.ts";
 import { asCount } from "./context.ts";
 
-/** Parses an age such as `24h`, a date, or a time. @returns milliseconds since the epoch. @throws InvalidArgumentError */
-export function asInstant(text: string): number {
+/** Parses an age such as `24h`, a date, or a time. @returns ISO 8601, UTC. @throws InvalidArgumentError */
+export function asInstant(text: string): string {
   const ms = parseInstant(text);
-  if (ms === undefined)
-    throw new InvalidArgumentError(
-      "It must be an age such as 90m, 24h or 7d, or a date or time such as 2026-11-20 or 2026-11-20T08:00, in local time unless it has an offset.",
-    );
-  return ms;
+  if (ms !== undefined) return new Date(ms).toISOString();
+  throw new InvalidArgumentError(
+    "It must be an age such as 90m, 24h or 7d, or a date or time such as 2026-11-20 or 2026-11-20T08:00, in local time unless it has an offset.",
+  );
 }
 
-/** Parses `90d` from now, or a date or time, into milliseconds since the epoch. @throws InvalidArgumentError */
-export function asFuture(text: string): number {
-  const ms = asInstant(text);
-  return /^\d+[mhd]$/.test(text) ? 2 * systemClock.wallMs() - ms : ms;
+/** @param description the words before the forms of the time */
+export function sinceOption(description: string) {
+  const forms = "an age such as 90m, 24h or 7d, or a date or time such as 2026-11-20 or 2026-11-20T08:00";
+  const text = `${description} ${forms}, in local time unless it has an offset`;
+  return new Option("--since <when>", text).argParser(asInstant);
+}
+
+/** Parses `90d` from now, or a date or time. @returns ISO 8601, UTC. @throws InvalidArgumentError */
+export function asFuture(text: string): string {
+  const at = asInstant(text);
+  return /^\d+[mhd]$/.test(text) ? new Date(2 * systemClock.wallMs() - Date.parse(at)).toISOString() : at;
 }
 
 export function whereOption(description: string) {

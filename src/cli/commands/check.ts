@@ -15,7 +15,7 @@ import type { Schedule } from "#fleet/schedule.ts";
 import { assertCanWrite } from "#jobs/runs/results/results.ts";
 import { nextTimes } from "#jobs/schedules/service.ts";
 import { tasksOfWorkers } from "#kernel/reload.ts";
-import { type CommonOptions, type Context, withLocalOptions } from "../context.ts";
+import { type CommonOptions, type Context, withCommon } from "../context.ts";
 
 /** A larger difference breaks one-time codes and token lifetimes. */
 const maxClockDriftMs = 5_000;
@@ -33,10 +33,7 @@ interface Finding {
 }
 
 export function checkCommand(context: Context): Command {
-  const command = new Command("check").description(
-    "Verify configuration, Redis, platform addresses, credentials and clock",
-  );
-  return withLocalOptions(command, "simfleet check").action(async (options) => {
+  return withCommon(new Command("check"), "simfleet check", "locally").action(async (options) => {
     const output = context.output(options);
     const findings = await checkAll(context, options);
     const width = Math.max(...findings.map(({ what }) => what.length));

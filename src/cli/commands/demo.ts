@@ -1,18 +1,19 @@
 /** `simfleet demo`: the sandbox, a worker and a run of a sample file, from start to results in under a minute. */
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { Command } from "@commander-js/extra-typings";
 import { runs } from "#jobs/runs/feature.ts";
 import type { App } from "#kernel/app.ts";
+import type { Config } from "#config/config.ts";
 import { loadConfig } from "#config/load.ts";
 import { visibleIn } from "#core/visible-text.ts";
 import { createFile } from "#core/files/write-file.ts";
-import { type Sandbox, startSandbox } from "#sandbox/server.ts";
+import { startSandbox } from "#sandbox/server.ts";
 import { writeResults } from "#jobs/runs/results/results.ts";
 import { createLogger } from "#telemetry/logger.ts";
 import { localCaller } from "../connect.ts";
-import { type Context, asCount, withLocalOptions } from "../context.ts";
+import { type Context, asCount, withCommon } from "../context.ts";
 import { follow } from "#jobs/runs/commands/follow-run.ts";
 import type { Output } from "../output.ts";
 import { planText } from "#jobs/runs/commands/plan.ts";
@@ -30,7 +31,7 @@ export function demoCommand(context: Context, runWorker: RunWorker): Command {
     .description("Try simfleet: a simulated platform, a worker, and a run of a sample file")
     .option("--rows <n>", "rows of the sample file", asCount, 2_000)
     .option("--keep", "keep everything running after the run, until Ctrl-C");
-  const built = withLocalOptions(command, "simfleet demo --keep");
+  const built = withCommon(command, "simfleet demo --keep", "locally");
   // It brings a configuration of its own.
   for (const option of built.options) if (["--config", "--profile"].includes(option.long ?? "")) option.hideHelp();
   return built.action(async (options) => {
@@ -59,77 +60,56 @@ export function demoCommand(context: Context, runWorker: RunWorker): Command {
         SIMFLEET_RATE_PERIOD_SECONDS: String(quota.periodSeconds),
         SIMFLEET_DATA_DIR: join(folder, "data"),
       };
-      const keep = (): Promise<void> => keepUp({ context, output, runWorker, environment });
-      const demo = { sandbox, folder, file, environment, keep: options.keep === true ? keep : undefined };
-      context.io.setExitCode(await runDemo(context, output, demo));
+      // Nothing of the caller's own settings: the demo must never touch a real account, or a Redis with real runs.
+      const config = loadConfig({ env: { ...environment, HOME: context.io.env.HOME } });
+      output.say(`Sandbox platform on ${sandbox.url}: ${quota.callsPerPeriod} calls per ${quota.periodSeconds} s`);
+      output.sayLines(`Sample file: ${file}\n`);
+      const exitCode = await context.withApp(config, async (app) => {
+        const ended = await runSample(context, app, output, file);
+        const { byOperation, throttled } = sandbox.state.totals;
+        output.say(
+          `The platform accepted ${grouped(byOperation.updateSimSpeedClass ?? 0)} changes and rejected ${throttled} with 429.`,
+        );
+        output.say(`Results: ${join(folder, "results.csv")}`);
+        // While this one is open its Redis stays up for the next.
+        if (options.keep === true && !context.io.interrupt.aborted) {
+          await keepUp(context, output, { runWorker, config, environment });
+        }
+        return ended;
+      });
+      context.io.setExitCode(exitCode);
     } finally {
       await sandbox.close();
     }
   });
 }
 
-interface Demo {
-  readonly sandbox: Sandbox;
-  readonly folder: string;
-  readonly file: string;
-  readonly environment: Readonly<Record<string, string>>;
-  readonly keep: (() => Promise<void>) | undefined;
-}
-
-async function runDemo(context: Context, output: Output, demo: Demo): Promise<number> {
-  const { sandbox, folder, file, environment } = demo;
-  const { env, interrupt } = context.io;
-  // Nothing of the caller's own settings: the demo must never touch a real account, or a Redis with real runs.
-  const config = loadConfig({ env: { ...environment, HOME: env.HOME } });
-  output.say(`Sandbox platform on ${sandbox.url}: ${quota.callsPerPeriod} calls per ${quota.periodSeconds} s`);
-  output.sayLines(`Sample file: ${file}\n`);
-  return context.withApp(config, async (app) => {
-    const runId = await submitSample(app, output, file);
-    const { client } = await localCaller(context, app);
-    const { report, exitCode } = await follow({ client, app, output, runId, interrupt, mode: "work" });
-    const results = join(folder, "results.csv");
-    await writeResults(results, app.service(runs).service.results(runId, { format: "csv" }), "Free some space there");
-    const { byOperation, throttled } = sandbox.state.totals;
-    output.answer({ ...report, results }, (shown) => runText(shown));
-    output.say(
-      `The platform accepted ${grouped(byOperation.updateSimSpeedClass ?? 0)} changes and rejected ${throttled} with 429.`,
-    );
-    output.say(`Results: ${results}`);
-    // While this one is open its Redis stays up for the next.
-    if (!interrupt.aborted) await demo.keep?.();
-    // The three spoiled rows are part of the show: the demo itself went well.
-    return report.counts.rejected === 3 && report.state === "completed" ? 0 : exitCode;
-  });
-}
-
-async function submitSample(app: App, output: Output, file: string): Promise<string> {
-  const order = {
-    profile: app.kernel.config.profile,
-    set: {},
-    name: "demo",
-    options: { partial: true, skipUnchanged: false },
-  };
-  const planned = await app.service(runs).service.draft({ path: file }, order);
+/** @returns the exit code */
+async function runSample(context: Context, app: App, output: Output, file: string): Promise<number> {
+  const { interrupt } = context.io;
+  const { service } = app.service(runs);
+  const { profile } = app.kernel.config;
+  const order = { profile, set: {}, name: "demo", options: { partial: true, skipUnchanged: false } };
+  const planned = await service.draft({ path: file }, order);
   output.sayLines(planText(visibleIn(planned.report)));
-  const report = await app.service(runs).service.submit(planned, { by: "cli:demo" });
-  output.sayLines(`\nRun ${report.runId}, the valid rows of the file:`);
-  return report.runId;
+  const { runId } = await service.submit(planned, { by: "cli:demo" });
+  output.sayLines(`\nRun ${runId}, the valid rows of the file:`);
+  const caller = await localCaller(context, app, output);
+  const { report, exitCode } = await follow({ ...caller, runId, interrupt, mode: "work" });
+  const results = join(dirname(file), "results.csv");
+  await writeResults(results, service.results(runId, { format: "csv" }), "Free some space there");
+  output.answer({ ...report, results }, (shown) => runText(shown));
+  // The three spoiled rows are part of the show: the demo itself went well.
+  return report.counts.rejected === 3 && report.state === "completed" ? 0 : exitCode;
 }
 
 /** A worker with its dashboard, as `simfleet worker` would be. */
-async function keepUp({
-  context,
-  output,
-  runWorker,
-  environment,
-}: {
-  context: Context;
-  output: Output;
-  runWorker: RunWorker;
-  environment: Demo["environment"];
-}): Promise<void> {
-  const { env, interrupt, stderr } = context.io;
-  const config = loadConfig({ env: { ...environment, HOME: env.HOME } });
+async function keepUp(
+  { io: { env, interrupt, stderr }, features }: Context,
+  output: Output,
+  demo: { runWorker: RunWorker; config: Config; environment: Readonly<Record<string, string>> },
+): Promise<void> {
+  const { runWorker, config, environment } = demo;
   const logger = createLogger({ level: "error", destination: stderr, format: "lines" });
   const settings = Object.entries(environment).map(([name, value]) => `  export ${name}=${value}`);
   const onReady = (url: string): void => {
@@ -137,7 +117,7 @@ async function keepUp({
     output.sayLines(`\nSandbox and worker keep running until Ctrl-C. From another terminal:\n${settings.join("\n")}`);
     output.sayLines("  npx simfleet runs list\n  npx simfleet quota");
   };
-  await runWorker({ config, env, features: context.features, logger, stop: interrupt, onReady });
+  await runWorker({ config, env, features, logger, stop: interrupt, onReady });
 }
 
 // A sample fleet for the demo: realistic SIM IDs with a valid Luhn digit, extra columns, three invalid rows.

@@ -3,14 +3,14 @@ import { Command } from "@commander-js/extra-typings";
 import { SimfleetError, messageOf } from "#core/errors.ts";
 import type { ServeOptions } from "#kernel/serve.ts";
 import { createLogger } from "#telemetry/logger.ts";
-import { type CommonOptions, type Context, withLocalOptions } from "../context.ts";
+import { type CommonOptions, type Context, withCommon } from "../context.ts";
 
 /** Runs the worker until the signal aborts (src/kernel/serve.ts). */
 export type RunWorker = (options: ServeOptions) => Promise<void>;
 
 export function workerCommand(context: Context, runWorker: RunWorker): Command {
   const command = new Command("worker").description("Run the always-on worker; logs JSON lines to stderr");
-  return withLocalOptions(command, "SIMFLEET_REDIS_URL=redis://10.0.0.5:6379 simfleet worker")
+  return withCommon(command, "SIMFLEET_REDIS_URL=redis://10.0.0.5:6379 simfleet worker", "locally")
     .addHelpText("after", workerNotes)
     .action((options) => serve(context, options, runWorker));
 }
@@ -26,7 +26,7 @@ Reload:     SIGHUP, or a change of the configuration file`;
 export function gatewayCommand(context: Context): Command {
   const command = new Command("gateway").description("Run a quota-sharing proxy for other tools; logs to stderr");
   const example = "simfleet gateway --profile default\ncurl http://127.0.0.1:8081/v1/sims";
-  return withLocalOptions(command, example).action((options) =>
+  return withCommon(command, example, "locally").action((options) =>
     serve(context, options, async (process) => {
       const { gateway, profile: selected } = process.config;
       const { serveGateway } = await import("#kernel/serve-gateway.ts");

@@ -16,11 +16,9 @@ export function summaryCommand(context: Context): Command {
       asInstant,
     );
   return withCommon(command, "simfleet summary --since 12h").action(async (options) => {
-    const output = context.output(options);
-    const since = options.since === undefined ? undefined : new Date(options.since).toISOString();
-    const query = { since, profile: options.profile };
+    const query = { since: options.since, profile: options.profile };
     const summary = await context.connect(options, ({ client }) => client.call(showSummary, { query }));
-    output.answer(summary, summaryText);
+    context.output(options).answer(summary, summaryText);
   });
 }
 

@@ -97,7 +97,7 @@ function textOf({ at, type, profile, fields }: EventDocument): string {
 /** The event after which to start. */
 function asPlace(text: string): string {
   if (/^\d{1,15}-\d{1,20}$/.test(text)) return text;
-  const ms = Math.floor(asInstant(text));
+  const ms = Date.parse(asInstant(text));
   return ms <= 0 ? beforeAll : `${ms - 1}-${lastOfMs}`;
 }
 

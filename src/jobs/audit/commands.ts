@@ -2,8 +2,8 @@
 import { Command } from "@commander-js/extra-typings";
 import { type AuditEntry, auditKindsOf, listAudit } from "./contract.ts";
 import { type Context, oneOf, withCommon } from "#cli/context.ts";
-import { asInstant } from "#cli/values.ts";
-import { type List, answerList, withPageOptions } from "#cli/list.ts";
+import { sinceOption } from "#cli/values.ts";
+import { type List, listing, withPageOptions } from "#cli/list.ts";
 
 export function auditCommand(context: Context): Command {
   return new Command("audit").addCommand(listCommand(context), { isDefault: true });
@@ -13,11 +13,7 @@ function listCommand(context: Context): Command {
   const kinds = auditKindsOf(context.features);
   const command = new Command("list")
     .description("List changes and rejected attempts, newest first")
-    .option(
-      "--since <when>",
-      "only entries since an age such as 90m, 24h or 7d, or a date or time such as 2026-11-20 or 2026-11-20T08:00, in local time unless it has an offset",
-      asInstant,
-    )
+    .addOption(sinceOption("only entries since"))
     .option("--who <caller>", "only what this caller did, such as token:anna")
     .option(
       "--kind <kind>",
@@ -25,14 +21,7 @@ function listCommand(context: Context): Command {
       (text: string, before: string[] | undefined) => [...(before ?? []), oneOf(text, kinds)],
     );
   return withCommon(withPageOptions(command), "simfleet audit list --kind runs --kind freezes --since 24h").action(
-    async (options) => {
-      const output = context.output(options);
-      const { who, kind, limit, cursor } = options;
-      const since = options.since === undefined ? undefined : new Date(options.since).toISOString();
-      const query = { since, who, kind, limit, cursor };
-      const page = await context.connect(options, ({ client }) => client.call(listAudit, { query }));
-      answerList(output, page, auditList, options);
-    },
+    listing(context, auditList),
   );
 }
 

@@ -2,11 +2,11 @@
 import * as routes from "./contract.ts";
 import { automations } from "./feature.ts";
 import { Command } from "@commander-js/extra-typings";
-import { systemClock } from "#core/time.ts";
+import { dayMs, systemClock } from "#core/time.ts";
 import type { AutomationReport, DecisionReport } from "./contract.ts";
-import { type Context, confirm, withCommon, withLocalOptions } from "#cli/context.ts";
-import { asInstant } from "#cli/values.ts";
-import { type List, answerList, listText, withListOptions } from "#cli/list.ts";
+import { type Context, confirm, withCommon } from "#cli/context.ts";
+import { sinceOption } from "#cli/values.ts";
+import { type List, listCommand, listText } from "#cli/list.ts";
 import { withLocalTimes, grouped, counted } from "#cli/format.ts";
 import { table } from "#cli/output.ts";
 
@@ -21,38 +21,26 @@ const decisionTexts = {
 
 const decisionHeadings = ["AT", "EVENT", "SIM", "DECISION"] as const;
 
+/** Commands about one automation: name, route and description. */
+const steps = [
+  ["pause", routes.pauseAutomation, "Pause an automation"],
+  ["resume", routes.resumeAutomation, "Resume an automation that was paused or stopped itself"],
+] as const;
+
 export function automationsCommand(context: Context): Command {
-  return new Command("automations")
-    .addCommand(listCommand(context), { isDefault: true })
-    .addCommand(stepCommand(context, routes.pauseAutomation, { name: "pause", description: "Pause an automation" }))
-    .addCommand(
-      stepCommand(context, routes.resumeAutomation, {
-        name: "resume",
-        description: "Resume an automation that was paused or stopped itself",
-      }),
-    )
-    .addCommand(replayCommand(context));
+  const command = new Command("automations").addCommand(
+    listCommand(context, "automations", automationList, "List automations: trigger, task, counts and state"),
+    { isDefault: true },
+  );
+  for (const step of steps) command.addCommand(stepCommand(context, step));
+  return command.addCommand(replayCommand(context));
 }
 
-function listCommand(context: Context): Command {
-  const command = withListOptions(new Command("list").description("List automations: trigger, task, counts and state"));
-  return withCommon(command, "simfleet automations list").action(async (options) => {
-    const output = context.output(options);
-    const page = await context.connect(options, ({ client }) => client.call(routes.listAutomations));
-    answerList(output, page, automationList, options);
-  });
-}
-
-function stepCommand(
-  context: Context,
-  route: typeof routes.pauseAutomation | typeof routes.resumeAutomation,
-  { name, description }: { name: string; description: string },
-): Command {
+function stepCommand(context: Context, [name, route, description]: (typeof steps)[number]): Command {
   const command = new Command(name).description(description).argument("<automation>", "name of the automation");
   return withCommon(command, `simfleet automations ${name} new-sims-slow`).action(async (automation, options) => {
-    const output = context.output(options);
     const report = await context.connect(options, ({ client }) => client.call(route, { params: { name: automation } }));
-    output.answer(report, (shown, terminal) => listText([shown], automationList, { terminal }));
+    context.output(options).answer(report, (shown, terminal) => listText([shown], automationList, { terminal }));
   }) as unknown as Command;
 }
 
@@ -60,20 +48,17 @@ function replayCommand(context: Context): Command {
   const command = new Command("replay")
     .description("Process recent events that the automation missed, each once")
     .argument("<automation>", "name of the automation")
-    .option(
-      "--since <when>",
-      "how far back, at most 24 hours (the default): an age such as 90m, 24h or 7d, or a date or time such as 2026-11-20 or 2026-11-20T08:00, in local time unless it has an offset",
-      asInstant,
-    )
+    .addOption(sinceOption("how far back, at most 24 hours (the default):"))
     .option("--dry-run", "only print what would be done, event by event")
     .option("-y, --yes", "skip the confirmation; required without a terminal");
-  return withLocalOptions(command, "simfleet automations replay new-sims-slow --dry-run").action(
+  return withCommon(command, "simfleet automations replay new-sims-slow --dry-run", "locally").action(
     async (name, options) => {
       const output = context.output(options);
       await context.withApp(await context.config(options), async (app) => {
-        const sinceMs = options.since ?? systemClock.wallMs() - 24 * 3_600_000;
+        const since = options.since ?? new Date(systemClock.wallMs() - dayMs).toISOString();
+        const sinceMs = Date.parse(since);
         if (options.dryRun !== true) {
-          const question = `Process the events since ${withLocalTimes(new Date(sinceMs).toISOString())} that ${name} missed?`;
+          const question = `Process the events since ${withLocalTimes(since)} that ${name} missed?`;
           if (options.yes !== true && !(await confirm(context.io, question))) {
             output.say("Nothing was started.");
             context.io.setExitCode(2);

@@ -21,8 +21,7 @@ function onCommand(context: Context): Command {
     .option("-y, --yes", "skip the confirmation; required without a terminal")
     .option("--until <when>", "when the freeze ends: after 2h, or at a date or time", asFuture);
   return withCommon(command, "simfleet freeze on --reason 'incident 12' --yes").action(async (options) => {
-    const { reason = "", until: untilMs } = options;
-    const until = untilMs === undefined ? undefined : new Date(untilMs).toISOString();
+    const { reason = "", until } = options;
     await show(context, options, async (client) => {
       const { runs } = await client.call(routes.showFreeze);
       const question = `Freeze all changes of every profile? It pauses ${counted(runs, "run")} in progress.`;
@@ -56,7 +55,6 @@ async function show(
   const report = await context.connect(options, async ({ client }) => (await call(client)) ?? 2);
   if (typeof report !== "number") return output.answer(report, (shown) => textOf(shown));
   output.say("Nothing was frozen.");
-  context.io.setExitCode(report);
 }
 
 function textOf({ profiles, periods, store, workers }: FreezeReport): string {

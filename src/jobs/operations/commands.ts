@@ -1,24 +1,15 @@
 /** `simfleet operations …`: what runs can do to SIMs. */
 import { Command } from "@commander-js/extra-typings";
 import { type Context, withCommon } from "#cli/context.ts";
-import { answerList, type List, withListOptions } from "#cli/list.ts";
+import { listCommand, type List } from "#cli/list.ts";
 import { listOperations, type OperationReport, showOperation } from "./contract.ts";
 
 export function operationsCommand(context: Context): Command {
   return new Command("operations")
-    .addCommand(listCommand(context), { isDefault: true })
+    .addCommand(listCommand(context, "operations", operationList, "List the operations of the deployment"), {
+      isDefault: true,
+    })
     .addCommand(showCommand(context));
-}
-
-function listCommand(context: Context): Command {
-  const command = withListOptions(new Command("list").description("List the operations of the deployment"));
-  return withCommon(command, "simfleet operations list").action(async (options) => {
-    const output = context.output(options);
-    const page = await context.connect(options, ({ client, profile }) =>
-      client.call(listOperations, { query: { profile } }),
-    );
-    answerList(output, page, operationList, options);
-  });
 }
 
 const operationList: List<"operations", OperationReport> = {
@@ -42,11 +33,10 @@ function showCommand(context: Context): Command {
     .description("Show an operation: inputs, quota, undo and an example file")
     .argument("<operation>", "name of the operation");
   return withCommon(command, "simfleet operations show set-group").action(async (operation, options) => {
-    const output = context.output(options);
     const report = await context.connect(options, ({ client, profile }) =>
       client.call(showOperation, { params: { operation }, query: { profile } }),
     );
-    output.answer(report, textOf);
+    context.output(options).answer(report, textOf);
   }) as unknown as Command;
 }
 

@@ -72,21 +72,8 @@ function resetText({ secondsToRefresh, refreshDoubtSeconds }: BucketReport): str
 
 // The text that requests a higher quota (interface, section 8, rule 5), with the rate that was measured; a user completes it.
 
-interface LimitRequest {
-  readonly group: string;
-  /** Calls per minute that are allowed; null until the platform reports it. */
-  readonly limit: number | null;
-  /** Calls per minute that were made at most, with those that wait. */
-  readonly callsPerMinute: number;
-  /** Method and path of the calls in this group. */
-  readonly calls: readonly string[];
-}
-
-/** One for each group of a profile's quotas; quotas that are counted by address are left out. */
-function limitRequests(
-  buckets: readonly BucketReport[],
-  { profile, deployment }: Pick<Config, "profile" | "deployment">,
-): LimitRequest[] {
+/** One for each group of a profile's quotas; quotas that are counted by address are left out. `calls`: method and path */
+function limitRequests(buckets: readonly BucketReport[], { profile, deployment }: Config) {
   const calls = callsByGroup(deployment);
   return buckets.flatMap(({ profiles, group, limit, windows, waiters, periodSeconds }) => {
     if (!profiles.includes(profile)) return [];
@@ -97,7 +84,7 @@ function limitRequests(
   });
 }
 
-function limitRequestText(requests: readonly LimitRequest[]): string {
+function limitRequestText(requests: ReturnType<typeof limitRequests>): string {
   if (requests.length === 0) return "No quota is known yet: the platform reports it with its first response.";
   const groups = requests.map(({ group, limit, callsPerMinute, calls }) =>
     [

@@ -11,36 +11,22 @@ import { planText } from "#jobs/runs/commands/plan.ts";
 
 const noWorker = "No worker is running: schedules need one (simfleet worker).";
 
-const triggering = {
-  description: "Run a schedule's task now, or preview it (--dry-run)",
-  done: "Triggered; a worker is starting it.",
-};
+const triggering = "Run a schedule's task now, or preview it (--dry-run)";
+const triggered = "Triggered; a worker is starting it.";
+
+/** Commands about one schedule: name, route, description, and what is said afterwards. */
+const steps = [
+  ["show", routes.showSchedule, "Show a schedule: its next five times, task in progress, last result", undefined],
+  ["run", routes.triggerSchedule, triggering, triggered],
+  ["trigger", routes.triggerSchedule, triggering, triggered],
+  ["pause", routes.pauseSchedule, "Pause a schedule", "Paused; a task in progress continues."],
+  ["resume", routes.resumeSchedule, "Resume a schedule; it starts at its next time", "Resumed."],
+] as const;
 
 export function schedulesCommand(context: Context): Command {
-  return new Command("schedules")
-    .addCommand(listCommand(context), { isDefault: true })
-    .addCommand(
-      stepCommand(context, routes.showSchedule, {
-        name: "show",
-        description: "Show a schedule: its next five times, task in progress, last result",
-      }),
-    )
-    .addCommand(stepCommand(context, routes.triggerSchedule, { name: "run", ...triggering }))
-    .addCommand(stepCommand(context, routes.triggerSchedule, { name: "trigger", ...triggering }))
-    .addCommand(
-      stepCommand(context, routes.pauseSchedule, {
-        name: "pause",
-        description: "Pause a schedule",
-        done: "Paused; a task in progress continues.",
-      }),
-    )
-    .addCommand(
-      stepCommand(context, routes.resumeSchedule, {
-        name: "resume",
-        description: "Resume a schedule; it starts at its next time",
-        done: "Resumed.",
-      }),
-    );
+  const command = new Command("schedules").addCommand(listCommand(context), { isDefault: true });
+  for (const step of steps) command.addCommand(stepCommand(context, step));
+  return command;
 }
 
 function listCommand(context: Context): Command {
@@ -48,8 +34,7 @@ function listCommand(context: Context): Command {
     new Command("list").description("List schedules: next times, last result, task in progress"),
   );
   return withCommon(command, "simfleet schedules list").action(async (options) => {
-    const output = context.output(options);
-    await context.connect(options, async ({ client, app }) => {
+    await context.connect(options, async ({ client, app, output }) => {
       const page = await client.call(routes.listSchedules);
       answerList(output, page, scheduleList, options);
       if (page.schedules.length > 0 && !(await isServed(app))) output.say(noWorker);
@@ -57,20 +42,11 @@ function listCommand(context: Context): Command {
   });
 }
 
-function stepCommand(
-  context: Context,
-  route:
-    | typeof routes.showSchedule
-    | typeof routes.triggerSchedule
-    | typeof routes.pauseSchedule
-    | typeof routes.resumeSchedule,
-  { name, description, done }: { name: string; description: string; done?: string },
-): Command {
+function stepCommand(context: Context, [name, route, description, done]: (typeof steps)[number]): Command {
   const command = new Command(name).description(description).argument("<schedule>", "name of the schedule");
   if (route === routes.triggerSchedule) command.option("--dry-run", "only print what it would do; nothing is started");
   return withCommon(command, `simfleet schedules ${name} nightly-sync`).action(async (schedule, options) => {
-    const output = context.output(options);
-    await context.connect(options, async ({ client, app }) => {
+    await context.connect(options, async ({ client, app, output }) => {
       const { dryRun = false }: { dryRun?: boolean } = command.opts();
       if (dryRun) {
         const preview = await client.call(routes.dryRunSchedule, { params: { name: schedule } });

@@ -1,24 +1,18 @@
 /** `simfleet tokens …`: bearer tokens of the control API. */
 import { Command } from "@commander-js/extra-typings";
 import { type Context, choiceOption, withCommon } from "#cli/context.ts";
-import { type List, answerList, withListOptions } from "#cli/list.ts";
+import { type List, listCommand } from "#cli/list.ts";
 import { asFuture } from "#cli/values.ts";
 import { roles } from "#fleet/role.ts";
 import { type TokenReport, createToken, listTokens, revokeToken } from "./contract.ts";
 
 export function tokensCommand(context: Context): Command {
   return new Command("tokens")
-    .addCommand(listCommand(context), { isDefault: true })
+    .addCommand(listCommand(context, "tokens", tokenList, "List the tokens, with their last use and expiry"), {
+      isDefault: true,
+    })
     .addCommand(createCommand(context))
     .addCommand(revokeCommand(context));
-}
-
-function listCommand(context: Context): Command {
-  const command = new Command("list").description("List the tokens, with their last use and expiry");
-  return withCommon(withListOptions(command), "simfleet tokens list").action(async (options) => {
-    const page = await context.connect(options, ({ client }) => client.call(listTokens));
-    answerList(context.output(options), page, tokenList, options);
-  });
 }
 
 function createCommand(context: Context): Command {
@@ -30,8 +24,7 @@ function createCommand(context: Context): Command {
   return withCommon(command, "simfleet tokens create --name ci --role operator --expires 90d").action(
     async (options) => {
       const output = context.output(options);
-      const { name, role } = options;
-      const expires = options.expires === undefined ? undefined : new Date(options.expires).toISOString();
+      const { name, role, expires } = options;
       const created = await context.connect(options, ({ client }) =>
         client.call(createToken, { body: { name, role, expires } }),
       );

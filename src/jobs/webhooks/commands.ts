@@ -2,7 +2,7 @@
 import { Command } from "@commander-js/extra-typings";
 import { type Context, choiceOption, withCommon } from "#cli/context.ts";
 import { grouped } from "#cli/format.ts";
-import { answerList, type List, listText, withListOptions, withPageOptions } from "#cli/list.ts";
+import { listCommand, listing, type List, listText, withPageOptions } from "#cli/list.ts";
 import type { App } from "#kernel/app.ts";
 import * as routes from "./contract.ts";
 import { type DeliveryReport, type WebhookReport, deliveryStates } from "./contract.ts";
@@ -10,19 +10,12 @@ import { webhooks } from "./feature.ts";
 
 export function webhooksCommand(context: Context): Command {
   return new Command("webhooks")
-    .addCommand(listWebhooksCommand(context), { isDefault: true })
+    .addCommand(listCommand(context, "webhooks", webhookList, "List the configured webhooks and their status"), {
+      isDefault: true,
+    })
     .addCommand(testCommand(context))
     .addCommand(resumeCommand(context))
     .addCommand(deliveriesCommand(context));
-}
-
-function listWebhooksCommand(context: Context): Command {
-  const command = withListOptions(new Command("list").description("List the configured webhooks and their status"));
-  return withCommon(command, "simfleet webhooks list").action(async (options) => {
-    const output = context.output(options);
-    const page = await context.connect(options, ({ client }) => client.call(routes.listWebhooks));
-    answerList(output, page, webhookList, options);
-  });
 }
 
 function testCommand(context: Context): Command {
@@ -30,15 +23,16 @@ function testCommand(context: Context): Command {
     .description("Send a test message now and print the result")
     .argument("<name>", "name of the webhook");
   return withCommon(command, "simfleet webhooks test ops").action(async (name, options) => {
-    const output = context.output(options);
     const report = await context.connect(options, ({ client }) =>
       client.call(routes.testWebhook, { params: { name } }),
     );
-    output.answer(report, ({ webhook, accepted, status, reason, messageId }) =>
-      accepted
-        ? `${webhook} accepted ${messageId} with ${status}.`
-        : `${webhook} did not accept ${messageId}: ${reason}`,
-    );
+    context
+      .output(options)
+      .answer(report, ({ webhook, accepted, status, reason, messageId }) =>
+        accepted
+          ? `${webhook} accepted ${messageId} with ${status}.`
+          : `${webhook} did not accept ${messageId}: ${reason}`,
+      );
     if (!report.accepted) context.io.setExitCode(1);
   }) as unknown as Command;
 }
@@ -48,8 +42,7 @@ function resumeCommand(context: Context): Command {
     .description("Resume a webhook stopped by 410 Gone and send the backlog")
     .argument("<name>", "name of the webhook");
   return withCommon(command, "simfleet webhooks resume ops").action(async (name, options) => {
-    const output = context.output(options);
-    await context.connect(options, async ({ client, app }) => {
+    await context.connect(options, async ({ client, app, output }) => {
       const report = await client.call(routes.resumeWebhook, { params: { name } });
       output.answer(report, (shown, terminal) => listText([shown], webhookList, { terminal }));
       if (!(await isServed(app, name))) output.say("No worker is running: the messages are sent by the next one.");
@@ -101,13 +94,7 @@ function listDeliveriesCommand(context: Context): Command {
     .option("--webhook <name>", "only messages to this webhook")
     .addOption(choiceOption("--state <state>", "only messages in this state", deliveryStates));
   return withCommon(withPageOptions(command), "simfleet webhooks deliveries list --webhook ops --state failed").action(
-    async (options) => {
-      const output = context.output(options);
-      const { webhook, state, limit, cursor } = options;
-      const query = { webhook, state, limit, cursor };
-      const page = await context.connect(options, ({ client }) => client.call(routes.listDeliveries, { query }));
-      answerList(output, page, deliveryList, options);
-    },
+    listing(context, deliveryList),
   );
 }
 
@@ -117,11 +104,10 @@ function showCommand(context: Context): Command {
     .argument("<delivery>", "ID of the message");
   return withCommon(command, "simfleet webhooks deliveries show ops.1790000000000-0").action(
     async (deliveryId, options) => {
-      const output = context.output(options);
       const shown = await context.connect(options, ({ client }) =>
         client.call(routes.showDelivery, { params: { deliveryId } }),
       );
-      output.answer(shown, ({ event, ...delivery }) => {
+      context.output(options).answer(shown, ({ event, ...delivery }) => {
         const about = { ...delivery, at: event.at, profile: event.profile, ...event.fields };
         const present = Object.entries(about).filter(([, value]) => value !== null);
         const width = Math.max(...present.map(([name]) => name.length));
@@ -137,8 +123,7 @@ function redeliverCommand(context: Context): Command {
     .argument("<delivery>", "ID of the message");
   return withCommon(command, "simfleet webhooks deliveries redeliver ops.1790000000000-0").action(
     async (deliveryId, options) => {
-      const output = context.output(options);
-      await context.connect(options, async ({ client, app }) => {
+      await context.connect(options, async ({ client, app, output }) => {
         const sent = await client.call(routes.redeliver, { params: { deliveryId } });
         output.answer(sent, (shown) => `Resending ${shown.deliveryId}.`);
         if (await isServed(app, sent.webhook)) return;

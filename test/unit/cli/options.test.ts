@@ -30,7 +30,10 @@ test("every --since takes an age and a local date, and says so", () => {
     "audit list",
   ]);
   for (const [name, { parseArg, description }] of found) {
-    const ms = (text: string): number => Number.parseInt(String(parseArg?.(text, undefined as never)), 10);
+    const ms = (text: string): number => {
+      const at = String(parseArg?.(text, undefined as never));
+      return at.includes("T") ? Date.parse(at) : Number.parseInt(at, 10);
+    };
     expect([name, Math.round((Date.now() - ms("24h")) / 60_000)]).toEqual([name, 1_440]);
     expect([name, Math.abs(ms("2026-11-25") - new Date(2026, 10, 25).getTime()) < 2]).toEqual([name, true]);
     expect(() => parseArg?.("soon", undefined as never)).toThrow(/age such as 90m/);

@@ -71,9 +71,9 @@ async function shown(report: RunReport, resultsPath: string): Promise<{ code: nu
   const eventSource = (): never => {
     throw new Error("not used");
   };
+  const output = new Output({ isJson: false, stdout, stderr });
   const code = await showToEnd({
-    caller: { client: clientOf(report), app: undefined, profile: undefined, eventSource },
-    output: new Output({ isJson: false, stdout, stderr }),
+    caller: { client: clientOf(report), app: undefined, profile: undefined, output, eventSource },
     context: new Context(io, []),
     run: report,
     resultsPath,

@@ -44,11 +44,7 @@ const keyList: List<"authKeys", AuthKeyReport> = {
   empty: "The user has no AuthKey.",
   columns: [
     { name: "authKeyId", heading: "authkey" },
-    {
-      name: "ageDays",
-      heading: "age",
-      value: ({ ageDays }) => (ageDays === null ? "?" : `${ageDays} d`),
-    },
+    { name: "ageDays", heading: "age", value: ({ ageDays }) => (ageDays === null ? "?" : `${ageDays} d`) },
     { name: "lastUsedAt", heading: "last used" },
     { name: "configured" },
     { name: "usedBy" },
@@ -66,7 +62,7 @@ function rotateCommand(context: Context): Command {
     .option("--wait", "wait until the old AuthKey is revoked, which can take a day")
     .option("--detach", "return immediately; needs a running worker");
   return withCommon(command, "simfleet authkeys rotate --profile plant --yes").action(async (options) => {
-    context.io.setExitCode(await context.connect(options, (caller) => rotate(options, caller, context)));
+    await context.connect(options, (caller) => rotate(options, caller, context));
   });
 }
 
@@ -80,10 +76,9 @@ interface RotateFlags extends CommonOptions {
 }
 
 async function rotate(flags: RotateFlags, caller: Caller, context: Context): Promise<number> {
-  const { client, app } = caller;
+  const { client, app, output } = caller;
   const { replace, user } = flags;
   const { interrupt } = context.io;
-  const output = context.output(flags);
   const plan = await client.call(routes.planAuthKeyRotation, { query: { profile: caller.profile, user, replace } });
   const { profile, oldAuthKeyId, isInProgress } = plan;
   const oldId = oldAuthKeyId ?? "in use";

@@ -17,32 +17,21 @@ import {
 import { addAbortSignal } from "node:stream";
 import { text as textOf } from "node:stream/consumers";
 import { Command, Option } from "@commander-js/extra-typings";
-import { type List, answerList, withListOptions } from "#cli/list.ts";
+import { type List, answerList, listCommand, withListOptions } from "#cli/list.ts";
 import { problemText, duration } from "#cli/format.ts";
 import { systemClock } from "#core/time.ts";
 
 export function credentialsCommand(context: Context): Command {
   return new Command("credentials")
-    .addCommand(listCommand(context), { isDefault: true })
+    .addCommand(
+      listCommand(context, "credentials", setList, "List the account's Credential Sets: age, last use, references"),
+    )
     .addCommand(putCommand(context, "create"))
     .addCommand(putCommand(context, "update"))
     .addCommand(deleteCommand(context))
     .addCommand(rotateCommand(context))
     .addCommand(confirmCommand(context))
     .addCommand(statusCommand(context), { isDefault: true });
-}
-
-function listCommand(context: Context): Command {
-  const command = withListOptions(
-    new Command("list").description("List the account's Credential Sets: age, last use, references"),
-  );
-  return withCommon(command, "simfleet credentials list").action(async (options) => {
-    const output = context.output(options);
-    const page = await context.connect(options, ({ client, profile }) =>
-      client.call(routes.listCredentials, { query: { profile } }),
-    );
-    answerList(output, page, setList, options);
-  });
 }
 
 const setList: List<"credentials", SetReport> = {
@@ -55,11 +44,7 @@ const setList: List<"credentials", SetReport> = {
     { name: "age", value: ({ updatedAt, createdAt }) => ageText(updatedAt ?? createdAt) },
     { name: "lastUsedAt", heading: "last used" },
     { name: "rotation" },
-    {
-      name: "references",
-      heading: "referenced by",
-      value: ({ references }) => referencesText(references),
-    },
+    { name: "references", heading: "referenced by", value: ({ references }) => referencesText(references) },
   ],
 };
 
@@ -80,15 +65,14 @@ function putCommand(context: Context, how: "create" | "update"): Command {
   return withCommon(command, `simfleet credentials ${how} mqtt --type psk --value-file mqtt.key`).action(
     async (credentialsId, { yes = isNew, valueFile, type, field, description, ...options }) => {
       const route = isNew ? routes.createCredentials : routes.updateCredentials;
-      const change = async ({ client, profile }: Caller): Promise<number> => {
+      await context.connect(options, async ({ client, profile, output }) => {
         if (!yes && !(await confirm(context.io, `Replace the secret of ${credentialsId}?`))) return 1;
         const value = (await valueIn(valueFile, context.io)).reveal();
         const body = { type: type as string, field, description, value };
         const set = await client.call(route, { params: { credentialsId }, query: { profile }, body });
-        context.output(options).answer(set, () => `${credentialsId} was ${how}d.`);
+        output.answer(set, () => `${credentialsId} was ${how}d.`);
         return 0;
-      };
-      context.io.setExitCode(await context.connect(options, change));
+      });
     },
   ) as unknown as Command;
 }
@@ -109,13 +93,12 @@ function deleteCommand(context: Context): Command {
     .argument("<id>", "ID of the set")
     .option("-y, --yes", yesText);
   return withCommon(command, "simfleet credentials delete mqtt-old").action(async (credentialsId, options) => {
-    const remove = async ({ client, profile }: Caller): Promise<number> => {
+    await context.connect(options, async ({ client, profile, output }) => {
       if (options.yes !== true && !(await confirm(context.io, `Delete the Credential Set ${credentialsId}?`))) return 1;
       await client.call(routes.deleteCredentials, { params: { credentialsId }, query: { profile } });
-      context.output(options).answer({ credentialsId, deleted: true }, () => `${credentialsId} was deleted.`);
+      output.answer({ credentialsId, deleted: true }, () => `${credentialsId} was deleted.`);
       return 0;
-    };
-    context.io.setExitCode(await context.connect(options, remove));
+    });
   }) as unknown as Command;
 }
 
@@ -126,12 +109,13 @@ function confirmCommand(context: Context): Command {
     .description("Confirm that the old set is no longer referenced; its grace period then starts")
     .argument("<name>", "name of the rotation in the configuration");
   return withCommon(command, "simfleet credentials confirm mqtt-psk").action(async (name, options) => {
-    const output = context.output(options);
     await context.connect(options, async (caller) => {
       const report = await caller.client.call(routes.confirmRotation, { params: { name } });
-      output.answer(report, (shown) => rotationStatusText(shown));
+      caller.output.answer(report, (shown) => rotationStatusText(shown));
       if (await isUnserved(workOn(caller, report.profile))) {
-        output.say(`No worker is running: run simfleet worker, or resume with simfleet credentials rotate ${name}`);
+        caller.output.say(
+          `No worker is running: run simfleet worker, or resume with simfleet credentials rotate ${name}`,
+        );
       }
     });
   }) as unknown as Command;
@@ -163,13 +147,12 @@ function rotateCommand(context: Context): Command {
     .option("-y, --yes", yesText)
     .option("--detach", "return immediately; needs a running worker");
   return withCommon(command, "simfleet credentials rotate mqtt-psk").action(async (name, options) => {
-    context.io.setExitCode(await context.connect(options, (caller) => rotate(name, options, caller, context)));
+    await context.connect(options, (caller) => rotate(name, options, caller, context));
   }) as unknown as Command;
 }
 
 async function rotate(name: string, flags: RotateFlags, caller: Caller, context: Context): Promise<number> {
-  const { client } = caller;
-  const output = context.output(flags);
+  const { client, output } = caller;
   const params = { name };
   const { profile, nextStep, strategy, credentialsId } = await client.call(routes.showRotation, { params });
   if (flags.profile !== undefined && flags.profile !== profile) {

@@ -3,17 +3,15 @@ import { inventory } from "../feature.ts";
 import { bucketOf } from "#api/operations/operation.ts";
 import { listSims } from "#api/operations/sims.ts";
 import type { Caller } from "#cli/context.ts";
-import { type StatusLine, followWork, showStatus } from "#cli/follow/follow-work.ts";
+import { followWork, showStatus } from "#cli/follow/follow-work.ts";
 import { counted, grouped, nextAttemptText, problemText } from "#cli/format.ts";
-import type { Output } from "#cli/output.ts";
 import type { App } from "#kernel/app.ts";
 import { type SyncReport, showSync } from "../contract.ts";
 
 /** @returns the last report of the sync, and the exit code */
 export function followSync(
   profile: string,
-  { client, app }: Pick<Caller, "client" | "app">,
-  output: Output,
+  { client, app, output }: Pick<Caller, "client" | "app" | "output">,
   interrupt: AbortSignal,
 ): Promise<{ report: SyncReport; exitCode: number }> {
   return followWork<SyncReport>({
@@ -39,11 +37,7 @@ export function followSync(
   });
 }
 
-async function lineOf(
-  { sims, pages, state, problem }: SyncReport,
-  app: App | undefined,
-  profile: string,
-): Promise<StatusLine> {
+async function lineOf({ sims, pages, state, problem }: SyncReport, app: App | undefined, profile: string) {
   if (state === "sweeping") return { text: "marking SIMs that are gone", topic: state };
   const progress = `${counted(sims, "SIM")}, ${counted(pages, "page")}`;
   if (problem === undefined) {

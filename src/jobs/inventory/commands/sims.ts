@@ -3,7 +3,7 @@ import * as routes from "../contract.ts";
 import { inventory } from "../feature.ts";
 import { type Change, type SimCounts, type SimDocument, type SyncReport, changeTypes } from "../contract.ts";
 import { type Context, type Caller, withCommon, choiceOption } from "#cli/context.ts";
-import { asInstant, assertFilter, whereOption } from "#cli/values.ts";
+import { sinceOption, assertFilter, whereOption } from "#cli/values.ts";
 import { type List, answerList, cellText, withPageOptions, withListOptions } from "#cli/list.ts";
 import { counted, grouped, duration } from "#cli/format.ts";
 import { writeResults } from "#jobs/runs/results/results.ts";
@@ -11,7 +11,6 @@ import { hintForNoMatch, parseFilter } from "#fleet/filter.ts";
 import { Command, Option } from "@commander-js/extra-typings";
 import * as usageRoutes from "#jobs/usage/contract.ts";
 import { followSync } from "./follow-sync.ts";
-import type { Output } from "#cli/output.ts";
 
 export function simsCommand(context: Context): Command {
   return new Command("sims")
@@ -77,12 +76,11 @@ function showCommand(context: Context): Command {
     .argument("<sim>", "SIM ID, or IMSI")
     .option("--fresh", "read it from the platform now; uses one call");
   return withCommon(command, "simfleet sims show 8942310022000012345 --fresh").action(async (key, options) => {
-    const output = context.output(options);
     const sim: Readonly<Record<string, unknown>> = await context.connect(options, ({ client, profile }) => {
       const request = { params: { sim: key }, query: { profile } };
       return options.fresh === true ? client.call(routes.readSim, request) : client.call(routes.showSim, request);
     });
-    output.answer(sim, (shown) => {
+    context.output(options).answer(sim, (shown) => {
       const fields = Object.entries(shown).filter(([, value]) => value !== null);
       const width = Math.max(...fields.map(([name]) => name.length));
       return fields.map(([name, value]) => `${name.padEnd(width)}  ${cellText(value)}`).join("\n");
@@ -97,11 +95,7 @@ const kinds = changeTypes.map((type) => type.slice("sim.".length));
 function changesCommand(context: Context): Command {
   const command = new Command("changes")
     .description("List changes of the fleet, newest first")
-    .option(
-      "--since <when>",
-      "only changes since an age such as 90m, 24h or 7d, or a date or time such as 2026-11-20 or 2026-11-20T08:00, in local time unless it has an offset",
-      asInstant,
-    )
+    .addOption(sinceOption("only changes since"))
     .option("--sim <sim>", "only changes of this SIM")
     .option("--field <field>", "only changes of this field, such as speedClass or tags.site")
     .addOption(choiceOption("--by <who>", "only changes by runs, or only external changes", ["run", "external"]))
@@ -110,15 +104,13 @@ function changesCommand(context: Context): Command {
     withPageOptions(command),
     "simfleet sims changes --since 24h --by external --field speedClass",
   ).action(async (options) => {
-    const output = context.output(options);
     const { since, sim, field, kind, limit, cursor } = options;
     const by = options.by === "run" || options.by === "external" ? options.by : undefined;
     const type = changeTypes.find((one) => one === `sim.${kind}`);
-    const from = since === undefined ? undefined : new Date(since).toISOString();
     const page = await context.connect(options, ({ client, profile }) =>
-      client.call(routes.listChanges, { query: { profile, sim, field, by, type, since: from, limit, cursor } }),
+      client.call(routes.listChanges, { query: { profile, sim, field, by, type, since, limit, cursor } }),
     );
-    answerList(output, page, changeList, options);
+    answerList(context.output(options), page, changeList, options);
   });
 }
 
@@ -216,8 +208,6 @@ function valueList(field: string, { profiles, total }: SimCounts): List<"values"
 
 // `simfleet sims export`: the inventory as a file.
 
-type Format = "csv" | "ndjson";
-
 function exportCommand(context: Context): Command {
   const command = new Command("export")
     .description("Export the inventory as CSV (accepted by plan and apply) or as NDJSON with raw values")
@@ -231,30 +221,22 @@ function exportCommand(context: Context): Command {
     command,
     "simfleet sims export --where tags.site=berlin --columns simId,speedClass --out berlin.csv",
   ).action(async (options) => {
-    const output = context.output(options);
     const { where, columns, out } = options;
     assertFilter(where);
     const gone = options.gone === true ? "true" : undefined;
-    const chosen: Format = options.format === "ndjson" ? "ndjson" : "csv";
-    const format = out === undefined && output.isJson ? "ndjson" : chosen;
     await context.connect(options, async (caller) => {
+      const { output } = caller;
+      const isNdjson = options.format === "ndjson" || (out === undefined && output.isJson);
+      const format = isNdjson ? "ndjson" : "csv";
       const query = { ...profilesOf(options, caller), where, gone, columns, format } as const;
       const lines = await caller.client.call(routes.exportSims, { query });
-      await give(lines, { output, out, format });
+      if (out !== undefined) {
+        await writeResults(out, lines, "Choose another path with --out");
+        return output.answer({ file: out, format }, (shown) => `Inventory: ${shown.file}`);
+      }
+      for await (const text of output.isJson ? oneDocument(lines) : lines) await output.stream(text);
     });
   });
-}
-
-async function give(
-  lines: AsyncIterable<string>,
-  { output, out, format }: { output: Output; out: string | undefined; format: Format },
-): Promise<void> {
-  if (out !== undefined) {
-    await writeResults(out, lines, "Choose another path with --out");
-    output.answer({ file: out, format }, (shown) => `Inventory: ${shown.file}`);
-    return;
-  }
-  for await (const text of output.isJson ? oneDocument(lines) : lines) await output.stream(text);
 }
 
 /** One document, as --json promises; --format ndjson streams without it. */
@@ -282,21 +264,20 @@ function syncCommand(context: Context): Command {
     .addOption(new Option("--usage", "read the usage of the SIMs instead").conflicts(["restart", "detach"]))
     .option("--detach", "return immediately; needs a running worker");
   return withCommon(command, "simfleet sims sync").action(async (options) => {
-    const output = context.output(options);
     const { interrupt } = context.io;
-    const exitCode = await context.connect(options, async (caller) => {
-      const { client, profile, app } = caller;
+    await context.connect(options, async (caller) => {
+      const { client, profile, app, output } = caller;
       // Reports wrong credentials now instead of in a worker's log.
       if (app !== undefined && options.detach !== true) {
         await app.kernel.account(app.kernel.config.profile).identify?.(interrupt);
       }
-      if (options.usage === true) return readUsage(caller, output);
+      if (options.usage === true) return readUsage(caller);
       const query = { profile, restart: options.restart === true ? "true" : undefined } as const;
       const started = await client.call(routes.startSync, { query });
       if (started.pages > 0)
         output.say(`Resuming the sync of ${started.startedAt}, after ${counted(started.pages, "page")}.`);
       if (options.detach !== true) {
-        const { report, exitCode: code } = await followSync(started.profile, caller, output, interrupt);
+        const { report, exitCode: code } = await followSync(started.profile, caller, interrupt);
         output.answer(report, syncText);
         return code;
       }
@@ -308,12 +289,11 @@ function syncCommand(context: Context): Command {
       }
       return 0;
     });
-    context.io.setExitCode(exitCode);
   });
 }
 
 /** @returns the exit code */
-async function readUsage({ client, profile }: Caller, output: Output): Promise<number> {
+async function readUsage({ client, profile, output }: Caller): Promise<number> {
   const report = await client.call(usageRoutes.syncUsage, { query: { profile } });
   output.answer(report, ({ isOver, sims, unknown, crossed }) => {
     if (!isOver) return "The worker reads it: simfleet events tail --type 'usage.*'";

@@ -2,15 +2,13 @@
 import { runs } from "../feature.ts";
 import { basename, dirname } from "node:path";
 import { Command, Option } from "@commander-js/extra-typings";
-import type { App } from "#kernel/app.ts";
 import { openTerminal } from "#core/files/open-file.ts";
 import { visibleIn } from "#core/visible-text.ts";
 import { type Changed, type PlanReport, type RunReport, changedText, createPlan, startRun } from "../contract.ts";
 import { assertCanWrite } from "../results/results.ts";
 import { assertAllValid } from "../submit.ts";
-import { addSeeAlso, type Context, asCount, withCommon } from "#cli/context.ts";
+import { addSeeAlso, type Caller, type Context, asCount, withCommon } from "#cli/context.ts";
 import { addWaveOptions, whereOption } from "#cli/values.ts";
-import type { Output } from "#cli/output.ts";
 import { confirmation } from "./confirmation.ts";
 import { planText, rowsOf } from "./plan.ts";
 import { resultsPathOf, showToEnd } from "./end-of-run.ts";
@@ -62,11 +60,10 @@ export function applyCommand(context: Context): Command {
   ).action(async (given, options, self) => {
     const rows = await rowsOf(given, options, { command: self, io: context.io });
     const { file, read } = "file" in rows ? rows : {};
-    const output = context.output(options);
     const pathOf = (runId: string): string | undefined =>
       options.out ?? (file === undefined ? undefined : resultsPathOf({ runId, name: file }, dirname(file)));
-    const exitCode = await context.connect(options, async (caller) => {
-      const { client, profile, app } = caller;
+    await context.connect(options, async (caller) => {
+      const { client, profile, app, output } = caller;
       if (options.detach !== true) await assertCanWrite(pathOf("r"), file);
       const plan = await client.call(createPlan, { query: { profile, ...orderQueryOf(file, options) }, rows });
       output.sayLines(planText(visibleIn(plan)));
@@ -83,11 +80,10 @@ export function applyCommand(context: Context): Command {
         return 2;
       }
       const report = await client.call(startRun, { query: { planId: plan.planId, ...confirmed } });
-      if (options.detach === true) return detached(report, { app, output });
+      if (options.detach === true) return detached(report, caller);
       output.say(`Run ${report.runId} started.`);
-      return showToEnd({ caller, output, context, run: report, resultsPath: pathOf(report.runId) });
+      return showToEnd({ caller, context, run: report, resultsPath: pathOf(report.runId) });
     });
-    context.io.setExitCode(exitCode);
   }) as unknown as Command;
 }
 
@@ -101,7 +97,7 @@ export function changesQuestion(plan: Pick<PlanReport, "calls" | "verdicts" | "u
   return `${question} (${same === 1 ? "1 more call changes" : `${grouped(same)} more calls change`} nothing; --skip-unchanged leaves them out)`;
 }
 
-async function detached(report: RunReport, { app, output }: { app: App | undefined; output: Output }): Promise<number> {
+async function detached(report: RunReport, { app, output }: Caller): Promise<number> {
   output.answer(report, (shown) => shown.runId);
   if (
     app !== undefined &&

@@ -9,7 +9,6 @@ import { visible } from "#core/visible-text.ts";
 import { isRunOver } from "#fleet/run.ts";
 import type { Caller, Context } from "#cli/context.ts";
 import { grouped, shellWord } from "#cli/format.ts";
-import type { Output } from "#cli/output.ts";
 import { downloadResults, type RunReport } from "../contract.ts";
 import { exitCodeOf } from "../report.ts";
 import { writeResults } from "../results/results.ts";
@@ -23,18 +22,17 @@ import { countsText, type Reason, runText } from "./run-text.ts";
  */
 export async function showToEnd(options: {
   caller: Caller;
-  output: Output;
   context: Context;
   run: Pick<RunReport, "runId" | "name">;
   resultsPath?: string | undefined;
 }): Promise<number> {
-  const { caller, output, context, run, resultsPath } = options;
+  const { caller, context, run, resultsPath } = options;
+  const { output } = caller;
   const { runId } = run;
   const { interrupt } = context.io;
   const resumeCommand = resumeCommandOf(run, resultsPath);
   const { report, exitCode } = await follow({
     ...caller,
-    output,
     runId,
     interrupt,
     mode: "work",
@@ -75,11 +73,7 @@ function conclusionOf(report: RunReport): string {
 }
 
 /** @returns why the file could not be written; undefined if it was */
-async function saveResults(
-  path: string,
-  { runId, command }: { runId: string; command: string },
-  client: Client,
-): Promise<SimfleetError | undefined> {
+async function saveResults(path: string, { runId, command }: { runId: string; command: string }, client: Client) {
   try {
     const lines = await client.call(downloadResults, { params: { runId }, query: { format: "csv" } });
     await writeResults(path, lines, `No outcome is lost: write them to another path with ${command}`);

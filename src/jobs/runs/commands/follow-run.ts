@@ -6,7 +6,6 @@
 import type { Caller } from "#cli/context.ts";
 import { type End, followWork } from "#cli/follow/follow-work.ts";
 import { counted, shellWord } from "#cli/format.ts";
-import type { Output } from "#cli/output.ts";
 import { messageOf } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";
 import { isRunOver, isRunSettled } from "#fleet/run.ts";
@@ -16,8 +15,7 @@ import { runs } from "../feature.ts";
 import { exitCodeOf } from "../report.ts";
 import { Progress } from "./progress.ts";
 
-export interface FollowRequest extends Pick<Caller, "client" | "app"> {
-  readonly output: Output;
+export interface FollowRequest extends Pick<Caller, "client" | "app" | "output"> {
   readonly runId: string;
   readonly interrupt: AbortSignal;
   /** `watch` never processes the run itself. */
@@ -71,7 +69,7 @@ export async function follow(request: FollowRequest): Promise<{ report: RunRepor
       const reason = refusal?.message ?? stopReason(interrupt);
       await service?.service.control.pause(runId, { reason }).catch(() => undefined);
     },
-    leaving: (poll, { wasLocal }) => leaving(poll.report, { wasLocal, resumeCommand, resultsPath }),
+    leaving: (poll, { wasLocal }) => leaving(poll.report, wasLocal, resumeCommand, resultsPath),
   });
   return { report: report.report, exitCode };
 }
@@ -88,14 +86,7 @@ function endOf(report: RunReport, mode: FollowRequest["mode"]): End | undefined 
   return halt(`The run is waiting for approval by someone else: simfleet runs approve ${runId}`);
 }
 
-function leaving(
-  report: RunReport,
-  {
-    wasLocal,
-    resumeCommand,
-    resultsPath,
-  }: { readonly wasLocal: boolean; readonly resumeCommand: string; readonly resultsPath: string | undefined },
-): End {
+function leaving(report: RunReport, wasLocal: boolean, resumeCommand: string, resultsPath: string | undefined): End {
   const { runId, state, counts } = report;
   const exitCode = exitCodeOf(report);
   if (!wasLocal) {

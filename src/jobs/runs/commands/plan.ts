@@ -33,10 +33,9 @@ export function planCommand(context: Context): Command {
     "simfleet plan fleet.csv\nsimfleet plan ids.csv --speed-class s1.slow --out verdicts.csv\nsimfleet plan --where groupId=g-1 --speed-class s1.slow\nsimfleet plan groups.csv --operation set-group",
   ).action(async (file, options, self) => {
     const rows = await rowsOf(file, options, { command: self, io: context.io });
-    const output = context.output(options);
     const { out } = options;
     await assertCanWrite(out, "file" in rows ? rows.file : undefined);
-    await context.connect(options, async ({ client, profile, app }) => {
+    await context.connect(options, async ({ client, profile, app, output }) => {
       const plan = await client.call(createPlan, { query: { profile, ...operationQuery(options) }, rows });
       if (out !== undefined) {
         const verdicts = await client.call(downloadVerdicts, { params: { planId: plan.planId } });

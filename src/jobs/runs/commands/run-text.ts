@@ -95,10 +95,7 @@ export const runList: List<"runs", RunReport> = {
   columns: [
     { name: "runId", heading: "run" },
     { name: "name" },
-    {
-      name: "state",
-      value: stateName,
-    },
+    { name: "state", value: stateName },
     { name: "counts.total", heading: "rows" },
     { name: "counts.done", heading: "done" },
     { name: "counts.pending", heading: "pending" },

@@ -43,12 +43,12 @@ export function runsCommand(context: Context): Command {
     .addCommand(listCommand(context), { isDefault: true })
     .addCommand(showCommand(context))
     .addCommand(watchCommand(context))
-    .addCommand(pauseCommand(context))
+    .addCommand(stepCommand(context, "pause"))
     .addCommand(resumeCommand(context))
     .addCommand(cancelCommand(context))
     .addCommand(retryCommand(context))
     .addCommand(undoCommand(context))
-    .addCommand(approveCommand(context))
+    .addCommand(stepCommand(context, "approve"))
     .addCommand(resultsCommand(context))
     .addCommand(deleteCommand(context));
 }
@@ -59,10 +59,9 @@ function listCommand(context: Context): Command {
     command,
     "simfleet runs list -n 50\nsimfleet runs list -n 1000 --columns runId,submittedBy,counts.failed --sort -counts.failed",
   ).action(async (options) => {
-    const output = context.output(options);
     const { limit, cursor } = options;
     const page = await context.connect(options, ({ client }) => client.call(listRuns, { query: { limit, cursor } }));
-    answerList(output, page, runList, options);
+    answerList(context.output(options), page, runList, options);
   });
 }
 
@@ -73,12 +72,11 @@ function showCommand(context: Context): Command {
     .option("-w, --watch", "follow the run until it ends, as runs watch does");
   return withCommon(command, "simfleet runs show r-20261120-103045-x7k2").action(async (runId, options) => {
     if (options.watch === true) return watch(context, runId, options);
-    const output = context.output(options);
-    const { report, reasons } = await context.connect(options, async ({ client }) => {
-      const shown = await client.call(showRun, { params: { runId } });
-      return { report: shown, reasons: output.isJson ? [] : await topReasons(client, shown) };
+    await context.connect(options, async ({ client, output }) => {
+      const report = await client.call(showRun, { params: { runId } });
+      const reasons = output.isJson ? [] : await topReasons(client, report);
+      output.answer(report, (shown) => runText(shown, reasons));
     });
-    output.answer(report, (shown) => runText(shown, reasons));
   }) as unknown as Command;
 }
 
@@ -90,24 +88,29 @@ function watchCommand(context: Context): Command {
 }
 
 async function watch(context: Context, runId: string, options: CommonOptions): Promise<void> {
-  const output = context.output(options);
-  const { interrupt } = context.io;
-  const { report, exitCode, reasons } = await context.connect(options, async (caller) => {
-    const followed = await follow({ ...caller, output, runId, interrupt, mode: "watch" });
-    return { ...followed, reasons: output.isJson ? [] : await topReasons(caller.client, followed.report) };
+  await context.connect(options, async (caller) => {
+    const { client, output } = caller;
+    const { interrupt } = context.io;
+    const { report, exitCode } = await follow({ ...caller, runId, interrupt, mode: "watch" });
+    const reasons = output.isJson ? [] : await topReasons(client, report);
+    output.answer(report, (shown) => runText(shown, reasons));
+    return exitCode;
   });
-  output.answer(report, (shown) => runText(shown, reasons));
-  context.io.setExitCode(exitCode);
 }
 
-function pauseCommand(context: Context): Command {
-  const command = new Command("pause")
-    .description("Pause a run; calls in flight are completed")
-    .argument("<run>", "ID of the run");
-  return withCommon(command, "simfleet runs pause r-20261120-103045-x7k2").action(async (runId, options) => {
-    const output = context.output(options);
-    const report = await context.connect(options, ({ client }) => client.call(pauseRun, { params: { runId } }));
-    output.answer(report, (shown) => `${runText(shown)}\n  resume with: simfleet runs resume ${runId}`);
+/** Commands that change the state of a run; `next` is the command that can follow. */
+const steps = {
+  pause: { route: pauseRun, description: "Pause a run; calls in flight are completed", next: "resume" },
+  approve: { route: approveRun, description: "Approve a run submitted by someone else", next: undefined },
+};
+
+function stepCommand(context: Context, name: keyof typeof steps): Command {
+  const { route, description, next } = steps[name];
+  const command = new Command(name).description(description).argument("<run>", "ID of the run");
+  return withCommon(command, `simfleet runs ${name} r-20261120-103045-x7k2`).action(async (runId, options) => {
+    const report = await context.connect(options, ({ client }) => client.call(route, { params: { runId } }));
+    const hint = next === undefined ? "" : `\n  ${next} with: simfleet runs ${next} ${runId}`;
+    context.output(options).answer(report, (shown) => `${runText(shown)}${hint}`);
   }) as unknown as Command;
 }
 
@@ -130,17 +133,6 @@ function cancelCommand(context: Context): Command {
   }) as unknown as Command;
 }
 
-function approveCommand(context: Context): Command {
-  const command = new Command("approve")
-    .description("Approve a run submitted by someone else")
-    .argument("<run>", "ID of the run");
-  return withCommon(command, "simfleet runs approve r-20261120-103045-x7k2").action(async (runId, options) => {
-    const output = context.output(options);
-    const report = await context.connect(options, ({ client }) => client.call(approveRun, { params: { runId } }));
-    output.answer(report, (shown) => runText(shown));
-  }) as unknown as Command;
-}
-
 // `simfleet runs delete`: removes a run that is over from Redis.
 
 function deleteCommand(context: Context): Command {
@@ -149,8 +141,7 @@ function deleteCommand(context: Context): Command {
     .argument("<run>", "ID of the run")
     .option("-y, --yes", "skip the confirmation; required without a terminal");
   return withCommon(command, "simfleet runs delete r-20261120-103045-x7k2 --yes").action(async (runId, options) => {
-    const output = context.output(options);
-    await context.connect(options, async ({ client }) => {
+    await context.connect(options, async ({ client, output }) => {
       const { name, counts } = await client.call(showRun, { params: { runId } });
       const question = `Delete ${runId} (${name}) and the results of its ${counted(counts.total, "row")}? They cannot be restored.`;
       if (options.yes !== true && !(await confirm(context.io, question))) {
@@ -173,9 +164,8 @@ function resumeCommand(context: Context): Command {
     .option("-o, --out <file>", optionTexts.out)
     .option("--detach", "return immediately; needs a running worker");
   return withCommon(command, "simfleet runs resume r-20261120-103045-x7k2").action(async (runId, options) => {
-    const output = context.output(options);
-    const exitCode = await context.connect(options, async (caller) => {
-      const { client, app } = caller;
+    await context.connect(options, async (caller) => {
+      const { client, app, output } = caller;
       if (options.detach === true) {
         output.answer(await client.call(resumeRun, { params: { runId } }), (shown) => runText(shown));
         return 0;
@@ -185,9 +175,8 @@ function resumeCommand(context: Context): Command {
       await assertCanWrite(resultsPath);
       await app?.kernel.client(report.profile).whoAmI(context.io.interrupt);
       await client.call(resumeRun, { params: { runId } });
-      return showToEnd({ caller, output, context, run: report, resultsPath });
+      return showToEnd({ caller, context, run: report, resultsPath });
     });
-    context.io.setExitCode(exitCode);
   }) as unknown as Command;
 }
 
@@ -207,10 +196,9 @@ function retryCommand(context: Context): Command {
     .option("-o, --out <file>", optionTexts.out)
     .option("--detach", "submit the run, print its ID and return; needs a running worker");
   return withCommon(command, "simfleet runs retry r-20261120-103045-x7k2 --yes").action(async (ofRunId, options) => {
-    const output = context.output(options);
     const { outcome: outcomes, reason, detach, out } = options;
-    const exitCode = await context.connect(options, async (caller) => {
-      const { client, app } = caller;
+    await context.connect(options, async (caller) => {
+      const { client, app, output } = caller;
       const before = await client.call(showRun, { params: { runId: ofRunId } });
       if (detach !== true) await assertCanWrite(out ?? resultsPathOf(before));
       if (reason === undefined) assertSomeRetried(before, outcomes);
@@ -236,9 +224,8 @@ function retryCommand(context: Context): Command {
         return 0;
       }
       output.say(`Run ${runId} retries ${counted(counts.total, "row")} of ${ofRunId}.`);
-      return showToEnd({ caller, output, context, run: report, resultsPath: out ?? resultsPathOf(report) });
+      return showToEnd({ caller, context, run: report, resultsPath: out ?? resultsPathOf(report) });
     });
-    context.io.setExitCode(exitCode);
   }) as unknown as Command;
 }
 
@@ -277,10 +264,9 @@ export function resultsCommand(context: Context): Command {
     );
   return withCommon(command, "simfleet runs results r-20261120-103045-x7k2 --outcome failed --out failed.csv").action(
     async (runId, options) => {
-      const output = context.output(options);
       const { outcome: outcomesAsked, out } = options;
-      const format = options.format === "ndjson" || (output.isJson && out === undefined) ? "ndjson" : "csv";
-      await context.connect(options, async ({ client }) => {
+      await context.connect(options, async ({ client, output }) => {
+        const format = options.format === "ndjson" || (output.isJson && out === undefined) ? "ndjson" : "csv";
         const report = await client.call(showRun, { params: { runId } });
         const lines = await client.call(downloadResults, {
           params: { runId },

@@ -2,12 +2,11 @@
 import { Command } from "@commander-js/extra-typings";
 import { startSync } from "#jobs/inventory/contract.ts";
 import { type Changed, type FollowUpPlan, changedText, planUndo, showRun, undoRun } from "../contract.ts";
-import { type Caller, type Context, asCount, isTerminal, withCommon } from "#cli/context.ts";
+import { type Context, asCount, isTerminal, withCommon } from "#cli/context.ts";
 import { followSync } from "#jobs/inventory/commands/follow-sync.ts";
-import type { Output } from "#cli/output.ts";
 import { assertCanWrite } from "../results/results.ts";
 import { resultsPathOf, showToEnd } from "./end-of-run.ts";
-import { type Confirming, type ConfirmOptions, confirmation, costText } from "./confirmation.ts";
+import { type Confirming, confirmation, costText } from "./confirmation.ts";
 import { counted, grouped } from "#cli/format.ts";
 import { optionTexts } from "./operation-options.ts";
 
@@ -26,69 +25,43 @@ export function undoCommand(context: Context): Command {
     .option("-o, --out <file>", optionTexts.out)
     .option("--detach", "submit the run, print its ID and return; needs a running worker");
   return withCommon(command, "simfleet runs undo r-20261120-103045-x7k2 --yes").action(async (runId, options) => {
-    const output = context.output(options);
-    const exitCode = await context.connect(options, (caller) =>
-      undo(runId, {
-        caller,
-        context,
-        output,
-        given: options,
-        syncs: options.sync,
-        out: options.out,
-        isDetached: options.detach === true,
-      }),
-    );
-    context.io.setExitCode(exitCode);
+    const { io } = context;
+    const { out } = options;
+    const isDetached = options.detach === true;
+    await context.connect(options, async (caller) => {
+      const { client, app, output } = caller;
+      const before = await client.call(showRun, { params: { runId } });
+      const { profile } = before;
+      if (!isDetached) await assertCanWrite(out ?? resultsPathOf(before));
+      // Reports that there is nothing to undo before a useless sync.
+      let plan = await client.call(planUndo, { params: { runId } });
+      await app?.kernel.client(profile).whoAmI(io.interrupt);
+      if (options.sync) {
+        // Without a terminal the confirmation may fail: do that before the sync.
+        if (!isTerminal(io) && plan.calls > 0) await confirmation(confirming(plan), options, io);
+        output.say("Syncing first, so that later changes are not overwritten …");
+        const sync = await client.call(startSync, { query: { profile, restart: "true" } });
+        const synced = await followSync(sync.profile, caller, io.interrupt);
+        if (synced.report.state !== "finished") return synced.exitCode;
+        plan = await client.call(planUndo, { params: { runId } });
+      }
+      // It says why there is nothing to restore.
+      if (plan.calls === 0) await client.call(undoRun, { params: { runId } });
+      for (const text of [...plan.warnings, costText(plan)]) if (text !== "") output.say(`${text}.`);
+      const confirmed = await confirmation(confirming(plan), options, io);
+      if (confirmed === undefined) {
+        output.say("Nothing was started.");
+        return 2;
+      }
+      const report = await client.call(undoRun, { params: { runId }, body: confirmed });
+      if (isDetached) {
+        output.answer(report, (shown) => shown.runId);
+        return 0;
+      }
+      output.say(restoresText(report.runId, plan, runId));
+      return showToEnd({ caller, context, run: report, resultsPath: out ?? resultsPathOf(report) });
+    });
   }) as unknown as Command;
-}
-
-interface UndoOptions {
-  readonly caller: Caller;
-  readonly context: Context;
-  readonly output: Output;
-  readonly given: ConfirmOptions;
-  readonly syncs: boolean;
-  readonly out: string | undefined;
-  readonly isDetached: boolean;
-}
-
-/** @throws SimfleetError RUN_STATE_CONFLICT when there is nothing to undo; RESULTS_NOT_WRITABLE */
-async function undo(
-  runId: string,
-  { caller, context, output, given, syncs, out, isDetached }: UndoOptions,
-): Promise<number> {
-  const { client, app } = caller;
-  const { io } = context;
-  const before = await client.call(showRun, { params: { runId } });
-  const { profile } = before;
-  if (!isDetached) await assertCanWrite(out ?? resultsPathOf(before));
-  // Reports that there is nothing to undo before a useless sync.
-  let plan = await client.call(planUndo, { params: { runId } });
-  await app?.kernel.client(profile).whoAmI(io.interrupt);
-  if (syncs) {
-    // Without a terminal the confirmation may fail: do that before the sync.
-    if (!isTerminal(io) && plan.calls > 0) await confirmation(confirming(plan), given, io);
-    output.say("Syncing first, so that later changes are not overwritten …");
-    const sync = await client.call(startSync, { query: { profile, restart: "true" } });
-    const { report, exitCode } = await followSync(sync.profile, caller, output, io.interrupt);
-    if (report.state !== "finished") return exitCode;
-    plan = await client.call(planUndo, { params: { runId } });
-  }
-  // It says why there is nothing to restore.
-  if (plan.calls === 0) await client.call(undoRun, { params: { runId } });
-  for (const text of [...plan.warnings, costText(plan)]) if (text !== "") output.say(`${text}.`);
-  const confirmed = await confirmation(confirming(plan), given, io);
-  if (confirmed === undefined) {
-    output.say("Nothing was started.");
-    return 2;
-  }
-  const report = await client.call(undoRun, { params: { runId }, body: confirmed });
-  if (isDetached) {
-    output.answer(report, (shown) => shown.runId);
-    return 0;
-  }
-  output.say(restoresText(report.runId, plan, runId));
-  return showToEnd({ caller, output, context, run: report, resultsPath: out ?? resultsPathOf(report) });
 }
 
 function confirming(plan: FollowUpPlan): Confirming {
