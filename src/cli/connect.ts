@@ -18,10 +18,10 @@ import { isLoopback } from "#core/loopback.ts";
 import { Secret } from "#core/secret.ts";
 import { createLogger } from "#telemetry/logger.ts";
 import { tasksOfWorkers } from "#kernel/reload.ts";
+import { documentOfEvent } from "#events/contract.ts";
 import type { Caller, CommonOptions, Context } from "./context.ts";
 import type { Output } from "./output.ts";
-import { localEvents } from "./event-source.ts";
-import { remoteEvents, remoteWorker } from "./remote-worker.ts";
+import { remoteWorker } from "./remote-worker.ts";
 
 /** For a command that only works locally. @throws ConfigError; SimfleetError USAGE with `--server` */
 export function localConfig(context: Context, options: CommonOptions): Config {
@@ -54,14 +54,8 @@ export async function connect<T>(context: Context, options: CommonOptions, use: 
   const { url, token = localToken(url, config.dataDir) } = config.server;
   const profile = options.profile ?? env.SIMFLEET_PROFILE;
   keepHeapSmall();
-  const worker = remoteWorker({ url, token, interrupt, profile });
-  return use({
-    client: worker.client,
-    profile,
-    app: undefined,
-    output: context.output(options),
-    eventSource: (selection, say) => remoteEvents(worker, selection, { interrupt, say }),
-  });
+  const output = context.output(options);
+  return use({ ...remoteWorker({ url, token }, interrupt), profile, app: undefined, output });
 }
 
 /** A command that goes by other schedules or rotations than the workers is likely to surprise. */
@@ -85,7 +79,15 @@ export async function localCaller(context: Context, app: App, output: Output): P
     profile: app.kernel.config.profile,
     app,
     output,
-    eventSource: (selection) => localEvents(app.kernel, selection, interrupt),
+    async *follow({ type, profile }, id) {
+      const ofProfiles = ["", profile];
+      for await (const events of app.kernel.tail.follow(id, interrupt)) {
+        yield events
+          .filter((event) => type?.includes(event.type) !== false)
+          .filter((event) => profile === undefined || ofProfiles.includes(event.profile))
+          .map(documentOfEvent);
+      }
+    },
   };
 }
 

@@ -13,7 +13,7 @@ import { SimfleetError } from "#core/errors.ts";
 import { suggestion } from "#core/suggest.ts";
 import { visible } from "#core/visible-text.ts";
 import type { Client } from "#contract/client.ts";
-import type { EventChoice, EventSource } from "./event-source.ts";
+import type { EventDocument } from "#events/contract.ts";
 import { Output, type TextSink } from "./output.ts";
 
 /** The process environment of a command, passed in by the entry point. */
@@ -44,8 +44,14 @@ export interface Caller {
   /** The app of this process. Absent with a remote worker. */
   readonly app: App | undefined;
   readonly output: Output;
-  /** The event feed. @param say reports a lost connection */
-  readonly eventSource: (selection: EventChoice, say: (text: string) => void) => EventSource;
+  /** Events after one, existing and new, until Ctrl-C. @param say reports a lost connection, which is an error without it */
+  readonly follow: (choice: EventChoice, id: string, say?: (text: string) => void) => AsyncIterable<EventDocument[]>;
+}
+
+/** Events to be shown. */
+export interface EventChoice {
+  readonly type: string[] | undefined;
+  readonly profile: string | undefined;
 }
 
 /**

@@ -218,3 +218,18 @@ function membersOf(item: unknown): string[] {
 function asNames(text: string): string[] {
   return text.split(",").map((name) => name.trim());
 }
+
+/** Documents, a line each, as one with the list, as --json promises. @param lots text that may end within a line */
+export async function* oneDocument(name: string, lots: AsyncIterable<string>): AsyncGenerator<string> {
+  yield `{"${name}": [`;
+  let separator = "\n";
+  let rest = "";
+  for await (const lot of lots) {
+    const lines = (rest + lot).split("\n");
+    rest = lines.pop() ?? "";
+    if (lines.length === 0) continue;
+    yield separator + lines.join(",\n");
+    separator = ",\n";
+  }
+  yield '\n], "nextCursor": null}\n';
+}

@@ -8,38 +8,21 @@ import type { ErrorCode, Problem } from "#core/errors.ts";
 import { ConfigError, IntakeError, SimfleetError, errorCatalogue, messageOf } from "#core/errors.ts";
 import { openFile } from "#core/files/open-file.ts";
 import type { Secret } from "#core/secret.ts";
-import { type Clock, secondMs, systemClock } from "#core/time.ts";
+import { secondMs, systemClock } from "#core/time.ts";
 import { createParser } from "eventsource-parser";
 import { type EventDocument, listEvents } from "#events/contract.ts";
-import { isAfter } from "#events/event.ts";
-import { beforeAll } from "#events/feed.ts";
-import type { EventChoice, EventSource } from "./event-source.ts";
 import { clientOf } from "#contract/client.ts";
+import type { Caller, EventChoice } from "./context.ts";
 import type { RowsRequest } from "#contract/route.ts";
 
 type Parameters = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
-interface RequestOptions {
-  readonly query?: Parameters | undefined;
-  /** JSON, or a stream of CSV. */
-  readonly body?: object | ReadableStream | undefined;
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-}
+const againAfterMs = 2 * secondMs;
 
-export type RemoteWorker = ReturnType<typeof remoteWorker>;
-
-/** @param options `profile`: the account that commands are about; undefined: the worker's default */
-export function remoteWorker({
-  url: given,
-  token,
-  profile,
-  interrupt,
-}: {
-  url: string;
-  token: Secret;
-  profile: string | undefined;
-  interrupt: AbortSignal;
-}) {
+export function remoteWorker(
+  { url: given, token }: { url: string; token: Secret },
+  interrupt: AbortSignal,
+): Pick<Caller, "client" | "follow"> {
   const url = given.replace(/\/+$/, "");
 
   /** The error of a failed or lost connection; an abort by Ctrl-C is passed through. */
@@ -49,9 +32,15 @@ export function remoteWorker({
     return new SimfleetError("WORKER_UNREACHABLE", `No response from the worker at ${url}: ${messageOf(cause)}`);
   };
 
-  /** An idempotency key makes sure that a request that creates something takes effect once. */
-  const request = async (method: string, path: string, options: RequestOptions): Promise<Response> => {
-    const { query = {}, body, headers: further } = options;
+  /**
+   * Sends a request. An idempotency key makes sure that one that creates something takes effect once.
+   * @param body JSON, or a stream of CSV
+   */
+  const request = async (
+    method: string,
+    path: string,
+    { query, body, headers: further }: { query: Parameters; body?: unknown; headers?: Record<string, string> },
+  ): Promise<Response> => {
     const isFile = body instanceof ReadableStream;
     const headers: Record<string, string> = { ...further, authorization: `Bearer ${token.reveal()}` };
     if (method === "POST") headers["idempotency-key"] = randomUUID();
@@ -72,11 +61,7 @@ export function remoteWorker({
   };
 
   /** A streamed response, as it arrives. */
-  async function* text(
-    path: string,
-    query: Parameters = {},
-    headers: Readonly<Record<string, string>> = {},
-  ): AsyncGenerator<string> {
+  async function* text(path: string, query: Parameters, headers = {}): AsyncGenerator<string> {
     const { body } = await request("GET", path, { query, headers });
     const decoder = new TextDecoder();
     try {
@@ -91,11 +76,11 @@ export function remoteWorker({
     const asked = query as Parameters;
     if (route.answer === "lines") return text(path, asked);
     const sent = rows === undefined ? body : "file" in rows ? await streamOf(rows) : rows;
-    const answer = await request(route.method, path, { query: asked, body: sent as RequestOptions["body"] });
+    const answer = await request(route.method, path, { query: asked, body: sent });
     return route.status === 204 ? undefined : answer.json();
   });
 
-  return { client, profile, text };
+  return { client, follow: (choice, id, say) => remoteEvents(text, choice, { id, interrupt, say }) };
 }
 
 async function refusalOf(answer: Response, url: string): Promise<SimfleetError> {
@@ -124,61 +109,39 @@ async function streamOf({ file, read }: Extract<RowsRequest, { file: string }>):
   return Readable.toWeb(handle.createReadStream()) as ReadableStream;
 }
 
-// Events of a remote worker: its list for the most recent ones, its event stream (server-sent events) for everything after
-// some point. An interrupted stream resumes after the last received event.
-
-const againAfterMs = 2 * secondMs;
-const streamPath = `/v1${listEvents.path}`;
-
-/** @param how `say`: reports to the user that the connection was lost */
-export function remoteEvents(
-  worker: Pick<RemoteWorker, "client" | "text">,
-  { types, profile }: EventChoice,
-  how: { interrupt: AbortSignal; say: (text: string) => void; clock?: Clock },
-): EventSource {
-  const { interrupt, say, clock = systemClock } = how;
-  const query = { type: types === undefined ? undefined : [...types], profile };
-  const newest = async (limit: number): Promise<readonly EventDocument[]> =>
-    (await worker.client.call(listEvents, { query: { ...query, limit } })).events;
-  const stream = (id: string): AsyncGenerator<readonly EventDocument[]> =>
-    documentsIn(worker.text(streamPath, query, { accept: "text/event-stream", "last-event-id": id }));
-  return {
-    async last(max) {
-      // A page has at most a thousand events, which is enough for a terminal.
-      const events = await newest(Math.min(max, 1_000));
-      return { events: events.toReversed(), lastId: events[0]?.id ?? beforeAll };
-    },
-    async *after(id) {
-      const [head] = await newest(1);
-      if (head === undefined || !isAfter(head.id, id)) return;
-      // The stream does not end: stop at the event that was the newest when it started.
-      for await (const events of stream(id)) {
-        yield events.filter((event) => !isAfter(event.id, head.id));
-        if (events.some((event) => !isAfter(head.id, event.id))) return;
+/**
+ * Events of a remote worker, from its event stream (server-sent events). After a lost connection it continues after the
+ * last received event.
+ * @param text a streamed response
+ * @param how `say`: reports a lost connection, which is an error without it
+ */
+export async function* remoteEvents(
+  text: (path: string, query: Parameters, headers: object) => AsyncIterable<string>,
+  choice: EventChoice,
+  { id, interrupt, say }: { id: string; interrupt: AbortSignal; say: ((text: string) => void) | undefined },
+): AsyncGenerator<EventDocument[]> {
+  let lastId = id;
+  while (!interrupt.aborted) {
+    try {
+      const headers = { accept: "text/event-stream", "last-event-id": lastId };
+      for await (const events of documentsIn(text(`/v1${listEvents.path}`, { ...choice }, headers))) {
+        yield events;
+        lastId = events.at(-1)?.id ?? lastId;
       }
-      throw new SimfleetError("WORKER_UNREACHABLE", "The worker ended the event stream before the newest event");
-    },
-    async *follow(id) {
-      let lastId = id;
-      while (!interrupt.aborted) {
-        try {
-          for await (const events of stream(lastId)) {
-            yield events;
-            lastId = events.at(-1)?.id ?? lastId;
-          }
-        } catch (thrown) {
-          if (interrupt.aborted) return;
-          if (!(thrown instanceof SimfleetError && thrown.code === "WORKER_UNREACHABLE")) throw thrown;
-          say(`${thrown.message}. Trying again …`);
-        }
-        await clock.sleep(againAfterMs, interrupt).catch(() => undefined);
+      if (say === undefined) {
+        throw new SimfleetError("WORKER_UNREACHABLE", "The worker ended the event stream before the newest event");
       }
-    },
-  };
+    } catch (thrown) {
+      if (interrupt.aborted) return;
+      if (say === undefined || !(thrown instanceof SimfleetError && thrown.code === "WORKER_UNREACHABLE")) throw thrown;
+      say(`${thrown.message}. Trying again …`);
+    }
+    await systemClock.sleep(againAfterMs, interrupt).catch(() => undefined);
+  }
 }
 
 /** The events in the text of a stream, as they arrive; heartbeats have none. */
-async function* documentsIn(text: AsyncIterable<string>): AsyncGenerator<readonly EventDocument[]> {
+async function* documentsIn(text: AsyncIterable<string>): AsyncGenerator<EventDocument[]> {
   let documents: EventDocument[] = [];
   const parser = createParser({ onEvent: ({ data }) => documents.push(JSON.parse(data) as EventDocument) });
   for await (const chunk of text) {

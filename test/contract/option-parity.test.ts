@@ -34,6 +34,17 @@ describe.each(["local", "remote"] as const)("commands that work %s", (where) => 
     },
   );
 
+  test("events are as many as --limit says, and with --since all up to the newest one", async () => {
+    const event = { type: "sync.failed", profile: "default", fields: { cause: "c", reason: "why" } } as const;
+    await Promise.all(Array.from({ length: 1_100 }, () => harness.app.kernel.feed.emit(event)));
+    const count = async (...words: readonly string[]): Promise<number> => {
+      const { stdout } = await give(["events", "--type", "sync.failed", "--json", ...words], where);
+      return (JSON.parse(stdout) as { events: readonly unknown[] }).events.length;
+    };
+    expect(await count("--limit", "1050")).toBe(1_050);
+    expect(await count("--since", "1h")).toBe(await count("--limit", "5000"));
+  });
+
   test("a list of SIMs says whether the inventory is complete", async () => {
     const { code, stderr } = await give(["sims", "list"], where);
     expect([code, stderr]).toEqual([0, expect.stringContaining("has not been synced yet")]);

@@ -3,13 +3,13 @@ import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
 import { suggestion } from "#core/suggest.ts";
 import { visible } from "#core/visible-text.ts";
 import { beforeAll } from "../feed.ts";
-import type { EventDocument } from "../contract.ts";
-import { type EventType, knownPatterns, typesMeantBy } from "../event.ts";
-import { type Context, asCount, withCommon } from "#cli/context.ts";
+import { type EventDocument, listEvents } from "../contract.ts";
+import { isAfter, knownPatterns, typesMeantBy } from "../event.ts";
+import { type Caller, type Context, type EventChoice, asCount, withCommon } from "#cli/context.ts";
 import { asInstant } from "#cli/values.ts";
-import type { EventSource } from "#cli/event-source.ts";
+import type { Client } from "#contract/client.ts";
 import { withLocalTimes } from "#cli/format.ts";
-import type { Output } from "#cli/output.ts";
+import { oneDocument } from "#cli/list.ts";
 
 /** The greatest number that an event of a millisecond can have. */
 const lastOfMs = "18446744073709551615";
@@ -27,64 +27,52 @@ export function eventsCommand(context: Context): Command {
     .option("-f, --follow", "print new events until Ctrl-C; with --json one document per line (NDJSON)");
   return withCommon(command, "simfleet events --since 1h --type run.* --type sync.failed --follow").action(
     async (options) => {
-      const output = context.output(options);
-      const selection = { types: options.type, profile: options.profile };
-      const isFollowing = options.follow === true;
-      const form = output.isJson && !isFollowing ? inOneDocument(output) : byLine(output);
-      const { since, limit } = options;
-      await context.connect(options, async ({ eventSource }) => {
-        const source = eventSource(selection, (text) => output.say(text));
-        const lastId = since === undefined ? await showLast(source, limit, form) : await showAll(source, since, form);
-        await form.end();
-        if (isFollowing) for await (const events of source.follow(lastId)) await form.add(events);
+      const { type, profile, since, limit, follow: isFollowing = false } = options;
+      await context.connect(options, async (caller) => {
+        const { output } = caller;
+        const events = eventsOf(caller, { type, profile }, { since, limit, isFollowing });
+        const lines = linesOf(events, output.isJson);
+        const isDocument = output.isJson && !isFollowing;
+        for await (const text of isDocument ? oneDocument("events", lines) : lines) await output.stream(text);
       });
     },
   );
 }
 
-/** How events are written. */
-interface Form {
-  add(events: readonly EventDocument[]): Promise<void>;
-  end(): Promise<void>;
-}
-
-function byLine(output: Output): Form {
-  const lineOf = (event: EventDocument): string =>
-    output.isJson ? JSON.stringify(event) : withLocalTimes(visible(textOf(event)));
-  return {
-    add: (events) => output.stream(events.map((event) => `${lineOf(event)}\n`).join("")),
-    end: () => Promise.resolve(),
-  };
-}
-
-function inOneDocument(output: Output): Form {
-  let separator = '{"events": [\n';
-  return {
-    add: async (events) => {
-      for (const event of events) {
-        await output.stream(`${separator}${JSON.stringify(event)}`);
-        separator = ",\n";
-      }
-    },
-    end: () =>
-      output.stream(separator === ",\n" ? '\n], "nextCursor": null}\n' : '{"events": [], "nextCursor": null}\n'),
-  };
-}
-
-/** @returns id of the last event that was shown, or after which they start */
-async function showLast(source: EventSource, max: number, form: Form): Promise<string> {
-  const { events, lastId } = await source.last(max);
-  await form.add(events);
-  return lastId;
-}
-
-async function showAll(source: EventSource, from: string, form: Form): Promise<string> {
-  let lastId = from;
-  for await (const events of source.after(from)) {
-    await form.add(events);
-    lastId = events.at(-1)?.id ?? lastId;
+/** The events to show, as they arrive. */
+async function* eventsOf(
+  { client, follow, output }: Caller,
+  choice: EventChoice,
+  { since, limit, isFollowing }: { since: string | undefined; limit: number; isFollowing: boolean },
+): AsyncGenerator<readonly EventDocument[]> {
+  const newest = since !== undefined && isFollowing ? [] : await newestOf(client, choice, since ? 1 : limit);
+  const headId = newest[0]?.id ?? beforeAll;
+  if (since === undefined) yield newest.toReversed();
+  else if (isAfter(headId, since)) {
+    for await (const events of follow(choice, since)) {
+      yield events.filter(({ id }) => !isAfter(id, headId));
+      if (events.some(({ id }) => !isAfter(headId, id))) break;
+    }
   }
-  return lastId;
+  if (isFollowing) yield* follow(choice, since ?? headId, (text) => output.say(text));
+}
+
+/** Newest first. */
+async function newestOf(client: Client, choice: EventChoice, max: number): Promise<readonly EventDocument[]> {
+  const events: EventDocument[] = [];
+  for (let cursor: string | null | undefined; cursor !== null && events.length < max;) {
+    const query = { ...choice, limit: Math.min(max - events.length, 1_000), cursor };
+    const page = await client.call(listEvents, { query });
+    events.push(...page.events);
+    cursor = page.nextCursor;
+  }
+  return events;
+}
+
+async function* linesOf(lots: AsyncIterable<readonly EventDocument[]>, isJson: boolean): AsyncGenerator<string> {
+  const lineOf = (event: EventDocument): string =>
+    isJson ? JSON.stringify(event) : withLocalTimes(visible(textOf(event)));
+  for await (const events of lots) yield events.map((event) => `${lineOf(event)}\n`).join("");
 }
 
 function textOf({ at, type, profile, fields }: EventDocument): string {
@@ -101,12 +89,10 @@ function asPlace(text: string): string {
   return ms <= 0 ? beforeAll : `${ms - 1}-${lastOfMs}`;
 }
 
-function asTypes(pattern: string, before: readonly EventType[] | undefined): readonly EventType[] {
+function asTypes(pattern: string, before: string[] | undefined): string[] {
   const types = typesMeantBy(pattern);
   if (types.length > 0) return [...(before ?? []), ...types];
   throw new InvalidArgumentError(
     `There is no event ${pattern}.${suggestion(pattern, knownPatterns())} docs/reference/events.md lists them.`,
   );
 }
-
-// `simfleet events …`: the event feed.

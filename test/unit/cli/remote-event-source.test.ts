@@ -19,16 +19,14 @@ it("an event stream parser finds all events and ignores comments and incomplete 
       const places = [0, ...unsorted.toSorted((a, b) => a - b), stream.length];
       const chunks = places.slice(1).map((end, i) => stream.slice(places[i], end));
       const interrupt = new AbortController();
-      const worker = {
-        async *text() {
-          for (const chunk of chunks) yield await Promise.resolve(chunk);
-          interrupt.abort();
-        },
-      } as unknown as Parameters<typeof remoteEvents>[0];
+      const text = async function* () {
+        for (const chunk of chunks) yield await Promise.resolve(chunk);
+        interrupt.abort();
+      };
       const ids: string[] = [];
-      const choice = { types: undefined, profile: undefined };
-      const source = remoteEvents(worker, choice, { interrupt: interrupt.signal, say: () => undefined });
-      for await (const events of source.follow("0-0")) ids.push(...events.map(({ id }) => id));
+      const choice = { type: undefined, profile: undefined };
+      const how = { id: "0-0", interrupt: interrupt.signal, say: () => undefined };
+      for await (const events of remoteEvents(text, choice, how)) ids.push(...events.map(({ id }) => id));
       expect(ids).toEqual(["1-0", "2-0", "3-0"]);
     }),
   );

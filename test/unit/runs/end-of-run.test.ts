@@ -68,12 +68,12 @@ async function shown(report: RunReport, resultsPath: string): Promise<{ code: nu
     interrupt: new AbortController().signal,
     setExitCode: () => undefined,
   };
-  const eventSource = (): never => {
+  const follow = (): never => {
     throw new Error("not used");
   };
   const output = new Output({ isJson: false, stdout, stderr });
   const code = await showToEnd({
-    caller: { client: clientOf(report), app: undefined, profile: undefined, output, eventSource },
+    caller: { client: clientOf(report), app: undefined, profile: undefined, output, follow },
     context: new Context(io, []),
     run: report,
     resultsPath,

@@ -4,7 +4,7 @@ import { inventory } from "../feature.ts";
 import { type Change, type SimCounts, type SimDocument, type SyncReport, changeTypes } from "../contract.ts";
 import { type Context, type Caller, withCommon, choiceOption } from "#cli/context.ts";
 import { sinceOption, assertFilter, whereOption } from "#cli/values.ts";
-import { type List, answerList, cellText, withPageOptions, withListOptions } from "#cli/list.ts";
+import { type List, answerList, cellText, oneDocument, withPageOptions, withListOptions } from "#cli/list.ts";
 import { counted, grouped, duration } from "#cli/format.ts";
 import { writeResults } from "#jobs/runs/results/results.ts";
 import { hintForNoMatch, parseFilter } from "#fleet/filter.ts";
@@ -234,25 +234,9 @@ function exportCommand(context: Context): Command {
         await writeResults(out, lines, "Choose another path with --out");
         return output.answer({ file: out, format }, (shown) => `Inventory: ${shown.file}`);
       }
-      for await (const text of output.isJson ? oneDocument(lines) : lines) await output.stream(text);
+      for await (const text of output.isJson ? oneDocument("sims", lines) : lines) await output.stream(text);
     });
   });
-}
-
-/** One document, as --json promises; --format ndjson streams without it. */
-async function* oneDocument(lots: AsyncIterable<string>): AsyncGenerator<string> {
-  yield '{"sims": [';
-  let separator = "\n";
-  // A lot from the network may end within a line.
-  let rest = "";
-  for await (const lot of lots) {
-    const lines = (rest + lot).split("\n");
-    rest = lines.pop() ?? "";
-    if (lines.length === 0) continue;
-    yield separator + lines.join(",\n");
-    separator = ",\n";
-  }
-  yield '\n], "nextCursor": null}\n';
 }
 
 // `simfleet sims sync`: syncs the inventory and shows the progress.
