@@ -25,9 +25,9 @@ export interface LocalWork {
   work(onIncident: (incident: Incident) => void): Promise<Working>;
 }
 
-/** Whether no process does the work; a remote worker, without `work` here, does it itself. */
-export async function isUnserved(work: LocalWork | undefined): Promise<boolean> {
-  return work !== undefined && !(await work.isServed());
+/** Says a text if no process does the work; a remote worker, without `work` here, does it itself. */
+export async function sayIfUnserved(work: LocalWork | undefined, output: Output, text: string): Promise<void> {
+  if (work !== undefined && !(await work.isServed())) output.say(text);
 }
 
 /** How a command ends, and what it says then. */

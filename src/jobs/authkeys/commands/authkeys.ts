@@ -2,12 +2,11 @@
 import { authKeys } from "../feature.ts";
 import { requireOwner } from "../config.ts";
 import type { App } from "#kernel/app.ts";
-import type { AuthKeyReport, AuthKeyRotationReport } from "../contract.ts";
-import { type CommonOptions, type Context, withCommon, type Caller, confirm } from "#cli/context.ts";
+import { type Context, withCommon, confirm } from "#cli/context.ts";
 import { answerList, type List, withListOptions } from "#cli/list.ts";
 import { Command } from "@commander-js/extra-typings";
 import * as routes from "../contract.ts";
-import { type End, type LocalWork, followWork, isUnserved, showStatus } from "#cli/follow/follow-work.ts";
+import { type LocalWork, followWork, sayIfUnserved, showStatus } from "#cli/follow/follow-work.ts";
 import { systemClock } from "#core/time.ts";
 import { problemText } from "#cli/format.ts";
 
@@ -38,7 +37,7 @@ function listCommand(context: Context): Command {
 const userText =
   "sub-user whose AuthKeys to manage; the profile needs the permission, which the Root user has (default: the profile's own user)";
 
-const keyList: List<"authKeys", AuthKeyReport> = {
+const keyList: List<"authKeys", routes.AuthKeyReport> = {
   name: "authKeys",
   route: routes.listAuthKeys,
   empty: "The user has no AuthKey.",
@@ -51,8 +50,6 @@ const keyList: List<"authKeys", AuthKeyReport> = {
   ],
 };
 
-// `simfleet authkeys rotate`: replaces the AuthKey in use by a new one, while calls continue.
-
 function rotateCommand(context: Context): Command {
   const command = new Command("rotate")
     .description("Create an AuthKey, deliver it to its sinks, and revoke the old one once it is unused")
@@ -61,76 +58,72 @@ function rotateCommand(context: Context): Command {
     .option("-y, --yes", "skip the confirmation; required without a terminal")
     .option("--wait", "wait until the old AuthKey is revoked, which can take a day")
     .option("--detach", "return immediately; needs a running worker");
-  return withCommon(command, "simfleet authkeys rotate --profile plant --yes").action(async (options) => {
-    await context.connect(options, (caller) => rotate(options, caller, context));
+  return withCommon(command, "simfleet authkeys rotate --profile plant --yes").action(async (flags) => {
+    const { replace, user } = flags;
+    const { interrupt } = context.io;
+    await context.connect(flags, async ({ client, app, output, profile: selected }): Promise<number> => {
+      const plan = await client.call(routes.planAuthKeyRotation, { query: { profile: selected, user, replace } });
+      const { profile, oldAuthKeyId, isInProgress } = plan;
+      const oldId = oldAuthKeyId ?? "in use";
+      if (isInProgress) output.say(`Resuming the rotation of ${oldId}.`);
+      else if (flags.yes !== true) {
+        const first = replace === undefined ? "Replace" : `Revoke ${replace}, then replace`;
+        if (!(await confirm(context.io, `${first} the AuthKey ${oldId} of ${user ?? profile}?`))) return 1;
+      }
+      const body = replace === undefined ? undefined : { replace };
+      const begun = await client.call(routes.rotateAuthKey, { query: { profile, user }, body });
+      // A remote worker carries rotations out itself.
+      const ownerIn = ({ kernel }: App) => requireOwner(kernel.config.authKeys, profile, user);
+      const localWork: LocalWork | undefined = app && {
+        isServed: () => app.service(authKeys).isServed(ownerIn(app)),
+        work: (onIncident) => app.service(authKeys).consume(ownerIn(app), onIncident),
+      };
+      const resumeCommand = `simfleet authkeys rotate${user === undefined ? "" : ` --user ${user}`}`;
+      if (flags.detach === true) {
+        output.answer(begun, (shown) => shown.rotationId);
+        const hint = "No worker is running: the rotation starts with the next one (simfleet worker), or with:";
+        await sayIfUnserved(localWork, output, `${hint} ${resumeCommand}`);
+        return 0;
+      }
+      const { report, exitCode } = await followWork<routes.AuthKeyRotationReport>({
+        output,
+        interrupt,
+        what: "rotation",
+        isRemote: localWork === undefined,
+        resumeCommand,
+        localWork,
+        report: () => client.call(routes.showAuthKeyRotation, { query: { profile, user } }),
+        endOf: (shown) => endOf(shown, flags.wait === true),
+        show: showStatus(output, ({ now, problem }) => ({
+          text: `AuthKey of ${user ?? profile}: ${problem === undefined ? now : problemText(problem)}`,
+          topic: `${now} ${problem?.attempts ?? 0}`,
+        })),
+        leaving: (_, { wasLocal }) => ({
+          exitCode: 1,
+          lines: [`${wasLocal ? stoppedText : leftText} ${resumeCommand}`],
+        }),
+      });
+      output.answer(report, (shown) => rotationText(shown));
+      if (report.state === "active" && !interrupt.aborted) {
+        const hint = "No worker is running: start one (simfleet worker), or revoke later with:";
+        await sayIfUnserved(localWork, output, `${hint} ${resumeCommand} --wait`);
+      }
+      return exitCode;
+    });
   });
 }
 
-interface RotateFlags extends CommonOptions {
-  readonly user?: string | undefined;
-  readonly replace?: string | undefined;
-  readonly yes?: true | undefined;
-  /** Follows the rotation until the old AuthKey is revoked, which can take a day; else until only that is left. */
-  readonly wait?: true | undefined;
-  readonly detach?: true | undefined;
-}
+const stoppedText = "Nothing is lost, and no AuthKey in use is revoked. Resume with:";
+const leftText = "The rotation continues in its worker. Follow it with:";
 
-async function rotate(flags: RotateFlags, caller: Caller, context: Context): Promise<number> {
-  const { client, app, output } = caller;
-  const { replace, user } = flags;
-  const { interrupt } = context.io;
-  const plan = await client.call(routes.planAuthKeyRotation, { query: { profile: caller.profile, user, replace } });
-  const { profile, oldAuthKeyId, isInProgress } = plan;
-  const oldId = oldAuthKeyId ?? "in use";
-  if (isInProgress) output.say(`Resuming the rotation of ${oldId}.`);
-  else if (flags.yes !== true) {
-    const first = replace === undefined ? "Replace" : `Revoke ${replace}, then replace`;
-    if (!(await confirm(context.io, `${first} the AuthKey ${oldId} of ${user ?? profile}?`))) return 1;
-  }
-  const body = replace === undefined ? undefined : { replace };
-  const begun = await client.call(routes.rotateAuthKey, { query: { profile, user }, body });
-  // A remote worker carries rotations out itself.
-  const ownerIn = ({ kernel }: App) => requireOwner(kernel.config.authKeys, profile, user);
-  const localWork: LocalWork | undefined = app && {
-    isServed: () => app.service(authKeys).isServed(ownerIn(app)),
-    work: (onIncident) => app.service(authKeys).consume(ownerIn(app), onIncident),
-  };
-  const resumeCommand = `simfleet authkeys rotate${user === undefined ? "" : ` --user ${user}`}`;
-  if (flags.detach === true) {
-    output.answer(begun, (shown) => shown.rotationId);
-    if (await isUnserved(localWork)) {
-      output.say(
-        `No worker is running: the rotation starts with the next one (simfleet worker), or with: ${resumeCommand}`,
-      );
-    }
-    return 0;
-  }
-  const { report, exitCode } = await followWork<AuthKeyRotationReport>({
-    output,
-    interrupt,
-    what: "rotation",
-    isRemote: localWork === undefined,
-    resumeCommand,
-    localWork,
-    report: () => client.call(routes.showAuthKeyRotation, { query: { profile, user } }),
-    endOf: (shown) => endOf(shown, flags.wait === true),
-    show: showStatus(output, ({ now, problem }) => ({
-      text: `AuthKey of ${user ?? profile}: ${problem === undefined ? now : problemText(problem)}`,
-      topic: `${now} ${problem?.attempts ?? 0}`,
-    })),
-    leaving: (_, { wasLocal }) => ({ exitCode: 1, lines: [`${wasLocal ? stoppedText : leftText}${resumeCommand}`] }),
-  });
-  output.answer(report, (shown) => rotationText(shown));
-  if (report.state === "active" && !interrupt.aborted && (await isUnserved(localWork))) {
-    output.say(`No worker is running: start one (simfleet worker), or revoke later with: ${resumeCommand} --wait`);
-  }
-  return exitCode;
-}
-
-const stoppedText = "Nothing is lost, and no AuthKey in use is revoked. Resume with: ";
-const leftText = "The rotation continues in its worker. Follow it with: ";
-
-function rotationText({ state, oldAuthKeyId, newAuthKeyId, reason, now, revokesAt }: AuthKeyRotationReport): string {
+function rotationText({
+  state,
+  oldAuthKeyId,
+  newAuthKeyId,
+  reason,
+  now,
+  revokesAt,
+}: routes.AuthKeyRotationReport): string {
   if (state === "done") return `${newAuthKeyId} is in use, and ${oldAuthKeyId} is revoked.`;
   if (state === "failed")
     return `The rotation was rolled back, and ${oldAuthKeyId ?? "the old AuthKey"} stays in use: ${reason}`;
@@ -142,11 +135,10 @@ function rotationText({ state, oldAuthKeyId, newAuthKeyId, reason, now, revokesA
 /** A command waits this long for a revocation without being asked to. */
 const shortWaitMs = 60_000;
 
-function endOf({ state, problem, revokesAt }: AuthKeyRotationReport, untilRevoked: boolean): End | undefined {
-  // It was quarantined.
-  if (problem?.nextAttemptAt === null) return { exitCode: 1 };
+function endOf({ state, problem, revokesAt }: routes.AuthKeyRotationReport, untilRevoked: boolean) {
+  const isQuarantined = problem?.nextAttemptAt === null;
+  if (isQuarantined || state === "failed") return { exitCode: 1 };
   if (state === "done") return { exitCode: 0 };
-  if (state === "failed") return { exitCode: 1 };
   const isLong = revokesAt !== null && Date.parse(revokesAt) - systemClock.wallMs() > shortWaitMs;
   return isLong && !untilRevoked ? { exitCode: 0 } : undefined;
 }

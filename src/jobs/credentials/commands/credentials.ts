@@ -1,19 +1,11 @@
 /** `simfleet credentials …`: the account's Credential Sets and their rotation. */
 import * as routes from "../contract.ts";
 import { credentials } from "../feature.ts";
-import type { RotationReport, SetReport } from "../contract.ts";
-import { type Caller, type CommonOptions, type Context, type ProcessIo, confirm, withCommon } from "#cli/context.ts";
+import { type Caller, type Context, type ProcessIo, confirm, withCommon } from "#cli/context.ts";
 import { readSecretFile } from "#config/secrets/secret-file.ts";
 import { Secret } from "#core/secret.ts";
 import { SimfleetError } from "#core/errors.ts";
-import {
-  type End,
-  type LocalWork,
-  type StatusLine,
-  followWork,
-  isUnserved,
-  showStatus,
-} from "#cli/follow/follow-work.ts";
+import { type LocalWork, followWork, sayIfUnserved, showStatus } from "#cli/follow/follow-work.ts";
 import { addAbortSignal } from "node:stream";
 import { text as textOf } from "node:stream/consumers";
 import { Command, Option } from "@commander-js/extra-typings";
@@ -34,7 +26,7 @@ export function credentialsCommand(context: Context): Command {
     .addCommand(statusCommand(context), { isDefault: true });
 }
 
-const setList: List<"credentials", SetReport> = {
+const setList: List<"credentials", routes.SetReport> = {
   name: "credentials",
   route: routes.listCredentials,
   empty: "The account has no Credential Set.",
@@ -102,8 +94,6 @@ function deleteCommand(context: Context): Command {
   }) as unknown as Command;
 }
 
-// `simfleet credentials confirm`: a user confirms that nothing references the old set anymore.
-
 function confirmCommand(context: Context): Command {
   const command = new Command("confirm")
     .description("Confirm that the old set is no longer referenced; its grace period then starts")
@@ -112,11 +102,8 @@ function confirmCommand(context: Context): Command {
     await context.connect(options, async (caller) => {
       const report = await caller.client.call(routes.confirmRotation, { params: { name } });
       caller.output.answer(report, (shown) => rotationStatusText(shown));
-      if (await isUnserved(workOn(caller, report.profile))) {
-        caller.output.say(
-          `No worker is running: run simfleet worker, or resume with simfleet credentials rotate ${name}`,
-        );
-      }
+      const hint = `No worker is running: run simfleet worker, or resume with simfleet credentials rotate ${name}`;
+      await sayIfUnserved(workOn(caller, report.profile), caller.output, hint);
     });
   }) as unknown as Command;
 }
@@ -131,13 +118,6 @@ function workOn({ app }: Caller, profile: string): LocalWork | undefined {
   );
 }
 
-// `simfleet credentials rotate`: gives a Credential Set a new secret, and shows the progress.
-
-interface RotateFlags extends CommonOptions {
-  readonly yes?: true | undefined;
-  readonly detach?: true | undefined;
-}
-
 function rotateCommand(context: Context): Command {
   const command = new Command("rotate")
     .description(
@@ -146,72 +126,67 @@ function rotateCommand(context: Context): Command {
     .argument("<name>", "name of the rotation in the configuration")
     .option("-y, --yes", yesText)
     .option("--detach", "return immediately; needs a running worker");
-  return withCommon(command, "simfleet credentials rotate mqtt-psk").action(async (name, options) => {
-    await context.connect(options, (caller) => rotate(name, options, caller, context));
+  return withCommon(command, "simfleet credentials rotate mqtt-psk").action(async (name, flags) => {
+    const params = { name };
+    const resumeCommand = `simfleet credentials rotate ${name}`;
+    await context.connect(flags, async (caller): Promise<number> => {
+      const { client, output } = caller;
+      const { profile, nextStep, strategy, credentialsId } = await client.call(routes.showRotation, { params });
+      if (flags.profile !== undefined && flags.profile !== profile) {
+        throw new SimfleetError(
+          "USAGE",
+          `the rotation ${name} belongs to the profile ${profile}, not to ${flags.profile}`,
+        );
+      }
+      if (nextStep === null && flags.yes !== true) {
+        const set = credentialsId ?? name;
+        const what = strategy === "successor" ? `a successor of ${set}` : `a new secret for ${set}`;
+        if (!(await confirm(context.io, `Create ${what} and deliver it to its sinks?`))) return 1;
+      }
+      const begun = await client.call(routes.rotateCredentials, { params });
+      const localWork = workOn(caller, profile);
+      if (nextStep !== null) output.say(`Resuming the rotation of ${begun.startedAt ?? ""}.`);
+      if (flags.detach === true) {
+        output.answer(begun, (shown) => shown.rotationId ?? "");
+        const hint = "No worker is running: the rotation continues with the next one (simfleet worker)";
+        await sayIfUnserved(localWork, output, hint);
+        return 0;
+      }
+      const { report, exitCode } = await followWork<routes.RotationReport>({
+        output,
+        interrupt: context.io.interrupt,
+        what: "rotation",
+        isRemote: localWork === undefined,
+        resumeCommand,
+        localWork,
+        report: () => client.call(routes.showRotation, { params }),
+        endOf,
+        show: showStatus(output, lineOf),
+        leaving: () => ({ exitCode: 1, lines: [`Nothing is lost. Resume with: ${resumeCommand}`] }),
+      });
+      output.answer(report, (shown) => rotationStatusText(shown));
+      if (report.nextStep === null) return exitCode;
+      output.say(waitText(report));
+      const hint = `No worker is running: run simfleet worker, or resume later with ${resumeCommand}`;
+      await sayIfUnserved(localWork, output, hint);
+      return exitCode;
+    });
   }) as unknown as Command;
 }
 
-async function rotate(name: string, flags: RotateFlags, caller: Caller, context: Context): Promise<number> {
-  const { client, output } = caller;
-  const params = { name };
-  const { profile, nextStep, strategy, credentialsId } = await client.call(routes.showRotation, { params });
-  if (flags.profile !== undefined && flags.profile !== profile) {
-    throw new SimfleetError("USAGE", `the rotation ${name} belongs to the profile ${profile}, not to ${flags.profile}`);
-  }
-  if (nextStep === null && flags.yes !== true) {
-    const set = credentialsId ?? name;
-    const what = strategy === "successor" ? `a successor of ${set}` : `a new secret for ${set}`;
-    if (!(await confirm(context.io, `Create ${what} and deliver it to its sinks?`))) return 1;
-  }
-  const begun = await client.call(routes.rotateCredentials, { params });
-  const localWork = workOn(caller, profile);
-  if (nextStep !== null) output.say(`Resuming the rotation of ${begun.startedAt ?? ""}.`);
-  if (flags.detach === true) {
-    output.answer(begun, (shown) => shown.rotationId ?? "");
-    if (await isUnserved(localWork)) {
-      output.say("No worker is running: the rotation continues with the next one (simfleet worker)");
-    }
-    return 0;
-  }
-  const { report, exitCode } = await followWork<RotationReport>({
-    output,
-    interrupt: context.io.interrupt,
-    what: "rotation",
-    isRemote: localWork === undefined,
-    resumeCommand: `simfleet credentials rotate ${name}`,
-    localWork,
-    report: () => client.call(routes.showRotation, { params }),
-    endOf,
-    show: showStatus(output, lineOf),
-    leaving: () => ({
-      exitCode: 1,
-      lines: [`Nothing is lost. Resume with: simfleet credentials rotate ${name}`],
-    }),
-  });
-  output.answer(report, (shown) => rotationStatusText(shown));
-  if (report.nextStep === null) return exitCode;
-  output.say(waitText(report));
-  if (await isUnserved(localWork)) {
-    output.say(`No worker is running: run simfleet worker, or resume later with simfleet credentials rotate ${name}`);
-  }
-  return exitCode;
-}
-
-function lineOf({ name, state, nextStep, problem }: RotationReport): StatusLine | undefined {
-  if (nextStep === null) return undefined;
-  const step = `${name}: ${nextStep}`;
-  const text = problem === undefined ? step : `${step}: ${problemText(problem)}`;
-  return { text, topic: `${state} ${problem?.attempts ?? 0}` };
+function lineOf({ name, state, nextStep, problem }: routes.RotationReport) {
+  const why = problem === undefined ? "" : `: ${problemText(problem)}`;
+  return nextStep === null
+    ? undefined
+    : { text: `${name}: ${nextStep}${why}`, topic: `${state} ${problem?.attempts ?? 0}` };
 }
 
 /** A rotation is followed until it ends or has to wait for hours: for its grace period or a user. */
-function endOf({ state, waitsFor }: RotationReport): End | undefined {
+function endOf({ state, waitsFor }: routes.RotationReport) {
   if (state === "done") return { exitCode: 0 };
   if (state === "failed" || waitsFor === "quarantined") return { exitCode: 1 };
   return waitsFor === null || waitsFor === "fault" ? undefined : { exitCode: 0 };
 }
-
-// `simfleet credentials status`: the status of every rotation.
 
 function statusCommand(context: Context): Command {
   const command = new Command("status").description(
@@ -230,7 +205,7 @@ function statusCommand(context: Context): Command {
   });
 }
 
-const rotationList: List<"rotations", RotationReport> = {
+const rotationList: List<"rotations", routes.RotationReport> = {
   name: "rotations",
   route: routes.listRotations,
   empty: "No rotations. Add them under `rotations` in the configuration (docs/rotation.md).",
@@ -254,7 +229,7 @@ const rotationList: List<"rotations", RotationReport> = {
 // Renders a rotation as text for a terminal.
 
 /** One line: the status of the rotation, and what it waits for. */
-export function rotationStatusText(report: RotationReport): string {
+export function rotationStatusText(report: routes.RotationReport): string {
   const { name, state, credentialsId, reason, nextStep, nextAt, handedTo, waitsFor, problem } = report;
   switch (state) {
     case "never":
@@ -275,12 +250,11 @@ export function rotationStatusText(report: RotationReport): string {
 }
 
 /** Says what the rotation waits for. */
-function waitText({ name, waitsFor, nextAt, reason }: RotationReport): string {
+function waitText({ waitsFor, nextAt, reason }: routes.RotationReport): string {
   switch (waitsFor) {
     case "grace":
       return `The new secret is active. The old set will be deleted${nextAt === null ? "" : ` after ${nextAt}`} if unused.`;
     case "confirmation":
-      return `Action needed: ${reason ?? `simfleet credentials confirm ${name}`}.`;
     case "quarantined":
       return `Action needed: ${reason ?? ""}.`;
     case "reference":
@@ -299,7 +273,7 @@ function ageText(instant: string | null): string {
   return instant === null ? "-" : duration(Math.max(0, systemClock.wallMs() - Date.parse(instant)));
 }
 
-function referencesText(references: SetReport["references"]): string {
+function referencesText(references: routes.SetReport["references"]): string {
   if (references === null) return "unknown";
   if (references.length === 0) return "nothing";
   const places = references.map(({ groupId, namespace, how }) => `${groupId}/${namespace}${how === "id" ? "" : "?"}`);
