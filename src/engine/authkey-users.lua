@@ -2,7 +2,6 @@
 --
 -- live_users(users, now) returns a table of process to {is_live, until_ms, key}, from the hash `users`
 --   (process -> 'expiry-ms authKeyId').
--- is_used(users, now, key) returns whether a live process uses the AuthKey.
 
 local function live_users(users, now)
   local found = {}
@@ -13,11 +12,4 @@ local function live_users(users, now)
     found[all[i]] = { is_live = ends > now, until_ms = ends, key = key }
   end
   return found
-end
-
-local function is_used(users, now, key)
-  for _, use in pairs(live_users(users, now)) do
-    if use.is_live and use.key == key then return true end
-  end
-  return false
 end

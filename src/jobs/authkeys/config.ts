@@ -28,10 +28,6 @@ export const authKeysSection = section(
 
 type AuthKeys = Readonly<z.output<typeof authKeysSection>>;
 
-/** How the AuthKey of one profile is rotated. */
-export type AuthKeyOptions = AuthKeys[string];
-
-/** Checks that each entry is of a profile. */
 export function checkAuthKeys(written: AuthKeys, profiles: readonly string[], report: Report): void {
   for (const [name, { sinks, user, profile }] of Object.entries(written)) {
     report.checkProfile(`authKeys.${name}`, user === undefined ? name : profile, profiles);
@@ -42,7 +38,6 @@ export function checkAuthKeys(written: AuthKeys, profiles: readonly string[], re
   }
 }
 
-/** Owner of the AuthKey. */
 export interface KeyOwner {
   /** Name of the section's entry, and of the rotation: the profile's for its own user. */
   readonly name: string;
@@ -53,15 +48,15 @@ export interface KeyOwner {
 
 /** The owner that an entry is about. */
 export function ownerOf(authKeys: AuthKeys, name: string): KeyOwner {
-  const { user, profile } = authKeys[name] ?? {};
-  return user === undefined || profile === undefined ? { name, profile: name } : { name, profile, user };
+  const { user, profile = name } = authKeys[name] ?? {};
+  return user === undefined ? { name, profile: name } : { name, profile, user };
 }
 
 /** @param user absent: the profile's own @returns undefined if no entry is about this user */
 export function findOwner(authKeys: AuthKeys, profile: string, user: string | undefined): KeyOwner | undefined {
   if (user === undefined) return { name: profile, profile };
-  const owners = Object.keys(authKeys).map((name) => ownerOf(authKeys, name));
-  return owners.find((owner) => owner.profile === profile && owner.user === user);
+  const name = Object.keys(authKeys).find((one) => authKeys[one]?.profile === profile && authKeys[one].user === user);
+  return name === undefined ? undefined : { name, profile, user };
 }
 
 /** @throws ConfigError with the lines to add, if no entry is about this user */
@@ -75,7 +70,6 @@ export function requireOwner(authKeys: AuthKeys, profile: string, user: string |
 }
 
 /**
- * How an AuthKey is rotated.
  * @param secretFile the file that the profile's AuthKey is read from, for the example
  * @throws ConfigError with the lines to add
  */
@@ -83,7 +77,7 @@ export function requireAuthKeyOptions(
   authKeys: AuthKeys,
   { name, profile }: KeyOwner,
   secretFile: string | undefined,
-): AuthKeyOptions {
+): AuthKeys[string] {
   const options = Object.hasOwn(authKeys, name) ? authKeys[name] : undefined;
   if (options !== undefined) return options;
   const lines = ["authKeys:", `  ${profile}:`, `    sinks: [{ file: ${secretFile ?? "/run/secrets/auth-key"} }]`];

@@ -67,11 +67,11 @@ export const authKeyPlan = z.object({
 
 export type AuthKeyPlan = Readonly<z.infer<typeof authKeyPlan>>;
 
+const read = { method: "GET", role: "viewer", tag: "authkeys" } as const;
+
 export const listAuthKeys = route({
-  method: "GET",
+  ...read,
   path: "/authkeys",
-  role: "viewer",
-  tag: "authkeys",
   summary: "List the user's AuthKeys, with the current or last rotation",
   query: z.strictObject(ofUser),
   answer: z.object({
@@ -82,20 +82,16 @@ export const listAuthKeys = route({
 });
 
 export const showAuthKeyRotation = route({
-  method: "GET",
+  ...read,
   path: "/authkeys/rotation",
-  role: "viewer",
-  tag: "authkeys",
   summary: "Get the current or last rotation, without a call to the platform",
   query: z.strictObject(ofUser),
   answer: authKeyRotationReport,
 });
 
 export const planAuthKeyRotation = route({
-  method: "GET",
+  ...read,
   path: "/authkeys/rotation/plan",
-  role: "viewer",
-  tag: "authkeys",
   summary: "Preview a rotation: the AuthKey that it would replace, or what prevents it",
   query: z.strictObject({ ...ofUser, replace }),
   answer: authKeyPlan,

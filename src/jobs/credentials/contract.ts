@@ -4,8 +4,6 @@ import { currentProblem, id, instant, list, ofProfile, pageOf } from "#contract/
 import { route } from "#contract/route.ts";
 import { credentialsIdForm } from "#fleet/rotation.ts";
 
-const ofRotation = z.strictObject({ name: id });
-
 const references = list(
   z.object({ groupId: z.string(), namespace: z.string(), how: z.enum(["id", "placeholder"]) }),
 ).nullable();
@@ -81,11 +79,11 @@ export const rotationReport = z.object({
 
 export type RotationReport = Readonly<z.infer<typeof rotationReport>>;
 
+const read = { method: "GET", role: "viewer", tag: "credentials" } as const;
+
 export const listCredentials = route({
-  method: "GET",
+  ...read,
   path: "/credentials",
-  role: "viewer",
-  tag: "credentials",
   summary: "List the account's Credential Sets",
   query: z.strictObject(ofProfile),
   answer: pageOf("credentials", setReport),
@@ -130,10 +128,8 @@ export const deleteCredentials = route({
 });
 
 export const listRotations = route({
-  method: "GET",
+  ...read,
   path: "/rotations",
-  role: "viewer",
-  tag: "credentials",
   summary: "List rotations, configured or in progress; of all profiles unless one is given",
   query: z.strictObject(ofProfile),
   answer: z.object({
@@ -142,34 +138,24 @@ export const listRotations = route({
   }),
 });
 
+const ofRotation = { params: z.strictObject({ name: id }), answer: rotationReport } as const;
+const change = { ...ofRotation, method: "POST", role: "admin", tag: "credentials", status: 202 } as const;
+
 export const showRotation = route({
-  method: "GET",
+  ...read,
+  ...ofRotation,
   path: "/rotations/:name",
-  role: "viewer",
-  tag: "credentials",
   summary: "Get a rotation, without a call to the platform",
-  params: ofRotation,
-  answer: rotationReport,
 });
 
 export const rotateCredentials = route({
-  method: "POST",
+  ...change,
   path: "/rotations/:name/rotate",
-  role: "admin",
-  tag: "credentials",
   summary: "Rotate a secret, or resume its rotation",
-  params: ofRotation,
-  answer: rotationReport,
-  status: 202,
 });
 
 export const confirmRotation = route({
-  method: "POST",
+  ...change,
   path: "/rotations/:name/confirm",
-  role: "admin",
-  tag: "credentials",
   summary: "Confirm that nothing references the old set",
-  params: ofRotation,
-  answer: rotationReport,
-  status: 202,
 });

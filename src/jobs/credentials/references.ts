@@ -6,12 +6,9 @@
  */
 import { isDeeperThan, maxLevels } from "#fleet/sim/sim-fields.ts";
 import type { GroupRecord } from "#api/operations/groups.ts";
+import type { SetReport } from "./contract.ts";
 
-export interface Reference {
-  readonly groupId: string;
-  readonly namespace: string;
-  readonly how: "id" | "placeholder";
-}
+export type Reference = Readonly<NonNullable<SetReport["references"]>[number]>;
 
 const namingKeys: ReadonlySet<string> = new Set(["credentialsId", "$credentialsId"]);
 
@@ -44,18 +41,15 @@ export function placesOf(references: readonly Reference[]): string {
 }
 
 /** The entries of each namespace that refer to one set, changed to refer to the other; everything else is unchanged. */
-export function entriesRenamed(
-  { configuration }: GroupRecord,
-  from: string,
-  to: string,
-): { readonly namespace: string; readonly entries: Readonly<Record<string, unknown>> }[] {
+export function entriesRenamed({ configuration }: GroupRecord, from: string, to: string) {
+  const rename = (key: string, value: unknown): unknown => (namingKeys.has(key) && value === from ? to : value);
   return Object.entries(configuration ?? {}).flatMap(([namespace, written]) => {
-    if (!isMapping(written) || isDeeperThan(written, maxLevels)) return [];
-    const changed = Object.entries(written).flatMap(([key, value]) => {
-      const isNamed = [...namesIn({ [key]: value })].includes(from);
-      return isNamed ? [[key, renamed(key, value, { from, to })] as const] : [];
-    });
-    return changed.length === 0 ? [] : [{ namespace, entries: Object.fromEntries(changed) }];
+    if (typeof written !== "object" || written === null || Array.isArray(written)) return [];
+    if (isDeeperThan(written, maxLevels)) return [];
+    const named = Object.entries(written).filter((entry) => [...namesIn(Object.fromEntries([entry]))].includes(from));
+    if (named.length === 0) return [];
+    const entries = JSON.parse(JSON.stringify(Object.fromEntries(named)), rename) as Readonly<Record<string, unknown>>;
+    return [{ namespace, entries }];
   });
 }
 
@@ -70,19 +64,15 @@ export function mayMean(name: string, credentialsId: string): boolean {
   // Where in the id the parts so far can end.
   let ends = new Set([0]);
   for (const [i, part] of parts.entries()) {
-    const next = new Set<number>();
-    for (const end of ends) {
-      if (i % 2 === 0) {
-        if (credentialsId.startsWith(part, end)) next.add(end + part.length);
-        continue;
-      }
-      // The ends after a known one are known.
-      const pattern = digitPlaceholders.has(part) ? /[0-9]*/y : /[^]*/y;
-      pattern.lastIndex = end;
-      const length = pattern.exec(credentialsId)?.[0].length ?? 0;
-      for (let at = end; at <= end + length && !next.has(at); at += 1) next.add(at);
+    if (i % 2 === 0) {
+      const matching = [...ends].filter((end) => credentialsId.startsWith(part, end));
+      ends = new Set(matching.map((end) => end + part.length));
+      continue;
     }
-    ends = next;
+    const allowed = digitPlaceholders.has(part) ? /[0-9]/ : /[^]/;
+    for (let at = 1; at <= credentialsId.length; at += 1) {
+      if (ends.has(at - 1) && allowed.test(credentialsId.charAt(at - 1))) ends.add(at);
+    }
   }
   return ends.has(credentialsId.length);
 }
@@ -96,15 +86,4 @@ function* namesIn(value: unknown): Generator<string> {
     if (typeof inner !== "object" || inner === null) continue;
     for (const entry of Object.entries(inner).toReversed()) open.push(entry);
   }
-}
-
-function renamed(key: string, value: unknown, change: { from: string; to: string }): unknown {
-  if (namingKeys.has(key) && value === change.from) return change.to;
-  if (Array.isArray(value)) return value.map((item) => renamed("", item, change));
-  if (!isMapping(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, renamed(name, inner, change)]));
-}
-
-function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
