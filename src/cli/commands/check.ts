@@ -10,7 +10,7 @@ import { ConfigError, SimfleetError, messageOf } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";
 import { openFile } from "#core/files/open-file.ts";
 import { checkFolder } from "#core/files/write-file.ts";
-import type { Rotation } from "#fleet/rotation.ts";
+import type { Rotation } from "#jobs/credentials/config.ts";
 import type { Schedule } from "#fleet/schedule.ts";
 import { assertCanWrite } from "#jobs/runs/results/results.ts";
 import { nextTimes } from "#jobs/schedules/service.ts";

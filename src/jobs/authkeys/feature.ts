@@ -23,22 +23,18 @@ export const authKeys = feature({
       work: async (profiles) => {
         const { ownerOf } = await import("./config.ts");
         const owners = Object.keys(config.authKeys).map((name) => ownerOf(config.authKeys, name));
-        const started = owners.map(async (owner) => {
+        const served = owners.filter(({ profile }) => profiles.includes(profile));
+        const started = served.map((owner) => {
           const { profile } = owner;
-          if (!profiles.includes(profile)) return [];
-          try {
-            return [await service.consume(owner, logIncidents(logger, { profile, job: "authkeys" }))];
-          } catch (thrown) {
+          const report = logIncidents(logger, { profile, job: "authkeys" });
+          return service.consume(owner, report).catch((thrown: unknown) => {
             logger.warn({ profile }, `AuthKeys are not rotated here: ${messageOf(thrown)}`);
             return [];
-          }
+          });
         });
         return (await Promise.all(started)).flat();
       },
-      folders: async () =>
-        (await import("#jobs/credentials/sinks.ts")).foldersOfSinks(
-          Object.values(config.authKeys).flatMap(({ sinks }) => sinks),
-        ),
+      folders: async () => (await import("#jobs/credentials/sinks.ts")).foldersOfSinks(config.authKeys),
     };
   },
   commands: {

@@ -15,7 +15,7 @@ import type { PoisonGuard } from "#engine/poison-guard.ts";
 import type { WorkResult } from "#engine/queue/job-result.ts";
 import type { Seal } from "#engine/seal.ts";
 import { type StepResult, type Steps, again, giveUp, move, wait } from "#engine/steps.ts";
-import type { Sink } from "#fleet/rotation.ts";
+import type { Sink } from "#jobs/credentials/config.ts";
 import { RotationStep, handOverToAll, runRotation } from "#jobs/credentials/rotation-machine.ts";
 import { type Handover, SinkError } from "#jobs/credentials/sinks.ts";
 import type { AuthKeyAccount } from "./account.ts";

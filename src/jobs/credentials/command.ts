@@ -6,59 +6,51 @@ import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { scrubSecrets } from "#core/scrub-secrets.ts";
 import { inTime, secondMs, type Clock } from "#core/time.ts";
-import type { Command } from "#fleet/rotation.ts";
-
-export interface Ended {
-  /** Standard output, if the program succeeded; it may contain a secret. */
-  readonly output: string;
-  /** Fault of the program, without known secrets. Undefined if it succeeded. */
-  readonly fault: string | undefined;
-}
 
 const maxOutput = 65_536;
 const maxWords = 200;
 /** Time between SIGTERM and SIGKILL. */
 const graceMs = 2 * secondMs;
 
-export class CommandRunner {
-  readonly #env: Readonly<Record<string, string | undefined>>;
-  readonly #clock: Clock;
-  readonly #timeoutMs: number;
+interface Options {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  /** Time after which the program and all its children are stopped; 30,000 ms by default. */
+  readonly timeoutMs?: number;
+}
 
-  /** @param options `timeoutMs` after which the program and all its children are stopped; 30,000 by default */
-  constructor(options: {
-    env: Readonly<Record<string, string | undefined>>;
-    clock: Clock;
-    timeoutMs?: number | undefined;
-  }) {
-    // Our own credentials are among these variables.
-    const others = Object.entries(options.env).filter(([name]) => !name.startsWith("SIMFLEET_"));
-    this.#env = Object.fromEntries(others);
-    this.#clock = options.clock;
-    this.#timeoutMs = options.timeoutMs ?? 30 * secondMs;
+export class CommandRunner {
+  readonly #options: Options;
+
+  constructor(options: Options) {
+    this.#options = options;
   }
 
   /**
-   * Runs a program to its end.
    * @param terms `env` is added to its environment and contains no secret; when the signal aborts, the program is stopped;
    *   `complaint` is omitted if the program knows a secret that simfleet does not know and therefore cannot redact
+   * @returns `output`: standard output, if the program succeeded; it may contain a secret. `fault`: fault of the program,
+   *   without known secrets; undefined if it succeeded
    * @throws the signal's reason
    */
   async run(
-    [program, ...args]: Command,
+    [program, ...args]: readonly [string, ...string[]],
     terms: {
       input: string;
       env?: Readonly<Record<string, string>>;
       complaint: "included" | "left-out";
       signal: AbortSignal;
     },
-  ): Promise<Ended> {
+  ): Promise<{ readonly output: string; readonly fault: string | undefined }> {
     const { signal } = terms;
+    const { env, clock, timeoutMs = 30 * secondMs } = this.#options;
     signal.throwIfAborted();
-    // A separate process group, so that its children can be stopped with it.
+    // Our own credentials are among these variables.
+    const others = Object.entries(env).filter(([name]) => !name.startsWith("SIMFLEET_"));
     const child = spawn(program, args, {
-      env: { ...this.#env, ...terms.env },
+      env: { ...Object.fromEntries(others), ...terms.env },
       stdio: ["pipe", "pipe", "pipe"],
+      // A separate process group, so that its children can be stopped with it.
       detached: true,
     });
     const output = gather(child.stdout);
@@ -72,35 +64,32 @@ export class CommandRunner {
       (thrown: unknown) => `${program} cannot be started (${codeOf(thrown)})`,
     );
     const done = new AbortController();
-    const stopped = this.#clock
-      .sleep(this.#timeoutMs, AbortSignal.any([done.signal, signal]))
-      .then(
-        () => lateText(child, program, this.#timeoutMs),
-        () => undefined,
-      )
-      .then(async (late) => {
-        if (!done.signal.aborted) await this.#stop(child, ended);
-        return late;
-      });
-    const first = await Promise.race([ended, stopped]);
+    const late = clock.sleep(timeoutMs, AbortSignal.any([done.signal, signal])).then(
+      () =>
+        child.exitCode === null && child.signalCode === null
+          ? `${program} did not end within ${timeoutMs / secondMs} s`
+          : `${program} ended, but a process that it started kept its output open for ${timeoutMs / secondMs} s`,
+      () => undefined,
+    );
+    const isEnded = await Promise.race([ended.then(() => true), late.then(() => false)]);
     done.abort();
-    const late = await stopped;
+    if (!isEnded) await stop(child, inTime(clock, graceMs, ended));
     signal.throwIfAborted();
     const tooLong = output.isTooLong() ? `${program} printed more than ${maxOutput} bytes` : undefined;
-    const fault = late ?? first ?? tooLong;
+    const fault = (await (isEnded ? ended : late)) ?? tooLong;
     if (fault === undefined) return { output: output.text(), fault };
     if (terms.complaint === "left-out") return { output: "", fault };
     const words = scrubSecrets(complaint.text()).replaceAll(/\s+/g, " ").trim().slice(0, maxWords);
     return { output: "", fault: words === "" ? fault : `${fault}: ${words}` };
   }
+}
 
-  /** Stops the program and its children, without waiting for a process that keeps its output open. */
-  async #stop(child: ChildProcessWithoutNullStreams, ended: Promise<unknown>): Promise<void> {
-    signalGroup(child, "SIGTERM");
-    await inTime(this.#clock, graceMs, ended);
-    signalGroup(child, "SIGKILL");
-    for (const stream of child.stdio) stream?.destroy();
-  }
+/** Stops the program and its children, without waiting for a process that keeps its output open. */
+async function stop(child: ChildProcessWithoutNullStreams, ended: Promise<unknown>): Promise<void> {
+  signalGroup(child, "SIGTERM");
+  await ended;
+  signalGroup(child, "SIGKILL");
+  for (const stream of child.stdio) stream?.destroy();
 }
 
 function signalGroup({ pid }: ChildProcessWithoutNullStreams, signal: NodeJS.Signals): void {
@@ -109,17 +98,6 @@ function signalGroup({ pid }: ChildProcessWithoutNullStreams, signal: NodeJS.Sig
   } catch {
     // No process of the group is left.
   }
-}
-
-function lateText(
-  { exitCode, signalCode }: ChildProcessWithoutNullStreams,
-  program: string,
-  timeoutMs: number,
-): string {
-  const hasEnded = exitCode !== null || signalCode !== null;
-  return hasEnded
-    ? `${program} ended, but a process that it started kept its output open for ${timeoutMs / secondMs} s`
-    : `${program} did not end within ${timeoutMs / secondMs} s`;
 }
 
 function gather(stream: NodeJS.ReadableStream): { text: () => string; isTooLong: () => boolean } {

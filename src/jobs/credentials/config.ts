@@ -3,7 +3,6 @@ import { z } from "zod";
 import { dayMs, secondMs } from "#core/time.ts";
 import { webhookKey } from "#core/webhook-secret.ts";
 import { credentialsIdForm, successorSuffixLength } from "#fleet/rotation.ts";
-import type { Recipe, Rotation, SecretSource, Sink } from "#fleet/rotation.ts";
 import type { Deployment } from "#config/deployment.ts";
 import type { Report } from "#config/report.ts";
 import {
@@ -59,10 +58,13 @@ const generate = z
       length * Math.log2(new Set(alphabet).size) >= minBits,
     { ...says(`is too short: length and alphabet have to make ${minBits} bits at least.`), path: ["length"] },
   )
-  .transform(({ field: made, bytes, encoding, length = 0, alphabet = "" }): SecretSource => {
-    const recipe: Recipe =
-      bytes === undefined ? { kind: "letters", length, alphabet } : { kind: "bytes", bytes, encoding };
-    return { kind: "generate", field: made, recipe };
+  .transform(({ field: made, bytes, encoding, length = 0, alphabet = "" }) => {
+    const letters = { kind: "letters", length, alphabet } as const;
+    return {
+      kind: "generate" as const,
+      field: made,
+      recipe: bytes === undefined ? letters : { kind: "bytes" as const, bytes, encoding },
+    };
   });
 
 const from = z
@@ -74,13 +76,15 @@ const from = z
     }),
   })
   .refine(hasOneOf("command", "file"), says("must have either command or file."))
-  .transform(({ command: program, file = "", field: given }): SecretSource =>
+  .transform(({ command: program, file = "", field: given }) =>
     program === undefined
-      ? { kind: "file", path: file, field: given }
-      : { kind: "command", command: program, field: given },
+      ? { kind: "file" as const, path: file, field: given }
+      : { kind: "command" as const, command: program, field: given },
   );
 
-/** Receivers of a new secret. */
+/** The source of the new secret. Without a `field` it is a JSON object of all fields. */
+export type SecretSource = Readonly<z.output<typeof generate> | z.output<typeof from>>;
+
 export const sink = z
   .strictObject({
     file: setting(path.optional(), "File to replace with the new secret; its folder must exist."),
@@ -109,13 +113,16 @@ export const sink = z
     hasOneOf("file", "command", "kubernetesSecret", "webhook"),
     says("must have exactly one of file, command, kubernetesSecret and webhook."),
   )
-  .transform(({ file, command: program, kubernetesSecret: secret, webhook }): Sink => {
-    if (file !== undefined) return { kind: "file", path: file };
-    if (program !== undefined) return { kind: "command", command: program };
-    if (secret !== undefined) return { kind: "kubernetesSecret", secret };
+  .transform(({ file, command: program, kubernetesSecret: secret, webhook }) => {
+    if (file !== undefined) return { kind: "file", path: file } as const;
+    if (program !== undefined) return { kind: "command", command: program } as const;
+    if (secret !== undefined) return { kind: "kubernetesSecret", secret } as const;
     const { url = "", secretFile = "", allowPrivate } = webhook ?? {};
-    return { kind: "webhook", url, secretFile, ...(allowPrivate === true && { allowPrivate }) };
+    return { kind: "webhook", url, secretFile, ...(allowPrivate === true && { allowPrivate }) } as const;
   });
+
+/** A consumer that receives the new secret before the platform does. */
+export type Sink = z.output<typeof sink>;
 
 const idText = text("an id: letters, digits, `.`, `_` and `-`", credentialsIdForm);
 
@@ -144,32 +151,31 @@ const structure = z
     maxAgeDays: setting(number(0.001, 3_650).optional(), "Age at which the event `credential.expiring` is emitted."),
     sinks: z.array(sink, "must be a list of sinks.").min(1, "must have a sink that is handed the new secret."),
   })
-  .refine(hasOneOf("generate", "from"), says("must have either generate or from."));
+  .refine(hasOneOf("generate", "from"), says("must have either generate or from."))
+  .transform(({ generate: made, from: read, with: fixed = {}, graceSeconds, maxAgeDays, ...settings }) => ({
+    ...settings,
+    // The schema has one of them.
+    source: (made ?? read) as SecretSource,
+    constants: fixed,
+    graceMs: graceSeconds * secondMs,
+    maxAgeMs: maxAgeDays === undefined ? undefined : maxAgeDays * dayMs,
+  }));
 
 export const rotationsSection = section(
   structure,
   "Credential Sets whose secrets are rotated, each with a name. See docs/rotation.md.",
 );
 
+export type Rotation = Readonly<ReturnType<typeof readRotations>[string]>;
+
 /** Reads the section and checks it against what the deployment knows of types and the file of profiles. */
 export function readRotations(
   entries: Readonly<Record<string, z.output<typeof structure>>>,
   known: { readonly deployment: Deployment; readonly profiles: readonly string[] },
   report: Report,
-): Readonly<Record<string, Rotation>> {
-  const rotations = Object.entries(entries).map(([name, written]): Rotation => {
-    const { generate: made, from: read, with: fixed = {}, graceSeconds, maxAgeDays, ...settings } = written;
-    return {
-      ...settings,
-      name,
-      credentialsId: settings.credentialsId ?? name,
-      description: settings.description,
-      // The schema has one of them.
-      source: (made ?? read) as SecretSource,
-      constants: fixed,
-      graceMs: graceSeconds * secondMs,
-      maxAgeMs: maxAgeDays === undefined ? undefined : maxAgeDays * dayMs,
-    };
+) {
+  const rotations = Object.entries(entries).map(([name, { credentialsId = name, ...settings }]) => {
+    return { ...settings, name, credentialsId };
   });
   const max = maxIdLength - successorSuffixLength - 1;
   for (const [i, rotation] of rotations.entries()) {
@@ -210,8 +216,7 @@ function checkFields(
   const made = source.field;
   if (made === undefined) return;
   if (Object.hasOwn(fixed, made)) {
-    report.fault(`${at}.with.${made}`, "is the field that gets the new secret. Remove it.");
-    return;
+    return report.fault(`${at}.with.${made}`, "is the field that gets the new secret. Remove it.");
   }
   const needed = (Object.hasOwn(types, type) ? types[type] : undefined) ?? [];
   const missing = needed.filter((one) => one !== made && !Object.hasOwn(fixed, one));

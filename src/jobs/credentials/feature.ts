@@ -34,8 +34,7 @@ export const credentials = feature({
         }
         return undefined;
       },
-      folders: async () =>
-        (await import("./sinks.ts")).foldersOfSinks(Object.values(config.rotations).flatMap(({ sinks }) => sinks)),
+      folders: async () => (await import("./sinks.ts")).foldersOfSinks(config.rotations),
     };
   },
   commands: {

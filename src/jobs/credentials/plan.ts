@@ -4,8 +4,9 @@
  */
 import type { CredentialSet } from "#api/operations/credentials.ts";
 import { ConfigError, SimfleetError } from "#core/errors.ts";
-import { isSetOf, type Rotation, successorId } from "#fleet/rotation.ts";
+import { isSetOf, successorId } from "#fleet/rotation.ts";
 import { requireOperations } from "#fleet/required-operation.ts";
+import type { Rotation } from "./config.ts";
 import type { RotationHead, RotationRecord } from "./record.ts";
 import { AccountSets, feature, type RotationAccount } from "./account-sets.ts";
 import { newRotationId } from "./rotation-machine.ts";

@@ -19,7 +19,7 @@ import {
   recordStore,
   stateStore,
 } from "#engine/record.ts";
-import type { RotationStrategy } from "#fleet/rotation.ts";
+import type { Rotation } from "./config.ts";
 import type { rotationStates } from "./contract.ts";
 import { type RotationFields, isRotationOver, releaseRotation, rotationKind } from "./rotation-machine.ts";
 
@@ -28,7 +28,7 @@ export type RotationState = (typeof rotationStates)[number];
 export interface RotationRecord extends RotationFields {
   readonly name: string;
   readonly state: RotationState;
-  readonly strategy: RotationStrategy;
+  readonly strategy: Rotation["strategy"];
   readonly type: string;
   /** The previous set; absent if there was none. */
   readonly oldId?: string | undefined;

@@ -14,7 +14,7 @@ import type { WorkResult } from "#engine/queue/job-result.ts";
 import type { Change, CommonFields, MoveOptions, RecordStore } from "#engine/record.ts";
 import type { Seal, SealedFields } from "#engine/seal.ts";
 import { MovedByAnother, type StepMachine, type StepResult, type Wait, move, runSteps } from "#engine/steps.ts";
-import type { Sink } from "#fleet/rotation.ts";
+import type { Sink } from "./config.ts";
 import { sinkKey, sinkName } from "./sinks.ts";
 
 /** Reasons for which a rotation waits. */

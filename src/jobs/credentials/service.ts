@@ -8,9 +8,10 @@ import { requireOperations } from "#fleet/required-operation.ts";
 import { type Call, type Endpoint, creating, endpoint } from "#contract/route.ts";
 import type { ProfileJobs } from "#engine/queue/work-queues.ts";
 import type { DeploymentOperationId } from "#fleet/deployment-operation.ts";
-import { type Rotation, isSetOf } from "#fleet/rotation.ts";
+import { isSetOf } from "#fleet/rotation.ts";
 import { isUnattended } from "#fleet/task.ts";
 import { AccountSets } from "./account-sets.ts";
+import type { Rotation } from "./config.ts";
 import * as routes from "./contract.ts";
 import type { ChangedSet, NewSet, RotationReport, SetReport } from "./contract.ts";
 import { currentSet, planRotation, refused, rotationsOf } from "./plan.ts";
@@ -18,7 +19,7 @@ import type { RotationRecord, RotationState } from "./record.ts";
 import { type Reference, reasonToKeep, referencesIn } from "./references.ts";
 import { isRotationOver } from "./rotation-machine.ts";
 import type { RotationContext } from "./steps/credential-step.ts";
-import { forgetAll, givenSecret } from "./steps/new-secret.ts";
+import { forgetAll, givenSecret } from "./new-secret.ts";
 import { reportOfProblem } from "#engine/problem.ts";
 
 interface ServiceDeps extends Pick<RotationContext, "log" | "clock" | "rotations" | "accountFor"> {

@@ -8,19 +8,19 @@ import { unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { SimfleetError, messageOf } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
+import { readFileOnce } from "#core/files/open-file.ts";
 import { createFile, replaceFile } from "#core/files/write-file.ts";
 import type { Delivery, WebhookSender } from "#events/webhook/webhook.ts";
-import type { Sink } from "#fleet/rotation.ts";
 import type { SealedFields } from "#engine/seal.ts";
-import { type Pod, replaceSecret } from "./kubernetes.ts";
-import type { SecretDeps } from "./steps/new-secret.ts";
+import type { Sink } from "./config.ts";
+import type { SecretDeps } from "./new-secret.ts";
 
 export interface SinkDeps extends SecretDeps {
   readonly webhooks: Pick<WebhookSender, "send">;
-  readonly pod: Pod;
+  /** The pod, and the folder where Kubernetes mounts the token, the namespace and the authority of the API server. */
+  readonly pod: { readonly env: Readonly<Record<string, string | undefined>>; readonly folder?: string };
 }
 
-/** The secret to deliver. */
 export interface Handover {
   readonly rotation: string;
   readonly rotationId: string;
@@ -35,7 +35,6 @@ export interface Handover {
   readonly startedAtMs: number;
 }
 
-/** A sink did not accept the secret. */
 export class SinkError extends SimfleetError {
   readonly kind: Sink["kind"];
   /** Whether retrying is useless. */
@@ -68,31 +67,25 @@ export function sinkName(sink: Sink): string {
   }
 }
 
-/**
- * Delivers the secret to one sink.
- * @throws SinkError; the signal's reason
- */
+/** @throws SinkError; the signal's reason */
 export async function handOver(sink: Sink, handover: Handover, deps: SinkDeps, signal: AbortSignal): Promise<void> {
+  const content = contentOf(handover);
   switch (sink.kind) {
     case "file":
-      return writeSecret(sink, contentOf(handover));
+      return writeSecret(sink, content);
     case "command": {
       const env = {
         SIMFLEET_ROTATION: handover.rotation,
         SIMFLEET_ROTATION_ID: handover.rotationId,
         SIMFLEET_CREDENTIALS_ID: handover.credentialsId,
       };
-      const { fault } = await deps.commands.run(sink.command, {
-        input: contentOf(handover),
-        env,
-        signal,
-        complaint: "included",
-      });
+      const terms = { input: content, env, signal, complaint: "included" } as const;
+      const { fault } = await deps.commands.run(sink.command, terms);
       if (fault !== undefined) throw new SinkError(sink, fault, { isFinal: false });
       return;
     }
     case "kubernetesSecret":
-      return patchSecret(sink, contentOf(handover), deps, signal);
+      return patchSecret(sink, content, deps, signal);
     case "webhook":
       return sendTo(sink, handover, deps);
   }
@@ -132,12 +125,9 @@ async function writeSecret(sink: Extract<Sink, { kind: "file" }>, content: strin
   }
 }
 
-async function patchSecret(
-  sink: Extract<Sink, { kind: "kubernetesSecret" }>,
-  content: string,
-  { pod }: SinkDeps,
-  signal: AbortSignal,
-): Promise<void> {
+type KubernetesSink = Extract<Sink, { kind: "kubernetesSecret" }>;
+
+async function patchSecret(sink: KubernetesSink, content: string, { pod }: SinkDeps, signal: AbortSignal) {
   const status = await replaceSecret(sink.secret, content, pod, signal).catch((thrown: unknown) => {
     signal.throwIfAborted();
     throw new SinkError(sink, messageOf(thrown), { isFinal: false });
@@ -145,6 +135,45 @@ async function patchSecret(
   if (status === 200) return;
   const isFinal = status >= 400 && status < 500 && status !== 409 && status !== 429;
   throw new SinkError(sink, `the API server of Kubernetes returned ${status}`, { isFinal });
+}
+
+const accountFolder = "/var/run/secrets/kubernetes.io/serviceaccount";
+const timeoutMs = 10_000;
+const maxBytes = 1_048_576;
+
+/**
+ * Replaces one key of a Kubernetes Secret with the rights of the pod: its service account needs `patch` for this Secret
+ * alone. The token is read each time, since Kubernetes replaces it.
+ * @returns the status of the API server's answer; 200: the Secret has the content
+ * @throws Error if there is no response, or no API server to ask
+ */
+async function replaceSecret(
+  { name, key }: KubernetesSink["secret"],
+  content: string,
+  { env, folder = accountFolder }: SinkDeps["pod"],
+  signal: AbortSignal,
+): Promise<number> {
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = "443" } = env;
+  if (!host) throw new Error("this process does not run in a pod (KUBERNETES_SERVICE_HOST is not set)");
+  const [token = "", namespace = "", ca = ""] = ["token", "namespace", "ca.crt"].map((file) =>
+    readFileOnce(join(folder, file), { links: "follow", maxBytes }).bytes.toString("utf8"),
+  );
+  const { Agent, request } = await import("undici");
+  const dispatcher = new Agent({ connect: { ca } });
+  try {
+    const address = `https://${host.includes(":") ? `[${host}]` : host}:${port}`;
+    const { statusCode, body } = await request(`${address}/api/v1/namespaces/${namespace.trim()}/secrets/${name}`, {
+      dispatcher,
+      method: "PATCH",
+      headers: { authorization: `Bearer ${token.trim()}`, "content-type": "application/merge-patch+json" },
+      body: JSON.stringify({ data: { [key]: Buffer.from(content).toString("base64") } }),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+    });
+    await body.dump();
+    return statusCode;
+  } finally {
+    await dispatcher.destroy();
+  }
 }
 
 async function sendTo(sink: Extract<Sink, { kind: "webhook" }>, handover: Handover, deps: SinkDeps): Promise<void> {
@@ -173,7 +202,7 @@ async function sendTo(sink: Extract<Sink, { kind: "webhook" }>, handover: Handov
   throw new SinkError(sink, `it returned ${status}`, { isFinal, retryAfterMs });
 }
 
-/** The folders that sinks write files to. */
-export function foldersOfSinks(sinks: readonly Sink[]): string[] {
+export function foldersOfSinks(entries: Readonly<Record<string, { readonly sinks: readonly Sink[] }>>): string[] {
+  const sinks = Object.values(entries).flatMap((entry) => entry.sinks);
   return sinks.flatMap((sink) => (sink.kind === "file" ? [dirname(sink.path)] : []));
 }

@@ -17,7 +17,7 @@ import { SinkError, handOver } from "./sinks.ts";
 import { AccountSets } from "./account-sets.ts";
 import { placesOf } from "./references.ts";
 import { currentSet, rotationsOf } from "./plan.ts";
-import { newSecret } from "./steps/new-secret.ts";
+import { newSecret } from "./new-secret.ts";
 import type { MoveEvent } from "#engine/move-record.ts";
 
 /**

@@ -13,7 +13,7 @@ import { systemClock } from "#core/time.ts";
 import { Feed } from "#events/feed.ts";
 import { webhookSender } from "#events/webhook/webhook.ts";
 import { operationOptions } from "#fleet/deployment-operation.ts";
-import type { Sink } from "#fleet/rotation.ts";
+import type { Sink } from "#jobs/credentials/config.ts";
 import { authKeyAccount } from "#jobs/authkeys/account.ts";
 import { type AuthKeyDeps, rotateAuthKey } from "#jobs/authkeys/work.ts";
 import { CommandRunner } from "#jobs/credentials/command.ts";

@@ -1,7 +1,7 @@
 /** Rotations of credentials, to be killed: the secret is one and the same everywhere, whatever happens. */
 import { expect } from "vitest";
 import { PlatformError } from "#core/errors.ts";
-import type { Rotation } from "#fleet/rotation.ts";
+import type { Rotation } from "#jobs/credentials/config.ts";
 import { isRotationOver } from "#jobs/credentials/rotation-machine.ts";
 import type { TestRedis } from "../../support/redis.ts";
 import { oldSecret, RotationHarness } from "../rotations/rotation-harness.ts";

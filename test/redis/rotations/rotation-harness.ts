@@ -13,7 +13,7 @@ import { type Clock, systemClock } from "#core/time.ts";
 import { Feed } from "#events/feed.ts";
 import { webhookSender } from "#events/webhook/webhook.ts";
 import type { DeploymentOperationId } from "#fleet/deployment-operation.ts";
-import type { Rotation } from "#fleet/rotation.ts";
+import type { Rotation } from "#jobs/credentials/config.ts";
 import type { Incident, WorkResult } from "#engine/queue/job-result.ts";
 import type { RotationAccount } from "#jobs/credentials/account-sets.ts";
 import { CommandRunner } from "#jobs/credentials/command.ts";

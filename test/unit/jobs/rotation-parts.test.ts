@@ -10,9 +10,9 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import { readSecretFile } from "#config/secrets/secret-file.ts";
 import { Secret } from "#core/secret.ts";
 import { systemClock } from "#core/time.ts";
-import type { Rotation, SecretSource, Sink } from "#fleet/rotation.ts";
+import type { Rotation, SecretSource, Sink } from "#jobs/credentials/config.ts";
 import { CommandRunner } from "#jobs/credentials/command.ts";
-import { drawn, newSecret } from "#jobs/credentials/steps/new-secret.ts";
+import { drawn, newSecret } from "#jobs/credentials/new-secret.ts";
 import { rotationStatusText } from "#jobs/credentials/commands/credentials.ts";
 import { entriesRenamed, mayMean, referencesIn } from "#jobs/credentials/references.ts";
 import { reportOfRotation } from "#jobs/credentials/service.ts";

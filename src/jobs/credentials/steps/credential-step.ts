@@ -3,7 +3,7 @@ import type { Clock } from "#core/time.ts";
 import type { PoisonGuard } from "#engine/poison-guard.ts";
 import type { Seal } from "#engine/seal.ts";
 import type { StepResult } from "#engine/steps.ts";
-import type { Rotation } from "#fleet/rotation.ts";
+import type { Rotation } from "../config.ts";
 import { AccountSets, type RotationAccount } from "../account-sets.ts";
 import type { RotationChange, RotationLog, RotationRecord } from "../record.ts";
 import { RotationStep } from "../rotation-machine.ts";

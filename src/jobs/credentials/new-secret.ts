@@ -4,10 +4,10 @@ import { z } from "zod";
 import { credentialFaults, type CredentialTypes } from "#api/operations/credentials.ts";
 import { SimfleetError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
-import type { Recipe, Rotation, SecretSource } from "#fleet/rotation.ts";
 import type { SealedFields } from "#engine/seal.ts";
-import type { CommandRunner } from "../command.ts";
-import { longestValue } from "../contract.ts";
+import type { CommandRunner } from "./command.ts";
+import type { Rotation, SecretSource } from "./config.ts";
+import { longestValue } from "./contract.ts";
 
 /** Sources of secrets other than randomness. */
 export interface SecretDeps {
@@ -23,14 +23,13 @@ const secretFields = z.record(z.string(), z.string().min(1)).refine((fields) => 
  * of a certificate may accept no other line breaks (interface, section 2).
  * @throws SimfleetError SECRET_GENERATION_FAILED
  */
-export async function newSecret(
-  rotation: Rotation,
-  types: CredentialTypes,
-  deps: SecretDeps,
-  signal: AbortSignal,
-): Promise<SealedFields> {
-  const values = await valuesFrom(rotation.source, deps, signal);
-  return checked(values, rotation, types, (words) => unmade(rotation.source, words));
+export async function newSecret(rotation: Rotation, types: CredentialTypes, deps: SecretDeps, signal: AbortSignal) {
+  const { source } = rotation;
+  const values =
+    source.kind === "generate"
+      ? { [source.field]: drawn(source.recipe) }
+      : valuesIn(await textFrom(source, deps, signal), source);
+  return checked(values, rotation, types, (words) => unmade(source, words));
 }
 
 /**
@@ -72,31 +71,23 @@ export function forgetAll(fields: SealedFields): void {
   for (const secret of Object.values(fields)) secret.forget();
 }
 
-async function valuesFrom(
-  source: SecretSource,
-  deps: SecretDeps,
-  signal: AbortSignal,
-): Promise<Readonly<Record<string, string>>> {
-  if (source.kind === "generate") return { [source.field]: drawn(source.recipe) };
-  const text = await textFrom(source, deps, signal);
+type Generated = Extract<SecretSource, { kind: "generate" }>;
+type OtherSource = Exclude<SecretSource, Generated>;
+
+function valuesIn(text: string, source: OtherSource): Readonly<Record<string, string>> {
   if (text.length > longestValue) throw unmade(source, `gave more than ${longestValue} characters`);
-  if (source.field !== undefined) return { [source.field]: text };
-  const fields = secretFields.safeParse(jsonIn(text));
-  if (fields.success) return fields.data;
-  throw unmade(source, noObject);
+  const values = source.field === undefined ? secretFields.safeParse(jsonIn(text)).data : { [source.field]: text };
+  if (values === undefined) throw unmade(source, noObject);
+  return values;
 }
 
-async function textFrom(
-  source: Exclude<SecretSource, { kind: "generate" }>,
-  { commands, readSecretFile }: SecretDeps,
-  signal: AbortSignal,
-): Promise<string> {
+async function textFrom(source: OtherSource, deps: SecretDeps, signal: AbortSignal): Promise<string> {
   if (source.kind === "file") {
-    const read = readSecretFile(source.path);
+    const read = deps.readSecretFile(source.path);
     if ("secret" in read) return read.secret;
     throw unmade(source, read.fault);
   }
-  const { fault, output } = await commands.run(source.command, { input: "", complaint: "left-out", signal });
+  const { fault, output } = await deps.commands.run(source.command, { input: "", complaint: "left-out", signal });
   if (fault !== undefined) throw unmade(source, fault);
   const value = output.replace(/\r?\n$/, "");
   if (value === "") throw unmade(source, "printed nothing");
@@ -124,7 +115,7 @@ function unusable(words: string): SimfleetError {
 }
 
 /** Draws a value; every outcome is equally likely. */
-export function drawn(recipe: Recipe): string {
+export function drawn(recipe: Generated["recipe"]): string {
   if (recipe.kind === "bytes") return randomBytes(recipe.bytes).toString(recipe.encoding);
   const { alphabet, length } = recipe;
   return Array.from({ length }, () => alphabet.charAt(randomInt(alphabet.length))).join("");
