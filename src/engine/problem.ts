@@ -47,14 +47,6 @@ export function nextProblem(
   return { message, sinceMs, attempts: attempts + 1, nextAttemptMs: nowMs + Math.max(1, Math.ceil(delayMs)) };
 }
 
-/** Returns the problem of work that was quarantined, which waits for a user. */
-export function quarantineProblem(
-  before: Problem | undefined,
-  { message, nowMs }: { readonly message: string; readonly nowMs: number },
-): Problem {
-  return { message, sinceMs: before?.sinceMs ?? nowMs, attempts: (before?.attempts ?? 0) + 1, nextAttemptMs: 0 };
-}
-
 /** Lua functions that write these fields; concatenated into the scripts that need them. */
 export const problemScriptPart = new URL("./problem.lua", import.meta.url);
 

@@ -14,8 +14,8 @@
  */
 import { usersKey, usersScriptPart } from "#engine/authkey-users.ts";
 import { type MoveEvent, type StoreDeps, moveScript } from "#engine/move-record.ts";
-import { type Change, type RecordKind, recordStore } from "#engine/record.ts";
-import { type RotationFields, releaseRotation, rotationKind } from "#jobs/credentials/rotation-machine.ts";
+import type { Change } from "#engine/record.ts";
+import { type RotationFields, rotationStore } from "#jobs/credentials/rotation-machine.ts";
 import { redisTimeMs } from "#redis/time.ts";
 import type { KeyOwner } from "./config.ts";
 import type { authKeyStates } from "./contract.ts";
@@ -26,8 +26,6 @@ export type AuthKeyState = (typeof authKeyStates)[number];
 
 export interface AuthKeyRotation extends RotationFields {
   readonly state: AuthKeyState;
-  /** Key of the record: see KeyOwner. */
-  readonly name: string;
   /** The sub-user whose AuthKey it is; absent: that of the profile. */
   readonly user?: string;
   /** The AuthKey to be replaced. */
@@ -43,50 +41,38 @@ export interface AuthKeyRotation extends RotationFields {
   readonly lastUsedAtMs?: number;
 }
 
-const kind: RecordKind<AuthKeyRotation> = {
-  ...rotationKind,
-  lists: ["knownIds", "handedTo", "handedToNames"],
-  kept: [],
-  defaults: (name) => ({ name, profile: name, knownIds: [], handedTo: [], handedToNames: [], nextAtMs: 0, tries: 0 }),
-};
-
-/** Fields changed by a move; undefined removes a field, `now` stands for the time of the move. */
 export type AuthKeyChange = Change<AuthKeyRotation>;
 
-/** The store of AuthKey rotations. */
 export type AuthKeyRotations = ReturnType<typeof authKeyRotations>;
 
 export function authKeyRotations(deps: StoreDeps) {
   const { redis, keys } = deps;
-  const store = recordStore(kind, deps, (name) => keys.of("authkeys", name, "rotation"));
+  const store = rotationStore<AuthKeyRotation>(
+    { lists: ["knownIds"], kept: [], defaults: (name) => ({ profile: name, knownIds: [] }) },
+    deps,
+    (name) => keys.of("authkeys", name, "rotation"),
+  );
   return {
-    /** The rotation in progress, or the last one; undefined if there never was one. */
-    record: store.get,
+    ...store,
 
-    /** Starts a rotation, or returns the one in progress. */
     begin: (
-      { name, ...owner }: KeyOwner,
+      owner: KeyOwner,
       order: { rotationId: string; replaceId?: string | undefined; startedBy?: string | undefined },
-    ): Promise<AuthKeyRotation> => store.begin(name, { name, ...owner, ...order, state: "begun", startedAtMs: "now" }),
-
-    /** Continues a rotation that was quarantined. */
-    release: (owner: KeyOwner) => releaseRotation(store, owner),
+    ): Promise<AuthKeyRotation> => store.begin(owner.name, { ...owner, ...order, state: "begun", startedAtMs: "now" }),
 
     /**
-     * Makes a move from the record as it was read.
-     * @param order `unused` is an AuthKey that no live process may be using
+     * Makes a move, unless a live process uses the AuthKey `unused`.
      * @returns the new record; `stale` if the rotation has moved on, `used` if a process uses that AuthKey: nothing is
      *   changed then
      */
     move: async (
       of: AuthKeyRotation,
       change: AuthKeyChange,
-      order: { readonly unused?: string | undefined; readonly events?: readonly MoveEvent[] | undefined } = {},
+      { unused, events }: { readonly unused?: string; readonly events?: readonly MoveEvent[] | undefined } = {},
     ): Promise<AuthKeyRotation | "stale" | "used"> => {
-      const { unused, events } = order;
       const users = usersKey(keys, of.profile);
       const condition = unused === undefined ? undefined : { script: unlessUsed, keys: [users], args: [unused] };
-      return (await store.move(of.name, of, change, { events, condition })) as AuthKeyRotation | "stale" | "used";
+      return (await store.move(of, change, { events, condition })) as AuthKeyRotation | "stale" | "used";
     },
 
     /** Redis's clock, ms. */

@@ -6,32 +6,23 @@
  */
 import { backoffMs } from "#core/backoff.ts";
 import { PlatformError } from "#core/errors.ts";
-import type { Clock } from "#core/time.ts";
 import type { AuthKey, CreatedAuthKey } from "#api/operations/auth-keys.ts";
 import type { AuthKeyUsers } from "#engine/authkey-users.ts";
 import { type FaultRules, faultRules, retryRule } from "#engine/fault-policy.ts";
 import type { MoveEvent } from "#engine/move-record.ts";
-import type { PoisonGuard } from "#engine/poison-guard.ts";
 import type { WorkResult } from "#engine/queue/job-result.ts";
-import type { Seal } from "#engine/seal.ts";
 import { type StepResult, type Steps, again, giveUp, move, wait } from "#engine/steps.ts";
 import type { Sink } from "#jobs/credentials/config.ts";
-import { RotationStep, handOverToAll, runRotation } from "#jobs/credentials/rotation-machine.ts";
+import { type RotationDeps, RotationStep, handOverToAll, runRotation } from "#jobs/credentials/rotation-machine.ts";
 import { type Handover, SinkError } from "#jobs/credentials/sinks.ts";
-import type { AuthKeyAccount } from "./account.ts";
-import { obstacleOf, oldKeyOf } from "./plan.ts";
+import { type AuthKeyAccount, idsOf, keyToReplace, workersWith } from "./account.ts";
 import type { AuthKeyChange, AuthKeyRotation, AuthKeyRotations, AuthKeyState } from "./record.ts";
 
-export interface AuthKeyDeps {
+export interface AuthKeyDeps extends RotationDeps {
   readonly rotations: Pick<AuthKeyRotations, "record" | "move" | "nowMs">;
   readonly users: Pick<AuthKeyUsers, "list">;
-  readonly seal: Pick<Seal, "seal" | "open">;
   readonly account: AuthKeyAccount;
-  /** The sub-user whose AuthKey is rotated; absent: the profile's own user. */
-  readonly user?: string | undefined;
   readonly sinks: readonly Sink[];
-  readonly clock: Clock;
-  readonly guard: Pick<PoisonGuard, "run">;
   /** How long the old AuthKey must be unused before it is revoked. */
   readonly quietMs: number;
   /** The AuthKey that this process authenticates with, after reloading changed secret files. */
@@ -55,42 +46,33 @@ const steps: Steps<Exclude<AuthKeyState, "done" | "failed">, AuthKeyStep, AuthKe
   "taking-back": takeBack,
 };
 
-/**
- * Continues the rotation of an AuthKey that is in progress.
- * @param name of the rotation: see KeyOwner
- * @param signal aborts when this process stops or has lost the job
- * @throws errors of the store; the queue then retries the job
- */
+/** Continues the rotation with this name (see KeyOwner), as `runRotation` does. */
 export function rotateAuthKey(name: string, deps: AuthKeyDeps, signal: AbortSignal): Promise<WorkResult> {
-  const { rotations, clock, guard, user } = deps;
+  const { rotations } = deps;
   return runRotation<AuthKeyRotation, AuthKeyStep>(
     {
+      ...deps,
       open: async () => {
         const record = await rotations.record(name);
-        return record && new AuthKeyStep(record, deps, signal);
+        return record && new AuthKeyStep(record, { deps, move: rotations.move, signal });
       },
       steps,
       rulesFor,
       // Before the first change there is nothing to roll back.
       giveUp: ({ state, oldId }, reason) =>
         state === "begun" ? failed(reason, oldId) : [{ state: "taking-back", failure: reason }],
-      quarantined: ({ oldId }, reason) => ({
-        type: "authkey.quarantined",
-        fields: { authKeyId: oldId ?? "", reason },
-      }),
-      resumeCommand: `simfleet authkeys rotate${user === undefined ? "" : ` --user ${user}`}`,
-      subject: `AuthKey of ${user ?? name}`,
-      guard,
-      clock,
-      nowMs: () => rotations.nowMs(),
+      quarantined: ({ oldId = "" }, reason) => ({ type: "authkey.quarantined", fields: { authKeyId: oldId, reason } }),
+      resumeCommand: ({ user }) => `simfleet authkeys rotate${user === undefined ? "" : ` --user ${user}`}`,
+      subject: ({ user = name }) => `AuthKey of ${user}`,
+      nowMs: rotations.nowMs,
     },
     signal,
   );
 }
 
 /** The last change of a rotation that failed, and its event. */
-function failed(reason: string, oldId: string | undefined): readonly [AuthKeyChange, MoveEvent] {
-  const event = { type: "authkey.failed", fields: { authKeyId: oldId ?? "", reason } } as const;
+function failed(reason: string, authKeyId = ""): readonly [AuthKeyChange, MoveEvent] {
+  const event = { type: "authkey.failed", fields: { authKeyId, reason } } as const;
   return [{ state: "failed", reason, finishedAtMs: "now", sealed: undefined }, event];
 }
 
@@ -115,8 +97,8 @@ const endingRules: FaultRules = {
 };
 
 function rulesFor({ state, tries, handedTo }: AuthKeyRotation, fault: unknown): FaultRules {
-  // For example, the deployment defines no path for a sub-user's AuthKeys.
-  if (state === "begun") return { ...endingRules, CONFIG_INVALID: "give-up" };
+  // For example, the deployment defines no path for a sub-user's AuthKeys, or both slots are taken.
+  if (state === "begun") return { ...endingRules, CONFIG_INVALID: "give-up", ROTATION_STATE_CONFLICT: "give-up" };
   // A file is written atomically, but a program may have passed the AuthKey on before it failed. An AuthKey that a
   // consumer may have must not be revoked: the rotation then waits for its sink, with both AuthKeys valid.
   const isUndelivered = handedTo.length === 0 && fault instanceof SinkError && fault.kind === "file";
@@ -125,25 +107,19 @@ function rulesFor({ state, tries, handedTo }: AuthKeyRotation, fault: unknown): 
   return state === "making-room" || (state === "creating" && tries > 0) ? endingRules : rules;
 }
 
+const pollAgainMs = 2_000;
 /** Maximum clock difference that is assumed between the platform and Redis. */
 const clockDoubtMs = 300_000;
 
-class AuthKeyStep extends RotationStep<AuthKeyRotation> {
-  readonly deps: AuthKeyDeps;
-
-  constructor(record: AuthKeyRotation, deps: AuthKeyDeps, signal: AbortSignal) {
-    super(record, { seal: deps.seal, move: deps.rotations.move }, signal);
-    this.deps = deps;
-  }
-
+class AuthKeyStep extends RotationStep<AuthKeyRotation, AuthKeyDeps> {
   list(): Promise<AuthKey[]> {
     return this.deps.account.list(this.signal);
   }
 
-  /** Retries the step after a delay that grows with its failures, in ms at least `minMs`. */
-  retry(reason: string, minMs: number): AuthKeyResult {
+  /** Retries the step after a delay that grows with its failures. */
+  retry(reason: string): AuthKeyResult {
     const tries = this.record.tries + 1;
-    return wait({ delayMs: Math.max(minMs, backoffMs(retryRule.delay, tries)), reason, isProblem: true, tries });
+    return wait({ delayMs: Math.max(pollAgainMs, backoffMs(retryRule.delay, tries)), reason, isProblem: true, tries });
   }
 
   /** The new AuthKey, decrypted. @throws SimfleetError SEAL_DECRYPTION_FAILED */
@@ -156,21 +132,26 @@ class AuthKeyStep extends RotationStep<AuthKeyRotation> {
 
   /**
    * Revokes an AuthKey, unless this or another live process uses it.
-   * @returns `stays` if the platform still lists it
+   * @param next what follows; while the platform still lists the AuthKey, the step is retried
    * @throws PlatformError
    */
-  async revokeUnused(authKeyId: string): Promise<"gone" | "used" | "stays"> {
-    if (this.deps.inUseHere() === authKeyId) return "used";
+  async revokeUnused(
+    authKeyId: string,
+    next: { used: AuthKeyResult; gone: (left: readonly AuthKey[]) => AuthKeyResult },
+  ): Promise<AuthKeyResult> {
+    if (this.deps.inUseHere() === authKeyId) return next.used;
     const reply = await this.deps.rotations.move(this.record, {}, { unused: authKeyId });
-    if (typeof reply === "string") return reply === "used" ? "used" : "stays";
+    if (reply === "used") return next.used;
+    if (reply === "stale") return again;
     try {
       await this.deps.account.revoke(authKeyId, this.signal);
     } catch (thrown) {
       // It may have been revoked already by a request whose response was lost: check the list.
       if (!(thrown instanceof PlatformError) || thrown.code !== "PLATFORM_REJECTED") throw thrown;
     }
-    const keys = await this.list();
-    return keys.some((key) => key.authKeyId === authKeyId) ? "stays" : "gone";
+    const left = await this.list();
+    if (!idsOf(left).includes(authKeyId)) return next.gone(left);
+    return this.retry(`The platform still lists ${authKeyId}.`);
   }
 
   /**
@@ -190,50 +171,41 @@ function revoked(authKeyId: string, reason: "rotated" | "replaced" | "lost" | "t
 
 // First half of an AuthKey rotation: checks the slots, frees one if needed, creates the new AuthKey and verifies it.
 
-const pollAgainMs = 2_000;
 /** A new AuthKey may take a moment to be accepted everywhere. */
 const proofs = 5;
 
-/** begun -> making-room | creating | failed */
 async function begin(step: AuthKeyStep): Promise<AuthKeyResult> {
   const { deps, record } = step;
-  const { profile, replaceId } = record;
+  const { profile, user, replaceId } = record;
   const keys = await step.list();
   const users = await deps.users.list(profile);
-  const { user } = deps;
-  const oldId = user === undefined ? deps.inUseHere() : oldKeyOf(keys, replaceId);
-  const obstacle = obstacleOf({ profile, user, keys, users, inUseHere: oldId, replaceId });
-  if (obstacle !== undefined) return giveUp(obstacle);
-  if (replaceId !== undefined) return move({ state: "making-room", oldId });
-  return move({ state: "creating", oldId, knownIds: keys.map(({ authKeyId }) => authKeyId) });
+  const oldId = keyToReplace({ profile, user, keys, users, inUseHere: deps.inUseHere, replaceId });
+  return replaceId === undefined
+    ? move({ state: "creating", oldId, knownIds: idsOf(keys) })
+    : move({ state: "making-room", oldId });
 }
 
-/** making-room -> creating | taking-back */
-async function makeRoom(step: AuthKeyStep): Promise<AuthKeyResult> {
+function makeRoom(step: AuthKeyStep): Promise<AuthKeyResult> {
   const { replaceId = "" } = step.record;
-  const end = await step.revokeUnused(replaceId);
-  if (end === "used") return giveUp(`${replaceId} has come into use and cannot be revoked.`);
-  if (end === "stays") return step.retry(`The platform still lists ${replaceId}.`, pollAgainMs);
-  const keys = await step.list();
-  const knownIds = keys.map(({ authKeyId }) => authKeyId);
-  return move({ state: "creating", knownIds }, revoked(replaceId, "replaced"));
+  return step.revokeUnused(replaceId, {
+    used: giveUp(`${replaceId} has come into use and cannot be revoked.`),
+    gone: (left) => move({ state: "creating", knownIds: idsOf(left) }, revoked(replaceId, "replaced")),
+  });
 }
 
-/** creating -> created | taking-back */
 async function create(step: AuthKeyStep): Promise<AuthKeyResult> {
   const { deps, record } = step;
-  const { oldId, knownIds, rotationId, name } = record;
+  const { oldId = "", knownIds, rotationId, name } = record;
   const keys = await step.list();
-  if (!keys.some(({ authKeyId }) => authKeyId === oldId)) return giveUp(`${oldId} no longer exists.`);
-  const unknown = keys.find(({ authKeyId }) => !knownIds.includes(authKeyId));
+  if (!idsOf(keys).includes(oldId)) return giveUp(`${oldId} no longer exists.`);
+  const unknown = keys.find((key) => !knownIds.includes(key.authKeyId));
   if (unknown !== undefined) {
-    const { authKeyId } = unknown;
-    if (!step.isOrphan(unknown)) return giveUp(`Another program created the AuthKey ${authKeyId} during the rotation.`);
-    const end = await step.revokeUnused(authKeyId);
-    if (end === "used") return giveUp(`The AuthKey ${authKeyId}, which this rotation did not make, is in use.`);
-    return end === "gone"
-      ? move({ askedAtMs: undefined }, revoked(authKeyId, "lost"))
-      : step.retry(`The platform still lists ${authKeyId}.`, pollAgainMs);
+    const id = unknown.authKeyId;
+    if (!step.isOrphan(unknown)) return giveUp(`Another program created the AuthKey ${id} during the rotation.`);
+    return step.revokeUnused(id, {
+      used: giveUp(`The AuthKey ${id}, which this rotation did not make, is in use.`),
+      gone: () => move({ askedAtMs: undefined }, revoked(id, "lost")),
+    });
   }
   await step.save({ askedAtMs: "now" });
   const made = await deps.account.create(step.signal);
@@ -248,7 +220,6 @@ async function create(step: AuthKeyStep): Promise<AuthKeyResult> {
   return again;
 }
 
-/** created -> verified | taking-back */
 async function prove(step: AuthKeyStep): Promise<AuthKeyResult> {
   const { record, deps } = step;
   const key = await step.newKey();
@@ -257,7 +228,7 @@ async function prove(step: AuthKeyStep): Promise<AuthKeyResult> {
   } catch (thrown) {
     if (!(thrown instanceof PlatformError) || thrown.code !== "PLATFORM_UNAUTHORIZED") throw thrown;
     if (record.tries + 1 >= proofs) return giveUp(`The new AuthKey is not accepted: ${thrown.message}`);
-    return step.retry(thrown.message, pollAgainMs);
+    return step.retry(thrown.message);
   }
   return move({ state: "verified" }, { type: "authkey.verified", fields: { authKeyId: key.authKeyId } });
 }
@@ -266,13 +237,12 @@ async function prove(step: AuthKeyStep): Promise<AuthKeyResult> {
 
 const pollIntervalMs = 1_000;
 
-/** verified -> delivered | taking-back */
 async function deliver(step: AuthKeyStep): Promise<AuthKeyResult> {
   const { record, deps, signal } = step;
-  const { profile, rotationId, startedAtMs } = record;
+  const { profile, user = profile, rotationId, startedAtMs } = record;
   const { authKeyId, authKey } = await step.newKey();
   const handover = {
-    rotation: `authkey-${deps.user ?? profile}`,
+    rotation: `authkey-${user}`,
     rotationId,
     profile,
     startedAtMs,
@@ -282,21 +252,16 @@ async function deliver(step: AuthKeyStep): Promise<AuthKeyResult> {
     constants: { authKeyId },
     field: undefined,
   };
-  return handOverToAll(
-    step,
-    deps.sinks,
-    (sink) => deps.handOver(sink, handover, signal),
-    (sink) => ({ type: "authkey.delivered", fields: { authKeyId, sink } }),
-  );
+  const give = (sink: Sink) => deps.handOver(sink, handover, signal);
+  return handOverToAll(step, deps.sinks, give, { type: "authkey.delivered", fields: { authKeyId } });
 }
 
-/** delivered -> active */
 async function awaitTakeUp(step: AuthKeyStep): Promise<AuthKeyResult> {
   const { record, deps } = step;
   const { newId = "", oldId } = record;
   const inUse = deps.inUseHere();
   // Only the sinks know when another user's programs have taken it up.
-  if (deps.user === undefined && inUse !== newId) {
+  if (record.user === undefined && inUse !== newId) {
     const reason = `waiting until the credentials of ${record.profile} on this machine name ${newId}; they name ${inUse ?? "no AuthKey"} now`;
     return wait({ delayMs: pollIntervalMs, reason });
   }
@@ -309,21 +274,22 @@ async function awaitTakeUp(step: AuthKeyStep): Promise<AuthKeyResult> {
 
 const quietCheckMs = { min: 2_000, max: 60_000 };
 
-/** active -> revoking, or revoked if another process was faster */
 async function awaitQuiet(step: AuthKeyStep): Promise<AuthKeyResult> {
   const { record, deps } = step;
   const { profile, oldId = "", quietSinceMs = 0, lastUsedAtMs = 0 } = record;
   const everyMs = Math.min(Math.max(deps.quietMs / 20, quietCheckMs.min), quietCheckMs.max);
   const key = (await step.list()).find(({ authKeyId }) => authKeyId === oldId);
   if (key === undefined) return move({ state: "revoked" });
-  const users = (await deps.users.list(profile)).filter(({ authKeyId }) => authKeyId === oldId);
+  const workers = workersWith(oldId, await deps.users.list(profile));
   const isUsedHere = deps.inUseHere() === oldId;
   const usedAtMs = key.lastUsedAtMs ?? 0;
-  if (users.length > 0 || isUsedHere || usedAtMs > lastUsedAtMs) {
-    const who = isUsedHere ? "this process" : users.map(({ worker }) => worker).join(", ") || "another program";
-    const reason = `waiting until ${oldId} is unused; ${who} still uses it`;
-    const used: AuthKeyChange = usedAtMs > 0 ? { lastUsedAtMs: usedAtMs } : {};
-    return wait({ delayMs: everyMs, reason, change: { quietSinceMs: "now", ...used } });
+  const startOver = (why: string, used: AuthKeyChange = {}) => {
+    const reason = `waiting until ${oldId} is unused; ${why}`;
+    return wait<AuthKeyChange>({ delayMs: everyMs, reason, change: { quietSinceMs: "now", ...used } });
+  };
+  if (workers.length > 0 || isUsedHere || usedAtMs > lastUsedAtMs) {
+    const who = isUsedHere ? "this process" : workers.join(", ") || "another program";
+    return startOver(`${who} still uses it`, usedAtMs > 0 ? { lastUsedAtMs: usedAtMs } : {});
   }
   const leftMs = quietSinceMs + deps.quietMs - (await deps.rotations.nowMs());
   if (leftMs > 0) {
@@ -332,42 +298,30 @@ async function awaitQuiet(step: AuthKeyStep): Promise<AuthKeyResult> {
     return wait({ delayMs: Math.min(everyMs, leftMs), reason });
   }
   const reply = await deps.rotations.move(record, { state: "revoking" }, { unused: oldId });
-  if (reply !== "used") return again;
-  return wait({
-    delayMs: everyMs,
-    reason: `waiting until ${oldId} is unused; it is in use again`,
-    change: { quietSinceMs: "now" },
+  return reply === "used" ? startOver("it is in use again") : again;
+}
+
+function revokeOld(step: AuthKeyStep): Promise<AuthKeyResult> {
+  const { oldId = "" } = step.record;
+  return step.revokeUnused(oldId, {
+    used: move({ state: "active", quietSinceMs: "now" }),
+    gone: () => move({ state: "revoked" }, revoked(oldId, "rotated")),
   });
 }
 
-/** revoking -> revoked, or back to active */
-async function revokeOld(step: AuthKeyStep): Promise<AuthKeyResult> {
-  const { oldId = "" } = step.record;
-  const end = await step.revokeUnused(oldId);
-  if (end === "used") return move({ state: "active", quietSinceMs: "now" });
-  if (end === "stays") return step.retry(`The platform still lists ${oldId}.`, pollAgainMs);
-  return move({ state: "revoked" }, revoked(oldId, "rotated"));
-}
-
-/** revoked -> done */
 function finish(step: AuthKeyStep): AuthKeyResult {
   const { oldId = "", newId = "" } = step.record;
-  return move(
-    { state: "done", finishedAtMs: "now", sealed: undefined },
-    { type: "authkey.rotated", fields: { authKeyId: newId, oldId } },
-  );
+  const rotated = { type: "authkey.rotated", fields: { authKeyId: newId, oldId } } as const;
+  return move({ state: "done", finishedAtMs: "now", sealed: undefined }, rotated);
 }
 
-/** taking-back -> failed */
 async function takeBack(step: AuthKeyStep): Promise<AuthKeyResult> {
   const { newId, oldId, failure = "no reason is known" } = step.record;
   const made = (await step.list()).find((key) => key.authKeyId === newId || step.isOrphan(key));
   if (made === undefined) return move(...failed(failure, oldId));
   const { authKeyId } = made;
-  const end = await step.revokeUnused(authKeyId);
-  if (end === "used") {
-    return wait({ delayMs: pollAgainMs, reason: `${authKeyId} is in use and is revoked once it is unused.` });
-  }
-  if (end === "stays") return step.retry(`The platform still lists ${authKeyId}.`, pollAgainMs);
-  return move({}, revoked(authKeyId, "taken-back"));
+  return step.revokeUnused(authKeyId, {
+    used: wait({ delayMs: pollAgainMs, reason: `${authKeyId} is in use and is revoked once it is unused.` }),
+    gone: () => move({}, revoked(authKeyId, "taken-back")),
+  });
 }

@@ -33,90 +33,80 @@ export interface RotationAccount {
 
 export const feature = "Rotating Credential Sets";
 
-export class AccountSets {
-  readonly #account: RotationAccount;
-  readonly #signal: AbortSignal;
-  readonly #purpose: string;
+export type AccountSets = ReturnType<typeof accountSets>;
 
-  /** @param purpose what a missing operation is needed for, as the start of a sentence */
-  constructor(account: RotationAccount, signal: AbortSignal, purpose: string = feature) {
-    this.#account = account;
-    this.#signal = signal;
-    this.#purpose = purpose;
-  }
+/**
+ * All but `can` throw PlatformError, and ConfigError if the deployment lacks the operation.
+ * @param purpose what a missing operation is needed for, as the start of a sentence
+ */
+export function accountSets({ client, deployment }: RotationAccount, signal: AbortSignal, purpose: string = feature) {
+  const described = (id: DeploymentOperationId) => requireOperation(deployment, id, purpose);
+  /** Rotations make few calls and wait long, so their calls have priority over those of a run. */
+  const call = <I, O>(operation: Operation<I, O>, input: I): Promise<O> =>
+    client.call(operation, input, { signal, urgency: "priority" });
 
   /** Whether the deployment defines an operation. */
-  can(id: DeploymentOperationId): boolean {
-    return this.#account.deployment.operations[id] !== undefined;
-  }
+  const can = (id: DeploymentOperationId): boolean => deployment.operations[id] !== undefined;
 
-  /** @throws PlatformError; ConfigError if the deployment lacks the operation, as for all others in this class */
-  list(): Promise<CredentialSet[]> {
-    return this.#call(listCredentials(this.#described("listCredentials")), undefined);
-  }
+  const list = async (): Promise<CredentialSet[]> => call(listCredentials(described("listCredentials")), undefined);
+  const find = async (credentialsId: string): Promise<CredentialSet | undefined> =>
+    (await list()).find((set) => set.credentialsId === credentialsId);
 
-  async find(credentialsId: string): Promise<CredentialSet | undefined> {
-    return (await this.list()).find((set) => set.credentialsId === credentialsId);
-  }
-
-  create(input: CredentialInput): Promise<CredentialSet> {
-    return this.#call(createCredential, input);
-  }
-
-  update(input: CredentialInput): Promise<CredentialSet> {
-    return this.#call(updateCredential(this.#described("updateCredential")), input);
-  }
+  const create = (input: CredentialInput): Promise<CredentialSet> => call(createCredential, input);
+  const update = async (input: CredentialInput): Promise<CredentialSet> =>
+    call(updateCredential(described("updateCredential")), input);
 
   /**
    * Deletes a set to which nothing refers.
    * @returns a permanent obstacle; undefined if the set is gone
    */
-  async remove(credentialsId: string): Promise<string | undefined> {
-    if (!this.can("deleteCredential")) {
-      return `the platform definition ${this.#account.deployment.name} does not describe deleteCredential`;
-    }
+  const remove = async (credentialsId: string): Promise<string | undefined> => {
+    if (!can("deleteCredential"))
+      return `the platform definition ${deployment.name} does not describe deleteCredential`;
     try {
-      await this.#call(deleteCredential(this.#described("deleteCredential")), { credentialsId });
-      return undefined;
+      return await call(deleteCredential(described("deleteCredential")), { credentialsId });
     } catch (thrown) {
-      if (!(thrown instanceof PlatformError)) throw thrown;
-      const isRefused = thrown.code === "PLATFORM_REJECTED" || thrown.code === "PLATFORM_RESPONSE_INVALID";
-      if (!isRefused && !thrown.mayHaveApplied) throw thrown;
-      if ((await this.find(credentialsId)) === undefined) return undefined;
-      if (isRefused) return thrown.message;
-      throw thrown;
+      if (!isDoubtful(thrown)) throw thrown;
+      if ((await find(credentialsId)) === undefined) return undefined;
+      if (!isRefusal(thrown)) throw thrown;
+      return thrown.message;
     }
-  }
+  };
 
   /** Every group, page by page. */
-  async *groups(): AsyncGenerator<GroupRecord> {
-    const operation = listGroups(this.#described("listGroups"), await this.#account.client.whoAmI(this.#signal));
-    const pages = this.#account.client.pages(operation, {}, { signal: this.#signal });
-    for await (const page of pages) yield* page.items;
+  async function* groups(): AsyncGenerator<GroupRecord> {
+    const operation = listGroups(described("listGroups"), await client.whoAmI(signal));
+    for await (const { items } of client.pages(operation, {}, { signal })) yield* items;
   }
 
   /** Sets keys in one namespace of a group's configuration. */
-  async configure(groupId: string, namespace: string, entries: Readonly<Record<string, unknown>>): Promise<void> {
-    const operation = putGroupConfiguration(
-      this.#described("putGroupConfiguration"),
-      await this.#account.client.whoAmI(this.#signal),
-    );
-    await this.#call(operation, { groupId, namespace, entries });
-  }
+  const configure = async (groupId: string, namespace: string, entries: Readonly<Record<string, unknown>>) => {
+    const operation = putGroupConfiguration(described("putGroupConfiguration"), await client.whoAmI(signal));
+    await call(operation, { groupId, namespace, entries });
+  };
 
-  /** The references to a set, including those that may match it. */
-  async references(credentialsId: string): Promise<Reference[]> {
-    const found: Reference[] = [];
-    for await (const group of this.groups()) found.push(...referencesIn(group, credentialsId));
+  /** The references to each set, including those that may match it; undefined if the deployment cannot list groups. */
+  const referencesTo = async (sets: readonly { readonly credentialsId: string }[]) => {
+    if (!can("listGroups")) return undefined;
+    const found = new Map<string, Reference[]>(sets.map(({ credentialsId }) => [credentialsId, []]));
+    for await (const group of groups()) {
+      for (const [id, references] of found) references.push(...referencesIn(group, id));
+    }
     return found;
-  }
+  };
 
-  #described(id: DeploymentOperationId) {
-    return requireOperation(this.#account.deployment, id, this.#purpose);
-  }
+  /** The references to a set, as far as they are known. */
+  const references = async (credentialsId: string): Promise<readonly Reference[]> =>
+    (await referencesTo([{ credentialsId }]))?.get(credentialsId) ?? [];
 
-  /** Rotations make few calls and wait long, so their calls have priority over those of a run. */
-  #call<I, O>(operation: Operation<I, O>, input: I): Promise<O> {
-    return this.#account.client.call(operation, input, { signal: this.#signal, urgency: "priority" });
-  }
+  return { can, list, find, create, update, remove, groups, configure, referencesTo, references };
+}
+
+/** Whether the call may have been applied, now or in an earlier attempt. */
+export function isDoubtful(thrown: unknown): thrown is PlatformError {
+  return thrown instanceof PlatformError && (thrown.mayHaveApplied || isRefusal(thrown));
+}
+
+function isRefusal({ code }: PlatformError): boolean {
+  return code === "PLATFORM_REJECTED" || code === "PLATFORM_RESPONSE_INVALID";
 }

@@ -12,21 +12,17 @@ export const credentials = feature({
   events,
   needs: { freezes },
   open: async (kernel, needs) => {
-    const { openRotations } = await import("./open.ts");
+    const { openRotations, credentialEndpoints } = await import("./open.ts");
     const rotations = openRotations(kernel, needs.freezes);
-    const { config, profileOf, logger } = kernel;
+    const { config, logger } = kernel;
     return {
       service: rotations,
-      routes: async () => {
-        const { credentialEndpoints } = await import("./service.ts");
-        return credentialEndpoints(rotations.service, { profileOf, profiles: Object.keys(config.profiles) });
-      },
+      routes: () => credentialEndpoints(rotations.service, kernel),
       // Without a key to seal secrets nothing is rotated; the worker does everything else.
       work: async (profiles) => {
         if (config.seal !== undefined) {
-          return Promise.all(
-            profiles.map((profile) => rotations.consume(profile, logIncidents(logger, { profile, job: "rotate" }))),
-          );
+          const logFor = (profile: string) => logIncidents(logger, { profile, job: "rotate" });
+          return Promise.all(profiles.map((profile) => rotations.consume(profile, logFor(profile))));
         }
         if (Object.keys(config.rotations).length > 0) {
           const message = "rotations are configured but will not run: no encryption key is set";

@@ -1,49 +1,54 @@
-/** Opens rotations: their log, queue, seal, sinks and service. */
+/** Opens the operations on Credential Sets and their rotations, shared by the CLI, the HTTP API and the worker. */
+import type { CredentialSet } from "#api/operations/credentials.ts";
 import { requireSeal } from "#config/config.ts";
 import { readSecretFile } from "#config/secrets/secret-file.ts";
+import { type Call, type Endpoint, creating, endpoint } from "#contract/route.ts";
+import { SimfleetError } from "#core/errors.ts";
+import { scrubSecrets } from "#core/scrub-secrets.ts";
+import { isoTime, dayMs } from "#core/time.ts";
+import { reportOfProblem } from "#engine/problem.ts";
 import type { Incident, Working } from "#engine/queue/job-result.ts";
-import { type QueueDeps, profileJobs } from "#engine/queue/work-queues.ts";
+import { type ProfileJobs, type QueueDeps, profileJobs } from "#engine/queue/work-queues.ts";
 import { Seal } from "#engine/seal.ts";
 import { webhookSender } from "#events/webhook/webhook.ts";
+import type { DeploymentOperationId } from "#fleet/deployment-operation.ts";
+import { type Freeze, assertUnfrozen } from "#fleet/freeze.ts";
+import { requireOperations } from "#fleet/required-operation.ts";
+import { isSetOf } from "#fleet/rotation.ts";
+import { isUnattended } from "#fleet/task.ts";
 import { type Freezes, unlessFrozen } from "#jobs/freezes/freezes.ts";
 import type { Kernel } from "#kernel/kernel.ts";
-import { type RotationAccount, feature } from "./account-sets.ts";
+import { type AccountSets, type RotationAccount, accountSets, feature } from "./account-sets.ts";
 import { CommandRunner } from "./command.ts";
-import { rotationLog } from "./record.ts";
-import { CredentialService } from "./service.ts";
+import type { Rotation } from "./config.ts";
+import * as routes from "./contract.ts";
+import { forgetAll, givenSecret } from "./new-secret.ts";
+import { currentSet, planRotation, refused, rotationsOf } from "./plan.ts";
+import { type RotationRecord, type RotationState, rotationLog } from "./record.ts";
+import { type Reference, reasonToKeep } from "./references.ts";
+import { isRotationOver } from "./rotation-machine.ts";
 import type { SinkDeps } from "./sinks.ts";
-import type { RotationContext } from "./steps/credential-step.ts";
-import { statusOf, workOnRotations } from "./work.ts";
+import { type RotationContext, statusOf, workOnRotations } from "./work.ts";
 
 export function openRotations(kernel: Kernel, freezes: Freezes) {
   const { config, clock, guard, lifecycle, client } = kernel;
-  const { rotations, deployment } = config;
+  const { rotations, deployment, limits } = config;
   const log = rotationLog(kernel);
   const queues = rotationQueues(kernel);
   lifecycle.onStop("rotation queues", () => queues.close());
-  const accountFor = (profile: string): RotationAccount => ({
-    client: client(profile),
-    deployment,
-    maxSets: config.limits.credentialSets,
-  });
+  const accountFor = (profile: string): RotationAccount => {
+    return { client: client(profile), deployment, maxSets: limits.credentialSets };
+  };
+  const shared = { log, clock, rotations, accountFor };
   const seal = () => requireSeal(config, feature);
   const freezeOf = (profile: string) => freezes.of(profile);
-  const service = new CredentialService({ log, queues, clock, rotations, accountFor, requireSeal: seal, freezeOf });
-
+  const service = new CredentialService({ ...shared, queues, requireSeal: seal, freezeOf });
   let context: RotationContext | undefined;
-  const makeContext = (): RotationContext => ({
-    log,
-    seal: new Seal(seal()),
-    clock,
-    guard,
-    sinkDeps: openSinks(kernel, "webhooks"),
-    rotations,
-    accountFor,
-  });
 
   /** Works on a profile's rotations until stopped. @throws ConfigError if no key to seal secrets is configured */
   const consume = async (profile: string, onIncident: (incident: Incident) => void): Promise<Working> => {
-    const made = (context ??= makeContext());
+    context ??= { ...shared, guard, seal: new Seal(seal()), sinkDeps: openSinks(kernel, "webhooks") };
+    const made = context;
     const working = await queues.consume(profile, {
       onIncident,
       status: (name) => statusOf(name, made),
@@ -55,7 +60,7 @@ export function openRotations(kernel: Kernel, freezes: Freezes) {
     return kernel.watchOver(`rotations of ${profile}`, working);
   };
 
-  return { service, log, consume };
+  return { service, log, consume, isServed: queues.isServed };
 }
 
 /** Dependencies of deliveries to sinks. @param name names the sender of webhooks when the app closes */
@@ -71,4 +76,353 @@ export function openSinks({ clock, config, env, lifecycle, userAgent }: Kernel, 
  */
 export function rotationQueues(deps: QueueDeps) {
   return profileJobs({ queue: "rotations", job: "rotate-credentials", jobId: "the-rotations" }, deps);
+}
+
+interface ServiceDeps extends Pick<RotationContext, "log" | "clock" | "rotations" | "accountFor"> {
+  readonly queues: Pick<ProfileJobs, "enqueue">;
+  /** @throws ConfigError if no key for encrypting secrets is configured */
+  readonly requireSeal: () => unknown;
+  readonly freezeOf: (profile: string) => Promise<Freeze | undefined>;
+}
+
+/** A set that a user changes, and the account. */
+type OneSet = Readonly<{ credentialsId: string; profile: string; signal: AbortSignal }>;
+type OfSet = Pick<Call<typeof routes.deleteCredentials>, "params" | "query" | "signal">;
+
+export class CredentialService {
+  readonly #deps: ServiceDeps;
+
+  constructor(deps: ServiceDeps) {
+    this.#deps = deps;
+  }
+
+  /** The sets of an account, sorted by name, with their references if the deployment supports it. @throws PlatformError, ConfigError */
+  async list(profile: string, signal: AbortSignal): Promise<routes.SetReport[]> {
+    const sets = this.#sets(profile, signal);
+    const found = (await sets.list()).toSorted((a, b) => (a.credentialsId < b.credentialsId ? -1 : 1));
+    const named = await sets.referencesTo(found);
+    const rotations = rotationsOf(profile, this.#deps.rotations);
+    return found.map((set) => ({
+      ...reportOfSet(set),
+      references: named?.get(set.credentialsId) ?? null,
+      rotation: rotations.find((one) => isSetOf(one, set.credentialsId))?.name ?? null,
+    }));
+  }
+
+  /**
+   * Creates a set. Where the deployment cannot list them, the platform alone knows whether there is one already.
+   * @throws SimfleetError ROTATION_STATE_CONFLICT, REQUEST_INVALID, CHANGES_FROZEN; PlatformError
+   */
+  async create(of: OneSet, given: routes.NewSet): Promise<routes.ChangedSet> {
+    const { credentialsId, profile, signal } = of;
+    const sets = this.#sets(profile, signal);
+    if (sets.can("listCredentials") && (await sets.find(credentialsId)) !== undefined) {
+      throw refused(`there is a Credential Set ${credentialsId} already; replace its secret with an update`);
+    }
+    await this.#assertNotRotated(of, []);
+    return this.#put("create", of, given);
+  }
+
+  /** Replaces the secret of a set. @throws as `create`; ConfigError for operations that the deployment lacks, NOT_FOUND */
+  async update(
+    of: OneSet,
+    given: Omit<routes.NewSet, "type"> & { type?: string | undefined },
+  ): Promise<routes.ChangedSet> {
+    const found = await this.#changeable(of, ["listCredentials", "updateCredential"], "Updating a Credential Set");
+    const { type = found.type, description = found.description } = given;
+    if (type === undefined) {
+      throw new SimfleetError("REQUEST_INVALID", `The platform does not show the type of ${of.credentialsId}: give it`);
+    }
+    return this.#put("update", of, { ...given, type, description });
+  }
+
+  /** Deletes a set to which no group refers. @throws as `update` */
+  async delete(of: OneSet): Promise<void> {
+    const { credentialsId, profile, signal } = of;
+    await this.#changeable(of, ["listCredentials", "listGroups", "deleteCredential"], "Deleting a Credential Set");
+    const sets = this.#sets(profile, signal);
+    const references = await sets.references(credentialsId);
+    if (references.length > 0) throw refused(reasonToKeep(credentialsId, references));
+    assertUnfrozen(await this.#deps.freezeOf(profile), this.#deps.clock.wallMs());
+    const obstacle = await sets.remove(credentialsId);
+    if (obstacle !== undefined) throw new SimfleetError("PLATFORM_REJECTED", obstacle);
+  }
+
+  async #changeable(of: OneSet, needed: readonly DeploymentOperationId[], purpose: string): Promise<CredentialSet> {
+    const { credentialsId, profile, signal } = of;
+    requireOperations(this.#deps.accountFor(profile).deployment, needed, purpose);
+    const all = await this.#sets(profile, signal).list();
+    await this.#assertNotRotated(of, all);
+    const found = all.find((set) => set.credentialsId === credentialsId);
+    if (found !== undefined) return found;
+    throw new SimfleetError("NOT_FOUND", `There is no Credential Set ${credentialsId} in the account of ${profile}`);
+  }
+
+  /** @throws SimfleetError ROTATION_STATE_CONFLICT if a rotation uses the set */
+  async #assertNotRotated({ credentialsId, profile }: OneSet, sets: readonly CredentialSet[]): Promise<void> {
+    const records = await this.#deps.log.records(profile);
+    const busy = records.find((one) => !isRotationOver(one) && [one.oldId, one.newId].includes(credentialsId));
+    if (busy !== undefined) throw refused(`the rotation ${busy.name} is in progress and works with ${credentialsId}`);
+    const holder = rotationsOf(profile, this.#deps.rotations).find((rotation) => {
+      const record = records.find(({ name }) => name === rotation.name);
+      return currentSet(rotation, record, sets)?.credentialsId === credentialsId;
+    });
+    if (holder === undefined) return;
+    throw refused(
+      `${credentialsId} contains the secret of the rotation ${holder.name}: rotate it with simfleet credentials rotate ${holder.name}, or remove the rotation from the configuration first`,
+    );
+  }
+
+  async #put(
+    how: "create" | "update",
+    { credentialsId, profile, signal }: OneSet,
+    given: routes.NewSet,
+  ): Promise<routes.ChangedSet> {
+    const { accountFor, freezeOf, clock } = this.#deps;
+    const credentials = givenSecret(given, accountFor(profile).deployment.credentialTypes);
+    try {
+      assertUnfrozen(await freezeOf(profile), clock.wallMs());
+      const { type, description } = given;
+      const set = await this.#sets(profile, signal)[how]({ credentialsId, description, type, credentials });
+      return reportOfSet({ ...set, credentialsId });
+    } finally {
+      forgetAll(credentials);
+    }
+  }
+
+  /**
+   * Starts a rotation, or resumes the one in progress, also one that was quarantined if a user asks for it. The consumer of
+   * the profile's rotations carries it out.
+   * @param how `by`: who requests it
+   * @throws ConfigError for missing configuration, SimfleetError ROTATION_STATE_CONFLICT; nothing is changed then
+   */
+  async rotate(name: string, { by, signal }: { by: string; signal: AbortSignal }): Promise<routes.RotationReport> {
+    const { log, queues, clock, accountFor } = this.#deps;
+    const rotation = this.#rotation(name);
+    this.#deps.requireSeal();
+    let record = await log.record(name);
+    if (record === undefined || isRotationOver(record)) {
+      const terms = { account: accountFor(rotation.profile), record, nowMs: clock.wallMs() };
+      record = await log.begin({ ...(await planRotation(rotation, terms, signal)), startedBy: by });
+    } else if (!isUnattended(by)) record = (await log.release(record)) ?? record;
+    await queues.enqueue(record.profile, "now");
+    return this.#report(rotation, record);
+  }
+
+  /**
+   * Confirms manually that nothing refers to the old set anymore.
+   * @throws SimfleetError ROTATION_STATE_CONFLICT unless the rotation waits for this confirmation
+   */
+  async confirm(name: string, by: string): Promise<routes.RotationReport> {
+    const { log, queues, clock } = this.#deps;
+    const rotation = this.#rotation(name);
+    const record = await log.record(name);
+    const moved = record && (await log.confirm(record, { confirmedAtMs: clock.wallMs(), confirmedBy: by }));
+    if (moved === undefined) {
+      const isOver = record === undefined || isRotationOver(record);
+      const reason = isOver ? undefined : (record.reason ?? `it is ${record.state}`);
+      const what = isOver ? "is not in progress" : `does not wait for a confirmation: ${reason}`;
+      throw new SimfleetError("ROTATION_STATE_CONFLICT", `the rotation ${name} ${what}`);
+    }
+    await queues.enqueue(moved.profile, "now");
+    return this.#report(rotation, moved);
+  }
+
+  /** Reports a rotation from its record, without any call. */
+  async report(name: string): Promise<routes.RotationReport> {
+    return this.#report(this.#rotation(name), await this.#deps.log.record(name));
+  }
+
+  /**
+   * Reports every rotation of some profiles that is configured or in progress, with the platform's data on its set.
+   * @returns `unknown`: why the platform could not be queried, by profile
+   */
+  async status(profiles: readonly string[], signal: AbortSignal) {
+    const rotations: routes.RotationReport[] = [];
+    const unknown: Record<string, string> = {};
+    for (const profile of profiles) {
+      const configured = rotationsOf(profile, this.#deps.rotations);
+      const records = new Map((await this.#deps.log.records(profile)).map((record) => [record.name, record]));
+      const factsOf = await this.#facts(configured, records, signal).catch((thrown: unknown) => {
+        if (!(thrown instanceof SimfleetError)) throw thrown;
+        unknown[profile] = thrown.message;
+        return undefined;
+      });
+      for (const rotation of configured) {
+        rotations.push(this.#report(rotation, records.get(rotation.name), factsOf?.get(rotation.name)));
+        records.delete(rotation.name);
+      }
+      // Those left are no longer in the configuration.
+      for (const record of records.values()) {
+        if (!isRotationOver(record)) rotations.push(this.#report(record, record));
+      }
+    }
+    return { rotations, unknown };
+  }
+
+  /** The configured rotation with this name. @throws SimfleetError ROTATION_NOT_FOUND */
+  #rotation(name: string): Rotation {
+    const { rotations } = this.#deps;
+    const rotation = Object.hasOwn(rotations, name) ? rotations[name] : undefined;
+    if (rotation !== undefined) return rotation;
+    const known = Object.keys(rotations).join(", ");
+    const hint = known === "" ? "none are configured under `rotations`" : `known are: ${known}`;
+    throw new SimfleetError("ROTATION_NOT_FOUND", `there is no rotation ${name} in the configuration; ${hint}`);
+  }
+
+  /** The platform's data on the current set of each configured rotation of a profile, by the rotation's name. */
+  async #facts(configured: readonly Rotation[], records: ReadonlyMap<string, RotationRecord>, signal: AbortSignal) {
+    const [first] = configured;
+    if (first === undefined) return new Map<string, SetFacts>();
+    const sets = this.#sets(first.profile, signal);
+    const all = await sets.list();
+    const current = configured.flatMap((rotation) => {
+      const set = currentSet(rotation, records.get(rotation.name), all);
+      return set === undefined ? [] : { ...set, name: rotation.name };
+    });
+    const named = await sets.referencesTo(current);
+    return new Map<string, SetFacts>(
+      current.map((set) => [set.name, { set, references: named?.get(set.credentialsId) }]),
+    );
+  }
+
+  #sets(profile: string, signal: AbortSignal): AccountSets {
+    return accountSets(this.#deps.accountFor(profile), signal, "Reading Credential Sets");
+  }
+
+  #report(of: Pick<Rotation, "name" | "profile">, record: RotationRecord | undefined, facts?: SetFacts) {
+    const { rotations, clock } = this.#deps;
+    const rotation = Object.hasOwn(rotations, of.name) ? rotations[of.name] : undefined;
+    return reportOfRotation(of, { rotation, record, facts, nowMs: clock.wallMs() });
+  }
+}
+
+function reportOfSet(set: CredentialSet): routes.ChangedSet {
+  return {
+    credentialsId: set.credentialsId,
+    // The platform may echo a value.
+    type: scrubSecrets(set.type ?? "") || null,
+    description: scrubSecrets(set.description ?? "") || null,
+    createdAt: isoTime(set.createdAtMs),
+    updatedAt: isoTime(set.updatedAtMs),
+    lastUsedAt: isoTime(set.lastUsedAtMs),
+  };
+}
+
+export function credentialEndpoints(
+  service: CredentialService,
+  { config, profileOf }: Pick<Kernel, "config" | "profileOf">,
+): readonly Endpoint[] {
+  const oneSet = ({ params, query, signal }: OfSet) => ({ ...params, profile: profileOf(query.profile), signal });
+  return [
+    endpoint(routes.createCredentials, (call) => service.create(oneSet(call), call.body)),
+    endpoint(routes.updateCredentials, (call) => service.update(oneSet(call), call.body)),
+    endpoint(routes.deleteCredentials, (call) => service.delete(oneSet(call)).then(() => undefined)),
+    endpoint(routes.listCredentials, async ({ query, signal }) => {
+      return { credentials: await service.list(profileOf(query.profile), signal), nextCursor: null };
+    }),
+    endpoint(routes.listRotations, ({ query, signal }) => {
+      const asked = query.profile === undefined ? Object.keys(config.profiles) : [profileOf(query.profile)];
+      return service.status(asked, signal);
+    }),
+    endpoint(routes.showRotation, ({ params }) => service.report(params.name)),
+    creating(routes.rotateCredentials, ({ params: { name }, by, signal }) =>
+      changing(name, () => service.rotate(name, { by, signal })),
+    ),
+    creating(routes.confirmRotation, ({ params: { name }, by }) => changing(name, () => service.confirm(name, by))),
+  ];
+}
+
+/** A rotation in progress continues. */
+function changing(name: string, create: () => Promise<routes.RotationReport>) {
+  return { newId: () => name, create, pathOf: () => `/rotations/${name}` };
+}
+
+// The report of a rotation, for display and JSON.
+
+/** The platform's data on a rotation's current set; `references` is undefined if the deployment cannot list them. */
+type SetFacts = Readonly<{ set: CredentialSet; references: readonly Reference[] | undefined }>;
+
+const nextSteps: Readonly<Record<RotationState, string>> = {
+  planned: "generate the new secret",
+  generated: "deliver it to the sinks",
+  delivered: "store it on the platform",
+  created: "update the references to the old set",
+  updated: "verify that the platform has it",
+  switched: "delete the old set once it is unused",
+  "rolling-back": "roll back the changes",
+  done: "",
+  failed: "",
+};
+
+/** Input of a report. `rotation` is absent if it is no longer configured, `facts` if the platform was not queried. */
+interface Parts {
+  readonly rotation: Rotation | undefined;
+  readonly record: RotationRecord | undefined;
+  readonly facts?: SetFacts | undefined;
+  readonly nowMs: number;
+}
+
+export function reportOfRotation(
+  { name, profile }: Pick<Rotation, "name" | "profile">,
+  parts: Parts,
+): routes.RotationReport {
+  const { rotation, record, facts } = parts;
+  return {
+    name,
+    profile,
+    state: record?.state ?? "never",
+    strategy: rotation?.strategy ?? record?.strategy ?? "",
+    type: rotation?.type ?? record?.type ?? "",
+    ...turnOf(record),
+    lastUsedAt: isoTime(facts?.set.lastUsedAtMs),
+    references: facts?.references ?? null,
+    ...setOf(parts),
+    ...courseOf(record === undefined || isRotationOver(record) ? undefined : record, rotation),
+    ...(record?.problem && { problem: reportOfProblem(record.problem) }),
+  };
+}
+
+function turnOf(record: RotationRecord | undefined) {
+  return {
+    rotationId: record?.rotationId ?? null,
+    startedAt: isoTime(record?.startedAtMs),
+    startedBy: record?.startedBy ?? null,
+    confirmedBy: record?.confirmedBy ?? null,
+    finishedAt: isoTime(record?.finishedAtMs),
+    waitsFor: record?.waitsFor ?? null,
+    // The texts that show it end their sentences themselves.
+    reason: (record?.reason ?? record?.failure)?.replace(/\.$/, "") ?? null,
+    handedTo: record?.handedToNames ?? [],
+  };
+}
+
+function setOf({ rotation, record, facts, nowMs }: Parts) {
+  // Before its first rotation, the set that the configuration names.
+  const credentialsId = facts?.set.credentialsId ?? record?.currentId ?? rotation?.credentialsId ?? null;
+  const rotatedAtMs = facts?.set.updatedAtMs ?? facts?.set.createdAtMs ?? record?.rotatedAtMs;
+  if (rotatedAtMs === undefined) return { credentialsId, rotatedAt: null, ageDays: null, dueAt: null };
+  const ageDays = Math.max(0, Math.round(((nowMs - rotatedAtMs) / dayMs) * 10) / 10);
+  const dueAt = rotation?.maxAgeMs === undefined ? null : isoTime(rotatedAtMs + rotation.maxAgeMs);
+  return { credentialsId, rotatedAt: isoTime(rotatedAtMs), ageDays, dueAt };
+}
+
+/** The sets before and after a rotation in progress. */
+function courseOf(record: RotationRecord | undefined, rotation: Rotation | undefined) {
+  if (record === undefined) return { before: null, successor: null, nextStep: null, nextAt: null };
+  return {
+    before: record.oldId ?? null,
+    successor: record.strategy === "successor" ? record.newId : null,
+    nextStep: nextSteps[record.state],
+    nextAt: isoTime(nextInstantOf(record, rotation)),
+  };
+}
+
+/** The end of the grace period, not the next poll; a user has no time. */
+function nextInstantOf(record: RotationRecord, rotation: Rotation | undefined): number | undefined {
+  const { waitsFor, quietSinceMs, nextAtMs } = record;
+  if (waitsFor === "confirmation" || waitsFor === "quarantined") return undefined;
+  if (waitsFor === "grace" && quietSinceMs !== undefined && rotation !== undefined)
+    return quietSinceMs + rotation.graceMs;
+  return nextAtMs === 0 ? undefined : nextAtMs;
 }

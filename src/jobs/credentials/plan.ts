@@ -8,14 +8,11 @@ import { isSetOf, successorId } from "#fleet/rotation.ts";
 import { requireOperations } from "#fleet/required-operation.ts";
 import type { Rotation } from "./config.ts";
 import type { RotationHead, RotationRecord } from "./record.ts";
-import { AccountSets, feature, type RotationAccount } from "./account-sets.ts";
+import { type RotationAccount, accountSets, feature } from "./account-sets.ts";
 import { newRotationId } from "./rotation-machine.ts";
 import { sinkFault } from "./sinks.ts";
 
-const needed = {
-  successor: ["listCredentials"],
-  "in-place": ["listCredentials", "updateCredential"],
-} as const;
+const needed = { successor: ["listCredentials"], "in-place": ["listCredentials", "updateCredential"] } as const;
 
 /**
  * The initial record of a rotation.
@@ -38,8 +35,8 @@ export async function planRotation(
       : [{ where: `rotations.${name}.sinks.${i}`, message: `${fault}. Nothing has happened yet.` }],
   );
   if (problems.length > 0) throw new ConfigError(problems);
-  const accountSets = new AccountSets(account, signal);
-  const sets = await accountSets.list();
+  const platform = accountSets(account, signal);
+  const sets = await platform.list();
   const current = currentSet(rotation, record, sets);
   if (current !== undefined && current.type !== undefined && current.type !== type) {
     throw refused(
@@ -58,14 +55,10 @@ export async function planRotation(
   }
   if (isInPlace) return { ...head, newId: credentialsId };
   const taken = new Set(sets.map((set) => set.credentialsId));
-  const oldId = current?.credentialsId ?? (await namedInVain(credentialsId, accountSets));
+  // Groups can refer to a set that does not exist (yet): they are changed to refer to the first one that does.
+  const isNamed = current === undefined && (await platform.references(credentialsId)).length > 0;
+  const oldId = current?.credentialsId ?? (isNamed ? credentialsId : undefined);
   return { ...head, oldId, newId: successorId(credentialsId, nowMs, taken) };
-}
-
-/** Groups can refer to a set that does not exist (yet): they are changed to refer to the first one that does. */
-async function namedInVain(credentialsId: string, sets: AccountSets): Promise<string | undefined> {
-  if (!sets.can("listGroups")) return undefined;
-  return (await sets.references(credentialsId)).length > 0 ? credentialsId : undefined;
 }
 
 /** The configured rotations of a profile. */

@@ -11,22 +11,14 @@
  *   planned | generated | delivered | created -> rolling-back -> failed   it cannot continue and was rolled back
  */
 import type { StoreDeps } from "#engine/move-record.ts";
-import {
-  type Change,
-  type MoveOptions,
-  type RecordKind,
-  type Update,
-  recordStore,
-  stateStore,
-} from "#engine/record.ts";
+import { type Change, stateStore } from "#engine/record.ts";
 import type { Rotation } from "./config.ts";
 import type { rotationStates } from "./contract.ts";
-import { type RotationFields, isRotationOver, releaseRotation, rotationKind } from "./rotation-machine.ts";
+import { type RotationFields, entering, isToBeDone, rotationStore } from "./rotation-machine.ts";
 
 export type RotationState = (typeof rotationStates)[number];
 
 export interface RotationRecord extends RotationFields {
-  readonly name: string;
   readonly state: RotationState;
   readonly strategy: Rotation["strategy"];
   readonly type: string;
@@ -61,24 +53,10 @@ export interface AgeCheck {
   readonly reported?: string;
 }
 
-const kind: RecordKind<RotationRecord> = {
-  ...rotationKind,
-  subject: "rotation",
-  lists: ["handedTo", "handedToNames", "groups"],
-  kept: ["currentId", "rotatedAtMs"],
-  defaults: (name) => ({ name, nextAtMs: 0, tries: 0, handedTo: [], handedToNames: [], groups: [] }),
-};
-
-/** Fields changed by a move; undefined removes a field. */
 export type RotationChange = Change<RotationRecord>;
 
-/** A rotation of the configuration. */
-interface Named {
-  readonly name: string;
-  readonly profile: string;
-}
+type Named = Pick<RotationRecord, "name" | "profile">;
 
-/** The store of rotations. */
 export type RotationLog = ReturnType<typeof rotationLog>;
 
 export function rotationLog(deps: StoreDeps) {
@@ -88,60 +66,45 @@ export function rotationLog(deps: StoreDeps) {
   const ageKey = (name: string): string => keys.of("rotation", name, "age");
   /** Set: names of all rotations that a profile ever started. */
   const namesKey = (profile: string): string => keys.of("rotations", profile);
-  const store = recordStore(kind, deps, rotationKey);
+  const store = rotationStore<RotationRecord>(
+    { subject: "rotation", lists: ["groups"], kept: ["currentId", "rotatedAtMs"], defaults: () => ({ groups: [] }) },
+    deps,
+    rotationKey,
+  );
   const ages = stateStore<AgeCheck>({ subject: "rotation" }, deps, ageKey);
 
   /** All rotations that a profile ever started, sorted by name. */
   const records = async (profile: string): Promise<RotationRecord[]> => {
     const names = await redis.smembers(namesKey(profile));
-    const found = await Promise.all(names.sort().map(store.get));
+    const found = await Promise.all(names.sort().map(store.record));
     // A rotation that was assigned to another profile is in both sets.
     return found.filter((one) => one !== undefined).filter((one) => one.profile === profile);
   };
 
   return {
-    /** The rotation with this name that is in progress, or the last one. */
-    record: store.get,
+    ...store,
     records,
 
     /** The rotations of a profile to be worked on: not over, and not quarantined. */
-    inProgress: async (profile: string): Promise<RotationRecord[]> =>
-      (await records(profile)).filter((one) => !isRotationOver(one) && one.waitsFor !== "quarantined"),
+    inProgress: async (profile: string): Promise<RotationRecord[]> => (await records(profile)).filter(isToBeDone),
 
-    /** Starts a rotation, or returns the one in progress. */
     begin: async (head: RotationHead): Promise<RotationRecord> => {
       await redis.sadd(namesKey(head.profile), head.name);
       return store.begin(head.name, { ...head, state: "planned", nextAtMs: 0, tries: 0 });
     },
 
-    /**
-     * Makes a move from the record as it was read, and emits its events in the same script.
-     * @returns the new record; `stale` if another process has moved the rotation on
-     */
-    move: (of: RotationRecord, change: RotationChange, options?: MoveOptions): Promise<RotationRecord | string> =>
-      store.move(of.name, of, change, options),
-
     /** Records that a user has confirmed that nothing refers to the old set. @returns undefined if it waits for no such */
-    confirm: (
-      of: Named,
-      confirmed: { readonly confirmedAtMs: number; readonly confirmedBy: string },
-    ): Promise<RotationRecord | undefined> =>
+    confirm: (of: Named, confirmed: Pick<RotationRecord, "confirmedAtMs" | "confirmedBy">) =>
       store.update(of, (present) =>
-        present?.waitsFor === "confirmation" ? { change: { ...rotationKind.entering, ...confirmed } } : undefined,
+        present?.waitsFor === "confirmation" ? { change: { ...entering, ...confirmed } } : undefined,
       ),
 
-    /** Continues a rotation that was quarantined. @returns undefined if it was not */
-    release: (of: Named): Promise<RotationRecord | undefined> => releaseRotation(store, of),
-
-    /** Removes the record of a rotation. */
     forget: async ({ name, profile }: Named): Promise<void> => {
       await redis.multi().unlink(rotationKey(name), ageKey(name)).srem(namesKey(profile), name).exec();
     },
 
     ageCheck: async ({ name, profile }: Named): Promise<AgeCheck> => ({ ...(await ages.get(name)), profile }),
 
-    /** Saves an age check, and emits the event if one is due. */
-    noteAge: (name: string, of: AgeCheck, { change, events }: Update<AgeCheck>) =>
-      ages.move(name, of, change, { events }),
+    noteAge: ages.move,
   };
 }

@@ -7,38 +7,32 @@ import { randomInt } from "node:crypto";
 import type { Secret } from "#core/secret.ts";
 import type { Clock } from "#core/time.ts";
 import type { FaultRules } from "#engine/fault-policy.ts";
-import type { MoveEvent } from "#engine/move-record.ts";
+import type { MoveEvent, StoreDeps } from "#engine/move-record.ts";
 import type { PoisonGuard } from "#engine/poison-guard.ts";
-import { nextProblem, quarantineProblem } from "#engine/problem.ts";
+import { nextProblem } from "#engine/problem.ts";
 import type { WorkResult } from "#engine/queue/job-result.ts";
-import type { Change, CommonFields, MoveOptions, RecordStore } from "#engine/record.ts";
+import { type Change, type CommonFields, type MoveOptions, type RecordKind, recordStore } from "#engine/record.ts";
 import type { Seal, SealedFields } from "#engine/seal.ts";
 import { MovedByAnother, type StepMachine, type StepResult, type Wait, move, runSteps } from "#engine/steps.ts";
 import type { Sink } from "./config.ts";
+import type { RotationReport } from "./contract.ts";
 import { sinkKey, sinkName } from "./sinks.ts";
 
-/** Reasons for which a rotation waits. */
-export const rotationWaits = [
-  /** The grace period, in which the old set must be unused. */
-  "grace",
-  /** A manual confirmation that nothing refers to the old set anymore. */
-  "confirmation",
-  /** Something still refers to the old set, and simfleet cannot change it. */
-  "reference",
-  /** A failure that may be temporary. */
-  "fault",
-  /** A user, because the current step killed three workers. */
-  "quarantined",
-] as const;
-
 export interface RotationFields extends CommonFields {
+  /** Key of the record. */
+  readonly name: string;
   readonly rotationId: string;
   readonly state: string;
   readonly startedAtMs: number;
   readonly finishedAtMs?: number;
   /** Time of the next poll. */
   readonly nextAtMs: number;
-  readonly waitsFor?: (typeof rotationWaits)[number];
+  /**
+   * What it waits for, if not for time alone: the `grace` period of the old set; a `confirmation` by a user that nothing
+   * refers to the old set anymore; a `reference` to it that simfleet cannot change; after a `fault`, the next attempt; a
+   * user, because the current step killed three workers (`quarantined`).
+   */
+  readonly waitsFor?: NonNullable<RotationReport["waitsFor"]>;
   /** Reason why it waits or failed, for display. */
   readonly reason?: string;
   /** Why it is rolled back. */
@@ -57,17 +51,16 @@ export interface RotationFields extends CommonFields {
 
 type SharedChange = Change<Omit<RotationFields, "state">>;
 
-/** How the records of rotations are stored. */
-export const rotationKind = {
-  idField: "rotationId",
-  stateField: "state",
-  numbers: ["tries"],
-  entering: { waitsFor: undefined, reason: undefined, problem: undefined, nextAtMs: 0, tries: 0 },
-  isOver: isRotationOver,
-} as const;
+/** Default changes of every move to another state. */
+export const entering = { waitsFor: undefined, reason: undefined, problem: undefined, nextAtMs: 0, tries: 0 } as const;
 
 export function isRotationOver({ state }: Pick<RotationFields, "state">): boolean {
   return state === "done" || state === "failed";
+}
+
+/** Whether a rotation is in progress and does not wait for a user because it was quarantined. */
+export function isToBeDone<R extends RotationFields>(record: R | undefined): record is R {
+  return record !== undefined && !isRotationOver(record) && record.waitsFor !== "quarantined";
 }
 
 /** Id of a rotation, `t-20261120-103045-482193`: sorts by time. */
@@ -76,40 +69,69 @@ export function newRotationId(kind: "t" | "k", nowMs: number): string {
   return `${kind}-${stamp}-${String(randomInt(1_000_000)).padStart(6, "0")}`;
 }
 
-/** Continues a rotation that was quarantined. @returns undefined if it was not */
-export function releaseRotation<R extends RotationFields>(
-  store: RecordStore<R>,
-  of: { readonly name: string; readonly profile: string },
-): Promise<R | undefined> {
-  const change: SharedChange = rotationKind.entering;
-  return store.update(of, (present) =>
-    present?.waitsFor === "quarantined" ? { change: change as Change<R> } : undefined,
-  );
+/** The store of one kind of rotation. @param kind what its records have beyond the fields of every rotation */
+export function rotationStore<R extends RotationFields>(
+  { lists = [], defaults, ...kind }: Pick<RecordKind<R>, "lists" | "defaults" | "kept" | "subject">,
+  deps: StoreDeps,
+  keyOf: (name: string) => string,
+) {
+  const empty = { nextAtMs: 0, tries: 0, handedTo: [], handedToNames: [] };
+  const all: RecordKind<R> = {
+    ...kind,
+    idField: "rotationId",
+    stateField: "state",
+    numbers: ["tries"],
+    lists: ["handedTo", "handedToNames", ...lists],
+    defaults: (name) => ({ name, ...empty, ...defaults?.(name) }) as Partial<R>,
+    entering: entering as Change<R>,
+    isOver: isRotationOver,
+  };
+  const { get: record, ...store } = recordStore(all, deps, keyOf);
+  return {
+    ...store,
+    /** The rotation with this name that is in progress, or the last one; undefined if there never was one. */
+    record,
+
+    /**
+     * Makes a move from the record as it was read, and emits its events in the same script.
+     * @returns the new record; `stale` if another process has moved the rotation on
+     */
+    move: (of: R, change: Change<R>, options?: MoveOptions) => store.move(of.name, of, change, options),
+
+    /** Continues a rotation that was quarantined. @returns undefined if it was not */
+    release: (of: Pick<RotationFields, "name" | "profile">) =>
+      store.update(of, (present) => (present?.waitsFor === "quarantined" ? { change: all.entering } : undefined)),
+  };
 }
 
 /** Dependencies of every rotation's steps. */
-interface StepDeps<R extends RotationFields> {
-  readonly seal: Pick<Seal, "open">;
-  readonly move: (of: R, change: Change<R>, options: MoveOptions) => Promise<R | string>;
+export interface RotationDeps {
+  readonly seal: Pick<Seal, "seal" | "open">;
+  readonly clock: Clock;
+  readonly guard: Pick<PoisonGuard, "run">;
 }
 
+type Move<R> = (of: R, change: Change<R>, options: MoveOptions) => Promise<R | string>;
+
 /** The record as it was saved last. A step saves what it has done before it continues. */
-export class RotationStep<R extends RotationFields> {
+export class RotationStep<R extends RotationFields, Deps extends RotationDeps = RotationDeps> {
   record: R;
+  readonly deps: Deps;
   readonly signal: AbortSignal;
-  readonly #deps: StepDeps<R>;
+  readonly #move: Move<R>;
   readonly #held: Secret[] = [];
   #opened: SealedFields | undefined;
 
-  constructor(record: R, deps: StepDeps<R>, signal: AbortSignal) {
+  constructor(record: R, { deps, move: save, signal }: { deps: Deps; move: Move<R>; signal: AbortSignal }) {
     this.record = record;
+    this.deps = deps;
     this.signal = signal;
-    this.#deps = deps;
+    this.#move = save;
   }
 
   /** Saves what the step has done so far. @throws MovedByAnother */
   async save(change: Change<R> | SharedChange, events: readonly MoveEvent[] = []): Promise<void> {
-    const saved = await this.#deps.move(this.record, change as Change<R>, { events });
+    const saved = await this.#move(this.record, change as Change<R>, { events });
     if (typeof saved === "string") throw new MovedByAnother();
     this.record = saved;
   }
@@ -119,7 +141,7 @@ export class RotationStep<R extends RotationFields> {
     const { rotationId, sealed } = this.record;
     if (sealed === undefined) throw new Error(`the sealed secret of ${rotationId} vanished`);
     if (this.#opened === undefined) {
-      this.#opened = await this.#deps.seal.open(rotationId, sealed);
+      this.#opened = await this.deps.seal.open(rotationId, sealed);
       this.hold(...Object.values(this.#opened));
     }
     return this.#opened;
@@ -139,24 +161,19 @@ export class RotationStep<R extends RotationFields> {
   }
 }
 
-/** One kind of rotation. */
-export interface RotationMachine<R extends RotationFields, Step extends RotationStep<R>> {
-  /** Reads the record; undefined if there is none. */
-  readonly open: () => Promise<Step | undefined>;
-  readonly steps: StepMachine<Step, Change<R>>["steps"];
+interface RotationMachine<R extends RotationFields, Step extends RotationStep<R>> extends Pick<
+  StepMachine<Step, Change<R>>,
+  "open" | "steps" | "guard" | "clock" | "onFault"
+> {
   readonly rulesFor: (record: R, fault: unknown) => FaultRules;
   /** Ends the rotation, or starts to roll it back. */
   readonly giveUp: (record: R, reason: string) => readonly [Change<R>, ...MoveEvent[]];
   readonly quarantined: (record: R, reason: string) => MoveEvent;
   /** The command that continues it, also after it was quarantined. */
-  readonly resumeCommand: string;
+  readonly resumeCommand: (record: R) => string;
   /** Name of the rotation, for the guard. */
-  readonly subject: string;
-  readonly guard: Pick<PoisonGuard, "run">;
-  readonly clock: Clock;
+  readonly subject: (record: R) => string;
   readonly nowMs: () => number | Promise<number>;
-  /** Called with faults after which the rotation waits. */
-  readonly onFault?: StepMachine<Step, Change<R>>["onFault"];
 }
 
 /**
@@ -168,30 +185,30 @@ export function runRotation<R extends RotationFields, Step extends RotationStep<
   machine: RotationMachine<R, Step>,
   signal: AbortSignal,
 ): Promise<WorkResult> {
-  const { nowMs, resumeCommand, subject, onFault, ...kind } = machine;
+  const { nowMs } = machine;
   return runSteps<Step, Change<R>>(
     {
-      ...kind,
-      ...(onFault !== undefined && { onFault }),
+      ...machine,
       open: async () => {
-        const step = await kind.open();
-        return step?.record.waitsFor === "quarantined" ? undefined : step;
+        const step = await machine.open();
+        return isToBeDone(step?.record) ? step : undefined;
       },
       stateOf: ({ record }) => record.state,
       save: (step, change, events) => step.save(change, events),
       saveWait: async (step, waiting) => saveWait(step, waiting, await nowMs()),
       saveGivingUp: (step, reason) => {
-        const [change, ...events] = kind.giveUp(step.record, reason);
+        const [change, ...events] = machine.giveUp(step.record, reason);
         return step.save(change, events);
       },
-      pointOf: ({ record: { rotationId, state } }) => `${subject} ${rotationId} ${state}`,
+      pointOf: ({ record }) => `${machine.subject(record)} ${record.rotationId} ${record.state}`,
       // The rotation stays where it is until a user continues it.
       saveQuarantined: async (step, why) => {
-        const reason = `${why}; continue with: ${resumeCommand}`;
-        const problem = quarantineProblem(step.record.problem, { message: reason, nowMs: await nowMs() });
-        await step.save({ waitsFor: "quarantined", reason, problem }, [kind.quarantined(step.record, why)]);
+        const reason = `${why}; continue with: ${machine.resumeCommand(step.record)}`;
+        const failure = { message: reason, nowMs: await nowMs(), delayMs: 0 };
+        const problem = { ...nextProblem(step.record.problem, failure), nextAttemptMs: 0 };
+        await step.save({ waitsFor: "quarantined", reason, problem }, [machine.quarantined(step.record, why)]);
       },
-      faultRules: ({ record }, fault) => ({ rules: kind.rulesFor(record, fault), tries: record.tries }),
+      faultRules: ({ record }, fault) => ({ rules: machine.rulesFor(record, fault), tries: record.tries }),
       close: (step) => step.release(),
     },
     signal,
@@ -222,14 +239,14 @@ export async function handOverToAll<R extends RotationFields>(
   step: RotationStep<R>,
   sinks: readonly Sink[],
   deliver: (sink: Sink) => Promise<void>,
-  eventOf: (sink: string) => MoveEvent,
+  { type, fields }: MoveEvent,
 ): Promise<StepResult<{ readonly state: "delivered" }>> {
   for (const sink of sinks) {
     const { handedTo, handedToNames } = step.record;
     if (handedTo.includes(sinkKey(sink))) continue;
     await deliver(sink);
     const handed = { handedTo: [...handedTo, sinkKey(sink)], handedToNames: [...handedToNames, sinkName(sink)] };
-    await step.save({ ...rotationKind.entering, ...handed }, [eventOf(sinkName(sink))]);
+    await step.save({ ...entering, ...handed }, [{ type, fields: { ...fields, sink: sinkName(sink) } }]);
   }
   return move({ state: "delivered" });
 }

@@ -2,38 +2,57 @@
  * Processes the rotations of a profile: advances each as far as possible, and returns when to poll again. A rotation
  * continues from its record only, so it does not matter which process does it, or how the previous one ended.
  */
+import type { CredentialInput, CredentialSet } from "#api/operations/credentials.ts";
 import { SimfleetError, PlatformError } from "#core/errors.ts";
-import { minuteMs, secondMs } from "#core/time.ts";
+import { Secret } from "#core/secret.ts";
+import { dayMs, minuteMs, secondMs } from "#core/time.ts";
 import { type FaultRules, faultRules, retryRule } from "#engine/fault-policy.ts";
-import { nextProblem } from "#engine/problem.ts";
-import { type Steps, move } from "#engine/steps.ts";
-import type { RotationChange, RotationRecord, RotationState } from "./record.ts";
-import { handOverToAll, isRotationOver, runRotation } from "./rotation-machine.ts";
-import type { Incident, WorkResult } from "#engine/queue/job-result.ts";
-import { createSuccessor, updateInPlace, verifyUpdate, isOurs } from "./steps/put-on-platform.ts";
-import { leftBehind, repoint, repointGroups, retire } from "./steps/replace-old-set.ts";
-import { type RotationContext, CredentialStep, type RotationResult } from "./steps/credential-step.ts";
-import { SinkError, handOver } from "./sinks.ts";
-import { AccountSets } from "./account-sets.ts";
-import { placesOf } from "./references.ts";
-import { currentSet, rotationsOf } from "./plan.ts";
-import { newSecret } from "./new-secret.ts";
 import type { MoveEvent } from "#engine/move-record.ts";
+import { nextProblem } from "#engine/problem.ts";
+import type { Incident, WorkResult } from "#engine/queue/job-result.ts";
+import { type StepResult, type Steps, giveUp, move, wait } from "#engine/steps.ts";
+import { type AccountSets, type RotationAccount, accountSets, isDoubtful } from "./account-sets.ts";
+import type { Rotation, Sink } from "./config.ts";
+import { newSecret } from "./new-secret.ts";
+import { currentSet, rotationsOf } from "./plan.ts";
+import type { RotationChange, RotationLog, RotationRecord, RotationState } from "./record.ts";
+import { entriesRenamed, placesOf, reasonToKeep, type Reference, referencesIn } from "./references.ts";
+import { type RotationDeps, RotationStep, handOverToAll, isRotationOver, runRotation } from "./rotation-machine.ts";
+import { SinkError, type SinkDeps, handOver } from "./sinks.ts";
 
-/**
- * Advances every rotation of the profile that is in progress as far as possible.
- * @param signal aborts when this process stops or has lost the job
- * @throws errors of the store; the queue then retries the job
- */
-export async function workOnRotations(
-  profile: string,
-  context: RotationContext,
-  deps: { signal: AbortSignal; emit: (incident: Incident) => void },
-): Promise<WorkResult> {
-  const { signal, emit } = deps;
+export interface RotationContext extends RotationDeps {
+  readonly log: RotationLog;
+  readonly sinkDeps: SinkDeps;
+  /** The configured ones by name, of all profiles. */
+  readonly rotations: Readonly<Record<string, Rotation>>;
+  readonly accountFor: (profile: string) => RotationAccount;
+}
+
+/** `signal` aborts when this process stops or has lost the job. */
+type Terms = Readonly<{ signal: AbortSignal; emit: (incident: Incident) => void }>;
+type RotationResult = StepResult<RotationChange>;
+
+class CredentialStep extends RotationStep<RotationRecord, RotationContext> {
+  readonly rotation: Rotation;
+  readonly sets: AccountSets;
+
+  constructor(record: RotationRecord, rotation: Rotation, deps: RotationContext, signal: AbortSignal) {
+    super(record, { deps, move: deps.log.move, signal });
+    this.rotation = rotation;
+    this.sets = accountSets(deps.accountFor(record.profile), signal);
+  }
+
+  get nowMs(): number {
+    return this.deps.clock.wallMs();
+  }
+}
+
+/** @throws errors of the store; the queue then retries the job */
+export async function workOnRotations(profile: string, context: RotationContext, terms: Terms): Promise<WorkResult> {
+  const { signal } = terms;
   for (;;) {
     if (signal.aborted) return { kind: "handed-back" };
-    await checkAges(profile, context, deps);
+    await checkAges(profile, context, terms);
     const inProgress = await context.log.inProgress(profile);
     if (inProgress.length === 0) return { kind: "ended" };
     const nowMs = context.clock.wallMs();
@@ -43,7 +62,7 @@ export async function workOnRotations(
       return { kind: "postponed", delayMs, scope: "job", reason: "rotations wait" };
     }
     for (const { name } of due) {
-      if (!signal.aborted) await workOnRotation(name, context, { signal, emit });
+      if (!signal.aborted) await workOnRotation(name, context, terms);
     }
   }
 }
@@ -60,32 +79,24 @@ export async function statusOf(profile: string, context: RotationContext): Promi
   return inProgress.length > 0 ? "waiting" : "none";
 }
 
-/** Advances one rotation as far as possible. */
-async function workOnRotation(
-  name: string,
-  context: RotationContext,
-  { signal, emit }: { signal: AbortSignal; emit: (incident: Incident) => void },
-): Promise<void> {
-  const { log, clock, guard } = context;
+async function workOnRotation(name: string, context: RotationContext, { signal, emit }: Terms): Promise<void> {
+  const { log, clock } = context;
   const rotation = Object.hasOwn(context.rotations, name) ? context.rotations[name] : undefined;
   if (rotation === undefined) return waitForConfiguration(name, context, emit);
-  const open = async (): Promise<CredentialStep | undefined> => {
-    const record = await log.record(name);
-    return record === undefined || record.nextAtMs > clock.wallMs()
-      ? undefined
-      : new CredentialStep(record, rotation, context, signal);
-  };
   await runRotation<RotationRecord, CredentialStep>(
     {
-      open,
+      ...context,
+      open: async () => {
+        const record = await log.record(name);
+        const isDue = record !== undefined && record.nextAtMs <= clock.wallMs();
+        return isDue ? new CredentialStep(record, rotation, context, signal) : undefined;
+      },
       steps,
       rulesFor,
       giveUp: (_, failure) => [{ state: "rolling-back", failure }],
       quarantined: (_, reason) => ({ type: "credential.quarantined", fields: { reason } }),
-      resumeCommand: `simfleet credentials rotate ${name}`,
-      subject: `rotation ${name}`,
-      guard,
-      clock,
+      resumeCommand: () => `simfleet credentials rotate ${name}`,
+      subject: () => `rotation ${name}`,
       nowMs: () => clock.wallMs(),
       onFault: (message, refusal) =>
         emit({ message: `rotation ${name}: ${message}`, isInReport: true, ...(refusal !== undefined && { refusal }) }),
@@ -107,13 +118,14 @@ async function waitForConfiguration(name: string, { log, clock }: RotationContex
 const steps: Steps<Exclude<RotationState, "done" | "failed">, CredentialStep, RotationChange> = {
   planned: makeSecret,
   generated: deliver,
-  delivered: (step) => (step.record.strategy === "successor" ? createSuccessor(step) : updateInPlace(step)),
+  delivered: putOnPlatform,
   created: repoint,
   updated: verifyUpdate,
   switched: retire,
   "rolling-back": rollBack,
 };
 
+const pollAgainMs = 10 * minuteMs;
 const rules = faultRules({
   PLATFORM_RATE_LIMITED: { delay: secondMs, retryAfter: "replaces", sleepUpToMs: 2 * secondMs },
   PLATFORM_UNAVAILABLE: { delay: 5 * secondMs },
@@ -123,8 +135,8 @@ const finalSinkRules: FaultRules = { SINK_FAILED: "give-up" };
 /** The new secret is active, or is being rolled back: it waits for a user instead of rolling back. */
 const rejectedLater: FaultRules = {
   ...rules,
-  PLATFORM_REJECTED: { delay: 10 * minuteMs },
-  PLATFORM_RESPONSE_INVALID: { delay: 10 * minuteMs },
+  PLATFORM_REJECTED: { delay: pollAgainMs },
+  PLATFORM_RESPONSE_INVALID: { delay: pollAgainMs },
 };
 const beyondReturn: ReadonlySet<RotationState> = new Set(["updated", "switched", "rolling-back"]);
 
@@ -137,11 +149,7 @@ function rulesFor({ state }: RotationRecord, fault: unknown): FaultRules {
 
 const pollIntervalMs = 60 * minuteMs;
 
-async function checkAges(
-  profile: string,
-  context: RotationContext,
-  { signal, emit }: { signal: AbortSignal; emit: (incident: Incident) => void },
-): Promise<void> {
+async function checkAges(profile: string, context: RotationContext, { signal, emit }: Terms): Promise<void> {
   const { log, clock } = context;
   const nowMs = clock.wallMs();
   for (const rotation of rotationsOf(profile, context.rotations)) {
@@ -153,18 +161,19 @@ async function checkAges(
     if (record !== undefined && !isRotationOver(record)) continue;
     const change = { nextCheckAtMs: nowMs + pollIntervalMs };
     try {
-      const sets = await new AccountSets(context.accountFor(profile), signal).list();
+      const sets = await accountSets(context.accountFor(profile), signal).list();
       const { credentialsId, createdAtMs = 0, updatedAtMs = 0 } = currentSet(rotation, record, sets) ?? {};
       const sinceMs = Math.max(createdAtMs, updatedAtMs);
       const since = new Date(sinceMs).toISOString();
       const reported = `${credentialsId} since ${since}`;
       const isDue = sinceMs > 0 && nowMs - sinceMs >= maxAgeMs && reported !== check.reported;
       const event = { type: "credential.expiring", fields: { credentialsId, since } } as const;
-      await log.noteAge(name, check, isDue ? { change: { ...change, reported }, events: [event] } : { change });
+      if (isDue) await log.noteAge(name, check, { ...change, reported }, { events: [event] });
+      else await log.noteAge(name, check, change);
     } catch (thrown) {
       if (signal.aborted || !(thrown instanceof SimfleetError)) throw thrown;
       emit({ message: `the age of ${name} is not known: ${thrown.message}` });
-      await log.noteAge(name, check, { change });
+      await log.noteAge(name, check, change);
     }
   }
 }
@@ -173,26 +182,219 @@ async function checkAges(
 
 /** planned -> generated. If a generated secret was not saved, it is lost, and a new one is generated. */
 async function makeSecret(step: CredentialStep): Promise<RotationResult> {
-  const { rotation, account, context, signal, record } = step;
-  const secrets = await newSecret(rotation, account.deployment.credentialTypes, context.sinkDeps, signal);
+  const { rotation, deps, signal, record } = step;
+  const { credentialTypes } = deps.accountFor(record.profile).deployment;
+  const secrets = await newSecret(rotation, credentialTypes, deps.sinkDeps, signal);
   step.hold(...Object.values(secrets));
-  return move({ state: "generated", sealed: await context.seal.seal(record.rotationId, secrets) });
+  return move({ state: "generated", sealed: await deps.seal.seal(record.rotationId, secrets) });
 }
 
-/** generated -> delivered */
 async function deliver(step: CredentialStep): Promise<RotationResult> {
-  const { rotation, record, context, signal } = step;
+  const { rotation, record, deps, signal } = step;
   const { name, profile, constants, source } = rotation;
   const { rotationId, newId: credentialsId, type, startedAtMs } = record;
   const secrets = await step.secrets();
   const named = { rotation: name, rotationId, profile, credentialsId, type, startedAtMs };
   const handover = { ...named, secrets, constants, field: source.field };
-  return handOverToAll(
-    step,
-    rotation.sinks,
-    (sink) => handOver(sink, handover, context.sinkDeps, signal),
-    (sink) => ({ type: "credential.handed-over", fields: { sink } }),
+  const give = (sink: Sink) => handOver(sink, handover, deps.sinkDeps, signal);
+  return handOverToAll(step, rotation.sinks, give, { type: "credential.handed-over", fields: {} });
+}
+
+// The steps that send the new secret to the platform. After a lost response, or a rejection that follows one, they check
+// whether the set exists and was created by this rotation: its description contains the rotation's id.
+
+/** Maximum clock difference for attributing a set to this rotation by its creation time. */
+const maxClockDriftMs = 10 * minuteMs;
+/** The platform reports update times in seconds: two updates in the same second cannot be distinguished. */
+const untilUpdateShowsMs = 1_100;
+const maxRepeatsAtOnce = 5;
+
+/** delivered -> created: creates the successor. In-place -> updated, or -> done where there was no set before. */
+async function putOnPlatform(step: CredentialStep): Promise<RotationResult> {
+  const { strategy, oldId, newId, updatedBeforeMs } = step.record;
+  const created = { type: "credential.created", fields: { credentialsId: newId, strategy } } as const;
+  if (strategy === "successor" || oldId === undefined) {
+    await send(step, "create");
+    return strategy === "successor" ? move({ state: "created" }, created) : finishInPlace(step, created);
+  }
+  if (updatedBeforeMs === undefined) {
+    const before = await step.sets.find(newId);
+    if (before === undefined) return giveUp(`the Credential Set ${newId} is gone`);
+    // Saved before the call, so that a resumed rotation compares with the time before the first attempt.
+    await step.save({ updatedBeforeMs: before.updatedAtMs ?? 0 });
+  }
+  await send(step, "update");
+  return move({ state: "updated" }, created);
+}
+
+/** updated -> done, when the set's update time has changed. */
+async function verifyUpdate(step: CredentialStep): Promise<RotationResult> {
+  const { newId, updatedBeforeMs, tries } = step.record;
+  const found = await step.sets.find(newId);
+  if (found === undefined) {
+    const reason = `the Credential Set ${newId} is gone after it was updated`;
+    return wait({ isProblem: true, reason, delayMs: pollAgainMs });
+  }
+  // If the platform reports no update times, its success response must suffice.
+  if (found.updatedAtMs === undefined || found.updatedAtMs !== updatedBeforeMs) return finishInPlace(step);
+  await send(step, "update");
+  const delayMs = tries < maxRepeatsAtOnce ? untilUpdateShowsMs : pollAgainMs;
+  const reason = `the platform has taken the update of ${newId} and does not show it yet`;
+  return wait({ isProblem: true, reason, delayMs, tries: tries + 1 });
+}
+
+function finishInPlace(step: CredentialStep, ...events: readonly MoveEvent[]): RotationResult {
+  return finish(step, { currentId: step.record.newId, rotatedAtMs: step.nowMs }, ...events);
+}
+
+/** Sends the new secret. A failure does not count if this attempt or an earlier one, whose response was lost, has succeeded. */
+async function send(step: CredentialStep, how: "create" | "update"): Promise<void> {
+  const { record, rotation, sets } = step;
+  const secrets = await step.secrets();
+  // Constants are not secret, but are handled like secrets during a call.
+  const constants = Object.entries(rotation.constants).map(([name, value]) => [name, new Secret(value)] as const);
+  const mark = `(simfleet ${record.rotationId})`;
+  const input: CredentialInput = {
+    credentialsId: record.newId,
+    description: rotation.description === undefined ? mark : `${rotation.description} ${mark}`,
+    type: record.type,
+    credentials: { ...secrets, ...Object.fromEntries(constants) },
+  };
+  try {
+    await sets[how](input);
+  } catch (thrown) {
+    const found = isDoubtful(thrown) ? await sets.find(record.newId) : undefined;
+    if (found === undefined) throw thrown;
+    const { updatedAtMs } = found;
+    const isUpdated = updatedAtMs !== undefined && updatedAtMs !== record.updatedBeforeMs;
+    if (how === "create" ? !isOurs(found, record) : !isUpdated) throw thrown;
+  } finally {
+    for (const [, constant] of constants) constant.forget();
+  }
+}
+
+/** Whether this rotation created the set; decided by the creation time if the platform reports no descriptions. */
+function isOurs(found: CredentialSet, { rotationId, startedAtMs }: RotationRecord): boolean {
+  if (found.description !== undefined) return found.description.includes(rotationId);
+  return found.createdAtMs === undefined || found.createdAtMs >= startedAtMs - maxClockDriftMs - secondMs;
+}
+
+// The steps that replace the old set by its successor: everything that refers to it is changed to refer to the new one, by
+// simfleet or manually, and it is deleted after it was unused for the grace period. It is never deleted while anything
+// refers to it or while the new set does not exist.
+
+/** Limits the rounds if someone else edits groups at the same time. */
+const maxRounds = 3;
+/** How often the last use is checked during the grace period. */
+const watchEveryMs = 60 * minuteMs;
+
+async function repoint(step: CredentialStep): Promise<RotationResult> {
+  const { name, oldId, newId, confirmedAtMs } = step.record;
+  if (oldId === undefined) return switched(step, step.nowMs);
+  if (!step.sets.can("listGroups")) {
+    if (confirmedAtMs !== undefined) return switched(step, confirmedAtMs);
+    const what = `replace ${oldId} with ${newId} wherever it is referenced`;
+    return askFor(step, "confirmation", `${what}, then run: simfleet credentials confirm ${name}`);
+  }
+  for (let round = 0; round < maxRounds; round += 1) {
+    const left = await repointGroups(step, oldId, newId);
+    const named = left.filter(({ how }) => how === "id");
+    if (named.length === 0) return switched(step, step.nowMs, left);
+    if (step.sets.can("putGroupConfiguration")) continue;
+    const what = `replace ${oldId} with ${newId} in ${placesOf(named)}`;
+    return askFor(step, "reference", `${what}: the platform definition does not describe putGroupConfiguration`);
+  }
+  const reason = `groups start to reference ${oldId} again while their references are updated`;
+  return wait({ isProblem: true, reason, delayMs: pollAgainMs });
+}
+
+/**
+ * Checks all groups once, and replaces references to one set by references to the other, if the deployment allows it.
+ * @returns the references that were found to the first set
+ */
+async function repointGroups(step: CredentialStep, from: string, to: string): Promise<Reference[]> {
+  const found: Reference[] = [];
+  const canPut = step.sets.can("putGroupConfiguration");
+  for await (const group of step.sets.groups()) {
+    const references = referencesIn(group, from);
+    found.push(...references);
+    if (!canPut || !references.some(({ how }) => how === "id")) continue;
+    // Saved first, so that the report contains every group that may have been changed.
+    const { groups } = step.record;
+    if (!groups.includes(group.groupId)) await step.save({ groups: [...groups, group.groupId] });
+    for (const { namespace, entries } of entriesRenamed(group, from, to)) {
+      await step.sets.configure(group.groupId, namespace, entries);
+    }
+  }
+  return found;
+}
+
+/** After this move nothing is rolled back: the new set is active. */
+function switched(step: CredentialStep, quietSinceMs: number, left: readonly Reference[] = []): RotationResult {
+  const { oldId, newId, groups } = step.record;
+  const repointed = { oldId, credentialsId: newId, groups: groups.join(", ") };
+  return move(
+    { state: "switched", quietSinceMs, currentId: newId, rotatedAtMs: step.nowMs },
+    { type: "credential.repointed", fields: repointed },
+    ...(oldId === undefined || left.length === 0 ? [] : [unconfirmed(step, reasonToKeep(oldId, left))]),
   );
+}
+
+/** Waits until a user, or another program, has replaced the references. */
+function askFor(step: CredentialStep, waitsFor: "confirmation" | "reference", reason: string): RotationResult {
+  const delayMs = waitsFor === "confirmation" ? dayMs : pollAgainMs;
+  return wait({ change: { waitsFor }, reason, delayMs, events: [unconfirmed(step, reason)] });
+}
+
+function unconfirmed({ record: { oldId, newId } }: CredentialStep, reason: string): MoveEvent {
+  return { type: "credential.unconfirmed", fields: { oldId, credentialsId: newId, reason } };
+}
+
+async function retire(step: CredentialStep): Promise<RotationResult> {
+  const { oldId, newId } = step.record;
+  if (oldId === undefined) return finish(step, {});
+  const unused = { type: "credential.unused", fields: { oldId } } as const;
+  const sets = await step.sets.list();
+  const old = sets.find((set) => set.credentialsId === oldId);
+  // Deleted by one of our calls whose response was lost, or manually.
+  if (old === undefined) return finish(step, {}, unused);
+  if (!sets.some((set) => set.credentialsId === newId)) {
+    const reason = `the new Credential Set ${newId} is gone, so ${oldId} is kept`;
+    return wait({ isProblem: true, reason, delayMs: pollAgainMs, events: [unconfirmed(step, reason)] });
+  }
+  const grace = await graceOf(step, oldId, old.lastUsedAtMs);
+  if (grace !== undefined) return grace;
+  const left = await step.sets.references(oldId);
+  if (left.length > 0) return askFor(step, "reference", reasonToKeep(oldId, left));
+  const obstacle = await step.sets.remove(oldId);
+  if (obstacle === undefined) return finish(step, {}, unused);
+  const reason = `${oldId} must be deleted manually: ${obstacle}`;
+  return finish(step, { reason }, unused, leftBehind(oldId, obstacle));
+}
+
+/** Waits for the end of the grace period, which each use of the old set restarts; undefined when it is over. */
+async function graceOf(step: CredentialStep, oldId: string, lastUsedAtMs = 0): Promise<RotationResult | undefined> {
+  const since = step.record.quietSinceMs ?? step.nowMs;
+  if (lastUsedAtMs > since) {
+    const lastUsedAt = new Date(lastUsedAtMs).toISOString();
+    await step.save({ quietSinceMs: lastUsedAtMs }, [{ type: "credential.in-use", fields: { oldId, lastUsedAt } }]);
+  }
+  const endsAtMs = Math.max(since, lastUsedAtMs) + step.rotation.graceMs;
+  const leftMs = endsAtMs - step.nowMs;
+  if (leftMs <= 0) return undefined;
+  const reason = `${oldId} is deleted if it stays unused until ${new Date(endsAtMs).toISOString()}`;
+  return wait({ change: { waitsFor: "grace" }, reason, delayMs: Math.min(leftMs, watchEveryMs) });
+}
+
+function leftBehind(credentialsId: string, reason: string): MoveEvent {
+  return { type: "credential.orphaned", fields: { credentialsId, reason } };
+}
+
+function finish(step: CredentialStep, change: RotationChange, ...events: readonly MoveEvent[]): RotationResult {
+  const { strategy, oldId, newId } = step.record;
+  const fields = { credentialsId: newId, oldId: strategy === "in-place" ? newId : oldId };
+  const rotated = { type: "credential.rotated", fields } as const;
+  return move({ state: "done", finishedAtMs: step.nowMs, sealed: undefined, ...change }, ...events, rotated);
 }
 
 // rolling-back -> failed: groups refer to the old set again, and the successor is deleted if nothing refers to it. A sink
@@ -201,10 +403,7 @@ async function deliver(step: CredentialStep): Promise<RotationResult> {
 async function rollBack(step: CredentialStep): Promise<RotationResult> {
   const { strategy, failure: reason = "", handedToNames } = step.record;
   const obstacle = strategy === "successor" ? await withdraw(step) : undefined;
-  const failed: MoveEvent = {
-    type: "credential.failed",
-    fields: { reason, sinks: handedToNames.join(", ") },
-  };
+  const failed = { type: "credential.failed", fields: { reason, sinks: handedToNames.join(", ") } } as const;
   const left = obstacle === undefined ? [] : [leftBehind(step.record.newId, obstacle)];
   return move({ state: "failed", finishedAtMs: step.nowMs, sealed: undefined, reason }, ...left, failed);
 }
@@ -217,7 +416,7 @@ async function withdraw(step: CredentialStep): Promise<string | undefined> {
   if (!isOurs(found, step.record)) return "another than this rotation made it";
   if (step.sets.can("listGroups")) {
     try {
-      if (oldId !== undefined) await repointGroups(step, { from: newId, to: oldId });
+      if (oldId !== undefined) await repointGroups(step, newId, oldId);
     } catch (thrown) {
       const isRefused = thrown instanceof PlatformError && thrown.disposition === "never" && thrown.exitCode !== 3;
       if (!isRefused) throw thrown;

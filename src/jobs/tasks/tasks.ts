@@ -8,7 +8,7 @@ import { type RunOptions, isRunSettled } from "#fleet/run.ts";
 import type { Automation } from "#fleet/automation.ts";
 import type { Task, TaskReference, TaskStatus } from "#fleet/task.ts";
 import type { AuthKeyService } from "#jobs/authkeys/open.ts";
-import type { CredentialService } from "#jobs/credentials/service.ts";
+import type { CredentialService } from "#jobs/credentials/open.ts";
 import type { RunService } from "#jobs/runs/service.ts";
 import type { FleetReport } from "#jobs/inventory/contract.ts";
 import type { RowOrigin } from "#jobs/runs/plan/row-source.ts";
@@ -81,9 +81,8 @@ export class ServiceTasks {
           .sync(task.profile)
           .report.then(({ sims, crossed }) => `${sims} SIMs with usage, ${crossed} crossed`);
       case "rotate":
-        return this.#rotate(task, options);
       case "rotate-authkey":
-        return this.#rotateAuthKey(task, options);
+        return this.#rotate(task, options);
       case "report":
         return this.#report(task);
     }
@@ -225,22 +224,17 @@ export class ServiceTasks {
     return { kind: "sync", id: (await this.#deps.sims.sync(profile, { by })).syncId };
   }
 
-  async #rotate(task: TaskOf<"rotate">, beginning: Beginning): Promise<TaskReference> {
+  async #rotate(task: TaskOf<"rotate" | "rotate-authkey">, beginning: Beginning): Promise<TaskReference> {
+    const { credentials, authKeys } = this.#deps;
+    const { by } = beginning;
     // Begun before a crash, and possibly ended since.
     const begun = await this.begunBefore(task, beginning);
     if (begun !== undefined) return begun;
-    const options = { by: beginning.by, signal: new AbortController().signal };
-    const { rotationId } = await this.#deps.credentials.rotate(task.rotation, options);
+    if (task.job === "rotate-authkey") {
+      return { kind: "authkey-rotation", id: (await authKeys.rotate(task.profile, { by })).rotationId };
+    }
+    const { rotationId } = await credentials.rotate(task.rotation, { by, signal: new AbortController().signal });
     return { kind: "rotation", id: rotationId ?? "" };
-  }
-
-  async #rotateAuthKey(task: TaskOf<"rotate-authkey">, beginning: Beginning): Promise<TaskReference> {
-    const { authKeys } = this.#deps;
-    const begun = await this.begunBefore(task, beginning);
-    if (begun !== undefined) return begun;
-    await authKeys.plan(task.profile, undefined);
-    const { rotationId } = await authKeys.rotate(task.profile, { by: beginning.by });
-    return { kind: "authkey-rotation", id: rotationId };
   }
 
   async #report({ profile, file }: TaskOf<"report">): Promise<TaskReference> {

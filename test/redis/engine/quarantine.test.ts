@@ -9,7 +9,7 @@ import { automationLog } from "#jobs/automations/record.ts";
 import { type AutomationDeps, actOn } from "#jobs/automations/work.ts";
 import { reportOfRotation as reportOfKeyRotation } from "#jobs/authkeys/open.ts";
 import { rotationLog } from "#jobs/credentials/record.ts";
-import { CredentialService, reportOfRotation } from "#jobs/credentials/service.ts";
+import { CredentialService, reportOfRotation } from "#jobs/credentials/open.ts";
 import { statusOf } from "#jobs/credentials/work.ts";
 import { syncInventory } from "#jobs/inventory/work.ts";
 import { reportOfSync } from "#jobs/inventory/service.ts";
@@ -80,7 +80,7 @@ it("a rotation that was quarantined is continued by a request of a person, not b
     }),
     clock,
     rotations: { [rotation.name]: rotation },
-    queues: { enqueue: () => Promise.resolve(), isServed: () => Promise.resolve(false) },
+    queues: { enqueue: () => Promise.resolve() },
     accountFor: () => harness.account(),
     requireSeal: () => undefined,
     freezeOf: () => Promise.resolve(undefined),

@@ -15,7 +15,7 @@ import { CommandRunner } from "#jobs/credentials/command.ts";
 import { drawn, newSecret } from "#jobs/credentials/new-secret.ts";
 import { rotationStatusText } from "#jobs/credentials/commands/credentials.ts";
 import { entriesRenamed, mayMean, referencesIn } from "#jobs/credentials/references.ts";
-import { reportOfRotation } from "#jobs/credentials/service.ts";
+import { reportOfRotation } from "#jobs/credentials/open.ts";
 import { handOver, SinkError, sinkFault, sinkKey, sinkName } from "#jobs/credentials/sinks.ts";
 import { createAuthority } from "../../support/certificates.ts";
 import { until } from "../../support/until.ts";

@@ -112,7 +112,7 @@ function confirmCommand(context: Context): Command {
 function workOn({ app }: Caller, profile: string): LocalWork | undefined {
   return (
     app && {
-      isServed: () => app.service(credentials).service.isServed(profile),
+      isServed: () => app.service(credentials).isServed(profile),
       work: (onIncident) => app.service(credentials).consume(profile, onIncident),
     }
   );
