@@ -57,7 +57,6 @@ interface Situation {
   readonly profile: string;
   /** A sub-user that the profile manages; absent: its own user. */
   readonly user?: string | undefined;
-  /** All AuthKeys of the user. */
   readonly keys: readonly AuthKey[];
   /** Live processes and the AuthKey each uses. */
   readonly users: readonly AuthKeyUser[];
@@ -123,7 +122,6 @@ export function idsOf(keys: readonly AuthKey[]): string[] {
   return keys.map(({ authKeyId }) => authKeyId);
 }
 
-/** The live processes that use an AuthKey. */
 export function workersWith(authKeyId: string, users: readonly AuthKeyUser[]): string[] {
   return users.filter((user) => user.authKeyId === authKeyId).map(({ worker }) => worker);
 }

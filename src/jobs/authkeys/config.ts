@@ -46,7 +46,6 @@ export interface KeyOwner {
   readonly user?: string | undefined;
 }
 
-/** The owner that an entry is about. */
 export function ownerOf(authKeys: AuthKeys, name: string): KeyOwner {
   const { user, profile = name } = authKeys[name] ?? {};
   return user === undefined ? { name, profile: name } : { name, profile, user };

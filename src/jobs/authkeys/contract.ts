@@ -59,13 +59,11 @@ export const authKeyRotationReport = z.object({
 
 export type AuthKeyRotationReport = Readonly<z.infer<typeof authKeyRotationReport>>;
 
-export const authKeyPlan = z.object({
+const authKeyPlan = z.object({
   profile: z.string(),
   oldAuthKeyId: z.string().nullable().describe("the AuthKey that is replaced; null if not known yet"),
   isInProgress: z.boolean().describe("whether a rotation is in progress, which a request to rotate resumes"),
 });
-
-export type AuthKeyPlan = Readonly<z.infer<typeof authKeyPlan>>;
 
 const read = { method: "GET", role: "viewer", tag: "authkeys" } as const;
 

@@ -68,7 +68,7 @@ export class AuthKeyService {
    * Previews a rotation; if one is in progress, `rotate` resumes it.
    * @throws ConfigError listing what is missing; SimfleetError ROTATION_STATE_CONFLICT with the obstacle; PlatformError
    */
-  async plan(profile: string, replaceId: string | undefined, user?: string): Promise<routes.AuthKeyPlan> {
+  async plan(profile: string, replaceId: string | undefined, user?: string) {
     const { config, accounts } = this.#kernel;
     const owner = requireOwner(config.authKeys, profile, user);
     requirementsOf(config, owner);
@@ -78,8 +78,7 @@ export class AuthKeyService {
         const message = `The rotation ${present.rotationId} of ${profile} is in progress and was started without replacing ${replaceId}. Wait until it ends.`;
         throw new SimfleetError("ROTATION_STATE_CONFLICT", message);
       }
-      const oldAuthKeyId = present.oldId ?? accounts.checkSecrets(profile) ?? null;
-      return { profile, oldAuthKeyId, isInProgress: true };
+      return { profile, oldAuthKeyId: present.oldId ?? accounts.checkSecrets(profile) ?? null, isInProgress: true };
     }
     const keys = await this.#keys(owner);
     const users = await this.#usersOf(owner);
@@ -162,7 +161,6 @@ export class AuthKeyService {
     return user === undefined ? [profile] : Object.keys(this.#kernel.config.profiles);
   }
 
-  /** The live processes that use an AuthKey of this owner. */
   async #usersOf(owner: Omit<KeyOwner, "name">): Promise<AuthKeyUser[]> {
     const users = this.#profilesOf(owner).map((profile) => this.#kernel.users.list(profile));
     return (await Promise.all(users)).flat();
@@ -189,9 +187,8 @@ export function authKeyEndpoints(
   profileOf: (named: string | undefined) => string,
 ): readonly Endpoint[] {
   return [
-    endpoint(routes.listAuthKeys, async ({ query }) => {
-      const profile = profileOf(query.profile);
-      const { user } = query;
+    endpoint(routes.listAuthKeys, async ({ query: { profile: named, user } }) => {
+      const profile = profileOf(named);
       const authKeys = await service.list(profile, user);
       return { authKeys, nextCursor: null, rotation: (await service.report(profile, user)) ?? null };
     }),

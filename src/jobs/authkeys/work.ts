@@ -48,13 +48,12 @@ const steps: Steps<Exclude<AuthKeyState, "done" | "failed">, AuthKeyStep, AuthKe
 
 /** Continues the rotation with this name (see KeyOwner), as `runRotation` does. */
 export function rotateAuthKey(name: string, deps: AuthKeyDeps, signal: AbortSignal): Promise<WorkResult> {
-  const { rotations } = deps;
   return runRotation<AuthKeyRotation, AuthKeyStep>(
     {
       ...deps,
       open: async () => {
-        const record = await rotations.record(name);
-        return record && new AuthKeyStep(record, { deps, move: rotations.move, signal });
+        const record = await deps.rotations.record(name);
+        return record && new AuthKeyStep(record, { deps, move: deps.rotations.move, signal });
       },
       steps,
       rulesFor,
@@ -64,7 +63,7 @@ export function rotateAuthKey(name: string, deps: AuthKeyDeps, signal: AbortSign
       quarantined: ({ oldId = "" }, reason) => ({ type: "authkey.quarantined", fields: { authKeyId: oldId, reason } }),
       resumeCommand: ({ user }) => `simfleet authkeys rotate${user === undefined ? "" : ` --user ${user}`}`,
       subject: ({ user = name }) => `AuthKey of ${user}`,
-      nowMs: rotations.nowMs,
+      nowMs: deps.rotations.nowMs,
     },
     signal,
   );

@@ -45,7 +45,6 @@ export function accountSets({ client, deployment }: RotationAccount, signal: Abo
   const call = <I, O>(operation: Operation<I, O>, input: I): Promise<O> =>
     client.call(operation, input, { signal, urgency: "priority" });
 
-  /** Whether the deployment defines an operation. */
   const can = (id: DeploymentOperationId): boolean => deployment.operations[id] !== undefined;
 
   const list = async (): Promise<CredentialSet[]> => call(listCredentials(described("listCredentials")), undefined);
@@ -73,13 +72,11 @@ export function accountSets({ client, deployment }: RotationAccount, signal: Abo
     }
   };
 
-  /** Every group, page by page. */
   async function* groups(): AsyncGenerator<GroupRecord> {
     const operation = listGroups(described("listGroups"), await client.whoAmI(signal));
     for await (const { items } of client.pages(operation, {}, { signal })) yield* items;
   }
 
-  /** Sets keys in one namespace of a group's configuration. */
   const configure = async (groupId: string, namespace: string, entries: Readonly<Record<string, unknown>>) => {
     const operation = putGroupConfiguration(described("putGroupConfiguration"), await client.whoAmI(signal));
     await call(operation, { groupId, namespace, entries });

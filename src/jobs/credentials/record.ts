@@ -37,7 +37,6 @@ export interface RotationRecord extends RotationFields {
   readonly rotatedAtMs?: number;
 }
 
-/** Facts that are fixed when a rotation starts. */
 export type RotationHead = Pick<
   RotationRecord,
   "name" | "profile" | "rotationId" | "strategy" | "type" | "oldId" | "newId" | "startedAtMs" | "startedBy"

@@ -49,8 +49,6 @@ export interface RotationFields extends CommonFields {
   readonly quietSinceMs?: number;
 }
 
-type SharedChange = Change<Omit<RotationFields, "state">>;
-
 /** Default changes of every move to another state. */
 export const entering = { waitsFor: undefined, reason: undefined, problem: undefined, nextAtMs: 0, tries: 0 } as const;
 
@@ -130,7 +128,10 @@ export class RotationStep<R extends RotationFields, Deps extends RotationDeps = 
   }
 
   /** Saves what the step has done so far. @throws MovedByAnother */
-  async save(change: Change<R> | SharedChange, events: readonly MoveEvent[] = []): Promise<void> {
+  async save(
+    change: Change<R> | Change<Omit<RotationFields, "state">>,
+    events: readonly MoveEvent[] = [],
+  ): Promise<void> {
     const saved = await this.#move(this.record, change as Change<R>, { events });
     if (typeof saved === "string") throw new MovedByAnother();
     this.record = saved;
