@@ -186,7 +186,7 @@ export const packages = {
     reason: "Only a process that sends traces loads it; the rest makes spans through core/traced.ts.",
   },
   undici: {
-    files: "(api/http/transport[^/]*|events/webhook/[^/]*|gateway/exchange|jobs/credentials/sinks|core/proxy)[.]ts$",
+    files: "(api/http/transport[^/]*|events/webhook/[^/]*|gateway/call|jobs/credentials/sinks|core/proxy)[.]ts$",
     types: [],
     reason:
       "Requests leave in four places, which decide on timeouts, size limits and redirects; core/proxy.ts decides on proxies.",

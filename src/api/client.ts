@@ -103,13 +103,8 @@ export class PlatformClient {
     return this.#sender.attempt(operation, (this.#pairRoute?.route ?? this.#openRoute).owner, options);
   }
 
-  /**
-   * Lends address and pair to one such call.
-   * @param operation without authentication, it gets the address alone
-   * @throws as `call`
-   */
-  async lend({ authenticated }: Pick<Operation<never, unknown>, "authenticated">, signal?: AbortSignal): Promise<Loan> {
-    if (!authenticated) return { address: this.#openRoute.address, headers: [], end: () => false };
+  /** Lends address and pair to one such call. @throws as `call` */
+  async lend(signal?: AbortSignal): Promise<Loan> {
     const pair = this.#keeper.ready() ?? (await this.#keeper.obtain(signal));
     const { apiKey, token } = this.#names;
     return {

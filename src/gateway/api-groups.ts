@@ -17,12 +17,10 @@ export interface GatewayOperation {
   /** For the metrics and as the key of its bucket: one name for each quota. */
   readonly id: string;
   readonly quota: Quota;
-  /** Whether the call gets the pair. */
-  readonly authenticated: boolean;
   /** Whether it renews a token; the gateway responds itself. */
   readonly isRenewal?: true;
-  /** The group is a guess, since no rule knows the path. */
-  readonly isGuess?: true;
+  /** First segment of a path that no rule knows, which names the group; only the first time. */
+  readonly newGuess?: string;
 }
 
 interface Rule extends GatewayOperation {
@@ -70,18 +68,20 @@ export class ApiGroups {
   #guessed(segments: readonly string[]): GatewayOperation {
     const [first = "", second = ""] = segments;
     const name = first === "v1" ? second : first;
-    const isPlain = /^[A-Za-z0-9_-]{1,40}$/.test(name) && (this.#guesses.has(name) || this.#guesses.size < maxGuesses);
-    if (isPlain) this.#guesses.add(name);
-    const group = isPlain ? `/${name}` : "/other";
-    return { id: `gateway.${group}`, quota: { group }, authenticated: true, isGuess: true };
+    const wanted = /^[A-Za-z0-9_-]{1,40}$/.test(name) ? `/${name}` : "/other";
+    const group = this.#guesses.has(wanted) || this.#guesses.size < maxGuesses ? wanted : "/other";
+    const operation = { id: `gateway.${group}`, quota: { group } };
+    if (this.#guesses.has(group)) return operation;
+    this.#guesses.add(group);
+    return { ...operation, newGuess: group };
   }
 }
 
 /** Callers choose the paths: further first segments share one group. */
 const maxGuesses = 100;
 
-function ofOperation({ id, method, path, quota, authenticated }: Operation<never, unknown>): Rule {
-  return { id, method, quota, authenticated, segments: segmentsOf(path) };
+function ofOperation({ id, method, path, quota }: Operation<never, unknown>): Rule {
+  return { id, method, quota, segments: segmentsOf(path) };
 }
 
 function renewal(path: string): Rule {
@@ -99,7 +99,7 @@ function ofDescription(id: string, described: DeploymentOperation): Rule[] {
 
 function ofQuota(quota: Quota, path: string, method?: string): Rule {
   const id = `gateway.${"group" in quota ? quota.group : quota.perIp}`;
-  const rule = { id, quota, authenticated: true, segments: segmentsOf(path) };
+  const rule = { id, quota, segments: segmentsOf(path) };
   return method === undefined ? rule : { ...rule, method };
 }
 
@@ -131,18 +131,11 @@ function rankOf(segment: string | undefined): number {
   return segment === "*" ? 1 : 2;
 }
 
-export interface RequestTarget {
-  /** Path and query as received. */
-  readonly path: string;
-  /** The segments of the path, decoded. */
-  readonly segments: readonly string[];
-}
-
 const maxCharacters = 8_192;
 const anywhere = "https://platform.invalid";
 
-/** @throws SimfleetError REQUEST_INVALID */
-export function readTarget(target: string): RequestTarget {
+/** @param target path and query. @returns the segments of the path, decoded. @throws SimfleetError REQUEST_INVALID */
+export function readTarget(target: string): readonly string[] {
   if (!target.startsWith("/"))
     throw invalid("must be a path: send the request to the gateway itself, not as to a proxy");
   if (target.length > maxCharacters) throw invalid(`is longer than ${maxCharacters} characters`);
@@ -158,7 +151,7 @@ export function readTarget(target: string): RequestTarget {
   const segments = path.slice(1).split("/").map(decoded);
   if (segments.at(-1) === "") segments.pop();
   if (segments.includes("")) throw invalid("has an empty segment");
-  return { path: target, segments };
+  return segments;
 }
 
 function decoded(segment: string): string {

@@ -1,21 +1,38 @@
 /**
  * One call: its body is read ahead, so that a slow upload holds no permit; it waits for its turn, and is sent with a loan of
- * the pair. The permit comes last. A 429 and a 401 of the platform mean that nothing was carried out: the call is sent again
- * if its body is still there.
+ * the pair. The permit comes last, and ends with the head of the response. A 429 and a 401 of the platform mean that nothing was
+ * carried out: the call is sent again if its body is still there. A caller that has gone does not end a call that was sent: only
+ * its response shows what it cost. Bodies are streamed as fast as they are read, but an error is kept until it is whole, and
+ * sent without live secrets: some platforms repeat what they got.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { addAbortSignal, type Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import * as undici from "undici";
+import type { Dispatcher } from "undici";
 import type { PlatformClient } from "#api/client.ts";
+import type { Attempt } from "#api/http/attempt.ts";
+import type { Address } from "#api/http/address.ts";
+import { transportFailure } from "#api/http/transport-failure.ts";
 import { PlatformError, SimfleetError } from "#core/errors.ts";
+import { openDispatcher, type OutgoingProxy } from "#core/proxy.ts";
+import { scrubSecrets } from "#core/scrub-secrets.ts";
 import { type Clock, inTime, secondMs } from "#core/time.ts";
+import { gatewayWait, type Timing } from "#core/timings.ts";
 import { type Freeze, assertUnfrozen } from "#fleet/freeze.ts";
 import type { Urgency } from "#limiter/permit.ts";
 import type { GatewayOperation } from "./api-groups.ts";
-import { type Connections, forwardAnswer, sendRequest } from "./exchange.ts";
-import { requestHeaders } from "./headers.ts";
+import { answerHeaders, requestHeaders } from "./headers.ts";
+
+const connectTimeoutMs = 10 * secondMs;
+/** For the headers of a response, and for a pause in its body. */
+const answerTimeoutMs = 30 * secondMs;
+/** The body of a larger error is left out. */
+const maxErrorBytes = 64 * 1_024;
 
 export interface CallDeps {
   readonly client: Pick<PlatformClient, "attempt" | "lend">;
-  readonly connections: Connections;
+  readonly connections: Dispatcher;
   readonly clock: Clock;
   /** Longest wait for permit and pair, from the body that was read ahead on. */
   readonly maxWaitMs: number;
@@ -43,83 +60,182 @@ export interface Call {
   /** Path and query. */
   readonly path: string;
   readonly urgency: Urgency;
-  /** Called with the time from the body that was read ahead to the first sending. */
-  readonly onSent: (waitedMs: number) => void;
+  /** Name in the metrics. */
+  readonly caller: string;
 }
 
-/** The caller has disconnected: there is nobody to answer. */
-export class CallerGone extends Error {}
+/** Each call gets a connection at once: the number of calls is limited where they come in. No redirect is followed. */
+export function openConnections(proxy: OutgoingProxy | undefined): Dispatcher {
+  const options = { pipelining: 1, allowH2: false, connect: { timeout: connectTimeoutMs } };
+  return openDispatcher(undici, { ...options, connectTimeoutMs }, proxy).compose(watched);
+}
+
+/** Option of a request that the dispatcher does not know. */
+interface Watch {
+  readonly onSending: () => void;
+}
+
+const watched: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
+  const onRequestStart = handler.onRequestStart?.bind(handler);
+  handler.onRequestStart = (...given) => {
+    (options as unknown as Watch).onSending();
+    onRequestStart?.(...given);
+  };
+  return dispatch(options, handler);
+};
 
 /**
  * Streams the response to the caller.
- * @throws CallerGone; SimfleetError and PlatformError while nothing of a response was sent to the caller
+ * @throws SimfleetError and PlatformError while nothing of a response was sent to the caller; anything if it has gone
  */
 export async function makeCall(call: Call, deps: CallDeps): Promise<void> {
-  const { request, response, operation, path, urgency } = call;
-  const { client, connections, clock, times } = deps;
+  const { request, response, operation, urgency, caller } = call;
+  const { client, clock } = deps;
   await refuseDuringFreeze(call, deps);
   const gone = goneSignal(response);
-  const body = await readAhead(request, deps).catch((thrown: unknown) => {
-    throw thrown instanceof SimfleetError ? thrown : new CallerGone("the caller disconnected while it sent the body");
-  });
+  const body = await readAhead(request, deps);
   const beganMs = clock.monotonicMs();
-  let isFirst = true;
+  let isMeasured = false;
   const onSent = (): void => {
-    if (isFirst) call.onSent(clock.monotonicMs() - beganMs);
-    isFirst = false;
+    const seconds = (clock.monotonicMs() - beganMs) / secondMs;
+    if (!isMeasured) gatewayWait.publish({ seconds, labels: { caller } } satisfies Timing);
+    isMeasured = true;
   };
-  const passed = requestHeaders(request.rawHeaders, body.isWhole ? "whole" : "streamed");
-  const forwarding = { response, gone, operation: operation.id, readerIdleMs: times.readerIdleMs };
-  const patience = { clock, maxWaitMs: deps.maxWaitMs, signals: [gone, deps.closing] };
-  await withPatience(patience, async (wait) => {
-    for (let hasNewPair = false; ;) {
-      const loan = await wait((signal) => client.lend(operation, signal));
-      const attempt = await wait((signal) => client.attempt(operation, { urgency, signal }));
-      await refuseDuringFreeze(call, deps).catch((thrown: unknown) => {
-        attempt.failed(); // the freeze began while the call waited
-        throw thrown;
-      });
-      const answer = await sendRequest({
-        connections,
-        operation: operation.id,
-        address: loan.address,
-        method: request.method ?? "GET",
-        path,
-        headers: [...passed, ...loan.headers],
-        body: body.content,
-        attempt,
-        onSent,
-        // The head is sent with the first bytes of the body; if there are none, the caller gets it all the same.
-        onFailed: () => void (response.headersSent && response.flushHeaders()),
-      });
-      const { statusCode: status } = answer;
-      const mayRenew = loan.end(status);
-      // Without authentication, a 401 is about what the caller sent.
-      const isPairRefused = status === 401 && operation.authenticated;
-      if (status !== 429 && !isPairRefused) return forwardAnswer(answer, forwarding);
-      answer.body.dump().catch(() => undefined);
-      if (isPairRefused && (!mayRenew || hasNewPair)) throw refusedPair(operation);
-      if (isPairRefused) hasNewPair = true;
-      if (body.isWhole) continue; // after a 429 the bucket is frozen, so the next turn comes after the refresh
-      throw isPairRefused
-        ? notRepeatable("The gateway's token had expired", secondMs)
-        : notRepeatable("The quota is used up", attempt.rateLimitedMs);
-    }
-  });
+  const wait = patience(deps, gone);
+  for (let hasNewPair = false; ;) {
+    const loan = await wait((signal) => client.lend(signal));
+    const attempt = await wait((signal) => client.attempt(operation, { urgency, signal }));
+    await refuseDuringFreeze(call, deps).catch((thrown: unknown) => {
+      attempt.failed(); // the freeze began while the call waited
+      throw thrown;
+    });
+    const answer = await send(call, deps.connections, { ...loan, body: body.content, attempt, onSent });
+    const { statusCode: status } = answer;
+    const mayRenew = loan.end(status);
+    if (status !== 429 && status !== 401) return forward(answer, { call, deps, gone });
+    answer.body.dump().catch(() => undefined);
+    if (status === 401 && (!mayRenew || hasNewPair)) throw refusedPair(operation);
+    hasNewPair ||= status === 401;
+    if (body.isWhole) continue; // after a 429 the bucket is frozen, so the next turn comes after the refresh
+    throw status === 401
+      ? notRepeatable("The gateway's token had expired", secondMs)
+      : notRepeatable("The quota is used up", attempt.rateLimitedMs);
+  }
+}
+
+interface Sending {
+  readonly address: Address;
+  /** Headers of the pair: name, value, name, value. */
+  readonly headers: readonly string[];
+  readonly body: Buffer | AsyncIterable<Buffer> | null;
+  readonly attempt: Attempt;
+  readonly onSent: () => void;
+}
+
+/** @returns the head of the response, with the body still to be read. @throws PlatformError; what the body throws */
+async function send({ request, operation: { id }, path }: Call, connections: Dispatcher, sending: Sending) {
+  const { address, headers, body, attempt, onSent } = sending;
+  const { method = "GET", rawHeaders } = request;
+  let wasSent = false;
+  const onSending = (): void => {
+    if (wasSent) return;
+    wasSent = true;
+    attempt.sending();
+    onSent();
+  };
+  try {
+    const answer = await connections.request({
+      onSending,
+      origin: address.origin,
+      path: address.prefix + path,
+      method,
+      headers: [...requestHeaders(rawHeaders), ...headers],
+      body: body as Buffer | null, // any iterable is taken
+      headersTimeout: answerTimeoutMs,
+      bodyTimeout: answerTimeoutMs,
+    } as Dispatcher.RequestOptions & Watch);
+    answer.body.on("error", () => undefined); // whoever reads it is told as well
+    attempt.head(answer.statusCode, answer.headers);
+    return answer;
+  } catch (thrown) {
+    attempt.failed();
+    // A fault of the caller's own body is not one of the platform.
+    if (thrown instanceof SimfleetError) throw thrown;
+    const facts = { wasSent, status: undefined, connectTimeoutMs, answerTimeoutMs };
+    throw transportFailure(thrown, { operation: id, address, method, ...facts });
+  }
+}
+
+/** Hands a response on, until the caller has it or has gone. @throws PlatformError if nothing of it could be sent */
+async function forward(
+  answer: Dispatcher.ResponseData,
+  { call, deps, gone }: { call: Call; deps: CallDeps; gone: AbortSignal },
+): Promise<void> {
+  const { statusCode: status, headers, body } = answer;
+  const { response, operation } = call;
+  addAbortSignal(gone, body);
+  if (gone.aborted) return;
+  try {
+    if (status >= 400) return await forwardError(answer, response);
+    // At once: a body that breaks off would take a head that waits for its first bytes with it.
+    response.writeHead(status, answerHeaders(headers)).flushHeaders();
+    response.setTimeout(deps.times.readerIdleMs, () => response.destroy());
+    await pipeline(body, response);
+  } catch {
+    body.destroy();
+    // What breaks off later breaks off for the caller as well.
+    if (response.headersSent || response.destroyed) return;
+    const { id } = operation;
+    const message = `${id}: the platform responded with ${status}, but the response was not complete or is not valid HTTP. The call may have taken effect.`;
+    throw new PlatformError("PLATFORM_RESPONSE_INVALID", message, { operation: id, status, mayHaveApplied: true });
+  }
+}
+
+async function forwardError(
+  { statusCode, headers, body }: Dispatcher.ResponseData,
+  response: ServerResponse,
+): Promise<void> {
+  const received = await readError(body);
+  if (response.destroyed) return;
+  const text = received?.toString();
+  const scrubbed = text === undefined ? tooLarge : scrubSecrets(text);
+  const sent = received !== undefined && scrubbed === text ? received : Buffer.from(scrubbed);
+  const kept = received === undefined ? { "content-type": "text/plain" } : answerHeaders(headers, scrubSecrets);
+  const length = response.req.method === "HEAD" ? {} : { "content-length": String(sent.byteLength) };
+  response.writeHead(statusCode, { ...kept, ...length }).end(sent);
+}
+
+const tooLarge = "The gateway left out the body of this error: it is larger than 64 KiB.\n";
+
+/** Undefined if it is too large. */
+async function readError(body: Readable): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    bytes += chunk.byteLength;
+    if (bytes > maxErrorBytes) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
 }
 
 /** @throws SimfleetError CHANGES_FROZEN for a call that may change something: whatever does not only read */
-async function refuseDuringFreeze({ request, operation }: Call, { clock, freezeOf }: CallDeps): Promise<void> {
-  if (!operation.authenticated || ["GET", "HEAD", "OPTIONS"].includes(request.method ?? "")) return;
+async function refuseDuringFreeze({ request }: Call, { clock, freezeOf }: CallDeps): Promise<void> {
+  if (["GET", "HEAD", "OPTIONS"].includes(request.method ?? "")) return;
   assertUnfrozen(await freezeOf(), clock.wallMs());
 }
 
 function goneSignal(response: ServerResponse): AbortSignal {
   const gone = new AbortController();
   response.once("close", () => {
-    if (!response.writableFinished) gone.abort(new CallerGone("the caller disconnected"));
+    if (!response.writableFinished) gone.abort();
   });
   return gone.signal;
+}
+
+function waitedTooLong(maxWaitMs: number, refreshInMs: number): SimfleetError {
+  const message = `The call waited ${maxWaitMs / secondMs} s for the quota and was not sent. Try again after the reset.`;
+  return new SimfleetError("PLATFORM_RATE_LIMITED", message, { retryAfterMs: Math.max(secondMs, refreshInMs) });
 }
 
 function notRepeatable(cause: string, retryAfterMs: number): SimfleetError {
@@ -135,49 +251,28 @@ function refusedPair({ id }: GatewayOperation): PlatformError {
 /** Asks again after each refresh. @throws whatever `ask` throws otherwise; the reason why the wait is over */
 type Wait = <T>(ask: (signal: AbortSignal) => Promise<T>) => Promise<T>;
 
-interface Patience {
-  readonly clock: Clock;
-  readonly maxWaitMs: number;
-  /** Signals that also end the wait. */
-  readonly signals: readonly AbortSignal[];
-}
-
 /**
  * Limits the time that a call waits in all: for a permit, for a pair, and after a 429. The limiter rejects a longer wait than
  * about 2 s, so the call sleeps until the refresh and asks again.
  */
-async function withPatience(
-  { clock, maxWaitMs, signals }: Patience,
-  use: (wait: Wait) => Promise<void>,
-): Promise<void> {
-  const over = new AbortController();
-  const done = new AbortController();
-  const signal = AbortSignal.any([over.signal, ...signals]);
+function patience({ clock, maxWaitMs, closing }: CallDeps, gone: AbortSignal): Wait {
+  const over = AbortSignal.timeout(Math.ceil(maxWaitMs));
+  const signal = AbortSignal.any([over, gone, closing]);
   let refreshAtMs = 0;
-  const refuse = (): void => {
-    const retryAfterMs = Math.max(secondMs, refreshAtMs - clock.monotonicMs());
-    const message = `The call waited ${maxWaitMs / secondMs} s for the quota and was not sent. Try again after the reset.`;
-    over.abort(new SimfleetError("PLATFORM_RATE_LIMITED", message, { retryAfterMs }));
-  };
-  clock.sleep(maxWaitMs, done.signal).then(refuse, () => undefined);
-  const wait: Wait = async (ask) => {
+  return async (ask) => {
     while (true) {
-      signal.throwIfAborted();
       try {
+        const waitMs = refreshAtMs - clock.monotonicMs();
+        if (waitMs > 0) await clock.sleep(waitMs, signal);
+        signal.throwIfAborted();
         return await ask(signal);
       } catch (thrown) {
+        if (over.aborted && thrown === over.reason) throw waitedTooLong(maxWaitMs, refreshAtMs - clock.monotonicMs());
         if (!(thrown instanceof PlatformError) || thrown.code !== "PLATFORM_RATE_LIMITED") throw thrown;
-        const waitMs = Math.max(1, thrown.retryAfterMs ?? secondMs);
-        refreshAtMs = clock.monotonicMs() + waitMs;
-        await clock.sleep(waitMs, signal);
+        refreshAtMs = clock.monotonicMs() + (thrown.retryAfterMs ?? secondMs);
       }
     }
   };
-  try {
-    await use(wait);
-  } finally {
-    done.abort();
-  }
 }
 
 const maxAheadBytes = 64 * 1_024;

@@ -3,7 +3,7 @@
  * metrics. The number of names is limited, since callers choose them.
  */
 import type { IncomingHttpHeaders } from "node:http";
-import { gatewayCall, gatewayWait, type Timing } from "#core/timings.ts";
+import { gatewayCall } from "#core/timings.ts";
 import { every, minuteMs } from "#core/time.ts";
 import type { Logger } from "#telemetry/logger.ts";
 
@@ -39,11 +39,6 @@ export class Callers {
     if (!this.#names.has(name) && this.#names.size >= maxNames) return "other";
     this.#names.add(name);
     return name;
-  }
-
-  /** @param waitedMs from the body that was read ahead to the sending of the call */
-  sent(caller: string, waitedMs: number): void {
-    gatewayWait.publish({ seconds: waitedMs / 1_000, labels: { caller } } satisfies Timing);
   }
 
   ended(call: EndedCall): void {

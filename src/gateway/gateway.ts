@@ -19,10 +19,9 @@ import { ConnectionLimits, connectionCheckMs, headersMs } from "#http/connection
 import { problemOf, retryAfterSeconds } from "#http/problem.ts";
 import type { OutgoingProxy } from "#core/proxy.ts";
 import type { Logger } from "#telemetry/logger.ts";
-import { ApiGroups, type GatewayOperation, type Grouping, type RequestTarget, readTarget } from "./api-groups.ts";
-import { type CallDeps, CallerGone, type CallTimes, makeCall, readBody } from "./call.ts";
+import { ApiGroups, type Grouping, readTarget } from "./api-groups.ts";
+import { type CallDeps, type CallTimes, makeCall, openConnections, readBody } from "./call.ts";
 import { Callers } from "./callers.ts";
-import { type Connections, openConnections } from "./exchange.ts";
 import { isCrossSite, pairHeaders } from "./headers.ts";
 import { Pairs, readAuthRequest } from "./pairs.ts";
 
@@ -62,7 +61,7 @@ export class Gateway {
   readonly #options: GatewayOptions;
   readonly #groups: ApiGroups;
   readonly #callers: Callers;
-  readonly #connections: Connections;
+  readonly #connections: CallDeps["connections"];
   readonly #closing = new AbortController();
   readonly #server: Server;
   readonly #isOurHost: (header: string | undefined) => boolean;
@@ -70,7 +69,6 @@ export class Gateway {
   readonly #failures: AuthFailures;
   readonly #limits: ConnectionLimits;
   readonly #pairs: Pairs;
-  readonly #named = new Set<string>();
 
   private constructor(options: GatewayOptions) {
     const { host, token, clock, logger, authFailuresPerMinute } = options;
@@ -137,9 +135,10 @@ export class Gateway {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { clock } = this.#options;
+    const { client, clock, brand, logger, metrics } = this.#options;
     const beganMs = clock.monotonicMs();
     const { headers, method = "GET", url = "" } = request;
+    const [path = ""] = url.split("?", 1);
     request.on("error", () => undefined); // an upload that breaks ends the call
     if (method === "GET" && (url === "/healthz" || url === "/readyz")) return this.#answerHealth(url, response);
     let caller = "unknown";
@@ -147,23 +146,32 @@ export class Gateway {
     const deps = { ...this.#options, times, connections: this.#connections, closing: this.#closing.signal };
     try {
       this.#assertOurs(request);
-      const target = readTarget(url);
-      if (isAuthentication(method, target)) return await this.#answerAuth(request, response, deps);
-      await this.#admit(request);
-      this.#limits.markKnown(request.socket);
-      if (method === "GET" && url === "/metrics" && this.#options.metrics !== undefined) {
-        return send(response, 200, await this.#options.metrics());
+      const segments = readTarget(url);
+      if (method === "POST" && segments.join("/") === authOperation.path.slice(1)) {
+        const given = readAuthRequest(await readBody(request, deps));
+        await this.#admit(request, given.authKey ?? given.password);
+        return sendJson(response, 200, await this.#pairs.issue(await client.whoAmI(deps.closing), given));
       }
+      await this.#admit(request);
+      if (method === "GET" && url === "/metrics" && metrics !== undefined) return send(response, 200, await metrics());
       caller = this.#callers.nameOf(headers);
-      const operation = this.#operationOf(method, target.segments);
-      if (operation.isRenewal) return await this.#answerRenewal(request, response, deps);
+      const operation = this.#groups.find(method, segments);
+      const { newGuess } = operation;
+      if (newGuess !== undefined) {
+        const message = `no rule says which API group calls below ${newGuess} belong to: they are counted on their own (apiGroups of the platform definition)`;
+        logger.info({ path: newGuess }, message);
+      }
+      if (operation.isRenewal) {
+        const given = readAuthRequest(await readBody(request, deps));
+        const { apiKey } = pairHeaders(headers, brand);
+        const { token } = await this.#pairs.issue(await client.whoAmI(deps.closing), given, apiKey);
+        return sendJson(response, 200, { token });
+      }
       const urgency = headers["x-simfleet-priority"] === "low" ? "normal" : "priority";
-      const onSent = (waitedMs: number): void => this.#callers.sent(caller, waitedMs);
-      await makeCall({ request, response, operation, path: target.path, urgency, onSent }, deps);
+      await makeCall({ request, response, operation, path: url, urgency, caller }, deps);
     } catch (thrown) {
-      if (!(thrown instanceof CallerGone)) this.#refuse(thrown, request, response);
+      this.#refuse(thrown, request, response);
     }
-    const [path = ""] = url.split("?", 1);
     const status = response.headersSent ? response.statusCode : "gone";
     this.#callers.ended({ caller, method, path, status, ms: Math.round(clock.monotonicMs() - beganMs) });
   }
@@ -171,8 +179,7 @@ export class Gateway {
   /** `/healthz`: the process runs; `/readyz`: Redis answers as well. */
   async #answerHealth(url: string, response: ServerResponse): Promise<void> {
     const isFine = url === "/healthz" || (await this.#options.isReady().catch(() => false));
-    const text = JSON.stringify({ status: isFine ? "ok" : "unavailable", version });
-    send(response, isFine ? 200 : 503, { contentType: "application/json; charset=utf-8", text });
+    sendJson(response, isFine ? 200 : 503, { status: isFine ? "ok" : "unavailable", version });
   }
 
   /** @throws SimfleetError FORBIDDEN for another host name, and for requests of web pages */
@@ -183,59 +190,29 @@ export class Gateway {
     if (isCrossSite(headers)) throw new SimfleetError("FORBIDDEN", "Requests of web pages are not allowed");
   }
 
-  /** @throws SimfleetError UNAUTHENTICATED, TOO_MANY_REQUESTS after too many wrong tokens */
-  async #admit({ headers, socket }: IncomingMessage): Promise<void> {
-    if (this.#options.token === undefined) return;
-    const { authorization } = headers;
-    const { apiKey, token } = pairHeaders(headers, this.#options.brand);
-    if (authorization === undefined && apiKey !== undefined && token !== undefined) {
-      return this.#counted(socket, token, () => this.#pairs.verify(apiKey, token));
-    }
-    await this.#counted(socket, authorization, () => this.#access.principalOf(authorization));
-  }
-
-  async #counted(socket: IncomingMessage["socket"], authorization: string | undefined, check: () => Promise<unknown>) {
+  /**
+   * Lets a caller in who has the gateway's token, if it has one: as the bearer header, in a pair, or else as a secret.
+   * @throws SimfleetError UNAUTHENTICATED, TOO_MANY_REQUESTS after too many wrong ones, OVERLOADED
+   */
+  async #admit({ headers, socket }: IncomingMessage, secret?: string): Promise<void> {
+    const { token, brand } = this.#options;
+    const { authorization = secret === undefined ? undefined : `Bearer ${secret}` } = headers;
+    const pair = pairHeaders(headers, brand);
     try {
-      await check();
+      if (token !== undefined && authorization === undefined && pair.apiKey !== undefined && pair.token !== undefined) {
+        await this.#pairs.verify(pair.apiKey, pair.token);
+      } else if (token !== undefined) {
+        await this.#access.principalOf(authorization);
+      }
     } catch (thrown) {
-      throw this.#failures.refusal(thrown, { ip: socket.remoteAddress ?? "", authorization });
+      const given = authorization ?? pair.token;
+      throw this.#failures.refusal(thrown, { ip: socket.remoteAddress ?? "", authorization: given });
     }
-  }
-
-  /** `POST /v1/auth`: the gateway's token, if it has one, comes as the bearer header, or as an AuthKey secret or password. */
-  async #answerAuth(request: IncomingMessage, response: ServerResponse, deps: CallDeps): Promise<void> {
-    const { token, client } = this.#options;
-    const given = readAuthRequest(await readBody(request, deps));
-    if (token !== undefined) {
-      const secret = given.authKey ?? given.password;
-      const authorization = request.headers.authorization ?? (secret === undefined ? undefined : `Bearer ${secret}`);
-      await this.#counted(request.socket, authorization, () => this.#access.principalOf(authorization));
-    }
-    this.#limits.markKnown(request.socket);
-    sendJson(response, 200, await this.#pairs.issue(await client.whoAmI(deps.closing), given));
-  }
-
-  async #answerRenewal(request: IncomingMessage, response: ServerResponse, deps: CallDeps): Promise<void> {
-    const { client, brand } = this.#options;
-    const given = readAuthRequest(await readBody(request, deps));
-    const { apiKey = "" } = pairHeaders(request.headers, brand);
-    sendJson(response, 200, await this.#pairs.renew(apiKey, await client.whoAmI(deps.closing), given));
-  }
-
-  #operationOf(method: string, segments: readonly string[]): GatewayOperation {
-    const operation = this.#groups.find(method, segments);
-    const { isGuess, id } = operation;
-    if (isGuess && !this.#named.has(id)) {
-      this.#named.add(id);
-      const [path = ""] = id.split(".", 2).toReversed();
-      const message = `no rule says which API group calls below ${path} belong to: they are counted on their own (apiGroups of the platform definition)`;
-      this.#options.logger.info({ path }, message);
-    }
-    return operation;
+    this.#limits.markKnown(socket);
   }
 
   #refuse(thrown: unknown, request: IncomingMessage, response: ServerResponse): void {
-    if (response.headersSent || response.destroyed) return;
+    if (response.headersSent || response.destroyed) return; // nobody is there to read it
     const problem = problemOf(thrown, randomUUID());
     const { code, status, instance, detail: message } = problem;
     const isWaitOnly = thrown instanceof SimfleetError && thrown.disposition === "later";
@@ -249,10 +226,6 @@ export class Gateway {
     // A problem document that has the form of the platform's errors as well: code and message (interface, section 7).
     send(response, status, { contentType: "application/problem+json", text: JSON.stringify({ ...problem, message }) });
   }
-}
-
-function isAuthentication(method: string, { segments }: RequestTarget): boolean {
-  return method === "POST" && segments.join("/") === authOperation.path.slice(1);
 }
 
 function sendJson(response: ServerResponse, status: number, document: unknown): void {

@@ -31,16 +31,14 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>;
 /**
  * The headers of a request to the platform: name, value, name, value.
  * @param rawHeaders as node:http has them, in the same form
- * @param body `whole` if its length is known to what sends it
  */
-export function requestHeaders(rawHeaders: readonly string[], body: "whole" | "streamed"): string[] {
+export function requestHeaders(rawHeaders: readonly string[]): string[] {
   const pairs = pairsOf(rawHeaders);
   const named = namedByConnection(pairs.flatMap(([name, value]) => (name === "connection" ? value : [])));
   return pairs.flatMap(([name, value]) => {
     if (ofConnection.has(name) || named.has(name) || ofCredentials.test(name) || ofMethod.test(name)) return [];
     // Secrets are looked for in errors as they are, not compressed.
-    if (name === "accept-encoding") return [];
-    return name === "content-length" && body === "whole" ? [] : [name, value];
+    return name === "accept-encoding" ? [] : [name, value];
   });
 }
 

@@ -7,6 +7,7 @@
 import { createHmac, randomUUID } from "node:crypto";
 import { jwtVerify, SignJWT } from "jose";
 import { z } from "zod";
+import type { PlatformClient } from "#api/client.ts";
 import { SimfleetError } from "#core/errors.ts";
 import type { Secret } from "#core/secret.ts";
 import type { Clock } from "#core/time.ts";
@@ -15,26 +16,16 @@ const issuer = "simfleet-gateway";
 const lifetime = { min: 180, max: 172_800, usual: 86_400 } as const;
 
 /** Identity of an account. */
-export interface Account {
-  readonly operatorId: string;
-  readonly userName: string | undefined;
-  readonly coverageTypes: readonly string[] | undefined;
-}
+type Account = Pick<Awaited<ReturnType<PlatformClient["whoAmI"]>>, "operatorId" | "userName" | "coverageTypes">;
 
 const authRequest = z.looseObject({ authKey: z.string().optional(), password: z.string().optional() });
 
 /** A body of `POST /v1/auth`. @throws SimfleetError REQUEST_INVALID */
 export function readAuthRequest(body: string): z.infer<typeof authRequest> {
-  const read = authRequest.safeParse(jsonOf(body));
-  if (read.success) return read.data;
-  throw new SimfleetError("REQUEST_INVALID", "The body must be a JSON object with credentials");
-}
-
-function jsonOf(text: string): unknown {
   try {
-    return text === "" ? {} : JSON.parse(text);
+    return authRequest.parse(body === "" ? {} : JSON.parse(body));
   } catch {
-    return undefined;
+    throw new SimfleetError("REQUEST_INVALID", "The body must be a JSON object with credentials");
   }
 }
 
@@ -59,21 +50,29 @@ export class Pairs {
     this.#ttlField = ttlField;
   }
 
-  /** The response of `POST /v1/auth`. @throws SimfleetError REQUEST_INVALID for a lifetime that the platform does not know */
-  async issue(account: Account, request: Readonly<Record<string, unknown>>): Promise<Record<string, string>> {
-    const { operatorId, userName } = account;
-    const apiKey = `api-${randomUUID()}`;
-    const token = await this.#sign(apiKey, account, request);
-    return { apiKey, operatorId, token, ...(userName === undefined ? {} : { userName }) };
-  }
-
-  /** The response of a call that renews a token; its API key stays. @throws SimfleetError as `issue` */
-  async renew(
-    apiKey: string,
-    account: Account,
+  /**
+   * Makes the response of `POST /v1/auth`, or a new token for an API key.
+   * @throws SimfleetError REQUEST_INVALID for a lifetime that the platform does not know
+   */
+  async issue(
+    { operatorId, userName, coverageTypes = [] }: Account,
     request: Readonly<Record<string, unknown>>,
-  ): Promise<{ token: string }> {
-    return { token: await this.#sign(apiKey, account, request) };
+    apiKey = `api-${randomUUID()}`,
+  ): Promise<{ operatorId: string; userName: string | undefined; apiKey: string; token: string }> {
+    const { [this.#ttlField]: seconds = lifetime.usual } = request;
+    if (typeof seconds !== "number" || !(seconds >= lifetime.min && seconds <= lifetime.max)) {
+      const range = `${lifetime.min} to ${lifetime.max} seconds`;
+      throw new SimfleetError("REQUEST_INVALID", `${this.#ttlField} must be ${range}`);
+    }
+    const nowSeconds = Math.floor(this.#clock.wallMs() / 1_000);
+    const token = await new SignJWT({ operator: { operatorId, coverageTypes } })
+      .setProtectedHeader({ alg: "HS256", typ: "JWT" })
+      .setIssuer(issuer)
+      .setSubject(apiKey)
+      .setIssuedAt(nowSeconds)
+      .setExpirationTime(nowSeconds + Math.floor(seconds))
+      .sign(await this.#key());
+    return { operatorId, userName, apiKey, token };
   }
 
   /** @throws SimfleetError UNAUTHENTICATED for a pair that is not the gateway's, or has expired */
@@ -84,22 +83,5 @@ export class Pairs {
     );
     if (payload.sub === apiKey) return;
     throw new SimfleetError("UNAUTHENTICATED", "Invalid or expired API key and token: authenticate again");
-  }
-
-  async #sign(apiKey: string, account: Account, request: Readonly<Record<string, unknown>>): Promise<string> {
-    const { operatorId, coverageTypes = [] } = account;
-    const { [this.#ttlField]: seconds = lifetime.usual } = request;
-    if (typeof seconds !== "number" || !(seconds >= lifetime.min && seconds <= lifetime.max)) {
-      const range = `${lifetime.min} to ${lifetime.max} seconds`;
-      throw new SimfleetError("REQUEST_INVALID", `${this.#ttlField} must be ${range}`);
-    }
-    const nowSeconds = Math.floor(this.#clock.wallMs() / 1_000);
-    return new SignJWT({ operator: { operatorId, coverageTypes: [...coverageTypes] } })
-      .setProtectedHeader({ alg: "HS256", typ: "JWT" })
-      .setIssuer(issuer)
-      .setSubject(apiKey)
-      .setIssuedAt(nowSeconds)
-      .setExpirationTime(nowSeconds + Math.floor(seconds))
-      .sign(await this.#key());
   }
 }

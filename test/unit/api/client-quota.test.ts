@@ -60,7 +60,7 @@ describe("quota handling of the API client", () => {
       const profile = { name, coverage: "g", wording: "sims" } as const;
       await using client = clientFor(platform.url, { permits, profile, quotaScope: undefined, onEvent });
       await client.call(updateSimSpeedClass, change);
-      await client.lend({ authenticated: true });
+      await client.lend();
       (await client.attempt({ id: "gateway.Sim", quota: { group: "Sim" } }, {})).failed();
     }
     const buckets = ["ip.here.Auth-auth", `${owner}.Sim`, `${owner}.Sim`];

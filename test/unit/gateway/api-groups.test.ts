@@ -8,7 +8,7 @@ import { ApiGroups, type Grouping, readTarget } from "#gateway/api-groups.ts";
 const nothing: Grouping = { operations: {}, simOperations: new Map(), apiGroups: {} };
 
 function quotaOf(grouping: Partial<Grouping>, method: string, path: string): unknown {
-  return new ApiGroups({ ...nothing, ...grouping }).find(method, readTarget(path).segments)?.quota;
+  return new ApiGroups({ ...nothing, ...grouping }).find(method, readTarget(path))?.quota;
 }
 
 describe("the API group of a path", () => {
@@ -154,15 +154,13 @@ describe("the target of a request", () => {
     let accepted = 0;
     fc.assert(
       fc.property(fc.array(characters, { maxLength: 12 }), (parts) => {
-        const target = `/${parts.join("")}`;
-        let path: string;
+        const path = `/${parts.join("")}`;
         try {
-          ({ path } = readTarget(target));
+          readTarget(path);
         } catch {
           return;
         }
         accepted += 1;
-        expect(path).toBe(target);
         const url = new URL(`https://platform.example.com/prefix${path}`);
         expect(url.origin).toBe("https://platform.example.com");
         expect(url.pathname).toBe(`/prefix${path.split("?", 1)[0]}`);

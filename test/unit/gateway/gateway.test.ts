@@ -94,7 +94,7 @@ describe("a call through the gateway", () => {
     const address = { origin: "http://127.0.0.1:1", prefix: "", host: "127.0.0.1:1", setting: "endpoints.global" };
     const client: GatewayOptions["client"] = {
       whoAmI: (signal) => working.whoAmI(signal),
-      lend: async (operation, signal) => ({ ...(await working.lend(operation, signal)), address }),
+      lend: async (signal) => ({ ...(await working.lend(signal)), address }),
       attempt: (operation, options) => accounting.attempt(operation, options),
     };
     await using gateway = await openGateway(platform.url, { client });
