@@ -133,7 +133,6 @@ class ActedSim {
   }
 
   endSession(): void {
-    this.state.log.noteSession(this.place, "Deleted", this.nowMs);
     const previousSession = { imei: this.deviceImei, imsi: this.facts.imsi, endedTime: this.nowMs };
     this.set({ sessionStatus: { online: false }, previousSession });
   }
@@ -142,7 +141,6 @@ class ActedSim {
   beginSession(): void {
     const session = { imei: this.state.sims.deviceImeiAt(this.place), imsi: this.facts.imsi };
     this.set({ sessionStatus: { online: true, ...session, lastUpdatedAt: this.nowMs } });
-    this.state.log.noteSession(this.place, "Created", this.nowMs);
   }
 }
 
@@ -271,10 +269,6 @@ export const namedSimOperations = [
         const entries = call.state.log.statusesAt(place).filter(({ time }) => time >= fromMs && time <= toMs);
         return answerItems(call, isAscending ? entries : entries.toReversed(), longestHistoryPage);
       },
-    ],
-    listSimSessionEvents: [
-      "GET v1/sims/*/events/sessions",
-      (call) => answerItems(call, call.state.log.sessionsAt(listedPlace(call, "sims")).toReversed()),
     ],
   }),
 ];

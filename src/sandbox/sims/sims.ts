@@ -255,24 +255,15 @@ export interface StatusEntry {
   readonly groupId?: string;
 }
 
-export interface SessionEvent {
-  /** Epoch milliseconds. */
-  readonly time: number;
-  readonly event: "Created" | "Deleted";
-  readonly imsi: string;
-  readonly imei: string;
-}
-
 /**
- * What happened to SIMs: how often each operation took effect, the statuses that a SIM had, and its sessions. Only SIMs
- * that something happened to are stored. The log is what a test compares with a client's own account, so an effect is
- * counted where it happens, whether or not the response arrives.
+ * What happened to SIMs: how often each operation took effect, and the statuses that a SIM had. Only SIMs that something
+ * happened to are stored. The log is what a test compares with a client's own account, so an effect is counted where it
+ * happens, whether or not the response arrives.
  */
 export class SimLog {
   readonly #sims: Sims;
   readonly #effects = new Map<number, Record<string, number>>();
   readonly #statuses = new Map<number, readonly StatusEntry[]>();
-  readonly #sessions = new Map<number, readonly SessionEvent[]>();
   readonly #totals: Record<string, number> = {};
 
   constructor(sims: Sims) {
@@ -309,21 +300,6 @@ export class SimLog {
     const facts = this.#sims.factsAt(place);
     const present = entryOf(facts, facts.lastModifiedTime);
     return isSame(known.at(-1), present) ? known : [...known, present];
-  }
-
-  noteSession(place: number, event: SessionEvent["event"], time: number): void {
-    const { imsi, sessionStatus } = this.#sims.factsAt(place);
-    const imei = sessionStatus.imei ?? this.#sims.deviceImeiAt(place);
-    this.#sessions.set(place, [...this.sessionsAt(place), { time, event, imsi, imei }]);
-  }
-
-  /** Oldest first. */
-  sessionsAt(place: number): readonly SessionEvent[] {
-    const known = this.#sessions.get(place);
-    if (known !== undefined) return known;
-    const { imsi, sessionStatus, createdTime } = this.#sims.firstFactsAt(place);
-    if (!sessionStatus.online) return [];
-    return [{ time: createdTime + dayMs, event: "Created", imsi, imei: this.#sims.deviceImeiAt(place) }];
   }
 }
 

@@ -15,7 +15,7 @@ async function changedFleet(place: TestRedis, seed: number): Promise<FleetHarnes
   const every = (count: number, first: number): string[] => ids.filter((_, nth) => nth % count === first);
   fleet.sandbox.fleet.remove(every(20, 7));
   await fleet.sync();
-  fleet.sandbox.fleet.restore(every(20, 7));
+  fleet.sandbox.fleet.change({ restore: every(20, 7) });
   fleet.sandbox.fleet.remove(every(15, 3));
   fleet.sandbox.fleet.add(5);
   for (const id of every(9, 1)) fleet.sandbox.fleet.edit(id, { tags: { site: "moved" } });

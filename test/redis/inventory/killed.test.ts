@@ -36,7 +36,7 @@ async function changedFleet(seed: number): Promise<FleetHarness> {
   const ids = Array.from({ length: sims }, (_, place) => fleet.sandbox.state.sims.simIdAt(place));
   fleet.sandbox.fleet.remove(ids.filter((_, place) => place % 50 === 7));
   await fleet.sync();
-  fleet.sandbox.fleet.restore(ids.filter((_, place) => place % 50 === 7));
+  fleet.sandbox.fleet.change({ restore: ids.filter((_, place) => place % 50 === 7) });
   fleet.sandbox.fleet.remove(ids.filter((_, place) => place % 40 === 3));
   fleet.sandbox.fleet.add(12);
   for (const id of ids.filter((_, place) => place % 9 === 1)) fleet.sandbox.fleet.edit(id, { tags: { site: "moved" } });

@@ -159,7 +159,7 @@ describe("changes found by a sync", () => {
     expect([...(await fleet.known("gone")).keys()]).toEqual([b]);
     expect(await fleet.inventory.facts(fleet.profile)).toMatchObject({ known: 50, gone: 1, isComplete: true });
 
-    fleet.sandbox.fleet.restore([b]);
+    fleet.sandbox.fleet.change({ restore: [b] });
     fleet.sandbox.fleet.remove([c]);
     await fleet.sync();
     const third = { by: "external", cause: "s-3" };

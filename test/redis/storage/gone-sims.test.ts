@@ -38,7 +38,7 @@ describe("SIMs that are gone", () => {
   it("count as added when they are listed again after their removal", async () => {
     const { fleet, gone, forget } = await fleetWithGoneSims();
     await forget(Date.now() + 60_000);
-    fleet.sandbox.fleet.restore(gone);
+    fleet.sandbox.fleet.change({ restore: gone });
     expect((await fleet.sync()).state).toMatchObject({ phase: "finished", added: 3, returned: 0, gone: 0 });
     expect(await fleet.known("all")).toEqual(fleet.listed());
     expect((await fleet.sync()).state).toMatchObject({ phase: "finished", added: 0, changed: 0, gone: 0 });

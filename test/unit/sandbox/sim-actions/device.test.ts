@@ -6,14 +6,12 @@ const goOffline = ({ sandbox }: PreparedSim) => sandbox.fleet.edit(simId, { sess
 
 describe("device sessions", () => {
   test("a deleted session reconnects at once so that each call deletes one", async () => {
-    const { post, record, effects, call } = await openPreparedSim();
+    const { post, record, effects } = await openPreparedSim();
     const { json } = await post("delete_session");
     expect(json).toMatchObject({ sessionStatus: { online: false }, previousSession: { imei } });
     expect(record()).toMatchObject({ sessionStatus: { online: true } });
     expect((await post("delete_session")).status).toBe(200);
     expect(effects()).toEqual({ deleteSimSession: 2 });
-    const events = (await call("GET", `${sims}/events/sessions`)).json.map(({ event }: { event: string }) => event);
-    expect(events.slice(0, 4)).toEqual(["Created", "Deleted", "Created", "Deleted"]);
   });
 
   test("deleting a session that does not exist fails", async () => {
@@ -24,15 +22,13 @@ describe("device sessions", () => {
   });
 
   test("a session ends when its SIM is no longer active", async () => {
-    const { post, record, call, clock } = await openPreparedSim();
+    const { post, record, clock } = await openPreparedSim();
     clock.pass(1_000);
     await post("deactivate");
     expect(record()).toMatchObject({
       sessionStatus: { online: false },
-      previousSession: { endedTime: clock.wallMs() },
+      previousSession: { endedTime: clock.wallMs(), imei },
     });
-    const { json } = await call("GET", `${sims}/events/sessions`);
-    expect(json[0]).toEqual({ time: clock.wallMs(), event: "Deleted", imsi: expect.any(String), imei });
   });
 });
 

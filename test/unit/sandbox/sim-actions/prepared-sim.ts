@@ -95,5 +95,4 @@ export const examples: Readonly<Record<string, Example>> = {
   sendSimDownlinkPing: { body: { numberOfPingRequests: 1, timeoutSeconds: 10 } },
   getSim: {},
   listSimStatusHistory: {},
-  listSimSessionEvents: {},
 };
