@@ -62,7 +62,6 @@ export const refusals = {
   credentialUnknown: [404, "CRE0004", "There is no such Credential Set."],
   groupUnknown: [404, "GRP0001", "There is no such group."],
   configurationInvalid: [400, "GRP0002", "A configuration is an array of {key, value} in a plain namespace."],
-  matchModeUnknown: [400, "GRP0003", "tag_value_match_mode must be exact or prefix."],
 } as const;
 
 export type RefusalName = keyof typeof refusals;

@@ -6,7 +6,6 @@
 import { answer, type Call, done, holderOf, type Operation, operationsOf } from "../operation.ts";
 import { answerItems } from "../paging.ts";
 import { Refusal } from "../refusals.ts";
-import type { TagQuery } from "./credentials.ts";
 
 export const shownAccountOperations = [
   ...operationsOf("Auth", {
@@ -47,7 +46,7 @@ export const namedAccountOperations = [
     ],
   }),
   ...operationsOf("Group", {
-    listGroups: ["GET v1/groups", (call) => answerItems(call, call.state.groups.matching(tagQueryOf(call)))],
+    listGroups: ["GET v1/groups", (call) => answerItems(call, call.state.groups.all)],
     getGroup: ["GET v1/groups/*", ({ state, ids: [id = ""] }) => answer(200, state.groups.record(id))],
     putConfigurationParameters: [
       "PUT v1/groups/*/configuration/*",
@@ -111,13 +110,4 @@ function keyOperations(
 
 function checkOperator({ accounts, ids: [operatorId] }: Call): void {
   if (operatorId !== accounts.operatorId) throw new Refusal("operatorForeign");
-}
-
-/** The tag that listed groups must have; without a name, any group matches. @throws Refusal */
-function tagQueryOf({ queryText }: Call): TagQuery | undefined {
-  const query = new URLSearchParams(queryText);
-  const name = query.get("tag_name");
-  const matchMode = query.get("tag_value_match_mode") ?? "exact";
-  if (matchMode !== "exact" && matchMode !== "prefix") throw new Refusal("matchModeUnknown");
-  return name === null ? undefined : { name, value: query.get("tag_value") ?? undefined, matchMode };
 }

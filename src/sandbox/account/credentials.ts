@@ -157,14 +157,6 @@ export interface GroupRecord {
   readonly lastModifiedTime: number;
 }
 
-/** A tag of a group, and its value or how it starts. */
-export interface TagQuery {
-  readonly name: string;
-  /** Value of the tag. Undefined: any. */
-  readonly value: string | undefined;
-  readonly matchMode: "exact" | "prefix";
-}
-
 const namespacePattern = /^[A-Za-z][A-Za-z0-9]{0,63}$/;
 
 export class Groups {
@@ -195,11 +187,6 @@ export class Groups {
     return [...this.#groups.values()];
   }
 
-  /** Groups with the tag; without a query, all. */
-  matching(query: TagQuery | undefined): readonly GroupRecord[] {
-    return query === undefined ? this.all : this.all.filter(({ tags }) => hasTag(tags, query));
-  }
-
   /** @throws Refusal if there is no such group */
   record(groupId: string): GroupRecord {
     const record = this.#groups.get(groupId);
@@ -221,12 +208,6 @@ export class Groups {
     this.#groups.set(groupId, changed);
     return changed;
   }
-}
-
-function hasTag(tags: Readonly<Record<string, string>>, { name, value, matchMode }: TagQuery): boolean {
-  const own = Object.hasOwn(tags, name) ? tags[name] : undefined;
-  if (own === undefined || value === undefined) return own !== undefined;
-  return matchMode === "exact" ? own === value : own.startsWith(value);
 }
 
 function isEntry(entry: unknown): entry is { key: string; value: unknown } {

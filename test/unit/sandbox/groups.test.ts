@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { openAll, quotaOf, refusalOf } from "./open-sandbox.ts";
+import { openAll, quotaOf } from "./open-sandbox.ts";
 
 const meters = {
   groupId: "91e5bb07-meters",
@@ -39,17 +39,6 @@ describe("groups", () => {
     expect(second.headers.has("link")).toBe(false);
     expect((await call("GET", `/v1/sims?last_evaluated_key=${encodeURIComponent(key)}`)).json.code).toBe("SIM0004");
     expect(quotaOf(second)).toEqual([60, 58, 60]);
-  });
-
-  test("groups can be searched by a tag value, by exact match or prefix", async () => {
-    const { call } = await openAll({ groups: [{ groupId: "g-1", name: "meters-old" }] });
-    const names = async (query: string) =>
-      (await call("GET", `/v1/groups?${query}`)).json.map(({ tags }: { tags: { name: string } }) => tags.name);
-    expect(await names("tag_name=name&tag_value=meters")).toEqual(["meters"]);
-    expect(await names("tag_name=name&tag_value=meters&tag_value_match_mode=prefix")).toEqual(["meters", "meters-old"]);
-    expect(await names("tag_name=name")).toHaveLength(5);
-    expect(await names("tag_name=site&tag_value=osaka")).toEqual([]);
-    expect(refusalOf(await call("GET", "/v1/groups?tag_name=name&tag_value_match_mode=regex"))).toBe("400 GRP0003");
   });
 
   test("a group's configuration is updated key by key", async () => {

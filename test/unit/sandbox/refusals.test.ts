@@ -90,7 +90,6 @@ describe("a call that the sandbox refuses", () => {
       "400 CRE0001",
     ],
     ["GET /v1/groups/none", nothing, "404 GRP0001"],
-    ["GET /v1/groups?tag_name=name&tag_value_match_mode=regex", nothing, "400 GRP0003"],
     ["PUT /v1/groups/none/configuration/SoracomFunk", [], "404 GRP0001"],
     [`PUT ${configuration}/SoracomFunnel`, { key: "a", value: 1 }, "400 GRP0002"],
     [`PUT ${configuration}/SoracomFunnel`, [{ key: "a" }], "400 GRP0002"],
