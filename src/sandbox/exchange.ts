@@ -18,6 +18,7 @@ import { bodyJson, bodyObject, headerNamesOf, type HeaderNames, readRequest, typ
 import { seededShare } from "./seeded.ts";
 import { namedSimOperations, shownSimOperations } from "./sims/sim-operations.ts";
 
+const maxBodyBytes = 65_536;
 /** A change of the fleet may list every SIM. */
 const maxControlBytes = 64 * 1_048_576;
 
@@ -55,10 +56,8 @@ export class Exchange {
 
   /** Responds to one request. */
   receive(request: IncomingMessage, response: ServerResponse): void {
-    const { maxBodyBytes, language } = this.#parts.options;
     const isControl = request.url?.startsWith("/_sandbox/") === true;
-    const rules = { names: this.#names, maxBodyBytes: isControl ? maxControlBytes : maxBodyBytes, language };
-    readRequest(request, rules, (received) => {
+    readRequest(request, this.#names, isControl ? maxControlBytes : maxBodyBytes, (received) => {
       try {
         if (isControl) deliver(response, control(this.#parts, received));
         else this.#call(received, response);

@@ -2,12 +2,9 @@
 import { z } from "zod";
 import { ConfigError } from "#core/errors.ts";
 import { type Clock, systemClock } from "#core/time.ts";
-import { isSimId, isSpeedClass } from "#fleet/sim/sim.ts";
+import { isSimId } from "#fleet/sim/sim.ts";
 import { faultRates } from "./faults.ts";
 import { recordShapes } from "./sims/sim-records.ts";
-
-/** AuthKeys that the sub-user may manage. */
-export const keyAccesses = ["own", "none"] as const;
 
 /** `interface`: the operations that the interface shows; `all`: also those that it only names. */
 export const operationSets = ["interface", "all"] as const;
@@ -43,7 +40,6 @@ const mfaSecret = z
   .optional();
 const latency = z.number().min(0).max(3_600_000);
 const coverages = z.array(z.enum(["g", "jp"])).readonly();
-const classes = ["s1.minimum", "s1.slow", "s1.standard", "s1.fast", "s1.4xfast", "s1.8xfast"];
 
 const server = {
   /** Clock of windows, lifetimes, delays and timestamps. */
@@ -58,10 +54,7 @@ const server = {
     .default("Svc"),
   /** Seed of records, faults, latencies and page lengths. */
   seed: z.int().default(1),
-  /** Language of messages if a call requests none. */
-  language: z.enum(["en", "ja"]).default("en"),
   operations: z.enum(operationSets).default("interface"),
-  maxBodyBytes: count.default(65_536),
   /** Added to every response: one delay, or the minimum and maximum of a seeded one. */
   latencyMs: z
     .union([latency, z.tuple([latency, latency]).readonly()])
@@ -80,11 +73,6 @@ const fleet = {
     .optional(),
   /** Shape of SIM records: with `imsi` at the top, or under `profiles`. */
   records: z.enum(recordShapes).default("svc"),
-  speedClasses: z
-    .array(z.string().refine(isSpeedClass, "must be names such as s1.fast"))
-    .min(1)
-    .readonly()
-    .default(classes),
   /** Groups in addition to those of the seed; the ID of one of those gives it a configuration. */
   groups: z
     .array(groupSeed)
@@ -95,11 +83,6 @@ const fleet = {
   exportMs: z.number().min(0).max(86_400_000).default(2_000),
   /** Share of exports that fail. */
   exportFailures: share.default(0),
-  /** Status of a created Credential Set. */
-  createdStatus: z
-    .number()
-    .refine((status) => [200, 201].includes(status), "must be 200 or 201")
-    .default(201),
 };
 
 const account = {
@@ -117,16 +100,10 @@ const account = {
   /** An AuthKey of the sub-user. */
   userAuthKeyId: z.string().optional(),
   userAuthKey: z.string().optional(),
-  userKeyAccess: z.enum(keyAccesses).default("own"),
   /** The sub-user's lists end after the first SIMs. */
   userSims: count.optional(),
   /** Whether revoking an AuthKey ends the pairs that were made with it. */
   revokeKillsPairs: z.boolean().default(false),
-  /** Name of the field of `POST /v1/auth` that asks for a lifetime. */
-  ttlField: z.string().min(1).default("tokenTimeoutSeconds"),
-  /** Lifetime of every pair, regardless of the requested one; may be shorter than the platform's minimum. */
-  pairTtlSeconds: z.number().positive().optional(),
-  tokenAlgorithm: z.enum(["ES256", "RS256"]).default("ES256"),
   /** The operator's coverage types, as the token claims them. */
   coverageTypes: coverages.default(["g"]),
   /** The coverages that this address serves. */
@@ -135,9 +112,7 @@ const account = {
 
 const lists = {
   /** Page size if a call requests none. */
-  pageSize: z.int().min(1).default(100),
-  /** A higher `limit` is reduced to it. */
-  maxPageSize: count.default(1_000),
+  pageSize: z.int().min(1).max(1_000).default(100),
   /** Headers that contain the next page. */
   paging: z.enum(["both", "link", "key"]).default("both"),
   /** Use cursors with characters that break a client without percent-encoding. */
@@ -181,11 +156,6 @@ const faults = {
 
 const schema = z
   .object({ ...server, ...fleet, ...account, ...lists, ...quota, ...faults })
-  .refine(({ pageSize, maxPageSize }) => maxPageSize >= pageSize, {
-    path: ["maxPageSize"],
-    error: "must not be below pageSize",
-    when: () => true,
-  })
   .refine(({ userAuthKeyId, userAuthKey }) => (userAuthKeyId === undefined) === (userAuthKey === undefined), {
     path: ["userAuthKey"],
     error: "needs userAuthKeyId, and vice versa",

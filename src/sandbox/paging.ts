@@ -16,7 +16,7 @@ interface PagedList {
   placeAfter(from: number, items: number): number;
   /** The JSON of the item at a position, or undefined if it no longer exists. */
   show(place: number): string | undefined;
-  /** Maximum page size, if it is below that of the options. */
+  /** Maximum page size, if it is below the usual one. */
   readonly maxItems?: number;
 }
 
@@ -33,6 +33,9 @@ interface Place {
   readonly isAfterEmptyPage: boolean;
 }
 
+/** A higher `limit` is reduced to it. */
+const maxPageSize = 1_000;
+
 const hostileTail = "/+=&%2F ?#<>;,\"'";
 
 /** The page that the query of a call requests; empty positions are skipped. @throws Refusal */
@@ -47,7 +50,7 @@ export function answerPage(call: Call, list: PagedList): Result {
 }
 
 /** Responds with a page of a list that is in memory. */
-export function answerItems(call: Call, items: readonly unknown[], maxItems = Infinity): Result {
+export function answerItems(call: Call, items: readonly unknown[], maxItems = maxPageSize): Result {
   return answerPage(call, {
     places: items.length,
     placeAfter: (from, count) => Math.min(from + count, items.length),
@@ -57,11 +60,11 @@ export function answerItems(call: Call, items: readonly unknown[], maxItems = In
 }
 
 function cutPage(call: Call, list: PagedList): Page {
-  const { pageSize, maxPageSize, seed, shortPages, emptyPages } = call.options;
+  const { pageSize, seed, shortPages, emptyPages } = call.options;
   const query = new URLSearchParams(call.queryText);
   const asked = query.get("limit");
   if (asked !== null && !/^[1-9][0-9]{0,8}$/.test(asked)) throw new Refusal("limitInvalid");
-  const size = Math.min(asked === null ? pageSize : Number(asked), maxPageSize, list.maxItems ?? Infinity);
+  const size = Math.min(asked === null ? pageSize : Number(asked), list.maxItems ?? maxPageSize);
   const cursor = query.get("last_evaluated_key");
   const { index: from, isAfterEmptyPage } =
     cursor === null ? { index: 0, isAfterEmptyPage: false } : placeOf(call, cursor);

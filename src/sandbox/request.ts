@@ -40,13 +40,12 @@ export function headerNamesOf(brand: string): HeaderNames {
 /** Calls `then` once the whole request has arrived; never if the client disconnects before. */
 export function readRequest(
   request: IncomingMessage,
-  rules: { readonly names: HeaderNames; readonly maxBodyBytes: number; readonly language: Language },
+  names: HeaderNames,
+  maxBodyBytes: number,
   then: (received: Received) => void,
 ): void {
-  const { names, maxBodyBytes } = rules;
   const url = request.url ?? "/";
   const mark = url.indexOf("?");
-  const asked = headerOf(request, names.language);
   let bodyText = "";
   let bytes = 0;
   request.setEncoding("utf8");
@@ -62,7 +61,7 @@ export function readRequest(
       bodyText,
       isTooLarge: bytes > maxBodyBytes,
       contentType: request.headers["content-type"],
-      language: asked === "ja" || asked === "en" ? asked : rules.language,
+      language: headerOf(request, names.language) === "ja" ? "ja" : "en",
       callerIp: request.socket.remoteAddress ?? "",
       host: request.headers.host ?? "",
       apiKey: headerOf(request, names.apiKey),

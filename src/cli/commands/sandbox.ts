@@ -14,7 +14,6 @@ import {
   apiGroups,
   defaultOptions,
   type GroupSeed,
-  keyAccesses,
   type LimitChange,
   operationSets,
 } from "#sandbox/options.ts";
@@ -40,11 +39,6 @@ export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
     .optionsGroup("Fleet:")
     .option("--sims <count>", "number of simulated SIMs", asNumber, 2_000)
     .option("--ids-from <file>", "take the SIM IDs from the column simId of this CSV file")
-    .addOption(
-      new Option("--speed-classes <list>", "speed classes that a SIM can have")
-        .argParser(asList)
-        .default([...defaultOptions.speedClasses], defaultOptions.speedClasses.join(",")),
-    )
     .option("--groups-from <file>", "read groups and their configuration from this YAML or JSON file")
     .addOption(choice("--operations <which>", "endpoints to serve: the required ones, or all", operationSets))
     .option("--seed <number>", "seed of records, faults, latencies and page lengths", asNumber, defaultOptions.seed)
@@ -71,7 +65,6 @@ export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
     .optionsGroup("Form of the platform:")
     .option("--brand <word>", "word in the header names", defaultOptions.brand)
     .addOption(choice("--records <shape>", "shape of SIM records", recordShapes))
-    .addOption(choice("--language <language>", "default language of messages", ["en", "ja"]))
     .addOption(choice("--coverage <which>", "coverage to serve", ["both", "g", "jp"]))
     .addOption(
       new Option("--coverage-types <which>", "coverage claims of tokens (default: g)").choices(["g", "jp", "both"]),
@@ -96,17 +89,10 @@ export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
     .addOption(choice("--anchored <where>", "what opens a window", ["start", "first-call"]))
     .option("--window-offset <ms>", "elapsed part of the first window", asNumber, defaultOptions.windowOffsetMs)
     .option("--page-size <count>", "records per page if the call has no limit", asNumber, defaultOptions.pageSize)
-    .option("--max-page-size <count>", "maximum number of records per page", asNumber, defaultOptions.maxPageSize)
     .addOption(choice("--paging <headers>", "headers with the next page", ["both", "link", "key"]))
-    .addOption(choice("--user-key-access <which>", "AuthKeys that the sub-user may manage", keyAccesses))
-    .option("--ttl-field <name>", "field of /v1/auth that asks for a lifetime", defaultOptions.ttlField)
-    .option("--pair-ttl <seconds>", "lifetime of every pair of API key and token, ignoring requests", asNumber)
-    .addOption(choice("--token-algorithm <name>", "algorithm of token signatures", ["ES256", "RS256"]))
     .option("--export-delay <ms>", "how long an export of usage takes", asNumber, defaultOptions.exportMs)
     .option("--export-failures <share>", "share of exports that fail", asNumber, defaultOptions.exportFailures)
-    .option("--created-status <status>", "status of a created Credential Set", asNumber, defaultOptions.createdStatus)
-    .option("--max-body <bytes>", "maximum size of a request body", asNumber, defaultOptions.maxBodyBytes)
-    .action(async ({ idsFrom, groupsFrom, coverage, coverageTypes, japanPort, maxBody, ...rest }) => {
+    .action(async ({ idsFrom, groupsFrom, coverage, coverageTypes, japanPort, ...rest }) => {
       keepHeapSmall();
       const isTwofold = japanPort !== undefined;
       const options = {
@@ -118,9 +104,7 @@ export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
         coverageTypes: coveragesOf(coverageTypes ?? (isTwofold ? "both" : "g")),
         rootMfaSecret: rest.mfaSecret,
         userMfaSecret: rest.mfaSecret,
-        pairTtlSeconds: rest.pairTtl,
         exportMs: rest.exportDelay,
-        maxBodyBytes: maxBody,
         limits: rest.limit ?? {},
         periodSeconds: rest.period,
         windowOffsetMs: rest.windowOffset,
@@ -244,10 +228,6 @@ function asNumber(text: string): number {
   const number = text.trim() === "" ? Number.NaN : Number(text);
   if (!Number.isFinite(number)) throw new InvalidArgumentError("It must be a number.");
   return number;
-}
-
-function asList(text: string): string[] {
-  return text.split(",").map((item) => item.trim());
 }
 
 function asLatency(text: string): number | readonly [number, number] {

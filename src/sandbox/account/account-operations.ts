@@ -17,7 +17,7 @@ export const shownAccountOperations = [
   ...operationsOf("Credential", {
     createCredential: [
       "POST v1/credentials/*",
-      ({ options, state, ids: [id = ""], body }) => answer(options.createdStatus, state.credentials.create(id, body())),
+      ({ state, ids: [id = ""], body }) => answer(201, state.credentials.create(id, body())),
     ],
   }),
 ];

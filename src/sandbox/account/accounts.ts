@@ -5,6 +5,7 @@
  */
 import { createHmac, randomBytes } from "node:crypto";
 import { type CryptoKey, exportJWK, generateKeyPair, type JSONWebKeySet, SignJWT } from "jose";
+import { z } from "zod";
 import { type Clock, secondMs } from "#core/time.ts";
 import type { Coverage } from "#fleet/profile.ts";
 import type { SandboxOptions } from "../options.ts";
@@ -39,10 +40,11 @@ interface IssuedPair {
 
 type Principal = Omit<Holder, "apiKey"> & { readonly mfaSecret: string | undefined };
 
-/** Bounds of a lifetime (interface, section 8). */
-const ttlSeconds = { min: 180, usual: 86_400, max: 172_800 };
+/** Lifetime of a pair (interface, section 8). */
+const ttlSeconds = z.int().min(180).max(172_800).default(86_400);
 const maxTokens = 10;
-/** ID of the key that signs the tokens. */
+/** Algorithm and ID of the key that signs the tokens. */
+const alg = "ES256";
 const keyId = "sandbox-1";
 
 /** The forms of credentials: exactly one must be complete, and no other partly given. */
@@ -111,10 +113,8 @@ export class Accounts {
    * @throws Refusal
    */
   checkKeyAccess(holder: Holder, userName: string | undefined): void {
-    const { userKeyAccess, userName: known } = this.#options;
-    const isPermitted = holder.userName === undefined || (holder.userName === userName && userKeyAccess === "own");
-    if (!isPermitted) throw new Refusal("keysForbidden");
-    if (userName !== undefined && userName !== known) throw new Refusal("userUnknown");
+    if (holder.userName !== undefined && holder.userName !== userName) throw new Refusal("keysForbidden");
+    if (userName !== undefined && userName !== this.#options.userName) throw new Refusal("userUnknown");
   }
 
   /** Revokes an AuthKey: authentication with it fails from now on. @throws Refusal if the principal has no such key */
@@ -137,12 +137,12 @@ export class Accounts {
 
   async #issue(holder: Holder, ttlMs: number): Promise<string> {
     const { operatorId, coverageTypes } = this;
-    const { clock, tokenAlgorithm } = this.#options;
+    const { clock } = this.#options;
     const issuedAtMs = clock.wallMs();
     const expiresAtMs = clock.monotonicMs() + ttlMs;
     this.#tokens += 1;
     const text = await new SignJWT({ operator: { operatorId, coverageTypes } })
-      .setProtectedHeader({ alg: tokenAlgorithm, kid: keyId, typ: "JWT" })
+      .setProtectedHeader({ alg, kid: keyId, typ: "JWT" })
       .setJti(`sandbox-${this.#tokens}`)
       .setIssuedAt(Math.floor(issuedAtMs / secondMs))
       .setExpirationTime(Math.floor((issuedAtMs + ttlMs) / secondMs))
@@ -181,11 +181,9 @@ export class Accounts {
   }
 
   #ttlMsOf(body: Body): number {
-    const requested = body[this.#options.ttlField] ?? ttlSeconds.usual;
-    const isWithinBounds =
-      Number.isInteger(requested) && Number(requested) >= ttlSeconds.min && Number(requested) <= ttlSeconds.max;
-    if (!isWithinBounds) throw new Refusal("ttlOutOfBounds");
-    return (this.#options.pairTtlSeconds ?? Number(requested)) * secondMs;
+    const { data: seconds } = ttlSeconds.safeParse(body["tokenTimeoutSeconds"]);
+    if (seconds === undefined) throw new Refusal("ttlOutOfBounds");
+    return seconds * secondMs;
   }
 
   #checkCode(code: unknown, secret: string): void {
@@ -197,7 +195,6 @@ export class Accounts {
 
 /** Tokens are signed with a key that is generated here; its public part is published as JWKS. */
 export async function openAccounts(options: SandboxOptions): Promise<Accounts> {
-  const { tokenAlgorithm: alg } = options;
   const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
   const jwks = { keys: [{ ...(await exportJWK(publicKey)), kid: keyId, alg, use: "sig" }] };
   return new Accounts(options, { privateKey, jwks });

@@ -20,6 +20,7 @@ import {
 
 const simIdPrefix = "8942310";
 const imsiPrefix = "29505";
+const speedClasses = ["s1.minimum", "s1.slow", "s1.standard", "s1.fast", "s1.4xfast", "s1.8xfast"];
 
 export class Sims {
   readonly #options: SandboxOptions;
@@ -120,7 +121,7 @@ export class Sims {
 
   /** @returns false if no SIM can have this class */
   setSpeedClass(place: number, speedClass: string): boolean {
-    if (!this.#options.speedClasses.includes(speedClass)) return false;
+    if (!speedClasses.includes(speedClass)) return false;
     this.#classes[place] = speedClass;
     this.#accepted[place] = this.acceptedAt(place) + 1;
     this.#acceptedTotal += 1;
@@ -226,8 +227,7 @@ export class Sims {
   }
 
   #firstClassAt(place: number): string {
-    const { seed, speedClasses } = this.#options;
-    return speedClasses[(seededBits(seed, place) >>> 12) % speedClasses.length] ?? "";
+    return speedClasses[(seededBits(this.#options.seed, place) >>> 12) % speedClasses.length] ?? "";
   }
 
   #madeUpIdAt(place: number): string {

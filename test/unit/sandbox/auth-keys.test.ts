@@ -84,13 +84,6 @@ describe("AuthKeys", () => {
     expect((await send("DELETE", `${ofRoot}/keyId-sandbox`, { headers })).status).toBe(403);
     expect((await call("DELETE", `${ofUser}/keyId-sandbox`)).status).toBe(404);
   });
-
-  test("a sub-user cannot manage its AuthKeys when the sandbox withholds that permission", async () => {
-    const opened = await openAll({ userKeyAccess: "none" });
-    const headers = await signIn(opened, user);
-    expect(await opened.send("POST", ofUser, { headers })).toMatchObject({ status: 403, json: { code: "AUM0021" } });
-    expect((await opened.call("POST", ofUser)).status).toBe(200);
-  });
 });
 
 describe("token renewal", () => {
@@ -112,9 +105,9 @@ describe("token renewal", () => {
   });
 
   test("token renewal fails with 400 for an expired pair and with 401 without a pair", async () => {
-    const { call, send, pair, clock } = await openAll({ pairTtlSeconds: 10 });
+    const { call, send, pair, clock } = await openAll();
     await pair();
-    clock.pass(10_000);
+    clock.pass(86_400_000);
     expect(refusalOf(await call("POST", path, { body: {} }))).toBe("400 AUM0015");
     expect((await send("POST", path, { body: {} })).status).toBe(401);
   });

@@ -94,9 +94,4 @@ describe("new Credential Sets", () => {
     const ofUnknownType = { type: "toString", credentials: { anything: 1 } };
     expect((await call("POST", "/v1/credentials/other", { body: ofUnknownType })).status).toBe(201);
   });
-
-  test("an option sets the status code of a Credential Set creation", async () => {
-    const { call } = await openSandbox({ createdStatus: 200 });
-    expect((await call("POST", "/v1/credentials/a", { body: hushed })).status).toBe(200);
-  });
 });

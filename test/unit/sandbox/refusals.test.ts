@@ -131,23 +131,21 @@ describe("a call that the sandbox refuses", () => {
   });
 
   test("a body without a JSON content type gets 415, and one that is too large 413", async () => {
-    const { send } = await openSandbox({ maxBodyBytes: 100 });
+    const { send } = await openSandbox();
     const signIn = (body: object, type: string) =>
       send("POST", "/v1/auth", { body, headers: { "content-type": type } });
     expect(refusalOf(await signIn(authKey, "text/plain"))).toBe("415 SBX0415");
     expect((await signIn(authKey, "application/json; charset=utf-8")).status).toBe(200);
-    expect(refusalOf(await signIn({ ...authKey, note: "x".repeat(100) }, "application/json"))).toBe("413 SBX0413");
+    expect(refusalOf(await signIn({ ...authKey, note: "x".repeat(65_536) }, "application/json"))).toBe("413 SBX0413");
   });
 });
 
-test("error messages use the language of the request, or else that of the sandbox", async () => {
+test("error messages use the language of the request, or else English", async () => {
   const { send } = await openSandbox({ limits: { Auth: 0 } });
-  const japanese = await openSandbox({ language: "ja" });
   const messageIn = async (headers: Record<string, string>) =>
     (await send("GET", "/v1/nowhere", { headers })).json.message;
   expect(await messageIn({ "X-Svc-Lang": "ja" })).toBe("指定された対象は存在しません。");
   expect(await messageIn({ "X-Svc-Lang": "en" })).toBe("There is no operation at this path.");
   expect(await messageIn({})).toBe("There is no operation at this path.");
-  expect((await japanese.send("GET", "/v1/nowhere")).json.message).toBe("指定された対象は存在しません。");
   expect((await send("POST", "/v1/auth", { headers: { "X-Svc-Lang": "ja" } })).json.message).toContain("上限");
 });

@@ -69,10 +69,4 @@ describe("speed class updates", () => {
     expect(sandbox.state.acceptedChanges(imsi)).toBe(1);
     expect(sandbox.state.speedClassOf(sandbox.state.sims.simIdAt(0))).toBe("s1.minimum");
   });
-
-  test("an option sets the known speed classes", async () => {
-    const { update } = await openSandbox({ speedClasses: ["u1.slow"] });
-    expect((await update(0, "u1.slow")).status).toBe(200);
-    expect((await update(0, "s1.fast")).status).toBe(400);
-  });
 });
