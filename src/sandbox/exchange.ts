@@ -14,7 +14,7 @@ import { answer, type Operation, type Result } from "./operation.ts";
 import type { ApiGroup, OperationSet } from "./options.ts";
 import type { Reading } from "./quota.ts";
 import { Refusal } from "./refusals.ts";
-import { bodyJson, bodyObject, headerNamesOf, type HeaderNames, readRequest, type Received } from "./request.ts";
+import { headerNamesOf, type HeaderNames, readRequest, type Received } from "./request.ts";
 import { seededShare } from "./seeded.ts";
 import { namedSimOperations, shownSimOperations } from "./sims/sim-operations.ts";
 
@@ -114,27 +114,15 @@ export class Exchange {
     const operation = found.byMethod.get(received.method);
     if (operation === undefined) throw new Refusal("methodUnknown");
     const { accounts, options, state } = this.#parts;
-    const { apiKey, token, path, queryText, bodyText, host } = received;
+    const { apiKey, token } = received;
     const holder = operation.needsPair ? accounts.check(apiKey, token, operation.whenExpired) : undefined;
     if (holder && !accounts.coverageTypes.some((coverage) => options.serves.includes(coverage))) {
       throw new Refusal("coverageMismatch");
     }
-    const result = operation.handle({
-      accounts,
-      options,
-      state,
-      holder,
-      names: this.#names,
-      ids: found.ids,
-      path,
-      queryText,
-      host,
-      hasBody: bodyText !== "",
-      body: () => bodyObject(received),
-      json: () => bodyJson(received),
-    });
+    const { ids } = found;
+    const result = operation.handle({ ...received, accounts, options, state, holder, names: this.#names, ids });
     const share = options.takesOffline[operation.name] ?? 0;
-    const place = share === 0 ? undefined : state.placeOf(found.ids[0] ?? "");
+    const place = share === 0 ? undefined : state.placeOf(ids[0] ?? "");
     const isTaken = place !== undefined && seededShare(options.seed ^ 0x0ff, place) < share;
     if (isTaken) state.sims.edit(place, { sessionStatus: { online: false } });
     return result;

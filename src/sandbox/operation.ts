@@ -5,8 +5,8 @@ import type { ApiGroup, SandboxOptions } from "./options.ts";
 import { Refusal, type RefusalName } from "./refusals.ts";
 import type { SandboxState } from "./state.ts";
 
-/** One call, as far as an operation needs it. */
-export interface Call extends Pick<Received, "path" | "queryText" | "host"> {
+/** One call of an operation. */
+export interface Call extends Received {
   readonly options: SandboxOptions;
   readonly accounts: Accounts;
   readonly state: SandboxState;
@@ -15,12 +15,6 @@ export interface Call extends Pick<Received, "path" | "queryText" | "host"> {
   /** The variable parts of the path in order, percent-decoded. */
   readonly ids: readonly string[];
   readonly names: HeaderNames;
-  /** Whether a body was sent. */
-  readonly hasBody: boolean;
-  /** The body as an object. @throws Refusal if it is not one */
-  readonly body: () => Readonly<Record<string, unknown>>;
-  /** The body as any JSON value. @throws Refusal if it is not JSON */
-  readonly json: () => unknown;
 }
 
 export interface Result {

@@ -1,6 +1,7 @@
 /** The options of a sandbox: what each may be, and its default. `docs/reference/sandbox.md` says what they do. */
 import { z } from "zod";
 import { ConfigError } from "#core/errors.ts";
+import { readBase32 } from "#core/one-time-code.ts";
 import { type Clock, systemClock } from "#core/time.ts";
 import { isSimId } from "#fleet/sim/sim.ts";
 import { faultRates } from "./faults.ts";
@@ -34,10 +35,6 @@ export type GroupSeed = Readonly<z.output<typeof groupSeed>>;
 const count = z.int().min(0);
 const share = z.number().min(0).max(1);
 const password = z.string().default("sandbox-password");
-const mfaSecret = z
-  .string()
-  .regex(/^[A-Z2-7][A-Z2-7\s-]+=*$/i, "must be base32: letters A to Z and digits 2 to 7")
-  .optional();
 const latency = z.number().min(0).max(3_600_000);
 const coverages = z.array(z.enum(["g", "jp"])).readonly();
 
@@ -89,11 +86,14 @@ const account = {
   operatorId: z.string().default("OP0000000001"),
   rootEmail: z.string().default("root@example.com"),
   rootPassword: password,
-  rootMfaSecret: mfaSecret,
   /** The sub-user. */
   userName: z.string().default("robot"),
   userPassword: password,
-  userMfaSecret: mfaSecret,
+  /** With it, the Root user and the sub-user need a one-time code of this secret next to their passwords. */
+  mfaSecret: z
+    .string()
+    .refine((text) => readBase32(text) !== undefined, "must be base32: letters A to Z and digits 2 to 7")
+    .optional(),
   /** The Root user's AuthKey. */
   authKeyId: z.string().default("keyId-sandbox"),
   authKey: z.string().default("secret-sandbox"),

@@ -12,7 +12,7 @@ describe.concurrent("sign-in with an account", () => {
     [
       "as a sub-user with a one-time code",
       {
-        userMfaSecret: mfaSecret,
+        mfaSecret,
         env: {
           ...noAuthKey,
           SIMFLEET_OPERATOR_ID: "OP0000000001",

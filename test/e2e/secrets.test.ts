@@ -46,7 +46,7 @@ describe.concurrent("secrets in output, logs, and files", () => {
       "of a user with a password and one-time codes",
       {
         rootPassword: password,
-        rootMfaSecret: mfaSecret,
+        mfaSecret,
         env: {
           ...noAuthKey,
           SIMFLEET_EMAIL: "root@example.com",

@@ -5,6 +5,7 @@
  */
 import { z } from "zod";
 import { PlatformError } from "#core/errors.ts";
+import { oneTimeCode, readBase32 } from "#core/one-time-code.ts";
 import { Secret } from "#core/secret.ts";
 import { type Credentials, areSameForms } from "#fleet/credentials.ts";
 import type { DeploymentOperation } from "#fleet/deployment-operation.ts";
@@ -15,7 +16,6 @@ import type { Operation } from "../operations/operation.ts";
 import { type Pair, type PairSource, pairOf } from "./pair.ts";
 import { lifetimeMs } from "./renewal-timing.ts";
 import type { TokenReader } from "./token-claims.ts";
-import { createHmac } from "node:crypto";
 
 /** Errors that a retry cannot fix: the pair has expired, or the operation does not exist or is not permitted. */
 const final = new Set([
@@ -47,6 +47,8 @@ export function pairSource(
   const authenticateWith = async (form: Credentials): Promise<Pair> => {
     const askedAtMs = clock.monotonicMs();
     const mfaKey = form.kind === "auth-key" ? undefined : readBase32(form.mfaSecret?.reveal() ?? "");
+    // A code rejected at the boundary of two steps is not retried: every call that waits for the pair would wait for the
+    // next step, 30 s at most.
     const code = mfaKey === undefined ? undefined : oneTimeCode(mfaKey, { wallMs: clock.wallMs() });
     const grant = await send({ form, oneTimeCode: code, ttl });
     const lifetime = lifetimeMs({ field, seconds });
@@ -135,41 +137,4 @@ export function renewToken(description: DeploymentOperation): Operation<RenewTok
     body: ({ ttlSeconds }) => (ttlField === undefined ? {} : { [ttlField]: ttlSeconds }),
     output: z.looseObject({ token: headerValue }).transform((record) => ({ token: new Secret(record.token) })),
   };
-}
-
-const stepMs = 30_000;
-const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
-
-/**
- * The one-time code of RFC 6238 that is valid at an instant (interface, section 5). A code rejected at the boundary of two
- * steps is not retried: every call that waits for the pair would wait for the next step, 30 s at most.
- * @param key the shared key in bytes; `digits` is 6 for the platform; the RFC's test vectors have 8
- */
-export function oneTimeCode(key: Uint8Array, { wallMs, digits = 6 }: { wallMs: number; digits?: number }): string {
-  const counter = Buffer.alloc(8);
-  counter.writeBigUInt64BE(BigInt(Math.floor(wallMs / stepMs)));
-  const mac = createHmac("sha1", key).update(counter).digest();
-  const offset = (mac.at(-1) ?? 0) & 0x0f;
-  const number = mac.readUInt32BE(offset) & 0x7fff_ffff;
-  return String(number % 10 ** digits).padStart(digits, "0");
-}
-
-/** Decodes base32; case, spaces, hyphens and padding are ignored. Undefined if the text is empty or not base32. */
-export function readBase32(text: string): Uint8Array | undefined {
-  const symbols = text.toUpperCase().replace(/[\s-]/g, "").replace(/=+$/, "");
-  const bytes: number[] = [];
-  let held = 0;
-  let bits = 0;
-  for (const symbol of symbols) {
-    const value = alphabet.indexOf(symbol);
-    if (value < 0) return undefined;
-    held = (held << 5) | value;
-    bits += 5;
-    if (bits >= 8) {
-      bits -= 8;
-      bytes.push((held >> bits) & 0xff);
-      held &= (1 << bits) - 1;
-    }
-  }
-  return bytes.length === 0 ? undefined : Uint8Array.from(bytes);
 }

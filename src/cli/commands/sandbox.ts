@@ -102,8 +102,6 @@ export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
         groups: groupsFrom === undefined ? [] : readAs("YAML or JSON", groupsFrom, parseYaml as () => GroupSeed[]),
         serves: isTwofold ? coveragesOf("g") : coveragesOf(coverage),
         coverageTypes: coveragesOf(coverageTypes ?? (isTwofold ? "both" : "g")),
-        rootMfaSecret: rest.mfaSecret,
-        userMfaSecret: rest.mfaSecret,
         exportMs: rest.exportDelay,
         limits: rest.limit ?? {},
         periodSeconds: rest.period,

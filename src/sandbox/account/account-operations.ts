@@ -6,10 +6,11 @@
 import { answer, type Call, done, holderOf, type Operation, operationsOf } from "../operation.ts";
 import { answerItems } from "../paging.ts";
 import { Refusal } from "../refusals.ts";
+import { bodyJson, bodyObject } from "../request.ts";
 
 export const shownAccountOperations = [
   ...operationsOf("Auth", {
-    auth: ["POST v1/auth", async ({ accounts, body }) => answer(200, await accounts.authenticate(body()))],
+    auth: ["POST v1/auth", async (call) => answer(200, await call.accounts.authenticate(bodyObject(call)))],
   }),
   ...operationsOf(undefined, {
     jwks: ["GET .well-known/jwks.json", ({ accounts }) => answer(200, accounts.jwks)],
@@ -17,7 +18,7 @@ export const shownAccountOperations = [
   ...operationsOf("Credential", {
     createCredential: [
       "POST v1/credentials/*",
-      ({ state, ids: [id = ""], body }) => answer(201, state.credentials.create(id, body())),
+      (call) => answer(201, call.state.credentials.create(call.ids[0] ?? "", bodyObject(call))),
     ],
   }),
 ];
@@ -35,7 +36,7 @@ export const namedAccountOperations = [
     listCredentials: ["GET v1/credentials", ({ state }) => answer(200, state.credentials.all)],
     updateCredential: [
       "PUT v1/credentials/*",
-      ({ state, ids: [id = ""], body }) => answer(200, state.credentials.update(id, body())),
+      (call) => answer(200, call.state.credentials.update(call.ids[0] ?? "", bodyObject(call))),
     ],
     deleteCredential: [
       "DELETE v1/credentials/*",
@@ -50,7 +51,8 @@ export const namedAccountOperations = [
     getGroup: ["GET v1/groups/*", ({ state, ids: [id = ""] }) => answer(200, state.groups.record(id))],
     putConfigurationParameters: [
       "PUT v1/groups/*/configuration/*",
-      ({ state, ids: [id = "", namespace = ""], json }) => answer(200, state.groups.configure(id, namespace, json())),
+      ({ state, ids: [id = "", namespace = ""], ...call }) =>
+        answer(200, state.groups.configure(id, namespace, bodyJson(call))),
     ],
   }),
   ...operationsOf("Stats", { exportUsage: ["POST v1/stats/air/operators/*/export", exportUsage] }),
@@ -69,7 +71,7 @@ export const namedAccountOperations = [
 
 function exportUsage(call: Call) {
   checkOperator(call);
-  const exportedFileId = call.state.exports.order(call.body());
+  const exportedFileId = call.state.exports.order(bodyObject(call));
   return answer(200, { exportedFileId, exportedFilePath: `/exported/${exportedFileId}` });
 }
 
@@ -80,7 +82,7 @@ function getExportedFile({ state, ids: [id = ""], host }: Call) {
 
 async function renewToken(call: Call) {
   checkOperator(call);
-  return answer(200, { token: await call.accounts.renew(holderOf(call), call.body()) });
+  return answer(200, { token: await call.accounts.renew(holderOf(call), bodyObject(call)) });
 }
 
 /** The AuthKeys of one kind of principal; `userOf` gives the sub-user that a path names, none for the Root user. */

@@ -3,24 +3,16 @@
  * 5), and the pairs they get. Sandboxes can share accounts, since a pair works on every base address. A pair is
  * validated by a lookup, not by its signature: the sandbox created it, and the lookup keeps the server fast.
  */
-import { createHmac, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { type CryptoKey, exportJWK, generateKeyPair, type JSONWebKeySet, SignJWT } from "jose";
 import { z } from "zod";
-import { type Clock, secondMs } from "#core/time.ts";
+import { oneTimeCode, readBase32 } from "#core/one-time-code.ts";
+import { secondMs } from "#core/time.ts";
 import type { Coverage } from "#fleet/profile.ts";
 import type { SandboxOptions } from "../options.ts";
 import { Refusal, type RefusalName } from "../refusals.ts";
 
 type Body = Readonly<Record<string, unknown>>;
-
-/** The result of a successful authentication. */
-interface Pair {
-  readonly operatorId: string;
-  /** User of the platform. Absent: the Root user. */
-  readonly userName: string | undefined;
-  readonly apiKey: string;
-  readonly token: string;
-}
 
 /** The holder of a pair. */
 export interface Holder {
@@ -38,7 +30,7 @@ interface IssuedPair {
   readonly tokens: { readonly text: string; expiresAtMs: number }[];
 }
 
-type Principal = Omit<Holder, "apiKey"> & { readonly mfaSecret: string | undefined };
+type Principal = Omit<Holder, "apiKey">;
 
 /** Lifetime of a pair (interface, section 8). */
 const ttlSeconds = z.int().min(180).max(172_800).default(86_400);
@@ -70,7 +62,7 @@ export class Accounts {
     this.coverageTypes = options.coverageTypes;
     this.jwks = jwks;
     this.#privateKey = privateKey;
-    this.authKeys = new AuthKeys(options.clock, firstKeysOf(options));
+    this.authKeys = new AuthKeys(options);
     this.#options = options;
   }
 
@@ -81,21 +73,21 @@ export class Accounts {
   }
 
   /** Handles the body of `POST /v1/auth`. @throws Refusal */
-  async authenticate(body: Body): Promise<Pair> {
+  async authenticate(body: Body) {
     const principal = this.#principalOf(body);
-    const ttlMs = this.#ttlMsOf(body);
+    const ttlMs = ttlMsOf(body);
     if (principal === undefined) throw new Refusal("authFailed");
-    const { userName, mfaSecret, authKeyId } = principal;
-    if (mfaSecret !== undefined) this.#checkCode(body["mfaOTPCode"], mfaSecret);
-    if (authKeyId !== undefined) this.authKeys.noteUse(authKeyId);
+    const { userName, authKeyId } = principal;
+    if (authKeyId === undefined) this.#checkCode(body["mfaOTPCode"]);
+    else this.authKeys.noteUse(authKeyId);
     const apiKey = `api-${randomBytes(24).toString("hex")}`;
-    const token = await this.#issue({ apiKey, userName, authKeyId }, ttlMs);
+    const token = await this.#issue({ apiKey, ...principal }, ttlMs);
     return { operatorId: this.operatorId, userName, apiKey, token };
   }
 
   /** Issues another token for the API key of a valid pair. @throws Refusal */
   renew(holder: Holder, body: Body): Promise<string> {
-    return this.#issue(holder, this.#ttlMsOf(body));
+    return this.#issue(holder, ttlMsOf(body));
   }
 
   /** Checks that a pair is valid. @throws Refusal */
@@ -163,34 +155,34 @@ export class Accounts {
     if (form === undefined || others.length > 0 || Object.values(forms).flat().some(isPartOfAnother)) {
       throw new Refusal("authVariant");
     }
-    const { operatorId, rootEmail, rootPassword, rootMfaSecret, userName, userPassword, userMfaSecret } = this.#options;
-    if (form === forms.authKey) {
-      const authKeyId = String(body["authKeyId"]);
-      const owner = this.authKeys.ownerOf({ authKeyId, authKey: String(body["authKey"]) });
-      return owner && { userName: owner.userName, mfaSecret: undefined, authKeyId };
-    }
-    const isRoot = form === forms.root;
-    const expected = isRoot
-      ? { email: rootEmail, password: rootPassword }
-      : { operatorId, userName, password: userPassword };
-    const isRight = Object.entries(expected).every(([field, value]) => body[field] === value);
-    if (!isRight) return undefined;
-    return isRoot
-      ? { userName: undefined, mfaSecret: rootMfaSecret, authKeyId: undefined }
-      : { userName, mfaSecret: userMfaSecret, authKeyId: undefined };
+    const { operatorId, rootEmail: email, rootPassword, userName, userPassword } = this.#options;
+    const principals: (Principal & { readonly sent: Body })[] = [
+      { sent: { email, password: rootPassword }, userName: undefined, authKeyId: undefined },
+      { sent: { operatorId, userName, password: userPassword }, userName, authKeyId: undefined },
+      ...this.authKeys.all.map(({ authKeyId, authKey, userName: owner }) => {
+        return { sent: { authKeyId, authKey }, userName: owner, authKeyId };
+      }),
+    ];
+    const isRight = (sent: Body): boolean => Object.entries(sent).every(([field, value]) => body[field] === value);
+    const found = principals.find(({ sent }) => isRight(sent));
+    return found && { userName: found.userName, authKeyId: found.authKeyId };
   }
 
-  #ttlMsOf(body: Body): number {
-    const { data: seconds } = ttlSeconds.safeParse(body["tokenTimeoutSeconds"]);
-    if (seconds === undefined) throw new Refusal("ttlOutOfBounds");
-    return seconds * secondMs;
-  }
-
-  #checkCode(code: unknown, secret: string): void {
+  /** With MFA, a password needs a one-time code: of now, or of one step before or after; it may be used more than once. */
+  #checkCode(code: unknown): void {
+    const { clock, mfaSecret } = this.#options;
+    if (mfaSecret === undefined) return;
     if (code === undefined) throw new Refusal("mfaRequired");
-    const isRight = typeof code === "string" && isOneTimeCode(code, secret, this.#options.clock.wallMs());
-    if (!isRight) throw new Refusal("mfaFailed");
+    const key = readBase32(mfaSecret) ?? new Uint8Array();
+    const instants = [-30, 0, 30].map((seconds) => clock.wallMs() + seconds * secondMs);
+    if (!instants.some((wallMs) => code === oneTimeCode(key, { wallMs }))) throw new Refusal("mfaFailed");
   }
+}
+
+function ttlMsOf({ tokenTimeoutSeconds }: Body): number {
+  const { data: seconds } = ttlSeconds.safeParse(tokenTimeoutSeconds);
+  if (seconds === undefined) throw new Refusal("ttlOutOfBounds");
+  return seconds * secondMs;
 }
 
 /** Tokens are signed with a key that is generated here; its public part is published as JWKS. */
@@ -200,28 +192,16 @@ export async function openAccounts(options: SandboxOptions): Promise<Accounts> {
   return new Accounts(options, { privateKey, jwks });
 }
 
-function firstKeysOf(options: SandboxOptions): (AuthKeyPair & { userName: string | undefined })[] {
-  const { authKeyId, authKey, userAuthKeyId, userAuthKey, userName } = options;
-  const ofRoot = { authKeyId, authKey, userName: undefined };
-  if (userAuthKeyId === undefined || userAuthKey === undefined) return [ofRoot];
-  return [ofRoot, { authKeyId: userAuthKeyId, authKey: userAuthKey, userName }];
-}
-
-/** An AuthKey as lists show it; times are epoch seconds. */
-interface AuthKeyRecord {
+/** An AuthKey; times are epoch seconds. */
+interface AuthKey {
   readonly authKeyId: string;
+  readonly authKey: string;
+  /** The sub-user that has it. Absent: the Root user. */
+  readonly userName: string | undefined;
   readonly createDateTime: number;
   /** Time of the last use. Absent until the key is first used. */
   readonly lastUsedDateTime: number | undefined;
 }
-
-/** An AuthKey as its creation returns it, only once. */
-interface AuthKeyPair {
-  readonly authKeyId: string;
-  readonly authKey: string;
-}
-
-type OwnedKey = AuthKeyPair & { readonly userName: string | undefined };
 
 /** AuthKeys per principal (interface, section 8). */
 const maxKeys = 2;
@@ -231,26 +211,27 @@ const maxKeys = 2;
  * identified by the sub-user's name; the Root user has none.
  */
 class AuthKeys {
-  readonly #clock: Clock;
-  readonly #first: readonly OwnedKey[];
-  readonly #keys = new Map<string, OwnedKey & AuthKeyRecord>();
+  readonly #options: SandboxOptions;
+  readonly #keys = new Map<string, AuthKey>();
 
-  /** `first`: the initial keys. */
-  constructor(clock: Clock, first: readonly OwnedKey[]) {
-    this.#clock = clock;
-    this.#first = first;
+  constructor(options: SandboxOptions) {
+    this.#options = options;
     this.reset();
   }
 
-  /** The keys of a principal, oldest first. */
-  list(userName: string | undefined): AuthKeyRecord[] {
-    return [...this.#keys.values()]
+  get all(): AuthKey[] {
+    return [...this.#keys.values()];
+  }
+
+  /** The keys of a principal as lists show them, oldest first. */
+  list(userName: string | undefined) {
+    return this.all
       .filter((key) => key.userName === userName)
       .map(({ authKeyId, createDateTime, lastUsedDateTime }) => ({ authKeyId, createDateTime, lastUsedDateTime }));
   }
 
   /** @throws Refusal if the principal already has two */
-  create(userName: string | undefined): AuthKeyPair {
+  create(userName: string | undefined) {
     if (this.list(userName).length >= maxKeys) throw new Refusal("authKeyLimit");
     const authKeyId = `keyId-${randomBytes(16).toString("hex")}`;
     const authKey = `secret-${randomBytes(32).toString("hex")}`;
@@ -265,59 +246,27 @@ class AuthKeys {
     this.#keys.delete(authKeyId);
   }
 
-  /** The owner of a key, or undefined if id and secret do not match a key. */
-  ownerOf({ authKeyId, authKey }: AuthKeyPair): Pick<OwnedKey, "userName"> | undefined {
-    const key = this.#keys.get(authKeyId);
-    return key?.authKey === authKey ? key : undefined;
-  }
-
   /** Records an authentication with the key. */
   noteUse(authKeyId: string): void {
     const key = this.#keys.get(authKeyId);
     if (key) this.#keys.set(authKeyId, { ...key, lastUsedDateTime: this.#nowSeconds() });
   }
 
-  /** Restores the initial state: the first keys, never used. */
+  /** Restores the initial state: the keys of the options, never used. */
   reset(): void {
+    const { authKeyId, authKey, userAuthKeyId, userAuthKey, userName } = this.#options;
     this.#keys.clear();
-    for (const key of this.#first) this.#put(key);
+    this.#put({ authKeyId, authKey, userName: undefined });
+    if (userAuthKeyId !== undefined && userAuthKey !== undefined) {
+      this.#put({ authKeyId: userAuthKeyId, authKey: userAuthKey, userName });
+    }
   }
 
-  #put(key: OwnedKey): void {
+  #put(key: Pick<AuthKey, "authKeyId" | "authKey" | "userName">): void {
     this.#keys.set(key.authKeyId, { ...key, createDateTime: this.#nowSeconds(), lastUsedDateTime: undefined });
   }
 
   #nowSeconds(): number {
-    return Math.floor(this.#clock.wallMs() / secondMs);
+    return Math.floor(this.#options.clock.wallMs() / secondMs);
   }
-}
-
-// One-time passwords by time (RFC 6238: SHA-1, 6 digits, steps of 30 s), as the sandbox expects them for MFA.
-
-const stepMs = 30 * secondMs;
-const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
-
-/** Whether `code` is valid for the secret now, or one step before or after. A code may be used more than once. */
-function isOneTimeCode(code: string, secret: string, wallMs: number): boolean {
-  return [-1, 0, 1].some((steps) => code === oneTimeCode(secret, wallMs + steps * stepMs));
-}
-
-/** The code of a base32 secret at an instant. */
-export function oneTimeCode(secret: string, wallMs: number): string {
-  const counter = Buffer.alloc(8);
-  counter.writeBigUInt64BE(BigInt(Math.max(0, Math.floor(wallMs / stepMs))));
-  const digest = createHmac("sha1", base32Bytes(secret)).update(counter).digest();
-  const offset = digest.readUInt8(digest.length - 1) & 15;
-  const number = (digest.readUInt32BE(offset) & 0x7fffffff) % 1_000_000;
-  return String(number).padStart(6, "0");
-}
-
-/** Decodes a base32 text that the options have checked. */
-function base32Bytes(text: string): Buffer {
-  const letters = text
-    .toUpperCase()
-    .replaceAll(/[^A-Z2-7]/g, "")
-    .split("");
-  const bits = letters.map((letter) => alphabet.indexOf(letter).toString(2).padStart(5, "0")).join("");
-  return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
 }

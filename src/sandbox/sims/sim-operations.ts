@@ -8,10 +8,10 @@ import type { Wording } from "#fleet/sim/sim.ts";
 import { answer, type Call, done, type Operation, operationsOf, type Result } from "../operation.ts";
 import { answerItems, answerPage } from "../paging.ts";
 import { Refusal } from "../refusals.ts";
+import { bodyJson, bodyObject } from "../request.ts";
 import { seededBits } from "../seeded.ts";
 import type { SandboxState } from "../state.ts";
 import type { SimFacts, SimStatus } from "./sim-records.ts";
-import type { Sims } from "./sims.ts";
 
 /** Changes a SIM, or acts on its device. @returns the response; default: status 200 with the record @throws Refusal */
 type Act = (sim: ActedSim, call: Call) => Result | void;
@@ -149,14 +149,14 @@ function terminate(sim: ActedSim): void {
   sim.moveTo("terminated");
 }
 
-function setGroup(sim: ActedSim, { body }: Call): void {
-  const { groupId } = body();
+function setGroup(sim: ActedSim, call: Call): void {
+  const { groupId } = bodyObject(call);
   if (!isName(groupId)) throw new Refusal("groupIdMissing");
   sim.set({ groupId: sim.state.groups.record(groupId).groupId });
 }
 
-function putTags(sim: ActedSim, { json }: Call): void {
-  const tags = json();
+function putTags(sim: ActedSim, call: Call): void {
+  const tags = bodyJson(call);
   if (!Array.isArray(tags) || !tags.every(isTag)) throw new Refusal("tagsInvalid");
   const changed = Object.fromEntries(tags.map(({ tagName, tagValue }) => [tagName, tagValue]));
   sim.set({ tags: { ...sim.facts.tags, ...changed } });
@@ -169,8 +169,8 @@ function deleteTag(sim: ActedSim, { ids: [, tagName = ""] }: Call): Result {
   return done;
 }
 
-function setExpiry(sim: ActedSim, { body }: Call): void {
-  const { expiryTime, expiryAction = null } = body();
+function setExpiry(sim: ActedSim, call: Call): void {
+  const { expiryTime, expiryAction = null } = bodyObject(call);
   if (!isCountOf(expiryTime) || !expiryActions.includes(expiryAction)) throw new Refusal("expiryInvalid");
   sim.set({ expiryTime, expiryAction });
 }
@@ -188,12 +188,12 @@ function lockImei(sim: ActedSim, call: Call): void {
   sim.set({ imeiLock: { imei: locked } });
 }
 
-function putBundles(sim: ActedSim, { json }: Call): Result {
-  const bundles = json();
+function putBundles(sim: ActedSim, call: Call): Result {
+  const bundles = bodyJson(call);
   const isValid = Array.isArray(bundles) && bundles.every(isName) && new Set(bundles).size === bundles.length;
   if (!isValid) throw new Refusal("bundlesInvalid");
   sim.set({ bundles });
-  return { status: 200, text: sim.state.sims.subscriberTextAt(sim.place) };
+  return { status: 200, text: sim.state.sims.textAt(sim.place, "subscribers") };
 }
 
 /** The response shows the SIM offline; the device connects again at once. */
@@ -205,8 +205,8 @@ function deleteSession(sim: ActedSim): Result {
   return { status: 200, text };
 }
 
-function sendSms(_: ActedSim, { body }: Call): Result {
-  const { payload, encodingType } = body();
+function sendSms(_: ActedSim, call: Call): Result {
+  const { payload, encodingType } = bodyObject(call);
   const isMessage = typeof encodingType === "number" && isName(payload);
   if (!isMessage || payload.length > (longestMessage[encodingType] ?? 0)) throw new Refusal("messageInvalid");
   return accepted;
@@ -227,7 +227,7 @@ function ping(sim: ActedSim, call: Call): Result {
 
 /** The body as an object; empty if none was sent. */
 function bodyOf(call: Call): Readonly<Record<string, unknown>> {
-  return call.hasBody ? call.body() : {};
+  return call.bodyText === "" ? {} : bodyObject(call);
 }
 
 function isCountOf(value: unknown): value is number {
@@ -280,24 +280,20 @@ function list(call: Call, wording: Wording): Result {
   return answerPage(call, {
     places,
     placeAfter: (from, items) => Math.min(sims.placeAfter(from, items), places),
-    show: (place) => (sims.isListedAt(place) ? textOf(sims, place, wording) : undefined),
+    show: (place) => (sims.isListedAt(place) ? sims.textAt(place, wording) : undefined),
   });
 }
 
 function updateSpeedClass(call: Call, wording: Wording): Result {
-  const { options, state, body } = call;
-  const { speedClass } = body();
+  const { options, state } = call;
+  const { speedClass } = bodyObject(call);
   const place = listedPlace(call, wording);
   if (state.sims.isTerminatedAt(place)) throw new Refusal("simTerminated");
   if (typeof speedClass !== "string" || speedClass === "") throw new Refusal("speedClassMissing");
   if (!state.sims.setSpeedClass(place, speedClass)) throw new Refusal("speedClassUnknown");
   // Only then is there an operation that lists it.
   if (options.operations === "all") state.log.noteStatus(place);
-  return { status: 200, text: textOf(state.sims, place, wording) };
-}
-
-function textOf(sims: Sims, place: number, wording: Wording): string {
-  return wording === "sims" ? sims.textAt(place) : sims.subscriberTextAt(place);
+  return { status: 200, text: state.sims.textAt(place, wording) };
 }
 
 /** The period and order of a history; newest first by default. @throws Refusal */

@@ -3,6 +3,7 @@
  * that a cursor always refers to the same one. IDs and records are computed from the seed and the position; only given
  * IDs and what calls change are stored, so that a million SIMs cost little.
  */
+import type { Wording } from "#fleet/sim/sim.ts";
 import type { SandboxOptions } from "../options.ts";
 import { seededBits, seededShare } from "../seeded.ts";
 import {
@@ -134,14 +135,10 @@ export class Sims {
     return JSON.parse(this.textAt(place)) as SimRecord;
   }
 
-  /** The record as JSON. */
-  textAt(place: number): string {
-    return recordText(this.#options.records, this.#sourceAt(place));
-  }
-
-  /** The record of the older variant as JSON. */
-  subscriberTextAt(place: number): string {
-    return subscriberText(this.#sourceAt(place));
+  /** The record as JSON; of `subscribers`, in the older variant. */
+  textAt(place: number, wording: Wording = "sims"): string {
+    const source = this.#sourceAt(place);
+    return wording === "sims" ? recordText(this.#options.records, source) : subscriberText(source);
   }
 
   /** Facts about the SIM that operations read, in any shape of records. */

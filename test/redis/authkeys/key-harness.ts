@@ -94,7 +94,8 @@ export class KeyHarness {
   /** The AuthKey of the profile's file, and whether the platform takes it. */
   inFile(): { id: string; isGood: boolean } {
     const key = JSON.parse(readFileSync(this.file, "utf8")) as { authKeyId: string; authKey: string };
-    return { id: key.authKeyId, isGood: this.sandbox.accounts.authKeys.ownerOf(key) !== undefined };
+    const known = this.sandbox.accounts.authKeys.all.find(({ authKeyId }) => authKeyId === key.authKeyId);
+    return { id: key.authKeyId, isGood: known?.authKey === key.authKey };
   }
 
   async begin(replaceId?: string): Promise<AuthKeyRotation> {

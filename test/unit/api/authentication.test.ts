@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { oneTimeCode, readBase32 } from "#api/auth/pair-source.ts";
+import { oneTimeCode, readBase32 } from "#core/one-time-code.ts";
 import { listSims } from "#api/operations/sims.ts";
 import { Secret } from "#core/secret.ts";
 import { answer, clientFor, OpenPermits, refusalOf, startPlatform, StillClock } from "./support.ts";

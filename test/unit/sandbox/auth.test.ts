@@ -1,6 +1,6 @@
 import { createLocalJWKSet, decodeJwt, jwtVerify } from "jose";
 import { describe, expect, test } from "vitest";
-import { oneTimeCode } from "#sandbox/account/accounts.ts";
+import { oneTimeCode, readBase32 } from "#core/one-time-code.ts";
 import { goodAuthKey, openSandbox, quotaOf, refusalOf } from "./open-sandbox.ts";
 
 const root = { email: "root@example.com", password: "sandbox-password" };
@@ -35,12 +35,13 @@ describe("sign-in", () => {
 
 describe("one-time codes", () => {
   test.each([
-    ["root", root, { rootMfaSecret: mfaSecret }],
-    ["sub-user", user, { userMfaSecret: mfaSecret }],
-  ])("a %s account with MFA needs a one-time code to sign in", async (_, body, options) => {
-    const { send, clock } = await openSandbox(options);
+    ["root", root],
+    ["sub-user", user],
+  ])("a %s account with MFA needs a one-time code to sign in", async (_, body) => {
+    const { send, clock } = await openSandbox({ mfaSecret });
     const signIn = (mfaOTPCode?: string) => send("POST", "/v1/auth", { body: { ...body, mfaOTPCode } });
-    const codeAt = (ms: number) => oneTimeCode(mfaSecret, clock.wallMs() + ms);
+    const codeAt = (ms: number) =>
+      oneTimeCode(readBase32(mfaSecret) ?? new Uint8Array(), { wallMs: clock.wallMs() + ms });
     expect((await signIn()).json.code).toBe("AUM0012");
     expect((await signIn(codeAt(0))).status).toBe(200);
     expect((await signIn(codeAt(-30_000))).status).toBe(200);
@@ -49,7 +50,7 @@ describe("one-time codes", () => {
   });
 
   test("an AuthKey needs no one-time code to sign in", async () => {
-    const { send } = await openSandbox({ rootMfaSecret: mfaSecret, userMfaSecret: mfaSecret });
+    const { send } = await openSandbox({ mfaSecret });
     expect((await send("POST", "/v1/auth", { body: goodAuthKey })).status).toBe(200);
   });
 });

@@ -140,7 +140,7 @@ describe("sandbox options", () => {
       periodSeconds: 0,
       faults: { reset: 2 },
       latencyMs: [5, 1] as const,
-      rootMfaSecret: "018",
+      mfaSecret: "018",
     };
     try {
       resolveOptions(nonsense);
