@@ -16,8 +16,6 @@ interface PagedList {
   placeAfter(from: number, items: number): number;
   /** The JSON of the item at a position, or undefined if it no longer exists. */
   show(place: number): string | undefined;
-  /** Maximum page size, if it is below the usual one. */
-  readonly maxItems?: number;
 }
 
 interface Page {
@@ -50,12 +48,11 @@ export function answerPage(call: Call, list: PagedList): Result {
 }
 
 /** Responds with a page of a list that is in memory. */
-export function answerItems(call: Call, items: readonly unknown[], maxItems = maxPageSize): Result {
+export function answerItems(call: Call, items: readonly unknown[]): Result {
   return answerPage(call, {
     places: items.length,
     placeAfter: (from, count) => Math.min(from + count, items.length),
     show: (place) => JSON.stringify(items[place]),
-    maxItems,
   });
 }
 
@@ -64,7 +61,7 @@ function cutPage(call: Call, list: PagedList): Page {
   const query = new URLSearchParams(call.queryText);
   const asked = query.get("limit");
   if (asked !== null && !/^[1-9][0-9]{0,8}$/.test(asked)) throw new Refusal("limitInvalid");
-  const size = Math.min(asked === null ? pageSize : Number(asked), list.maxItems ?? maxPageSize);
+  const size = Math.min(asked === null ? pageSize : Number(asked), maxPageSize);
   const cursor = query.get("last_evaluated_key");
   const { index: from, isAfterEmptyPage } =
     cursor === null ? { index: 0, isAfterEmptyPage: false } : placeOf(call, cursor);

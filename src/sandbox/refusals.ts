@@ -33,7 +33,6 @@ export const refusals = {
   messageInvalid: [400, "SIM0017", "An SMS needs a payload and encodingType: 1 for up to 160 characters, 2 for 70."],
   pingInvalid: [400, "SIM0018", "numberOfPingRequests and timeoutSeconds must be whole numbers, 1 or more."],
   bundlesInvalid: [400, "SIM0019", "Bundles are an array of names, each once."],
-  historyQueryInvalid: [400, "SIM0020", "from and to are milliseconds, sort is asc or desc, limit is 1 to 100."],
   groupIdMissing: [400, "SIM0021", "The field groupId is required and must be a string."],
   exportInvalid: [
     400,

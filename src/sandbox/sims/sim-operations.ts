@@ -243,9 +243,6 @@ function isName(value: unknown): value is string {
   return typeof value === "string" && value !== "";
 }
 
-/** Longest page of a status history. */
-const longestHistoryPage = 100;
-
 export const shownSimOperations = operationsOf("Sim", {
   listSims: ["GET v1/sims", (call) => list(call, "sims")],
   updateSimSpeedClass: ["POST v1/sims/*/update_speed_class", (call) => updateSpeedClass(call, "sims")],
@@ -263,12 +260,7 @@ export const namedSimOperations = [
     getSim: ["GET v1/sims/*", (call) => ({ status: 200, text: call.state.sims.textAt(listedPlace(call, "sims")) })],
     listSimStatusHistory: [
       "GET v1/sims/*/statuses/history",
-      (call) => {
-        const place = listedPlace(call, "sims");
-        const { fromMs, toMs, isAscending } = periodOf(call);
-        const entries = call.state.log.statusesAt(place).filter(({ time }) => time >= fromMs && time <= toMs);
-        return answerItems(call, isAscending ? entries : entries.toReversed(), longestHistoryPage);
-      },
+      (call) => answerItems(call, call.state.log.statusesAt(listedPlace(call, "sims")).toReversed()),
     ],
   }),
 ];
@@ -294,21 +286,4 @@ function updateSpeedClass(call: Call, wording: Wording): Result {
   // Only then is there an operation that lists it.
   if (options.operations === "all") state.log.noteStatus(place);
   return { status: 200, text: state.sims.textAt(place, wording) };
-}
-
-/** The period and order of a history; newest first by default. @throws Refusal */
-function periodOf({ queryText }: Call): { fromMs: number; toMs: number; isAscending: boolean } {
-  const query = new URLSearchParams(queryText);
-  const numberOf = (name: string, otherwise: number): number => {
-    const text = query.get(name);
-    if (text === null) return otherwise;
-    if (!/^[0-9]{1,15}$/.test(text)) throw new Refusal("historyQueryInvalid");
-    return Number(text);
-  };
-  const sort = query.get("sort") ?? "desc";
-  const limit = numberOf("limit", longestHistoryPage);
-  if ((sort !== "asc" && sort !== "desc") || limit < 1 || limit > longestHistoryPage) {
-    throw new Refusal("historyQueryInvalid");
-  }
-  return { fromMs: numberOf("from", 0), toMs: numberOf("to", Infinity), isAscending: sort === "asc" };
 }

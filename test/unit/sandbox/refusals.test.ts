@@ -74,10 +74,6 @@ describe("a call that the sandbox refuses", () => {
     ["PUT /v1/subscribers/{imsi}/bundles", ["a", "a"], "400 SIM0019"],
     ["PUT /v1/subscribers/{imsi}/bundles", [""], "400 SIM0019"],
     ["PUT /v1/subscribers/{imsi}/bundles", [1], "400 SIM0019"],
-    [`GET ${sim}/statuses/history?limit=101`, nothing, "400 SIM0020"],
-    [`GET ${sim}/statuses/history?limit=0`, nothing, "400 SIM0020"],
-    [`GET ${sim}/statuses/history?sort=up`, nothing, "400 SIM0020"],
-    [`GET ${sim}/statuses/history?from=today`, nothing, "400 SIM0020"],
     // Credential Sets and groups.
     ["PUT /v1/credentials/none", psk, "404 CRE0004"],
     ["DELETE /v1/credentials/none", psk, "404 CRE0004"],

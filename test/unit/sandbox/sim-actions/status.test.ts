@@ -76,14 +76,13 @@ test("a SIM's history begins with ready and records each change of status, class
   await post("set_group", { groupId });
   clock.pass(1_000);
   await update(0, "s1.8xfast");
-  const entries = await historyOf(prepared, "sort=asc");
+  const entries = (await historyOf(prepared)).toReversed();
   expect(entries[0]).toMatchObject({ status: "ready" });
   expect(entries.slice(before)).toEqual([
     { time: startedMs + 1_000, status: "inactive", speedClass: expect.any(String) },
     { time: startedMs + 2_000, status: "inactive", speedClass: expect.any(String), groupId },
     { time: startedMs + 3_000, status: "inactive", speedClass: "s1.8xfast", groupId },
   ]);
-  expect(await historyOf(prepared)).toEqual(entries.toReversed());
 });
 
 test("a SIM's history includes changes made outside the API", async () => {
@@ -100,18 +99,14 @@ test("a SIM's history includes changes made outside the API", async () => {
   ]);
 });
 
-test("a SIM's history can be filtered by period, sorted, and paged", async () => {
+test("a SIM's history can be paged", async () => {
   const prepared = await openPreparedSim();
   const { call, clock, post } = prepared;
-  const startedMs = clock.wallMs();
   for (const action of ["deactivate", "activate", "suspend", "activate"]) {
     clock.pass(1_000);
     await post(action);
   }
   const statuses = (entries: Entry[]) => entries.map(({ status }) => status);
-  const period = `from=${startedMs + 2_000}&to=${startedMs + 3_000}`;
-  expect(statuses(await historyOf(prepared, period))).toEqual(["suspended", "active"]);
-  expect(statuses(await historyOf(prepared, `${period}&sort=asc`))).toEqual(["active", "suspended"]);
   const first = await call("GET", `${history}?limit=3`);
   const key = first.headers.get("x-svc-next-key") ?? "";
   expect(statuses(first.json)).toEqual(["active", "suspended", "active"]);
