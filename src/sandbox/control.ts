@@ -5,6 +5,7 @@
  */
 import { z } from "zod";
 import type { Accounts } from "./account/accounts.ts";
+import { isLoopback } from "#core/loopback.ts";
 import { faultKinds, faultRates, type Faults } from "./faults.ts";
 import { apiGroups, limitChange, type SandboxOptions } from "./options.ts";
 import { answer, type Result } from "./operation.ts";
@@ -44,7 +45,7 @@ const faultChange = z
 const posts = new Map([
   post("fleet", z.unknown(), ({ fleet }, change) => ({ added: fleet.change(change) })),
   post("faults", faultChange, ({ faults }, { rates, next }) => {
-    if (rates) faults.setRates(rates);
+    if (rates) faults.rates = rates;
     if (next) faults.next(next.fault, next.count, next.operation);
   }),
   post("limits", limitChange, ({ throttle }, change) => throttle.changeLimit(change)),
@@ -64,7 +65,7 @@ const posts = new Map([
 
 /** Handles one call under `/_sandbox/`. */
 export function control(controls: Controls, call: ControlCall): Result {
-  if (!isLoopback(call.callerIp)) return refusal(403, "Only this machine controls the sandbox.");
+  if (!isLoopback(call.callerIp.replace("::ffff:", ""))) return refusal(403, "Only this machine controls the sandbox.");
   const [what = "", id, ...rest] = call.path.split("/").slice(2);
   const change = call.method === "POST" && id === undefined ? posts.get(what) : undefined;
   if (change !== undefined) {
@@ -122,8 +123,4 @@ function showSim({ state }: Controls, id: string): Result {
 
 function refusal(status: number, message: string): Result {
   return answer(status, { message });
-}
-
-function isLoopback(ip: string): boolean {
-  return ip === "::1" || ip.startsWith("127.") || ip.startsWith("::ffff:127.");
 }

@@ -47,9 +47,11 @@ interface OrderedFault {
 export class Faults {
   /** Number of calls affected by each kind. */
   counts: Partial<Record<FaultKind, number>> = {};
+  /** Probabilities, which can be replaced. */
   rates: FaultRates;
+  /** Requested faults that have not been applied yet. */
+  readonly ordered: OrderedFault[] = [];
   readonly #options: Options;
-  #ordered: OrderedFault[] = [];
   #random: () => number;
 
   constructor(options: Options) {
@@ -58,21 +60,9 @@ export class Faults {
     this.#random = seededRandom(options.seed);
   }
 
-  /** Requested faults that have not been applied yet. */
-  get ordered(): readonly FaultKind[] {
-    return this.#ordered.map(({ kind }) => kind);
-  }
-
-  /** Replaces all probabilities. @throws RangeError if they are invalid */
-  setRates(rates: FaultRates): void {
-    const checked = faultRates.safeParse(rates);
-    if (!checked.success) throw new RangeError(z.prettifyError(checked.error));
-    this.rates = rates;
-  }
-
   /** Applies this fault to the next `count` calls that can have one: of any operation, or of the named one alone. */
   next(kind: FaultKind, count = 1, operation?: string): void {
-    for (let i = 0; i < count; i += 1) this.#ordered.push({ kind, operation });
+    for (let i = 0; i < count; i += 1) this.ordered.push({ kind, operation });
   }
 
   /** The fault of the current call, if any. */
@@ -86,14 +76,14 @@ export class Faults {
   /** Restores the initial state. */
   reset(): void {
     this.rates = this.#options.faults;
-    this.#ordered = [];
+    this.ordered.length = 0;
     this.#random = seededRandom(this.#options.seed);
     this.counts = {};
   }
 
   #takeOrdered(called: string | undefined): FaultKind | undefined {
-    const index = this.#ordered.findIndex(({ operation }) => operation === undefined || operation === called);
-    return index < 0 ? undefined : this.#ordered.splice(index, 1)[0]?.kind;
+    const index = this.ordered.findIndex(({ operation }) => operation === undefined || operation === called);
+    return index < 0 ? undefined : this.ordered.splice(index, 1)[0]?.kind;
   }
 
   #drawByRate(): FaultKind | undefined {

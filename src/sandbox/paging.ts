@@ -18,14 +18,6 @@ interface PagedList {
   show(place: number): string | undefined;
 }
 
-interface Page {
-  readonly from: number;
-  /** Exclusive. */
-  readonly to: number;
-  /** Where the next page starts; absent on the last page. */
-  readonly next: Place | undefined;
-}
-
 interface Place {
   readonly index: number;
   readonly isAfterEmptyPage: boolean;
@@ -34,11 +26,25 @@ interface Place {
 /** A higher `limit` is reduced to it. */
 const maxPageSize = 1_000;
 
+const start: Place = { index: 0, isAfterEmptyPage: false };
+
 const hostileTail = "/+=&%2F ?#<>;,\"'";
 
 /** The page that the query of a call requests; empty positions are skipped. @throws Refusal */
 export function answerPage(call: Call, list: PagedList): Result {
-  const { from, to, next } = cutPage(call, list);
+  const { pageSize, seed, shortPages, emptyPages } = call.options;
+  const query = new URLSearchParams(call.queryText);
+  const asked = query.get("limit");
+  if (asked !== null && !/^[1-9][0-9]{0,8}$/.test(asked)) throw new Refusal("limitInvalid");
+  const size = Math.min(asked === null ? pageSize : Number(asked), maxPageSize);
+  const cursor = query.get("last_evaluated_key");
+  const { index: from, isAfterEmptyPage } = cursor === null ? start : placeOf(call, cursor);
+  if (from > list.places) throw new Refusal("cursorUnknown");
+  const isEmpty = !isAfterEmptyPage && seededShare(seed ^ 0x0e, from) < emptyPages;
+  const isShort = size > 1 && seededShare(seed ^ 0x05, from) < shortPages;
+  const length = isShort ? 1 + (seededBits(seed ^ 0x1e, from) % (size - 1)) : size;
+  const to = isEmpty ? from : list.placeAfter(from, length);
+  const next = isEmpty || to < list.places ? { index: to, isAfterEmptyPage: isEmpty } : undefined;
   let items = "";
   for (let place = from; place < to; place += 1) {
     const text = list.show(place);
@@ -54,23 +60,6 @@ export function answerItems(call: Call, items: readonly unknown[]): Result {
     placeAfter: (from, count) => Math.min(from + count, items.length),
     show: (place) => JSON.stringify(items[place]),
   });
-}
-
-function cutPage(call: Call, list: PagedList): Page {
-  const { pageSize, seed, shortPages, emptyPages } = call.options;
-  const query = new URLSearchParams(call.queryText);
-  const asked = query.get("limit");
-  if (asked !== null && !/^[1-9][0-9]{0,8}$/.test(asked)) throw new Refusal("limitInvalid");
-  const size = Math.min(asked === null ? pageSize : Number(asked), maxPageSize);
-  const cursor = query.get("last_evaluated_key");
-  const { index: from, isAfterEmptyPage } =
-    cursor === null ? { index: 0, isAfterEmptyPage: false } : placeOf(call, cursor);
-  if (from > list.places) throw new Refusal("cursorUnknown");
-  const isEmpty = !isAfterEmptyPage && seededShare(seed ^ 0x0e, from) < emptyPages;
-  if (isEmpty) return { from, to: from, next: { index: from, isAfterEmptyPage: true } };
-  const isShort = size > 1 && seededShare(seed ^ 0x05, from) < shortPages;
-  const to = list.placeAfter(from, isShort ? 1 + (seededBits(seed ^ 0x1e, from) % (size - 1)) : size);
-  return { from, to, next: to === list.places ? undefined : { index: to, isAfterEmptyPage: false } };
 }
 
 /** The headers that name the next page. */

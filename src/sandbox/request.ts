@@ -84,12 +84,8 @@ export function bodyJson({ bodyText, contentType, isTooLarge }: Received): unkno
 /** The body as a JSON object. @throws Refusal if it is not one */
 export function bodyObject(received: Received): Readonly<Record<string, unknown>> {
   const value = bodyJson(received);
-  if (!isObject(value)) throw new Refusal("bodyNotJson");
-  return value;
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Refusal("bodyNotJson");
+  return value as Readonly<Record<string, unknown>>;
 }
 
 function headerOf(request: IncomingMessage, name: string): string | undefined {

@@ -3,9 +3,10 @@
  * implements the interface independently of the client, so that a mistake in the client is not mirrored here;
  * `docs/reference/sandbox.md` documents the choices made where the interface is silent.
  */
-import { createServer, type Server } from "node:http";
+import { once } from "node:events";
+import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { SimfleetError } from "#core/errors.ts";
+import { messageOf, SimfleetError } from "#core/errors.ts";
 import { type Accounts, openAccounts } from "./account/accounts.ts";
 import type { Controls } from "./control.ts";
 import { Exchange } from "./exchange.ts";
@@ -50,15 +51,23 @@ export async function startSandbox({ accounts: shared, ...given }: StartOptions 
   const server = createServer({ keepAliveTimeout: keepAliveTimeoutMs }, (request, response) =>
     exchange.receive(request, response),
   );
-  const port = await listen(server, options);
+  try {
+    await once(server.listen(options.port, options.host), "listening");
+  } catch (cause) {
+    const message = `The sandbox cannot listen; choose another host or port (${messageOf(cause)}).`;
+    throw new SimfleetError("USAGE", message, { cause });
+  }
+  const { port } = server.address() as AddressInfo;
   const host = options.host.includes(":") ? `[${options.host}]` : options.host;
   return {
     ...controls,
     url: `http://${host}:${port}`,
     port,
-    close: () => {
+    close: async () => {
       closing.abort();
-      return close(server);
+      const closed = once(server.close(), "close");
+      server.closeAllConnections();
+      await closed;
     },
   };
 }
@@ -68,27 +77,4 @@ function latenciesOf({ latencyMs, seed }: SandboxOptions): () => number {
   const [minMs, maxMs] = latencyMs;
   const random = seededRandom(seed + 1);
   return () => minMs + (maxMs - minMs) * random();
-}
-
-function listen(server: Server, { host, port }: SandboxOptions): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const refuse = (cause: Error): void =>
-      reject(
-        new SimfleetError("USAGE", `The sandbox cannot listen; choose another host or port (${cause.message}).`, {
-          cause,
-        }),
-      );
-    server.once("error", refuse);
-    server.listen(port, host, () => {
-      server.off("error", refuse);
-      resolve((server.address() as AddressInfo).port);
-    });
-  });
-}
-
-function close(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
 }

@@ -123,16 +123,16 @@ const acts: Readonly<Record<FaultKind, Act>> = {
   "platform-stall": (fault, { station }) => withMode(station.platform, "stall", fault.lastsMs),
   "platform-faults": async ({ lastsMs, share }, { stage }) => {
     const rates = allRates[Math.floor(share * allRates.length)] ?? {};
-    stage.sandbox.faults.setRates(rates);
+    stage.sandbox.faults.rates = rates;
     await sleep(lastsMs);
-    stage.sandbox.faults.setRates({});
+    stage.sandbox.faults.rates = {};
     return JSON.stringify(rates);
   },
   "platform-hang": async ({ lastsMs }, { stage, damage, station }) => {
     // Calls that hang would take 30 s to time out: the network ends them.
-    stage.sandbox.faults.setRates({ hang: 0.3 });
+    stage.sandbox.faults.rates = { hang: 0.3 };
     await sleep(lastsMs);
-    stage.sandbox.faults.setRates({});
+    stage.sandbox.faults.rates = {};
     damage.inHand += stage.stations.reduce((sum, { platform }) => sum + platform.cut(), 0);
     return `at worker ${station.worker.number} and others`;
   },
@@ -200,7 +200,7 @@ export async function strike(stage: Stage, plan: Plan): Promise<Damage> {
 async function heal({ sandbox, redis, disk, receiver, stations }: Stage): Promise<void> {
   redis.signal("SIGCONT");
   redis.restart();
-  sandbox.faults.setRates({});
+  sandbox.faults.rates = {};
   disk.makeRoom();
   receiver.answerWith(() => 204);
   for (const { worker, redis: toRedis, platform } of stations) {

@@ -29,7 +29,7 @@ describe.concurrent("a platform that answers only 500", () => {
     expect((await harness.run(["runs", "list"])).stdout).toContain("running (problem)");
     await apply.said(/\n.*next attempt[^]*\n.*next attempt/);
 
-    harness.sandbox.faults.setRates({});
+    harness.sandbox.faults.rates = {};
     expect((await apply.ended).code).toBe(0);
     const after = await harness.json<{ problem?: Problem }>(["runs", "show", runId]);
     expect(after.document).not.toHaveProperty("problem");
@@ -44,7 +44,7 @@ describe.concurrent("a platform that answers only 500", () => {
       await sync.said(/page 1 could not be read: .*500.*\(2 failed attempts since /);
       const lines = sync.stderr.trimEnd().split("\n");
       expect(new Set(lines).size).toBe(lines.length);
-      harness.sandbox.faults.setRates({});
+      harness.sandbox.faults.rates = {};
       expect((await sync.ended).code).toBe(0);
     },
   );

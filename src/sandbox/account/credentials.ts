@@ -4,10 +4,10 @@
  * resolved. Responses never contain secret values; the sandbox keeps the latest ones so that a test can verify what arrived,
  * even after the set was deleted.
  */
+import { z } from "zod";
 import { secondMs } from "#core/time.ts";
 import type { GroupSeed, SandboxOptions } from "../options.ts";
 import { Refusal } from "../refusals.ts";
-import { isObject } from "../request.ts";
 import { firstCreatedMs, seededGroupIds } from "../sims/sim-records.ts";
 
 /** A Credential Set as responses show it: `credentials` is always empty. */
@@ -43,6 +43,12 @@ const fieldsByType: Readonly<Record<string, readonly string[]>> = {
   "api-token-credentials": ["token"],
   "username-password-credentials": ["username", "password"],
 };
+
+const request = z.object({
+  description: z.string().optional(),
+  type: z.string().min(1),
+  credentials: z.record(z.string(), z.unknown()),
+});
 
 const idPattern = /^[A-Za-z0-9._-]{1,100}$/;
 
@@ -99,16 +105,15 @@ export class CredentialSets {
     this.#records.set(credentialsId, { ...record, lastUsedDateTime: this.#nowSeconds() });
   }
 
-  #contentOf({ description, type, credentials }: Body): Pick<CredentialRecord, "description" | "type" | "credentials"> {
-    const isWellFormed =
-      typeof type === "string" &&
-      type !== "" &&
-      isObject(credentials) &&
-      (description === undefined || typeof description === "string");
-    if (!isWellFormed) throw new Refusal("credentialInvalid");
+  #contentOf(body: Body): Pick<CredentialRecord, "description" | "type" | "credentials"> {
+    const { data } = request.safeParse(body);
+    if (data === undefined) throw new Refusal("credentialInvalid");
+    const { description, type, credentials } = data;
     // The interface shows the type psk alone, so only the wider set of operations checks the others.
     const isChecked = type === "psk" || this.#options.operations === "all";
-    if (isChecked && !holdsFieldsOf(type, credentials)) throw new Refusal("credentialInvalid");
+    const fields = isChecked && Object.hasOwn(fieldsByType, type) ? (fieldsByType[type] ?? []) : [];
+    const isComplete = fields.every((field) => typeof credentials[field] === "string");
+    if (!isComplete) throw new Refusal("credentialInvalid");
     return { description, type, credentials: {} };
   }
 
@@ -127,21 +132,6 @@ export class CredentialSets {
 
   #nowSeconds(): number {
     return Math.floor(this.#options.clock.wallMs() / secondMs);
-  }
-}
-
-function holdsFieldsOf(type: string, credentials: Body): boolean {
-  const fields = Object.hasOwn(fieldsByType, type) ? (fieldsByType[type] ?? []) : [];
-  if (!fields.every((field) => typeof credentials[field] === "string")) return false;
-  return type !== "google-service-account-json" || isJson(String(credentials["credentials"]));
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
   }
 }
 

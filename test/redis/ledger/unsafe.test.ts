@@ -89,7 +89,7 @@ async function killAndCheck(killsHere: number, seed: number): Promise<void> {
     await begin(sandbox, { operation: sendSms, from: 0, rows }),
     await begin(sandbox, { operation: terminate, from: rows, rows }),
   ];
-  sandbox.faults.setRates({ "lost-answer": faultShare, reset: faultShare });
+  sandbox.faults.rates = { "lost-answer": faultShare, reset: faultShare };
   const random = seededRandom(seed);
   let offsetMs = 0;
   for (let killed = 0; killed < killsHere; killed += 1) {
@@ -97,7 +97,7 @@ async function killAndCheck(killsHere: number, seed: number): Promise<void> {
     await work({ url: sandbox.url, runIds, offsetMs }, () => sandbox.state.totals.calls >= calls);
     offsetMs += 60_000;
   }
-  sandbox.faults.setRates({});
+  sandbox.faults.rates = {};
   await work({ url: sandbox.url, runIds, offsetMs }, () => false);
 
   const lost = sandbox.faults.counts["lost-answer"] ?? 0;

@@ -135,7 +135,7 @@ describe("fault selection", () => {
     const { sandbox, update } = await openSandbox({ limits: { Sim: 0 } });
     sandbox.faults.next("reset");
     expect((await update(0)).status).toBe(429);
-    expect(sandbox.faults.ordered).toEqual(["reset"]);
+    expect(sandbox.faults.ordered).toMatchObject([{ kind: "reset" }]);
   });
 
   test("faults follow the configured probabilities and depend only on the seed", () => {
