@@ -1,26 +1,18 @@
 /**
  * The quotas of the sandbox (interface, section 8): one per API group and, for the group Auth, one per caller address. Each
- * is a counter in fixed windows. It has no timer: events since the last access (the calls of a competitor, changes of the
- * limit, the end of a window) are applied in chronological order on the next access, so that a test with its own clock sees
+ * is a counter in fixed windows. It has no timer: what happened since the last access (the calls of a competitor, changes of
+ * the limit, the end of a window) is applied in chronological order on the next access, so that a test with its own clock sees
  * the same as a live server. Refused calls do not count as spent. All instants are monotonic milliseconds.
  */
 import { type ApiGroup, apiGroups, type LimitChange, type SandboxOptions } from "./options.ts";
 
-interface QuotaRules extends Pick<SandboxOptions, "periodSeconds" | "rounding" | "anchored"> {
-  /** With `anchored: start`, where the windows start. */
-  readonly originMs: number;
-}
-
-interface QuotaOwner {
+/** The calls of one window by result. */
+export interface QuotaWindow {
   readonly group: string;
   /** Address of the caller, if the quota is per address. */
   readonly caller: string | undefined;
-}
-
-/** The calls of one window by result. */
-export interface QuotaWindow extends QuotaOwner {
   readonly startedAtMs: number;
-  /** The limit at the end of the window, or now. */
+  /** The limit at the last call. */
   limit: number;
   /** Accepted calls of the sandbox's clients. */
   accepted: number;
@@ -37,21 +29,30 @@ export interface Reading {
   readonly secondsBeforeRefresh: number;
 }
 
+/** The limit of a group from an instant on. */
+interface Limit {
+  readonly fromMs: number;
+  readonly limit: number;
+}
+
 const maxWindows = 10_000;
 
 class Quota {
   readonly windows: QuotaWindow[] = [];
-  readonly owner: QuotaOwner;
-  readonly #rules: QuotaRules;
-  #limit: number;
-  #changes: { atMs: number; limit: number }[] = [];
+  readonly owner: Pick<QuotaWindow, "group" | "caller">;
+  readonly #options: SandboxOptions;
+  /** With `anchored: start`, where the windows start. */
+  readonly #originMs: number;
+  /** In the order of time, the first from the start on. */
+  readonly #limits: readonly Limit[];
   /** The interval is infinite without a competitor. */
   #competitor = { intervalMs: Infinity, nextAtMs: Infinity };
 
-  constructor(owner: QuotaOwner, rules: QuotaRules, limit: number) {
+  constructor(owner: Quota["owner"], options: SandboxOptions, originMs: number, limits: readonly Limit[]) {
     this.owner = owner;
-    this.#rules = rules;
-    this.#limit = limit;
+    this.#options = options;
+    this.#originMs = originMs;
+    this.#limits = limits;
   }
 
   isSpent(nowMs: number): boolean {
@@ -64,17 +65,14 @@ class Quota {
     this.advance(nowMs);
     const window = this.#open(nowMs);
     window[fate] += 1;
-    const { periodSeconds, rounding } = this.#rules;
+    window.limit = this.#limitAt(nowMs);
+    const { periodSeconds, rounding } = this.#options;
     const round = { up: Math.ceil, down: Math.floor, nearest: Math.round }[rounding];
     return {
-      limit: this.#limit,
+      limit: window.limit,
       remaining: Math.max(0, this.#left(nowMs)),
       secondsBeforeRefresh: round((window.startedAtMs + periodSeconds * 1_000 - nowMs) / 1_000),
     };
-  }
-
-  changeLimit(atMs: number, limit: number): void {
-    this.#changes = [...this.#changes, { atMs, limit }].sort((a, b) => a.atMs - b.atMs);
   }
 
   /** From `nowMs` on, another caller spends `callsPerSecond`; 0 ends it. */
@@ -84,44 +82,39 @@ class Quota {
     this.#competitor = { intervalMs, nextAtMs: nowMs + intervalMs };
   }
 
-  /** Applies everything that was due until now. */
+  /** Makes the calls of the competitor that were due until now. */
   advance(nowMs: number): void {
-    for (;;) {
-      const [change] = this.#changes;
-      const atMs = this.#competitor.nextAtMs;
-      if (change !== undefined && change.atMs <= Math.min(atMs, nowMs)) {
-        this.#changes.shift();
-        this.#limit = change.limit;
-        const window = this.#current(change.atMs);
-        if (window) window.limit = change.limit;
-      } else if (atMs <= nowMs) {
-        this.#competitor.nextAtMs += this.#competitor.intervalMs;
-        if (this.#left(atMs) > 0) this.#open(atMs).competitor += 1;
-      } else {
-        return;
-      }
+    const { intervalMs } = this.#competitor;
+    for (let atMs = this.#competitor.nextAtMs; atMs <= nowMs; atMs += intervalMs) {
+      if (this.#left(atMs) > 0) this.#open(atMs).competitor += 1;
+      this.#competitor.nextAtMs = atMs + intervalMs;
     }
+  }
+
+  #limitAt(atMs: number): number {
+    return this.#limits.findLast((one) => one.fromMs <= atMs)?.limit ?? 0;
   }
 
   #left(atMs: number): number {
     const window = this.#current(atMs);
-    return this.#limit - (window ? window.accepted + window.competitor : 0);
+    return this.#limitAt(atMs) - (window ? window.accepted + window.competitor : 0);
   }
 
   /** The window that contains `atMs`, if a call has opened it. */
   #current(atMs: number): QuotaWindow | undefined {
     const window = this.windows.at(-1);
-    return window && atMs < window.startedAtMs + this.#rules.periodSeconds * 1_000 ? window : undefined;
+    return window && atMs < window.startedAtMs + this.#options.periodSeconds * 1_000 ? window : undefined;
   }
 
   #open(atMs: number): QuotaWindow {
     const current = this.#current(atMs);
     if (current) return current;
-    const { anchored, originMs, periodSeconds } = this.#rules;
+    const { anchored, periodSeconds } = this.#options;
+    const originMs = this.#originMs;
     const periodMs = periodSeconds * 1_000;
     const startedAtMs =
       anchored === "first-call" ? atMs : originMs + Math.floor((atMs - originMs) / periodMs) * periodMs;
-    const window = { ...this.owner, startedAtMs, limit: this.#limit, accepted: 0, competitor: 0, throttled: 0 };
+    const window = { ...this.owner, startedAtMs, limit: this.#limitAt(atMs), accepted: 0, competitor: 0, throttled: 0 };
     this.windows.push(window);
     if (this.windows.length > maxWindows) this.windows.shift();
     return window;
@@ -134,8 +127,8 @@ export class Throttle {
   /** By group and, if there is one, caller. */
   readonly #quotas = new Map<string, Quota>();
   #originMs = 0;
-  /** State that also applies to callers who come later. */
-  #changes: { readonly group: ApiGroup; readonly limit: number; readonly atMs: number }[] = [];
+  /** By group, in the order of time. */
+  readonly #limits = new Map<ApiGroup, Limit[]>();
   #competitor: SandboxOptions["competitor"] = {};
 
   constructor(options: SandboxOptions) {
@@ -158,9 +151,9 @@ export class Throttle {
   }
 
   changeLimit({ group, limit, afterMs }: LimitChange): void {
-    const atMs = this.#nowMs() + afterMs;
-    this.#changes.push({ group, limit, atMs });
-    for (const quota of this.#quotasOf(group)) quota.changeLimit(atMs, limit);
+    const limits = this.#limits.get(group);
+    limits?.push({ fromMs: this.#nowMs() + afterMs, limit });
+    limits?.sort((one, other) => one.fromMs - other.fromMs);
   }
 
   /** Another caller spends `callsPerSecond` of the group's quota from now on; 0 ends it. */
@@ -179,11 +172,11 @@ export class Throttle {
 
   /** Restores the initial state: limits and competitors of the options, and windows that start now. */
   reset(): void {
-    const { limitChanges, competitor, windowOffsetMs } = this.#options;
+    const { limits, limitChanges, competitor, windowOffsetMs } = this.#options;
     this.#originMs = this.#nowMs() - windowOffsetMs;
     this.#competitor = competitor;
-    this.#changes = [];
     this.#quotas.clear();
+    for (const group of apiGroups) this.#limits.set(group, [{ fromMs: -Infinity, limit: limits[group] ?? 0 }]);
     for (const change of limitChanges) this.changeLimit(change);
     // The quotas of the account exist before the first call, so that their competitors spend from the start.
     for (const group of apiGroups) if (group !== "Auth") this.#quota(group, "");
@@ -194,9 +187,7 @@ export class Throttle {
     const key = `${group} ${caller}`;
     const known = this.#quotas.get(key);
     if (known) return known;
-    const rules = { ...this.#options, originMs: this.#originMs };
-    const quota = new Quota({ group, caller }, rules, this.#options.limits[group] ?? 0);
-    for (const change of this.#changes) if (change.group === group) quota.changeLimit(change.atMs, change.limit);
+    const quota = new Quota({ group, caller }, this.#options, this.#originMs, this.#limits.get(group) ?? []);
     quota.compete(this.#nowMs(), this.#competitor[group] ?? 0);
     this.#quotas.set(key, quota);
     return quota;

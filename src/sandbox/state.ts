@@ -55,11 +55,6 @@ export class SandboxState {
     return this.#read(id, (place) => this.log.effectsAt(place)) ?? {};
   }
 
-  /** Effects on all SIMs together. */
-  get effectTotals(): Effects {
-    return this.log.effectTotals;
-  }
-
   /** The record of a SIM by its SIM id or IMSI. */
   recordOf(id: string): SimRecord | undefined {
     return this.#read(id, (place) => this.sims.recordAt(place));
