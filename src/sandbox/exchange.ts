@@ -116,7 +116,7 @@ export class Exchange {
     const { accounts, options, state } = this.#parts;
     const { apiKey, token } = received;
     const holder = operation.needsPair ? accounts.check(apiKey, token, operation.whenExpired) : undefined;
-    if (holder && !accounts.coverageTypes.some((coverage) => options.serves.includes(coverage))) {
+    if (holder && !options.coverageTypes.some((coverage) => options.serves.includes(coverage))) {
       throw new Refusal("coverageMismatch");
     }
     const { ids } = found;

@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { messageOf, SimfleetError } from "#core/errors.ts";
-import { type Accounts, openAccounts } from "./account/accounts.ts";
+import { openAccounts } from "./account/accounts.ts";
 import type { Controls } from "./control.ts";
 import { Exchange } from "./exchange.ts";
 import { Faults } from "./faults.ts";
@@ -30,18 +30,14 @@ export interface Sandbox extends Controls {
  */
 const keepAliveTimeoutMs = 72_000;
 
-/** `accounts`: those of another sandbox, whose pairs then work here as well, instead of those of the options. */
-export type StartOptions = Partial<SandboxOptions> & { readonly accounts?: Accounts };
-
 /** Starts a sandbox and resolves once it listens. @throws ConfigError; SimfleetError if the port is in use */
-export async function startSandbox({ accounts: shared, ...given }: StartOptions = {}): Promise<Sandbox> {
-  const options = resolveOptions({ ...given, ...(shared && { operatorId: shared.operatorId }) });
-  const accounts = shared ?? (await openAccounts(options));
+export async function startSandbox(given: Partial<SandboxOptions> = {}): Promise<Sandbox> {
+  const options = resolveOptions(given);
   const closing = new AbortController();
   const state = new SandboxState(options);
   const controls: Controls = {
     options,
-    accounts,
+    accounts: await openAccounts(options),
     state,
     fleet: new Fleet(state),
     throttle: new Throttle(options),

@@ -66,10 +66,7 @@ export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
     .option("--brand <word>", "word in the header names", defaultOptions.brand)
     .addOption(choice("--records <shape>", "shape of SIM records", recordShapes))
     .addOption(choice("--coverage <which>", "coverage to serve", ["both", "g", "jp"]))
-    .addOption(
-      new Option("--coverage-types <which>", "coverage claims of tokens (default: g)").choices(["g", "jp", "both"]),
-    )
-    .option("--japan-port <port>", "serve Japan coverage at a second address, with SIMs of its own", asNumber)
+    .addOption(choice("--coverage-types <which>", "coverage claims of tokens", ["g", "jp", "both"]))
     .optionsGroup(faultGroup)
     .option(
       "--fault <kind=share>",
@@ -92,16 +89,15 @@ export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
     .addOption(choice("--paging <headers>", "headers with the next page", ["both", "link", "key"]))
     .option("--export-delay <ms>", "how long an export of usage takes", asNumber, defaultOptions.exportMs)
     .option("--export-failures <share>", "share of exports that fail", asNumber, defaultOptions.exportFailures)
-    .action(async ({ idsFrom, groupsFrom, coverage, coverageTypes, japanPort, ...rest }) => {
+    .action(async ({ idsFrom, groupsFrom, coverage, coverageTypes, ...rest }) => {
       keepHeapSmall();
-      const isTwofold = japanPort !== undefined;
       const options = {
         ...rest,
         simIds: idsFrom === undefined ? undefined : readSimIds(idsFrom),
         // The options check what the file holds.
         groups: groupsFrom === undefined ? [] : readAs("YAML or JSON", groupsFrom, parseYaml as () => GroupSeed[]),
-        serves: isTwofold ? coveragesOf("g") : coveragesOf(coverage),
-        coverageTypes: coveragesOf(coverageTypes ?? (isTwofold ? "both" : "g")),
+        serves: coveragesOf(coverage),
+        coverageTypes: coveragesOf(coverageTypes),
         exportMs: rest.exportDelay,
         limits: rest.limit ?? {},
         periodSeconds: rest.period,
@@ -112,7 +108,7 @@ export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
         slowMs: rest.slow,
         latencyMs: rest.latency ?? 0,
       };
-      await runUntilInterrupted(options, { japanPort, isJson: rest.json === true, io });
+      await runUntilInterrupted(options, { isJson: rest.json === true, io });
     });
   const hidden = command.options.filter(({ helpGroupHeading = "" }) =>
     [faultGroup, detailGroup].includes(helpGroupHeading),
@@ -129,54 +125,47 @@ export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
 
 async function runUntilInterrupted(
   options: Parameters<typeof startSandbox>[0],
-  { japanPort, isJson, io }: { japanPort: number | undefined; isJson: boolean; io: SandboxIo },
+  { isJson, io }: { isJson: boolean; io: SandboxIo },
 ): Promise<void> {
   const sandbox = await startSandbox(options);
-  let japan: Sandbox | undefined;
-  try {
-    if (japanPort !== undefined) {
-      // A second address for the same account, with Japan coverage and made-up SIMs of its own.
-      const { accounts, options: own } = sandbox;
-      const other = { port: japanPort, serves: coveragesOf("jp"), seed: own.seed + 1, simIds: undefined };
-      japan = await startSandbox({ ...own, ...other, accounts });
-    }
-    announce(sandbox, japan, isJson, io);
-    if (!io.interrupt.aborted) await once(io.interrupt, "abort");
-  } finally {
-    await Promise.all([sandbox.close(), japan?.close()]);
-  }
+  announce(sandbox, { isJson, io });
+  if (!io.interrupt.aborted) await once(io.interrupt, "abort");
+  await sandbox.close();
 }
 
 function coveragesOf(which: "g" | "jp" | "both"): Coverage[] {
   return which === "both" ? ["g", "jp"] : [which];
 }
 
-function announce(sandbox: Sandbox, japan: Sandbox | undefined, isJson: boolean, io: SandboxIo): void {
+function announce(sandbox: Sandbox, { isJson, io }: { isJson: boolean; io: SandboxIo }): void {
   const { url, port, options, state } = sandbox;
-  const { limits, periodSeconds } = options;
-  const environment = environmentOf(sandbox, japan);
+  const environment = environmentOf(sandbox);
   const lines = Object.entries(environment).map(([name, value]) => `  export ${name}=${value}`);
   const parts = [
-    `The sandbox listens on ${url} with ${state.sims.count} SIMs`,
-    japan === undefined ? "" : ` and, for Japan coverage, on ${japan.url} with ${japan.state.sims.count}`,
-    `, ${limits.Sim} calls of the group Sim per ${periodSeconds} s.`,
+    `The sandbox listens on ${url} with ${state.sims.count} SIMs, ${options.limits.Sim} calls of the group Sim per ${options.periodSeconds} s.`,
     ` To use it, set\n${lines.join("\n")}\nStop it with Ctrl-C.`,
   ];
   io.stderr.write(`${parts.join("")}\n`);
-  if (!isJson) return;
-  const facts = { url, port, japanUrl: japan?.url, sims: state.sims.count, limits, periodSeconds, environment };
-  io.stdout.write(`${JSON.stringify(facts)}\n`);
+  if (isJson) {
+    const facts = {
+      url,
+      port,
+      sims: state.sims.count,
+      limits: options.limits,
+      periodSeconds: options.periodSeconds,
+    };
+    io.stdout.write(`${JSON.stringify({ ...facts, environment })}\n`);
+  }
 }
 
 /** The variables with which a worker reaches the sandbox. */
-function environmentOf(sandbox: Sandbox, japan: Sandbox | undefined): Record<string, string> {
-  const { url, options } = sandbox;
+function environmentOf({ url, options }: Sandbox): Record<string, string> {
   const { authKeyId, authKey, brand, coverageTypes, periodSeconds, serves } = options;
-  const servesJapan = serves.includes("jp") && (coverageTypes.includes("jp") || !serves.includes("g"));
-  const isJapan = japan !== undefined || servesJapan;
   return {
     ...(serves.includes("g") ? { SIMFLEET_ENDPOINT_GLOBAL: url } : {}),
-    ...(isJapan ? { SIMFLEET_ENDPOINT_JAPAN: (japan ?? sandbox).url } : {}),
+    ...(serves.includes("jp") && (coverageTypes.includes("jp") || !serves.includes("g"))
+      ? { SIMFLEET_ENDPOINT_JAPAN: url }
+      : {}),
     SIMFLEET_AUTH_KEY_ID: authKeyId,
     SIMFLEET_AUTH_KEY: authKey,
     SIMFLEET_JWKS_URL: `${url}/.well-known/jwks.json`,

@@ -110,6 +110,6 @@ function keyOperations(
   });
 }
 
-function checkOperator({ accounts, ids: [operatorId] }: Call): void {
-  if (operatorId !== accounts.operatorId) throw new Refusal("operatorForeign");
+function checkOperator({ options, ids: [operatorId] }: Call): void {
+  if (operatorId !== options.operatorId) throw new Refusal("operatorForeign");
 }

@@ -8,7 +8,6 @@ import { type CryptoKey, exportJWK, generateKeyPair, type JSONWebKeySet, SignJWT
 import { z } from "zod";
 import { oneTimeCode, readBase32 } from "#core/one-time-code.ts";
 import { secondMs } from "#core/time.ts";
-import type { Coverage } from "#fleet/profile.ts";
 import type { SandboxOptions } from "../options.ts";
 import { Refusal, type RefusalName } from "../refusals.ts";
 
@@ -47,9 +46,6 @@ const forms = {
 } as const;
 
 export class Accounts {
-  readonly operatorId: string;
-  /** The operator's, as the token claims them. */
-  readonly coverageTypes: readonly Coverage[];
   readonly jwks: JSONWebKeySet;
   readonly authKeys: AuthKeys;
   readonly #options: SandboxOptions;
@@ -58,8 +54,6 @@ export class Accounts {
   #tokens = 0;
 
   constructor(options: SandboxOptions, { privateKey, jwks }: { privateKey: CryptoKey; jwks: JSONWebKeySet }) {
-    this.operatorId = options.operatorId;
-    this.coverageTypes = options.coverageTypes;
     this.jwks = jwks;
     this.#privateKey = privateKey;
     this.authKeys = new AuthKeys(options);
@@ -82,7 +76,7 @@ export class Accounts {
     else this.authKeys.noteUse(authKeyId);
     const apiKey = `api-${randomBytes(24).toString("hex")}`;
     const token = await this.#issue({ apiKey, ...principal }, ttlMs);
-    return { operatorId: this.operatorId, userName, apiKey, token };
+    return { operatorId: this.#options.operatorId, userName, apiKey, token };
   }
 
   /** Issues another token for the API key of a valid pair. @throws Refusal */
@@ -128,8 +122,7 @@ export class Accounts {
   }
 
   async #issue(holder: Holder, ttlMs: number): Promise<string> {
-    const { operatorId, coverageTypes } = this;
-    const { clock } = this.#options;
+    const { clock, operatorId, coverageTypes } = this.#options;
     const issuedAtMs = clock.wallMs();
     const expiresAtMs = clock.monotonicMs() + ttlMs;
     this.#tokens += 1;

@@ -102,24 +102,6 @@ describe("pairs", () => {
     expect(await codeOf({ ...first, "X-Svc-API-Key": "made-up" })).toBe("AUM0002");
   });
 
-  test("one pair reads the SIMs of two addresses that share an account", async () => {
-    const global = await openSandbox({ coverageTypes: ["g", "jp"], serves: ["g"], operatorId: "OP7", sims: 3 });
-    const { accounts } = global.sandbox;
-    const japan = await openSandbox({ accounts, serves: ["jp"], seed: 2, sims: 2 });
-    const headers = await global.pair();
-    const atGlobal = (await global.send("GET", "/v1/sims", { headers })).json;
-    const atJapan = (await japan.send("GET", "/v1/sims", { headers })).json;
-    expect([atGlobal.length, atJapan.length]).toEqual([3, 2]);
-    expect([...atGlobal, ...atJapan].every(({ operatorId }: { operatorId: string }) => operatorId === "OP7")).toBe(
-      true,
-    );
-    const path = `/v1/sims/${atGlobal[0].simId}/update_speed_class`;
-    expect((await japan.send("POST", path, { headers, body: { speedClass: "s1.fast" } })).status).toBe(404);
-    japan.sandbox.fleet.add(1);
-    expect((await japan.send("GET", "/v1/sims", { headers: await japan.pair() })).json).toHaveLength(3);
-    expect((await global.send("GET", "/v1/sims", { headers })).json).toHaveLength(3);
-  });
-
   test("an address of another coverage refuses a pair", async () => {
     const { call } = await openSandbox({ coverageTypes: ["jp"], serves: ["g"] });
     expect(refusalOf(await call("GET", "/v1/sims"))).toBe("403 AUM0004");

@@ -64,33 +64,6 @@ describe("simfleet sandbox", () => {
     expect(await exited).toBe(0);
   });
 
-  test("`simfleet sandbox` serves Japan coverage at a second address that accepts pairs of the first", async () => {
-    const { printed, stderr } = await start("--json --sims 3 --records soracom --japan-port 0");
-    expect(printed.environment).toMatchObject({
-      SIMFLEET_ENDPOINT_GLOBAL: printed.url,
-      SIMFLEET_ENDPOINT_JAPAN: printed.japanUrl,
-    });
-    expect(stderr()).toContain(`for Japan coverage, on ${printed.japanUrl} with 3`);
-    const body = JSON.stringify({ authKeyId: "keyId-sandbox", authKey: "secret-sandbox" });
-    const answer = await fetch(`${printed.url}/v1/auth`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body,
-    });
-    const { apiKey, token } = (await answer.json()) as { apiKey: string; token: string };
-    const headers = { "X-Svc-API-Key": apiKey, "X-Svc-Token": token };
-    const listed = await Promise.all(
-      [printed.url, printed.japanUrl].map(async (url) => {
-        const records = (await (await fetch(`${url}/v1/sims`, { headers })).json()) as {
-          simId: string;
-          profiles: object;
-        }[];
-        return records.map(({ simId, profiles }) => Object.keys(profiles).find((iccid) => iccid === simId));
-      }),
-    );
-    expect(new Set(listed.flat()).size).toBe(6);
-  });
-
   test.each([
     [["--port", "many"], "must be a number"],
     [["--limit", "Nope=3"], "Unknown API group Nope"],

@@ -1,6 +1,7 @@
 /** Opens a sandbox with a clock that the test moves, closes it after the test, and calls it as a client would. */
 import { onTestFinished } from "vitest";
-import { type Sandbox, startSandbox, type StartOptions } from "#sandbox/server.ts";
+import type { SandboxOptions } from "#sandbox/options.ts";
+import { type Sandbox, startSandbox } from "#sandbox/server.ts";
 import { ManualClock } from "./manual-clock.ts";
 
 export interface Answered {
@@ -31,7 +32,7 @@ export interface OpenSandbox {
 
 export const goodAuthKey = { authKeyId: "keyId-sandbox", authKey: "secret-sandbox" };
 
-export async function openSandbox(options: StartOptions = {}): Promise<OpenSandbox> {
+export async function openSandbox(options: Partial<SandboxOptions> = {}): Promise<OpenSandbox> {
   const clock = new ManualClock();
   const sandbox = await startSandbox({ clock, ...options });
   onTestFinished(() => sandbox.close());
@@ -62,7 +63,7 @@ export async function openSandbox(options: StartOptions = {}): Promise<OpenSandb
 }
 
 /** As `openSandbox`, with the operations that the interface only names. */
-export function openAll(options: StartOptions = {}): Promise<OpenSandbox> {
+export function openAll(options: Partial<SandboxOptions> = {}): Promise<OpenSandbox> {
   return openSandbox({ operations: "all", ...options });
 }
 
