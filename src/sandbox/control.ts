@@ -104,7 +104,7 @@ function describe({ options, accounts, state, throttle, faults }: Controls): Rec
   return {
     nowMs: options.clock.monotonicMs(),
     totals: state.totals,
-    effects: state.log.effectTotals,
+    effects: state.sims.effectTotals,
     sims: state.sims.count,
     credentials: state.credentials.count,
     groups: state.groups.count,

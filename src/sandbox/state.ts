@@ -5,7 +5,7 @@
 import type { SandboxOptions } from "./options.ts";
 import { CredentialSets, Groups } from "./account/credentials.ts";
 import type { SimRecord } from "./sims/sim-records.ts";
-import { type Effects, SimLog, Sims } from "./sims/sims.ts";
+import { type Effects, Sims } from "./sims/sims.ts";
 import { type UsageExports, usageExports } from "./sims/usage.ts";
 
 export interface Totals {
@@ -24,7 +24,6 @@ export class SandboxState {
   readonly sims: Sims;
   readonly credentials: CredentialSets;
   readonly groups: Groups;
-  readonly log: SimLog;
   readonly exports: UsageExports;
   readonly totals: Totals = { calls: 0, throttled: 0, byOperation: {}, byStatus: {} };
 
@@ -33,7 +32,6 @@ export class SandboxState {
     this.sims = new Sims(options);
     this.credentials = new CredentialSets(options);
     this.groups = new Groups(options);
-    this.log = new SimLog(this.sims);
     this.exports = usageExports(options, this.sims);
   }
 
@@ -52,7 +50,7 @@ export class SandboxState {
    * suppressed.
    */
   effectsOn(id: string): Effects {
-    return this.#read(id, (place) => this.log.effectsAt(place)) ?? {};
+    return this.#read(id, (place) => this.sims.effectsAt(place)) ?? {};
   }
 
   /** The record of a SIM by its SIM id or IMSI. */

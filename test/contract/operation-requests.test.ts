@@ -125,7 +125,7 @@ describe("irreversible operations", () => {
     for (const query of ["", "&confirm=1", "&confirm=3"]) {
       expect(await start(query)).toMatchObject({ status: 409, body: { code: "NOT_CONFIRMED" } });
     }
-    expect(harness.sandbox.state.log.effectTotals.terminateSim ?? 0).toBe(0);
+    expect(harness.sandbox.state.sims.effectTotals.terminateSim ?? 0).toBe(0);
     const { body: waiting } = await start("&confirm=2");
     const { runId, state } = waiting as RunReport;
     expect(state).toBe("awaiting-approval");

@@ -2,7 +2,7 @@
  * The operations on SIMs: those that the interface shows (section 4), in both variants, those that read one SIM, and the
  * actions on one, as a table: the call, and what it does. A SIM starts as ready and never becomes ready again; a terminated
  * one never changes; setting the present status succeeds and changes nothing. An action that reaches the device acts again
- * on each call: the effects in the log count what a device would have noticed.
+ * on each call: the effects count what a device would have noticed.
  */
 import type { Wording } from "#fleet/sim/sim.ts";
 import { answer, type Call, done, type Operation, operationsOf, type Result } from "../operation.ts";
@@ -72,7 +72,7 @@ function actionsOf(group: "Sim" | "Subscriber", table: ActionTable): Operation[]
       const sim = new ActedSim(call, listedPlace(call, wording));
       if (sim.state.sims.isTerminatedAt(sim.place)) throw new Refusal("simTerminated");
       const result = act(sim, call);
-      sim.state.log.countEffect(sim.place, name);
+      sim.state.sims.countEffect(sim.place, name);
       return result ?? { status: 200, text: sim.state.sims.textAt(sim.place) };
     };
     return [name, [path, handle]] as const;
@@ -110,10 +110,7 @@ class ActedSim {
 
   /** Sets fields of the record; null removes one. */
   set(fields: Readonly<Record<string, unknown>>): void {
-    // Before as well, since somebody may have changed the status from outside.
-    this.state.log.noteStatus(this.place);
     this.state.sims.edit(this.place, fields);
-    this.state.log.noteStatus(this.place);
   }
 
   /** Changes the status, if the subscription has it and the present one is among `from`. */
@@ -260,7 +257,7 @@ export const namedSimOperations = [
     getSim: ["GET v1/sims/*", (call) => ({ status: 200, text: call.state.sims.textAt(listedPlace(call, "sims")) })],
     listSimStatusHistory: [
       "GET v1/sims/*/statuses/history",
-      (call) => answerItems(call, call.state.log.statusesAt(listedPlace(call, "sims")).toReversed()),
+      (call) => answerItems(call, call.state.sims.statusesAt(listedPlace(call, "sims")).toReversed()),
     ],
   }),
 ];
@@ -277,13 +274,11 @@ function list(call: Call, wording: Wording): Result {
 }
 
 function updateSpeedClass(call: Call, wording: Wording): Result {
-  const { options, state } = call;
+  const { sims } = call.state;
   const { speedClass } = bodyObject(call);
   const place = listedPlace(call, wording);
-  if (state.sims.isTerminatedAt(place)) throw new Refusal("simTerminated");
+  if (sims.isTerminatedAt(place)) throw new Refusal("simTerminated");
   if (typeof speedClass !== "string" || speedClass === "") throw new Refusal("speedClassMissing");
-  if (!state.sims.setSpeedClass(place, speedClass)) throw new Refusal("speedClassUnknown");
-  // Only then is there an operation that lists it.
-  if (options.operations === "all") state.log.noteStatus(place);
-  return { status: 200, text: state.sims.textAt(place, wording) };
+  if (!sims.setSpeedClass(place, speedClass)) throw new Refusal("speedClassUnknown");
+  return { status: 200, text: sims.textAt(place, wording) };
 }

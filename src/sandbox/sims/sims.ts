@@ -1,7 +1,8 @@
 /**
  * The SIMs of the sandbox, by position in the list of all SIMs that ever existed: a removed SIM keeps its position, so
  * that a cursor always refers to the same one. IDs and records are computed from the seed and the position; only given
- * IDs and what calls change are stored, so that a million SIMs cost little.
+ * IDs and what calls change are stored, so that a million SIMs cost little. A test compares the effects that are counted here
+ * with a client's own account, so one is counted where it happens, whether or not the response arrives.
  */
 import type { Wording } from "#fleet/sim/sim.ts";
 import type { SandboxOptions } from "../options.ts";
@@ -38,8 +39,12 @@ export class Sims {
   /** Edits that take effect later, at an instant of the wall clock. */
   readonly #dueEdits = new Map<number, { readonly atMs: number; readonly set: Edits }>();
   readonly #removed = new Set<number>();
+  /** By position, then by operation; changes of the speed class are in a column of their own. */
+  readonly #effects = new Map<number, Record<string, number>>();
+  readonly #effectTotals: Record<string, number> = {};
+  /** By position, once something has changed. */
+  readonly #statuses = new Map<number, readonly StatusEntry[]>();
   #places: number;
-  #acceptedTotal = 0;
 
   constructor(options: SandboxOptions) {
     this.#options = options;
@@ -115,19 +120,41 @@ export class Sims {
     return this.#accepted[place] ?? 0;
   }
 
-  /** Class changes applied to all SIMs together. */
-  get acceptedTotal(): number {
-    return this.#acceptedTotal;
-  }
-
   /** @returns false if no SIM can have this class */
   setSpeedClass(place: number, speedClass: string): boolean {
     if (!speedClasses.includes(speedClass)) return false;
     this.#classes[place] = speedClass;
     this.#accepted[place] = this.acceptedAt(place) + 1;
-    this.#acceptedTotal += 1;
+    this.#countInTotal("updateSimSpeedClass");
     this.#modifiedMs[place] = this.#options.clock.wallMs();
+    // Only then is there an operation that lists it.
+    if (this.#options.operations === "all") this.#noteStatus(place);
     return true;
+  }
+
+  /** Counts an effect of an operation other than changes of the speed class. */
+  countEffect(place: number, operation: string): void {
+    const counts = this.#effects.get(place) ?? {};
+    counts[operation] = (counts[operation] ?? 0) + 1;
+    this.#effects.set(place, counts);
+    this.#countInTotal(operation);
+  }
+
+  effectsAt(place: number): Effects {
+    const changes = this.acceptedAt(place);
+    return { ...(changes > 0 && { updateSimSpeedClass: changes }), ...this.#effects.get(place) };
+  }
+
+  /** Effects on all SIMs together. */
+  get effectTotals(): Effects {
+    return this.#effectTotals;
+  }
+
+  /** The statuses, classes and groups that the SIM had, oldest first. */
+  statusesAt(place: number): readonly StatusEntry[] {
+    const speedClass = this.#firstClassAt(place);
+    const first = { ...this.#sourceAt(place), speedClass, modifiedMs: undefined, edits: undefined };
+    return this.#statuses.get(place) ?? firstStatuses(factsOf(first));
   }
 
   /** The record as responses show it. */
@@ -144,12 +171,6 @@ export class Sims {
   /** Facts about the SIM that operations read, in any shape of records. */
   factsAt(place: number): SimFacts {
     return factsOf(this.#sourceAt(place));
-  }
-
-  /** Facts about the SIM as the seed made it. */
-  firstFactsAt(place: number): SimFacts {
-    const speedClass = this.#firstClassAt(place);
-    return factsOf({ ...this.#sourceAt(place), speedClass, modifiedMs: undefined, edits: undefined });
   }
 
   isTerminatedAt(place: number): boolean {
@@ -194,11 +215,23 @@ export class Sims {
     if (typeof speedClass === "string") this.#classes[place] = speedClass;
     this.#modifiedMs[place] = Number(lastModifiedTime ?? this.#options.clock.wallMs());
     if (Object.keys(others).length > 0) this.#edits.set(place, { ...this.#edits.get(place), ...others });
+    this.#noteStatus(place);
   }
 
   /** Sets fields of the record after a delay; a second call for the same SIM replaces one that is pending. */
   editLater(place: number, set: Edits, delayMs: number): void {
     this.#dueEdits.set(place, { atMs: this.#options.clock.wallMs() + delayMs, set });
+  }
+
+  #countInTotal(operation: string): void {
+    this.#effectTotals[operation] = (this.#effectTotals[operation] ?? 0) + 1;
+  }
+
+  #noteStatus(place: number): void {
+    const known = this.statusesAt(place);
+    const facts = this.factsAt(place);
+    const present = entryOf(facts, facts.lastModifiedTime);
+    if (!isSame(known.at(-1), present)) this.#statuses.set(place, [...known, present]);
   }
 
   #sourceAt(place: number): SimSource {
@@ -250,54 +283,6 @@ export interface StatusEntry {
   readonly status: string;
   readonly speedClass: string;
   readonly groupId?: string;
-}
-
-/**
- * What happened to SIMs: how often each operation took effect, and the statuses that a SIM had. Only SIMs that something
- * happened to are stored. The log is what a test compares with a client's own account, so an effect is counted where it
- * happens, whether or not the response arrives.
- */
-export class SimLog {
-  readonly #sims: Sims;
-  readonly #effects = new Map<number, Record<string, number>>();
-  readonly #statuses = new Map<number, readonly StatusEntry[]>();
-  readonly #totals: Record<string, number> = {};
-
-  constructor(sims: Sims) {
-    this.#sims = sims;
-  }
-
-  /** Counts an effect of an operation other than changes of the speed class, which are counted by `Sims`. */
-  countEffect(place: number, operation: string): void {
-    const counts = this.#effects.get(place) ?? {};
-    counts[operation] = (counts[operation] ?? 0) + 1;
-    this.#effects.set(place, counts);
-    this.#totals[operation] = (this.#totals[operation] ?? 0) + 1;
-  }
-
-  effectsAt(place: number): Effects {
-    const changes = this.#sims.acceptedAt(place);
-    return { ...(changes > 0 && { updateSimSpeedClass: changes }), ...this.#effects.get(place) };
-  }
-
-  get effectTotals(): Effects {
-    const changes = this.#sims.acceptedTotal;
-    return { ...(changes > 0 && { updateSimSpeedClass: changes }), ...this.#totals };
-  }
-
-  /** Stores the SIM's present status, speed class and group if one of them has changed. */
-  noteStatus(place: number): void {
-    const entries = this.statusesAt(place);
-    if (entries !== this.#statuses.get(place)) this.#statuses.set(place, entries);
-  }
-
-  /** Oldest first. A change from outside is included from the time of the SIM's last change on. */
-  statusesAt(place: number): readonly StatusEntry[] {
-    const known = this.#statuses.get(place) ?? firstStatuses(this.#sims.firstFactsAt(place));
-    const facts = this.#sims.factsAt(place);
-    const present = entryOf(facts, facts.lastModifiedTime);
-    return isSame(known.at(-1), present) ? known : [...known, present];
-  }
 }
 
 /** Every SIM started as ready. */

@@ -38,11 +38,11 @@ describe.each(writes)("%s", (name, operation) => {
     const { act, effects, sandbox, send } = await openPreparedSim();
     await act(operation);
     expect(effects()).toEqual({ [name]: 1 });
-    expect(sandbox.state.log.effectTotals).toEqual({ [name]: 1 });
+    expect(sandbox.state.sims.effectTotals).toEqual({ [name]: 1 });
     expect((await send("GET", `/_sandbox/sims/${simId}`)).json.effects).toEqual({ [name]: 1 });
     expect((await send("GET", "/_sandbox/state")).json.effects).toEqual({ [name]: 1 });
     await send("POST", "/_sandbox/reset");
-    expect(sandbox.state.log.effectTotals).toEqual({});
+    expect(sandbox.state.sims.effectTotals).toEqual({});
   });
 
   test("a write operation leaves a record that matches the public definition and is listed unchanged", async () => {
@@ -67,7 +67,7 @@ test("a speed class change counts as an effect and is refused for a terminated S
   await update(0);
   await update(0);
   expect(effects()).toEqual({ updateSimSpeedClass: 2 });
-  expect(sandbox.state.log.effectTotals).toEqual({ updateSimSpeedClass: 2 });
+  expect(sandbox.state.sims.effectTotals).toEqual({ updateSimSpeedClass: 2 });
   sandbox.fleet.edit(simId, { status: "terminated" });
   expect((await update(0)).json.code).toBe("SIM0006");
 });
