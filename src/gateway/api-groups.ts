@@ -55,7 +55,7 @@ export class ApiGroups {
         return ofQuota(typeof group === "string" ? { group } : quotaOf(group, path), path, method);
       }),
     ];
-    this.#rules = rules.toSorted(bySpecificity);
+    this.#rules = rules.toSorted((one, other) => specificityOf(other).localeCompare(specificityOf(one)));
   }
 
   /** @param segments decoded */
@@ -117,18 +117,10 @@ function matches(pattern: readonly string[], segments: readonly string[]): boole
   return named.every((name, i) => name === "*" || name === segments[i]);
 }
 
-function bySpecificity(one: Rule, other: Rule): number {
-  for (let i = 0; i < Math.max(one.segments.length, other.segments.length); i += 1) {
-    const difference = rankOf(other.segments[i]) - rankOf(one.segments[i]);
-    if (difference !== 0) return difference;
-  }
-  return Number(one.method === undefined) - Number(other.method === undefined);
-}
-
-/** A path that ends is more specific than one that may continue. */
-function rankOf(segment: string | undefined): number {
-  if (segment === "**") return 0;
-  return segment === "*" ? 1 : 2;
+/** A text that is the greater, the more specific the rule is; a path that ends is more so than one that may continue. */
+function specificityOf({ segments, method }: Rule): string {
+  const ranks = segments.map((segment) => (segment === "**" ? "0" : segment === "*" ? "1" : "2"));
+  return `${ranks.join("").padEnd(100, "2")}${method === undefined ? 0 : 1}`;
 }
 
 const maxCharacters = 8_192;

@@ -4,6 +4,7 @@
  * is read of a request but its head: this machine, or whoever has the token, but no web page in a browser of this machine.
  */
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { PlatformClient } from "#api/client.ts";
@@ -102,13 +103,12 @@ export class Gateway {
   static async open(options: GatewayOptions): Promise<Gateway> {
     const gateway = new Gateway(options);
     const { host, port } = options;
-    await new Promise<void>((resolve, reject) => {
-      gateway.#server.once("error", (cause) => {
-        const message = `The gateway cannot listen on ${host}:${port}: ${messageOf(cause)}. Choose another gateway.port.`;
-        reject(new SimfleetError("USAGE", message, { cause }));
-      });
-      gateway.#server.listen(port, host, resolve);
-    });
+    try {
+      await once(gateway.#server.listen(port, host), "listening");
+    } catch (cause) {
+      const message = `The gateway cannot listen on ${host}:${port}: ${messageOf(cause)}. Choose another gateway.port.`;
+      throw new SimfleetError("USAGE", message, { cause });
+    }
     return gateway;
   }
 

@@ -1,25 +1,17 @@
 /** The gateway: in a worker, or in a process of its own (`simfleet gateway`). */
 import { randomBytes } from "node:crypto";
-import type { Config } from "#config/config.ts";
+import { once } from "node:events";
 import { messageOf } from "#core/errors.ts";
 import { every, secondMs } from "#core/time.ts";
 import { Gateway, type GatewayOptions } from "#gateway/gateway.ts";
 import { freezes } from "#jobs/freezes/feature.ts";
-import type { Logger } from "#telemetry/logger.ts";
 import { App } from "./app.ts";
-import type { AnyAppFeature } from "./feature.ts";
+import type { ServeOptions } from "./serve.ts";
 
 const stopMs = 20 * secondMs;
 
-export interface ServeGatewayOptions {
-  readonly config: Config;
+export interface ServeGatewayOptions extends Omit<ServeOptions, "load"> {
   readonly profile: string;
-  readonly env: NodeJS.ProcessEnv;
-  readonly features: readonly AnyAppFeature[];
-  readonly logger: Logger;
-  readonly stop: AbortSignal;
-  /** Called with the address once calls are accepted. */
-  readonly onReady?: (url: string) => void;
 }
 
 /**
@@ -44,7 +36,7 @@ export async function serveGateway(options: ServeGatewayOptions): Promise<void> 
       }),
     });
     options.onReady?.(url);
-    if (!stop.aborted) await new Promise((resolve) => stop.addEventListener("abort", resolve, { once: true }));
+    if (!stop.aborted) await once(stop, "abort");
     logger.info("the gateway is stopping");
   } catch (thrown) {
     throw App.explained(thrown);

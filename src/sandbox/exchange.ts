@@ -12,7 +12,7 @@ import { control, type Controls } from "./control.ts";
 import type { FaultKind } from "./faults.ts";
 import { answer, type Operation, type Result } from "./operation.ts";
 import type { ApiGroup, OperationSet } from "./options.ts";
-import type { Reading } from "./quota.ts";
+import type { Throttle } from "./quota.ts";
 import { Refusal } from "./refusals.ts";
 import { headerNamesOf, type HeaderNames, readRequest, type Received } from "./request.ts";
 import { seededShare } from "./seeded.ts";
@@ -125,10 +125,10 @@ export class Exchange {
     const place = share === 0 ? undefined : state.placeOf(ids[0] ?? "");
     const isTaken = place !== undefined && seededShare(options.seed ^ 0x0ff, place) < share;
     if (isTaken) state.sims.edit(place, { sessionStatus: { online: false } });
-    return result;
+    return result ?? { status: 204, text: "" };
   }
 
-  #quotaHeaders(reading: Reading): string[] {
+  #quotaHeaders(reading: ReturnType<Throttle["accept"]>): string[] {
     const names = ["limit", "remaining", "secondsBeforeRefresh"] as const;
     return names.flatMap((name) => [this.#names[name], String(reading[name])]);
   }

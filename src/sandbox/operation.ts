@@ -40,7 +40,8 @@ export interface Operation {
   readonly handle: Handler;
 }
 
-type Handler = (call: Call) => Result | Promise<Result>;
+/** @returns the response; default: status 204 */
+type Handler = (call: Call) => Result | Promise<Result> | void;
 
 /** Operations of one API group, by name: method and path (`GET v1/sims/*`), and the handler. */
 export type OperationTable = Readonly<Record<string, readonly [call: string, handle: Handler]>>;
@@ -56,8 +57,6 @@ export function operationsOf(group: ApiGroup | undefined, table: OperationTable)
 export function answer(status: number, value: unknown): Result {
   return { status, text: JSON.stringify(value) };
 }
-
-export const done: Result = { status: 204, text: "" };
 
 /** The holder of the pair of a call, for operations that need one. */
 export function holderOf({ holder }: Call): Holder {

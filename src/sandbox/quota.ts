@@ -22,13 +22,6 @@ export interface QuotaWindow {
   throttled: number;
 }
 
-/** The values of the three rate-limit headers. */
-export interface Reading {
-  readonly limit: number;
-  readonly remaining: number;
-  readonly secondsBeforeRefresh: number;
-}
-
 /** The limit of a group from an instant on. */
 interface Limit {
   readonly fromMs: number;
@@ -60,8 +53,8 @@ class Quota {
     return this.#left(nowMs) <= 0;
   }
 
-  /** Records a call: an accepted one spends the quota. */
-  count(fate: "accepted" | "throttled", nowMs: number): Reading {
+  /** Records a call: an accepted one spends the quota. @returns the values of the three rate-limit headers */
+  count(fate: "accepted" | "throttled", nowMs: number) {
     this.advance(nowMs);
     const window = this.#open(nowMs);
     window[fate] += 1;
@@ -141,12 +134,12 @@ export class Throttle {
   }
 
   /** Spends one call of the group. */
-  accept(group: ApiGroup, callerIp: string): Reading {
+  accept(group: ApiGroup, callerIp: string) {
     return this.#quota(group, callerIp).count("accepted", this.#nowMs());
   }
 
   /** Records a call that is rejected because the quota is exhausted. */
-  refuse(group: ApiGroup, callerIp: string): Reading {
+  refuse(group: ApiGroup, callerIp: string) {
     return this.#quota(group, callerIp).count("throttled", this.#nowMs());
   }
 

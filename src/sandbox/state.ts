@@ -8,24 +8,22 @@ import type { SimRecord } from "./sims/sim-records.ts";
 import { type Effects, Sims } from "./sims/sims.ts";
 import { type UsageExports, usageExports } from "./sims/usage.ts";
 
-export interface Totals {
-  /** Calls that reached the sandbox, including those affected by a fault or rejected by a quota. */
-  calls: number;
-  /** Responses with status 429. */
-  throttled: number;
-  /** Calls by operation (`updateSimSpeedClass`); an unsupported method on a known path counts as `none`. */
-  readonly byOperation: Record<string, number>;
-  /** Responses by status, as intended by the sandbox. */
-  readonly byStatus: Record<number, number>;
-}
-
 export class SandboxState {
   readonly #options: SandboxOptions;
   readonly sims: Sims;
   readonly credentials: CredentialSets;
   readonly groups: Groups;
   readonly exports: UsageExports;
-  readonly totals: Totals = { calls: 0, throttled: 0, byOperation: {}, byStatus: {} };
+  readonly totals = {
+    /** Calls that reached the sandbox, including those affected by a fault or rejected by a quota. */
+    calls: 0,
+    /** Responses with status 429. */
+    throttled: 0,
+    /** Calls by operation (`updateSimSpeedClass`); an unsupported method on a known path counts as `none`. */
+    byOperation: {} as Record<string, number>,
+    /** Responses by status, as intended by the sandbox. */
+    byStatus: {} as Record<number, number>,
+  };
 
   constructor(options: SandboxOptions) {
     this.#options = options;

@@ -3,7 +3,7 @@
  * authentication and the creation of a Credential Set (section 4); the paths of the others are those of a public deployment.
  * The Root user manages all AuthKeys of its operator; the sub-user manages its own or none.
  */
-import { answer, type Call, done, holderOf, type Operation, operationsOf } from "../operation.ts";
+import { answer, type Call, holderOf, type Operation, operationsOf } from "../operation.ts";
 import { answerItems } from "../paging.ts";
 import { Refusal } from "../refusals.ts";
 import { bodyJson, bodyObject } from "../request.ts";
@@ -38,13 +38,7 @@ export const namedAccountOperations = [
       "PUT v1/credentials/*",
       (call) => answer(200, call.state.credentials.update(call.ids[0] ?? "", bodyObject(call))),
     ],
-    deleteCredential: [
-      "DELETE v1/credentials/*",
-      ({ state, ids: [id = ""] }) => {
-        state.credentials.delete(id);
-        return done;
-      },
-    ],
+    deleteCredential: ["DELETE v1/credentials/*", ({ state, ids: [id = ""] }) => state.credentials.delete(id)],
   }),
   ...operationsOf("Group", {
     listGroups: ["GET v1/groups", (call) => answerItems(call, call.state.groups.all)],
@@ -100,13 +94,7 @@ function keyOperations(
   return operationsOf("Operator", {
     [`list${noun}s`]: [`GET ${path}`, (call) => answer(200, call.accounts.authKeys.list(ownerOf(call)))],
     [`create${noun}`]: [`POST ${path}`, (call) => answer(createdStatus, call.accounts.authKeys.create(ownerOf(call)))],
-    [`delete${noun}`]: [
-      `DELETE ${path}/*`,
-      (call) => {
-        call.accounts.revoke(ownerOf(call), call.ids.at(-1) ?? "");
-        return done;
-      },
-    ],
+    [`delete${noun}`]: [`DELETE ${path}/*`, (call) => call.accounts.revoke(ownerOf(call), call.ids.at(-1) ?? "")],
   });
 }
 

@@ -3,7 +3,7 @@
  * 5), and the pairs they get. Sandboxes can share accounts, since a pair works on every base address. A pair is
  * validated by a lookup, not by its signature: the sandbox created it, and the lookup keeps the server fast.
  */
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { type CryptoKey, exportJWK, generateKeyPair, type JSONWebKeySet, SignJWT } from "jose";
 import { z } from "zod";
 import { oneTimeCode, readBase32 } from "#core/one-time-code.ts";
@@ -33,7 +33,6 @@ type Principal = Omit<Holder, "apiKey">;
 
 /** Lifetime of a pair (interface, section 8). */
 const ttlSeconds = z.int().min(180).max(172_800).default(86_400);
-const maxTokens = 10;
 /** Algorithm and ID of the key that signs the tokens. */
 const alg = "ES256";
 const keyId = "sandbox-1";
@@ -51,7 +50,6 @@ export class Accounts {
   readonly #options: SandboxOptions;
   readonly #privateKey: CryptoKey;
   readonly #pairs = new Map<string, IssuedPair>();
-  #tokens = 0;
 
   constructor(options: SandboxOptions, { privateKey, jwks }: { privateKey: CryptoKey; jwks: JSONWebKeySet }) {
     this.jwks = jwks;
@@ -125,16 +123,14 @@ export class Accounts {
     const { clock, operatorId, coverageTypes } = this.#options;
     const issuedAtMs = clock.wallMs();
     const expiresAtMs = clock.monotonicMs() + ttlMs;
-    this.#tokens += 1;
     const text = await new SignJWT({ operator: { operatorId, coverageTypes } })
       .setProtectedHeader({ alg, kid: keyId, typ: "JWT" })
-      .setJti(`sandbox-${this.#tokens}`)
+      .setJti(randomUUID())
       .setIssuedAt(Math.floor(issuedAtMs / secondMs))
       .setExpirationTime(Math.floor((issuedAtMs + ttlMs) / secondMs))
       .sign(this.#privateKey);
     const pair = this.#pairs.get(holder.apiKey) ?? { holder, tokens: [] };
     pair.tokens.unshift({ text, expiresAtMs });
-    pair.tokens.length = Math.min(pair.tokens.length, maxTokens);
     this.#pairs.set(holder.apiKey, pair);
     return text;
   }

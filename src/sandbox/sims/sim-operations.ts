@@ -4,10 +4,11 @@
  * one never changes; setting the present status succeeds and changes nothing. An action that reaches the device acts again
  * on each call: the effects count what a device would have noticed.
  */
+import { z } from "zod";
 import type { Wording } from "#fleet/sim/sim.ts";
-import { answer, type Call, done, type Operation, operationsOf, type Result } from "../operation.ts";
+import { answer, type Call, type Operation, operationsOf, type Result } from "../operation.ts";
 import { answerItems, answerPage } from "../paging.ts";
-import { Refusal } from "../refusals.ts";
+import { Refusal, type RefusalName } from "../refusals.ts";
 import { bodyJson, bodyObject } from "../request.ts";
 import { seededBits } from "../seeded.ts";
 import type { SandboxState } from "../state.ts";
@@ -24,10 +25,29 @@ const missingStatuses: Readonly<Record<string, readonly SimStatus[]>> = {
   "plan-KM1": ["standby", "suspended"],
 };
 
-const expiryActions: readonly unknown[] = ["doNothing", "deleteSession", "deactivate", "suspend", "terminate", null];
+const label = z.string().min(1);
+const tags = z.array(z.object({ tagName: label, tagValue: z.string() }));
+const bundles = z.array(label).refine((all) => new Set(all).size === all.length);
+const imeiLock = z
+  .object({
+    imei: z
+      .string()
+      .regex(/^[0-9]{15}$/)
+      .optional(),
+  })
+  .prefault({});
+const count = z.int().min(1).default(1);
+const pings = z.object({ numberOfPingRequests: count, timeoutSeconds: count }).prefault({});
+const expiry = z.object({
+  expiryTime: z.int().min(1),
+  expiryAction: z.enum(["doNothing", "deleteSession", "deactivate", "suspend", "terminate"]).nullable().default(null),
+});
 
-/** Longest SMS in characters, by `encodingType`: 7-bit characters and UCS-2. */
-const longestMessage: Readonly<Record<number, number>> = { 1: 160, 2: 70 };
+/** An SMS: its encodings are 7-bit characters, and UCS-2. */
+const message = z.discriminatedUnion("encodingType", [
+  z.object({ encodingType: z.literal(1), payload: label.max(160) }),
+  z.object({ encodingType: z.literal(2), payload: label.max(70) }),
+]);
 
 /** After this time the device has answered the SMS that asks for its local information. */
 const localInfoDelayMs = 5_000;
@@ -45,23 +65,39 @@ const simTable: ActionTable = {
   terminateSim: ["POST v1/sims/*/terminate", terminate],
   enableSimTermination: ["POST v1/sims/*/enable_termination", (sim) => sim.set({ terminationEnabled: true })],
   disableSimTermination: ["POST v1/sims/*/disable_termination", (sim) => sim.set({ terminationEnabled: false })],
-  setSimGroup: ["POST v1/sims/*/set_group", setGroup],
+  setSimGroup: [
+    "POST v1/sims/*/set_group",
+    reading(z.object({ groupId: label }), "groupIdMissing", (sim, { groupId }) =>
+      sim.set({ groupId: sim.state.groups.record(groupId).groupId }),
+    ),
+  ],
   unsetSimGroup: ["POST v1/sims/*/unset_group", (sim) => sim.set({ groupId: null })],
-  putSimTags: ["PUT v1/sims/*/tags", putTags],
+  putSimTags: ["PUT v1/sims/*/tags", reading(tags, "tagsInvalid", putTags)],
   deleteSimTag: ["DELETE v1/sims/*/tags/*", deleteTag],
-  setSimExpiryTime: ["POST v1/sims/*/set_expiry_time", setExpiry],
+  setSimExpiryTime: [
+    "POST v1/sims/*/set_expiry_time",
+    reading(expiry, "expiryInvalid", (sim, fields) => sim.set(fields)),
+  ],
   unsetSimExpiryTime: ["POST v1/sims/*/unset_expiry_time", unsetExpiry],
-  setSimImeiLock: ["POST v1/sims/*/set_imei_lock", lockImei],
+  setSimImeiLock: ["POST v1/sims/*/set_imei_lock", reading(imeiLock, "imeiInvalid", lockImei)],
   unsetSimImeiLock: ["POST v1/sims/*/unset_imei_lock", (sim) => sim.set({ imeiLock: null })],
   deleteSimSession: ["POST v1/sims/*/delete_session", deleteSession],
-  sendSimSms: ["POST v1/sims/*/send_sms", sendSms],
+  sendSimSms: ["POST v1/sims/*/send_sms", reading(message, "messageInvalid", () => accepted)],
   reportSimLocalInfo: ["POST v1/sims/*/report_local_info", reportLocalInfo],
-  sendSimDownlinkPing: ["POST v1/sims/*/downlink/ping", ping],
+  sendSimDownlinkPing: ["POST v1/sims/*/downlink/ping", reading(pings, "pingInvalid", ping)],
 };
 
 const simActions: readonly Operation[] = [
   ...actionsOf("Sim", simTable),
-  ...actionsOf("Subscriber", { putBundles: ["PUT v1/subscribers/*/bundles", putBundles] }),
+  ...actionsOf("Subscriber", {
+    putBundles: [
+      "PUT v1/subscribers/*/bundles",
+      reading(bundles, "bundlesInvalid", (sim, wanted) => {
+        sim.set({ bundles: wanted });
+        return { status: 200, text: sim.state.sims.textAt(sim.place, "subscribers") };
+      }),
+    ],
+  }),
 ];
 
 /** The operations of a table: each finds the SIM, rejects one that is terminated, acts, and counts the effect. */
@@ -78,6 +114,16 @@ function actionsOf(group: "Sim" | "Subscriber", table: ActionTable): Operation[]
     return [name, [path, handle]] as const;
   });
   return operationsOf(group, Object.fromEntries(operations));
+}
+
+/** An action with a body. A schema that takes none as well says so with `prefault`. */
+function reading<T>(schema: z.ZodType<T>, refusal: RefusalName, act: (sim: ActedSim, body: T) => Result | void): Act {
+  const isOptional = schema.safeParse(undefined).success;
+  return (sim, call) => {
+    const { success, data } = schema.safeParse(isOptional && call.bodyText === "" ? undefined : bodyJson(call));
+    if (!success) throw new Refusal(refusal);
+    return act(sim, data);
+  };
 }
 
 /** The position of the SIM that the path of a call names. @throws Refusal if it is not listed */
@@ -146,30 +192,16 @@ function terminate(sim: ActedSim): void {
   sim.moveTo("terminated");
 }
 
-function setGroup(sim: ActedSim, call: Call): void {
-  const { groupId } = bodyObject(call);
-  if (!isName(groupId)) throw new Refusal("groupIdMissing");
-  sim.set({ groupId: sim.state.groups.record(groupId).groupId });
-}
-
-function putTags(sim: ActedSim, call: Call): void {
-  const tags = bodyJson(call);
-  if (!Array.isArray(tags) || !tags.every(isTag)) throw new Refusal("tagsInvalid");
-  const changed = Object.fromEntries(tags.map(({ tagName, tagValue }) => [tagName, tagValue]));
+function putTags(sim: ActedSim, wanted: z.output<typeof tags>): void {
+  const changed = Object.fromEntries(wanted.map(({ tagName, tagValue }) => [tagName, tagValue]));
   sim.set({ tags: { ...sim.facts.tags, ...changed } });
 }
 
 function deleteTag(sim: ActedSim, { ids: [, tagName = ""] }: Call): Result {
-  const { tags } = sim.facts;
-  if (!Object.hasOwn(tags, tagName)) throw new Refusal("tagUnknown");
-  sim.set({ tags: Object.fromEntries(Object.entries(tags).filter(([name]) => name !== tagName)) });
-  return done;
-}
-
-function setExpiry(sim: ActedSim, call: Call): void {
-  const { expiryTime, expiryAction = null } = bodyObject(call);
-  if (!isCountOf(expiryTime) || !expiryActions.includes(expiryAction)) throw new Refusal("expiryInvalid");
-  sim.set({ expiryTime, expiryAction });
+  const { [tagName]: _, ...others } = sim.facts.tags;
+  if (!Object.hasOwn(sim.facts.tags, tagName)) throw new Refusal("tagUnknown");
+  sim.set({ tags: others });
+  return { status: 204, text: "" };
 }
 
 function unsetExpiry(sim: ActedSim): void {
@@ -177,20 +209,10 @@ function unsetExpiry(sim: ActedSim): void {
   sim.set({ expiryTime: null, expiryAction: null });
 }
 
-function lockImei(sim: ActedSim, call: Call): void {
-  const { imei } = bodyOf(call);
+/** Without an IMEI, the SIM is locked to the device of its session. */
+function lockImei(sim: ActedSim, { imei }: z.output<typeof imeiLock>): void {
   if (imei === undefined && !sim.facts.sessionStatus.online) throw new Refusal("imeiUnknown");
-  const locked = imei ?? sim.deviceImei;
-  if (typeof locked !== "string" || !/^[0-9]{15}$/.test(locked)) throw new Refusal("imeiInvalid");
-  sim.set({ imeiLock: { imei: locked } });
-}
-
-function putBundles(sim: ActedSim, call: Call): Result {
-  const bundles = bodyJson(call);
-  const isValid = Array.isArray(bundles) && bundles.every(isName) && new Set(bundles).size === bundles.length;
-  if (!isValid) throw new Refusal("bundlesInvalid");
-  sim.set({ bundles });
-  return { status: 200, text: sim.state.sims.textAt(sim.place, "subscribers") };
+  sim.set({ imeiLock: { imei: imei ?? sim.deviceImei } });
 }
 
 /** The response shows the SIM offline; the device connects again at once. */
@@ -202,42 +224,15 @@ function deleteSession(sim: ActedSim): Result {
   return { status: 200, text };
 }
 
-function sendSms(_: ActedSim, call: Call): Result {
-  const { payload, encodingType } = bodyObject(call);
-  const isMessage = typeof encodingType === "number" && isName(payload);
-  if (!isMessage || payload.length > (longestMessage[encodingType] ?? 0)) throw new Refusal("messageInvalid");
-  return accepted;
-}
-
 function reportLocalInfo(sim: ActedSim): Result {
   const cell = { mcc: "440", mnc: "10", cellId: String(1e5 + (seededBits(7, sim.place) % 1e5)) };
   sim.state.sims.editLater(sim.place, { localInfo: { imei: sim.deviceImei, ...cell } }, localInfoDelayMs);
   return accepted;
 }
 
-function ping(sim: ActedSim, call: Call): Result {
-  const { numberOfPingRequests = 1, timeoutSeconds = 1 } = bodyOf(call);
-  if (!isCountOf(numberOfPingRequests) || !isCountOf(timeoutSeconds)) throw new Refusal("pingInvalid");
+function ping(sim: ActedSim): Result {
   if (!sim.facts.sessionStatus.online) return answer(200, { success: false });
   return answer(200, { success: true, rtt: 40 + (seededBits(11, sim.place) % 400) });
-}
-
-/** The body as an object; empty if none was sent. */
-function bodyOf(call: Call): Readonly<Record<string, unknown>> {
-  return call.bodyText === "" ? {} : bodyObject(call);
-}
-
-function isCountOf(value: unknown): value is number {
-  return Number.isSafeInteger(value) && Number(value) > 0;
-}
-
-function isTag(tag: unknown): tag is { tagName: string; tagValue: string } {
-  if (typeof tag !== "object" || tag === null || !("tagName" in tag) || !("tagValue" in tag)) return false;
-  return isName(tag.tagName) && typeof tag.tagValue === "string";
-}
-
-function isName(value: unknown): value is string {
-  return typeof value === "string" && value !== "";
 }
 
 export const shownSimOperations = operationsOf("Sim", {
