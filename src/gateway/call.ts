@@ -57,8 +57,6 @@ export interface Call {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly operation: GatewayOperation;
-  /** Path and query. */
-  readonly path: string;
   readonly urgency: Urgency;
   /** Name in the metrics. */
   readonly caller: string;
@@ -133,9 +131,9 @@ interface Sending {
 }
 
 /** @returns the head of the response, with the body still to be read. @throws PlatformError; what the body throws */
-async function send({ request, operation: { id }, path }: Call, connections: Dispatcher, sending: Sending) {
+async function send({ request, operation: { id } }: Call, connections: Dispatcher, sending: Sending) {
   const { address, headers, body, attempt, onSent } = sending;
-  const { method = "GET", rawHeaders } = request;
+  const { method = "GET", url = "", headersDistinct } = request;
   let wasSent = false;
   const onSending = (): void => {
     if (wasSent) return;
@@ -147,9 +145,9 @@ async function send({ request, operation: { id }, path }: Call, connections: Dis
     const answer = await connections.request({
       onSending,
       origin: address.origin,
-      path: address.prefix + path,
+      path: address.prefix + url,
       method,
-      headers: [...requestHeaders(rawHeaders), ...headers],
+      headers: [...requestHeaders(headersDistinct), ...headers],
       body: body as Buffer | null, // any iterable is taken
       headersTimeout: answerTimeoutMs,
       bodyTimeout: answerTimeoutMs,
@@ -269,7 +267,7 @@ function patience({ clock, maxWaitMs, closing }: CallDeps, gone: AbortSignal): W
       } catch (thrown) {
         if (over.aborted && thrown === over.reason) throw waitedTooLong(maxWaitMs, refreshAtMs - clock.monotonicMs());
         if (!(thrown instanceof PlatformError) || thrown.code !== "PLATFORM_RATE_LIMITED") throw thrown;
-        refreshAtMs = clock.monotonicMs() + (thrown.retryAfterMs ?? secondMs);
+        refreshAtMs = clock.monotonicMs() + Math.max(1, thrown.retryAfterMs ?? secondMs);
       }
     }
   };

@@ -10,7 +10,6 @@ import type { AddressInfo } from "node:net";
 import type { PlatformClient } from "#api/client.ts";
 import { authOperation } from "#api/operations/auth.ts";
 import { SimfleetError, messageOf } from "#core/errors.ts";
-import type { Secret } from "#core/secret.ts";
 import { inTime, secondMs } from "#core/time.ts";
 import { version } from "#core/version.ts";
 import { Access } from "#http/auth/access.ts";
@@ -24,7 +23,7 @@ import { ApiGroups, type Grouping, readTarget } from "./api-groups.ts";
 import { type CallDeps, type CallTimes, makeCall, openConnections, readBody } from "./call.ts";
 import { Callers } from "./callers.ts";
 import { isCrossSite, pairHeaders } from "./headers.ts";
-import { Pairs, readAuthRequest } from "./pairs.ts";
+import { type PairOptions, Pairs, readAuthRequest } from "./pairs.ts";
 
 /** Connections of callers that may use the gateway; each has one call in progress at most. */
 const maxCallers = 1_024;
@@ -34,12 +33,10 @@ const maxHeaders = 100;
 const drainMs = 10 * secondMs;
 const usualTimes: CallTimes = { aheadIdleMs: 30 * secondMs, restIdleMs: 5 * secondMs, readerIdleMs: 30 * secondMs };
 
-export interface GatewayOptions extends Pick<CallDeps, "clock" | "freezeOf" | "maxWaitMs"> {
+export interface GatewayOptions extends PairOptions, Pick<CallDeps, "freezeOf" | "maxWaitMs"> {
   readonly client: CallDeps["client"] & Pick<PlatformClient, "whoAmI">;
   readonly host: string;
   readonly port: number;
-  /** Token that callers present. Absent: none is needed. */
-  readonly token: Secret | undefined;
   /** Requests with a wrong token per minute and address that get 401; further ones get 429. */
   readonly authFailuresPerMinute: number;
   /** Whether Redis answers. */
@@ -50,10 +47,6 @@ export interface GatewayOptions extends Pick<CallDeps, "clock" | "freezeOf" | "m
   readonly proxy?: OutgoingProxy | undefined;
   /** The word in the names of the platform's headers. */
   readonly brand: string;
-  /** The field of an authentication request that asks for the pair's lifetime. */
-  readonly ttlField: string | undefined;
-  /** Signs the gateway's own pairs; the same for all gateways on one Redis. */
-  readonly sharedKey: () => Promise<string>;
   readonly logger: Logger;
   readonly times?: Partial<CallTimes>;
 }
@@ -168,7 +161,7 @@ export class Gateway {
         return sendJson(response, 200, { token });
       }
       const urgency = headers["x-simfleet-priority"] === "low" ? "normal" : "priority";
-      await makeCall({ request, response, operation, path: url, urgency, caller }, deps);
+      await makeCall({ request, response, operation, urgency, caller }, deps);
     } catch (thrown) {
       this.#refuse(thrown, request, response);
     }

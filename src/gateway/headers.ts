@@ -28,17 +28,12 @@ const ofMethod = /^x-(?:http-)?method(?:-override)?$/;
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-/**
- * The headers of a request to the platform: name, value, name, value.
- * @param rawHeaders as node:http has them, in the same form
- */
-export function requestHeaders(rawHeaders: readonly string[]): string[] {
-  const pairs = pairsOf(rawHeaders);
-  const named = namedByConnection(pairs.flatMap(([name, value]) => (name === "connection" ? value : [])));
-  return pairs.flatMap(([name, value]) => {
-    if (ofConnection.has(name) || named.has(name) || ofCredentials.test(name) || ofMethod.test(name)) return [];
+/** Headers of a request to the platform: name, value, name, value. @param headers in the form of `headersDistinct` */
+export function requestHeaders(headers: Readonly<NodeJS.Dict<string[]>>): string[] {
+  return Object.entries(headers).flatMap(([name, values = []]) => {
     // Secrets are looked for in errors as they are, not compressed.
-    return name === "accept-encoding" ? [] : [name, value];
+    if (endsHere(name, headers) || ofMethod.test(name) || name === "accept-encoding") return [];
+    return values.flatMap((value) => [name, value]);
   });
 }
 
@@ -50,15 +45,20 @@ export function answerHeaders(
   headers: Headers,
   changed = (value: string): string => value,
 ): Record<string, string | string[]> {
-  const named = namedByConnection([headers["connection"] ?? []].flat());
   const written = (value: string): string => asBytes(changed(value));
   return Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]): [string, string | string[]][] =>
-      value === undefined || ofConnection.has(name) || named.has(name) || ofCredentials.test(name)
+      value === undefined || endsHere(name, headers)
         ? []
         : [[name, typeof value === "string" ? written(value) : value.map(written)]],
     ),
   );
+}
+
+/** A Connection header names further headers that end with the connection. */
+function endsHere(name: string, { connection = [] }: Headers): boolean {
+  const named = [connection].flat().flatMap((value) => value.toLowerCase().split(/[\s,]+/));
+  return ofConnection.has(name) || ofCredentials.test(name) || named.includes(name);
 }
 
 /** The pair that a request carries. */
@@ -77,13 +77,4 @@ export function isCrossSite({ origin, host, ...headers }: IncomingHttpHeaders): 
   const site = headers["sec-fetch-site"];
   if (site !== undefined && site !== "none" && site !== "same-origin") return true;
   return origin !== undefined && URL.parse(origin)?.host !== host?.toLowerCase();
-}
-
-function pairsOf(rawHeaders: readonly string[]): (readonly [string, string])[] {
-  return rawHeaders.flatMap((name, i) => (i % 2 === 0 ? [[name.toLowerCase(), rawHeaders[i + 1] ?? ""] as const] : []));
-}
-
-/** A Connection header names further headers that end with the connection. */
-function namedByConnection(values: readonly string[]): ReadonlySet<string> {
-  return new Set(values.flatMap((value) => value.split(",").map((name) => name.trim().toLowerCase())));
 }

@@ -29,25 +29,21 @@ export function readAuthRequest(body: string): z.infer<typeof authRequest> {
   }
 }
 
-export class Pairs {
-  readonly #key: () => Promise<Uint8Array>;
-  readonly #clock: Clock;
-  readonly #ttlField: string;
+export interface PairOptions {
+  readonly clock: Clock;
+  /** Token that callers present. Absent: none is needed. */
+  readonly token: Secret | undefined;
+  /** The field of an authentication request that asks for the pair's lifetime, in seconds. */
+  readonly ttlField: string | undefined;
+  /** Signs the pairs; the same for all gateways on one Redis. */
+  readonly sharedKey: () => Promise<string>;
+}
 
-  /** @param options `sharedKey`: that of all gateways; `ttlField`: asks for a lifetime in seconds */
-  constructor(options: {
-    sharedKey: () => Promise<string>;
-    token: Secret | undefined;
-    clock: Clock;
-    ttlField: string | undefined;
-  }) {
-    const { sharedKey, token, clock, ttlField = "tokenTimeoutSeconds" } = options;
-    this.#key = async () =>
-      createHmac("sha256", await sharedKey())
-        .update(token?.reveal() ?? "")
-        .digest();
-    this.#clock = clock;
-    this.#ttlField = ttlField;
+export class Pairs {
+  readonly #options: PairOptions;
+
+  constructor(options: PairOptions) {
+    this.#options = options;
   }
 
   /**
@@ -59,12 +55,13 @@ export class Pairs {
     request: Readonly<Record<string, unknown>>,
     apiKey = `api-${randomUUID()}`,
   ): Promise<{ operatorId: string; userName: string | undefined; apiKey: string; token: string }> {
-    const { [this.#ttlField]: seconds = lifetime.usual } = request;
+    const { clock, ttlField = "tokenTimeoutSeconds" } = this.#options;
+    const { [ttlField]: seconds = lifetime.usual } = request;
     if (typeof seconds !== "number" || !(seconds >= lifetime.min && seconds <= lifetime.max)) {
       const range = `${lifetime.min} to ${lifetime.max} seconds`;
-      throw new SimfleetError("REQUEST_INVALID", `${this.#ttlField} must be ${range}`);
+      throw new SimfleetError("REQUEST_INVALID", `${ttlField} must be ${range}`);
     }
-    const nowSeconds = Math.floor(this.#clock.wallMs() / 1_000);
+    const nowSeconds = Math.floor(clock.wallMs() / 1_000);
     const token = await new SignJWT({ operator: { operatorId, coverageTypes } })
       .setProtectedHeader({ alg: "HS256", typ: "JWT" })
       .setIssuer(issuer)
@@ -77,11 +74,17 @@ export class Pairs {
 
   /** @throws SimfleetError UNAUTHENTICATED for a pair that is not the gateway's, or has expired */
   async verify(apiKey: string, token: string): Promise<void> {
-    const currentDate = new Date(this.#clock.wallMs());
+    const currentDate = new Date(this.#options.clock.wallMs());
     const { payload } = await jwtVerify(token, await this.#key(), { issuer, algorithms: ["HS256"], currentDate }).catch(
       () => ({ payload: { sub: undefined } }),
     );
     if (payload.sub === apiKey) return;
     throw new SimfleetError("UNAUTHENTICATED", "Invalid or expired API key and token: authenticate again");
+  }
+
+  async #key(): Promise<Uint8Array> {
+    const { sharedKey, token } = this.#options;
+    const hmac = createHmac("sha256", await sharedKey());
+    return hmac.update(token?.reveal() ?? "").digest();
   }
 }

@@ -108,7 +108,10 @@ export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
         slowMs: rest.slow,
         latencyMs: rest.latency ?? 0,
       };
-      await runUntilInterrupted(options, { isJson: rest.json === true, io });
+      const sandbox = await startSandbox(options);
+      announce(sandbox, { isJson: rest.json === true, io });
+      if (!io.interrupt.aborted) await once(io.interrupt, "abort");
+      await sandbox.close();
     });
   const hidden = command.options.filter(({ helpGroupHeading = "" }) =>
     [faultGroup, detailGroup].includes(helpGroupHeading),
@@ -123,39 +126,21 @@ export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
     });
 }
 
-async function runUntilInterrupted(
-  options: Parameters<typeof startSandbox>[0],
-  { isJson, io }: { isJson: boolean; io: SandboxIo },
-): Promise<void> {
-  const sandbox = await startSandbox(options);
-  announce(sandbox, { isJson, io });
-  if (!io.interrupt.aborted) await once(io.interrupt, "abort");
-  await sandbox.close();
-}
-
 function coveragesOf(which: "g" | "jp" | "both"): Coverage[] {
   return which === "both" ? ["g", "jp"] : [which];
 }
 
 function announce(sandbox: Sandbox, { isJson, io }: { isJson: boolean; io: SandboxIo }): void {
   const { url, port, options, state } = sandbox;
+  const { limits, periodSeconds } = options;
+  const sims = state.sims.count;
   const environment = environmentOf(sandbox);
   const lines = Object.entries(environment).map(([name, value]) => `  export ${name}=${value}`);
-  const parts = [
-    `The sandbox listens on ${url} with ${state.sims.count} SIMs, ${options.limits.Sim} calls of the group Sim per ${options.periodSeconds} s.`,
-    ` To use it, set\n${lines.join("\n")}\nStop it with Ctrl-C.`,
-  ];
-  io.stderr.write(`${parts.join("")}\n`);
-  if (isJson) {
-    const facts = {
-      url,
-      port,
-      sims: state.sims.count,
-      limits: options.limits,
-      periodSeconds: options.periodSeconds,
-    };
-    io.stdout.write(`${JSON.stringify({ ...facts, environment })}\n`);
-  }
+  io.stderr.write(
+    `The sandbox listens on ${url} with ${sims} SIMs, ${limits.Sim} calls of the group Sim per ${periodSeconds} s.` +
+      ` To use it, set\n${lines.join("\n")}\nStop it with Ctrl-C.\n`,
+  );
+  if (isJson) io.stdout.write(`${JSON.stringify({ url, port, sims, limits, periodSeconds, environment })}\n`);
 }
 
 /** The variables with which a worker reaches the sandbox. */

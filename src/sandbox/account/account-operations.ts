@@ -1,7 +1,7 @@
 /**
  * The operations on what belongs to the account: pairs, AuthKeys, Credential Sets and groups. The interface shows
  * authentication and the creation of a Credential Set (section 4); the paths of the others are those of a public deployment.
- * The Root user manages all AuthKeys of its operator; the sub-user manages its own or none.
+ * The Root user manages all AuthKeys of its operator, and the sub-user its own.
  */
 import { answer, type Call, holderOf, type Operation, operationsOf } from "../operation.ts";
 import { answerItems } from "../paging.ts";

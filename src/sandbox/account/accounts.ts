@@ -25,7 +25,6 @@ export interface Holder {
 /** A renewed pair has several tokens; each remains valid until it expires, for the sake of calls in flight. */
 interface IssuedPair {
   readonly holder: Holder;
-  /** Newest first. */
   readonly tokens: { readonly text: string; expiresAtMs: number }[];
 }
 
@@ -130,7 +129,7 @@ export class Accounts {
       .setExpirationTime(Math.floor((issuedAtMs + ttlMs) / secondMs))
       .sign(this.#privateKey);
     const pair = this.#pairs.get(holder.apiKey) ?? { holder, tokens: [] };
-    pair.tokens.unshift({ text, expiresAtMs });
+    pair.tokens.push({ text, expiresAtMs });
     this.#pairs.set(holder.apiKey, pair);
     return text;
   }
