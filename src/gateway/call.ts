@@ -11,8 +11,6 @@ import { pipeline } from "node:stream/promises";
 import * as undici from "undici";
 import type { Dispatcher } from "undici";
 import type { PlatformClient } from "#api/client.ts";
-import type { Attempt } from "#api/http/attempt.ts";
-import type { Address } from "#api/http/address.ts";
 import { transportFailure } from "#api/http/transport-failure.ts";
 import { PlatformError, SimfleetError } from "#core/errors.ts";
 import { openDispatcher, type OutgoingProxy } from "#core/proxy.ts";
@@ -121,12 +119,9 @@ export async function makeCall(call: Call, deps: CallDeps): Promise<void> {
   }
 }
 
-interface Sending {
-  readonly address: Address;
-  /** Headers of the pair: name, value, name, value. */
-  readonly headers: readonly string[];
-  readonly body: Buffer | AsyncIterable<Buffer> | null;
-  readonly attempt: Attempt;
+interface Sending extends Pick<Awaited<ReturnType<PlatformClient["lend"]>>, "address" | "headers"> {
+  readonly body: RequestBody["content"];
+  readonly attempt: Awaited<ReturnType<PlatformClient["attempt"]>>;
   readonly onSent: () => void;
 }
 

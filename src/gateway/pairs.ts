@@ -13,7 +13,8 @@ import type { Secret } from "#core/secret.ts";
 import type { Clock } from "#core/time.ts";
 
 const issuer = "simfleet-gateway";
-const lifetime = { min: 180, max: 172_800, usual: 86_400 } as const;
+/** Lifetime of a pair, in seconds. */
+const lifetime = z.number().min(180).max(172_800).default(86_400);
 
 /** Identity of an account. */
 type Account = Pick<Awaited<ReturnType<PlatformClient["whoAmI"]>>, "operatorId" | "userName" | "coverageTypes">;
@@ -56,11 +57,8 @@ export class Pairs {
     apiKey = `api-${randomUUID()}`,
   ): Promise<{ operatorId: string; userName: string | undefined; apiKey: string; token: string }> {
     const { clock, ttlField = "tokenTimeoutSeconds" } = this.#options;
-    const { [ttlField]: seconds = lifetime.usual } = request;
-    if (typeof seconds !== "number" || !(seconds >= lifetime.min && seconds <= lifetime.max)) {
-      const range = `${lifetime.min} to ${lifetime.max} seconds`;
-      throw new SimfleetError("REQUEST_INVALID", `${ttlField} must be ${range}`);
-    }
+    const { data: seconds } = lifetime.safeParse(request[ttlField]);
+    if (seconds === undefined) throw new SimfleetError("REQUEST_INVALID", `${ttlField} must be 180 to 172800 seconds`);
     const nowSeconds = Math.floor(clock.wallMs() / 1_000);
     const token = await new SignJWT({ operator: { operatorId, coverageTypes } })
       .setProtectedHeader({ alg: "HS256", typ: "JWT" })

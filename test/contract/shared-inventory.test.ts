@@ -82,7 +82,7 @@ test("root's sync fills the inventory of both, and a sub-user's sync marks nothi
   for (const profile of ["default", "robot"]) expect(await listed(harness, "--profile", profile)).toBe(sims);
   expect(await listed(harness, "--all-profiles")).toBe(sims);
   expect(await json(harness, "sims", "count", "--all-profiles")).toMatchObject({ total: sims });
-  harness.sandbox.state.sims.remove(sims - 1);
+  harness.sandbox.state.sims.removed.add(sims - 1);
   expect(await sync(harness, "robot")).toMatchObject({ sims: userSims, gone: 0 });
   expect(await sync(harness, "default")).toMatchObject({ sims: sims - 1, gone: 1 });
   const { changes } = await json<{ changes: { type: string }[] }>(harness, "sims", "changes", "--profile", "robot");

@@ -85,8 +85,8 @@ export class Fleet {
     sims.append(add);
     for (const simId of addIds) sims.appendGiven(simId);
     const placeOf = (simId: string): number => this.#state.placeOf(simId) ?? Number.NaN; // all are known by now
-    for (const one of restore) sims.restore(placeOf(one));
-    for (const one of remove) sims.remove(placeOf(one));
+    for (const one of restore) sims.removed.delete(placeOf(one));
+    for (const one of remove) sims.removed.add(placeOf(one));
     for (const one of edit) sims.edit(placeOf(one.id), one.set);
     return Array.from({ length: sims.places - from }, (_, i) => sims.simIdAt(from + i));
   }

@@ -38,13 +38,16 @@ export class Sims {
   readonly #edits = new Map<number, Edits>();
   /** Edits that take effect later, at an instant of the wall clock. */
   readonly #dueEdits = new Map<number, { readonly atMs: number; readonly set: Edits }>();
-  readonly #removed = new Set<number>();
+  /** Positions that are not listed. */
+  readonly removed = new Set<number>();
   /** By position, then by operation; changes of the speed class are in a column of their own. */
   readonly #effects = new Map<number, Record<string, number>>();
-  readonly #effectTotals: Record<string, number> = {};
+  /** Effects on all SIMs together. */
+  readonly effectTotals: Record<string, number> = {};
   /** By position, once something has changed. */
   readonly #statuses = new Map<number, readonly StatusEntry[]>();
-  #places: number;
+  /** Number of SIMs that ever existed: the length of the list including removed ones. */
+  places: number;
 
   constructor(options: SandboxOptions) {
     this.#options = options;
@@ -52,19 +55,14 @@ export class Sims {
     this.#firstImsi = Math.floor(seededShare(options.seed, -3) * 9e9);
     this.#givenIds = [...(options.simIds ?? [])];
     this.#placeByGiven = new Map(this.#givenIds.map((id, place) => [id, place]));
-    this.#places = options.simIds?.length ?? options.sims;
+    this.places = options.simIds?.length ?? options.sims;
     // Of full length at once: an array that is filled in any order would become a dictionary.
-    for (const column of [this.#classes, this.#accepted, this.#modifiedMs]) column.length = this.#places;
+    for (const column of [this.#classes, this.#accepted, this.#modifiedMs]) column.length = this.places;
   }
 
   /** SIMs that are listed. */
   get count(): number {
-    return this.#places - this.#removed.size;
-  }
-
-  /** Number of SIMs that ever existed: the length of the list including removed ones. */
-  get places(): number {
-    return this.#places;
+    return this.places - this.removed.size;
   }
 
   simIdAt(place: number): string {
@@ -95,16 +93,16 @@ export class Sims {
   }
 
   isListedAt(place: number): boolean {
-    return place < this.#places && !this.#removed.has(place);
+    return place < this.places && !this.removed.has(place);
   }
 
   /** The position after the next `items` listed SIMs from a position; the end of the list if none is left. */
   placeAfter(from: number, items: number): number {
-    if (this.#removed.size === 0) return Math.min(from + items, this.#places);
+    if (this.removed.size === 0) return Math.min(from + items, this.places);
     let left = items;
     let place = from;
-    for (; place < this.#places; place += 1) {
-      if (this.#removed.has(place)) continue;
+    for (; place < this.places; place += 1) {
+      if (this.removed.has(place)) continue;
       if (left === 0) break;
       left -= 1;
     }
@@ -145,16 +143,12 @@ export class Sims {
     return { ...(changes > 0 && { updateSimSpeedClass: changes }), ...this.#effects.get(place) };
   }
 
-  /** Effects on all SIMs together. */
-  get effectTotals(): Effects {
-    return this.#effectTotals;
-  }
-
   /** The statuses, classes and groups that the SIM had, oldest first. */
   statusesAt(place: number): readonly StatusEntry[] {
+    const known = this.#statuses.get(place);
+    if (known !== undefined) return known;
     const speedClass = this.#firstClassAt(place);
-    const first = { ...this.#sourceAt(place), speedClass, modifiedMs: undefined, edits: undefined };
-    return this.#statuses.get(place) ?? firstStatuses(factsOf(first));
+    return firstStatuses(factsOf({ ...this.#sourceAt(place), speedClass, modifiedMs: undefined, edits: undefined }));
   }
 
   /** The record as responses show it. */
@@ -184,29 +178,20 @@ export class Sims {
 
   /** Appends generated SIMs. @throws RangeError if one of their ids was given to another SIM */
   append(count: number): void {
-    const places = this.#places + count;
-    for (let place = this.#places; this.#placeByGiven.size > 0 && place < places; place += 1) {
+    const places = this.places + count;
+    for (let place = this.places; this.#placeByGiven.size > 0 && place < places; place += 1) {
       const id = this.#madeUpIdAt(place);
       if (this.#placeByGiven.has(id))
         throw new RangeError(`the next SIMs of the seed include ${id}, which is there already`);
     }
-    this.#places = places;
+    this.places = places;
   }
 
   /** Appends a SIM with this id, which no SIM has. */
   appendGiven(simId: string): void {
-    this.#givenIds[this.#places] = simId;
-    this.#placeByGiven.set(simId, this.#places);
-    this.#places += 1;
-  }
-
-  remove(place: number): void {
-    this.#removed.add(place);
-  }
-
-  /** Lists a removed SIM again, at its old position. */
-  restore(place: number): void {
-    this.#removed.delete(place);
+    this.#givenIds[this.places] = simId;
+    this.#placeByGiven.set(simId, this.places);
+    this.places += 1;
   }
 
   /** Sets fields of the record from outside: not an accepted change, and any class is allowed. */
@@ -224,7 +209,7 @@ export class Sims {
   }
 
   #countInTotal(operation: string): void {
-    this.#effectTotals[operation] = (this.#effectTotals[operation] ?? 0) + 1;
+    this.effectTotals[operation] = (this.effectTotals[operation] ?? 0) + 1;
   }
 
   #noteStatus(place: number): void {
@@ -265,7 +250,7 @@ export class Sims {
   }
 
   #within(place: number | undefined): number | undefined {
-    return place !== undefined && place < this.#places ? place : undefined;
+    return place !== undefined && place < this.places ? place : undefined;
   }
 }
 
