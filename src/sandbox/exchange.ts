@@ -15,7 +15,7 @@ import type { ApiGroup, OperationSet } from "./options.ts";
 import type { Throttle } from "./quota.ts";
 import { Refusal } from "./refusals.ts";
 import { headerNamesOf, type HeaderNames, readRequest, type Received } from "./request.ts";
-import { seededShare } from "./seeded.ts";
+import { seededRandom, seededShare } from "./seeded.ts";
 import { namedSimOperations, shownSimOperations } from "./sims/sim-operations.ts";
 
 const maxBodyBytes = 65_536;
@@ -23,8 +23,7 @@ const maxBodyBytes = 65_536;
 const maxControlBytes = 64 * 1_048_576;
 
 const longText = 32_768;
-const badGatewayPage =
-  "<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>\n";
+const badGatewayPage = "<html><body><h1>502 Bad Gateway</h1></body></html>\n";
 
 /** The faults that prevent the operation from running. */
 const strikes: Partial<Record<FaultKind, (response: ServerResponse) => void>> = {
@@ -37,21 +36,18 @@ const strikes: Partial<Record<FaultKind, (response: ServerResponse) => void>> = 
   "empty-500": (response) => response.writeHead(500, ["content-length", "0"]).end(),
 };
 
-/** Dependencies of an exchange beyond the controls. */
-export interface ExchangeParts extends Controls {
-  /** Delay of the next response. */
-  readonly drawLatencyMs: () => number;
-  /** Aborted when the sandbox closes. */
-  readonly closing: AbortSignal;
-}
-
 export class Exchange {
-  readonly #parts: ExchangeParts;
+  readonly #parts: Controls;
+  readonly #closing: AbortSignal;
   readonly #names: HeaderNames;
+  readonly #random: () => number;
 
-  constructor(parts: ExchangeParts) {
+  /** @param closing aborts when the sandbox closes */
+  constructor(parts: Controls, closing: AbortSignal) {
     this.#parts = parts;
+    this.#closing = closing;
     this.#names = headerNamesOf(parts.options.brand);
+    this.#random = seededRandom(parts.options.seed + 1);
   }
 
   /** Responds to one request. */
@@ -134,12 +130,14 @@ export class Exchange {
   }
 
   #send(response: ServerResponse, result: Result, fault?: FaultKind): void {
-    const { closing, drawLatencyMs, options, state } = this.#parts;
+    const { options, state } = this.#parts;
+    const { clock, latencyMs, slowMs } = options;
     state.countAnswer(result.status);
-    const delayMs = drawLatencyMs() + (fault === "slow" ? options.slowMs : 0);
+    const [minMs, maxMs] = typeof latencyMs === "number" ? [latencyMs, latencyMs] : latencyMs;
+    const delayMs = minMs + (maxMs - minMs) * this.#random() + (fault === "slow" ? slowMs : 0);
     if (delayMs <= 0) return deliver(response, result, fault);
-    options.clock
-      .sleep(delayMs, closing)
+    clock
+      .sleep(delayMs, this.#closing)
       .then(() => deliver(response, result, fault))
       .catch(() => response.destroy());
   }

@@ -34,7 +34,6 @@ export type GroupSeed = Readonly<z.output<typeof groupSeed>>;
 
 const count = z.int().min(0);
 const share = z.number().min(0).max(1);
-const password = z.string().default("sandbox-password");
 const latency = z.number().min(0).max(3_600_000);
 const coverages = z.array(z.enum(["g", "jp"])).readonly();
 
@@ -83,10 +82,10 @@ const schema = z
     // The account
     operatorId: z.string().default("OP0000000001"),
     rootEmail: z.string().default("root@example.com"),
-    rootPassword: password,
+    rootPassword: z.string().default("sandbox-password"),
     /** The sub-user. */
     userName: z.string().default("robot"),
-    userPassword: password,
+    userPassword: z.string().default("sandbox-password"),
     /** With it, the Root user and the sub-user need a one-time code of this secret next to their passwords. */
     mfaSecret: z
       .string()

@@ -26,8 +26,6 @@ interface Place {
 /** A higher `limit` is reduced to it. */
 const maxPageSize = 1_000;
 
-const start: Place = { index: 0, isAfterEmptyPage: false };
-
 const hostileTail = "/+=&%2F ?#<>;,\"'";
 
 /** The page that the query of a call requests; empty positions are skipped. @throws Refusal */
@@ -38,9 +36,10 @@ export function answerPage(call: Call, list: PagedList): Result {
   if (asked !== null && !/^[1-9][0-9]{0,8}$/.test(asked)) throw new Refusal("limitInvalid");
   const size = Math.min(asked === null ? pageSize : Number(asked), maxPageSize);
   const cursor = query.get("last_evaluated_key");
-  const { index: from, isAfterEmptyPage } = cursor === null ? start : placeOf(call, cursor);
+  const given = cursor === null ? undefined : placeOf(call, cursor);
+  const from = given?.index ?? 0;
   if (from > list.places) throw new Refusal("cursorUnknown");
-  const isEmpty = !isAfterEmptyPage && seededShare(seed ^ 0x0e, from) < emptyPages;
+  const isEmpty = given?.isAfterEmptyPage !== true && seededShare(seed ^ 0x0e, from) < emptyPages;
   const isShort = size > 1 && seededShare(seed ^ 0x05, from) < shortPages;
   const length = isShort ? 1 + (seededBits(seed ^ 0x1e, from) % (size - 1)) : size;
   const to = isEmpty ? from : list.placeAfter(from, length);

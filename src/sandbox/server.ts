@@ -13,7 +13,6 @@ import { Exchange } from "./exchange.ts";
 import { Faults } from "./faults.ts";
 import { Fleet } from "./sims/fleet.ts";
 import { resolveOptions, type SandboxOptions } from "./options.ts";
-import { seededRandom } from "./seeded.ts";
 import { SandboxState } from "./state.ts";
 import { Throttle } from "./quota.ts";
 
@@ -43,7 +42,7 @@ export async function startSandbox(given: Partial<SandboxOptions> = {}): Promise
     throttle: new Throttle(options),
     faults: new Faults(options),
   };
-  const exchange = new Exchange({ ...controls, drawLatencyMs: latenciesOf(options), closing: closing.signal });
+  const exchange = new Exchange(controls, closing.signal);
   const server = createServer({ keepAliveTimeout: keepAliveTimeoutMs }, (request, response) =>
     exchange.receive(request, response),
   );
@@ -66,11 +65,4 @@ export async function startSandbox(given: Partial<SandboxOptions> = {}): Promise
       await closed;
     },
   };
-}
-
-function latenciesOf({ latencyMs, seed }: SandboxOptions): () => number {
-  if (typeof latencyMs === "number") return () => latencyMs;
-  const [minMs, maxMs] = latencyMs;
-  const random = seededRandom(seed + 1);
-  return () => minMs + (maxMs - minMs) * random();
 }

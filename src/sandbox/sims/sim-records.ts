@@ -182,20 +182,14 @@ export function deviceImeiAt(seed: number, place: number): string {
   return withLuhnDigit(String(firstImei + (seededBits(seed ^ 0x1e1, 0) % 1_000_000) * 1_000_000 + place));
 }
 
-/** Fields that the other members of a record repeat. */
-interface CardFacts {
-  readonly card: string;
-  readonly status: string;
-  readonly isOnline: boolean;
-  readonly createdTime: number;
-}
-
 /**
  * `sessionStatus` and the members that only the shape `soracom` has, without braces: what a deployment keeps of a card
  * and its device beyond the interface. A member without a value is omitted.
  */
-function publicMembers({ seed, place, simId, imsi }: SimSource, facts: CardFacts): string {
-  const { card, status, isOnline, createdTime } = facts;
+function publicMembers(
+  { seed, place, simId, imsi }: SimSource,
+  { card, status, isOnline, createdTime }: { card: string; status: string; isOnline: boolean; createdTime: number },
+): string {
   const bits = seededBits(seed ^ 0x50b, place);
   const imei = deviceImeiAt(seed, place);
   const device = `"imei":"${imei}","imsi":"${imsi}"`;
