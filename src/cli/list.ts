@@ -221,8 +221,8 @@ function asNames(text: string): string[] {
 
 /** Documents, a line each, as one with the list, as --json promises. @param lots text that may end within a line */
 export async function* oneDocument(name: string, lots: AsyncIterable<string>): AsyncGenerator<string> {
-  yield `{"${name}": [`;
-  let separator = "\n";
+  // Not before the first lot: a call that fails has a document of its own.
+  let separator = `{"${name}": [\n`;
   let rest = "";
   for await (const lot of lots) {
     const lines = (rest + lot).split("\n");
@@ -231,5 +231,5 @@ export async function* oneDocument(name: string, lots: AsyncIterable<string>): A
     yield separator + lines.join(",\n");
     separator = ",\n";
   }
-  yield '\n], "nextCursor": null}\n';
+  yield separator === ",\n" ? '\n], "nextCursor": null}\n' : `{"${name}": [], "nextCursor": null}\n`;
 }

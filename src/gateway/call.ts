@@ -88,6 +88,8 @@ export async function makeCall(call: Call, deps: CallDeps): Promise<void> {
   const { request, response, operation, urgency, caller } = call;
   const { client, clock } = deps;
   await refuseDuringFreeze(call, deps);
+  // Before the permit: nothing that throws may come between it and the request.
+  const own = requestHeaders(request.headersDistinct);
   const gone = goneSignal(response);
   const body = await readAhead(request, deps);
   const beganMs = clock.monotonicMs();
@@ -105,7 +107,13 @@ export async function makeCall(call: Call, deps: CallDeps): Promise<void> {
       attempt.failed(); // the freeze began while the call waited
       throw thrown;
     });
-    const answer = await send(call, deps.connections, { ...loan, body: body.content, attempt, onSent });
+    const answer = await send(call, deps.connections, {
+      address: loan.address,
+      headers: [...own, ...loan.headers],
+      body: body.content,
+      attempt,
+      onSent,
+    });
     const { statusCode: status } = answer;
     const mayRenew = loan.end(status);
     if (status !== 429 && status !== 401) return forward(answer, { call, deps, gone });
@@ -119,7 +127,8 @@ export async function makeCall(call: Call, deps: CallDeps): Promise<void> {
   }
 }
 
-interface Sending extends Pick<Awaited<ReturnType<PlatformClient["lend"]>>, "address" | "headers"> {
+interface Sending extends Pick<Awaited<ReturnType<PlatformClient["lend"]>>, "address"> {
+  readonly headers: string[];
   readonly body: RequestBody["content"];
   readonly attempt: Awaited<ReturnType<PlatformClient["attempt"]>>;
   readonly onSent: () => void;
@@ -128,7 +137,7 @@ interface Sending extends Pick<Awaited<ReturnType<PlatformClient["lend"]>>, "add
 /** @returns the head of the response, with the body still to be read. @throws PlatformError; what the body throws */
 async function send({ request, operation: { id } }: Call, connections: Dispatcher, sending: Sending) {
   const { address, headers, body, attempt, onSent } = sending;
-  const { method = "GET", url = "", headersDistinct } = request;
+  const { method = "GET", url = "" } = request;
   let wasSent = false;
   const onSending = (): void => {
     if (wasSent) return;
@@ -142,7 +151,7 @@ async function send({ request, operation: { id } }: Call, connections: Dispatche
       origin: address.origin,
       path: address.prefix + url,
       method,
-      headers: [...requestHeaders(headersDistinct), ...headers],
+      headers,
       body: body as Buffer | null, // any iterable is taken
       headersTimeout: answerTimeoutMs,
       bodyTimeout: answerTimeoutMs,

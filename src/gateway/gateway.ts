@@ -102,6 +102,9 @@ export class Gateway {
       const message = `The gateway cannot listen on ${host}:${port}: ${messageOf(cause)}. Choose another gateway.port.`;
       throw new SimfleetError("USAGE", message, { cause });
     }
+    gateway.#server.on("error", (error) =>
+      options.logger.error({ error }, "the gateway could not accept a connection"),
+    );
     return gateway;
   }
 
@@ -142,7 +145,7 @@ export class Gateway {
       const segments = readTarget(url);
       if (method === "POST" && segments.join("/") === authOperation.path.slice(1)) {
         const given = readAuthRequest(await readBody(request, deps));
-        await this.#admit(request, given.authKey ?? given.password);
+        await this.#admit(request, given);
         return sendJson(response, 200, await this.#pairs.issue(await client.whoAmI(deps.closing), given));
       }
       await this.#admit(request);
@@ -184,13 +187,15 @@ export class Gateway {
   }
 
   /**
-   * Lets a caller in who has the gateway's token, if it has one: as the bearer header, in a pair, or else as a secret.
+   * Lets a caller in who has the gateway's token, if it has one: as the bearer header, in a pair, or as the secret with which
+   * it authenticates.
    * @throws SimfleetError UNAUTHENTICATED, TOO_MANY_REQUESTS after too many wrong ones, OVERLOADED
    */
-  async #admit({ headers, socket }: IncomingMessage, secret?: string): Promise<void> {
+  async #admit({ headers, socket }: IncomingMessage, given?: ReturnType<typeof readAuthRequest>): Promise<void> {
     const { token, brand } = this.#options;
+    const secret = given?.authKey ?? given?.password;
     const { authorization = secret === undefined ? undefined : `Bearer ${secret}` } = headers;
-    const pair = pairHeaders(headers, brand);
+    const pair: Partial<ReturnType<typeof pairHeaders>> = given === undefined ? pairHeaders(headers, brand) : {};
     try {
       if (token !== undefined && authorization === undefined && pair.apiKey !== undefined && pair.token !== undefined) {
         await this.#pairs.verify(pair.apiKey, pair.token);
@@ -198,8 +203,8 @@ export class Gateway {
         await this.#access.principalOf(authorization);
       }
     } catch (thrown) {
-      const given = authorization ?? pair.token;
-      throw this.#failures.refusal(thrown, { ip: socket.remoteAddress ?? "", authorization: given });
+      const wrong = authorization ?? (pair.apiKey === undefined ? undefined : pair.token);
+      throw this.#failures.refusal(thrown, { ip: socket.remoteAddress ?? "", authorization: wrong });
     }
     this.#limits.markKnown(socket);
   }

@@ -103,3 +103,11 @@ test.each(["local", "remote"] as const)("an undo of a run that changed nothing s
   expect([code, stderr]).toEqual([2, expect.stringContaining("nothing to undo")]);
   expect((await harness.runs.list({ limit: 100 })).runs).toHaveLength(before.runs.length);
 });
+
+test("events of a worker that does not respond are one document with the error, also those to follow", async () => {
+  const server = ["--server", "http://127.0.0.1:9", "--json"];
+  for (const words of [[], ["--since", "1h"], ["--since", "1h", "--follow"]]) {
+    const { code, stdout } = await give(["events", ...words, ...server], "remote");
+    expect([code, JSON.parse(stdout)]).toMatchObject([4, { error: { code: "WORKER_UNREACHABLE" } }]);
+  }
+});

@@ -45,20 +45,39 @@ async function* eventsOf(
   choice: EventChoice,
   { since, limit, isFollowing }: { since: string | undefined; limit: number; isFollowing: boolean },
 ): AsyncGenerator<readonly EventDocument[]> {
-  const newest = since !== undefined && isFollowing ? [] : await newestOf(client, choice, since ? 1 : limit);
-  const headId = newest[0]?.id ?? beforeAll;
-  if (since === undefined) yield newest.toReversed();
-  else if (isAfter(headId, since)) {
-    for await (const events of follow(choice, since)) {
-      yield events.filter(({ id }) => !isAfter(id, headId));
-      if (events.some(({ id }) => !isAfter(headId, id))) break;
-    }
+  // Of any type: also where none matches, what comes later has a place to start from.
+  const headId = (await client.call(listEvents, { query: { limit: 1 } })).events[0]?.id ?? beforeAll;
+  let from = since ?? headId;
+  if (since === undefined) {
+    const newest = await newestOf(client, choice, limit);
+    yield newest.toReversed();
+    if (newest[0] !== undefined && isAfter(newest[0].id, from)) from = newest[0].id;
+  } else if (!isFollowing) yield* eventsUntilNow({ client, follow }, choice, since);
+  if (isFollowing) yield* follow(choice, from, (text) => output.say(text));
+}
+
+/** @throws Error if Ctrl-C comes before the last one */
+async function* eventsUntilNow(
+  { client, follow }: Pick<Caller, "client" | "follow">,
+  choice: EventChoice,
+  from: string,
+): AsyncGenerator<readonly EventDocument[]> {
+  const since = new Date(Number.parseInt(from, 10)).toISOString();
+  const [last] = await newestOf(client, { ...choice, since }, 1);
+  if (last === undefined || !isAfter(last.id, from)) return;
+  for await (const events of follow(choice, from)) {
+    yield events.filter(({ id }) => !isAfter(id, last.id));
+    if (events.some(({ id }) => !isAfter(last.id, id))) return;
   }
-  if (isFollowing) yield* follow(choice, since ?? headId, (text) => output.say(text));
+  throw new Error("The list was interrupted");
 }
 
 /** Newest first. */
-async function newestOf(client: Client, choice: EventChoice, max: number): Promise<readonly EventDocument[]> {
+async function newestOf(
+  client: Client,
+  choice: EventChoice & { readonly since?: string },
+  max: number,
+): Promise<readonly EventDocument[]> {
   const events: EventDocument[] = [];
   for (let cursor: string | null | undefined; cursor !== null && events.length < max;) {
     const query = { ...choice, limit: Math.min(max - events.length, 1_000), cursor };

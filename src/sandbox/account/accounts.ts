@@ -1,7 +1,7 @@
 /**
  * The principals that may call: the Root user and one sub-user, by password or AuthKey (interface, sections 2, 3 and
- * 5), and the pairs they get. Sandboxes can share accounts, since a pair works on every base address. A pair is
- * validated by a lookup, not by its signature: the sandbox created it, and the lookup keeps the server fast.
+ * 5), and the pairs they get. A pair is validated by a lookup, not by its signature: the sandbox created it, and the lookup
+ * keeps the server fast.
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import { type CryptoKey, exportJWK, generateKeyPair, type JSONWebKeySet, SignJWT } from "jose";

@@ -69,6 +69,13 @@ describe("a tool that authenticates at the gateway", () => {
 });
 
 describe("a gateway with a token", () => {
+  it("gives no pair for a pair", async () => {
+    await using platform = await platformOf();
+    await using gateway = await openGateway(platform.url, { token: new Secret(token) });
+    const headers = headersOf(await authenticate(gateway.url, { authKeyId: "any", authKey: token }));
+    expect((await authenticate(gateway.url, {}, headers)).status).toBe(401);
+  });
+
   it.each([
     ["an AuthKey secret", { authKeyId: "any", authKey: token }, {}],
     ["a password", { email: "a@example.com", password: token }, {}],

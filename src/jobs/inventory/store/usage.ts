@@ -57,15 +57,18 @@ export async function withUsage(deps: Deps, inventory: string, sims: readonly st
   if (present === 0) return records;
   const ordinals = records.map((record) => (record === null ? -1 : Number.parseInt(record, 10)));
   const lines = new Map<number, string>();
-  const read = async (key: string, field: string, piece: number): Promise<void> => {
+  const read = async (key: string, field: string, piece: number, wanted: readonly number[]): Promise<void> => {
     const first = piece * simsPerPiece;
     const end = (first + simsPerPiece) * bytesPerSim;
     const bytes = await redis.getrangeBuffer(key, first * bytesPerSim, end - 1);
-    for (const [nth, value] of new Float64Array(new Uint8Array(bytes).buffer).entries()) {
-      lines.set(first + nth, `${lines.get(first + nth) ?? ""}\n${field}:${value}`);
+    const values = new Float64Array(new Uint8Array(bytes).buffer);
+    for (const ordinal of wanted) {
+      const value = values[ordinal - first];
+      if (value !== undefined) lines.set(ordinal, `${lines.get(ordinal) ?? ""}\n${field}:${value}`);
     }
   };
-  const pieces = [...new Set(ordinals.map((ordinal) => Math.floor(ordinal / simsPerPiece)))].filter((at) => at >= 0);
-  await Promise.all(stored.flatMap((key, i) => pieces.map((piece) => read(key, usageFields[i] ?? "", piece))));
+  const known = new Set(ordinals.filter((ordinal) => ordinal >= 0));
+  const pieces = [...Map.groupBy(known, (ordinal) => Math.floor(ordinal / simsPerPiece))];
+  await Promise.all(stored.flatMap((key, i) => pieces.map((piece) => read(key, usageFields[i] ?? "", ...piece))));
   return records.map((record, nth) => record && record + (lines.get(ordinals[nth] ?? -1) ?? ""));
 }
