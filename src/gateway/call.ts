@@ -156,7 +156,7 @@ async function send({ request, operation: { id } }: Call, connections: Dispatche
       headersTimeout: answerTimeoutMs,
       bodyTimeout: answerTimeoutMs,
     } as Dispatcher.RequestOptions & Watch);
-    answer.body.on("error", () => undefined); // whoever reads it is told as well
+    answer.body.on("error", () => undefined); // its reader gets it as well
     attempt.head(answer.statusCode, answer.headers);
     return answer;
   } catch (thrown) {

@@ -210,7 +210,7 @@ export class Gateway {
   }
 
   #refuse(thrown: unknown, request: IncomingMessage, response: ServerResponse): void {
-    if (response.headersSent || response.destroyed) return; // nobody is there to read it
+    if (response.headersSent || response.destroyed) return; // no one is there to read it
     const problem = problemOf(thrown, randomUUID());
     const { code, status, instance, detail: message } = problem;
     const isWaitOnly = thrown instanceof SimfleetError && thrown.disposition === "later";
