@@ -91,8 +91,13 @@ describeInBrowser(
       await page.getByLabel("Value", { exact: true }).fill("sim-1");
       await page.getByRole("button", { name: "Add", exact: true }).click();
       const narrowed = `(${where}) and tags.name^=sim-1`;
-      await page.getByText(`${await countOf(narrowed)} SIMs`, { exact: true }).waitFor();
-      expect(await filter.inputValue()).toBe(narrowed);
+      await expect.poll(() => filter.inputValue(), { timeout: 60_000 }).toBe(narrowed);
+      // No index has names: a count that takes more than a second is a lower bound.
+      await page
+        .getByText(/^[\d,]+ SIMs( or more)?$/)
+        .first()
+        .waitFor();
+      expect(await countOf(narrowed)).toBeLessThan(await countOf(where));
       await filter.fill("tags.name<5XB");
       await page.getByText(/expected a unit of a size \(B, KB, MB, GB, TB\) at "XB" \(character 12\)/).waitFor();
       expect(watched.faults.splice(0)).toEqual([expect.stringContaining("answered 400")]);
