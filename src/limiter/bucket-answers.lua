@@ -58,6 +58,8 @@ local function hear(answer)
   if which == 'former' or which == 'unclear' then
     -- The response belongs to a past window; if that is uncertain, its call may count in this one.
     if which == 'unclear' then b.lost = b.lost + 1 end
+    -- Sent after the refresh that we assumed, and created before it: what was learned of the rounding is wrong.
+    if which == 'former' and answer.window == b.window then b.ways = 'und' end
     believe_limit(answer)
     return
   end
@@ -69,6 +71,7 @@ local function hear(answer)
     -- The platform refreshed before the latest possible time: that narrows the time and determines the rounding.
     b.before = math.min(b.before or math.huge, answer.received + SLACK)
     local holds = rule_out(b)
+    if not holds then b.ways = 'und' end
     if holds and is_periodic() then
       shift(b, period)
       open_window(answer.received, limit)

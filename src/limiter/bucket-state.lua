@@ -20,16 +20,19 @@ local NUMBERS = { 'limit', 'left', 'left_at', 'window', 'serial', 'granted', 'lo
   'throttled', 'alone_until', 'misses', 'backlog', 'backlog_at', 'backlog_since', 'round_trip',
   'limit_at', 'run_at', 'either', 'burst', 'short_window', 'day', 'day_calls', 'day_throttled', 'live', 'live_at',
   'bulk_at', 'calls_before', 'throttled_before', 'need_1', 'need_2', 'need_3', 'need_4', 'need_5' }
-local stored = redis.call('HMGET', KEYS[1], 'ways', unpack(NUMBERS))
-local b, before = { ways = stored[1] or 'und' }, { ways = stored[1] }
+local stored = redis.call('HMGET', KEYS[1], unpack(NUMBERS))
+local b, before = { ways = redis.call('GET', KEYS[6]) or 'und' }, {}
+before.ways = b.ways
 for i, name in ipairs(NUMBERS) do
-  b[name] = tonumber(stored[i + 1] or '')
+  b[name] = tonumber(stored[i] or '')
   before[name] = b[name]
 end
 b.window, b.serial, b.granted, b.lost = b.window or 0, b.serial or 0, b.granted or 0, b.lost or 0
 b.calls, b.throttled, b.others = b.calls or 0, b.throttled or 0, b.others or 0
 b.alone_until, b.misses = b.alone_until or 0, b.misses or 0
 b.calls_before, b.throttled_before = b.calls_before or b.calls, b.throttled_before or b.throttled
+-- Another bucket has learned what the responses of this one contradict.
+if b.floor and not rule_out(b) then b.ways = 'und'; rule_out(b) end
 local in_flight = redis.call('HLEN', KEYS[2])
 
 -- A request repeated after a broken connection: its earlier grant is replaced, not added to.

@@ -3,6 +3,7 @@
 --
 -- KEYS  1 bucket hash   2 permits in flight (hash: id -> end of lease)   3 set of all buckets   4 waiters (hash)
 --       5 windows that ended, the newest first (list: end, ms; calls; of these, answered with 429; limit)
+--       6 ways in which the platform may round its seconds, for all buckets of one address (string)
 -- ARGV  1 bucket name   2 period, ms   3 reserve: 'auto', or a share, where 0 keeps nothing   4 lease of a permit, ms
 --       5 process id   6 permits wanted   7 number of the first permit wanted   8 urgency, 'normal' or 'priority'
 --       9 total number of calls that the callers still want, or -1 if unknown   10 '1': live calls may come from now on
@@ -49,7 +50,10 @@ b.day_throttled = b.day_throttled + b.throttled - (before.throttled or 0)
 
 -- Only what has changed: writing all numbers again would take most of the script's time.
 local write, gone = {}, {}
-if b.ways ~= before.ways then write = { 'ways', b.ways } end
+-- A bucket whose windows are not consecutive rules out a way only for itself.
+if b.ways ~= before.ways and (is_periodic() or #b.ways > #before.ways) then
+  redis.call('SET', KEYS[6], b.ways, 'PX', UNUSED_MS)
+end
 for _, name in ipairs(NUMBERS) do
   if b[name] == nil and before[name] then
     gone[#gone + 1] = name

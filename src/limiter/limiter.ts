@@ -78,6 +78,20 @@ export const bucketScriptParts: readonly URL[] = [
   "bucket-permits",
   "bucket",
 ].map((part) => new URL(`./${part}.lua`, import.meta.url));
+/** The script's KEYS. A platform rounds alike for all who use its address, the part of a bucket's name after the `@`. */
+export function keysOfBucket(keys: Keys, bucket: string): string[] {
+  const owner = ownerOf(bucket);
+  const rounding = keys.rounding(owner.slice(owner.indexOf("@") + 1));
+  return [
+    keys.bucket(bucket),
+    keys.permits(bucket),
+    keys.buckets(),
+    keys.waiters(bucket),
+    keys.windows(bucket),
+    rounding,
+  ];
+}
+
 const bucketScript = Script.load(...bucketScriptParts);
 const paceScript = Script.load(new URL("./pace.lua", import.meta.url));
 
@@ -257,8 +271,7 @@ export class Limiter {
       mayComeLive,
     };
     const args = exchangeArguments(options, request, this.#clock.monotonicMs());
-    const own = [keys.bucket(bucket), keys.permits(bucket), keys.buckets(), keys.waiters(bucket), keys.windows(bucket)];
-    return (await bucketScript.run(this.#redis, own, args)) as (string | number)[];
+    return (await bucketScript.run(this.#redis, keysOfBucket(keys, bucket), args)) as (string | number)[];
   }
 
   async #keepPace(pace: { id: string; callsPerMinute: number }, signal: AbortSignal | undefined): Promise<void> {

@@ -42,6 +42,11 @@ export class Keys {
     return `${this.prefix}:bucket:${bucket}:windows`;
   }
 
+  /** String: the ways in which the platform at an address may round its seconds (refresh-instant.lua). */
+  rounding(address: string): string {
+    return `${this.prefix}:rounding:${address}`;
+  }
+
   /** Set: the names of all buckets. */
   buckets(): string {
     return `${this.prefix}:buckets`;

@@ -2,7 +2,7 @@
 -- permits ahead as permit-queue.ts does, and each exchange is one run of bucket.lua.
 
 local PATIENCE_MS, IDLE_POLL_MS, MAX_AHEAD, AHEAD_MS = 2000, 10, 64, 200
-local KEYS_OF_BUCKET = { 'bucket', 'permits', 'buckets', 'waiters', 'windows' }
+local KEYS_OF_BUCKET = { 'bucket', 'permits', 'buckets', 'waiters', 'windows', 'rounding' }
 
 local Process = {}
 Process.__index = Process

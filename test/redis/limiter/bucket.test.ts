@@ -194,6 +194,22 @@ describe("the bucket script", () => {
     expect(next).toMatchObject({ granted: 1, window: grant.window });
   });
 
+  it("the bucket does not spread the calls of a last window because a response is reported before it is handled", async () => {
+    const own = new Keys(`${keys.prefix}:${randomBytes(4).toString("hex")}`);
+    const one = new Talk(new SimulatedBucket(redis, own, { periodMs: 60_000, reserve: "auto", leaseMs: 45_000 }), "one");
+    const lone = await one.ask(0, 1);
+    one.backlog = 100; // The process still counts the call that was just answered.
+    const first = await one.ask(0.1, 99, [heard(lone, 0.1, { limit: 100, remaining: 99, seconds: 50 })]);
+    const left = 99 - first.granted;
+    one.backlog = left + 1;
+    const answers = first.ids.map((_, i) => heard(first, 0.2, { limit: 100, remaining: 98 - i, seconds: 50 }, i));
+    const held = await one.ask(0.2, left, answers);
+    expect(held).toMatchObject({ granted: 0, left });
+    expect(held.waitMs).toBeLessThanOrEqual(50);
+    one.backlog = left;
+    expect((await one.ask(0.25, left)).granted).toBe(left);
+  });
+
   it("the bucket sends a single call as a probe if the last response is old", async () => {
     const { one, other } = Talk.open();
     const lone = await one.ask(0, 1);
@@ -239,6 +255,31 @@ describe("the bucket script", () => {
     expect(await grantedBetween(one, 0.3, 5)).toBe(1); // then the process dies, and its lease ends before 50 s
     expect(await grantedBetween(other, 50, 58)).toBe(0);
     expect(await grantedBetween(other, 62, 63)).toBe(1);
+  });
+
+  it("a bucket knows from another of the same address how the platform rounds, until a response contradicts that", async () => {
+    const own = new Keys(`${keys.prefix}:${randomBytes(4).toString("hex")}`);
+    const settings = { periodMs: 60_000, reserve: 0, leaseMs: 45_000 };
+    const talkTo = (bucket: string): Talk => new Talk(new SimulatedBucket(redis, own, { ...settings, bucket }), "one");
+    /** Time between the earliest and the latest possible reset after one response, ms. */
+    const doubtMs = async (talk: Talk, atS: number, seconds: number): Promise<number> => {
+      const lone = await talk.ask(atS, 1);
+      const { refresh } = await talk.ask(atS, 0, [heard(lone, atS, { limit: 10, remaining: 9, seconds })]);
+      return Math.round(((refresh?.latestMs ?? 0) - (refresh?.earliestMs ?? 0)) / 100) * 100;
+    };
+    const first = talkTo("OP1@api.Sim");
+    expect(await doubtMs(first, 0, 51)).toBe(2_000);
+    // The reset was at 50.5 s: the seconds were rounded up, as this response shows, which comes right after it.
+    const lone = await first.ask(50.3, 1);
+    await first.ask(50.52, 0, [{ ...heard(lone, 50.52, { limit: 10, remaining: 9, seconds: 60 }), sentAfterMs: 210 }]);
+    expect(await doubtMs(talkTo("OP2@api.Credential"), 60, 51)).toBeLessThan(2_000);
+    expect(await doubtMs(talkTo("OP1@jp.Sim"), 60, 51)).toBe(2_000);
+    // Rounded up or to the nearest, this window would end before 171.5 s.
+    const third = talkTo("OP3@api.Sim");
+    expect(await doubtMs(third, 120, 51)).toBeLessThan(2_000);
+    const late = await third.ask(171.6, 1);
+    await third.ask(171.6, 0, [heard(late, 171.6, { limit: 10, remaining: 8, seconds: 0 })]);
+    expect(await doubtMs(talkTo("OP4@api.Sim"), 180, 51)).toBe(2_000);
   });
 
   it("the bucket continues within a second after the Redis clock is set back by an hour", async () => {

@@ -1,7 +1,8 @@
 /** Redis's clock is set back by an hour: times stored before must not stay valid for that hour. */
 import { readFileSync } from "node:fs";
 import { beforeEach, describe, expect, it } from "vitest";
-import { bucketScriptParts } from "#limiter/limiter.ts";
+import { bucketScriptParts, keysOfBucket } from "#limiter/limiter.ts";
+import { Keys } from "#redis/keys.ts";
 import { readLua } from "#redis/script.ts";
 import { openTestRedis } from "../../support/redis.ts";
 
@@ -61,7 +62,7 @@ describe("a rate limit after the clock is set back by an hour", () => {
 describe("a bucket after the clock is set back by an hour", () => {
   it("a bucket takes a larger demand than before the clock was set back", async () => {
     const script = bucketScriptParts.map(readLua).join("\n");
-    const own = ["", ":permits", ":buckets", ":waiters"].map((end) => `${key}${end}`);
+    const own = keysOfBucket(new Keys(key), "b");
     const ask = async (nowMs: number, backlog: number): Promise<number> =>
       (
         await runAt<number[]>(nowMs, script, own, ["b", 60_000, 0, 45_000, "p", 1, backlog, "normal", backlog, 0, 0])

@@ -6,13 +6,13 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { Redis } from "ioredis";
 import { type ExchangeRequest, type Reserve, exchangeArguments } from "#limiter/exchange.ts";
-import { bucketScriptParts } from "#limiter/limiter.ts";
+import { bucketScriptParts, keysOfBucket } from "#limiter/limiter.ts";
 import type { Keys } from "#redis/keys.ts";
 
 const source = bucketScriptParts.map((part) => readFileSync(part, "utf8")).join("\n");
 const clockCall = "redis.call('TIME')";
 if (source.split(clockCall).length !== 2) throw new Error(`The bucket's script has not exactly one ${clockCall}`);
-const steered = source.replace(clockCall, "redis.call('HMGET', KEYS[6], 'seconds', 'microseconds')");
+const steered = source.replace(clockCall, "redis.call('HMGET', KEYS[7], 'seconds', 'microseconds')");
 const digest = createHash("sha1").update(steered).digest("hex");
 
 export interface BucketReply {
@@ -33,21 +33,21 @@ export interface BucketSettings {
   readonly periodMs: number;
   readonly reserve: Reserve;
   readonly leaseMs: number;
-}
-
-export function keysOfBucket(keys: Keys): string[] {
-  return [keys.bucket("b"), keys.permits("b"), keys.buckets(), keys.waiters("b"), keys.windows("b")];
+  /** Name. Defaults to `b`. */
+  readonly bucket?: string;
 }
 
 export class SimulatedBucket {
   readonly #redis: Redis;
   readonly #keys: Keys;
   readonly #settings: BucketSettings;
+  readonly #name: string;
 
   constructor(redis: Redis, keys: Keys, settings: BucketSettings) {
     this.#redis = redis;
     this.#keys = keys;
     this.#settings = settings;
+    this.#name = settings.bucket ?? "b";
   }
 
   static async load(redis: Redis): Promise<void> {
@@ -56,7 +56,8 @@ export class SimulatedBucket {
 
   /** The script's arguments, as limiter.ts makes them in the process. */
   arguments(processId: string, request: ExchangeRequest, processNowMs: number): (string | number)[] {
-    return exchangeArguments({ bucket: "b", processId, mayComeLive: false, ...this.#settings }, request, processNowMs);
+    const options = { bucket: this.#name, processId, mayComeLive: false, ...this.#settings };
+    return exchangeArguments(options, request, processNowMs);
   }
 
   async run(nowMs: number, args: readonly (string | number)[]): Promise<BucketReply> {
@@ -66,7 +67,7 @@ export class SimulatedBucket {
     const replies = await this.#redis
       .pipeline()
       .hset(clock, { seconds, microseconds: Math.floor((nowMs - seconds * 1_000) * 1_000) })
-      .evalsha(digest, 6, ...keysOfBucket(keys), clock, ...args)
+      .evalsha(digest, 7, ...keysOfBucket(keys, this.#name), clock, ...args)
       .exec();
     const [error, value] = replies?.[1] ?? [new Error("no reply"), undefined];
     if (error) throw error;

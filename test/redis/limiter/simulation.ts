@@ -11,7 +11,8 @@ import type { Permit, QuotaReading, Urgency } from "#limiter/permit.ts";
 import type { Keys } from "#redis/keys.ts";
 import { testKeys } from "../../support/redis.ts";
 import { ModelPlatform, type Rounding, type Window } from "./model-platform.ts";
-import { type BucketReply, SimulatedBucket, keysOfBucket } from "./simulated-bucket.ts";
+import { keysOfBucket } from "#limiter/limiter.ts";
+import { type BucketReply, SimulatedBucket } from "./simulated-bucket.ts";
 import { World, beginMs } from "./world.ts";
 
 /** Times in milliseconds; shares from 0 to 1; `at` in windows since the start. */
@@ -102,7 +103,7 @@ export async function simulate(redis: Redis, scenario: Scenario, isReported = fa
   try {
     return await simulation.run();
   } finally {
-    await redis.unlink(...keysOfBucket(keys), `${keys.prefix}:clock`);
+    await redis.unlink(...keysOfBucket(keys, "b"), `${keys.prefix}:clock`);
   }
 }
 
