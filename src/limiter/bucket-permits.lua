@@ -192,7 +192,11 @@ local function grants()
     -- Of unreported demand, such as a first sync, only the window before shows that it does not fit.
     local is_short = backlog >= 0 and backlog - in_flight > free or backlog < 0 and b.short_window == b.window - 1
     local spare = free - math.max(0, kept_for_others(left_ms, is_short) - floor)
-    if spare <= 0 then return 0, until_fewer_kept(free + floor, left_ms, is_short) end
+    if spare <= 0 then
+      local wait = until_fewer_kept(free + floor, left_ms, is_short)
+      -- The calls of a last window seem too many until all responses are handled: then none are kept.
+      return 0, is_short and not is_quiet() and math.min(wait, RECHECK_MS) or wait
+    end
     open = math.min(open, spare)
   end
   if open > 0 and now - b.left_at > (b.others > 0 and STALE_BESIDE_OTHERS_MS or STALE_MS) then
