@@ -17,6 +17,7 @@ const replacement = "[secret]";
 const minCharacters = 4;
 /** The encodings of a shorter value occur in ordinary numbers and words. */
 const minEncodedBytes = 6;
+const startCharacters = 8;
 /** A named value may be a word of a file, so that it has to be longer than a secret. */
 const minNamedCharacters = 6;
 
@@ -74,7 +75,9 @@ export function scrubJson(json: string, scrubText: (text: string) => string): st
 }
 
 interface Pattern {
-  readonly pattern: RegExp;
+  /** Matches the first characters of the value: a text without them does not need the whole pattern, which is slow to make. */
+  readonly start: RegExp;
+  readonly whole: () => RegExp;
   /** No form of the value is shorter. */
   readonly minLength: number;
 }
@@ -100,14 +103,13 @@ function livePatterns(): { readonly patterns: readonly Pattern[]; readonly minLe
 
 function withoutSpans(text: string, patterns: readonly Pattern[]): string {
   const found: { start: number; end: number; by: string }[] = [];
-  for (const { pattern, minLength } of patterns) {
-    if (text.length < minLength) continue;
-    pattern.lastIndex = 0;
-    for (let hit = pattern.exec(text); hit !== null; hit = pattern.exec(text)) {
+  for (const { start: first, whole, minLength } of patterns) {
+    if (text.length < minLength || text.search(first) < 0) continue;
+    for (const hit of text.matchAll(whole())) {
       // A remaining backslash would escape the replacement and break the JSON.
       const start = isEscaped(text, hit.index) ? hit.index - 1 : hit.index;
       // A list of bytes becomes a number, so that JSON stays JSON.
-      found.push({ start, end: pattern.lastIndex, by: hit[1] === undefined ? replacement : "0" });
+      found.push({ start, end: hit.index + hit[0].length, by: hit[1] === undefined ? replacement : "0" });
     }
   }
   if (found.length === 0) return text;
@@ -145,12 +147,19 @@ function plainFormsOf(value: string): string[] {
 
 function patternOf(secret: string, flags: "g" | "gi"): Pattern {
   const value = secret.trim();
+  const start = Array.from(value).slice(0, startCharacters).join("");
+  let whole: RegExp | undefined;
+  return { start: formsOf(start, flags), whole: () => (whole ??= formsOf(value, flags)), minLength: value.length };
+}
+
+/** Matches a value in any form, and no longer text than that. */
+function formsOf(value: string, flags: "g" | "gi"): RegExp {
   const readable = Array.from(value.matchAll(/\\+|./gsu), ([part]) => anyFormOf(part)).join("");
   const bytes = Buffer.from(value);
   const byteList = `(?<!\\d)(${[...bytes].join(String.raw`,\s{0,2}`)})(?!\\d)`;
   const hex = [...bytes].map(hexOf).join(String.raw`[\s:,-]{0,2}(?:0[xX])?`);
   const encoded = bytes.length < minEncodedBytes ? [] : [...[0, 1, 2].map((at) => base64Of(bytes, at)), hex, byteList];
-  return { pattern: new RegExp([readable, ...encoded].join("|"), flags), minLength: value.length };
+  return new RegExp([readable, ...encoded].join("|"), flags);
 }
 
 const letters: Readonly<Record<string, string>> = { "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t" };
