@@ -4,6 +4,7 @@ local LONE_CALL_MS = 500   -- how long one call that asks alone keeps the others
 local PROBE_MS = 250       -- how long an asked question may go unanswered before the next one
 local SURE_MS = 30         -- doubt about the refresh that is not worth a question; nor is one call's round trip
 local RECHECK_MS = 50      -- when to check again whether a call must be kept back at all
+local LAG, LAG_MS = 32, 250   -- how many calls too many may be reported as wanted, and when to check that again
 local QUIET_MS = 120       -- when what is known of the demand has caught up with the responses
 local POLL_MS = 15         -- when to check again for what another process may have heard
 local STALE_MS = 1000      -- after this long without a response, one call asks before others follow
@@ -194,8 +195,12 @@ local function grants()
     local spare = free - math.max(0, kept_for_others(left_ms, is_short) - floor)
     if spare <= 0 then
       local wait = until_fewer_kept(free + floor, left_ms, is_short)
-      -- The calls of a last window seem too many until all responses are handled: then none are kept.
-      return 0, is_short and not is_quiet() and math.min(wait, RECHECK_MS) or wait
+      -- The calls of a last window may seem too many, and are not: a response is reported before its row is written, and
+      -- other processes hear of that half a second later.
+      if backlog >= 0 and is_short and backlog - in_flight - free <= LAG then
+        wait = math.min(wait, is_quiet() and LAG_MS or RECHECK_MS)
+      end
+      return 0, wait
     end
     open = math.min(open, spare)
   end

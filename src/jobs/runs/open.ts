@@ -12,7 +12,6 @@ import { runRemoval } from "./removal/removal.ts";
 import { inputSeal } from "./sealed-inputs.ts";
 import { RunService } from "./service.ts";
 import { execute } from "./work/execute.ts";
-import { Backlog } from "./work/outcome-writer.ts";
 import { runQueues } from "./work/queue.ts";
 import type { SegmentReference } from "./work/row-attempt.ts";
 import { checkWave } from "./work/wave-check.ts";
@@ -51,7 +50,6 @@ export function openRuns(kernel: Kernel, { freezes, inventory }: { freezes: Free
     inventory: inventory.store,
     clock,
     lanes: config.limits.connections,
-    backlog: new Backlog(),
     watch: new RunWatch({ ledger }),
     accountFor: account,
     openInputs: sealInputs.open,

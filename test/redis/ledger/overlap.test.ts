@@ -344,7 +344,7 @@ it("calls that are in flight since before a pause do not stop the work after it"
   const { runId } = await new Fleet().start([["a"]], ["slow"]);
   const watch = new RunWatch({ ledger });
   const before = await watch.enter(runId);
-  watch.observe(runId, "paused");
+  watch.observe(runId, "paused", 1);
   const { promise: polled, resolve: poll } = Promise.withResolvers<void>();
   const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
   vi.spyOn(ledger, "hold").mockImplementationOnce(async () => {

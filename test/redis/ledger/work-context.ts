@@ -4,7 +4,6 @@ import type { StoreDeps } from "#engine/move-record.ts";
 import { Inventory } from "#jobs/inventory/store/inventory.ts";
 import { Ledger } from "#jobs/runs/ledger/ledger.ts";
 import type { execute } from "#jobs/runs/work/execute.ts";
-import { Backlog } from "#jobs/runs/work/outcome-writer.ts";
 import { RunWatch } from "#jobs/runs/work/run-watch.ts";
 import { noGuard } from "../../support/no-guard.ts";
 import { openInputs } from "./run-of.ts";
@@ -20,7 +19,6 @@ export function workContext(
     ledger,
     inventory: new Inventory(storeDeps),
     clock: storeDeps.clock,
-    backlog: new Backlog(),
     lanes: 3,
     watch: new RunWatch({ ledger }),
     openInputs,

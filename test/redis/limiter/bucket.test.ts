@@ -196,7 +196,10 @@ describe("the bucket script", () => {
 
   it("the bucket does not spread the calls of a last window because a response is reported before it is handled", async () => {
     const own = new Keys(`${keys.prefix}:${randomBytes(4).toString("hex")}`);
-    const one = new Talk(new SimulatedBucket(redis, own, { periodMs: 60_000, reserve: "auto", leaseMs: 45_000 }), "one");
+    const one = new Talk(
+      new SimulatedBucket(redis, own, { periodMs: 60_000, reserve: "auto", leaseMs: 45_000 }),
+      "one",
+    );
     const lone = await one.ask(0, 1);
     one.backlog = 100; // The process still counts the call that was just answered.
     const first = await one.ask(0.1, 99, [heard(lone, 0.1, { limit: 100, remaining: 99, seconds: 50 })]);

@@ -348,6 +348,11 @@ export class Ledger {
     return (await this.#redis.exists(this.#keys.run(runId))) === 1;
   }
 
+  /** Number of rows without an outcome; 0 if the run is gone. */
+  async pending(runId: string): Promise<number> {
+    return decodeStatus(await this.#redis.hmget(this.#keys.run(runId), ...statusFields))?.tally.pending ?? 0;
+  }
+
   async state(runId: string): Promise<RunState | "gone"> {
     return ((await this.#redis.hget(this.#keys.run(runId), "state")) ?? "gone") as RunState | "gone";
   }

@@ -35,7 +35,7 @@ import type { LostRow } from "./lost-call.ts";
 import { NotSent, UnsafeCalls } from "./unsafe-calls.ts";
 import type { JobResult } from "#engine/queue/job-result.ts";
 import type { SegmentReference, TryResult } from "./row-attempt.ts";
-import { OutcomeWriter, type Backlog } from "./outcome-writer.ts";
+import { OutcomeWriter } from "./outcome-writer.ts";
 import type { Account } from "#api/account.ts";
 import type { Clock } from "#core/time.ts";
 import type { RunWatch } from "./run-watch.ts";
@@ -133,13 +133,13 @@ class SegmentWork {
     this.#signal = signal;
     this.#tries = new Map(open.state.tries);
     this.#doneBefore = run.tally.done;
-    context.backlog.observe(run.runId, run.tally.pending);
+    context.watch.observe(run.runId, "running", run.tally.pending);
     this.#outcomeWriter = new OutcomeWriter({ ...context, run, segment });
     this.#unsafe = new UnsafeCalls({ ...context, runId: run.runId, segment, tries: this.#tries, signal });
     this.#deaths = deps.deaths;
     const { callsPerMinute } = run.options;
     this.#callOptions = {
-      backlog: () => context.backlog.of(run.runId),
+      backlog: () => context.watch.pendingOf(run.runId),
       signal,
       // A user waits for a run of one row, such as a retry.
       urgency: run.total === 1 ? "priority" : "normal",
@@ -472,7 +472,6 @@ interface JobContext {
   readonly inventory: Inventory;
   readonly accountFor: (profile: string) => Account;
   /** Shared by all segments of this process. */
-  readonly backlog: Backlog;
   readonly watch: RunWatch;
   /** Finds a row that kills its worker. */
   readonly guard: Pick<PoisonGuard, "runAlone">;

@@ -9,28 +9,10 @@ import type { Settlement } from "../ledger/settlement.ts";
 import type { RunHead } from "../ledger/run-record.ts";
 import type { RunWatch } from "./run-watch.ts";
 
-/**
- * Number of rows without an outcome per run, as last reported by the ledger to any segment of this process. It only
- * decreases, so replies that arrive out of order do no harm.
- */
-export class Backlog {
-  readonly #pending = new Map<string, number>();
-
-  observe(runId: string, pending: number): void {
-    this.#pending.set(runId, Math.min(pending, this.#pending.get(runId) ?? Number.POSITIVE_INFINITY));
-    if (pending <= 0) this.#pending.delete(runId);
-  }
-
-  of(runId: string): number {
-    return this.#pending.get(runId) ?? 0;
-  }
-}
-
 interface OutcomeDeps {
   readonly ledger: Ledger;
   readonly run: Pick<RunHead, "runId" | "profile">;
   readonly segment: number;
-  readonly backlog: Backlog;
   readonly watch: RunWatch;
 }
 
@@ -92,8 +74,7 @@ export class OutcomeWriter {
     this.#throttled = 0;
     const reply = await this.#deps.ledger.settle(this.#deps.run, this.#deps.segment, settlements, counts);
     this.#state = reply.state;
-    this.#deps.watch.observe(this.#deps.run.runId, reply.state);
-    this.#deps.backlog.observe(this.#deps.run.runId, reply.pending);
+    this.#deps.watch.observe(this.#deps.run.runId, reply.state, reply.pending);
     this.#hasEndedWave ||= reply.hasEndedWave;
   }
 }

@@ -26,6 +26,8 @@ interface Watched {
   readonly hands: Set<string>;
   /** When the leases were last renewed, on the monotonic clock. */
   heldAtMs: number;
+  /** Number of rows without an outcome. */
+  pending: number;
 }
 
 export class RunWatch {
@@ -71,10 +73,18 @@ export class RunWatch {
     return watched !== undefined && isLeased(watched, systemClock.monotonicMs());
   }
 
-  /** Records a run's state as reported by the ledger. */
-  observe(runId: string, state: RunState | "gone" | "yielding"): void {
+  /** Number of rows of the run without an outcome, as last reported by the ledger to any segment of this process. */
+  pendingOf(runId: string): number {
+    return this.#watched.get(runId)?.pending ?? 0;
+  }
+
+  /** Records a run's state, and its number of rows without an outcome, as reported by the ledger. */
+  observe(runId: string, state: RunState | "gone" | "yielding", pending: number): void {
     const watched = this.#watched.get(runId);
-    if (state === "running" || watched === undefined) return;
+    if (watched === undefined) return;
+    // It only decreases, so replies that arrive out of order do no harm.
+    watched.pending = Math.min(watched.pending, pending);
+    if (state === "running") return;
     // Work that starts later has seen the run running again: it gets its own watch.
     this.#watched.delete(runId);
     watched.halt.abort(new Error(`the run is ${state}`));
@@ -103,13 +113,13 @@ export class RunWatch {
     const poll = async (): Promise<void> => {
       const atMs = systemClock.monotonicMs();
       const wasHeld = isLeased(watched, atMs);
-      const state = await this.#ledger.hold(runId, [...hands]);
+      const [state, pending] = await Promise.all([this.#ledger.hold(runId, [...hands]), this.#ledger.pending(runId)]);
       // While this process stood still, a newer run may have come and gone.
-      this.observe(runId, wasHeld ? state : "yielding");
+      this.observe(runId, wasHeld ? state : "yielding", pending);
       watched.heldAtMs = atMs;
     };
     const stopPolling = every(pollIntervalMs, () => void poll().catch(() => undefined));
-    const watched = { halt: new AbortController(), stopPolling, hands, heldAtMs };
+    const watched = { halt: new AbortController(), stopPolling, hands, heldAtMs, pending: Infinity };
     this.#watched.set(runId, watched);
     return watched;
   }
