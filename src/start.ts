@@ -1,16 +1,20 @@
 /** Gives the command line a process: its arguments, streams, signals and exit code. */
 import { cacheCompiledCode } from "#core/compile-cache.ts";
-import { keepHeapSmall } from "#core/heap-room.ts";
+import { keepHeapSmall, keepNewSpaceSmall } from "#core/heap-room.ts";
 import { standardOutput } from "#cli/standard-output.ts";
 
 /** Commands that run until they are stopped: Ctrl-C is their normal end, a closed terminal is not. */
 const servers: readonly unknown[] = ["worker", "gateway"];
+
+/** Commands that are faster with room for new objects: they read a fleet, or serve many requests. */
+const manyObjects: readonly string[] = ["sims", "gateway", "sandbox", "demo"];
 
 /** Runs the command line of this process to its end and exits. */
 export async function start(): Promise<void> {
   const [, , command] = process.argv;
   // Others call it once their modules are loaded, a third faster; the usage of a large fleet needs the memory more.
   if (command === "worker" || process.argv.includes("--usage")) keepHeapSmall();
+  else if (command !== undefined && !manyObjects.includes(command)) keepNewSpaceSmall();
   cacheCompiledCode(process.env);
   const { runCommandLine } = await import("#command-line.ts");
   const interrupt = new AbortController();

@@ -1,15 +1,15 @@
 /**
  * Limits how much memory V8 may take beyond what is in use. By default V8 takes more and more memory in a process that
  * allocates a lot, and does not return it: 12 MB in an idle worker that has just loaded its modules, 100 MB and more in a
- * command that streams a file or a fleet. So garbage is collected early, which costs processor time; a process that works on
- * a run gets more room for new objects, up to a bound (docs/contributing/decisions/008-simpler-forms.md).
+ * command that streams a file or a fleet. So garbage is collected early, which costs processor time; a process that plans
+ * or works on a run gets more room for new objects, up to a bound (docs/contributing/decisions/008-simpler-forms.md).
  */
 import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 import { every } from "./time.ts";
 
 /** How much the heap may grow before a collection, in percent of the memory in use. */
 const growthPercent = 60;
-/** The space for new objects in a process that works on a run; calls leave much garbage. */
+/** The space for new objects in a process that plans or works on a run; rows and calls leave much garbage. */
 const newSpaceBytes = 16 * 1_024 * 1_024;
 const checkEveryMs = 50;
 
@@ -18,6 +18,11 @@ let isGrowing = false;
 /** From now on garbage is collected early, and the space for new objects keeps its current size. Call it early. */
 export function keepHeapSmall(): void {
   setFlagsFromString(`--heap-growing-percent=${growthPercent}`);
+  keepNewSpaceSmall();
+}
+
+/** From now on the space for new objects keeps its current size: to load its modules, a command would take 16 MB more. */
+export function keepNewSpaceSmall(): void {
   setFlagsFromString("--semi-space-growth-factor=1");
 }
 

@@ -3,6 +3,7 @@
  * each segment. A draft becomes a planned run or a started one, or it is discarded; its keys expire in any case. What only
  * the end of the rows shows (conflicts, rows that share a call) is written to the segments concerned once more.
  */
+import { letNewSpaceGrow } from "#core/heap-room.ts";
 import { randomUUID } from "node:crypto";
 import type { RunOptions } from "#fleet/run.ts";
 import { parseGate, waveEnds } from "#fleet/waves.ts";
@@ -83,6 +84,7 @@ const unchangedReason = "the SIM is already as requested, according to the inven
  *   signal's reason. Nothing of the draft is kept then.
  */
 export async function writeDraft(source: DraftSource, request: DraftRequest, deps: DraftDeps): Promise<Draft> {
+  letNewSpaceGrow();
   const { ledger, sealInputs, memory } = deps;
   const { signal, options, ...head } = request;
   const { operations, header } = source;
