@@ -51,26 +51,26 @@ const settled: fc.Arbitrary<Settled> = fc.record({
 });
 
 describe("packed rows and outcomes", () => {
-  it("packed rows round-trip with numbers from the first row of the segment", () => {
+  it("packed rows round-trip with numbers from the first row of the segment", async () => {
     const rows = fc
       .tuple(fc.nat({ max: 1_000_000 }), fc.nat({ max: 20 }))
       .chain(([first, count]) =>
         fc.tuple(fc.constant(first), fc.tuple(...Array.from({ length: count }, (_, i) => row(first + i)))),
       );
-    fc.assert(
-      fc.property(rows, ([first, stored]) => {
-        expect(unpackRows(packRows(stored), first)).toEqual(stored);
+    await fc.assert(
+      fc.asyncProperty(rows, async ([first, stored]) => {
+        expect(unpackRows(await packRows(stored), first)).toEqual(stored);
       }),
       { seed: 4_711, numRuns: 300 },
     );
   });
 
-  it("packed outcomes round-trip with the positions of their rows", () => {
-    fc.assert(
-      fc.property(fc.array(fc.tuple(fc.nat(), settled), { maxLength: 30 }), (entries) => {
+  it("packed outcomes round-trip with the positions of their rows", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(fc.nat(), settled), { maxLength: 30 }), async (entries) => {
         const outcomes = new Map(entries);
         const records = new Map([...outcomes].map(([place, outcome]) => [place, encodeSettled(outcome)]));
-        expect(unpackOutcomes(packOutcomes(records))).toEqual(outcomes);
+        expect(unpackOutcomes(await packOutcomes(records))).toEqual(outcomes);
         for (const outcome of outcomes.values()) expect(decodeSettled(encodeSettled(outcome))).toEqual(outcome);
       }),
       { seed: 4_711, numRuns: 300 },

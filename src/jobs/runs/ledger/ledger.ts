@@ -101,7 +101,8 @@ export class Ledger {
   /** Stores a segment of a run that is being submitted; it expires unless the run is committed within the hour. */
   async draftSegment(draftId: string, segment: number, rows: readonly StoredRow[]): Promise<void> {
     const key = this.#keys.runDraft(draftId);
-    failOnAny(await this.#redis.multi().hset(key, String(segment), packRows(rows)).expire(key, draftSeconds).exec());
+    const packed = await packRows(rows);
+    failOnAny(await this.#redis.multi().hset(key, String(segment), packed).expire(key, draftSeconds).exec());
   }
 
   /** Reads back a segment of a draft, to write it again. @throws SimfleetError STORE_UNAVAILABLE if it has expired */
@@ -496,7 +497,7 @@ export class Ledger {
     const reply = await finishScript.run(this.#redis, keys, [
       segment,
       outcomes.size,
-      packOutcomes(outcomes),
+      await packOutcomes(outcomes),
       segments[segment]?.callable ?? 0,
     ]);
     return reply === 1;

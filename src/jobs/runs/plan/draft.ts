@@ -140,6 +140,7 @@ export async function writeDraft(source: DraftSource, request: DraftRequest, dep
       lineOf: source.late === undefined ? undefined : (index) => source.late?.lineOf(index) ?? 0,
     };
   } catch (thrown) {
+    await writer.end().catch(() => undefined);
     await ledger.discard(wholeId).catch(() => undefined);
     throw isRefusedForMemory(thrown) ? outOfRoom(writer.rows, await memory()) : thrown;
   }
@@ -170,7 +171,7 @@ const rowsPerSegment = { min: 20, max: 500 };
 /** A segment has this part of the rows before it, within these bounds. */
 const partOfRows = 1 / 40;
 
-/** Splits a stream of rows into segments. */
+/** Splits a stream of rows into segments, and writes each while the rows of the next one are read. */
 class SegmentWriter {
   readonly segments: SegmentSpan[] = [];
   /** Rows written that make a call. */
@@ -187,6 +188,7 @@ class SegmentWriter {
   readonly #operations: RunHead["operations"];
   readonly #changes: ChangeTally;
   #open: StoredRow[] = [];
+  #writing: Promise<void> = Promise.resolve();
 
   constructor(ledger: Ledger, draftId: string, operations: RunHead["operations"]) {
     this.#ledger = ledger;
@@ -205,16 +207,26 @@ class SegmentWriter {
     this.#count(row, 1);
     const { min, max } = rowsPerSegment;
     const size = Math.min(max, Math.max(min, (this.rows - this.#open.length) * partOfRows));
-    if (this.#open.length >= size) await this.end();
+    if (this.#open.length >= size) await this.#write();
   }
 
+  /** Resolves when all rows are written; the next one begins a segment. */
   async end(): Promise<void> {
+    await this.#write();
+    await this.#writing;
+  }
+
+  /** Resolves when the segment before is written. */
+  async #write(): Promise<void> {
     const rows = this.#open;
     const first = rows[0];
     if (first === undefined) return;
     this.#open = [];
-    await this.#ledger.draftSegment(this.#draftId, this.segments.length, rows);
-    this.segments.push({ firstRow: first.index, callable: rows.filter(isCallable).length });
+    const segment = this.segments.push({ firstRow: first.index, callable: rows.filter(isCallable).length }) - 1;
+    await this.#writing;
+    this.#writing = this.#ledger.draftSegment(this.#draftId, segment, rows);
+    // A caller that stops before the next segment does not wait for this one.
+    this.#writing.catch(() => undefined);
   }
 
   /**
