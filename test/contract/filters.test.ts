@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { PlanReport } from "#jobs/runs/contract.ts";
 import { runCommand } from "./support/run-command.ts";
-import { csv, json, tagOperation, workerOfFile } from "./support/run-requests.ts";
+import { json, tagOperation, workerOfFile } from "./support/run-requests.ts";
 
 const filter =
   "(status=active or status=standby) and not (tags.name^=sim-1) and createdTime<2026-07-01 and createdTime>9999w ago";
@@ -69,11 +69,7 @@ describe("a filter with or, not, ranges, ages and prefixes", () => {
 
   test("is required by an operation, whose rejection names what the SIM has instead", async () => {
     const body = `simId\n${harness.simId(0)}\n${harness.simId(5)}\n`;
-    const plan = await requests.ask<PlanReport>("/v1/plans?operation=greet&set.word=hi", {
-      method: "POST",
-      body,
-      headers: csv,
-    });
+    const plan = await requests.plan("operation=greet&set.word=hi", body);
     expect(plan.problems).toEqual([
       expect.objectContaining({
         line: 3,

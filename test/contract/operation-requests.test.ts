@@ -100,11 +100,7 @@ describe("requests that cannot succeed", () => {
         body: { detail: expect.stringContaining("is not valid for tagName: text, without / \\ and %") as string },
       });
     }
-    const plan = await requests.ask<PlanReport>("/v1/plans?operation=terminate", {
-      method: "POST",
-      body: `simId\n${sim()}\n`,
-      headers: csv,
-    });
+    const plan = await requests.plan("operation=terminate", `simId\n${sim()}\n`);
     expect(plan.problems).toMatchObject([
       {
         code: "not-allowed",
@@ -158,11 +154,7 @@ describe("calls that must not be repeated", () => {
     const effects = (): number => harness.sandbox.state.effectsOn(key)["sendSimSms"] ?? 0;
     harness.sandbox.faults.next("lost-answer", 1, "sendSimSms");
     const body = `simId,payload\n${key},hello\n`;
-    const { runId } = await requests.ask<RunReport>("/v1/runs?operation=send-sms", {
-      method: "POST",
-      body,
-      headers: csv,
-    });
+    const { runId } = await requests.start("operation=send-sms", body);
     expect(await requests.ended(runId)).toMatchObject({ state: "completed", counts: { unknown: 1 } });
     const [row] = await requests.rowsOf(runId);
     expect(row).toMatchObject({ outcome: "unknown", attempts: 1, inputs: { payload: "hello" }, changes: [] });
@@ -182,11 +174,7 @@ describe("calls that must not be repeated", () => {
     await requests.become({ terminationEnabled: true }, [3]);
     harness.sandbox.faults.next("lost-answer", 1, "terminateSim");
     const body = `simId\n${harness.simId(3)}\n`;
-    const { runId } = await requests.ask<RunReport>("/v1/runs?operation=terminate&confirm=1", {
-      method: "POST",
-      body,
-      headers: csv,
-    });
+    const { runId } = await requests.start("operation=terminate&confirm=1", body);
     await requests.ask(`/v1/runs/${runId}/approve`, { method: "POST" }, "admin");
     await requests.ended(runId);
     expect(await requests.rowsOf(runId)).toMatchObject([
@@ -210,11 +198,7 @@ describe("secret inputs", () => {
   test("a secret input is sealed in Redis and appears nowhere else", async () => {
     const key = harness.simId(6);
     const body = `simId,word,site\n${key},${secretValue},berlin\n`;
-    const plan = await requests.ask<PlanReport & { planId: string }>("/v1/plans?operation=set-secret-tag", {
-      method: "POST",
-      body,
-      headers: csv,
-    });
+    const plan = await requests.plan("operation=set-secret-tag", body);
     const shownPlan = [
       await requests.send(`/v1/plans/${plan.planId}/rows`),
       await requests.send(`/v1/plans/${plan.planId}/verdicts`),
@@ -263,11 +247,7 @@ describe("single SIMs", () => {
   test("a SIM is read from the platform with its statuses and its rows in runs", async () => {
     const key = harness.simId(7);
     const body = `simId,groupId\n${key},${harness.sandbox.state.groups.all[0]?.groupId}\n`;
-    const { runId } = await requests.ask<RunReport>("/v1/runs?operation=set-group&name=regroup", {
-      method: "POST",
-      body,
-      headers: csv,
-    });
+    const { runId } = await requests.start("operation=set-group&name=regroup", body);
     await requests.ended(runId);
     const groupId = harness.sandbox.state.groups.all[0]?.groupId;
     expect(await requests.ask(`/v1/sims/${key}/fresh`)).toMatchObject({ simId: key, groupId });

@@ -4,8 +4,8 @@ import { describe, expect, test } from "vitest";
 import { loadDeployment } from "#config/deployment.ts";
 import { operationFor } from "#fleet/sim-operation/sim-operation.ts";
 import { reportOfOperation } from "#jobs/operations/endpoints.ts";
-import type { PlanReport, RunReport } from "#jobs/runs/contract.ts";
-import { csv, workerOfFile } from "./support/run-requests.ts";
+import type { RunReport } from "#jobs/runs/contract.ts";
+import { workerOfFile } from "./support/run-requests.ts";
 
 const simIds = ["8942310022000012345", "8942310022000012352"];
 const groupId = "11111111-2222-3333-4444-555555555555";
@@ -47,11 +47,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
   test("a SIM operation executes its example file", async () => {
     await requests.become({ ...usual, ...prepared[name] }, [0, 1]);
     const file = readFileSync(`examples/operations/${name}.csv`, "utf8");
-    const plan = await requests.ask<PlanReport>(`/v1/plans?operation=${name}`, {
-      method: "POST",
-      body: file,
-      headers: csv,
-    });
+    const plan = await requests.plan(`operation=${name}`, file);
     expect(plan).toMatchObject({ operation: name, calls: 2, problems: [], hasUndo: operation.undo.length > 0 });
     expect(plan.costly).toBe(operation.danger === "costly" && operation.costlyWhen === null ? 2 : 0);
     const confirm = operation.danger === "irreversible" ? "&confirm=2" : "";

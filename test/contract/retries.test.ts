@@ -1,9 +1,9 @@
 /** Retries and undos: what they send, and that calls that are unsafe to repeat are taken by one run only. */
 import { afterEach, describe, expect, test } from "vitest";
-import type { PlanReport, RunReport } from "#jobs/runs/contract.ts";
+import type { RunReport } from "#jobs/runs/contract.ts";
 import { until } from "../support/until.ts";
 import { runCommand } from "./support/run-command.ts";
-import { csv, json, tagOperation, workerOfFile } from "./support/run-requests.ts";
+import { json, tagOperation, workerOfFile } from "./support/run-requests.ts";
 
 const undoneBy = (operation: string) => ({ undo: { operation, set: { name: "{before.tags.name}" } } });
 const { harness, requests } = await workerOfFile({
@@ -210,11 +210,7 @@ test("a value with a line break counts as unchanged, and is restored by an undo"
   expect(await requests.rowsOf(runId)).toMatchObject([
     { outcome: "done", changes: [{ field: "tags.note", before: "old\nnote", after: "new\nnote" }] },
   ]);
-  const plan = await requests.ask<PlanReport>("/v1/plans?operation=put-tag&set.tagName=note", {
-    method: "POST",
-    body: file("tagValue", 25, 26, '"new\nnote"'),
-    headers: csv,
-  });
+  const plan = await requests.plan("operation=put-tag&set.tagName=note", file("tagValue", 25, 26, '"new\nnote"'));
   expect(plan.verdicts).toMatchObject({ unchanged: 1, change: 0 });
   const undo = await requests.ask<RunReport>(`/v1/runs/${runId}/undo`, { method: "POST" });
   expect(await requests.ended(undo.runId)).toMatchObject({ counts: { done: 1 } });

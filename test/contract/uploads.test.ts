@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import type { PlanDocument } from "#jobs/runs/contract.ts";
 import { ControlHarness } from "./support/control-harness.ts";
 
 const csv = { "content-type": "text/csv" };
@@ -22,21 +23,13 @@ async function left(of: ControlHarness): Promise<string[]> {
   return [...names, ...(await readdir(join(of.folder, "data")))].toSorted();
 }
 
-interface Plan {
-  readonly planId: string;
-  readonly rows: number;
-  readonly sha256: string;
-  readonly file?: string;
-  readonly where?: string;
-}
-
 test("a plan is the same for a file as a body, as a form, or as a filter", async () => {
   const body = harness.csv(4);
   const form = new FormData();
   form.append("file", new Blob([body]), "C:\\fleets\\june.csv");
   const asBody = await harness.ask("/v1/plans", { as: "operator", method: "POST", body, headers: csv });
   const asForm = await harness.ask("/v1/plans", { as: "operator", method: "POST", body: form });
-  const [first, second] = (await Promise.all([asBody.json(), asForm.json()])) as [Plan, Plan];
+  const [first, second] = (await Promise.all([asBody.json(), asForm.json()])) as [PlanDocument, PlanDocument];
   expect([asBody.status, asForm.status]).toEqual([201, 201]);
   expect(asBody.headers.get("location")).toBe(`/v1/plans/${first.planId}`);
   expect(first).toMatchObject({ rows: 4, sha256: createHash("sha256").update(body).digest("hex") });
@@ -96,7 +89,7 @@ test("an unreadable file is reported with its line and leaves nothing", async ()
 test("a plan is started as planned, once, as the run of its ID, and is no plan then", async () => {
   const body = `${harness.csv(3)}no/sense,s1.fast\n`;
   const planned = await harness.ask("/v1/plans?partial=true", { as: "operator", method: "POST", body, headers: csv });
-  const { planId } = (await planned.json()) as Plan;
+  const { planId } = (await planned.json()) as PlanDocument;
   const rows = await harness.ask(`/v1/plans/${planId}/rows?verdict=invalid`, { as: "viewer" });
   expect(await rows.json()).toEqual({
     rows: [

@@ -3,7 +3,7 @@
  * own tool evaluates the rules over hours of made-up scrapes, which repeat the values of real ones.
  */
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { openReceiver } from "../redis/webhooks/receiver.ts";
@@ -11,6 +11,7 @@ import { isLong } from "../support/long.ts";
 import { until } from "../support/until.ts";
 import { root } from "./support/built-cli.ts";
 import { CliHarness } from "./support/cli-harness.ts";
+import type { RunningProcess } from "./support/process.ts";
 import { unless } from "../support/left-out.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -31,38 +32,13 @@ webhooks:
 /** The values of one scrape, by series. */
 type Scrape = ReadonlyMap<string, number>;
 
-class Scraper {
-  readonly #harness: CliHarness;
-  readonly #url: string;
-
-  constructor(harness: CliHarness, url: string) {
-    this.#harness = harness;
-    this.#url = url;
-  }
-
-  request(path: string, method: "GET" | "POST" = "GET"): Promise<Response> {
-    const token = readFileSync(this.#harness.path("data/admin-token"), "utf8").trim();
-    return fetch(`${this.#url}${path}`, { method, headers: { authorization: `Bearer ${token}` } });
-  }
-
-  async scrape(): Promise<Scrape> {
-    const text = await (await this.request("/metrics")).text();
-    const lines = text.split("\n").flatMap((line) => {
-      const [, series, value] = /^(simfleet_[^ {]+(?:\{.*\})?) (\S+)$/.exec(line) ?? [];
-      return series === undefined ? [] : [[series, Number(value)] as const];
-    });
-    return new Map(lines);
-  }
-
-  /** Resolves with the first scrape in which the value holds; values are cached for two seconds. */
-  async until(series: string, holds: (value: number) => boolean): Promise<Scrape> {
-    let last: Scrape = new Map();
-    await until(`${series} has its value`, async () => {
-      last = await this.scrape();
-      return holds(last.get(series) ?? 0);
-    });
-    return last;
-  }
+async function scrape(harness: CliHarness, worker: RunningProcess): Promise<Scrape> {
+  const text = await (await harness.ask(worker, "/metrics")).text();
+  const lines = text.split("\n").flatMap((line) => {
+    const [, series, value] = /^(simfleet_[^ {]+(?:\{.*\})?) (\S+)$/.exec(line) ?? [];
+    return series === undefined ? [] : [[series, Number(value)] as const];
+  });
+  return new Map(lines);
 }
 
 const minutes = { before: 30, after: 40 * 60 };
@@ -115,17 +91,24 @@ test.skipIf(promtool === undefined || !isLong)(
       env: { SIMFLEET_COVERAGE: "g" },
     });
     const worker = await harness.worker();
-    const [, url = ""] = await worker.said(/"http":"([^"]+)"/);
-    const scraper = new Scraper(harness, url);
+    /** The first scrape in which the value holds; values are cached for two seconds. */
+    const untilValue = async (series: string, holds: (value: number) => boolean): Promise<Scrape> => {
+      let last: Scrape = new Map();
+      await until(`${series} has its value`, async () => {
+        last = await scrape(harness, worker);
+        return holds(last.get(series) ?? 0);
+      });
+      return last;
+    };
     const redis = await harness.redis();
 
     // A normal day: a sync by a schedule, and a run whose end is delivered.
     await harness.run(["schedules", "trigger", "nightly"]);
-    await scraper.until('simfleet_schedule_last_result{schedule="nightly",result="done"}', (value) => value === 1);
+    await untilValue('simfleet_schedule_last_result{schedule="nightly",result="done"}', (value) => value === 1);
     await harness.fleet("fleet.csv", 50);
     await harness.run(["apply", "fleet.csv", "--yes", "--send-unchanged"]);
     await until("the end of the run is delivered", () => receiver.received.length >= 2);
-    const normal = await scraper.until('simfleet_rows{outcome="done"}', (value) => value === 50);
+    const normal = await untilValue('simfleet_rows{outcome="done"}', (value) => value === 50);
     const day = [...seriesOf(normal, normal), { series: 'up{job="simfleet"}', values: `1x${24 * 60}` }];
     expect(differences(harness.folder, day, { "41m": [], "24h": [] })).toBe("");
 
@@ -134,32 +117,32 @@ test.skipIf(promtool === undefined || !isLong)(
     await harness.run(["schedules", "trigger", "too-large"]);
     harness.sandbox.fleet.add(3);
     await harness.run(["sims", "sync"]);
-    await scraper.until('simfleet_automation_stopped{automation="new-sims"}', (value) => value === 1);
+    await untilValue('simfleet_automation_stopped{automation="new-sims"}', (value) => value === 1);
     harness.sandbox.throttle.changeLimit({ group: "Sim", limit: 1, afterMs: 0 });
     await harness.fleet("more.csv", 50);
     await harness.run(["apply", "more.csv", "--yes", "--detach", "--send-unchanged"]);
-    await scraper.until('simfleet_rows{outcome="done"}', (value) => value > 51);
+    await untilValue('simfleet_rows{outcome="done"}', (value) => value > 51);
     // Somebody else takes all of each window at once, so that the first call of each gets a 429.
     harness.sandbox.throttle.compete("Sim", 10_000);
-    await scraper.until('simfleet_webhook_stopped{webhook="ops"}', (value) => value === 1);
-    await scraper.until('simfleet_schedule_last_result{schedule="too-large",result="failed"}', (value) => value === 1);
+    await untilValue('simfleet_webhook_stopped{webhook="ops"}', (value) => value === 1);
+    await untilValue('simfleet_schedule_last_result{schedule="too-large",result="failed"}', (value) => value === 1);
     const quota = `OP0000000001@${new URL(harness.sandbox.url).host}.Sim`;
-    await scraper.until(`simfleet_rate_limited_total{quota="${quota}"}`, (value) => value > 10);
+    await untilValue(`simfleet_rate_limited_total{quota="${quota}"}`, (value) => value > 10);
     // What otherwise takes five killed workers, and ten thousand messages.
     const [queue = ""] = (await redis.smembers("{simfleet}:queues")).filter((name) => name.includes("Sim"));
     await redis.zadd(`{simfleet}:queue:${queue}:failed`, 1, "1");
     await redis.hincrby("{simfleet}:webhook:ops", "dropped", 5);
     await redis.config("SET", "maxmemory", "1");
     for (let n = 0; n < 6; n += 1) {
-      const { status } = await scraper.request("/v1/schedules/nightly/trigger", "POST");
+      const { status } = await harness.ask(worker, "/v1/schedules/nightly/trigger", { method: "POST" });
       expect(status).toBeGreaterThanOrEqual(500);
     }
     const used = Number(/^used_memory:(\d+)/m.exec(await redis.info("memory"))?.[1]);
     await redis.config("SET", "maxmemory", String(Math.floor(used * 1.1)));
-    const faulty = await scraper.until("simfleet_redis_memory_limit_bytes", (value) => value < used * 2 && value > 1);
+    const faulty = await untilValue("simfleet_redis_memory_limit_bytes", (value) => value < used * 2 && value > 1);
     worker.kill("SIGKILL");
     await worker.ended;
-    await expect(scraper.scrape()).rejects.toThrow("fetch failed");
+    await expect(scrape(harness, worker)).rejects.toThrow("fetch failed");
 
     const up = { series: 'up{job="simfleet"}', values: `1x${minutes.before} 0x${minutes.after}` };
     const lasting = [

@@ -1,42 +1,33 @@
 /** The audit and a worker that dies between the entry of a change and its result. */
-import { request } from "node:http";
-import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import type { AuditEntry } from "#jobs/audit/contract.ts";
 import { until } from "../support/until.ts";
 import { CliHarness } from "./support/cli-harness.ts";
-
-interface Entry {
-  readonly who: string;
-  readonly action: string;
-  readonly result: string;
-  readonly status: number | null;
-}
 
 // Shows S16.
 test("a worker killed between the audit entry and the result leaves no change without an entry", async () => {
   const harness = await CliHarness.open({ sims: 5 });
   await using _ = harness;
   const worker = await harness.worker();
-  const [, url = ""] = await worker.said(/"http":"([^"]+)"/);
   const redis = await harness.redis();
-  const headers = { authorization: `Bearer ${readFileSync(harness.path("data/admin-token"), "utf8").trim()}` };
+  const endless = new ReadableStream({ start: (body) => body.enqueue(Buffer.from("simId,speedClass\n")) });
+  const csv = { "content-type": "text/csv" };
   // Its handler waits for a body that does not end.
-  const stuck = request(`${url}/v1/runs`, { method: "POST", headers: { ...headers, "content-type": "text/csv" } });
-  stuck.on("error", () => undefined);
-  stuck.write("simId,speedClass\n");
+  const stuck = harness.ask(worker, "/v1/runs", { method: "POST", headers: csv, body: endless, duplex: "half" });
   await until("the entry of the run is there", async () => (await redis.xlen("{simfleet}:audit")) === 1);
+  const json = { "content-type": "application/json" };
   const sent = Array.from({ length: 200 }, (__, n) =>
-    fetch(`${url}/v1/freeze`, {
+    harness.ask(worker, "/v1/freeze", {
       method: "POST",
-      headers: { ...headers, "content-type": "application/json" },
+      headers: json,
       body: JSON.stringify({ reason: `change ${n}` }),
-    }).catch(() => undefined),
+    }),
   );
   await until("changes are being made", async () => (await frozen(harness)) > 20);
   worker.kill("SIGKILL");
-  await Promise.all([worker.ended, ...sent]);
+  await Promise.allSettled([worker.ended, stuck, ...sent]);
   const changes = await frozen(harness);
-  const { document } = await harness.json<{ entries: Entry[] }>(["audit", "list", "--limit", "1000"]);
+  const { document } = await harness.json<{ entries: AuditEntry[] }>(["audit", "list", "--limit", "1000"]);
   const entries = document.entries.filter(({ action }) => action === "POST /v1/freeze");
   expect(entries.length).toBeGreaterThanOrEqual(changes);
   expect(entries.filter(({ result }) => result === "done").length).toBeLessThanOrEqual(changes);

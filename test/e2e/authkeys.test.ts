@@ -2,6 +2,7 @@
 import { rename } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
+import type { AuthKeyRotationReport } from "#jobs/authkeys/contract.ts";
 import { isLong } from "../support/long.ts";
 import { until } from "../support/until.ts";
 import { dumpOf, found, textsIn, titleOf } from "./support/canary.ts";
@@ -10,12 +11,6 @@ import { CliHarness, type CliHarnessOptions } from "./support/cli-harness.ts";
 vi.setConfig({ testTimeout: 600_000 });
 
 const noKey = { SIMFLEET_AUTH_KEY_ID: "", SIMFLEET_AUTH_KEY: "" };
-
-interface RotationDocument {
-  readonly state: string;
-  readonly oldAuthKeyId: string;
-  readonly newAuthKeyId: string;
-}
 
 interface KeyedWalk extends AsyncDisposable {
   readonly harness: CliHarness;
@@ -101,7 +96,7 @@ describe.runIf(isLong).concurrent("AuthKey rotations during a run", () => {
     const dumps = [await dumpOf(redis)];
     const rotated = await rotate.ended;
     expect(rotated.code).toBe(0);
-    const document = JSON.parse(rotated.stdout) as RotationDocument;
+    const document = JSON.parse(rotated.stdout) as AuthKeyRotationReport;
     expect(document.state).toBe("done");
     // Under the run, not after it.
     expect(changesAtRevocation).toBeLessThan(rows);
@@ -142,7 +137,7 @@ describe.concurrent("AuthKey rotations by the command line", () => {
       /The user already has two AuthKeys, the maximum: keyId-sandbox \(.*in use here\); keyId-/,
     );
     expect(refused.stderr).toContain(`To revoke one first, add --replace ${spare}.`);
-    const rotated = await harness.json<RotationDocument>(["authkeys", "rotate", "--yes", "--replace", spare]);
+    const rotated = await harness.json<AuthKeyRotationReport>(["authkeys", "rotate", "--yes", "--replace", spare]);
     expect(rotated).toMatchObject({ code: 0, document: { state: "done", oldAuthKeyId: "keyId-sandbox" } });
     const listed = await harness.json<{ authKeys: { authKeyId: string; usedBy: string[] }[] }>(["authkeys", "list"]);
     expect(listed.document.authKeys.map(({ authKeyId }) => authKeyId)).toEqual([rotated.document.newAuthKeyId]);
@@ -165,7 +160,7 @@ describe.concurrent("AuthKey rotations by the command line", () => {
       expect(rotated.stderr).toContain("or revoke later with: simfleet authkeys rotate --wait\n");
       expect(harness.sandbox.accounts.authKeys.list(undefined)).toHaveLength(2);
       await harness.write("simfleet.yaml", config.replace("graceSeconds: 86400", "graceSeconds: 1"));
-      const waited = await harness.json<RotationDocument>(["authkeys", "rotate", "--wait"]);
+      const waited = await harness.json<AuthKeyRotationReport>(["authkeys", "rotate", "--wait"]);
       expect(waited).toMatchObject({ code: 0, document: { state: "done" } });
     },
   );

@@ -1,6 +1,6 @@
 /** A disk that is full under the embedded Redis, which then rejects writes. */
 import { execFileSync } from "node:child_process";
-import { appendFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { appendFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -48,10 +48,8 @@ test.skipIf(folder === undefined)(
     const errors = (): number => worker.stderr.split('"level":"error"').length - 1;
     fill(join(data, "fill"));
     await until("errors were logged", () => errors() >= 2);
-    const url = /"http":"([^"]+)"/.exec(worker.stderr)?.[1] ?? "";
-    const token = readFileSync(join(data, "admin-token"), "utf8").trim();
     const ask = async (path: string) => {
-      const response = await fetch(url + path, { headers: { authorization: `Bearer ${token}` } });
+      const response = await harness.ask(worker, path);
       return { status: response.status, body: await response.json() };
     };
     const reason = expect.stringContaining("No space left on device") as string;

@@ -1,18 +1,9 @@
 /** The harness about the inventory: read the fleet, find SIMs in it, see what changes, change by filter, undo. */
 import { describe, expect, test, vi } from "vitest";
+import type { SyncReport } from "#jobs/inventory/contract.ts";
 import { column, counted, resultRows } from "./support/results.ts";
 import { CliHarness } from "./support/cli-harness.ts";
 
-interface SyncDocument {
-  readonly syncId: string;
-  readonly state: string;
-  readonly sims: number;
-  readonly pages: number;
-  readonly added: number;
-  readonly changed: number;
-  readonly returned: number;
-  readonly gone: number;
-}
 interface SimDocument {
   readonly simId: string;
   readonly speedClass: string;
@@ -26,7 +17,7 @@ describe.concurrent("the inventory", () => {
   test("the inventory can be synced, listed, shown, and exported as a file that plan accepts", async () => {
     await using harness = await CliHarness.open({ sims: 350 });
     await harness.redis();
-    const synced = await harness.json<SyncDocument>(["sims", "sync"]);
+    const synced = await harness.json<SyncReport>(["sims", "sync"]);
     expect(synced).toMatchObject({
       code: 0,
       document: { state: "finished", sims: 350, pages: 4, added: 350, gone: 0 },
@@ -90,7 +81,7 @@ describe.concurrent("the inventory", () => {
     fleet.edit(theirs, { speedClass: "s1.8xfast", tags: { site: "osaka" } });
     fleet.remove([removed]);
     const [added] = fleet.add(1);
-    const synced = await harness.json<SyncDocument>(["sims", "sync"]);
+    const synced = await harness.json<SyncReport>(["sims", "sync"]);
     expect(synced.document).toMatchObject({ changed: 1, added: 1, gone: 1 });
 
     const outside = await harness.json<ChangesPage>([
@@ -219,7 +210,7 @@ describe.concurrent("syncs", () => {
     const ended = await stopped.ended;
     expect(ended.code).toBe(130);
     expect(ended.stderr).toMatch(/Nothing is lost: stopped after page \d+\. Resume with: simfleet sims sync/);
-    expect((await harness.json<SyncDocument>(["sims", "sync"])).document).toMatchObject({ sims: 600, pages: 60 });
+    expect((await harness.json<SyncReport>(["sims", "sync"])).document).toMatchObject({ sims: 600, pages: 60 });
   });
 
   test("a running worker performs a sync and waits for the quota without a 429", async () => {
@@ -231,7 +222,7 @@ describe.concurrent("syncs", () => {
     // A page a window would take a minute: it waits until somebody is seen to look on.
     await looking.said(/ SIMs, \d+ pages/);
     harness.sandbox.throttle.changeLimit({ group: "Sim", limit: 12, afterMs: 0 });
-    const document = JSON.parse((await looking.ended).stdout) as SyncDocument;
+    const document = JSON.parse((await looking.ended).stdout) as SyncReport;
     expect(document).toMatchObject({ syncId: detached.stdout.trim(), state: "finished", sims: 120, pages: 12 });
     expect(harness.sandbox.state.totals.throttled).toBe(0);
   });

@@ -1,60 +1,28 @@
 /** One request, sent again and again with its Idempotency-Key while the worker is killed under it: one run, all of it done. */
-import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { seededShare } from "#sandbox/seeded.ts";
 import { seeds } from "../support/long.ts";
 import { until } from "../support/until.ts";
-import type { RunningProcess } from "./support/process.ts";
 import { type RunDocument, CliHarness } from "./support/cli-harness.ts";
 
 const rows = 40;
 /** Requests that one blow hits, each at another moment of its life. */
 const rounds = Array.from({ length: seeds(1, 5) }, (_, round) => [1, 2, 3].map((n) => 3 * round + n));
 
-/** A worker that comes back each time it is killed. */
-class Worker {
-  readonly #harness: CliHarness;
-  #process: RunningProcess | undefined;
-  #url = "";
-
-  constructor(harness: CliHarness) {
-    this.#harness = harness;
-  }
-
-  async start(): Promise<void> {
-    this.#process = await this.#harness.worker();
-    [, this.#url = ""] = await this.#process.said(/"http":"([^"]+)"/);
-  }
-
-  async killAndStart(): Promise<void> {
-    this.#process?.kill("SIGKILL");
-    await this.#process?.ended;
-    await this.start();
-  }
-
-  /** Undefined where no response came. */
-  async ask(
-    path: string,
-    init: { method?: string; body?: string; headers?: Readonly<Record<string, string>> } = {},
-  ): Promise<Response | undefined> {
-    const token = readFileSync(this.#harness.path("data/admin-token"), "utf8").trim();
-    const headers = { ...init.headers, authorization: `Bearer ${token}` };
-    return fetch(`${this.#url}${path}`, { ...init, headers }).catch(() => undefined);
-  }
-}
-
 test("a run is started once when its worker is killed at any moment", async () => {
   await using harness = await CliHarness.open({ sims: rows });
   const body = await harness.read(await harness.fleet("fleet.csv", rows));
-  const worker = new Worker(harness);
-  await worker.start();
+  let worker = await harness.worker();
+  /** Undefined where no response came. */
+  const ask = (path: string, init?: RequestInit): Promise<Response | undefined> =>
+    harness.ask(worker, path, init).catch(() => undefined);
   const redis = await harness.redis();
   const runIds = new Map<string, string>();
   let lost = 0;
   const send = (name: string): Promise<Response | undefined> => {
     const headers = { "content-type": "text/csv", "idempotency-key": name };
-    return worker.ask(`/v1/runs?name=${name}`, { method: "POST", body, headers });
+    return ask(`/v1/runs?name=${name}`, { method: "POST", body, headers });
   };
   const isAnswered = async (name: string): Promise<boolean> => {
     const answer = await send(name);
@@ -73,7 +41,9 @@ test("a run is started once when its worker is killed at any moment", async () =
       if ((await send(`seed-${seed}`)) === undefined) lost += 1;
     });
     await sleep(spreadMs);
-    await worker.killAndStart();
+    worker.kill("SIGKILL");
+    await worker.ended;
+    worker = await harness.worker();
     await Promise.all(first);
     // As after the minute in which the lock of a dead worker ends.
     for (const key of await redis.keys("{simfleet}:idempotency:*:lock")) await redis.del(key);
@@ -85,7 +55,7 @@ test("a run is started once when its worker is killed at any moment", async () =
     "all are over",
     async () => {
       // A worker that has just come up may say that it is too busy.
-      const answer = await worker.ask("/v1/runs?limit=100");
+      const answer = await ask("/v1/runs?limit=100");
       if (answer?.status !== 200) return false;
       found = ((await answer.json()) as { runs: RunDocument[] }).runs;
       return found.every(({ finishedAt }) => finishedAt !== null);

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
 import type { SandboxOptions } from "#sandbox/options.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
+import type { RunReport } from "#jobs/runs/contract.ts";
 import { isLong } from "../support/long.ts";
 import { until } from "../support/until.ts";
 import { installPackage, type InstalledPackage } from "./support/installed-package.ts";
@@ -205,15 +206,9 @@ function changes({ sandbox: { state } }: Configured): number {
   return Array.from({ length: state.sims.count }, (_, n) => state.sims.acceptedAt(n)).reduce((sum, n) => sum + n, 0);
 }
 
-interface RunDocument {
-  readonly state: string;
-  readonly reason?: string;
-  readonly counts: Readonly<Record<string, number>>;
-}
-
-async function runsOf({ owner, folder }: Configured): Promise<readonly RunDocument[]> {
+async function runsOf({ owner, folder }: Configured): Promise<readonly RunReport[]> {
   const { stdout } = await owner.shell("simfleet runs list --json", {}, folder).ended;
-  return (JSON.parse(stdout) as { runs: RunDocument[] }).runs;
+  return (JSON.parse(stdout) as { runs: RunReport[] }).runs;
 }
 
 describe("signals", () => {

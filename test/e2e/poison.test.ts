@@ -5,16 +5,11 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import type { Redis } from "ioredis";
 import { expect, test } from "vitest";
+import type { RotationReport } from "#jobs/credentials/contract.ts";
 import { isLong } from "../support/long.ts";
 import { until } from "../support/until.ts";
 import { CliHarness } from "./support/cli-harness.ts";
 import { counted, resultRows } from "./support/results.ts";
-
-interface Report {
-  readonly state: string;
-  readonly waitsFor: string | null;
-  readonly reason: string | null;
-}
 
 // Each death takes the time in which a job's lock ends.
 test.runIf(isLong)(
@@ -33,11 +28,11 @@ rotations:
     mkdirSync(harness.path("out"));
     harness.sandbox.state.credentials.create("mqtt", { type: "psk", credentials: { key: "before" } });
     const rotate = ["credentials", "rotate", "mqtt", "--yes"];
-    expect((await harness.json<Report>([...rotate, "--detach"])).document.state).toBe("planned");
+    expect((await harness.json<RotationReport>([...rotate, "--detach"])).document.state).toBe("planned");
     for (let death = 1; death <= 3; death += 1) await harness.start(["worker"]).ended;
     const worker = await harness.worker();
-    const status = async (): Promise<Report | undefined> =>
-      (await harness.json<{ rotations: Report[] }>(["credentials", "status"])).document.rotations[0];
+    const status = async (): Promise<RotationReport | undefined> =>
+      (await harness.json<{ rotations: RotationReport[] }>(["credentials", "status"])).document.rotations[0];
     await until("the rotation is quarantined", async () => (await status())?.waitsFor === "quarantined");
     const reason = "stopped: its worker crashed three times while processing this";
     expect(await status()).toMatchObject({

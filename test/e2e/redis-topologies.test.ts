@@ -1,14 +1,10 @@
 /** Redis as operators run it, with the built worker and commands: a primary with Sentinels, and a cluster. */
 import { describe, expect, test } from "vitest";
+import type { ScheduleReport } from "#jobs/schedules/contract.ts";
 import { until } from "../support/until.ts";
 import { isLong } from "../support/long.ts";
 import { CliHarness } from "./support/cli-harness.ts";
 import { primaryName, redisCluster, redisWithSentinels } from "./support/redis-topologies.ts";
-
-interface Schedule {
-  readonly name: string;
-  readonly last: { readonly result: string } | null;
-}
 
 const config = `seal: { keyFile: seal-key }
 rotations:
@@ -38,7 +34,7 @@ async function journey(harness: CliHarness, env: Record<string, string>): Promis
     await until(
       `the schedule ${name} has done its task`,
       async () => {
-        const { document } = await harness.json<{ schedules: Schedule[] }>(["schedules", "list"], env);
+        const { document } = await harness.json<{ schedules: ScheduleReport[] }>(["schedules", "list"], env);
         const last = document.schedules.find((one) => one.name === name)?.last;
         if (last !== null && last?.result !== "done") throw new Error(JSON.stringify(last));
         return last !== null;

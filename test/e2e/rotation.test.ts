@@ -6,22 +6,12 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "n
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import type { RotationReport } from "#jobs/credentials/contract.ts";
 import { until } from "../support/until.ts";
 import { found, textOf } from "./support/canary.ts";
 import { CliHarness, type CliHarnessOptions } from "./support/cli-harness.ts";
 
 const canary = `canary+/="\\<ö>-${"z".repeat(24)}`;
-
-interface Report {
-  readonly name: string;
-  readonly state: string;
-  readonly waitsFor: string | null;
-  readonly credentialsId: string | null;
-  readonly successor: string | null;
-  readonly nextAt: string | null;
-  readonly startedBy: string | null;
-  readonly references: readonly unknown[] | null;
-}
 
 interface Harness {
   readonly graceSeconds?: number;
@@ -66,7 +56,7 @@ function textsIn(folder: string): string {
 describe.concurrent("rotations", () => {
   test("a rotation without a worker is performed by the command, which shows each step", async () => {
     await using harness = await open();
-    const { code, stderr, document } = await harness.json<Report>(["credentials", "rotate", "mqtt", "--yes"]);
+    const { code, stderr, document } = await harness.json<RotationReport>(["credentials", "rotate", "mqtt", "--yes"]);
     expect([code, document.state, stderr]).toEqual([0, "done", expect.anything()]);
     expect(stderr).toContain("mqtt: generate the new secret");
     expect(document.credentialsId).toMatch(/^mqtt-\d{8}T\d{4}Z$/);
@@ -87,7 +77,7 @@ describe.concurrent("rotations", () => {
         ],
       }),
     ]);
-    const { document: status } = await harness.json<{ rotations: Report[] }>(["credentials", "status"]);
+    const { document: status } = await harness.json<{ rotations: RotationReport[] }>(["credentials", "status"]);
     expect(status.rotations).toEqual([expect.objectContaining({ name: "mqtt", state: "done", ageDays: 0 })]);
     expect(document.startedBy).toBe(`cli:${userInfo().username}`);
     const events = await (await harness.redis()).xrange("{simfleet}:events", "-", "+");

@@ -2,25 +2,18 @@
 import { writeFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
+import type { ScheduleReport } from "#jobs/schedules/contract.ts";
 import { isLong } from "../support/long.ts";
 import { until } from "../support/until.ts";
 import { CliHarness } from "./support/cli-harness.ts";
 
-interface Schedule {
-  readonly name: string;
-  readonly state: string;
-  readonly next: readonly { readonly at: string; readonly local: string }[];
-  readonly running: { readonly ref: string | null } | null;
-  readonly last: { readonly result: string; readonly reason: string | null; readonly ref: string | null } | null;
-}
-
-async function schedulesOf(harness: CliHarness): Promise<Record<string, Schedule>> {
-  const { document } = await harness.json<{ schedules: Schedule[] }>(["schedules", "list"]);
+async function schedulesOf(harness: CliHarness): Promise<Record<string, ScheduleReport>> {
+  const { document } = await harness.json<{ schedules: ScheduleReport[] }>(["schedules", "list"]);
   return Object.fromEntries(document.schedules.map((one) => [one.name, one]));
 }
 
-async function untilLast(harness: CliHarness, name: string): Promise<NonNullable<Schedule["last"]>> {
-  let last: Schedule["last"] = null;
+async function untilLast(harness: CliHarness, name: string): Promise<NonNullable<ScheduleReport["last"]>> {
+  let last: ScheduleReport["last"] = null;
   await until(
     `the schedule ${name} has done its task`,
     async () => {
@@ -29,7 +22,7 @@ async function untilLast(harness: CliHarness, name: string): Promise<NonNullable
     },
     60_000,
   );
-  return last as unknown as NonNullable<Schedule["last"]>;
+  return last as unknown as NonNullable<ScheduleReport["last"]>;
 }
 
 describe.concurrent("schedules", () => {
@@ -114,7 +107,7 @@ describe.concurrent("schedules", () => {
     });
     await harness.fleet("few.csv", 2);
     await harness.fleet("many.csv", 80);
-    const paused = await harness.json<Schedule>(["schedules", "pause", "often"]);
+    const paused = await harness.json<ScheduleReport>(["schedules", "pause", "often"]);
     expect(paused.document).toMatchObject({ state: "paused", next: [] });
     expect(paused.stderr).toContain("No worker is running");
     await harness.worker();

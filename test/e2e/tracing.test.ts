@@ -1,6 +1,5 @@
 /** Traces in a real worker: one trace from the upload of a file to each call, received by a collector. */
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
@@ -59,24 +58,13 @@ test("a run is one trace, from the caller's request through its segments to each
   });
   const body = await harness.read(await harness.fleet("fleet.csv", rows));
   const worker = await harness.worker();
-  const [, url = ""] = await worker.said(/"http":"([^"]+)"/);
-  const token = readFileSync(harness.path("data/admin-token"), "utf8").trim();
   const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
   const caller = "00f067aa0ba902b7";
-  const answer = await fetch(`${url}/v1/runs`, {
-    method: "POST",
-    body,
-    headers: {
-      authorization: `Bearer ${token}`,
-      "content-type": "text/csv",
-      traceparent: `00-${traceId}-${caller}-01`,
-    },
-  });
+  const headers = { "content-type": "text/csv", traceparent: `00-${traceId}-${caller}-01` };
+  const answer = await harness.ask(worker, "/v1/runs", { method: "POST", body, headers });
   const { runId } = (await answer.json()) as { runId: string };
   await harness.untilState(runId, "completed");
-  const { text: metrics } = {
-    text: await (await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${token}` } })).text(),
-  };
+  const metrics = await (await harness.ask(worker, "/metrics")).text();
   worker.kill("SIGTERM");
   expect(await worker.ended).toMatchObject({ code: 0 });
 

@@ -5,6 +5,7 @@
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import type { DeliveryReport, WebhookReport } from "#jobs/webhooks/contract.ts";
 import { openReceiver, type Receiver } from "../redis/webhooks/receiver.ts";
 import { startPlatform } from "../unit/api/support.ts";
 import { until } from "../support/until.ts";
@@ -12,24 +13,6 @@ import { found, textOf } from "./support/canary.ts";
 import { CliHarness, type CliHarnessOptions } from "./support/cli-harness.ts";
 
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
-
-interface Delivery {
-  readonly deliveryId: string;
-  readonly eventType: string;
-  readonly state: string;
-  readonly attempts: number;
-  readonly lastStatus: number | null;
-  readonly lastReason: string | null;
-  readonly nextAttemptAt: string | null;
-}
-interface Webhook {
-  readonly name: string;
-  readonly url: string;
-  readonly state: string;
-  readonly reason: string | null;
-  readonly pending: number;
-  readonly lastDelivery: Delivery | null;
-}
 
 /** @param webhooks lines of the section */
 function open(webhooks: string, { env, ...options }: CliHarnessOptions = {}): Promise<CliHarness> {
@@ -53,13 +36,13 @@ async function runSome(harness: CliHarness): Promise<string> {
   return document.runId;
 }
 
-async function deliveries(harness: CliHarness, ...options: string[]): Promise<Delivery[]> {
-  const { document } = await harness.json<{ deliveries: Delivery[] }>(["deliveries", "list", ...options]);
+async function deliveries(harness: CliHarness, ...options: string[]): Promise<DeliveryReport[]> {
+  const { document } = await harness.json<{ deliveries: DeliveryReport[] }>(["deliveries", "list", ...options]);
   return document.deliveries;
 }
 
-async function webhook(harness: CliHarness): Promise<Webhook | undefined> {
-  const { document } = await harness.json<{ webhooks: Webhook[] }>(["webhooks", "list"]);
+async function webhook(harness: CliHarness): Promise<WebhookReport | undefined> {
+  const { document } = await harness.json<{ webhooks: WebhookReport[] }>(["webhooks", "list"]);
   return document.webhooks[0];
 }
 

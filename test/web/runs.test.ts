@@ -8,12 +8,8 @@ import { describeInBrowser, WebHarness } from "./support/harness.ts";
 
 let harness: WebHarness;
 
-interface Run extends RunDocument {
-  readonly undoOf?: string;
-}
-
-function shown(runId: string): Promise<Run> {
-  return harness.ask<Run>(`/v1/runs/${runId}`);
+function shown(runId: string): Promise<RunDocument> {
+  return harness.ask<RunDocument>(`/v1/runs/${runId}`);
 }
 
 function untilState(runId: string, state: string): Promise<void> {
@@ -22,7 +18,7 @@ function untilState(runId: string, state: string): Promise<void> {
 
 /** Hands a run in as the operator, and opens it. */
 async function submitted(page: Page, name: string, csv: string): Promise<string> {
-  const { runId } = await harness.ask<Run>(`/v1/runs?partial=true&skipUnchanged=false&name=${name}`, {
+  const { runId } = await harness.ask<RunDocument>(`/v1/runs?partial=true&skipUnchanged=false&name=${name}`, {
     method: "POST",
     csv,
     as: "operator",

@@ -9,21 +9,16 @@ import { join } from "node:path";
 import { Redis } from "ioredis";
 import { afterAll } from "vitest";
 import { loadConfig } from "#config/load.ts";
-import type { HttpServer } from "#http/server.ts";
 import type { Role } from "#fleet/role.ts";
 import type { SandboxOptions } from "#sandbox/options.ts";
-import { type Sandbox, startSandbox } from "#sandbox/server.ts";
+import { startSandbox } from "#sandbox/server.ts";
 import { createLogger } from "#telemetry/logger.ts";
 import { App } from "#kernel/app.ts";
 import type { AnyFeature } from "#cli/feature.ts";
-import type { AuditService } from "#jobs/audit/service.ts";
 import { audit } from "#jobs/audit/feature.ts";
 import { freezes } from "#jobs/freezes/feature.ts";
-import type { Freezes } from "#jobs/freezes/freezes.ts";
 import { inventory } from "#jobs/inventory/feature.ts";
-import type { SimService } from "#jobs/inventory/service.ts";
 import { runs } from "#jobs/runs/feature.ts";
-import type { RunService } from "#jobs/runs/service.ts";
 import { features } from "#features.ts";
 import { openHttp } from "#kernel/http.ts";
 
@@ -42,144 +37,108 @@ export interface HarnessOptions {
   readonly more?: readonly AnyFeature[];
 }
 
-export class ControlHarness implements AsyncDisposable {
-  readonly url: string;
-  readonly app: App;
-  readonly sandbox: Sandbox;
-  readonly folder: string;
-  readonly log: string[];
-  /** Settings with which a command works on the same data. */
-  readonly env: Readonly<Record<string, string>>;
-  readonly #http: HttpServer;
-  #connection: Redis | undefined;
+async function open({
+  sandbox: given = {},
+  env = {},
+  http = "",
+  prepare,
+  works = false,
+  more = [],
+}: HarnessOptions = {}) {
+  const sandbox = await startSandbox({
+    periodSeconds: 2,
+    sims: 50,
+    ...given,
+    limits: {
+      Sim: 2e3,
+      Credential: 60,
+      Auth: 1e3,
+      ...given.limits,
+    },
+  });
+  const folder = await mkdtemp(join(tmpdir(), "contract-"));
+  const file = join(folder, "simfleet.yaml");
+  await writeFile(file, `${(await prepare?.(folder)) ?? ""}${configuration(http)}`, { mode: 0o600 });
+  const io = {
+    PATH: process.env.PATH ?? "",
+    HOME: folder,
+    XDG_CACHE_HOME: process.env.XDG_CACHE_HOME || join(homedir(), ".cache"),
+    SIMFLEET_DATA_DIR: join(folder, "data"),
+    SIMFLEET_HTTP_PORT: "0",
+    SIMFLEET_ENDPOINT_GLOBAL: sandbox.url,
+    SIMFLEET_AUTH_KEY_ID: sandbox.options.authKeyId,
+    SIMFLEET_AUTH_KEY: sandbox.options.authKey,
+    SIMFLEET_RATE_PERIOD_SECONDS: String(sandbox.options.periodSeconds),
+    ...env,
+  };
+  const all = [...features, ...more];
+  const config = loadConfig({ file, env: io, features: all });
+  const log: string[] = [];
+  const destination = { write: (text: string) => log.push(text) };
+  const logger = createLogger({ level: "debug", destination });
+  const app = await App.open(config, { logger, env: io, features: all });
+  await app.work(["default"], works ? [runs, inventory, ...more] : more);
+  const server = await openHttp({ app, health: { isMoving: () => Promise.resolve(true), isReady: app.kernel.ping } });
+  let connection: Redis | undefined;
+  return {
+    /** Its address, without a slash at the end. */
+    url: server.url,
+    app,
+    sandbox,
+    folder,
+    log,
+    /** Settings with which a command works on the same data. */
+    env: { ...io, SIMFLEET_CONFIG: file } as Readonly<Record<string, string>>,
+    runs: app.service(runs).service,
+    sims: app.service(inventory).service,
+    freezes: app.service(freezes),
+    audit: app.service(audit),
 
-  private constructor(deps: {
-    app: App;
-    sandbox: Sandbox;
-    folder: string;
-    log: string[];
-    env: Readonly<Record<string, string>>;
-    http: HttpServer;
-  }) {
-    this.app = deps.app;
-    this.env = deps.env;
-    this.sandbox = deps.sandbox;
-    this.folder = deps.folder;
-    this.log = deps.log;
-    this.#http = deps.http;
-    this.url = deps.http.url;
-  }
+    /** Sends a request with a token of this role, or without a token. */
+    ask(path: string, how: RequestInit & { as?: string | undefined } = {}): Promise<Response> {
+      const { as, ...init } = how;
+      const headers = new Headers(init.headers);
+      if (as !== undefined) headers.set("authorization", `Bearer ${as in tokens ? tokens[as as Role] : as}`);
+      return fetch(`${server.url}${path}`, { redirect: "manual", ...init, headers });
+    },
 
-  static async open({
-    sandbox: given = {},
-    env = {},
-    http = "",
-    prepare,
-    works = false,
-    more = [],
-  }: HarnessOptions = {}): Promise<ControlHarness> {
-    const sandbox = await startSandbox({
-      periodSeconds: 2,
-      sims: 50,
-      ...given,
-      limits: {
-        Sim: 2e3,
-        Credential: 60,
-        Auth: 1e3,
-        ...given.limits,
-      },
-    });
-    const folder = await mkdtemp(join(tmpdir(), "contract-"));
-    const file = join(folder, "simfleet.yaml");
-    await writeFile(file, `${(await prepare?.(folder)) ?? ""}${configuration(http)}`, { mode: 0o600 });
-    const io = {
-      PATH: process.env.PATH ?? "",
-      HOME: folder,
-      XDG_CACHE_HOME: process.env.XDG_CACHE_HOME || join(homedir(), ".cache"),
-      SIMFLEET_DATA_DIR: join(folder, "data"),
-      SIMFLEET_HTTP_PORT: "0",
-      SIMFLEET_ENDPOINT_GLOBAL: sandbox.url,
-      SIMFLEET_AUTH_KEY_ID: sandbox.options.authKeyId,
-      SIMFLEET_AUTH_KEY: sandbox.options.authKey,
-      SIMFLEET_RATE_PERIOD_SECONDS: String(sandbox.options.periodSeconds),
-      ...env,
-    };
-    const all = [...features, ...more];
-    const config = loadConfig({ file, env: io, features: all });
-    const log: string[] = [];
-    const destination = { write: (text: string) => log.push(text) };
-    const logger = createLogger({ level: "debug", destination });
-    const app = await App.open(config, { logger, env: io, features: all });
-    await app.work(["default"], works ? [runs, inventory, ...more] : more);
-    const server = await openHttp({ app, health: { isMoving: () => Promise.resolve(true), isReady: app.kernel.ping } });
-    return new ControlHarness({
-      app,
-      sandbox,
-      folder,
-      log,
-      http: server,
-      env: {
-        ...io,
-        SIMFLEET_CONFIG: file,
-      },
-    });
-  }
+    simId(index: number): string {
+      return sandbox.state.sims.simIdAt(index);
+    },
+
+    /** A file for the first `rows` SIMs of the sandbox. */
+    csv(rows: number, speedClass = "s1.fast"): string {
+      const lines = Array.from({ length: rows }, (_, n) => `${this.simId(n)},${speedClass}\n`);
+      return `simId,speedClass\n${lines.join("")}`;
+    },
+
+    /** A direct connection to its Redis. */
+    redis(): Redis {
+      return (connection ??= new Redis({ path: join(io.SIMFLEET_DATA_DIR, "redis", "redis.sock") }));
+    },
+
+    async [Symbol.asyncDispose](): Promise<void> {
+      connection?.disconnect();
+      await server.close();
+      await app.close();
+      await sandbox.close();
+      await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+    },
+  };
+}
+
+export type ControlHarness = Awaited<ReturnType<typeof open>>;
+
+export const ControlHarness = {
+  open,
 
   /** One for all tests of the file that opens it. */
-  static async ofFile(options: HarnessOptions = {}): Promise<ControlHarness> {
-    const harness = await ControlHarness.open(options);
+  async ofFile(options: HarnessOptions = {}): Promise<ControlHarness> {
+    const harness = await open(options);
     afterAll(() => harness[Symbol.asyncDispose]());
     return harness;
-  }
-
-  get runs(): RunService {
-    return this.app.service(runs).service;
-  }
-
-  get sims(): SimService {
-    return this.app.service(inventory).service;
-  }
-
-  get freezes(): Freezes {
-    return this.app.service(freezes);
-  }
-
-  get audit(): AuditService {
-    return this.app.service(audit);
-  }
-
-  /** Sends a request with a token of this role, or without a token. */
-  ask(path: string, how: RequestInit & { as?: string | undefined } = {}): Promise<Response> {
-    const { as, ...init } = how;
-    const headers = new Headers(init.headers);
-    if (as !== undefined) headers.set("authorization", `Bearer ${as in tokens ? tokens[as as Role] : as}`);
-    return fetch(`${this.url}${path}`, { redirect: "manual", ...init, headers });
-  }
-
-  simId(index: number): string {
-    return this.sandbox.state.sims.simIdAt(index);
-  }
-
-  /** A file for the first `rows` SIMs of the sandbox. */
-  csv(rows: number, speedClass = "s1.fast"): string {
-    const lines = Array.from({ length: rows }, (_, n) => `${this.simId(n)},${speedClass}\n`);
-    return `simId,speedClass\n${lines.join("")}`;
-  }
-
-  /** A direct connection to its Redis. */
-  redis(): Redis {
-    const path = join(this.env.SIMFLEET_DATA_DIR ?? "", "redis", "redis.sock");
-    return (this.#connection ??= new Redis({ path }));
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#connection?.disconnect();
-    await this.#http.close();
-    await this.app.close();
-    await this.sandbox.close();
-    await rm(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
-  }
-}
+  },
+};
 
 function configuration(http: string): string {
   const lines = Object.entries(tokens).map(([role, token]) => {

@@ -2,7 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, expect } from "vitest";
-import type { RowReport, RunReport } from "#jobs/runs/contract.ts";
+import type { PlanDocument, RowReport, RunReport } from "#jobs/runs/contract.ts";
 import { until } from "../../support/until.ts";
 import { ControlHarness, type HarnessOptions } from "./control-harness.ts";
 
@@ -83,6 +83,11 @@ export class RunRequests {
   /** Starts a run from a file. @param query of `/v1/runs` */
   start(query: string, file: string): Promise<RunReport> {
     return this.ask(`/v1/runs?${query}`, { method: "POST", body: file, headers: csv });
+  }
+
+  /** @param query of `/v1/plans` */
+  plan(query: string, file: string): Promise<PlanDocument> {
+    return this.ask(`/v1/plans?${query}`, { method: "POST", body: file, headers: csv });
   }
 
   async ended(runId: string): Promise<RunReport> {
