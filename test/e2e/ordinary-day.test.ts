@@ -3,24 +3,19 @@
  */
 import { chmod, chown, cp, lstat, mkdir, mkdtemp, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
+import { describe, expect, inject, onTestFinished, test } from "vitest";
 import type { SandboxOptions } from "#sandbox/options.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
 import type { RunReport } from "#jobs/runs/contract.ts";
 import { isLong } from "../support/long.ts";
 import { until } from "../support/until.ts";
-import { installPackage, type InstalledPackage } from "./support/installed-package.ts";
+import { installPackage } from "./support/installed-package.ts";
 import { RunningProcess } from "./support/process.ts";
 import { isRoot, unlessRoot } from "../support/left-out.ts";
 
 /** As in the Dockerfile. */
 const user = 10_001;
-let installed: InstalledPackage;
-
-beforeAll(async () => {
-  installed = await installPackage();
-}, 600_000);
-afterAll(() => installed.remove());
+const installed = await installPackage();
 
 type Environment = Readonly<Record<string, string>>;
 

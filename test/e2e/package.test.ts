@@ -2,21 +2,14 @@
 import { cp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
-import { installPackage, type InstalledPackage } from "./support/installed-package.ts";
+import { installPackage } from "./support/installed-package.ts";
 import { type Ended, RunningProcess } from "./support/process.ts";
 
 const cacheHome = process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
-let folder: string;
-let packed: InstalledPackage["packed"];
-let remove: InstalledPackage["remove"] = () => Promise.resolve();
+const { folder, packed } = await installPackage();
 const installed = (): string => join(folder, "global", "lib", "node_modules", "simfleet");
-
-beforeAll(async () => {
-  ({ folder, packed, remove } = await installPackage());
-}, 600_000);
-afterAll(() => remove());
 
 /** Runs the installed command, with nothing of this repository in its environment. */
 async function simfleet(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {

@@ -1,9 +1,9 @@
 /**
- * What the tests of a run share to start the built program: the place of its copy, which the first test that needs it
- * makes, and the server that runs commands, and a cache folder. All are removed after the last test.
+ * What the tests of a run share to start the built program: the places of its copy and of the installed package, which
+ * the first test that needs one makes, the server that runs commands, and a cache folder. All are removed after the last test.
  */
 import { existsSync } from "node:fs";
-import { cp, mkdir, mkdtemp, rm } from "node:fs/promises";
+import { chmod, cp, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -16,6 +16,8 @@ declare module "vitest" {
     builtCopy: string;
     /** XDG_CACHE_HOME of commands: with the downloaded Redis of the person, but not the names for completion. */
     cacheHome: string;
+    /** Folder of the installed package. */
+    installedPackage: string;
     /** Socket of the server. */
     commandServer: string;
   }
@@ -25,6 +27,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   // Inside node_modules, so that the program finds the same packages.
   const copy = fileURLToPath(new URL(`../../node_modules/.built-${process.pid}`, import.meta.url));
   const folder = await mkdtemp(join(tmpdir(), "simfleet-commands-"));
+  await chmod(folder, 0o755); // for other users, who start the package
   const socket = join(folder, "server.sock");
   const close = await openCommandServer(socket);
   const cacheHome = join(folder, "cache");
@@ -34,6 +37,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   if (existsSync(fetched)) await cp(fetched, join(cacheHome, "simfleet", "redis-server"), { recursive: true });
   project.provide("cacheHome", cacheHome);
   project.provide("builtCopy", copy);
+  project.provide("installedPackage", join(folder, "package"));
   project.provide("commandServer", socket);
   return async () => {
     close();

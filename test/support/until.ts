@@ -2,7 +2,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * Polls until `holds` is true: every few milliseconds, or less often where it takes long, as a command does.
+ * Polls until `holds` is true: every few milliseconds where it only looks, and less often where it asks somebody, since
+ * asking takes the time of both from what is waited for.
  * @throws Error naming `what` after `deadlineMs`
  */
 export async function until(
@@ -13,9 +14,10 @@ export async function until(
   const endMs = performance.now() + deadlineMs;
   for (;;) {
     const beganMs = performance.now();
-    if (await holds()) return;
+    const found = holds();
+    if (await found) return;
     const nowMs = performance.now();
     if (nowMs > endMs) throw new Error(`Waited ${deadlineMs} ms in vain until ${what}`);
-    await sleep(Math.max(5, 2 * (nowMs - beganMs)));
+    await sleep(typeof found === "boolean" ? 5 : Math.max(25, 4 * (nowMs - beganMs)));
   }
 }

@@ -26,37 +26,33 @@ let built: Promise<BuiltCli> | undefined;
 
 /** The same for all tests of a run. */
 export function builtCli(): Promise<BuiltCli> {
-  built ??= whenCopied(inject("builtCopy")).then((place) => ({
-    path: join(place, "dist", "cli.js"),
-    compileCache: join(place, "compiled"),
-  }));
+  built ??= madeOnce(inject("builtCopy"), (place) => {
+    if (isStale()) build();
+    for (const part of ["package.json", "dist", "config"]) {
+      cpSync(join(root, part), join(place, part), { recursive: true, preserveTimestamps: true });
+    }
+  }).then((place) => ({ path: join(place, "dist", "cli.js"), compileCache: join(place, "compiled") }));
   return built;
 }
 
-async function whenCopied(place: string): Promise<string> {
+/** Has one of the processes of the tests make a folder, and the others wait for it. @returns the folder */
+export async function madeOnce(place: string, make: (unfinished: string) => void | Promise<void>): Promise<string> {
   const endMs = performance.now() + longestBuildMs;
   while (!existsSync(place)) {
     if (takeLock()) {
       try {
         if (existsSync(place)) break;
-        if (isStale()) build();
-        copyTo(place);
+        await make(`${place}.new`);
+        // In one step, so that no other process sees a part of it.
+        renameSync(`${place}.new`, place);
       } finally {
         rmSync(lock, { recursive: true, force: true });
       }
     }
-    if (performance.now() > endMs) throw new Error(`dist/ was not built by its lock's holder; remove ${lock}`);
+    if (performance.now() > endMs) throw new Error(`${place} was not made by its lock's holder; remove ${lock}`);
     await sleep(100);
   }
   return place;
-}
-
-/** In one step, so that no other process sees a part of it. */
-function copyTo(place: string): void {
-  for (const part of ["package.json", "dist", "config"]) {
-    cpSync(join(root, part), join(`${place}.new`, part), { recursive: true, preserveTimestamps: true });
-  }
-  renameSync(`${place}.new`, place);
 }
 
 function isStale(): boolean {

@@ -1,9 +1,9 @@
-/** The package as a user gets it: packed from dist/ and installed once for the tests of a file. */
+/** The package as a user gets it: packed from dist/ and installed once for all tests. */
 import { spawnSync } from "node:child_process";
-import { chmod, cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { builtCli, root } from "./built-cli.ts";
+import { inject } from "vitest";
+import { builtCli, madeOnce, root } from "./built-cli.ts";
 
 interface Packed {
   readonly filename: string;
@@ -11,36 +11,24 @@ interface Packed {
   readonly files: readonly { readonly path: string }[];
 }
 
-export interface InstalledPackage {
-  /** Other users may read it. */
-  readonly folder: string;
-  readonly tarball: string;
-  readonly packed: Packed;
-  /** For the PATH of every user: `simfleet` is the installed command. */
-  readonly bin: string;
-  remove(): Promise<void>;
-}
-
-export async function installPackage(): Promise<InstalledPackage> {
+/**
+ * @returns the folder, which other users may read; what was packed; and the folder for the PATH of every user, in which
+ * `simfleet` is the installed command
+ */
+export async function installPackage(): Promise<{ folder: string; packed: Packed; bin: string }> {
   await builtCli(); // builds dist/ if the sources are newer
-  const folder = await mkdtemp(join(tmpdir(), "simfleet-package-"));
-  await chmod(folder, 0o755);
-  const report = npm(["pack", "--ignore-scripts", "--json", "--pack-destination", folder], root);
-  const packed = (JSON.parse(report) as [Packed])[0];
-  const tarball = join(folder, packed.filename);
-  npm(["install", "--global", "--prefix", join(folder, "global"), "--offline", tarball], folder);
-  const bin = join(folder, "bin");
-  await mkdir(bin);
-  await cp(process.execPath, join(folder, "node")); // which other users may start
-  const command = `exec ${folder}/node ${folder}/global/bin/simfleet "$@"`;
-  await writeFile(join(bin, "simfleet"), `#!/bin/sh\n${command}\n`, { mode: 0o755 });
-  return {
-    folder,
-    tarball,
-    packed,
-    bin,
-    remove: () => rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }),
-  };
+  const folder = await madeOnce(inject("installedPackage"), (place) => {
+    mkdirSync(join(place, "bin"), { recursive: true });
+    const report = npm(["pack", "--ignore-scripts", "--json", "--pack-destination", place], root);
+    writeFileSync(join(place, "packed.json"), report);
+    const [{ filename }] = JSON.parse(report) as [Packed];
+    npm(["install", "--global", "--prefix", join(place, "global"), "--offline", join(place, filename)], place);
+    cpSync(process.execPath, join(place, "node")); // which other users may start
+    const command = 'exec "$(dirname "$0")/../node" "$(dirname "$0")/../global/bin/simfleet" "$@"';
+    writeFileSync(join(place, "bin", "simfleet"), `#!/bin/sh\n${command}\n`, { mode: 0o755 });
+  });
+  const [packed] = JSON.parse(readFileSync(join(folder, "packed.json"), "utf8")) as [Packed];
+  return { folder, packed, bin: join(folder, "bin") };
 }
 
 function npm(args: readonly string[], cwd: string): string {

@@ -22,7 +22,7 @@ import { workContext } from "../ledger/work-context.ts";
 
 const { redis, keys } = openTestRedis();
 const script = new URL("./drop-process.ts", import.meta.url);
-const rounds = seeds(3, 26);
+const rounds = seeds(2, 26);
 const lanes = 2;
 const rowsPerFile = 8;
 

@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => sandbox.close());
 
 it("credential rotations survive many crashes by seed", { timeout: 600_000 }, async () => {
-  const ends = await surviveManyCrashes(seeds(6, 60), 0.08, (seed) => beginCredentialsBySeed(place, seed));
+  const ends = await surviveManyCrashes(seeds(5, 60), 0.08, (seed) => beginCredentialsBySeed(place, seed));
   expect(Object.keys(ends).toSorted()).toEqual(["new secret", "old secret"]);
 });
 

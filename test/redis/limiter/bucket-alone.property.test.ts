@@ -23,7 +23,7 @@ describe("a bucket without other callers", () => {
     "a bucket without other callers gets no 429 and knows each refresh despite crashes, losses, and delays",
     async () => {
       const scenarios = scenariosOf({ ...quiet, ...incident });
-      await expectOfAll(redis, "alone", { scenarios, check: allOf(noRefusal, rightRefreshes), runs: seeds(4, 60) });
+      await expectOfAll(redis, "alone", { scenarios, check: allOf(noRefusal, rightRefreshes), runs: seeds(2, 60) });
     },
     propertyTimeoutMs,
   );
@@ -44,7 +44,7 @@ describe("a bucket without other callers", () => {
       await expectOfAll(redis, "use", {
         scenarios,
         check: allOf(noRefusal, rightRefreshes, check),
-        runs: seeds(4, 60),
+        runs: seeds(2, 60),
       });
     },
     propertyTimeoutMs,
@@ -65,7 +65,7 @@ describe("a bucket without other callers", () => {
           .slice(1, -1)
           .filter((w) => ours(w.counted) < 0.98 * w.limit)
           .map((w) => `${nameOf(w)} was used for ${ours(w.counted)} of ${w.limit} calls`);
-      await expectOfAll(redis, "eight", { scenarios, check: allOf(noRefusal, check), runs: seeds(4, 60) });
+      await expectOfAll(redis, "eight", { scenarios, check: allOf(noRefusal, check), runs: seeds(2, 60) });
     },
     propertyTimeoutMs,
   );
@@ -87,7 +87,7 @@ describe("a bucket without other callers", () => {
           .slice(3, -1)
           .filter((w) => (w.firstCallMs ?? w.endMs) - w.beginMs > 400)
           .map((w) => `${nameOf(w)} began after ${((w.firstCallMs ?? w.endMs) - w.beginMs).toFixed(0)} ms`);
-      await expectOfAll(redis, "rounding", { scenarios, check: allOf(noRefusal, check), runs: seeds(4, 60) });
+      await expectOfAll(redis, "rounding", { scenarios, check: allOf(noRefusal, check), runs: seeds(2, 60) });
     },
     propertyTimeoutMs,
   );
@@ -120,7 +120,7 @@ describe("a bucket after a crash of all processes", () => {
           .filter((w) => ours(w.counted) < w.limit - 1)
           .map((w) => `${nameOf(w)} was used for ${ours(w.counted)} of ${w.limit} calls`);
       };
-      await expectOfAll(redis, "after a crash", { scenarios, check, runs: seeds(4, 60) });
+      await expectOfAll(redis, "after a crash", { scenarios, check, runs: seeds(2, 60) });
     },
     propertyTimeoutMs,
   );

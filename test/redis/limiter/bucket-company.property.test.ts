@@ -29,7 +29,7 @@ describe("a bucket with other callers", () => {
     "a bucket gets at most one 429 per window beside a steady caller and stays closed after it",
     async () => {
       const check = allOf(onePerWindow, staysShut, rightRefreshes);
-      await expectOfAll(redis, "steady company", { scenarios: scenariosOf(company), check, runs: seeds(4, 60) });
+      await expectOfAll(redis, "steady company", { scenarios: scenariosOf(company), check, runs: seeds(2, 60) });
     },
     propertyTimeoutMs,
   );
@@ -50,7 +50,7 @@ describe("a bucket with other callers", () => {
           .filter((w) => ours(w.counted) + w.counted.other < w.limit * 0.95)
           .map((w) => `${nameOf(w)} was used for ${ours(w.counted)} of ${w.limit - w.counted.other} calls`);
       const check = allOf(learns, isUsed, staysShut);
-      await expectOfAll(redis, "bursts", { scenarios, check, runs: seeds(4, 60) });
+      await expectOfAll(redis, "bursts", { scenarios, check, runs: seeds(2, 60) });
     },
     propertyTimeoutMs,
   );
@@ -72,7 +72,7 @@ describe("a bucket with other callers", () => {
       await expectOfAll(redis, "random company", {
         scenarios,
         check: allOf(staysShut, rightRefreshes),
-        runs: seeds(4, 60),
+        runs: seeds(2, 60),
       });
     },
     propertyTimeoutMs,
@@ -96,7 +96,7 @@ describe("a bucket with other callers", () => {
           .map(
             (w) => `${nameOf(w)} counted ${w.counted.normal} normal calls of ${w.limit} with a reserve of ${reserve}`,
           );
-      await expectOfAll(redis, "reserve", { scenarios, check, runs: seeds(4, 60) });
+      await expectOfAll(redis, "reserve", { scenarios, check, runs: seeds(2, 60) });
     },
     propertyTimeoutMs,
   );
@@ -117,7 +117,7 @@ describe("a bucket on other kinds of platforms", () => {
           .slice(1, -1)
           .filter((w) => ours(w.counted) < w.limit * 0.8)
           .map((w) => `${nameOf(w)} was used for ${ours(w.counted)} of ${w.limit} calls`);
-      await expectOfAll(redis, "anchored", { scenarios, check: allOf(onePerWindow, isUsed), runs: seeds(4, 60) });
+      await expectOfAll(redis, "anchored", { scenarios, check: allOf(onePerWindow, isUsed), runs: seeds(2, 60) });
     },
     propertyTimeoutMs,
   );
@@ -130,7 +130,7 @@ describe("a bucket on other kinds of platforms", () => {
         platformRestartAt: fc.integer({ min: 1, max: 2_000 }).map((n) => n / 1_000),
         lengthInWindows: fc.constant(3.5),
       });
-      await expectOfAll(redis, "restart", { scenarios, check: onePerWindow, runs: seeds(4, 60) });
+      await expectOfAll(redis, "restart", { scenarios, check: onePerWindow, runs: seeds(2, 60) });
     },
     propertyTimeoutMs,
   );
@@ -154,7 +154,7 @@ describe("a bucket on other kinds of platforms", () => {
       await expectOfAll(redis, "limit", {
         scenarios,
         check: allOf(check, rightRefreshes, staysShut),
-        runs: seeds(4, 60),
+        runs: seeds(2, 60),
       });
     },
     propertyTimeoutMs,

@@ -1,7 +1,7 @@
 import { createLocalJWKSet, decodeJwt, jwtVerify } from "jose";
 import { describe, expect, test } from "vitest";
 import { oneTimeCode, readBase32 } from "#core/one-time-code.ts";
-import { goodAuthKey, openSandbox, quotaOf, refusalOf } from "./open-sandbox.ts";
+import { goodAuthKey, openSandbox, quotaOf } from "./open-sandbox.ts";
 
 const root = { email: "root@example.com", password: "sandbox-password" };
 const user = { operatorId: "OP0000000001", userName: "robot", password: "sandbox-password" };
