@@ -5,208 +5,132 @@
  */
 export type Disposition = "never" | "later" | "retry";
 
-/** Every code there is, what it means to an operator, and the exit code of a command that ends with it. */
+const entry = (disposition: Disposition) => (exitCode: number, status: number, meaning: string) => {
+  return { disposition, exitCode, status, meaning };
+};
+const [never, later, retry] = [entry("never"), entry("later"), entry("retry")];
+
+/** Every code there is: the exit code of a command that ends with it, the HTTP status, and what it means to an operator. */
 export const errorCatalogue = {
-  USAGE: {
-    disposition: "never",
-    exitCode: 2,
-    meaning: "The command line has a missing, unknown or contradictory argument.",
-  },
-  CONFIG_INVALID: {
-    disposition: "never",
-    exitCode: 2,
-    meaning: "The configuration is invalid; each problem is listed with its path or variable.",
-  },
-  INPUT_INVALID: {
-    disposition: "never",
-    exitCode: 2,
-    meaning: "The input file is invalid; the message names line and column.",
-  },
-  NO_SIM_MATCHES: { disposition: "never", exitCode: 2, meaning: "A filter matches no SIM of the inventory." },
-  SCHEDULE_NOT_FOUND: { disposition: "never", exitCode: 2, meaning: "No configured schedule has this name." },
-  AUTOMATION_NOT_FOUND: {
-    disposition: "never",
-    exitCode: 2,
-    meaning: "No configured automation has this name.",
-  },
-  AUTOMATION_STATE_CONFLICT: {
-    disposition: "never",
-    exitCode: 2,
-    meaning: "The automation is paused or stopped itself.",
-  },
-  RUN_NOT_FOUND: { disposition: "never", exitCode: 2, meaning: "No run has this ID." },
-  ROWS_REMOVED: {
-    disposition: "never",
-    exitCode: 2,
-    meaning:
-      "The rows of the run were removed after their retention period; the message names the archived results, if any.",
-  },
-  RUN_STATE_CONFLICT: {
-    disposition: "never",
-    exitCode: 2,
-    meaning: "The state of the run does not allow this action.",
-  },
-  NOT_CONFIRMED: {
-    disposition: "never",
-    exitCode: 2,
-    meaning: "The operation is irreversible, and the number of its SIMs was not confirmed.",
-  },
-  OPERATION_NOT_FOUND: {
-    disposition: "never",
-    exitCode: 2,
-    meaning: "The platform definition has no SIM operation of this name.",
-  },
-  RESULTS_NOT_WRITABLE: {
-    disposition: "never",
-    exitCode: 4,
-    meaning:
-      "The results file could not be written (disk full, no permission); no outcome is lost: write them again with `simfleet runs results`.",
-  },
-  ROTATION_NOT_FOUND: { disposition: "never", exitCode: 2, meaning: "No configured rotation has this name." },
-  ROTATION_STATE_CONFLICT: {
-    disposition: "never",
-    exitCode: 2,
-    meaning: "The state of the rotation, or of the account's Credential Sets or AuthKeys, does not allow this action.",
-  },
-  WEBHOOK_NOT_FOUND: { disposition: "never", exitCode: 2, meaning: "No configured webhook has this name." },
-  WEBHOOK_STOPPED: {
-    disposition: "never",
-    exitCode: 2,
-    meaning: "The webhook is stopped, because its endpoint returned 410 Gone; `simfleet webhooks resume` resumes it.",
-  },
-  DELIVERY_NOT_FOUND: { disposition: "never", exitCode: 2, meaning: "No stored delivery has this ID." },
-  SECRET_GENERATION_FAILED: {
-    disposition: "never",
-    exitCode: 1,
-    meaning: "The new secret could not be generated: its program or file failed, or returned something unusable.",
-  },
-  SINK_FAILED: {
-    disposition: "retry",
-    exitCode: 1,
-    meaning:
-      "A sink did not accept the new secret. The delivery is retried several times before the rotation is rolled back.",
-  },
-  SEAL_DECRYPTION_FAILED: {
-    disposition: "later",
-    exitCode: 2,
-    meaning: "An encrypted secret cannot be decrypted with the configured keys; the rotation waits for the right one.",
-  },
-  PLATFORM_REJECTED: {
-    disposition: "never",
-    exitCode: 1,
-    meaning: "The platform rejected this call and would reject it again (a 4xx status other than 401, 403, 429).",
-  },
-  PLATFORM_UNAUTHORIZED: {
-    disposition: "never",
-    exitCode: 3,
-    meaning: "The platform rejected the credentials.",
-  },
-  PLATFORM_FORBIDDEN: {
-    disposition: "never",
-    exitCode: 3,
-    meaning: "The credentials are valid but lack a permission or the coverage.",
-  },
-  PLATFORM_RATE_LIMITED: {
-    disposition: "later",
-    exitCode: 4,
-    meaning: "The quota of the API group is used up; calls continue after the reset.",
-  },
-  CHANGES_FROZEN: {
-    disposition: "later",
-    exitCode: 4,
-    meaning: "Changes are frozen, and a call that may change something, from the gateway or by hand, is not sent.",
-  },
-  PLATFORM_UNAVAILABLE: {
-    disposition: "retry",
-    exitCode: 4,
-    meaning: "The platform returned no usable response (connection error, timeout, 5xx status).",
-  },
-  PLATFORM_RESPONSE_INVALID: {
-    disposition: "never",
-    exitCode: 4,
-    meaning: "The platform's response does not match its API; often the address is wrong.",
-  },
-  STORE_FULL: {
-    disposition: "later",
-    exitCode: 4,
-    meaning: "Redis has too little memory for the run. Nothing was stored.",
-  },
-  STORE_UNAVAILABLE: {
-    disposition: "retry",
-    exitCode: 4,
-    meaning: "Redis cannot be reached, is too old, or is configured in a way that could lose data.",
-  },
-  WORKER_STUCK: {
-    disposition: "retry",
-    exitCode: 4,
-    meaning:
-      "The worker had work but started none, even after reconnecting to Redis. It exited so that its supervisor restarts it.",
-  },
-  REQUEST_INVALID: {
-    disposition: "never",
-    exitCode: 2,
-    meaning: "A request to the control API or the gateway is invalid: an unknown parameter or field, or a wrong value.",
-  },
-  NOT_FOUND: {
-    disposition: "never",
-    exitCode: 2,
-    meaning: "The requested resource does not exist; the message says which.",
-  },
-  UNAUTHENTICATED: {
-    disposition: "never",
-    exitCode: 3,
-    meaning: "The request to the control API or the gateway has no token, or an invalid or expired one.",
-  },
-  FORBIDDEN: {
-    disposition: "never",
-    exitCode: 3,
-    meaning: "The caller's role does not allow this request, or its origin or host is not allowed.",
-  },
-  TOO_LARGE: {
-    disposition: "never",
-    exitCode: 2,
-    meaning: "The request body is larger than the control API accepts.",
-  },
-  BODY_UNSUPPORTED: {
-    disposition: "never",
-    exitCode: 2,
-    meaning: "The route does not accept this content type; the message lists the accepted types.",
-  },
-  REQUEST_TIMEOUT: { disposition: "retry", exitCode: 4, meaning: "The request body was not received in time." },
-  TOO_MANY_REQUESTS: {
-    disposition: "later",
-    exitCode: 4,
-    meaning:
-      "The caller sent too many requests, or too many invalid credentials came from its address; `Retry-After` says when to retry.",
-  },
-  WORKER_UNREACHABLE: {
-    disposition: "retry",
-    exitCode: 4,
-    meaning: "The worker of `--server` cannot be reached, or its address is not that of a simfleet worker.",
-  },
-  AUDIT_UNAVAILABLE: {
-    disposition: "retry",
-    exitCode: 4,
-    meaning: "The audit entry of a change could not be written, so the change was not made.",
-  },
-  PLAN_LIMIT: {
-    disposition: "later",
-    exitCode: 4,
-    meaning: "The caller has reached the limit on the number or total size of plans.",
-  },
-  OVERLOADED: { disposition: "later", exitCode: 4, meaning: "The worker is overloaded; retry later." },
-  IDEMPOTENCY_REUSED: {
-    disposition: "never",
-    exitCode: 2,
-    meaning: "The `Idempotency-Key` was used for another request of this caller; a new request needs a new key.",
-  },
-  IDEMPOTENCY_BUSY: {
-    disposition: "later",
-    exitCode: 4,
-    meaning: "The first request with this `Idempotency-Key` is still in progress.",
-  },
-  INTERNAL: { disposition: "never", exitCode: 4, meaning: "A bug in simfleet; please report it." },
-} as const satisfies Record<string, { disposition: Disposition; exitCode: number; meaning: string }>;
+  USAGE: never(2, 400, "The command line has a missing, unknown or contradictory argument."),
+  CONFIG_INVALID: never(2, 409, "The configuration is invalid; each problem is listed with its path or variable."),
+  INPUT_INVALID: never(2, 422, "The input file is invalid; the message names line and column."),
+  NO_SIM_MATCHES: never(2, 409, "A filter matches no SIM of the inventory."),
+  SCHEDULE_NOT_FOUND: never(2, 404, "No configured schedule has this name."),
+  AUTOMATION_NOT_FOUND: never(2, 404, "No configured automation has this name."),
+  AUTOMATION_STATE_CONFLICT: never(2, 409, "The automation is paused or stopped itself."),
+  RUN_NOT_FOUND: never(2, 404, "No run has this ID."),
+  ROWS_REMOVED: never(
+    2,
+    410,
+    "The rows of the run were removed after their retention period; the message names the archived results, if any.",
+  ),
+  RUN_STATE_CONFLICT: never(2, 409, "The state of the run does not allow this action."),
+  NOT_CONFIRMED: never(2, 409, "The operation is irreversible, and the number of its SIMs was not confirmed."),
+  OPERATION_NOT_FOUND: never(2, 404, "The platform definition has no SIM operation of this name."),
+  RESULTS_NOT_WRITABLE: never(
+    4,
+    500,
+    "The results file could not be written (disk full, no permission); no outcome is lost: write them again with `simfleet runs results`.",
+  ),
+  ROTATION_NOT_FOUND: never(2, 404, "No configured rotation has this name."),
+  ROTATION_STATE_CONFLICT: never(
+    2,
+    409,
+    "The state of the rotation, or of the account's Credential Sets or AuthKeys, does not allow this action.",
+  ),
+  WEBHOOK_NOT_FOUND: never(2, 404, "No configured webhook has this name."),
+  WEBHOOK_STOPPED: never(
+    2,
+    409,
+    "The webhook is stopped, because its endpoint returned 410 Gone; `simfleet webhooks resume` resumes it.",
+  ),
+  DELIVERY_NOT_FOUND: never(2, 404, "No stored delivery has this ID."),
+  SECRET_GENERATION_FAILED: never(
+    1,
+    502,
+    "The new secret could not be generated: its program or file failed, or returned something unusable.",
+  ),
+  SINK_FAILED: retry(
+    1,
+    502,
+    "A sink did not accept the new secret. The delivery is retried several times before the rotation is rolled back.",
+  ),
+  SEAL_DECRYPTION_FAILED: later(
+    2,
+    409,
+    "An encrypted secret cannot be decrypted with the configured keys; the rotation waits for the right one.",
+  ),
+  PLATFORM_REJECTED: never(
+    1,
+    502,
+    "The platform rejected this call and would reject it again (a 4xx status other than 401, 403, 429).",
+  ),
+  PLATFORM_UNAUTHORIZED: never(3, 502, "The platform rejected the credentials."),
+  PLATFORM_FORBIDDEN: never(3, 502, "The credentials are valid but lack a permission or the coverage."),
+  PLATFORM_RATE_LIMITED: later(4, 503, "The quota of the API group is used up; calls continue after the reset."),
+  CHANGES_FROZEN: later(
+    4,
+    503,
+    "Changes are frozen, and a call that may change something, from the gateway or by hand, is not sent.",
+  ),
+  PLATFORM_UNAVAILABLE: retry(
+    4,
+    502,
+    "The platform returned no usable response (connection error, timeout, 5xx status).",
+  ),
+  PLATFORM_RESPONSE_INVALID: never(
+    4,
+    502,
+    "The platform's response does not match its API; often the address is wrong.",
+  ),
+  STORE_FULL: later(4, 507, "Redis has too little memory for the run. Nothing was stored."),
+  STORE_UNAVAILABLE: retry(
+    4,
+    503,
+    "Redis cannot be reached, is too old, or is configured in a way that could lose data.",
+  ),
+  WORKER_STUCK: retry(
+    4,
+    503,
+    "The worker had work but started none, even after reconnecting to Redis. It exited so that its supervisor restarts it.",
+  ),
+  REQUEST_INVALID: never(
+    2,
+    400,
+    "A request to the control API or the gateway is invalid: an unknown parameter or field, or a wrong value.",
+  ),
+  NOT_FOUND: never(2, 404, "The requested resource does not exist; the message says which."),
+  UNAUTHENTICATED: never(
+    3,
+    401,
+    "The request to the control API or the gateway has no token, or an invalid or expired one.",
+  ),
+  FORBIDDEN: never(3, 403, "The caller's role does not allow this request, or its origin or host is not allowed."),
+  TOO_LARGE: never(2, 413, "The request body is larger than the control API accepts."),
+  BODY_UNSUPPORTED: never(2, 415, "The route does not accept this content type; the message lists the accepted types."),
+  REQUEST_TIMEOUT: retry(4, 408, "The request body was not received in time."),
+  TOO_MANY_REQUESTS: later(
+    4,
+    429,
+    "The caller sent too many requests, or too many invalid credentials came from its address; `Retry-After` says when to retry.",
+  ),
+  WORKER_UNREACHABLE: retry(
+    4,
+    502,
+    "The worker of `--server` cannot be reached, or its address is not that of a simfleet worker.",
+  ),
+  AUDIT_UNAVAILABLE: retry(4, 503, "The audit entry of a change could not be written, so the change was not made."),
+  PLAN_LIMIT: later(4, 429, "The caller has reached the limit on the number or total size of plans."),
+  OVERLOADED: later(4, 503, "The worker is overloaded; retry later."),
+  IDEMPOTENCY_REUSED: never(
+    2,
+    422,
+    "The `Idempotency-Key` was used for another request of this caller; a new request needs a new key.",
+  ),
+  IDEMPOTENCY_BUSY: later(4, 409, "The first request with this `Idempotency-Key` is still in progress."),
+  INTERNAL: never(4, 500, "A bug in simfleet; please report it."),
+};
 
 export type ErrorCode = keyof typeof errorCatalogue;
 

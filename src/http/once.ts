@@ -6,10 +6,9 @@
 import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Creation } from "#contract/route.ts";
-import { SimfleetError } from "#core/errors.ts";
+import { errorCatalogue, SimfleetError } from "#core/errors.ts";
 import type { ControlDeps } from "./deps.ts";
 import { actorOf } from "./auth/principal.ts";
-import { statusOf } from "./problem.ts";
 
 const keyForm = /^[\x21-\x7e]{1,255}$/;
 
@@ -63,7 +62,7 @@ export async function once<T extends object>(
     await claim.answer(answer);
     return await send(reply, answer);
   } catch (thrown) {
-    const isRefusal = thrown instanceof SimfleetError && statusOf[thrown.code] < 500;
+    const isRefusal = thrown instanceof SimfleetError && errorCatalogue[thrown.code].status < 500;
     // A rejected request created nothing. After any other error this is unknown, and the request continues under the same id.
     await (isRefusal ? claim.forget() : claim.release()).catch(() => undefined);
     throw thrown;
