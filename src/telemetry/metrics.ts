@@ -5,119 +5,73 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
 import { callTime, gatewayCall, gatewayWait, queueTime, quotaWait, type Timing } from "#core/timings.ts";
 
+const gauge = (name: string, help: string, ...labels: readonly string[]) => {
+  return { kind: "gauge", name, help, labels } as const;
+};
+const counter = (name: string, help: string, ...labels: readonly string[]) => {
+  return { kind: "counter", name, help, labels } as const;
+};
+
+/** Values that are read, most of them from Redis. */
 export const metricCatalogue = {
-  runs: { kind: "gauge", name: "simfleet_runs", labels: ["state"], help: "The last 1,000 runs by state" },
-  rows: {
-    kind: "gauge",
-    name: "simfleet_rows",
-    labels: ["outcome"],
-    help: "Rows of the last 1,000 runs by outcome",
-  },
-  calls: { kind: "counter", name: "simfleet_calls_total", labels: ["quota"], help: "Calls that used quota" },
-  throttled: { kind: "counter", name: "simfleet_rate_limited_total", labels: ["quota"], help: "Responses with 429" },
-  limit: {
-    kind: "gauge",
-    name: "simfleet_quota_limit",
-    labels: ["quota"],
-    help: "Calls per window, as reported by the platform",
-  },
-  left: { kind: "gauge", name: "simfleet_quota_left", labels: ["quota"], help: "Calls left in the current window" },
-  inFlight: { kind: "gauge", name: "simfleet_quota_in_flight", labels: ["quota"], help: "Calls in flight" },
-  jobs: { kind: "gauge", name: "simfleet_queue_jobs", labels: ["queue", "state"], help: "Jobs in a queue" },
-  sims: {
-    kind: "gauge",
-    name: "simfleet_sims",
-    labels: ["profile", "standing"],
-    help: "SIMs of the inventory; standing is listed or gone",
-  },
-  syncAge: {
-    kind: "gauge",
-    name: "simfleet_sync_age_seconds",
-    labels: ["profile"],
-    help: "Time since the start of the last complete sync",
-  },
-  deliveries: {
-    kind: "gauge",
-    name: "simfleet_deliveries_pending",
-    labels: ["webhook"],
-    help: "Messages waiting for delivery",
-  },
-  dropped: {
-    kind: "counter",
-    name: "simfleet_deliveries_dropped_total",
-    labels: ["webhook"],
-    help: "Messages dropped to make room for newer ones",
-  },
-  webhookFailing: {
-    kind: "gauge",
-    name: "simfleet_webhook_failing",
-    labels: ["webhook"],
-    help: "1 if three attempts in a row to send messages to the webhook failed",
-  },
-  webhookStopped: {
-    kind: "gauge",
-    name: "simfleet_webhook_stopped",
-    labels: ["webhook"],
-    help: "1 if the webhook is stopped because its endpoint returned 410 Gone",
-  },
-  scheduleResult: {
-    kind: "gauge",
-    name: "simfleet_schedule_last_result",
-    labels: ["schedule", "result"],
-    help: "1 for the last result of the schedule's task",
-  },
-  scheduleAge: {
-    kind: "gauge",
-    name: "simfleet_schedule_last_age_seconds",
-    labels: ["schedule"],
-    help: "Time since the schedule's task last ended",
-  },
-  automationStopped: {
-    kind: "gauge",
-    name: "simfleet_automation_stopped",
-    labels: ["automation"],
-    help: "1 if the automation stopped itself",
-  },
-  automationEvents: {
-    kind: "counter",
-    name: "simfleet_automation_events_total",
-    labels: ["automation", "outcome"],
-    help: "Events that an automation acted on, by outcome",
-  },
-  redisMemory: {
-    kind: "gauge",
-    name: "simfleet_redis_memory_bytes",
-    labels: [],
-    help: "Memory that Redis uses",
-  },
-  redisMemoryLimit: {
-    kind: "gauge",
-    name: "simfleet_redis_memory_limit_bytes",
-    labels: [],
-    help: "Memory that Redis may use: maxmemory, or the machine's memory",
-  },
-  events: { kind: "gauge", name: "simfleet_events", labels: [], help: "Events kept in the feed" },
-  configRejected: {
-    kind: "gauge",
-    name: "simfleet_configuration_rejected",
-    labels: [],
-    help: "1 while the changed configuration file is not valid and this worker uses the previous one",
-  },
-  streams: { kind: "gauge", name: "simfleet_event_streams", labels: [], help: "Open event streams of this worker" },
-} as const satisfies Record<
-  string,
-  { kind: "gauge" | "counter"; name: string; labels: readonly string[]; help: string }
->;
+  runs: gauge("simfleet_runs", "The last 1,000 runs by state", "state"),
+  rows: gauge("simfleet_rows", "Rows of the last 1,000 runs by outcome", "outcome"),
+  calls: counter("simfleet_calls_total", "Calls that used quota", "quota"),
+  throttled: counter("simfleet_rate_limited_total", "Responses with 429", "quota"),
+  limit: gauge("simfleet_quota_limit", "Calls per window, as reported by the platform", "quota"),
+  left: gauge("simfleet_quota_left", "Calls left in the current window", "quota"),
+  inFlight: gauge("simfleet_quota_in_flight", "Calls in flight", "quota"),
+  jobs: gauge("simfleet_queue_jobs", "Jobs in a queue", "queue", "state"),
+  sims: gauge("simfleet_sims", "SIMs of the inventory; standing is listed or gone", "profile", "standing"),
+  syncAge: gauge("simfleet_sync_age_seconds", "Time since the start of the last complete sync", "profile"),
+  deliveries: gauge("simfleet_deliveries_pending", "Messages waiting for delivery", "webhook"),
+  dropped: counter("simfleet_deliveries_dropped_total", "Messages dropped to make room for newer ones", "webhook"),
+  webhookFailing: gauge(
+    "simfleet_webhook_failing",
+    "1 if three attempts in a row to send messages to the webhook failed",
+    "webhook",
+  ),
+  webhookStopped: gauge(
+    "simfleet_webhook_stopped",
+    "1 if the webhook is stopped because its endpoint returned 410 Gone",
+    "webhook",
+  ),
+  scheduleResult: gauge(
+    "simfleet_schedule_last_result",
+    "1 for the last result of the schedule's task",
+    "schedule",
+    "result",
+  ),
+  scheduleAge: gauge("simfleet_schedule_last_age_seconds", "Time since the schedule's task last ended", "schedule"),
+  automationStopped: gauge("simfleet_automation_stopped", "1 if the automation stopped itself", "automation"),
+  automationEvents: counter(
+    "simfleet_automation_events_total",
+    "Events that an automation acted on, by outcome",
+    "automation",
+    "outcome",
+  ),
+  redisMemory: gauge("simfleet_redis_memory_bytes", "Memory that Redis uses"),
+  redisMemoryLimit: gauge(
+    "simfleet_redis_memory_limit_bytes",
+    "Memory that Redis may use: maxmemory, or the machine's memory",
+  ),
+  events: gauge("simfleet_events", "Events kept in the feed"),
+  configRejected: gauge(
+    "simfleet_configuration_rejected",
+    "1 while the changed configuration file is not valid and this worker uses the previous one",
+  ),
+  streams: gauge("simfleet_event_streams", "Open event streams of this worker"),
+};
 
 /** Counters of this process. */
 export const counterCatalogue = {
-  gatewayCalls: {
-    kind: "counter",
-    name: "simfleet_gateway_calls_total",
-    labels: ["caller", "status"],
-    help: "Calls through the gateway of this process, by caller and status; `gone`: the caller disconnected before the response",
-  },
-} as const;
+  gatewayCalls: counter(
+    "simfleet_gateway_calls_total",
+    "Calls through the gateway of this process, by caller and status; `gone`: the caller disconnected before the response",
+    "caller",
+    "status",
+  ),
+};
 
 /** Durations of this process, as histograms. */
 export const histogramCatalogue = {
