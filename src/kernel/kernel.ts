@@ -205,17 +205,13 @@ function cacheHome(dataDir: string): string {
 /** The configured servers, or the folder of the embedded one. The passwords leave their Secrets here. */
 function redisTargetOf({ redis, dataDir }: Config): RemoteTarget | { readonly dataDir: string } {
   if (redis === undefined) return { dataDir };
-  const { topology, addresses, primary = "", username, database, tls, sentinelUsername } = redis;
-  const login = {
-    username,
-    password: redis.password?.reveal(),
-    tls: tls === undefined ? undefined : { ca: tls.ca, cert: tls.cert, key: tls.key?.reveal() },
+  const { password, sentinelPassword, tls } = redis;
+  return {
+    ...redis,
+    password: password?.reveal(),
+    sentinelPassword: sentinelPassword?.reveal(),
+    tls: tls && { ...tls, key: tls.key?.reveal() },
   };
-  const [server] = addresses;
-  if (topology === "cluster" || server === undefined) return { nodes: addresses, ...login };
-  if (topology === "server") return { ...server, ...login, database };
-  const sentinelPassword = redis.sentinelPassword?.reveal();
-  return { sentinels: addresses, primary, ...login, database, sentinelUsername, sentinelPassword };
 }
 
 /** Loads OpenTelemetry in a process whose configuration asks for it. Closing the app sends the remaining spans last. */

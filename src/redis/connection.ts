@@ -6,13 +6,7 @@
 import { isIP } from "node:net";
 import { Cluster, Redis, type RedisOptions } from "ioredis";
 import { systemClock } from "#core/time.ts";
-import type {
-  RedisClusterTarget,
-  RedisSentinelTarget,
-  RedisServerTarget,
-  RedisTarget,
-  RemoteTarget,
-} from "./target.ts";
+import type { RedisTarget, RemoteTarget } from "./target.ts";
 
 type Options = RedisOptions & { replyMapping?: "legacy" };
 
@@ -49,15 +43,17 @@ export class RedisConnections {
       enableReadyCheck: true,
       ...overrides,
     };
-    if ("sentinels" in target) this.#watch(target);
-    const redis = "nodes" in target ? clusterOf(target, options) : this.#redis(target, options);
+    const isRemote = "topology" in target;
+    if (isRemote && target.topology === "sentinel") this.#watch(target);
+    const isCluster = isRemote && target.topology === "cluster";
+    const redis = isCluster ? clusterOf(target, options) : this.#redis(target, options);
     redis.on("error", (error: Error) => this.#onError(error));
     this.#open.add(redis);
     redis.once("end", () => this.#open.delete(redis));
     return redis;
   }
 
-  #watch(target: RedisSentinelTarget): void {
+  #watch(target: RemoteTarget): void {
     this.#stopWatching ??= watchFailovers(target, {
       // Each connection asks the Sentinels for the new primary, and sends it the commands in flight.
       onSwitch: () => this.#open.forEach(reconnect),
@@ -65,7 +61,7 @@ export class RedisConnections {
     });
   }
 
-  #redis(target: Exclude<RedisTarget, RedisClusterTarget>, options: Options): Redis {
+  #redis(target: RedisTarget, options: Options): Redis {
     const retryStrategy = (attempt: number): number => {
       if ("embedded" in target)
         target.embedded.ensureRunning().catch((error: unknown) => this.#onError(error as Error));
@@ -84,50 +80,24 @@ export class RedisConnections {
 }
 
 /** Uses options only, since ioredis parses user names and passwords in URLs in its own way. */
-function optionsOf(target: Exclude<RedisTarget, RedisClusterTarget>): Options {
+function optionsOf(target: RedisTarget): Options {
   if ("embedded" in target) return { path: target.embedded.socketPath };
-  if ("socketPath" in target) return { path: target.socketPath, ...loginOf(target) };
-  return "sentinels" in target ? sentinelOptions(target) : serverOptions(target);
-}
-
-function serverOptions(target: RedisServerTarget): Options {
-  const { host, port, database = 0, tls } = target;
-  const servername = isIP(host) === 0 ? { servername: host } : {};
+  const login = loginOf(target);
+  if ("socketPath" in target) return { path: target.socketPath, ...login };
+  const { topology, addresses, primary = "", database = 0, tls, sentinelUsername, sentinelPassword } = target;
+  const common = { ...login, db: database, socketTimeout: silentMs };
+  if (topology === "server") {
+    const { host = "", port = 0 } = addresses[0] ?? {};
+    const servername = isIP(host) === 0 ? { servername: host } : {};
+    return { ...common, host, port, ...(tls && { tls: { ...tls, ...servername } }), reconnectOnError: isReplica };
+  }
   return {
-    host,
-    port,
-    db: database,
-    socketTimeout: silentMs,
-    ...loginOf(target),
-    ...(tls === undefined
-      ? {}
-      : {
-          tls: {
-            ...tls,
-            ...servername,
-          },
-        }),
-    reconnectOnError: (error) => isReplica(error),
-  };
-}
-
-function sentinelOptions(target: RedisSentinelTarget): Options {
-  const { sentinels, primary, database = 0, tls, sentinelUsername, sentinelPassword } = target;
-  return {
-    sentinels: [...sentinels],
+    ...common,
+    sentinels: [...addresses],
     name: primary,
-    db: database,
-    socketTimeout: silentMs,
-    ...loginOf(target),
     ...(sentinelUsername === undefined ? {} : { sentinelUsername }),
     ...(sentinelPassword === undefined ? {} : { sentinelPassword }),
-    ...(tls === undefined
-      ? {}
-      : {
-          tls,
-          sentinelTLS: tls,
-          enableTLSForSentinelMode: true,
-        }),
+    ...(tls && { tls, sentinelTLS: tls, enableTLSForSentinelMode: true }),
     sentinelCommandTimeout: firstAnswerMs,
     ...whenRefused(),
   };
@@ -160,10 +130,10 @@ function retryDelayMs(attempt: number): number {
 }
 
 /** A Cluster has the commands of a Redis; only this folder uses what differs, such as its nodes. */
-function clusterOf(target: RedisClusterTarget, options: Options): Redis {
-  const { tls, nodes } = target;
-  const cluster = new Cluster([...nodes], {
-    redisOptions: { socketTimeout: silentMs, ...options, ...loginOf(target), ...(tls === undefined ? {} : { tls }) },
+function clusterOf(target: RemoteTarget, options: Options): Redis {
+  const { tls, addresses } = target;
+  const cluster = new Cluster([...addresses], {
+    redisOptions: { socketTimeout: silentMs, ...options, ...loginOf(target), ...(tls && { tls }) },
     clusterRetryStrategy: retryDelayMs,
     // Commands wait for the end of a failover, however long it takes.
     maxRedirections: Number.POSITIVE_INFINITY,
@@ -207,16 +177,12 @@ export function reconnect(redis: Pick<Redis, "status" | "disconnect" | "once">):
 
 /** @returns stops it */
 function watchFailovers(
-  target: RedisSentinelTarget,
+  target: RemoteTarget,
   { onSwitch, onError }: { onSwitch: () => void; onError: (error: Error) => void },
 ): () => void {
-  const { sentinels, primary, tls, sentinelUsername, sentinelPassword } = target;
-  const login = {
-    ...(sentinelUsername === undefined ? {} : { username: sentinelUsername }),
-    ...(sentinelPassword === undefined ? {} : { password: sentinelPassword }),
-    ...(tls === undefined ? {} : { tls }),
-  };
-  const watchers = sentinels.map(({ host, port }) => {
+  const { addresses, primary, tls, sentinelUsername: username, sentinelPassword: password } = target;
+  const login = { ...loginOf({ username, password }), ...(tls && { tls }) };
+  const watchers = addresses.map(({ host, port }) => {
     const redis = new Redis({
       host,
       port,

@@ -14,35 +14,24 @@ export interface RedisAddress {
   readonly port: number;
 }
 
-interface RedisLogin {
+/** How Redis is run: one server, a primary that Sentinels name, or a cluster. */
+export type Topology = "server" | "sentinel" | "cluster";
+
+/** Redis on the network. */
+export interface RemoteTarget {
+  readonly topology: Topology;
+  /** The server; or the Sentinels; or some nodes of the cluster. */
+  readonly addresses: readonly RedisAddress[];
+  /** The name by which the Sentinels know the primary. */
+  readonly primary?: string | undefined;
+  readonly database?: number | undefined;
   readonly username?: string | undefined;
   readonly password?: string | undefined;
+  readonly sentinelUsername?: string | undefined;
+  readonly sentinelPassword?: string | undefined;
   /** TLS settings. Absent: the connection is not encrypted. */
   readonly tls?: RedisTlsOptions | undefined;
 }
-
-/** One server. */
-export interface RedisServerTarget extends RedisAddress, RedisLogin {
-  readonly database?: number | undefined;
-}
-
-/** A primary that fails over to a replica; the Sentinels know which server it is. */
-export interface RedisSentinelTarget extends RedisLogin {
-  readonly sentinels: readonly RedisAddress[];
-  /** The name by which the Sentinels know the primary. */
-  readonly primary: string;
-  readonly database?: number | undefined;
-  readonly sentinelUsername?: string | undefined;
-  readonly sentinelPassword?: string | undefined;
-}
-
-/** A cluster; some of its nodes, which know the others. */
-export interface RedisClusterTarget extends RedisLogin {
-  readonly nodes: readonly RedisAddress[];
-}
-
-/** Redis on the network. */
-export type RemoteTarget = RedisServerTarget | RedisSentinelTarget | RedisClusterTarget;
 
 /** The location of Redis: on the network, on a local socket, or embedded. */
 export type RedisTarget =
@@ -50,21 +39,15 @@ export type RedisTarget =
   | { readonly socketPath: string; readonly password?: string | undefined }
   | { readonly embedded: EmbeddedRedis };
 
-/** How Redis is run. */
-export type Topology = "server" | "sentinel" | "cluster";
-
 export function topologyOf(target: RedisTarget): Topology {
-  if ("sentinels" in target) return "sentinel";
-  return "nodes" in target ? "cluster" : "server";
+  return "topology" in target ? target.topology : "server";
 }
 
 /** For messages: without a password. */
 export function placeOf(target: RedisTarget): string {
-  if ("embedded" in target) return target.embedded.socketPath;
-  if ("socketPath" in target) return target.socketPath;
-  if ("sentinels" in target)
-    return `${target.primary} of the Sentinels ${target.sentinels.map(addressText).join(", ")}`;
-  return "nodes" in target ? target.nodes.map(addressText).join(", ") : addressText(target);
+  if (!("topology" in target)) return "embedded" in target ? target.embedded.socketPath : target.socketPath;
+  const hosts = target.addresses.map(addressText).join(", ");
+  return target.topology === "sentinel" ? `${target.primary} of the Sentinels ${hosts}` : hosts;
 }
 
 export function addressText({ host, port }: RedisAddress): string {

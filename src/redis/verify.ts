@@ -52,7 +52,8 @@ export async function verifyRedis(connections: RedisConnections, clock: Clock = 
     if (answer === undefined) throw new Error(`no response within ${withinMs / secondMs} s`);
     found = answer.value;
   } catch (thrown) {
-    const refusal = "host" in target && target.tls === undefined ? await refusalOf(target) : undefined;
+    const [server] = "topology" in target && topology === "server" && target.tls === undefined ? target.addresses : [];
+    const refusal = server && (await refusalOf(server));
     if (refusal !== undefined) throw unavailable(placeOf(target), `refuses connections: ${refusal}`, thrown);
     throw unavailable(
       placeOf(target),
@@ -80,7 +81,7 @@ async function readServer(redis: Redis, target: RedisTarget): Promise<Found> {
   const info = await redis.info();
   const acknowledgesFile = valueOf(info, "aof_enabled") === "1" && (await hasWaitAof(redis));
   const nodes = [{ where: placeOf(target), info, state: undefined }];
-  return { nodes, hasReplicas: "sentinels" in target, acknowledgesFile };
+  return { nodes, hasReplicas: topologyOf(target) === "sentinel", acknowledgesFile };
 }
 
 /** Servers have it since 7.2, and an ACL user may lack the right. */
@@ -162,7 +163,8 @@ function lastErrorInstead<T>(redis: Redis, target: RedisTarget, reply: Promise<T
     const fail = (thrown: Error & { lastNodeError?: Error }): void => {
       if ("embedded" in target) target.embedded.ensureRunning().catch(reject);
       else if (thrown.lastNodeError !== undefined) reject(ofNode(thrown.lastNodeError));
-      else reject("sentinels" in target ? ofSentinels(thrown, target.primary) : thrown);
+      else
+        reject("topology" in target && target.topology === "sentinel" ? ofSentinels(thrown, target.primary) : thrown);
     };
     reply.then(resolve, reject);
     redis.on("error", fail);
@@ -191,7 +193,7 @@ function refusalOf({ host, port }: RedisAddress): Promise<string | undefined> {
 }
 
 /** The retries that ioredis announces do not happen, since the first error is reported. */
-function ofSentinels(error: Error, primary: string): Error {
+function ofSentinels(error: Error, primary: string | undefined): Error {
   const last = /^All sentinels are unreachable\..*Last error: (.+)$/s.exec(error.message)?.[1];
   if (last === undefined) return error;
   const isNameUnknown = last.includes("No such master");

@@ -30,8 +30,8 @@ async function serverWithUsers(harness: CliHarness) {
   await writeFile(aclFile, `user default off\n${admin}\n${(await documentedUsers()).server}\n`);
   const server = await redisWithUsers(harness, aclFile);
   const connections = new RedisConnections({
-    host: "127.0.0.1",
-    port: server.port,
+    topology: "server",
+    addresses: [{ host: "127.0.0.1", port: server.port }],
     username: "admin",
     password: "admin-word",
   });

@@ -8,10 +8,6 @@ export function redisTarget(place: string): RedisTarget {
   if (place.startsWith("/")) return { socketPath: place };
   const url = parseRedisUrl(place);
   if ("faults" in url) throw new ConfigError(url.faults.map((message) => ({ where: "redis", message })));
-  const { topology, addresses, primary = "", isTls, database, ...user } = url;
-  const login = isTls ? { ...user, tls: {} } : user;
-  const [server] = addresses;
-  if (topology === "cluster" || server === undefined) return { nodes: addresses, ...login };
-  if (topology === "sentinel") return { sentinels: addresses, primary, database, ...login };
-  return { ...server, database, ...login };
+  const { isTls, ...target } = url;
+  return { ...target, tls: isTls ? {} : undefined };
 }

@@ -78,13 +78,10 @@ export function readRedis(written: Written, report: Report) {
     const message = `is not encrypted on its way to ${open.join(", ")}: passwords and data can be read on the network. Use ${schemeOf({ ...url, isTls: true })}:// (TLS).`;
     report.warn("redis.url", message);
   }
-  const { topology, addresses, primary, database } = url;
+  const { isTls: _, ...place } = url;
   const username = url.username ?? written.username;
   return {
-    topology,
-    addresses,
-    primary,
-    database,
+    ...place,
     username,
     password: secretOf(url.password ?? written.password),
     /** For Sentinels that ask for a user and password of their own. */
@@ -169,12 +166,9 @@ function readKey(file: string | undefined, report: Report): Secret | undefined {
   return undefined;
 }
 
-/** How Redis is run: one server, a primary that Sentinels name, or a cluster. */
-type Topology = "server" | "sentinel" | "cluster";
-
 /** The parts of an address. */
 interface RedisUrl {
-  readonly topology: Topology;
+  readonly topology: keyof typeof examples;
   /** The server; or the Sentinels; or some nodes of the cluster. IPv6 addresses are without brackets. */
   readonly addresses: readonly { readonly host: string; readonly port: number }[];
   /** The name by which Sentinels know the primary. */
@@ -205,7 +199,7 @@ export function parseRedisUrl(written: string): RedisUrl | { readonly faults: re
     const known = "Use redis://, redis+sentinel:// or redis+cluster://; rediss instead of redis is TLS.";
     return { faults: [`has the scheme ${given.toLowerCase()}://, which is not supported. ${known}`] };
   }
-  const topology = (scheme[2] ?? "server") as Topology;
+  const topology = (scheme[2] ?? "server") as RedisUrl["topology"];
   const faults: string[] = [];
   if (fragment !== undefined) faults.push(`has a part after #. ${encoding}`);
   const user = parseLogin(login);
@@ -234,7 +228,11 @@ export function parseRedisUrl(written: string): RedisUrl | { readonly faults: re
 }
 
 /** Parses the part after the hosts: the primary's name and the database. */
-function parsePlace(topology: Topology, place: string, faults: string[]): Pick<RedisUrl, "primary" | "database"> {
+function parsePlace(
+  topology: RedisUrl["topology"],
+  place: string,
+  faults: string[],
+): Pick<RedisUrl, "primary" | "database"> {
   const segments = place.split("/").filter((segment) => segment !== "");
   const primary = topology === "sentinel" ? segments.shift() : undefined;
   if (topology === "sentinel" && primary === undefined) {
@@ -262,7 +260,7 @@ function parseLogin(login: string): Pick<RedisUrl, "username" | "password"> | un
   }
 }
 
-function parseAddress(hostAndPort: string, topology: Topology) {
+function parseAddress(hostAndPort: string, topology: RedisUrl["topology"]) {
   // URL takes apart what has a scheme that it knows nothing about.
   const url = URL.parse(`redis://${hostAndPort}`);
   if (url === null || url.hostname === "" || /[%,\s]/.test(url.hostname)) return undefined;

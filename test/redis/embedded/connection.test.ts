@@ -101,7 +101,9 @@ describe("the check before the first use of Redis", () => {
   });
 
   it("the Redis check reports that no server is listening and names the address setting", async () => {
-    await expect(verifyRedis(open({ host: "127.0.0.1", port: 1, password: "hidden-word" }))).rejects.toMatchObject({
+    const addresses = [{ host: "127.0.0.1", port: 1 }];
+    const connections = open({ topology: "server", addresses, password: "hidden-word" });
+    await expect(verifyRedis(connections)).rejects.toMatchObject({
       code: "STORE_UNAVAILABLE",
       message:
         "Redis at 127.0.0.1:1 cannot be used: connect ECONNREFUSED 127.0.0.1:1. Check that it is running and that SIMFLEET_REDIS_URL is correct.",
@@ -156,7 +158,7 @@ async function refusing(line: string): Promise<number> {
 
 it("a command shows the text with which Redis refuses the connection", async () => {
   const port = await refusing("-DENIED Redis is running in protected mode because no password is set.\r\n");
-  const connections = new RedisConnections({ host: "127.0.0.1", port });
+  const connections = new RedisConnections({ topology: "server", addresses: [{ host: "127.0.0.1", port }] });
   onTestFinished(() => connections.close());
   await expect(verifyRedis(connections)).rejects.toThrow(
     `Redis at 127.0.0.1:${port} refuses connections: Redis is running in protected mode because no password is set.`,
