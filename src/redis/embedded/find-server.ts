@@ -3,15 +3,14 @@
  * package tools, which needs no root. Nothing is installed: the copy is kept in the user's cache folder.
  */
 import { execFile } from "node:child_process";
-import { constants } from "node:fs";
-import { access, chmod, cp, mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises";
+import { constants, type Stats } from "node:fs";
+import { access, chmod, cp, lstat, mkdir, mkdtemp, readdir, rename, rm, utimes } from "node:fs/promises";
 import { delimiter, join, dirname } from "node:path";
 import { promisify } from "node:util";
 import { SimfleetError, messageOf } from "#core/errors.ts";
-import { type Clock, minuteMs, systemClock } from "#core/time.ts";
-import { createHash } from "node:crypto";
-import { isOurs, readFileOnce } from "#core/files/open-file.ts";
-import { checkFolder, replaceFile } from "#core/files/write-file.ts";
+import { type Clock, minuteMs, secondMs, systemClock } from "#core/time.ts";
+import { isOurs } from "#core/files/open-file.ts";
+import { checkFolder } from "#core/files/write-file.ts";
 
 const execute = promisify(execFile);
 
@@ -50,14 +49,15 @@ export async function findRedisServer(options: FindOptions): Promise<RedisServer
   const home = join(options.cacheDir, "redis-server");
   const fetched = { binary: join(home, "redis-server"), libraries: join(home, "lib") };
   const clock = options.clock ?? systemClock;
-  const record = await verifyFetched(home);
-  if (record !== undefined) {
-    const ageMs = clock.wallMs() - record.checkedAtMs;
-    if (ageMs < renewAfterMs) return fetched;
-    await fetchServer(options, home, longestRenewalMs).catch(() =>
+  const atMs = await fetchedAtMs(home);
+  if (atMs !== undefined) {
+    const nowMs = clock.wallMs();
+    if (nowMs - atMs < renewAfterMs) return fetched;
+    await fetchServer(options, home, longestRenewalMs).catch(() => {
       // The present copy still works; the next attempt is in a day.
-      writeRecord(home, { ...record, checkedAtMs: clock.wallMs() - renewAfterMs + tryAgainAfterMs }),
-    );
+      const at = (nowMs - renewAfterMs + tryAgainAfterMs) / secondMs;
+      return utimes(fetched.binary, at, at);
+    });
     return fetched;
   }
   try {
@@ -74,11 +74,7 @@ export async function findRedisServer(options: FindOptions): Promise<RedisServer
 }
 
 /** @param timeoutMs of each step; absent: none */
-async function fetchServer(
-  { cacheDir, path, env = {}, clock = systemClock }: FindOptions,
-  home: string,
-  timeoutMs = 0,
-): Promise<void> {
+async function fetchServer({ cacheDir, path, env = {} }: FindOptions, home: string, timeoutMs = 0): Promise<void> {
   const known = Object.entries(env).filter(([name, value]) => passedOn.test(name) && value !== undefined);
   const small = { PATH: path, ...(Object.fromEntries(known) as Record<string, string>) };
   const run = (program: string, args: readonly string[], more: { cwd?: string; env?: Record<string, string> } = {}) =>
@@ -106,11 +102,10 @@ async function fetchServer(
     await run(join(fresh, "redis-server"), ["--version"], { env: { LD_LIBRARY_PATH: join(fresh, "lib") } });
     await chmod(fresh, 0o755);
     await chmod(join(fresh, "lib"), 0o755);
-    await recordFetched(fresh, clock.wallMs());
     await rename(home, join(work, "before")).catch(() => undefined); // there may be none
     await rename(fresh, home).catch(async (thrown: unknown) => {
       // Another process was faster: its copy is equivalent.
-      if ((await verifyFetched(home)) === undefined) throw thrown;
+      if ((await fetchedAtMs(home)) === undefined) throw thrown;
     });
   } finally {
     await rm(work, { recursive: true, force: true });
@@ -145,71 +140,31 @@ function firstLine(text: string): string {
   return text.split("\n", 1)[0] ?? "";
 }
 
-// Verifies the downloaded copy of redis-server in the user's cache folder before it is run. Only this user and root may be
-// able to change it, and its files must match the digests recorded at download.
-
-const recordName = "fetched.json";
-const maxBytes = 256 * 1_048_576;
-
-interface FetchRecord {
-  /** When it was downloaded, or when a renewal was last tried. */
-  readonly checkedAtMs: number;
-  /** SHA-256 of each file, hex, by its path in the folder. */
-  readonly files: Readonly<Record<string, string>>;
-}
-
 /**
- * Returns the record of a copy after verifying all its files.
- * @returns undefined if there is no copy, or one of an earlier version without a record
- * @throws SimfleetError STORE_UNAVAILABLE if another user could have changed it, or it was changed
+ * When a copy was downloaded, or a renewal was last tried, ms since the epoch. Undefined if there is no copy.
+ * @throws SimfleetError STORE_UNAVAILABLE if another user than this one and root could have changed it
  */
-async function verifyFetched(home: string): Promise<FetchRecord | undefined> {
+async function fetchedAtMs(home: string): Promise<number | undefined> {
   try {
-    const record = JSON.parse(contentOf(join(home, recordName)).toString("utf8")) as FetchRecord;
-    for (const folder of [dirname(home), home, join(home, "lib")]) {
-      const { mode } = await checkFolder(folder);
-      if ((mode & 0o022) !== 0) throw new Error(`the folder ${folder} can be written to by others`);
-    }
-    const found = await digestsOf(home);
-    const names = new Set([...Object.keys(found), ...Object.keys(record.files)]);
-    const changed = [...names].find((name) => found[name] !== record.files[name]);
-    if (changed !== undefined) throw new Error(`${join(home, changed)} is not what was downloaded`);
-    return record;
+    const libraries = (await readdir(join(home, "lib"))).map((name) => join("lib", name));
+    for (const folder of [dirname(home), home, join(home, "lib")]) assertOurs(folder, await checkFolder(folder));
+    for (const name of libraries) assertOurs(join(home, name), await lstat(join(home, name)));
+    const binary = join(home, "redis-server");
+    const facts = await lstat(binary);
+    assertOurs(binary, facts);
+    return facts.mtimeMs;
   } catch (thrown) {
     if ((thrown as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    const why = (thrown as Error).message;
     throw new SimfleetError(
       "STORE_UNAVAILABLE",
-      `The downloaded redis-server in ${home} was not started: ${why}. Delete the folder to download it again`,
+      `The downloaded redis-server in ${home} was not started: ${messageOf(thrown)}. Delete the folder to download it again`,
       { cause: thrown },
     );
   }
 }
 
-/** Records the digests of a download. */
-export async function recordFetched(home: string, checkedAtMs: number): Promise<void> {
-  await writeRecord(home, { checkedAtMs, files: await digestsOf(home) });
-}
-
-async function writeRecord(home: string, record: FetchRecord): Promise<void> {
-  await replaceFile(join(home, recordName), `${JSON.stringify(record, undefined, 2)}\n`, { mode: 0o600 });
-}
-
-async function digestsOf(home: string): Promise<Record<string, string>> {
-  const libraries = await readdir(join(home, "lib"));
-  const names = ["redis-server", ...libraries.map((name) => `lib/${name}`)];
-  const digests = names.map((name) => [
-    name,
-    createHash("sha256")
-      .update(contentOf(join(home, name)))
-      .digest("hex"),
-  ]);
-  return Object.fromEntries(digests) as Record<string, string>;
-}
-
-function contentOf(path: string): Buffer {
-  const { bytes, uid, mode } = readFileOnce(path, { links: "refuse", maxBytes });
-  if (!isOurs(uid)) throw new Error(`${path} belongs to another user (ID ${uid})`);
-  if ((mode & 0o022) !== 0) throw new Error(`${path} can be written to by others`);
-  return bytes;
+function assertOurs(path: string, facts: Stats): void {
+  if (facts.isSymbolicLink()) throw new Error(`${path} is a symbolic link`);
+  if (!isOurs(facts.uid)) throw new Error(`${path} belongs to another user (ID ${facts.uid})`);
+  if ((facts.mode & 0o022) !== 0) throw new Error(`${path} can be written to by others`);
 }

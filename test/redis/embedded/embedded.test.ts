@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
-import { chmod, chown, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { chmod, chown, mkdir, mkdtemp, readFile, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { createHash } from "node:crypto";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -11,7 +11,7 @@ import { afterEach, beforeEach, describe, expect, inject, it, vi } from "vitest"
 import { RedisConnections } from "#redis/connection.ts";
 import { EmbeddedRedis } from "#redis/embedded/embedded.ts";
 import { verifyRedis } from "#redis/verify.ts";
-import { recordFetched, findRedisServer } from "#redis/embedded/find-server.ts";
+import { findRedisServer } from "#redis/embedded/find-server.ts";
 import { until } from "../../support/until.ts";
 import { isRoot, unlessRoot } from "../../support/left-out.ts";
 
@@ -215,7 +215,7 @@ async function copyIn(cache: string, fetchedAtMs = Date.now()): Promise<string> 
   await mkdir(join(home, "lib"), { recursive: true });
   await writeFile(join(home, "redis-server"), "", { mode: 0o755 });
   await writeFile(join(home, "lib", "libx.so.1"), "x", { mode: 0o644 });
-  await recordFetched(home, fetchedAtMs);
+  await utimes(join(home, "redis-server"), fetchedAtMs / 1_000, fetchedAtMs / 1_000);
   return home;
 }
 
@@ -237,16 +237,6 @@ describe("the search for a redis-server", () => {
   });
 
   it.each([
-    [
-      "changed since",
-      async (home: string) => writeFile(join(home, "redis-server"), "other"),
-      /is not what was downloaded/,
-    ],
-    [
-      "given one more library",
-      async (home: string) => writeFile(join(home, "lib", "libc.so.6"), "", { mode: 0o644 }),
-      /libc\.so\.6 is not what was downloaded/,
-    ],
     ["open to others", async (home: string) => chmod(join(home, "redis-server"), 0o777), /can be written to by others/],
     ["in a folder open to others", async (home: string) => chmod(home, 0o777), /can be written to by others/],
     [
