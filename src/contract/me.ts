@@ -1,7 +1,7 @@
 /** The route of the caller. It belongs to no feature: the server alone knows who calls. */
 import { z } from "zod";
 import { roles } from "#fleet/role.ts";
-import { route } from "./route.ts";
+import { getRoute } from "./route.ts";
 
 const me = z.object({
   name: z.string(),
@@ -13,11 +13,4 @@ const me = z.object({
 
 export type Me = Readonly<z.infer<typeof me>>;
 
-export const showMe = route({
-  method: "GET",
-  path: "/me",
-  role: "viewer",
-  tag: "me",
-  summary: "Get the caller's name and role",
-  answer: me,
-});
+export const showMe = getRoute({ path: "/me", summary: "Get the caller's name and role", answer: me });

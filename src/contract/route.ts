@@ -31,9 +31,16 @@ export interface Route {
   readonly status?: 200 | 201 | 202 | 204;
 }
 
-/** Declares a route. */
-export function route<const R extends Route>(declared: R): R {
-  return declared;
+type Declared = Omit<Route, "tag"> & Partial<Pick<Route, "tag">>;
+
+/** Declares a route. Its tag is the first word of its path, unless it names one. */
+export function route<const R extends Declared>(declared: R): R & Pick<Route, "tag"> {
+  return { tag: declared.path.split("/")[1] ?? "", ...declared };
+}
+
+/** Declares a route that every caller may read. */
+export function getRoute<const R extends Omit<Declared, "method" | "role">>(declared: R) {
+  return route({ method: "GET", role: "viewer", ...declared });
 }
 
 /** Description of a response for the audit log; undefined for most routes. */

@@ -13,7 +13,7 @@ import {
   since,
   until,
 } from "#contract/fields.ts";
-import { route } from "#contract/route.ts";
+import { getRoute } from "#contract/route.ts";
 import { type Event, eventTypes, typesMeantBy } from "./event.ts";
 
 // Strings, not enums: features add types, and an older version may have stored one that no longer exists.
@@ -41,11 +41,8 @@ export function documentOfEvent({ atMs, ...event }: Event): EventDocument {
   return { id: eventId, type: of, at: new Date(atMs).toISOString(), profile, fields };
 }
 
-export const listEvents = route({
-  method: "GET",
+export const listEvents = getRoute({
   path: "/events",
-  role: "viewer",
-  tag: "events",
   summary: "List events, newest first; of all profiles unless one is given",
   description:
     "With `Accept: text/event-stream` events are streamed as they happen; `Last-Event-ID` continues after an event, `since` after a time. A stream has no pages.",
@@ -105,10 +102,8 @@ export const summary = z.object({
 
 export type Summary = Readonly<z.infer<typeof summary>>;
 
-export const showSummary = route({
-  method: "GET",
+export const showSummary = getRoute({
   path: "/summary",
-  role: "viewer",
   tag: "events",
   summary: "Summarize what happened since a time: runs, schedules, rotations, problems, external changes, calls",
   query: z.strictObject({ ...ofProfile, since: since.default("12h") }),

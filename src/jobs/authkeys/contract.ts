@@ -99,7 +99,6 @@ export const rotateAuthKey = route({
   method: "POST",
   path: "/authkeys/rotate",
   role: "admin",
-  tag: "authkeys",
   summary: "Rotate the AuthKey in use, or resume its rotation",
   query: z.strictObject(ofUser),
   body: z.strictObject({ replace }).nullish(),

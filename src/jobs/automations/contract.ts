@@ -1,7 +1,7 @@
 /** The routes of automations. */
 import { z } from "zod";
 import { count, id, instant, list, pageOf } from "#contract/fields.ts";
-import { route } from "#contract/route.ts";
+import { getRoute, route } from "#contract/route.ts";
 
 export const automationReport = z.object({
   name: z.string(),
@@ -36,11 +36,8 @@ export const decisionReport = z.object({
 
 export type DecisionReport = Readonly<z.infer<typeof decisionReport>>;
 
-export const listAutomations = route({
-  method: "GET",
+export const listAutomations = getRoute({
   path: "/automations",
-  role: "viewer",
-  tag: "automations",
   summary: "List automations: state, counts, last action",
   answer: pageOf("automations", automationReport),
 });

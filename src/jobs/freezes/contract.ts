@@ -1,7 +1,7 @@
 /** The routes of freezes. */
 import { z } from "zod";
 import { count, instant, list } from "#contract/fields.ts";
-import { route } from "#contract/route.ts";
+import { getRoute, route } from "#contract/route.ts";
 
 const freezeTimeReport = z.object({
   name: z.string(),
@@ -32,11 +32,8 @@ const freezeReport = z.object({
 
 export type FreezeReport = Readonly<z.infer<typeof freezeReport>>;
 
-export const showFreeze = route({
-  method: "GET",
+export const showFreeze = getRoute({
   path: "/freeze",
-  role: "viewer",
-  tag: "freeze",
   summary: "Get the freeze status of every profile",
   answer: freezeReport,
 });
@@ -45,7 +42,6 @@ export const startFreeze = route({
   method: "POST",
   path: "/freeze",
   role: "admin",
-  tag: "freeze",
   summary: "Freeze all changes of every profile; calls in flight are completed",
   body: z
     .strictObject({
@@ -60,7 +56,6 @@ export const endFreeze = route({
   method: "DELETE",
   path: "/freeze",
   role: "admin",
-  tag: "freeze",
   summary: "End the freeze; freezes in the configuration still apply",
   answer: freezeReport,
 });

@@ -14,7 +14,7 @@ import {
   several,
   since,
 } from "#contract/fields.ts";
-import { route } from "#contract/route.ts";
+import { getRoute, route } from "#contract/route.ts";
 import type { EventType } from "#events/event.ts";
 
 export const syncReport = z.object({
@@ -90,20 +90,14 @@ const fleetPoint = z.object({ at: instant, total: count, bySpeedClass: counts })
 
 export type FleetPoint = Readonly<z.infer<typeof fleetPoint>>;
 
-export const listSyncs = route({
-  method: "GET",
+export const listSyncs = getRoute({
   path: "/syncs",
-  role: "viewer",
-  tag: "syncs",
   summary: "List the current or last sync of each profile",
   answer: pageOf("syncs", syncReport),
 });
 
-export const showSync = route({
-  method: "GET",
+export const showSync = getRoute({
   path: "/syncs/:profile",
-  role: "viewer",
-  tag: "syncs",
   summary: "Get the current or last sync of a profile",
   params: z.strictObject({ profile: id }),
   answer: syncReport,
@@ -113,7 +107,6 @@ export const startSync = route({
   method: "POST",
   path: "/syncs",
   role: "operator",
-  tag: "syncs",
   summary: "Start a sync, or resume an interrupted one",
   query: z.strictObject({ ...ofProfile, restart: flag.describe("start over from the first page") }),
   answer: syncReport,
@@ -138,11 +131,8 @@ const search = z
   .optional()
   .describe("part of a SIM ID, or a whole IMSI; the other way round where SIMs are named by their IMSI");
 
-export const listSims = route({
-  method: "GET",
+export const listSims = getRoute({
   path: "/sims",
-  role: "viewer",
-  tag: "sims",
   summary: "List SIMs, most recently discovered first",
   query: z.strictObject({
     ...selection,
@@ -174,11 +164,8 @@ const simCounts = z.object({
 
 export type SimCounts = Readonly<z.infer<typeof simCounts>>;
 
-export const countSimsBy = route({
-  method: "GET",
+export const countSimsBy = getRoute({
   path: "/sims/counts",
-  role: "viewer",
-  tag: "sims",
   summary: "Count SIMs exactly, in total or by the values of a field",
   query: z.strictObject({ ...selection, by: id.optional().describe("a field, such as `speedClass` or `tags.site`") }),
   answer: simCounts,
@@ -191,11 +178,8 @@ const simCount = z.object({
 
 export type SimCount = Readonly<z.infer<typeof simCount>>;
 
-export const countSims = route({
-  method: "GET",
+export const countSims = getRoute({
   path: "/sims/count",
-  role: "viewer",
-  tag: "sims",
   summary: "Count SIMs, within a second",
   query: z.strictObject({ ...selection, search }),
   answer: simCount,
@@ -216,21 +200,15 @@ const simFields = z.object({
 
 export type SimFields = Readonly<z.infer<typeof simFields>>;
 
-export const listSimFields = route({
-  method: "GET",
+export const listSimFields = getRoute({
   path: "/sims/fields",
-  role: "viewer",
-  tag: "sims",
   summary: "List the fields of the inventory with their values, for filters",
   query: z.strictObject(ofProfile),
   answer: simFields,
 });
 
-export const exportSims = route({
-  method: "GET",
+export const exportSims = getRoute({
   path: "/sims/export",
-  role: "viewer",
-  tag: "sims",
   summary: "Export the inventory",
   query: z.strictObject({
     ...selection,
@@ -240,11 +218,8 @@ export const exportSims = route({
   answer: "lines",
 });
 
-export const showSim = route({
-  method: "GET",
+export const showSim = getRoute({
   path: "/sims/:sim",
-  role: "viewer",
-  tag: "sims",
   summary: "Get a SIM as last seen",
   params: z.strictObject({ sim: id }),
   query: z.strictObject(ofProfile),
@@ -255,7 +230,6 @@ export const readSim = route({
   method: "GET",
   path: "/sims/:sim/fresh",
   role: "operator",
-  tag: "sims",
   summary: "Read a SIM from the platform now",
   description: "Uses one call of the quota and leaves the inventory as it is. Secrets of the record are left out.",
   params: z.strictObject({ sim: id }),
@@ -267,7 +241,6 @@ export const readSimStatuses = route({
   method: "GET",
   path: "/sims/:sim/statuses",
   role: "operator",
-  tag: "sims",
   summary: "Read the status history of a SIM from the platform now",
   description: "Uses one call of the quota. It needs the operation `getSimStatusHistory` of the deployment.",
   params: z.strictObject({ sim: id }),
@@ -275,10 +248,8 @@ export const readSimStatuses = route({
   answer: pageOf("statuses", z.looseObject({})),
 });
 
-export const listChanges = route({
-  method: "GET",
+export const listChanges = getRoute({
   path: "/changes",
-  role: "viewer",
   tag: "sims",
   summary: "List changes of the fleet, newest first",
   query: z.strictObject({
@@ -294,20 +265,16 @@ export const listChanges = route({
   answer: pageOf("changes", change),
 });
 
-export const showFleet = route({
-  method: "GET",
+export const showFleet = getRoute({
   path: "/fleet",
-  role: "viewer",
   tag: "sims",
   summary: "Count SIMs by speed class, status and group; for a small fleet the counts are at most a few seconds old",
   query: z.strictObject(ofProfile),
   answer: fleetReport,
 });
 
-export const fleetHistory = route({
-  method: "GET",
+export const fleetHistory = getRoute({
   path: "/fleet/history",
-  role: "viewer",
   tag: "sims",
   summary: "Count SIMs over time: one point per five minutes, up to a week, oldest first",
   query: z.strictObject({ ...ofProfile, hours: z.coerce.number().min(0.1).max(168).default(24) }),

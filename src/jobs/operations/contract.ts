@@ -1,7 +1,7 @@
 /** The routes of the SIM operations of the deployment. */
 import { z } from "zod";
 import { count, list, ofProfile, pageOf } from "#contract/fields.ts";
-import { route } from "#contract/route.ts";
+import { getRoute } from "#contract/route.ts";
 import { dangers } from "#fleet/sim-operation/danger.ts";
 import { inputTypes } from "#fleet/sim-operation/input.ts";
 
@@ -33,21 +33,15 @@ const operationReport = z.object({
 
 export type OperationReport = Readonly<z.infer<typeof operationReport>>;
 
-export const listOperations = route({
-  method: "GET",
+export const listOperations = getRoute({
   path: "/operations",
-  role: "viewer",
-  tag: "operations",
   summary: "List what runs can do to SIMs",
   query: z.strictObject(ofProfile),
   answer: pageOf("operations", operationReport),
 });
 
-export const showOperation = route({
-  method: "GET",
+export const showOperation = getRoute({
   path: "/operations/:operation",
-  role: "viewer",
-  tag: "operations",
   summary: "Get an operation: inputs, quota, undo and an example file",
   params: z.strictObject({ operation: z.string().min(1).max(64) }),
   query: z.strictObject(ofProfile),

@@ -1,7 +1,7 @@
 /** The route of the configured profiles (accounts). */
 import { z } from "zod";
 import { list, pageOf } from "#contract/fields.ts";
-import { route } from "#contract/route.ts";
+import { getRoute } from "#contract/route.ts";
 
 const profileReport = z.object({
   name: z.string(),
@@ -14,11 +14,8 @@ const profileReport = z.object({
 
 export type ProfileReport = Readonly<z.infer<typeof profileReport>>;
 
-export const listProfiles = route({
-  method: "GET",
+export const listProfiles = getRoute({
   path: "/profiles",
-  role: "viewer",
-  tag: "profiles",
   summary: "List the configured profiles (accounts)",
   answer: pageOf("profiles", profileReport),
 });

@@ -1,7 +1,7 @@
 /** The route of quotas. */
 import { z } from "zod";
 import { count, instant, list, pageOf } from "#contract/fields.ts";
-import { route } from "#contract/route.ts";
+import { getRoute } from "#contract/route.ts";
 
 const bucketWindow = z.object({
   at: instant.describe("end of the window"),
@@ -39,11 +39,8 @@ const bucketReport = z.object({
 
 export type BucketReport = Readonly<z.infer<typeof bucketReport>>;
 
-export const listBuckets = route({
-  method: "GET",
+export const listBuckets = getRoute({
   path: "/buckets",
-  role: "viewer",
-  tag: "buckets",
   summary: "List quotas: limit, left, reserve, time to reset, waiting calls",
   answer: pageOf("buckets", bucketReport),
 });

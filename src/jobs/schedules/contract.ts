@@ -1,7 +1,7 @@
 /** The routes of schedules. */
 import { z } from "zod";
 import { id, instant, list, pageOf } from "#contract/fields.ts";
-import { route } from "#contract/route.ts";
+import { getRoute, route } from "#contract/route.ts";
 import { taskPreview } from "#jobs/tasks/contract.ts";
 
 export const scheduleReport = z.object({
@@ -49,11 +49,8 @@ export const scheduleReport = z.object({
 
 export type ScheduleReport = Readonly<z.infer<typeof scheduleReport>>;
 
-export const listSchedules = route({
-  method: "GET",
+export const listSchedules = getRoute({
   path: "/schedules",
-  role: "viewer",
-  tag: "schedules",
   summary: "List schedules: next times, last result, task in progress",
   answer: pageOf("schedules", scheduleReport),
 });

@@ -1,7 +1,7 @@
 /** The route of storage. */
 import { z } from "zod";
 import { count, instant, list } from "#contract/fields.ts";
-import { route } from "#contract/route.ts";
+import { getRoute } from "#contract/route.ts";
 
 const storagePart = z.object({
   part: z.string().describe("such as runs, inventory, events, deliveries, audit, queues, quotas"),
@@ -36,11 +36,8 @@ const storageReport = z.object({
 
 export type StorageReport = Readonly<z.infer<typeof storageReport>>;
 
-export const showStorage = route({
-  method: "GET",
+export const showStorage = getRoute({
   path: "/storage",
-  role: "viewer",
-  tag: "storage",
   summary: "Get the memory of Redis by kind of data",
   answer: storageReport,
 });

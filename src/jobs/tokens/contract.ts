@@ -27,7 +27,6 @@ export const listTokens = route({
   method: "GET",
   path: "/tokens",
   role: "admin",
-  tag: "tokens",
   summary: "List the tokens, by name",
   answer: pageOf("tokens", tokenReport),
 });
@@ -36,7 +35,6 @@ export const createToken = route({
   method: "POST",
   path: "/tokens",
   role: "admin",
-  tag: "tokens",
   summary: "Create a token, which is valid at once",
   description: "The response has the token, once. Only its SHA-256 is stored.",
   body: z.strictObject({
@@ -53,7 +51,6 @@ export const revokeToken = route({
   method: "DELETE",
   path: "/tokens/:name",
   role: "admin",
-  tag: "tokens",
   summary: "Revoke a token, which is invalid at once",
   params: z.strictObject({ name }),
   answer: z.undefined(),

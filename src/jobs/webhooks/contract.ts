@@ -1,7 +1,7 @@
 /** The routes of webhooks, and of what was delivered to them. */
 import { z } from "zod";
 import { count, id, instant, list, ofPage, pageOf } from "#contract/fields.ts";
-import { route } from "#contract/route.ts";
+import { getRoute, route } from "#contract/route.ts";
 import { eventDocument } from "#events/contract.ts";
 import { webhookFormats } from "#fleet/webhook.ts";
 
@@ -58,11 +58,8 @@ export type TestReport = Readonly<z.infer<typeof testReport>>;
 const ofWebhook = { method: "POST", role: "operator", tag: "webhooks", params: z.strictObject({ name: id }) } as const;
 const ofDelivery = { tag: "webhooks", params: z.strictObject({ deliveryId: id }), answer: deliveryDocument } as const;
 
-export const listWebhooks = route({
-  method: "GET",
+export const listWebhooks = getRoute({
   path: "/webhooks",
-  role: "viewer",
-  tag: "webhooks",
   summary: "List webhooks: state, pending messages, last delivery",
   answer: pageOf("webhooks", webhookReport),
 });
@@ -81,21 +78,17 @@ export const resumeWebhook = route({
   answer: webhookReport,
 });
 
-export const listDeliveries = route({
-  method: "GET",
+export const listDeliveries = getRoute({
   path: "/deliveries",
-  role: "viewer",
   tag: "webhooks",
   summary: "List deliveries, newest event first",
   query: z.strictObject({ ...ofPage, webhook: id.optional(), state: z.enum(deliveryStates).optional() }),
   answer: pageOf("deliveries", deliveryReport),
 });
 
-export const showDelivery = route({
+export const showDelivery = getRoute({
   ...ofDelivery,
-  method: "GET",
   path: "/deliveries/:deliveryId",
-  role: "viewer",
   summary: "Get a delivery with its event",
 });
 
