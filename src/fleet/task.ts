@@ -25,6 +25,11 @@ export type Task =
   /** Writes a fleet report to a JSON file, replacing the previous one. */
   | { readonly job: "report"; readonly profile: string; readonly file: string };
 
+type ApplyTask = Extract<Task, { readonly job: "apply" }>;
+
+/** What an automation does: an operation is applied to the SIMs of its events. */
+export type AutomationAction = Omit<ApplyTask, "profile" | "from"> | Exclude<Task, ApplyTask>;
+
 /**
  * Every kind of task, and whether it can change something on the platform; a new kind does not compile without an
  * entry.

@@ -11,7 +11,7 @@ import { systemClock } from "#core/time.ts";
 import { openFile } from "#core/files/open-file.ts";
 import { checkFolder } from "#core/files/write-file.ts";
 import type { Rotation } from "#jobs/credentials/config.ts";
-import type { Schedule } from "#fleet/schedule.ts";
+import type { Schedule } from "#jobs/schedules/config.ts";
 import { assertCanWrite } from "#jobs/runs/results/results.ts";
 import { nextTimes } from "#jobs/schedules/service.ts";
 import { tasksOfWorkers } from "#kernel/reload.ts";

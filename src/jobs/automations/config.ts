@@ -1,7 +1,7 @@
 /** The section `automations`: event-triggered tasks, each with a name. */
 import { z } from "zod";
 import { factsOfEvent, knownPatterns, typesMeantBy } from "#events/event.ts";
-import type { Automation, AutomationAction } from "#fleet/automation.ts";
+import type { AutomationAction } from "#fleet/task.ts";
 import { everySim } from "#fleet/filter.ts";
 import type { Report } from "#config/report.ts";
 import { section, setting } from "#config/setting.ts";
@@ -56,9 +56,11 @@ export const automationsSection = section(
 
 type Written = z.output<typeof automationsSection>;
 
-export function readAutomations(entries: Written, known: KnownNames, report: Report): readonly Automation[] {
-  const automations: Automation[] = [];
-  for (const [name, written] of Object.entries(entries)) {
+/** A task that runs when an event occurs and a condition holds. */
+export type Automation = Readonly<ReturnType<typeof readAutomations>[number]>;
+
+export function readAutomations(entries: Written, known: KnownNames, report: Report) {
+  return Object.entries(entries).flatMap(([name, written]) => {
     const at = `automations.${name}`;
     const fault = (key: string, message: string): void => report.fault(`${at}.${key}`, message);
     const on = typesOf([written.on].flat(), (message) => fault("on", message));
@@ -66,11 +68,9 @@ export function readAutomations(entries: Written, known: KnownNames, report: Rep
     const condition =
       written.where === undefined ? everySim : readFilter(written.where, fields, (message) => fault("where", message));
     const action = actionOf(written, { at, on, known, report });
-    if (action === undefined || condition === undefined) continue;
     const { profile, maxPerHour } = written;
-    automations.push({ name, profile, on, condition, action, maxPerHour });
-  }
-  return automations;
+    return action && condition ? [{ name, profile, on, condition, action, maxPerHour }] : [];
+  });
 }
 
 /** Fields that a condition can name: those of the SIM, and those of events as `event.field` (without prefix if there is no SIM). */

@@ -4,7 +4,7 @@
  */
 import { systemClock } from "#core/time.ts";
 import type { Event } from "#events/event.ts";
-import type { Automation } from "#fleet/automation.ts";
+import type { Automation } from "./config.ts";
 import type { StoreDeps } from "#engine/move-record.ts";
 import { readSharing } from "#engine/sharing.ts";
 import { matches } from "#fleet/filter.ts";

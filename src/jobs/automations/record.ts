@@ -5,7 +5,8 @@
  *   active -> stopped -> active    automatically, then by a user
  */
 import type { Keys } from "#redis/keys.ts";
-import type { Automation, AutomationState } from "#fleet/automation.ts";
+import type { Automation } from "./config.ts";
+import type { AutomationReport } from "./contract.ts";
 import { Script } from "#redis/script.ts";
 import type { MoveEvent, StoreDeps } from "#engine/move-record.ts";
 import { type RecordFields, stateStore } from "#engine/record.ts";
@@ -16,6 +17,8 @@ const chainSeconds = 30 * 86_400;
 const hourMs = 3_600_000;
 /** Events that are delivered again lead to tasks that are no older than so many. */
 const keptTasks = 20;
+
+type AutomationState = AutomationReport["state"];
 
 export interface AutomationRecord {
   readonly profile: string;

@@ -4,7 +4,7 @@ import { inputsOf, shownInputs } from "#fleet/sim-operation/sim-operation.ts";
 import { SimfleetError } from "#core/errors.ts";
 import type { Event } from "#events/event.ts";
 import type { Feed } from "#events/feed.ts";
-import type { Automation } from "#fleet/automation.ts";
+import type { Automation } from "./config.ts";
 import { type AutomationDeps, actOn } from "./work.ts";
 import type { AutomationReport, DecisionReport } from "./contract.ts";
 import { type Decided, decide, meantFor } from "./decide.ts";

@@ -8,7 +8,7 @@ import type { Clock } from "#core/time.ts";
 import { type FaultRules, actionAfter } from "#engine/fault-policy.ts";
 import { type PoisonGuard, quarantined, quarantineReason } from "#engine/poison-guard.ts";
 import type { Event } from "#events/event.ts";
-import type { Automation } from "#fleet/automation.ts";
+import type { Automation } from "./config.ts";
 import type { TaskReference } from "#fleet/task.ts";
 import type { AutomationTasks } from "#jobs/tasks/tasks.ts";
 import { type Decided, type DecisionDeps, decide, meantFor } from "./decide.ts";

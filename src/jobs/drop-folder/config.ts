@@ -1,6 +1,5 @@
 /** The section `dropFolder`: the folder whose files become runs, and the options of these runs. */
 import type { z } from "zod";
-import type { DropFolder } from "#fleet/drop-folder.ts";
 import type { Report } from "#config/report.ts";
 import { group, setting, settingsOf } from "#config/setting.ts";
 import { number, path, profileName, text } from "#config/value-types.ts";
@@ -40,7 +39,7 @@ export function readDropFolder(
   written: z.output<typeof dropFolderSection>,
   known: Pick<KnownNames, "profiles" | "operations" | "wordingOf"> & { readonly selected: string },
   report: Report,
-): DropFolder | undefined {
+) {
   const { path: folder, profile = known.selected, name, settleSeconds } = written;
   if (!report.isGiven("dropFolder.path")) {
     const given = settingsOf(dropFolderSection).find((one) => report.isGiven(`dropFolder.${one.path}`));
@@ -54,3 +53,6 @@ export function readDropFolder(
   if (folder === undefined || choice === undefined) return undefined;
   return { path: folder, profile, name, ...choice, options, settleMs: settleSeconds * 1_000 };
 }
+
+/** A folder whose CSV files become runs. */
+export type DropFolder = Readonly<NonNullable<ReturnType<typeof readDropFolder>>>;

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { IntakeError, SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
-import type { DropFolder } from "#fleet/drop-folder.ts";
+import type { DropFolder } from "./config.ts";
 import { isRunSettled } from "#fleet/run.ts";
 import { withoutContent } from "#intake/columns.ts";
 import { droppedFileRules } from "./folder.ts";

@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { type PoisonGuard, quarantined, quarantineReason } from "#engine/poison-guard.ts";
 import type { EventType } from "#events/event.ts";
 import type { Feed } from "#events/feed.ts";
-import type { DropFolder } from "#fleet/drop-folder.ts";
+import type { DropFolder } from "./config.ts";
 import type { FileRun, FileRuns, Refusal } from "./file-runs.ts";
 import { type FoundFile, Folder } from "./folder.ts";
 import { type TakenName, besideName, isInput, nameFault, readTakenName, safeName, takenName } from "./names.ts";

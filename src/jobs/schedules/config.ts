@@ -2,7 +2,6 @@
 import { z } from "zod";
 import type { Secret } from "#core/secret.ts";
 import { parsePeriod } from "#core/ago.ts";
-import { type Schedule, frozenPolicies, missedPolicies, overlapPolicies } from "#fleet/schedule.ts";
 import { parseCron } from "#fleet/time/cron.ts";
 import { secretInFile, signingSecret } from "#config/secrets/secret-file.ts";
 import { orFault, type Report } from "#config/report.ts";
@@ -11,8 +10,8 @@ import { cronText, expecting, integer, number, oneOf, path, period, timezone } f
 import { type KnownNames, jobKind, taskKeys, taskOf } from "#jobs/tasks/config.ts";
 
 const missedPolicy = expecting(
-  `${missedPolicies.map((word) => `\`${word}\``).join(", ")}, or \`{ within: 15m }\` (a whole number and s, m, h or d)`,
-  z.union([z.enum(missedPolicies), z.strictObject({ within: period })]),
+  "`once`, `skip`, or `{ within: 15m }` (a whole number and s, m, h or d)",
+  z.union([z.enum(["once", "skip"]), z.strictObject({ within: period })]),
 );
 
 export const schedulesSection = section(
@@ -33,7 +32,7 @@ export const schedulesSection = section(
     ),
     jitterSeconds: setting(number(0, 86_400).default(0), "Starts up to this much later, by a random delay."),
     overlap: setting(
-      oneOf(overlapPolicies).default("skip"),
+      oneOf(["skip", "queue", "cancel"]).default("skip"),
       "If the previous run is still active: skip the new one, let it wait, or cancel the active one (`apply` only).",
     ),
     missed: setting(
@@ -46,20 +45,22 @@ export const schedulesSection = section(
       { fallback: "never" },
     ),
     frozen: setting(
-      oneOf(frozenPolicies).default("skip"),
+      oneOf(["skip", "wait"]).default("skip"),
       "If it is due during a freeze (`freezes`): skip it, or wait for the end.",
     ),
   }),
   "Scheduled tasks, each with a name. See docs/schedules.md.",
 );
 
+/** A task that runs at the times of a cron expression. */
+export type Schedule = Readonly<ReturnType<typeof readSchedules>["schedules"][number]>;
+
 /** Secrets of messages that trigger schedules, by the schedule's name; read again at every use. */
 export type Triggers = Readonly<Record<string, () => Secret>>;
 
 export function readSchedules(entries: z.output<typeof schedulesSection>, known: KnownNames, report: Report) {
-  const schedules: Schedule[] = [];
   const triggers: [string, () => Secret][] = [];
-  for (const [name, written] of Object.entries(entries)) {
+  const schedules = Object.entries(entries).flatMap(([name, written]) => {
     const at = `schedules.${name}`;
     const cron = orFault(
       () => parseCron(written.cron, written.timezone),
@@ -79,18 +80,10 @@ export function readSchedules(entries: z.output<typeof schedulesSection>, known:
       );
       triggers.push([name, () => secret.now()]);
     }
-    if (cron === undefined || task === undefined) continue;
-    schedules.push({
-      name,
-      profile: task.profile,
-      cron,
-      task,
-      jitterMs: jitterSeconds * 1_000,
-      overlap,
-      missed: typeof missed === "string" ? missed : { ...missed, withinMs: parsePeriod(missed.within) },
-      frozen,
-      pauseAfterFailures,
-    });
-  }
+    if (cron === undefined || task === undefined) return [];
+    const window = typeof missed === "string" ? missed : { ...missed, withinMs: parsePeriod(missed.within) };
+    const jitterMs = jitterSeconds * 1_000;
+    return [{ name, profile: task.profile, cron, task, jitterMs, overlap, missed: window, frozen, pauseAfterFailures }];
+  });
   return { schedules, triggers: Object.fromEntries(triggers) as Triggers };
 }

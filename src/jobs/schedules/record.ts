@@ -5,7 +5,8 @@
  */
 import { type Change, type RecordFields, stateStore } from "#engine/record.ts";
 import type { StoreDeps } from "#engine/move-record.ts";
-import type { ExecutionResult, Schedule } from "#fleet/schedule.ts";
+import type { Schedule } from "./config.ts";
+import type { ScheduleReport } from "./contract.ts";
 import type { TaskReference } from "#fleet/task.ts";
 
 /** One execution of a schedule's task. */
@@ -27,7 +28,7 @@ export interface Execution {
 
 export interface EndedExecution extends Execution {
   readonly finishedAtMs: number;
-  readonly result: ExecutionResult;
+  readonly result: NonNullable<ScheduleReport["last"]>["result"];
   readonly reason?: string;
 }
 

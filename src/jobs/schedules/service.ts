@@ -5,7 +5,7 @@ import { SimfleetError } from "#core/errors.ts";
 import { type Clock, isoTime } from "#core/time.ts";
 import { type SimOperation, inputsOf, shownInputs } from "#fleet/sim-operation/sim-operation.ts";
 import { localText } from "#fleet/time/cron.ts";
-import type { Schedule } from "#fleet/schedule.ts";
+import type { Schedule } from "./config.ts";
 import type { TaskPreview } from "#jobs/tasks/contract.ts";
 import type { ServiceTasks } from "#jobs/tasks/tasks.ts";
 import type { ScheduleReport } from "./contract.ts";

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { minuteMs } from "#core/time.ts";
 import type { Cron } from "#fleet/time/cron.ts";
-import type { Schedule } from "#fleet/schedule.ts";
+import type { Schedule } from "./config.ts";
 import type { Stretch } from "./record.ts";
 
 /** A time noticed later than this was missed: no worker was running. */

@@ -21,10 +21,10 @@ import type { Incident } from "#engine/queue/job-result.ts";
 import type { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { MovedByAnother, type StepResult, type Steps, type Wait, again, move, runSteps, wait } from "#engine/steps.ts";
 import type { Freeze } from "#fleet/freeze.ts";
-import type { ExecutionResult, Schedule } from "#fleet/schedule.ts";
+import type { Schedule } from "./config.ts";
 import { changesPlatform } from "#fleet/task.ts";
 import type { Tasks } from "#jobs/tasks/tasks.ts";
-import type { Execution, ScheduleChange, ScheduleLog, ScheduleRecord } from "./record.ts";
+import type { EndedExecution, Execution, ScheduleChange, ScheduleLog, ScheduleRecord } from "./record.ts";
 import { executionId, jitterOf, maxCounted, passedTimes, wasActedOn, windowEndMs, withTime } from "./times.ts";
 
 export interface ScheduleContext {
@@ -254,7 +254,7 @@ async function follow(poll: Poll): Promise<ScheduleResult> {
 }
 
 interface ExecutionEnd {
-  readonly result: ExecutionResult;
+  readonly result: EndedExecution["result"];
   readonly reason: string | undefined;
   /** Why it pauses the schedule, whatever the settings say. */
   readonly pauses?: string;

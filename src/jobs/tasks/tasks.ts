@@ -5,8 +5,7 @@
 import { dirname } from "node:path";
 import { SimfleetError } from "#core/errors.ts";
 import { type RunOptions, isRunSettled } from "#fleet/run.ts";
-import type { Automation } from "#fleet/automation.ts";
-import type { Task, TaskReference, TaskStatus } from "#fleet/task.ts";
+import type { AutomationAction, Task, TaskReference, TaskStatus } from "#fleet/task.ts";
 import type { AuthKeyService } from "#jobs/authkeys/open.ts";
 import type { CredentialService } from "#jobs/credentials/open.ts";
 import type { RunService } from "#jobs/runs/service.ts";
@@ -290,6 +289,6 @@ function statusOfRotation(state: string, reason: string | null): TaskStatus {
 }
 
 /** The folders that tasks write reports to. */
-export function foldersOfTasks(tasks: readonly (Task | Automation["action"])[]): string[] {
+export function foldersOfTasks(tasks: readonly (Task | AutomationAction)[]): string[] {
   return tasks.flatMap((task) => (task.job === "report" ? [dirname(task.file)] : []));
 }

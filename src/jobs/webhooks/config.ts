@@ -1,10 +1,9 @@
 /** The section `webhooks`: receivers, their events, addresses and signatures. */
 import { z } from "zod";
-import type { Secret } from "#core/secret.ts";
 import { secondMs } from "#core/time.ts";
 import { knownPatterns, typesMeantBy } from "#events/event.ts";
 import { literalFault } from "#events/webhook/webhook-address.ts";
-import { type Webhook, webhookFormats } from "#fleet/webhook.ts";
+import { webhookFormats } from "#fleet/webhook.ts";
 import { givenSecret, secretInFile, signingSecret } from "#config/secrets/secret-file.ts";
 import type { Report } from "#config/report.ts";
 import { hasOneOf, says, section, setting } from "#config/setting.ts";
@@ -58,19 +57,11 @@ export const webhooksSection = section(
   "Receivers of events, each with a name. See docs/webhooks.md for how to receive and verify messages.",
 );
 
-/** A webhook with what its messages need; both are read again at every use. */
-export interface WebhookConfig {
-  readonly webhook: Webhook;
-  readonly url: () => string;
-  /** The present one first; none where messages are not signed. */
-  readonly secrets: () => readonly Secret[];
-  /** Fault of its secret files at the last use, which continued with their previous content. */
-  readonly faults: () => readonly string[];
-}
+export type Webhook = Readonly<ReturnType<typeof readWebhooks>[string]["webhook"]>;
 
 /** Reads the section, its files, and checks it against the catalogue of events. */
 export function readWebhooks(entries: Readonly<Record<string, Written>>, profiles: readonly string[], report: Report) {
-  const webhooks = Object.entries(entries).map(([name, written]): [string, WebhookConfig] => {
+  const webhooks = Object.entries(entries).map(([name, written]) => {
     const at = `webhooks.${name}`;
     const fault: Fault = (key, message) => report.fault(`${at}.${key}`, message);
     const { events, profile, format, allowPrivate, timeoutSeconds } = written;
@@ -82,13 +73,18 @@ export function readWebhooks(entries: Readonly<Record<string, Written>>, profile
     const unread: Fault = (key, message) => report.unreadable(`${at}.${key}`, message);
     const url = addressOf(written, fault, unread);
     const secrets = secretsOf(written, fault, unread);
-    const config = {
-      webhook: { name, events, profile, format, allowPrivate, timeoutMs: timeoutSeconds * secondMs },
-      url: () => url?.now().reveal() ?? written.url ?? "",
-      secrets: () => secrets.map((one) => one.now()),
-      faults: () => [...(url === undefined ? [] : [url]), ...secrets].flatMap((one) => one.fault ?? []),
-    };
-    return [name, config];
+    return [
+      name,
+      {
+        webhook: { name, events, profile, format, allowPrivate, timeoutMs: timeoutSeconds * secondMs },
+        /** The address as it is now. */
+        url: () => url?.now().reveal() ?? written.url ?? "",
+        /** The present one first; none where messages are not signed. */
+        secrets: () => secrets.map((one) => one.now()),
+        /** Fault of its secret files at the last use, which continued with their previous content. */
+        faults: () => [...(url === undefined ? [] : [url]), ...secrets].flatMap((one) => one.fault ?? []),
+      },
+    ] as const;
   });
   return Object.fromEntries(webhooks);
 }

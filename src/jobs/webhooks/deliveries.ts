@@ -12,7 +12,7 @@ import { type MoveCondition, type StoreDeps, moveScript } from "#engine/move-rec
 import { type StateStore, stateStore, storedRecord } from "#engine/record.ts";
 import { type Event, isMeantBy } from "#events/event.ts";
 import { emitScriptPart } from "#events/feed.ts";
-import type { Webhook } from "#fleet/webhook.ts";
+import type { Webhook } from "./config.ts";
 import type { Keys } from "#redis/keys.ts";
 import { Script } from "#redis/script.ts";
 import type { DeliveryReport } from "./contract.ts";

@@ -12,7 +12,7 @@ import { type Clock, minuteMs, secondMs } from "#core/time.ts";
 import { type PoisonGuard, quarantined, quarantineReason } from "#engine/poison-guard.ts";
 import { type NoticeEvent, contentOf } from "#events/webhook/webhook-message.ts";
 import type { Delivery as Sent, WebhookSender } from "#events/webhook/webhook.ts";
-import type { Webhook } from "#fleet/webhook.ts";
+import type { Webhook } from "./config.ts";
 import { type Delivery, type DeliveryLog, type TryEnd, deliveryIdOf, earlyMs } from "./deliveries.ts";
 import type { Incident, WorkResult, Working } from "#engine/queue/job-result.ts";
 import { jobOptions } from "#engine/queue/open-queue.ts";

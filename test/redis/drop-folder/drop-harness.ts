@@ -2,7 +2,7 @@
 import type { Redis } from "ioredis";
 import { systemClock } from "#core/time.ts";
 import { Feed } from "#events/feed.ts";
-import type { DropFolder } from "#fleet/drop-folder.ts";
+import type { DropFolder } from "#jobs/drop-folder/config.ts";
 import { DropFolderWork } from "#jobs/drop-folder/work.ts";
 import { Limiter } from "#limiter/limiter.ts";
 import { WorkerRegistry } from "#engine/queue/worker-registry.ts";

@@ -3,7 +3,7 @@ import { afterAll, beforeAll as before, expect, it } from "vitest";
 import { systemClock } from "#core/time.ts";
 import { type PoisonGuard, quarantined } from "#engine/poison-guard.ts";
 import { beforeAll, Feed } from "#events/feed.ts";
-import type { Automation } from "#fleet/automation.ts";
+import type { Automation } from "#jobs/automations/config.ts";
 import { everySim } from "#fleet/filter.ts";
 import { automationLog } from "#jobs/automations/record.ts";
 import { type AutomationDeps, actOn } from "#jobs/automations/work.ts";

@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { systemClock } from "#core/time.ts";
 import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { parseCron } from "#fleet/time/cron.ts";
-import type { Schedule } from "#fleet/schedule.ts";
+import type { Schedule } from "#jobs/schedules/config.ts";
 import { pollSchedules, schedulesQueue } from "#jobs/schedules/work.ts";
 import { openTestRedis } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
@@ -20,6 +20,7 @@ const nightly: Schedule = {
   overlap: "skip",
   missed: "once",
   frozen: "skip",
+  pauseAfterFailures: undefined,
 };
 
 /** Polls until the test ends, with pauses that are noted and take a thousandth of their time. */

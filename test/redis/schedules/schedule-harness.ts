@@ -5,7 +5,7 @@ import type { Event } from "#events/event.ts";
 import { beforeAll, Feed } from "#events/feed.ts";
 import { parseCron } from "#fleet/time/cron.ts";
 import type { Freeze } from "#fleet/freeze.ts";
-import type { Schedule } from "#fleet/schedule.ts";
+import type { Schedule } from "#jobs/schedules/config.ts";
 import type { Task, TaskReference, TaskResult, TaskStatus } from "#fleet/task.ts";
 import { type ScheduleContext, workOnSchedule } from "#jobs/schedules/work.ts";
 import type { Tasks } from "#jobs/tasks/tasks.ts";
@@ -110,6 +110,7 @@ export class ScheduleDeps {
       overlap: "skip",
       missed: "once",
       frozen: "skip",
+      pauseAfterFailures: undefined,
       ...rest,
       cron: parseCron(cron, timezone),
     };

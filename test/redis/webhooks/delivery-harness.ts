@@ -3,7 +3,7 @@ import { systemClock } from "#core/time.ts";
 import type { Event, EventType } from "#events/event.ts";
 import { Feed } from "#events/feed.ts";
 import type { Delivery as Sent, WebhookMessage } from "#events/webhook/webhook.ts";
-import type { Webhook } from "#fleet/webhook.ts";
+import type { Webhook } from "#jobs/webhooks/config.ts";
 import { type Delivery, DeliveryLog, beginDeliveries, deliveryKeys, placeOf } from "#jobs/webhooks/deliveries.ts";
 import { type DeliveryContext, deliverEvent } from "#jobs/webhooks/work.ts";
 import type { WorkResult } from "#engine/queue/job-result.ts";
@@ -15,14 +15,8 @@ import { noGuard } from "../../support/no-guard.ts";
 export const beganAtMs = 1_790_000_000_000;
 
 export function webhookOf(name: string, more: Partial<Webhook> = {}): Webhook {
-  const usual = {
-    events: ["*"],
-    profile: undefined,
-    format: "standard",
-    allowPrivate: false,
-    timeoutMs: 15_000,
-  } as const;
-  return { name, ...usual, ...more };
+  const usual = { events: ["*"], profile: undefined, allowPrivate: false, timeoutMs: 15_000 };
+  return { name, format: "standard", ...usual, ...more };
 }
 
 export class DeliveryDeps {

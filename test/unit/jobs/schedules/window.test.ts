@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { SimfleetError } from "#core/errors.ts";
 import { parseCron } from "#fleet/time/cron.ts";
-import type { Schedule } from "#fleet/schedule.ts";
+import type { Schedule } from "#jobs/schedules/config.ts";
 import type { TaskReference, TaskStatus } from "#fleet/task.ts";
 import type { ScheduleLog, ScheduleRecord } from "#jobs/schedules/record.ts";
 import { jitterOf, passedTimes } from "#jobs/schedules/times.ts";
@@ -40,6 +40,7 @@ class World {
       overlap: "queue",
       missed: { within: "15m", withinMs: 15 * minuteMs },
       frozen: "wait",
+      pauseAfterFailures: undefined,
       ...schedule,
     };
   }
