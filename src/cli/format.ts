@@ -1,6 +1,6 @@
 /** Numbers and durations in the texts of commands. */
 import { systemClock } from "#core/time.ts";
-import type { ProblemReport } from "#engine/problem.ts";
+import type { ProblemReport } from "#contract/fields.ts";
 
 /** 12,345 */
 export function grouped(count: number): string {

@@ -205,7 +205,9 @@ function readProfiles(settings: Pick<Settings, "profiles" | "language">, source:
     return {
       profile: { name, coverage, wording },
       language: language ?? settings.language,
+      /** The preferred ones first; empty if none are configured. */
       credentials: forms,
+      /** Files that hold their secrets, and the credentials as the files have them now, each in Secrets of its own. */
       secrets: { files, read: () => readAgain(own) },
     };
   };

@@ -68,6 +68,8 @@ export const currentProblem = z
   })
   .optional();
 
+export type ProblemReport = NonNullable<z.infer<typeof currentProblem>>;
+
 /** The account that a request is about; by default the configuration's. */
 export const ofProfile = { profile: name.optional() } as const;
 

@@ -13,22 +13,13 @@ export interface Problem {
   readonly nextAttemptMs: number;
 }
 
-/** A problem as it appears in JSON. */
-export interface ProblemReport {
-  readonly message: string;
-  /** ISO 8601, UTC. */
-  readonly since: string;
-  readonly attempts: number;
-  /** ISO 8601, UTC; null when it is not known. */
-  readonly nextAttemptAt: string | null;
-}
-
 /** Whether the problem is worth showing: a single failed call that is retried within a second is not. */
 export function isLasting({ sinceMs, nextAttemptMs }: Problem): boolean {
   return nextAttemptMs - sinceMs >= 1_000;
 }
 
-export function reportOfProblem({ message, sinceMs, attempts, nextAttemptMs }: Problem): ProblemReport {
+/** A problem as it appears in JSON (`currentProblem`). */
+export function reportOfProblem({ message, sinceMs, attempts, nextAttemptMs }: Problem) {
   return {
     message,
     since: new Date(sinceMs).toISOString(),

@@ -19,7 +19,7 @@ const maxUnknown = 60;
 /** Must be called before the routes are registered, since it wraps their handlers. */
 export function addAudit(server: FastifyInstance, deps: ControlDeps): void {
   const { audit, clock, logger } = deps;
-  const unknownCallers = new UnknownCallers(clock);
+  const mayNoteUnknown = limitUnknown(clock);
   server.decorateRequest("audit", undefined);
   server.addHook("onRoute", (route) => {
     if (isAudited(route)) route.handler = audited(route.handler, deps);
@@ -30,7 +30,7 @@ export function addAudit(server: FastifyInstance, deps: ControlDeps): void {
     // For a handler that sends its response itself: a client that has the response finds the result.
     if (request.audit !== undefined) return finish(deps, request, reply);
     // Without an entry, the request was rejected before its handler: by the guard, a limit or a schema.
-    if (request.principal === undefined && !unknownCallers.mayBeNoted()) return;
+    if (request.principal === undefined && !mayNoteUnknown()) return;
     audit.note(intentOf(request), { status: reply.statusCode }).catch((thrown: unknown) => {
       logger.error({ requestId: request.id }, `a refusal could not be written down: ${messageOf(thrown)}`);
     });
@@ -120,19 +120,13 @@ function madeBy(reply: FastifyReply): string | undefined {
   return typeof made === "string" ? made.slice(made.lastIndexOf("/") + 1) : undefined;
 }
 
-class UnknownCallers {
-  readonly #clock: Clock;
-  #minute = 0;
-  #noted = 0;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  mayBeNoted(): boolean {
-    const minute = Math.floor(this.#clock.monotonicMs() / minuteMs);
-    if (minute !== this.#minute) [this.#minute, this.#noted] = [minute, 0];
-    this.#noted += 1;
-    return this.#noted <= maxUnknown;
-  }
+/** @returns whether one more rejection of an unknown caller may be recorded in this minute */
+function limitUnknown(clock: Clock): () => boolean {
+  let [minute, noted] = [0, 0];
+  return () => {
+    const now = Math.floor(clock.monotonicMs() / minuteMs);
+    if (now !== minute) [minute, noted] = [now, 0];
+    noted += 1;
+    return noted <= maxUnknown;
+  };
 }

@@ -22,8 +22,6 @@ import { parseInstant } from "#core/ago.ts";
 import { type Me, showMe } from "#contract/me.ts";
 import type { Api, ControlDeps } from "./deps.ts";
 
-const nouns: readonly ((api: Api, deps: ControlDeps) => void)[] = [meRoutes, triggerRoutes];
-
 export async function controlApi(server: FastifyInstance, deps: ControlDeps): Promise<void> {
   server.setValidatorCompiler(validatorCompiler);
   server.setSerializerCompiler(serializerCompiler);
@@ -49,7 +47,8 @@ export async function controlApi(server: FastifyInstance, deps: ControlDeps): Pr
       });
       addBodyTypes(child);
       const api: Api = child.withTypeProvider<ZodTypeProvider>();
-      for (const routes of nouns) routes(api, deps);
+      addMe(api, deps);
+      triggerRoutes(api, deps);
       for (const endpoint of deps.endpoints) {
         mount(api, endpoint, deps, endpoint.route === listEvents ? eventStream(deps) : {});
       }
@@ -93,7 +92,7 @@ function listed(types: readonly string[]): string {
 
 // Who am I: answered from the credential of the request, which no endpoint sees.
 
-function meRoutes(api: Api, { version, config }: ControlDeps): void {
+function addMe(api: Api, { version, config }: ControlDeps): void {
   api.route({
     ...optionsOf(showMe),
     handler: ({ principal }): Me => {

@@ -38,25 +38,21 @@ interface Stream {
   readonly stop: AbortController;
 }
 
+interface StreamDeps {
+  readonly tail: Pick<FeedTail, "follow">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Checks periodically whether the credential of a stream is still valid. */
+  readonly access?: Pick<Access, "principalOf">;
+}
+
 export class EventStreams {
-  readonly #tail: Pick<FeedTail, "follow">;
-  readonly #clock: Clock;
-  readonly #logger: Logger;
-  readonly #access: Pick<Access, "principalOf"> | undefined;
+  readonly #deps: StreamDeps;
   readonly #open = new Set<Stream>();
   #stopBeating: (() => void) | undefined;
 
-  /** @param deps `access` checks periodically whether the credential of a stream is still valid */
-  constructor(deps: {
-    tail: Pick<FeedTail, "follow">;
-    clock: Clock;
-    logger: Logger;
-    access?: Pick<Access, "principalOf">;
-  }) {
-    this.#access = deps.access;
-    this.#tail = deps.tail;
-    this.#clock = deps.clock;
-    this.#logger = deps.logger;
+  constructor(deps: StreamDeps) {
+    this.#deps = deps;
   }
 
   /** How many are open. */
@@ -79,7 +75,7 @@ export class EventStreams {
     const { raw, stop } = stream;
     let isLate = false;
     try {
-      for await (const events of this.#tail.follow(query.fromId, stop.signal)) {
+      for await (const events of this.#deps.tail.follow(query.fromId, stop.signal)) {
         const frames = events.filter((event) => isMeant(query, event)).map(frameOf);
         if (frames.length === 0 || raw.write(frames.join("")) || stop.signal.aborted) continue;
         isLate = !(await this.#isTaken(stream));
@@ -87,7 +83,7 @@ export class EventStreams {
       }
     } catch (thrown) {
       if (!stop.signal.aborted)
-        this.#logger.warn({ error: thrown, requestId: request.id }, "an event stream broke off");
+        this.#deps.logger.warn({ error: thrown, requestId: request.id }, "an event stream broke off");
     } finally {
       stop.abort();
       this.#open.delete(stream);
@@ -101,7 +97,7 @@ export class EventStreams {
 
   /** Ends the streams whose credential is no longer valid: its key or its role was revoked. */
   async recheck(): Promise<void> {
-    const access = this.#access;
+    const { access } = this.#deps;
     if (access === undefined) return;
     for (const [authorization, streams] of Map.groupBy(this.#open, (stream) => stream.authorization)) {
       const holds = await access.principalOf(authorization).then(
@@ -138,8 +134,8 @@ export class EventStreams {
 
   /** Rejects when the stream has ended by then. */
   async #expireAt(atMs: number, { stop }: Stream): Promise<void> {
-    for (let leftMs = atMs - this.#clock.wallMs(); leftMs > 0; leftMs = atMs - this.#clock.wallMs()) {
-      await this.#clock.sleep(Math.min(leftMs, maxSleepMs), stop.signal);
+    for (let leftMs = atMs - this.#deps.clock.wallMs(); leftMs > 0; leftMs = atMs - this.#deps.clock.wallMs()) {
+      await this.#deps.clock.sleep(Math.min(leftMs, maxSleepMs), stop.signal);
     }
     stop.abort();
   }
@@ -147,7 +143,7 @@ export class EventStreams {
   /** Whether the client has taken what it was sent, or has left, before it is too late. */
   async #isTaken({ raw, stop }: Stream): Promise<boolean> {
     const drained = once(raw, "drain", { signal: stop.signal }).catch(() => undefined);
-    return (await inTime(this.#clock, patienceMs, drained)) !== undefined;
+    return (await inTime(this.#deps.clock, patienceMs, drained)) !== undefined;
   }
 }
 

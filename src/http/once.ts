@@ -7,6 +7,7 @@ import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Creation } from "#contract/route.ts";
 import { errorCatalogue, SimfleetError } from "#core/errors.ts";
+import type { Remembered } from "#engine/idempotency.ts";
 import type { ControlDeps } from "./deps.ts";
 import { actorOf } from "./auth/principal.ts";
 
@@ -69,20 +70,14 @@ export async function once<T extends object>(
   }
 }
 
-interface Answer {
-  readonly status: number;
-  readonly location: string | undefined;
-  readonly body: string;
-}
-
-function answerOf<T extends object>({ reply, status }: Exchange, created: T, { pathOf }: Creation<T>): Answer {
+function answerOf<T extends object>({ reply, status }: Exchange, created: T, { pathOf }: Creation<T>): Remembered {
   reply.code(status);
   const location = pathOf === undefined ? undefined : `/v1${pathOf(created)}`;
   // The route's schema guarantees a string.
   return { status, location, body: reply.serialize(created) as string };
 }
 
-function send(reply: FastifyReply, { status, location, body }: Answer): FastifyReply {
+function send(reply: FastifyReply, { status, location, body }: Remembered): FastifyReply {
   if (location !== undefined) reply.header("location", location);
   return reply
     .code(status)

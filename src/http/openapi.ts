@@ -8,8 +8,7 @@ import type { FastifyInstance } from "fastify";
 import { jsonSchemaTransform } from "fastify-type-provider-zod";
 import { z } from "zod";
 import { widenPolicy } from "./security-headers.ts";
-import { list } from "#contract/fields.ts";
-import { type ErrorCode, errorCatalogue } from "#core/errors.ts";
+import { problemDocument } from "./problem.ts";
 import { rowsBody } from "./plans/upload.ts";
 
 const about = `Send a file or a filter, preview the run, start it, follow it, and fetch a result for every row.
@@ -55,19 +54,9 @@ interface Described {
   readonly response?: Readonly<Record<string, unknown>>;
 }
 
-const problem = z.object({
-  type: z.string(),
-  title: z.string(),
-  status: z.number(),
-  detail: z.string(),
-  code: z.enum(Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]]),
-  instance: z.string(),
-  problems: list(z.object({ where: z.string(), message: z.string() })).optional(),
-});
-
 const anyProblem = {
   description: "The problem and how to fix it",
-  content: { "application/problem+json": { schema: bare(problem) } },
+  content: { "application/problem+json": { schema: bare(problemDocument) } },
 };
 
 const handedOverRows = {

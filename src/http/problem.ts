@@ -4,19 +4,22 @@
  */
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { hasZodFastifySchemaValidationErrors } from "fastify-type-provider-zod";
-import { issueText } from "#contract/fields.ts";
+import { z } from "zod";
+import { issueText, list } from "#contract/fields.ts";
 import { ConfigError, type ErrorCode, errorCatalogue, IntakeError, type Problem, SimfleetError } from "#core/errors.ts";
 
-export interface ProblemDocument {
-  readonly type: string;
-  readonly title: string;
-  readonly status: number;
-  readonly detail: string;
-  readonly code: ErrorCode;
-  /** Id of the request, as in the log and the audit log. */
-  readonly instance: string;
-  readonly problems?: readonly Problem[];
-}
+/** An error as it is sent (RFC 9457). */
+export const problemDocument = z.object({
+  type: z.string(),
+  title: z.string(),
+  status: z.number(),
+  detail: z.string(),
+  code: z.enum(Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]]),
+  instance: z.string().describe("ID of the request, as in the log and the audit log"),
+  problems: list(z.object({ where: z.string(), message: z.string() })).optional(),
+});
+
+type ProblemDocument = Readonly<z.infer<typeof problemDocument>>;
 
 /** Our codes for errors of Fastify and its plugins, by status. */
 const codeOfStatus: Readonly<Record<number, ErrorCode>> = {

@@ -28,6 +28,7 @@ import { respondsInTime } from "#redis/time.ts";
 import { type RedisFacts, verifyRedis } from "#redis/verify.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import { Accounts } from "./accounts.ts";
+import type { AppFeature } from "./feature.ts";
 import { AuthKeyUsers } from "#engine/authkey-users.ts";
 
 /** Identifies simfleet to the platform and to the endpoints of webhooks. */
@@ -38,15 +39,8 @@ export interface ProcessDeps {
   readonly logger: Logger;
   readonly env: NodeJS.ProcessEnv;
   readonly clock?: Clock;
-  readonly features: readonly Declared[];
-}
-
-/** Declarations of a feature that others list. */
-export interface Declared {
-  readonly name: string;
-  readonly audit?: string;
-  readonly data?: Readonly<Record<string, readonly string[]>>;
-  readonly profileData?: readonly string[];
+  /** Declarations that some features list. */
+  readonly features: readonly Pick<AppFeature, "name" | "audit" | "data" | "profileData">[];
 }
 
 /** Stores take it for `redis`, `keys` and `bounds`, queues for `connect`, `keys`, `workerRegistry` and `clock`. */

@@ -8,6 +8,7 @@ import { messageOf } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import { every, secondMs } from "#core/time.ts";
 import { type AuthKeyCredentials, type Credentials, type Login, areSameForms, isSameForm } from "#fleet/credentials.ts";
+import type { ProfileConfig } from "../config.ts";
 import type { Report } from "../report.ts";
 import { parseAuthKeyText, profileSection, type ProfileSettings } from "../sections/profiles.ts";
 import { secretOf, variablesOf } from "../setting.ts";
@@ -119,21 +120,6 @@ function reportMissing(path: string, beside: readonly string[], report: Report):
   report.fault(path, `is missing next to ${beside.join(" and ")}. Set it, or ${variables.join(" or ")}.`);
 }
 
-/** The credentials of a profile, and where they come from. */
-export interface ConfiguredCredentials {
-  /** Credentials, the preferred ones first. Empty if none are configured. */
-  readonly credentials: readonly Credentials[];
-  readonly secrets: {
-    /** Files that hold secrets of these credentials. */
-    readonly files: readonly string[];
-    /**
-     * The credentials as the files have them now, each in Secrets of its own.
-     * @throws ConfigError with every fault
-     */
-    readonly read: () => readonly Credentials[];
-  };
-}
-
 interface Listener {
   /** Other credentials are in place. */
   reloaded(): void;
@@ -150,11 +136,14 @@ export type CredentialWatch = ReturnType<typeof watchCredentials>;
  * out the profile. The files are looked at every second: unlike notifications, that works on every file system, and sees
  * a link that is switched anywhere on the path, as mounted secrets do.
  */
-export function watchCredentials({ credentials, secrets }: ConfiguredCredentials, listener: Listener) {
+export function watchCredentials(
+  { credentials, secrets }: Pick<ProfileConfig, "credentials" | "secrets">,
+  listener: Listener,
+) {
   const { files } = secrets;
   /** The files as they were at the last look. */
   let seen = fingerprintOf(files);
-  let current = credentials;
+  let current: readonly Credentials[] = credentials;
   /** Seen to be good, or configured at the start; behind the current ones until those are. */
   let fallback: readonly Credentials[] = [];
   /** Known to the scrubber for one more change: calls with them may still be out. */

@@ -7,6 +7,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { TokenOptions } from "#config/sections/http.ts";
 import { SimfleetError } from "#core/errors.ts";
 import type { Clock } from "#core/time.ts";
+import type { Tokens } from "#jobs/tokens/tokens.ts";
 import type { JwtReader } from "./jwt.ts";
 import type { Principal } from "./principal.ts";
 import type { FastifyInstance, FastifyRequest, RouteOptions } from "fastify";
@@ -15,31 +16,27 @@ import type { AuthFailures } from "./auth-failures.ts";
 import type { ConnectionLimits } from "../connection-limits.ts";
 import { sendProblem } from "../problem.ts";
 
-/** Tokens that are stored in Redis. */
-interface StoredTokens {
-  bearerOf(sha256: string): Promise<Omit<KnownToken, "sha256" | "kind"> | undefined>;
-  noteUse(name: string): void;
-}
-
 interface KnownToken extends Omit<Principal, "expiresAtMs"> {
   readonly sha256: Buffer;
   readonly expiresAtMs?: number | undefined;
 }
 
+interface AccessDeps {
+  readonly tokens: readonly TokenOptions[];
+  /** In clear: it comes from a secret of the configuration or of the data directory. */
+  readonly adminToken: string | undefined;
+  /** Tokens that are stored in Redis. */
+  readonly stored?: Pick<Tokens, "bearerOf" | "noteUse">;
+  readonly jwt: JwtReader | undefined;
+  readonly clock: Clock;
+}
+
 export class Access {
   readonly #tokens: readonly KnownToken[];
-  readonly #stored: StoredTokens | undefined;
-  readonly #jwt: JwtReader | undefined;
-  readonly #clock: Clock;
+  readonly #deps: AccessDeps;
 
-  /** @param parts `adminToken` in clear: it comes from a secret of the configuration or of the data directory */
-  constructor(deps: {
-    tokens: readonly TokenOptions[];
-    adminToken: string | undefined;
-    stored?: StoredTokens;
-    jwt: JwtReader | undefined;
-    clock: Clock;
-  }) {
+  constructor(deps: AccessDeps) {
+    this.#deps = deps;
     const tokens = deps.tokens.map((token): KnownToken => {
       return { ...token, kind: "token", sha256: Buffer.from(token.sha256, "hex") };
     });
@@ -48,9 +45,6 @@ export class Access {
       tokens.push({ name: "admin", role: "admin", kind: "admin-token", sha256, expiresAtMs: undefined });
     }
     this.#tokens = tokens;
-    this.#stored = deps.stored;
-    this.#jwt = deps.jwt;
-    this.#clock = deps.clock;
   }
 
   /**
@@ -62,10 +56,11 @@ export class Access {
     if (token === undefined) {
       throw new SimfleetError("UNAUTHENTICATED", "A token is required: send the header Authorization: Bearer TOKEN");
     }
+    const { stored, jwt } = this.#deps;
     const known = await this.#bearerOf(token);
-    if (known?.kind === "token") this.#stored?.noteUse(known.name);
+    if (known?.kind === "token") stored?.noteUse(known.name);
     if (known !== undefined) return known;
-    if (this.#jwt !== undefined && token.split(".").length === 3) return this.#jwt.principalOf(token);
+    if (jwt !== undefined && token.split(".").length === 3) return jwt.principalOf(token);
     throw new SimfleetError("UNAUTHENTICATED", "Invalid or expired token");
   }
 
@@ -77,10 +72,10 @@ export class Access {
       if (timingSafeEqual(digest, known.sha256)) bearer = known;
     }
     if (bearer === undefined && storedForm.test(token)) {
-      const stored = await this.#stored?.bearerOf(digest.toString("hex"));
+      const stored = await this.#deps.stored?.bearerOf(digest.toString("hex"));
       if (stored !== undefined) bearer = { ...stored, kind: "token" };
     }
-    if (bearer === undefined || (bearer.expiresAtMs ?? Infinity) <= this.#clock.wallMs()) return undefined;
+    if (bearer === undefined || (bearer.expiresAtMs ?? Infinity) <= this.#deps.clock.wallMs()) return undefined;
     const { name, role, kind, expiresAtMs } = bearer;
     return { name, role, kind, ...(expiresAtMs === undefined ? {} : { expiresAtMs }) };
   }

@@ -6,6 +6,21 @@ export const profiles = feature({
   name: "profiles",
   events,
   open: ({ config }) => ({
-    routes: async () => (await import("./endpoints.ts")).profileEndpoints(config),
+    routes: async () => {
+      const [{ endpoint }, { listProfiles }] = await Promise.all([
+        import("#contract/route.ts"),
+        import("./contract.ts"),
+      ]);
+      const { profiles: configured, profile: selected, deployment } = config;
+      const reports = Object.entries(configured).map(([name, { profile, credentials }]) => ({
+        name,
+        coverage: profile.coverage ?? null,
+        wording: profile.wording,
+        isDefault: name === selected,
+        hasCredentials: credentials.length > 0,
+        speedClasses: deployment.speedClasses,
+      }));
+      return [endpoint(listProfiles, () => ({ profiles: reports, nextCursor: null }))];
+    },
   }),
 });
