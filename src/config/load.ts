@@ -17,12 +17,10 @@ import { readAutomations } from "#jobs/automations/config.ts";
 import { forgetCredentials, readCredentials } from "./secrets/credentials.ts";
 import { type Deployment, loadDeployment } from "./deployment.ts";
 import { readDropFolder } from "#jobs/drop-folder/config.ts";
-import { checkDestinations, checkOwner } from "./file/file-trust.ts";
 import { readFreezes } from "#jobs/freezes/config.ts";
 import { profileSection, type ProfileSettings, profilesSection } from "./sections/profiles.ts";
-import { readGateway } from "./sections/gateway.ts";
-import { readJwt } from "./sections/http.ts";
-import { readRedis } from "./sections/redis.ts";
+import { readGateway, readJwt } from "./sections/http.ts";
+import { readRedis, parseRedisUrl } from "./sections/redis.ts";
 import { readRotations } from "#jobs/credentials/config.ts";
 import {
   type Environment,
@@ -30,18 +28,21 @@ import {
   type SettingSource,
   withNamedEntries,
   withPathsFrom,
+  pathsIn,
 } from "./read-settings.ts";
 import { Report } from "./report.ts";
 import { configSchema, fileVariable, schemaWith, type Settings } from "./schema.ts";
 import { readSchedules } from "#jobs/schedules/config.ts";
-import { type FeatureSection, group, secretOf, settingsOf, variableOf } from "./setting.ts";
+import { type FeatureSection, group, secretOf, settingsOf, variableOf, variablesOf } from "./setting.ts";
 import { readSealKeys } from "./sections/seal-key.ts";
 import { suggestion } from "#core/suggest.ts";
 import { readKeySource } from "./secrets/secret-file.ts";
 import { readUsage } from "#jobs/usage/config.ts";
 import { readWebhooks } from "#jobs/webhooks/config.ts";
-import { isTree, readYaml, valueAt } from "./file/yaml-file.ts";
+import { isTree, readYaml, valueAt, type OwnedTree, type Tree } from "./file/yaml-file.ts";
 import { createHash } from "node:crypto";
+import { isOurs } from "#core/files/open-file.ts";
+import { isDeploymentFile } from "./value-types.ts";
 
 /** The place in the working folder comes before that of the machine. */
 export const usualFiles = ["config/simfleet.yaml", "/etc/simfleet/simfleet.yaml"] as const;
@@ -300,4 +301,61 @@ function hashOfTasks(settings: object, own: readonly string[]): string | undefin
   if (said.length === 0) return undefined;
   const byName = said.toSorted(([a], [b]) => a.localeCompare(b));
   return createHash("sha256").update(JSON.stringify(byName)).digest("hex").slice(0, 12);
+}
+
+// Decides whether a configuration file can be trusted. A file that contains secrets must meet the rules for secret
+// files. A file that was found in the working directory, not named by the user, may not send secrets of the environment
+// to an address that it sets: whoever created the directory could otherwise collect them.
+
+/** Secrets, and the settings that decide where they are sent. */
+const destinations: readonly { readonly secrets: readonly string[]; readonly to: readonly string[] }[] = [
+  {
+    secrets: ["authKey", "second.authKey", "password", "mfaSecret"].map((key) => `profiles.<name>.credentials.${key}`),
+    to: ["deployment", "endpoints.global", "endpoints.japan"],
+  },
+  { secrets: ["redis.password"], to: ["redis.url"] },
+  { secrets: ["server.token"], to: ["server.url"] },
+];
+
+/** Faults of the owner and mode of a file; `isNamed`: the user chose this file explicitly. */
+function checkOwner(file: string, { tree, uid, mode }: OwnedTree, isNamed: boolean, report: Report): void {
+  if (uid === undefined || mode === undefined) return;
+  if (!isNamed && !isOurs(uid)) {
+    const message = `belongs to another user (ID ${uid})${isAbsolute(file) ? "" : " and was found in the working folder"}. ${namingOf(file)}.`;
+    report.fault(file, message);
+  }
+  const secret = secretIn(tree);
+  if (secret === undefined || (mode & 0o077) === 0) return;
+  const octal = (mode & 0o777).toString(8).padStart(4, "0");
+  const message = `contains a secret (${secret}) and can be read by others (mode ${octal}). Fix it with: chmod 600 ${file}, or keep the secret in a file of its own.`;
+  report.fault(file, message);
+}
+
+/** Faults of a file that was found and not named: settings of it that would send secrets of the environment somewhere. */
+function checkDestinations(file: string, settings: Settings, env: Environment, report: Report): void {
+  for (const { secrets, to } of destinations) {
+    const variable = secrets.flatMap((path) => variablesOf(configSchema, path)).find((name) => env[name]);
+    if (variable === undefined) continue;
+    for (const path of to) {
+      const [own = ""] = variablesOf(configSchema, path);
+      if (!report.isGiven(path) || report.placeOf(path)?.where === own) continue;
+      if (path === "deployment" && !isDeploymentFile(settings.deployment)) continue;
+      const message = `is set by ${file}, which was found in the working folder, and decides where ${variable} is sent. ${namingOf(file)}, or set ${own}.`;
+      report.fault(path, message);
+    }
+  }
+}
+
+function namingOf(file: string): string {
+  return `Name it with --config ${file} or SIMFLEET_CONFIG=${file} if it is the right one`;
+}
+
+/** The path of a secret that the file holds as it is. */
+function secretIn(tree: Tree): string | undefined {
+  const secrets = settingsOf(configSchema).filter(({ facts }) => facts.secret === true);
+  const found = secrets.flatMap(({ path }) => pathsIn(tree, path)).find((path) => valueAt(tree, path) !== undefined);
+  if (found !== undefined) return found;
+  const url = valueAt(tree, "redis.url");
+  const parsed = typeof url === "string" ? parseRedisUrl(url) : undefined;
+  return parsed !== undefined && "password" in parsed && parsed.password !== undefined ? "redis.url" : undefined;
 }

@@ -5,25 +5,29 @@
  */
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+  type IncomingHttpHeaders,
+} from "node:http";
 import type { AddressInfo } from "node:net";
 import type { PlatformClient } from "#api/client.ts";
 import { authOperation } from "#api/operations/auth.ts";
 import { SimfleetError, messageOf } from "#core/errors.ts";
-import { inTime, secondMs } from "#core/time.ts";
+import { inTime, secondMs, every, minuteMs } from "#core/time.ts";
 import { version } from "#core/version.ts";
-import { Access } from "#http/auth/access.ts";
-import { AuthFailures } from "#http/auth/auth-failures.ts";
-import { hostCheck } from "#http/auth/hosts.ts";
+import { Access, hostCheck, AuthFailures } from "#http/auth/access.ts";
 import { ConnectionLimits, connectionCheckMs, headersMs } from "#http/connection-limits.ts";
 import { problemOf, retryAfterSeconds } from "#http/problem.ts";
 import type { OutgoingProxy } from "#core/proxy.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import { ApiGroups, type Grouping, readTarget } from "./api-groups.ts";
 import { type CallDeps, type CallTimes, makeCall, openConnections, readBody } from "./call.ts";
-import { Callers } from "./callers.ts";
 import { isCrossSite, pairHeaders } from "./headers.ts";
 import { type PairOptions, Pairs, readAuthRequest } from "./pairs.ts";
+import { gatewayCall } from "#core/timings.ts";
 
 /** Connections of callers that may use the gateway; each has one call in progress at most. */
 const maxCallers = 1_024;
@@ -232,4 +236,68 @@ function sendJson(response: ServerResponse, status: number, document: unknown): 
 
 function send(response: ServerResponse, status: number, { contentType, text }: { contentType: string; text: string }) {
   response.writeHead(status, { "content-type": contentType, "cache-control": "no-store" }).end(text);
+}
+
+// What is known of the callers: a name for each, one line for each call at `debug`, a summary per minute at `info`, and the
+// metrics. The number of names is limited, since callers choose them.
+
+const maxNames = 50;
+const maxCharacters = 40;
+
+export interface EndedCall {
+  readonly caller: string;
+  readonly method: string;
+  /** Without the query, which may hold data of customers. */
+  readonly path: string;
+  /** `gone`: the caller disconnected before the response. */
+  readonly status: number | "gone";
+  readonly ms: number;
+}
+
+export class Callers {
+  readonly #logger: Logger;
+  readonly #stop: () => void;
+  readonly #names = new Set<string>();
+  #counts = new Map<string, number>();
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+    this.#stop = every(minuteMs, () => this.#summarize());
+  }
+
+  /** The name in `X-Simfleet-Caller`, else the product in the user agent; `other` for the 51st name and all later ones. */
+  nameOf(headers: IncomingHttpHeaders): string {
+    const given = [headers["x-simfleet-caller"]].flat()[0] ?? "";
+    const product = /^[^\s/(]*/.exec(headers["user-agent"] ?? "")?.[0] ?? "";
+    const name = clean(given) || clean(product) || "unknown";
+    if (!this.#names.has(name) && this.#names.size >= maxNames) return "other";
+    this.#names.add(name);
+    return name;
+  }
+
+  ended(call: EndedCall): void {
+    const { caller, status } = call;
+    this.#counts.set(caller, (this.#counts.get(caller) ?? 0) + 1);
+    gatewayCall.publish({ caller, status: String(status) });
+    this.#logger.debug(call, "a call through the gateway ended");
+  }
+
+  close(): void {
+    this.#stop();
+    this.#summarize();
+  }
+
+  #summarize(): void {
+    if (this.#counts.size === 0) return;
+    this.#logger.info({ calls: Object.fromEntries(this.#counts) }, "calls through the gateway, by caller");
+    this.#counts = new Map();
+  }
+}
+
+function clean(text: string): string {
+  return text
+    .trim()
+    .slice(0, maxCharacters)
+    .replace(/[^A-Za-z0-9._-]+/g, "-")
+    .replace(/^-+|-+$/g, "");
 }

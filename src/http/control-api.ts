@@ -1,7 +1,7 @@
 /**
  * The control API: every route under /v1 with its schemas, rate limit and OpenAPI description. zod checks queries,
  * bodies and answers within this scope only, so that the plugins of other pages keep their own validation. It opens no
- * port (server.ts) and does not authenticate (auth/guard.ts).
+ * port (server.ts) and does not authenticate (auth/access.ts).
  */
 import multipart from "@fastify/multipart";
 import rateLimit from "@fastify/rate-limit";

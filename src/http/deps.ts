@@ -17,8 +17,7 @@ import type { Plans } from "#jobs/runs/plan/plans.ts";
 import type { ScheduleService } from "#jobs/schedules/service.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import type { Reading } from "#telemetry/metrics.ts";
-import type { Access } from "./auth/access.ts";
-import type { AuthFailures } from "./auth/auth-failures.ts";
+import type { Access, AuthFailures } from "./auth/access.ts";
 import type { EventStreams } from "./event-streams.ts";
 import type { Principal } from "./auth/principal.ts";
 

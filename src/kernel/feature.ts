@@ -7,7 +7,7 @@ import type { Endpoint } from "#contract/route.ts";
 import type { Incident, Working } from "#engine/queue/job-result.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import type { Reading } from "#telemetry/metrics.ts";
-import type { Kernel } from "./kernel.ts";
+import type { Declared, Kernel } from "./kernel.ts";
 
 export interface RouteDeps {
   /** Kind of process: a worker, or a command that may leave the work to one. */
@@ -42,14 +42,7 @@ export type Services<N extends Needs> = {
   readonly [Name in keyof N]: N[Name] extends AppFeature<infer Service> ? Service : never;
 };
 
-export interface AppFeature<Service = unknown> extends FeatureSection {
-  readonly name: string;
-  /** The kind under which the audit log has what its routes and commands change; absent: `other`. */
-  readonly audit?: string;
-  /** The kind of its data in the report on storage, and the first words of its keys. */
-  readonly data?: Readonly<Record<string, readonly string[]>>;
-  /** First words of keys whose second is a profile: they are removed with the profile. */
-  readonly profileData?: readonly string[];
+export interface AppFeature<Service = unknown> extends FeatureSection, Declared {
   /** Features that are opened before it, by the name under which `open` gets their services. */
   readonly needs?: Needs;
   readonly open: (kernel: Kernel, needs: never) => MaybeLater<Opened<Service>>;

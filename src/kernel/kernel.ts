@@ -18,18 +18,16 @@ import { Feed } from "#events/feed.ts";
 import { FeedTail } from "#events/tail.ts";
 import { type Wording, keyColumnOf } from "#fleet/sim/sim.ts";
 import { Limiter } from "#limiter/limiter.ts";
-import type { RedisConnections } from "#redis/connection.ts";
-import { ensureDataVersion, openRedis } from "#redis/open.ts";
+import { RedisConnections, type RedisTarget } from "#redis/connection.ts";
 import { Keys } from "#redis/keys.ts";
 import { inWordsOfRedis } from "#redis/refusal.ts";
 import { ReplicatedWrites } from "#redis/replicated-writes.ts";
-import type { RemoteTarget } from "#redis/target.ts";
 import { respondsInTime } from "#redis/time.ts";
 import { type RedisFacts, verifyRedis } from "#redis/verify.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import { Accounts } from "./accounts.ts";
-import type { AppFeature } from "./feature.ts";
 import { AuthKeyUsers } from "#engine/authkey-users.ts";
+import { EmbeddedRedis } from "#redis/embedded/embedded.ts";
 
 /** Identifies simfleet to the platform and to the endpoints of webhooks. */
 const userAgent = `simfleet/${version}`;
@@ -39,8 +37,18 @@ export interface ProcessDeps {
   readonly logger: Logger;
   readonly env: NodeJS.ProcessEnv;
   readonly clock?: Clock;
-  /** Declarations that some features list. */
-  readonly features: readonly Pick<AppFeature, "name" | "audit" | "data" | "profileData">[];
+  readonly features: readonly Declared[];
+}
+
+/** What a feature says of itself, for features that list all. */
+export interface Declared {
+  readonly name: string;
+  /** The kind under which the audit log has what its routes and commands change; absent: `other`. */
+  readonly audit?: string;
+  /** The kind of its data in the report on storage, and the first words of its keys. */
+  readonly data?: Readonly<Record<string, readonly string[]>>;
+  /** First words of keys whose second is a profile: they are removed with the profile. */
+  readonly profileData?: readonly string[];
 }
 
 /** Stores take it for `redis`, `keys` and `bounds`, queues for `connect`, `keys`, `workerRegistry` and `clock`. */
@@ -57,16 +65,11 @@ export async function openKernel(
   const lifecycle = new Lifecycle(clock);
   try {
     await startTracing(config, lifecycle);
-    const connections = await openRedis(redisTargetOf(config), {
-      clock,
-      lifecycle,
-      cacheDir: join(env.XDG_CACHE_HOME || cacheHome(config.dataDir), "simfleet"),
-      path: env.PATH ?? "/usr/bin:/bin",
-      env,
-      onError: (error) => logger.debug({ error }, "Redis"),
-    });
+    const target = await redisTargetOf(config, { env, clock, lifecycle });
+    const connections = new RedisConnections(target, (error) => logger.debug({ error }, "Redis"));
+    lifecycle.onStop("Redis connections", () => connections.close());
     const redisFacts = await verifyRedis(connections, clock);
-    await openData(connections);
+    await assertDataVersion(connections);
     return build({ config, logger, env, features, clock, lifecycle, connections, redisFacts });
   } catch (thrown) {
     await lifecycle.stop(5_000);
@@ -167,16 +170,36 @@ function watchOver(lifecycle: Lifecycle, name: string, working: Working): Workin
   return { isMoving: (withinMs) => working.isMoving(withinMs), restart: () => working.restart(), stop };
 }
 
-/** @throws SimfleetError STORE_UNAVAILABLE if this version cannot read the data in Redis */
-async function openData(connections: RedisConnections): Promise<void> {
+/** The version of what is stored in Redis. */
+const dataVersion = 4;
+
+/** @throws SimfleetError STORE_UNAVAILABLE for data of another version, which this one would misread */
+async function assertDataVersion(connections: RedisConnections): Promise<void> {
   const redis = connections.connect("data-version");
+  const key = new Keys().dataVersion();
+  let found: string | null;
   try {
-    await ensureDataVersion(redis, new Keys());
+    // Only the first process writes: commands that read work on a Redis that is full.
+    found = await redis.get(key);
+    if (found === null) {
+      await redis.setnx(key, dataVersion);
+      found = await redis.get(key);
+    }
   } catch (thrown) {
     throw inWordsOfRedis(thrown);
   } finally {
     redis.disconnect();
   }
+  if (Number(found) === dataVersion) return;
+  const [age, fix] =
+    Number(found) > dataVersion
+      ? ["a newer", "upgrade this simfleet"]
+      : ["an older", "use an empty Redis or data directory"];
+  const versions = `data version ${found}; this one reads ${dataVersion}`;
+  throw new SimfleetError(
+    "STORE_UNAVAILABLE",
+    `The data in Redis was written by ${age} simfleet (${versions}): ${fix}`,
+  );
 }
 
 function replicatedWrites(connections: RedisConnections, facts: RedisFacts): ReplicatedWrites | undefined {
@@ -196,9 +219,20 @@ function cacheHome(dataDir: string): string {
   return join(dataDir, "cache");
 }
 
-/** The configured servers, or the folder of the embedded one. The passwords leave their Secrets here. */
-function redisTargetOf({ redis, dataDir }: Config): RemoteTarget | { readonly dataDir: string } {
-  if (redis === undefined) return { dataDir };
+/**
+ * The configured servers, or an embedded one. The passwords leave their Secrets here.
+ * @throws SimfleetError STORE_UNAVAILABLE if the embedded server cannot be started
+ */
+async function redisTargetOf(
+  { redis, dataDir }: Config,
+  { env, clock, lifecycle }: Pick<ProcessDeps, "env"> & { readonly clock: Clock; readonly lifecycle: Lifecycle },
+): Promise<RedisTarget> {
+  if (redis === undefined) {
+    const cacheDir = join(env.XDG_CACHE_HOME || cacheHome(dataDir), "simfleet");
+    const embedded = await EmbeddedRedis.attach({ dataDir, cacheDir, path: env.PATH ?? "/usr/bin:/bin", env, clock });
+    lifecycle.onStop("embedded Redis", () => embedded.close());
+    return { embedded };
+  }
   const { password, sentinelPassword, tls } = redis;
   return {
     ...redis,

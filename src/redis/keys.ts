@@ -17,7 +17,7 @@ export class Keys {
     return [this.prefix, ...parts].join(":");
   }
 
-  /** String: version of what is stored (data-version.ts). */
+  /** String: version of what is stored (kernel.ts). */
   readonly dataVersion = (): string => `${this.prefix}:data-version`;
 
   /** Hash: state of one platform quota. */

@@ -6,8 +6,15 @@ import { connect } from "node:net";
 import type { Cluster, Redis } from "ioredis";
 import { SimfleetError, messageOf } from "#core/errors.ts";
 import { type Clock, inTime, secondMs, systemClock } from "#core/time.ts";
-import type { RedisConnections } from "./connection.ts";
-import { type RedisAddress, type RedisTarget, type Topology, addressText, placeOf, topologyOf } from "./target.ts";
+import {
+  type RedisConnections,
+  type RedisAddress,
+  type RedisTarget,
+  type Topology,
+  addressText,
+  placeOf,
+  topologyOf,
+} from "./connection.ts";
 
 const oldestVersion = [6, 2] as const;
 const firstConnectionMs = 5_000;

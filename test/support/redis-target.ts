@@ -1,7 +1,7 @@
 /** Turns the address of Redis, a URL or the path of a socket, into connection options. */
 import { parseRedisUrl } from "#config/sections/redis.ts";
 import { ConfigError } from "#core/errors.ts";
-import type { RedisTarget } from "#redis/target.ts";
+import type { RedisTarget } from "#redis/connection.ts";
 
 /** @throws ConfigError if the address is not valid */
 export function redisTarget(place: string): RedisTarget {

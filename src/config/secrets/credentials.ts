@@ -8,7 +8,6 @@ import { messageOf } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import { every, secondMs } from "#core/time.ts";
 import { type AuthKeyCredentials, type Credentials, type Login, areSameForms, isSameForm } from "#fleet/credentials.ts";
-import type { ProfileConfig } from "../config.ts";
 import type { Report } from "../report.ts";
 import { parseAuthKeyText, profileSection, type ProfileSettings } from "../sections/profiles.ts";
 import { secretOf, variablesOf } from "../setting.ts";
@@ -137,7 +136,13 @@ export type CredentialWatch = ReturnType<typeof watchCredentials>;
  * a link that is switched anywhere on the path, as mounted secrets do.
  */
 export function watchCredentials(
-  { credentials, secrets }: Pick<ProfileConfig, "credentials" | "secrets">,
+  {
+    credentials,
+    secrets,
+  }: {
+    readonly credentials: readonly Credentials[];
+    readonly secrets: { readonly files: readonly string[]; readonly read: () => readonly Credentials[] };
+  },
   listener: Listener,
 ) {
   const { files } = secrets;

@@ -20,7 +20,10 @@ import {
   someOf,
   text,
   webAddress,
+  number,
+  plainName,
 } from "../value-types.ts";
+import { isLoopback } from "#core/loopback.ts";
 
 const token = z.strictObject({
   role: setting(oneOf(roles), "Role of the token; each role includes the rights of the previous ones."),
@@ -134,3 +137,54 @@ export function readJwt(written: Written["jwt"], report: Report) {
 
 /** `roleClaim` has the steps of the path to the claim. */
 export type JwtOptions = Readonly<NonNullable<ReturnType<typeof readJwt>>>;
+
+// The section `gateway`: where the proxy for other tools listens, who may use it, and how long its calls wait.
+
+export const gatewaySection = group({
+  port: setting(
+    port.optional(),
+    "Port of the gateway; 0 takes any free one. With it, a worker serves the gateway (docs/gateway.md).",
+    { fallback: "a worker serves no gateway; `simfleet gateway` takes 8081" },
+  ),
+  host: setting(
+    host.default("127.0.0.1"),
+    "Address on which the gateway listens; one that other machines can reach needs `gateway.token`.",
+  ),
+  ...secret("token", bearerToken, {
+    description: "Bearer token that every call through the gateway needs.",
+    fallback: "none: every program on this machine can use it",
+  }),
+  maxWaitSeconds: setting(
+    number(0, 3_600).default(30),
+    "Longest wait of a call for its quota in seconds; then it returns 503 and `Retry-After`.",
+  ),
+  profile: setting(plainName.optional(), "Profile whose account a worker's gateway calls.", {
+    fallback: "the selected one (`profile`)",
+  }),
+});
+
+type WrittenGateway = z.output<typeof gatewaySection>;
+
+/**
+ * Without a port, a worker serves no gateway; without a token, `host` is this machine only.
+ * @param known `selected` is the profile where the section names none
+ */
+export function readGateway(
+  written: WrittenGateway,
+  known: { profiles: readonly string[]; selected: string },
+  report: Report,
+) {
+  const { maxWaitSeconds, profile = known.selected } = written;
+  if (!isLoopback(written.host) && !report.isGiven("gateway.token")) {
+    const message = `${written.host} can be reached from other machines: set gateway.tokenFile, or leave it at 127.0.0.1.`;
+    report.fault("gateway.host", message);
+  }
+  report.checkProfile("gateway.profile", profile, known.profiles);
+  return {
+    port: written.port,
+    host: written.host,
+    token: secretOf(written.token),
+    maxWaitMs: maxWaitSeconds * 1_000,
+    profile,
+  };
+}

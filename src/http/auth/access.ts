@@ -6,15 +6,15 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { TokenOptions } from "#config/sections/http.ts";
 import { SimfleetError } from "#core/errors.ts";
-import type { Clock } from "#core/time.ts";
+import { type Clock, minuteMs } from "#core/time.ts";
 import type { Tokens } from "#jobs/tokens/tokens.ts";
 import type { JwtReader } from "./jwt.ts";
 import type { Principal } from "./principal.ts";
 import type { FastifyInstance, FastifyRequest, RouteOptions } from "fastify";
 import { isAtLeast } from "#fleet/role.ts";
-import type { AuthFailures } from "./auth-failures.ts";
 import type { ConnectionLimits } from "../connection-limits.ts";
 import { sendProblem } from "../problem.ts";
+import { isLoopback } from "#core/loopback.ts";
 
 interface KnownToken extends Omit<Principal, "expiresAtMs"> {
   readonly sha256: Buffer;
@@ -155,4 +155,93 @@ async function principalOf(request: FastifyRequest, { access, authFailures }: Pa
     throw authFailures?.refusal(thrown, { ip: request.ip, authorization }) ?? thrown;
   }
   throw new SimfleetError("UNAUTHENTICATED", "This request needs a bearer token");
+}
+
+// Checks the `Host` header of requests. With DNS rebinding, a foreign web page can make its own host name resolve to
+// this machine and call a worker on a loopback address. The header then contains the foreign name, and the request is
+// rejected.
+
+/**
+ * @param listening `hosts` are those that the configuration adds
+ * @returns whether a `Host` header is accepted
+ */
+export function hostCheck(listening: {
+  host: string;
+  port: () => number;
+  hosts: readonly string[];
+}): (header: string | undefined) => boolean {
+  const { host, port, hosts } = listening;
+  const listed = new Set(hosts.map((name) => name.toLowerCase()));
+  const takesAll = !isLoopback(host) && listed.size === 0;
+  return (header) => {
+    if (takesAll) return true;
+    if (header === undefined) return false;
+    const name = header.toLowerCase();
+    if (listed.has(name)) return true;
+    const url = URL.parse(`http://${name}`);
+    if (url === null || url.pathname !== "/" || url.username !== "") return false;
+    return isLoopback(url.hostname) && (url.port || "80") === String(port());
+  };
+}
+
+// Counts invalid credentials by address: wrong tokens and forged signatures. After too many within a minute, the
+// address gets 429 for further invalid ones. A valid credential is always accepted: behind a proxy many clients share
+// an address, and none may lock out the others. This limits load and log noise, not guessing: our tokens have 256 bits,
+// and an operator's own admin token has at least 32 characters.
+
+/** Addresses counted separately per minute; all others share one counter. */
+const maxAddresses = 10_000;
+
+export class AuthFailures {
+  readonly #clock: Clock;
+  readonly #maxPerMinute: number;
+  readonly #counts = new Map<string, number>();
+  #minute = 0;
+
+  constructor(options: { clock: Clock; maxPerMinute: number }) {
+    this.#clock = options.clock;
+    this.#maxPerMinute = options.maxPerMinute;
+  }
+
+  /**
+   * Counts a rejected request that carries a credential; one without is not a guess.
+   * @param thrown what the check of the credential threw
+   * @returns the error for the caller: the one thrown, or TOO_MANY_REQUESTS
+   */
+  refusal(thrown: unknown, { ip, authorization }: { ip: string; authorization: string | undefined }): unknown {
+    const isGuess = thrown instanceof SimfleetError && thrown.code === "UNAUTHENTICATED" && authorization !== undefined;
+    return isGuess ? this.count(ip, thrown) : thrown;
+  }
+
+  /**
+   * Counts a failure.
+   * @param refusal the error for the caller while the limit is not reached
+   * @returns the rejection, or TOO_MANY_REQUESTS
+   */
+  count(ip: string, refusal: SimfleetError): SimfleetError {
+    const nowMs = this.#clock.monotonicMs();
+    const minute = Math.floor(nowMs / minuteMs);
+    if (minute !== this.#minute) this.#counts.clear();
+    this.#minute = minute;
+    const wanted = networkOf(ip);
+    const key = this.#counts.has(wanted) || this.#counts.size < maxAddresses ? wanted : "others";
+    const failures = (this.#counts.get(key) ?? 0) + 1;
+    this.#counts.set(key, failures);
+    if (failures <= this.#maxPerMinute) return refusal;
+    return new SimfleetError(
+      "TOO_MANY_REQUESTS",
+      `Too many requests with invalid credentials from ${ip}: retry in a minute`,
+      { retryAfterMs: (minute + 1) * minuteMs - nowMs },
+    );
+  }
+}
+
+/** The address; of IPv6 the /64, which one client has as a whole. */
+function networkOf(ip: string): string {
+  if (!ip.includes(":") || ip.includes(".")) return ip;
+  const [head = "", tail] = ip.split("::", 2);
+  const first = head === "" ? [] : head.split(":");
+  const last = tail === undefined || tail === "" ? [] : tail.split(":");
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - first.length - last.length);
+  return [...first, ...Array.from({ length: zeros }, () => "0"), ...last].slice(0, 4).join(":");
 }

@@ -5,9 +5,8 @@ import { SimfleetError } from "#core/errors.ts";
 import type { Event } from "#events/event.ts";
 import type { Feed } from "#events/feed.ts";
 import type { Automation } from "./config.ts";
-import { type AutomationDeps, actOn } from "./work.ts";
+import { type AutomationDeps, actOn, type Decided, decide, meantFor } from "./work.ts";
 import type { AutomationReport, DecisionReport } from "./contract.ts";
-import { type Decided, decide, meantFor } from "./decide.ts";
 import { type Endpoint, endpoint } from "#contract/route.ts";
 import { type Clock, isoTime } from "#core/time.ts";
 

@@ -13,7 +13,7 @@ export const dropFolder = feature({
       const { dropFolder: folder } = kernel.config;
       if (folder === undefined) return;
       const [{ droppedFileRuns }, { DropFolderWork, watchDropFolder }] = await Promise.all([
-        import("./file-runs.ts"),
+        import("./work.ts"),
         import("./work.ts"),
       ]);
       const report = logIncidents(kernel.logger, { job: "drop-folder" });

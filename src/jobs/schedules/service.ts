@@ -9,9 +9,8 @@ import type { Schedule } from "./config.ts";
 import type { TaskPreview } from "#jobs/tasks/contract.ts";
 import type { ServiceTasks } from "#jobs/tasks/tasks.ts";
 import type { ScheduleReport } from "./contract.ts";
-import { executionId } from "./times.ts";
+import { executionId, schedulesQueue } from "./work.ts";
 import type { WorkerRegistry } from "#engine/queue/worker-registry.ts";
-import { schedulesQueue } from "./work.ts";
 import type { EndedExecution, ScheduleLog, ScheduleRecord } from "./record.ts";
 import { type Endpoint, creating, endpoint } from "#contract/route.ts";
 

@@ -4,8 +4,7 @@ import { dayMs, every, minuteMs } from "#core/time.ts";
 import { type RedisMemory, redisMemory } from "#redis/memory.ts";
 import type { Feed } from "#events/feed.ts";
 import { type StoragePart, type StorageReport, showStorage } from "./contract.ts";
-import { formerProfiles, noteProfiles, storageParts } from "./profiles.ts";
-import { type SweepDeps, type SweepReport, sweep } from "./sweep.ts";
+import { formerProfiles, noteProfiles, storageParts, type SweepDeps, type SweepReport, sweep } from "./sweep.ts";
 import { type Endpoint, endpoint } from "#contract/route.ts";
 import { messageOf } from "#core/errors.ts";
 

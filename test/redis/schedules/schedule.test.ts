@@ -2,8 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { SimfleetError } from "#core/errors.ts";
 import { ScheduleService } from "#jobs/schedules/service.ts";
-import { jitterOf } from "#jobs/schedules/times.ts";
-import { workOnSchedule } from "#jobs/schedules/work.ts";
+import { jitterOf, workOnSchedule } from "#jobs/schedules/work.ts";
 import { seededRandom } from "#sandbox/seeded.ts";
 import { seeds } from "../../support/long.ts";
 import { openTestRedis } from "../../support/redis.ts";

@@ -3,7 +3,7 @@ import "#features.ts";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { liveSecrets } from "#core/secret.ts";
-import { scrub } from "#telemetry/scrub.ts";
+import { scrub } from "#telemetry/logger.ts";
 import { fileOf, load as loadConfig, problemsOf } from "./support.ts";
 
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";

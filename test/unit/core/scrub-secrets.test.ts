@@ -5,7 +5,7 @@ import { readFault } from "#api/http/response.ts";
 import { scrubJson, scrubSecrets, scrubSecretsInJson, scrubValues } from "#core/scrub-secrets.ts";
 import { Secret } from "#core/secret.ts";
 import { pickFields } from "#fleet/sim/sim-fields.ts";
-import { scrub } from "#telemetry/scrub.ts";
+import { scrub } from "#telemetry/logger.ts";
 import { encodings } from "../../e2e/support/canary.ts";
 
 const canaries: readonly [string, string][] = [

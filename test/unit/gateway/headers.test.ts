@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Callers } from "#gateway/callers.ts";
+import { Callers } from "#gateway/gateway.ts";
 import { createLogger } from "#telemetry/logger.ts";
 import { answerHeaders, isCrossSite, requestHeaders } from "#gateway/headers.ts";
 

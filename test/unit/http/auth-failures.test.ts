@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { SimfleetError } from "#core/errors.ts";
 import { systemClock } from "#core/time.ts";
-import { AuthFailures } from "#http/auth/auth-failures.ts";
+import { AuthFailures } from "#http/auth/access.ts";
 
 const refusal = new SimfleetError("UNAUTHENTICATED", "The token is not valid");
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { hostCheck } from "#http/auth/hosts.ts";
+import { hostCheck } from "#http/auth/access.ts";
 
 const onLoopback = hostCheck({ host: "127.0.0.1", port: () => 8080, hosts: ["fleet.example.com", "10.0.0.5:8443"] });
 

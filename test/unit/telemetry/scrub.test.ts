@@ -2,8 +2,7 @@ import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import { PlatformError, SimfleetError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
-import { createLogger } from "#telemetry/logger.ts";
-import { scrub } from "#telemetry/scrub.ts";
+import { createLogger, scrub } from "#telemetry/logger.ts";
 import { seeds } from "../../support/long.ts";
 
 /** With characters that every escaping changes: quote, backslash, slash, plus, space, ampersand, beyond ASCII. */

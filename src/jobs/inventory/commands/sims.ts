@@ -1,16 +1,19 @@
 /** `simfleet sims …`: the inventory. */
 import * as routes from "../contract.ts";
 import { inventory } from "../feature.ts";
-import { type Change, type SimCounts, type SimDocument, type SyncReport, changeTypes } from "../contract.ts";
+import { type Change, type SimCounts, type SimDocument, type SyncReport, changeTypes, showSync } from "../contract.ts";
 import { type Context, type Caller, withCommon, choiceOption } from "#cli/context.ts";
 import { sinceOption, assertFilter, whereOption } from "#cli/values.ts";
 import { type List, answerList, cellText, oneDocument, withPageOptions, withListOptions } from "#cli/list.ts";
-import { counted, grouped, duration } from "#cli/format.ts";
+import { counted, grouped, duration, nextAttemptText, problemText } from "#cli/format.ts";
 import { writeResults } from "#jobs/runs/results/results.ts";
 import { hintForNoMatch, parseFilter } from "#fleet/filter.ts";
 import { Command, Option } from "@commander-js/extra-typings";
 import * as usageRoutes from "#jobs/usage/contract.ts";
-import { followSync } from "./follow-sync.ts";
+import { bucketOf } from "#api/operations/operation.ts";
+import { listSims } from "#api/operations/sims.ts";
+import { followWork, showStatus } from "#cli/follow/follow-work.ts";
+import type { App } from "#kernel/app.ts";
 
 export function simsCommand(context: Context): Command {
   return new Command("sims")
@@ -295,4 +298,55 @@ function syncText(report: SyncReport): string {
   const time = seconds === null ? "so far" : `in ${duration(seconds * 1_000)}`;
   const read = `${counted(report.sims, "SIM")} on ${counted(report.pages, "page")} ${time}: ${differences}`;
   return reason === undefined ? read : `${read}. ${reason}.`;
+}
+
+// Shows a sync until it ends: in this process while no worker does it, or in a remote worker.
+
+/** @returns the last report of the sync, and the exit code */
+export function followSync(
+  profile: string,
+  { client, app, output }: Pick<Caller, "client" | "app" | "output">,
+  interrupt: AbortSignal,
+): Promise<{ report: SyncReport; exitCode: number }> {
+  return followWork<SyncReport>({
+    output,
+    interrupt,
+    what: "sync",
+    isRemote: app === undefined,
+    resumeCommand: "simfleet sims sync",
+    endOf: ({ state }) => (state === "finished" ? { exitCode: 0 } : state === "failed" ? { exitCode: 4 } : undefined),
+    leaving: ({ pages }, { wasLocal }) => {
+      const stopped = `Nothing is lost: stopped after page ${grouped(pages)}. Resume with: simfleet sims sync`;
+      return { exitCode: 1, lines: [wasLocal ? stopped : "The sync continues in its worker."] };
+    },
+    localWork: app && {
+      isServed: () => app.service(inventory).service.isServed(profile),
+      work: async (onIncident) => {
+        await app.kernel.assertAddress(profile);
+        return app.service(inventory).consume(profile, onIncident);
+      },
+    },
+    report: () => client.call(showSync, { params: { profile } }),
+    show: showStatus(output, (shown) => lineOf(shown, app, profile)),
+  });
+}
+
+async function lineOf({ sims, pages, state, problem }: SyncReport, app: App | undefined, profile: string) {
+  if (state === "sweeping") return { text: "marking SIMs that are gone", topic: state };
+  const progress = `${counted(sims, "SIM")}, ${counted(pages, "page")}`;
+  if (problem === undefined) {
+    return { text: `${progress}${app === undefined ? "" : await quotaText(app, profile)}`, topic: state };
+  }
+  return {
+    text: `page ${grouped(pages + 1)} could not be read: ${problemText(problem)}`,
+    live: `${progress} · ${nextAttemptText(problem)} · ${problem.message}`,
+    topic: `${problem.attempts} ${problem.message}`,
+  };
+}
+
+async function quotaText(app: App, profile: string): Promise<string> {
+  const bucket = await app.kernel.limiter.state(bucketOf(listSims, profile));
+  const toRefreshMs = (bucket.refreshLatestMs ?? bucket.nowMs) - bucket.nowMs;
+  const isWaiting = bucket.left === 0 && toRefreshMs > 0;
+  return isWaiting ? `, the quota resets in ${Math.ceil(toRefreshMs / 1_000)} s` : "";
 }

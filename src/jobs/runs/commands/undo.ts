@@ -3,7 +3,7 @@ import { Command } from "@commander-js/extra-typings";
 import { startSync } from "#jobs/inventory/contract.ts";
 import { type Changed, type FollowUpPlan, changedText, planUndo, showRun, undoRun } from "../contract.ts";
 import { type Context, asCount, isTerminal, withCommon } from "#cli/context.ts";
-import { followSync } from "#jobs/inventory/commands/follow-sync.ts";
+import { followSync } from "#jobs/inventory/commands/sims.ts";
 import { assertCanWrite } from "../results/results.ts";
 import { resultsPathOf, showToEnd } from "./end-of-run.ts";
 import { type Confirming, confirmation, costText } from "./confirmation.ts";

@@ -6,8 +6,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { onTestFinished } from "vitest";
 import type { PoisonGuard } from "#engine/poison-guard.ts";
-import type { FileRun, FileRuns, Refusal } from "#jobs/drop-folder/file-runs.ts";
-import { DropFolderWork } from "#jobs/drop-folder/work.ts";
+import { type FileRun, type FileRuns, type Refusal, DropFolderWork } from "#jobs/drop-folder/work.ts";
 import { ManualClock } from "../../sandbox/manual-clock.ts";
 import { noGuard } from "../../../support/no-guard.ts";
 
