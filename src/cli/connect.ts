@@ -33,7 +33,6 @@ export function localConfig(context: Context, options: CommonOptions): Config {
   );
 }
 
-/** @param isForCommand see ConfigSource */
 function configOf({ io: { env }, features }: Context, options: CommonOptions, isForCommand?: boolean): Config {
   const profile = options.profile === undefined ? {} : { SIMFLEET_PROFILE: options.profile };
   const server = options.server === undefined ? {} : { SIMFLEET_SERVER: options.server };
@@ -69,7 +68,6 @@ async function warnOfOtherTasks(output: Output, { kernel }: App): Promise<void> 
   );
 }
 
-/** Calls routes in this process. */
 export async function localCaller(context: Context, app: App, output: Output): Promise<Caller> {
   const { actor, io } = context;
   const { interrupt } = io;

@@ -24,11 +24,9 @@ export interface ProcessIo {
   readonly stdin: NodeJS.ReadStream;
   /** Aborts at the first Ctrl-C or TERM. */
   readonly interrupt: AbortSignal;
-  /** Sets the exit code of the process. */
   setExitCode(code: number): void;
 }
 
-/** Options that every command has. */
 export interface CommonOptions {
   readonly config?: string | undefined;
   readonly profile?: string | undefined;
@@ -36,7 +34,6 @@ export interface CommonOptions {
   readonly server?: string | undefined;
 }
 
-/** How a command calls routes. */
 export interface Caller {
   readonly client: Client;
   /** The account that the command is about; undefined: the worker's default. */
@@ -48,7 +45,6 @@ export interface Caller {
   readonly follow: (choice: EventChoice, id: string, say?: (text: string) => void) => AsyncIterable<EventDocument[]>;
 }
 
-/** Events to be shown. */
 export interface EventChoice {
   readonly type: string[] | undefined;
   readonly profile: string | undefined;
@@ -128,7 +124,6 @@ export class Context {
   readonly features: readonly AnyAppFeature[];
   /** Result of the command for the audit log; the last of several. */
   done: { readonly about: string; readonly made: string | undefined } | undefined;
-  /** The whole command line. */
   readonly words: readonly string[];
   /** Set before the command's action runs. */
   command: GivenCommand | undefined;
@@ -213,7 +208,6 @@ export async function confirm(io: ProcessIo, question: string): Promise<boolean>
   return /^y(es)?$/i.test((await ask(io, `${question} [y/N] `)) ?? "");
 }
 
-/** Whether somebody can answer a question. */
 export function isTerminal({ stdin, stderr }: ProcessIo): boolean {
   return stdin.isTTY === true && stderr.isTTY === true;
 }

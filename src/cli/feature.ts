@@ -21,7 +21,6 @@ export const commandGroups = {
 
 /** A command as the help lists it. The command itself is loaded when it is given. */
 export interface FeatureCommand {
-  /** Heading in the help. */
   readonly group: keyof typeof commandGroups;
   readonly summary: string;
   readonly load: (context: Context) => Promise<Command>;

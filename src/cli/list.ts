@@ -26,9 +26,7 @@ export interface List<Name extends string, T> {
   readonly route: Route;
   /** Columns of the table by default. */
   readonly columns: readonly Column<T>[];
-  /** Shown instead of an empty table. */
   readonly empty: string;
-  /** Lines below the table. */
   readonly below?: (items: readonly T[]) => readonly string[];
 }
 
@@ -111,7 +109,6 @@ export function answerList<Name extends string, T>(
   if (page.nextCursor && !output.isJson) output.say(`More: ${continuing(output.words, page.nextCursor)}`);
 }
 
-/** The command that lists the next page. */
 function continuing(words: readonly string[], cursor: string): string {
   const others = words.filter((word, i) => !/^--cursor(=|$)/.test(word) && words[i - 1] !== "--cursor");
   return ["simfleet", ...others, "--cursor", cursor].map(shellWord).join(" ");

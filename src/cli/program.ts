@@ -138,7 +138,6 @@ export async function buildProgram(deps: Deps, loads: (name: string) => boolean 
   return program;
 }
 
-/** Text below the list of commands. */
 const rootNotes = `
 Examples:
   simfleet plan fleet.csv

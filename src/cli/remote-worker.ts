@@ -60,7 +60,6 @@ export function remoteWorker(
     return answer;
   };
 
-  /** A streamed response, as it arrives. */
   async function* text(path: string, query: Parameters, headers = {}): AsyncGenerator<string> {
     const { body } = await request("GET", path, { query, headers });
     const decoder = new TextDecoder();

@@ -40,7 +40,6 @@ export function assertFilter(texts: readonly string[] | undefined): void {
   if (texts !== undefined) parseFilter(texts);
 }
 
-/** Adds the options of waves to a command. */
 export function addWaveOptions(command: { addOption(option: Option): unknown }): void {
   for (const option of [
     new Option("--waves <list>", "process the rows in waves, such as 20,5%,100%: SIMs or shares, cumulative"),

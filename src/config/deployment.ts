@@ -20,7 +20,6 @@ import { groupForm, groupWords, simOperations, simOperationsOf } from "./sim-ope
 import { brand, expectedOf, isDeploymentFile, webAddress as address } from "./value-types.ts";
 import { isTree, readYaml, type Tree } from "./file/yaml-file.ts";
 
-/** The deployments that come with simfleet. */
 const builtIn = ["svc", "soracom"] as const;
 
 const webAddress = z
@@ -163,12 +162,10 @@ export function loadDeployment(nameOrPath: string, problems: Problem[]) {
     ttlField: auth.ttlField,
     /** Where a SIM's IMSI and subscription lie in its record. */
     recordPaths: records,
-    /** Operations on SIMs, by name. */
     simOperations: simOperationsOf(ofSims, { own: ownOfSims, at: `${file}: simOperations`, problems }),
   };
 }
 
-/** Contents of a deployment file. */
 function readDeployment(nameOrPath: string, problems: Problem[]): { file: string; own: Tree } {
   const isBuiltIn = builtIn.some((name) => name === nameOrPath);
   if (!isBuiltIn && !isDeploymentFile(nameOrPath)) {

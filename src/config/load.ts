@@ -74,7 +74,6 @@ export function loadConfig({ file: given, env = process.env, features = [], isFo
   const { usage } = settings;
   const ownKeys = own.map(({ key }) => key);
   const config = {
-    /** The YAML file that was read. */
     file,
     ...assembled,
     /** Names what the task sections say; undefined: nothing. */
@@ -91,7 +90,6 @@ export function loadConfig({ file: given, env = process.env, features = [], isFo
 export interface ConfigSource {
   readonly file?: string | undefined;
   readonly env?: Environment;
-  /** Features with a section of their own. */
   readonly features?: readonly FeatureSection[];
   /**
    * Secrets that cannot be read are a problem of what needs them (`assertRead`), since few commands need any. False by

@@ -18,7 +18,6 @@ export interface SettingSource {
   readonly tree: Tree;
   /** Environment. Variables of profile settings apply to the selected profile. */
   readonly env: Environment;
-  /** The selected profile. */
   readonly profile: string;
 }
 

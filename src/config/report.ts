@@ -42,7 +42,6 @@ export class Report {
     return this.#places.has(path);
   }
 
-  /** Adds a problem of the setting at this path. */
   fault(path: string, message: string): void {
     this.problems.push({ where: this.#shown(path), message });
   }

@@ -9,7 +9,6 @@ import type { EventFacts } from "#events/event.ts";
 import { isTree } from "./file/yaml-file.ts";
 import { expectedOf, path } from "./value-types.ts";
 
-/** The metadata of a setting. */
 export interface SettingFacts {
   readonly description: string;
   /** Completes "must be …". */
@@ -30,7 +29,6 @@ export interface SettingFacts {
 
 type MoreFacts = Pick<SettingFacts, "variable" | "secret" | "hidden" | "fileOf" | "fallback">;
 
-/** A setting of the schema. */
 export interface Setting {
   /** `<name>` stands for the name of an entry, `[]` for each item of a list. */
   readonly path: string;
@@ -61,7 +59,6 @@ export function secret<K extends string>(
   } as Record<K | `${K}File`, z.ZodOptional<z.ZodString>>;
 }
 
-/** Wraps a secret, if it is given. */
 export function secretOf(written: string | undefined): Secret | undefined {
   return written === undefined ? undefined : new Secret(written);
 }
@@ -103,7 +100,6 @@ export function says(message: string) {
 
 /** A feature as far as the configuration is concerned. */
 export interface FeatureSection {
-  /** Section of the configuration file. */
   readonly section?: Section;
   /** Events that it emits, with their fields. */
   readonly events?: Readonly<Record<string, EventFacts>>;
@@ -130,7 +126,6 @@ export function factsOf(schema: z.ZodType): SettingFacts | undefined {
   return facts?.["expects"] === undefined ? undefined : (facts as unknown as SettingFacts);
 }
 
-/** The schema below a key or index. */
 export function innerOf(schema: z.ZodType, key: string): z.ZodType | undefined {
   const outer = bare(schema);
   if (outer instanceof z.ZodObject) return (outer.shape as Readonly<Record<string, z.ZodType>>)[key];

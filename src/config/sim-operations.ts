@@ -131,7 +131,6 @@ export function simOperationsOf(
 
 type Fault = readonly [key: string, message: string];
 
-/** Checks that involve several values. */
 function* faultsOf(operation: SimOperation, operations: SimOperations): Generator<Fault> {
   const { sets, inputs, danger, costlyWhen, undo } = operation;
   yield* placeholderFaults(operation);

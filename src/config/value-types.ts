@@ -8,7 +8,6 @@ export function expecting<T extends z.ZodType>(expects: string, type: T): T {
   return type.meta({ expects });
 }
 
-/** The words of a type. */
 export function expectedOf(type: z.ZodType): string {
   return type.meta()?.["expects"] as string;
 }
@@ -48,7 +47,6 @@ export const reserve = expecting(
   z.union([z.literal("auto"), z.number().min(0).max(0.9)]),
 );
 
-/** A period such as `15m`. */
 export const period = text("a whole number and s, m, h or d, such as `15m`", /^[1-9]\d{0,3}[smhd]$/);
 
 /** An amount of data such as `500MB`. */
@@ -64,7 +62,6 @@ export const plainName = text("letters, digits, - and _", /^[A-Za-z0-9_-]{1,64}$
 
 export const profileName = text("the name of a profile", /^[A-Za-z0-9_-]{1,64}$/);
 
-/** How many failures abort a run. */
 export const failureLimit = expecting(
   "a number of rows, or a share such as `5%`",
   z.union([z.number().int().min(0), z.string().regex(/^\d+(\.\d+)?%?$/)]),
@@ -72,7 +69,6 @@ export const failureLimit = expecting(
 
 export const cronText = text("a cron expression such as `0 8 * * 1-5`", /^[^\0\r\n]*$/);
 
-/** An IANA time zone. */
 export const timezone = expecting(
   "a time zone such as `Asia/Tokyo` or `UTC`",
   z.string().refine((name) => {
@@ -107,7 +103,6 @@ export const webAddress = expecting(
   }),
 );
 
-/** Where a server listens. */
 export const host = text("a host name or IP address", /^[A-Za-z0-9.:_-]+$/);
 export const port = integer(0, 65_535);
 
@@ -120,13 +115,11 @@ export const bearerToken = text(
 /** Word in the header names of the platform. */
 export const brand = text("letters, digits and hyphens", /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,38}[A-Za-z0-9])?$/);
 
-/** Values of the `Host` header of a request. */
 export const hostNames = expecting(
   "a list of host names, such as `[fleet.example.com, 10.0.0.5:8080]`",
   z.array(z.string().regex(/^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/)),
 );
 
-/** Names of others for our roles. */
 export const roleNames = expecting(
   "a mapping of names to viewer, operator or admin (in the variable: `ops=operator,guests=viewer`)",
   z.record(z.string().min(1), z.enum(roles)),

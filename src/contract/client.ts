@@ -18,7 +18,6 @@ export interface Client {
 /** The request may be left out where none of its parts is required. */
 export type RequestOf<R extends Route> = object extends Request<R> ? [request?: Request<R>] : [request: Request<R>];
 
-/** A request of any route. */
 export interface AnyRequest {
   readonly params?: Readonly<Record<string, unknown>>;
   readonly query?: Readonly<Record<string, unknown>>;

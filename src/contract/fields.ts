@@ -45,7 +45,6 @@ export function list<T>(item: z.ZodType<T>): z.ZodType<readonly T[]> {
   return z.array(item);
 }
 
-/** A page of a list. */
 export function pageOf<const Name extends string, T>(name: Name, item: z.ZodType<T>) {
   return z.object({ [name]: list(item), nextCursor: z.string().nullable() } as {
     [K in Name]: z.ZodType<readonly T[]>;
@@ -73,7 +72,6 @@ export type ProblemReport = NonNullable<z.infer<typeof currentProblem>>;
 /** The account that a request is about; by default the configuration's. */
 export const ofProfile = { profile: name.optional() } as const;
 
-/** Page of a list. */
 export const ofPage = {
   limit: z.coerce.number().int().min(1).max(1_000).default(50),
   cursor: z.string().min(1).max(200).optional(),

@@ -53,7 +53,6 @@ type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined;
 /** The response of a route as a caller gets it. */
 export type Answer<R extends Route> = R["answer"] extends z.ZodType ? z.output<R["answer"]> : AsyncIterable<string>;
 
-/** A checked request. */
 export interface Call<R extends Route> {
   readonly params: Parsed<R["params"]>;
   readonly query: Parsed<R["query"]>;
@@ -130,10 +129,8 @@ export interface Creation<T> {
   readonly abandon?: () => Promise<void>;
 }
 
-/** A file that is streamed. */
 export interface Lines {
   readonly format: "csv" | "ndjson";
-  /** File name for downloads. */
   readonly fileName: string;
   readonly lines: AsyncIterable<string>;
 }

@@ -162,7 +162,6 @@ export interface Problem {
   readonly message: string;
 }
 
-/** All faults of a configuration at once. */
 export class ConfigError extends SimfleetError {
   readonly problems: readonly Problem[];
 
@@ -239,7 +238,6 @@ export class PlatformError extends SimfleetError {
   }
 }
 
-/** The message of anything that was thrown. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }

@@ -75,7 +75,6 @@ export function proxyFault(thrown: unknown, host: string): string | undefined {
     : `the proxy refused to connect to ${host} (${status}). Ask who runs it, or name the host in NO_PROXY.`;
 }
 
-/** `fetch` through the proxy. */
 export async function fetchThrough(
   proxy: OutgoingProxy,
   url: string,

@@ -21,7 +21,6 @@ const startCharacters = 8;
 /** A named value may be a word of a file, so that it has to be longer than a secret. */
 const minNamedCharacters = 6;
 
-/** Returns the text without the live secrets. */
 export function scrubSecrets(text: string): string {
   const { patterns, minLength } = livePatterns();
   return text.length < minLength ? text : withoutSpans(text, patterns);

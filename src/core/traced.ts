@@ -4,7 +4,6 @@
  */
 export type SpanKind = "server" | "producer" | "consumer" | "client";
 
-/** A span as it starts. */
 export interface SpanStart {
   readonly name: string;
   readonly kind: SpanKind;

@@ -13,7 +13,6 @@ const keepSeconds = 86_400;
 /** Longest time of a request. If its process died, it can be repeated after this time. */
 const lockedMs = minuteMs;
 
-/** The stored answer to a request. */
 export interface Remembered {
   readonly status: number;
   readonly location: string | undefined;
@@ -67,7 +66,6 @@ export class Idempotency {
       ref: stored.ref,
       /** Whether an earlier attempt may have created the object already. */
       isResumed: !isNew,
-      /** Stores the response. */
       answer: async (answer: Remembered): Promise<void> => {
         await this.#redis.set(key, JSON.stringify({ ...stored, answer }), "EX", keepSeconds);
         await release();

@@ -6,14 +6,12 @@ import type { Redis } from "ioredis";
 import type { Keys } from "#redis/keys.ts";
 
 export interface Move {
-  /** Key of the record. */
   readonly key: string;
   readonly profile: string;
   /** `field, value, …` that the record must have; an empty value stands for a missing field. */
   readonly guard: readonly string[];
   /** `field, value, …`; the value `now` of a field whose name ends with `Ms` stands for Redis's time. */
   readonly set: readonly (string | number)[];
-  /** Fields to remove. */
   readonly remove: readonly string[];
   readonly events: readonly MoveEvent[];
   /** Further condition, besides the guard. */

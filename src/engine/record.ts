@@ -12,9 +12,7 @@ export interface CommonFields {
   readonly profile: string;
   /** Counts the moves; absent before the first. */
   readonly revision?: number | undefined;
-  /** Who requested the work. */
   readonly startedBy?: string | undefined;
-  /** Set while the work fails. */
   readonly problem?: Problem | undefined;
 }
 
@@ -48,7 +46,6 @@ export type Change<R> = {
   readonly [Field in keyof R]?: R[Field] | (R[Field] extends number | undefined ? "now" : never) | undefined;
 };
 
-/** Options of `move`. */
 export interface MoveOptions {
   readonly events?: readonly MoveEvent[] | undefined;
   readonly condition?: MoveCondition | undefined;

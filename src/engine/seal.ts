@@ -8,7 +8,6 @@ import { CompactEncrypt, compactDecrypt, decodeProtectedHeader } from "jose";
 import { SimfleetError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 
-/** Secrets by field name. */
 export type SealedFields = Readonly<Record<string, Secret>>;
 
 interface Key {

@@ -9,7 +9,6 @@ export const sharingKey = (keys: StoreDeps["keys"]): string => keys.of("inventor
 
 type Deps = Pick<StoreDeps, "redis" | "keys">;
 
-/** Settings of the inventory's profiles. */
 export interface SharingSettings {
   readonly profiles: Readonly<Record<string, unknown>>;
   readonly inventory: { readonly profile?: string | undefined };

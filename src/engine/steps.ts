@@ -14,13 +14,11 @@ import type { WorkResult } from "./queue/job-result.ts";
 /** Continue later, and save what the work waits for. */
 export interface Wait<Change> {
   readonly delayMs: number;
-  /** For display. */
   readonly reason: string;
   /** The work fails, and is shown with a problem. */
   readonly isProblem?: boolean;
   /** Failed attempts of the step, if their number changes. */
   readonly tries?: number;
-  /** Further fields to save. */
   readonly change?: Change;
   readonly events?: readonly MoveEvent[];
   /** The platform rejected our credentials or permissions. */

@@ -29,7 +29,6 @@ export interface FeedConsumerOptions {
   readonly clock: Clock;
   /** Opens a dedicated connection for blocking reads. */
   readonly connect: (name: string) => Redis;
-  /** Maximum number of events per batch. */
   readonly atOnce?: number;
   /** May be called again with the same events; its errors are reported, and the events are delivered again after a pause. */
   readonly handle: (events: readonly Event[], signal: AbortSignal) => Promise<void>;

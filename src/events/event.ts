@@ -4,17 +4,13 @@
  */
 import type { FieldValue } from "#fleet/sim/field-text.ts";
 
-/** Documentation of an event type. */
 export interface EventFacts {
-  /** When it is emitted. */
   readonly when: string;
-  /** The meaning of each field. */
   readonly fields: Readonly<Record<string, string>>;
   /** For people, as a template (sentence.ts). */
   readonly sentence: string;
   /** Advice, as a template of further sentences. */
   readonly advice?: string;
-  /** Shown as a problem. */
   readonly needsAttention?: boolean;
 }
 
@@ -42,7 +38,6 @@ export function factsOfEvent(type: string): EventFacts | undefined {
   return declared.get(type);
 }
 
-/** Something that happened. */
 export interface Event {
   /** Increases from event to event and is unique, so a consumer can detect duplicates. */
   readonly id: string;
@@ -72,7 +67,6 @@ function numberOf(id: string): number {
 
 // Patterns that select events: an exact type, all of a kind as `run.*`, or `*` for all.
 
-/** Whether a pattern matches a type. */
 export function isMeantBy(pattern: string, type: string): boolean {
   if (pattern === "*" || pattern === type) return true;
   return pattern.endsWith(".*") && type.startsWith(pattern.slice(0, -1));

@@ -24,7 +24,6 @@ export interface FeedBounds {
   readonly maxEvents: number;
 }
 
-/** Selection of events. */
 export interface EventQuery {
   readonly types?: readonly EventType[] | undefined;
   /** One or several. Events that concern every account are included. */
@@ -119,12 +118,10 @@ export class Feed {
     await emitOnceScript.run(this.#redis, [this.key, this.#keys.emittedOnce(mark)], args);
   }
 
-  /** Number of events currently kept. */
   size(): Promise<number> {
     return this.#redis.xlen(this.key);
   }
 
-  /** Removes events beyond the limits. */
   async trim(): Promise<void> {
     const oldestMs = this.#clock.wallMs() - this.bounds.keepMs;
     await this.#redis.xtrim(this.key, "MINID", "~", String(Math.max(0, oldestMs)));

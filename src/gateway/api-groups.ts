@@ -33,7 +33,6 @@ interface Rule extends GatewayOperation {
 export interface Grouping {
   readonly operations: DeploymentOperations;
   readonly simOperations: ReadonlyMap<string, Pick<SimOperation, "method" | "path" | "group">>;
-  /** API groups by pattern. */
   readonly apiGroups: Readonly<Record<string, string | PathGroup>>;
 }
 

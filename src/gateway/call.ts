@@ -34,9 +34,7 @@ export interface CallDeps {
   readonly clock: Clock;
   /** Longest wait for permit and pair, from the body that was read ahead on. */
   readonly maxWaitMs: number;
-  /** The current freeze of changes, if there is one. */
   readonly freezeOf: () => Promise<Freeze | undefined>;
-  /** Aborts when the gateway closes. */
   readonly closing: AbortSignal;
   readonly times: CallTimes;
 }
@@ -56,7 +54,6 @@ export interface Call {
   readonly response: ServerResponse;
   readonly operation: GatewayOperation;
   readonly urgency: Urgency;
-  /** Name in the metrics. */
   readonly caller: string;
 }
 

@@ -61,7 +61,6 @@ function endsHere(name: string, { connection = [] }: Headers): boolean {
   return ofConnection.has(name) || ofCredentials.test(name) || named.includes(name);
 }
 
-/** The pair that a request carries. */
 export function pairHeaders(headers: IncomingHttpHeaders, brand: string) {
   const named = (name: string): string | undefined => [headers[`x-${brand.toLowerCase()}-${name}`]].flat()[0];
   return { apiKey: named("api-key"), token: named("token") };

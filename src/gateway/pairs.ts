@@ -16,7 +16,6 @@ const issuer = "simfleet-gateway";
 /** Lifetime of a pair, in seconds. */
 const lifetime = z.number().min(180).max(172_800).default(86_400);
 
-/** Identity of an account. */
 type Account = Pick<Awaited<ReturnType<PlatformClient["whoAmI"]>>, "operatorId" | "userName" | "coverageTypes">;
 
 const authRequest = z.looseObject({ authKey: z.string().optional(), password: z.string().optional() });

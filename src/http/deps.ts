@@ -21,9 +21,7 @@ import type { Access, AuthFailures } from "./auth/access.ts";
 import type { EventStreams } from "./event-streams.ts";
 import type { Principal } from "./auth/principal.ts";
 
-/** The dependencies of the control API. */
 export interface ControlDeps {
-  /** Endpoints of all features. */
   readonly endpoints: readonly Endpoint[];
   readonly config: Config;
   readonly access: Access;

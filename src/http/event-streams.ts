@@ -13,7 +13,6 @@ import type { FeedTail } from "#events/tail.ts";
 import type { Logger } from "#telemetry/logger.ts";
 import type { Access } from "./auth/access.ts";
 
-/** Selection of a stream's events. */
 export interface StreamQuery {
   readonly types: readonly EventType[] | undefined;
   /** Events that concern every account are included. */
@@ -33,7 +32,6 @@ const comment = ":\n\n";
 
 interface Stream {
   readonly raw: FastifyReply["raw"];
-  /** The header of the request. */
   readonly authorization: string | undefined;
   readonly stop: AbortController;
 }
@@ -55,7 +53,6 @@ export class EventStreams {
     this.#deps = deps;
   }
 
-  /** How many are open. */
   get count(): number {
     return this.#open.size;
   }

@@ -91,7 +91,6 @@ function goneSignal({ raw }: FastifyReply): AbortSignal {
   return gone.signal;
 }
 
-/** How Fastify registers a route. */
 export function optionsOf(route: Route) {
   const { method, path: url, role } = route;
   return { method, url, config: { role }, schema: schemaOf(route) };

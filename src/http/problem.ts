@@ -40,7 +40,6 @@ const retrySeconds: Readonly<Partial<Record<ErrorCode, number>>> = {
   PLATFORM_RATE_LIMITED: 60,
 };
 
-/** Sends an error as its problem. */
 export async function sendProblem(
   thrown: unknown,
   request: FastifyRequest,

@@ -30,7 +30,6 @@ import type { Logger } from "#telemetry/logger.ts";
 import { App } from "./app.ts";
 import { version } from "#core/version.ts";
 
-/** The part of an app that is served. */
 type Served = Pick<App, "kernel" | "routes" | "service" | "readings">;
 
 /**

@@ -32,7 +32,6 @@ import { EmbeddedRedis } from "#redis/embedded/embedded.ts";
 /** Identifies simfleet to the platform and to the endpoints of webhooks. */
 const userAgent = `simfleet/${version}`;
 
-/** How a process is opened. */
 export interface ProcessDeps {
   readonly logger: Logger;
   readonly env: NodeJS.ProcessEnv;

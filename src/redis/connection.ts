@@ -175,7 +175,6 @@ export function reconnect(redis: Pick<Redis, "status" | "disconnect" | "once">):
   else redis.once("connect", () => redis.disconnect(true));
 }
 
-/** @returns stops it */
 function watchFailovers(
   target: RemoteTarget,
   { onSwitch, onError }: { onSwitch: () => void; onError: (error: Error) => void },
@@ -222,7 +221,6 @@ export interface RedisAddress {
 /** How Redis is run: one server, a primary that Sentinels name, or a cluster. */
 export type Topology = "server" | "sentinel" | "cluster";
 
-/** Redis on the network. */
 export interface RemoteTarget {
   readonly topology: Topology;
   /** The server; or the Sentinels; or some nodes of the cluster. */

@@ -22,7 +22,6 @@ const firstConnectionMs = 5_000;
 const embeddedMs = 20_000;
 const refusalMs = 1_000;
 
-/** Result of `verifyRedis`. */
 export interface RedisFacts {
   readonly topology: Topology;
   /** Version; of several nodes, the oldest. */

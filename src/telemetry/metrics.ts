@@ -113,7 +113,6 @@ const channels = { queueTime, quotaWait, callTime, gatewayWait };
 
 export type MetricId = keyof typeof metricCatalogue;
 
-/** One value of a metric. */
 export interface Reading {
   readonly metric: MetricId;
   readonly labels?: Readonly<Record<string, string>>;
@@ -174,7 +173,6 @@ export class Metrics {
   }
 }
 
-/** Readings of the quotas. */
 export function quotaReadings(
   buckets: readonly {
     readonly bucket: string;

@@ -23,7 +23,6 @@ const maxClockDriftMs = 5_000;
 /** How a status is shown to people; JSON keeps the status. */
 const labels = { ok: "ok", warning: "warn", wrong: "FAIL" };
 
-/** One line of the report. */
 interface Finding {
   readonly what: string;
   readonly status: "ok" | "warning" | "wrong";

@@ -8,7 +8,6 @@ import { addExample, type Context } from "../context.ts";
 import { fileURLToPath } from "node:url";
 import { readFileOnce } from "#core/files/open-file.ts";
 
-/** The example of each. */
 const shells = {
   bash: "source <(simfleet completion bash)",
   zsh: "source <(simfleet completion zsh)",
@@ -42,7 +41,6 @@ function scriptOf(shell: string): string {
 
 interface Candidates {
   readonly words: readonly { readonly word: string; readonly description: string }[];
-  /** Whether the shell completes a path. */
   readonly areFiles: boolean;
 }
 
@@ -104,7 +102,6 @@ function readLine(program: Command, before: readonly string[]) {
   return { command, pending, given, areOptionsOver };
 }
 
-/** The option of this flag if it takes a value. */
 function takingValue(command: Command, flag: string): Option | undefined {
   return command.options.find(({ short, long, required, optional }) => {
     return [short, long].includes(flag) && (required || optional);

@@ -19,7 +19,6 @@ const failoverPollMs = 1_000;
 const silentAfterMs = 3_000;
 const silentAtStopMs = 500;
 
-/** How the work is done in this process. */
 export interface LocalWork {
   isServed(): Promise<boolean>;
   work(onIncident: (incident: Incident) => void): Promise<Working>;
@@ -177,7 +176,6 @@ function localWorker(work: LocalWork | undefined, output: Output) {
   let working: Working | undefined;
   let lastIncident = "";
   let nextPollMs = 0;
-  /** Set when the platform rejects all calls. */
   let refusal: PlatformError | undefined;
 
   const note = (incident: Incident): void => {
@@ -206,7 +204,6 @@ function localWorker(work: LocalWork | undefined, output: Output) {
   };
 }
 
-/** How the status of the work is shown. */
 export interface StatusLine {
   readonly text: string;
   /** Shown instead on a terminal. */

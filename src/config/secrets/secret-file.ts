@@ -39,7 +39,6 @@ export function readSecretBytes(path: string): { readonly bytes: Buffer } | { re
   }
 }
 
-/** Required form of a secret. */
 interface Form {
   /** Converts the text into the value to use; undefined if it is invalid. */
   readonly reading: (text: string) => string | undefined;
@@ -47,14 +46,12 @@ interface Form {
   readonly expects: string;
 }
 
-/** The secret that signs webhooks. */
 export const signingSecret: Form = {
   reading: asWebhookSecret,
   expects: "whsec_ and 24 to 64 bytes in base64, or a key of 24 to 64 bytes as it is",
 };
 
 export interface FreshSecret {
-  /** The secret as it is now. */
   now(): Secret;
   /** Why the file could not be used at the last check; its previous content stays in use. */
   readonly fault: string | undefined;

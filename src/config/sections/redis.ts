@@ -166,7 +166,6 @@ function readKey(file: string | undefined, report: Report): Secret | undefined {
   return undefined;
 }
 
-/** The parts of an address. */
 interface RedisUrl {
   readonly topology: keyof typeof examples;
   /** The server; or the Sentinels; or some nodes of the cluster. IPv6 addresses are without brackets. */
@@ -189,7 +188,6 @@ const examples = {
 const encoding =
   "Percent-encode special characters of its user name and password (@ as %40, / as %2F, # as %23, ? as %3F, % as %25).";
 
-/** @returns the parts, or the problems of the address */
 export function parseRedisUrl(written: string): RedisUrl | { readonly faults: readonly string[] } {
   const found = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/(?:([^/?#]*)@)?([^/?#@]*)([^?#]*)(\?[^#]*)?(#.*)?$/s.exec(written);
   if (found === null) return { faults: [`must be an address ${examples.server}.`] };

@@ -14,7 +14,6 @@ export type SealKeys = NonNullable<ReturnType<typeof readSealKeys>>;
 
 const keyBytes = 32;
 
-/** The command that makes a key file. */
 export function makingOf(file: string): string {
   return `(umask 077; openssl rand -hex ${keyBytes} > ${file})`;
 }

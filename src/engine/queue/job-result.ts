@@ -15,7 +15,6 @@ export type JobResult =
 /** The result of a sync or rotation: it ended (successfully or not), or it continues later. */
 export type WorkResult = { readonly kind: "ended" } | Interruption;
 
-/** Work that has not ended. */
 export type Interruption =
   /** Continue later; with scope `bucket` the whole queue waits. */
   | {

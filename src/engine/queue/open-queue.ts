@@ -37,7 +37,6 @@ export function faultBackoffMs(attempt: number): number {
 // Counts the jobs of every queue in Redis, for the metrics. `openQueue` adds each name to a list in Redis, so a new kind of
 // work appears without being named in this file.
 
-/** Number of jobs of one queue in one state. */
 export interface QueueDepth {
   readonly queue: string;
   readonly state: string;

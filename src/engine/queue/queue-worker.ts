@@ -25,7 +25,6 @@ export interface QueueWorkerOptions<Data, V> {
   readonly keys: Keys;
   readonly workerRegistry: WorkerRegistry;
   readonly clock: Clock;
-  /** Jobs in progress at once. */
   readonly atOnce: number;
   /**
    * Processes a job; the signal aborts when this process stops or has lost the job's lock. `deaths`: how many processes have
@@ -191,7 +190,6 @@ function publishQueueTime(queue: string, { attemptsStarted, processedOn, timesta
 // Reports the result of a job to BullMQ. None of the results consumes one of the job's attempts: a spent quota pauses the
 // whole queue until shortly before the refresh, other waits delay only this job.
 
-/** The job and the queue that a result is reported for. */
 interface JobContext<Data> {
   readonly queue: Queue<Data>;
   readonly job: Job<Data>;

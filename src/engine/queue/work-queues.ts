@@ -15,7 +15,6 @@ import { messageOf } from "#core/errors.ts";
 
 const restoreIntervalMs = 5_000;
 
-/** Dependencies of queues and consumers. */
 export interface QueueDeps {
   readonly connect: (name: string) => Redis;
   readonly keys: Keys;
@@ -29,12 +28,10 @@ export interface Consumer<Data, Result> extends Omit<QueueWorkerOptions<Data, Re
 }
 
 export interface KindOfQueue<Data> {
-  /** Names the connection to Redis. */
   readonly connection: string;
   /** The name of a key's queue. */
   readonly nameOf: (key: string) => string;
   readonly queueOptions?: Partial<QueueOptions>;
-  /** Called when a queue is opened. */
   readonly onOpen?: (queue: Queue<Data>) => Promise<unknown>;
 }
 
@@ -67,7 +64,6 @@ export function workQueues<Data, Result extends JobResult | WorkResult = WorkRes
     /** Whether a live process handles the work of the key. */
     isServed: async (key: string) => (await deps.workerRegistry.workers(kind.nameOf(key))).length > 0,
 
-    /** Processes the work of a key until stopped. */
     async consume(key: string, { restore, ...consumer }: Consumer<Data, Result>): Promise<Working> {
       const { QueueWorker } = await import("./queue-worker.ts");
       const queue = await queueOf(key);
@@ -102,7 +98,6 @@ interface ProfileReference {
   readonly profile: string;
 }
 
-/** Names of one kind of work in Redis. */
 export interface KindOfWork {
   /** Prefix of the queue's name. */
   readonly queue: string;
@@ -115,7 +110,6 @@ export type ProfileJobsOptions = QueueDeps;
 /** Whether there is work now (`due`), work that is scheduled or in progress (`waiting`), or none. */
 export type WorkStatus = "none" | "waiting" | "due";
 
-/** Dependencies of the consumer. */
 export interface ProfileWork {
   readonly work: (profile: string, signal: AbortSignal) => Promise<WorkResult>;
   readonly status: (profile: string) => Promise<WorkStatus>;
@@ -143,7 +137,6 @@ export function profileJobs(kind: KindOfWork, deps: ProfileJobsOptions) {
     await queue.add(job, { profile }, { jobId });
   };
 
-  /** Processes the work of a profile until stopped. */
   const consume = (profile: string, { work, status, onIncident }: ProfileWork): Promise<Working> => {
     /** Adds the job if there is work without one, or starts it if it is delayed although its work is due. */
     const restore = async (): Promise<void> => {

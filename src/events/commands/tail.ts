@@ -39,7 +39,6 @@ export function eventsCommand(context: Context): Command {
   );
 }
 
-/** The events to show, as they arrive. */
 async function* eventsOf(
   { client, follow, output }: Caller,
   choice: EventChoice,

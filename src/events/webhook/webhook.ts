@@ -29,7 +29,6 @@ export interface WebhookMessage {
   readonly deadlineMs?: number | undefined;
 }
 
-/** Result of sending a message. */
 export type Delivery =
   /** A 2xx status. */
   | { readonly kind: "accepted"; readonly status: number }
@@ -38,7 +37,6 @@ export type Delivery =
       readonly kind: "refused";
       readonly status: number;
       readonly isFinal: boolean;
-      /** From the Retry-After header. */
       readonly retryAfterMs: number | undefined;
     }
   /** No response; the message may have arrived. */

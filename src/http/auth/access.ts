@@ -25,7 +25,6 @@ interface AccessDeps {
   readonly tokens: readonly TokenOptions[];
   /** In clear: it comes from a secret of the configuration or of the data directory. */
   readonly adminToken: string | undefined;
-  /** Tokens that are stored in Redis. */
   readonly stored?: Pick<Tokens, "bearerOf" | "noteUse">;
   readonly jwt: JwtReader | undefined;
   readonly clock: Clock;

@@ -1,6 +1,5 @@
 import type { Role } from "#fleet/role.ts";
 
-/** An authenticated caller of the control API. */
 export interface Principal {
   readonly name: string;
   readonly role: Role;

@@ -36,9 +36,7 @@ export interface AuditIntent {
 export interface AuditResult {
   readonly status?: number | undefined;
   readonly exitCode?: number | undefined;
-  /** Id of the created object, if it has one. */
   readonly target?: string | undefined;
-  /** Description of the change. */
   readonly about?: string | undefined;
 }
 

@@ -45,7 +45,6 @@ export const events = {
   },
 } as const satisfies Events;
 
-/** The kinds of these events, as titles. */
 export const eventKinds = { automation: "Automations" } as const;
 
 declare module "#events/event.ts" {

@@ -24,7 +24,6 @@ export interface AutomationRecord {
   readonly profile: string;
   readonly revision?: number;
   readonly state: AutomationState;
-  /** Why it was stopped. */
   readonly reason?: string;
   readonly changedAtMs?: number;
   /** Number of events that it acted on, and of matching events that required no action. */
@@ -49,7 +48,6 @@ const fields: RecordFields<AutomationRecord> = {
 
 type Named = Pick<Automation, "name" | "profile">;
 
-/** The store of automations. */
 export type AutomationLog = ReturnType<typeof automationLog>;
 
 /** String, expires after a day: the task that the automation started for an event. */

@@ -76,7 +76,6 @@ async function begin(automation: Automation, wanted: readonly Decided[], deps: A
 
 interface ClaimedTask {
   readonly id: string;
-  /** The events that it is for. */
   readonly those: readonly Decided[];
   readonly deps: AutomationDeps;
 }

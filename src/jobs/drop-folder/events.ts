@@ -28,7 +28,6 @@ export const events = {
   },
 } as const satisfies Events;
 
-/** The kinds of these events, as titles. */
 export const eventKinds = { file: "Files" } as const;
 
 declare module "#events/event.ts" {

@@ -170,10 +170,8 @@ const maxStemBytes = 180;
 
 /** A claimed file. */
 export interface TakenName {
-  /** New name of the file. */
   readonly name: string;
   readonly runId: string;
-  /** Original name of the file. */
   readonly original: string;
 }
 

@@ -246,7 +246,6 @@ function openIncidents(clock: Clock, emit: (message: string) => void) {
         return false;
       }
     },
-    /** Forgets work that no longer exists. */
     keepOnly: (names: ReadonlySet<string>): void => forgetOthers(incidents, names),
   };
 }
@@ -271,7 +270,6 @@ function openStillness(clock: Clock, settleMs: number) {
       sights.set(name, { fingerprint, sinceMs: nowMs });
       return false;
     },
-    /** Forgets files that no longer exist. */
     keepOnly: (names: ReadonlySet<string>): void => forgetOthers(sights, names),
   };
 }

@@ -10,7 +10,6 @@ export const events = {
   "freeze.ended": { when: "A user ended the freeze.", sentence: "{by} ended the freeze", fields: { by: "who" } },
 } as const satisfies Events;
 
-/** The kinds of these events, as titles. */
 export const eventKinds = { freeze: "Freezes" } as const;
 
 declare module "#events/event.ts" {

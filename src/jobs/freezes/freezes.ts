@@ -12,7 +12,6 @@ import { type MoveEvent, type StoreDeps, makeMove } from "#engine/move-record.ts
 import type { Interruption } from "#engine/queue/job-result.ts";
 import * as routes from "./contract.ts";
 
-/** A manual freeze of all changes. */
 export interface OrderedFreeze {
   readonly by: string;
   readonly reason: string;
@@ -23,11 +22,9 @@ export interface OrderedFreeze {
 /** Hash: the manual freeze; absent if there is none. */
 const freezeKey = (keys: Keys): string => keys.of("freeze");
 
-/** Work that freezes hold. */
 interface Held {
   /** The number of processes that do such work of a profile. */
   workersOf(profile: string): Promise<number>;
-  /** The number of runs in progress. */
   running(): Promise<number>;
 }
 
@@ -39,7 +36,6 @@ export class Freezes {
     this.#deps = deps;
   }
 
-  /** Says what freezes hold. */
   holds(held: Held): void {
     this.#held.push(held);
   }

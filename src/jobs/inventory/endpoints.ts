@@ -45,7 +45,6 @@ export interface InventoryDeps extends Pick<StoreDeps, "redis" | "keys"> {
   readonly store: Inventory;
   readonly feed: Feed;
   readonly keyColumnOf: (profile: string) => KeyColumn;
-  /** Names of the configured profiles. */
   readonly profiles: readonly string[];
   /** The profile that a request is about. @throws SimfleetError NOT_FOUND */
   readonly profileOf: (named?: string) => string;
@@ -243,7 +242,6 @@ function fleetEndpoints({ sims, profileOf }: InventoryDeps): readonly Endpoint[]
 
 // Changes of the fleet, for display and JSON: the inventory's events, newest first.
 
-/** Changes, newest first. */
 export async function changesOf(
   feed: Pick<Feed, "newest">,
   query: {

@@ -49,7 +49,6 @@ export const events = {
   },
 } as const satisfies Events;
 
-/** The kinds of these events, as titles. */
 export const eventKinds = { sim: "SIM changes", sync: "Syncs" } as const;
 
 declare module "#events/event.ts" {

@@ -32,7 +32,6 @@ export interface Selection {
   readonly nowMs?: number;
 }
 
-/** The SIMs of a profile. */
 export interface Fleet<Store = Inventory> {
   readonly inventory: Store;
   readonly profile: string;
@@ -345,7 +344,6 @@ export async function fieldsOf({ inventory, profile }: Fleet<Readable>, keyColum
 
 type Readable = Pick<Inventory, "facts" | "scan" | "find" | "indexedFields">;
 
-/** Asserts that the fields of a filter are known. */
 export function assertFieldsKnown(
   inventory: Readable,
   { profile, filter, keyColumn }: { profile: string; filter: Filter; keyColumn: KeyColumn },

@@ -121,7 +121,6 @@ class SyncStep {
     }
   }
 
-  /** Requested page size. */
   get #pageLimit(): number | undefined {
     return this.state.pageLimit ?? this.#account.pageLimit;
   }

@@ -29,7 +29,6 @@ export const events = {
   },
 } as const satisfies Events;
 
-/** The kinds of these events, as titles. */
 export const eventKinds = { secret: "Secrets", configuration: "Configuration" } as const;
 
 declare module "#events/event.ts" {

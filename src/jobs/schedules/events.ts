@@ -83,7 +83,6 @@ export const events = {
   },
 } as const satisfies Events;
 
-/** The kinds of these events, as titles. */
 export const eventKinds = { schedule: "Schedules" } as const;
 
 declare module "#events/event.ts" {

@@ -67,7 +67,6 @@ const fields: RecordFields<ScheduleRecord> = {
 /** Fields changed by a move; undefined removes a field. */
 export type ScheduleChange = Change<Omit<ScheduleRecord, "profile" | "revision">>;
 
-/** The store of schedules. */
 export type ScheduleLog = ReturnType<typeof scheduleLog>;
 
 export function scheduleLog(deps: StoreDeps) {

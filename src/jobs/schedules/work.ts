@@ -35,7 +35,6 @@ export interface ScheduleContext {
   readonly guard: Pick<PoisonGuard, "run">;
 }
 
-/** One poll of a record. */
 interface Poll {
   readonly schedule: Schedule;
   readonly record: ScheduleRecord;
@@ -194,7 +193,6 @@ function acceptRequest({ record: { requested, execution, queued }, nowMs }: Poll
   });
 }
 
-/** Starts the task of an execution. */
 async function start(poll: Poll): Promise<ScheduleResult> {
   const { schedule, context, nowMs } = poll;
   const { task, profile, name } = schedule;
@@ -239,7 +237,6 @@ function afterFault({ record: { execution }, nowMs }: Poll, waiting: Wait<Schedu
     : undefined;
 }
 
-/** Checks whether the task has ended. */
 async function follow(poll: Poll): Promise<ScheduleResult> {
   const { task, overlap, name } = poll.schedule;
   const { tasks } = poll.context;

@@ -10,7 +10,6 @@ export const events = {
   },
 } as const satisfies Events;
 
-/** The kinds of these events, as titles. */
 export const eventKinds = { storage: "Storage" } as const;
 
 declare module "#events/event.ts" {

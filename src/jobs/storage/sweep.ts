@@ -44,7 +44,6 @@ export interface SweepDeps extends StoreDeps {
   readonly archiveOf: (run: RunRecord) => Promise<{ readonly report: object; readonly lines: AsyncIterable<string> }>;
 }
 
-/** Result of a sweep. */
 export interface SweepReport {
   readonly runs: number;
   /** Runs whose rows were removed. */
@@ -119,7 +118,6 @@ async function archived(run: RunRecord, { retention, archiveOf }: SweepDeps): Pr
 interface ArchivedRun {
   readonly runId: string;
   readonly createdAtMs: number;
-  /** Number of rows. */
   readonly total: number;
   /** Run document, as `runs show --json` prints it. */
   readonly report: object;
@@ -264,7 +262,6 @@ const keysAtOnce = 500;
 /** Members of a list, set or hash that Redis measures to estimate the rest. */
 const samples = 20;
 
-/** Data of a feature. */
 export interface DataOfFeature {
   /** First words of keys whose second is a profile: they are removed with the profile. */
   readonly profileData?: readonly string[];

@@ -45,7 +45,6 @@ export const operationKeys = {
   speedClass: setting(text().optional(), "Short for `set: { speedClass: … }`."),
 };
 
-/** The keys of waves. */
 export const waveKeys = {
   waves: setting(text().optional(), "Process the rows in waves: `20,5%,100%` (docs/change-sims.md)."),
   soak: setting(text().optional(), "Time between the end of a wave and its check."),
@@ -195,7 +194,6 @@ export function readFilter(
   return undefined;
 }
 
-/** Options of a run. */
 export function optionsOf(written: Partial<Pick<WrittenTask, keyof typeof runOptionKeys>>, fault: Fault): RunOptions {
   const { partial, skipUnchanged, maxFailures, rate } = written;
   const waves = orFault(

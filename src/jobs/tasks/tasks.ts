@@ -39,7 +39,6 @@ interface Beginning {
 
 type TaskOf<J extends Task["job"]> = Extract<Task, { readonly job: J }>;
 
-/** Effect of a run on SIMs. */
 type Change = Pick<TaskOf<"apply">, "profile" | "operation" | "set" | "options">;
 
 /** Identifies the run of a task, and who starts it. */
@@ -49,10 +48,8 @@ interface Signature extends Pick<Beginning, "isLate"> {
   readonly by: string;
 }
 
-/** Dependencies of schedules. */
 export type Tasks = Pick<ServiceTasks, "begin" | "begunBefore" | "status" | "cancel">;
 
-/** Dependencies of automations. */
 export type AutomationTasks = Pick<ServiceTasks, "begin" | "status" | "cancel" | "runIdFor" | "changeSims">;
 
 const noSimMatches = "no SIM matches the filter";

@@ -33,7 +33,6 @@ export const events = {
   },
 } as const satisfies Events;
 
-/** The kinds of these events, as titles. */
 export const eventKinds = { usage: "Usage" } as const;
 
 declare module "#events/event.ts" {

@@ -36,7 +36,6 @@ export const events = {
   },
 } as const satisfies Events;
 
-/** The kinds of these events, as titles. */
 export const eventKinds = { webhook: "Webhooks" } as const;
 
 declare module "#events/event.ts" {

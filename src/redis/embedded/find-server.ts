@@ -31,9 +31,7 @@ export interface RedisServer {
 }
 
 export interface FindOptions {
-  /** The PATH to search. */
   readonly path: string;
-  /** Folder for downloaded copies. */
   readonly cacheDir: string;
   /** Environment of this process; a download receives only its proxy settings and little more. */
   readonly env?: Readonly<Record<string, string | undefined>>;

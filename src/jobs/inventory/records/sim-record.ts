@@ -74,7 +74,6 @@ export function ordinalIfListed(record: string, lines: string): number | undefin
   return by === "answer" || goneAtMs !== "-" ? undefined : Number(ordinal);
 }
 
-/** Whether the SIM of a record is gone. */
 export function isGoneIn(record: string): boolean {
   return !record.slice(0, record.indexOf("\n")).endsWith(" -");
 }

@@ -36,7 +36,6 @@ export interface InventoryFacts {
   readonly isComplete: boolean;
   /** When the last completed sync started, ms by Redis's clock. */
   readonly listedAtMs: number | undefined;
-  /** Fields that it stored. */
   readonly fields: readonly string[];
 }
 

@@ -25,7 +25,6 @@ const lateOutcomeMs = 10 * 60_000;
 /** SIMs per call: each changed SIM occupies Redis for about 20 microseconds. */
 const maxPerSlice = 1_000;
 
-/** The SIMs of a page. */
 export interface ListedSims {
   readonly keys: readonly string[];
   /** The stored fields of a SIM (`encodeFields`). */
@@ -36,14 +35,12 @@ export type SyncPhase = "listing" | "sweeping" | "finished" | "failed";
 
 /** State of the current or last sync. Times are Redis's. */
 export interface SyncState {
-  /** The name of the inventory. */
   readonly inventory: string;
   /** Profile whose list is read. */
   readonly profile: string;
   readonly syncId: string;
   readonly phase: SyncPhase;
   readonly startedAtMs: number;
-  /** Who requested it. */
   readonly startedBy?: string;
   /** When it finished or failed. */
   readonly finishedAtMs?: number;
