@@ -16,7 +16,7 @@ import type { AddressInfo } from "node:net";
 import type { PlatformClient } from "#api/client.ts";
 import { authOperation } from "#api/operations/auth.ts";
 import { SimfleetError, messageOf } from "#core/errors.ts";
-import { inTime, secondMs, every, minuteMs } from "#core/time.ts";
+import { inTime, secondMs } from "#core/time.ts";
 import { version } from "#core/version.ts";
 import { Access, hostCheck, AuthFailures } from "#http/auth/access.ts";
 import { ConnectionLimits, connectionCheckMs, headersMs } from "#http/connection-limits.ts";
@@ -57,7 +57,7 @@ export interface GatewayOptions extends PairOptions, Pick<CallDeps, "freezeOf" |
 export class Gateway {
   readonly #options: GatewayOptions;
   readonly #groups: ApiGroups;
-  readonly #callers: Callers;
+  readonly #callers = new Callers();
   readonly #connections: CallDeps["connections"];
   readonly #closing = new AbortController();
   readonly #server: Server;
@@ -72,7 +72,6 @@ export class Gateway {
     this.#options = options;
     this.#connections = openConnections(options.proxy);
     this.#groups = new ApiGroups(options.grouping);
-    this.#callers = new Callers(logger);
     this.#isOurHost = hostCheck({ host, port: () => this.#port, hosts: [] });
     this.#access = new Access({ tokens: [], adminToken: token?.reveal(), jwt: undefined, clock });
     this.#failures = new AuthFailures({ clock, maxPerMinute: authFailuresPerMinute });
@@ -126,7 +125,6 @@ export class Gateway {
     await inTime(this.#options.clock, drainMs, closed);
     this.#server.closeAllConnections();
     await this.#connections.destroy();
-    this.#callers.close();
   }
 
   get #port(): number {
@@ -171,8 +169,11 @@ export class Gateway {
     } catch (thrown) {
       this.#refuse(thrown, request, response);
     }
-    const status = response.headersSent ? response.statusCode : "gone";
-    this.#callers.ended({ caller, method, path, status, ms: Math.round(clock.monotonicMs() - beganMs) });
+    const status = response.headersSent ? response.statusCode : "gone"; // it disconnected before the response
+    gatewayCall.publish({ caller, status: String(status) });
+    // The path without the query, which may hold data of customers.
+    const facts = { caller, method, path, status, ms: Math.round(clock.monotonicMs() - beganMs) };
+    logger.debug(facts, "a call through the gateway ended");
   }
 
   /** `/healthz`: the process runs; `/readyz`: Redis answers as well. */
@@ -237,32 +238,14 @@ function send(response: ServerResponse, status: number, { contentType, text }: {
   response.writeHead(status, { "content-type": contentType, "cache-control": "no-store" }).end(text);
 }
 
-// What is known of the callers: a name for each, one line for each call at `debug`, a summary per minute at `info`, and the
-// metrics. The number of names is limited, since callers choose them.
+// What is known of the callers: a name for each, one line for each call at `debug`, and the metrics. The number of names is
+// limited, since callers choose them.
 
 const maxNames = 50;
 const maxCharacters = 40;
 
-export interface EndedCall {
-  readonly caller: string;
-  readonly method: string;
-  /** Without the query, which may hold data of customers. */
-  readonly path: string;
-  /** `gone`: the caller disconnected before the response. */
-  readonly status: number | "gone";
-  readonly ms: number;
-}
-
 export class Callers {
-  readonly #logger: Logger;
-  readonly #stop: () => void;
   readonly #names = new Set<string>();
-  #counts = new Map<string, number>();
-
-  constructor(logger: Logger) {
-    this.#logger = logger;
-    this.#stop = every(minuteMs, () => this.#summarize());
-  }
 
   /** The name in `X-Simfleet-Caller`, else the product in the user agent; `other` for the 51st name and all later ones. */
   nameOf(headers: IncomingHttpHeaders): string {
@@ -272,24 +255,6 @@ export class Callers {
     if (!this.#names.has(name) && this.#names.size >= maxNames) return "other";
     this.#names.add(name);
     return name;
-  }
-
-  ended(call: EndedCall): void {
-    const { caller, status } = call;
-    this.#counts.set(caller, (this.#counts.get(caller) ?? 0) + 1);
-    gatewayCall.publish({ caller, status: String(status) });
-    this.#logger.debug(call, "a call through the gateway ended");
-  }
-
-  close(): void {
-    this.#stop();
-    this.#summarize();
-  }
-
-  #summarize(): void {
-    if (this.#counts.size === 0) return;
-    this.#logger.info({ calls: Object.fromEntries(this.#counts) }, "calls through the gateway, by caller");
-    this.#counts = new Map();
   }
 }
 
