@@ -8,18 +8,11 @@ import { readFileOnce } from "#core/files/open-file.ts";
 import { keepHeapSmall } from "#core/heap-room.ts";
 import type { Coverage } from "#fleet/profile.ts";
 import { isSimId } from "#fleet/sim/sim.ts";
-import { type FaultKind, faultKinds, type FaultRates } from "#sandbox/faults.ts";
-import {
-  type ApiGroup,
-  apiGroups,
-  defaultOptions,
-  type GroupSeed,
-  type LimitChange,
-  operationSets,
-} from "#sandbox/options.ts";
+import { faultKinds } from "#sandbox/faults.ts";
+import { apiGroups, defaultOptions, type GroupSeed, type LimitChange, operationSets } from "#sandbox/options.ts";
 import { type Sandbox, startSandbox } from "#sandbox/server.ts";
 import { recordShapes } from "#sandbox/sims/sim-records.ts";
-import type { ProcessIo } from "../context.ts";
+import { oneOf, type ProcessIo } from "../context.ts";
 
 const example = `
 Example:
@@ -43,9 +36,17 @@ export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
     .addOption(choice("--operations <which>", "endpoints to serve: the required ones, or all", operationSets))
     .option("--seed <number>", "seed of records, faults, latencies and page lengths", asNumber, defaultOptions.seed)
     .optionsGroup("Quota:")
-    .option("--limit <group=calls>", "calls per period, `Sim=300` or `300` for Sim; repeatable", addPerGroup)
+    .option(
+      "--limit <group=calls>",
+      "calls per period, `Sim=300` or `300` for Sim; repeatable",
+      perName(apiGroups, "Sim"),
+    )
     .option("--period <seconds>", "length of a quota window", asNumber, defaultOptions.periodSeconds)
-    .option("--competitor <group=rate>", "calls per second that another caller makes; repeatable", addPerGroup)
+    .option(
+      "--competitor <group=rate>",
+      "calls per second that another caller makes; repeatable",
+      perName(apiGroups, "Sim"),
+    )
     .option("--limit-change <change>", "`Sim=100@30`: another limit after 30 s; repeatable", addLimitChange)
     .optionsGroup("Server:")
     .option("--port <port>", "port to listen on; 0: any free one", asNumber, 8787)
@@ -71,7 +72,7 @@ export function sandboxCommand({ io }: { readonly io: SandboxIo }): Command {
     .option(
       "--fault <kind=share>",
       `probability of a fault per call; repeatable; kinds: ${faultKinds.join(", ")}`,
-      addFault,
+      perName(faultKinds),
     )
     .option("--takes-offline <operation=share>", "share of SIMs that an operation takes offline; repeatable", addShare)
     .option("--faults-on-auth", "inject faults into authentication as well")
@@ -177,8 +178,6 @@ function choice<F extends string, const C extends readonly [string, ...string[]]
 /** The sandbox keeps everything in memory. */
 const maxSeedBytes = 512 * 1_048_576;
 
-type PerGroup = Partial<Record<ApiGroup, number>>;
-
 /** The well-formed ids of a file's simId column, each once. */
 function readSimIds(file: string): string[] {
   const options = { bom: true, relax_column_count: true, trim: true } as const;
@@ -208,31 +207,21 @@ function asLatency(text: string): number | readonly [number, number] {
   return max === undefined ? asNumber(min) : [asNumber(min), asNumber(max)];
 }
 
-function addPerGroup(text: string, before: PerGroup = {}): PerGroup {
-  const [name = "", value] = text.includes("=") ? text.split("=", 2) : ["Sim", text];
-  return { ...before, [asGroup(name)]: asNumber(value ?? "") };
+/** Reads `name=number` for several of these names. @param usual the name of a number alone */
+function perName<Name extends string>(names: readonly Name[], usual = "") {
+  return (text: string, before: Partial<Record<Name, number>> = {}): Partial<Record<Name, number>> => {
+    const [name = "", value] = text.includes("=") ? text.split("=", 2) : [usual, text];
+    return { ...before, [oneOf(name, names)]: asNumber(value ?? "") };
+  };
 }
 
 function addLimitChange(text: string, before: LimitChange[] = []): LimitChange[] {
   const [, name, limit, seconds] = /^(\w+)=(\d+)@(\d+(?:\.\d+)?)$/.exec(text) ?? [];
   if (name === undefined) throw new InvalidArgumentError("It must be GROUP=LIMIT@SECONDS, such as Sim=100@30.");
-  return [...before, { group: asGroup(name), limit: Number(limit), afterMs: Number(seconds) * 1_000 }];
-}
-
-function addFault(text: string, before: FaultRates = {}): FaultRates {
-  const [name = "", share = ""] = text.split("=", 2);
-  const kind = faultKinds.find((known): known is FaultKind => known === name);
-  if (kind === undefined) throw new InvalidArgumentError(`It must be KIND=SHARE; kinds: ${faultKinds.join(", ")}.`);
-  return { ...before, [kind]: asNumber(share) };
+  return [...before, { group: oneOf(name, apiGroups), limit: Number(limit), afterMs: Number(seconds) * 1_000 }];
 }
 
 function addShare(text: string, before: Readonly<Record<string, number>> = {}): Record<string, number> {
   const [operation = "", share = ""] = text.split("=", 2);
   return { ...before, [operation]: asNumber(share) };
-}
-
-function asGroup(name: string): ApiGroup {
-  const group = apiGroups.find((known) => known === name);
-  if (group === undefined) throw new InvalidArgumentError(`Unknown API group ${name}; known: ${apiGroups.join(", ")}.`);
-  return group;
 }

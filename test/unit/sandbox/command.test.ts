@@ -66,9 +66,9 @@ describe("simfleet sandbox", () => {
 
   test.each([
     [["--port", "many"], "must be a number"],
-    [["--limit", "Nope=3"], "Unknown API group Nope"],
+    [["--limit", "Nope=3"], "must be one of Sim"],
     [["--competitor", "Sim=fast"], "must be a number"],
-    [["--fault", "flood=0.1"], "KIND=SHARE"],
+    [["--fault", "flood=0.1"], "must be one of reset"],
     [["--latency", "1-2-3"], "`10-50`"],
     [["--limit-change", "Sim=3"], "GROUP=LIMIT@SECONDS"],
     [["--rounding", "sideways"], "up, down, nearest"],
