@@ -19,49 +19,35 @@ export interface Activity {
   readonly end: string;
 }
 
-interface ActivityLogger {
-  info(facts: object, message: string): void;
-}
-
 /** @param read returns the newest ones, the oldest of them first. @returns what stops it */
 export function logActivity(
   read: () => Promise<readonly Activity[]>,
-  logger: ActivityLogger & { debug(message: string): void },
+  logger: Parameters<typeof activityLog>[1] & { debug(message: string): void },
 ): () => void {
-  const log = new ActivityLog(read, logger);
+  const look = activityLog(read, logger);
   const poll = (): void => {
-    log.poll().catch((thrown: unknown) => logger.debug(`activity could not be read: ${messageOf(thrown)}`));
+    look().catch((thrown: unknown) => logger.debug(`activity could not be read: ${messageOf(thrown)}`));
   };
   poll();
   return every(pollIntervalMs, poll);
 }
 
-export class ActivityLog {
-  readonly #read: () => Promise<readonly Activity[]>;
-  readonly #logger: ActivityLogger;
-  /** By id, the last state that was seen. */
-  #states = new Map<string, string>();
-  #isFirst = true;
-
-  constructor(read: () => Promise<readonly Activity[]>, logger: ActivityLogger) {
-    this.#read = read;
-    this.#logger = logger;
-  }
-
-  /** Logs what has changed since the last time; at first only what is in progress. */
-  async poll(): Promise<void> {
-    const all = await this.#read();
-    for (const one of all) this.#note(one);
-    this.#states = new Map(all.map(({ id, state }) => [id, state]));
-    this.#isFirst = false;
-  }
-
-  #note({ id, state, isOver, facts, what, end }: Activity): void {
-    const before = this.#states.get(id);
-    if (before === state || (isOver && this.#isFirst)) return;
-    // Of one that is over already, the end says it all.
-    if (before === undefined && !isOver) this.#logger.info(facts, `${what} started`);
-    if (isOver) this.#logger.info(facts, `${what} ${end}`);
-    else if (before !== undefined) this.#logger.info(facts, `${what} is ${state}`);
-  }
+/** @returns logs what has changed since the last time; at first only what is in progress */
+export function activityLog(
+  read: () => Promise<readonly Activity[]>,
+  logger: { info(facts: object, message: string): void },
+): () => Promise<void> {
+  let seen: ReadonlyMap<string, string> | undefined;
+  return async () => {
+    const all = await read();
+    for (const { id, state, isOver, facts, what, end } of all) {
+      const before = seen?.get(id);
+      if (before === state || (isOver && seen === undefined)) continue;
+      // Of one that is over already, the end says it all.
+      if (before === undefined && !isOver) logger.info(facts, `${what} started`);
+      if (isOver) logger.info(facts, `${what} ${end}`);
+      else if (before !== undefined) logger.info(facts, `${what} is ${state}`);
+    }
+    seen = new Map(all.map(({ id, state }) => [id, state]));
+  };
 }

@@ -7,7 +7,7 @@
  * in a group of its own, by its first segment: the platform's headers show what is left of it.
  */
 import { catalogue } from "#api/operations/catalogue.ts";
-import { type Operation, type Quota, quotaOf } from "#api/operations/operation.ts";
+import { type Quota, quotaOf } from "#api/operations/operation.ts";
 import { SimfleetError } from "#core/errors.ts";
 import type { DeploymentOperation, DeploymentOperations, PathGroup } from "#fleet/deployment-operation.ts";
 import type { SimOperation } from "#fleet/sim-operation/sim-operation.ts";
@@ -43,7 +43,7 @@ export class ApiGroups {
 
   constructor({ operations, simOperations, apiGroups }: Grouping) {
     const rules = [
-      ...catalogue.map(ofOperation),
+      ...catalogue.map(({ id, method, path, quota }) => ({ id, method, quota, segments: segmentsOf(path) })),
       renewal("/v1/operators/{operatorId}/token"),
       ...Object.entries(operations).flatMap(([id, described]) =>
         described === undefined ? [] : ofDescription(id, described),
@@ -78,10 +78,6 @@ export class ApiGroups {
 
 /** Callers choose the paths: further first segments share one group. */
 const maxGuesses = 100;
-
-function ofOperation({ id, method, path, quota }: Operation<never, unknown>): Rule {
-  return { id, method, quota, segments: segmentsOf(path) };
-}
 
 function renewal(path: string): Rule {
   return { ...ofQuota({ group: "Operator" }, path, "POST"), isRenewal: true };

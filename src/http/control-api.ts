@@ -117,7 +117,8 @@ function eventStream({ streams, profileOf }: Pick<ControlDeps, "streams" | "prof
       if (!accept.includes("text/event-stream")) return undefined;
       const { profile, type, since } = request.query as Call<typeof listEvents>["query"];
       const sinceMs = parseInstant(since);
-      const afterId = sinceMs === undefined ? undefined : idBefore(sinceMs);
+      // An id before that of every event of this instant and after every earlier one.
+      const afterId = sinceMs === undefined ? undefined : `${Math.max(0, sinceMs - 1)}-${Number.MAX_SAFE_INTEGER}`;
       await streams.serve(request, reply, {
         types: asList(type)?.flatMap(typesMeantBy),
         profile: profile === undefined ? undefined : profileOf(profile),
@@ -126,9 +127,4 @@ function eventStream({ streams, profileOf }: Pick<ControlDeps, "streams" | "prof
       return reply;
     },
   };
-}
-
-/** An id before that of every event of this instant and after every earlier one. */
-function idBefore(ms: number): string {
-  return `${Math.max(0, ms - 1)}-${Number.MAX_SAFE_INTEGER}`;
 }

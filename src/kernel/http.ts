@@ -45,7 +45,6 @@ export async function openHttp({ app, health }: { app: Served; health: Health })
   const access = await openAccess(config, logger, app.service(tokens));
   const streams = new EventStreams({ tail, clock, logger, access });
   const authFailures = new AuthFailures({ clock, maxPerMinute: config.http.authFailuresPerMinute });
-  const shared = { streams, authFailures };
   const endpoints = await app.routes({ process: "worker" });
   const control = {
     endpoints,
@@ -56,13 +55,14 @@ export async function openHttp({ app, health }: { app: Served; health: Health })
     version,
     profileOf,
     readings: readingsOf(app, streams, health),
+    streams,
+    authFailures,
     audit: app.service(audit),
     schedules: app.service(schedules),
     idempotency: new Idempotency(kernel),
     plans: app.service(runs).service.plans,
-    ...shared,
   };
-  const server = await startHttp({
+  return startHttp({
     host,
     port,
     hosts,
@@ -71,7 +71,6 @@ export async function openHttp({ app, health }: { app: Served; health: Health })
     control,
     explained: (thrown) => App.explained(thrown),
   });
-  return server;
 }
 
 /** The values of the features, of the queues and of the streams. */
@@ -121,14 +120,9 @@ function openToAll(host: string): { where: string; message: string } {
 /** Minimum length of an admin token from any source (http.adminToken). */
 const fewestCharacters = 32;
 
-/** Path of the token of a worker without configured credentials. */
-function ownTokenFile(dataDir: string): string {
-  return join(dataDir, "admin-token");
-}
-
 /** The admin token of the data directory, created on first use. @throws ConfigError if its file cannot be used */
 async function ownToken(dataDir: string): Promise<{ path: string; token: Secret }> {
-  const path = ownTokenFile(dataDir);
+  const path = join(dataDir, "admin-token");
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const fresh = `sf_${randomBytes(32).toString("base64url")}`;
   // If several workers start at once, one creates it and all read it.

@@ -83,7 +83,7 @@ export class Folder {
     const entries = await readdir(this.pathOf(place), { encoding: "buffer" });
     const found: (FoundFile & { readonly mtimeNs: bigint })[] = [];
     for (const rawName of entries) {
-      const name = asText(rawName);
+      const name = rawName.toString(); // invalid UTF-8 is shown as U+FFFD
       if (!isWanted(name)) continue;
       const facts = await this.#facts(place, rawName);
       if (facts === undefined || (facts.oddity !== undefined && place === "incoming")) continue;
@@ -182,11 +182,6 @@ const unsafe = /[\p{Cc}\p{Zl}\p{Zp}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069\
 export function isInput(name: string): boolean {
   const shown = name.replaceAll(unsafe, "");
   return csv.test(shown) && !unfinished.test(shown);
-}
-
-/** A name as text; invalid UTF-8 is shown as U+FFFD. */
-function asText(rawName: Buffer): string {
-  return rawName.toString("utf8");
 }
 
 /** Why a file cannot be accepted with its name; undefined if it can. */

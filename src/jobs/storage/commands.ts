@@ -19,7 +19,10 @@ function storageText(report: StorageReport): string {
   const { usedBytes, limitBytes, limitFrom, parts, retentionDays, formerProfiles, archive } = report;
   const ofParts = parts.reduce((sum, { bytes }) => sum + bytes, 0);
   const days: Partial<Record<string, number>> = { ...retentionDays, runs: retentionDays.rows };
-  const rows = parts.map(({ part, bytes, keys }) => [part, sizeText(bytes), keys, daysText(days[part])]);
+  const rows = parts.map(({ part, bytes, keys }) => {
+    const kept = days[part];
+    return [part, sizeText(bytes), keys, kept === undefined ? "" : counted(kept, "day")];
+  });
   rows.push(["other", sizeText(Math.max(0, usedBytes - ofParts)), "", ""]);
   const size = sizeText(limitBytes);
   const limit = limitFrom === "maxmemory" ? size : `${size} (the machine's memory; Redis has no maxmemory)`;
@@ -36,10 +39,6 @@ function storageText(report: StorageReport): string {
 
 function dateOf(instant: string): string {
   return instant.slice(0, 10);
-}
-
-function daysText(days: number | undefined): string {
-  return days === undefined ? "" : counted(days, "day");
 }
 
 const units = ["B", "KB", "MB", "GB", "TB"] as const;

@@ -64,7 +64,7 @@ export async function findRedisServer(options: FindOptions): Promise<RedisServer
   } catch (thrown) {
     throw new SimfleetError(
       "STORE_UNAVAILABLE",
-      `No Redis is configured and no redis-server could be started or downloaded (${firstLine(messageOf(thrown))}). ` +
+      `No Redis is configured and no redis-server could be started or downloaded (${messageOf(thrown).split("\n", 1)[0] ?? ""}). ` +
         "Set SIMFLEET_REDIS_URL to Redis 6.2 or newer, such as redis://127.0.0.1:6379, install one (apt-get install redis-server), or put a redis-server binary on the PATH",
       { cause: thrown },
     );
@@ -132,10 +132,6 @@ async function isExecutable(path: string): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-function firstLine(text: string): string {
-  return text.split("\n", 1)[0] ?? "";
 }
 
 /**

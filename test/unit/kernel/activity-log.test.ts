@@ -1,6 +1,6 @@
 /** The log lines of a worker about runs and syncs: one at the start and one at the end, with counts. */
 import { expect, test } from "vitest";
-import { ActivityLog } from "#engine/activity-log.ts";
+import { activityLog } from "#engine/activity-log.ts";
 import { activityOfRuns } from "#jobs/runs/report.ts";
 import { activityOfSyncs } from "#jobs/inventory/service.ts";
 import type { SyncReport } from "#jobs/inventory/contract.ts";
@@ -22,10 +22,10 @@ async function linesOf(polls: readonly { runs?: RunReport[]; syncs?: SyncReport[
     lines.push(`${String(runId ?? syncId)} ${message} (${String(done ?? sims)})`);
   };
   const read = () => Promise.resolve([...activityOfRuns(now.runs ?? []), ...activityOfSyncs(now.syncs ?? [])]);
-  const log = new ActivityLog(read, { info });
+  const look = activityLog(read, { info });
   for (const poll of polls) {
     now = poll;
-    await log.poll();
+    await look();
   }
   return lines;
 }

@@ -217,6 +217,7 @@ export class Inventory {
   ): Promise<FoundSim[]> {
     if (candidates.length === 0) return [];
     const { presence = "listed", keyColumn, search, nowMs = systemClock.wallMs() } = options;
+    const otherId = keyColumn === "simId" ? "imsi" : "simId";
     const keys = candidates.map(({ key }) => key);
     const texts = await withUsage({ redis: this.#redis, keys: this.#keys }, await this.#name(profile), keys);
     return candidates.flatMap(({ key }, i): FoundSim[] => {
@@ -224,7 +225,7 @@ export class Inventory {
       if (typeof text !== "string") return [];
       if (presence !== "all" && isGoneIn(text) !== (presence === "gone")) return [];
       const valueOf = (field: string): string | undefined => (field === keyColumn ? key : fieldTextIn(text, field));
-      if (search !== undefined && !key.includes(search) && valueOf(otherIdOf(keyColumn)) !== search) return [];
+      if (search !== undefined && !key.includes(search) && valueOf(otherId) !== search) return [];
       if (!matches(filter, valueOf, nowMs)) return [];
       const sim = decodeSim(text);
       return isInReach(sim.ordinal, options) ? [{ key, sim }] : [];
@@ -412,11 +413,6 @@ async function* oneAhead<A, B>(items: AsyncGenerator<A>, map: (item: A) => Promi
 function isInReach(ordinal: number, { order, from }: ScanOptions): boolean {
   if (from === undefined) return true;
   return order === "newest-first" ? ordinal <= from : ordinal >= from;
-}
-
-/** The identifier of a SIM that is not its key. */
-function otherIdOf(keyColumn: KeyColumn): string {
-  return keyColumn === "simId" ? "imsi" : "simId";
 }
 
 /** Whether a text may be a whole identifier: only then is it looked for beyond the keys. */
