@@ -12,7 +12,7 @@ import { ConfigError } from "#core/errors.ts";
 import { Secret } from "#core/secret.ts";
 import { systemClock } from "#core/time.ts";
 import { Idempotency } from "#engine/idempotency.ts";
-import { QueueDepths } from "#engine/queue/open-queue.ts";
+import { queueDepths } from "#engine/queue/work-queues.ts";
 import { audit } from "#jobs/audit/feature.ts";
 import { runs } from "#jobs/runs/feature.ts";
 import { schedules } from "#jobs/schedules/feature.ts";
@@ -75,15 +75,10 @@ export async function openHttp({ app, health }: { app: Served; health: Health })
 
 /** The values of the features, of the queues and of the streams. */
 function readingsOf(app: Served, streams: EventStreams, health: Health): () => Promise<Reading[]> {
-  const queues = new QueueDepths(app.kernel);
+  const queues = queueDepths(app.kernel);
   app.kernel.lifecycle.onStop("depths of queues", () => queues.close());
   return async () => {
-    const [ofFeatures, depths] = await Promise.all([app.readings(), queues.depths()]);
-    const jobs = depths.map(({ queue, state, jobs: value }) => ({
-      metric: "jobs" as const,
-      value,
-      labels: { queue, state },
-    }));
+    const [ofFeatures, jobs] = await Promise.all([app.readings(), queues.depths()]);
     const configRejected = Number(health.isConfigRejected?.() === true);
     return [
       ...ofFeatures,

@@ -59,14 +59,10 @@ export class QueueWorker<Data, V extends JobResult | WorkResult> {
     options: QueueWorkerOptions<Data, V>,
   ): Promise<QueueWorker<Data, V>> {
     const worker = new QueueWorker(options);
-    await worker.#start();
+    const id = `${process.pid}-${randomBytes(3).toString("hex")}`;
+    worker.#leave = await options.workerRegistry.announce(options.queue.name, id);
+    await worker.#open();
     return worker;
-  }
-
-  async #start(): Promise<void> {
-    const { queue, workerRegistry } = this.#options;
-    this.#leave = await workerRegistry.announce(queue.name, `${process.pid}-${randomBytes(3).toString("hex")}`);
-    await this.#open();
   }
 
   async #open(): Promise<void> {

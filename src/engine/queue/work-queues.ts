@@ -105,8 +105,6 @@ export interface KindOfWork {
   readonly jobId: string;
 }
 
-export type ProfileJobsOptions = QueueDeps;
-
 /** Whether there is work now (`due`), work that is scheduled or in progress (`waiting`), or none. */
 export type WorkStatus = "none" | "waiting" | "due";
 
@@ -118,7 +116,7 @@ export interface ProfileWork {
 
 export type ProfileJobs = ReturnType<typeof profileJobs>;
 
-export function profileJobs(kind: KindOfWork, deps: ProfileJobsOptions) {
+export function profileJobs(kind: KindOfWork, deps: QueueDeps) {
   const { job, jobId } = kind;
   const nameOf = (profile: string): string => `${kind.queue}-${profile}`;
   const queues = workQueues<ProfileReference>({ connection: kind.queue, nameOf }, deps);
@@ -159,4 +157,23 @@ export function profileJobs(kind: KindOfWork, deps: ProfileJobsOptions) {
 
   const { isServed, close } = queues;
   return { enqueue, isServed, consume, close };
+}
+
+const states = ["waiting", "active", "delayed", "failed", "prioritized"] as const;
+
+/**
+ * Counts the jobs of every queue in Redis, for the metrics. `openQueue` adds each name to a list in Redis, so a new kind of
+ * work appears without being named in this file.
+ */
+export function queueDepths(deps: QueueDeps & { readonly redis: Redis }) {
+  const { queue: queueOf, close } = workQueues({ connection: "board", nameOf: (name) => name }, deps);
+  const depths = async () => {
+    const names = await deps.redis.smembers(deps.keys.queueNames());
+    const readings = names.toSorted().map(async (queue) => {
+      const counts = await (await queueOf(queue)).getJobCounts(...states);
+      return states.map((state) => ({ metric: "jobs" as const, value: counts[state] ?? 0, labels: { queue, state } }));
+    });
+    return (await Promise.all(readings)).flat();
+  };
+  return { depths, close };
 }

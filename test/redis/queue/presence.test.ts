@@ -1,6 +1,8 @@
 /** The registry of workers and queues works without scanning the keys of Redis. */
 import { expect, it } from "vitest";
-import { openQueue, QueueDepths } from "#engine/queue/open-queue.ts";
+import { openQueue } from "#engine/queue/open-queue.ts";
+import { systemClock } from "#core/time.ts";
+import { queueDepths } from "#engine/queue/work-queues.ts";
 import { WorkerRegistry } from "#engine/queue/worker-registry.ts";
 import { commandsOf } from "../../support/commands.ts";
 import { openTestRedis } from "../../support/redis.ts";
@@ -44,9 +46,11 @@ it("workers and queues are found without scanning Redis", async () => {
   const commands = commandsOf(own);
   const queue = await openQueue("calls-d", { redis: own, keys });
   await queue.add("job", {});
-  const board = new QueueDepths({ connect: () => own, keys });
-  expect(await new WorkerRegistry({ redis: own, keys }).workers("calls-d")).toEqual([]);
-  expect(await board.depths()).toContainEqual({ queue: "calls-d", state: "waiting", jobs: 1 });
+  const ownRegistry = new WorkerRegistry({ redis: own, keys });
+  const board = queueDepths({ redis: own, connect: () => own, keys, workerRegistry: ownRegistry, clock: systemClock });
+  expect(await ownRegistry.workers("calls-d")).toEqual([]);
+  const labels = { queue: "calls-d", state: "waiting" };
+  expect(await board.depths()).toContainEqual({ metric: "jobs", value: 1, labels });
   expect(commands).not.toContain("scan");
   expect(commands).not.toContain("keys");
   await board.close();
