@@ -112,14 +112,8 @@ export async function announceTasks({ workerRegistry, config, accounts, lifecycl
   lifecycle.onStop("configuration", leave);
 }
 
-export interface WorkerTasks {
-  readonly worker: string;
-  /** `none` if its configuration has no tasks. */
-  readonly hash: string;
-}
-
-/** The tasks of the workers that run now. */
-export async function tasksOfWorkers({ workerRegistry }: Pick<Kernel, "workerRegistry">): Promise<WorkerTasks[]> {
+/** The tasks of the workers that run now; the hash is `none` where the configuration has none. */
+export async function tasksOfWorkers({ workerRegistry }: Pick<Kernel, "workerRegistry">) {
   return (await workerRegistry.workers(announced)).map((id) => {
     const [hash = "", worker = ""] = id.split(" ");
     return { worker, hash };

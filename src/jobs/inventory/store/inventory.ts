@@ -68,18 +68,6 @@ export interface FoundKey {
   readonly ordinal: number;
 }
 
-/** A field with a bitmap for each value, and its values. */
-export interface IndexedField {
-  readonly field: string;
-  readonly values: ReadonlySet<string>;
-}
-
-/** Numbers of SIMs: in all, and by value of a field (null: no value). */
-export interface IndexCounts {
-  readonly total: number;
-  readonly values: ReadonlyMap<string | null, number>;
-}
-
 /** SIMs whose keys are in one string of the key order; take.lua knows it as well. */
 export const simsPerChunk = 4_096;
 
@@ -168,14 +156,14 @@ export class Inventory {
   }
 
   /**
-   * Counts the SIMs that a filter selects, by the values of a field if one is given.
+   * Counts the SIMs that a filter selects, by the values of a field if one is given (null: no value).
    * @returns undefined if records have to be read
    */
   async counts(
     profile: string,
     filter: Filter,
     { field, ...options }: Omit<ScanOptions, "from" | "order"> & { field?: string | undefined },
-  ): Promise<IndexCounts | undefined> {
+  ) {
     const { search, keyColumn } = options;
     if (search !== undefined || field === keyColumn) return undefined;
     const by: readonly Condition[] = field === undefined ? [] : [{ kind: "exists", field }];
@@ -194,8 +182,8 @@ export class Inventory {
     return { total, values };
   }
 
-  /** The indexed fields, in alphabetical order, and their values. */
-  async indexedFields(profile: string): Promise<IndexedField[]> {
+  /** The indexed fields, in alphabetical order, and their values: each has a bitmap. */
+  async indexedFields(profile: string) {
     const fields = new Map<string, Set<string>>();
     for (const item of Object.keys(await this.#redis.hgetall(this.#keys.simsIndex(await this.#name(profile))))) {
       const at = item.search(/[=:]/);
