@@ -238,6 +238,12 @@ export class PlatformError extends SimfleetError {
   }
 }
 
+/** No entry of a section of the configuration has this name, such as a `schedule` of `schedules`. */
+export function notConfigured(code: ErrorCode, what: string, name: string, known: readonly string[]): SimfleetError {
+  const hint = known.length === 0 ? `none are configured under \`${what}s\`` : `known are: ${known.join(", ")}`;
+  return new SimfleetError(code, `There is no ${what} ${name} in the configuration; ${hint}`);
+}
+
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }

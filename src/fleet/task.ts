@@ -27,7 +27,7 @@ export type Task =
 
 type ApplyTask = Extract<Task, { readonly job: "apply" }>;
 
-/** What an automation does: an operation is applied to the SIMs of its events. */
+/** Task of an automation: an operation is applied to the SIMs of its events. */
 export type AutomationAction = Omit<ApplyTask, "profile" | "from"> | Exclude<Task, ApplyTask>;
 
 /**

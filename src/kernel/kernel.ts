@@ -39,7 +39,7 @@ export interface ProcessDeps {
   readonly features: readonly Declared[];
 }
 
-/** What a feature says of itself, for features that list all. */
+/** Facts of one feature, for features that list all. */
 export interface Declared {
   readonly name: string;
   /** The kind under which the audit log has what its routes and commands change; absent: `other`. */

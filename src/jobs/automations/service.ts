@@ -1,7 +1,7 @@
 /** Operations on automations, shared by the CLI and the HTTP API. */
 import * as routes from "./contract.ts";
 import { inputsOf, shownInputs } from "#fleet/sim-operation/sim-operation.ts";
-import { SimfleetError } from "#core/errors.ts";
+import { notConfigured, SimfleetError } from "#core/errors.ts";
 import type { Event } from "#events/event.ts";
 import type { Feed } from "#events/feed.ts";
 import type { Automation } from "./config.ts";
@@ -107,9 +107,8 @@ export class AutomationService {
   #automation(name: string): Automation {
     const found = this.#automations.find((one) => one.name === name);
     if (found !== undefined) return found;
-    const known = this.#automations.map((one) => one.name).join(", ");
-    const hint = known === "" ? "none are configured under `automations`" : `known are: ${known}`;
-    throw new SimfleetError("AUTOMATION_NOT_FOUND", `There is no automation ${name} in the configuration; ${hint}`);
+    const known = this.#automations.map((one) => one.name);
+    throw notConfigured("AUTOMATION_NOT_FOUND", "automation", name, known);
   }
 
   async #report({ name, profile, on, condition, action, maxPerHour }: Automation): Promise<AutomationReport> {

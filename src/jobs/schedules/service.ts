@@ -1,7 +1,7 @@
 /** Operations on schedules, shared by the CLI and the HTTP API. */
 import * as routes from "./contract.ts";
 import { randomInt } from "node:crypto";
-import { SimfleetError } from "#core/errors.ts";
+import { notConfigured } from "#core/errors.ts";
 import { type Clock, isoTime } from "#core/time.ts";
 import { type SimOperation, inputsOf, shownInputs } from "#fleet/sim-operation/sim-operation.ts";
 import { localText } from "#fleet/time/cron.ts";
@@ -97,9 +97,8 @@ export class ScheduleService {
   #schedule(name: string): Schedule {
     const found = this.#deps.schedules.find((one) => one.name === name);
     if (found !== undefined) return found;
-    const known = this.#deps.schedules.map((one) => one.name).join(", ");
-    const hint = known === "" ? "none are configured under `schedules`" : `known are: ${known}`;
-    throw new SimfleetError("SCHEDULE_NOT_FOUND", `There is no schedule ${name} in the configuration; ${hint}`);
+    const known = this.#deps.schedules.map((one) => one.name);
+    throw notConfigured("SCHEDULE_NOT_FOUND", "schedule", name, known);
   }
 
   #report(schedule: Schedule, record: ScheduleRecord): ScheduleReport {

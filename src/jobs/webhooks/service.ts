@@ -1,7 +1,7 @@
 /** Operations on webhooks and their deliveries, shared by the CLI and the HTTP API. */
 import * as routes from "./contract.ts";
 import { randomBytes } from "node:crypto";
-import { SimfleetError } from "#core/errors.ts";
+import { notConfigured, SimfleetError } from "#core/errors.ts";
 import { type Clock, isoTime } from "#core/time.ts";
 import { documentOfEvent } from "#events/contract.ts";
 import type { WebhookSender } from "#events/webhook/webhook.ts";
@@ -34,8 +34,7 @@ export class WebhookService {
   #endpointOf(name: string): WebhookEndpoint {
     const found = this.#deps.endpointOf(name);
     if (found !== undefined) return found;
-    const known = this.#names().join(", ") || "none";
-    throw new SimfleetError("WEBHOOK_NOT_FOUND", `There is no webhook ${name}; configured are: ${known}`);
+    throw notConfigured("WEBHOOK_NOT_FOUND", "webhook", name, this.#names());
   }
 
   /** @throws SimfleetError DELIVERY_NOT_FOUND */
